@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The floor of each crate (ARCHITECTURE.md): dependencies point only to strictly lower floors.
-const FLOORS: [(&str, u32); 20] = [
+const FLOORS: [(&str, u32); 21] = [
     ("evenair-units", 0),
     ("evenair-laws", 1),
     ("evenair-topology", 1),
@@ -21,6 +21,7 @@ const FLOORS: [(&str, u32); 20] = [
     ("evenair-netsim", 3),
     ("evenair-gateway", 3),
     ("evenair-kernel", 3),
+    ("evenair-multiconn", 3),
     ("evenair-operator", 4),
     ("evenair-scenario", 4),
     ("evenair-results", 5),

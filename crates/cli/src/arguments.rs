@@ -10,7 +10,7 @@ use crate::command::{
     study::StudyOptions, sweep::SweepOptions,
 };
 #[cfg(all(feature = "live", target_os = "linux"))]
-use crate::command::{doctor::DoctorOptions, emulate::EmulateOptions};
+use crate::command::{doctor::DoctorOptions, emulate::EmulateOptions, multiconn::MulticonnOptions};
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -48,6 +48,9 @@ pub(crate) enum Command {
     /// Hold everyone behind a mesh's gateway to a fair share: this machine's own queues, set by [Jam10]'s laws
     #[cfg(all(feature = "live", target_os = "linux"))]
     Gateway(evenair_operator::GatewayOptions),
+    /// Carry streams over several TCP connections to a relay of one's own, as many as a law says
+    #[cfg(all(feature = "live", target_os = "linux"))]
+    Multiconn(MulticonnOptions),
     /// Bring a window law into this machine's kernel, for any program's sockets: QUIC-TCP, FAST, Vegas
     #[cfg(all(feature = "kernel", target_os = "linux"))]
     Cc(CcOptions),
@@ -60,7 +63,7 @@ pub(crate) enum Command {
     },
     /// Live commands, which this build lacks
     #[cfg(not(all(feature = "live", target_os = "linux")))]
-    #[command(hide = true, name = "emulate", aliases = ["doctor", "gateway"])]
+    #[command(hide = true, name = "emulate", aliases = ["doctor", "gateway", "multiconn"])]
     Live {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,

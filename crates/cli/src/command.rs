@@ -14,6 +14,8 @@ pub(crate) mod fluid;
 pub(crate) mod glossary;
 pub(crate) mod list;
 pub(crate) mod man;
+#[cfg(all(feature = "live", target_os = "linux"))]
+pub(crate) mod multiconn;
 pub(crate) mod new;
 pub(crate) mod plot;
 pub(crate) mod run;

@@ -59,6 +59,8 @@ fn main() -> ExitCode {
                 evenair_operator::Program { version: env!("EVENAIR_VERSION"), columns: text::columns };
             evenair_operator::gateway(options, &program)
         }
+        #[cfg(all(feature = "live", target_os = "linux"))]
+        Command::Multiconn(options) => command::multiconn::multiconn(options),
         #[cfg(all(feature = "kernel", target_os = "linux"))]
         Command::Cc(options) => command::cc::cc(options),
         #[cfg(not(all(feature = "kernel", target_os = "linux")))]

@@ -18,6 +18,7 @@ use evenair_laws::window::WindowParams;
 use evenair_linux::NetworkNamespace;
 use evenair_linux::link::RouteOptions;
 use evenair_linux::uplink::{self, Uplink};
+use evenair_multiconn::control::why_not;
 use evenair_netsim::{
     FlowResult, MacSpec, Network, NetworkSpec, RunResult, RunSpec, Source, Stack, TcpSpec, Times, Traffic,
     TransferResult, Watchers,
@@ -348,7 +349,7 @@ fn check_laws(real: &[RealSpec]) -> Result<(), Problem> {
         check_parameters(flow, &tcp.window)?;
         if let Some(law) = &tcp.connections {
             let needs = law.begin(&FlowRole { payload: tcp.payload }).needs();
-            check_needs(&needs, traffic::why_not).map_err(|untold| {
+            check_needs(&needs, why_not).map_err(|untold| {
                 refused(
                     &flow.name,
                     format!("connections: {untold}; or have the flow simulated (stack = \"simulated\")"),

@@ -7,7 +7,7 @@ mod sockets;
 mod web;
 
 pub(crate) use board::Board;
-pub(crate) use flow::{RealSpec, Tally, why_not, why_simulated};
+pub(crate) use flow::{RealSpec, Tally, why_simulated};
 pub(crate) use probes::{REAL_BYTES as PROBE_BYTES, port as probe_port, wanted as wanted_probes};
 pub(crate) use sockets::congestion_control;
 
@@ -198,13 +198,13 @@ impl Traffic {
     }
 
     fn start(&mut self, at: Instant, index: usize, hosts: &[NetworkNamespace]) {
-        let open = self.infos(index, true);
+        let there = [self.infos(index, true), self.infos(index, false)].concat();
         let flow = &mut self.flows[index];
         if flow.is_finished() {
             return; // an earlier stretch of activity completed the transfer
         }
         flow.run += 1;
-        let (run, connections) = (flow.run, flow.begin(at, open.into_iter()));
+        let (run, connections) = (flow.run, flow.begin(at, &there));
         if let Kind::Web(_) = flow.spec.traffic {
             return self.at(at, Due::Request(index, run));
         }
@@ -297,8 +297,8 @@ impl Traffic {
 
     /// The law of a flow's connections has looked: some are opened, or the last ones are closed once they have sent all they had.
     fn ask_law(&mut self, at: Instant, index: usize, hosts: &[NetworkNamespace]) {
-        let open = self.infos(index, true);
-        let wanted = self.flows[index].ask_law(at, &open);
+        let (open, draining) = (self.infos(index, true), self.infos(index, false));
+        let wanted = self.flows[index].ask_law(at, &open, &draining);
         if let Some(wanted) = wanted.filter(|_| !self.flows[index].is_finished()) {
             let there = open.len() as u32;
             self.open(index, wanted.saturating_sub(there), hosts);

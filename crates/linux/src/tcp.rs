@@ -115,6 +115,17 @@ pub fn set_unsent(socket: impl AsFd, most: Bytes) -> io::Result<()> {
     set(socket, libc::TCP_NOTSENT_LOWAT, most.count())
 }
 
+/// Bytes that a socket holds: not sent yet, or not acknowledged.
+///
+/// # Errors
+/// If it is no TCP socket, or listens.
+pub fn waiting(socket: impl AsFd) -> io::Result<u32> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the kernel writes one number.
+    let done = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    if done == 0 { Ok(bytes.unsigned_abs()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Sets an option of TCP that is a number.
 fn set(socket: impl AsFd, option: libc::c_int, value: u32) -> io::Result<()> {
     crate::socket_option::set(socket, libc::IPPROTO_TCP, option, value)

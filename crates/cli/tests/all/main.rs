@@ -19,6 +19,8 @@ mod emulate {
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod gateway;
 mod lists;
+#[cfg(all(feature = "live", target_os = "linux"))]
+mod multiconn;
 mod output;
 mod plots;
 #[cfg(all(feature = "live", target_os = "linux"))]

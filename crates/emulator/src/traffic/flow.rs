@@ -7,10 +7,11 @@ use super::web::Web;
 use evenair_des::Stream;
 use evenair_laws::Parameters;
 use evenair_laws::connections::{AnyConnections, ConnectionLaw};
-use evenair_laws::flow::{FlowRole, FlowView, Signal};
+use evenair_laws::flow::FlowRole;
 use evenair_linux::tcp::Info;
+use evenair_multiconn::control::{Counts, Senders};
 use evenair_netsim::{FlowSpec, OutsideEnds, Pattern, ProbeResult, Source, TcpSpec, Traffic, WebSpec};
-use evenair_units::{Duration, Instant, Volume};
+use evenair_units::{Duration, Instant};
 use std::io;
 
 /// A flow that real sockets carry.
@@ -85,46 +86,6 @@ pub(crate) fn why_simulated(traffic: &Traffic) -> Option<String> {
     Some(format!("{why}; {CARRIED}"))
 }
 
-/// Why a host with Linux' own TCP cannot tell a law of connections something.
-pub(crate) fn why_not(signal: Signal) -> Option<&'static str> {
-    match signal {
-        Signal::SmoothedRoundTrip | Signal::LeastRoundTrip | Signal::RoundTripOfProbes => None,
-        Signal::RoundTrip | Signal::RoundTripOfWindows => {
-            Some("Linux tells a smoothed round trip alone: set samples = \"smoothed\" or \"probes\"")
-        }
-        Signal::LeastInInterval => Some(
-            "Linux tells the least round trip of minutes, and lets nobody hold its connections back: leave round_trip_holds out",
-        ),
-        Signal::Marked => Some(
-            "with the ECN of RFC 3168 a sender sees echoes, not how many marks: set price = \"learnt\" or \"told\"",
-        ),
-        Signal::RouteChanged => Some("Linux does not tell of routes"),
-        Signal::Lost => Some("a sender sees no losses, only what it repeats"),
-        Signal::FirstBacklog | Signal::PathBacklog => Some("a sender does not see the air's queues"),
-    }
-}
-
-/// Counts of senders.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sent {
-    pub(super) segments: u64,
-    pub(super) repeated: u64,
-    pub(super) timeouts: u64,
-    /// Bytes that were acknowledged.
-    pub(super) acknowledged: u64,
-}
-
-impl Sent {
-    fn plus(self, info: &Info) -> Self {
-        Self {
-            segments: self.segments + info.sent_segments,
-            repeated: self.repeated + info.retransmitted,
-            timeouts: self.timeouts + info.timeouts.unwrap_or(0),
-            acknowledged: self.acknowledged + info.acknowledged_bytes,
-        }
-    }
-}
-
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) spec: RealSpec,
@@ -157,16 +118,13 @@ pub(super) struct Flow {
     pub(super) datagrams: u64,
     /// The law of its connections, while it is active.
     pub(super) law: Option<AnyConnections>,
-    /// When the law looked last, and the counts then; the least round trip that was read.
-    looked: (Instant, Sent),
-    least: Option<Duration>,
-    /// Of connections that are over.
-    finished: Sent,
-    /// Of those and all that are open.
-    sent: Sent,
+    /// What its connections have counted, as its law is told.
+    senders: Senders,
+    /// The counts at the last look.
+    sent: Counts,
     /// When the warm-up is over, and the counts then.
     pub(super) warm_at: Instant,
-    at_warmup: (u64, Sent, u64),
+    at_warmup: (u64, Counts, u64),
     /// Since the warm-up, of each look: how many connections, their windows together, and their smoothed round trips [s].
     looks: u64,
     connections: u64,
@@ -222,12 +180,10 @@ impl Flow {
             failed: None,
             datagrams: 0,
             law: None,
-            looked: (Instant::ZERO, Sent::default()),
-            least: None,
-            finished: Sent::default(),
-            sent: Sent::default(),
+            senders: Senders::default(),
+            sent: Counts::default(),
             warm_at,
-            at_warmup: (0, Sent::default(), 0),
+            at_warmup: (0, Counts::default(), 0),
             looks: 0,
             connections: 0,
             windows: 0,
@@ -238,54 +194,37 @@ impl Flow {
 
     /// A connection is closed: what it counted is kept.
     pub(super) fn take_leave(&mut self, socket: &Socket) {
-        self.finished = socket.info().map_or(self.finished, |info| self.finished.plus(&info));
+        socket.info().iter().for_each(|last| self.senders.part(last));
     }
 
-    /// It begins to send: its law begins anew. Gives how many connections are to be open.
-    pub(super) fn begin(&mut self, now: Instant, open: impl Iterator<Item = Info>) -> u32 {
+    /// It begins to send: its law begins anew. `there` are connections of an earlier stretch of activity. Gives how many are to be open.
+    pub(super) fn begin(&mut self, now: Instant, there: &[Info]) -> u32 {
         let Traffic::Tcp(tcp) = &self.spec.traffic else { return 1 };
         if self.began.is_none() && self.remaining < u64::MAX {
             self.requests = 1;
         }
         self.began.get_or_insert(now);
         self.law = tcp.connections.as_ref().map(|law| law.begin(&FlowRole { payload: tcp.payload }));
-        self.looked = (now, open.fold(self.finished, |sent, info| sent.plus(&info)));
-        self.least = None;
+        self.senders.begin(now, there);
         self.law.as_ref().map_or(1, ConnectionLaw::at_start)
     }
 
-    /// Asks the law how many connections are to be open.
-    pub(super) fn ask_law(&mut self, now: Instant, open: &[Info]) -> Option<u32> {
+    /// Asks the law how many connections are to be open, of those that are, and those that only send what they still have.
+    pub(super) fn ask_law(&mut self, now: Instant, open: &[Info], draining: &[Info]) -> Option<u32> {
         let Traffic::Tcp(tcp) = &self.spec.traffic else { return None };
-        let sent = open.iter().fold(self.finished, Sent::plus);
-        let (began, before) = std::mem::replace(&mut self.looked, (now, sent));
-        let bytes = sent.acknowledged.saturating_sub(before.acknowledged);
-        self.least = open.iter().filter_map(|info| info.least_round_trip).chain(self.least).min();
-        let smoothed: Vec<f64> =
-            open.iter().filter_map(|info| Some(info.smoothed_round_trip?.as_secs_f64())).collect();
-        let mean_s = smoothed.iter().sum::<f64>() / smoothed.len() as f64;
-        let view = FlowView {
-            now,
-            interval: now.since(began),
-            smoothed_round_trip: (bytes > 0 && !smoothed.is_empty()).then(|| Duration::from_secs_f64(mean_s)),
-            least_round_trip: self.least,
-            round_trip_of_probes: self.probes.as_mut().and_then(Probes::take_mean),
-            delivered: Volume { packets: bytes / u64::from(tcp.payload.count()), bytes },
-            sent: sent.segments.saturating_sub(before.segments),
-            retransmitted: sent.repeated.saturating_sub(before.repeated),
-            ..FlowView::default()
-        };
+        let probes = self.probes.as_mut().and_then(Probes::take_mean);
+        let view = self.senders.look(now, tcp.payload, (open, draining), probes);
         self.law.as_mut().map(|law| law.on_interval(&view))
     }
 
     /// Segments sent so far, with those of connections that are open.
     pub(super) fn segments(&self, all: &[Info]) -> u64 {
-        all.iter().fold(self.finished, Sent::plus).segments
+        self.senders.total(all).segments
     }
 
     /// How its connections are: those that are open, and those that only send what they still have.
     pub(super) fn look(&mut self, open: &[Info], drained: &[Info]) {
-        self.sent = open.iter().chain(drained).fold(self.finished, Sent::plus);
+        self.sent = self.senders.total(open.iter().chain(drained));
         let windows: u64 = open.iter().map(|info| u64::from(info.congestion_window)).sum();
         let smoothed = open.iter().filter_map(|info| Some(info.smoothed_round_trip?.as_secs_f64()));
         let (sum_s, count) = smoothed.fold((0.0, 0), |(sum_s, count), each_s| (sum_s + each_s, count + 1));

@@ -72,7 +72,7 @@
 
 mod learnt;
 
-use super::{ConnectionLaw, RoundTripSamples, check_worth, whole};
+use super::{ConnectionLaw, Reason, RoundTripSamples, check_worth, whole};
 use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_interval};
 use alloc::vec::Vec;
@@ -364,6 +364,10 @@ impl ConnectionLaw for DelayPrice {
 
     fn drains(&self) -> bool {
         self.phase != Phase::Steers
+    }
+
+    fn reason(&self) -> Reason {
+        Reason::Priced
     }
 
     fn on_interval(&mut self, flow: &FlowView) -> u32 {

@@ -24,7 +24,7 @@
 //! assert_eq!((law.at_start(), law.on_interval(&FlowView::default())), (4, 4));
 //! ```
 
-use super::ConnectionLaw;
+use super::{ConnectionLaw, Reason};
 use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check};
 use alloc::vec::Vec;
@@ -86,6 +86,10 @@ impl ConnectionLaw for Fixed {
 
     fn needs(&self) -> Vec<Signal> {
         Vec::new()
+    }
+
+    fn reason(&self) -> Reason {
+        Reason::Configured
     }
 
     fn on_interval(&mut self, _: &FlowView) -> u32 {

@@ -11,7 +11,11 @@
 //!
 //! If it is not kept, `n` returns to `k`, and one connection fewer is put to the same test, which may lead further down; then
 //! `n` rests for `patience` intervals, twice as many after each failure. An interval in which more than
-//! `retransmitted_max` was sent again counts as congested.
+//! `retransmitted_max` was sent again counts as congested. Where that ends the trial of a second connection, one alone fills the path: that
+//! is a failure, too, for the second's slow start has cost the first its window.
+//!
+//! With `doubling`, a trial that succeeds is followed by one of twice as many connections, which open one per interval; `k + m` are
+//! kept if goodput rose by `keep`·m/k. The first failure, or congestion, ends that, and (20) goes on from the last number that was kept.
 //!
 //! # Source
 //! Ours. [CZ06] eq. (20) takes delay for the only sign of congestion: a policer, or a buffer too short to delay anything, loses
@@ -52,7 +56,7 @@
 //! ```
 
 use super::delay::{Delay, DelayParams};
-use super::{ConnectionLaw, RoundTripSamples, iimd};
+use super::{ConnectionLaw, Reason, RoundTripSamples, iimd};
 use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_interval};
 use alloc::vec::Vec;
@@ -97,6 +101,8 @@ pub struct GuardedParams {
     pub retransmitted_max: f64,
     /// How long it rests after the first trial that failed \[intervals\].
     pub patience: u32,
+    /// Whether, from the beginning on, each trial that succeeds is followed by one of twice as many connections.
+    pub doubling: bool,
     /// The most connections that are kept.
     #[cfg_attr(feature = "serde", serde(rename = "max"))]
     pub connections_max: u32,
@@ -116,6 +122,7 @@ impl Default for GuardedParams {
             rise: 0.15,
             retransmitted_max: 0.2,
             patience: 16,
+            doubling: false,
             connections_max: 16,
         }
     }
@@ -159,8 +166,10 @@ impl Parameters for GuardedParams {
             settling: true,
             tally: Tally::default(),
             trial: Trial::None,
+            stride: u32::from(self.doubling),
             patience: self.patience,
             resting: 0,
+            reason: Reason::Begins,
         }
     }
 }
@@ -202,8 +211,8 @@ impl Tally {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Trial {
     None,
-    /// A connection more than brought this.
-    More(Tally),
+    /// So many connections more than brought this, or as many of them as are open by now.
+    More(u32, Tally),
     /// One fewer than brought this.
     Fewer(Tally),
 }
@@ -223,10 +232,13 @@ pub struct Guarded {
     /// The goodput that `open` connections brought since they settled.
     tally: Tally,
     trial: Trial,
+    /// How many the last trial added, while trials double; none when they no longer do.
+    stride: u32,
     /// How long it rests after the next failure \[intervals\].
     patience: u32,
     /// How long it still rests \[intervals\].
     resting: u32,
+    reason: Reason,
 }
 
 impl ConnectionLaw for Guarded {
@@ -238,6 +250,10 @@ impl ConnectionLaw for Guarded {
         self.delay.needs()
     }
 
+    fn reason(&self) -> Reason {
+        self.reason
+    }
+
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
         if self.params.route_changes && flow.route_changed == Some(true) {
             self.change_to(self.open, Trial::None); // what was compared was of another path
@@ -246,9 +262,12 @@ impl ConnectionLaw for Guarded {
         if flow.delivered.packets > 0 {
             let again = flow.retransmitted as f64 > self.params.retransmitted_max * flow.sent as f64;
             if delayed == Some(true) || again {
+                self.reason = if again { Reason::Lossy } else { Reason::Delayed };
                 self.give_way();
             } else {
+                self.reason = Reason::Uncongested;
                 self.go_on(flow, delayed == Some(false));
+                self.explain(delayed);
             }
         }
         debug_assert!((1..=self.params.connections_max).contains(&self.open), "out of bounds");
@@ -260,8 +279,15 @@ impl Guarded {
     /// The path is congested: (20)'s decrease.
     fn give_way(&mut self) {
         let GuardedParams { increase, decrease, .. } = self.params;
+        if matches!(self.trial, Trial::More(2.., _)) {
+            self.connections = f64::from(self.open);
+        }
         self.connections = iimd::step(self.connections, true, increase, decrease);
+        self.stride = 0;
         let wanted = self.whole();
+        if matches!(self.trial, Trial::More(..)) && wanted == 1 {
+            self.rest();
+        }
         if wanted != self.open || self.trial != Trial::None {
             self.change_to(wanted, Trial::None);
         }
@@ -271,6 +297,9 @@ impl Guarded {
     fn go_on(&mut self, flow: &FlowView, sampled: bool) {
         if self.settling {
             self.settling = false;
+            if self.comes_next() {
+                return;
+            }
         } else {
             self.tally.add(flow);
         }
@@ -289,13 +318,22 @@ impl Guarded {
         let (here, open) = (self.tally, self.open);
         match self.trial {
             Trial::None => true,
-            Trial::More(fewer) if self.earned(&fewer, &here, open - 1) => {
+            Trial::More(added, fewer) if self.earned(&fewer, &here, (open - added, added)) => {
                 self.trial = Trial::None;
                 self.patience = self.params.patience;
-                true
+                self.connections = self.connections.max(f64::from(open) - 0.5);
+                self.reason = Reason::Earned;
+                !self.leap(here)
             }
-            Trial::More(fewer) => self.fall_back(fewer),
-            Trial::Fewer(more) if self.earned(&here, &more, open) => {
+            Trial::More(1, fewer) => self.fall_back(fewer),
+            Trial::More(added, _) => {
+                // So many at once were too many, which says nothing of one.
+                self.stride = 0;
+                self.connections = f64::from(open - added);
+                self.change_to(open - added, Trial::None);
+                false
+            }
+            Trial::Fewer(more) if self.earned(&here, &more, (open, 1)) => {
                 self.connections = f64::from(open + 1);
                 self.change_to(open + 1, Trial::None);
                 self.rest();
@@ -303,6 +341,27 @@ impl Guarded {
             }
             Trial::Fewer(_) => self.try_fewer(here),
         }
+    }
+
+    /// Twice as many as the last trial added are to be tried, if trials still double: the first of them opens. `here` is what is there.
+    fn leap(&mut self, here: Tally) -> bool {
+        let leaps = self.stride > 0 && self.open < self.params.connections_max;
+        if leaps {
+            self.stride *= 2;
+            self.connections = f64::from(self.open);
+            self.change_to(self.open + 1, Trial::More(1, here));
+        }
+        leaps
+    }
+
+    /// Opens the next connection of a trial of several, an interval after the last, if there is one.
+    fn comes_next(&mut self) -> bool {
+        let Trial::More(added, fewer) = self.trial else { return false };
+        let comes = added < self.stride && self.open < self.params.connections_max;
+        if comes {
+            self.change_to(self.open + 1, Trial::More(added + 1, fewer));
+        }
+        comes
     }
 
     /// The last connection did not earn its place beside those that brought `here`: one fewer still may do as well.
@@ -338,11 +397,23 @@ impl Guarded {
         self.connections = grown.min(bound).min(f64::from(connections_max));
         if self.whole() > self.open {
             if self.tally.is_full() {
-                self.change_to(self.open + 1, Trial::More(self.tally));
+                self.change_to(self.open + 1, Trial::More(1, self.tally));
             } else {
                 self.connections = f64::from(self.open) + 0.499;
             }
         }
+    }
+
+    /// What is going on, where nothing is congested.
+    fn explain(&mut self, delayed: Option<bool>) {
+        self.reason = match self.trial {
+            Trial::More(..) => Reason::OnTrial,
+            Trial::Fewer(_) => Reason::FewerTried,
+            Trial::None if self.resting > 0 => Reason::Resting,
+            Trial::None if delayed.is_none() => Reason::Unsampled,
+            Trial::None if self.open >= self.params.connections_max => Reason::Bounded,
+            Trial::None => self.reason,
+        };
     }
 
     fn whole(&self) -> u32 {
@@ -354,10 +425,11 @@ impl Guarded {
         (self.tally, self.settling) = (Tally::default(), true);
     }
 
-    /// Whether the connection by which `more` differs from the `k` of `fewer` earned its place.
-    fn earned(&self, fewer: &Tally, more: &Tally, k: u32) -> bool {
+    /// Whether the connections by which `more` differs from the `k` of `fewer` earned their places.
+    fn earned(&self, fewer: &Tally, more: &Tally, (k, added): (u32, u32)) -> bool {
         let rates = (more.bytes * fewer.seconds, fewer.bytes * more.seconds);
-        let goodput_rose = rates.0 >= rates.1 * (1.0 + self.params.keep / f64::from(k));
+        let share = f64::from(added) / f64::from(k);
+        let goodput_rose = rates.0 >= rates.1 * (1.0 + self.params.keep * share);
         goodput_rose && !self.more_is_lost(fewer, more)
     }
 
@@ -436,6 +508,62 @@ mod tests {
             let mean = f64::from(kept.iter().sum::<u32>()) / 1000.0;
             assert!(mean < 1.05, "{mean}");
             assert!(kept.iter().all(|&n| n <= 2));
+        }
+    }
+
+    /// The law with trials that double, on a path that loses by chance.
+    fn doubling() -> Guarded {
+        GuardedParams { doubling: true, ..GuardedParams::default() }.begin(&ROLE)
+    }
+
+    #[test]
+    fn trials_that_double_open_one_per_interval_and_are_judged_by_all_that_they_added() {
+        let kept = run(&mut doubling(), BY_CHANCE, 60);
+        // Two tell what one brings; then a trial of one, of two, four and eight, each an interval apart, two to judge by.
+        let begins = [1, 1, 2, 2, 2, 3, 4, 4, 4, 5, 6, 7, 8, 8, 8, 9];
+        let at_two = kept.iter().position(|&n| n == 2).unwrap() - 2;
+        assert_eq!(kept[at_two..at_two + begins.len()], begins, "{kept:?}");
+        assert!(kept.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{kept:?}");
+        assert_eq!(kept[40], 16, "{kept:?}");
+        assert!(run(&mut begin(), BY_CHANCE, 60)[40] <= 5, "it takes E-MULTCP far longer");
+    }
+
+    #[test]
+    fn trials_that_double_end_where_the_path_is_full() {
+        // Room for six: what is added beyond brings losses, and no goodput.
+        let full: Path = |n| {
+            let excess = f64::from(n.saturating_sub(6));
+            (100.0 * f64::from(n.min(6)), 0.02 + 0.02 * excess)
+        };
+        let mut law = doubling();
+        let kept: Vec<u32> = (0..400).map(|_| law.on_interval(&see(full, law.open, 100))).collect();
+        assert!(kept.iter().all(|&n| n <= 8), "{kept:?}");
+        let late = &kept[100..];
+        let mean = f64::from(late.iter().sum::<u32>()) / late.len() as f64;
+        assert!((4.5..=6.5).contains(&mean), "{mean} {kept:?}");
+    }
+
+    #[test]
+    fn a_policer_and_a_short_queue_keep_one_from_trials_that_double_too() {
+        for path in [POLICER, SHARED] {
+            let kept = run(&mut doubling(), path, 1000);
+            let mean = f64::from(kept.iter().sum::<u32>()) / 1000.0;
+            assert!(mean < 1.05, "{mean}");
+            assert!(kept.iter().all(|&n| n <= 2));
+        }
+    }
+
+    #[test]
+    fn a_second_connection_whose_trial_ends_in_delay_rests_like_one_that_brought_too_little() {
+        for params in [GuardedParams::default(), GuardedParams { doubling: true, ..GuardedParams::default() }]
+        {
+            let mut law = params.begin(&ROLE);
+            // One alone fills the path: a second brings delay, and 600 intervals see few of them.
+            let kept: Vec<u32> = (0..600)
+                .map(|_| law.on_interval(&see(|_| (1000.0, 0.0), 1, if law.open > 1 { 150 } else { 100 })))
+                .collect();
+            let trials = kept.iter().filter(|&&n| n > 1).count();
+            assert!((3..=12).contains(&trials), "{trials}");
         }
     }
 

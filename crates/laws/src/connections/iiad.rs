@@ -32,7 +32,7 @@
 //! ```
 
 use super::delay::{Delay, DelayParams};
-use super::{ConnectionLaw, RoundTripSamples, whole};
+use super::{ConnectionLaw, Reason, RoundTripSamples, whole};
 use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_interval};
 use alloc::vec::Vec;
@@ -110,7 +110,7 @@ impl Parameters for IiadParams {
 
     /// One connection.
     fn begin(&self, _: &FlowRole) -> Iiad {
-        Iiad { params: *self, connections: 1.0, delay: Delay::new(self.delay()) }
+        Iiad { params: *self, connections: 1.0, delay: Delay::new(self.delay()), reason: Reason::Begins }
     }
 }
 
@@ -122,6 +122,7 @@ pub struct Iiad {
     /// `n`, a real number.
     connections: f64,
     delay: Delay,
+    reason: Reason,
 }
 
 impl ConnectionLaw for Iiad {
@@ -137,9 +138,19 @@ impl ConnectionLaw for Iiad {
         Some(self.connections)
     }
 
+    fn reason(&self) -> Reason {
+        self.reason
+    }
+
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
         let IiadParams { increase, decrease, connections_max, .. } = self.params;
-        if let Some(congested) = self.delay.congested(flow) {
+        let congested = self.delay.congested(flow);
+        self.reason = match congested {
+            None => Reason::Unsampled,
+            Some(true) => Reason::Delayed,
+            Some(false) => Reason::Uncongested,
+        };
+        if let Some(congested) = congested {
             let change = if congested { -decrease } else { increase / self.connections };
             self.connections = (self.connections + change).clamp(1.0, f64::from(connections_max));
         }

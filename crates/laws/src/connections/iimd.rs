@@ -35,7 +35,7 @@
 //! ```
 
 use super::delay::{Delay, DelayParams};
-use super::{ConnectionLaw, RoundTripSamples, whole};
+use super::{ConnectionLaw, Reason, RoundTripSamples, whole};
 use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_interval};
 use alloc::vec::Vec;
@@ -123,7 +123,7 @@ impl Parameters for IimdParams {
 
     /// One connection.
     fn begin(&self, _: &FlowRole) -> Iimd {
-        Iimd { params: *self, connections: 1.0, delay: Delay::new(self.delay()) }
+        Iimd { params: *self, connections: 1.0, delay: Delay::new(self.delay()), reason: Reason::Begins }
     }
 }
 
@@ -135,6 +135,7 @@ pub struct Iimd {
     /// `n`, a real number.
     connections: f64,
     delay: Delay,
+    reason: Reason,
 }
 
 /// One step of `n`, [CZ06] eq. (20).
@@ -157,9 +158,19 @@ impl ConnectionLaw for Iimd {
         Some(self.connections)
     }
 
+    fn reason(&self) -> Reason {
+        self.reason
+    }
+
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
         let IimdParams { increase, decrease, connections_max, .. } = self.params;
-        if let Some(congested) = self.delay.congested(flow) {
+        let congested = self.delay.congested(flow);
+        self.reason = match congested {
+            None => Reason::Unsampled,
+            Some(true) => Reason::Delayed,
+            Some(false) => Reason::Uncongested,
+        };
+        if let Some(congested) = congested {
             let next = step(self.connections, congested, increase, decrease);
             self.connections = next.min(f64::from(connections_max));
         }

@@ -7,6 +7,7 @@ pub mod guarded;
 pub mod iiad;
 pub mod iimd;
 pub mod overhead;
+mod reason;
 pub mod rtt_proportional;
 pub mod utility;
 
@@ -17,6 +18,7 @@ pub use guarded::{Guarded, GuardedParams};
 pub use iiad::{Iiad, IiadParams};
 pub use iimd::{Iimd, IimdParams};
 pub use overhead::HostCosts;
+pub use reason::Reason;
 pub use rtt_proportional::{RttProportional, RttProportionalParams, Unsampled};
 pub use utility::{Utility, UtilityParams, for_utility};
 
@@ -54,6 +56,10 @@ pub trait ConnectionLaw {
     fn drains(&self) -> bool {
         false
     }
+    /// Why the number is what it is.
+    fn reason(&self) -> Reason {
+        Reason::Untold
+    }
     /// The flow after one more interval; gives how many connections there should be, at least one.
     fn on_interval(&mut self, flow: &FlowView) -> u32;
 }
@@ -77,6 +83,7 @@ family! {
         needs() -> Vec<Signal>;
         exact() -> Option<f64>;
         drains() -> bool;
+        reason() -> Reason;
     }
     laws {
         /// Connections in proportion to the round-trip time: n = max(1, int(k·T)) ([Chen10]).

@@ -39,7 +39,7 @@
 //! assert_eq!(law.on_interval(&FlowView::default()), 17);
 //! ```
 
-use super::{ConnectionLaw, RoundTripSamples, check_worth, whole};
+use super::{ConnectionLaw, Reason, RoundTripSamples, check_worth, whole};
 use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_interval};
 use alloc::vec::Vec;
@@ -156,6 +156,10 @@ impl ConnectionLaw for RttProportional {
         let most = f64::from(self.params.connections_max);
         let follows = self.params.hysteresis > 0.0 || self.params.smoothed;
         (!follows && !self.round_trip.is_zero()).then(|| wanted.clamp(self.params.connections_min, most))
+    }
+
+    fn reason(&self) -> Reason {
+        Reason::Followed
     }
 
     fn on_interval(&mut self, flow: &FlowView) -> u32 {

@@ -25,7 +25,7 @@
 //! assert!((n - 10.0 * 0.4).abs() < 1e-12); // U = −2/x: n = kT
 //! ```
 
-use super::{ConnectionLaw, RoundTripSamples, whole};
+use super::{ConnectionLaw, Reason, RoundTripSamples, whole};
 use crate::flow::{FlowRole, FlowView, Signal};
 use crate::{BadParameter, Parameters, check, check_interval};
 use alloc::vec::Vec;
@@ -119,6 +119,10 @@ impl ConnectionLaw for Utility {
 
     fn needs(&self) -> Vec<Signal> {
         [self.params.samples.signal()].into()
+    }
+
+    fn reason(&self) -> Reason {
+        Reason::Followed
     }
 
     fn on_interval(&mut self, flow: &FlowView) -> u32 {

@@ -1,0 +1,247 @@
+//! `evenair multiconn`.
+
+mod probe;
+mod status;
+
+use anyhow::{Context, Error, Result};
+use clap::{Args, Subcommand};
+use evenair_multiconn::config::{Config, ConnectConfig, RelayConfig};
+use evenair_multiconn::forward::Forward;
+use evenair_multiconn::keys::{PublicKey, SecretKey};
+use evenair_multiconn::run;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "For those behind a lossy link whose loss-based TCP gets a fraction of what the path could carry. Where both ends may use BBR, one BBR connection does as well: \
+    look first, with probe.\n\n\
+    At both ends, once:\n  evenair multiconn keygen relay.key        # at the relay; prints its public key\n  evenair multiconn keygen me.key           # at home; prints the own one\n\n\
+    At the relay, authorised.toml says who may come, and where to:\n  [[key]]\n  name = \"me\"\n  key = \"ed25519:…\"\n  destinations = [\"*:443\", \"*:80\"]\n\n  \
+    evenair multiconn relay --key relay.key --authorised authorised.toml\n\n\
+    At home:\n  evenair multiconn connect relay.example.org --relay-key ed25519:… --key me.key -L socks5://1080\n  curl --proxy socks5h://127.0.0.1:1080 https://example.org/"
+)]
+pub(crate) struct MulticonnOptions {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Make a key: the secret one into a file that only you may read, the public one printed
+    #[command(after_help = "Example:\n  evenair multiconn keygen me.key")]
+    Keygen(KeygenArguments),
+    /// Be the relay: take connections of those whose keys are authorised, and carry their streams on
+    #[command(
+        after_help = "One port for everything. Nobody may come without a key in the file of authorised keys, and nobody may go where that file does not say. The file is read again when it changes; \
+    a key that is gone from it has lost its sessions within a second.\n\n\
+    Example:\n  evenair multiconn relay --key relay.key --authorised authorised.toml"
+    )]
+    Relay(RelayArguments),
+    /// Open local ports whose connections travel to a relay over several connections
+    #[command(after_help = "Examples:\n  \
+    evenair multiconn connect relay.example.org --relay-key ed25519:… --key me.key -L tcp://8080:example.org:80\n  \
+    evenair multiconn connect relay.example.org --relay-key ed25519:… --key me.key -L socks5://1080 --law fixed --set n=4")]
+    Connect(ConnectArguments),
+    /// Look at a path: is its loss random or congestion, and which law would help
+    Probe(probe::ProbeArguments),
+    /// Read a file, the keys that it names among it, and say what it comes to; nothing is opened
+    #[command(after_help = "Example:\n  evenair multiconn check multiconn.toml")]
+    Check(CheckArguments),
+    /// Show how a client or a relay stands on this machine: how many connections, and why so many
+    #[command(
+        after_help = "Examples:\n  evenair multiconn status --watch\n  evenair multiconn status --relay --json"
+    )]
+    Status(status::StatusArguments),
+}
+
+#[derive(Debug, Args)]
+struct KeygenArguments {
+    /// The secret key's file, which is not there yet
+    file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct CheckArguments {
+    /// The file
+    file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct LawArguments {
+    /// The law: guarded, fair, delay-price, e-multcp, utility or fixed
+    #[arg(long)]
+    law: Option<String>,
+    /// A parameter of the law, as in `evenair list laws`; such as gamma=0.3
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    set: Vec<(String, toml::Value)>,
+    /// The congestion control of each connection, if the law does not need one; such as cubic
+    #[arg(long, value_name = "NAME")]
+    subflow_cc: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct RelayArguments {
+    /// A file with a table [relay]; what is given here goes before it
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// Where to listen; all addresses of both families at port 7443, if nothing is said
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Vec<SocketAddr>,
+    /// The file of the relay's own key; two during a change
+    #[arg(long, value_name = "FILE")]
+    key: Vec<PathBuf>,
+    /// The file of authorised keys
+    #[arg(long, value_name = "FILE")]
+    authorised: Option<PathBuf>,
+    #[command(flatten)]
+    law: LawArguments,
+    /// The socket for `status`
+    #[arg(long, value_name = "SOCKET")]
+    status: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct ConnectArguments {
+    /// The relay, and its port, if it is not 7443
+    relay: Option<String>,
+    /// A file with a table [connect]; what is given here goes before it
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// The relay's public key; two during a change
+    #[arg(long, value_name = "KEY")]
+    relay_key: Vec<PublicKey>,
+    /// The file of the own key
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    /// A local port: `tcp://[BIND:]PORT:HOST:PORT` or `socks5://[BIND:]PORT`
+    #[arg(short = 'L', long = "forward", value_name = "FORWARD")]
+    forward: Vec<Forward>,
+    #[command(flatten)]
+    law: LawArguments,
+    /// The most connections; 16, if nothing is said
+    #[arg(long)]
+    most: Option<u32>,
+    /// Send no probes
+    #[arg(long)]
+    no_probes: bool,
+    /// The socket for `status`
+    #[arg(long, value_name = "SOCKET")]
+    status: Option<PathBuf>,
+}
+
+/// Reads "gamma=0.3", "interval=5 s".
+fn setting(text: &str) -> Result<(String, toml::Value), String> {
+    let (key, value) = text.split_once('=').ok_or("write key=value, such as gamma=0.3")?;
+    let table: Result<toml::Table, _> = format!("value = {value}").parse();
+    let read = table.ok().and_then(|mut table| table.remove("value"));
+    Ok((key.trim().into(), read.unwrap_or_else(|| toml::Value::String(value.trim().into()))))
+}
+
+pub(crate) fn multiconn(options: &MulticonnOptions) -> Result<()> {
+    match &options.verb {
+        Verb::Keygen(KeygenArguments { file }) => keygen(file),
+        Verb::Relay(arguments) => relay(arguments),
+        Verb::Connect(arguments) => connect(arguments),
+        Verb::Probe(arguments) => probe::probe(arguments),
+        Verb::Check(CheckArguments { file }) => check(file),
+        Verb::Status(arguments) => status::status(arguments),
+    }
+}
+
+fn keygen(file: &Path) -> Result<()> {
+    let key = SecretKey::generate();
+    key.save(file).with_context(|| format!("{}: not written", file.display()))?;
+    anstream::println!("{}", key.public());
+    Ok(())
+}
+
+/// What mistakes name.
+fn place(config: Option<&PathBuf>) -> String {
+    config.map_or("the command line".into(), |path| path.display().to_string())
+}
+
+fn relay(arguments: &RelayArguments) -> Result<()> {
+    let file = arguments.config.as_deref().map(Config::load).transpose()?;
+    let mut config: RelayConfig = file.and_then(|file| file.relay).unwrap_or_default();
+    if !arguments.listen.is_empty() {
+        config.listen.clone_from(&arguments.listen);
+    }
+    if !arguments.key.is_empty() {
+        config.keys.clone_from(&arguments.key);
+    }
+    config.authorised = arguments.authorised.clone().or(config.authorised);
+    config.status = arguments.status.clone().or(config.status);
+    let LawArguments { law, set, subflow_cc } = &arguments.law;
+    if law.is_some() {
+        config.law.clone_from(law);
+        config.set.clear();
+    }
+    config.set.extend(set.iter().cloned());
+    config.congestion = subflow_cc.clone().or(config.congestion);
+    run::relay(&place(arguments.config.as_ref()), &config, |words| anstream::println!("{words}"))?;
+    Ok(())
+}
+
+fn connect(arguments: &ConnectArguments) -> Result<()> {
+    let file = arguments.config.as_deref().map(Config::load).transpose()?;
+    let mut config: ConnectConfig = file.and_then(|file| file.connect).unwrap_or_default();
+    if let Some(relay) = &arguments.relay {
+        config.relay.clone_from(relay);
+    }
+    if !arguments.relay_key.is_empty() {
+        config.relay_keys.clone_from(&arguments.relay_key);
+    }
+    if !arguments.forward.is_empty() {
+        config.forward.clone_from(&arguments.forward);
+    }
+    config.key = arguments.key.clone().or(config.key);
+    config.status = arguments.status.clone().or(config.status);
+    config.most = arguments.most.unwrap_or(config.most);
+    config.probes &= !arguments.no_probes;
+    let LawArguments { law, set, subflow_cc } = &arguments.law;
+    if let Some(law) = law {
+        config.law.clone_from(law);
+        config.set.clear();
+    }
+    config.set.extend(set.iter().cloned());
+    config.congestion = subflow_cc.clone().or(config.congestion);
+    run::forwards(&place(arguments.config.as_ref()), &config, |words| anstream::println!("{words}"))?;
+    Ok(())
+}
+
+fn check(file: &Path) -> Result<()> {
+    let place = file.display().to_string();
+    let config = Config::load(file)?;
+    if config.relay.is_none() && config.connect.is_none() {
+        return Err(Error::msg(format!("{place}: it has neither a table [relay] nor [connect]")));
+    }
+    if let Some(relay) = &config.relay {
+        let options = relay.options(&place)?;
+        let listen: Vec<_> = options.listen.iter().map(ToString::to_string).collect();
+        anstream::println!("relay: listens on {}", listen.join(", "));
+        options.keys.iter().for_each(|key| anstream::println!("  key {}", key.public()));
+        let law = options.law.as_ref().map_or("each client's wish, else guarded".into(), run::words);
+        anstream::println!("  law of what it sends: {law}");
+        if let Some(path) = &relay.authorised {
+            for entry in evenair_multiconn::authorised::Authorised::load(path)?.iter() {
+                let to: Vec<_> = entry.destinations.iter().map(ToString::to_string).collect();
+                let to = if to.is_empty() { "nowhere".into() } else { to.join(", ") };
+                let expired = if entry.holds(std::time::SystemTime::now()) { "" } else { "; EXPIRED" };
+                anstream::println!(
+                    "  {} {}: to {to}; up to {} connections{expired}",
+                    entry.name,
+                    entry.key,
+                    entry.connections
+                );
+            }
+        }
+    }
+    if let Some(connect) = &config.connect {
+        let options = connect.options(&place)?;
+        anstream::println!("connect: to {} as {}", options.relay, options.key.public());
+        anstream::println!("  law: {}; at most {} connections", run::words(&options.law), options.most);
+        connect.forward.iter().for_each(|forward| anstream::println!("  {forward}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! The reason for a law's number of connections, in a word, for logs and for users who ask.
+
+use core::fmt;
+
+/// Why a law's number is what it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[non_exhaustive]
+pub enum Reason {
+    /// It begins: nothing has been seen yet.
+    #[default]
+    Begins,
+    /// The law is one of a user's own, and does not say.
+    Untold,
+    /// It is the number that was asked for.
+    Configured,
+    /// The law follows the round trip, or what the utility makes of it.
+    Followed,
+    /// What waits costs less than the flow would give, or more: the law goes towards the number that is worth its price.
+    Priced,
+    /// Little waits: there may be room for more.
+    Uncongested,
+    /// Too much waits.
+    Delayed,
+    /// Too much is sent again.
+    Lossy,
+    /// There was no round trip to judge by.
+    Unsampled,
+    /// A further connection is on trial.
+    OnTrial,
+    /// A trial is over, and what it added has earned its place.
+    Earned,
+    /// The last one brought too little, and one fewer is tried.
+    FewerTried,
+    /// The last trial brought too little: there is none for a while.
+    Resting,
+    /// It may not be more.
+    Bounded,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Begins => "it begins",
+            Self::Untold => "the law does not say why",
+            Self::Configured => "so many were asked for",
+            Self::Followed => "the law follows the round trip",
+            Self::Priced => "the law goes by the price of what waits",
+            Self::Uncongested => "little waits, so that there may be room for more",
+            Self::Delayed => "too much waits in queues",
+            Self::Lossy => "too much is sent again",
+            Self::Unsampled => "there was no round trip to judge by",
+            Self::OnTrial => "the last connection is on trial",
+            Self::Earned => "the last connection has earned its place",
+            Self::FewerTried => "the last connection brought too little, and one fewer is tried",
+            Self::Resting => "another connection brought too little, and is not tried for a while",
+            Self::Bounded => "more are not allowed",
+        })
+    }
+}

@@ -1,0 +1,91 @@
+//! Memory that may be held: of a session, within that of its key, within that of all.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Up to how much of a budget something may be taken for. What must go on has all of it, what only makes things faster has less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Half: windows that grow.
+    Half,
+    /// Three quarters: more to send than a little.
+    Most,
+    /// All: what a stream needs to be one.
+    All,
+}
+
+/// An amount of bytes, and how many of them are taken.
+#[derive(Debug)]
+pub struct Budget {
+    most: AtomicU64,
+    taken: AtomicU64,
+    within: Option<Arc<Self>>,
+}
+
+impl Budget {
+    /// So many bytes.
+    pub fn new(most: u64) -> Arc<Self> {
+        Arc::new(Self { most: most.into(), taken: 0.into(), within: None })
+    }
+
+    /// So many bytes, within another.
+    pub fn within(most: u64, whole: &Arc<Self>) -> Arc<Self> {
+        Arc::new(Self { most: most.into(), taken: 0.into(), within: Some(Arc::clone(whole)) })
+    }
+
+    /// From now on it is so many. What is taken stays taken.
+    pub fn set_most(&self, most: u64) {
+        self.most.store(most, Ordering::Relaxed);
+    }
+
+    /// The bytes taken.
+    pub fn taken(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// Takes some bytes, of this and of all that it is within, or none.
+    pub fn take(&self, bytes: u64, share: Share) -> bool {
+        let most = self.most.load(Ordering::Relaxed);
+        let most = match share {
+            Share::Half => most / 2,
+            Share::Most => most / 4 * 3,
+            Share::All => most,
+        };
+        let sum = |taken: u64| taken.checked_add(bytes).filter(|sum| *sum <= most);
+        if self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum).is_err() {
+            return false;
+        }
+        let whole = self.within.as_ref().is_none_or(|whole| whole.take(bytes, share));
+        if !whole {
+            self.taken.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        whole
+    }
+
+    /// Gives bytes back.
+    pub fn give(&self, bytes: u64) {
+        let before = self.taken.fetch_sub(bytes, Ordering::Relaxed);
+        debug_assert!(before >= bytes, "more is given back than was taken");
+        if let Some(whole) = &self.within {
+            whole.give(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_takes_more_than_the_whole_has() {
+        let whole = Budget::new(100);
+        let (one, other) = (Budget::within(80, &whole), Budget::within(80, &whole));
+        assert!(one.take(80, Share::All) && !one.take(1, Share::All));
+        assert!(!other.take(21, Share::All) && other.taken() == 0);
+        assert!(!other.take(20, Share::Most), "three quarters of the whole are taken");
+        assert!(other.take(20, Share::All) && whole.taken() == 100);
+        one.give(80);
+        assert!(other.take(20, Share::Half) && !other.take(1, Share::Half));
+        assert_eq!((whole.taken(), other.taken()), (40, 40));
+    }
+}

@@ -1,0 +1,300 @@
+//! The file of a client or of a relay: one TOML with a table `[connect]`, or `[relay]`, or both.
+
+use crate::authorised::Authorised;
+use crate::connect::ConnectOptions;
+use crate::control;
+use crate::forward::Forward;
+use crate::keys::{PublicKey, SecretKey};
+use crate::listen::{ListenOptions, Source};
+use crate::mistake::{Mistake, parse, read};
+use evenair_laws::connections::ConnectionParams;
+use serde::Deserialize;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// The port, where none is said.
+pub const PORT: u16 = 7443;
+
+/// A file.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The side that is dialled.
+    pub relay: Option<RelayConfig>,
+    /// The side that dials.
+    pub connect: Option<ConnectConfig>,
+}
+
+/// What a relay's file says.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RelayConfig {
+    /// Where it listens: all addresses of both families, if nothing is said.
+    pub listen: Vec<SocketAddr>,
+    /// Files of its keys; two during a change.
+    pub keys: Vec<PathBuf>,
+    /// The file of authorised keys.
+    pub authorised: Option<PathBuf>,
+    /// The law of what it sends, for everybody; each client's wish, if nothing is said.
+    pub law: Option<String>,
+    /// The law's parameters, as in `evenair list laws`.
+    pub set: toml::Table,
+    /// The congestion control of each connection.
+    pub congestion: Option<String>,
+    /// Memory for bytes of all streams \[MB\].
+    pub memory_mb: u64,
+    /// The most connections in all.
+    pub connections: u32,
+    /// The most connections at once of whom it is not known yet who they are.
+    pub handshakes: u32,
+    /// The most of them from one address.
+    pub handshakes_per_source: u32,
+    /// The socket by which it is asked how it stands.
+    pub status: Option<PathBuf>,
+}
+
+impl Default for RelayConfig {
+    fn default() -> Self {
+        Self {
+            listen: vec![SocketAddr::new(std::net::Ipv6Addr::UNSPECIFIED.into(), PORT)],
+            keys: Vec::new(),
+            authorised: None,
+            law: None,
+            set: toml::Table::new(),
+            congestion: None,
+            memory_mb: 1024,
+            connections: 4096,
+            handshakes: 256,
+            handshakes_per_source: 32,
+            status: None,
+        }
+    }
+}
+
+/// What a client's file says.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConnectConfig {
+    /// The relay's host, and its port, if it is not the usual one.
+    pub relay: String,
+    /// The keys that the relay may have; two during a change.
+    pub relay_keys: Vec<PublicKey>,
+    /// The file of the own key.
+    pub key: Option<PathBuf>,
+    /// Local ports.
+    pub forward: Vec<Forward>,
+    /// The law of what is sent, and wished for what the relay sends.
+    pub law: String,
+    /// Its parameters, as in `evenair list laws`.
+    pub set: toml::Table,
+    /// The most connections.
+    pub most: u32,
+    /// The congestion control of each connection.
+    pub congestion: Option<String>,
+    /// Whether probes may be sent.
+    pub probes: bool,
+    /// Memory for bytes of streams \[MB\].
+    pub memory_mb: u64,
+    /// The socket by which it is asked how it stands.
+    pub status: Option<PathBuf>,
+}
+
+impl Default for ConnectConfig {
+    fn default() -> Self {
+        Self {
+            relay: String::new(),
+            relay_keys: Vec::new(),
+            key: None,
+            forward: Vec::new(),
+            law: "guarded".into(),
+            set: toml::Table::new(),
+            most: 16,
+            congestion: None,
+            probes: true,
+            memory_mb: 256,
+            status: None,
+        }
+    }
+}
+
+impl Config {
+    /// Reads a file. Paths in it are beside it.
+    ///
+    /// # Errors
+    /// Names file, line and key of the first mistake, with what would be right.
+    pub fn load(path: &Path) -> Result<Self, Mistake> {
+        let mut config = Self::parse(&path.display().to_string(), &read(path)?)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let relay = config.relay.iter_mut().flat_map(|relay| {
+            relay.keys.iter_mut().chain(relay.authorised.as_mut()).chain(relay.status.as_mut())
+        });
+        let connect = config.connect.iter_mut();
+        let connect = connect.flat_map(|connect| connect.key.iter_mut().chain(connect.status.as_mut()));
+        for path in relay.chain(connect) {
+            *path = folder.join(&*path);
+        }
+        Ok(config)
+    }
+
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn parse(file: &str, text: &str) -> Result<Self, Mistake> {
+        parse(file, text)
+    }
+}
+
+/// A law by its word, with parameters.
+fn law(place: &str, word: &str, set: &toml::Table) -> Result<ConnectionParams, Mistake> {
+    control::law_with(word, set).map_err(|why| Mistake::of(place, why))
+}
+
+fn bounded(place: &str, key: &str, value: u64, bounds: std::ops::RangeInclusive<u64>) -> Result<(), Mistake> {
+    if bounds.contains(&value) {
+        return Ok(());
+    }
+    let why = format!("{value} is not from {} to {}", bounds.start(), bounds.end());
+    Err(Mistake::of(place, why).of_key(key))
+}
+
+impl RelayConfig {
+    /// What the listener is told. `place` is what mistakes name: the file, or the command line.
+    ///
+    /// # Errors
+    /// If something is missing, or out of its bounds, or a file of keys cannot be read.
+    pub fn options(&self, place: &str) -> Result<ListenOptions, Mistake> {
+        bounded(place, "memory_mb", self.memory_mb, 16..=1 << 20)?;
+        bounded(place, "connections", self.connections.into(), 1..=1 << 20)?;
+        bounded(place, "handshakes", self.handshakes.into(), 1..=1 << 16)?;
+        bounded(place, "handshakes_per_source", self.handshakes_per_source.into(), 1..=1 << 16)?;
+        if self.keys.is_empty() {
+            let why = "name the file of the relay's own key; make one: evenair multiconn keygen";
+            return Err(Mistake::of(place, why).of_key("keys"));
+        }
+        let Some(authorised) = &self.authorised else {
+            let why =
+                "name the file of authorised keys: without one nobody may come, and the relay does not start";
+            return Err(Mistake::of(place, why).of_key("authorised"));
+        };
+        Authorised::load(authorised)?;
+        if self.law.is_none() && !self.set.is_empty() {
+            return Err(Mistake::of(place, "name the law, too, whose parameters these are").of_key("set"));
+        }
+        Ok(ListenOptions {
+            listen: self.listen.clone(),
+            keys: self.keys.iter().map(|path| SecretKey::load(path)).collect::<Result<_, _>>()?,
+            authorised: Source::File(authorised.clone()),
+            law: self.law.as_ref().map(|word| law(place, word, &self.set)).transpose()?,
+            congestion: self.congestion.clone(),
+            memory: self.memory_mb << 20,
+            connections: self.connections,
+            handshakes: self.handshakes,
+            handshakes_per_source: self.handshakes_per_source,
+        })
+    }
+}
+
+impl ConnectConfig {
+    /// What the client is told.
+    ///
+    /// # Errors
+    /// As [`RelayConfig::options`].
+    pub fn options(&self, place: &str) -> Result<ConnectOptions, Mistake> {
+        bounded(place, "most", self.most.into(), 1..=control::MOST.into())?;
+        bounded(place, "memory_mb", self.memory_mb, 16..=1 << 20)?;
+        let missing = |key: &str, why: &str| Mistake::of(place, why).of_key(key);
+        if self.relay.is_empty() {
+            return Err(missing(
+                "relay",
+                "name the relay: its host, as relay.example.org or [2001:db8::1]:7443",
+            ));
+        }
+        let Some((first, others)) = self.relay_keys.split_first() else {
+            return Err(missing("relay_keys", "give the relay's public key, which its keygen printed"));
+        };
+        let Some(key) = &self.key else {
+            return Err(missing("key", "name the file of the own key; make one: evenair multiconn keygen"));
+        };
+        let law = law(place, &self.law, &self.set)?;
+        let mut options = ConnectOptions::new(with_port(&self.relay), *first, SecretKey::load(key)?);
+        options.relay_keys.extend(others);
+        options.down = Some(law.clone());
+        options.law = law;
+        options.most = self.most;
+        options.congestion.clone_from(&self.congestion);
+        options.probes = self.probes;
+        options.memory = self.memory_mb << 20;
+        Ok(options)
+    }
+}
+
+/// A host with its port: the usual one, if it has none.
+pub fn with_port(host: &str) -> String {
+    let has_port = match host.rsplit_once(':') {
+        Some((before, port)) => {
+            port.parse::<u16>().is_ok() && (!before.contains(':') || before.ends_with(']'))
+        }
+        None => false,
+    };
+    if has_port {
+        host.into()
+    } else if host.contains(':') && !host.starts_with('[') {
+        format!("[{host}]:{PORT}")
+    } else {
+        format!("{host}:{PORT}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TEXT: &str = "[relay]\nlisten = ['[::]:7443']\nkeys = ['relay.key']\nauthorised = 'who.toml'\nlaw = 'guarded'\n\
+        set = { gamma = 0.3 }\n[connect]\nrelay = 'relay.example.org'\nforward = ['socks5://1080', 'tcp://8080:a.example:80']\n";
+
+    #[test]
+    fn a_file_says_what_the_command_line_says() {
+        let config = Config::parse("m.toml", TEXT).unwrap();
+        let connect = config.connect.unwrap();
+        assert_eq!(connect.forward.len(), 2);
+        assert_eq!((connect.law.as_str(), connect.most), ("guarded", 16));
+        assert_eq!(config.relay.unwrap().keys, [PathBuf::from("relay.key")]);
+        for (host, expected) in [
+            ("a.example", "a.example:7443"),
+            ("a.example:1", "a.example:1"),
+            ("::1", "[::1]:7443"),
+            ("[::1]", "[::1]:7443"),
+            ("[::1]:2", "[::1]:2"),
+            ("2001:db8::7443", "[2001:db8::7443]:7443"),
+        ] {
+            assert_eq!(with_port(host), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_its_remedy() {
+        let connect = ConnectConfig { relay: "a".into(), ..ConnectConfig::default() };
+        let error = connect.options("m.toml").unwrap_err().to_string();
+        assert!(error.starts_with("m.toml: relay_keys: give the relay's public key"), "{error}");
+        let error = RelayConfig::default().options("m.toml").unwrap_err().to_string();
+        assert!(error.contains("keygen"), "{error}");
+        let error = Config::parse("m.toml", "[relay]\nlisten = '[::]:7443'\n").unwrap_err().to_string();
+        assert!(error.starts_with("m.toml:2: relay.listen"), "{error}");
+        let error = Config::parse("m.toml", "[connect]\nforwards = []\n").unwrap_err().to_string();
+        assert!(error.contains("unknown field `forwards`"), "{error}");
+        let most = ConnectConfig { most: 65, ..connect };
+        assert!(most.options("m.toml").unwrap_err().to_string().contains("most: 65 is not from 1 to 64"));
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_files_are_refused_or_read(place in 0..300_usize, with: char) {
+            let mut chars: Vec<char> = TEXT.chars().collect();
+            let length = chars.len();
+            chars[place % length] = with;
+            let _ = Config::parse("m.toml", &chars.into_iter().collect::<String>());
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The side that dials: a session with a relay, as many connections as are wanted, and a new session where the old one is lost.
+
+mod dial;
+mod keep;
+
+pub use dial::ConnectError;
+pub(crate) use dial::prepare;
+pub(crate) use keep::LINGER;
+
+use crate::budget::Budget;
+use crate::core::Limits;
+use crate::frame::Closed;
+use crate::governor::Governor;
+use crate::keys::{PublicKey, SecretKey};
+use crate::session::{Session, Stream};
+use crate::status::{Direction, SessionStatus};
+use dial::Dialler;
+use evenair_laws::connections::ConnectionParams;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How long a stream waits for a session before it fails.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What a client is told.
+#[derive(Clone, Debug)]
+pub struct ConnectOptions {
+    /// The relay's host and port.
+    pub relay: String,
+    /// The keys that the relay may have; two during a change.
+    pub relay_keys: Vec<PublicKey>,
+    /// The own key.
+    pub key: SecretKey,
+    /// The law of what this side sends.
+    pub law: ConnectionParams,
+    /// The law that it would have for what the relay sends; the relay's own, where it is not given.
+    pub down: Option<ConnectionParams>,
+    /// The most connections, the spare one included.
+    pub most: u32,
+    /// The congestion control of each connection; the system's, where it is not given and the law needs none.
+    pub congestion: Option<String>,
+    /// Whether probes may be sent: datagrams to the relay's port.
+    pub probes: bool,
+    /// Memory for bytes of streams \[bytes\].
+    pub memory: u64,
+    /// Bounds of streams.
+    pub limits: Limits,
+}
+
+impl ConnectOptions {
+    /// The usual ones: the law `guarded` both ways, up to 16 connections.
+    ///
+    /// # Panics
+    /// Never: there is such a law.
+    pub fn new(relay: impl Into<String>, relay_key: PublicKey, key: SecretKey) -> Self {
+        let law = crate::control::law("guarded").expect("there is such a law");
+        Self {
+            relay: relay.into(),
+            relay_keys: vec![relay_key],
+            key,
+            law,
+            down: None,
+            most: 16,
+            congestion: None,
+            probes: true,
+            memory: 256 << 20,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Connects to a relay.
+///
+/// # Errors
+/// Why there is no session, if the relay cannot be reached, refuses, or is another one.
+pub async fn connect(options: ConnectOptions) -> Result<Client, ConnectError> {
+    let dialler = Dialler::new(options)?;
+    let first = dialler.begin().await?;
+    let shared = Arc::new(Shared {
+        dialler,
+        current: Mutex::new(Some(first)),
+        trouble: Mutex::new(None),
+        changed: Notify::new(),
+        wanted: Notify::new(),
+        closed: Notify::new(),
+    });
+    let keeps = tokio::spawn(keep::keep(Arc::clone(&shared)));
+    Ok(Client(Arc::new(Owner { shared, keeps })))
+}
+
+/// A client: streams to a relay. Clones are the same one; the session ends with the last.
+#[derive(Clone, Debug)]
+pub struct Client(Arc<Owner>);
+
+#[derive(Debug)]
+struct Owner {
+    shared: Arc<Shared>,
+    keeps: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.keeps.abort();
+        if let Some(current) = self.shared.current() {
+            current.session.close(Closed::Done);
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    dialler: Dialler,
+    current: Mutex<Option<Current>>,
+    /// Why there is no session.
+    trouble: Mutex<Option<ConnectError>>,
+    changed: Notify,
+    /// Somebody wants a session.
+    wanted: Notify,
+    closed: Notify,
+}
+
+/// The session that there is.
+#[derive(Clone, Debug)]
+pub(crate) struct Current {
+    session: Session,
+    id: crate::hello::SessionId,
+    /// The key of joins.
+    key: crate::hello::Exported,
+    most: u32,
+    governor: Governor,
+    relay_law: String,
+}
+
+impl Shared {
+    fn current(&self) -> Option<Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, current: Option<Current>, trouble: Option<ConnectError>) {
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = current;
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+        self.changed.notify_waiters();
+    }
+}
+
+impl Client {
+    /// Opens a stream; waits a while for a session, where there is none.
+    ///
+    /// # Errors
+    /// Why not.
+    pub async fn open(&self) -> Result<Stream, ConnectError> {
+        let shared = &self.0.shared;
+        let opens = async {
+            loop {
+                let changed = shared.changed.notified();
+                if let Some(current) = shared.current() {
+                    match current.session.open() {
+                        Err(crate::core::OpenError::Closed(_)) => {}
+                        other => return other.map_err(ConnectError::Open),
+                    }
+                }
+                shared.wanted.notify_one();
+                changed.await;
+            }
+        };
+        let opened = tokio::time::timeout(PATIENCE, opens).await;
+        opened.unwrap_or_else(|_| Err(self.trouble().unwrap_or(ConnectError::TimedOut)))
+    }
+
+    /// How it stands.
+    pub fn status(&self) -> Vec<SessionStatus> {
+        let Some(current) = self.0.shared.current() else { return Vec::new() };
+        let options = &self.0.shared.dialler.options;
+        let up = Direction { wanted: current.governor.wanted(), law: Some(current.governor.status()) };
+        let down = Direction { wanted: current.session.they_want(), law: None };
+        vec![SessionStatus::of(&options.relay, &current.session, up, down)]
+    }
+
+    /// By what the session's probes are keyed, and where they go.
+    pub(crate) fn probed(&self) -> Option<(crate::hello::Exported, std::net::SocketAddr)> {
+        let current = self.0.shared.current()?;
+        let relay = current.session.legs().first()?.peer.parse().ok()?;
+        Some((current.key, relay))
+    }
+
+    /// Why there is no session, if there is none.
+    pub fn trouble(&self) -> Option<ConnectError> {
+        self.0.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The law that the relay has for what it sends, in its own words.
+    pub fn relay_law(&self) -> Option<String> {
+        self.0.shared.current().map(|current| current.relay_law)
+    }
+
+    /// Waits until all that was written has reached the relay, a few seconds at most, and ends.
+    pub async fn finish(self) {
+        if let Some(current) = self.0.shared.current() {
+            let begun = std::time::Instant::now();
+            while current.session.open_streams() > 0 && begun.elapsed() < Duration::from_secs(5) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            current.session.close(Closed::Done);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        self.0.shared.closed.notify_waiters();
+    }
+}
+
+/// The budget of a client's sessions.
+fn budget(options: &ConnectOptions) -> Arc<Budget> {
+    Budget::new(options.memory)
+}

@@ -1,0 +1,257 @@
+//! One connection to a relay: found, opened, encrypted, greeted.
+
+use super::{ConnectOptions, Current, budget};
+use crate::control::Refused;
+use crate::core::{OpenError, Side};
+use crate::governor::Governor;
+use crate::hello::{
+    Answer, Exported, HELLO_MAX, Hello, JOIN_LABEL, Refusal, SESSION_LABEL, SessionId, proof,
+};
+use crate::probe::{End, Party, live};
+use crate::session::Session;
+use evenair_units::Bytes;
+use rustls::pki_types::ServerName;
+use std::fmt;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpStream, lookup_host};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+/// An address has so long to answer before the next is tried.
+const ADDRESS: Duration = Duration::from_secs(4);
+/// All of it may take so long.
+const WHOLE: Duration = Duration::from_secs(10);
+/// Bytes that a socket takes before it may send them. Less costs processor; more only waits behind what a slow connection still has.
+pub(crate) const UNSENT: Bytes = Bytes::new(64 << 10);
+
+/// Why there is no session, or no stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConnectError {
+    /// The relay cannot be reached.
+    Unreachable(String),
+    /// The relay has none of the keys that were given.
+    OtherRelay,
+    /// The relay does not know the own key, or it has expired.
+    UnknownKey,
+    /// TLS failed in another way.
+    Tls(String),
+    /// The relay refuses.
+    Refused(Refusal),
+    /// Its answer makes no sense.
+    Nonsense,
+    /// The law cannot be hosted here.
+    Law(String),
+    /// A socket does not have the congestion control that it must have.
+    Congestion(String),
+    /// There is a session, but no stream.
+    Open(OpenError),
+    /// It took too long.
+    TimedOut,
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable(why) => write!(f, "the relay cannot be reached: {why}"),
+            Self::OtherRelay => f.write_str(
+                "the relay has another key than the one given: it was changed, or somebody else answers there",
+            ),
+            Self::UnknownKey => {
+                f.write_str("the relay does not know this key, or it has expired; is it in the relay's file of authorised keys?")
+            }
+            Self::Tls(why) => write!(f, "no TLS with the relay: {why}"),
+            Self::Refused(why) => why.fmt(f),
+            Self::Nonsense => f.write_str("the relay's answer makes no sense; is it of another version?"),
+            Self::Law(why) => f.write_str(why),
+            Self::Congestion(why) => write!(f, "congestion control: {why}"),
+            Self::Open(why) => why.fmt(f),
+            Self::TimedOut => f.write_str("the relay did not answer in time"),
+        }
+    }
+}
+
+impl std::error::Error for ConnectError {}
+
+impl From<Refused> for ConnectError {
+    fn from(refused: Refused) -> Self {
+        Self::Law(refused.to_string())
+    }
+}
+
+/// Who dials.
+#[derive(Clone)]
+pub(crate) struct Dialler {
+    pub(super) options: ConnectOptions,
+    tls: TlsConnector,
+    name: ServerName<'static>,
+}
+
+impl fmt::Debug for Dialler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dialler({:?})", self.options.relay)
+    }
+}
+
+/// A connection that is open and encrypted.
+struct Open {
+    tls: TlsStream<TcpStream>,
+    peer: String,
+}
+
+impl Dialler {
+    pub(super) fn new(options: ConnectOptions) -> Result<Self, ConnectError> {
+        let tls = |error: &dyn fmt::Display| ConnectError::Tls(error.to_string());
+        let first = options.relay_keys.first().ok_or(ConnectError::OtherRelay)?;
+        let name = ServerName::try_from(first.server_name()).map_err(|error| tls(&error))?;
+        let config = crate::tls::client(&options.key, options.relay_keys.clone()).map_err(|e| tls(&e))?;
+        // Refused before anything is dialled.
+        Governor::new(options.law.clone(), options.most, options.probes)?;
+        Ok(Self { options, tls: Arc::new(config).into(), name })
+    }
+
+    /// Begins a session with its first connection.
+    pub(super) async fn begin(&self) -> Result<Current, ConnectError> {
+        within(self.begin_unbounded()).await
+    }
+
+    async fn begin_unbounded(&self) -> Result<Current, ConnectError> {
+        let options = &self.options;
+        let governor = Governor::new(options.law.clone(), options.most, options.probes)?;
+        let mut open = self.open(&governor).await?;
+        let law = options.down.as_ref().and_then(|law| serde_json::to_string(law).ok()).unwrap_or_default();
+        let streams = options.limits.their_streams;
+        let hello = Hello::New { streams, connections: options.most.min(64) as u16, law };
+        let answer = greet(&mut open.tls, &hello).await?;
+        let Answer::Welcome { session: id, streams, connections, law } = answer else {
+            return Err(ConnectError::Nonsense);
+        };
+        let key = exported(&open.tls, SESSION_LABEL)?;
+        let mut limits = options.limits;
+        limits.own_streams = limits.own_streams.min(streams);
+        let session = Session::new(Side::Client, limits, budget(options));
+        let peer = open.peer.clone();
+        add(&session, open);
+        tokio::spawn(governor.clone().run(session.clone(), false));
+        if options.probes {
+            tokio::spawn(probe(session.clone(), governor.clone(), key, peer));
+        }
+        let most = options.most.min(connections.into()).max(1);
+        Ok(Current { session, id, key, most, governor, relay_law: law })
+    }
+
+    /// Gives a session one more connection.
+    pub(super) async fn join(&self, current: &Current) -> Result<(), ConnectError> {
+        within(self.join_unbounded(current)).await
+    }
+
+    async fn join_unbounded(&self, current: &Current) -> Result<(), ConnectError> {
+        let mut open = self.open(&current.governor).await?;
+        let own = exported(&open.tls, JOIN_LABEL)?;
+        let session: SessionId = current.id;
+        let hello = Hello::Join { session, proof: proof(&current.key, &session, &own) };
+        match greet(&mut open.tls, &hello).await? {
+            Answer::Joined => {
+                add(&current.session, open);
+                Ok(())
+            }
+            _ => Err(ConnectError::Nonsense),
+        }
+    }
+
+    async fn open(&self, governor: &Governor) -> Result<Open, ConnectError> {
+        let unreachable = |error: io::Error| ConnectError::Unreachable(error.to_string());
+        let addresses = lookup_host(&self.options.relay).await.map_err(unreachable)?;
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "its name has no address");
+        for address in addresses {
+            match tokio::time::timeout(ADDRESS, TcpStream::connect(address)).await {
+                Ok(Ok(socket)) => return self.encrypt(socket, governor).await,
+                Ok(Err(error)) => last = error,
+                Err(_) => last = io::ErrorKind::TimedOut.into(),
+            }
+        }
+        Err(unreachable(last))
+    }
+
+    async fn encrypt(&self, socket: TcpStream, governor: &Governor) -> Result<Open, ConnectError> {
+        let congestion = governor.congestion_control().map(String::from);
+        let congestion = congestion.or_else(|| self.options.congestion.clone());
+        prepare(&socket, congestion.as_deref())
+            .map_err(|error| ConnectError::Congestion(error.to_string()))?;
+        let peer = socket.peer_addr().map(|peer| peer.to_string()).unwrap_or_default();
+        let tls = self.tls.connect(self.name.clone(), socket).await.map_err(|error| of_tls(&error))?;
+        Ok(Open { tls, peer })
+    }
+}
+
+/// Sends the session's probes, and answers the relay's, until it is over.
+async fn probe(session: Session, governor: Governor, key: Exported, peer: String) {
+    let Ok(relay) = peer.parse() else { return };
+    // Without a socket nothing comes back, and the law goes by what TCP tells.
+    let Ok(socket) = live::socket(relay).await else { return };
+    let party = Party::new(&key, End::Caller, live::now());
+    tokio::select! {
+        () = live::call(socket, party, &governor) => {}
+        _ = session.ended() => {}
+    }
+}
+
+/// How a socket of a session is set, on both sides.
+pub(crate) fn prepare(socket: &TcpStream, congestion: Option<&str>) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    evenair_linux::tcp::set_unsent(socket, UNSENT)?;
+    congestion.map_or(Ok(()), |name| evenair_linux::tcp::set_congestion_control(socket, name))
+}
+
+async fn within<T>(what: impl Future<Output = Result<T, ConnectError>>) -> Result<T, ConnectError> {
+    tokio::time::timeout(WHOLE, what).await.unwrap_or(Err(ConnectError::TimedOut))
+}
+
+fn add(session: &Session, open: Open) {
+    let socket = open.tls.get_ref().0.as_fd().try_clone_to_owned().ok();
+    session.add(open.tls, socket, open.peer, Box::new(()));
+}
+
+fn exported(tls: &TlsStream<TcpStream>, label: &[u8]) -> Result<Exported, ConnectError> {
+    let exported = tls.get_ref().1.export_keying_material([0; 32], label, None);
+    exported.map_err(|error| ConnectError::Tls(error.to_string()))
+}
+
+/// Says the first words, and hears the answer. In TLS 1.3 a client learns only here that its key was refused.
+async fn greet(tls: &mut TlsStream<TcpStream>, hello: &Hello) -> Result<Answer, ConnectError> {
+    let words = async {
+        // Who is refused may find the way closed already, and yet an alert that says why.
+        let _ = tls.write_all(&hello.encode()).await;
+        let _ = tls.flush().await;
+        let length = usize::from(tls.read_u16().await?);
+        if length > HELLO_MAX {
+            return Ok(Vec::new());
+        }
+        let mut body = vec![0; length];
+        tls.read_exact(&mut body).await?;
+        Ok(body)
+    };
+    let body = words.await.map_err(|error: io::Error| of_tls(&error))?;
+    match Answer::decode(&body) {
+        Ok(Answer::Refused(why)) => Err(ConnectError::Refused(why)),
+        Ok(answer) => Ok(answer),
+        Err(_) => Err(ConnectError::Nonsense),
+    }
+}
+
+fn of_tls(error: &io::Error) -> ConnectError {
+    use rustls::{AlertDescription, Error};
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    match inner {
+        Some(Error::InvalidCertificate(_)) => ConnectError::OtherRelay,
+        Some(Error::AlertReceived(
+            AlertDescription::AccessDenied
+            | AlertDescription::BadCertificate
+            | AlertDescription::CertificateUnknown,
+        )) => ConnectError::UnknownKey,
+        _ => ConnectError::Tls(error.to_string()),
+    }
+}

@@ -1,0 +1,450 @@
+//! How many connections one direction of a session is to have: the host of a law, without a clock or a socket.
+//!
+//! Whoever carries the connections calls [`Controller::observe`] once per interval ([`Controller::next_at`]) with what the kernel says of
+//! each, and opens or drains so that there are [`Decision::wanted`]. The control equations are `evenair_laws::connections`' alone; here
+//! is what a host adds to them:
+//!
+//! - Counters of connections that come and go become one view ([`Senders`]), the emulator's.
+//! - An interval in which there was not always something to send holds: what an application does not send says nothing of the path.
+//! - One connection is opened per interval at most, and never more than [`Caps::most`]: the law knows of that bound.
+//! - `guarded` with its usual interval runs every ten round trips of the path, half a second at least.
+//! - Round trips are those of probes, where the law asks for them and probes pass. Where none comes back in [`UNANSWERED`] busy intervals
+//!   the law begins anew with the kernel's smoothed round trips, which have the flow's own retransmissions and delayed acknowledgements in
+//!   them; [`Status::source`] says which it is. The one is never passed off as the other.
+
+mod choice;
+mod record;
+mod senders;
+
+pub use choice::{WORDS, congestion_control, law, law_with};
+pub use record::{Again, Line, Replay, SCHEMA, What};
+pub use senders::{Counts, Senders, why_not};
+
+use evenair_laws::Parameters;
+use evenair_laws::connections::{
+    AnyConnections, ConnectionLaw, ConnectionParams, ConnectionTold, Reason, RoundTripSamples,
+};
+use evenair_laws::flow::{FlowRole, FlowView, check_needs};
+use evenair_laws::tape::Taped;
+use evenair_linux::tcp::Info;
+use evenair_units::{Bytes, Duration, Instant};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// So many busy intervals without a single probe that came back: then UDP does not pass.
+pub const UNANSWERED: u32 = 3;
+/// The most connections that any configuration may ask for: beyond it a relay would harm its neighbours, and itself.
+pub const MOST: u32 = 64;
+/// A probe for so many segments: about 2 % of the bytes, as [CZ06] section IV-A counts its own.
+const SEGMENTS_PER_PROBE: f64 = 2.0;
+/// Between probes: 50 a second at most, 2 at least.
+const SPACING_MIN: Duration = Duration::from_millis(20);
+const SPACING_MAX: Duration = Duration::from_millis(500);
+/// Before a rate is known.
+const SPACING_FIRST: Duration = Duration::from_millis(100);
+
+/// The host's bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caps {
+    /// The most connections of this direction.
+    pub most: u32,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self { most: 16 }
+    }
+}
+
+/// An open connection, by a number that no other connection of the session has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leg {
+    /// Its number.
+    pub id: u64,
+    /// What its kernel says.
+    pub info: Info,
+}
+
+/// A law cannot be hosted here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused(String);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Where a law's round trips come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// Probes of the path.
+    Probes,
+    /// The kernel's smoothed round trips: the law asks for them.
+    TcpInfo,
+    /// The kernel's, because probes cannot be sent here, or none comes back.
+    TcpInfoForProbes,
+    /// The law looks at none.
+    None,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Probes => "probes",
+            Self::TcpInfo => "TCP_INFO",
+            Self::TcpInfoForProbes => "TCP_INFO, because no probes come back",
+            Self::None => "no round trips",
+        })
+    }
+}
+
+/// Why there are as many as there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The law's own word.
+    Law(Reason),
+    /// There was not always something to send.
+    NotBusy,
+    /// The law asks for more than [`Caps::most`].
+    Capped,
+    /// The law asks for more, and one is opened per interval.
+    OneByOne,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Law(reason) => reason.fmt(f),
+            Self::NotBusy => {
+                f.write_str("there is not always something to send, and that says nothing of the path")
+            }
+            Self::Capped => f.write_str("the law asks for more than the cap allows"),
+            Self::OneByOne => f.write_str("the law asks for more, and one is opened at a time"),
+        }
+    }
+}
+
+/// How many connections there are to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// How many.
+    pub wanted: u32,
+    /// Why.
+    pub why: Why,
+}
+
+/// How a controller is, for `status`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Status {
+    /// The law's name, as in `evenair list laws`.
+    pub law: String,
+    /// How many connections are wanted.
+    pub n: u32,
+    /// The same before it was made whole, of a law that knows it.
+    pub exact: Option<f64>,
+    /// The most that the host allows.
+    pub most: u32,
+    /// T: the last round trip that the law saw \[s\].
+    pub round_trip_s: Option<f64>,
+    /// T₀: the least of them so far \[s\].
+    pub least_round_trip_s: Option<f64>,
+    /// Where both come from.
+    pub source: Source,
+    /// Intervals that the law was told of, and intervals without always something to send.
+    pub intervals: u64,
+    /// See `intervals`.
+    pub held: u64,
+    /// One line: why n is n.
+    pub why: String,
+}
+
+/// The host of a law.
+#[derive(Clone, Debug)]
+pub struct Controller {
+    params: ConnectionParams,
+    law: AnyConnections,
+    role: FlowRole,
+    caps: Caps,
+    source: Source,
+    senders: Senders,
+    /// What was last seen of each connection: one that is gone keeps its counts so.
+    seen: BTreeMap<u64, Info>,
+    decision: Decision,
+    next_at: Instant,
+    spacing: Duration,
+    /// Busy intervals in a row without a probe that came back.
+    unanswered: u32,
+    round_trip: Option<Duration>,
+    least: Option<Duration>,
+    intervals: u64,
+    held: u64,
+    /// What was written down, where somebody takes it.
+    record: Option<Vec<Line>>,
+}
+
+impl Controller {
+    /// A law for a direction that begins now. `payload` is a segment's \[bytes\]; probes are sent only if they can be.
+    ///
+    /// # Errors
+    /// If the law's parameters are out of their bounds, or it needs what Linux does not tell; says what would help.
+    pub fn new(
+        law: ConnectionParams,
+        caps: Caps,
+        can_probe: bool,
+        payload: Bytes,
+        now: Instant,
+    ) -> Result<Self, Refused> {
+        let named = name(&law);
+        let refused = |error: &dyn fmt::Display| Refused(format!("law {named}: {error}"));
+        if !(1..=MOST).contains(&caps.most) {
+            return Err(refused(&format_args!("at most {} connections: from 1 to {MOST}", caps.most)));
+        }
+        let params = law.validated().map_err(|error| refused(&error))?;
+        let params = choice::with_most(params, caps.most);
+        let asks = choice::samples(&params);
+        let (params, source) = match asks {
+            None => (params, Source::None),
+            Some(RoundTripSamples::Probes) if can_probe => (params, Source::Probes),
+            Some(RoundTripSamples::Probes) => {
+                (choice::with_samples(params, RoundTripSamples::Smoothed), Source::TcpInfoForProbes)
+            }
+            Some(_) => (params, Source::TcpInfo),
+        };
+        let role = FlowRole { payload };
+        let begun = params.begin(&role);
+        check_needs(&begun.needs(), why_not).map_err(|error| refused(&error))?;
+        let wanted = begun.at_start().clamp(1, caps.most);
+        Ok(Self {
+            next_at: now + begun.interval(),
+            decision: Decision { wanted, why: Why::Law(begun.reason()) },
+            law: begun,
+            params,
+            role,
+            caps,
+            source,
+            senders: Senders::from(now),
+            seen: BTreeMap::new(),
+            spacing: SPACING_FIRST,
+            unanswered: 0,
+            round_trip: None,
+            least: None,
+            intervals: 0,
+            held: 0,
+            record: None,
+        })
+    }
+
+    /// Writes down from now on; [`Self::take_record`] has it.
+    pub fn record(&mut self, now: Instant) {
+        self.record = Some(Vec::new());
+        // A replay begins where the law does.
+        self.law = self.params.begin(&self.role);
+        self.write(now, What::Begin { law: self.params.clone(), role: self.role, caps: self.caps });
+    }
+
+    /// What was written down since this was last asked.
+    pub fn take_record(&mut self) -> Vec<Line> {
+        self.record.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Whether probes are to be sent, and how far apart.
+    pub fn wants_probes(&self) -> Option<Duration> {
+        (self.source == Source::Probes).then_some(self.spacing)
+    }
+
+    /// The congestion control that each connection of this direction must have; see [`congestion_control`].
+    pub const fn congestion_control(&self) -> Option<&'static str> {
+        congestion_control(&self.params)
+    }
+
+    /// When the interval ends.
+    pub const fn next_at(&self) -> Instant {
+        self.next_at
+    }
+
+    /// The last decision, or that with which the law starts.
+    pub const fn decision(&self) -> Decision {
+        self.decision
+    }
+
+    /// A connection is over: its last counts, where they can still be read. One that is never told of keeps what was last seen.
+    pub fn closed(&mut self, leg: &Leg) {
+        self.seen.remove(&leg.id);
+        self.senders.part(&leg.info);
+    }
+
+    /// An interval ends: what `TCP_INFO` says of each open connection; the round trips of probes that came back; whether there was always
+    /// something to send. Gives the decision, where the law was asked.
+    pub fn observe(
+        &mut self,
+        now: Instant,
+        legs: &[Leg],
+        probes: &[Duration],
+        busy: bool,
+    ) -> Option<Decision> {
+        self.observe_with_draining(now, legs, &[], probes, busy)
+    }
+
+    /// The same, with connections that only send what they still have: they count, and are none of those that are open.
+    pub fn observe_with_draining(
+        &mut self,
+        now: Instant,
+        open: &[Leg],
+        draining: &[Leg],
+        probes: &[Duration],
+        busy: bool,
+    ) -> Option<Decision> {
+        let view = self.view(now, open, draining, probes);
+        self.next_at = now + self.law.interval();
+        if !busy {
+            self.held += 1;
+            self.decision.why = Why::NotBusy;
+            self.write(now, What::Held);
+            return None;
+        }
+        self.note(&view);
+        if self.falls_back(now, &view) || self.stretches(now) {
+            return Some(self.decision);
+        }
+        self.intervals += 1;
+        let told = ConnectionTold::OnInterval { flow: view };
+        let answer = ConnectionParams::tell(&mut self.law, &told);
+        let there = open.len() as u32;
+        let (wanted, why) = bounded(answer.on_interval.unwrap_or(1), there, self.caps);
+        let why = why.unwrap_or(Why::Law(answer.reason));
+        self.decision = Decision { wanted, why };
+        self.next_at = now + self.law.interval();
+        self.write(now, What::Heard { told, answer, open: there, wanted });
+        Some(self.decision)
+    }
+
+    /// One view of all connections; those that are gone have left what was last seen of them.
+    fn view(&mut self, now: Instant, open: &[Leg], draining: &[Leg], probes: &[Duration]) -> FlowView {
+        let there: BTreeMap<u64, Info> = open.iter().chain(draining).map(|leg| (leg.id, leg.info)).collect();
+        let before = std::mem::replace(&mut self.seen, there);
+        for (_, last) in before.iter().filter(|(id, _)| !self.seen.contains_key(id)) {
+            self.senders.part(last);
+        }
+        let infos = |legs: &[Leg]| legs.iter().map(|leg| leg.info).collect::<Vec<_>>();
+        let mean_s = probes.iter().map(|each| each.as_secs_f64()).sum::<f64>() / probes.len() as f64;
+        let probes = (!probes.is_empty()).then(|| Duration::from_secs_f64(mean_s));
+        self.senders.look(now, self.role.payload, (&infos(open), &infos(draining)), probes)
+    }
+
+    /// Remembers what `status` tells, and how often probes are due.
+    fn note(&mut self, view: &FlowView) {
+        let (round_trip, least) = match self.source {
+            Source::Probes => (view.round_trip_of_probes, view.round_trip_of_probes),
+            _ => (view.smoothed_round_trip, view.least_round_trip),
+        };
+        self.round_trip = round_trip.or(self.round_trip);
+        self.least = least.into_iter().chain(self.least).min();
+        let rate = view.sent as f64 / view.interval.as_secs_f64();
+        if rate > 0.0 && rate.is_finite() {
+            let spacing = Duration::from_secs_f64((SEGMENTS_PER_PROBE / rate).min(1.0));
+            self.spacing = spacing.clamp(SPACING_MIN, SPACING_MAX);
+        }
+    }
+
+    /// Whether the law had to begin anew, because no probes come back.
+    fn falls_back(&mut self, now: Instant, view: &FlowView) -> bool {
+        if self.source != Source::Probes {
+            return false;
+        }
+        let answered = view.round_trip_of_probes.is_some() || view.delivered.packets == 0;
+        self.unanswered = if answered { 0 } else { self.unanswered + 1 };
+        if self.unanswered < UNANSWERED {
+            return false;
+        }
+        self.source = Source::TcpInfoForProbes;
+        (self.round_trip, self.least) = (None, None);
+        self.begin_anew(now, choice::with_samples(self.params.clone(), RoundTripSamples::Smoothed));
+        true
+    }
+
+    /// Whether the law had to begin anew, because the path's round trip is long for its interval: the first time that one is known.
+    fn stretches(&mut self, now: Instant) -> bool {
+        let stretched = self.round_trip.and_then(|round_trip| choice::stretched(&self.params, round_trip));
+        let stretched = stretched.filter(|_| self.intervals == 0);
+        let stretches = stretched.is_some();
+        stretched.into_iter().for_each(|law| self.begin_anew(now, law));
+        stretches
+    }
+
+    fn begin_anew(&mut self, now: Instant, law: ConnectionParams) {
+        self.params = law;
+        self.law = self.params.begin(&self.role);
+        self.next_at = now + self.law.interval();
+        let wanted = self.law.at_start().clamp(1, self.caps.most);
+        self.decision = Decision { wanted, why: Why::Law(self.law.reason()) };
+        self.write(now, What::Begin { law: self.params.clone(), role: self.role, caps: self.caps });
+    }
+
+    /// How it is.
+    pub fn status(&self) -> Status {
+        let seconds = |time: Option<Duration>| time.map(Duration::as_secs_f64);
+        Status {
+            law: name(&self.params),
+            n: self.decision.wanted,
+            exact: self.law.exact(),
+            most: self.caps.most,
+            round_trip_s: seconds(self.round_trip),
+            least_round_trip_s: seconds(self.least),
+            source: self.source,
+            intervals: self.intervals,
+            held: self.held,
+            why: self.why(),
+        }
+    }
+
+    /// "n is 3: the last connection is on trial (round trip 61 ms, 52 at least, by probes)".
+    fn why(&self) -> String {
+        let Decision { wanted, why } = self.decision;
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let seen = match (self.round_trip, self.least) {
+            (Some(round_trip), Some(least)) => {
+                format!(
+                    " (round trip {:.0} ms, {:.0} at least, by {})",
+                    ms(round_trip),
+                    ms(least),
+                    self.source
+                )
+            }
+            _ => String::new(),
+        };
+        format!("n is {wanted}: {why}{seen}")
+    }
+
+    fn write(&mut self, now: Instant, what: What) {
+        if let Some(lines) = &mut self.record {
+            lines.push(Line { schema: SCHEMA, at_ns: now.as_nanos(), what });
+        }
+    }
+}
+
+/// What becomes of a law's answer where so many are open; and why it is not the answer, if it is not.
+fn bounded(asked: u32, open: u32, caps: Caps) -> (u32, Option<Why>) {
+    let asked = asked.max(1);
+    let one_more = open.max(1).saturating_add(1);
+    if asked > caps.most && caps.most <= one_more {
+        (caps.most, Some(Why::Capped))
+    } else if asked > one_more {
+        (one_more, Some(Why::OneByOne))
+    } else {
+        (asked, None)
+    }
+}
+
+/// A law's name in scenarios.
+fn name(law: &ConnectionParams) -> String {
+    let word = serde_json::to_value(law).ok().and_then(|value| Some(value.get("law")?.as_str()?.to_owned()));
+    word.or_else(|| law.identity()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

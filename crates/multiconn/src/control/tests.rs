@@ -1,0 +1,198 @@
+use super::*;
+use evenair_laws::connections::{DelayPriceParams, FixedParams, GuardedParams, IimdParams};
+
+const PAYLOAD: Bytes = Bytes::new(1000);
+
+fn at(seconds: u64) -> Instant {
+    Instant::ZERO + Duration::from_secs(seconds)
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn controller(law: impl Into<ConnectionParams>, can_probe: bool) -> Result<Controller, Refused> {
+    Controller::new(law.into(), Caps::default(), can_probe, PAYLOAD, at(0))
+}
+
+/// Connections whose counters grow, on a path that loses by chance: each gets as much as every other.
+#[derive(Default)]
+struct Path {
+    legs: Vec<Leg>,
+    next: u64,
+}
+
+impl Path {
+    /// There are so many connections, of which the youngest come and go; a second passes.
+    fn pass(&mut self, count: u32, smoothed: Duration) -> &[Leg] {
+        self.legs.truncate(count as usize);
+        while self.legs.len() < count as usize {
+            let info = Info {
+                smoothed_round_trip: None,
+                least_round_trip: None,
+                retransmitted: 0,
+                congestion_window: 10,
+                acknowledged_bytes: 0,
+                sent_segments: 0,
+                timeouts: None,
+            };
+            self.legs.push(Leg { id: self.next, info });
+            self.next += 1;
+        }
+        for leg in &mut self.legs {
+            leg.info.acknowledged_bytes += 100_000;
+            leg.info.sent_segments += 102;
+            leg.info.retransmitted += 2;
+            leg.info.smoothed_round_trip = Some(smoothed);
+            leg.info.least_round_trip = Some(ms(50));
+        }
+        &self.legs
+    }
+}
+
+fn guarded(samples: RoundTripSamples) -> GuardedParams {
+    GuardedParams { interval: Duration::from_secs(1), samples, ..GuardedParams::default() }
+}
+
+#[test]
+fn on_a_path_that_loses_by_chance_connections_are_added_one_by_one_up_to_the_cap() {
+    for can_probe in [true, false] {
+        let caps = Caps { most: 4 };
+        let law = guarded(RoundTripSamples::Probes).into();
+        let mut controller = Controller::new(law, caps, can_probe, PAYLOAD, at(0)).unwrap();
+        let (mut path, mut open, mut most) = (Path::default(), controller.decision().wanted, 0);
+        assert_eq!(open, 1);
+        for second in 1..200 {
+            assert_eq!(controller.next_at(), at(second));
+            let probes: &[Duration] = if can_probe { &[ms(50), ms(54)] } else { &[] };
+            let decision = controller.observe(at(second), path.pass(open, ms(52)), probes, true).unwrap();
+            assert!(decision.wanted <= open + 1, "{decision:?}");
+            open = decision.wanted;
+            most = most.max(open);
+        }
+        assert_eq!(most, 4);
+        let status = controller.status();
+        let source = if can_probe { Source::Probes } else { Source::TcpInfoForProbes };
+        assert_eq!((status.source, status.law.as_str(), status.intervals), (source, "guarded", 199));
+        assert!((status.round_trip_s.unwrap() - 0.052).abs() < 1e-9, "{status:?}");
+        assert!(status.why.starts_with("n is 4: "), "{}", status.why);
+    }
+}
+
+#[test]
+fn what_is_not_busy_holds_and_is_told_to_nobody() {
+    let mut controller = controller(IimdParams { interval: ms(1000), ..IimdParams::cz06() }, true).unwrap();
+    let mut path = Path::default();
+    for second in 1..100 {
+        assert_eq!(controller.observe(at(second), path.pass(1, ms(52)), &[ms(52)], false), None);
+    }
+    let status = controller.status();
+    assert_eq!((status.n, status.held, status.intervals), (1, 99, 0));
+    assert!(status.why.contains("not always something to send"), "{}", status.why);
+    // What was sent meanwhile is no part of the next interval.
+    controller.record(at(99));
+    controller.observe(at(100), path.pass(1, ms(52)), &[ms(52)], true);
+    let record = controller.take_record();
+    let What::Heard { told: ConnectionTold::OnInterval { flow }, .. } = &record[1].what else { panic!() };
+    assert_eq!((flow.sent, flow.interval), (102, Duration::from_secs(1)));
+}
+
+#[test]
+fn a_law_that_jumps_is_followed_one_by_one() {
+    let law = FixedParams { connections: 40 };
+    let mut controller = Controller::new(law.into(), Caps { most: 8 }, true, PAYLOAD, at(0)).unwrap();
+    assert_eq!(controller.decision().wanted, 8, "it begins with all that are allowed");
+    let mut path = Path::default();
+    let decision = controller.observe(at(60), path.pass(3, ms(50)), &[], true).unwrap();
+    assert_eq!(decision, Decision { wanted: 4, why: Why::OneByOne });
+    let decision = controller.observe(at(120), path.pass(8, ms(50)), &[], true).unwrap();
+    assert_eq!(decision, Decision { wanted: 8, why: Why::Capped });
+}
+
+#[test]
+fn without_a_probe_that_comes_back_it_begins_anew_with_what_tcp_info_says() {
+    let mut controller = controller(guarded(RoundTripSamples::Probes), true).unwrap();
+    let mut path = Path::default();
+    assert_eq!(controller.wants_probes(), Some(ms(100)));
+    for second in 1..=2 {
+        controller.observe(at(second), path.pass(1, ms(52)), &[], true);
+        assert_eq!(controller.status().source, Source::Probes);
+    }
+    // 102 segments a second: one for two of them, and fifty a second at most.
+    assert_eq!(controller.wants_probes(), Some(ms(20)));
+    // An idle one says nothing of probes.
+    controller.observe(at(3), path.pass(1, ms(52)), &[], false);
+    assert_eq!(controller.status().source, Source::Probes);
+    controller.observe(at(4), path.pass(1, ms(52)), &[], true);
+    assert_eq!((controller.status().source, controller.wants_probes()), (Source::TcpInfoForProbes, None));
+    let grown =
+        (5..60).map(|second| controller.observe(at(second), path.pass(1, ms(52)), &[], true).unwrap());
+    assert!(grown.map(|decision| decision.wanted).max() > Some(1));
+}
+
+#[test]
+fn laws_that_need_what_linux_does_not_tell_are_refused_with_a_remedy() {
+    let said = |law: ConnectionParams| controller(law, true).unwrap_err().to_string();
+    let segments = said(guarded(RoundTripSamples::Segments).into());
+    assert!(
+        segments.starts_with("law guarded: ") && segments.contains("samples = \"smoothed\""),
+        "{segments}"
+    );
+    let drains = DelayPriceParams {
+        round_trip_holds: Some(ms(30_000)),
+        samples: RoundTripSamples::Smoothed,
+        ..DelayPriceParams::chen10()
+    };
+    assert!(said(drains.into()).contains("leave round_trip_holds out"));
+    let wrong = GuardedParams { decrease: 2.0, ..guarded(RoundTripSamples::Probes) };
+    assert!(said(wrong.into()).contains("beta"));
+    let most = Caps { most: 65 };
+    let refused = Controller::new(FixedParams::default().into(), most, true, PAYLOAD, at(0)).unwrap_err();
+    assert!(refused.to_string().contains("from 1 to 64"));
+}
+
+#[test]
+fn a_record_is_heard_again_bit_for_bit_and_by_another_law() {
+    let mut controller = controller(guarded(RoundTripSamples::Probes), true).unwrap();
+    controller.record(at(0));
+    let (mut path, mut open, mut lines, mut decisions) = (Path::default(), 1, Vec::new(), Vec::new());
+    for second in 1..300u64 {
+        // Probes that wait now and then, that fail for a while, and intervals without always something to send.
+        let probe = 50 + (second * 7919 % 23) * u64::from(second % 11 == 0);
+        let probes = [ms(probe), ms(probe + 1)];
+        let probes = if (200..204).contains(&second) { &[][..] } else { &probes };
+        let decided = controller.observe(at(second), path.pass(open, ms(60)), probes, second % 7 != 0);
+        open = decided.map_or(open, |decision| decision.wanted);
+        decisions.extend(decided);
+        lines.extend(controller.take_record());
+    }
+    assert_eq!(controller.status().source, Source::TcpInfoForProbes);
+    assert!(decisions.iter().map(|decision| decision.wanted).max() > Some(2));
+    // As a file of lines keeps it.
+    let text: Vec<String> = lines.iter().map(|line| serde_json::to_string(line).unwrap()).collect();
+    let read: Vec<Line> = text.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut replay = Replay::new(None);
+    let again: Vec<Again> = read.iter().filter_map(|line| replay.hear(line).unwrap()).collect();
+    assert!(again.len() > 200 && again.iter().all(|each| each.is_same && each.recorded == each.replayed));
+    let mut other = Replay::new(Some(FixedParams { connections: 3 }.into()));
+    let others: Vec<Again> = read.iter().filter_map(|line| other.hear(line).unwrap()).collect();
+    assert!(others.iter().any(|each| !each.is_same && each.recorded != each.replayed));
+    assert!(Replay::new(None).hear(&read[1]).is_err(), "it does not begin with its law");
+}
+
+#[test]
+fn the_usual_guarded_law_runs_every_ten_round_trips() {
+    for (round_trip_ms, interval_ms) in [(20, 500), (50, 500), (200, 2000), (3000, 20_000)] {
+        let mut controller = controller(law("guarded").unwrap(), true).unwrap();
+        let mut path = Path::default();
+        assert_eq!(controller.next_at(), at(0) + ms(500));
+        let first = at(0) + ms(500);
+        controller.observe(first, path.pass(1, ms(round_trip_ms)), &[ms(round_trip_ms)], true);
+        assert_eq!(controller.next_at(), first + ms(interval_ms), "{round_trip_ms} ms");
+    }
+    // Who sets another interval has it.
+    let set = law_with("guarded", &"interval = '1 s'".parse().unwrap()).unwrap();
+    let mut controller = controller(set, true).unwrap();
+    controller.observe(at(1), Path::default().pass(1, ms(200)), &[ms(200)], true);
+    assert_eq!(controller.next_at(), at(2));
+}

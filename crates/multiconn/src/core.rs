@@ -1,0 +1,617 @@
+//! The machine of a session: streams on one side, connections on the other, frames between. It has no clock and no socket.
+//!
+//! Read [`receive`](crate::receive) and [`send`](crate::send) first, the halves of a stream. What the host does: it writes and reads streams, gives each connection
+//! what [`pull`](Core::pull) has for it when its socket takes more, tells every frame that came, and asks for [`events`](Core::event).
+//!
+//! # What is safe against a lost connection
+//! Chunks are held until acknowledged, and sent again on another connection. Answers are states, not changes: after a loss (or while a
+//! connection is stuck) they are told again, and the other side is asked for its own.
+
+mod finished;
+mod leg;
+mod streams;
+#[cfg(test)]
+mod tests;
+
+pub use leg::Measured;
+pub use streams::{OpenError, Read};
+
+use crate::budget::Budget;
+use crate::frame::{Broken, Closed, FRAME_MAX, Frame, StreamId};
+use crate::send::LegId;
+use evenair_units::{Duration, Instant};
+use finished::Finished;
+use leg::{Change, Leg, SILENCE, SILENCE_MOST};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use streams::Entry;
+
+/// Which end of a session this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Who dialled: his streams have odd numbers.
+    Client,
+    /// Who was dialled.
+    Relay,
+}
+
+/// What a session may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Streams at once that this side opens.
+    pub own_streams: u32,
+    /// Streams at once that the other side opens.
+    pub their_streams: u32,
+    /// Bytes of a stream that may be on their way from its start \[bytes\].
+    pub window: u64,
+    /// The most that it grows to \[bytes\].
+    pub window_most: u64,
+    /// Bytes of a stream that are held until the other side has them, at most \[bytes\].
+    pub held_most: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            own_streams: 1024,
+            their_streams: 1024,
+            window: 64 << 10,
+            window_most: 16 << 20,
+            held_most: 16 << 20,
+        }
+    }
+}
+
+/// What the host is to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The other side opened a stream.
+    Opened(StreamId),
+    /// There is something to read, or the end, or the reason of a break.
+    Readable(StreamId),
+    /// There is room to write, or a break.
+    Writable(StreamId),
+    /// The connection has something to send.
+    Wake(LegId),
+    /// The connection has served: both sides send no more on it.
+    Served(LegId),
+    /// The connection is to be given up.
+    GiveUp(LegId),
+    /// The other side wants so many connections to send on.
+    TheyWant(u32),
+}
+
+/// What is told once, on any connection or on one of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    Ping(u64),
+    Pong(u64),
+    Retired,
+}
+
+/// What has passed, in bytes of streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Sent for the first time.
+    pub sent: u64,
+    /// Sent again.
+    pub again: u64,
+    /// Received, repetitions included.
+    pub received: u64,
+    /// Streams so far.
+    pub streams: u64,
+    /// Connections that were lost.
+    pub lost: u64,
+    /// How often a connection was found stuck.
+    pub stuck: u64,
+}
+
+/// Acknowledgements that are not urgent wait for this time.
+const LATE: Duration = Duration::from_millis(25);
+/// Who waits for memory tries again after this time: others may have given some back.
+const HUNGER: Duration = Duration::from_millis(100);
+/// So many bytes may go out once more because a connection is stuck, beside an eighth of all.
+const COPIES: u64 = 256 << 10;
+
+/// The machine.
+#[derive(Debug)]
+pub struct Core {
+    side: Side,
+    limits: Limits,
+    budget: Arc<Budget>,
+    streams: BTreeMap<StreamId, Entry>,
+    /// The other side's streams that are over.
+    finished: Finished,
+    next_own: u32,
+    open: [u32; 2],
+    /// Streams that have something to send, each once.
+    ready: VecDeque<StreamId>,
+    /// Streams whose credit is to be told, each once.
+    credits: VecDeque<StreamId>,
+    /// Streams whose credit is told a little later.
+    late: Vec<StreamId>,
+    late_at: Option<Instant>,
+    /// Streams that wait for memory to write.
+    hungry: Vec<StreamId>,
+    hungry_until: Option<Instant>,
+    /// Streams that were broken off here, until the other side knows, and those of which it is to be said.
+    resets: BTreeMap<StreamId, Broken>,
+    unsaid: VecDeque<StreamId>,
+    overs: VecDeque<StreamId>,
+    asks: VecDeque<StreamId>,
+    legs: Vec<Leg>,
+    wanted: u32,
+    /// What the other side is to know of how many this side wants, and whether it was said since a connection came or went.
+    want: Option<(u16, bool)>,
+    closed: Option<Closed>,
+    events: VecDeque<Event>,
+    counts: Counts,
+    idle_since: Option<Instant>,
+    idle_for: Duration,
+    used_at: Instant,
+}
+
+impl Core {
+    /// A session that begins.
+    pub fn new(side: Side, limits: Limits, budget: Arc<Budget>, now: Instant) -> Self {
+        Self {
+            side,
+            limits,
+            budget,
+            streams: BTreeMap::new(),
+            finished: Finished::default(),
+            next_own: 0,
+            open: [0; 2],
+            ready: VecDeque::new(),
+            credits: VecDeque::new(),
+            late: Vec::new(),
+            late_at: None,
+            hungry: Vec::new(),
+            hungry_until: None,
+            resets: BTreeMap::new(),
+            unsaid: VecDeque::new(),
+            overs: VecDeque::new(),
+            asks: VecDeque::new(),
+            legs: Vec::new(),
+            wanted: 1,
+            want: None,
+            closed: None,
+            events: VecDeque::new(),
+            counts: Counts::default(),
+            idle_since: Some(now),
+            idle_for: Duration::ZERO,
+            used_at: now,
+        }
+    }
+
+    /// The next thing that the host is to know.
+    pub fn event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// What has passed.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Why it is over, if it is.
+    pub fn closed(&self) -> Option<Closed> {
+        self.closed
+    }
+
+    /// Streams open.
+    pub fn open_streams(&self) -> u32 {
+        self.open[0] + self.open[1]
+    }
+
+    /// When a stream's byte passed last, or a stream was there.
+    pub fn used_at(&self) -> Instant {
+        self.used_at
+    }
+
+    /// A connection belongs to the session. Their numbers rise.
+    pub fn add_leg(&mut self, leg: LegId, now: Instant) {
+        debug_assert!(self.legs.last().is_none_or(|last| last.id < leg));
+        self.legs.push(Leg::new(leg, now));
+        self.say_wanted();
+        self.settle(now);
+    }
+
+    /// How many connections this side sends on.
+    pub fn set_wanted(&mut self, connections: u32, now: Instant) {
+        self.wanted = connections.max(1);
+        self.settle(now);
+    }
+
+    /// Tells the other side how many connections this side wants to send on.
+    pub fn tell_wanted(&mut self, connections: u32) {
+        self.want = Some((connections.min(u16::MAX.into()) as u16, false));
+        self.say_wanted();
+    }
+
+    /// It may have been said on a connection that is no more.
+    fn say_wanted(&mut self) {
+        let Some((_, said)) = &mut self.want else { return };
+        *said = false;
+        if let Some(leg) = self.legs.iter().find(|leg| !leg.stuck && !leg.retires).map(|leg| leg.id) {
+            self.wake(leg);
+        }
+    }
+
+    /// This side sends no more on a connection. Once the other does not either, it has served.
+    pub fn retire(&mut self, leg: LegId) {
+        if let Some(leg) = self.legs.iter_mut().find(|one| one.id == leg && !one.retires) {
+            leg.retires = true;
+            leg.idle = false;
+            self.events.push_back(Event::Wake(leg.id));
+        }
+    }
+
+    /// A connection is no more.
+    pub fn lost(&mut self, leg: LegId, now: Instant) {
+        let Some(place) = self.legs.iter().position(|one| one.id == leg) else { return };
+        let gone = self.legs.remove(place);
+        if self.closed.is_some() {
+            return;
+        }
+        if !(gone.retire_said && gone.is_heard) {
+            self.counts.lost += 1;
+            self.again_from(leg);
+            self.doubt();
+        }
+        self.settle(now);
+    }
+
+    /// What was sent on a lost connection is sent again.
+    fn again_from(&mut self, leg: LegId) {
+        for (id, entry) in &mut self.streams {
+            if !entry.is_over && entry.send.lost(leg) && !std::mem::replace(&mut entry.in_ready, true) {
+                self.ready.push_front(*id);
+            }
+        }
+    }
+
+    /// What was told may not have come: it is told again, and the other side is asked.
+    fn doubt(&mut self) {
+        for (id, entry) in self.streams.iter_mut().filter(|(_, entry)| !entry.is_over) {
+            if !std::mem::replace(&mut entry.in_credits, true) {
+                self.credits.push_back(*id);
+            }
+            if entry.send.is_in_doubt() && !std::mem::replace(&mut entry.in_asks, true) {
+                self.asks.push_back(*id);
+            }
+        }
+        self.unsaid = self.resets.keys().copied().collect();
+        self.say_wanted();
+    }
+
+    /// What a connection's socket says of itself.
+    pub fn measured(&mut self, leg: LegId, measured: Measured, now: Instant) {
+        let in_doubt = self.streams.values().any(|entry| entry.send.is_in_doubt());
+        let Some(at) = self.legs.iter_mut().find(|one| one.id == leg) else { return };
+        let change = at.measured(now, measured);
+        if in_doubt && at.is_to_be_asked(now) {
+            at.asked_at = Some(now);
+            at.own.push(Told::Ping(now.as_nanos()));
+            self.wake(leg);
+        }
+        match change {
+            Change::None => return,
+            Change::GivenUp => self.events.push_back(Event::GiveUp(leg)),
+            Change::Free => {}
+            Change::Stuck => {
+                self.counts.stuck += 1;
+                self.repeat(leg);
+                self.doubt();
+            }
+            Change::StillStuck => self.repeat(leg),
+        }
+        self.settle(now);
+    }
+
+    /// What a stuck connection holds goes out once more on others, the first chunks of each stream first, and a bounded part at a time.
+    fn repeat(&mut self, leg: LegId) {
+        let mut most = (COPIES + self.counts.sent / 8).saturating_sub(self.counts.again);
+        for (id, entry) in self.streams.iter_mut().filter(|(_, entry)| !entry.is_over) {
+            let bytes = entry.send.stuck(leg, most.min(COPIES));
+            most = most.saturating_sub(bytes);
+            if bytes > 0 && !std::mem::replace(&mut entry.in_ready, true) {
+                self.ready.push_front(*id);
+            }
+        }
+    }
+
+    /// Connections that this side sends on now.
+    fn active(&self) -> impl Iterator<Item = &Leg> {
+        self.legs.iter().filter(|leg| !leg.stuck && !leg.retires).take(self.wanted as usize)
+    }
+
+    fn is_active(&self, leg: LegId) -> bool {
+        self.active().any(|active| active.id == leg)
+    }
+
+    fn has_work(&self) -> bool {
+        !self.ready.is_empty()
+            || !self.credits.is_empty()
+            || !self.overs.is_empty()
+            || !self.asks.is_empty()
+            || !self.unsaid.is_empty()
+    }
+
+    /// Wakes a connection where there is something to send, and notes for how long there was nothing.
+    fn settle(&mut self, now: Instant) {
+        let idle = self.active().filter(|leg| leg.idle).min_by_key(|leg| leg.round_trip);
+        let idle = idle.map(|leg| leg.id);
+        match idle {
+            Some(leg) if self.has_work() => {
+                self.note_idle(now, false);
+                self.wake(leg);
+            }
+            Some(_) => self.note_idle(now, true),
+            None => self.note_idle(now, false),
+        }
+    }
+
+    fn note_idle(&mut self, now: Instant, is_idle: bool) {
+        match (self.idle_since, is_idle) {
+            (Some(since), false) => {
+                self.idle_for += now.since(since);
+                self.idle_since = None;
+            }
+            (None, true) => self.idle_since = Some(now),
+            _ => {}
+        }
+    }
+
+    fn wake(&mut self, leg: LegId) {
+        if let Some(leg) = self.legs.iter_mut().find(|one| one.id == leg)
+            && std::mem::replace(&mut leg.idle, false)
+        {
+            self.events.push_back(Event::Wake(leg.id));
+        }
+    }
+
+    /// For how long there was nothing to send, since this was asked last.
+    pub fn take_idle(&mut self, now: Instant) -> Duration {
+        let was_idle = self.idle_since.is_some();
+        self.note_idle(now, false);
+        self.note_idle(now, was_idle);
+        std::mem::replace(&mut self.idle_for, Duration::ZERO)
+    }
+
+    /// When [`on_timeout`](Self::on_timeout) is due.
+    pub fn timeout(&self) -> Option<Instant> {
+        let silences = self.legs.iter().map(|leg| leg.asked_at.unwrap_or(leg.heard_at) + SILENCE);
+        silences.chain(self.late_at).chain(self.hungry_until).min()
+    }
+
+    /// Time has passed.
+    pub fn on_timeout(&mut self, now: Instant) {
+        if self.late_at.is_some_and(|at| at <= now) {
+            self.late_at = None;
+            for id in std::mem::take(&mut self.late) {
+                self.tell_credit(id);
+            }
+        }
+        let mut wakes = Vec::new();
+        for leg in &mut self.legs {
+            if now.since(leg.heard_at) >= SILENCE_MOST {
+                self.events.push_back(Event::GiveUp(leg.id));
+                leg.asked_at = Some(now);
+            } else if leg.asked_at.unwrap_or(leg.heard_at) + SILENCE <= now {
+                leg.asked_at = Some(now);
+                leg.own.push(Told::Ping(now.as_nanos()));
+                wakes.push(leg.id);
+            }
+        }
+        wakes.into_iter().for_each(|leg| self.wake(leg));
+        if self.hungry_until.is_some_and(|until| until <= now) {
+            self.feed();
+        }
+        self.settle(now);
+    }
+
+    /// A frame came on a connection.
+    ///
+    /// # Errors
+    /// If the session is over with it.
+    pub fn frame(&mut self, leg: LegId, frame: Frame<'_>, now: Instant) -> Result<(), Closed> {
+        if let Some(closed) = self.closed {
+            return Err(closed);
+        }
+        self.heard(leg, now);
+        let done = self.take_frame(leg, frame, now);
+        if let Err(why) = done {
+            self.close(why);
+        }
+        self.settle(now);
+        done
+    }
+
+    /// Some bytes came on a connection, be they a frame or not yet.
+    pub fn heard(&mut self, leg: LegId, now: Instant) {
+        if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg) {
+            at.heard(now);
+        }
+    }
+
+    fn take_frame(&mut self, leg: LegId, frame: Frame<'_>, now: Instant) -> Result<(), Closed> {
+        match frame {
+            Frame::Data { stream, offset, end, bytes } => {
+                self.used_at = now;
+                self.counts.received += bytes.len() as u64;
+                if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg) {
+                    at.received += bytes.len() as u64;
+                }
+                self.take_chunk(stream, offset, bytes, end, now)
+            }
+            Frame::Credit { stream, received, limit } => self.take_credit(stream, received, limit),
+            Frame::Reset { stream, why } => self.take_reset(stream, why, now),
+            Frame::Over { stream } => {
+                self.take_over(stream, now);
+                Ok(())
+            }
+            Frame::Ask { stream } => self.take_ask(stream),
+            Frame::Ping(number) => {
+                if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg)
+                    && at.own.len() < 4
+                {
+                    at.own.push(Told::Pong(number));
+                    self.wake(leg);
+                }
+                Ok(())
+            }
+            Frame::Pong(_) => Ok(()),
+            Frame::Want(connections) => {
+                self.events.push_back(Event::TheyWant(u32::from(connections).max(1)));
+                Ok(())
+            }
+            Frame::Retire => {
+                if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg)
+                    && !std::mem::replace(&mut at.peer_retired, true)
+                {
+                    at.own.push(Told::Retired);
+                    self.retire(leg);
+                    self.wake(leg);
+                }
+                Ok(())
+            }
+            Frame::Retired => {
+                if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg) {
+                    at.is_heard = at.retire_said;
+                    if at.has_served() {
+                        self.events.push_back(Event::Served(leg));
+                    }
+                }
+                Ok(())
+            }
+            Frame::Close(why) => Err(why),
+        }
+    }
+
+    /// The session is over: what is open breaks, and every connection says so as its last word.
+    pub fn close(&mut self, why: Closed) {
+        if self.closed.is_some() {
+            return;
+        }
+        self.closed = Some(why);
+        let open: Vec<_> = self.streams.keys().copied().collect();
+        for id in open {
+            self.break_off(id, Broken::SessionOver(why));
+        }
+        let legs: Vec<_> = self.legs.iter().map(|leg| leg.id).collect();
+        for leg in legs {
+            self.wake(leg);
+        }
+    }
+
+    /// What a connection is to send now, behind `out`, until there are `room` bytes; nothing where it is to wait for
+    /// [`Event::Wake`].
+    pub fn pull(&mut self, leg: LegId, now: Instant, room: usize, out: &mut Vec<u8>) {
+        let Some(place) = self.legs.iter().position(|one| one.id == leg) else { return };
+        if let Some(why) = self.closed {
+            Frame::Close(why).encode(out);
+            return;
+        }
+        let begun = out.len();
+        if !self.pull_own(place, out) {
+            if let Some((wanted, said)) = self.want.as_mut().filter(|(_, said)| !said) {
+                *said = true;
+                Frame::Want(*wanted).encode(out);
+            }
+            if self.is_active(leg) {
+                self.pull_shared(leg, room, out);
+            }
+        }
+        let sent = out.len() - begun;
+        let at = &mut self.legs[place];
+        at.idle = sent == 0;
+        at.sent += sent as u64;
+        self.settle(now);
+    }
+
+    /// What belongs on this very connection; gives whether nothing else does.
+    fn pull_own(&mut self, place: usize, out: &mut Vec<u8>) -> bool {
+        let at = &mut self.legs[place];
+        for told in std::mem::take(&mut at.own) {
+            match told {
+                Told::Ping(number) => Frame::Ping(number).encode(out),
+                Told::Pong(number) => Frame::Pong(number).encode(out),
+                Told::Retired => {
+                    at.hears = true;
+                    Frame::Retired.encode(out);
+                }
+            }
+        }
+        if at.retires && !std::mem::replace(&mut at.retire_said, true) {
+            Frame::Retire.encode(out);
+        }
+        if at.has_served() {
+            self.events.push_back(Event::Served(at.id));
+        }
+        at.retires
+    }
+
+    /// What may go on any connection.
+    fn pull_shared(&mut self, leg: LegId, room: usize, out: &mut Vec<u8>) {
+        while out.len() + FRAME_MAX <= room {
+            if let Some(stream) = self.unsaid.pop_front() {
+                if let Some(why) = self.resets.get(&stream) {
+                    Frame::Reset { stream, why: *why }.encode(out);
+                }
+            } else if let Some(stream) = self.overs.pop_front() {
+                Frame::Over { stream }.encode(out);
+            } else if let Some(stream) = self.credits.pop_front() {
+                self.pull_credit(stream, out);
+            } else if let Some(stream) = self.asks.pop_front() {
+                if let Some(entry) = self.streams.get_mut(&stream) {
+                    entry.in_asks = false;
+                }
+                Frame::Ask { stream }.encode(out);
+            } else if let Some(stream) = self.ready.pop_front() {
+                self.pull_chunk(leg, stream, out);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// The state of the connections, for who looks at it.
+    pub fn legs(&self) -> Vec<LegState> {
+        let active: Vec<_> = self.active().map(|leg| leg.id).collect();
+        let state = |leg: &Leg| LegState {
+            id: leg.id,
+            is_active: active.contains(&leg.id),
+            is_stuck: leg.stuck,
+            retires: leg.retires || leg.peer_retired,
+            round_trip: leg.round_trip,
+            sent: leg.sent,
+            received: leg.received,
+        };
+        self.legs.iter().map(state).collect()
+    }
+
+    /// Connections that are not about to go.
+    pub fn leg_count(&self) -> u32 {
+        self.legs.iter().filter(|leg| !leg.retires && !leg.peer_retired).count() as u32
+    }
+}
+
+/// What stands of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LegState {
+    /// Which one.
+    pub id: LegId,
+    /// This side sends on it.
+    pub is_active: bool,
+    /// It has not got on for a while.
+    pub is_stuck: bool,
+    /// It is about to go.
+    pub retires: bool,
+    /// Smoothed round trip, if any was measured.
+    pub round_trip: Option<Duration>,
+    /// Bytes sent, frames included.
+    pub sent: u64,
+    /// Bytes of streams received.
+    pub received: u64,
+}

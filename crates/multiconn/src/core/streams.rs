@@ -1,0 +1,486 @@
+//! The streams of a session: what the host does with them, and what frames say of them.
+
+use super::{Core, Event, LATE, Side};
+use crate::budget::Share;
+use crate::frame::{Broken, Closed, Frame, StreamId};
+use crate::receive::Receive;
+use crate::send::{LegId, Send};
+use evenair_units::{Duration, Instant};
+
+/// So many streams at most wait for it to be said that they are over.
+const OVERS_MAX: usize = 1 << 16;
+
+/// A stream.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) receive: Receive,
+    pub(super) send: Send,
+    /// Bytes beyond what is read that may be on their way.
+    window: u64,
+    /// Bytes of the budget that it has for receiving, and for sending.
+    taken: [u64; 2],
+    granted_at: Instant,
+    /// What was told as received.
+    told: u64,
+    broken: Option<Broken>,
+    /// Nothing more is to be said of it.
+    pub(super) is_over: bool,
+    /// The host still knows it.
+    is_held: bool,
+    pub(super) in_ready: bool,
+    pub(super) in_credits: bool,
+    pub(super) in_asks: bool,
+    in_late: bool,
+    is_hungry: bool,
+}
+
+/// Why no stream opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenError {
+    /// The session is over.
+    Closed(Closed),
+    /// There are as many as there may be, or memory is short.
+    TooMany,
+}
+
+impl std::fmt::Display for OpenError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Closed(why) => why.fmt(f),
+            Self::TooMany => f.write_str("there are as many streams as there may be"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+/// What reading gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// So many bytes.
+    Bytes(usize),
+    /// The stream's end.
+    End,
+    /// Nothing yet: [`Event::Readable`] tells.
+    Wait,
+}
+
+/// Where a stream stands.
+enum Place {
+    Open,
+    Over,
+    New,
+    Impossible,
+}
+
+impl Core {
+    fn is_own(&self, stream: StreamId) -> bool {
+        (stream % 2 == 1) == (self.side == Side::Client)
+    }
+
+    fn place(&self, stream: StreamId) -> Place {
+        match self.streams.get(&stream) {
+            Some(entry) if entry.is_over => Place::Over,
+            Some(_) => Place::Open,
+            None if self.is_own(stream) => {
+                if stream / 2 < self.next_own {
+                    Place::Over
+                } else {
+                    Place::Impossible
+                }
+            }
+            None if self.finished.contains(stream / 2) => Place::Over,
+            None => Place::New,
+        }
+    }
+
+    /// Opens a stream.
+    ///
+    /// # Errors
+    /// If the session is over, or has as many streams as it may.
+    pub fn open(&mut self, now: Instant) -> Result<StreamId, OpenError> {
+        if let Some(why) = self.closed {
+            return Err(OpenError::Closed(why));
+        }
+        let has_room = self.open[0] < self.limits.own_streams && self.next_own < u32::MAX / 2;
+        if !has_room || !self.budget.take(self.limits.window, Share::All) {
+            return Err(OpenError::TooMany);
+        }
+        let stream = self.next_own * 2 + u32::from(self.side == Side::Client);
+        self.next_own += 1;
+        self.open[0] += 1;
+        self.insert(stream, now);
+        Ok(stream)
+    }
+
+    fn insert(&mut self, stream: StreamId, now: Instant) {
+        let window = self.limits.window;
+        self.counts.streams += 1;
+        self.used_at = now;
+        let entry = Entry {
+            receive: Receive::new(window),
+            send: Send::new(window),
+            window,
+            taken: [window, 0],
+            granted_at: now,
+            told: 0,
+            broken: None,
+            is_over: false,
+            is_held: true,
+            in_ready: false,
+            in_credits: false,
+            in_asks: false,
+            in_late: false,
+            is_hungry: false,
+        };
+        self.streams.insert(stream, entry);
+    }
+
+    /// Writes bytes; gives how many there was room for: none where [`Event::Writable`] tells later.
+    ///
+    /// # Errors
+    /// Why the stream is broken.
+    pub fn write(&mut self, stream: StreamId, bytes: &[u8], now: Instant) -> Result<usize, Broken> {
+        let Some(entry) = self.streams.get_mut(&stream) else { return Err(Broken::Aborted) };
+        if let Some(why) = entry.broken {
+            return Err(why);
+        }
+        if entry.is_over || entry.send.has_ended() {
+            return Err(Broken::Aborted);
+        }
+        let held = entry.send.held();
+        let room = self.limits.held_most.saturating_sub(held).min(bytes.len() as u64);
+        let share = if held < self.limits.window { Share::All } else { Share::Most };
+        if bytes.is_empty() || room == 0 {
+            return Ok(0);
+        }
+        if !self.budget.take(room, share) {
+            if !std::mem::replace(&mut entry.is_hungry, true) {
+                self.hungry.push(stream);
+                self.hungry_until = self.hungry_until.or(Some(now + super::HUNGER));
+            }
+            return Ok(0);
+        }
+        entry.taken[1] += room;
+        entry.send.write(&bytes[..room as usize]);
+        self.make_ready(stream);
+        self.used_at = now;
+        self.settle(now);
+        Ok(room as usize)
+    }
+
+    /// Nothing more is written.
+    pub fn end(&mut self, stream: StreamId, now: Instant) {
+        if let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) {
+            entry.send.end();
+            self.make_ready(stream);
+            self.settle(now);
+        }
+    }
+
+    /// Whether all that was written is there, the end too.
+    pub fn is_delivered(&self, stream: StreamId) -> bool {
+        self.streams.get(&stream).is_none_or(|entry| entry.is_over || entry.send.is_over())
+    }
+
+    fn make_ready(&mut self, stream: StreamId) {
+        if let Some(entry) = self.streams.get_mut(&stream)
+            && !entry.is_over
+            && entry.send.is_ready()
+            && !std::mem::replace(&mut entry.in_ready, true)
+        {
+            self.ready.push_back(stream);
+        }
+    }
+
+    /// Reads bytes.
+    ///
+    /// # Errors
+    /// Why the stream is broken; what came before in order is read first only where it was read in time.
+    pub fn read(&mut self, stream: StreamId, into: &mut [u8], now: Instant) -> Result<Read, Broken> {
+        let Some(entry) = self.streams.get_mut(&stream) else { return Err(Broken::Aborted) };
+        if let Some(why) = entry.broken {
+            return Err(why);
+        }
+        let count = entry.receive.read(into);
+        let is_over = entry.receive.is_over();
+        if count > 0 && !is_over {
+            self.allow_more(stream, now);
+        }
+        self.finish_if_over(stream);
+        self.settle(now);
+        Ok(match count {
+            0 if is_over => Read::End,
+            0 if !into.is_empty() => Read::Wait,
+            count => Read::Bytes(count),
+        })
+    }
+
+    /// Lets the other side send more, once half of the window was read.
+    fn allow_more(&mut self, stream: StreamId, now: Instant) {
+        let round_trip = self.legs.iter().filter_map(|leg| leg.round_trip).max();
+        let round_trip = round_trip.unwrap_or(Duration::from_millis(100)).max(Duration::from_millis(1));
+        let Some(entry) = self.streams.get_mut(&stream) else { return };
+        let until = entry.receive.consumed() + entry.window;
+        if !entry.receive.is_open() || until - entry.receive.limit().min(until) < entry.window / 2 {
+            return;
+        }
+        // Half a window in less than two round trips: the window is what bounds it.
+        let is_fast = now.since(entry.granted_at) < round_trip.mul_f64(2.0);
+        entry.granted_at = now;
+        if is_fast && entry.window < self.limits.window_most {
+            let more = entry.window.min(self.limits.window_most - entry.window);
+            if self.budget.take(more, Share::Half) {
+                entry.window += more;
+                entry.taken[0] += more;
+            }
+        }
+        entry.receive.allow(entry.receive.consumed() + entry.window);
+        self.tell_credit(stream);
+    }
+
+    pub(super) fn tell_credit(&mut self, stream: StreamId) {
+        if let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) {
+            entry.in_late = false;
+            if !std::mem::replace(&mut entry.in_credits, true) {
+                self.credits.push_back(stream);
+            }
+        }
+    }
+
+    /// Breaks a stream off, both ways.
+    pub fn reset(&mut self, stream: StreamId, why: Broken, now: Instant) {
+        if self.streams.get(&stream).is_some_and(|entry| !entry.is_over) {
+            self.break_off(stream, why);
+            if self.closed.is_none() {
+                self.resets.insert(stream, why);
+                self.unsaid.push_back(stream);
+            }
+            self.settle(now);
+        }
+    }
+
+    /// The host has forgotten a stream. What was written still goes out; where not all was, or not all was read, it is broken off.
+    pub fn release(&mut self, stream: StreamId, now: Instant) {
+        let Some(entry) = self.streams.get_mut(&stream) else { return };
+        entry.is_held = false;
+        if entry.is_over {
+            self.streams.remove(&stream);
+        } else if !(entry.send.has_ended() && entry.receive.is_over()) {
+            self.reset(stream, Broken::Aborted, now);
+        }
+    }
+
+    /// The stream is over, broken.
+    pub(super) fn break_off(&mut self, stream: StreamId, why: Broken) {
+        let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) else { return };
+        entry.broken = Some(why);
+        self.finish(stream);
+        self.events.extend([Event::Readable(stream), Event::Writable(stream)]);
+    }
+
+    fn finish_if_over(&mut self, stream: StreamId) {
+        let is_over = |entry: &Entry| !entry.is_over && entry.send.is_over() && entry.receive.is_over();
+        if self.streams.get(&stream).is_some_and(is_over) {
+            self.finish(stream);
+            self.overs.push_back(stream);
+        }
+    }
+
+    /// Nothing more is to be said of a stream: its memory is free.
+    fn finish(&mut self, stream: StreamId) {
+        let is_own = self.is_own(stream);
+        let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) else { return };
+        entry.is_over = true;
+        self.budget.give(entry.taken.iter().sum());
+        entry.taken = [0; 2];
+        entry.send = Send::default();
+        if entry.broken.is_some() {
+            entry.receive = Receive::default();
+        }
+        self.open[usize::from(!is_own)] -= 1;
+        if !is_own {
+            self.finished.insert(stream / 2);
+        }
+        if !entry.is_held {
+            self.streams.remove(&stream);
+        }
+        self.feed();
+    }
+
+    /// Who waited for memory may try again.
+    pub(super) fn feed(&mut self) {
+        self.hungry_until = None;
+        for stream in std::mem::take(&mut self.hungry) {
+            if let Some(entry) = self.streams.get_mut(&stream) {
+                entry.is_hungry = false;
+            }
+            self.events.push_back(Event::Writable(stream));
+        }
+    }
+
+    pub(super) fn take_chunk(
+        &mut self,
+        stream: StreamId,
+        offset: u64,
+        bytes: &[u8],
+        end: bool,
+        now: Instant,
+    ) -> Result<(), Closed> {
+        match self.place(stream) {
+            Place::Impossible => return Err(Closed::Protocol),
+            Place::Over => {
+                return if self.resets.contains_key(&stream) { Ok(()) } else { self.say_over(stream) };
+            }
+            Place::New if !self.accept(stream, now)? => return Ok(()),
+            Place::New | Place::Open => {}
+        }
+        let late_at = now + LATE;
+        let Some(entry) = self.streams.get_mut(&stream) else { return Ok(()) };
+        match entry.receive.chunk(offset, bytes, end) {
+            Err(crate::receive::Wrong::Beyond) => return Err(Closed::Protocol),
+            Err(crate::receive::Wrong::Gaps) => {
+                self.reset(stream, Broken::Overloaded, now);
+                return Ok(());
+            }
+            Ok(is_readable) => {
+                if is_readable {
+                    self.events.push_back(Event::Readable(stream));
+                }
+                let fresh = entry.receive.received() - entry.told;
+                let urgent = (entry.window / 4).min(256 << 10);
+                if entry.receive.is_complete() || fresh >= urgent {
+                    self.tell_credit(stream);
+                } else if !entry.in_credits && !std::mem::replace(&mut entry.in_late, true) {
+                    self.late.push(stream);
+                    self.late_at = self.late_at.or(Some(late_at));
+                }
+            }
+        }
+        self.finish_if_over(stream);
+        Ok(())
+    }
+
+    /// The other side opens a stream; gives whether it may.
+    fn accept(&mut self, stream: StreamId, now: Instant) -> Result<bool, Closed> {
+        // What is over here may not be so there yet.
+        let most = self.limits.their_streams + self.limits.their_streams / 4 + 8;
+        if self.finished.ranges() as u32 > 4 * most || self.resets.len() as u32 > 4 * most {
+            return Err(Closed::Protocol);
+        }
+        if self.open[1] >= most || !self.budget.take(self.limits.window, Share::All) {
+            self.finished.insert(stream / 2);
+            self.resets.insert(stream, Broken::Overloaded);
+            self.unsaid.push_back(stream);
+            return Ok(false);
+        }
+        self.open[1] += 1;
+        self.insert(stream, now);
+        self.events.push_back(Event::Opened(stream));
+        Ok(true)
+    }
+
+    pub(super) fn take_credit(&mut self, stream: StreamId, received: u64, limit: u64) -> Result<(), Closed> {
+        match self.place(stream) {
+            Place::Impossible => return Err(Closed::Protocol),
+            Place::Over | Place::New => return Ok(()),
+            Place::Open => {}
+        }
+        let Some(entry) = self.streams.get_mut(&stream) else { return Ok(()) };
+        entry.send.credit(received, limit).ok_or(Closed::Protocol)?;
+        self.free_sent(stream);
+        self.make_ready(stream);
+        self.finish_if_over(stream);
+        Ok(())
+    }
+
+    /// What the other side has is held no more.
+    fn free_sent(&mut self, stream: StreamId) {
+        let Some(entry) = self.streams.get_mut(&stream) else { return };
+        let free = entry.taken[1].saturating_sub(entry.send.held());
+        if free > 0 {
+            entry.taken[1] -= free;
+            self.budget.give(free);
+            self.events.push_back(Event::Writable(stream));
+            self.feed();
+        }
+    }
+
+    pub(super) fn take_reset(&mut self, stream: StreamId, why: Broken, now: Instant) -> Result<(), Closed> {
+        match self.place(stream) {
+            Place::Impossible => return Err(Closed::Protocol),
+            Place::Open => self.break_off(stream, why),
+            Place::New => {
+                self.finished.insert(stream / 2);
+                if self.finished.ranges() as u32 > 8 * (self.limits.their_streams + 8) {
+                    return Err(Closed::Protocol);
+                }
+            }
+            Place::Over => {}
+        }
+        self.resets.remove(&stream);
+        self.used_at = now;
+        self.say_over(stream)
+    }
+
+    pub(super) fn take_over(&mut self, stream: StreamId, now: Instant) {
+        self.resets.remove(&stream);
+        let Place::Open = self.place(stream) else { return };
+        let Some(entry) = self.streams.get_mut(&stream) else { return };
+        if entry.send.has_sent_all() {
+            entry.send.all_there();
+            self.free_sent(stream);
+            self.finish_if_over(stream);
+        } else {
+            self.reset(stream, Broken::Aborted, now);
+        }
+    }
+
+    pub(super) fn take_ask(&mut self, stream: StreamId) -> Result<(), Closed> {
+        match self.place(stream) {
+            Place::Impossible => return Err(Closed::Protocol),
+            Place::Open => self.tell_credit(stream),
+            Place::Over => return self.say_over(stream),
+            Place::New => {}
+        }
+        Ok(())
+    }
+
+    /// The other side is to know that a stream is over here; who asks without listening is not answered for ever.
+    fn say_over(&mut self, stream: StreamId) -> Result<(), Closed> {
+        if self.overs.len() >= OVERS_MAX {
+            return Err(Closed::Protocol);
+        }
+        self.overs.push_back(stream);
+        Ok(())
+    }
+
+    pub(super) fn pull_credit(&mut self, stream: StreamId, out: &mut Vec<u8>) {
+        if let Some(entry) = self.streams.get_mut(&stream)
+            && std::mem::replace(&mut entry.in_credits, false)
+            && !entry.is_over
+        {
+            entry.told = entry.receive.received();
+            let limit = entry.receive.limit();
+            Frame::Credit { stream, received: entry.told, limit }.encode(out);
+        }
+    }
+
+    pub(super) fn pull_chunk(&mut self, leg: LegId, stream: StreamId, out: &mut Vec<u8>) {
+        let Some(entry) = self.streams.get_mut(&stream) else { return };
+        entry.in_ready = false;
+        if entry.is_over {
+            return;
+        }
+        if let Some(chunk) = entry.send.chunk(leg) {
+            let bytes = chunk.bytes.len() as u64;
+            if chunk.again {
+                self.counts.again += bytes;
+            } else {
+                self.counts.sent += bytes;
+            }
+            Frame::Data { stream, offset: chunk.offset, end: chunk.end, bytes: chunk.bytes }.encode(out);
+        }
+        self.make_ready(stream);
+    }
+}

@@ -1,0 +1,471 @@
+//! Two machines with connections between them that lose, delay and break as a property test says: every byte arrives once and in order.
+
+use super::*;
+use crate::frame::CHUNK_MAX;
+use proptest::prelude::*;
+
+/// What a connection holds, each way.
+type Wire = [VecDeque<u8>; 2];
+
+/// Two sides, and the connections between them.
+struct Pair {
+    cores: [Core; 2],
+    wires: BTreeMap<LegId, Wire>,
+    next_leg: LegId,
+    now: Instant,
+}
+
+fn limits(window: u64) -> Limits {
+    Limits { own_streams: 8, their_streams: 8, window, window_most: 4 * window, held_most: 4 * window }
+}
+
+impl Pair {
+    fn new(window: u64) -> Self {
+        let now = Instant::from_nanos(1);
+        let core = |side| Core::new(side, limits(window), Budget::new(1 << 24), now);
+        let mut pair =
+            Self { cores: [core(Side::Client), core(Side::Relay)], wires: BTreeMap::new(), next_leg: 1, now };
+        pair.open_leg();
+        pair
+    }
+
+    fn open_leg(&mut self) {
+        let leg = self.next_leg;
+        self.next_leg += 1;
+        self.wires.insert(leg, Wire::default());
+        self.cores.iter_mut().for_each(|core| core.add_leg(leg, self.now));
+    }
+
+    fn leg(&self, number: usize) -> Option<LegId> {
+        let count = self.wires.len();
+        (count > 0).then(|| *self.wires.keys().nth(number % count).unwrap())
+    }
+
+    fn pass(&mut self, ms: u64) {
+        self.now += Duration::from_millis(ms);
+        for core in &mut self.cores {
+            if core.timeout().is_some_and(|due| due <= self.now) {
+                core.on_timeout(self.now);
+            }
+        }
+    }
+
+    /// A socket takes what is there for it.
+    fn pull(&mut self, from: usize, leg: LegId) -> bool {
+        let mut out = Vec::new();
+        self.cores[from].pull(leg, self.now, 2 * FRAME_MAX, &mut out);
+        self.wires.get_mut(&leg).unwrap()[from].extend(&out);
+        !out.is_empty()
+    }
+
+    /// Up to so many bytes come out at the other end, whole frames of them.
+    fn deliver(&mut self, from: usize, leg: LegId, most: usize) -> bool {
+        let wire = &mut self.wires.get_mut(&leg).unwrap()[from];
+        let bytes = wire.make_contiguous();
+        let mut used = 0;
+        while let Ok(Some((frame, length))) = Frame::decode(&bytes[used..]) {
+            if used > 0 && used + length > most {
+                break;
+            }
+            self.cores[1 - from].frame(leg, frame, self.now).expect("nobody breaks the protocol");
+            used += length;
+        }
+        wire.drain(..used);
+        used > 0
+    }
+
+    fn lose(&mut self, leg: LegId) {
+        self.wires.remove(&leg);
+        self.cores.iter_mut().for_each(|core| core.lost(leg, self.now));
+    }
+
+    fn stick(&mut self, side: usize, leg: LegId) {
+        let waiting = Measured { waiting: 1, ..Measured::default() };
+        self.cores[side].measured(leg, waiting, self.now);
+        self.pass(2000);
+        self.cores[side].measured(leg, waiting, self.now);
+    }
+
+    fn free(&mut self) {
+        let legs: Vec<_> = self.wires.keys().copied().collect();
+        for leg in legs {
+            self.cores.iter_mut().for_each(|core| core.measured(leg, Measured::default(), self.now));
+        }
+    }
+
+    /// All that can move moves.
+    fn settle(&mut self) {
+        for _ in 0..10_000 {
+            let legs: Vec<_> = self.wires.keys().copied().collect();
+            let mut moved = false;
+            for leg in legs {
+                for side in 0..2 {
+                    moved |= self.pull(side, leg);
+                    moved |= self.deliver(side, leg, usize::MAX);
+                }
+            }
+            if !moved {
+                return;
+            }
+        }
+        panic!("it never rests");
+    }
+}
+
+fn byte(stream: StreamId, number: u64) -> u8 {
+    (number.wrapping_mul(31).wrapping_add(number >> 8) as u8) ^ (stream as u8)
+}
+
+/// What was written and read of a stream by one side.
+#[derive(Default)]
+struct Told {
+    written: u64,
+    read: u64,
+    ended: bool,
+    saw_end: bool,
+}
+
+/// Reads what is there, and checks it.
+fn read(
+    pair: &mut Pair,
+    told: &mut BTreeMap<(usize, StreamId), Told>,
+    side: usize,
+    stream: StreamId,
+    most: usize,
+) {
+    let mut into = vec![0; most];
+    loop {
+        let at = pair.now;
+        match pair.cores[side].read(stream, &mut into, at) {
+            Ok(Read::Bytes(count)) => {
+                let known = told.entry((side, stream)).or_default();
+                for (i, got) in into[..count].iter().enumerate() {
+                    assert_eq!(
+                        *got,
+                        byte(stream, known.read + i as u64),
+                        "stream {stream} at {}",
+                        known.read
+                    );
+                }
+                known.read += count as u64;
+            }
+            Ok(Read::End) => {
+                told.entry((side, stream)).or_default().saw_end = true;
+                return;
+            }
+            Ok(Read::Wait) | Err(_) => return,
+        }
+    }
+}
+
+fn write(
+    pair: &mut Pair,
+    told: &mut BTreeMap<(usize, StreamId), Told>,
+    side: usize,
+    stream: StreamId,
+    count: usize,
+) {
+    let known = told.entry((side, stream)).or_default();
+    if known.ended {
+        return;
+    }
+    let bytes: Vec<u8> = (0..count as u64).map(|i| byte(stream, known.written + i)).collect();
+    let at = pair.now;
+    if let Ok(taken) = pair.cores[side].write(stream, &bytes, at) {
+        known.written += taken as u64;
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Write(usize, usize, usize),
+    Read(usize, usize),
+    Pull(usize, usize),
+    Deliver(usize, usize, usize),
+    Lose(usize),
+    OpenLeg,
+    Stick(usize, usize),
+    Free,
+    Pass(u64),
+    Want(usize, u32),
+    Retire(usize, usize),
+    OpenStream,
+    End(usize, usize),
+}
+
+fn acts() -> impl Strategy<Value = Act> {
+    let (side, leg) = (0..2_usize, 0..4_usize);
+    prop_oneof![
+        4 => (side.clone(), 0..4_usize, 1..3 * CHUNK_MAX).prop_map(|(s, n, c)| Act::Write(s, n, c)),
+        3 => (side.clone(), 0..4_usize).prop_map(|(s, n)| Act::Read(s, n)),
+        6 => (side.clone(), leg.clone()).prop_map(|(s, l)| Act::Pull(s, l)),
+        6 => (side.clone(), leg.clone(), 1..40_000_usize).prop_map(|(s, l, c)| Act::Deliver(s, l, c)),
+        1 => leg.clone().prop_map(Act::Lose),
+        2 => Just(Act::OpenLeg),
+        1 => (side.clone(), leg.clone()).prop_map(|(s, l)| Act::Stick(s, l)),
+        1 => Just(Act::Free),
+        2 => (1..60_u64).prop_map(Act::Pass),
+        1 => (side.clone(), 1..5_u32).prop_map(|(s, n)| Act::Want(s, n)),
+        1 => (side.clone(), leg).prop_map(|(s, l)| Act::Retire(s, l)),
+        1 => Just(Act::OpenStream),
+        1 => (side, 0..4_usize).prop_map(|(s, n)| Act::End(s, n)),
+    ]
+}
+
+/// Does one thing, as far as it can be done.
+fn act(
+    pair: &mut Pair,
+    told: &mut BTreeMap<(usize, StreamId), Told>,
+    streams: &mut Vec<StreamId>,
+    act: &Act,
+) {
+    let stream = |n: usize| streams[n % streams.len()];
+    let at = pair.now;
+    match *act {
+        Act::Write(side, n, count) => write(pair, told, side, stream(n), count),
+        Act::Read(side, n) => read(pair, told, side, stream(n), 5000),
+        Act::Pull(side, leg) => {
+            if let Some(leg) = pair.leg(leg) {
+                pair.pull(side, leg);
+            }
+        }
+        Act::Deliver(side, leg, most) => {
+            if let Some(leg) = pair.leg(leg) {
+                pair.deliver(side, leg, most);
+            }
+        }
+        Act::Lose(leg) => {
+            if let Some(leg) = pair.leg(leg) {
+                pair.lose(leg);
+            }
+        }
+        Act::OpenLeg if pair.wires.len() < 4 => pair.open_leg(),
+        Act::Stick(side, leg) => {
+            if let Some(leg) = pair.leg(leg) {
+                pair.stick(side, leg);
+            }
+        }
+        Act::Free => pair.free(),
+        Act::Pass(ms) => pair.pass(ms),
+        Act::Want(side, n) => pair.cores[side].set_wanted(n, at),
+        Act::Retire(side, leg) => {
+            if let Some(leg) = pair.leg(leg) {
+                pair.cores[side].retire(leg);
+            }
+        }
+        Act::OpenStream if streams.len() < 4 => streams.push(pair.cores[0].open(at).unwrap()),
+        Act::End(side, n) => {
+            // A side knows a stream of the other's only once something of it has come.
+            let known = side == 0 || told.get(&(1, stream(n))).is_some_and(|told| told.read > 0);
+            if known {
+                told.entry((side, stream(n))).or_default().ended = true;
+                pair.cores[side].end(stream(n), at);
+            }
+        }
+        Act::OpenLeg | Act::OpenStream => {} // there are enough
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 2000, ..ProptestConfig::default() })]
+
+    /// Whatever happens to the connections, once there is one that holds all bytes are there, each once, in order, and so are the ends.
+    #[test]
+    fn every_byte_arrives_once_and_in_order(all in prop::collection::vec(acts(), 1..250), window in 2_000..100_000_u64) {
+        let mut pair = Pair::new(window);
+        let mut told = BTreeMap::new();
+        let mut streams = vec![pair.cores[0].open(pair.now).unwrap()];
+        for one in &all {
+            act(&mut pair, &mut told, &mut streams, one);
+        }
+        // All connections go, and come anew; everything is written to its end and read.
+        let legs: Vec<_> = pair.wires.keys().copied().collect();
+        legs.into_iter().for_each(|leg| pair.lose(leg));
+        pair.open_leg();
+        for side in 0..2 {
+            pair.cores[side].set_wanted(1, pair.now);
+        }
+        for stream in &streams {
+            write(&mut pair, &mut told, 0, *stream, 10);
+            told.entry((0, *stream)).or_default().ended = true;
+            pair.cores[0].end(*stream, pair.now);
+        }
+        let is_done = |told: &BTreeMap<(usize, StreamId), Told>| {
+            streams.iter().all(|stream| (0..2).all(|side| told.get(&(side, *stream)).is_some_and(|told| told.saw_end)))
+        };
+        for _ in 0..400 {
+            pair.settle();
+            for stream in &streams {
+                for side in 0..2 {
+                    read(&mut pair, &mut told, side, *stream, 50_000);
+                }
+                if told.get(&(1, *stream)).is_some_and(|told| told.saw_end) {
+                    told.entry((1, *stream)).or_default().ended = true;
+                    pair.cores[1].end(*stream, pair.now);
+                }
+            }
+            if is_done(&told) {
+                break;
+            }
+            pair.pass(30);
+        }
+        prop_assert!(is_done(&told), "not all ends came");
+        for stream in &streams {
+            for side in 0..2 {
+                let (there, here) = (&told[&(side, *stream)], &told[&(1 - side, *stream)]);
+                prop_assert_eq!(there.written, here.read, "stream {} from side {}", stream, side);
+            }
+        }
+        // Nothing is left: neither streams, nor their memory.
+        for _ in 0..3 {
+            pair.settle();
+            pair.pass(30);
+        }
+        for core in &mut pair.cores {
+            streams.iter().for_each(|stream| core.release(*stream, pair.now));
+            prop_assert_eq!((core.open_streams(), core.budget.taken(), core.streams.len()), (0, 0, 0));
+            prop_assert!(core.ready.is_empty() || core.ready.iter().all(|id| !core.streams.contains_key(id)));
+        }
+    }
+}
+
+#[test]
+fn nothing_is_given_to_a_connection_that_does_not_ask() {
+    let mut pair = Pair::new(1 << 20);
+    pair.open_leg();
+    pair.cores[0].set_wanted(2, pair.now);
+    let stream = pair.cores[0].open(pair.now).unwrap();
+    let bytes = vec![7; 10 * CHUNK_MAX];
+    assert_eq!(pair.cores[0].write(stream, &bytes, pair.now), Ok(bytes.len()));
+    // The first connection takes two chunks and then nothing more; the second takes all the rest.
+    assert!(pair.pull(0, 1));
+    while pair.pull(0, 2) {}
+    assert_eq!(pair.wires[&1][0].len(), 2 * FRAME_MAX);
+    assert_eq!(pair.wires[&2][0].len(), 8 * FRAME_MAX);
+    // What the first one holds goes out on the second once it is stuck, and is taken once.
+    pair.deliver(0, 2, usize::MAX);
+    pair.stick(0, 1);
+    while pair.pull(0, 2) {}
+    pair.deliver(0, 2, usize::MAX);
+    let mut into = vec![0; bytes.len() + 1];
+    assert_eq!(pair.cores[1].read(stream, &mut into, pair.now), Ok(Read::Bytes(bytes.len())));
+    assert_eq!(pair.cores[0].counts().again, 2 * CHUNK_MAX as u64);
+    pair.deliver(0, 1, usize::MAX);
+    assert_eq!(pair.cores[1].read(stream, &mut into, pair.now), Ok(Read::Wait));
+}
+
+#[test]
+fn a_slow_reader_bounds_what_is_sent_and_held() {
+    let mut pair = Pair::new(64 << 10);
+    let stream = pair.cores[0].open(pair.now).unwrap();
+    let mut written = 0;
+    for _ in 0..100 {
+        written += pair.cores[0].write(stream, &[0; 10_000], pair.now).unwrap();
+        pair.settle();
+    }
+    let counts = pair.cores[1].counts();
+    assert_eq!(counts.received, 64 << 10, "the window and no more");
+    assert!(written <= (64 << 10) * 5, "held at the sender: {written}");
+    assert!(pair.cores[1].budget.taken() <= 64 << 10);
+}
+
+#[test]
+fn who_sends_beyond_his_credit_loses_his_session() {
+    let mut pair = Pair::new(1000);
+    let bytes = [0; 2000];
+    let frame = Frame::Data { stream: 1, offset: 0, end: false, bytes: &bytes };
+    assert_eq!(pair.cores[1].frame(1, frame, pair.now), Err(Closed::Protocol));
+    // So does who acknowledges what was never sent, or speaks of streams that this side never opened.
+    let mut pair = Pair::new(1000);
+    let stream = pair.cores[0].open(pair.now).unwrap();
+    let credit = Frame::Credit { stream, received: 1, limit: 1 };
+    assert_eq!(pair.cores[0].frame(1, credit, pair.now), Err(Closed::Protocol));
+    let mut pair = Pair::new(1000);
+    assert_eq!(pair.cores[0].frame(1, Frame::Ask { stream: 1 }, pair.now), Err(Closed::Protocol));
+}
+
+#[test]
+fn one_stream_too_many_is_refused_and_the_others_go_on() {
+    let mut pair = Pair::new(1000);
+    // This client does not keep to what it was told.
+    pair.cores[0].limits.own_streams = 1000;
+    let streams: Vec<_> = (0..30).map(|_| pair.cores[0].open(pair.now).unwrap()).collect();
+    for stream in &streams {
+        assert_eq!(pair.cores[0].write(*stream, b"hello", pair.now), Ok(5));
+    }
+    pair.settle();
+    let mut into = [0; 10];
+    let broken = |pair: &mut Pair, stream| pair.cores[0].read(stream, &mut [0; 10], pair.now).is_err();
+    let refused = streams.iter().filter(|stream| broken(&mut pair, **stream)).count();
+    assert_eq!(refused, 30 - (8 + 2 + 8), "a quarter and eight more are let pass");
+    assert_eq!(pair.cores[1].read(streams[0], &mut into, pair.now), Ok(Read::Bytes(5)));
+}
+
+#[test]
+fn a_broken_stream_is_broken_at_both_ends_even_if_the_word_is_lost() {
+    let mut pair = Pair::new(1000);
+    let stream = pair.cores[0].open(pair.now).unwrap();
+    pair.cores[0].write(stream, b"x", pair.now).unwrap();
+    pair.settle();
+    pair.cores[0].reset(stream, Broken::Aborted, pair.now);
+    assert!(pair.pull(0, 1), "it is said on a connection that is lost then");
+    pair.lose(1);
+    pair.open_leg();
+    pair.settle();
+    assert_eq!(pair.cores[1].read(stream, &mut [0; 10], pair.now), Err(Broken::Aborted));
+    assert!(pair.cores[0].resets.is_empty(), "the other side has said that it knows");
+    assert_eq!((pair.cores[0].budget.taken(), pair.cores[1].budget.taken()), (0, 0));
+}
+
+#[test]
+fn silence_is_asked_into_and_then_given_up() {
+    let mut pair = Pair::new(1000);
+    pair.pass(15_000);
+    assert!(pair.pull(0, 1));
+    let ping = Frame::decode(pair.wires.get_mut(&1).unwrap()[0].make_contiguous()).unwrap().unwrap().0;
+    assert!(matches!(ping, Frame::Ping(_)), "{ping:?}");
+    pair.settle();
+    pair.pass(15_000);
+    pair.pass(15_000);
+    pair.pass(16_000);
+    let events: Vec<_> = std::iter::from_fn(|| pair.cores[0].event()).collect();
+    assert!(events.contains(&Event::GiveUp(1)), "{events:?}");
+}
+
+#[test]
+fn who_swallows_what_tcp_acknowledged_is_found_out() {
+    let mut pair = Pair::new(1 << 20);
+    pair.open_leg();
+    let stream = pair.cores[0].open(pair.now).unwrap();
+    pair.cores[0].write(stream, &[1; 1000], pair.now).unwrap();
+    pair.pull(0, 1);
+    // The kernel has nothing left to send, and nothing comes back.
+    let done = Measured { acknowledged: 1100, ..Measured::default() };
+    for _ in 0..60 {
+        pair.pass(50);
+        pair.cores[0].measured(1, done, pair.now);
+        pair.cores[0].heard(2, pair.now);
+        pair.pull(0, 1);
+    }
+    assert!(pair.cores[0].legs()[0].is_stuck);
+    while pair.pull(0, 2) {}
+    pair.deliver(0, 2, usize::MAX);
+    assert_eq!(pair.cores[1].read(stream, &mut [0; 2000], pair.now), Ok(Read::Bytes(1000)));
+}
+
+#[test]
+fn a_connection_that_both_sides_leave_has_served_and_nothing_is_sent_again() {
+    let mut pair = Pair::new(1 << 20);
+    pair.open_leg();
+    let stream = pair.cores[0].open(pair.now).unwrap();
+    pair.cores[0].write(stream, &[1; 1000], pair.now).unwrap();
+    pair.pull(0, 1);
+    pair.cores[0].retire(1);
+    pair.settle();
+    let served = |core: &mut Core| std::iter::from_fn(|| core.event()).any(|event| event == Event::Served(1));
+    assert!(served(&mut pair.cores[0]) && served(&mut pair.cores[1]));
+    pair.lose(1);
+    pair.settle();
+    assert_eq!((pair.cores[0].counts().again, pair.cores[0].counts().lost), (0, 0));
+    assert_eq!(pair.cores[1].read(stream, &mut [0; 2000], pair.now), Ok(Read::Bytes(1000)));
+}

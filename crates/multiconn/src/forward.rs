@@ -1,0 +1,309 @@
+//! The client's end of the command: local ports whose connections travel as streams.
+
+use crate::connect::Client;
+use crate::frame::Broken;
+use crate::pump::pump;
+use crate::session::Stream;
+use crate::socks::{self, MESSAGE_MAX, NotSocks, Request};
+use crate::target::{Host, Outcome, Target};
+use serde::Deserialize;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::str::FromStr;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+/// A program has so long to say what it wants of SOCKS5.
+const WORDS: Duration = Duration::from_secs(30);
+
+/// A local port: `tcp://[BIND:]PORT:HOST:PORT` or `socks5://[BIND:]PORT`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Forward {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Where its connections go; where they say by SOCKS5, if it is none.
+    pub target: Option<Target>,
+}
+
+impl FromStr for Forward {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "\"{}\" is no forward; write tcp://[BIND:]PORT:HOST:PORT or socks5://[BIND:]PORT, as tcp://8080:example.org:80",
+                text.escape_debug()
+            )
+        };
+        let (kind, rest) = text.split_once("://").ok_or_else(wrong)?;
+        let parts = parts(rest).ok_or_else(wrong)?;
+        let port = |text: &str| text.parse::<u16>().map_err(|_| wrong());
+        let address = |bind: &str, at: &str| {
+            let bare = bind.trim_start_matches('[').trim_end_matches(']');
+            let bind: IpAddr = if bind == "localhost" { LOCAL } else { bare.parse().map_err(|_| wrong())? };
+            Ok::<_, String>(SocketAddr::new(bind, port(at)?))
+        };
+        let target = |host: &str, at: &str| {
+            let host = Host::parse(host).ok_or_else(wrong)?;
+            match port(at)? {
+                0 => Err(wrong()),
+                port => Ok(Some(Target { host, port })),
+            }
+        };
+        let (listen, target) = match (kind, parts.as_slice()) {
+            ("socks5", [at]) => (SocketAddr::new(LOCAL, port(at)?), None),
+            ("socks5", [bind, at]) => (address(bind, at)?, None),
+            ("tcp", [at, host, there]) => (SocketAddr::new(LOCAL, port(at)?), target(host, there)?),
+            ("tcp", [bind, at, host, there]) => (address(bind, at)?, target(host, there)?),
+            _ => return Err(wrong()),
+        };
+        Ok(Self { listen, target })
+    }
+}
+
+const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// Splits at colons, but not within brackets.
+fn parts(text: &str) -> Option<Vec<&str>> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    loop {
+        let end = match rest.strip_prefix('[') {
+            Some(inner) => inner.find(']')? + 2,
+            None => rest.find(':').unwrap_or(rest.len()),
+        };
+        parts.push(&rest[..end]);
+        match &rest[end..] {
+            "" => return Some(parts),
+            more => rest = more.strip_prefix(':')?,
+        }
+    }
+}
+
+impl TryFrom<String> for Forward {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for Forward {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.target {
+            Some(target) => write!(f, "tcp://{}:{target}", self.listen),
+            None => write!(f, "socks5://{}", self.listen),
+        }
+    }
+}
+
+/// A local port that is open.
+#[derive(Debug)]
+pub struct Open {
+    listener: TcpListener,
+    target: Option<Target>,
+}
+
+impl Open {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// If the address cannot be had.
+    pub async fn new(forward: &Forward) -> io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(forward.listen).await?, target: forward.target.clone() })
+    }
+
+    /// Where it is: where port 0 was asked for, the system has chosen.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves for ever.
+    pub async fn serve(self, client: Client) {
+        loop {
+            let Ok((socket, _)) = self.listener.accept().await else {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            };
+            let (client, target) = (client.clone(), self.target.clone());
+            tokio::spawn(async move {
+                let _ = socket.set_nodelay(true);
+                match target {
+                    Some(target) => forward(socket, &client, &target).await,
+                    None => {
+                        let _ = tokio::time::timeout(WORDS, socks(socket)).await.map(|asked| {
+                            tokio::spawn(async move { asked_for(asked, &client).await });
+                        });
+                    }
+                }
+            });
+        }
+    }
+}
+
+/// A connection whose way is known: its bytes go with the first words, so that no round trip is lost.
+async fn forward(socket: TcpStream, client: &Client, target: &Target) {
+    let Ok(mut stream) = client.open().await else { return refuse(&socket) };
+    if stream.write_all(&target.encode()).await.is_err() {
+        return refuse(&socket);
+    }
+    let (outcome, stream, socket) = first_words(stream, socket).await;
+    match outcome {
+        Some(Outcome::Connected) => pump(socket, stream, &[]).await,
+        _ => refuse(&socket),
+    }
+}
+
+/// Waits for what became of it. The program may say something first, which goes ahead.
+async fn first_words(mut stream: Stream, mut socket: TcpStream) -> (Option<Outcome>, Stream, TcpStream) {
+    let mut early = vec![0; 16 << 10];
+    let mut may_read = true;
+    loop {
+        let mut code = [0];
+        tokio::select! {
+            answer = stream.read(&mut code) => {
+                let outcome = matches!(answer, Ok(1)).then(|| Outcome::of(code[0]));
+                return (outcome, stream, socket);
+            }
+            count = socket.read(&mut early), if may_read => match count {
+                Ok(count @ 1..) => {
+                    // What does not fit waits for the outcome.
+                    if stream.write_all(&early[..count]).await.is_err() {
+                        return (None, stream, socket);
+                    }
+                }
+                Ok(0) | Err(_) => may_read = false,
+            },
+        }
+    }
+}
+
+/// The program sees that nothing came of it.
+fn refuse(socket: &TcpStream) {
+    let _ = socket.set_zero_linger();
+}
+
+/// What a program asked for by SOCKS5, and what it has sent beyond.
+struct Asked {
+    socket: TcpStream,
+    target: Target,
+    rest: Vec<u8>,
+}
+
+/// Hears a program's words; none, where nothing comes of them.
+async fn socks(mut socket: TcpStream) -> Option<Asked> {
+    let mut held = Vec::new();
+    let (is_offered, used) = hear(&mut socket, &mut held, socks::greeting).await?;
+    let _ = used;
+    socket.write_all(&socks::method(is_offered)).await.ok()?;
+    if !is_offered {
+        let _ = socket.shutdown().await;
+        return None;
+    }
+    match hear(&mut socket, &mut held, socks::request).await?.0 {
+        Request::Connect(target) => Some(Asked { socket, target, rest: held }),
+        Request::Unsupported(code) => {
+            let _ = socket.write_all(&socks::reply(code)).await;
+            let _ = socket.shutdown().await;
+            None
+        }
+    }
+}
+
+/// A message and how many bytes it is, once it is whole.
+type Heard<T> = Result<Option<(T, usize)>, NotSocks>;
+
+/// Reads until a message is whole, and takes it off.
+async fn hear<T>(
+    socket: &mut TcpStream,
+    held: &mut Vec<u8>,
+    decode: fn(&[u8]) -> Heard<T>,
+) -> Option<(T, usize)> {
+    loop {
+        match decode(held) {
+            Ok(Some((message, used))) => {
+                held.drain(..used);
+                return Some((message, used));
+            }
+            Ok(None) if held.len() < MESSAGE_MAX => {}
+            _ => return None,
+        }
+        let mut batch = [0; 512];
+        let count = socket.read(&mut batch).await.ok().filter(|count| *count > 0)?;
+        held.extend_from_slice(&batch[..count]);
+    }
+}
+
+async fn asked_for(asked: Option<Asked>, client: &Client) {
+    let Some(Asked { mut socket, target, rest }) = asked else { return };
+    let opens = async {
+        let mut stream = client.open().await.ok()?;
+        stream.write_all(&[target.encode(), rest].concat()).await.ok()?;
+        let mut code = [0];
+        stream.read_exact(&mut code).await.ok()?;
+        Some((stream, Outcome::of(code[0])))
+    };
+    let (stream, outcome) =
+        opens.await.map_or((None, Outcome::Failed), |(stream, outcome)| (Some(stream), outcome));
+    if socket.write_all(&socks::reply_of(outcome)).await.is_err() {
+        if let Some(stream) = stream {
+            stream.reset(Broken::Aborted);
+        }
+        return;
+    }
+    match stream {
+        Some(stream) if outcome == Outcome::Connected => pump(socket, stream, &[]).await,
+        _ => {
+            let _ = socket.shutdown().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn forwards_read_as_users_write_them() {
+        let cases = [
+            ("tcp://8080:example.org:80", "tcp://127.0.0.1:8080:example.org:80"),
+            ("tcp://[::1]:8080:[2001:db8::1]:80", "tcp://[::1]:8080:[2001:db8::1]:80"),
+            ("tcp://0.0.0.0:1:10.0.0.1:2", "tcp://0.0.0.0:1:10.0.0.1:2"),
+            ("socks5://1080", "socks5://127.0.0.1:1080"),
+            ("socks5://[::1]:1080", "socks5://[::1]:1080"),
+            ("socks5://localhost:0", "socks5://127.0.0.1:0"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(text.parse::<Forward>().unwrap().to_string(), expected);
+        }
+        for text in [
+            "",
+            "8080",
+            "tcp://8080",
+            "udp://1:a:2",
+            "tcp://1:a:0",
+            "socks5://[::1:1",
+            "tcp://x:a:1",
+            "tcp://1:a b:2",
+            "socks5://1:2:3",
+        ] {
+            assert!(text.parse::<Forward>().unwrap_err().contains("is no forward"), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(tcp|socks5)://[0-9a:.\\[\\]é]{0,20}") {
+            if let Ok(forward) = text.parse::<Forward>() {
+                prop_assert_eq!(forward.to_string().parse::<Forward>(), Ok(forward));
+            }
+        }
+    }
+}

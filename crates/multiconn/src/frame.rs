@@ -1,0 +1,391 @@
+//! What passes on a connection once it belongs to a session: frames, each whole within one record of TLS.
+//!
+//! Numbers are big-endian. A stream's bytes are counted from 0 in each direction; its end takes one number of its own, so that what was
+//! received, the end with it, is one count.
+
+use std::fmt;
+
+/// The bytes before a chunk.
+pub const DATA_HEADER: usize = 1 + 4 + 8 + 2;
+/// The most bytes of a chunk: with its header, a full record of TLS.
+pub const CHUNK_MAX: usize = (16 << 10) - DATA_HEADER;
+/// The longest frame.
+pub const FRAME_MAX: usize = DATA_HEADER + CHUNK_MAX;
+
+/// Which stream; odd where the client opened it.
+pub type StreamId = u32;
+
+/// A frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame<'a> {
+    /// Bytes of a stream; the first of them open it.
+    Data {
+        /// The stream.
+        stream: StreamId,
+        /// The number of its first byte.
+        offset: u64,
+        /// The stream ends after it, in this direction.
+        end: bool,
+        /// Its bytes; none only where the stream ends.
+        bytes: &'a [u8],
+    },
+    /// What was received of a stream without a gap, and up to where more may be sent.
+    Credit {
+        /// The stream.
+        stream: StreamId,
+        /// Numbers received, the end's among them.
+        received: u64,
+        /// No byte from this number on may be sent.
+        limit: u64,
+    },
+    /// The stream is broken off, both ways.
+    Reset {
+        /// The stream.
+        stream: StreamId,
+        /// Why.
+        why: Broken,
+    },
+    /// The stream is over here, both ways: all of it was received, or it was broken off.
+    Over {
+        /// The stream.
+        stream: StreamId,
+    },
+    /// The other side is to say how far it has received a stream: an answer may have been lost with a connection.
+    Ask {
+        /// The stream.
+        stream: StreamId,
+    },
+    /// The other side is to answer on the same connection.
+    Ping(u64),
+    /// It does.
+    Pong(u64),
+    /// The sender of this wants so many connections to send on.
+    Want(u16),
+    /// The sender of this sends no more of streams on this connection.
+    Retire,
+    /// The sender of this has heard [`Retire`](Self::Retire), and all that came before it.
+    Retired,
+    /// The session is over.
+    Close(Closed),
+}
+
+/// Why a stream was broken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// The program at the other end broke it off.
+    Aborted,
+    /// There are too many streams, or too little memory.
+    Overloaded,
+    /// The session ended.
+    SessionOver(Closed),
+    /// Something that this program does not know.
+    Other(u8),
+}
+
+/// Why a session was closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closed {
+    /// As it should be.
+    Done,
+    /// The other side broke the protocol.
+    Protocol,
+    /// Its key is not authorised any more.
+    Revoked,
+    /// Nobody used it.
+    Idle,
+    /// No connection came back in time.
+    Lost,
+    /// The relay does not know it: it began again.
+    Unknown,
+    /// Something that this program does not know.
+    Other(u8),
+}
+
+impl Broken {
+    const fn code(self) -> u8 {
+        match self {
+            Self::Aborted => 1,
+            Self::Overloaded => 2,
+            Self::SessionOver(why) => 0x80 | why.code(),
+            Self::Other(code) => code,
+        }
+    }
+
+    const fn of(code: u8) -> Self {
+        match code {
+            1 => Self::Aborted,
+            2 => Self::Overloaded,
+            code if code & 0x80 != 0 => Self::SessionOver(Closed::of(code & 0x7f)),
+            code => Self::Other(code),
+        }
+    }
+}
+
+impl Closed {
+    const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Protocol => 1,
+            Self::Revoked => 2,
+            Self::Idle => 3,
+            Self::Lost => 4,
+            Self::Unknown => 5,
+            Self::Other(code) => code & 0x7f,
+        }
+    }
+
+    const fn of(code: u8) -> Self {
+        match code {
+            0 => Self::Done,
+            1 => Self::Protocol,
+            2 => Self::Revoked,
+            3 => Self::Idle,
+            4 => Self::Lost,
+            5 => Self::Unknown,
+            code => Self::Other(code & 0x7f),
+        }
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Aborted => f.write_str("the other end broke the stream off"),
+            Self::Overloaded => f.write_str("the other end has no room for another stream"),
+            Self::SessionOver(why) => why.fmt(f),
+            Self::Other(code) => write!(f, "the stream was broken off (code {code})"),
+        }
+    }
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done => f.write_str("the session was closed"),
+            Self::Protocol => f.write_str("the session was closed: the other side broke the protocol"),
+            Self::Revoked => f.write_str("the session was closed: its key is not authorised any more"),
+            Self::Idle => f.write_str("the session was closed: nobody used it"),
+            Self::Lost => f.write_str("the session was closed: no connection came back in time"),
+            Self::Unknown => f.write_str("the relay does not know the session: it began again"),
+            Self::Other(code) => write!(f, "the session was closed (code {code})"),
+        }
+    }
+}
+
+impl std::error::Error for Broken {}
+impl std::error::Error for Closed {}
+
+/// What is no frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed(pub &'static str);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not a frame: {}", self.0)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+const DATA: u8 = 1;
+const LAST: u8 = 2;
+const CREDIT: u8 = 3;
+const RESET: u8 = 4;
+const OVER: u8 = 5;
+const ASK: u8 = 6;
+const PING: u8 = 7;
+const PONG: u8 = 8;
+const WANT: u8 = 9;
+const RETIRE: u8 = 10;
+const RETIRED: u8 = 11;
+const CLOSE: u8 = 12;
+
+/// The greatest offset: no stream of a session gets there.
+pub const OFFSET_MAX: u64 = 1 << 62;
+
+impl<'a> Frame<'a> {
+    /// Reads the frame that some bytes begin with: it, and how many they are; none where more bytes are to come.
+    ///
+    /// # Errors
+    /// If they begin no frame, whatever follows.
+    pub fn decode(bytes: &'a [u8]) -> Result<Option<(Self, usize)>, Malformed> {
+        let mut rest = Rest(bytes);
+        let Some(kind) = rest.byte() else { return Ok(None) };
+        if !(DATA..=CLOSE).contains(&kind) {
+            return Err(Malformed("unknown kind"));
+        }
+        let Some(frame) = Self::body(kind, &mut rest)? else { return Ok(None) };
+        Ok(Some((frame, bytes.len() - rest.0.len())))
+    }
+
+    fn body(kind: u8, rest: &mut Rest<'a>) -> Result<Option<Self>, Malformed> {
+        let read = |rest: &mut Rest<'a>| -> Option<Result<Self, Malformed>> {
+            Some(Ok(match kind {
+                DATA | LAST => {
+                    let (stream, offset, length) = (rest.u32()?, rest.u64()?, usize::from(rest.u16()?));
+                    if length > CHUNK_MAX || offset > OFFSET_MAX {
+                        return Some(Err(Malformed("a chunk that is too long, or too far")));
+                    }
+                    if length == 0 && kind == DATA {
+                        return Some(Err(Malformed("a chunk without bytes")));
+                    }
+                    Self::Data { stream, offset, end: kind == LAST, bytes: rest.take(length)? }
+                }
+                CREDIT => {
+                    let (stream, received, limit) = (rest.u32()?, rest.u64()?, rest.u64()?);
+                    if limit > OFFSET_MAX || received > OFFSET_MAX {
+                        return Some(Err(Malformed("a credit that goes too far")));
+                    }
+                    Self::Credit { stream, received, limit }
+                }
+                RESET => Self::Reset { stream: rest.u32()?, why: Broken::of(rest.byte()?) },
+                OVER => Self::Over { stream: rest.u32()? },
+                ASK => Self::Ask { stream: rest.u32()? },
+                PING => Self::Ping(rest.u64()?),
+                PONG => Self::Pong(rest.u64()?),
+                WANT => Self::Want(rest.u16()?),
+                RETIRE => Self::Retire,
+                RETIRED => Self::Retired,
+                _ => match rest.byte()? {
+                    code if code & 0x80 != 0 => return Some(Err(Malformed("a reason that is none"))),
+                    code => Self::Close(Closed::of(code)),
+                },
+            }))
+        };
+        read(rest).transpose()
+    }
+
+    /// Writes the frame behind some bytes.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let with_stream = |out: &mut Vec<u8>, kind: u8, stream: StreamId| {
+            out.push(kind);
+            out.extend_from_slice(&stream.to_be_bytes());
+        };
+        match *self {
+            Self::Data { stream, offset, end, bytes } => {
+                with_stream(out, if end { LAST } else { DATA }, stream);
+                out.extend_from_slice(&offset.to_be_bytes());
+                out.extend_from_slice(&(bytes.len() as u16).to_be_bytes());
+                out.extend_from_slice(bytes);
+            }
+            Self::Credit { stream, received, limit } => {
+                with_stream(out, CREDIT, stream);
+                out.extend_from_slice(&received.to_be_bytes());
+                out.extend_from_slice(&limit.to_be_bytes());
+            }
+            Self::Reset { stream, why } => {
+                with_stream(out, RESET, stream);
+                out.push(why.code());
+            }
+            Self::Over { stream } => with_stream(out, OVER, stream),
+            Self::Ask { stream } => with_stream(out, ASK, stream),
+            Self::Ping(number) | Self::Pong(number) => {
+                out.push(if matches!(self, Self::Ping(_)) { PING } else { PONG });
+                out.extend_from_slice(&number.to_be_bytes());
+            }
+            Self::Want(connections) => {
+                out.push(WANT);
+                out.extend_from_slice(&connections.to_be_bytes());
+            }
+            Self::Retire => out.push(RETIRE),
+            Self::Retired => out.push(RETIRED),
+            Self::Close(why) => out.extend_from_slice(&[CLOSE, why.code()]),
+        }
+    }
+}
+
+/// What is left to read.
+pub(crate) struct Rest<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Rest<'a> {
+    pub(crate) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    pub(crate) fn byte(&mut self) -> Option<u8> {
+        self.array().map(|[byte]| byte)
+    }
+
+    pub(crate) fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    pub(crate) fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_be_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_be_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn frames() -> Vec<Frame<'static>> {
+        vec![
+            Frame::Data { stream: 1, offset: 7, end: false, bytes: b"abc" },
+            Frame::Data { stream: 3, offset: 1 << 40, end: true, bytes: b"" },
+            Frame::Credit { stream: 2, received: 5, limit: 65_541 },
+            Frame::Reset { stream: 9, why: Broken::Aborted },
+            Frame::Reset { stream: 9, why: Broken::SessionOver(Closed::Revoked) },
+            Frame::Over { stream: u32::MAX },
+            Frame::Ask { stream: 4 },
+            Frame::Ping(1),
+            Frame::Pong(u64::MAX),
+            Frame::Want(16),
+            Frame::Retire,
+            Frame::Retired,
+            Frame::Close(Closed::Unknown),
+        ]
+    }
+
+    #[test]
+    fn what_is_written_reads_back_and_half_of_it_waits() {
+        for frame in frames() {
+            let mut bytes = Vec::new();
+            frame.encode(&mut bytes);
+            for cut in 0..bytes.len() {
+                assert_eq!(Frame::decode(&bytes[..cut]), Ok(None), "{frame:?} cut at {cut}");
+            }
+            bytes.push(0xff);
+            assert_eq!(Frame::decode(&bytes), Ok(Some((frame, bytes.len() - 1))));
+        }
+    }
+
+    #[test]
+    fn a_chunk_fills_a_record_and_no_more() {
+        let mut bytes = Vec::new();
+        Frame::Data { stream: 1, offset: 0, end: false, bytes: &[0; CHUNK_MAX] }.encode(&mut bytes);
+        assert_eq!(bytes.len(), FRAME_MAX);
+        assert_eq!(FRAME_MAX, 16_384);
+        bytes[13..15].copy_from_slice(&(CHUNK_MAX as u16 + 1).to_be_bytes());
+        assert!(Frame::decode(&bytes).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_bytes_are_a_frame_that_writes_back_to_them_or_none(
+            number in 0..13_usize, place in 0..64_usize, with: u8, cut in 0..64_usize,
+        ) {
+            let mut bytes = Vec::new();
+            frames()[number].encode(&mut bytes);
+            let length = bytes.len();
+            bytes[place % length] = with;
+            bytes.truncate(length - cut % length);
+            if let Ok(Some((frame, used))) = Frame::decode(&bytes) {
+                let mut again = Vec::new();
+                frame.encode(&mut again);
+                prop_assert_eq!(again, &bytes[..used]);
+            }
+        }
+    }
+}

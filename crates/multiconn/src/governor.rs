@@ -1,0 +1,103 @@
+//! One direction's law at its sender: asked once an interval, and what it answers is what the session sends on.
+
+use crate::control::{Caps, Controller, Decision, Leg, Refused, Status};
+use crate::probe::Returned;
+use crate::probe::live::Host;
+use crate::session::{LegStatus, Session, now};
+use evenair_laws::connections::ConnectionParams;
+use evenair_units::{Bytes, Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A segment's bytes, where nothing is known of the path: Ethernet's, less the headers of IP and TCP with time stamps.
+const PAYLOAD: Bytes = Bytes::new(1448);
+/// A direction was busy if there was nothing to send for less than this share of the interval.
+const IDLE_MOST: f64 = 0.1;
+
+/// The law of a direction, and what it says.
+#[derive(Clone, Debug)]
+pub(crate) struct Governor {
+    controller: Arc<Mutex<Controller>>,
+    /// Round trips of probes since it was asked last.
+    probes: Arc<Mutex<Vec<Duration>>>,
+}
+
+impl Governor {
+    /// For a direction that begins.
+    pub(crate) fn new(law: ConnectionParams, most: u32, can_probe: bool) -> Result<Self, Refused> {
+        let controller = Controller::new(law, Caps { most }, can_probe, PAYLOAD, now())?;
+        Ok(Self { controller: Arc::new(Mutex::new(controller)), probes: Arc::default() })
+    }
+
+    fn with<T>(&self, what: impl FnOnce(&mut Controller) -> T) -> T {
+        what(&mut self.controller.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How many connections there are to be.
+    pub(crate) fn wanted(&self) -> u32 {
+        self.with(|controller| controller.decision().wanted)
+    }
+
+    /// How it stands.
+    pub(crate) fn status(&self) -> Status {
+        self.with(|controller| controller.status())
+    }
+
+    /// The congestion control that each connection must have for it.
+    pub(crate) fn congestion_control(&self) -> Option<&'static str> {
+        self.with(|controller| controller.congestion_control())
+    }
+
+    /// Asks the law until the session is over. Where the other side dials, it is told how many are wanted.
+    pub(crate) async fn run(self, session: Session, tells: bool) {
+        let mut since = now();
+        apply(&session, tells, self.wanted());
+        while session.closed().is_none() {
+            let due = self.with(|controller| controller.next_at());
+            let wait = std::time::Duration::from_nanos(due.since(now()).as_nanos());
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                _ = session.ended() => return,
+            }
+            let at = now();
+            if at < due {
+                continue;
+            }
+            if let Some(Decision { wanted, .. }) = self.ask(&session, since, at) {
+                apply(&session, tells, wanted);
+            }
+            since = at;
+        }
+    }
+
+    fn ask(&self, session: &Session, since: Instant, at: Instant) -> Option<Decision> {
+        let idle = session.0.with(|inner| inner.core.take_idle(at));
+        let busy = idle.as_secs_f64() < IDLE_MOST * at.since(since).as_secs_f64();
+        let legs = session.legs();
+        let told = |of: &dyn Fn(&LegStatus) -> bool| -> Vec<Leg> {
+            let legs = legs.iter().filter(|leg| of(leg));
+            legs.filter_map(|leg| Some(Leg { id: leg.state.id.into(), info: leg.info? })).collect()
+        };
+        let (open, rest) = (told(&|leg| leg.state.is_active), told(&|leg| !leg.state.is_active));
+        let probes = std::mem::take(&mut *self.probes.lock().unwrap_or_else(PoisonError::into_inner));
+        self.with(|controller| controller.observe_with_draining(at, &open, &rest, &probes, busy))
+    }
+}
+
+fn apply(session: &Session, tells: bool, wanted: u32) {
+    session.0.with(|inner| {
+        inner.core.set_wanted(wanted, now());
+        if tells {
+            inner.core.tell_wanted(wanted);
+        }
+    });
+}
+
+impl Host for Governor {
+    fn spacing(&self) -> Option<Duration> {
+        self.with(|controller| controller.wants_probes())
+    }
+
+    fn back(&self, returned: Returned) {
+        self.probes.lock().unwrap_or_else(PoisonError::into_inner).push(returned.round_trip);
+    }
+}

@@ -1,0 +1,315 @@
+//! The side that is dialled: one port, sessions of those whom it knows, and their streams.
+
+mod admission;
+mod greet;
+mod sessions;
+
+use crate::authorised::{Authorised, Entry};
+use crate::budget::Budget;
+use crate::keys::SecretKey;
+use crate::probe::live::Desk;
+use crate::session::Stream;
+use crate::status::SessionStatus;
+use crate::{Mistake, tls};
+use admission::Admission;
+use evenair_laws::connections::ConnectionParams;
+use sessions::Sessions;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+use tokio::net::{TcpListener, UdpSocket};
+use tokio::sync::mpsc;
+
+/// How often the file of authorised keys is looked at, and expiries with it: what is revoked ends within a second.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// What a listener is told.
+#[derive(Clone, Debug)]
+pub struct ListenOptions {
+    /// Where it listens.
+    pub listen: Vec<SocketAddr>,
+    /// Its keys: the one that a client asks for answers it, else the first.
+    pub keys: Vec<SecretKey>,
+    /// Whom it knows.
+    pub authorised: Source,
+    /// The law of what it sends; what a client wishes, where it is not given, and `guarded` where that has no wish.
+    pub law: Option<ConnectionParams>,
+    /// The congestion control of each connection; the system's, where it is not given and the law needs none.
+    pub congestion: Option<String>,
+    /// Memory for bytes of all streams \[bytes\].
+    pub memory: u64,
+    /// The most connections in all.
+    pub connections: u32,
+    /// The most connections at once of whom it is not known yet who they are.
+    pub handshakes: u32,
+    /// The most of them from one address, or one /64 of IPv6.
+    pub handshakes_per_source: u32,
+}
+
+impl ListenOptions {
+    /// The usual ones.
+    pub fn new(listen: SocketAddr, key: SecretKey, authorised: Source) -> Self {
+        Self {
+            listen: vec![listen],
+            keys: vec![key],
+            authorised,
+            law: None,
+            congestion: None,
+            memory: 1 << 30,
+            connections: 4096,
+            handshakes: 256,
+            handshakes_per_source: 32,
+        }
+    }
+}
+
+/// Where it stands who may come.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// In a file, which is read again when it changes.
+    File(PathBuf),
+    /// Here.
+    These(Authorised),
+}
+
+/// Why nothing listens.
+#[derive(Debug)]
+pub enum ListenError {
+    /// A file is wrong.
+    Mistake(Mistake),
+    /// An address cannot be had.
+    Address(SocketAddr, io::Error),
+    /// It would serve nobody.
+    Nobody(&'static str),
+    /// The law cannot be hosted here.
+    Law(String),
+    /// TLS cannot be set up.
+    Tls(String),
+}
+
+impl fmt::Display for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mistake(mistake) => mistake.fmt(f),
+            Self::Address(address, why) => write!(f, "{address}: {why}"),
+            Self::Nobody(why) => f.write_str(why),
+            Self::Law(why) => f.write_str(why),
+            Self::Tls(why) => write!(f, "TLS: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for ListenError {}
+
+impl From<Mistake> for ListenError {
+    fn from(mistake: Mistake) -> Self {
+        Self::Mistake(mistake)
+    }
+}
+
+/// Whom a listener knows, as it stands now.
+#[derive(Debug)]
+pub(crate) struct Known(RwLock<Arc<Authorised>>);
+
+impl Known {
+    fn all(&self) -> Arc<Authorised> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn set(&self, all: Authorised) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(all);
+    }
+
+    pub(crate) fn find(&self, key: crate::keys::PublicKey) -> Option<Arc<Entry>> {
+        self.all().find(key, SystemTime::now())
+    }
+}
+
+impl tls::Knows for Known {
+    fn knows(&self, key: crate::keys::PublicKey) -> bool {
+        self.find(key).is_some()
+    }
+}
+
+/// A stream that somebody opened.
+#[derive(Debug)]
+pub struct Accepted {
+    /// The stream.
+    pub stream: Stream,
+    /// Whose it is, and what he may do, as it stands now.
+    pub entry: Arc<Entry>,
+}
+
+/// What listens.
+#[derive(Debug)]
+pub struct Listener {
+    shared: Arc<Shared>,
+    accepted: mpsc::Receiver<Accepted>,
+    tasks: Vec<tokio::task::JoinHandle<()>>,
+    addresses: Vec<SocketAddr>,
+}
+
+/// What the tasks of a listener have in common.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    options: ListenOptions,
+    known: Arc<Known>,
+    sessions: Sessions,
+    /// Where probes come in.
+    desk: Desk,
+    admission: Arc<Admission>,
+    accepted: mpsc::Sender<Accepted>,
+    /// What was found wrong with the file since it was read.
+    trouble: RwLock<Option<String>>,
+}
+
+/// Listens.
+///
+/// # Errors
+/// If nobody could be served, or the address is taken.
+pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
+    let authorised = match &options.authorised {
+        Source::File(path) => Authorised::load(path)?,
+        Source::These(these) => these.clone(),
+    };
+    if authorised.is_empty() {
+        return Err(ListenError::Nobody(
+            "no key is authorised, so nobody could use it; see: evenair multiconn keygen",
+        ));
+    }
+    if options.keys.is_empty() {
+        return Err(ListenError::Nobody("it has no key of its own; make one: evenair multiconn keygen"));
+    }
+    if let Some(law) = &options.law {
+        let most = crate::control::MOST;
+        crate::governor::Governor::new(law.clone(), most, false)
+            .map_err(|refused| ListenError::Law(refused.to_string()))?;
+    }
+    let known = Arc::new(Known(RwLock::new(Arc::new(authorised))));
+    let config = tls::relay(&options.keys, Arc::clone(&known) as Arc<dyn tls::Knows>)
+        .map_err(|error| ListenError::Tls(error.to_string()))?;
+    let mut listeners = Vec::new();
+    for address in &options.listen {
+        let bound = TcpListener::bind(address).await;
+        listeners.push(bound.map_err(|error| ListenError::Address(*address, error))?);
+    }
+    let (sender, accepted) = mpsc::channel(1024);
+    let shared = Arc::new(Shared {
+        sessions: Sessions::new(Budget::new(options.memory), options.memory),
+        admission: Admission::new(options.handshakes, options.handshakes_per_source, options.connections),
+        known,
+        desk: Desk::default(),
+        accepted: sender,
+        trouble: RwLock::new(None),
+        options,
+    });
+    shared.sessions.share(&shared.known.all());
+    let addresses: Vec<SocketAddr> =
+        listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+    let mut tasks = vec![tokio::spawn(watch(Arc::clone(&shared)))];
+    for address in &addresses {
+        // Without the port of datagrams there are no probes, and laws go by what TCP tells.
+        if let Ok(socket) = UdpSocket::bind(address).await {
+            let desk = shared.desk.clone();
+            tasks.push(tokio::spawn(async move {
+                let _ = desk.serve(socket).await;
+            }));
+        }
+    }
+    for listener in listeners {
+        tasks.push(tokio::spawn(greet::accept(Arc::clone(&shared), listener, acceptor.clone())));
+    }
+    Ok(Listener { shared, accepted, tasks, addresses })
+}
+
+impl Listener {
+    /// The next stream that somebody opens.
+    pub async fn accept(&mut self) -> Option<Accepted> {
+        self.accepted.recv().await
+    }
+
+    /// Where it listens.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Who asks how it stands.
+    pub fn watcher(&self) -> Watcher {
+        Watcher(Arc::clone(&self.shared))
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(tokio::task::JoinHandle::abort);
+        self.shared.sessions.close_all(crate::frame::Closed::Done);
+    }
+}
+
+/// Sees how a listener stands.
+#[derive(Clone, Debug)]
+pub struct Watcher(Arc<Shared>);
+
+impl Watcher {
+    /// Its sessions.
+    pub fn sessions(&self) -> Vec<SessionStatus> {
+        self.0.sessions.status()
+    }
+
+    /// What is wrong with the file of authorised keys since it was read last.
+    pub fn trouble(&self) -> Option<String> {
+        self.0.trouble.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Connections of whom it is not known yet who they are.
+    pub fn handshakes(&self) -> u32 {
+        self.0.admission.handshakes()
+    }
+
+    /// Bytes of memory that streams have.
+    pub fn memory(&self) -> u64 {
+        self.0.sessions.memory()
+    }
+
+    /// What a key may do now, if anything.
+    pub(crate) fn find(&self, key: crate::keys::PublicKey) -> Option<Arc<Entry>> {
+        self.0.known.find(key)
+    }
+}
+
+/// Reads the file of authorised keys again when it changes, and ends the sessions of keys that hold no more.
+async fn watch(shared: Arc<Shared>) {
+    let stamp = |path: &PathBuf| {
+        let there = std::fs::metadata(path).ok()?;
+        Some((there.mtime(), there.mtime_nsec(), there.ino(), there.len()))
+    };
+    let mut last = match &shared.options.authorised {
+        Source::File(path) => stamp(path),
+        Source::These(_) => None,
+    };
+    loop {
+        tokio::time::sleep(LOOK).await;
+        if let Source::File(path) = &shared.options.authorised {
+            let is = stamp(path);
+            if is != last {
+                last = is;
+                let trouble = match Authorised::load(path) {
+                    Ok(all) => {
+                        shared.sessions.share(&all);
+                        shared.known.set(all);
+                        None
+                    }
+                    // What was right before still holds.
+                    Err(mistake) => Some(mistake.to_string()),
+                };
+                *shared.trouble.write().unwrap_or_else(PoisonError::into_inner) = trouble;
+            }
+        }
+        shared.sessions.reap(&shared.known);
+    }
+}

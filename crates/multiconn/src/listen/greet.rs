@@ -1,0 +1,127 @@
+//! A connection from its first byte until it belongs to a session.
+
+use super::Shared;
+use crate::connect::prepare;
+use crate::hello::{Answer, Exported, HELLO_MAX, Hello, JOIN_LABEL, Refusal, SESSION_LABEL};
+use crate::keys::PublicKey;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// After this time nothing is left of somebody of whom it is not known who he is.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// Of whom is refused, so many kilobytes are still taken.
+const DRAINED: u32 = 16;
+
+/// A connection of somebody who is known.
+pub(super) struct Incoming {
+    pub(super) tls: TlsStream<TcpStream>,
+    pub(super) key: PublicKey,
+    pub(super) peer: String,
+}
+
+impl Incoming {
+    pub(super) fn exported(&self, label: &[u8]) -> Option<Exported> {
+        self.tls.get_ref().1.export_keying_material([0; 32], label, None).ok()
+    }
+
+    pub(super) fn socket(&self) -> &TcpStream {
+        self.tls.get_ref().0
+    }
+
+    pub(super) fn duplicate(&self) -> Option<std::os::fd::OwnedFd> {
+        self.socket().as_fd().try_clone_to_owned().ok()
+    }
+}
+
+/// Accepts until the listener is dropped.
+pub(super) async fn accept(shared: Arc<Shared>, listener: TcpListener, acceptor: TlsAcceptor) {
+    loop {
+        let Ok((socket, from)) = listener.accept().await else {
+            // Out of descriptors: those who are there are served meanwhile.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let Some(handshake) = shared.admission.handshake(from.ip()) else { continue };
+        let (shared, acceptor) = (Arc::clone(&shared), acceptor.clone());
+        tokio::spawn(async move {
+            let greeted = tokio::time::timeout(DEADLINE, greet(&shared, socket, &acceptor, from.to_string()));
+            // Who fails has learnt what TLS says, and nothing else.
+            let _ = greeted.await;
+            drop(handshake);
+        });
+    }
+}
+
+async fn greet(
+    shared: &Arc<Shared>,
+    socket: TcpStream,
+    acceptor: &TlsAcceptor,
+    peer: String,
+) -> io::Result<()> {
+    prepare(&socket, shared.options.congestion.as_deref())?;
+    let mut tls = match acceptor.accept(socket).into_fallible().await {
+        Ok(tls) => tls,
+        Err((_, socket)) => return farewell(socket).await,
+    };
+    let key = tls.get_ref().1.peer_certificates().and_then(|all| PublicKey::from_spki(all.first()?));
+    let Some(key) = key else { return Ok(()) };
+    let length = usize::from(tls.read_u16().await?);
+    if length > HELLO_MAX {
+        return refuse(&mut tls, Refusal::Malformed).await;
+    }
+    let mut body = vec![0; length];
+    tls.read_exact(&mut body).await?;
+    let Ok(hello) = Hello::decode(&body) else { return refuse(&mut tls, Refusal::Malformed).await };
+    let mut incoming = Incoming { tls, key, peer };
+    let admitted = match (shared.known.find(key), shared.admission.connection()) {
+        (Some(entry), Some(admitted)) => (entry, admitted),
+        _ => return refuse(&mut incoming.tls, Refusal::Full).await,
+    };
+    let done = match hello {
+        Hello::New { streams, connections, law } => {
+            let Some(secret) = incoming.exported(SESSION_LABEL) else { return Ok(()) };
+            shared.sessions.begin(shared, &incoming, &admitted.0, (streams, connections, &law), secret)
+        }
+        Hello::Join { session, proof } => {
+            let Some(exported) = incoming.exported(JOIN_LABEL) else { return Ok(()) };
+            shared.sessions.join(&incoming, &session, &exported, &proof).map(|held| (held, Answer::Joined))
+        }
+    };
+    match done {
+        Err(why) => refuse(&mut incoming.tls, why).await,
+        Ok((session, answer)) => {
+            incoming.tls.write_all(&answer.encode()).await?;
+            incoming.tls.flush().await?;
+            let (socket, peer) = (incoming.duplicate(), incoming.peer);
+            session.add(incoming.tls, socket, peer, Box::new(admitted.1));
+            Ok(())
+        }
+    }
+}
+
+/// Lets the alert arrive: a socket that is closed with bytes unread takes back what it sent.
+async fn farewell(mut socket: TcpStream) -> io::Result<()> {
+    socket.shutdown().await?;
+    let mut nothing = [0; 1024];
+    let drains = async {
+        for _ in 0..DRAINED {
+            if !matches!(socket.read(&mut nothing).await, Ok(1..)) {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(1), drains).await;
+    Ok(())
+}
+
+async fn refuse(tls: &mut TlsStream<TcpStream>, why: Refusal) -> io::Result<()> {
+    tls.write_all(&Answer::Refused(why).encode()).await?;
+    tls.shutdown().await
+}

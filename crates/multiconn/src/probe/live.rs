@@ -1,0 +1,274 @@
+//! Probes over sockets: the end that calls has one of its own, the end that is called one for all sessions.
+
+use super::party::{Heard, Party};
+use super::{LENGTH, Returned, tag};
+use evenair_units::{Duration, Instant};
+use ring::rand::{SecureRandom as _, SystemRandom};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use tokio::net::UdpSocket;
+
+/// A caller that needs no probes sends one so often all the same: it keeps the way open, by which the other end's come.
+const BEAT: Duration = Duration::from_secs(5);
+/// Who needs none looks so often whether that has changed.
+const LOOK: Duration = Duration::from_millis(500);
+/// After an error of the socket, such as nobody who listens there.
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(200);
+
+/// Whoever needs round trips.
+pub trait Host: Send + Sync {
+    /// How far apart probes are wanted; none are, if that is none.
+    fn spacing(&self) -> Option<Duration>;
+    /// A probe is back.
+    fn back(&self, returned: Returned);
+}
+
+/// The clock of all probes of this process.
+pub fn now() -> Instant {
+    static BEGUN: OnceLock<std::time::Instant> = OnceLock::new();
+    let begun = BEGUN.get_or_init(std::time::Instant::now);
+    Instant::from_nanos(begun.elapsed().as_nanos() as u64)
+}
+
+/// From 0 to 1, which nobody can foresee.
+fn draw() -> f64 {
+    let mut bytes = [0; 4];
+    // Without randomness probes go at even distances: worse, and no failure.
+    let drawn = SystemRandom::new().fill(&mut bytes);
+    drawn.map_or(0.5, |()| f64::from(u32::from_ne_bytes(bytes)) / f64::from(u32::MAX))
+}
+
+fn wait(until: Instant) -> std::time::Duration {
+    std::time::Duration::from_nanos(until.since(now()).as_nanos())
+}
+
+/// A socket for one who calls.
+///
+/// # Errors
+/// If this process may have none, or there is no way there.
+pub async fn socket(called: SocketAddr) -> io::Result<UdpSocket> {
+    let any = match called {
+        SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+        SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+    };
+    let socket = UdpSocket::bind(any).await?;
+    socket.connect(called).await?;
+    Ok(socket)
+}
+
+/// The caller's probes, and answers, over a socket that is connected to the other end: for as long as it is awaited.
+pub async fn call(socket: UdpSocket, mut party: Party, host: &dyn Host) {
+    let mut buffer = [0; LENGTH + 1];
+    loop {
+        let spacing = host.spacing().unwrap_or(BEAT);
+        if let Some(probe) = party.poll(now(), spacing, draw()) {
+            // What cannot be sent is a loss.
+            let _ = socket.send(&probe).await;
+        }
+        let due = party.next_at(now(), spacing).min(now() + LOOK);
+        tokio::select! {
+            () = tokio::time::sleep(wait(due)) => {}
+            received = socket.recv(&mut buffer) => match received {
+                Ok(length) => match party.handle(now(), &buffer[..length]) {
+                    Heard::Answer(reply) => { let _ = socket.send(&reply).await; }
+                    Heard::Back(returned) => host.back(returned),
+                    Heard::Nothing => {}
+                },
+                Err(_) => tokio::time::sleep(PAUSE).await,
+            },
+        }
+    }
+}
+
+/// Where the probes of all sessions come in, over one socket or several.
+#[derive(Clone, Default)]
+pub struct Desk {
+    guests: Arc<Mutex<BTreeMap<u64, Arc<Guest>>>>,
+}
+
+/// Where somebody was last heard from: by which socket, and from which address.
+type Place = (Arc<UdpSocket>, SocketAddr);
+
+impl fmt::Debug for Desk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Desk({})", self.guests().len())
+    }
+}
+
+/// A session at the desk.
+struct Guest {
+    party: Mutex<(Party, Option<Place>)>,
+    host: Arc<dyn Host>,
+}
+
+impl Guest {
+    fn party(&self) -> MutexGuard<'_, (Party, Option<Place>)> {
+        self.party.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A session's place at the desk: it is gone with this.
+pub struct Seat {
+    desk: Desk,
+    guest: Arc<Guest>,
+}
+
+impl fmt::Debug for Seat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Seat({:?})", self.guest.party().1.as_ref().map(|(_, from)| *from))
+    }
+}
+
+impl Desk {
+    fn guests(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Guest>>> {
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A session begins.
+    pub fn seat(&self, party: Party, host: Arc<dyn Host>) -> Seat {
+        let tags = party.tags();
+        let guest = Arc::new(Guest { party: Mutex::new((party, None)), host });
+        let mut guests = self.guests();
+        for tag in tags {
+            guests.insert(tag, Arc::clone(&guest));
+        }
+        drop(guests);
+        Seat { desk: self.clone(), guest }
+    }
+
+    /// Answers all that comes over a socket that is bound, for as long as it is awaited.
+    ///
+    /// # Errors
+    /// If the socket is gone.
+    pub async fn serve(&self, socket: UdpSocket) -> io::Result<()> {
+        let socket = Arc::new(socket);
+        let mut buffer = [0; LENGTH + 1];
+        loop {
+            let (length, from) = match socket.recv_from(&mut buffer).await {
+                Ok(received) => received,
+                // An answer that somebody's host refused is no trouble of the desk's.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
+                Err(error) => return Err(error),
+            };
+            let datagram = &buffer[..length];
+            let guest = tag(datagram).and_then(|tag| self.guests().get(&tag).cloned());
+            let Some(guest) = guest else { continue };
+            let heard = {
+                let mut party = guest.party();
+                let heard = party.0.handle(now(), datagram);
+                // Who has the key is there now: addresses change.
+                if heard != Heard::Nothing {
+                    party.1 = Some((Arc::clone(&socket), from));
+                }
+                heard
+            };
+            match heard {
+                Heard::Answer(reply) => {
+                    let _ = socket.send_to(&reply, from).await;
+                }
+                Heard::Back(returned) => guest.host.back(returned),
+                Heard::Nothing => {}
+            }
+        }
+    }
+}
+
+impl Seat {
+    /// Sends this end's probes to where the other end was last heard from, for as long as it is awaited.
+    pub async fn probe(&self) {
+        loop {
+            let due = match self.guest.host.spacing() {
+                None => now() + LOOK,
+                Some(spacing) => {
+                    let (probe, to, due) = {
+                        let mut party = self.guest.party();
+                        let to = party.1.clone();
+                        let probe = to.as_ref().and_then(|_| party.0.poll(now(), spacing, draw()));
+                        let due = party.0.next_at(now(), spacing);
+                        // Where nobody was heard from, somebody may be soon.
+                        let due = if to.is_some() { due } else { now() + LOOK };
+                        (probe, to, due)
+                    };
+                    if let (Some(probe), Some((socket, to))) = (probe, to) {
+                        let _ = socket.send_to(&probe, to).await;
+                    }
+                    due
+                }
+            };
+            tokio::time::sleep(wait(due.min(now() + LOOK))).await;
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let tags = self.guest.party().0.tags();
+        let mut guests = self.desk.guests();
+        for tag in tags {
+            if guests.get(&tag).is_some_and(|guest| Arc::ptr_eq(guest, &self.guest)) {
+                guests.remove(&tag);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::{End, SECRET};
+
+    /// Wants probes, or none, and keeps the round trips.
+    struct Wants(Option<Duration>, Mutex<Vec<Returned>>);
+
+    impl Host for Wants {
+        fn spacing(&self) -> Option<Duration> {
+            self.0
+        }
+        fn back(&self, returned: Returned) {
+            self.1.lock().unwrap().push(returned);
+        }
+    }
+
+    fn wants(ms: Option<u64>) -> Arc<Wants> {
+        Arc::new(Wants(ms.map(Duration::from_millis), Mutex::default()))
+    }
+
+    async fn bound() -> UdpSocket {
+        UdpSocket::bind("127.0.0.1:0").await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn both_ends_probe_over_one_port_and_sessions_do_not_hear_each_other() {
+        let socket = bound().await;
+        let place = socket.local_addr().unwrap();
+        let desk = Desk::default();
+        let secrets = [[1; SECRET], [2; SECRET]];
+        // The first client needs no probes, and its relay's end does; the second is the other way round.
+        let called = [wants(Some(20)), wants(None)];
+        let callers = [wants(None), wants(Some(20))];
+        let seats = [0, 1].map(|i| {
+            let party = Party::new(&secrets[i], End::Called, now());
+            desk.seat(party, Arc::<Wants>::clone(&called[i]) as Arc<dyn Host>)
+        });
+        let call_of = async |i: usize| {
+            let own = bound().await;
+            own.connect(place).await.unwrap();
+            call(own, Party::new(&secrets[i], End::Caller, now()), &*callers[i]).await;
+        };
+        let all = async {
+            tokio::join!(desk.serve(socket), seats[0].probe(), seats[1].probe(), call_of(0), call_of(1))
+        };
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(3), all).await;
+        let heard = |of: &Wants| of.1.lock().unwrap().len();
+        // A spacing of 20 ms is fifty a second at most; a busy machine may be late.
+        assert!((20..=150).contains(&heard(&called[0])), "{}", heard(&called[0]));
+        assert!((20..=150).contains(&heard(&callers[1])), "{}", heard(&callers[1]));
+        assert_eq!(heard(&called[1]), 0);
+        assert!((1..=2).contains(&heard(&callers[0])), "a beat");
+        drop(seats);
+        assert!(desk.guests().is_empty(), "a session that is over leaves nothing");
+    }
+}

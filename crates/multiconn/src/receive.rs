@@ -1,0 +1,278 @@
+//! The receiving half of a stream: chunks come on several connections, in any order and more than once; bytes leave in order, once.
+//!
+//! What was received stays as it was: a later chunk only fills gaps. Chunks that touch become one, so that what is counted is gaps, and a
+//! peer that makes many of them breaks its own stream.
+
+use crate::frame::OFFSET_MAX;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The most pieces with gaps between them that a stream may have here.
+pub const PIECES_MAX: usize = 1024;
+/// A piece this long has no more added to it.
+const PIECE: usize = 32 << 10;
+
+/// What is wrong with a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// It goes beyond what was allowed, or beyond the stream's end, or ends it elsewhere than before.
+    Beyond,
+    /// There are too many gaps.
+    Gaps,
+}
+
+/// The half.
+#[derive(Debug, Default)]
+pub struct Receive {
+    /// All bytes before this number were received.
+    next: u64,
+    /// All bytes before this number were read.
+    read: u64,
+    /// From `read` to `next`; of the first piece so many bytes were read.
+    ordered: VecDeque<Vec<u8>>,
+    of_first: usize,
+    /// What came too early, by the number of its first byte: not empty, not touching `next`, not overlapping.
+    early: BTreeMap<u64, Vec<u8>>,
+    /// The number of the end, once that is known.
+    end: Option<u64>,
+    /// No byte from this number on is allowed.
+    limit: u64,
+}
+
+impl Receive {
+    /// With so many bytes allowed from the start.
+    pub fn new(limit: u64) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// A chunk came. Gives whether there is more to read than before, the end included.
+    ///
+    /// # Errors
+    /// If it may not be: then nothing is changed, or the stream is of no use any more.
+    pub fn chunk(&mut self, offset: u64, bytes: &[u8], ends: bool) -> Result<bool, Wrong> {
+        let until = offset.checked_add(bytes.len() as u64).filter(|until| *until <= OFFSET_MAX);
+        let until = until.ok_or(Wrong::Beyond)?;
+        let known_end = self.end.is_some_and(|end| until > end || (ends && until != end));
+        let seen = self.early.last_key_value().map_or(self.next, |(at, piece)| at + piece.len() as u64);
+        if until > self.limit || known_end || (ends && until < seen) {
+            return Err(Wrong::Beyond);
+        }
+        let ended = self.is_complete();
+        if ends {
+            self.end = Some(until);
+        }
+        let before = self.next;
+        self.insert(offset, bytes);
+        if self.early.len() > PIECES_MAX {
+            return Err(Wrong::Gaps);
+        }
+        Ok(self.next > before || ended != self.is_complete())
+    }
+
+    /// Puts what is new of a chunk where it belongs.
+    fn insert(&mut self, offset: u64, bytes: &[u8]) {
+        let until = offset + bytes.len() as u64;
+        let mut at = offset;
+        loop {
+            // What is held already, from here on.
+            at = at.max(self.next);
+            if at >= until {
+                return;
+            }
+            let before = self.early.range(..=at).next_back().map(|(start, piece)| start + piece.len() as u64);
+            if let Some(held) = before.filter(|held| *held > at) {
+                at = held;
+                continue;
+            }
+            let free = self.early.range(at..).next().map_or(until, |(start, _)| until.min(*start));
+            let fresh = &bytes[(at - offset) as usize..(free - offset) as usize];
+            if at == self.next {
+                append(&mut self.ordered, fresh);
+                self.next = free;
+                self.follow();
+            } else if let Some((_, piece)) =
+                self.early.range_mut(..at).next_back().filter(|(start, piece)| {
+                    **start + piece.len() as u64 == at && piece.len() + fresh.len() <= PIECE
+                })
+            {
+                piece.extend_from_slice(fresh);
+            } else {
+                self.early.insert(at, fresh.to_vec());
+            }
+            at = free;
+        }
+    }
+
+    /// What touches the ordered bytes now follows them.
+    fn follow(&mut self) {
+        while let Some(piece) = self.early.remove(&self.next) {
+            self.next += piece.len() as u64;
+            self.ordered.push_back(piece);
+        }
+    }
+
+    /// Reads bytes in order; gives how many.
+    pub fn read(&mut self, into: &mut [u8]) -> usize {
+        let mut done = 0;
+        while done < into.len() {
+            let Some(first) = self.ordered.front() else { break };
+            let count = (first.len() - self.of_first).min(into.len() - done);
+            into[done..done + count].copy_from_slice(&first[self.of_first..self.of_first + count]);
+            done += count;
+            self.of_first += count;
+            if self.of_first == first.len() {
+                self.ordered.pop_front();
+                self.of_first = 0;
+            }
+        }
+        self.read += done as u64;
+        done
+    }
+
+    /// All was received, the end too.
+    pub fn is_complete(&self) -> bool {
+        self.end == Some(self.next)
+    }
+
+    /// All was received and read.
+    pub fn is_over(&self) -> bool {
+        self.end == Some(self.read)
+    }
+
+    /// Numbers received without a gap, the end's among them.
+    pub fn received(&self) -> u64 {
+        self.next + u64::from(self.is_complete())
+    }
+
+    /// Bytes that were read.
+    pub fn consumed(&self) -> u64 {
+        self.read
+    }
+
+    /// Bytes that can be read.
+    pub fn readable(&self) -> u64 {
+        self.next - self.read
+    }
+
+    /// No byte from this number on is allowed.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Allows more.
+    pub fn allow(&mut self, limit: u64) {
+        self.limit = self.limit.max(limit).min(OFFSET_MAX);
+    }
+
+    /// Whether chunks may still come.
+    pub fn is_open(&self) -> bool {
+        !self.is_complete()
+    }
+
+    /// Bytes held.
+    #[cfg(test)]
+    fn held(&self) -> u64 {
+        self.readable() + self.early.values().map(|piece| piece.len() as u64).sum::<u64>()
+    }
+}
+
+/// Puts bytes behind others, in pieces that are neither tiny nor huge.
+fn append(pieces: &mut VecDeque<Vec<u8>>, fresh: &[u8]) {
+    match pieces.back_mut() {
+        Some(last) if last.len() + fresh.len() <= last.capacity().max(PIECE / 8) => {
+            last.extend_from_slice(fresh);
+        }
+        _ => pieces.push_back(fresh.to_vec()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The byte of a number, such that two neighbours differ.
+    fn byte(number: u64) -> u8 {
+        (number.wrapping_mul(151) >> 2) as u8
+    }
+
+    fn bytes(from: u64, until: u64) -> Vec<u8> {
+        (from..until).map(byte).collect()
+    }
+
+    fn all_of(half: &mut Receive) -> Vec<u8> {
+        let mut out = vec![0; 1 << 20];
+        let count = half.read(&mut out);
+        out.truncate(count);
+        out
+    }
+
+    #[test]
+    fn what_was_received_stays_as_it_was() {
+        let mut half = Receive::new(100);
+        assert_eq!(half.chunk(2, b"cd", false), Ok(false));
+        assert_eq!(half.chunk(0, b"XYZXYZ", false), Ok(true));
+        assert_eq!(all_of(&mut half), b"XYcdYZ");
+        assert_eq!(half.chunk(3, b"!!!", false), Ok(false));
+        assert_eq!((half.received(), half.readable()), (6, 0));
+    }
+
+    #[test]
+    fn the_end_is_one_and_the_limit_holds() {
+        let mut half = Receive::new(10);
+        assert_eq!(half.chunk(5, b"123456", false), Err(Wrong::Beyond));
+        assert_eq!(half.chunk(4, b"e", true), Ok(false));
+        assert_eq!(half.chunk(3, b"d", true), Err(Wrong::Beyond), "it ended elsewhere");
+        assert_eq!(half.chunk(5, b"x", false), Err(Wrong::Beyond), "beyond the end");
+        assert_eq!(half.chunk(0, b"abcd", false), Ok(true));
+        assert_eq!((half.received(), half.is_complete(), half.is_over()), (6, true, false));
+        assert_eq!(all_of(&mut half), b"abcde");
+        assert!(half.is_over());
+        let mut late = Receive::new(10);
+        assert_eq!(late.chunk(0, b"abc", false), Ok(true));
+        assert_eq!(late.chunk(2, b"", true), Err(Wrong::Beyond), "it was longer already");
+        assert_eq!(late.chunk(3, b"", true), Ok(true));
+    }
+
+    #[test]
+    fn who_makes_gaps_only_is_stopped() {
+        let mut half = Receive::new(1 << 20);
+        let stopped = (0..1 << 16).find(|i| half.chunk(2 * i + 1, b"x", false) == Err(Wrong::Gaps)).unwrap();
+        assert_eq!(stopped, PIECES_MAX as u64);
+        // Bytes one by one without gaps are one piece.
+        let mut half = Receive::new(1 << 20);
+        (1..20_000).for_each(|i| assert_eq!(half.chunk(i, b"x", false), Ok(false)));
+        assert!(half.early.len() <= 2);
+    }
+
+    proptest! {
+        /// Whatever the order, the overlaps and the repetitions, and whenever it is read: the bytes of the stream, each once.
+        #[test]
+        fn chunks_in_any_order_are_the_stream(
+            length in 1..3000_u64,
+            chunks in prop::collection::vec((0..3000_u64, 1..400_u64, any::<bool>()), 0..80),
+            seed: u64,
+        ) {
+            let mut half = Receive::new(length);
+            let mut read = Vec::new();
+            let mut model = vec![false; length as usize];
+            // Some at random, then all of it in an order of its own.
+            let rest = (0..length.div_ceil(97)).map(|i| (i.wrapping_mul(seed | 1) % length.div_ceil(97) * 97, 97, true));
+            let rest: Vec<_> = rest.chain((0..length.div_ceil(97)).map(|i| (i * 97, 97, false))).collect();
+            for (from, count, reads) in chunks.into_iter().chain(rest) {
+                let from = from % length;
+                let until = (from + count).min(length);
+                half.chunk(from, &bytes(from, until), until == length).unwrap();
+                model[from as usize..until as usize].fill(true);
+                let first = model.iter().position(|held| !held).unwrap_or(model.len()) as u64;
+                prop_assert_eq!(half.received() - u64::from(half.is_complete()), first);
+                prop_assert_eq!(half.held() + half.consumed(), model.iter().filter(|held| **held).count() as u64);
+                if reads {
+                    read.extend(all_of(&mut half));
+                }
+            }
+            read.extend(all_of(&mut half));
+            prop_assert!(half.is_over());
+            prop_assert_eq!(read, bytes(0, length));
+        }
+    }
+}

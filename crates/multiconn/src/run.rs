@@ -1,0 +1,197 @@
+//! The two ends of the command, each in a runtime of its own, until somebody ends it.
+
+use crate::config::{ConnectConfig, RelayConfig};
+use crate::connect::{ConnectError, connect};
+use crate::forward::{Forward, Open};
+use crate::listen::{ListenError, listen};
+use crate::status::{SCHEMA, Status, StatusSocket};
+use crate::{Mistake, control, relay, status};
+use evenair_laws::connections::ConnectionParams;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Why it ended.
+#[derive(Debug)]
+pub enum RunError {
+    /// Something that was written is wrong.
+    Mistake(Mistake),
+    /// Nothing listens.
+    Listen(ListenError),
+    /// There is no session.
+    Connect(ConnectError),
+    /// A local port cannot be had.
+    Forward(Forward, io::Error),
+    /// The system does not let it run.
+    System(io::Error),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mistake(mistake) => mistake.fmt(f),
+            Self::Listen(error) => error.fmt(f),
+            Self::Connect(error) => error.fmt(f),
+            Self::Forward(forward, error) => write!(f, "{forward}: {error}"),
+            Self::System(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<Mistake> for RunError {
+    fn from(mistake: Mistake) -> Self {
+        Self::Mistake(mistake)
+    }
+}
+
+impl From<io::Error> for RunError {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+/// Serves as a relay until Ctrl-C or SIGTERM. `place` is what mistakes name.
+///
+/// # Errors
+/// Why it cannot begin.
+pub fn relay(place: &str, config: &RelayConfig, say: impl Fn(&str)) -> Result<(), RunError> {
+    let options = config.options(place)?;
+    let law = options.law.as_ref().map_or("each client's wish, else guarded".into(), words);
+    let keys: Vec<_> = options.keys.iter().map(crate::keys::SecretKey::public).collect();
+    let descriptors = more_descriptors();
+    runtime()?.block_on(async {
+        let mut ends = Ends::new()?;
+        let listener = listen(options).await.map_err(RunError::Listen)?;
+        for address in listener.addresses() {
+            say(&format!("listens on {address}"));
+        }
+        keys.iter().for_each(|key| say(&format!("key {key}")));
+        say(&format!("law of what it sends: {law}"));
+        say(&format!(
+            "at most {} connections, {} MB for streams, {descriptors} descriptors",
+            config.connections, config.memory_mb
+        ));
+        let watcher = listener.watcher();
+        let path = config.status.clone().unwrap_or_else(|| status::usual_socket("relay"));
+        let _status = serve_status(&path, move || relay::status(&watcher), &say);
+        tokio::select! {
+            () = relay::serve(listener) => {}
+            () = ends.any() => say("ends"),
+        }
+        Ok(())
+    })
+}
+
+/// Serves local ports until Ctrl-C or SIGTERM.
+///
+/// # Errors
+/// Why it cannot begin: the relay refuses, say, or a port is taken.
+pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Result<(), RunError> {
+    let options = config.options(place)?;
+    if config.forward.is_empty() {
+        let why = "name at least one local port: -L tcp://8080:example.org:80 or -L socks5://1080";
+        return Err(Mistake::of(place, why).of_key("forward").into());
+    }
+    more_descriptors();
+    runtime()?.block_on(async {
+        let mut ends = Ends::new()?;
+        let mut open = Vec::new();
+        for forward in &config.forward {
+            let one = Open::new(forward).await.map_err(|error| RunError::Forward(forward.clone(), error))?;
+            open.push((forward, one));
+        }
+        say(&format!("law: {}; at most {} connections", words(&options.law), options.most));
+        let relay_host = options.relay.clone();
+        let client = connect(options).await.map_err(RunError::Connect)?;
+        let relay_law = client.relay_law().unwrap_or_default();
+        say(&format!("connected to {relay_host}; what it sends goes by: {relay_law}"));
+        let path = config.status.clone().unwrap_or_else(|| status::usual_socket("connect"));
+        let watched = client.clone();
+        let answer = move || Status {
+            schema: SCHEMA,
+            role: "connect",
+            sessions: watched.status(),
+            trouble: watched.trouble().map(|trouble| trouble.to_string()),
+        };
+        let _status = serve_status(&path, answer, &say);
+        for (forward, one) in open {
+            let listen = one.address()?;
+            say(&Forward { listen, ..forward.clone() }.to_string());
+            if !listen.ip().is_loopback() {
+                say("  that port is open to other machines, and whoever reaches it goes as you");
+            }
+            tokio::spawn(one.serve(client.clone()));
+        }
+        ends.any().await;
+        say("ends");
+        Ok(())
+    })
+}
+
+fn runtime() -> Result<Runtime, RunError> {
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
+}
+
+/// The signals that end a program.
+struct Ends([tokio::signal::unix::Signal; 2]);
+
+impl Ends {
+    fn new() -> io::Result<Self> {
+        Ok(Self([signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?]))
+    }
+
+    async fn any(&mut self) {
+        let [interrupt, terminate] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    }
+}
+
+/// It goes on without, and says so.
+fn serve_status(
+    path: &Path,
+    answer: impl Fn() -> Status + Send + Sync + 'static,
+    say: &impl Fn(&str),
+) -> Option<StatusSocket> {
+    match status::serve(path, answer) {
+        Ok(socket) => {
+            say(&format!("status: evenair multiconn status {}", path.display()));
+            Some(socket)
+        }
+        Err(error) => {
+            say(&format!("no status socket: {}: {error}; --status PATH puts it elsewhere", path.display()));
+            None
+        }
+    }
+}
+
+/// A law with all its parameters, on one line.
+pub fn words(law: &ConnectionParams) -> String {
+    let table = toml::Table::try_from(law).unwrap_or_default();
+    let name = table.get("law").and_then(|law| law.as_str()).unwrap_or("a law of one's own").to_string();
+    let parameters =
+        table.iter().filter(|(key, _)| *key != "law").map(|(key, value)| format!("{key} = {value}"));
+    let congestion = control::congestion_control(law).map(|name| format!("over {name}"));
+    std::iter::once(name).chain(parameters).chain(congestion).collect::<Vec<_>>().join(", ")
+}
+
+/// Each stream needs a socket, so the soft limit becomes the hard one; gives it.
+fn more_descriptors() -> u64 {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    let before = limit.current;
+    limit.current = limit.maximum;
+    let now = if setrlimit(Resource::Nofile, limit).is_ok() { limit.maximum } else { before };
+    now.unwrap_or(u64::MAX)
+}
+
+/// Where a program of this role is asked, whose file says nothing else.
+pub fn status_socket(config: Option<&PathBuf>, role: &str) -> PathBuf {
+    config.cloned().unwrap_or_else(|| status::usual_socket(role))
+}

@@ -1,0 +1,274 @@
+//! The sending half of a stream: bytes are cut into chunks as connections ask for them, and held until the other side has them.
+
+use crate::frame::CHUNK_MAX;
+use std::collections::{BTreeSet, VecDeque};
+
+/// Which connection of a session.
+pub type LegId = u32;
+
+/// How often a chunk is sent again because its connection is stuck; where a connection is lost it always is.
+const COPIES_MAX: u8 = 2;
+
+/// The most chunks of a stream that are not known to be there: what a program writes byte by byte then waits, and goes out in larger ones.
+const CHUNKS_MAX: usize = 4096;
+
+/// A chunk that was sent.
+#[derive(Debug)]
+struct Sent {
+    offset: u64,
+    bytes: Vec<u8>,
+    end: bool,
+    /// The connection that it was last sent on.
+    leg: LegId,
+    copies: u8,
+}
+
+impl Sent {
+    fn until(&self) -> u64 {
+        self.offset + self.bytes.len() as u64 + u64::from(self.end)
+    }
+}
+
+/// A chunk to be sent.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Chunk<'a> {
+    /// The number of its first byte.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// The stream ends after it.
+    pub end: bool,
+    /// It was sent before.
+    pub again: bool,
+}
+
+/// The half.
+#[derive(Debug, Default)]
+pub struct Send {
+    /// What was sent and is not known to be there, in order.
+    sent: VecDeque<Sent>,
+    /// How many chunks left `sent` at its front: a chunk's number less this is its place.
+    gone: u64,
+    /// The numbers of chunks to be sent again.
+    again: BTreeSet<u64>,
+    /// What was not sent yet, and of its first piece so many bytes that were.
+    fresh: VecDeque<Vec<u8>>,
+    of_first: usize,
+    /// Bytes in `fresh` that were not sent.
+    waiting: u64,
+    /// The number of the next byte to be sent for the first time.
+    next: u64,
+    /// All numbers before this one are there.
+    acknowledged: u64,
+    /// No byte from this number on may be sent.
+    limit: u64,
+    /// The program has written all.
+    ended: bool,
+    end_sent: bool,
+}
+
+impl Send {
+    /// With so many bytes allowed from the start.
+    pub fn new(limit: u64) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// Bytes to be sent.
+    pub fn write(&mut self, bytes: &[u8]) {
+        debug_assert!(!self.ended);
+        self.waiting += bytes.len() as u64;
+        let mut rest = bytes;
+        if let Some(last) = self.fresh.back_mut() {
+            let (more, left) = rest.split_at(rest.len().min(CHUNK_MAX.saturating_sub(last.len())));
+            last.extend_from_slice(more);
+            rest = left;
+        }
+        // As chunks will be cut, so that they are moved and not copied once more.
+        self.fresh.extend(rest.chunks(CHUNK_MAX).map(<[u8]>::to_vec));
+    }
+
+    /// All is written.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Whether all is written.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// All was sent once, the end too.
+    pub fn has_sent_all(&self) -> bool {
+        self.end_sent
+    }
+
+    /// All is there, the end too.
+    pub fn is_over(&self) -> bool {
+        self.end_sent && self.sent.is_empty()
+    }
+
+    /// Whether something was sent that is not known to be there.
+    pub fn is_in_doubt(&self) -> bool {
+        !self.sent.is_empty()
+    }
+
+    /// Bytes held: not sent, or not known to be there.
+    pub fn held(&self) -> u64 {
+        let acknowledged = self.acknowledged.min(self.next);
+        self.waiting + self.next - acknowledged
+    }
+
+    /// Whether a chunk can be sent now.
+    pub fn is_ready(&self) -> bool {
+        let fresh = self.waiting > 0 && self.next < self.limit && self.sent.len() < CHUNKS_MAX;
+        !self.again.is_empty() || fresh || (self.ended && self.waiting == 0 && !self.end_sent)
+    }
+
+    /// The next chunk, for a connection.
+    pub fn chunk(&mut self, leg: LegId) -> Option<Chunk<'_>> {
+        if let Some(number) = self.again.pop_first() {
+            let place = (number - self.gone) as usize;
+            let chunk = &mut self.sent[place];
+            chunk.leg = leg;
+            return Some(Chunk { offset: chunk.offset, bytes: &chunk.bytes, end: chunk.end, again: true });
+        }
+        if !self.is_ready() {
+            return None;
+        }
+        let room = self.limit.saturating_sub(self.next).min(CHUNK_MAX as u64) as usize;
+        let bytes = if room > 0 { self.cut(room) } else { Vec::new() };
+        let end = self.ended && self.waiting == 0 && !self.end_sent;
+        if bytes.is_empty() && !end {
+            return None;
+        }
+        let offset = self.next;
+        self.next += bytes.len() as u64;
+        self.end_sent |= end;
+        self.sent.push_back(Sent { offset, bytes, end, leg, copies: 0 });
+        self.sent.back().map(|chunk| Chunk {
+            offset: chunk.offset,
+            bytes: &chunk.bytes,
+            end: chunk.end,
+            again: false,
+        })
+    }
+
+    /// Cuts up to so many bytes off what waits.
+    fn cut(&mut self, room: usize) -> Vec<u8> {
+        let Some(first) = self.fresh.front() else { return Vec::new() };
+        if self.of_first == 0 && first.len() <= room && first.len() * 2 >= room {
+            let first = self.fresh.pop_front().unwrap_or_default();
+            self.waiting -= first.len() as u64;
+            return first;
+        }
+        let mut cut = Vec::with_capacity(room.min(self.waiting as usize));
+        while cut.len() < room {
+            let Some(first) = self.fresh.front() else { break };
+            let count = (first.len() - self.of_first).min(room - cut.len());
+            cut.extend_from_slice(&first[self.of_first..self.of_first + count]);
+            self.of_first += count;
+            if self.of_first == first.len() {
+                self.fresh.pop_front();
+                self.of_first = 0;
+            }
+        }
+        self.waiting -= cut.len() as u64;
+        cut
+    }
+
+    /// The other side has all numbers before one, and allows bytes up to another. Nothing changes where it said more before.
+    /// Gives none where it has what was never sent.
+    pub fn credit(&mut self, received: u64, limit: u64) -> Option<()> {
+        if received > self.next + u64::from(self.end_sent) {
+            return None;
+        }
+        self.limit = self.limit.max(limit);
+        self.acknowledged = self.acknowledged.max(received);
+        while self.sent.front().is_some_and(|chunk| chunk.until() <= received) {
+            self.sent.pop_front();
+            self.again.remove(&self.gone);
+            self.gone += 1;
+        }
+        Some(())
+    }
+
+    /// The other side has all of it.
+    pub fn all_there(&mut self) {
+        let all = self.next + u64::from(self.end_sent);
+        let _ = self.credit(all, self.limit);
+    }
+
+    /// A connection is lost: what was sent on it is sent again. Gives whether something is.
+    pub fn lost(&mut self, leg: LegId) -> bool {
+        let numbers = self.sent.iter().enumerate().filter(|(_, chunk)| chunk.leg == leg);
+        self.again.extend(numbers.map(|(place, _)| self.gone + place as u64));
+        !self.again.is_empty()
+    }
+
+    /// A connection is stuck: the first chunks sent on it go out once more, up to so many bytes in all. Gives how many do.
+    pub fn stuck(&mut self, leg: LegId, most: u64) -> u64 {
+        let mut bytes = 0;
+        for (place, chunk) in self.sent.iter_mut().enumerate() {
+            if bytes >= most {
+                break;
+            }
+            let number = self.gone + place as u64;
+            if chunk.leg == leg && chunk.copies < COPIES_MAX && self.again.insert(number) {
+                chunk.copies += 1;
+                bytes += chunk.bytes.len() as u64 + 1;
+            }
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_cut_as_they_are_asked_for_and_never_beyond_the_limit() {
+        let mut half = Send::new(5);
+        half.write(b"abc");
+        half.write(b"defg");
+        assert_eq!(half.chunk(1), Some(Chunk { offset: 0, bytes: b"abcde", end: false, again: false }));
+        assert_eq!(half.chunk(1), None);
+        assert_eq!((half.is_ready(), half.held()), (false, 7));
+        half.end();
+        assert!(!half.is_ready(), "the end comes after the bytes");
+        assert_eq!(half.credit(0, 20), Some(()));
+        assert_eq!(half.chunk(2), Some(Chunk { offset: 5, bytes: b"fg", end: true, again: false }));
+        assert_eq!(half.credit(9, 20), None, "there were 8 numbers");
+        assert_eq!((half.credit(7, 20), half.is_over(), half.held()), (Some(()), false, 0));
+        assert_eq!((half.credit(8, 20), half.is_over()), (Some(()), true));
+    }
+
+    #[test]
+    fn what_was_on_a_lost_connection_goes_out_again_first() {
+        let mut half = Send::new(1 << 20);
+        for (leg, bytes) in [(1, "a"), (2, "b"), (1, "c")] {
+            half.write(bytes.as_bytes());
+            assert!(half.chunk(leg).is_some());
+        }
+        half.write(b"d");
+        assert!(half.lost(1));
+        let again: Vec<_> = std::iter::from_fn(|| half.chunk(2).map(|c| (c.offset, c.again))).collect();
+        assert_eq!(again, [(0, true), (2, true), (3, false)]);
+        assert!(!half.lost(1), "nothing is on it any more");
+    }
+
+    #[test]
+    fn a_stuck_connection_has_its_first_chunks_repeated_so_often_and_no_more() {
+        let mut half = Send::new(1 << 20);
+        for _ in 0..4 {
+            half.write(&[0; 100]);
+            assert!(half.chunk(1).is_some());
+        }
+        assert_eq!(half.stuck(1, 150), 202);
+        assert_eq!(half.chunk(2).map(|c| c.offset), Some(0));
+        assert_eq!(half.stuck(1, 1000), 202, "the last two; the second waits already");
+        // What the other side has meanwhile is not sent again.
+        assert_eq!(half.credit(400, 1 << 20), Some(()));
+        assert!(!half.is_ready() && half.chunk(2).is_none());
+    }
+}

@@ -1,0 +1,307 @@
+//! A session with a clock and sockets: [`Core`] behind a lock, a task for each connection, streams that are `AsyncRead` and `AsyncWrite`.
+
+mod leg;
+mod stream;
+
+pub use stream::Stream;
+
+use crate::budget::Budget;
+use crate::core::{Core, Counts, Event, LegState, Limits, OpenError, Side};
+use crate::frame::{Broken, Closed, StreamId};
+use crate::send::LegId;
+use evenair_linux::tcp::Info;
+use evenair_units::{Duration, Instant};
+use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::task::Waker;
+use tokio::sync::Notify;
+
+/// How often the sockets are asked how they get on while something is on its way.
+const LOOK: Duration = Duration::from_millis(50);
+/// How often, while nothing is.
+const LOOK_IDLE: Duration = Duration::from_secs(2);
+
+/// Time since the program first asked.
+pub(crate) fn now() -> Instant {
+    static BEGUN: OnceLock<std::time::Instant> = OnceLock::new();
+    let begun = BEGUN.get_or_init(std::time::Instant::now);
+    Instant::from_nanos(begun.elapsed().as_nanos() as u64 + 1)
+}
+
+/// A session: streams over several connections. Clones are the same one.
+#[derive(Clone, Debug)]
+pub struct Session(pub(crate) Arc<Shared>);
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    inner: Mutex<Inner>,
+    /// The clock's task is to look again at when it is due.
+    sooner: Notify,
+    /// Something changed that who keeps the session may want to know.
+    pub(crate) changed: Notify,
+    opened: Notify,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) core: Core,
+    /// Who waits to read, and to write.
+    wakers: BTreeMap<StreamId, [Option<Waker>; 2]>,
+    legs: BTreeMap<LegId, LegHandle>,
+    opened: VecDeque<StreamId>,
+    next_leg: LegId,
+    they_want: u32,
+    due: Option<Instant>,
+}
+
+/// What is held of a connection beside its task.
+#[derive(Debug)]
+pub(crate) struct LegHandle {
+    /// There is something to send.
+    work: Arc<Notify>,
+    /// The task is to end.
+    end: Arc<Notify>,
+    served: bool,
+    /// The socket, to be asked.
+    socket: Option<OwnedFd>,
+    peer: String,
+}
+
+/// How a connection stands.
+#[derive(Clone, Debug)]
+pub struct LegStatus {
+    /// What the machine says of it.
+    pub state: LegState,
+    /// What the kernel says of it.
+    pub info: Option<Info>,
+    /// The other end's address.
+    pub peer: String,
+}
+
+impl Session {
+    /// A session that begins; [`add`](Self::add) gives it connections.
+    pub(crate) fn new(side: Side, limits: Limits, budget: Arc<Budget>) -> Self {
+        let inner = Inner {
+            core: Core::new(side, limits, budget, now()),
+            wakers: BTreeMap::new(),
+            legs: BTreeMap::new(),
+            opened: VecDeque::new(),
+            next_leg: 1,
+            they_want: 1,
+            due: None,
+        };
+        let shared = Arc::new(Shared {
+            inner: Mutex::new(inner),
+            sooner: Notify::new(),
+            changed: Notify::new(),
+            opened: Notify::new(),
+        });
+        tokio::spawn(clock(Arc::downgrade(&shared)));
+        Self(shared)
+    }
+
+    /// Opens a stream.
+    ///
+    /// # Errors
+    /// If the session is over, or has as many as it may.
+    pub fn open(&self) -> Result<Stream, OpenError> {
+        let id = self.0.with(|inner| inner.core.open(now()))?;
+        Ok(Stream::new(Arc::clone(&self.0), id))
+    }
+
+    /// The next stream that the other side opens; none, once the session is over.
+    pub async fn accept(&self) -> Option<Stream> {
+        loop {
+            let opened = self.0.opened.notified();
+            let next = self.0.with(|inner| match inner.opened.pop_front() {
+                Some(id) => Some(Some(id)),
+                None if inner.core.closed().is_some() => Some(None),
+                None => None,
+            });
+            match next {
+                Some(id) => return id.map(|id| Stream::new(Arc::clone(&self.0), id)),
+                None => opened.await,
+            }
+        }
+    }
+
+    /// Ends the session; streams that are open break.
+    pub fn close(&self, why: Closed) {
+        self.0.with(|inner| inner.core.close(why));
+    }
+
+    /// Why it is over, if it is.
+    pub fn closed(&self) -> Option<Closed> {
+        self.0.with(|inner| inner.core.closed())
+    }
+
+    /// Waits until it is over; says why.
+    pub async fn ended(&self) -> Closed {
+        loop {
+            let changed = self.0.changed.notified();
+            if let Some(why) = self.closed() {
+                return why;
+            }
+            changed.await;
+        }
+    }
+
+    /// What has passed.
+    pub fn counts(&self) -> Counts {
+        self.0.with(|inner| inner.core.counts())
+    }
+
+    /// Streams open.
+    pub fn open_streams(&self) -> u32 {
+        self.0.with(|inner| inner.core.open_streams())
+    }
+
+    /// How many connections the other side wants to send on.
+    pub fn they_want(&self) -> u32 {
+        self.0.with(|inner| inner.they_want)
+    }
+
+    /// How long nobody has used it.
+    pub fn unused_for(&self) -> Duration {
+        self.0.with(|inner| now().since(inner.core.used_at()))
+    }
+
+    /// How its connections stand.
+    pub fn legs(&self) -> Vec<LegStatus> {
+        self.0.with(|inner| {
+            let of = |state: LegState| {
+                let handle = inner.legs.get(&state.id);
+                LegStatus {
+                    state,
+                    info: handle
+                        .and_then(|handle| handle.socket.as_ref())
+                        .and_then(|socket| evenair_linux::tcp::info(socket).ok()),
+                    peer: handle.map(|handle| handle.peer.clone()).unwrap_or_default(),
+                }
+            };
+            inner.core.legs().into_iter().map(of).collect()
+        })
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // What panicked under the lock has left nothing half done that is not a bug of its own.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something with the machine, and tells everybody whom it concerns.
+    pub(crate) fn with<T>(&self, what: impl FnOnce(&mut Inner) -> T) -> T {
+        let mut inner = self.lock();
+        let was_closed = inner.core.closed().is_some();
+        let given = what(&mut inner);
+        self.tell(&mut inner);
+        if !was_closed && inner.core.closed().is_some() {
+            self.opened.notify_waiters();
+            self.changed.notify_waiters();
+            inner.legs.values().for_each(|leg| leg.work.notify_one());
+        }
+        let due = inner.core.timeout();
+        if due.is_some_and(|due| inner.due.is_none_or(|was| due < was)) {
+            inner.due = due;
+            self.sooner.notify_one();
+        }
+        given
+    }
+
+    fn tell(&self, inner: &mut Inner) {
+        while let Some(event) = inner.core.event() {
+            match event {
+                Event::Opened(id) => {
+                    inner.opened.push_back(id);
+                    self.opened.notify_waiters();
+                }
+                Event::Readable(id) => inner.wake(id, 0),
+                Event::Writable(id) => inner.wake(id, 1),
+                Event::Wake(leg) => {
+                    if let Some(leg) = inner.legs.get(&leg) {
+                        leg.work.notify_one();
+                    }
+                }
+                Event::Served(leg) => {
+                    if let Some(leg) = inner.legs.get_mut(&leg) {
+                        leg.served = true;
+                        leg.work.notify_one();
+                    }
+                }
+                Event::GiveUp(leg) => {
+                    if let Some(leg) = inner.legs.get(&leg) {
+                        leg.end.notify_one();
+                    }
+                }
+                Event::TheyWant(connections) => {
+                    inner.they_want = connections;
+                    self.changed.notify_waiters();
+                }
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn wake(&mut self, id: StreamId, which: usize) {
+        if let Some(waker) = self.wakers.get_mut(&id).and_then(|wakers| wakers[which].take()) {
+            waker.wake();
+        }
+    }
+}
+
+/// Does what is due at its time: late acknowledgements, questions into silence; and asks the sockets how they get on.
+async fn clock(session: Weak<Shared>) {
+    let mut look_at = now();
+    loop {
+        let Some(shared) = session.upgrade() else { return };
+        let at = now();
+        if look_at <= at {
+            look_at = at + look(&shared, at);
+        }
+        let due = shared.with(|inner| {
+            if inner.core.timeout().is_some_and(|due| due <= at) {
+                inner.core.on_timeout(at);
+            }
+            let due = inner.core.timeout().unwrap_or(look_at).min(look_at);
+            inner.due = Some(due);
+            (inner.core.closed().is_none() || !inner.legs.is_empty()).then_some(due)
+        });
+        let Some(due) = due else { return };
+        // The session may be dropped while nothing is due.
+        let wait = std::time::Duration::from_nanos(due.since(now()).as_nanos().max(500_000));
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = shared.sooner.notified() => {}
+        }
+    }
+}
+
+/// Asks the sockets; gives when to do so again.
+fn look(shared: &Arc<Shared>, at: Instant) -> Duration {
+    use crate::core::Measured;
+    shared.with(|inner| {
+        let mut waits = false;
+        for (leg, handle) in &inner.legs {
+            let Some(socket) = &handle.socket else { continue };
+            let waiting = evenair_linux::tcp::waiting(socket).unwrap_or(0);
+            waits |= waiting > 0;
+            if let Ok(info) = evenair_linux::tcp::info(socket) {
+                let measured = Measured {
+                    round_trip: info.smoothed_round_trip,
+                    waiting: waiting.into(),
+                    acknowledged: info.acknowledged_bytes,
+                };
+                inner.core.measured(*leg, measured, at);
+            }
+        }
+        if waits || inner.core.open_streams() > 0 { LOOK } else { LOOK_IDLE }
+    })
+}
+
+/// Bytes in order, once: what a broken stream is for who reads or writes it.
+pub(crate) fn broken(why: Broken) -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::ConnectionReset, why)
+}

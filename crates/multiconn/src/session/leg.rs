@@ -1,0 +1,165 @@
+//! A connection of a session: what its socket takes is fetched, what comes is told.
+
+use super::{LegHandle, Session, Shared, now};
+use crate::frame::{Closed, FRAME_MAX, Frame};
+use crate::send::LegId;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
+use tokio::sync::Notify;
+
+/// Fetched at a time \[bytes\].
+const BATCH: usize = 4 * FRAME_MAX;
+/// After its last word, a connection waits so long for the other's.
+const LAST_WORD: Duration = Duration::from_secs(5);
+
+/// A session that is over has its connections for so long.
+const FAREWELL: Duration = Duration::from_millis(700);
+
+/// What a connection is made of.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Io for T {}
+
+/// Something that is to be kept for as long as the connection is there.
+pub(crate) type Kept = Box<dyn Send>;
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Served {
+    /// Both sides had said that they send no more on it.
+    Yes,
+    /// It broke, or was given up.
+    No,
+}
+
+impl Session {
+    /// Gives the session a connection, in a task of its own.
+    pub(crate) fn add(&self, io: impl Io, socket: Option<OwnedFd>, peer: String, kept: Kept) -> LegId {
+        let (work, end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let handle =
+            LegHandle { work: Arc::clone(&work), end: Arc::clone(&end), served: false, socket, peer };
+        let leg = self.0.with(|inner| {
+            let leg = inner.next_leg;
+            inner.next_leg += 1;
+            inner.legs.insert(leg, handle);
+            inner.core.add_leg(leg, now());
+            leg
+        });
+        let shared = Arc::clone(&self.0);
+        tokio::spawn(async move {
+            let _kept = kept;
+            let (mut read, mut write) = tokio::io::split(io);
+            tokio::select! {
+                _ = serve(&shared, leg, &mut read, &mut write, &work) => {}
+                () = end.notified() => {}
+                () = after_the_end(&shared) => {}
+            }
+            shared.with(|inner| {
+                inner.legs.remove(&leg);
+                inner.core.lost(leg, now());
+            });
+            shared.changed.notify_waiters();
+        });
+        leg
+    }
+
+    /// This side sends no more on a connection; it ends when the other side does not either.
+    pub(crate) fn retire(&self, leg: LegId) {
+        self.0.with(|inner| inner.core.retire(leg));
+    }
+}
+
+/// Once the session is over, its connections have a moment to say so.
+async fn after_the_end(shared: &Arc<Shared>) {
+    Session(Arc::clone(shared)).ended().await;
+    tokio::time::sleep(FAREWELL).await;
+}
+
+async fn serve(
+    shared: &Arc<Shared>,
+    leg: LegId,
+    read: &mut ReadHalf<impl Io>,
+    write: &mut WriteHalf<impl Io>,
+    work: &Notify,
+) -> io::Result<Served> {
+    let writes = async {
+        let served = write_all(shared, leg, write, work).await?;
+        tokio::time::sleep(LAST_WORD).await;
+        Ok(served)
+    };
+    let reads = read_all(shared, leg, read);
+    tokio::select! {
+        served = writes => served,
+        ended = reads => ended.map(|()| Served::No),
+    }
+}
+
+/// Writes until the connection has served, or the session is over.
+async fn write_all(
+    shared: &Arc<Shared>,
+    leg: LegId,
+    write: &mut WriteHalf<impl Io>,
+    work: &Notify,
+) -> io::Result<Served> {
+    let mut out = Vec::with_capacity(BATCH);
+    loop {
+        out.clear();
+        let (closed, served) = shared.with(|inner| {
+            inner.core.pull(leg, now(), BATCH, &mut out);
+            let served = inner.legs.get(&leg).is_none_or(|leg| leg.served);
+            (inner.core.closed().is_some(), served)
+        });
+        if !out.is_empty() {
+            write.write_all(&out).await?;
+            write.flush().await?;
+        }
+        if closed || served {
+            write.shutdown().await?;
+            return Ok(if served { Served::Yes } else { Served::No });
+        }
+        if out.is_empty() {
+            work.notified().await;
+        }
+    }
+}
+
+/// Reads until the other side ends the connection, or breaks the protocol.
+async fn read_all(shared: &Arc<Shared>, leg: LegId, read: &mut ReadHalf<impl Io>) -> io::Result<()> {
+    let mut held = vec![0; BATCH];
+    let mut until = 0;
+    loop {
+        let count = read.read(&mut held[until..]).await?;
+        if count == 0 {
+            return Ok(());
+        }
+        until += count;
+        let used = shared.with(|inner| {
+            let at = now();
+            inner.core.heard(leg, at);
+            let mut used = 0;
+            loop {
+                match Frame::decode(&held[used..until]) {
+                    Ok(Some((frame, length))) => {
+                        inner.core.frame(leg, frame, at)?;
+                        used += length;
+                    }
+                    Ok(None) => return Ok(used),
+                    Err(_) => {
+                        inner.core.close(Closed::Protocol);
+                        return Err(Closed::Protocol);
+                    }
+                }
+            }
+        });
+        match used {
+            Ok(used) => {
+                held.copy_within(used..until, 0);
+                until -= used;
+            }
+            // The writing half has the last word.
+            Err(_) => std::future::pending().await,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! SOCKS5 (RFC 1928), as far as a stream needs it: no authentication, CONNECT. What is anything else is refused by its own code, and what is
+//! no SOCKS5 at once: a web page can make a browser send HTTP anywhere.
+
+use crate::target::{Outcome, Target};
+
+const VERSION: u8 = 5;
+// BIND is between the two.
+const CONNECT: u8 = 1;
+const UDP_ASSOCIATE: u8 = 3;
+/// "Command not supported".
+const NO_COMMAND: u8 = 7;
+/// "Address type not supported".
+const NO_ADDRESS: u8 = 8;
+/// The longest greeting, and the longest request \[bytes\].
+pub const MESSAGE_MAX: usize = 3 + crate::target::TARGET_MAX;
+
+/// It is no SOCKS5: the connection is closed without a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotSocks;
+
+/// Whether a greeting offers to go without authentication, and how many bytes it is; none where more are to come.
+///
+/// # Errors
+/// If it is none.
+pub fn greeting(bytes: &[u8]) -> Result<Option<(bool, usize)>, NotSocks> {
+    match bytes {
+        [] | [VERSION] => Ok(None),
+        [VERSION, 0, ..] => Err(NotSocks),
+        [VERSION, count, methods @ ..] => {
+            let count = usize::from(*count);
+            Ok(methods.get(..count).map(|methods| (methods.contains(&0), 2 + count)))
+        }
+        _ => Err(NotSocks),
+    }
+}
+
+/// The answer to a greeting.
+pub const fn method(is_offered: bool) -> [u8; 2] {
+    [VERSION, if is_offered { 0 } else { 0xff }]
+}
+
+/// A request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// To connect.
+    Connect(Target),
+    /// What is not done here: the answer's number.
+    Unsupported(u8),
+}
+
+/// The request, and how many bytes it is; none where more are to come.
+///
+/// # Errors
+/// If it is none.
+pub fn request(bytes: &[u8]) -> Result<Option<(Request, usize)>, NotSocks> {
+    match bytes {
+        [] | [VERSION] | [VERSION, CONNECT..=UDP_ASSOCIATE] | [VERSION, CONNECT..=UDP_ASSOCIATE, 0] => {
+            Ok(None)
+        }
+        [VERSION, CONNECT, 0, 1 | 3 | 4, ..] => {
+            let target = Target::decode(&bytes[3..]).map_err(|_| NotSocks)?;
+            Ok(target.map(|(target, used)| (Request::Connect(target), 3 + used)))
+        }
+        [VERSION, CONNECT, 0, _, ..] => Ok(Some((Request::Unsupported(NO_ADDRESS), bytes.len()))),
+        // Also commands that nobody knows.
+        [VERSION, _, ..] => Ok(Some((Request::Unsupported(NO_COMMAND), bytes.len()))),
+        _ => Err(NotSocks),
+    }
+}
+
+/// The answer to a request. The address that the relay has is nobody's business: it is said to be 0.0.0.0:0, as RFC 1928 lets clients live with.
+pub const fn reply(code: u8) -> [u8; 10] {
+    [VERSION, code, 0, 1, 0, 0, 0, 0, 0, 0]
+}
+
+/// The answer to a request that was tried.
+pub const fn reply_of(outcome: Outcome) -> [u8; 10] {
+    reply(outcome.code())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_client_that_knows_how_is_served() {
+        assert_eq!(greeting(&[5, 2, 2, 0]), Ok(Some((true, 4))));
+        assert_eq!(greeting(&[5, 1, 2]), Ok(Some((false, 3))));
+        assert_eq!((method(true), method(false)), ([5, 0], [5, 0xff]));
+        assert_eq!(greeting(&[5, 2, 2]), Ok(None));
+        let asks = [5, 1, 0, 3, 3, b'a', b'.', b'b', 0, 80, 7];
+        let target = Target { host: crate::target::Host::Name("a.b".into()), port: 80 };
+        assert_eq!(request(&asks), Ok(Some((Request::Connect(target), 10))));
+        assert!((0..10).all(|cut| request(&asks[..cut]) == Ok(None)));
+    }
+
+    #[test]
+    fn what_is_not_done_is_refused_by_its_code() {
+        for command in [2, 3, 9] {
+            let refused = request(&[5, command, 0, 1, 0, 0, 0, 0, 0, 0]);
+            assert_eq!(refused, Ok(Some((Request::Unsupported(7), 10))), "command {command}");
+        }
+        assert_eq!(request(&[5, 1, 0, 2, 0]), Ok(Some((Request::Unsupported(8), 5))));
+        assert_eq!(reply(7)[..2], [5, 7]);
+        for other in [b"GET / HTTP/1.1".as_slice(), &[4, 1, 0, 80], &[5, 0]] {
+            assert_eq!(greeting(other), Err(NotSocks));
+        }
+        assert_eq!(request(&[5, 1, 0, 3, 2, b'a', b' ', 0, 80]), Err(NotSocks), "no host has this name");
+    }
+
+    proptest! {
+        #[test]
+        fn nonsense_never_asks_for_more_than_a_message(mut bytes in prop::collection::vec(any::<u8>(), 0..300), command in 0..5_u8, kind in 0..6_u8) {
+            let head = [5, command, 0, kind];
+            let count = bytes.len().min(4);
+            bytes[..count].copy_from_slice(&head[..count]);
+            for answer in [greeting(&bytes).map(|a| a.map(|a| a.1)), request(&bytes).map(|a| a.map(|a| a.1))] {
+                match answer {
+                    Ok(None) => prop_assert!(bytes.len() < MESSAGE_MAX),
+                    Ok(Some(used)) => prop_assert!(used <= bytes.len()),
+                    Err(NotSocks) => {}
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! How a client or a relay stands, and the socket by which it is asked: a line each way.
+
+use crate::control;
+use crate::session::Session;
+use serde::Serialize;
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+
+/// The form of the answer: it grows by one where a reader would have to know.
+pub const SCHEMA: u32 = 1;
+
+/// How all stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// "connect" or "relay".
+    pub role: &'static str,
+    /// Each session.
+    pub sessions: Vec<SessionStatus>,
+    /// What is wrong now, if something is.
+    pub trouble: Option<String>,
+}
+
+/// A session.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionStatus {
+    /// The relay's address, or the name of the client's key.
+    pub peer: String,
+    /// What this side sends.
+    pub sending: Direction,
+    /// What the other side sends.
+    pub receiving: Direction,
+    /// Streams that are open.
+    pub streams: u32,
+    /// Streams so far.
+    pub streams_so_far: u64,
+    /// Bytes of streams sent.
+    pub sent_bytes: u64,
+    /// Bytes sent again on another connection.
+    pub again_bytes: u64,
+    /// Bytes of streams received, repetitions included.
+    pub received_bytes: u64,
+    /// Connections that broke.
+    pub lost: u64,
+    /// How often a connection was found stuck.
+    pub stuck: u64,
+    /// Each connection.
+    pub connections: Vec<Connection>,
+}
+
+/// A direction.
+#[derive(Clone, Debug, Serialize)]
+pub struct Direction {
+    /// How many connections its sender wants.
+    pub wanted: u32,
+    /// Its law, if this side is the sender: with a line that says why n is n.
+    pub law: Option<control::Status>,
+}
+
+/// A connection.
+#[derive(Clone, Debug, Serialize)]
+pub struct Connection {
+    /// Its number within the session, here.
+    pub id: u32,
+    /// The other end's address.
+    pub peer: String,
+    /// This side sends on it.
+    pub active: bool,
+    /// It has not got on for a while.
+    pub stuck: bool,
+    /// It is about to go.
+    pub retires: bool,
+    /// Smoothed round trip \[ms\].
+    pub round_trip_ms: Option<f64>,
+    /// The least round trip of the last minutes \[ms\].
+    pub least_round_trip_ms: Option<f64>,
+    /// Congestion window \[segments\].
+    pub congestion_window: Option<u32>,
+    /// Segments sent again.
+    pub retransmitted: Option<u64>,
+    /// Bytes sent, frames included.
+    pub sent_bytes: u64,
+    /// Bytes of streams received.
+    pub received_bytes: u64,
+}
+
+impl SessionStatus {
+    pub(crate) fn of(peer: &str, session: &Session, sending: Direction, receiving: Direction) -> Self {
+        let counts = session.counts();
+        let connections = session.legs().into_iter().map(|leg| {
+            let ms = |time: evenair_units::Duration| time.as_secs_f64() * 1e3;
+            let info = leg.info;
+            Connection {
+                id: leg.state.id,
+                peer: leg.peer,
+                active: leg.state.is_active,
+                stuck: leg.state.is_stuck,
+                retires: leg.state.retires,
+                round_trip_ms: info.and_then(|info| info.smoothed_round_trip).map(ms),
+                least_round_trip_ms: info.and_then(|info| info.least_round_trip).map(ms),
+                congestion_window: info.map(|info| info.congestion_window),
+                retransmitted: info.map(|info| info.retransmitted),
+                sent_bytes: leg.state.sent,
+                received_bytes: leg.state.received,
+            }
+        });
+        Self {
+            peer: peer.into(),
+            sending,
+            receiving,
+            streams: session.open_streams(),
+            streams_so_far: counts.streams,
+            sent_bytes: counts.sent,
+            again_bytes: counts.again,
+            received_bytes: counts.received,
+            lost: counts.lost,
+            stuck: counts.stuck,
+            connections: connections.collect(),
+        }
+    }
+}
+
+/// Where a program that runs is asked, if nothing else is said: in the user's own folder for such things, or `/run/evenair`.
+pub fn usual_socket(role: &str) -> PathBuf {
+    let folder = std::env::var_os("RUNTIME_DIRECTORY")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("XDG_RUNTIME_DIR").map(|folder| PathBuf::from(folder).join("evenair")));
+    folder.unwrap_or_else(|| "/run/evenair".into()).join(format!("multiconn-{role}.sock"))
+}
+
+/// The socket; gone when this is dropped.
+#[derive(Debug)]
+pub struct StatusSocket {
+    path: PathBuf,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for StatusSocket {
+    fn drop(&mut self) {
+        self.task.abort();
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// The longest question \[bytes\], and how long one may take.
+const LINE_MAX: u64 = 64;
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Answers who asks; only the program's own user may.
+///
+/// # Errors
+/// If another program answers there, or the folder may not be written to.
+pub fn serve(path: &Path, status: impl Fn() -> Status + Send + Sync + 'static) -> io::Result<StatusSocket> {
+    if std::os::unix::net::UnixStream::connect(path).is_ok() {
+        return Err(io::Error::new(io::ErrorKind::AddrInUse, "another program answers there"));
+    }
+    if std::fs::symlink_metadata(path).is_ok_and(|there| there.file_type().is_socket()) {
+        std::fs::remove_file(path)?;
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    let status = Arc::new(status);
+    let task = tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            // One after another: who asks slowly is left.
+            let _ = tokio::time::timeout(PATIENCE, answer(stream, &*status)).await;
+        }
+    });
+    Ok(StatusSocket { path: path.into(), task })
+}
+
+async fn answer(mut stream: UnixStream, status: &(impl Fn() -> Status + Send + Sync)) -> io::Result<()> {
+    let mut line = String::new();
+    let (read, mut write) = stream.split();
+    BufReader::new(read.take(LINE_MAX)).read_line(&mut line).await?;
+    let mut text = match line.trim() {
+        "status" => serde_json::to_vec(&status())?,
+        _ => br#"{"error":"ask for: status"}"#.to_vec(),
+    };
+    text.push(b'\n');
+    write.write_all(&text).await
+}
+
+/// Asks a program that runs: its status, as JSON.
+///
+/// # Errors
+/// If none runs there.
+pub fn ask(path: &Path) -> io::Result<String> {
+    use std::io::{Read as _, Write as _};
+    let ask = || {
+        let mut stream = std::os::unix::net::UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        stream.write_all(b"status\n")?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text)?;
+        Ok(text)
+    };
+    ask().map_err(|error: io::Error| {
+        let why = match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+                "nothing runs there; start one: evenair multiconn connect, or relay".into()
+            }
+            _ => error.to_string(),
+        };
+        io::Error::new(error.kind(), format!("{}: {why}", path.display()))
+    })
+}
