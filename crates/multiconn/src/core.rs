@@ -290,7 +290,7 @@ impl Core {
         let in_doubt = self.streams.values().any(|entry| entry.send.is_in_doubt());
         let Some(at) = self.legs.iter_mut().find(|one| one.id == leg) else { return };
         let change = at.measured(now, measured);
-        if in_doubt && at.is_to_be_asked(now) {
+        if at.is_to_be_asked(in_doubt, now) {
             at.asked_at = Some(now);
             at.own.push(Told::Ping(now.as_nanos()));
             self.wake(leg);
@@ -298,7 +298,7 @@ impl Core {
         match change {
             Change::None => return,
             Change::GivenUp => self.events.push_back(Event::GiveUp(leg)),
-            Change::Free => {}
+            Change::Free => self.streams.values_mut().for_each(|entry| entry.send.freed(leg)),
             Change::Stuck => {
                 self.counts.stuck += 1;
                 self.repeat(leg);
@@ -311,6 +311,9 @@ impl Core {
 
     /// What a stuck connection holds goes out once more on others, the first chunks of each stream first, and a bounded part at a time.
     fn repeat(&mut self, leg: LegId) {
+        if self.active().next().is_none() {
+            return; // it would only go out twice on this one
+        }
         let mut most = (COPIES + self.counts.sent / 8).saturating_sub(self.counts.again);
         for (id, entry) in self.streams.iter_mut().filter(|(_, entry)| !entry.is_over) {
             let bytes = entry.send.stuck(leg, most.min(COPIES));
@@ -514,7 +517,10 @@ impl Core {
             return;
         }
         let begun = out.len();
-        if !self.pull_own(place, out) {
+        let answers = self.legs[place].own.iter().any(|told| matches!(told, Told::Pong(_)));
+        let retires = self.pull_own(place, out);
+        let own = out.len() - begun;
+        if !retires {
             if let Some((wanted, said)) = self.want.as_mut().filter(|(_, said)| !said) {
                 *said = true;
                 Frame::Want(*wanted).encode(out);
@@ -526,6 +532,7 @@ impl Core {
         let sent = out.len() - begun;
         let at = &mut self.legs[place];
         at.idle = sent == 0;
+        at.is_unconfirmed |= sent > 0 && !(answers && sent == own);
         at.sent += sent as u64;
         self.settle(now);
     }

@@ -172,9 +172,10 @@ pub(crate) struct Shared {
 /// # Errors
 /// If nobody could be served, or the address is taken.
 pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
-    let authorised = match &options.authorised {
-        Source::File(path) => Authorised::load(path)?,
-        Source::These(these) => these.clone(),
+    // Before it is read, so that no change is missed.
+    let (seen, authorised) = match &options.authorised {
+        Source::File(path) => (stamp(path), Authorised::load(path)?),
+        Source::These(these) => (None, these.clone()),
     };
     if authorised.is_empty() {
         return Err(ListenError::Nobody(
@@ -211,7 +212,7 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
     let addresses: Vec<SocketAddr> =
         listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
     let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
-    let mut tasks = vec![tokio::spawn(watch(Arc::clone(&shared)))];
+    let mut tasks = vec![tokio::spawn(watch(Arc::clone(&shared), seen))];
     for address in &addresses {
         // Without the port of datagrams there are no probes, and laws go by what TCP tells.
         if let Ok(socket) = UdpSocket::bind(address).await {
@@ -282,16 +283,16 @@ impl Watcher {
     }
 }
 
+/// What tells a file that was written from what it was before.
+type Stamp = (i64, i64, u64, u64);
+
+fn stamp(path: &std::path::Path) -> Option<Stamp> {
+    let there = std::fs::metadata(path).ok()?;
+    Some((there.mtime(), there.mtime_nsec(), there.ino(), there.len()))
+}
+
 /// Reads the file of authorised keys again when it changes, and ends the sessions of keys that hold no more.
-async fn watch(shared: Arc<Shared>) {
-    let stamp = |path: &PathBuf| {
-        let there = std::fs::metadata(path).ok()?;
-        Some((there.mtime(), there.mtime_nsec(), there.ino(), there.len()))
-    };
-    let mut last = match &shared.options.authorised {
-        Source::File(path) => stamp(path),
-        Source::These(_) => None,
-    };
+async fn watch(shared: Arc<Shared>, mut last: Option<Stamp>) {
     loop {
         tokio::time::sleep(LOOK).await;
         if let Source::File(path) = &shared.options.authorised {

@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn who_makes_gaps_only_is_stopped() {
         let mut half = Receive::new(1 << 20);
-        let stopped = (0..1 << 16).find(|i| half.chunk(2 * i + 1, b"x", false) == Err(Wrong::Gaps)).unwrap();
+        let stopped = (0..5000).find(|i| half.chunk(2 * i + 1, b"x", false) == Err(Wrong::Gaps)).unwrap();
         assert_eq!(stopped, PIECES_MAX as u64);
         // Bytes one by one without gaps are one piece.
         let mut half = Receive::new(1 << 20);

@@ -220,6 +220,17 @@ impl Send {
         }
         bytes
     }
+    /// A connection that was stuck gets on: what of it was to go out once more, and has not, need not.
+    pub fn freed(&mut self, leg: LegId) {
+        let (gone, sent) = (self.gone, &mut self.sent);
+        self.again.retain(|number| {
+            let Some(chunk) = sent.get_mut((*number - gone) as usize).filter(|chunk| chunk.leg == leg) else {
+                return true;
+            };
+            chunk.copies = chunk.copies.saturating_sub(1);
+            false
+        });
+    }
 }
 
 #[cfg(test)]
@@ -267,6 +278,10 @@ mod tests {
         assert_eq!(half.stuck(1, 150), 202);
         assert_eq!(half.chunk(2).map(|c| c.offset), Some(0));
         assert_eq!(half.stuck(1, 1000), 202, "the last two; the second waits already");
+        // What is left of it is not sent twice once it gets on.
+        half.freed(1);
+        assert!(!half.is_ready());
+        assert_eq!(half.stuck(1, 1000), 303);
         // What the other side has meanwhile is not sent again.
         assert_eq!(half.credit(400, 1 << 20), Some(()));
         assert!(!half.is_ready() && half.chunk(2).is_none());

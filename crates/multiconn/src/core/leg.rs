@@ -51,6 +51,8 @@ pub(super) struct Leg {
     progress_at: Instant,
     pub(super) heard_at: Instant,
     pub(super) asked_at: Option<Instant>,
+    /// Something else than an answer was sent on it since something came on it.
+    pub(super) is_unconfirmed: bool,
     pub(super) sent: u64,
     pub(super) received: u64,
 }
@@ -82,6 +84,7 @@ impl Leg {
             progress_at: now,
             heard_at: now,
             asked_at: None,
+            is_unconfirmed: false,
             sent: 0,
             received: 0,
         }
@@ -96,16 +99,17 @@ impl Leg {
         self.round_trip.unwrap_or(Duration::from_millis(500))
     }
 
-    /// Something was sent on some connection that is not known to be there, and on this one nothing has come for a while: it is to be asked.
-    pub(super) fn is_to_be_asked(&self, now: Instant) -> bool {
+    /// Something was sent on it, or on some connection, that is not known to be there, and nothing has come on it for a while: it is to be asked.
+    pub(super) fn is_to_be_asked(&self, in_doubt: bool, now: Instant) -> bool {
         let quiet = self.usual_round_trip().mul_f64(2.0).max(QUIET);
-        self.asked_at.is_none() && now.since(self.heard_at) >= quiet
+        (in_doubt || self.is_unconfirmed) && self.asked_at.is_none() && now.since(self.heard_at) >= quiet
     }
 
     /// Something came on it.
     pub(super) fn heard(&mut self, now: Instant) {
         self.heard_at = now;
         self.asked_at = None;
+        self.is_unconfirmed = false;
     }
 
     /// Its socket was asked.

@@ -254,6 +254,7 @@ fn act(
             }
         }
         Act::OpenStream if streams.len() < 4 => streams.push(pair.cores[0].open(at).unwrap()),
+        Act::OpenLeg | Act::OpenStream => {}
         Act::End(side, n) => {
             // A side knows a stream of the other's only once something of it has come.
             let known = side == 0 || told.get(&(1, stream(n))).is_some_and(|told| told.read > 0);
@@ -262,7 +263,6 @@ fn act(
                 pair.cores[side].end(stream(n), at);
             }
         }
-        Act::OpenLeg | Act::OpenStream => {} // there are enough
     }
 }
 
@@ -451,6 +451,30 @@ fn who_swallows_what_tcp_acknowledged_is_found_out() {
     while pair.pull(0, 2) {}
     pair.deliver(0, 2, usize::MAX);
     assert_eq!(pair.cores[1].read(stream, &mut [0; 2000], pair.now), Ok(Read::Bytes(1000)));
+}
+
+#[test]
+fn who_swallows_acknowledgements_is_found_out_by_who_sends_them() {
+    let mut pair = Pair::new(1 << 20);
+    pair.open_leg();
+    let stream = pair.cores[0].open(pair.now).unwrap();
+    pair.cores[0].set_wanted(2, pair.now);
+    pair.cores[0].write(stream, &[1; 1000], pair.now).unwrap();
+    pair.cores[0].end(stream, pair.now);
+    pair.pull(0, 2);
+    pair.deliver(0, 2, usize::MAX);
+    assert!(pair.pull(1, 1), "what was received is told on the first connection, where it is swallowed");
+    pair.wires.get_mut(&1).unwrap()[1].clear();
+    for _ in 0..60 {
+        pair.pass(50);
+        pair.cores[1].measured(1, Measured::default(), pair.now);
+        pair.cores[1].heard(2, pair.now);
+        pair.pull(1, 1);
+    }
+    assert!(pair.cores[1].legs()[0].is_stuck, "nobody answers there");
+    while pair.pull(1, 2) {}
+    pair.deliver(1, 2, usize::MAX);
+    assert!(!pair.cores[0].streams[&stream].send.is_in_doubt(), "it was told again");
 }
 
 #[test]
