@@ -249,26 +249,28 @@ impl Between {
     }
 }
 
+/// One direction.
+async fn one(
+    from: &mut (impl tokio::io::AsyncRead + Unpin),
+    to: &mut (impl tokio::io::AsyncWrite + Unpin),
+    swallows: &std::sync::atomic::AtomicBool,
+) {
+    let mut held = vec![0; 64 << 10];
+    while let Ok(count @ 1..) = from.read(&mut held).await {
+        if swallows.load(std::sync::atomic::Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+        if to.write_all(&held[..count]).await.is_err() {
+            return;
+        }
+    }
+    let _ = to.shutdown().await;
+}
+
 async fn pass(mut here: TcpStream, relay: SocketAddr, swallows: Arc<std::sync::atomic::AtomicBool>) {
     let Ok(mut there) = TcpStream::connect(relay).await else { return };
     let (mut from_here, mut to_here) = here.split();
     let (mut from_there, mut to_there) = there.split();
     let swallows = &swallows;
-    async fn one(
-        from: &mut (impl tokio::io::AsyncRead + Unpin),
-        to: &mut (impl tokio::io::AsyncWrite + Unpin),
-        swallows: &std::sync::atomic::AtomicBool,
-    ) {
-        let mut held = vec![0; 64 << 10];
-        while let Ok(count @ 1..) = from.read(&mut held).await {
-            if swallows.load(std::sync::atomic::Ordering::Relaxed) {
-                std::future::pending::<()>().await;
-            }
-            if to.write_all(&held[..count]).await.is_err() {
-                return;
-            }
-        }
-        let _ = to.shutdown().await;
-    }
     tokio::join!(one(&mut from_here, &mut to_there, swallows), one(&mut from_there, &mut to_here, swallows));
 }
