@@ -35,14 +35,15 @@ def scenario(windows: list[str], queue: int, starts: list[float], discipline: st
     )
     flows = "".join(
         f'    {{ id = "{i}", from = "s{i}", to = "right", window = {window}, start = "{start} s" }},\n'
-        for i, (window, start) in enumerate(zip(windows, starts))
+        for i, (window, start) in enumerate(zip(windows, starts, strict=True))
     )
     return (
         'name = "One bottleneck"\n'
         f'duration = "12 s"\nwarmup = "8 s"\nnodes = [{nodes}{{ id = "left" }}, {{ id = "right" }}]\n'
         'tcp = { payload = "1448 bytes", receiver_window = "2000 packets", timestamps = true, sack = true }\n'
         f"wires = [\n{wires}"
-        f'    {{ from = "left", to = "right", rate = "10 Mbps", delay = "10 ms", queue = "{queue} packets"{discipline} }},\n]\n'
+        '    { from = "left", to = "right", rate = "10 Mbps", delay = "10 ms", '
+        f'queue = "{queue} packets"{discipline} }},\n]\n'
         f"flows = [\n{flows}]\n"
     )
 
@@ -73,7 +74,8 @@ def jain(values: list[float]) -> float:
 
 def main() -> None:
     print(f"Linux {platform.release()}\n")
-    subprocess.run([EVENAIR, "cc", "load", "quic-tcp", "--set", "p=20", "--set", "kappa=0.5"], check=True, stdout=subprocess.DEVNULL)
+    load = [EVENAIR, "cc", "load", "quic-tcp", "--set", "p=20", "--set", "kappa=0.5"]
+    subprocess.run(load, check=True, stdout=subprocess.DEVNULL)
     try:
         print("| QUIC-TCP beside | queue | QUIC-TCP [Mb/s] | the other [Mb/s] | waits [ms] |\n|---|---|---|---|---|")
         for name, window in LAWS.items():
@@ -95,7 +97,8 @@ def main() -> None:
             )  # fmt: skip
             result = emulate([QUIC.replace(" }", holds + " }")] * 2, 300, [0.0, 4.0])
             first, second = rates(result)
-            print(f"| {holds.strip(', ') or 'for ever'} | {first:.2f} | {second:.2f} | {waits(result):.0f} |", flush=True)
+            how = holds.strip(", ") or "for ever"
+            print(f"| {how} | {first:.2f} | {second:.2f} | {waits(result):.0f} |", flush=True)
     finally:
         subprocess.run([EVENAIR, "cc", "unload", "quic-tcp"], check=True, stdout=subprocess.DEVNULL)
 

@@ -8,6 +8,7 @@ at the other end the client and who writes to it for so long. What the sink has 
 """
 
 import argparse
+import contextlib
 import csv
 import json
 import shlex
@@ -32,15 +33,15 @@ CONTENDERS = {
 FIELDS = ["path", "rtt_ms", "rate_mbps", "contender", "goodput_mbps", "connections", "over_cubic", "worse", "why"]
 
 
-def sink(log):
+def sink(log) -> None:
     """Reads whatever comes, and writes down how much, ten times a second."""
     total = [0]
 
-    def read(connection):
+    def read(connection) -> None:
         while data := connection.recv(1 << 16):
             total[0] += len(data)
 
-    def accept():
+    def accept() -> None:
         server = socket.create_server(("", PORT))
         while True:
             threading.Thread(target=read, args=(server.accept()[0],), daemon=True).start()
@@ -52,7 +53,7 @@ def sink(log):
             time.sleep(0.1)
 
 
-def load(command, folder, seconds, kind, *words):
+def load(command, folder, seconds, kind, *words) -> None:
     """Writes to the sink for so long, by itself or through a client; leaves what came of it in the folder."""
     client = None
     if kind == "law":
@@ -77,10 +78,8 @@ def load(command, folder, seconds, kind, *words):
     connection.settimeout(0.2)
     data, look_at = b"\0" * 65536, begun
     while time.monotonic() < begun + seconds:
-        try:
+        with contextlib.suppress(TimeoutError):
             connection.send(data)
-        except TimeoutError:
-            pass
         if client and time.monotonic() >= look_at:
             look_at += 0.5
             done = subprocess.run([command, "multiconn", "status", str(folder / "status"), "--json"], capture_output=True, text=True, check=False)
@@ -92,7 +91,8 @@ def load(command, folder, seconds, kind, *words):
     if client:
         client.kill()
     counts = [tuple(map(float, line.split())) for line in (folder / "sink.log").read_text().splitlines()[:-1]]
-    at = lambda when: max((bytes_ for moment, bytes_ in counts if moment <= when), default=0.0)
+    def at(when):
+        return max((bytes_ for moment, bytes_ in counts if moment <= when), default=0.0)
     result = {
         "goodput_mbps": (at(ended) - at(begun)) * 8 / (ended - begun) / 1e6,
         "connections": sum(seen) / len(seen) if seen else 1.0,
@@ -101,7 +101,7 @@ def load(command, folder, seconds, kind, *words):
     (folder / "result.json").write_text(json.dumps(result))
 
 
-def relay(command, folder):
+def relay(command, folder) -> str:
     """Makes both keys; gives the relay's command."""
 
     def key(file):

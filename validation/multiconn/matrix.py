@@ -46,7 +46,7 @@ NOT_WORSE = 0.95
 FIELDS = ["path", "rtt_ms", "rate_mbps", "contender", "goodput_mbps", "connections", "again", "ping_p95_ms", "over_cubic", "worse"]
 
 
-def scenario(path, rtt_ms, rate_mbps, contender, seconds, interval_s):
+def scenario(path, rtt_ms, rate_mbps, contender, seconds, interval_s) -> str:
     """A scenario file: a fast first link, then the bottleneck; a ping beside the flow."""
     window, law = CONTENDERS[contender]
     what = PATHS[path]
@@ -116,7 +116,7 @@ def numbers(text):
     return [int(word) for word in text.split(",")]
 
 
-def summary(file):
+def summary(file) -> None:
     """How often each contender is worse than one CUBIC, and what it carries beside it."""
     with open(file, newline="") as lines:
         rows = list(csv.DictReader(lines))

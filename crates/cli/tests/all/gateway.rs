@@ -47,7 +47,7 @@ tree() { tc class show dev mesh0 | grep -c ' e7a1:' || true; nft list tables; }
 fn nobody_confirms_and_all_is_as_before() {
     let script = "begin --mode enforce --confirm '3 s'; echo before; tree; wait $gateway; echo after; tree; cat run.log";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
-    assert!(text.contains("before\n4\ntable inet evenair\nafter\n0\n"), "{text}");
+    assert!(text.contains("before\n5\ntable inet evenair\nafter\n0\n"), "{text}");
     assert!(text.contains("ended: nobody confirmed"), "{text}");
 }
 
@@ -59,7 +59,7 @@ fn a_gateway_that_was_killed_is_adopted_or_cleared() {
         begin --mode enforce; kill -9 $gateway; wait $gateway
         evenair gateway clear gateway.toml; echo cleared; tree; evenair gateway clear gateway.toml";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
-    assert!(text.contains("killed\n4\ntable inet evenair\n"), "{text}");
+    assert!(text.contains("killed\n5\ntable inet evenair\n"), "{text}");
     assert!(text.contains("Anna (anna)\nDownloads: nothing was asked for"), "{text}");
     assert!(text.contains("ended\n0\n"), "{text}");
     assert!(text.contains("as they were before\ncleared\n0\nnothing of evenair's is kept"), "{text}");
@@ -69,7 +69,7 @@ fn a_gateway_that_was_killed_is_adopted_or_cleared() {
 fn who_asks_is_answered_and_a_second_one_is_kept_out() {
     let script = "begin --mode enforce; evenair gateway run gateway.toml; echo status $?
         evenair gateway pause gateway.toml; tc class show dev mesh0 classid e7a1:10
-        evenair gateway resume gateway.toml; tc class show dev mesh0 classid e7a1:10
+        evenair gateway resume gateway.toml; sleep 3; tc class show dev mesh0 classid e7a1:10
         sed -i 's/6 Mbps/6 Mbits/' gateway.toml; kill -HUP $gateway; sleep 1; sed -i 's/6 Mbits/6 Mbps/' gateway.toml
         evenair gateway status gateway.toml --json | grep '\"mode\"'; kill $gateway; wait $gateway; echo ended $?
         cat run.log; evenair gateway replay state/log; evenair gateway status gateway.toml";
@@ -182,7 +182,7 @@ fn a_running_daemon_may_do_little() {
         }
     }
     // And it does all that it must: a device that comes back has its tree and is heard again, files are read, all is removed.
-    assert!(text.contains("4\ntable inet evenair\nthe limits are open"), "{text}");
+    assert!(text.contains("5\ntable inet evenair\nthe limits are open"), "{text}");
     assert!(text.contains("read again: 1 subscribers\n") && text.contains("refused 2\n"), "{text}");
     assert!(text.contains("ended 0\nlock\nlog\nstate.json\n0\n"), "the socket is gone: {text}");
     assert!(!text.contains("not permitted") && !text.contains("Permission denied"), "{text}");
@@ -192,7 +192,7 @@ fn a_running_daemon_may_do_little() {
 #[test]
 fn a_daemon_that_hands_over_loses_nothing() {
     let script = "ping_() { mesh ping -q -i 0.01 -c 500 -I 10.0.0.11 192.0.2.2 > ping.log 2>&1 & ping=$!; }
-        begin --mode enforce; tc class show dev mesh0 | sort > before; ping_; sleep 1
+        begin --mode enforce; sleep 2; tc class show dev mesh0 | sort > before; ping_; sleep 1
         evenair gateway hand-over gateway.toml; wait $gateway; echo handed $?
         tc class show dev mesh0 | sort | diff - before && echo same; evenair gateway status gateway.toml
         begin --mode enforce; tc class show dev mesh0 | sort | diff - before && echo same
