@@ -1,4 +1,4 @@
-//! The operator's file: one TOML, or OpenWrt's way of writing the same ([`crate::uci`]), which says what the gateway is, what it may do, and where it keeps what it knows.
+//! The operator's file: one TOML, or OpenWrt's way of writing the same (`uci.rs`), which says what the gateway is, what it may do, and where it keeps what it knows.
 
 use crate::mistake::read;
 use crate::subscribers::{LeaseFormat, Place, from_csv, from_leases};
