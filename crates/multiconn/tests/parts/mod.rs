@@ -147,7 +147,10 @@ where
     F: Fn(TcpStream) -> W + Send + Sync + 'static,
     W: Future<Output = ()> + Send + 'static,
 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    // Room for all who come at once: a full queue has kernels send SYN cookies, and some connections are reset.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(4096).unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((socket, _)) = listener.accept().await {
@@ -249,7 +252,15 @@ impl Between {
     }
 }
 
-/// One direction.
+async fn pass(mut here: TcpStream, relay: SocketAddr, swallows: Arc<std::sync::atomic::AtomicBool>) {
+    let Ok(mut there) = TcpStream::connect(relay).await else { return };
+    let (mut from_here, mut to_here) = here.split();
+    let (mut from_there, mut to_there) = there.split();
+    let swallows = &swallows;
+    tokio::join!(one(&mut from_here, &mut to_there, swallows), one(&mut from_there, &mut to_here, swallows));
+}
+
+/// One direction of it.
 async fn one(
     from: &mut (impl tokio::io::AsyncRead + Unpin),
     to: &mut (impl tokio::io::AsyncWrite + Unpin),
@@ -265,12 +276,4 @@ async fn one(
         }
     }
     let _ = to.shutdown().await;
-}
-
-async fn pass(mut here: TcpStream, relay: SocketAddr, swallows: Arc<std::sync::atomic::AtomicBool>) {
-    let Ok(mut there) = TcpStream::connect(relay).await else { return };
-    let (mut from_here, mut to_here) = here.split();
-    let (mut from_there, mut to_there) = there.split();
-    let swallows = &swallows;
-    tokio::join!(one(&mut from_here, &mut to_there, swallows), one(&mut from_there, &mut to_here, swallows));
 }
