@@ -142,7 +142,7 @@ pub(crate) async fn checked(seconds: u64, what: impl Fn() -> bool) -> bool {
     what()
 }
 
-async fn server<F, W>(serves: F) -> SocketAddr
+fn server<F, W>(serves: F) -> SocketAddr
 where
     F: Fn(TcpStream) -> W + Send + Sync + 'static,
     W: Future<Output = ()> + Send + 'static,
