@@ -10,6 +10,7 @@ if [ "$GATEWAY_LAB" != inside ]; then
 fi
 PATH="$PATH:/usr/sbin:/sbin"
 lab=$(mktemp -d)
+process=
 unshare --net sleep infinity & mesh=$!
 unshare --net sleep infinity & internet=$!
 for place in mesh internet; do
@@ -17,7 +18,7 @@ for place in mesh internet; do
     printf '#!/bin/sh\nexec nsenter --target %s --net -- "$@"\n' "$process" > "$lab/$place"
     chmod +x "$lab/$place"
     # The namespace is there as soon as it is not ours.
-    while [ "$(readlink /proc/$process/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.05; done
+    while [ "$(readlink "/proc/$process/ns/net")" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.05; done
 done
 PATH="$lab:$PATH"
 export PATH

@@ -169,6 +169,11 @@ class ClassView:
         For how long data were outstanding beyond the gateway [s], where that is told.
         """
     @property
+    def delay_s(self, /) -> float | None:
+        """
+        The mean time from data let through to their acknowledgement [s], where that is told.
+        """
+    @property
     def dropped_bytes(self, /) -> int:
         """
         What the queue gave up [bytes].

@@ -1,13 +1,17 @@
-"""The transport itself over emulated paths: one plain TCP, and streams through `evenair multiconn`, beside each other and beside packets.
+"""The transport itself over emulated paths: one plain TCP, and streams through `evenair multiconn`, beside each
+other and beside packets.
 
     python3 validation/multiconn/live.py EVENAIR --seconds 10 > validation/multiconn/live.csv
     python3 validation/multiconn/live.py EVENAIR --paths loss-2 --rtts 50 --rates 20 --contenders cubic,guarded
 
-EVENAIR is the command, built with `--features live`. Paths are those of matrix.py, whose flows rest: nodes are namespaces, and in them run the relay, a sink beside it, and
-at the other end the client and who writes to it for so long. What the sink has read counts. `connections` is the mean of what `evenair multiconn status` says twice a second.
+EVENAIR is the command, built with `--features live`. Paths are those of matrix.py, whose flows rest: nodes are
+namespaces, and in them run the relay, a sink beside it, and
+at the other end the client and who writes to it for so long. What the sink has read counts. `connections` is
+the mean of what `evenair multiconn status` says twice a second.
 """
 
 import argparse
+import contextlib
 import csv
 import json
 import shlex
@@ -32,15 +36,15 @@ CONTENDERS = {
 FIELDS = ["path", "rtt_ms", "rate_mbps", "contender", "goodput_mbps", "connections", "over_cubic", "worse", "why"]
 
 
-def sink(log):
+def sink(log: str) -> None:
     """Reads whatever comes, and writes down how much, ten times a second."""
     total = [0]
 
-    def read(connection):
+    def read(connection: socket.socket) -> None:
         while data := connection.recv(1 << 16):
             total[0] += len(data)
 
-    def accept():
+    def accept() -> None:
         server = socket.create_server(("", PORT))
         while True:
             threading.Thread(target=read, args=(server.accept()[0],), daemon=True).start()
@@ -52,13 +56,29 @@ def sink(log):
             time.sleep(0.1)
 
 
-def load(command, folder, seconds, kind, *words):
+def load(command: str, folder: Path, seconds: float, kind: str, *words: str) -> None:
     """Writes to the sink for so long, by itself or through a client; leaves what came of it in the folder."""
     client = None
     if kind == "law":
         law, control, *settings = words
-        line = [command, "multiconn", "connect", f"r:{RELAY}", "--relay-key", (folder / "relay.pub").read_text().strip()]
-        line += ["--key", str(folder / "me.key"), "-L", f"tcp://{LOCAL}:127.0.0.1:{PORT}", "--law", law, "--subflow-cc", control]
+        line = [
+            command,
+            "multiconn",
+            "connect",
+            f"r:{RELAY}",
+            "--relay-key",
+            (folder / "relay.pub").read_text().strip(),
+        ]
+        line += [
+            "--key",
+            str(folder / "me.key"),
+            "-L",
+            f"tcp://{LOCAL}:127.0.0.1:{PORT}",
+            "--law",
+            law,
+            "--subflow-cc",
+            control,
+        ]
         line += [word for setting in settings for word in ("--set", setting)]
         line += ["--status", str(folder / "status")]
         client = subprocess.Popen(line, stdout=(folder / "client.log").open("w"), stderr=subprocess.STDOUT)
@@ -77,13 +97,16 @@ def load(command, folder, seconds, kind, *words):
     connection.settimeout(0.2)
     data, look_at = b"\0" * 65536, begun
     while time.monotonic() < begun + seconds:
-        try:
+        with contextlib.suppress(TimeoutError):
             connection.send(data)
-        except TimeoutError:
-            pass
         if client and time.monotonic() >= look_at:
             look_at += 0.5
-            done = subprocess.run([command, "multiconn", "status", str(folder / "status"), "--json"], capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [command, "multiconn", "status", str(folder / "status"), "--json"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             if done.returncode == 0 and (sessions := json.loads(done.stdout)["sessions"]):
                 sending = sessions[0]["sending"]
                 seen.append(sum(1 for each in sessions[0]["connections"] if each["active"]))
@@ -92,7 +115,10 @@ def load(command, folder, seconds, kind, *words):
     if client:
         client.kill()
     counts = [tuple(map(float, line.split())) for line in (folder / "sink.log").read_text().splitlines()[:-1]]
-    at = lambda when: max((bytes_ for moment, bytes_ in counts if moment <= when), default=0.0)
+
+    def at(when: float) -> float:
+        return max((bytes_ for moment, bytes_ in counts if moment <= when), default=0.0)
+
     result = {
         "goodput_mbps": (at(ended) - at(begun)) * 8 / (ended - begun) / 1e6,
         "connections": sum(seen) / len(seen) if seen else 1.0,
@@ -101,10 +127,10 @@ def load(command, folder, seconds, kind, *words):
     (folder / "result.json").write_text(json.dumps(result))
 
 
-def relay(command, folder):
+def relay(command: str, folder: Path) -> str:
     """Makes both keys; gives the relay's command."""
 
-    def key(file):
+    def key(file: str) -> str:
         words = [command, "multiconn", "keygen", str(folder / file)]
         return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 
@@ -115,7 +141,9 @@ def relay(command, folder):
     return f"{command} multiconn relay {files} --listen 0.0.0.0:{RELAY}"
 
 
-def measure(command, path, rtt_ms, rate_mbps, contender, seconds):
+def measure(
+    command: str, path: str, rtt_ms: int, rate_mbps: int, contender: str, seconds: float
+) -> dict[str, float | str]:
     """One point and contender."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -130,11 +158,12 @@ def measure(command, path, rtt_ms, rate_mbps, contender, seconds):
         file = folder / "result.json"
         if not file.exists():
             log = folder / "client.log"
-            raise SystemExit(f"{path} {rtt_ms} {rate_mbps} {contender}: {done.stderr}{log.read_text() if log.exists() else ''}")
+            told = log.read_text() if log.exists() else ""
+            raise SystemExit(f"{path} {rtt_ms} {rate_mbps} {contender}: {done.stderr}{told}")
         return json.loads(file.read_text())
 
 
-def main():
+def main() -> None:
     if sys.argv[1:2] == ["--sink"]:
         return sink(sys.argv[2])
     if sys.argv[1:2] == ["--load"]:
@@ -160,7 +189,14 @@ def main():
                     if contender == matrix.BASELINE:
                         baseline = seen["goodput_mbps"]
                     over = seen["goodput_mbps"] / baseline if baseline else float("nan")
-                    row = [path, rtt_ms, rate_mbps, contender, f"{seen['goodput_mbps']:.3f}", f"{seen['connections']:.2f}"]
+                    row = [
+                        path,
+                        rtt_ms,
+                        rate_mbps,
+                        contender,
+                        f"{seen['goodput_mbps']:.3f}",
+                        f"{seen['connections']:.2f}",
+                    ]
                     row += [f"{over:.3f}", "yes" if over < matrix.NOT_WORSE else "no", seen["why"]]
                     out.writerow(dict(zip(FIELDS, row, strict=True)))
                     sys.stdout.flush()

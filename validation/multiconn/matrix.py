@@ -1,11 +1,13 @@
 """What several connections by a law carry beside one, over paths of many kinds: one row for each point and contender.
 
-    python3 validation/multiconn/matrix.py EVENAIR --world packets --seconds 30 --seeds 5 > validation/multiconn/packets.csv
-    python3 validation/multiconn/matrix.py EVENAIR --world linux --seconds 10 --rates 2,20 --rtts 50,200 > validation/multiconn/linux.csv
+    python3 matrix.py EVENAIR --world packets --seconds 30 --seeds 5 > packets.csv
+    python3 matrix.py EVENAIR --world linux --seconds 10 --rates 2,20 --rtts 50,200 > linux.csv
     python3 validation/multiconn/matrix.py --summary validation/multiconn/packets.csv
 
-EVENAIR is the command. In packets its endpoints are simulated; `linux` has real sockets of this kernel over the same paths, emulated, in real time. A point is a path, a round
-trip and a rate. The bottleneck's queue holds a round trip's worth, ten packets at least. `worse` says whether the contender carries less than 95 % of what one CUBIC carries at that
+EVENAIR is the command. In packets its endpoints are simulated; `linux` has real sockets of this kernel over the
+same paths, emulated, in real time. A point is a path, a round
+trip and a rate. The bottleneck's queue holds a round trip's worth, ten packets at least. `worse` says whether
+the contender carries less than 95 % of what one CUBIC carries at that
 point.
 """
 
@@ -41,12 +43,28 @@ CONTENDERS = {
     "fixed-16": ("cubic", 'law = "fixed", n = 16'),
     "guarded": ("cubic", LIVE),
 }
+TCP = (
+    'payload = "1448 bytes", headers = "52 bytes", receiver_window = "4000 packets", initial_window = "10 packets", '
+    "sack = true, rack = true, tail_loss_probe = true, timestamps = true, handshake = true, "
+    'min_rto = "200 ms", delayed_ack = "40 ms", quick_acks = "16 packets"'
+)
 BASELINE = "cubic"
 NOT_WORSE = 0.95
-FIELDS = ["path", "rtt_ms", "rate_mbps", "contender", "goodput_mbps", "connections", "again", "ping_p95_ms", "over_cubic", "worse"]
+FIELDS = [
+    "path",
+    "rtt_ms",
+    "rate_mbps",
+    "contender",
+    "goodput_mbps",
+    "connections",
+    "again",
+    "ping_p95_ms",
+    "over_cubic",
+    "worse",
+]
 
 
-def scenario(path, rtt_ms, rate_mbps, contender, seconds, interval_s):
+def scenario(path: str, rtt_ms: int, rate_mbps: int, contender: str, seconds: float, interval_s: float) -> str:
     """A scenario file: a fast first link, then the bottleneck; a ping beside the flow."""
     window, law = CONTENDERS[contender]
     what = PATHS[path]
@@ -62,7 +80,8 @@ def scenario(path, rtt_ms, rate_mbps, contender, seconds, interval_s):
     if "back" in what:
         losses.append(f'{{ from = "r", to = "base", loss = {what["back"]}, one_way = true }}')
     if "bursts" in what:
-        losses.append('{ from = "base", to = "r", loss = 0.0, loss_bad = 0.5, good = "1 s", bad = "20 ms", one_way = true }')
+        bursts = 'loss = 0.0, loss_bad = 0.5, good = "1 s", bad = "20 ms"'
+        losses.append(f'{{ from = "base", to = "r", {bursts}, one_way = true }}')
     if "guarded" in law:
         law += f', interval = "{interval_s} s"'
     return f"""
@@ -76,7 +95,7 @@ wires = [
     {{ from = "base", to = "r", rate = "{rate_mbps} Mbps", delay = "{rtt_ms * 0.1} ms", queue = "{queue} packets" }},
 ]
 losses = [{", ".join(losses)}]
-tcp = {{ window = "{window}", payload = "1448 bytes", headers = "52 bytes", receiver_window = "4000 packets", initial_window = "10 packets", sack = true, rack = true, tail_loss_probe = true, timestamps = true, handshake = true, min_rto = "200 ms", delayed_ack = "40 ms", quick_acks = "16 packets" }}
+tcp = {{ window = "{window}", {TCP} }}
 connections = {{ {law} }}
 flows = [
     {{ id = "1", from = "s", to = "r" }},
@@ -85,7 +104,9 @@ flows = [
 """
 
 
-def measure(command, world, path, rtt_ms, rate_mbps, contender, options):
+def measure(
+    command: str, world: str, path: str, rtt_ms: int, rate_mbps: int, contender: str, options: argparse.Namespace
+) -> list[float]:
     """Goodput, connections, repetitions and the ping of one point and contender, means over seeds."""
     # Ten round trips settle a connection; half a second at least.
     interval_s = max(0.5, rtt_ms * 10 / 1e3)
@@ -112,22 +133,24 @@ def measure(command, world, path, rtt_ms, rate_mbps, contender, options):
     return [sum(column) / len(rows) for column in zip(*rows, strict=True)]
 
 
-def numbers(text):
+def numbers(text: str) -> list[int]:
     return [int(word) for word in text.split(",")]
 
 
-def summary(file):
+def summary(file: str) -> None:
     """How often each contender is worse than one CUBIC, and what it carries beside it."""
     with open(file, newline="") as lines:
         rows = list(csv.DictReader(lines))
     for contender in dict.fromkeys(row["contender"] for row in rows):
         own = [row for row in rows if row["contender"] == contender]
         over = sorted(float(row["over_cubic"]) for row in own)
-        worse = [f"{row['path']} {row['rtt_ms']} ms {row['rate_mbps']} Mb/s ({row['over_cubic']})" for row in own if row["worse"] == "yes"]
-        print(f"{contender:9} {len(own)} points, over one CUBIC: least {over[0]:.2f}, median {over[len(over) // 2]:.2f}, most {over[-1]:.2f}; worse at {len(worse)}: {'; '.join(worse)}")
+        said = "{path} {rtt_ms} ms {rate_mbps} Mb/s ({over_cubic})"
+        worse = [said.format(**row) for row in own if row["worse"] == "yes"]
+        spread = f"least {over[0]:.2f}, median {over[len(over) // 2]:.2f}, most {over[-1]:.2f}"
+        print(f"{contender:9} {len(own)} points, over one CUBIC: {spread}; worse at {len(worse)}: {'; '.join(worse)}")
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", nargs="?")
     parser.add_argument("--world", choices=["packets", "linux"], default="packets")
@@ -136,7 +159,9 @@ def main():
     parser.add_argument("--rates", type=numbers, default=[2, 20, 100])
     parser.add_argument("--rtts", type=numbers, default=[10, 50, 200])
     parser.add_argument("--paths", type=lambda text: text.split(","), default=list(PATHS))
-    parser.add_argument("--contenders", type=lambda text: text.split(","), default=["cubic", "bbr", "fixed-4", "fixed-16", "guarded"])
+    parser.add_argument(
+        "--contenders", type=lambda text: text.split(","), default=["cubic", "bbr", "fixed-4", "fixed-16", "guarded"]
+    )
     parser.add_argument("--summary", metavar="FILE")
     options = parser.parse_args()
     if options.summary:

@@ -6,16 +6,20 @@
 
 mod citations;
 mod compiler;
+mod deb;
 mod dependencies;
 mod dist;
 mod docs;
+mod foreign;
 mod labels;
 mod minimum;
 mod module;
 mod packages;
+mod packaging;
 mod passed;
 mod python;
 mod recipe;
+mod routers;
 mod run;
 mod stub;
 mod tests;
@@ -62,11 +66,16 @@ const COMPUTES: &[&str] = &[
 ];
 
 /// The parts, in the order in which they fail fastest.
-const PARTS: [Part; 15] = [
+const PARTS: [Part; 19] = [
     always("tidy", "floors, long functions, equations cited by paper, labels, paths", tidy::run),
     always("formatting", "cargo fmt --check", || cargo(&["fmt", "--all", "--check"])),
     always("python", "ruff over validation/, python/ and docs/", python::run),
     always("dependencies", "licences, versions, sources (deny.toml)", dependencies::run),
+    always(
+        "packaging",
+        "services, scripts and OpenWrt's files: as their own tools read them, with the keys that the gateway has",
+        packaging::run,
+    ),
     always("clippy", "lints, with warnings as errors", tests::clippy),
     always(
         "tests",
@@ -86,6 +95,30 @@ const PARTS: [Part; 15] = [
         proves: "the crates that can be used alone build from their packages",
         run: packages::run,
         concerns: &["Cargo.lock", "Cargo.toml", "crates/*/Cargo.toml", "xtask/src/packages.rs"],
+    },
+    Part {
+        name: "deb",
+        proves: "the package for Debian is built, installed, upgraded and purged in a root of its own",
+        run: deb::run,
+        concerns: &["Cargo.lock", "crates/cli/Cargo.toml", "packaging", "xtask/src/deb.rs"],
+    },
+    Part {
+        name: "routers",
+        proves: "the command with live features links for routers (aarch64, musl), and how large it is",
+        run: routers::run,
+        concerns: &[
+            "Cargo.lock",
+            "Cargo.toml",
+            "crates/*/Cargo.toml",
+            "crates/linux",
+            "xtask/src/routers.rs",
+        ],
+    },
+    Part {
+        name: "foreign",
+        proves: "the gateway's tests on Debian's stock kernel, in qemu: what this machine's kernel lacks",
+        run: foreign::run,
+        concerns: &["crates/linux", "crates/gateway", "xtask/src/foreign.rs"],
     },
     Part {
         name: "recipe",

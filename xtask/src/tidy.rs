@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The floor of each crate (ARCHITECTURE.md): dependencies point only to strictly lower floors.
-const FLOORS: [(&str, u32); 19] = [
+const FLOORS: [(&str, u32); 21] = [
     ("evenair-units", 0),
     ("evenair-laws", 1),
     ("evenair-topology", 1),
@@ -20,7 +20,9 @@ const FLOORS: [(&str, u32); 19] = [
     ("evenair-fluid", 3),
     ("evenair-netsim", 3),
     ("evenair-gateway", 3),
+    ("evenair-kernel", 3),
     ("evenair-multiconn", 3),
+    ("evenair-operator", 4),
     ("evenair-scenario", 4),
     ("evenair-results", 5),
     ("evenair-study", 6),

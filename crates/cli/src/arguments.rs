@@ -1,5 +1,7 @@
 //! The command line's arguments.
 
+#[cfg(all(feature = "kernel", target_os = "linux"))]
+use crate::command::cc::CcOptions;
 use crate::command::completions;
 use crate::command::{
     cite::CiteOptions, compare::CompareOptions, completions::CompletionsOptions, demo::DemoOptions,
@@ -8,9 +10,7 @@ use crate::command::{
     study::StudyOptions, sweep::SweepOptions,
 };
 #[cfg(all(feature = "live", target_os = "linux"))]
-use crate::command::{
-    doctor::DoctorOptions, emulate::EmulateOptions, gateway::GatewayOptions, multiconn::MulticonnOptions,
-};
+use crate::command::{doctor::DoctorOptions, emulate::EmulateOptions, multiconn::MulticonnOptions};
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -47,10 +47,20 @@ pub(crate) enum Command {
     Doctor(DoctorOptions),
     /// Hold everyone behind a mesh's gateway to a fair share: this machine's own queues, set by [Jam10]'s laws
     #[cfg(all(feature = "live", target_os = "linux"))]
-    Gateway(GatewayOptions),
+    Gateway(evenair_operator::GatewayOptions),
     /// Carry streams over several TCP connections to a relay of one's own, as many as a law says
     #[cfg(all(feature = "live", target_os = "linux"))]
     Multiconn(MulticonnOptions),
+    /// Bring a window law into this machine's kernel, for any program's sockets: QUIC-TCP, FAST, Vegas
+    #[cfg(all(feature = "kernel", target_os = "linux"))]
+    Cc(CcOptions),
+    /// Laws in the kernel, which this build lacks
+    #[cfg(not(all(feature = "kernel", target_os = "linux")))]
+    #[command(hide = true, name = "cc")]
+    WithoutKernel {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Live commands, which this build lacks
     #[cfg(not(all(feature = "live", target_os = "linux")))]
     #[command(hide = true, name = "emulate", aliases = ["doctor", "gateway", "multiconn"])]

@@ -1,5 +1,7 @@
 //! The commands: each with its options, and what it does.
 
+#[cfg(all(feature = "kernel", target_os = "linux"))]
+pub(crate) mod cc;
 pub(crate) mod cite;
 pub(crate) mod compare;
 pub(crate) mod completions;
@@ -9,8 +11,6 @@ pub(crate) mod doctor;
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub(crate) mod emulate;
 pub(crate) mod fluid;
-#[cfg(all(feature = "live", target_os = "linux"))]
-pub(crate) mod gateway;
 pub(crate) mod glossary;
 pub(crate) mod list;
 pub(crate) mod man;

@@ -54,9 +54,17 @@ fn main() -> ExitCode {
         #[cfg(all(feature = "live", target_os = "linux"))]
         Command::Doctor(options) => command::doctor::doctor(options),
         #[cfg(all(feature = "live", target_os = "linux"))]
-        Command::Gateway(options) => command::gateway::gateway(options),
+        Command::Gateway(options) => {
+            let program =
+                evenair_operator::Program { version: env!("EVENAIR_VERSION"), columns: text::columns };
+            evenair_operator::gateway(options, &program)
+        }
         #[cfg(all(feature = "live", target_os = "linux"))]
         Command::Multiconn(options) => command::multiconn::multiconn(options),
+        #[cfg(all(feature = "kernel", target_os = "linux"))]
+        Command::Cc(options) => command::cc::cc(options),
+        #[cfg(not(all(feature = "kernel", target_os = "linux")))]
+        Command::WithoutKernel { .. } => live::without_kernel(),
         #[cfg(not(all(feature = "live", target_os = "linux")))]
         Command::Live { .. } => live::enter().map(|_| ()),
         Command::Solve(options) => solve::solve(options),

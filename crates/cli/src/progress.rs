@@ -88,26 +88,32 @@ impl Drop for Bar {
 }
 
 /// How long something of unknown length has taken so far; a bar, once it is known how much of it is done.
-pub(crate) struct Waiting(ProgressBar);
+pub(crate) struct Waiting {
+    bar: ProgressBar,
+    what: String,
+}
 
 impl Waiting {
     pub(crate) fn new(what: &str) -> Self {
-        Self(shown(WAITING, what))
+        Self { bar: shown(WAITING, what), what: what.into() }
     }
 
-    /// So much of it is done, as it has turned out.
-    pub(crate) fn reached(&self, share: f64) {
+    /// So much of it is done, as it has turned out, and what was found may be so far from the best.
+    pub(crate) fn reached(&self, share: f64, gap: Option<f64>) {
+        if let Some(gap) = gap {
+            self.bar.set_message(format!("{}, within {gap:.0e}", self.what));
+        }
         if share > 0.0 {
-            self.0.set_length(STEPS as u64);
-            self.0.set_style(style(WORKING));
-            self.0.set_position(steps(share));
+            self.bar.set_length(STEPS as u64);
+            self.bar.set_style(style(WORKING));
+            self.bar.set_position(steps(share));
         }
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }
 
@@ -118,10 +124,11 @@ mod tests {
     #[test]
     fn who_waits_sees_a_bar_once_a_share_is_known() {
         let waiting = Waiting::new("solving");
-        waiting.reached(0.0);
-        assert_eq!(waiting.0.length(), Some(0));
-        waiting.reached(0.25);
-        assert_eq!((waiting.0.position(), waiting.0.length()), (steps(0.25), Some(steps(1.0))));
+        waiting.reached(0.0, None);
+        assert_eq!((waiting.bar.length(), waiting.bar.message()), (Some(0), "solving".into()));
+        waiting.reached(0.25, Some(0.031));
+        assert_eq!((waiting.bar.position(), waiting.bar.length()), (steps(0.25), Some(steps(1.0))));
+        assert_eq!(waiting.bar.message(), "solving, within 3e-2");
     }
 
     #[test]

@@ -9,9 +9,12 @@ use crate::rehearsal::rehearse;
 use crate::scheduling::{self, DrivesThread};
 use crate::traffic::{self, Board, RealSpec, Tally, Traffic as RealTraffic};
 use crate::ways::Ways;
+use evenair_kernel::law::{self, Law};
+use evenair_kernel::pins::Pinned;
 use evenair_laws::Parameters;
 use evenair_laws::connections::ConnectionLaw;
 use evenair_laws::flow::{FlowRole, check_needs};
+use evenair_laws::window::WindowParams;
 use evenair_linux::NetworkNamespace;
 use evenair_linux::link::RouteOptions;
 use evenair_linux::uplink::{self, Uplink};
@@ -334,11 +337,16 @@ fn check_laws(real: &[RealSpec]) -> Result<(), Problem> {
         let name = traffic::congestion_control(&tcp.window).unwrap_or_default();
         if !there.iter().any(|control| control == name) {
             let there = there.join(", ");
+            let load = Law::of(&tcp.window).map_or_else(
+                || format!("modprobe tcp_{name}"),
+                |law| format!("evenair cc load {}", law.name()),
+            );
             let why = format!(
-                "this kernel has no congestion control {name}; it has {there}. Load it (modprobe tcp_{name}), set tcp.window, or have the flow simulated (stack = \"simulated\")"
+                "this kernel has no congestion control {name}; it has {there}. Load it ({load}), set tcp.window, or have the flow simulated (stack = \"simulated\")"
             );
             return Err(refused(&flow.name, why));
         }
+        check_parameters(flow, &tcp.window)?;
         if let Some(law) = &tcp.connections {
             let needs = law.begin(&FlowRole { payload: tcp.payload }).needs();
             check_needs(&needs, why_not).map_err(|untold| {
@@ -350,6 +358,19 @@ fn check_laws(real: &[RealSpec]) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// Refuses parameters other than those with which the law is in the kernel, where this process may look.
+fn check_parameters(flow: &RealSpec, wanted: &WindowParams) -> Result<(), Problem> {
+    let Some(law) = Law::of(wanted) else { return Ok(()) };
+    let Ok(there) = Pinned::open(law).and_then(|pinned| pinned.params()) else { return Ok(()) };
+    let wanted_there = law::encode(wanted).map_err(|bad| refused(&flow.name, bad.to_string()))?;
+    if law::encode(&there).is_ok_and(|there| there == wanted_there) {
+        return Ok(());
+    }
+    let (there, wanted) = (law::words(&there), law::words(wanted));
+    let why = format!("the kernel's {} has {there}: evenair cc set {} {wanted}", law.control(), law.name());
+    Err(refused(&flow.name, why))
 }
 
 /// The network with real flows' packets from outside, without its own flows where they are not wanted, and with ways between

@@ -1,14 +1,15 @@
-//! The operator's file: one TOML, which says what the gateway is, what it may do, and where it keeps what it knows.
+//! The operator's file: one TOML, or OpenWrt's way of writing the same (`uci.rs`), which says what the gateway is, what it may do, and where it keeps what it knows.
 
 use crate::mistake::read;
 use crate::subscribers::{LeaseFormat, Place, from_csv, from_leases};
+use crate::uci::as_toml;
 use crate::{Mistake, Prefix, Subscriber, Subscribers};
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{GatewayLaw, GatewayParams, GatewayRole, PfrcParams};
 use evenair_units::{Duration, Rate};
 use serde::{Deserialize, Serialize};
 use serde_path_to_error::Segment;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,15 @@ pub struct Config {
     pub mesh: String,
     /// The device towards the Internet.
     pub uplink: String,
+    /// How packets go from one to the other.
+    #[serde(default)]
+    pub forwarding: Forwarding,
+    /// What each subscriber's packets wait in.
+    #[serde(default)]
+    pub leaf: Leaf,
+    /// What leads packets past the limits, and is as it should be.
+    #[serde(default)]
+    pub despite: Vec<Bypass>,
     /// The law with its parameters, its epoch and bounds among them.
     #[serde(default = "usual_law")]
     pub law: GatewayParams,
@@ -39,6 +49,12 @@ pub struct Config {
     /// Files in which DHCP servers keep their leases.
     #[serde(default)]
     pub leases: Vec<LeaseFile>,
+    /// Whether everyone who answers on the mesh's own link is a subscriber, known by the hardware's address.
+    #[serde(default)]
+    pub neighbours: bool,
+    /// Ranges whose prefixes are a subscriber each, once one of their addresses is seen.
+    #[serde(default)]
+    pub delegated: Vec<Delegated>,
     /// Who is nobody's.
     #[serde(default)]
     pub unknown: Unknown,
@@ -98,6 +114,73 @@ impl Mode {
     }
 }
 
+/// How packets go from one device to the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forwarding {
+    /// By their addresses: each device has its own.
+    #[default]
+    Routed,
+    /// Both devices are ports of one bridge.
+    Bridged,
+}
+
+/// What packets of a class wait in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Leaf {
+    /// One line, in their order.
+    #[default]
+    Fifo,
+    /// A line for each flow, each kept short.
+    FqCodel,
+    /// The same, where hosts share evenly, too; takes a megabyte for each class.
+    Cake,
+    /// Lines for flows where the kernel has them, else one line.
+    Auto,
+}
+
+impl Leaf {
+    /// As the file and the kernel say it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Fifo => "fifo",
+            Self::FqCodel => "fq_codel",
+            Self::Cake => "cake",
+            Self::Auto => "auto",
+        }
+    }
+}
+
+/// What leads packets past the limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bypass {
+    /// Connections that the packet filter was told to pass on by itself.
+    Flowtables,
+    /// Flows and frames that a device passes on by itself.
+    Offload,
+    /// Programs that take a device's packets before the kernel does.
+    Programs,
+    /// Subscribers who are reached by other devices, such as lines of ppp.
+    Tunnels,
+    /// Ways to the Internet beside the uplink.
+    Routes,
+}
+
+impl Bypass {
+    /// As the file says it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Flowtables => "flowtables",
+            Self::Offload => "offload",
+            Self::Programs => "programs",
+            Self::Tunnels => "tunnels",
+            Self::Routes => "routes",
+        }
+    }
+}
+
 /// What becomes of rates that somebody else gave to classes. What is missing is made again in any case: nobody would be limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -132,13 +215,23 @@ pub struct LeaseFile {
     pub file: PathBuf,
 }
 
+/// A range that is given away in prefixes, one to each subscriber.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Delegated {
+    /// The range.
+    pub within: Prefix,
+    /// How many bits of a subscriber's prefix are fixed, such as 56.
+    pub length: u8,
+}
+
 /// Addresses that are nobody's: one class for all of them, counted.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Unknown {
     /// What they share, each way.
     pub rate: Rate,
-    /// How many of them are remembered.
+    /// How many of them are remembered; and how many neighbours and delegated prefixes together.
     pub addresses: u32,
 }
 
@@ -225,11 +318,28 @@ impl Config {
         Ok(config)
     }
 
+    /// The folder of the state that a file names, whatever else it says.
+    pub(crate) fn state_of(path: &Path) -> PathBuf {
+        let text = read(path).unwrap_or_default();
+        let table = as_toml("", &text).ok().and_then(|text| text.parse::<toml::Table>().ok());
+        let named = table.as_ref().and_then(|table| table.get("state")?.as_str());
+        path.parent().unwrap_or(Path::new("")).join(named.map_or_else(usual_state, PathBuf::from))
+    }
+
+    /// A gateway between two devices, of which nothing else is said.
+    ///
+    /// # Errors
+    /// If they are no devices' names.
+    pub(crate) fn between(mesh: &str, uplink: &str) -> Result<Self, Mistake> {
+        Self::parse("state.json", &format!("mesh = {}\nuplink = {}\n", quoted(mesh), quoted(uplink)))
+    }
+
     /// Reads a text.
     ///
     /// # Errors
     /// As [`load`](Self::load).
     pub fn parse(file: &str, text: &str) -> Result<Self, Mistake> {
+        let text = &*as_toml(file, text)?;
         let plain = |error: &toml::de::Error| error.message().trim().replace('\n', "; ");
         let broken = |error: &toml::de::Error| {
             let line = error.span().map(|span| line(text, span.start));
@@ -295,6 +405,15 @@ impl Config {
                 "a link below 8 kbps carries nothing; leave the key out where it is not known".into(),
             ));
         }
+        let is_part = |of: &Delegated| {
+            of.length > of.within.length() && Prefix::new(of.within.address(), of.length).is_some()
+        };
+        if !self.delegated.iter().all(is_part) {
+            return Some((
+                "delegated",
+                "length: more bits than `within` has, and no more than an address: within = \"2001:db8::/40\", length = 56".into(),
+            ));
+        }
         if !(1..=1 << 20).contains(&self.unknown.addresses) {
             return Some(("unknown.addresses", "from 1 to 1048576".into()));
         }
@@ -316,6 +435,7 @@ impl Config {
     /// Names file, line and column. Leases that cannot be read are left out, and told second: a server may not have begun.
     pub fn subscribers(&self, file: &str, now_s: u64) -> Result<(Subscribers, Vec<Mistake>), Mistake> {
         let text = std::fs::read_to_string(file).unwrap_or_default();
+        let text = as_toml(file, &text)?;
         let own = self.subscriber.iter().enumerate().map(|(i, subscriber)| {
             let line = place(&text, &["subscriber".into(), i.to_string()]);
             (Place { file: file.into(), line }, subscriber.clone())
@@ -342,6 +462,12 @@ impl Config {
         Ok((subscribers, troubles))
     }
 
+    /// The delegated prefix that an address is in.
+    pub(crate) fn delegated(&self, address: IpAddr) -> Option<Prefix> {
+        let range = self.delegated.iter().find(|range| range.within.contains(address))?;
+        Prefix::new(address, range.length)
+    }
+
     /// The daemon's socket.
     pub fn socket(&self) -> PathBuf {
         self.socket.clone().unwrap_or_else(|| self.state.join("control.sock"))
@@ -351,6 +477,10 @@ impl Config {
     pub fn log_folder(&self) -> PathBuf {
         self.log.folder.clone().unwrap_or_else(|| self.state.join("log"))
     }
+}
+
+fn quoted(text: &str) -> toml::Value {
+    toml::Value::String(text.into())
 }
 
 /// The line of a place in a text, from one.
@@ -440,6 +570,10 @@ mod tests {
             (
                 "mesh = \"a\"\nuplink = \"b\"\n[[subscriber]]\nid = \"x\"\nprefixes = [\"10.0.0.300\"]\n",
                 "g.toml:5: subscriber.0.prefixes.0: \"10.0.0.300\" is no address",
+            ),
+            (
+                "mesh = \"a\"\nuplink = \"b\"\n[[delegated]]\nwithin = \"2001:db8::/40\"\nlength = 129\n",
+                "g.toml:3: delegated: length: more bits than `within` has",
             ),
             ("mesh = \"a\"\nuplink", "g.toml:2: key with no value"),
         ] {

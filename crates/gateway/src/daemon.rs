@@ -1,23 +1,18 @@
 //! The gateway with its kernel, step by step: time comes in, everything that happened comes out. Whoever has a clock calls [`Daemon::step`].
 
-use crate::config::{ByHand, Config, Mode, OnStop};
-use crate::descent::Descent;
+use crate::config::{Config, Mode, OnStop};
 use crate::gateway::{Counted, Gateway, Memory};
-use crate::kernel::{AllFound, Failure, Kernel, Readings, Root, Stamp};
+use crate::grip::Grip;
+use crate::kernel::{Failure, Kernel, Readings};
 use crate::looks::EVERY;
-use crate::plan::{Before, Change, Names, after, difference, restoration};
+use crate::plan::Before;
 use crate::record::{Event, What};
-use crate::tree::{Class, Trees};
 use crate::{Side, Subscribers};
 use evenair_units::{Duration, Instant, Volume};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// The gateway's table of the packet filter.
-pub const TABLE: &str = "evenair";
-/// So many lines of a plan are written down.
-const LINES: usize = 20;
 /// How often addresses are looked for that were not seen as packets.
 const SCAN: Duration = Duration::from_secs(1);
 
@@ -35,19 +30,9 @@ pub struct Kept {
 /// The gateway with its kernel.
 #[derive(Debug)]
 pub struct Daemon<K> {
-    kernel: K,
+    grip: Grip<K>,
     gateway: Gateway,
     config: Config,
-    before: Option<[Before; 2]>,
-    /// What is there, as far as is known.
-    there: AllFound,
-    /// What it was told by when it was looked at last.
-    stamp: Option<Stamp>,
-    /// Rates that somebody else gave, and that stay.
-    left: BTreeMap<(Side, u16), Class>,
-    descent: Descent,
-    /// Nothing has held anybody yet.
-    begins: bool,
     /// What is counted until limits are where they should be is no measure of them.
     starts_anew: bool,
     next_look: Instant,
@@ -72,56 +57,42 @@ impl<K: Kernel> Daemon<K> {
         now: Instant,
         config: &Config,
         subscribers: Subscribers,
-        mut kernel: K,
+        kernel: K,
         (kept, takes_over): (Option<Kept>, bool),
     ) -> Result<Self, Failure> {
         let kept = kept.unwrap_or_default();
-        let (mut before, mut there) = (None, AllFound::default());
-        if config.mode == Mode::Enforce {
-            there = kernel.find()?;
-            let devices = [config.mesh.clone(), config.uplink.clone()];
-            let known = kept.before.filter(|_| kept.devices == devices);
-            let known = known.as_ref();
-            let mut own = Vec::new();
-            for (side, device) in Side::ALL.into_iter().zip(&devices) {
-                own.push(before_us(&there, side, device, (known, takes_over))?);
-            }
-            before = own.try_into().ok();
-        }
+        let devices = [config.mesh.clone(), config.uplink.clone()];
+        let known = kept.before.filter(|_| kept.devices == devices);
+        let mut grip = match config.mode {
+            Mode::Enforce => Grip::new(kernel, config, (known.as_ref(), takes_over))?,
+            Mode::Observe | Mode::DryRun => Grip::loose(kernel, config),
+        };
         let gateway = Gateway::new(now, config, subscribers, kept.memory);
         // What passed before is nothing to the gateway.
-        let sees = kernel.passed(&mut |_| ()).is_some();
-        let next_epoch = now + gateway.epoch();
-        let mut daemon = Self {
-            kernel,
+        let sees = grip.kernel.passed(&mut |_| ()).is_some();
+        let happened = vec![gateway.beginning(), What::Event(Event::Started(config.mode))];
+        Ok(Self {
+            grip,
             config: config.clone(),
-            before,
-            there,
-            stamp: None,
-            left: BTreeMap::new(),
-            descent: Descent::default(),
-            begins: true,
             starts_anew: false,
             next_look: now + EVERY,
             next_scan: now + SCAN,
-            next_epoch,
+            next_epoch: now + gateway.epoch(),
             next_check: now,
             offered: BTreeMap::new(),
             sees,
             lost: 0,
             is_open: false,
             is_paused: false,
-            happened: Vec::new(),
+            happened,
             gateway,
-        };
-        daemon.happened.extend([daemon.gateway.beginning(), What::Event(Event::Started(config.mode))]);
-        Ok(daemon)
+        })
     }
 
     /// What is to be written down before anything changes.
     pub fn kept(&self) -> Kept {
         let devices = [self.config.mesh.clone(), self.config.uplink.clone()];
-        Kept { devices, before: self.before.clone(), memory: self.gateway.memory() }
+        Kept { devices, before: self.grip.before(), memory: self.gateway.memory() }
     }
 
     /// Puts up what is wanted, on top of whatever of ours is there.
@@ -130,17 +101,21 @@ impl<K: Kernel> Daemon<K> {
     /// At the first change that fails. What stands by then is taken down again by [`stop`](Self::stop).
     pub fn begin(&mut self, now: Instant) -> Result<(), Failure> {
         if self.config.mode == Mode::Enforce {
-            self.mend(false)?;
+            self.grip.begin(self.gateway.wanted(false))?;
         }
-        self.begins = false;
+        self.start(now);
+        Ok(())
+    }
+
+    /// An epoch begins: whatever was counted before is no part of it.
+    fn start(&mut self, now: Instant) {
         let counters = self.counted();
         self.gateway.on_start(now, &self.source(counters.as_ref()), self.sees);
-        Ok(())
     }
 
     /// When there is something to do next.
     pub fn due(&self) -> Instant {
-        if self.descent.is_over() { self.next_look.min(self.next_epoch) } else { self.next_look }
+        if self.grip.is_settled() { self.next_look.min(self.next_epoch) } else { self.next_look }
     }
 
     /// Does what is due.
@@ -152,7 +127,7 @@ impl<K: Kernel> Daemon<K> {
             self.next_look = later(self.next_look, EVERY, now);
         }
         // Rates that come down are no epoch's.
-        if now >= self.next_epoch && self.descent.is_over() {
+        if now >= self.next_epoch && self.grip.is_settled() {
             self.epoch(now);
             self.next_epoch = later(self.next_epoch, self.gateway.epoch(), now);
         }
@@ -160,7 +135,7 @@ impl<K: Kernel> Daemon<K> {
 
     fn take_packets(&mut self) {
         let gateway = &mut self.gateway;
-        match self.kernel.passed(&mut |packet| gateway.see(packet)) {
+        match self.grip.kernel.passed(&mut |packet| gateway.see(packet)) {
             Some(lost) => {
                 // Who does not see all packets does not know how busy anyone was.
                 self.sees &= lost == self.lost;
@@ -171,63 +146,62 @@ impl<K: Kernel> Daemon<K> {
     }
 
     fn look(&mut self, now: Instant) {
-        let enforces = self.config.mode == Mode::Enforce;
-        if enforces {
+        if self.config.mode == Mode::Enforce {
             self.check(now);
             self.descend(now);
             for side in Side::ALL {
                 let minors = self.gateway.active(side);
-                if let Ok(lines) = self.kernel.backlogs(side, &minors) {
+                if let Ok(lines) = self.grip.kernel.backlogs(side, &minors) {
                     self.gateway.look(side, &lines);
                 }
             }
-            if now >= self.next_scan {
-                self.next_scan = later(self.next_scan, SCAN, now);
-                self.scan();
-            }
         }
-        if let Some(heard) = self.gateway.welcome() {
-            self.happened.push(What::Heard(heard));
-            let done = self.advance();
-            self.tell(done);
+        if now >= self.next_scan {
+            self.next_scan = later(self.next_scan, SCAN, now);
+            self.scan(now);
+        }
+        let (is_other, heard) = self.gateway.welcome(now);
+        self.happened.extend(heard.into_iter().map(What::Heard));
+        if is_other {
+            self.advance();
         }
     }
 
     /// Whether somebody led packets past the limits: that waits for no epoch's end.
     fn check(&mut self, now: Instant) {
-        let stamp = Some(self.kernel.stamp());
-        let notes = self.kernel.take_notes();
-        self.happened.extend(notes.into_iter().map(|note| What::Event(Event::Trouble(note))));
-        if stamp == self.stamp || now < self.next_check {
-            return;
+        let is_other = self.grip.is_other();
+        self.tell(Ok(()));
+        if is_other && now >= self.next_check {
+            // Others change the packet filter as often as they like, and what it takes to look is theirs to choose.
+            self.next_check = now + SCAN;
+            self.mend();
         }
-        // Others change the packet filter as often as they like, and what it takes to look is theirs to choose.
-        self.next_check = now + SCAN;
-        let done = self.mend(true);
-        self.tell(done);
     }
 
     /// Limits that come down come down by a step.
     fn descend(&mut self, now: Instant) {
-        if !self.descent.is_over() {
-            match self.counted() {
-                Some(readings) => self.descent.step(now, &readings),
-                None => self.descent.end(),
-            }
-            let done = self.advance();
-            self.tell(done);
-            self.starts_anew |= self.descent.has_carried();
+        if !self.grip.is_settled() {
+            let counted = self.counted();
+            self.starts_anew |= self.grip.descend(now, counted.as_ref());
+            self.advance();
         }
-        if self.descent.is_over() && std::mem::take(&mut self.starts_anew) {
-            let counters = self.counted();
-            self.gateway.on_start(now, &self.source(counters.as_ref()), self.sees);
+        if self.grip.is_settled() && std::mem::take(&mut self.starts_anew) {
+            self.start(now);
             self.next_epoch = now + self.gateway.epoch();
         }
     }
 
-    /// Who was counted by the packet filter alone.
-    fn scan(&mut self) {
-        let Ok(offered) = self.kernel.offered() else { return };
+    /// Who was counted by the packet filter alone, and who answers on the mesh's own link.
+    fn scan(&mut self, now: Instant) {
+        if self.config.neighbours
+            && let Ok(neighbours) = self.grip.kernel.neighbours()
+        {
+            self.gateway.meet(now, &neighbours);
+        }
+        if self.config.mode != Mode::Enforce {
+            return;
+        }
+        let Ok(offered) = self.grip.kernel.offered() else { return };
         let before = std::mem::take(&mut self.offered);
         for one in offered {
             let then = before.get(&one.address).copied().filter(|then| then.bytes <= one.volume.bytes);
@@ -258,11 +232,11 @@ impl<K: Kernel> Daemon<K> {
         }
         match self.config.mode {
             Mode::Observe => (),
-            Mode::DryRun => self.say_what_would_change(),
-            Mode::Enforce => {
-                let done = self.mend(true);
-                self.tell(done);
+            Mode::DryRun => {
+                let would = self.grip.would_change(&self.gateway.wanted(self.is_paused));
+                self.note(would);
             }
+            Mode::Enforce => self.mend(),
         }
     }
 
@@ -280,7 +254,7 @@ impl<K: Kernel> Daemon<K> {
         if self.config.mode != Mode::Enforce {
             return None;
         }
-        let mut read = |side| self.kernel.counters(side);
+        let mut read = |side| self.grip.kernel.counters(side);
         match (read(Side::Down), read(Side::Up)) {
             (Ok(down), Ok(up)) => Some([down, up]),
             (Err(failure), _) | (_, Err(failure)) => {
@@ -290,85 +264,23 @@ impl<K: Kernel> Daemon<K> {
         }
     }
 
-    /// Looks at what is there, says what somebody changed, and makes it what is wanted.
-    fn mend(&mut self, says: bool) -> Result<(), Failure> {
-        self.stamp = Some(self.kernel.stamp());
-        let found = self.kernel.find()?;
-        if says && found != self.there {
-            let mended = difference(&self.believed(), &found);
-            let (left, mended): (Vec<_>, Vec<_>) =
-                mended.into_iter().partition(|change| self.leaves(change, &found));
-            for (changes, event) in [
-                (left, Event::Left as fn(usize, Vec<String>) -> Event),
-                (mended, Event::Mended as fn(usize, Vec<String>) -> Event),
-            ] {
-                if !changes.is_empty() {
-                    let lines = self.lines(&changes);
-                    self.happened.push(What::Event(event(changes.len(), lines)));
-                }
-            }
-        }
-        self.there = found;
-        self.advance()
-    }
-
-    /// Whether what somebody else did to a class stays.
-    fn leaves(&mut self, mending: &Change, found: &AllFound) -> bool {
-        let Change::ChangeClass(side, minor, _) = *mending else { return false };
-        let leaves = self.config.by_hand == ByHand::Leave;
-        if let Some(&class) = found.of(side).tree.classes.get(&minor).filter(|_| leaves) {
-            self.left.insert((side, minor), class);
-        }
-        leaves
-    }
-
-    /// What is known to be there, as what is wanted.
-    fn believed(&self) -> Trees {
-        Trees { down: self.there.down.tree.clone(), up: self.there.up.tree.clone() }
+    /// Looks at what is there, and makes it what is wanted.
+    fn mend(&mut self) {
+        let done = self.grip.mend(self.gateway.wanted(self.is_paused));
+        self.tell(done);
     }
 
     /// Makes what is known to be there what is wanted.
-    fn advance(&mut self) -> Result<(), Failure> {
-        if self.config.mode != Mode::Enforce {
-            return Ok(());
+    fn advance(&mut self) {
+        if self.config.mode == Mode::Enforce {
+            let done = self.grip.advance(self.gateway.wanted(self.is_paused));
+            self.tell(done);
         }
-        let mut wanted = self.gateway.wanted(self.is_paused);
-        self.descent.hold(&mut wanted, &self.there, self.begins);
-        for (&(side, minor), class) in &self.left {
-            wanted.of_mut(side).classes.entry(minor).and_modify(|wanted| *wanted = *class);
-        }
-        let plan = difference(&wanted, &self.there);
-        if plan.is_empty() {
-            return Ok(());
-        }
-        let done = self.kernel.apply(&plan);
-        self.stamp = Some(self.kernel.stamp());
-        // Of a plan that failed in its middle only the kernel knows what stands.
-        self.there = match &done {
-            Ok(()) => after(&wanted, &self.there),
-            Err(_) => self.kernel.find().unwrap_or_default(),
-        };
-        done
-    }
-
-    fn say_what_would_change(&mut self) {
-        let wanted = self.gateway.wanted(self.is_paused);
-        let plan = difference(&wanted, &self.there);
-        let lines = self.lines(&plan);
-        self.happened.push(What::Event(Event::WouldChange(plan.len(), lines)));
-        self.there = after(&wanted, &self.there);
     }
 
     fn tell(&mut self, done: Result<(), Failure>) {
-        if let Err(failure) = done {
-            self.happened.push(What::Event(Event::Trouble(failure.to_string())));
-        }
-    }
-
-    /// The first lines of a plan.
-    fn lines(&self, plan: &[Change]) -> Vec<String> {
-        let names = Names { mesh: &self.config.mesh, uplink: &self.config.uplink, table: TABLE };
-        plan.iter().flat_map(|change| change.lines(&names)).take(LINES).collect()
+        let trouble = done.err().map(|failure| Event::Trouble(failure.to_string()));
+        self.happened.extend(self.grip.take_told().into_iter().chain(trouble).map(What::Event));
     }
 
     /// Opens the limits, or lets them hold again.
@@ -377,8 +289,7 @@ impl<K: Kernel> Daemon<K> {
             self.is_paused = is_paused;
             self.happened.push(What::Event(if is_paused { Event::Paused } else { Event::Resumed }));
             self.starts_anew = !is_paused;
-            let done = self.advance();
-            self.tell(done);
+            self.advance();
         }
     }
 
@@ -386,8 +297,7 @@ impl<K: Kernel> Daemon<K> {
     pub fn on_subscribers(&mut self, subscribers: Subscribers) {
         let heard = self.gateway.on_subscribers(subscribers);
         self.happened.extend(heard.map(What::Heard));
-        let done = self.advance();
-        self.tell(done);
+        self.advance();
     }
 
     /// Another configuration of the same devices and mode, or other subscribers.
@@ -395,16 +305,18 @@ impl<K: Kernel> Daemon<K> {
     /// # Errors
     /// If devices or mode are others: those want a new start.
     pub fn reload(&mut self, now: Instant, config: &Config, subscribers: Subscribers) -> Result<(), Failure> {
-        let same = |of: &Config| (of.mesh.clone(), of.uplink.clone(), of.mode, of.exempt.clone());
+        let same = |of: &Config| {
+            (of.mesh.clone(), of.uplink.clone(), of.mode, of.forwarding, of.leaf, of.exempt.clone())
+        };
         if same(config) != same(&self.config) {
             return Err(Failure::new(
                 "reload",
-                "devices, mode or exemptions are others: stop, and run again",
+                "devices, mode, forwarding, leaf or exemptions are others: stop, and run again",
             ));
         }
         let is_other = config.law != self.config.law;
         let heard = self.gateway.on_config(now, config, subscribers);
-        self.left.clear();
+        self.grip.on_config(config);
         self.config = config.clone();
         self.happened.push(What::Event(Event::Reloaded));
         self.happened.extend(heard.map(What::Heard));
@@ -412,8 +324,7 @@ impl<K: Kernel> Daemon<K> {
             self.happened.push(self.gateway.beginning());
             self.next_epoch = now + self.gateway.epoch();
         }
-        let done = self.advance();
-        self.tell(done);
+        self.advance();
         Ok(())
     }
 
@@ -424,14 +335,10 @@ impl<K: Kernel> Daemon<K> {
     pub fn stop(&mut self, why: &str, always: bool) -> Result<OnStop, Failure> {
         self.happened.push(What::Event(Event::Stopped(why.into())));
         let how = if always { OnStop::Remove } else { self.config.on_stop };
-        match (&self.before, how) {
-            (Some([down, up]), OnStop::Remove) => {
-                let plan = restoration([down, up], &self.kernel.find()?);
-                self.kernel.apply(&plan)?;
-                self.before = None;
-            }
-            (Some(_), OnStop::Open) => self.pause(true),
-            _ => (),
+        match how {
+            OnStop::Remove => self.grip.restore()?,
+            OnStop::Open if self.grip.before().is_some() => self.pause(true),
+            OnStop::Open | OnStop::Freeze => (),
         }
         Ok(how)
     }
@@ -463,13 +370,13 @@ impl<K: Kernel> Daemon<K> {
 
     /// The kernel.
     pub const fn kernel(&self) -> &K {
-        &self.kernel
+        &self.grip.kernel
     }
 
     /// The kernel, to be meddled with.
     #[cfg(test)]
     pub(crate) const fn kernel_mut(&mut self) -> &mut K {
-        &mut self.kernel
+        &mut self.grip.kernel
     }
 }
 
@@ -479,40 +386,5 @@ fn later(due: Instant, every: Duration, now: Instant) -> Instant {
     if next > now { next } else { now + every }
 }
 
-/// What was on a device before the gateway came; an error, if it may not be touched.
-fn before_us(
-    there: &AllFound,
-    side: Side,
-    device: &str,
-    (known, takes_over): (Option<&[Before; 2]>, bool),
-) -> Result<Before, Failure> {
-    let found = there.of(side);
-    // A daemon that was killed may have been at any step of its plan.
-    let known = known.map(|known| &known[side as usize]);
-    let is_other = |known: &&Before| matches!(found.root, Root::Foreign { .. }) && found.root != known.root;
-    if let Some(known) = known.filter(|known| !is_other(known)) {
-        return Ok(known.clone());
-    }
-    match &found.root {
-        Root::Ours => Err(Failure::new(
-            device,
-            "a tree with evenair's number is there, and nothing is kept of who made it; if it is a daemon's that lost its state folder: \
-            evenair gateway clear --all",
-        )),
-        Root::Foreign { kind, major, .. } if !takes_over => Err(Failure::new(
-            device,
-            format!(
-                "somebody's {kind} {major:x}: is its root; --take-over replaces it until the daemon stops, and puts it back then"
-            ),
-        )),
-        Root::Foreign { kind, kept: None, .. } => Err(Failure::new(
-            device,
-            format!(
-                "its root {kind} has classes or filters of its own, which could not be put back as they were: remove it first"
-            ),
-        )),
-        root => Ok(Before { root: root.clone(), offloads: found.offloads.clone() }),
-    }
-}
 #[cfg(test)]
 mod tests;

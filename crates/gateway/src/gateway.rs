@@ -1,20 +1,21 @@
 //! The gateway without its kernel: what is seen comes in with its time, what is wanted goes out.
 
-use crate::config::{Config, Mode};
+use crate::config::{Config, Mode, SUBSCRIBERS_MAX};
 use crate::handles::Handles;
-use crate::kernel::{Counters, Passed, Readings};
+use crate::kernel::{Counters, Neighbour, Passed, Readings};
 use crate::looks::{Before, Looks, before};
 use crate::record::{Heard, What};
 use crate::roster::Roster;
 use crate::sensor::Sensor;
+use crate::sighted::Sighted;
 use crate::status::{ClassStatus, Standing};
 use crate::tree::{Has, Limits, OPEN, Tree, Trees};
-use crate::{Side, Subscribers};
+use crate::{Prefix, Side, Subscribers};
 use evenair_laws::Parameters;
 use evenair_laws::gateway as laws;
 use evenair_laws::gateway::{
-    Allocation, AnyGateway, ClassCounters, ClassView, Count, GatewayAnswer, GatewayLaw, GatewayParams,
-    GatewayTold, GatewayView, Meter, NewClasses,
+    Allocation, AnyGateway, ClassCounters, ClassView, Count, Decision, GatewayAnswer, GatewayLaw,
+    GatewayParams, GatewayTold, GatewayView, Meter, NewClasses,
 };
 use evenair_laws::tape::Taped;
 use evenair_units::{Duration, Instant, Rate, Volume};
@@ -32,6 +33,9 @@ pub struct Memory {
     pub handles: Handles,
     /// Who had classes, in the law's order.
     pub members: Vec<String>,
+    /// Who was seen that stands in no file.
+    #[serde(default)]
+    pub sighted: BTreeMap<Prefix, String>,
     /// The law, what it had found, and what the gateway might do then: rates that people had without limits are no measure of those
     /// that they have under them.
     pub law: Option<(Mode, GatewayParams, AnyGateway)>,
@@ -52,6 +56,9 @@ pub enum Counted<'a> {
 #[derive(Clone, Debug)]
 pub struct Gateway {
     config: Config,
+    /// Those of the operator's files.
+    listed: Subscribers,
+    sighted: Sighted,
     roster: Roster,
     law: AnyGateway,
     allocation: Allocation,
@@ -70,6 +77,8 @@ pub struct Gateway {
     /// Epochs that have passed, and how long the last one was.
     epochs: (u64, Duration),
     newcomers: BTreeSet<String>,
+    /// Delegated prefixes of which something was seen, and that are nobody's yet.
+    arrived: BTreeSet<Prefix>,
     strangers: BTreeMap<IpAddr, Volume>,
     statuses: Vec<ClassStatus>,
 }
@@ -77,14 +86,17 @@ pub struct Gateway {
 impl Gateway {
     /// Begins, or goes on from what is remembered.
     pub fn new(now: Instant, config: &Config, subscribers: Subscribers, memory: Memory) -> Self {
-        let Memory { handles, members, law } = memory;
-        let roster = Roster::new(config, subscribers, handles, &members);
+        let Memory { handles, members, sighted, law } = memory;
+        let sighted = Sighted::new(now, sighted);
+        let roster = Roster::new(config, all(&subscribers, &sighted), handles, &members);
         // A law goes on where it stood if it is the same law of the same classes.
         let is_same = (config.mode, &config.law, roster.members());
         let kept = law.filter(|(mode, params, _)| (*mode, params, &members[..]) == is_same);
         let law = kept.map_or_else(|| config.law.begin(&roster.role()), |(.., law)| law);
         let mut gateway = Self {
             config: config.clone(),
+            listed: subscribers,
+            sighted,
             allocation: law.at_start(),
             law,
             meter: Meter::new(now, Vec::new(), Duration::MAX),
@@ -97,6 +109,7 @@ impl Gateway {
             missed: 0,
             epochs: (0, Duration::ZERO),
             newcomers: BTreeSet::new(),
+            arrived: BTreeSet::new(),
             strangers: BTreeMap::new(),
             statuses: Vec::new(),
             roster,
@@ -131,6 +144,7 @@ impl Gateway {
         Memory {
             handles: self.roster.handles.clone(),
             members: self.roster.members().to_vec(),
+            sighted: self.sighted.owners(),
             law: Some((self.config.mode, self.config.law.clone(), self.law.clone())),
         }
     }
@@ -161,14 +175,27 @@ impl Gateway {
             }
             Some(_) => (),
             None => {
-                let room = self.strangers.len() < self.config.unknown.addresses as usize;
-                if room || self.strangers.contains_key(&address) {
+                let prefix = self.config.delegated(address).filter(|_| self.arrived.len() < self.room());
+                self.arrived.extend(prefix);
+                if self.strangers.len() < self.room() || self.strangers.contains_key(&address) {
                     let volume = self.strangers.entry(address).or_default();
                     (volume.packets, volume.bytes) =
                         (volume.packets + more.packets, volume.bytes + more.bytes);
                 }
             }
         }
+    }
+
+    /// How many are remembered of those whom nobody listed.
+    const fn room(&self) -> usize {
+        self.config.unknown.addresses as usize
+    }
+
+    /// These answer on the mesh's own link.
+    pub fn meet(&mut self, now: Instant, neighbours: &[Neighbour]) {
+        let room = self.room();
+        let own = neighbours.iter().filter(|neighbour| is_somebody(&neighbour.address)).cloned();
+        self.sighted.meet(now, &own.collect::<Vec<_>>(), room);
     }
 
     /// So many packets wait of each class that was looked at.
@@ -186,16 +213,30 @@ impl Gateway {
         self.statuses.iter().filter(of).map(|class| class.minor).collect()
     }
 
-    /// Those who were seen and had no class have one from now on; none, if there are none.
-    pub fn welcome(&mut self) -> Option<Heard> {
+    /// Those who were seen and had no class have one from now on. Gives whether the kernel is to hold something else, and what the law is told.
+    pub fn welcome(&mut self, now: Instant) -> (bool, Vec<Heard>) {
+        let room = self.room();
+        for prefix in std::mem::take(&mut self.arrived) {
+            self.sighted.see_prefix(now, prefix, room);
+        }
+        let is_other = self.sighted.take_other();
+        let seen = if is_other { self.renew() } else { None };
         let newcomers = std::mem::take(&mut self.newcomers);
-        let change = self.roster.on_seen(&newcomers)?;
-        Some(self.on_classes(&change))
+        let come = self.roster.on_seen(&newcomers).map(|change| self.on_classes(&change));
+        let heard: Vec<Heard> = seen.into_iter().chain(come).collect();
+        (is_other || !heard.is_empty(), heard)
     }
 
     /// Others subscribe from now on; none, if that changes nothing for the law.
     pub fn on_subscribers(&mut self, subscribers: Subscribers) -> Option<Heard> {
-        let change = self.roster.on_subscribers(subscribers, self.config.link_rate)?;
+        self.listed = subscribers;
+        self.renew()
+    }
+
+    /// Who subscribes is whoever stands in a file, and whoever was seen.
+    fn renew(&mut self) -> Option<Heard> {
+        let all = all(&self.listed, &self.sighted);
+        let change = self.roster.on_subscribers(all, self.config.link_rate)?;
         Some(self.on_classes(&change))
     }
 
@@ -244,11 +285,13 @@ impl Gateway {
             Rate::from_bps(of_side.map(|(i, _)| view.rate(i)).sum::<f64>() as u64)
         });
         self.statuses = self.judge(&view, &limits, &waits);
+        let handles = self.roster.handles.clone();
         let active: BTreeSet<u16> =
             self.statuses.iter().filter(|s| s.standing != Standing::Idle).map(|s| s.minor).collect();
+        let is_active = |id: &str| handles.find(id).is_some_and(|minor| active.contains(&minor));
         let mut heard = vec![self.tell(GatewayTold::OnEpoch { view })];
-        let handles = self.roster.handles.clone();
-        let gone = self.roster.on_epoch(|id| handles.find(id).is_some_and(|minor| active.contains(&minor)));
+        self.sighted.on_epoch(now, is_active);
+        let gone = self.roster.on_epoch(is_active);
         heard.extend(gone.map(|change| self.on_classes(&change)));
         self.looks.clear();
         self.sensor.forget(now);
@@ -345,6 +388,7 @@ impl Gateway {
                 waits: waits[i].share,
                 busy,
                 standing,
+                ignores_losses: holds && seen.is_some_and(ClassView::ignores_losses),
             }
         };
         self.roster.classes().enumerate().map(of).collect()
@@ -425,10 +469,30 @@ impl Gateway {
         &self.allocation
     }
 
+    /// What the law decided last, and because of whom, in words.
+    pub fn decision(&self) -> String {
+        let decision = self.allocation.decision;
+        let cause = decision.class.and_then(|class| self.roster.classes().nth(class as usize));
+        let plain = Decision { class: None, ..decision };
+        cause.map_or_else(
+            || plain.to_string(),
+            |(subscriber, _, side)| format!("{plain} ({} {side})", subscriber.called()),
+        )
+    }
+
     /// Addresses that are nobody's, with what they offered.
     pub const fn strangers(&self) -> &BTreeMap<IpAddr, Volume> {
         &self.strangers
     }
+}
+
+/// Those of the operator's files, and those who were seen as long as there is room for them.
+fn all(listed: &Subscribers, sighted: &Sighted) -> Subscribers {
+    let mut all = listed.clone();
+    let mut seen = sighted.leased();
+    seen.truncate(SUBSCRIBERS_MAX.saturating_sub(all.len()));
+    all.lease(&seen);
+    all
 }
 
 /// What made a class wait, and for which share of the looks.

@@ -41,6 +41,8 @@ pub enum Root {
     Usual,
     /// A queue with the gateway's own number.
     Ours,
+    /// Nothing: the device itself is gone.
+    Gone,
     /// Somebody's.
     Foreign {
         /// Its kind, such as `cake`.
@@ -82,10 +84,30 @@ pub struct AllFound {
     pub down: Found,
     /// On the uplink.
     pub up: Found,
-    /// Whether the gateway's table of the packet filter is there, with its maps.
-    pub table: bool,
-    /// Whether its rules are, as they were put there, for the devices as they are numbered now.
-    pub rules: bool,
+    /// Of the packet filter.
+    pub filter: Filter,
+}
+
+/// How much stands of the gateway's table of the packet filter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Filter {
+    /// It is not there.
+    #[default]
+    Missing,
+    /// It lacks a map.
+    Broken,
+    /// It is whole, and its rules are not those that were put there, for the devices as they are numbered now.
+    Silent,
+    /// Packets go by it.
+    Leads,
+}
+
+impl Filter {
+    /// Whether addresses have their places in it.
+    pub const fn has_maps(self) -> bool {
+        matches!(self, Self::Silent | Self::Leads)
+    }
 }
 
 impl AllFound {
@@ -134,6 +156,15 @@ pub struct Offered {
     pub volume: Volume,
 }
 
+/// Who answers on the mesh's own link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// By this address.
+    pub address: IpAddr,
+    /// The hardware's address, in hexadecimal pairs with colons.
+    pub hardware: String,
+}
+
 /// A packet that passed the mesh's device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
@@ -179,10 +210,10 @@ pub struct Segment {
 
 /// A kernel, as far as the gateway needs one.
 pub trait Kernel {
-    /// What stands there.
+    /// What stands there; a device that is gone has [`Root::Gone`].
     ///
     /// # Errors
-    /// If a device is gone, or the kernel refuses to tell.
+    /// If the kernel refuses to tell.
     fn find(&mut self) -> Result<AllFound, Failure>;
 
     /// Makes changes, in their order.
@@ -194,13 +225,13 @@ pub trait Kernel {
     /// Where the counters of a device's classes stand.
     ///
     /// # Errors
-    /// As [`find`](Self::find).
+    /// If the device is gone, or the kernel refuses to tell.
     fn counters(&mut self, side: Side) -> Result<Readings, Failure>;
 
     /// Which of some classes have packets that wait \[packets\].
     ///
     /// # Errors
-    /// As [`find`](Self::find).
+    /// As [`counters`](Self::counters).
     fn backlogs(&mut self, side: Side, minors: &[u16]) -> Result<BTreeMap<u16, u64>, Failure>;
 
     /// What addresses offered lately, behind the mesh, either way together.
@@ -208,6 +239,12 @@ pub trait Kernel {
     /// # Errors
     /// As [`find`](Self::find).
     fn offered(&mut self) -> Result<Vec<Offered>, Failure>;
+
+    /// Who has answered lately on the mesh's own link.
+    ///
+    /// # Errors
+    /// As [`counters`](Self::counters).
+    fn neighbours(&mut self) -> Result<Vec<Neighbour>, Failure>;
 
     /// Numbers that are others after whatever could lead packets past their classes: another change of the packet filter than the gateway's own, a
     /// device that went, came back or has another queue. It costs no more than some microseconds.

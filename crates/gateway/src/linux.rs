@@ -1,22 +1,27 @@
 //! The running kernel: HTB by netlink, the packet filter's maps and sets, and the packets that pass.
 
+mod bypass;
 mod devices;
 mod filter;
+pub(crate) mod leaf;
 mod root;
 
-use devices::Devices;
+pub use bypass::Past;
 
-use crate::config::{Config, Exempt};
-use crate::daemon::TABLE;
+use devices::Devices;
+use leaf::Leaf;
+
+use crate::config::{Bypass, Config, Exempt, Forwarding};
 use crate::kernel::{
-    AllFound, Counters, Failure, Found, Kernel, Offered, Offloads, Passed, Readings, Root, Segment, Stamp,
+    AllFound, Counters, Failure, Filter, Found, Kernel, Neighbour, Offered, Offloads, Passed, Readings, Root,
+    Segment, Stamp,
 };
 use crate::plan::Change;
 use crate::tree::{AGGREGATE, Class, EXEMPT, MAJOR, OPEN, burst};
 use crate::{Prefix, Side};
-use evenair_linux::nft::Nftables;
+use evenair_linux::nft::{Nftables, Table};
 use evenair_linux::packets::{Direction, Packet, Packets};
-use evenair_linux::tc::{self, Discipline, Handle, Htb, HtbClass, Mode, Tbf, What};
+use evenair_linux::tc::{self, Discipline, Handle, Htb, HtbClass, Mode, What};
 use evenair_linux::{Rtnetlink, offload};
 use evenair_units::{Bytes, Rate, Volume};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,10 +30,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// More classes are read all at once; fewer one by one.
 const ONE_BY_ONE: usize = 200;
-/// The link layer's head and tags, beyond the largest packet \[bytes\].
-const LINK_LAYER: u32 = 22;
-/// A rate that never holds a packet back: as fast as anything leaves a line.
-const SPLITTER: Rate = Rate::from_kbps(1_000_000_000);
 
 /// The running kernel.
 #[derive(Debug)]
@@ -40,8 +41,10 @@ pub struct Linux {
     rules: Option<([u32; 2], Vec<u64>)>,
     exempt: Exempt,
     strangers: u32,
-    /// Lines cut large segments.
-    splits: bool,
+    forwarding: Forwarding,
+    table: Table,
+    despite: Vec<Bypass>,
+    leaf: Leaf,
     packets: Option<Packets>,
     /// Whether they are those of the device that has its name now.
     hears: bool,
@@ -52,36 +55,46 @@ impl Linux {
     /// The kernel, for a gateway's devices.
     ///
     /// # Errors
-    /// If it lacks HTB or the packet filter, or the process what it takes to ask.
+    /// If a device is not there, the kernel lacks HTB or the packet filter, or the process what it takes to ask.
     pub fn new(config: &Config) -> Result<Self, Failure> {
-        let failed = |doing: &str| {
-            let doing = doing.to_string();
-            move |error: io::Error| Failure::new(doing, error)
-        };
-        let mut netlink = Rtnetlink::new().map_err(failed("netlink"))?;
-        let mut devices = Devices::new([config.mesh.clone(), config.uplink.clone()]);
+        let mut kernel = Self::without_devices(config)?;
         for side in Side::ALL {
-            devices
-                .index(&mut netlink, side)
-                .map_err(failed(&format!("{}, see: ip link", devices.name(side))))?;
+            kernel
+                .index(side)
+                .map_err(|failure| Failure::new(failure.doing + ", see: ip link", failure.why))?;
         }
-        let splits = netlink.has_discipline("tbf").unwrap_or(false);
+        bypass::ports(&mut kernel.netlink, [&config.mesh, &config.uplink], config.forwarding)?;
+        kernel.open_packets();
+        Ok(kernel)
+    }
+
+    /// The kernel, whether its devices are there or not.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), of all else.
+    pub fn without_devices(config: &Config) -> Result<Self, Failure> {
+        let failed = |doing: &'static str| move |error: io::Error| Failure::new(doing, error);
+        old_enough(&evenair_linux::kernel())?;
+        let mut netlink = Rtnetlink::new().map_err(failed("netlink"))?;
+        let devices = Devices::new([config.mesh.clone(), config.uplink.clone()]);
+        let leaf = Leaf::choose(&mut netlink, config.leaf)?;
         let filter = Nftables::new().map_err(failed("nftables"))?;
         let (exempt, strangers) = (config.exempt.clone(), config.unknown.addresses);
-        let mut kernel = Self {
+        Ok(Self {
             netlink,
             filter,
             devices,
             rules: None,
             exempt,
             strangers,
-            splits,
+            forwarding: config.forwarding,
+            table: filter::table(config.forwarding),
+            despite: config.despite.clone(),
+            leaf,
             packets: None,
             hears: false,
             lost: 0,
-        };
-        kernel.open_packets();
-        Ok(kernel)
+        })
     }
 
     /// The descriptor that is readable when packets have passed, if they can be seen.
@@ -127,12 +140,16 @@ impl Linux {
     }
 
     fn found(&mut self, side: Side) -> Result<Found, Failure> {
-        let index = self.index(side)?;
+        let Ok(index) = self.index(side) else {
+            return Ok(Found { root: Root::Gone, ..Found::default() });
+        };
         let qdiscs = self.netlink.qdiscs(index).map_err(self.failed(side, "its queues"))?;
         let root = root::of(&qdiscs);
         let mut found = Found { root, offloads: self.offloads(side), ..Found::default() };
         if found.root == Root::Ours {
-            let lines: BTreeMap<Handle, u32> = qdiscs.iter().filter_map(line).collect();
+            let lines = qdiscs.iter().filter(|qdisc| qdisc.parent.major == MAJOR);
+            let line = |qdisc: &tc::Qdisc| Some((qdisc.parent, self.leaf.line(&qdisc.discipline)?));
+            let lines: BTreeMap<Handle, u32> = lines.filter_map(line).collect();
             let mut classes = Vec::new();
             self.netlink.classes(index, &mut classes).map_err(self.failed(side, "its classes"))?;
             found.tree.classes = classes.iter().filter_map(|class| read(class, &lines)).collect();
@@ -191,15 +208,12 @@ impl Linux {
         };
         let parent = Handle::new(MAJOR, class.parent);
         batch.push(tc::Change { device, parent, handle, what: What::Class(mode, htb) });
+        // A line of another kind gives way, and one of the same has another length. Who was killed between a class and its line left none.
+        let is_new = mode == Mode::Add;
+        let mode = if is_new { mode } else { Mode::Replace };
         batch.extend(class.line.map(|line| {
-            let limit = Bytes::new(line);
-            let burst = Bytes::new(1500 + LINK_LAYER);
-            let line = if self.splits {
-                Discipline::Tbf(Tbf { rate: SPLITTER, burst, limit })
-            } else {
-                Discipline::Bfifo { limit }
-            };
-            tc::Change { device, parent: handle, handle: Handle::NONE, what: What::Qdisc(mode, line) }
+            let what = What::Qdisc(mode, self.leaf.discipline(line, is_new));
+            tc::Change { device, parent: handle, handle: Handle::NONE, what }
         }));
         Ok(())
     }
@@ -247,14 +261,19 @@ impl Linux {
     }
 }
 
-/// A line's length, by its class.
-fn line(qdisc: &tc::Qdisc) -> Option<(Handle, u32)> {
-    let limit = match &qdisc.discipline {
-        Discipline::Tbf(tbf) => tbf.limit,
-        Discipline::Bfifo { limit } => *limit,
-        _ => return None,
-    };
-    (qdisc.parent.major == MAJOR).then_some((qdisc.parent, limit.count()))
+/// Sets of the packet filter that count came with this version; Debian's 5.10 refuses them.
+const LEAST_KERNEL: (u32, u32) = (5, 11);
+
+/// Whether a kernel has what is needed; one whose release nobody can read is asked.
+fn old_enough(release: &str) -> Result<(), Failure> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|word| word.parse().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) if (major, minor) < LEAST_KERNEL => {
+            let why = "Linux 5.11 is the least: the packet filter before does not count by address";
+            Err(Failure::new(format!("kernel {release}"), why))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A class as it is wanted.
@@ -318,10 +337,10 @@ impl Kernel for Linux {
         let (down, up) = (self.found(Side::Down)?, self.found(Side::Up)?);
         let mut found = AllFound { down, up, ..AllFound::default() };
         if self.has_table()? {
-            // A table that has lost a map is as good as none: it is made anew.
+            found.filter = Filter::Broken;
             if let (Some(down), Some(up)) = (self.entries(Side::Down)?, self.entries(Side::Up)?) {
                 (found.down.tree.entries, found.up.tree.entries) = (down, up);
-                (found.table, found.rules) = (true, self.has_rules()?);
+                found.filter = if self.has_rules()? { Filter::Leads } else { Filter::Silent };
             }
         }
         Ok(found)
@@ -331,7 +350,7 @@ impl Kernel for Linux {
         let mut batch = Vec::new();
         let mut rest = changes;
         while let [change, after @ ..] = rest {
-            if filter::is_its(change) {
+            if change.side().is_none() {
                 self.flush(&mut batch)?;
                 rest = self.filter(rest)?;
                 continue;
@@ -381,6 +400,13 @@ impl Kernel for Linux {
         Ok(lines)
     }
 
+    fn neighbours(&mut self) -> Result<Vec<Neighbour>, Failure> {
+        let index = self.index(Side::Down)?;
+        let found = self.netlink.neighbours(index).map_err(self.failed(Side::Down, "its neighbours"))?;
+        let answers = found.into_iter().filter(|neighbour| neighbour.has_answered);
+        Ok(answers.map(|found| Neighbour { address: found.address, hardware: found.hardware() }).collect())
+    }
+
     fn stamp(&mut self) -> Stamp {
         let mut stamp = [self.filter.generation().unwrap_or(0), 0, 0, 0, 0];
         for side in Side::ALL {
@@ -426,7 +452,18 @@ fn range(prefix: Prefix) -> evenair_linux::nft::Range {
         .expect("a prefix's addresses are in order")
 }
 
-/// The name of the packet filter's table.
-fn table() -> evenair_linux::nft::Table {
-    evenair_linux::nft::Table { family: evenair_linux::nft::Family::Inet, name: TABLE.into() }
+#[cfg(test)]
+mod tests {
+    use super::old_enough;
+
+    #[test]
+    fn a_kernel_that_is_too_old_is_told_so() {
+        for release in ["5.11", "6.1.0-56-cloud-amd64", "5.15.0+", "6.18.44-fc", "unknown"] {
+            assert_eq!(old_enough(release), Ok(()), "{release}");
+        }
+        for release in ["5.10.0-32-cloud-amd64", "4.19", "5.4.0"] {
+            let told = old_enough(release).unwrap_err().to_string();
+            assert!(told.starts_with(&format!("kernel {release}: Linux 5.11 is the least")), "{told}");
+        }
+    }
 }

@@ -2,7 +2,8 @@
 //! let pass, and fails when they want it to.
 
 use crate::kernel::{
-    AllFound, Counters, Failure, Found, Kernel, Offered, Offloads, Passed, Readings, Root, Stamp,
+    AllFound, Counters, Failure, Filter, Found, Kernel, Neighbour, Offered, Offloads, Passed, Readings, Root,
+    Stamp,
 };
 use crate::plan::Change;
 use crate::tree::{Class, Tree};
@@ -21,10 +22,12 @@ pub(crate) struct Memory {
     pub(crate) lost: Option<u64>,
     /// So many more changes are made, and then none.
     pub(crate) changes_left: usize,
-    /// The devices are gone.
-    pub(crate) is_gone: bool,
     /// They are there, and their counters are not to be read.
     pub(crate) no_counters: bool,
+    /// Nothing that stands is to be read.
+    pub(crate) is_dumb: bool,
+    /// Who answers on the mesh's link.
+    pub(crate) neighbours: Vec<Neighbour>,
 }
 
 impl Default for Memory {
@@ -40,8 +43,9 @@ impl Default for Memory {
             passed,
             lost: Some(0),
             changes_left: usize::MAX,
-            is_gone: false,
             no_counters: false,
+            is_dumb: false,
+            neighbours: Vec::new(),
         }
     }
 }
@@ -67,12 +71,45 @@ impl Memory {
         counters.bytes += u64::from(packets) * 1500;
     }
 
-    fn there(&self) -> Result<(), Failure> {
-        if self.is_gone { Err(Failure::new("mesh0", "no such device")) } else { Ok(()) }
+    /// A device goes, and what stood there with it; the packet filter's table stays.
+    pub(crate) fn remove(&mut self, side: Side) {
+        let entries = std::mem::take(&mut self.there.of_mut(side).tree.entries);
+        *self.there.of_mut(side) =
+            Found { root: Root::Gone, tree: Tree { entries, ..Tree::default() }, ..Found::default() };
+        self.counters[side as usize].clear();
+        self.there.filter = self.there.filter.min(Filter::Silent);
+    }
+
+    /// A device comes, as the kernel makes one.
+    pub(crate) fn plug(&mut self, side: Side) {
+        let entries = std::mem::take(&mut self.there.of_mut(side).tree.entries);
+        *self.there.of_mut(side) =
+            Found { tree: Tree { entries, ..Tree::default() }, ..Self::default().there.down };
+    }
+
+    fn there(&self, side: Side) -> Result<(), Failure> {
+        if self.there.of(side).root == Root::Gone {
+            Err(Failure::new("mesh0", "no such device"))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether there was a place for the class.
+    fn add_class(&mut self, side: Side, minor: u16, class: Class) -> bool {
+        let device = self.there.of_mut(side);
+        let parent = class.parent == 0 || device.tree.classes.contains_key(&class.parent);
+        let fits = device.root == Root::Ours && parent && !device.tree.classes.contains_key(&minor);
+        if fits {
+            device.tree.classes.insert(minor, class);
+            self.counters[side as usize].insert(minor, Counters::default());
+        }
+        fits
     }
 
     fn make(&mut self, change: &Change) -> Result<(), Failure> {
         let refuse = |why: &str| Err(Failure::new(format!("{change:?}"), why));
+        change.side().map_or(Ok(()), |side| self.there(side))?;
         match change.clone() {
             Change::SetOffloads(side, offloads) => self.there.of_mut(side).offloads = offloads,
             Change::AddRoot(side) => {
@@ -81,15 +118,10 @@ impl Memory {
                 device.tree.classes.clear();
                 self.counters[side as usize].clear();
             }
-            Change::AddClass(side, minor, class) => {
-                let device = self.there.of_mut(side);
-                let parent = class.parent == 0 || device.tree.classes.contains_key(&class.parent);
-                if device.root != Root::Ours || !parent || device.tree.classes.contains_key(&minor) {
-                    return refuse("no root, no parent, or it is there");
-                }
-                device.tree.classes.insert(minor, class);
-                self.counters[side as usize].insert(minor, Counters::default());
+            Change::AddClass(side, minor, class) if !self.add_class(side, minor, class) => {
+                return refuse("no root, no parent, or it is there");
             }
+            Change::AddClass(..) => {}
             Change::ChangeClass(side, minor, class) => {
                 let Some(there) = self.there.of_mut(side).tree.classes.get_mut(&minor) else {
                     return refuse("none");
@@ -105,12 +137,12 @@ impl Memory {
                 }
                 self.counters[side as usize].remove(&minor);
             }
-            Change::AddTable if self.there.table => return refuse("it is there"),
-            Change::AddTable => self.there.table = true,
-            Change::SetRules if !self.there.table => return refuse("no table"),
-            Change::SetRules => self.there.rules = true,
+            Change::AddTable if self.there.filter.has_maps() => return refuse("it is there"),
+            Change::AddTable => self.there.filter = Filter::Silent,
+            Change::SetRules if !self.there.filter.has_maps() => return refuse("no table"),
+            Change::SetRules => self.there.filter = Filter::Leads,
             Change::AddEntry(side, prefix, minor) => {
-                let table = self.there.table;
+                let table = self.there.filter.has_maps();
                 let tree = &mut self.there.of_mut(side).tree;
                 let overlaps = tree.entries.keys().any(|other| other.overlaps(prefix));
                 if overlaps || !table || !tree.classes.contains_key(&minor) {
@@ -129,13 +161,13 @@ impl Memory {
                     return refuse("none, or it was another's");
                 }
             }
+            Change::DeleteTable if self.there.filter == Filter::Missing => return refuse("no table"),
             Change::DeleteTable => {
-                (self.there.table, self.there.rules) = (false, false);
+                self.there.filter = Filter::Missing;
                 Side::ALL.into_iter().for_each(|side| self.there.of_mut(side).tree.entries.clear());
             }
             Change::DeleteRoot(side, before) => {
-                let device = self.there.of_mut(side);
-                (device.root, device.tree) = (before, Tree::default());
+                (self.there.of_mut(side).root, self.there.of_mut(side).tree) = (before, Tree::default());
             }
         }
         Ok(())
@@ -144,13 +176,14 @@ impl Memory {
 
 impl Kernel for Memory {
     fn find(&mut self) -> Result<AllFound, Failure> {
-        self.there()?;
+        if self.is_dumb {
+            return Err(Failure::new("what stands", "no buffer space"));
+        }
         Ok(self.there.clone())
     }
 
     fn apply(&mut self, changes: &[Change]) -> Result<(), Failure> {
         for change in changes {
-            self.there()?;
             let left = self.changes_left.checked_sub(1);
             self.changes_left = left.ok_or_else(|| Failure::new("a change", "out of memory"))?;
             self.make(change)?;
@@ -159,7 +192,7 @@ impl Kernel for Memory {
     }
 
     fn counters(&mut self, side: Side) -> Result<Readings, Failure> {
-        self.there()?;
+        self.there(side)?;
         if self.no_counters {
             return Err(Failure::new("counters", "no buffer space"));
         }
@@ -167,21 +200,28 @@ impl Kernel for Memory {
     }
 
     fn backlogs(&mut self, side: Side, minors: &[u16]) -> Result<BTreeMap<u16, u64>, Failure> {
-        self.there()?;
+        self.there(side)?;
         let counters = &self.counters[side as usize];
         let waits = |&minor: &u16| Some((minor, counters.get(&minor)?.backlog.packets));
         Ok(minors.iter().filter_map(waits).collect())
     }
 
     fn offered(&mut self) -> Result<Vec<Offered>, Failure> {
-        self.there()?;
         Ok(self.offered.clone())
     }
 
     fn stamp(&mut self) -> Stamp {
-        let AllFound { down, up, table, rules } = &self.there;
-        let root = |found: &Found| u32::from(found.root == Root::Ours);
-        [self.is_gone.into(), (*table).into(), (*rules).into(), root(down), root(up)]
+        let AllFound { down, up, filter } = &self.there;
+        let [down, up] = [down, up].map(|found| match found.root {
+            Root::Gone => [0, 0],
+            Root::Ours => [1, 1],
+            _ => [1, 0],
+        });
+        [*filter as u32, down[0], down[1], up[0], up[1]]
+    }
+
+    fn neighbours(&mut self) -> Result<Vec<Neighbour>, Failure> {
+        Ok(self.neighbours.clone())
     }
 
     fn take_notes(&mut self) -> Vec<String> {

@@ -7,7 +7,7 @@ mod print;
 
 pub use print::Names;
 
-use crate::kernel::{AllFound, Found, Offloads, Root};
+use crate::kernel::{AllFound, Filter, Found, Offloads, Root};
 use crate::tree::{Class, Tree, Trees};
 use crate::{Prefix, Side};
 use serde::{Deserialize, Serialize};
@@ -42,25 +42,46 @@ pub enum Change {
     DeleteRoot(Side, Root),
 }
 
-/// From what stands there to the trees that are wanted.
+impl Change {
+    /// The device that it is made on; none, where it is the packet filter's.
+    pub(crate) const fn side(&self) -> Option<Side> {
+        match self {
+            Self::SetOffloads(side, _)
+            | Self::AddRoot(side)
+            | Self::AddClass(side, ..)
+            | Self::ChangeClass(side, ..)
+            | Self::DeleteClass(side, _)
+            | Self::DeleteRoot(side, _) => Some(*side),
+            Self::AddTable
+            | Self::SetRules
+            | Self::AddEntry(..)
+            | Self::ChangeEntry(..)
+            | Self::DeleteEntry(..)
+            | Self::DeleteTable => None,
+        }
+    }
+}
+
+/// From what stands there to the trees that are wanted, on the devices that are there.
 pub fn difference(wanted: &Trees, found: &AllFound) -> Vec<Change> {
     let mut plan = Vec::new();
-    for side in Side::ALL {
+    let is_there = |side: &Side| found.of(*side).root != Root::Gone;
+    for side in Side::ALL.into_iter().filter(is_there) {
         come(side, wanted.of(side), found.of(side), &mut plan);
     }
-    if !found.table {
+    if !found.filter.has_maps() {
         plan.push(Change::AddTable);
     }
     let none = Tree::default();
-    for side in Side::ALL {
-        let there = if found.table { &found.of(side).tree } else { &none };
+    for side in Side::ALL.into_iter().filter(is_there) {
+        let there = if found.filter.has_maps() { &found.of(side).tree } else { &none };
         lead(side, wanted.of(side), there, &mut plan);
     }
     let comes = Side::ALL.into_iter().any(|side| !stays(wanted.of(side), found.of(side)));
-    if !(found.table && found.rules) || comes {
+    if (found.filter != Filter::Leads || comes) && Side::ALL.iter().all(is_there) {
         plan.push(Change::SetRules);
     }
-    for side in Side::ALL {
+    for side in Side::ALL.into_iter().filter(is_there) {
         let (wanted, found) = (wanted.of(side), found.of(side));
         if stays(wanted, found) {
             // Children before parents: those that the gateway itself makes have higher numbers.
@@ -116,12 +137,13 @@ fn lead(side: Side, wanted: &Tree, there: &Tree, plan: &mut Vec<Change>) {
 
 /// What stands there once the trees do.
 pub fn after(wanted: &Trees, before: &AllFound) -> AllFound {
-    let found = |side| Found {
-        root: Root::Ours,
-        tree: wanted.of(side).clone(),
-        offloads: before.of(side).offloads.apart(),
+    let found = |side| match before.of(side) {
+        gone if gone.root == Root::Gone => gone.clone(),
+        there => Found { root: Root::Ours, tree: wanted.of(side).clone(), offloads: there.offloads.apart() },
     };
-    AllFound { down: found(Side::Down), up: found(Side::Up), table: true, rules: true }
+    let (down, up) = (found(Side::Down), found(Side::Up));
+    let leads = ![&down, &up].into_iter().any(|found| found.root == Root::Gone);
+    AllFound { down, up, filter: if leads { Filter::Leads } else { Filter::Silent } }
 }
 
 /// What was there before the gateway.
@@ -133,13 +155,14 @@ pub struct Before {
     pub offloads: Offloads,
 }
 
-/// From what stands there to what was there before.
+/// From what stands there to what was there before, on the devices that are there.
 pub fn restoration(before: [&Before; 2], found: &AllFound) -> Vec<Change> {
     let mut plan = Vec::new();
-    if found.table {
+    if found.filter != Filter::Missing {
         plan.push(Change::DeleteTable);
     }
-    for (side, before) in Side::ALL.into_iter().zip(before) {
+    let is_there = |(side, _): &(Side, &Before)| found.of(*side).root != Root::Gone;
+    for (side, before) in Side::ALL.into_iter().zip(before).filter(is_there) {
         // Who was killed between two steps may have left neither his own queue nor the one that was there.
         let is_missing = found.of(side).root == Root::Usual && before.root != Root::Usual;
         if found.of(side).root == Root::Ours || is_missing {

@@ -9,7 +9,7 @@ use crate::record::{Event, SCHEMA, What};
 use crate::state::State;
 use crate::status::{Status, fairness};
 use crate::supervisor::Supervisor;
-use crate::{Daemon, Kept, Linux, Mistake, confine};
+use crate::{Daemon, Kept, Linux, Mistake, Subscribers, confine};
 use evenair_laws::gateway::GatewayParams;
 use evenair_linux::confinement::Confinement;
 use evenair_linux::signals::{Asked, Signals};
@@ -172,7 +172,10 @@ impl Running {
         let listener = Listener::new(&config.socket(), config.group)?;
         let page = config.page.map(Page::open).transpose()?;
         let held = confine::folders(path, &config);
-        let kernel = Linux::new(&config)?;
+        let mut kernel = Linux::new(&config)?;
+        if config.mode == Mode::Enforce {
+            nothing_past(&mut kernel, &subscribers)?;
+        }
         if kernel.packets().is_none() {
             told(
                 "no packets are to be seen (CAP_NET_RAW): busy time is not known, and the law goes by drops and lines",
@@ -336,7 +339,7 @@ impl Running {
             is_blind,
             confirm_by_ms: self.confirm_by.map(|by| wall_ms() + by.since(at).as_nanos() / 1_000_000),
             law: law(&self.config.law).into(),
-            decision: gateway.allocation().decision.to_string(),
+            decision: gateway.decision(),
             total_bps: gateway.allocation().total.map(evenair_units::Rate::as_bps),
             fairness: fairness(&classes),
             strangers: gateway.strangers().len(),
@@ -385,6 +388,16 @@ impl Running {
     }
 }
 
+/// Nobody is held to limits past which packets go.
+fn nothing_past(kernel: &mut Linux, subscribers: &Subscribers) -> Result<(), Failure> {
+    let past = kernel.bypasses(subscribers)?;
+    if past.is_empty() {
+        return Ok(());
+    }
+    let words: Vec<String> = past.iter().map(ToString::to_string).collect();
+    Err(Failure::new("the limits would not hold", words.join("\n")))
+}
+
 /// An event in words.
 fn words(event: &Event) -> String {
     match event {
@@ -421,6 +434,19 @@ const fn law(law: &GatewayParams) -> &'static str {
     }
 }
 
+/// The file, or, where it has a mistake, what is needed to clear: the folder of the state, which knows the devices.
+fn for_clearing(path: &Path) -> Result<Config, Problem> {
+    let mistake = match Config::load(path) {
+        Ok(config) => return Ok(config),
+        Err(mistake) => mistake,
+    };
+    let folder = Config::state_of(path);
+    // Whoever never began has left nothing.
+    let kept = if folder.is_dir() { State::take(&folder)?.read()? } else { None };
+    let Some(Kept { devices: [mesh, uplink], .. }) = kept else { return Err(mistake.into()) };
+    Ok(Config { state: folder, ..Config::between(&mesh, &uplink)? })
+}
+
 /// Takes away what a daemon left that has ended: exactly what the state folder says is its own. With `all`, also a tree and a table
 /// with evenair's number and name of which nothing is kept.
 ///
@@ -429,11 +455,12 @@ const fn law(law: &GatewayParams) -> &'static str {
 pub fn clear(path: &Path, all: bool) -> Result<String, Problem> {
     use crate::kernel::{Kernel as _, Offloads, Root};
     use crate::plan::{Before, restoration};
-    let config = Config::load(path)?;
+    let config = for_clearing(path)?;
     let state = State::take(&config.state)?;
     let kept = if all { state.read().unwrap_or_default() } else { state.read()? };
     let devices = [config.mesh.clone(), config.uplink.clone()];
-    let mut kernel = Linux::new(&config)?;
+    // Whoever's device is gone for good has the rest to clear.
+    let mut kernel = Linux::without_devices(&config)?;
     let found = kernel.find()?;
     let before = kept.as_ref().filter(|kept| kept.devices == devices).and_then(|kept| kept.before.clone());
     let before = match before {

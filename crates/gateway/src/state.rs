@@ -23,8 +23,7 @@ impl State {
     pub fn take(folder: &Path) -> Result<Self, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::new(folder.display().to_string(), error);
         fs::create_dir_all(folder).map_err(|error| failed(&error))?;
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join("lock"));
-        let lock = lock.map_err(|error| failed(&error))?;
+        let lock = open_lock(&folder.join("lock")).map_err(|error| failed(&error))?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Self { folder: folder.into(), _lock: lock }),
             Err(rustix::io::Errno::WOULDBLOCK) => {
@@ -69,6 +68,16 @@ impl State {
             fs::rename(&new, self.path())
         };
         write().map_err(|error: std::io::Error| Failure::new(self.path().display().to_string(), error))
+    }
+}
+
+/// Opens a lock, or makes it. Who may not write it may still hold it: one that root made is no bar to the service's own user.
+fn open_lock(path: &Path) -> std::io::Result<File> {
+    match File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            OpenOptions::new().create(true).truncate(false).write(true).open(path)
+        }
+        opened => opened,
     }
 }
 

@@ -51,6 +51,9 @@ pub struct ClassStatus {
     pub busy: Option<f64>,
     /// What bounds it.
     pub standing: Standing,
+    /// Whether whoever sends does not slow down at losses.
+    #[serde(default)]
+    pub ignores_losses: bool,
 }
 
 /// How the gateway fares.
@@ -113,6 +116,7 @@ impl ClassStatus {
     /// What bounds it, in a word or two.
     pub const fn bound(&self) -> &'static str {
         match self.standing {
+            _ if self.ignores_losses => "deaf to losses",
             Standing::Idle => "idle",
             Standing::Share => "fair share",
             Standing::Plan => "plan",
@@ -151,6 +155,18 @@ impl ClassStatus {
             Standing::Unknown => format!("{way}: nothing is known of the last epoch."),
         }
     }
+
+    /// What a customer should know of a sender that does not listen.
+    const fn warning(&self) -> &'static str {
+        match self.side {
+            Side::Down => {
+                " More than a third of what came was given up, and the sender does not slow down: a program that does not listen to losses, or an attack."
+            }
+            Side::Up => {
+                " More than a third of what came was given up, and a device here does not slow down: it takes air from all others in vain."
+            }
+        }
+    }
 }
 
 impl Status {
@@ -169,7 +185,10 @@ impl Status {
         } else if self.mode != Mode::Enforce {
             text += "The gateway only watches at present: it limits nobody.\n";
         }
-        own.iter().for_each(|class| text += &format!("{}\n", class.words()));
+        for class in &own {
+            let warning = if class.ignores_losses { class.warning() } else { "" };
+            text += &format!("{}{warning}\n", class.words());
+        }
         let dropped: u64 = own.iter().map(|class| class.dropped).sum();
         if dropped > 0 {
             text += &format!(
@@ -198,6 +217,7 @@ pub(crate) mod tests {
             waits: 1.0,
             busy: Some(1.0),
             standing,
+            ignores_losses: false,
         }
     }
 
@@ -227,6 +247,10 @@ pub(crate) mod tests {
             "{text}"
         );
         assert_eq!(status.why("Ben"), None);
+        let deaf = ClassStatus { ignores_losses: true, ..class(Side::Up, Standing::Share) };
+        assert_eq!(deaf.bound(), "deaf to losses");
+        let text = Status { classes: vec![deaf], ..status }.why("s1").unwrap();
+        assert!(text.contains("It grows as others want less. More than a third of what came"), "{text}");
     }
 
     #[test]

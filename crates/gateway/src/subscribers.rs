@@ -4,6 +4,7 @@ mod csv;
 mod leases;
 
 pub use csv::from_csv;
+pub(crate) use leases::hardware_id;
 pub use leases::{LeaseFormat, Leased, from_leases};
 
 use crate::{Mistake, Prefix};
@@ -142,7 +143,7 @@ impl Subscribers {
     /// An address that is configured as someone's stays his.
     pub fn lease(&mut self, leased: &[Leased]) {
         for lease in leased {
-            let prefix = Prefix::host(lease.address);
+            let prefix = lease.prefix;
             if self.overlapping(prefix).is_some() {
                 continue;
             }
@@ -225,10 +226,10 @@ mod tests {
     #[test]
     fn leases_add_addresses_and_take_none() {
         let mut all = Subscribers::new([at(1, subscriber("a", &["10.0.0.1"]))]).unwrap();
-        let lease = |id: &str, address: &str| Leased {
+        let lease = |id: &str, prefix: &str| Leased {
             id: id.into(),
             name: String::new(),
-            address: address.parse().unwrap(),
+            prefix: prefix.parse().unwrap(),
         };
         all.lease(&[lease("a", "fd00::1"), lease("b", "10.0.0.1"), lease("c", "10.0.0.2")]);
         let owner = |address: &str| all.owner(address.parse().unwrap()).map(|s| s.id.as_str());

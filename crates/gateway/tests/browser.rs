@@ -29,6 +29,7 @@ fn status(epoch: u64) -> Status {
         waits: 0.25 * i as f64,
         busy: Some(0.9),
         standing: standings[i],
+        ignores_losses: false,
     };
     let names = NAMES.iter().enumerate();
     let classes = names.flat_map(|named| [of(named, Side::Down), of(named, Side::Up)]).collect();

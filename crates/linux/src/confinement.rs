@@ -36,34 +36,43 @@ impl Confinement {
     pub fn enter(&self) -> io::Result<Vec<String>> {
         // Landlock and seccomp ask for it of who may not administer the machine.
         set_no_new_privs(true)?;
-        self.drop_capabilities()?;
+        let wanted = if self.administers { CapabilitySet::NET_ADMIN } else { CapabilitySet::empty() };
+        keep_capabilities(wanted)?;
         let mut lacks = Vec::new();
         lacks.extend(landlock::restrict(&self.reads, &self.writes)?);
         // The last: what the others do is not on the list.
         lacks.extend(calls::restrict(self.administers)?);
         Ok(lacks)
     }
+}
 
-    fn drop_capabilities(&self) -> io::Result<()> {
-        let own = capabilities(None)?;
-        let wanted = if self.administers { CapabilitySet::NET_ADMIN } else { CapabilitySet::empty() };
-        if own.effective.contains(CapabilitySet::SETPCAP) {
-            // What is not in this set comes back by no program, whatever its file says. Unknown numbers end the list.
-            for number in 0..64 {
-                match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number)) {
-                    Ok(()) => (),
-                    Err(Errno::INVAL) => break,
-                    Err(error) => return Err(error.into()),
-                }
+/// The calling thread keeps no capability, and gets none back.
+///
+/// # Errors
+/// None that a kernel is known to have.
+pub fn give_up_capabilities() -> io::Result<()> {
+    set_no_new_privs(true)?;
+    keep_capabilities(CapabilitySet::empty())
+}
+
+fn keep_capabilities(wanted: CapabilitySet) -> io::Result<()> {
+    let own = capabilities(None)?;
+    if own.effective.contains(CapabilitySet::SETPCAP) {
+        // What is not in this set comes back by no program, whatever its file says. Unknown numbers end the list.
+        for number in 0..64 {
+            match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number)) {
+                Ok(()) => (),
+                Err(Errno::INVAL) => break,
+                Err(error) => return Err(error.into()),
             }
         }
-        clear_ambient_capability_set()?;
-        let kept = own.permitted & wanted;
-        Ok(set_capabilities(
-            None,
-            CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() },
-        )?)
     }
+    clear_ambient_capability_set()?;
+    let kept = own.permitted & wanted;
+    Ok(set_capabilities(
+        None,
+        CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() },
+    )?)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use crate::nft::{Version, elements};
 use crate::packets::{Headers, ring};
-use crate::{netlink, tc};
+use crate::{neighbours, netlink, tc};
 
 /// Bytes that a netlink socket received.
 ///
@@ -12,7 +12,7 @@ use crate::{netlink, tc};
 pub fn answers(bytes: &[u8]) {
     let (all, refused) = netlink::count(bytes);
     assert!(refused <= all && all * netlink::HEADER <= bytes.len());
-    let _ = (tc::Qdisc::parse(bytes), tc::Class::parse(bytes));
+    let _ = (tc::Qdisc::parse(bytes), tc::Class::parse(bytes), neighbours::Neighbour::read(1, bytes));
     for version in [Version::V4, Version::V6] {
         let pieces = elements::parse(bytes, version);
         let (count, joined) = (pieces.len(), elements::joined(pieces));

@@ -1,22 +1,26 @@
 //! What live rooms need of Linux, thin, without policy, safe outside: a sandbox of namespaces that dies with the process
-//! ([`sandbox`]), network namespaces ([`NetworkNamespace`]), TUN devices ([`Tun`]), devices, addresses and routes ([`link`]), queues
+//! ([`sandbox`]), network namespaces ([`NetworkNamespace`]), TUN devices ([`Tun`]), devices, addresses and routes ([`link`], [`route`]), who answers on a link
+//! ([`neighbours`]), queues
 //! and their classes ([`tc`]), tables that classify and count packets ([`nft`]), the packets that pass ([`packets`]), large segments
 //! ([`offload`]), settings ([`sysctl`]), a way to the machine's own network ([`uplink`]), what a thread gives away for good
-//! ([`confinement`]), and what a TCP socket tells and takes ([`tcp`]).
+//! ([`confinement`]), programs of congestion control ([`bpf`]), and what a TCP socket tells and takes ([`tcp`]).
 //!
 //! Everything here works for an ordinary user, in namespaces of his own; as root it works the same way. Linux 5.11 is the least.
 #![cfg(target_os = "linux")]
 
+pub mod bpf;
 pub mod confinement;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod link;
 mod namespace;
+pub mod neighbours;
 pub mod netlink;
 pub mod nft;
 pub mod offload;
 pub mod packets;
 pub mod peer;
+pub mod route;
 pub mod sandbox;
 pub mod scheduling;
 pub mod signals;

@@ -1,7 +1,7 @@
 //! Devices, addresses and routes of a network namespace (rtnetlink(7)).
 
 use crate::NetworkNamespace;
-use crate::netlink::attributes::{Attributes, text, u32_at, u32_of};
+use crate::netlink::attributes::{Attributes, text, u16_at, u32_at, u32_of};
 use crate::netlink::message::Message;
 use crate::netlink::{Socket, malformed};
 use evenair_units::{Bytes, Duration};
@@ -41,6 +41,12 @@ pub struct Link {
     pub kind: String,
     /// The bridge, or other device, whose port it is.
     pub master: Option<u32>,
+    /// Whether it is a line of the point-to-point protocol (`ppp`).
+    pub is_ppp: bool,
+    /// Whether a program takes its packets before the kernel does (XDP).
+    pub has_program: bool,
+    /// The switch that it is a port of, by the hardware's own number.
+    pub switch: Option<Vec<u8>>,
     /// The largest packet.
     pub mtu: Bytes,
     /// Segments that TCP hands down in one piece.
@@ -67,6 +73,8 @@ pub struct RouteOptions {
 const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
 /// Linux' `VETH_INFO_PEER`.
 const PEER: u16 = 1;
+/// Linux' `IFLA_XDP_ATTACHED`.
+const XDP_ATTACHED: u16 = 2;
 /// Linux' `IFA_F_NODAD`.
 const WITHOUT_DETECTION: u32 = 0x02;
 
@@ -230,6 +238,12 @@ impl Link {
                 .map(text)
                 .unwrap_or_default(),
             master: number(libc::IFLA_MASTER),
+            is_ppp: u16_at(payload, 2) == Some(libc::ARPHRD_PPP),
+            has_program: attributes
+                .within(libc::IFLA_XDP)
+                .find(XDP_ATTACHED)
+                .is_some_and(|attached| attached != [0]),
+            switch: attributes.find(libc::IFLA_PHYS_SWITCH_ID).map(<[u8]>::to_vec),
             mtu: Bytes::new(number(libc::IFLA_MTU).unwrap_or_default()),
             segments: number(libc::IFLA_GSO_MAX_SEGS),
         }))

@@ -23,6 +23,9 @@ const LARGE: [&str; 11] = [
     "tx-udp-segmentation",
 ];
 
+/// The feature by which a device carries out what filters of tc(8) and flowtables ask for.
+const TAKES_FLOWS: &str = "hw-tc-offload";
+
 /// Which features a device is asked for, of those that make large segments and that it lets be changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offloads {
@@ -36,7 +39,7 @@ impl Offloads {
     /// If there is none of this name, or it has no features.
     pub fn read(device: &str) -> io::Result<Self> {
         let ethtool = Ethtool::new(device)?;
-        let (places, words) = (ethtool.places()?, ethtool.features()?);
+        let (places, words) = (ethtool.places(&LARGE)?, ethtool.features()?);
         let features = places
             .into_iter()
             .filter(|(_, place)| words.bit(*place, Words::CAN_CHANGE))
@@ -67,7 +70,7 @@ impl Offloads {
     /// If there is none of this name, or the process lacks `CAP_NET_ADMIN`.
     pub fn set(&self, device: &str) -> io::Result<()> {
         let ethtool = Ethtool::new(device)?;
-        let (places, words) = (ethtool.places()?, ethtool.features()?);
+        let (places, words) = (ethtool.places(&LARGE)?, ethtool.features()?);
         let wanted = self.features.iter().filter_map(|(name, is_on)| {
             let (_, place) = places.iter().find(|(own, _)| own == name)?;
             (*place / 32 < words.count() as usize).then_some((*place, *is_on))
@@ -81,6 +84,16 @@ impl Offloads {
         }
         ethtool.ask(&mut request)
     }
+}
+
+/// Whether the device itself may take flows over (`hw-tc-offload`), which then pass by all that the kernel has.
+///
+/// # Errors
+/// If there is none of this name, or it has no features.
+pub fn takes_flows(device: &str) -> io::Result<bool> {
+    let ethtool = Ethtool::new(device)?;
+    let (places, words) = (ethtool.places(&[TAKES_FLOWS])?, ethtool.features()?);
+    Ok(places.iter().any(|(_, place)| words.bit(*place, Words::ACTIVE)))
 }
 
 /// `ETHTOOL_GSTRINGS`, `ETHTOOL_GSSET_INFO`, `ETHTOOL_GFEATURES`, `ETHTOOL_SFEATURES`, and `ETH_SS_FEATURES`.
@@ -109,6 +122,7 @@ struct Words(Vec<u32>);
 
 impl Words {
     const REQUESTED: usize = 1;
+    const ACTIVE: usize = 2;
     /// Which are available, and may be changed.
     const CAN_CHANGE: usize = 0;
     const NEVER_CHANGED: usize = 3;
@@ -137,8 +151,8 @@ impl Ethtool {
         Ok(Self { socket, request })
     }
 
-    /// The features that are meant here, and their numbers on this kernel.
-    fn places(&self) -> io::Result<Vec<(&'static str, usize)>> {
+    /// The features that are meant, and their numbers on this kernel.
+    fn places(&self, meant: &[&'static str]) -> io::Result<Vec<(&'static str, usize)>> {
         // `struct ethtool_sset_info`: the mask of what is asked for, and the count of each.
         let mut counts = [GET_COUNTS, 0, 0, 0, 0];
         counts[2..4].copy_from_slice(&[1 << NAMES, 0]);
@@ -157,7 +171,7 @@ impl Ethtool {
         let names = strings[3..].chunks(NAME).take(count).map(|words| -> Vec<u8> {
             words.iter().flat_map(|word| word.to_ne_bytes()).take_while(|byte| *byte != 0).collect()
         });
-        let meant = |name: &[u8]| LARGE.into_iter().find(|own| own.as_bytes() == name);
+        let meant = |name: &[u8]| meant.iter().copied().find(|own| own.as_bytes() == name);
         Ok(names.enumerate().filter_map(|(place, name)| Some((meant(&name)?, place))).collect())
     }
 

@@ -199,8 +199,8 @@ impl Controller {
         payload: Bytes,
         now: Instant,
     ) -> Result<Self, Refused> {
-        let word = name(&law);
-        let refused = |error: &dyn fmt::Display| Refused(format!("law {word}: {error}"));
+        let named = name(&law);
+        let refused = |error: &dyn fmt::Display| Refused(format!("law {named}: {error}"));
         if !(1..=MOST).contains(&caps.most) {
             return Err(refused(&format_args!("at most {} connections: from 1 to {MOST}", caps.most)));
         }

@@ -5,7 +5,7 @@
 //!
 //! # How to read it
 //! [`frame`] is what passes on a connection; [`receive`] and [`send`] are the halves of a stream, [`core`] the machine of a session around them, all
-//! without clock and socket. [`session`] gives it both. [`connect`] dials and keeps as many connections as are wanted, [`listen`] is dialled; [`relay`] and [`forward`] are
+//! without clock and socket. [`session`] gives it both. [`connect()`] dials and keeps as many connections as are wanted, [`listen()`] is dialled; [`relay`] and [`forward`] are
 //! the two ends of the command. [`authorised`] and [`destination`] say who may go where. [`control`] hosts the law.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]

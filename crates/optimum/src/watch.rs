@@ -1,6 +1,6 @@
 //! Observers of a solver at work.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// An observer of a solver: it may no longer want an answer, and may want to know how far the work is.
 #[derive(Clone, Copy, Debug)]
@@ -17,25 +17,45 @@ impl<'a> From<&'a AtomicBool> for Watch<'a> {
     }
 }
 
-/// The share of some work that is done.
-#[derive(Debug, Default)]
-pub struct Done(AtomicU32);
+/// How far some work is.
+#[derive(Debug)]
+pub struct Done {
+    share: AtomicU32,
+    /// The bits of a number.
+    gap: AtomicU64,
+}
 
 /// Parts that are told apart.
 const PARTS: f64 = 1e6;
 
+impl Default for Done {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Done {
     /// Nothing is.
     pub const fn new() -> Self {
-        Self(AtomicU32::new(0))
+        Self { share: AtomicU32::new(0), gap: AtomicU64::new(f64::INFINITY.to_bits()) }
     }
 
-    /// The share, from zero to one.
+    /// The share that is done, from zero to one.
     pub fn share(&self) -> f64 {
-        f64::from(self.0.load(Ordering::Relaxed)) / PARTS
+        f64::from(self.share.load(Ordering::Relaxed)) / PARTS
+    }
+
+    /// How far what was found so far may be from the optimum, over the objective's scale, by what is known: the heaviest independent
+    /// set that a search found may not be the heaviest. None where nothing was found yet, or the problem is solved by way of others.
+    pub fn gap(&self) -> Option<f64> {
+        Some(f64::from_bits(self.gap.load(Ordering::Relaxed))).filter(|gap| gap.is_finite())
     }
 
     pub(crate) fn reach(&self, share: f64) {
-        self.0.fetch_max((share.clamp(0.0, 1.0) * PARTS) as u32, Ordering::Relaxed);
+        self.share.fetch_max((share.clamp(0.0, 1.0) * PARTS) as u32, Ordering::Relaxed);
+    }
+
+    pub(crate) fn come_within(&self, gap: f64) {
+        self.gap.store(gap.to_bits(), Ordering::Relaxed);
     }
 }

@@ -55,7 +55,8 @@ impl Quantity {
 
     /// Whether it is a statistic of a course over time, or of a part of it.
     pub(crate) fn is_over_time(&self) -> bool {
-        let over_time = self.statistic != Statistic::Mean && self.percentile_of_times().is_none();
+        let of_means = matches!(self.statistic, Statistic::Mean | Statistic::Spread);
+        let over_time = !of_means && self.percentile_of_times().is_none();
         over_time || self.from.is_some() || self.to.is_some()
     }
 
@@ -74,7 +75,8 @@ impl Quantity {
 
     /// What the column for all flows together holds; its name stands in the place of a flow's.
     pub fn over_flows_name(&self) -> &'static str {
-        if self.percentile_of_times().is_some() { "all" } else { self.metric.over_flows_name() }
+        let all = self.percentile_of_times().is_some() || self.statistic == Statistic::Spread;
+        if all { "all" } else { self.metric.over_flows_name() }
     }
 
     /// Says why it makes no sense, if it does not.
@@ -94,6 +96,12 @@ impl Quantity {
         );
         if self.of == Of::Acks && !of_acks {
             return Some(format!("{} has nothing to do with acknowledgements", self.metric.name()));
+        }
+        if self.statistic == Statistic::Spread && !self.metric.is_of_flows() {
+            return Some(format!("{self}: {} is one of the network, not of its flows", self.metric.name()));
+        }
+        if self.statistic == Statistic::Spread && flow.is_some_and(|flow| !flow.contains(['*', '.'])) {
+            return Some(format!("{self} is of several flows: write A..C or A-*"));
         }
         if !self.is_over_time() {
             return None;
@@ -120,7 +128,10 @@ impl Quantity {
 
     /// The least and the greatest that it can be.
     pub(crate) fn bounds(&self) -> (f64, f64) {
-        if self.statistic == Statistic::Deviation { (0.0, f64::INFINITY) } else { self.metric.bounds() }
+        match self.statistic {
+            Statistic::Deviation | Statistic::Spread => (0.0, f64::INFINITY),
+            _ => self.metric.bounds(),
+        }
     }
 
     /// A label with its unit.
@@ -137,6 +148,7 @@ impl Quantity {
             Statistic::Deviation => ", standard deviation over time".into(),
             Statistic::Least => ", least".into(),
             Statistic::Greatest => ", greatest".into(),
+            Statistic::Spread => ", standard deviation between flows".into(),
             Statistic::Percentile(percent) if self.is_over_time() => format!(", {percent} % of the time"),
             Statistic::Percentile(percent) => format!(", {percent} % within"),
         };
@@ -214,7 +226,7 @@ impl Quantity {
         let mean = samples.iter().map(|(x, w)| x * w).sum::<f64>() / weight;
         let each = samples.iter().map(|(x, _)| *x);
         Some(match self.statistic {
-            Statistic::Mean => mean,
+            Statistic::Mean | Statistic::Spread => mean,
             Statistic::Deviation => {
                 (samples.iter().map(|(x, w)| (x - mean) * (x - mean) * w).sum::<f64>() / weight).sqrt()
             }
@@ -261,6 +273,9 @@ mod tests {
         assert!(why("jain-p95").contains("no time series"));
         assert!(why("ack-queueing-delay@1s..").contains("of the data alone"));
         assert!(why("backlog-p95").contains("name it"));
+        assert!(why("jain-spread").contains("one of the network"));
+        let one = "goodput-spread".parse::<Quantity>().unwrap().mistake(Some("A"));
+        assert!(one.unwrap_or_default().contains("of several flows"));
         assert_eq!((why("delay-p95"), why("ack-waiting-p99")), (String::new(), String::new()));
     }
 }

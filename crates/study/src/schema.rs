@@ -117,6 +117,7 @@ impl JsonSchema for Statistic {
                 { "const": "deviation", "description": "Its standard deviation over time." },
                 { "const": "least", "description": "Its least sample." },
                 { "const": "greatest", "description": "Its greatest sample." },
+                { "const": "spread", "description": "The standard deviation of several flows' means from each other." },
             ] },
             { "type": "string", "pattern": r"^p[0-9]{1,2}(\.[0-9]{1,2})?$", "description": "What so many per cent do not exceed." },
             { "type": "string", "pattern": WORD },

@@ -167,7 +167,7 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     let question = Question { objective, region, solver, beta: options.beta };
     let asked = scenario.clone();
     let watch = Watch { stop: &STOP, done: Some(&DONE) };
-    let look_on = || waiting.reached(DONE.share());
+    let look_on = || waiting.reached(DONE.share(), DONE.gap());
     let solve = move || asked.answer_unless(question, watch);
     let kept = format!("{NOTHING}: --region cliques gives a bound at once, or allow more time");
     let optimum = interrupt::within(options.time_limit, &kept, look_on, solve)??;

@@ -396,7 +396,7 @@ fn a_flow_has_the_stack_that_it_asks_for() {
     assert_eq!(simulated["live"]["host"]["real_flows"], serde_json::json!([]));
     assert!(simulated["flows"][0]["goodput_bps"].as_f64() > Some(1e5), "{simulated}");
     for (more, reason) in [
-        ("stack = 'linux', window = 'fast'", "congestion control like the window law Fast"),
+        ("stack = 'linux', window = 'scaled-reno'", "congestion control like the window law ScaledReno"),
         ("stack = 'linux', traffic = 'tfrc'", "Linux has no TFRC; real sockets carry TCP and the web under"),
         ("stack = 'windows'", "stack"),
     ] {

@@ -21,7 +21,7 @@ fn lab(script: &str) -> Option<String> {
         command.args(["sh", "-c", script]).current_dir(folder.path()).env("PATH", &path);
         command.output()
     };
-    match run("tc -V && nft -v") {
+    match run("tc -V && nft -v && ping -V") {
         Ok(done) if done.status.success() => (),
         Ok(done) => {
             eprintln!("SKIPPED: no lab on this machine: {}", stderr(&done));
@@ -47,7 +47,7 @@ tree() { tc class show dev mesh0 | grep -c ' e7a1:' || true; nft list tables; }
 fn nobody_confirms_and_all_is_as_before() {
     let script = "begin --mode enforce --confirm '3 s'; echo before; tree; wait $gateway; echo after; tree; cat run.log";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
-    assert!(text.contains("before\n4\ntable inet evenair\nafter\n0\n"), "{text}");
+    assert!(text.contains("before\n5\ntable inet evenair\nafter\n0\n"), "{text}");
     assert!(text.contains("ended: nobody confirmed"), "{text}");
 }
 
@@ -59,7 +59,7 @@ fn a_gateway_that_was_killed_is_adopted_or_cleared() {
         begin --mode enforce; kill -9 $gateway; wait $gateway
         evenair gateway clear gateway.toml; echo cleared; tree; evenair gateway clear gateway.toml";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
-    assert!(text.contains("killed\n4\ntable inet evenair\n"), "{text}");
+    assert!(text.contains("killed\n5\ntable inet evenair\n"), "{text}");
     assert!(text.contains("Anna (anna)\nDownloads: nothing was asked for"), "{text}");
     assert!(text.contains("ended\n0\n"), "{text}");
     assert!(text.contains("as they were before\ncleared\n0\nnothing of evenair's is kept"), "{text}");
@@ -69,7 +69,7 @@ fn a_gateway_that_was_killed_is_adopted_or_cleared() {
 fn who_asks_is_answered_and_a_second_one_is_kept_out() {
     let script = "begin --mode enforce; evenair gateway run gateway.toml; echo status $?
         evenair gateway pause gateway.toml; tc class show dev mesh0 classid e7a1:10
-        evenair gateway resume gateway.toml; tc class show dev mesh0 classid e7a1:10
+        evenair gateway resume gateway.toml; sleep 3; tc class show dev mesh0 classid e7a1:10
         sed -i 's/6 Mbps/6 Mbits/' gateway.toml; kill -HUP $gateway; sleep 1; sed -i 's/6 Mbits/6 Mbps/' gateway.toml
         evenair gateway status gateway.toml --json | grep '\"mode\"'; kill $gateway; wait $gateway; echo ended $?
         cat run.log; evenair gateway replay state/log; evenair gateway status gateway.toml";
@@ -92,6 +92,66 @@ fn leases_are_followed() {
         nft list map inet evenair down4; kill $gateway; wait $gateway";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
     assert!(text.contains("10.0.0.12 : e7a1:11"), "{text}");
+}
+
+/// Wherever a daemon is killed on its way up, what it left is cleared.
+#[test]
+fn whoever_is_killed_at_any_time_leaves_what_can_be_cleared() {
+    let script = "for after in 0.00 0.01 0.02 0.03 0.04 0.06 0.08 0.12 0.2 0.4; do
+        evenair gateway run gateway.toml --mode enforce > run.log 2>&1 & gateway=$!
+        sleep $after; kill -9 $gateway; wait $gateway; evenair gateway clear gateway.toml > clear.log; tree; done
+        evenair gateway run gateway.toml --mode enforce > run.log 2>&1 & gateway=$!; sleep 1; kill $gateway; wait $gateway; echo ended $?; tree";
+    let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
+    assert!(text.starts_with(&format!("{}ended 0\n0\n", "0\n".repeat(10))), "{text}");
+}
+
+/// Memory that is short ends a daemon at one place or another; what it left is adopted or cleared.
+#[test]
+fn who_has_too_little_memory_leaves_what_can_be_cleared() {
+    let script = "(echo id,prefixes; for i in $(seq 0 1999); do echo s$i,10.2.$((i / 250)).$((i % 250)); done) > s.csv
+        printf 'eager = 5000\nsubscribers = \"s.csv\"\n' | cat - gateway.toml > with; mv with gateway.toml
+        for kilobytes in $(seq 10000 7000 90000); do
+        (ulimit -v $kilobytes; exec evenair gateway run gateway.toml --mode enforce > run.log 2>&1) & gateway=$!
+        sleep 1; kill -9 $gateway; wait $gateway; echo status $?; evenair gateway clear gateway.toml > clear.log; tree; done 2> /dev/null";
+    let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
+    assert_eq!(text.lines().filter(|line| *line == "0").count(), 12, "{text}");
+    assert!(!text.contains("table inet evenair"), "{text}");
+    // The least is not enough to begin, the most is.
+    assert!(!text.starts_with("status 137") && text.contains("status 137"), "{text}");
+}
+
+/// Nothing is to be reached from outside: the page is on loopback, all else is a socket of files, netlink, or hears packets of its device alone.
+#[test]
+fn nothing_listens_but_on_loopback_and_in_the_file_system() {
+    let script = "echo 'page = \"127.0.0.1:9180\"' | cat - gateway.toml > with; mv with gateway.toml
+        begin --mode enforce
+        for table in tcp tcp6 udp udp6 udplite udplite6 raw raw6 icmp icmp6 sctp/eps; do
+            tail -qn +2 /proc/$gateway/net/$table 2> /dev/null | while read line; do echo $table $line; done; done
+        ls -l /proc/$gateway/fd | grep -o 'socket:.*' | tr -dc '0-9\n' | while read number; do
+            grep -w $number /proc/$gateway/net/unix | while read _ _ _ flags _ _ _ path; do echo unix $flags $path; done; done
+        kill $gateway; wait $gateway";
+    let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
+    let internet: Vec<&str> = text.lines().filter(|line| !line.starts_with("unix")).collect();
+    // 127.0.0.1:9180, and the state LISTEN (0A).
+    assert!(matches!(&internet[..], [page] if page.contains(": 0100007F:23DC 00000000:0000 0A ")), "{text}");
+    // The flag of a socket that listens is __SO_ACCEPTCON, 0x10000.
+    let heard: Vec<&str> = text.lines().filter(|line| line.starts_with("unix 00010000")).collect();
+    assert!(matches!(&heard[..], [socket] if socket.ends_with("state/control.sock")), "{text}");
+}
+
+/// A file that is put in the place of one that may be read, and leads elsewhere, is not followed there.
+#[test]
+fn a_running_daemon_reads_in_its_folders_alone() {
+    let script = "printf '[[leases]]\\nformat = \"dnsmasq\"\\nfile = \"leases\"\\n' >> gateway.toml; touch leases
+        begin --mode enforce; mkdir ../elsewhere.$$; echo '0 aa:bb 10.0.0.12 ben *' > ../elsewhere.$$/leases
+        ln -sf ../elsewhere.$$/leases leases; touch -h leases; sleep 7
+        nft list map inet evenair down4 | grep -c 10.0.0.12; kill $gateway; wait $gateway; cat run.log; rm -r ../elsewhere.$$";
+    let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
+    if text.contains("Landlock") {
+        eprintln!("SKIPPED: the kernel has no Landlock");
+        return;
+    }
+    assert!(text.starts_with("0\n") && text.contains("Permission denied"), "{text}");
 }
 
 /// What the kernel says of a daemon's threads: the one that sets limits first, then that of the page.
@@ -122,7 +182,7 @@ fn a_running_daemon_may_do_little() {
         }
     }
     // And it does all that it must: a device that comes back has its tree and is heard again, files are read, all is removed.
-    assert!(text.contains("4\ntable inet evenair\nthe limits are open"), "{text}");
+    assert!(text.contains("5\ntable inet evenair\nthe limits are open"), "{text}");
     assert!(text.contains("read again: 1 subscribers\n") && text.contains("refused 2\n"), "{text}");
     assert!(text.contains("ended 0\nlock\nlog\nstate.json\n0\n"), "the socket is gone: {text}");
     assert!(!text.contains("not permitted") && !text.contains("Permission denied"), "{text}");
@@ -132,7 +192,7 @@ fn a_running_daemon_may_do_little() {
 #[test]
 fn a_daemon_that_hands_over_loses_nothing() {
     let script = "ping_() { mesh ping -q -i 0.01 -c 500 -I 10.0.0.11 192.0.2.2 > ping.log 2>&1 & ping=$!; }
-        begin --mode enforce; tc class show dev mesh0 | sort > before; ping_; sleep 1
+        begin --mode enforce; sleep 2; tc class show dev mesh0 | sort > before; ping_; sleep 1
         evenair gateway hand-over gateway.toml; wait $gateway; echo handed $?
         tc class show dev mesh0 | sort | diff - before && echo same; evenair gateway status gateway.toml
         begin --mode enforce; tc class show dev mesh0 | sort | diff - before && echo same

@@ -2,6 +2,8 @@
 
 mod begin;
 mod captures;
+#[cfg(all(feature = "kernel", target_os = "linux"))]
+mod cc;
 mod claims;
 mod command;
 mod documents;

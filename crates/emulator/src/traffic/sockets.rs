@@ -2,6 +2,7 @@
 
 use super::flow::Flow;
 use super::web::End;
+use evenair_kernel::law::Law;
 use evenair_laws::window::WindowParams;
 use evenair_linux::tcp;
 use evenair_netsim::{Source, TcpSpec, Traffic};
@@ -299,13 +300,19 @@ fn segment(spec: &TcpSpec) -> Bytes {
     spec.payload + Bytes::new(if spec.sender.timestamps { 12 } else { 0 })
 }
 
-/// Linux' name of a window law.
+/// Linux' name of a window law: of those that it has by itself, and of those that `evenair cc load` brings into it. Vegas may be either.
 pub(crate) fn congestion_control(law: &WindowParams) -> io::Result<&'static str> {
+    let own = Law::of(law).map(Law::control);
     match law {
         WindowParams::Reno(_) => Ok("reno"),
         WindowParams::Cubic(_) => Ok("cubic"),
         WindowParams::Bbr(_) => Ok("bbr"),
-        WindowParams::Vegas(_) => Ok("vegas"),
+        WindowParams::Vegas(_) if !tcp::available()?.iter().any(|name| Some(name.as_str()) == own) => {
+            Ok("vegas")
+        }
+        WindowParams::QuicTcp(_) | WindowParams::Fast(_) | WindowParams::Vegas(_) => {
+            Ok(own.expect("evenair has it for the kernel"))
+        }
         other => {
             let words = format!("{other:?}");
             let name = words.split('(').next().unwrap_or_default();
@@ -344,7 +351,11 @@ pub(super) fn connect(
     let socket = stream_socket(spec, code_point)?;
     bind(&socket, &SocketAddrV4::new(from, 0))?;
     match connect_socket(&socket, &to) {
-        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(TcpStream::from(socket)),
+        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {
+            // Connecting, a socket takes its route's law, the first flow's, whatever it had.
+            tcp::set_congestion_control(&socket, congestion_control(&spec.window)?)?;
+            Ok(TcpStream::from(socket))
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -1,4 +1,7 @@
+mod faults;
+
 use super::*;
+use crate::kernel::Root;
 use crate::memory::Memory as InMemory;
 use crate::record::{Heard, Line, SCHEMA};
 use crate::replay::Replay;
@@ -139,32 +142,6 @@ fn a_strangers_root_is_kept_for_him_or_not_touched() {
 }
 
 #[test]
-fn a_daemon_killed_anywhere_is_followed_by_one_that_adopts_and_restores() {
-    let config = config("mode = \"enforce\"\n");
-    let before = InMemory::default();
-    let whole = start(&config, before.clone(), None).kernel_mut().there.clone();
-    let at_first = 1000;
-    let kernel = InMemory { changes_left: at_first, ..InMemory::default() };
-    let mut daemon = Daemon::new(at(0), &config, subscribers(3), kernel, (None, false)).unwrap();
-    daemon.begin(at(0)).unwrap();
-    let changes = at_first - daemon.kernel_mut().changes_left;
-    assert!(changes > 20, "a plan of {changes} changes has places to be killed at");
-    for changes_left in 0..changes + 2 {
-        let kernel = InMemory { changes_left, ..InMemory::default() };
-        let mut daemon = Daemon::new(at(0), &config, subscribers(3), kernel, (None, false)).unwrap();
-        let kept = serde_json::to_string(&daemon.kept()).unwrap();
-        let done = daemon.begin(at(0));
-        assert_eq!(done.is_ok(), changes_left >= changes, "{changes_left}");
-        // No goodbye.
-        let kernel = InMemory { changes_left: usize::MAX, ..daemon.kernel_mut().clone() };
-        let mut next = start(&config, kernel, Some(serde_json::from_str(&kept).unwrap()));
-        assert_eq!(next.kernel_mut().there, whole);
-        next.stop("test", false).unwrap();
-        assert_eq!(next.kernel_mut().there, before.there);
-    }
-}
-
-#[test]
 fn an_upgrade_changes_no_class_and_forgets_nothing() {
     let config = config("mode = \"enforce\"\n");
     let mut daemon = start(&config, InMemory::default(), None);
@@ -187,119 +164,6 @@ fn a_law_that_watched_begins_anew_when_it_may_limit() {
     let next = start(&enforces, InMemory::default(), Some(kept.clone()));
     assert_eq!(law(&next), law(&start(&enforces, InMemory::default(), None)));
     assert_eq!(law(&start(&config(""), InMemory::default(), Some(kept.clone()))), law(&daemon));
-}
-
-#[test]
-fn what_is_changed_by_hand_is_seen_told_and_mended() {
-    let config = config("mode = \"enforce\"\n");
-    let mut daemon = start(&config, InMemory::default(), None);
-    run(&mut daemon, (0, 10_000), &[]);
-    daemon.take_happened();
-    let (minor, class) = daemon.kernel_mut().class_of(Side::Down, "10.0.0.1").unwrap();
-    let by_hand = Class { ceiling: Rate::from_kbps(9_000), ..class };
-    daemon.kernel_mut().by_hand(&Change::ChangeClass(Side::Down, minor, by_hand));
-    run(&mut daemon, (10_000, 20_000), &[]);
-    let told = events(&mut daemon);
-    assert!(
-        matches!(&told[..], [Event::Mended(1, lines)] if lines[0].starts_with("tc class change dev mesh0")),
-        "{told:?}"
-    );
-    // It comes down as any limit does, at once where nothing passes.
-    run(&mut daemon, (20_000, 20_200), &[]);
-    assert_eq!(daemon.kernel_mut().class_of(Side::Down, "10.0.0.1"), Some((minor, class)));
-    run(&mut daemon, (20_200, 30_000), &[]);
-    assert_eq!(events(&mut daemon), []);
-}
-
-#[test]
-fn who_sees_nothing_for_three_epochs_opens_and_closes_again() {
-    let config = config("mode = \"enforce\"\n");
-    let mut daemon = start(&config, InMemory::default(), None);
-    run(&mut daemon, (0, 10_000), &[(Side::Down, FIRST, 1, true)]);
-    let given = ceiling(&mut daemon, Side::Down, "10.0.0.1");
-    // The counters are gone, not the device.
-    daemon.kernel_mut().no_counters = true;
-    run(&mut daemon, (10_000, 30_000), &[]);
-    assert_eq!(ceiling(&mut daemon, Side::Down, "10.0.0.1"), given, "it holds");
-    run(&mut daemon, (30_000, 40_000), &[]);
-    assert_eq!(ceiling(&mut daemon, Side::Down, "10.0.0.1"), OPEN);
-    assert!(events(&mut daemon).contains(&Event::Opened));
-    daemon.kernel_mut().no_counters = false;
-    run(&mut daemon, (40_000, 50_300), &[]);
-    assert!(ceiling(&mut daemon, Side::Down, "10.0.0.1") < OPEN);
-    assert!(events(&mut daemon).contains(&Event::Closed));
-}
-
-#[test]
-fn a_device_that_vanishes_and_comes_back_has_its_tree_again() {
-    let config = config("mode = \"enforce\"\n");
-    let mut daemon = start(&config, InMemory::default(), None);
-    run(&mut daemon, (0, 10_000), &[]);
-    daemon.kernel_mut().is_gone = true;
-    run(&mut daemon, (10_000, 20_000), &[]);
-    assert!(
-        events(&mut daemon)
-            .iter()
-            .any(|event| matches!(event, Event::Trouble(why) if why.contains("no such device")))
-    );
-    let entries = daemon.kernel_mut().there.clone();
-    *daemon.kernel_mut() = InMemory::default();
-    // The packet filter's table lives on: it belongs to no device.
-    daemon.kernel_mut().there.table = true;
-    daemon.kernel_mut().there.down.tree.entries = entries.down.tree.entries.clone();
-    daemon.kernel_mut().there.up.tree.entries = entries.up.tree.entries;
-    run(&mut daemon, (20_000, 30_000), &[]);
-    assert_eq!(daemon.kernel_mut().there.down.tree.classes.len(), 7);
-}
-
-#[test]
-fn a_clock_that_jumps_is_an_epoch_of_which_nothing_is_known() {
-    let config = config("mode = \"enforce\"\n");
-    let mut daemon = start(&config, InMemory::default(), None);
-    run(&mut daemon, (0, 20_000), &[(Side::Down, FIRST, 1, true)]);
-    daemon.take_happened();
-    daemon.step(at(10_000_000));
-    let view = |what: What| match what {
-        What::Heard(Heard { told: GatewayTold::OnEpoch { view }, .. }) => Some(view),
-        _ => None,
-    };
-    let views: Vec<_> = daemon.take_happened().into_iter().filter_map(view).collect();
-    assert_eq!(views.len(), 1, "epochs that were missed are not made up for");
-    assert!(views[0].classes.iter().all(Option::is_none));
-}
-
-#[test]
-fn a_thousand_who_come_at_once_have_classes_at_the_next_look() {
-    let config = config("mode = \"enforce\"\neager = 10\n");
-    let mut daemon =
-        Daemon::new(at(0), &config, subscribers(1000), InMemory::default(), (None, false)).unwrap();
-    daemon.begin(at(0)).unwrap();
-    assert_eq!(daemon.kernel_mut().there.down.tree.classes.len(), 4);
-    let offered = |i: u32| crate::kernel::Offered {
-        address: format!("10.{}.{}.1", i / 256, i % 256).parse().unwrap(),
-        volume: Volume { packets: 1, bytes: 100 },
-    };
-    daemon.kernel_mut().offered = (0..1000).map(offered).collect();
-    run(&mut daemon, (0, 1_100), &[]);
-    assert_eq!(daemon.kernel_mut().there.up.tree.classes.len(), 1004);
-    let heard = daemon.take_happened().into_iter().filter(|what| matches!(what, What::Heard(_))).count();
-    assert_eq!(heard, 1, "the law hears of all at once");
-}
-
-#[test]
-fn spoofed_sources_fill_no_more_than_their_room() {
-    let config = config("mode = \"enforce\"\n[unknown]\naddresses = 100\n");
-    let mut daemon = start(&config, InMemory::default(), None);
-    let offered = |i: u32| crate::kernel::Offered {
-        address: std::net::Ipv4Addr::from(0xac10_0000 + i).into(),
-        volume: Volume { packets: 1, bytes: 100 },
-    };
-    daemon.kernel_mut().offered = (0..5000).map(offered).collect();
-    run(&mut daemon, (0, 3_000), &[]);
-    assert_eq!(
-        (daemon.gateway().strangers().len(), daemon.kernel_mut().there.down.tree.classes.len()),
-        (100, 7)
-    );
 }
 
 #[test]

@@ -37,13 +37,14 @@ impl Devices {
     /// A device's number: of the one that has the name; else of the one that had it last, as long as that is there.
     pub(super) fn index(&mut self, netlink: &mut Rtnetlink, side: Side) -> io::Result<u32> {
         let place = side as usize;
-        match (netlink.index(&self.names[place]), self.indices[place]) {
-            (Ok(index), before) => {
-                let was_called = self.called[place].take();
-                if let (Some(other), Some(before)) = (was_called, before.filter(|before| *before != index)) {
-                    self.leave(netlink, &self.names[place].clone(), (&other, before));
-                }
+        let before = self.indices[place];
+        match (netlink.index(&self.names[place]), before) {
+            (Ok(index), _) => {
+                self.called[place] = None;
                 self.indices[place] = Some(index);
+                if let Some(before) = before.filter(|before| *before != index) {
+                    self.leave(netlink, &self.names[place].clone(), before);
+                }
                 Ok(index)
             }
             (Err(error), Some(before)) => {
@@ -61,12 +62,14 @@ impl Devices {
         }
     }
 
-    /// A device that had the name, before another had it, is the gateway's no more.
-    fn leave(&mut self, netlink: &mut Rtnetlink, name: &str, (other, index): (&str, u32)) {
+    /// A device that had the name, if it is still there under another, is the gateway's no more.
+    fn leave(&mut self, netlink: &mut Rtnetlink, name: &str, index: u32) {
+        let Ok(link) = netlink.link(index) else { return };
         let is_ours = netlink.qdiscs(index).is_ok_and(|qdiscs| root::of(&qdiscs) == Root::Ours);
         let remove =
             Change { device: index, parent: Handle::ROOT, handle: Handle::NONE, what: What::RemoveQdisc };
         if is_ours && netlink.apply([&remove]).is_ok_and(|refused| refused.is_empty()) {
+            let other = link.name;
             self.notes.push(format!(
                 "another device is {name} now; {other}, which was, has the kernel's usual queue again; its offloads: ethtool -k {other}"
             ));

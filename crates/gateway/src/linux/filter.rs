@@ -1,11 +1,15 @@
 //! The packet filter: which class an address belongs to, and what each address offers.
 
-use super::{Linux, map, range, table};
+use super::{Linux, map, range};
+use crate::config::Forwarding;
+use crate::grip::TABLE;
 use crate::kernel::{Failure, Offered};
 use crate::plan::Change;
 use crate::tree::{ACKNOWLEDGEMENTS, EXEMPT, MAJOR, UNKNOWN};
 use crate::{Prefix, Side};
-use evenair_linux::nft::{self, Action, Chain, Entry, Hook, Match, Rule, Set, SetKind, Version};
+use evenair_linux::nft::{
+    self, Action, Chain, Entry, Family, Hook, Match, Rule, Set, SetKind, Table, Version,
+};
 use evenair_linux::tc::Handle;
 use evenair_units::Duration;
 use std::collections::BTreeMap;
@@ -24,19 +28,6 @@ const ACK_ALONE: u8 = ACK | 0x07;
 /// TCP's header with all options that it may have, and IP's without \[bytes\]. Full segments are longer: Linux sends none of
 /// less than 48 bytes of data and options (`tcp_min_snd_mss`).
 const HEADERS: [(Version, u16); 2] = [(Version::V4, 20 + 60), (Version::V6, 40 + 60)];
-
-/// Whether a change is the packet filter's.
-pub(super) const fn is_its(change: &Change) -> bool {
-    matches!(
-        change,
-        Change::AddTable
-            | Change::SetRules
-            | Change::DeleteTable
-            | Change::AddEntry(..)
-            | Change::ChangeEntry(..)
-            | Change::DeleteEntry(..)
-    )
-}
 
 /// The change of an address: which map, what it had, and what it has from now on.
 const fn entry(change: &Change) -> Option<(Side, Prefix, bool, Option<u16>)> {
@@ -75,29 +66,32 @@ fn spans(ports: &[u16]) -> Vec<(u16, u16)> {
     spans
 }
 
+/// The gateway's table of the packet filter.
+pub(super) fn table(forwarding: Forwarding) -> Table {
+    let family = match forwarding {
+        Forwarding::Routed => Family::Inet,
+        Forwarding::Bridged => Family::Bridge,
+    };
+    Table { family, name: TABLE.into() }
+}
+
 impl Linux {
-    /// What leads packets past the tree, each with its remedy.
-    pub fn bypasses(&mut self) -> Vec<String> {
-        let tables = self.filter.flowtables().unwrap_or_default();
-        let of = |table: &nft::Table| {
-            format!(
-                "the flowtable of nftables' table {} passes packets by the forward hook: delete it, or flow offloading on OpenWrt",
-                table.name
-            )
-        };
-        tables.iter().map(of).collect()
+    /// The gateway's tables that are there: one whose devices were routed, and are bridged now, had another.
+    fn own_tables(&mut self) -> Result<Vec<Table>, Failure> {
+        let tables = self.filter.tables().map_err(failed("its tables"))?;
+        let is_ours = |table: &Table| table.name == TABLE && !matches!(table.family, Family::Other(_));
+        Ok(tables.into_iter().filter(is_ours).collect())
     }
 
     /// Whether the gateway's table is there.
     pub(super) fn has_table(&mut self) -> Result<bool, Failure> {
-        let tables = self.filter.tables().map_err(failed("its tables"))?;
-        Ok(tables.contains(&table()))
+        Ok(!self.own_tables()?.is_empty())
     }
 
     /// Whether its rules are there as this daemon put them, for these devices. Nobody knows of another's rules what they do: they are put anew.
     pub(super) fn has_rules(&mut self) -> Result<bool, Failure> {
-        let devices = self.both_indices()?;
-        let rules = self.filter.rules(&table(), CHAIN).map_err(failed("its rules"))?;
+        let Ok(devices) = self.both_indices() else { return Ok(false) };
+        let rules = self.filter.rules(&self.table, CHAIN).map_err(failed("its rules"))?;
         Ok(self.rules.as_ref() == Some(&(devices, rules)))
     }
 
@@ -105,7 +99,7 @@ impl Linux {
     pub(super) fn entries(&mut self, side: Side) -> Result<Option<BTreeMap<Prefix, u16>>, Failure> {
         let mut entries = BTreeMap::new();
         for version in VERSIONS {
-            let found = match self.filter.elements(&table(), &classes(side, version)) {
+            let found = match self.filter.elements(&self.table, &classes(side, version)) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
                 found => found.map_err(failed("its map"))?,
             };
@@ -122,7 +116,7 @@ impl Linux {
         let mut seen = Vec::new();
         for version in VERSIONS {
             let set = seen_set(self.strangers, version);
-            let found = self.filter.elements(&table(), &set).map_err(failed("its counts"))?;
+            let found = self.filter.elements(&self.table, &set).map_err(failed("its counts"))?;
             seen.extend(found.iter().map(|one| Offered { address: one.range.first(), volume: one.volume }));
         }
         Ok(seen)
@@ -133,7 +127,7 @@ impl Linux {
         match &changes[0] {
             Change::AddTable => self.create()?,
             Change::SetRules => self.set_rules()?,
-            Change::DeleteTable => self.filter.delete(&table()).map_err(failed("its table"))?,
+            Change::DeleteTable => self.delete_tables()?,
             first => {
                 let of = |change: &Change| entry(change).map(|(side, prefix, _, _)| (side, prefix.is_v6()));
                 let count = changes.iter().take_while(|change| of(change) == of(first)).count();
@@ -154,14 +148,24 @@ impl Linux {
             minor.map(|minor| Entry { range: range(prefix), class: Handle::new(MAJOR, minor) })
         };
         let add: Vec<_> = entries.iter().filter_map(add).collect();
-        self.filter.change(&table(), &set, &remove, &add).map_err(failed("its map"))
+        self.filter.change(&self.table, &set, &remove, &add).map_err(failed("its map"))
+    }
+
+    fn delete_tables(&mut self) -> Result<(), Failure> {
+        for table in self.own_tables()? {
+            self.filter.delete(&table).map_err(failed("its table"))?;
+        }
+        Ok(())
     }
 
     /// The table with its maps and sets.
     fn create(&mut self) -> Result<(), Failure> {
+        for other in self.own_tables()?.iter().filter(|table| **table != self.table) {
+            self.filter.delete(other).map_err(failed("its table"))?;
+        }
         let maps = Side::ALL.into_iter().flat_map(|side| VERSIONS.map(|version| classes(side, version)));
         let sets: Vec<Set> = maps.chain(VERSIONS.map(|version| seen_set(self.strangers, version))).collect();
-        self.filter.create(&table(), &sets).map_err(failed("its table"))
+        self.filter.create(&self.table, &sets).map_err(failed("its table"))
     }
 
     /// The rules, for the devices as they are numbered now.
@@ -169,10 +173,11 @@ impl Linux {
         let devices = self.both_indices()?;
         let of = |(side, device): (Side, &u32)| self.rules_of(side, Match::Out(*device));
         let rules: Vec<Rule> = Side::ALL.into_iter().zip(&devices).flat_map(of).collect();
-        // Where packets are forwarded their addresses are the subscribers' own, whatever is masqueraded later.
+        // Where packets are forwarded their addresses are the subscribers' own, whatever is masqueraded later; bridges have a hook of
+        // this name, too, at which the devices are the ports.
         let chain = Chain { name: CHAIN.into(), hook: Hook::Forward, priority: 0 };
-        self.filter.set_rules(&table(), &chain, &rules).map_err(failed("its rules"))?;
-        let own = self.filter.rules(&table(), CHAIN).map_err(failed("its rules"))?;
+        self.filter.set_rules(&self.table, &chain, &rules).map_err(failed("its rules"))?;
+        let own = self.filter.rules(&self.table, CHAIN).map_err(failed("its rules"))?;
         self.rules = Some((devices, own));
         Ok(())
     }

@@ -1,7 +1,10 @@
 //! Plans as the lines of `tc`, `nft` and `ethtool` that would do the same, for people to read and to check.
 
 use super::Change;
+use crate::Config;
+use crate::config::{Forwarding, Leaf};
 use crate::kernel::{Offloads, Root};
+use crate::linux::leaf::{FLOWS, MEMORY};
 use crate::tree::{Class, EXEMPT, MAJOR};
 use crate::{Prefix, Side};
 
@@ -12,11 +15,22 @@ pub struct Names<'a> {
     pub mesh: &'a str,
     /// The device towards the Internet.
     pub uplink: &'a str,
-    /// The table of the packet filter.
-    pub table: &'a str,
+    /// The table of the packet filter, with its family.
+    pub table: &'static str,
+    /// What packets of a class wait in.
+    pub leaf: Leaf,
 }
 
-impl Names<'_> {
+impl<'a> Names<'a> {
+    /// Those of a gateway's file.
+    pub const fn of(config: &'a Config) -> Self {
+        let table = match config.forwarding {
+            Forwarding::Routed => "inet evenair",
+            Forwarding::Bridged => "bridge evenair",
+        };
+        Self { mesh: config.mesh.as_str(), uplink: config.uplink.as_str(), table, leaf: config.leaf }
+    }
+
     const fn device(&self, side: Side) -> &str {
         match side {
             Side::Down => self.mesh,
@@ -37,19 +51,19 @@ impl Change {
                     device(*side)
                 )]
             }
-            Self::AddClass(side, minor, class) => add_class(device(*side), *minor, class, "add"),
-            Self::ChangeClass(side, minor, class) => add_class(device(*side), *minor, class, "change"),
+            Self::AddClass(side, minor, class) => add_class(names, *side, (*minor, class), "add"),
+            Self::ChangeClass(side, minor, class) => add_class(names, *side, (*minor, class), "change"),
             Self::DeleteClass(side, minor) => {
                 vec![format!("tc class del dev {} classid {MAJOR:x}:{minor:x}", device(*side))]
             }
             Self::AddTable => {
-                vec![format!("nft add table inet {} # with its chains, sets and maps", names.table)]
+                vec![format!("nft add table {} # with its chains, sets and maps", names.table)]
             }
             Self::SetRules => vec![format!(
-                "nft flush chain inet {} forward # and in the same transaction, its rules",
+                "nft flush chain {} forward # and in the same transaction, its rules",
                 names.table
             )],
-            Self::DeleteTable => vec![format!("nft delete table inet {}", names.table)],
+            Self::DeleteTable => vec![format!("nft delete table {}", names.table)],
             Self::AddEntry(side, prefix, minor) => vec![element(names, "add", *side, *prefix, Some(*minor))],
             Self::DeleteEntry(side, prefix, _) => vec![element(names, "delete", *side, *prefix, None)],
             Self::ChangeEntry(side, prefix, _, minor) => vec![
@@ -67,7 +81,8 @@ fn set_offloads(device: &str, offloads: &Offloads) -> Vec<String> {
     vec![format!("ethtool -K {device}{}", offloads.0.iter().map(word).collect::<String>())]
 }
 
-fn add_class(device: &str, minor: u16, class: &Class, verb: &str) -> Vec<String> {
+fn add_class(names: &Names<'_>, side: Side, (minor, class): (u16, &Class), verb: &str) -> Vec<String> {
+    let device = names.device(side);
     let Class { parent, rate, ceiling, quantum, burst, line, priority } = *class;
     let parent = if parent == 0 { String::new() } else { format!("{parent:x}") };
     let mut lines = vec![format!(
@@ -78,9 +93,17 @@ fn add_class(device: &str, minor: u16, class: &Class, verb: &str) -> Vec<String>
     )];
     lines.extend(line.map(|line| {
         let verb = if verb == "add" { "add" } else { "replace" };
-        format!(
-            "tc qdisc {verb} dev {device} parent {MAJOR:x}:{minor:x} tbf rate 1tbit burst 1536b limit {line}b"
-        )
+        let memory = line.saturating_mul(MEMORY);
+        let flows = if verb == "add" { format!(" flows {FLOWS}") } else { String::new() };
+        let leaf = match names.leaf {
+            Leaf::Fifo => format!("tbf rate 1tbit burst 1536b limit {line}b"),
+            Leaf::FqCodel => format!("fq_codel{flows} memory_limit {memory}b"),
+            Leaf::Cake => format!("cake unlimited besteffort split-gso memlimit {memory}b"),
+            Leaf::Auto => {
+                format!("fq_codel flows {FLOWS} memory_limit {memory}b # or tbf, where the kernel has none")
+            }
+        };
+        format!("tc qdisc {verb} dev {device} parent {MAJOR:x}:{minor:x} {leaf}")
     }));
     lines
 }
@@ -88,7 +111,7 @@ fn add_class(device: &str, minor: u16, class: &Class, verb: &str) -> Vec<String>
 fn element(names: &Names<'_>, verb: &str, side: Side, prefix: Prefix, minor: Option<u16>) -> String {
     let map = format!("{side}{}", if prefix.is_v6() { 6 } else { 4 });
     let to = minor.map(|minor| format!(" : {MAJOR:x}:{minor:x}")).unwrap_or_default();
-    format!("nft {verb} element inet {} {map} {{ {prefix}{to} }}", names.table)
+    format!("nft {verb} element {} {map} {{ {prefix}{to} }}", names.table)
 }
 
 fn delete_root(device: &str, before: &Root) -> Vec<String> {
@@ -98,7 +121,7 @@ fn delete_root(device: &str, before: &Root) -> Vec<String> {
                 "tc qdisc replace dev {device} root handle {major:x}: {kind} # with the settings that it had"
             )
         }
-        Root::Usual | Root::Ours => format!("tc qdisc del dev {device} root"),
+        Root::Usual | Root::Ours | Root::Gone => format!("tc qdisc del dev {device} root"),
     }]
 }
 
@@ -110,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_plan_reads_as_its_tools_would_be_typed() {
-        let names = Names { mesh: "mesh0", uplink: "wan0", table: "evenair" };
+        let names = Names { mesh: "mesh0", uplink: "wan0", table: "inet evenair", leaf: Leaf::Fifo };
         let (unknown, exempt) = (Rate::from_kbps(256), Rate::from_kbps(10_000));
         let mut tree = Tree::new(&Limits { total: None, unknown, exempt, acknowledgements: false });
         tree.subscriber(FIRST, (Has::Bucket(Rate::from_kbps(400)), None), 1.0, unknown);

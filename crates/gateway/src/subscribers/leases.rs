@@ -4,7 +4,7 @@
 //! client's identifier (DUID). Leases that have ended are left out where the file says when they end.
 
 use super::Place;
-use crate::Mistake;
+use crate::{Mistake, Prefix};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,9 +15,11 @@ use std::net::IpAddr;
 pub enum LeaseFormat {
     /// `dnsmasq.leases`: end, hardware address, address, name, client's identifier; IPv6 after a line `duid`.
     Dnsmasq,
-    /// odhcpd's `leasefile` (`/tmp/hosts/odhcpd`): comments `# device duid iaid name end id length address/bits …`.
+    /// odhcpd's `leasefile` (`/tmp/hosts/odhcpd`): comments `# device duid iaid name end id length address/bits …`, delegated prefixes
+    /// among them.
     Odhcpd,
-    /// Kea's memfile, `kea-leases4.csv` or `kea-leases6.csv`, the last line of an address counts.
+    /// Kea's memfile, `kea-leases4.csv` or `kea-leases6.csv`, delegated prefixes among them (`prefix_len`); the last line of an address
+    /// counts.
     Kea,
 }
 
@@ -28,8 +30,8 @@ pub struct Leased {
     pub id: String,
     /// The name that its client gave.
     pub name: String,
-    /// What it was given.
-    pub address: IpAddr,
+    /// What it was given: an address, or a whole prefix (RFC 8415 §6.3).
+    pub prefix: Prefix,
 }
 
 /// Reads a file of leases as it stands at a time \[s since 1970\].
@@ -61,6 +63,11 @@ fn id(kind: &str, given: &str) -> String {
     format!("{kind}-{plain}")
 }
 
+/// The id of who has this hardware.
+pub(crate) fn hardware_id(address: &str) -> String {
+    id("mac", address)
+}
+
 fn wrong(file: &str, line: usize, why: &str) -> Mistake {
     Place { file: file.into(), line: Some(line) }.mistake("lease", why.into())
 }
@@ -84,9 +91,9 @@ fn dnsmasq(file: &str, text: &str, now_s: u64) -> Result<Vec<Leased>, Mistake> {
         // Of IPv6 the second word is the number of the client's interface, the last one its identifier.
         let id = match rest.last() {
             Some(duid) if address.is_ipv6() && *duid != "*" => id("duid", duid),
-            _ => id("mac", hardware),
+            _ => hardware_id(hardware),
         };
-        leases.push(Leased { id, name: name(client), address });
+        leases.push(Leased { id, name: name(client), prefix: Prefix::host(address) });
     }
     Ok(leases)
 }
@@ -110,10 +117,9 @@ fn odhcpd(file: &str, text: &str, now_s: u64) -> Result<Vec<Leased>, Mistake> {
         }
         let kind = if *iaid == "ipv4" { "mac" } else { "duid" };
         for address in addresses {
-            let bare = address.split('/').next().unwrap_or_default();
-            let address =
-                bare.parse().map_err(|_| wrong(file, number, "what should be an address is none"))?;
-            leases.push(Leased { id: id(kind, duid), name: name(client), address });
+            let prefix =
+                address.parse().map_err(|_| wrong(file, number, "what should be an address is none"))?;
+            leases.push(Leased { id: id(kind, duid), name: name(client), prefix });
         }
     }
     Ok(leases)
@@ -138,9 +144,17 @@ fn kea(file: &str, text: &str, now_s: u64) -> Result<Vec<Leased>, Mistake> {
         // State 0 is a lease that is in use; declined and expired ones have others.
         let is_used = matches!(word(column("state")), "" | "0") && end > now_s;
         let (hardware, duid) = (word(column("hwaddr")), word(column("duid")));
-        let id = if hardware.is_empty() { id("duid", duid) } else { id("mac", hardware) };
-        let leased = Leased { id, name: name(word(column("hostname"))), address };
-        leases.insert(address, is_used.then_some(leased));
+        let id = if hardware.is_empty() { id("duid", duid) } else { hardware_id(hardware) };
+        let prefix = match word(column("prefix_len")) {
+            "" => Prefix::host(address),
+            bits => bits
+                .parse()
+                .ok()
+                .and_then(|bits| Prefix::new(address, bits))
+                .ok_or_else(|| wrong(file, line, "the column \"prefix_len\" has no prefix's length"))?,
+        };
+        let leased = Leased { id, name: name(word(column("hostname"))), prefix };
+        leases.insert(prefix, is_used.then_some(leased));
     }
     Ok(leases.into_values().flatten().collect())
 }
@@ -152,7 +166,7 @@ mod tests {
 
     fn ids(format: LeaseFormat, text: &str) -> Vec<(String, String, String)> {
         let leases = from_leases(format, "leases", text, 1_000).unwrap();
-        leases.into_iter().map(|lease| (lease.id, lease.name, lease.address.to_string())).collect()
+        leases.into_iter().map(|lease| (lease.id, lease.name, lease.prefix.to_string())).collect()
     }
 
     fn lease(id: &str, name: &str, address: &str) -> (String, String, String) {
@@ -176,12 +190,15 @@ mod tests {
         );
         let odhcpd = "# br-lan 0001000a 1 anna 2000 5 128 fd00::5/128 2001:db8::5/128\n\
             fd00::5\tanna\n\
+            # br-lan 0001000b 1 ben 2000 400 56 fd00:0:0:400::/56 2001:db8:0:400::/56\n\
             # br-lan aabbcc000001 ipv4 - -1 5 32 10.0.0.5/32\n";
         assert_eq!(
             ids(LeaseFormat::Odhcpd, odhcpd),
             [
                 lease("duid-0001000a", "anna", "fd00::5"),
                 lease("duid-0001000a", "anna", "2001:db8::5"),
+                lease("duid-0001000b", "ben", "fd00:0:0:400::/56"),
+                lease("duid-0001000b", "ben", "2001:db8:0:400::/56"),
                 lease("mac-aabbcc000001", "", "10.0.0.5"),
             ]
         );
@@ -190,6 +207,17 @@ mod tests {
             10.0.0.6,aa:bb:cc:00:00:02,,4000,5000,1,0,0,ben,0,\n\
             10.0.0.6,aa:bb:cc:00:00:02,,0,0,1,0,0,ben,2,\n";
         assert_eq!(ids(LeaseFormat::Kea, kea), [lease("mac-aa:bb:cc:00:00:01", "anna", "10.0.0.5")]);
+        let kea = "address,duid,valid_lifetime,expire,subnet_id,pref_lifetime,lease_type,iaid,prefix_len,fqdn_fwd,fqdn_rev,hostname,hwaddr,state,user_context,hwtype,hwaddr_source,pool_id\n\
+            2001:db8::5,00:01:0a,4000,5000,1,3000,0,1,128,0,0,anna,,0,,,,0\n\
+            2001:db8:0:400::,00:01:0a,4000,5000,1,3000,2,1,56,0,0,,,0,,,,0\n";
+        assert_eq!(
+            ids(LeaseFormat::Kea, kea),
+            [
+                lease("duid-00:01:0a", "anna", "2001:db8::5"),
+                lease("duid-00:01:0a", "", "2001:db8:0:400::/56")
+            ]
+        );
+        assert!(from_leases(LeaseFormat::Kea, "k", "address,expire,prefix_len\n::1,5000,129\n", 0).is_err());
     }
 
     #[test]

@@ -1,17 +1,23 @@
 //! A gateway between a mesh and the Internet, in namespaces: the gateway is in the calling thread's own.
 
 use evenair_gateway::config::Config;
+use evenair_gateway::kernel::Kernel;
 use evenair_gateway::run::now;
 use evenair_gateway::{Daemon, Kept, Linux, Subscribers};
 use evenair_linux::link::{LinkOptions, RouteOptions};
 use evenair_linux::{NetworkNamespace, Rtnetlink, sysctl};
 use evenair_units::{Duration, Instant};
+use rustix::time::{ClockId, clock_gettime};
 use std::io::{Read as _, Write as _};
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
+
+/// Where the tools are.
+pub(crate) const PATHS: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
 
 /// The world around a gateway.
 pub(crate) struct Lab {
@@ -21,6 +27,40 @@ pub(crate) struct Lab {
 
 fn address(text: &str) -> IpAddr {
     text.parse().expect("an address")
+}
+
+/// A bridge that passes frames on between a subscriber (10.0.0.11) and a server (10.0.0.2), by the ports `mesh0` and `wan0`.
+pub(crate) struct BridgeLab {
+    mesh: NetworkNamespace,
+    internet: NetworkNamespace,
+}
+
+impl BridgeLab {
+    pub(crate) fn new() -> Self {
+        let [mesh, internet] = [(); 2].map(|()| NetworkNamespace::new().expect("a namespace"));
+        let mut netlink = Rtnetlink::new().expect("netlink");
+        netlink.add_bridge("br0").expect("a kernel with bridges");
+        let bridge = up(&mut netlink, "br0", &[]);
+        for (port, place, own) in
+            [("mesh0", &mesh, ["10.0.0.11", "fd00::11"]), ("wan0", &internet, ["10.0.0.2", "fd00::2"])]
+        {
+            netlink.add_pair(port, "eth0", place).expect("a pair of devices");
+            let index = netlink.index(port).expect("it is there");
+            netlink.set_master(index, bridge).expect("a port");
+            up(&mut netlink, port, &[]);
+            let far = || {
+                let mut netlink = Rtnetlink::new().expect("netlink");
+                up(&mut netlink, "eth0", &[(own[0].into(), 24), (own[1].into(), 64)]);
+            };
+            place.within(far).expect("it can be entered");
+        }
+        Self { mesh, internet }
+    }
+
+    /// A server's bytes to the subscriber, as fast as they go.
+    pub(crate) fn download(&self, to: &str) -> Flow {
+        download((&self.mesh, &self.internet), to)
+    }
 }
 
 /// A device that is up, with addresses.
@@ -63,43 +103,123 @@ impl Lab {
 
     /// The device towards the mesh comes, or comes back.
     pub(crate) fn join_mesh(&self, subscribers: u8) {
+        self.join_mesh_by("mesh0", "eth0", subscribers);
+    }
+
+    /// A device towards the mesh comes, by which all are from now on.
+    pub(crate) fn join_mesh_by(&self, device: &str, far: &str, subscribers: u8) {
         let mut netlink = Rtnetlink::new().expect("netlink");
-        netlink.add_pair("mesh0", "eth0", &self.mesh).expect("a pair of devices");
-        up(&mut netlink, "mesh0", &[("10.0.0.1".into(), 16), ("fd00::1".into(), 32)]);
+        netlink.add_pair(device, far, &self.mesh).expect("a pair of devices");
+        up(&mut netlink, device, &[("10.0.0.1".into(), 16), ("fd00::1".into(), 32)]);
         let own = |k: u8| [(format!("10.0.0.{}", 10 + k), 16), (format!("fd00:0:{k:x}::1"), 32)];
         let at_home = || {
             let mut netlink = Rtnetlink::new().expect("netlink");
             let all: Vec<_> = (1..=subscribers).flat_map(own).collect();
-            let index = up(&mut netlink, "eth0", &all);
+            let index = up(&mut netlink, far, &all);
             default_by(&mut netlink, index, "10.0.0.1");
             default_by(&mut netlink, index, "fd00::1");
         };
         self.mesh.within(at_home).expect("the mesh");
     }
 
-    /// A server's bytes to a subscriber's address, as fast as they go.
-    pub(crate) fn download(&self, to: &str) -> Flow {
-        let place = SocketAddr::new(address(to), 0);
-        let listener = self.mesh.within(|| TcpListener::bind(place)).expect("the mesh").expect("a port");
-        let place = listener.local_addr().expect("an address");
-        let stream = self.internet.within(|| std::net::TcpStream::connect(place)).expect("the Internet");
-        let mut stream = stream.expect("a way through the gateway");
-        let (mut client, _) = listener.accept().expect("a connection");
-        let (got, ends) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
-        let ended = Arc::clone(&ends);
-        let send =
-            thread::spawn(
-                move || while !ended.load(Ordering::Relaxed) && stream.write_all(&[0; 16_384]).is_ok() {},
-            );
-        let counted = Arc::clone(&got);
-        let receive = thread::spawn(move || {
-            let mut buffer = vec![0; 65_536];
-            while let Ok(length @ 1..) = client.read(&mut buffer) {
-                counted.fetch_add(length as u64, Ordering::Relaxed);
+    /// A VLAN of this number on the wire towards the mesh, 10.N.0.1 at the gateway's end and 10.N.0.2 at the other.
+    pub(crate) fn tag(&self, number: u8) {
+        let tag = |device: &str, host: u8| {
+            told("ip", &format!("address add 10.{number}.0.{host}/24 dev {device}"));
+            told("ip", &format!("link set {device} up"));
+        };
+        tag(&format!("mesh0.{number}"), 1);
+        let far = || {
+            told("ip", &format!("link add link eth0 name eth0.{number} type vlan id {number}"));
+            tag(&format!("eth0.{number}"), 2);
+        };
+        self.mesh.within(far).expect("the mesh");
+    }
+
+    /// All of 10.1.0.0/16 and 172.16.0.0/16 is behind the mesh, too.
+    pub(crate) fn widen(&self) {
+        for prefix in ["10.1.0.0/16", "172.16.0.0/16"] {
+            told("ip", &format!("route add {prefix} via 10.0.0.11"));
+            let local = || told("ip", &format!("route add local {prefix} dev eth0"));
+            self.mesh.within(local).expect("the mesh");
+        }
+    }
+
+    /// Does something on the mesh's side.
+    pub(crate) fn in_mesh<T>(&self, act: impl FnOnce() -> T) -> T {
+        self.mesh.within(act).expect("the mesh")
+    }
+
+    /// Does something on the Internet's side.
+    pub(crate) fn abroad<T>(&self, act: impl FnOnce() -> T) -> T {
+        self.internet.within(act).expect("the Internet")
+    }
+
+    /// Each of these addresses behind the mesh sends a datagram abroad.
+    pub(crate) fn greet(&self, addresses: impl Iterator<Item = Ipv4Addr>) {
+        self.in_mesh(|| {
+            for address in addresses {
+                let socket = UdpSocket::bind((address, 0)).expect("a local address");
+                socket.send_to(b"hello", "192.0.2.2:9").expect("a way out");
             }
         });
-        Flow { got, ends, threads: vec![send, receive] }
     }
+
+    /// Datagrams of 64 bytes from abroad to these addresses in turn, as many as go, for a while; gives how many come by a second of the processor
+    /// that sends them and takes them through the gateway, and by a second of the clock. The gateway's daemon works meanwhile.
+    pub(crate) fn flood(&self, addresses: &[Ipv4Addr], meanwhile: impl FnOnce()) -> (f64, f64) {
+        let socket = self.abroad(|| UdpSocket::bind("192.0.2.2:0")).expect("a port");
+        let ends = Arc::new(AtomicBool::new(false));
+        let (ended, addresses) = (Arc::clone(&ends), addresses.to_vec());
+        let came = || self.in_mesh(|| received("eth0"));
+        let send = thread::spawn(move || {
+            let (begin, mut sent) = (processor(), 0_u32);
+            for address in addresses.iter().cycle() {
+                // A line that is full refuses some.
+                sent += u32::from(socket.send_to(&[0; 64 - 28], (*address, 9)).is_ok());
+                if ended.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+            f64::from(sent) / (processor() - begin).as_secs_f64()
+        });
+        thread::sleep(std::time::Duration::from_millis(200));
+        let (before, begin) = (came(), now());
+        meanwhile();
+        let rate = (came() - before) as f64 / now().since(begin).as_secs_f64();
+        ends.store(true, Ordering::Relaxed);
+        (send.join().expect("it sends to its end"), rate)
+    }
+
+    /// A server's bytes to a subscriber's address, as fast as they go.
+    pub(crate) fn download(&self, to: &str) -> Flow {
+        download((&self.mesh, &self.internet), to)
+    }
+}
+
+fn download((mesh, internet): (&NetworkNamespace, &NetworkNamespace), to: &str) -> Flow {
+    let place = SocketAddr::new(address(to), 0);
+    let listener = mesh.within(|| TcpListener::bind(place)).expect("the mesh").expect("a port");
+    let place = listener.local_addr().expect("an address");
+    let connect = || std::net::TcpStream::connect(place);
+    // While others fill the device to its brim before their limits are down, a question who has the address may be lost.
+    let stream = internet.within(|| connect().or_else(|_| connect())).expect("the Internet");
+    let mut stream = stream.expect("a way through the gateway");
+    let (mut client, _) = listener.accept().expect("a connection");
+    let (got, ends) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+    let ended = Arc::clone(&ends);
+    let send =
+        thread::spawn(
+            move || while !ended.load(Ordering::Relaxed) && stream.write_all(&[0; 16_384]).is_ok() {},
+        );
+    let counted = Arc::clone(&got);
+    let receive = thread::spawn(move || {
+        let mut buffer = vec![0; 65_536];
+        while let Ok(length @ 1..) = client.read(&mut buffer) {
+            counted.fetch_add(length as u64, Ordering::Relaxed);
+        }
+    });
+    Flow { got, ends, threads: vec![send, receive] }
 }
 
 /// A transfer that goes on until it is dropped.
@@ -120,6 +240,19 @@ impl Drop for Flow {
         self.ends.store(true, Ordering::Relaxed);
         self.threads.drain(..).for_each(drop);
     }
+}
+
+/// What the calling thread has had of a processor.
+pub(crate) fn processor() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::from_nanos(time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned())
+}
+
+/// Packets that a device of the calling thread's namespace received.
+fn received(device: &str) -> u64 {
+    let devices = std::fs::read_to_string("/proc/thread-self/net/dev").expect("it is there");
+    let own = devices.lines().find_map(|line| line.trim_start().strip_prefix(device)?.strip_prefix(':'));
+    own.and_then(|numbers| numbers.split_whitespace().nth(1)?.parse().ok()).expect("a number of packets")
 }
 
 /// A gateway's file.
@@ -148,7 +281,7 @@ pub(crate) fn begun_with(
 }
 
 /// Lets the gateway work until a time.
-pub(crate) fn work(daemon: &mut Daemon<Linux>, for_: Duration) {
+pub(crate) fn work<K: Kernel>(daemon: &mut Daemon<K>, for_: Duration) {
     let end = now() + for_;
     while now() < end {
         let wait = daemon.due().min(end).since(now()).min(Duration::from_millis(10));
@@ -166,14 +299,46 @@ pub(crate) fn timed<T>(act: impl FnOnce() -> T) -> (T, Duration) {
 
 /// What a program prints, which knows the kernel's state by a way of its own.
 pub(crate) fn told(program: &str, arguments: &str) -> String {
-    let paths = "/usr/sbin:/sbin:/usr/bin:/bin";
-    let run = Command::new(program).args(arguments.split_whitespace()).env("PATH", paths).output();
-    let output = run.expect("tc and nft are installed");
+    let run = Command::new(program).args(arguments.split_whitespace()).env("PATH", PATHS).output();
+    let output = run.expect("tc, nft and ip are installed");
     assert!(output.status.success(), "{program} {arguments}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// All that a gateway may change, as the tools see it.
+/// All that a gateway may change, and more, as the tools see it.
 pub(crate) fn everything() -> String {
-    told("tc", "qdisc show") + &told("nft", "list tables")
+    // Devices that are new have other states for a second; what is theirs for good stands in the other lines.
+    let links = told("ip", "-details link show");
+    let mut all: String = links.lines().filter(|line| !line.contains(" state ")).collect();
+    all += &told("nft", "list ruleset");
+    for device in ["mesh0", "wan0"] {
+        for what in ["qdisc", "class", "filter"] {
+            all += &told("tc", &format!("{what} show dev {device}"));
+        }
+        if Command::new("ethtool").arg("--version").env("PATH", PATHS).output().is_ok() {
+            all += &told("ethtool", &format!("-k {device}"));
+        }
+    }
+    settings(Path::new("/proc/sys/net"), &mut all);
+    all
+}
+
+/// Settings that count, or that are the whole machine's, and may be others at any time.
+const OTHERS: [&str; 3] =
+    ["nf_conntrack_count", "tcp_allowed_congestion_control", "tcp_available_congestion_control"];
+
+/// The kernel's settings below a folder.
+fn settings(folder: &Path, all: &mut String) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            settings(&path, all);
+        } else if !OTHERS.iter().any(|name| path.ends_with(name))
+            && let Ok(text) = std::fs::read_to_string(&path)
+        {
+            *all += &format!("{} {text}", path.display());
+        }
+    }
 }

@@ -2,18 +2,19 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stdout, reason = "this is a test's own main program, which tells how its tests went")]
 
+mod faults;
 mod lab;
+mod load;
+mod past;
 
 use evenair_gateway::kernel::Kernel as _;
-
-use evenair_gateway::record::{Event, What};
-use evenair_gateway::subscribers::Place;
+use evenair_gateway::record::What;
 use evenair_gateway::tree::{ACKNOWLEDGEMENTS, UNKNOWN};
-use evenair_gateway::{Daemon, Linux, Side, Subscriber, Subscribers};
+use evenair_gateway::{Daemon, Linux, Side};
 use evenair_laws::gateway::GatewayTold;
 use evenair_linux::{NetworkNamespace, sandbox};
 use evenair_units::{Duration, Rate};
-use lab::{Lab, begun, begun_with, config, everything, timed, told, work};
+use lab::{Lab, begun, config, everything, work};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -25,12 +26,40 @@ const TESTS: &[Test] = &[
     ("everyone_gets_his_share_and_all_is_as_before", everyone_gets_his_share_and_all_is_as_before),
     ("acknowledgements_have_a_class_of_their_own", acknowledgements_have_a_class_of_their_own),
     ("acknowledgements_count_where_the_operator_says_so", acknowledgements_count_where_the_operator_says_so),
-    ("who_is_killed_is_followed_by_who_adopts", who_is_killed_is_followed_by_who_adopts),
-    ("what_is_changed_by_hand_is_mended", what_is_changed_by_hand_is_mended),
-    ("a_device_that_comes_back_has_its_limits_again", a_device_that_comes_back_has_its_limits_again),
-    ("a_strangers_queue_is_put_back", a_strangers_queue_is_put_back),
+    ("faults::who_is_killed_is_followed_by_who_adopts", faults::who_is_killed_is_followed_by_who_adopts),
+    ("faults::what_is_changed_by_hand_is_mended", faults::what_is_changed_by_hand_is_mended),
+    (
+        "faults::a_device_that_comes_back_has_its_limits_again",
+        faults::a_device_that_comes_back_has_its_limits_again,
+    ),
+    ("faults::a_strangers_queue_is_put_back", faults::a_strangers_queue_is_put_back),
+    ("faults::a_stop_leaves_nothing_of_a_gateway", faults::a_stop_leaves_nothing_of_a_gateway),
+    (
+        "faults::who_is_killed_in_the_middle_is_followed_all_the_same",
+        faults::who_is_killed_in_the_middle_is_followed_all_the_same,
+    ),
+    (
+        "faults::what_leads_past_the_limits_waits_for_no_epoch",
+        faults::what_leads_past_the_limits_waits_for_no_epoch,
+    ),
+    (
+        "faults::a_device_may_be_renamed_and_another_have_its_name",
+        faults::a_device_may_be_renamed_and_another_have_its_name,
+    ),
+    ("faults::a_thousand_newcomers", faults::a_thousand_newcomers),
+    (
+        "faults::spoofed_sources_fill_no_more_than_their_room",
+        faults::spoofed_sources_fill_no_more_than_their_room,
+    ),
+    ("faults::neighbours_subscribe", faults::neighbours_subscribe),
+    ("bridged_subscribers_have_their_shares", past::bridged_subscribers_have_their_shares),
+    ("what_leads_past_the_tree_is_named", past::what_leads_past_the_tree_is_named),
+    ("flowtables_are_named", past::flowtables_are_named),
+    ("leaves_are_what_the_file_says", past::leaves_are_what_the_file_says),
+    ("vlans_are_devices_as_others", past::vlans_are_devices_as_others),
     ("who_observes_sees_and_changes_nothing", who_observes_sees_and_changes_nothing),
-    ("many_subscribers", many_subscribers),
+    ("load::many_subscribers", load::many_subscribers),
+    ("load::packets_pass_with_and_without_us", load::packets_pass_with_and_without_us),
 ];
 
 fn main() -> ExitCode {
@@ -45,9 +74,8 @@ fn main() -> ExitCode {
     if tests().next().is_none() {
         return ExitCode::SUCCESS;
     }
-    for program in ["tc", "nft"] {
-        let paths = "/usr/sbin:/sbin:/usr/bin:/bin";
-        if std::process::Command::new(program).arg("-V").env("PATH", paths).output().is_err() {
+    for program in ["tc", "nft", "ip"] {
+        if std::process::Command::new(program).arg("-V").env("PATH", lab::PATHS).output().is_err() {
             println!("all skipped: no {program} to compare with");
             return ExitCode::SUCCESS;
         }
@@ -71,13 +99,18 @@ fn passes(name: &str, test: fn()) -> bool {
     outcome.is_ok()
 }
 
+/// Says that something was not tried here.
+fn skipped(why: &str) {
+    println!("  SKIPPED: {why}");
+}
+
 /// Three subscribers: the third has twice the weight, and addresses of both families.
-const THREE: &str = "[law]\nlaw = \"pfrc\"\nepoch = \"1 s\"\ncapacity_high = \"4 Mbps\"\n\
+pub(crate) const THREE: &str = "[law]\nlaw = \"pfrc\"\nepoch = \"1 s\"\ncapacity_high = \"4 Mbps\"\n\
     [[subscriber]]\nid = \"s1\"\nprefixes = [\"10.0.0.11\"]\n\
     [[subscriber]]\nid = \"s2\"\nprefixes = [\"fd00:0:2::/56\"]\n\
     [[subscriber]]\nid = \"s3\"\nprefixes = [\"10.0.0.13\", \"fd00:0:3::/56\"]\nweight = 2\n";
 
-fn ceilings(daemon: &Daemon<Linux>) -> Vec<Rate> {
+pub(crate) fn ceilings(daemon: &Daemon<Linux>) -> Vec<Rate> {
     daemon.gateway().allocation().each.iter().step_by(2).copied().collect()
 }
 
@@ -87,7 +120,8 @@ fn everyone_gets_his_share_and_all_is_as_before() {
     let before = everything();
     let mut daemon = begun(&config(THREE), None, false);
     let flows = ["10.0.0.11", "fd00:0:2::1", "10.0.0.13"].map(|address| lab.download(address));
-    work(&mut daemon, Duration::from_secs(12));
+    // TCP that begins in so narrow a line takes some fifteen seconds until it fills one that has become wider.
+    work(&mut daemon, Duration::from_secs(20));
     // What is given changes once a second at most.
     let (mut given, then) = ([0.0; 3], flows.each_ref().map(lab::Flow::bytes));
     for _ in 0..10 {
@@ -145,78 +179,6 @@ fn dropped(what: &What) -> u64 {
     view.classes.iter().flatten().map(|class| class.dropped.packets).sum()
 }
 
-fn who_is_killed_is_followed_by_who_adopts() {
-    let _lab = Lab::new(3);
-    let before = everything();
-    let config = config(THREE);
-    let daemon = begun(&config, None, false);
-    let kept = daemon.kept();
-    let classes = told("tc", "class show dev mesh0");
-    // No goodbye: the kernel keeps what stands.
-    drop(daemon);
-    let mut next = begun(&config, Some(kept), false);
-    assert_eq!(told("tc", "class show dev mesh0"), classes, "not one class is made anew");
-    next.stop("test", false).expect("all is removed");
-    assert_eq!(everything(), before);
-}
-
-fn what_is_changed_by_hand_is_mended() {
-    let _lab = Lab::new(3);
-    let mut daemon = begun(&config(THREE), None, false);
-    work(&mut daemon, Duration::from_millis(1_200));
-    daemon.take_happened();
-    told("tc", "class change dev mesh0 parent e7a1:1 classid e7a1:10 htb rate 9mbit ceil 9mbit");
-    told("nft", "delete element inet evenair up4 { 10.0.0.11 }");
-    work(&mut daemon, Duration::from_millis(1_200));
-    let happened = daemon.take_happened();
-    let mended: Vec<_> =
-        happened.iter().filter(|what| matches!(what, What::Event(Event::Mended(..)))).collect();
-    assert_eq!(mended.len(), 1, "{happened:?}");
-    assert!(matches!(mended[0], What::Event(Event::Mended(2, _))), "{mended:?}");
-    assert!(told("nft", "list map inet evenair up4").contains("10.0.0.11 : e7a1:10"));
-    assert!(!told("tc", "class show dev mesh0 classid e7a1:10").contains("9Mbit"));
-    // It rests: what is read is what was set.
-    work(&mut daemon, Duration::from_secs(3));
-    let happened = daemon.take_happened();
-    assert!(!happened.iter().any(|what| matches!(what, What::Event(_))), "{happened:?}");
-}
-
-fn a_device_that_comes_back_has_its_limits_again() {
-    let lab = Lab::new(3);
-    let mut daemon = begun(&config(THREE), None, false);
-    work(&mut daemon, Duration::from_millis(1_200));
-    told("ip", "link delete mesh0");
-    work(&mut daemon, Duration::from_millis(1_200));
-    let is_trouble = |what: &What| matches!(what, What::Event(Event::Trouble(_)));
-    assert!(daemon.take_happened().iter().any(is_trouble));
-    lab.join_mesh(3);
-    work(&mut daemon, Duration::from_millis(2_200));
-    assert!(told("tc", "class show dev mesh0").contains("e7a1:12"));
-    // Its packets are led to their class, whatever number the device has now; and are seen.
-    let flow = lab.download("10.0.0.11");
-    work(&mut daemon, Duration::from_secs(3));
-    let (got, most) = (flow.bytes(), ceilings(&daemon)[0].as_bps() / 8 * 4);
-    assert!(got > 10_000 && got < most, "{got} bytes, at most {most}");
-    assert!(daemon.gateway().statuses()[0].busy.is_some_and(|busy| busy > 0.1));
-    daemon.stop("test", false).expect("all is removed");
-}
-
-fn a_strangers_queue_is_put_back() {
-    let _lab = Lab::new(3);
-    told("tc", "qdisc add dev wan0 root handle 7: pfifo limit 77");
-    let before = everything();
-    let config = config(THREE);
-    let (subscribers, _) = config.subscribers("gateway.toml", 0).expect("subscribers");
-    let kernel = Linux::new(&config).expect("the kernel");
-    let refused = Daemon::new(evenair_gateway::run::now(), &config, subscribers, kernel, (None, false));
-    let refused = refused.expect_err("somebody's queue is there").to_string();
-    assert!(refused.starts_with("wan0: somebody's pfifo 7: is its root; --take-over"), "{refused}");
-    let mut daemon = begun(&config, None, true);
-    assert!(!told("tc", "qdisc show dev wan0").contains("pfifo"));
-    daemon.stop("test", false).expect("all is put back");
-    assert_eq!(everything(), before);
-}
-
 fn who_observes_sees_and_changes_nothing() {
     let lab = Lab::new(3);
     let before = everything();
@@ -228,36 +190,4 @@ fn who_observes_sees_and_changes_nothing() {
     assert_eq!(everything(), before);
     let seen = daemon.gateway().statuses()[0].rate_bps.expect("packets are seen");
     assert!(seen > 1e6 && flow.bytes() > 100_000, "{seen}");
-}
-
-/// What an epoch costs with a thousand subscribers, all of them with classes. The bound is ten times what was measured on two cores of a
-/// shared machine.
-fn many_subscribers() {
-    let count: u32 = if std::env::var_os("EVENAIR_TEN_THOUSAND").is_some() { 10_000 } else { 1_000 };
-    let _lab = Lab::new(1);
-    let config =
-        config("eager = 100000\n[law]\nlaw = \"pfrc\"\nepoch = \"1 s\"\ncapacity_high = \"400 Mbps\"\n");
-    let of = |i: u32| {
-        let prefix = format!("10.0.{}.{}", 1 + i / 250, 1 + i % 250).parse().expect("an address");
-        (Place::default(), Subscriber { prefixes: vec![prefix], ..Subscriber::new(format!("s{i}")) })
-    };
-    let subscribers = Subscribers::new((0..count).map(of)).expect("subscribers");
-    let (mut daemon, begin) = timed(|| begun_with(&config, subscribers, None, false));
-    let (_, find) = timed(|| Linux::new(&config).expect("the kernel").find().expect("what is there"));
-    std::thread::sleep(std::time::Duration::from_millis(1_100));
-    let ((), epoch) = timed(|| daemon.step(evenair_gateway::run::now()));
-    let ((), pause) = timed(|| daemon.pause(true));
-    let found = Linux::new(&config).expect("the kernel").find().expect("what is there");
-    assert_eq!(found.up.tree.classes.len() as u32, count + 4);
-    let is_change = |what: &What| matches!(what, What::Event(Event::Mended(..) | Event::Trouble(_)));
-    let happened = daemon.take_happened();
-    assert!(!happened.iter().any(is_change), "what was set is what is read");
-    println!(
-        "  {count} subscribers: begin {begin}, reading all {find}, an epoch {epoch}, changing all {pause}"
-    );
-    assert!(
-        epoch < Duration::from_secs(1) && begin < Duration::from_secs(if count > 1_000 { 60 } else { 2 })
-    );
-    let (_, stop) = timed(|| daemon.stop("test", true).expect("all is removed"));
-    println!("  stop {stop}");
 }

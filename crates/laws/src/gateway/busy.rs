@@ -4,7 +4,8 @@
 //! A flow is busy
 //! - downstream, over TCP: while the highest sequence number that was let through is above the highest that was acknowledged;
 //! - otherwise: since a full-sized packet was let through until a smaller one is. Who sends a full one has more; who sends a
-//!   smaller one has said what there was to say.
+//!   smaller one has said what there was to say. So has who is silent for longer than its pauses explain: three times the longest
+//!   of late, a second at least. (A time-out that was in vain is followed by one twice as long; none is below a second.)
 //!
 //! A class is busy while any of its flows is. A flow of which nothing passes for [`FORGOTTEN`] is over.
 //!
@@ -14,6 +15,7 @@
 //! # Signals
 //! Data that were let through, and acknowledgements that come back, both at the gateway. A host that sees packets before its own
 //! queue counts the wait there as well, which changes no judgement: who waits there is limited, and while it does it gets its rate.
+//! A host lets every flow [`expire`](BusyFlow::expire) before it reads a class's time: whom silence shows to be over was over before.
 //!
 //! # Deviations
 //! Packets that nobody acknowledges in the open (QUIC, calls) fall under the second rule in both directions: a call, whose packets are
@@ -38,6 +40,12 @@ use evenair_units::{Duration, Instant};
 pub const FORGOTTEN: Duration = Duration::from_secs(10);
 /// Packets that are no larger are never full-sized: network-layer size \[bytes\].
 const SMALL: u32 = 500;
+/// Who is silent for so many times its longest pause has no more.
+const PAUSES: u64 = 3;
+/// No silence below this says so: RFC 6298 section 2.4, the least time-out.
+const TIMEOUT: Duration = Duration::from_secs(1);
+/// Each packet fades the longest pause by this part of it.
+const FADING: u64 = 64;
 
 /// One flow that passes the gateway.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +55,8 @@ pub struct BusyFlow {
     acknowledged: Option<u32>,
     /// The largest packet \[bytes\].
     largest: u32,
+    /// The longest pause between packets of late, of what nobody will say whether it arrived.
+    pause: Duration,
     seen: Instant,
     is_busy: bool,
 }
@@ -74,6 +84,11 @@ impl BusyFlow {
 
     /// A packet of this network-layer size \[bytes\] was let through of which nobody will say that it arrived.
     pub fn on_packet(&mut self, now: Instant, size: u32, class: &mut BusyClass) {
+        self.expire(now, class);
+        if self.largest > 0 {
+            let faded = self.pause.saturating_sub(self.pause / FADING);
+            self.pause = faded.max(now.since(self.seen));
+        }
         self.seen = now;
         self.largest = self.largest.max(size);
         self.set(now, size >= self.largest && size > SMALL, class);
@@ -84,11 +99,17 @@ impl BusyFlow {
         self.set(now, false, class);
     }
 
-    /// It is over, if nothing has passed of it for long; a host asks now and then.
+    /// It is over, if nothing has passed of it for long, and was so before now.
     pub fn expire(&mut self, now: Instant, class: &mut BusyClass) {
-        if now.since(self.seen) >= FORGOTTEN {
-            self.end(now, class);
+        let over = self.seen + self.patience();
+        if now >= over {
+            self.set(over, false, class);
         }
+    }
+
+    /// Who is silent for so long is over.
+    fn patience(&self) -> Duration {
+        if self.sent.is_some() { FORGOTTEN } else { (self.pause * PAUSES).clamp(TIMEOUT, FORGOTTEN) }
     }
 
     fn is_outstanding(&self) -> bool {
@@ -129,9 +150,10 @@ impl BusyClass {
         self.flows += 1;
     }
 
-    fn end(&mut self, now: Instant) {
-        self.before = self.time(now);
-        (self.flows, self.since) = (self.flows - 1, now);
+    /// A flow has ended, maybe before now: what others made busy since stays counted.
+    fn end(&mut self, then: Instant) {
+        self.before = self.time(then);
+        (self.flows, self.since) = (self.flows - 1, self.since.max(then));
     }
 }
 
@@ -195,8 +217,37 @@ mod tests {
         flow.on_sequence(at(0), 100, &mut class);
         flow.expire(at(9_999), &mut class);
         assert_eq!(ms(&class, 9_999), 9_999);
-        flow.expire(at(10_000), &mut class);
-        assert_eq!(ms(&class, 20_000), 10_000);
+        flow.expire(at(20_000), &mut class);
+        assert_eq!(ms(&class, 20_000), 10_000, "it was over before");
+    }
+
+    /// Full packets at these instants \[ms\], and silence after them: for how long is the class busy \[ms\]?
+    fn full_packets(instants: impl Iterator<Item = u64>) -> u64 {
+        let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
+        instants.for_each(|ms| flow.on_packet(at(ms), 1500, &mut class));
+        flow.expire(at(60_000), &mut class);
+        ms(&class, 60_000)
+    }
+
+    #[test]
+    fn an_upload_that_ends_is_soon_over() {
+        assert_eq!(full_packets((0..100).map(|k| 20 * k)), 1_980 + 1_000);
+        assert_eq!(full_packets((0..20).map(|k| 500 * k)), 9_500 + 1_500, "it pauses for half a second");
+    }
+
+    #[test]
+    fn an_upload_that_waits_for_time_outs_is_busy_throughout() {
+        // After each in vain the next takes twice as long: a gap of two in vain is three seconds.
+        assert_eq!(full_packets([0, 900, 3_000, 7_200, 15_600].into_iter()), 15_600 + 10_000);
+        // The first gap was longer than anybody could know.
+        assert_eq!(full_packets([0, 3_100, 9_300].into_iter()), 1_000 + 6_200 + 10_000);
+    }
+
+    #[test]
+    fn pauses_of_long_ago_fade() {
+        let late = (0..500).map(|k| 4_000 + 20 * k);
+        let busy = full_packets([0].into_iter().chain(late));
+        assert_eq!(busy, 1_000 + 9_980 + 1_000);
     }
 
     proptest! {
@@ -211,8 +262,9 @@ mod tests {
                     0 => flow.on_sequence(at(now), number, class),
                     1 => flow.on_acknowledgement(at(now), number, class),
                     2 => flow.on_packet(at(now), number % 1600, class),
-                    _ => flow.expire(at(now), class),
+                    _ => flow.end(at(now), class),
                 }
+                flows.iter_mut().for_each(|flow| flow.expire(at(now), class));
                 let time = ms(class, now);
                 prop_assert!(time >= told && time - told <= later);
                 told = time;

@@ -33,8 +33,6 @@ const IDLE: f64 = 0.1;
 const SMOOTHING: f64 = 0.3;
 /// An epoch's counts may differ by so much by chance \[bits\]: two full packets.
 const SLACK_BITS: f64 = 24_000.0;
-/// A class that loses this share of what it gets at its own bucket does not respond; TCP and pages lose a tenth of theirs there.
-const UNRESPONSIVE: f64 = 0.5;
 /// For so many epochs a class is not heard after its second false alarm in a row; the first only teaches what it wants.
 const DEAF: u32 = 6;
 /// So often that time is doubled at most.
@@ -148,8 +146,7 @@ impl Memory {
             }
         }
         if enough || limited {
-            let unresponsive = seen.dropped.packets as f64 > UNRESPONSIVE * seen.served.packets as f64;
-            return if unresponsive { Finding::Unresponsive } else { Finding::Limited };
+            return if seen.ignores_losses() { Finding::Unresponsive } else { Finding::Limited };
         }
         match self.known {
             // A packet more or less is no less.

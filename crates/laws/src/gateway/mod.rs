@@ -66,7 +66,15 @@ impl ClassView {
     pub const fn is_seen(&self) -> bool {
         self.arrived.packets > 0 || self.served.packets > 0 || self.backlog.packets > 0
     }
+
+    /// Whether it lost half as many packets as it got, as no sender does who responds to losses.
+    pub fn ignores_losses(&self) -> bool {
+        self.dropped.packets as f64 > UNRESPONSIVE * self.served.packets as f64
+    }
 }
+
+/// A class that loses this share of what it gets at its own bucket does not respond; TCP and pages lose a tenth of theirs there.
+const UNRESPONSIVE: f64 = 0.5;
 
 /// A law's view after an epoch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -33,7 +33,7 @@
 //! How often (17) is applied is not said: once per round trip, as FAST does: when all that was under way at the last step is
 //! acknowledged. The filter's numbers are damaged, too; it keeps 31/32 at each acknowledgement ("e.g."); where an endpoint takes one sample per round trip
 //! it moves that much more slowly. Slow start, fast recovery and time-outs are those of standard TCP, as the paper says;
-//! slow start ends at the threshold or with a loss. A window that is not in use is held (RFC 7661). It stops at
+//! slow start ends at the threshold or with a loss, and begins again after a time-out only. A window that is not in use is held (RFC 7661). It stops at
 //! [`WINDOW_MAX`].
 //!
 //! The paper's `d` is a constant of the path. With [`QuicTcpParams::round_trip_holds`] it is measured anew when it has held for so
@@ -235,6 +235,9 @@ impl WindowLaw for QuicTcp {
             if !self.refresh(acked) {
                 self.reno.window = self.params.next(self.reno.window, self.share()); // [QCSMA] eq. (17)
             }
+            // Slow start is over: a window that falls below its threshold does not begin it again, as under Vegas. Thresholds are
+            // of whole segments.
+            self.reno.ssthresh = self.reno.ssthresh.min(libm::floor(self.reno.window));
             self.left = acked.flight.saturating_sub(acked.segments);
         }
     }
@@ -441,6 +444,18 @@ mod tests {
         assert!((window(None) - 40.0).abs() < 0.5, "{}", window(None));
         let anew = window(Some(Duration::from_secs(10)));
         assert!((anew - 120.0).abs() < 1.0, "{anew}");
+    }
+
+    /// Slow start ends far above the equilibrium, with 200 packets on a path of 50 that is to hold 20 more: the law takes the
+    /// window down, and slow start does not take it up again.
+    #[test]
+    fn the_window_falls_below_the_threshold_of_slow_start() {
+        let start = WindowStart { initial_window: 10.0, initial_ssthresh: 200.0, ..WindowStart::default() };
+        let params = QuicTcpParams { target: 20.0, gain: 0.5, ..QuicTcpParams::qcsma() };
+        let mut law = params.begin(&start);
+        let (window, most) = over_a_path(&mut law, 50, 0, 60_000);
+        assert!((most - 200.0).abs() < 1.0, "slow start comes to {most}");
+        assert!((window - 70.0).abs() < 0.5, "{window}");
     }
 
     #[test]

@@ -284,6 +284,11 @@ impl FqCodel {
 }
 
 impl Cake {
+    /// The memory that waiting packets take at most, of its options as the kernel has them.
+    pub fn memory(options: &[u8]) -> Option<Bytes> {
+        Attributes::new(options).find(cake::MEMORY).and_then(u32_of).map(Bytes::new)
+    }
+
     fn put(self, options: &mut Message) {
         self.rate.map(|rate| options.put(cake::RATE64, &(rate.as_bps() / 8).to_ne_bytes()));
         let mode = |own| cake::MODES.iter().find(|(isolation, _)| *isolation == own).map(|(_, mode)| *mode);

@@ -1,7 +1,7 @@
 //! All of it together, as a gateway has it: a class for each subscriber on both sides, chosen by address, with real sockets at
 //! both ends.
 
-use crate::lab::{Router, address, apply, class, htb, kbps, told};
+use crate::lab::{Link, Router, address, apply, class, htb, kbps, told};
 use crate::{Outcome, Skipped};
 use evenair_linux::link::LinkOptions;
 use evenair_linux::nft::{
@@ -12,8 +12,10 @@ use evenair_linux::offload::Offloads;
 use evenair_linux::tc::{Change, Class, Discipline, Handle, HtbClass, Mode, Tbf, What};
 use evenair_linux::{NetworkNamespace, Rtnetlink};
 use evenair_units::{Bytes, Rate};
-use std::io::{Read, Write};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -65,7 +67,7 @@ fn classify(device: u32, set: &Set, side: Side) -> Rule {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "`map_err` gives it away")]
-fn no_nftables(error: std::io::Error) -> Skipped {
+fn no_nftables(error: io::Error) -> Skipped {
     Skipped(format!("no nftables: {error}"))
 }
 
@@ -540,5 +542,57 @@ pub(crate) fn a_bridge_classifies_what_it_passes_on() -> Outcome {
     }
     assert_eq!(drained(&mut netlink, port, 0x11).statistics.packets, 10);
     assert_eq!(offered(&mut nftables, &table, &set, 0x11).volume.packets, 10);
+    Ok(())
+}
+
+/// Asks for a packet's class, as a program may (`SO_PRIORITY`).
+fn choose(socket: &UdpSocket, class: Handle) -> io::Result<()> {
+    let number = (u32::from(class.major) << 16 | u32::from(class.minor)).cast_signed();
+    let length = size_of_val(&number) as libc::socklen_t;
+    let place = std::ptr::from_ref(&number).cast();
+    // SAFETY: the kernel reads no more than the number.
+    let done =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PRIORITY, place, length) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// A program on the gateway itself has the class that it asks for, if it may administer the network, and an ordinary one does not. A class that
+/// is not there is the default; the root's own number passes all classes.
+pub(crate) fn local_programs_choose_a_class_if_they_may_administer() -> Outcome {
+    let mut link = Link::new()?;
+    tree(&mut link.netlink, link.device, &[(0x10, kbps(1_000, 1_000), Discipline::Pfifo { packets: 100 })])?;
+    let mut sent = |minor| {
+        let class = link.netlink.class(link.device, Handle::new(1, minor)).expect("it is there");
+        class.statistics.packets
+    };
+    let direct = || {
+        let told = told("tc", "-s qdisc show dev near root")?;
+        let number = told.split_whitespace().skip_while(|word| *word != "direct_packets_stat").nth(1);
+        Ok(number.and_then(|number| number.parse::<u64>().ok()).expect("a number"))
+    };
+    let socket = UdpSocket::bind("10.3.0.1:0").expect("a port");
+    for (class, expected) in
+        [(Handle::new(1, 0x10), [5, 0, 0]), (Handle::new(1, 0x99), [0, 5, 0]), (Handle::new(1, 0), [0, 0, 5])]
+    {
+        choose(&socket, class).expect("root of this namespace may");
+        let before = [sent(0x10), sent(DEFAULT), direct()?];
+        for _ in 0..5 {
+            socket.send_to(b"mine", "10.3.0.2:9").expect("it leaves");
+        }
+        thread::sleep(Duration::from_millis(50));
+        let after = [sent(0x10), sent(DEFAULT), direct()?];
+        assert_eq!([0, 1, 2].map(|i| after[i] - before[i]), expected, "{class}");
+    }
+    let ordinary = thread::spawn(|| {
+        let none = CapabilitySets {
+            effective: CapabilitySet::empty(),
+            permitted: CapabilitySet::empty(),
+            inheritable: CapabilitySet::empty(),
+        };
+        set_capabilities(None, none).expect("they are given away");
+        let socket = UdpSocket::bind("10.3.0.1:0").expect("a port");
+        (choose(&socket, Handle::new(0, 6)).is_ok(), choose(&socket, Handle::new(1, 0x10)).is_ok())
+    });
+    assert_eq!(ordinary.join().expect("it asks"), (true, false));
     Ok(())
 }

@@ -62,3 +62,33 @@ pub(crate) fn refusals_have_the_kernels_words() -> Outcome {
     assert!(netlink.link(9_999).is_err());
     Ok(())
 }
+
+pub(crate) fn neighbours_are_known_once_they_answer() -> Outcome {
+    let (mut netlink, index, far) = device("near")?;
+    let address = |text: &str| text.parse().expect("an address");
+    netlink.add_address(index, address("10.7.0.1"), 24).expect("it is new");
+    let at_far = || {
+        let mut netlink = Rtnetlink::new().expect("netlink");
+        let index = netlink.index("far").expect("it is there");
+        netlink.add_address(index, address("10.7.0.2"), 24).expect("it is new");
+        netlink.set_up(index, LinkOptions::default()).expect("it can be up");
+    };
+    far.within(at_far).expect("a namespace");
+    let socket = std::net::UdpSocket::bind("10.7.0.1:0").expect("a port");
+    for to in ["10.7.0.2:9", "10.7.0.3:9"] {
+        socket.send_to(b"who has it?", to).expect("it leaves, or waits for an answer");
+    }
+    let known = |netlink: &mut Rtnetlink| {
+        let all = netlink.neighbours(index).expect("a list");
+        all.into_iter().filter(|one| one.has_answered).collect::<Vec<_>>()
+    };
+    let begun = std::time::Instant::now();
+    while known(&mut netlink).is_empty() && begun.elapsed().as_secs() < 5 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let known = known(&mut netlink);
+    assert_eq!(known.iter().map(|one| one.address).collect::<Vec<_>>(), [address("10.7.0.2")]);
+    assert!(told("ip", "neighbour show dev near")?.contains(&format!("lladdr {}", known[0].hardware())));
+    assert_eq!(netlink.neighbours(index + 1000).expect("a list"), []);
+    Ok(())
+}

@@ -27,6 +27,7 @@ type Test = (&'static str, fn() -> Outcome);
 const TESTS: &[Test] = &[
     ("link::devices_are_as_they_were_set", link::devices_are_as_they_were_set),
     ("link::refusals_have_the_kernels_words", link::refusals_have_the_kernels_words),
+    ("link::neighbours_are_known_once_they_answer", link::neighbours_are_known_once_they_answer),
     ("tc::what_was_set_is_read_back", tc::what_was_set_is_read_back),
     ("tc::disciplines_are_known_as_tc_knows_them", tc::disciplines_are_known_as_tc_knows_them),
     ("tc::a_batch_tells_which_were_refused", tc::a_batch_tells_which_were_refused),
@@ -49,6 +50,10 @@ const TESTS: &[Test] = &[
     ("gateway::a_loaded_class_answers_soon", gateway::a_loaded_class_answers_soon),
     ("gateway::a_changing_ceiling_loses_nothing", gateway::a_changing_ceiling_loses_nothing),
     ("gateway::a_raised_ceiling_waits_off_its_debt", gateway::a_raised_ceiling_waits_off_its_debt),
+    (
+        "gateway::local_programs_choose_a_class_if_they_may_administer",
+        gateway::local_programs_choose_a_class_if_they_may_administer,
+    ),
     ("gateway::newcomers_are_counted_and_bounded", gateway::newcomers_are_counted_and_bounded),
     ("gateway::a_bridge_classifies_what_it_passes_on", gateway::a_bridge_classifies_what_it_passes_on),
 ];

@@ -111,8 +111,9 @@ pub(crate) fn nft_prints_what_was_set() -> Outcome {
         "type filter hook forward priority -10; policy accept;",
         "oif \"lo\" udp sport 53 accept",
         "oif \"lo\" ip saddr 10.9.0.0/20 meta priority set 1:9",
-        "update @seen4 { ip daddr }",
-        "update @seen6 { ip6 daddr & ffff:ffff:ffff:ff00:: }",
+        // Some versions say here, too, that the set counts.
+        "update @seen4 { ip daddr ",
+        "update @seen6 { ip6 daddr & ffff:ffff:ffff:ff00:: ",
         "meta priority set ip daddr map @down4",
         "meta priority set ip6 daddr map @down6",
         "oif \"lo\" meta priority != 1:2 ip6 length <= 60 tcp flags 0x10 / 0x1,0x2,0x4,0x10 meta priority set 1:4",

@@ -142,6 +142,10 @@ pub(crate) async fn checked(seconds: u64, what: impl Fn() -> bool) -> bool {
     what()
 }
 
+#[expect(
+    clippy::unused_async,
+    reason = "it spawns, which is for a runtime only, as all that is awaited has one"
+)]
 async fn server<F, W>(serves: F) -> SocketAddr
 where
     F: Fn(TcpStream) -> W + Send + Sync + 'static,

@@ -7,7 +7,6 @@
 use super::{Demand, Fair, Proof};
 use crate::problem::{Failure, Filled, Flow, Pricing, Problem, Sets, Solution, max_min_residuals, priced};
 use crate::{Utility, Wire};
-use std::sync::atomic::AtomicBool;
 
 /// A flow whose share of the prices is greater is held.
 const HELD: f64 = 1e-3;
@@ -26,10 +25,14 @@ struct Filling<'a> {
     prices: Vec<Vec<f64>>,
     sets: Sets,
     schedule: Vec<(Vec<u32>, f64)>,
-    stop: &'a AtomicBool,
+    pricing: &'a Pricing<'a>,
 }
 
-pub(super) fn fill(problem: &Problem, pricing: &Pricing<'_>, demands: &[Demand]) -> Result<Fair, Failure> {
+pub(super) fn fill<'a>(
+    problem: &'a Problem,
+    pricing: &'a Pricing<'a>,
+    demands: &'a [Demand],
+) -> Result<Fair, Failure> {
     let mut filling = Filling {
         problem,
         demands,
@@ -39,7 +42,7 @@ pub(super) fn fill(problem: &Problem, pricing: &Pricing<'_>, demands: &[Demand])
         prices: Vec::new(),
         sets: Sets::default(),
         schedule: Vec::new(),
-        stop: pricing.stop(),
+        pricing,
     };
     while filling.rates.iter().any(Option::is_none) {
         if pricing.is_stopped() {
@@ -79,12 +82,12 @@ fn together(problem: &Problem, demands: &[Demand], rates: &[Option<f64>], until:
 type Raised = (Vec<f64>, Vec<(Vec<u32>, f64)>);
 
 /// Both at the highest level.
-fn raised(together: &Problem, level: f64, sets: &mut Sets, stop: &AtomicBool) -> Result<Raised, Failure> {
+fn raised(together: &Problem, level: f64, sets: &mut Sets, pricing: &Pricing<'_>) -> Raised {
     let flow = &together.flows[0];
     let mut from = vec![0.0; together.links()];
     // Low prices to begin with, alike on all links that the growing flows load.
     flow.loads.iter().for_each(|&(l, a)| from[l] = level.max(1e-9) / (a * flow.loads.len() as f64));
-    Ok(priced(together, &Pricing::new(together, stop)?, &from, sets, GAP))
+    priced(together, &pricing.of(together), &from, sets, GAP)
 }
 
 impl Filling<'_> {
@@ -93,7 +96,7 @@ impl Filling<'_> {
         let content = |s: usize| self.demands[s].limit / self.demands[s].weight;
         let until = waiting.iter().map(|&s| content(s)).fold(f64::INFINITY, f64::min);
         let together = together(self.problem, self.demands, &self.rates, until);
-        let (prices, schedule) = raised(&together, self.level, &mut self.sets, self.stop)?;
+        let (prices, schedule) = raised(&together, self.level, &mut self.sets, self.pricing);
         let price = together.flows[0].price(&prices);
         let failed = || Failure::BadlyScaled("the level of the growing flows is lost".into());
         if !(price > 0.0 && price.is_finite()) {

@@ -112,6 +112,7 @@ fn generate(master: &mut Master<'_>, pricing: &Pricing<'_>, gap: f64) {
             return;
         }
         let (columns, worst) = master.priced(pricing, &master.prices());
+        pricing.tell_gap(worst + master.gap());
         // What sets are too heavy by falls round by round about as a power does.
         let first = *first.get_or_insert(worst);
         let fallen = libm::log(first / worst) / libm::log(first / (0.1 * gap));

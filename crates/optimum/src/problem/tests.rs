@@ -290,6 +290,7 @@ fn who_waits_is_told_how_far_it_is() {
     let (stop, done) = (AtomicBool::new(false), crate::Done::new());
     let solution = problem.solve_unless(Watch { stop: &stop, done: Some(&done) }).unwrap();
     assert!(done.share() > 0.5 && done.share() <= 1.0, "{}", done.share());
+    assert!(done.gap().is_some_and(|gap| gap < 1e-9), "{:?}", done.gap());
     assert_eq!(solution.rates, problem.solve().unwrap().rates, "and nothing changes");
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Metric, OverFlows};
 use crate::measure::{self, Fair};
-use crate::quantity::{Of, Quantity};
+use crate::quantity::{Of, Quantity, Statistic};
 use evenair_laws::connections::HostCosts;
 use evenair_netsim::{FlowResult, Histogram, LinkResult, Times, TransferResult};
 use evenair_results::RunRecord;
@@ -23,6 +23,14 @@ fn ack_loss(flow: &FlowResult) -> Option<f64> {
     flow.probes.is_none().then_some(flow.acks_lost as f64 / all.max(1.0))
 }
 
+/// The standard deviation of some values from each other; none of fewer than two.
+fn spread(values: &[f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
+    (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt())
+}
+
 /// The source of a quantity: one run, and the optima of its scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subject<'a> {
@@ -40,6 +48,10 @@ impl Subject<'_> {
         if let Some(share) = quantity.percentile_of_times() {
             let flows = flow.map_or_else(|| (0..self.run.flows.len()).collect(), |flow| self.named(flow));
             return self.pooled(quantity, &flows).quantile_s(share);
+        }
+        if quantity.statistic == Statistic::Spread {
+            let flows = flow.map_or_else(|| (0..self.run.flows.len()).collect(), |flow| self.named(flow));
+            return spread(&flows.iter().map(|&i| self.of_one(quantity, i)).collect::<Option<Vec<_>>>()?);
         }
         let Some(flow) = flow else { return self.of_all(quantity) };
         let flows = self.named(flow);
@@ -246,4 +258,16 @@ pub(crate) fn flows_named(names: &[&str], flow: &str) -> Vec<usize> {
     }
     let ends = flow.split_once("..").and_then(|(first, last)| Some(place(first)?..=place(last)?));
     ends.map(Iterator::collect).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spread;
+
+    /// 2, 4 and 9 are 3, 1 and 4 from their mean: 26 over two degrees of freedom.
+    #[test]
+    fn flows_lie_apart_by_their_standard_deviation() {
+        assert_eq!(spread(&[2.0, 4.0, 9.0]), Some(13f64.sqrt()));
+        assert_eq!((spread(&[7.0]), spread(&[])), (None, None));
+    }
 }

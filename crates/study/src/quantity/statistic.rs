@@ -17,6 +17,8 @@ pub enum Statistic {
     Least,
     /// Its greatest sample.
     Greatest,
+    /// The standard deviation of several flows' means from each other, of one degree of freedom less than there are flows.
+    Spread,
     /// What so many per cent do not exceed: of delays and other times, of each that was counted in the measured time; else of its samples
     /// over time.
     Percentile(Percent),
@@ -56,7 +58,7 @@ impl FromStr for Percent {
     }
 }
 
-/// The words of study files: mean, deviation, least, greatest, p95, p99.9.
+/// The words of study files: mean, deviation, least, greatest, spread, p95, p99.9.
 impl fmt::Display for Statistic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -64,6 +66,7 @@ impl fmt::Display for Statistic {
             Self::Deviation => f.write_str("deviation"),
             Self::Least => f.write_str("least"),
             Self::Greatest => f.write_str("greatest"),
+            Self::Spread => f.write_str("spread"),
             Self::Percentile(percent) => write!(f, "p{percent}"),
         }
     }
@@ -79,10 +82,11 @@ impl FromStr for Statistic {
             "deviation" => Some(Self::Deviation),
             "least" => Some(Self::Least),
             "greatest" => Some(Self::Greatest),
+            "spread" => Some(Self::Spread),
             _ => word.strip_prefix('p').and_then(percentile),
         };
         known.ok_or_else(|| {
-            format!("\"{word}\" is no statistic; write mean, deviation, least, greatest, or a percentile such as p95 or p99.9")
+            format!("\"{word}\" is no statistic; write mean, deviation, least, greatest, spread, or a percentile such as p95 or p99.9")
         })
     }
 }

@@ -87,6 +87,7 @@ mod tests {
             "ack-waiting-p99.9",
             "ack-aggressiveness-deviation@100s..300s",
             "backlog-p50@..20s",
+            "goodput-kbps-spread",
             "goodput-kbps-least@2.5s..",
         ] {
             assert_eq!(word.parse::<Quantity>().unwrap().to_string(), word);

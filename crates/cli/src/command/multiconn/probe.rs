@@ -26,7 +26,7 @@ const SCHEMA: u32 = 1;
 pub(crate) struct ProbeArguments {
     /// The relay at the path's other end, and its port, if it is not 7443
     host: Option<String>,
-    /// A file with a table [connect]; what is given here goes before it
+    /// A file with a table `[connect]`; what is given here goes before it
     #[arg(long)]
     config: Option<PathBuf>,
     /// The relay's public key; two during a change

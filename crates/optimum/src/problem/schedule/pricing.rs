@@ -6,6 +6,7 @@ use super::nearby::heavy_sets;
 use crate::{Done, ProductForm};
 use evenair_topology::{ConflictGraph, maximal_cliques};
 use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most values that the sums over a part of a component may need, where those over the whole are too many.
@@ -91,7 +92,7 @@ pub(crate) struct Pricing<'a> {
     problem: &'a Problem,
     /// Set by a caller that no longer wants an answer.
     stop: &'a AtomicBool,
-    components: Vec<Component>,
+    components: Rc<[Component]>,
     /// Where to tell how far the work is, and which stage of how many it is at.
     done: Option<&'a Done>,
     stage: Cell<(usize, usize)>,
@@ -123,6 +124,16 @@ impl<'a> Pricing<'a> {
         Ok(Self { problem, stop, components, done: None, stage: Cell::new((0, 1)) })
     }
 
+    /// The same for another problem over the same air, whose flows and background use the same links of it.
+    pub(crate) fn of<'b>(&self, problem: &'b Problem) -> Pricing<'b>
+    where
+        'a: 'b,
+    {
+        debug_assert_eq!(problem.air.links(), self.problem.air.links());
+        let components = Rc::clone(&self.components);
+        Pricing { problem, stop: self.stop, components, done: None, stage: Cell::new((0, 1)) }
+    }
+
     /// The same, telling an observer how far the work is.
     pub(crate) fn told_by(mut self, done: Option<&'a Done>) -> Self {
         self.done = done;
@@ -140,12 +151,17 @@ impl<'a> Pricing<'a> {
         self.done.iter().for_each(|done| done.reach((number as f64 + share) / of as f64));
     }
 
+    /// Tells how far from the best the last round is; of problems on the way to another that says nothing.
+    pub(crate) fn tell_gap(&self, gap: f64) {
+        self.done.iter().filter(|_| self.stage.get().1 == 1).for_each(|done| done.come_within(gap));
+    }
+
     /// The caller need not go on asking for sets.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// The same for another problem on the way to this one.
+    /// Set when no answer is wanted any more.
     pub(crate) const fn stop(&self) -> &'a AtomicBool {
         self.stop
     }

@@ -1,6 +1,6 @@
 //! A record heard again.
 
-use crate::text::columns;
+use crate::Program;
 use anyhow::{Error, Result, bail};
 use clap::Args;
 use evenair_gateway::replay::{Answer, Replay};
@@ -21,7 +21,7 @@ pub(super) struct ReplayArguments {
     all: bool,
 }
 
-pub(super) fn replay(arguments: &ReplayArguments) -> Result<()> {
+pub(super) fn replay(arguments: &ReplayArguments, program: &Program) -> Result<()> {
     let other = arguments.law.as_deref().map(law).transpose()?;
     let is_other = other.is_some();
     let mut replay = Replay::new(other);
@@ -40,7 +40,7 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<()> {
     })
     .map_err(Error::msg)?;
     if rows.len() > 1 {
-        anstream::print!("{}", columns(&rows));
+        anstream::print!("{}", (program.columns)(&rows));
     }
     anstream::println!("{count} answers, {differing} differ");
     if differing > 0 && !is_other {

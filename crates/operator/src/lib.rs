@@ -1,4 +1,7 @@
-//! `evenair gateway`.
+//! `evenair gateway`: what an operator types, of the whole evenair and of the command for routers.
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+#![allow(clippy::print_stdout, reason = "this is where printing lives")]
 
 mod replay;
 mod status;
@@ -10,13 +13,14 @@ use evenair_gateway::control::{Answer, Request, ask};
 use evenair_gateway::kernel::{AllFound, Kernel, Root};
 use evenair_gateway::plan::{Names, difference};
 use evenair_gateway::run::{self, Ended, RunOptions, wall_ms};
-use evenair_gateway::{Gateway, Linux, Memory, Side, TABLE};
+use evenair_gateway::{Gateway, Linux, Memory, Side};
 use evenair_units::Instant;
 use std::path::{Path, PathBuf};
 
 /// A daemon ends with this where another is to follow it (`EX_TEMPFAIL` of sysexits.h).
 const HANDED_OVER: i32 = 75;
 
+/// What is asked of the gateway.
 #[derive(Debug, Args)]
 #[command(
     after_help = "One box between a mesh and the Internet, no software on the nodes: a token bucket for each subscriber and direction in this machine's own queues, \
@@ -28,7 +32,7 @@ const HANDED_OVER: i32 = 75;
     subscribers = \"subscribers.csv\"   # id,name,prefixes,weight,cap\n\n\
     Then: check, plan, run, and in another terminal: status, why NAME."
 )]
-pub(crate) struct GatewayOptions {
+pub struct GatewayOptions {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -164,6 +168,9 @@ struct ClearArguments {
     /// Also where nothing is kept of who made it: a tree and a table with evenair's own number and name
     #[arg(long)]
     all: bool,
+    /// Only if the service was ended since it hung, as systemd says by `SERVICE_RESULT`; of anyone else's end the next run adopts what stands
+    #[arg(long)]
+    if_it_hung: bool,
 }
 
 /// Reads "5min", "5 m" or "300 s".
@@ -176,7 +183,20 @@ fn minutes(text: &str) -> Result<evenair_units::Duration, String> {
     if time.is_zero() { Err("give a time above 0".into()) } else { Ok(time) }
 }
 
-pub(crate) fn gateway(options: &GatewayOptions) -> Result<()> {
+/// The program that an operator calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// Its version.
+    pub version: &'static str,
+    /// How it lays out rows, the first of which is the head.
+    pub columns: fn(&[Vec<String>]) -> String,
+}
+
+/// Does what is asked.
+///
+/// # Errors
+/// If the file is wrong, no gateway runs where one is asked, or the machine refuses; says what to do.
+pub fn gateway(options: &GatewayOptions, program: &Program) -> Result<()> {
     match &options.verb {
         Verb::Check(FileArgument { file }) => check(file),
         Verb::Plan(FileArgument { file }) => plan(file),
@@ -189,20 +209,28 @@ pub(crate) fn gateway(options: &GatewayOptions) -> Result<()> {
                 Ended::HandedOver => std::process::exit(HANDED_OVER),
             }
         }
-        Verb::Status(StatusArguments { file, watch, json }) => status::status(&file.file, *watch, *json),
+        Verb::Status(StatusArguments { file, watch, json }) => {
+            status::status(&file.file, (*watch, *json), program)
+        }
         Verb::Why(arguments) => status::why(&arguments.words),
         Verb::Pause(FileArgument { file }) => tell(file, &Request::Pause),
         Verb::Resume(FileArgument { file }) => tell(file, &Request::Resume),
         Verb::Confirm(FileArgument { file }) => tell(file, &Request::Confirm),
         Verb::Reload(FileArgument { file }) => tell(file, &Request::Reload),
         Verb::HandOver(FileArgument { file }) => tell(file, &Request::HandOver),
-        Verb::Clear(ClearArguments { file, all }) => {
+        Verb::Clear(ClearArguments { if_it_hung: true, .. }) if !has_hung() => Ok(()),
+        Verb::Clear(ClearArguments { file, all, .. }) => {
             anstream::println!("{}", run::clear(&file.file, *all)?);
             Ok(())
         }
-        Verb::Replay(arguments) => replay::replay(arguments),
-        Verb::SupportDump(FileArgument { file }) => support_dump(file),
+        Verb::Replay(arguments) => replay::replay(arguments, program),
+        Verb::SupportDump(FileArgument { file }) => support_dump(file, program),
     }
+}
+
+/// Whether the service whose end this is was ended by its watchdog (`systemd.exec(5)`).
+fn has_hung() -> bool {
+    std::env::var("SERVICE_RESULT").is_ok_and(|result| result == "watchdog")
 }
 
 /// Tells a running gateway something.
@@ -220,7 +248,7 @@ fn check(file: &Path) -> Result<()> {
     let (subscribers, troubles) = config.subscribers(&file.display().to_string(), wall_ms() / 1000)?;
     anstream::println!("{}: {} subscribers", file.display(), subscribers.len());
     troubles.iter().for_each(|trouble| anstream::println!("{trouble}"));
-    let gateway = Gateway::new(Instant::ZERO, &config, subscribers, Memory::default());
+    let gateway = Gateway::new(Instant::ZERO, &config, subscribers.clone(), Memory::default());
     let decision = gateway.allocation().decision;
     anstream::println!("law: {decision}; a decision every {}", gateway.epoch());
     if decision.reason == evenair_laws::gateway::Reason::Unbounded {
@@ -233,6 +261,7 @@ fn check(file: &Path) -> Result<()> {
     let found = kernel.find()?;
     for (side, device) in [(Side::Down, &config.mesh), (Side::Up, &config.uplink)] {
         match &found.of(side).root {
+            Root::Gone => against.push(format!("{device}: no such device; see: ip link")),
             Root::Usual => anstream::println!("{device}: free"),
             Root::Ours => anstream::println!("{device}: a tree of evenair's is there, which run adopts"),
             Root::Foreign { kind, major, kept } => {
@@ -245,7 +274,7 @@ fn check(file: &Path) -> Result<()> {
             }
         }
     }
-    against.extend(kernel.bypasses());
+    against.extend(kernel.bypasses(&subscribers)?.iter().map(ToString::to_string));
     against.iter().for_each(|against| anstream::println!("{against}"));
     if against.is_empty() { Ok(()) } else { bail!("mode = \"enforce\" would not hold, see above") }
 }
@@ -262,7 +291,7 @@ fn plan(file: &Path) -> Result<()> {
     };
     let gateway = Gateway::new(Instant::ZERO, &config, subscribers, Memory::default());
     let plan = difference(&gateway.wanted(false), &found);
-    let names = Names { mesh: &config.mesh, uplink: &config.uplink, table: TABLE };
+    let names = Names::of(&config);
     for line in plan.iter().flat_map(|change| change.lines(&names)) {
         anstream::println!("{line}");
     }
@@ -272,8 +301,8 @@ fn plan(file: &Path) -> Result<()> {
     Ok(())
 }
 
-fn support_dump(file: &Path) -> Result<()> {
-    anstream::println!("evenair {} on {}\n", env!("EVENAIR_VERSION"), evenair_linux::kernel());
+fn support_dump(file: &Path, program: &Program) -> Result<()> {
+    anstream::println!("evenair {} on {}\n", program.version, evenair_linux::kernel());
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
     anstream::println!("--- {}\n{text}", file.display());
     let config = Config::load(file)?;

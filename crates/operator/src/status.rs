@@ -1,6 +1,6 @@
 //! How everyone fares, as a table and in words.
 
-use crate::text::columns;
+use crate::Program;
 use anyhow::{Result, bail};
 use evenair_gateway::config::{Config, Mode};
 use evenair_gateway::control::{Answer, Request, ask};
@@ -8,7 +8,7 @@ use evenair_gateway::status::{Status, rate};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(super) fn status(file: &Path, watch: bool, json: bool) -> Result<()> {
+pub(super) fn status(file: &Path, (watch, json): (bool, bool), program: &Program) -> Result<()> {
     let socket = Config::load(file)?.socket();
     loop {
         let status = asked(&socket)?;
@@ -16,7 +16,7 @@ pub(super) fn status(file: &Path, watch: bool, json: bool) -> Result<()> {
             anstream::println!("{}", serde_json::to_string_pretty(&status)?);
         } else {
             let clear = if watch { "\x1b[H\x1b[2J" } else { "" };
-            anstream::print!("{clear}{}", text(&status));
+            anstream::print!("{clear}{}", text(&status, program));
         }
         if !watch {
             return Ok(());
@@ -47,7 +47,7 @@ fn asked(socket: &Path) -> Result<Status> {
     }
 }
 
-fn text(status: &Status) -> String {
+fn text(status: &Status, program: &Program) -> String {
     let mode = match status.mode {
         _ if status.is_paused => "paused: the limits are open",
         _ if status.is_blind => "nothing is to be read: the limits are open",
@@ -83,7 +83,7 @@ fn text(status: &Status) -> String {
             class.bound().into(),
         ]);
     }
-    text += &columns(&rows);
+    text += &(program.columns)(&rows);
     status.troubles.iter().for_each(|trouble| text += &format!("trouble: {trouble}\n"));
     text
 }

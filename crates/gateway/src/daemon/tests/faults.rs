@@ -1,0 +1,387 @@
+//! What goes wrong under a gateway, and what it does then.
+
+use super::*;
+use crate::Change;
+use crate::kernel::{Filter, Neighbour, Offered};
+use crate::tree::Class;
+use evenair_laws::gateway::{ClassView, GatewayView};
+use proptest::prelude::*;
+
+const ENFORCE: &str = "mode = \"enforce\"\n";
+
+/// What the law was told at the ends of epochs.
+fn views(daemon: &mut Daemon<InMemory>) -> Vec<GatewayView> {
+    let view = |what: What| match what {
+        What::Heard(Heard { told: GatewayTold::OnEpoch { view }, .. }) => Some(view),
+        _ => None,
+    };
+    daemon.take_happened().into_iter().filter_map(view).collect()
+}
+
+/// What the law was told last of a subscriber's way down.
+fn view_of(daemon: &mut Daemon<InMemory>, place: usize) -> Option<ClassView> {
+    views(daemon).pop().unwrap().classes[2 * place]
+}
+
+fn offered(i: u32) -> Offered {
+    Offered {
+        address: format!("10.{}.{}.1", i / 256, i % 256).parse().unwrap(),
+        volume: Volume { packets: 1, bytes: 100 },
+    }
+}
+
+#[test]
+fn a_daemon_killed_anywhere_is_followed_by_one_that_adopts_and_restores() {
+    let config = config(ENFORCE);
+    let before = InMemory::default();
+    let whole = start(&config, before.clone(), None).kernel_mut().there.clone();
+    let at_first = 1000;
+    let kernel = InMemory { changes_left: at_first, ..InMemory::default() };
+    let mut daemon = Daemon::new(at(0), &config, subscribers(3), kernel, (None, false)).unwrap();
+    daemon.begin(at(0)).unwrap();
+    let changes = at_first - daemon.kernel_mut().changes_left;
+    assert!(changes > 20, "a plan of {changes} changes has places to be killed at");
+    for changes_left in 0..changes + 2 {
+        let kernel = InMemory { changes_left, ..InMemory::default() };
+        let mut daemon = Daemon::new(at(0), &config, subscribers(3), kernel, (None, false)).unwrap();
+        let kept = serde_json::to_string(&daemon.kept()).unwrap();
+        let done = daemon.begin(at(0));
+        assert_eq!(done.is_ok(), changes_left >= changes, "{changes_left}");
+        // No goodbye.
+        let kernel = InMemory { changes_left: usize::MAX, ..daemon.kernel_mut().clone() };
+        let mut next = start(&config, kernel, Some(serde_json::from_str(&kept).unwrap()));
+        assert_eq!(next.kernel_mut().there, whole);
+        next.stop("test", false).unwrap();
+        assert_eq!(next.kernel_mut().there, before.there);
+    }
+}
+
+#[test]
+fn what_is_changed_by_hand_is_seen_told_and_mended() {
+    let config = config(ENFORCE);
+    let mut daemon = start(&config, InMemory::default(), None);
+    run(&mut daemon, (0, 10_000), &[]);
+    daemon.take_happened();
+    let (minor, class) = daemon.kernel_mut().class_of(Side::Down, "10.0.0.1").unwrap();
+    let by_hand = Class { ceiling: Rate::from_kbps(9_000), ..class };
+    daemon.kernel_mut().by_hand(&Change::ChangeClass(Side::Down, minor, by_hand));
+    run(&mut daemon, (10_000, 20_000), &[]);
+    let told = events(&mut daemon);
+    assert!(
+        matches!(&told[..], [Event::Mended(1, lines)] if lines[0].starts_with("tc class change dev mesh0")),
+        "{told:?}"
+    );
+    // It comes down as any limit does, at once where nothing passes.
+    run(&mut daemon, (20_000, 20_200), &[]);
+    assert_eq!(daemon.kernel_mut().class_of(Side::Down, "10.0.0.1"), Some((minor, class)));
+    run(&mut daemon, (20_200, 30_000), &[]);
+    assert_eq!(events(&mut daemon), []);
+}
+
+#[test]
+fn who_sees_nothing_for_three_epochs_opens_and_closes_again() {
+    let config = config(ENFORCE);
+    let mut daemon = start(&config, InMemory::default(), None);
+    run(&mut daemon, (0, 10_000), &[(Side::Down, FIRST, 1, true)]);
+    let given = ceiling(&mut daemon, Side::Down, "10.0.0.1");
+    // The counters are gone, not the device.
+    daemon.kernel_mut().no_counters = true;
+    run(&mut daemon, (10_000, 30_000), &[]);
+    assert_eq!(ceiling(&mut daemon, Side::Down, "10.0.0.1"), given, "it holds");
+    run(&mut daemon, (30_000, 40_000), &[]);
+    assert_eq!(ceiling(&mut daemon, Side::Down, "10.0.0.1"), OPEN);
+    assert!(events(&mut daemon).contains(&Event::Opened));
+    daemon.kernel_mut().no_counters = false;
+    run(&mut daemon, (40_000, 50_300), &[]);
+    assert!(ceiling(&mut daemon, Side::Down, "10.0.0.1") < OPEN);
+    assert!(events(&mut daemon).contains(&Event::Closed));
+}
+
+#[test]
+fn a_device_that_vanishes_and_comes_back_has_its_tree_again() {
+    let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
+    run(&mut daemon, (0, 10_000), &[]);
+    daemon.kernel_mut().remove(Side::Down);
+    run(&mut daemon, (10_000, 20_000), &[]);
+    let is_told = |event: &Event| matches!(event, Event::Trouble(why) if why.contains("no such device"));
+    assert!(events(&mut daemon).iter().any(is_told));
+    daemon.kernel_mut().plug(Side::Down);
+    // Another device, on which segments are not joined.
+    let apart = daemon.kernel_mut().there.down.offloads.apart();
+    daemon.kernel_mut().there.down.offloads = apart.clone();
+    run(&mut daemon, (20_000, 21_100), &[]);
+    assert_eq!(daemon.kernel_mut().there.down.tree.classes.len(), 7);
+    assert_eq!(daemon.kernel_mut().there.filter, Filter::Leads, "the device has another number");
+    daemon.stop("test", false).unwrap();
+    let there = &daemon.kernel_mut().there;
+    assert_eq!(there.down, crate::kernel::Found { offloads: apart, ..InMemory::default().there.down });
+    assert_eq!(there.up, InMemory::default().there.up);
+}
+
+/// What is there is mended and put back, whatever has become of the other device.
+#[test]
+fn a_device_that_is_gone_keeps_nothing_of_the_other() {
+    let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
+    run(&mut daemon, (0, 10_000), &[]);
+    daemon.kernel_mut().remove(Side::Down);
+    daemon.kernel_mut().by_hand(&Change::DeleteEntry(Side::Up, "10.0.0.1".parse().unwrap(), FIRST));
+    daemon.kernel_mut().by_hand(&Change::DeleteClass(Side::Up, FIRST));
+    run(&mut daemon, (10_000, 20_000), &[]);
+    assert!(daemon.kernel_mut().class_of(Side::Up, "10.0.0.1").is_some());
+    daemon.stop("test", false).unwrap();
+    assert_eq!(daemon.kernel_mut().there.up, InMemory::default().there.up);
+    assert_eq!(daemon.kernel_mut().there.filter, Filter::Missing);
+}
+
+#[test]
+fn a_clock_that_jumps_is_an_epoch_of_which_nothing_is_known() {
+    let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
+    run(&mut daemon, (0, 20_000), &[(Side::Down, FIRST, 1, true)]);
+    daemon.take_happened();
+    daemon.step(at(10_000_000));
+    let views = views(&mut daemon);
+    assert_eq!(views.len(), 1, "epochs that were missed are not made up for");
+    assert!(views[0].classes.iter().all(Option::is_none));
+}
+
+/// The clock that nobody sets does not go back; if it does, all waits until it is where it was, and nothing is lost.
+#[test]
+fn a_clock_that_goes_back_is_waited_for() {
+    let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
+    run(&mut daemon, (0, 20_000), &[(Side::Down, FIRST, 1, true)]);
+    let (given, due) = (daemon.gateway().allocation().clone(), daemon.due());
+    daemon.take_happened();
+    for ms in (1_000..20_000).step_by(100) {
+        daemon.step(at(ms));
+    }
+    assert_eq!((daemon.gateway().allocation(), daemon.due()), (&given, due));
+    assert_eq!(daemon.take_happened().len(), 0);
+    run(&mut daemon, (20_000, 30_000), &[(Side::Down, FIRST, 1, true)]);
+    assert_eq!(view_of(&mut daemon, 0).unwrap().served.packets, 100);
+}
+
+#[test]
+fn counters_that_wrap_are_read_on_and_those_that_begin_again_are_not_known() {
+    let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
+    let counters = daemon.kernel_mut().counters[0].get_mut(&FIRST).unwrap();
+    (counters.packets, counters.dropped) = (u32::MAX - 49, u32::MAX - 4);
+    run(&mut daemon, (200, 10_000), &[]);
+    daemon.take_happened();
+    daemon.kernel_mut().counters[0].get_mut(&FIRST).unwrap().dropped = 5;
+    run(&mut daemon, (10_000, 20_000), &[(Side::Down, FIRST, 1, true)]);
+    let view = view_of(&mut daemon, 0).unwrap();
+    assert_eq!((view.served.packets, view.served.bytes, view.dropped.packets), (100, 150_000, 10));
+    // Somebody made the class anew.
+    *daemon.kernel_mut().counters[0].get_mut(&FIRST).unwrap() = crate::kernel::Counters::default();
+    run(&mut daemon, (20_000, 30_000), &[(Side::Down, FIRST + 1, 1, true)]);
+    let view = views(&mut daemon).pop().unwrap();
+    assert_eq!(view.classes[0], None);
+    assert!(view.classes[2].is_some(), "of the others all is known");
+    run(&mut daemon, (30_000, 40_000), &[(Side::Down, FIRST, 1, true)]);
+    assert_eq!(view_of(&mut daemon, 0).unwrap().served.packets, 100);
+}
+
+/// Who does not see all packets does not say how busy anyone was; queues count on.
+#[test]
+fn a_sensor_that_stops_or_misses_packets_tells_nothing() {
+    let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
+    let busy = |daemon: &mut Daemon<InMemory>, epoch: u64| {
+        run(daemon, (epoch * 10_000, (epoch + 1) * 10_000), &[(Side::Down, FIRST, 1, true)]);
+        let view = view_of(daemon, 0).unwrap();
+        assert!(view.served.packets > 90);
+        view.busy.is_some()
+    };
+    assert!(busy(&mut daemon, 0));
+    daemon.kernel_mut().lost = Some(7);
+    assert!(!busy(&mut daemon, 1), "seven were missed");
+    assert!(!busy(&mut daemon, 2), "there is nothing to compare with");
+    assert!(busy(&mut daemon, 3));
+    daemon.kernel_mut().lost = None;
+    assert!(!busy(&mut daemon, 4) && !busy(&mut daemon, 5), "it is gone");
+    // Another one counts from nought.
+    daemon.kernel_mut().lost = Some(0);
+    assert!(!busy(&mut daemon, 6) && !busy(&mut daemon, 7));
+    assert!(busy(&mut daemon, 8), "it is there again");
+}
+
+#[test]
+fn what_is_changed_by_hand_stays_where_the_operator_says_so() {
+    let config = config("mode = \"enforce\"\nby_hand = \"leave\"\n");
+    let mut daemon = start(&config, InMemory::default(), None);
+    run(&mut daemon, (0, 10_000), &[]);
+    let (minor, class) = daemon.kernel_mut().class_of(Side::Down, "10.0.0.1").unwrap();
+    for ceiling in [9_000, 20] {
+        let by_hand = Class { ceiling: Rate::from_kbps(ceiling), rate: Rate::from_kbps(ceiling), ..class };
+        daemon.kernel_mut().by_hand(&Change::ChangeClass(Side::Down, minor, by_hand));
+        daemon.take_happened();
+        let from = if ceiling == 20 { 40_000 } else { 10_000 };
+        run(&mut daemon, (from, from + 30_000), &[]);
+        let happened = daemon.take_happened();
+        let epochs = happened.iter().filter(|what| matches!(what, What::Heard(_))).count();
+        assert_eq!(epochs, 3, "the law goes on");
+        let told: Vec<_> = happened.iter().filter(|what| matches!(what, What::Event(_))).collect();
+        assert!(matches!(&told[..], [What::Event(Event::Left(1, _))]), "{told:?}");
+        assert_eq!(daemon.kernel_mut().class_of(Side::Down, "10.0.0.1"), Some((minor, by_hand)));
+    }
+    // Whose class is gone would have no limit.
+    daemon.kernel_mut().by_hand(&Change::DeleteEntry(Side::Down, "10.0.1.1".parse().unwrap(), FIRST + 1));
+    run(&mut daemon, (70_000, 80_000), &[]);
+    assert!(daemon.kernel_mut().class_of(Side::Down, "10.0.1.1").is_some());
+    daemon.reload(at(80_000), &config, subscribers(3)).unwrap();
+    assert!(ceiling(&mut daemon, Side::Down, "10.0.0.1") > Rate::from_kbps(20));
+}
+
+/// A table without one of its maps leads some past their classes: it is made anew, and does not stay when all is over.
+#[test]
+fn a_table_that_lost_a_map_is_made_anew_or_removed() {
+    let breaks = |daemon: &mut Daemon<InMemory>| {
+        daemon.kernel_mut().there.filter = Filter::Broken;
+        Side::ALL.into_iter().for_each(|side| daemon.kernel_mut().there.of_mut(side).tree.entries.clear());
+    };
+    let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
+    breaks(&mut daemon);
+    run(&mut daemon, (200, 1_400), &[]);
+    assert_eq!(daemon.kernel_mut().there.filter, Filter::Leads);
+    assert!(daemon.kernel_mut().class_of(Side::Up, "10.0.2.1").is_some());
+    breaks(&mut daemon);
+    daemon.stop("test", false).unwrap();
+    assert_eq!(daemon.kernel_mut().there, InMemory::default().there);
+}
+
+#[test]
+fn who_answers_on_the_link_or_has_a_prefix_subscribes_without_a_file() {
+    let rest =
+        "mode = \"enforce\"\nneighbours = true\n[[delegated]]\nwithin = \"2001:db8::/40\"\nlength = 56\n";
+    let config = config(rest);
+    let mut daemon = start(&config, InMemory::default(), None);
+    let minors = |daemon: &mut Daemon<InMemory>, addresses: &[&str]| {
+        let of = |address: &&str| daemon.kernel_mut().class_of(Side::Down, address).map(|(minor, _)| minor);
+        addresses.iter().map(of).collect::<Vec<_>>()
+    };
+    let neighbour =
+        |address: &str| Neighbour { address: address.parse().unwrap(), hardware: "02:00:00:00:00:01".into() };
+    // One on the link, by two addresses and one of the link's own; and one whose address a subscriber of the file has.
+    daemon.kernel_mut().neighbours = ["10.8.0.1", "fd00::8", "fe80::1", "10.0.0.1"].map(neighbour).to_vec();
+    let seen = |address: &str| Offered {
+        address: address.parse().unwrap(),
+        volume: Volume { packets: 1, bytes: 99 },
+    };
+    daemon.kernel_mut().offered = vec![seen("2001:db8:0:4ff::9"), seen("2001:db9::1")];
+    run(&mut daemon, (200, 1_400), &[]);
+    let all = ["10.0.0.1", "10.8.0.1", "fd00::8", "fe80::1", "2001:db8:0:400::", "2001:db9::1"];
+    let [first, mac, net] = [FIRST, FIRST + 3, FIRST + 4].map(Some);
+    assert_eq!(minors(&mut daemon, &all), [first, mac, mac, None, net, None]);
+    assert_eq!(daemon.gateway().strangers().len(), 2);
+    // It moves to another address, and keeps what it is; the next daemon knows it.
+    daemon.kernel_mut().neighbours = vec![neighbour("10.8.0.77")];
+    run(&mut daemon, (1_400, 20_000), &[]);
+    assert_eq!(minors(&mut daemon, &["10.8.0.77"]), [mac]);
+    let law = daemon.kept().memory.law;
+    let kernel = InMemory { neighbours: Vec::new(), changes_left: 0, ..daemon.kernel_mut().clone() };
+    let kept = serde_json::from_str(&serde_json::to_string(&daemon.kept()).unwrap()).unwrap();
+    let mut next = start(&config, kernel, Some(kept));
+    assert_eq!((minors(&mut next, &all[..2]), next.kept().memory.law == law), (vec![first, mac], true));
+    // An hour of silence, and it is gone.
+    next.kernel_mut().changes_left = usize::MAX;
+    run(&mut next, (200, 3_620_000), &[]);
+    assert_eq!(minors(&mut next, &["10.0.0.1", "10.8.0.77", "2001:db8:0:400::"]), [first, None, None]);
+}
+
+/// A sender that does not listen to losses is named, to people by the name that they know.
+#[test]
+fn who_does_not_slow_down_is_named() {
+    let mut daemon = start(&config(ENFORCE), InMemory { lost: None, ..InMemory::default() }, None);
+    for epoch in 0..30 {
+        // It has all of its limit, and loses twice as much.
+        let packets = (ceiling(&mut daemon, Side::Down, "10.0.1.1").as_bps() * 10 / 12_000) as u32;
+        daemon.kernel_mut().serve(Side::Down, FIRST + 1, packets);
+        daemon.kernel_mut().counters[0].get_mut(&(FIRST + 1)).unwrap().dropped += 2 * packets;
+        run(&mut daemon, (epoch * 10_000, (epoch + 1) * 10_000), &[(Side::Down, FIRST + 1, 0, true)]);
+    }
+    let deaf = daemon.gateway().statuses().iter().filter(|class| class.ignores_losses);
+    assert_eq!(
+        deaf.map(|class| (class.id.as_str(), class.side)).collect::<Vec<_>>(),
+        [("s0001", Side::Down)]
+    );
+    assert_eq!(daemon.gateway().decision(), "hold: unresponsive (s0001 down)");
+}
+
+/// What the kernel does not do at one time it does at another: so many changes until memory is short, or nothing is to be read.
+#[derive(Clone, Copy, Debug)]
+enum Shortage {
+    Changes(usize),
+    Readings,
+    Counters,
+}
+
+fn shortages() -> impl Strategy<Value = Vec<(Shortage, u64)>> {
+    let shortage = prop_oneof![
+        (0usize..9).prop_map(Shortage::Changes),
+        Just(Shortage::Readings),
+        Just(Shortage::Counters)
+    ];
+    prop::collection::vec((shortage, 1u64..25), 1..6)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Memory is short now and then, while people come, go and change things by hand. The kernel in memory refuses an address without its
+    /// class, so that nobody is without a limit at any step; once there is memory again, all stands, and at the end nothing is left.
+    #[test]
+    fn what_is_refused_is_made_once_there_is_memory(shortages in shortages()) {
+        let config = config("mode = \"enforce\"\neager = 1\n");
+        let mut daemon = start(&config, InMemory::default(), None);
+        let mut ms = 200;
+        for (i, (shortage, looks)) in shortages.into_iter().enumerate() {
+            daemon.kernel_mut().offered = vec![offered(i as u32 % 3)];
+            daemon.kernel_mut().there.filter = if i % 2 == 0 { Filter::Silent } else { Filter::Leads };
+            let kernel = daemon.kernel_mut();
+            match shortage {
+                Shortage::Changes(left) => kernel.changes_left = left,
+                Shortage::Readings => kernel.is_dumb = true,
+                Shortage::Counters => kernel.no_counters = true,
+            }
+            run(&mut daemon, (ms, ms + looks * 1_000), &[]);
+            ms += looks * 1_000;
+            let kernel = daemon.kernel_mut();
+            (kernel.changes_left, kernel.is_dumb, kernel.no_counters) = (usize::MAX, false, false);
+        }
+        run(&mut daemon, (ms, ms + 30_000), &[]);
+        let wanted = daemon.gateway().wanted(false);
+        let there = daemon.kernel_mut().there.clone();
+        prop_assert_eq!((&there.down.tree, &there.up.tree, there.filter), (&wanted.down, &wanted.up, Filter::Leads));
+        daemon.stop("test", false).unwrap();
+        prop_assert_eq!(&daemon.kernel_mut().there, &InMemory::default().there);
+    }
+}
+
+#[test]
+fn a_thousand_who_come_at_once_have_classes_at_the_next_look() {
+    let config = config("mode = \"enforce\"\neager = 10\n");
+    let mut daemon =
+        Daemon::new(at(0), &config, subscribers(1000), InMemory::default(), (None, false)).unwrap();
+    daemon.begin(at(0)).unwrap();
+    assert_eq!(daemon.kernel_mut().there.down.tree.classes.len(), 4);
+    daemon.kernel_mut().offered = (0..1000).map(offered).collect();
+    run(&mut daemon, (0, 1_100), &[]);
+    assert_eq!(daemon.kernel_mut().there.up.tree.classes.len(), 1004);
+    let heard = daemon.take_happened().into_iter().filter(|what| matches!(what, What::Heard(_))).count();
+    assert_eq!(heard, 1, "the law hears of all at once");
+}
+
+#[test]
+fn spoofed_sources_fill_no_more_than_their_room() {
+    let config = config("mode = \"enforce\"\n[unknown]\naddresses = 100\n");
+    let mut daemon = start(&config, InMemory::default(), None);
+    let offered = |i: u32| Offered {
+        address: std::net::Ipv4Addr::from(0xac10_0000 + i).into(),
+        volume: Volume { packets: 1, bytes: 100 },
+    };
+    daemon.kernel_mut().offered = (0..5000).map(offered).collect();
+    run(&mut daemon, (0, 3_000), &[]);
+    assert_eq!(
+        (daemon.gateway().strangers().len(), daemon.kernel_mut().there.down.tree.classes.len()),
+        (100, 7)
+    );
+}

@@ -1,0 +1,260 @@
+//! What leads packets past the tree, of which neither queue nor packet filter would say a word.
+
+use super::Linux;
+use crate::config::{Bypass, Forwarding};
+use crate::kernel::Failure;
+use crate::{Prefix, Side, Subscribers};
+use evenair_linux::Rtnetlink;
+use evenair_linux::link::Link;
+use evenair_linux::offload;
+use evenair_linux::route::DefaultRoute;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// So many subscribers' ways are asked for.
+const WAYS: usize = 10_000;
+/// So many of a kind are named.
+const NAMED: usize = 5;
+/// The number of the main routing table.
+const MAIN: u32 = 254;
+
+/// Something that leads packets past the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Past {
+    /// Its kind, by which an operator says that it is known.
+    pub kind: Bypass,
+    /// What it is, and what to do.
+    pub words: String,
+}
+
+impl Past {
+    fn new(kind: Bypass, words: String) -> Self {
+        Self { kind, words }
+    }
+}
+
+impl fmt::Display for Past {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; if that is as it should be: despite = [\"{}\"]", self.words, self.kind.word())
+    }
+}
+
+impl Linux {
+    /// What leads packets past the tree, each with its remedy, but for what the operator knows of.
+    ///
+    /// # Errors
+    /// If a device is gone, or the kernel refuses to tell.
+    pub fn bypasses(&mut self, subscribers: &Subscribers) -> Result<Vec<Past>, Failure> {
+        let ours = self.both_indices()?;
+        let tables = self.filter.flowtables().unwrap_or_default();
+        let mut past: Vec<Past> = tables.iter().map(|table| flowtable(&table.name)).collect();
+        let links = self.netlink.links().map_err(|error| Failure::new("devices", error))?;
+        past.extend(of_links(&links, ours, self.forwarding));
+        for side in Side::ALL {
+            let device = self.device(side);
+            if offload::takes_flows(device).unwrap_or(false) {
+                past.push(takes_flows(device));
+            }
+        }
+        if self.forwarding == Forwarding::Routed {
+            let names: BTreeMap<u32, &str> =
+                links.iter().map(|link| (link.index, link.name.as_str())).collect();
+            let routes = self.netlink.default_routes().map_err(|error| Failure::new("routes", error))?;
+            past.extend(of_routes(&routes, &names, ours[Side::Up as usize]));
+            past.extend(self.elsewhere(subscribers, &names, ours[Side::Down as usize]));
+        }
+        past.retain(|past| !self.despite.contains(&past.kind));
+        Ok(past)
+    }
+
+    /// Subscribers who are reached by another device than the mesh's.
+    fn elsewhere(&mut self, all: &Subscribers, names: &BTreeMap<u32, &str>, mesh: u32) -> Vec<Past> {
+        let mut past = Vec::new();
+        let mut more = 0;
+        let prefixes =
+            all.iter().flat_map(|one| one.prefixes.iter().map(move |prefix| (one.called(), *prefix)));
+        for (name, prefix) in prefixes.take(WAYS) {
+            // Who cannot be reached now may be later.
+            let Ok(device) = self.netlink.device_towards(within(prefix)) else { continue };
+            if device == mesh {
+                continue;
+            }
+            if past.len() == NAMED {
+                more += 1;
+                continue;
+            }
+            let device = names.get(&device).copied().unwrap_or("another device");
+            let words = format!(
+                "{name}'s {prefix} is reached by {device}, beside the mesh's tree: one gateway has one device towards the mesh (ip route get {})",
+                within(prefix)
+            );
+            past.push(Past::new(Bypass::Tunnels, words));
+        }
+        if more > 0 {
+            past.push(Past::new(Bypass::Tunnels, format!("so are {more} other prefixes of subscribers")));
+        }
+        past
+    }
+}
+
+/// Devices that are bridged are ports of one bridge, and those that are routed are none's: else no packet would be led anywhere.
+pub(super) fn ports(
+    netlink: &mut Rtnetlink,
+    devices: [&str; 2],
+    forwarding: Forwarding,
+) -> Result<(), Failure> {
+    let links = netlink.links().map_err(|error| Failure::new("devices", error))?;
+    let bridge = |device: &&str| {
+        let master = links.iter().find(|link| link.name == **device)?.master?;
+        links.iter().find(|link| link.index == master && link.kind == "bridge")
+    };
+    match (forwarding, devices.each_ref().map(bridge)) {
+        (Forwarding::Routed, [None, None]) => Ok(()),
+        (Forwarding::Routed, found) => {
+            let first = devices.into_iter().zip(found).find_map(|(device, bridge)| Some((device, bridge?)));
+            let Some((device, bridge)) = first else { return Ok(()) };
+            let why = format!(
+                "a port of {0}: name {0} in its place, if packets are routed there; forwarding = \"bridged\", if both devices are its ports",
+                bridge.name
+            );
+            Err(Failure::new(device, why))
+        }
+        (Forwarding::Bridged, [Some(one), Some(other)]) if one == other => Ok(()),
+        (Forwarding::Bridged, _) => {
+            let [mesh, uplink] = devices;
+            let why = format!(
+                "{mesh} and {uplink} are not ports of one bridge, see: ip link set {mesh} master BRIDGE; if packets are routed between them, leave the key out"
+            );
+            Err(Failure::new("forwarding = \"bridged\"", why))
+        }
+    }
+}
+
+/// An address of a prefix that is somebody's: a prefix's first is nobody's own, or every router's.
+fn within(prefix: Prefix) -> std::net::IpAddr {
+    if prefix.is_host() { prefix.address() } else { prefix.last() }
+}
+
+fn flowtable(table: &str) -> Past {
+    let words = format!(
+        "the flowtable of nftables' table {table} passes packets by the forward hook: delete it; on OpenWrt: uci set firewall.@defaults[0].flow_offloading=0"
+    );
+    Past::new(Bypass::Flowtables, words)
+}
+
+fn takes_flows(device: &str) -> Past {
+    let words = format!(
+        "{device} may carry out flows by itself, beside the kernel's queues: ethtool -K {device} hw-tc-offload off"
+    );
+    Past::new(Bypass::Offload, words)
+}
+
+/// What devices do.
+fn of_links(links: &[Link], ours: [u32; 2], forwarding: Forwarding) -> Vec<Past> {
+    let mut past = Vec::new();
+    let own: Vec<&Link> =
+        ours.iter().filter_map(|own| links.iter().find(|link| link.index == *own)).collect();
+    for link in &own {
+        if link.has_program {
+            let words = format!(
+                "a program takes {}'s packets before the kernel does (XDP): ip link set {0} xdp off",
+                link.name
+            );
+            past.push(Past::new(Bypass::Programs, words));
+        }
+    }
+    if let [mesh, uplink] = own[..]
+        && forwarding == Forwarding::Bridged
+        && mesh.switch.is_some()
+        && mesh.switch == uplink.switch
+    {
+        let words = format!(
+            "{} and {} are ports of one switch, which passes frames on by itself: one of them must be on a device of its own",
+            mesh.name, uplink.name
+        );
+        past.push(Past::new(Bypass::Offload, words));
+    }
+    let ppp = links.iter().filter(|link| link.is_ppp && link.is_up && !ours.contains(&link.index));
+    let ppp: Vec<&str> = ppp.map(|link| link.name.as_str()).collect();
+    if !ppp.is_empty() {
+        let named = ppp.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let words = format!(
+            "{} lines of ppp beside the two devices ({named}): a subscriber behind one is not in the mesh's tree",
+            ppp.len()
+        );
+        past.push(Past::new(Bypass::Tunnels, words));
+    }
+    past
+}
+
+/// Ways to the Internet beside the uplink.
+fn of_routes(routes: &[DefaultRoute], names: &BTreeMap<u32, &str>, uplink: u32) -> Vec<Past> {
+    let others = routes.iter().filter(|route| route.device != uplink);
+    let words = others.map(|route| {
+        let device = names.get(&route.device).copied().unwrap_or("a device that is gone");
+        let (family, version) = if route.is_v6 { ("-6 ", "IPv6") } else { ("", "IPv4") };
+        let table = if route.table == MAIN { String::new() } else { format!(" table {}", route.table) };
+        let words = format!(
+            "a default route of {version} leaves by {device}: what goes or comes there is in no tree (ip {family}route show default{table})"
+        );
+        Past::new(Bypass::Routes, words)
+    });
+    words.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenair_units::Bytes;
+
+    fn link(index: u32, name: &str) -> Link {
+        Link {
+            index,
+            name: name.into(),
+            is_up: true,
+            is_running: true,
+            kind: String::new(),
+            master: None,
+            is_ppp: false,
+            has_program: false,
+            switch: None,
+            mtu: Bytes::new(1500),
+            segments: None,
+        }
+    }
+
+    #[test]
+    fn what_devices_do_past_the_tree_is_named() {
+        let of = |links: &[Link], forwarding| -> Vec<String> {
+            of_links(links, [1, 2], forwarding).iter().map(ToString::to_string).collect()
+        };
+        let usual = [link(1, "mesh0"), link(2, "wan0"), link(3, "eth2")];
+        assert_eq!(of(&usual, Forwarding::Routed), [""; 0]);
+        let mut ppp = usual.clone();
+        (ppp[1].is_ppp, ppp[2].is_ppp) = (true, true);
+        let told = of(&ppp, Forwarding::Routed);
+        assert_eq!(told.len(), 1, "the uplink itself may be one: {told:?}");
+        assert!(told[0].starts_with("1 lines of ppp beside the two devices (eth2)"), "{told:?}");
+        assert!(told[0].ends_with("despite = [\"tunnels\"]"));
+        let mut switch = usual.clone();
+        (switch[0].switch, switch[1].switch) = (Some(vec![7]), Some(vec![7]));
+        assert_eq!(of(&switch, Forwarding::Routed), [""; 0]);
+        assert!(of(&switch, Forwarding::Bridged)[0].contains("ports of one switch"));
+        let mut program = usual;
+        program[0].has_program = true;
+        assert!(of(&program, Forwarding::Routed)[0].contains("ip link set mesh0 xdp off"));
+    }
+
+    #[test]
+    fn other_ways_to_the_internet_are_named() {
+        let names = [(2, "wan0"), (3, "lte0")].into();
+        let route = |device, is_v6, table| DefaultRoute { device, is_v6, table };
+        let told = of_routes(&[route(2, false, MAIN), route(3, true, MAIN), route(3, false, 7)], &names, 2);
+        let told: Vec<&str> = told.iter().map(|past| past.words.as_str()).collect();
+        assert_eq!(told.len(), 2);
+        assert!(told[0].ends_with(
+            "of IPv6 leaves by lte0: what goes or comes there is in no tree (ip -6 route show default)"
+        ));
+        assert!(told[1].ends_with("(ip route show default table 7)"));
+    }
+}

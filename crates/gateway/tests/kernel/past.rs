@@ -1,0 +1,189 @@
+//! Bridges, VLANs, other leaves, and what leads packets past the tree. What this kernel lacks is tried on a stock one
+//! (`cargo xtask foreign`).
+
+use crate::lab::{BridgeLab, Flow, Lab, begun, config, everything, told, work};
+use crate::{THREE, ceilings, skipped};
+use evenair_gateway::config::{Config, Forwarding, Leaf};
+use evenair_gateway::record::{Event, What};
+use evenair_gateway::{Daemon, Linux};
+use evenair_linux::Rtnetlink;
+use evenair_units::Duration;
+
+/// Whether the kernel has a queue; where not, the test says that it was skipped.
+fn has(kind: &str) -> bool {
+    let has = Rtnetlink::new().expect("netlink").has_discipline(kind).expect("the kernel answers");
+    if !has {
+        skipped(&format!("this kernel has no {kind}"));
+    }
+    has
+}
+
+/// What stands, once the kernel has noticed that devices are up, which takes it a second.
+fn settled() -> String {
+    std::thread::sleep(std::time::Duration::from_millis(1_200));
+    everything()
+}
+
+/// What stands of queues and the packet filter: of a bridge `ip` tells its clocks, too.
+fn queues_and_tables() -> String {
+    told("tc", "qdisc show") + &told("nft", "list ruleset")
+}
+
+fn past(config: &Config) -> Vec<String> {
+    let (subscribers, _) = config.subscribers("gateway.toml", 0).expect("subscribers without mistakes");
+    let past = Linux::new(config).expect("the kernel").bypasses(&subscribers).expect("the kernel tells");
+    past.iter().map(ToString::to_string).collect()
+}
+
+fn troubles(daemon: &mut Daemon<Linux>) -> Vec<What> {
+    let is_trouble = |what: &What| matches!(what, What::Event(Event::Trouble(_) | Event::Mended(..)));
+    daemon.take_happened().into_iter().filter(is_trouble).collect()
+}
+
+/// What the first subscriber gets in four seconds, of what it may have. Alone, it is given more each second.
+fn share(daemon: &mut Daemon<Linux>, flow: &Flow) -> f64 {
+    let (then, mut given) = (flow.bytes(), 0.0);
+    for _ in 0..4 {
+        let before = ceilings(daemon)[0];
+        work(daemon, Duration::from_secs(1));
+        given += before.max(ceilings(daemon)[0]).as_bps() as f64 / 8.0;
+    }
+    (flow.bytes() - then) as f64 / given
+}
+
+/// A subscriber behind a port has what the law gives, over both families; the bridge is as before then.
+pub(crate) fn bridged_subscribers_have_their_shares() {
+    let lab = BridgeLab::new();
+    let before = queues_and_tables();
+    let two = "[law]\nlaw = \"pfrc\"\nepoch = \"1 s\"\ncapacity_high = \"4 Mbps\"\n[[subscriber]]\nid = \"s1\"\n\
+        prefixes = [\"10.0.0.11\"]\n[[subscriber]]\nid = \"s2\"\nprefixes = [\"fd00::11\"]\n";
+    let routed = config(two);
+    let refused = Linux::new(&routed).expect_err("they are ports").to_string();
+    assert!(refused.starts_with("mesh0: a port of br0: "), "{refused}");
+    let bridged = config(&format!("forwarding = \"bridged\"\n{two}"));
+    assert_eq!(bridged.forwarding, Forwarding::Bridged);
+    assert_eq!(past(&bridged), [""; 0]);
+    let mut daemon = begun(&bridged, None, false);
+    assert!(told("nft", "list tables").contains("table bridge evenair"));
+    let flows = ["10.0.0.11", "fd00::11"].map(|to| lab.download(to));
+    work(&mut daemon, Duration::from_secs(12));
+    let (mut given, then) = ([0.0; 2], flows.each_ref().map(Flow::bytes));
+    for _ in 0..10 {
+        let before = ceilings(&daemon);
+        work(&mut daemon, Duration::from_secs(1));
+        let rates = before.into_iter().zip(ceilings(&daemon)).map(|(before, after)| before.max(after));
+        given.iter_mut().zip(rates).for_each(|(sum, rate)| *sum += rate.as_bps() as f64 / 8.0);
+    }
+    let got = [0, 1].map(|i| (flows[i].bytes() - then[i]) as f64);
+    println!("  given {given:.0?}, got {got:.0?} bytes in 10 s");
+    for (got, given) in got.iter().zip(given) {
+        assert!((0.75..1.02).contains(&(got / given)), "{}", got / given);
+    }
+    assert!(daemon.gateway().statuses()[0].busy.is_some_and(|busy| busy > 0.1), "packets are seen at a port");
+    assert_eq!(troubles(&mut daemon), []);
+    daemon.stop("test", false).expect("all is removed");
+    assert_eq!(queues_and_tables(), before);
+    // Devices that are no ports are no bridge's.
+    told("ip", "link set mesh0 nomaster");
+    let refused = Linux::new(&bridged).expect_err("no port").to_string();
+    assert!(
+        refused.contains("forwarding = \"bridged\"") && refused.contains("ip link set mesh0 master"),
+        "{refused}"
+    );
+}
+
+/// Ways beside the uplink, subscribers behind other devices; and nothing where nothing is.
+pub(crate) fn what_leads_past_the_tree_is_named() {
+    let _lab = Lab::new(3);
+    let of_three = config(THREE);
+    assert_eq!(past(&of_three), [""; 0]);
+    told("ip", "route add default via 192.0.2.2");
+    assert_eq!(past(&of_three), [""; 0], "the uplink's own");
+    told("ip", "link add lte0 type veth peer name lte1");
+    told("ip", "address add 198.51.100.1/24 dev lte0");
+    told("ip", "link set lte0 up");
+    told("ip", "link set lte1 up");
+    told("ip", "route add default via 198.51.100.2 metric 100");
+    told("ip", "route add default table 7 nexthop via 192.0.2.2 nexthop via 198.51.100.2");
+    told("ip", "route add 10.0.0.13/32 dev lte0");
+    let named = past(&of_three);
+    assert_eq!(named.len(), 3, "{named:#?}");
+    assert!(named[..2].iter().all(|way| way.starts_with("a default route of IPv4 leaves by lte0: ")));
+    assert!(named[0].contains("(ip route show default table 7)"), "{named:#?}");
+    assert!(named[2].starts_with("s3's 10.0.0.13 is reached by lte0"), "{named:#?}");
+    let known = config(&format!("despite = [\"routes\", \"tunnels\"]\n{THREE}"));
+    assert_eq!(past(&known), [""; 0]);
+}
+
+/// A flowtable passes connections by the hook in which packets are led to their classes.
+pub(crate) fn flowtables_are_named() {
+    let _lab = Lab::new(3);
+    let make = "add table inet fast; add flowtable inet fast f { hook ingress priority 0; devices = { mesh0, wan0 }; }";
+    let run = std::process::Command::new("/usr/sbin/nft").arg(make).output().expect("nft");
+    if !run.status.success() {
+        return skipped(&format!("no flowtables: {}", String::from_utf8_lossy(&run.stderr)));
+    }
+    let named = past(&config(THREE));
+    assert_eq!(named.len(), 1, "{named:?}");
+    assert!(named[0].starts_with("the flowtable of nftables' table fast passes packets by"), "{named:?}");
+    assert!(named[0].ends_with("despite = [\"flowtables\"]"), "{named:?}");
+}
+
+/// Each kind of line is what `tc` shows, holds what the law gives, counts what it drops, and is read as it was set; another gives way to it.
+pub(crate) fn leaves_are_what_the_file_says() {
+    let lab = Lab::new(3);
+    for (leaf, kind) in [(Leaf::Fifo, "tbf"), (Leaf::FqCodel, "fq_codel"), (Leaf::Cake, "cake")] {
+        if !has(kind) {
+            let of_kind = config(&format!("leaf = \"{}\"\n{THREE}", leaf.word()));
+            let refused = Linux::new(&of_kind).err().map(|failure| failure.to_string());
+            assert_eq!(refused.is_some_and(|why| why.contains("leaf = \"auto\"")), leaf != Leaf::Fifo);
+            continue;
+        }
+        let before = settled();
+        // What another daemon left, of another kind, is no daemon's that begins: its lines give way.
+        let left = begun(&config(THREE), None, false).kept();
+        let of_kind = config(&format!("leaf = \"{}\"\n{THREE}", leaf.word()));
+        let mut daemon = begun(&of_kind, Some(left), false);
+        let shown = told("tc", "qdisc show dev mesh0");
+        let own = shown.lines().find(|line| line.contains("parent e7a1:10 ")).expect("a line");
+        assert!(own.starts_with(&format!("qdisc {kind} ")), "{shown}");
+        daemon.take_happened();
+        let flow = lab.download("10.0.0.11");
+        work(&mut daemon, Duration::from_secs(6));
+        let share = share(&mut daemon, &flow);
+        println!("  {kind}: {share:.2} of what was given; {own}");
+        assert!((0.6..1.05).contains(&share), "{share}");
+        let happened = daemon.take_happened();
+        let dropped: u64 = happened.iter().map(crate::dropped).sum();
+        assert!(dropped > 0, "TCP finds its rate by what is dropped");
+        let is_change = |what: &What| matches!(what, What::Event(Event::Mended(..) | Event::Trouble(_)));
+        assert!(!happened.iter().any(is_change), "what was set is what is read: {happened:?}");
+        drop(flow);
+        daemon.stop("test", false).expect("all is removed");
+        assert_eq!(everything(), before);
+    }
+}
+
+/// A device of a VLAN towards the mesh is one as any other.
+pub(crate) fn vlans_are_devices_as_others() {
+    let lab = Lab::new(3);
+    let made = std::process::Command::new("/sbin/ip")
+        .args("link add link mesh0 name mesh0.7 type vlan id 7".split_whitespace())
+        .output();
+    if !made.expect("ip").status.success() {
+        return skipped("this kernel has no VLANs");
+    }
+    lab.tag(7);
+    let text = THREE.replace("10.0.0.11", "10.7.0.2");
+    let mut tagged = config(&text);
+    tagged.mesh = "mesh0.7".into();
+    let before = settled();
+    let mut daemon = begun(&tagged, None, false);
+    let flow = lab.download("10.7.0.2");
+    work(&mut daemon, Duration::from_secs(4));
+    let share = share(&mut daemon, &flow);
+    assert!((0.6..1.05).contains(&share), "{share}");
+    assert_eq!(troubles(&mut daemon), []);
+    daemon.stop("test", false).expect("all is removed");
+    assert_eq!(everything(), before);
+}

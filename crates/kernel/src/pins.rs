@@ -1,0 +1,261 @@
+//! Laws that stay in the kernel when the process that loaded them is gone: pins below `/sys/fs/bpf/evenair`, a folder for each law.
+//!
+//! What is in force is the link; when its last name and descriptor are gone, so is the law, for new sockets at once, for those that
+//! have it when they close.
+
+use super::bytes::u32_at;
+use super::law::{Law, decode, encode};
+use super::load::{Loaded, Wanted, load, numbers};
+use super::trouble::{Trouble, at};
+use evenair_laws::window::WindowParams;
+use evenair_linux::signals::{Asked, Signals};
+use evenair_linux::{bpf, confinement};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::statfs;
+use rustix::mount::{MountFlags, mount};
+use rustix::process::geteuid;
+use std::fs::{self, DirBuilder};
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Where file systems of pins are mounted, and `BPF_FS_MAGIC`.
+const MOUNT: &str = "/sys/fs/bpf";
+const MAGIC: u32 = 0xcafe_4a11;
+/// Whose pins they are.
+const FOLDER: &str = "evenair";
+
+/// The names of a law's pins: what puts it into force, its functions, its parameters.
+const LINK: &str = "link";
+const FUNCTIONS: &str = "functions";
+const PARAMETERS: &str = "parameters";
+
+/// A law that is in force.
+#[derive(Debug)]
+pub struct Pinned {
+    /// The law.
+    pub law: Law,
+    link: OwnedFd,
+    functions: OwnedFd,
+    parameters: OwnedFd,
+}
+
+/// Brings a law into force for as long as the link is held; nothing is pinned.
+///
+/// # Errors
+/// If the kernel refuses, or has it already.
+pub fn attach(loaded: &Loaded) -> Result<OwnedFd, Trouble> {
+    bpf::link_struct_ops(&loaded.functions).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Trouble::Loaded(loaded.law.control()),
+        _ => at("bringing the law into force")(error),
+    })
+}
+
+/// Holds what [`attach`] gave until Ctrl-C or SIGTERM, with no capability left.
+///
+/// # Errors
+/// If the process may not wait for signals.
+pub fn hold(link: OwnedFd) -> io::Result<()> {
+    let mut signals = Signals::new()?;
+    confinement::give_up_capabilities()?;
+    while signals.take() != Some(Asked::End) {
+        let mut waits = [PollFd::new(&signals, PollFlags::IN)];
+        match poll(&mut waits, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => (),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    drop(link);
+    Ok(())
+}
+
+/// Loads a law and pins it; where it is pinned already it is replaced, if that is wanted.
+///
+/// # Errors
+/// If a parameter is out of range, the kernel refuses, or it is there and not to be replaced.
+pub fn install(wanted: &Wanted, replace: bool) -> Result<Loaded, Trouble> {
+    encode(&wanted.params)?; // what is wrong with it is said first
+    let law = Law::of(&wanted.params);
+    let old = law.map(Pinned::open).transpose().or_else(|trouble| match trouble {
+        Trouble::NotLoaded(_) => Ok(None),
+        trouble => Err(trouble),
+    })?;
+    if let Some(old) = old.as_ref().filter(|_| !replace) {
+        return Err(Trouble::Loaded(old.law.control()));
+    }
+    let loaded = load(wanted, None)?;
+    if old.is_none() {
+        clear(&folder(loaded.law)); // whatever one that was killed has left
+    }
+    let folder = make_folder(loaded.law)?;
+    let pin = |thing: &OwnedFd, name: &str| {
+        let path = folder.join(name);
+        bpf::pin(thing, &path).map_err(|error| Trouble::NoPins(path, error))
+    };
+    if let Some(old) = old {
+        bpf::replace_struct_ops(&old.link, &loaded.functions).map_err(at("replacing the law"))?;
+        for name in [FUNCTIONS, PARAMETERS] {
+            remove(&folder.join(name)).map_err(at("an old pin"))?;
+        }
+        pin(&loaded.functions, FUNCTIONS)?;
+        pin(&loaded.parameters, PARAMETERS)?;
+        return Ok(loaded);
+    }
+    let link = attach(&loaded)?;
+    let pinned = [(&loaded.functions, FUNCTIONS), (&loaded.parameters, PARAMETERS), (&link, LINK)]
+        .into_iter()
+        .try_for_each(|(thing, name)| pin(thing, name));
+    if pinned.is_err() {
+        clear(&folder);
+    }
+    pinned.map(|()| loaded)
+}
+
+impl Pinned {
+    /// The law that is pinned.
+    ///
+    /// # Errors
+    /// If it is not, or the process may not look.
+    pub fn open(law: Law) -> Result<Self, Trouble> {
+        let open = |name: &str| {
+            let path = folder(law).join(name);
+            bpf::open_pinned(&path).map_err(|error| match error.kind() {
+                ErrorKind::NotFound => Trouble::NotLoaded(law.control()),
+                ErrorKind::PermissionDenied => Trouble::Unprivileged,
+                _ => Trouble::NoPins(path, error),
+            })
+        };
+        Ok(Self { law, link: open(LINK)?, functions: open(FUNCTIONS)?, parameters: open(PARAMETERS)? })
+    }
+
+    /// All that are pinned.
+    ///
+    /// # Errors
+    /// If the process may not look.
+    pub fn all() -> Result<Vec<Self>, Trouble> {
+        let mut all = Vec::new();
+        for law in Law::ALL {
+            match Self::open(law) {
+                Ok(pinned) => all.push(pinned),
+                Err(Trouble::NotLoaded(_)) => (),
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Its parameters.
+    ///
+    /// # Errors
+    /// If they are not to be read.
+    pub fn params(&self) -> Result<WindowParams, Trouble> {
+        decode(self.law, &numbers(&self.parameters)?).ok_or_else(|| Trouble::Lacks("such parameters".into()))
+    }
+
+    /// Gives it other parameters, which hold from the next acknowledgement on, for sockets that it has, too.
+    ///
+    /// # Errors
+    /// If one is out of range.
+    pub fn set(&self, params: &WindowParams) -> Result<(), Trouble> {
+        let bytes: Vec<u8> = encode(params)?.iter().flat_map(|number| number.to_le_bytes()).collect();
+        bpf::write(&self.parameters, &bytes).map_err(at("parameters"))
+    }
+
+    /// How many sockets have it, of all network namespaces, by the kernel's count of references.
+    ///
+    /// # Errors
+    /// If the kernel does not say.
+    pub fn sockets(&self) -> Result<u32, Trouble> {
+        // The link is one reference.
+        Ok(users(&self.functions)?.saturating_sub(1))
+    }
+
+    /// Whether users without `CAP_NET_ADMIN` may choose it, by the kernel's list.
+    pub fn is_for_everybody(&self) -> bool {
+        let allowed = evenair_linux::sysctl::get("ipv4/tcp_allowed_congestion_control").unwrap_or_default();
+        allowed.split_whitespace().any(|name| name == self.law.control())
+    }
+
+    /// Takes it out of force: for new sockets at once; those that have it keep it until they close. Gives what counts these.
+    ///
+    /// # Errors
+    /// If a pin cannot be removed.
+    pub fn unload(self) -> Result<Leaving, Trouble> {
+        let folder = folder(self.law);
+        for name in [LINK, FUNCTIONS, PARAMETERS] {
+            remove(&folder.join(name)).map_err(at("a pin"))?;
+        }
+        clear(&folder);
+        drop(self.link);
+        Ok(Leaving { functions: self.functions })
+    }
+}
+
+/// A law that is out of force, and may have sockets left.
+#[derive(Debug)]
+pub struct Leaving {
+    functions: OwnedFd,
+}
+
+impl Leaving {
+    /// How many sockets still have it.
+    ///
+    /// # Errors
+    /// If the kernel does not say.
+    pub fn sockets(&self) -> Result<u32, Trouble> {
+        users(&self.functions)
+    }
+}
+
+/// References to a structure of functions, beside descriptors and pins: one for each socket that has it, and one for its link.
+///
+/// # Errors
+/// If it is none.
+pub fn users(functions: &OwnedFd) -> Result<u32, Trouble> {
+    let value = bpf::read(functions).map_err(at("the law's users"))?;
+    u32_at(&value, 0).map_err(|why| Trouble::Malformed("the law's users", why))
+}
+
+fn folder(law: Law) -> PathBuf {
+    Path::new(MOUNT).join(FOLDER).join(law.control())
+}
+
+/// A law's folder, which only its owner enters; the file system is mounted where it is not.
+fn make_folder(law: Law) -> Result<PathBuf, Trouble> {
+    let is_there = || statfs(MOUNT).is_ok_and(|found| found.f_type as u32 == MAGIC);
+    if !is_there() {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        mount("bpf", MOUNT, "bpf", flags, c"mode=0700")
+            .map_err(|error| Trouble::NoPins(MOUNT.into(), error.into()))?;
+    }
+    let folder = folder(law);
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|error| match error.kind() {
+        ErrorKind::PermissionDenied => Trouble::Unprivileged,
+        _ => Trouble::NoPins(folder.clone(), error),
+    })?;
+    // Where everybody may make folders, another could have made this one first.
+    for folder in [Path::new(MOUNT).join(FOLDER), folder.clone()] {
+        let found = fs::metadata(&folder).map_err(at("the folder of pins"))?;
+        if found.uid() != geteuid().as_raw() || found.mode() & 0o077 != 0 {
+            return Err(Trouble::StrangePins(folder));
+        }
+    }
+    Ok(folder)
+}
+
+/// Removes what is left of a law's folder, and the folder of all, if it is the last.
+fn clear(folder: &Path) {
+    for name in [LINK, FUNCTIONS, PARAMETERS] {
+        let _ = remove(&folder.join(name));
+    }
+    let _ = fs::remove_dir(folder);
+    let _ = fs::remove_dir(Path::new(MOUNT).join(FOLDER));
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}

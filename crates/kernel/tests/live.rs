@@ -1,0 +1,164 @@
+//! On the running kernel, under names of their own (`evenair_quic_a` and so on), so that what a user has loaded is left alone. It takes root
+//! outside of any user namespace; without that, or without BTF, each test says that it is skipped.
+#![cfg(target_os = "linux")]
+
+use evenair_kernel::law::{Law, encode, with};
+use evenair_kernel::sockets::Look;
+use evenair_kernel::{Loaded, Trouble, Wanted, load, pins};
+use evenair_linux::bpf::{self, Kind};
+use evenair_linux::tcp;
+use std::io::{ErrorKind, Read};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A law in force under a name of its own; nothing, with a word of why, where the machine has no such thing.
+fn in_force(law: Law, mark: &str, settings: &[&str]) -> Option<(Loaded, OwnedFd)> {
+    let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
+    let params = with(&law.defaults(), &settings).unwrap();
+    match load(&Wanted { params, for_everybody: false, mark: mark.into() }, None) {
+        Ok(loaded) => {
+            let link = pins::attach(&loaded).unwrap();
+            Some((loaded, link))
+        }
+        Err(trouble @ (Trouble::Unprivileged | Trouble::OldKernel(_) | Trouble::NoTypes(_))) => {
+            eprintln!("SKIPPED: {trouble}");
+            None
+        }
+        Err(trouble) => panic!("{trouble}"),
+    }
+}
+
+/// A connection over the loopback whose sender has this congestion control, and the end that receives.
+fn connection(control: &str) -> std::io::Result<(TcpStream, TcpStream)> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let sender = TcpStream::connect(listener.local_addr()?)?;
+    tcp::set_congestion_control(&sender, control)?;
+    Ok((sender, listener.accept()?.0))
+}
+
+/// Sends so many bytes, and gives how many came; the connection stays open.
+fn carry(sender: &mut TcpStream, receiver: &mut TcpStream, bytes: u64) -> u64 {
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| std::io::copy(&mut receiver.take(bytes), &mut std::io::sink()).unwrap());
+        std::io::copy(&mut std::io::repeat(7).take(bytes), sender).unwrap();
+        reader.join().unwrap()
+    })
+}
+
+#[test]
+fn each_law_carries_ten_megabytes_and_is_seen() {
+    for law in Law::ALL {
+        let Some((loaded, link)) = in_force(law, "_a", &[]) else { return };
+        let control = format!("{}_a", law.control());
+        let (mut sender, mut receiver) = connection(&control).unwrap();
+        assert_eq!(carry(&mut sender, &mut receiver, 10_000_000), 10_000_000);
+        let seen = Look::new().unwrap().take().unwrap();
+        let own = seen.iter().find(|socket| socket.from == sender.local_addr().unwrap()).unwrap();
+        assert_eq!((own.law, own.to), (law.name(), sender.peer_addr().unwrap()));
+        // The law's window is the kernel's, and it has measured.
+        assert_eq!(own.law_window as u32, own.window, "{own:?}");
+        assert!(own.window >= 2 && own.base_us.is_some(), "{own:?}");
+        // The loopback may end no slow start, in which QUIC-TCP takes no steps.
+        assert!(own.steps > 0 || own.threshold.is_none(), "{own:?}");
+        assert_eq!(pins::users(&loaded.functions).unwrap(), 2, "the socket and the link");
+        drop(link);
+        assert_eq!(
+            tcp::set_congestion_control(TcpListener::bind("127.0.0.1:0").unwrap(), &control)
+                .unwrap_err()
+                .kind(),
+            ErrorKind::NotFound
+        );
+        assert_eq!(pins::users(&loaded.functions).unwrap(), 1, "the socket keeps it");
+        drop(sender);
+        wait(|| pins::users(&loaded.functions).unwrap() == 0);
+    }
+}
+
+/// Waits for what the kernel does a little later; at most ten seconds.
+fn wait(holds: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while !holds() {
+        assert!(Instant::now() < until, "it does not come");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn parameters_are_read_at_once_and_bad_ones_refused() {
+    let Some((loaded, _link)) = in_force(Law::QuicTcp, "_b", &["p=3"]) else { return };
+    let numbers = |map: &OwnedFd| bpf::read(map).unwrap();
+    assert_eq!(numbers(&loaded.parameters)[..8], (3_u64 << 16).to_le_bytes());
+    let params = with(&Law::QuicTcp.defaults(), &["p=5".into(), "rho=1".into()]).unwrap();
+    let bytes: Vec<u8> = encode(&params).unwrap().iter().flat_map(|n| n.to_le_bytes()).collect();
+    bpf::write(&loaded.parameters, &bytes).unwrap();
+    assert_eq!(numbers(&loaded.parameters), bytes);
+    assert_eq!(bpf::write(&loaded.parameters, &bytes[8..]).unwrap_err().kind(), ErrorKind::InvalidInput);
+    // A second one of the same name is refused by its name.
+    let again = Wanted { params, for_everybody: true, mark: "_b".into() };
+    let again = load(&again, None).unwrap();
+    assert!(matches!(pins::attach(&again), Err(Trouble::Loaded("evenair_quic"))));
+}
+
+#[test]
+fn sockets_are_moved_to_another_law() {
+    let Some((loaded, link)) = in_force(Law::Fast, "_c", &[]) else { return };
+    let (mut sender, mut receiver) = connection("evenair_fast_c").unwrap();
+    assert_eq!(carry(&mut sender, &mut receiver, 1000), 1000);
+    drop(link);
+    let seen = Look::moving("evenair_fast_c", "reno").unwrap().take().unwrap();
+    assert_eq!((seen.len(), seen[0].moved), (1, 0), "{seen:?}");
+    assert_eq!(rustix::net::sockopt::tcp_congestion(&sender).unwrap(), "reno");
+    wait(|| pins::users(&loaded.functions).unwrap() == 0);
+    assert_eq!(carry(&mut sender, &mut receiver, 1_000_000), 1_000_000);
+}
+
+/// A thousand times loaded, replaced and unloaded while sockets come, send and go: none fails, and of programs, maps and links none
+/// is left.
+#[test]
+fn a_thousand_times_under_traffic_leave_nothing() {
+    if in_force(Law::QuicTcp, "_d", &[]).is_none() {
+        return;
+    }
+    let (over, carried, chosen) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
+    let mut made = (Vec::new(), Vec::new(), Vec::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                match connection("evenair_quic_d") {
+                    Ok((mut sender, mut receiver)) => {
+                        carried.fetch_add(carry(&mut sender, &mut receiver, 100_000), Ordering::Relaxed);
+                        chosen.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::NotFound, "{error}"),
+                }
+            }
+        });
+        for turn in 0..500 {
+            let (loaded, link) = in_force(Law::QuicTcp, "_d", &["p=20"]).unwrap();
+            let params = with(&Law::QuicTcp.defaults(), &[format!("p={}", 1 + turn)]).unwrap();
+            let next = load(&Wanted { params, for_everybody: true, mark: "_d".into() }, None).unwrap();
+            if turn % 10 == 0 {
+                thread::sleep(Duration::from_millis(20)); // long enough for a connection
+            }
+            bpf::replace_struct_ops(&link, &next.functions).unwrap();
+            for loaded in [&loaded, &next] {
+                made.0.extend(loaded.programs.iter().map(|(_, info)| info.id));
+                made.1.extend([&loaded.functions, &loaded.parameters].map(|map| bpf::number(map).unwrap()));
+            }
+            made.2.push(bpf::number(&link).unwrap());
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    let (carried, chosen) = (carried.into_inner(), chosen.into_inner());
+    assert!(chosen > 10 && carried == 100_000 * chosen, "{chosen} connections carried {carried} bytes");
+    assert_eq!((made.0.len(), made.1.len(), made.2.len()), (7000, 2000, 500));
+    wait(|| {
+        let left =
+            |kind, made: &[u32]| bpf::numbers(kind).unwrap().iter().any(|number| made.contains(number));
+        !left(Kind::Program, &made.0) && !left(Kind::Map, &made.1) && !left(Kind::Link, &made.2)
+    });
+    eprintln!("{chosen} connections while 1000 laws came and went");
+}
