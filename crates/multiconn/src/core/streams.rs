@@ -5,8 +5,11 @@ use crate::budget::Share;
 use crate::frame::{Broken, CHUNK_MAX, Closed, Frame, StreamId};
 use crate::receive::Receive;
 use crate::send::{LegId, Send};
-use evenair_units::Instant;
+use evenair_units::{Duration, Instant};
 
+/// A round trip, before one is known; and the least that the growth of windows goes by: below it is this machine's own scheduling.
+const ROUND_TRIP: Duration = Duration::from_millis(100);
+const ROUND_TRIP_LEAST: Duration = Duration::from_millis(1);
 /// So many streams at most wait for it to be said that they are over.
 const OVERS_MAX: usize = 1 << 16;
 
@@ -19,6 +22,8 @@ pub(super) struct Entry {
     window: u64,
     /// Bytes of the budget that it has for receiving, and for sending.
     taken: [u64; 2],
+    /// When the other side was last allowed more.
+    granted_at: Instant,
     /// What was told as received.
     told: u64,
     broken: Option<Broken>,
@@ -121,6 +126,7 @@ impl Core {
             send: Send::new(window),
             window,
             taken: [window, 0],
+            granted_at: now,
             told: 0,
             broken: None,
             is_over: false,
@@ -203,7 +209,7 @@ impl Core {
         let count = entry.receive.read(into);
         let is_over = entry.receive.is_over();
         if count > 0 && !is_over {
-            self.allow_more(stream);
+            self.allow_more(stream, now);
         }
         self.finish_if_over(stream);
         self.settle(now);
@@ -214,25 +220,42 @@ impl Core {
         })
     }
 
-    /// Lets the other side send more, once half of the window was read.
-    fn allow_more(&mut self, stream: StreamId) {
-        let Some(entry) = self.streams.get_mut(&stream) else { return };
+    /// Lets the other side send more, once half of the window was read. If that took less than two round trips, the window is what bounds the stream.
+    fn allow_more(&mut self, stream: StreamId, now: Instant) {
+        let round_trip = self.legs.iter().filter_map(|leg| leg.round_trip).max();
+        let round_trip = round_trip.unwrap_or(ROUND_TRIP).max(ROUND_TRIP_LEAST);
+        let Some(entry) = self.streams.get_mut(&stream).filter(|entry| entry.receive.is_open()) else {
+            return;
+        };
         let until = entry.receive.consumed() + entry.window;
-        if entry.receive.is_open() && until.saturating_sub(entry.receive.limit()) >= entry.window / 2 {
-            entry.receive.allow(until);
-            self.tell_credit(stream);
+        if until.saturating_sub(entry.receive.limit()) < entry.window / 2 {
+            return;
+        }
+        let is_fast = now.since(entry.granted_at) < round_trip.mul_f64(2.0);
+        entry.granted_at = now;
+        entry.receive.allow(until);
+        self.tell_credit(stream);
+        if is_fast {
+            self.double_window(stream);
         }
     }
 
-    /// Where the other side has used up what it may send, though what came in order was read, the window is what bounds the stream: bytes are on
-    /// their way, or wait for one that a slow connection has. It doubles.
+    /// Where the other side has used up what it may send, though what came in order was read, bytes wait for one that a slow connection has, and the
+    /// window bounds the stream, too.
     fn widen(&mut self, stream: StreamId) {
-        let Some(entry) = self.streams.get_mut(&stream) else { return };
+        let Some(entry) = self.streams.get(&stream) else { return };
         let is_used_up = entry.receive.seen() + CHUNK_MAX as u64 > entry.receive.limit();
-        let is_read = entry.receive.readable() <= entry.window / 2;
+        if is_used_up && entry.receive.readable() <= entry.window / 2 {
+            self.double_window(stream);
+        }
+    }
+
+    fn double_window(&mut self, stream: StreamId) {
+        let Some(entry) = self.streams.get_mut(&stream).filter(|entry| entry.receive.is_open()) else {
+            return;
+        };
         let more = entry.window.min(self.limits.window_most.saturating_sub(entry.window));
-        if is_used_up && is_read && more > 0 && entry.receive.is_open() && self.budget.take(more, Share::Half)
-        {
+        if more > 0 && self.budget.take(more, Share::Half) {
             entry.window += more;
             entry.taken[0] += more;
             entry.receive.allow(entry.receive.consumed() + entry.window);
