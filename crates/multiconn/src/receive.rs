@@ -52,7 +52,8 @@ impl Receive {
         let until = offset.checked_add(bytes.len() as u64).filter(|until| *until <= OFFSET_MAX);
         let until = until.ok_or(Wrong::Beyond)?;
         let known_end = self.end.is_some_and(|end| until > end || (ends && until != end));
-        if until > self.limit || known_end || (ends && until < self.seen()) {
+        let seen = self.early.last_key_value().map_or(self.next, |(at, piece)| at + piece.len() as u64);
+        if until > self.limit || known_end || (ends && until < seen) {
             return Err(Wrong::Beyond);
         }
         let ended = self.is_complete();
@@ -125,11 +126,6 @@ impl Receive {
         }
         self.read += done as u64;
         done
-    }
-
-    /// The number after the last byte that has come, whatever is missing before it.
-    pub fn seen(&self) -> u64 {
-        self.early.last_key_value().map_or(self.next, |(at, piece)| at + piece.len() as u64)
     }
 
     /// All was received, the end too.

@@ -2,10 +2,10 @@
 
 use super::{Core, Event, LATE, Side};
 use crate::budget::Share;
-use crate::frame::{Broken, CHUNK_MAX, Closed, Frame, StreamId};
+use crate::frame::{Broken, Closed, Frame, StreamId};
 use crate::receive::Receive;
 use crate::send::{LegId, Send};
-use evenair_units::Instant;
+use evenair_units::{Duration, Instant};
 
 /// So many streams at most wait for it to be said that they are over.
 const OVERS_MAX: usize = 1 << 16;
@@ -19,6 +19,7 @@ pub(super) struct Entry {
     window: u64,
     /// Bytes of the budget that it has for receiving, and for sending.
     taken: [u64; 2],
+    granted_at: Instant,
     /// What was told as received.
     told: u64,
     broken: Option<Broken>,
@@ -121,6 +122,7 @@ impl Core {
             send: Send::new(window),
             window,
             taken: [window, 0],
+            granted_at: now,
             told: 0,
             broken: None,
             is_over: false,
@@ -203,7 +205,7 @@ impl Core {
         let count = entry.receive.read(into);
         let is_over = entry.receive.is_over();
         if count > 0 && !is_over {
-            self.allow_more(stream);
+            self.allow_more(stream, now);
         }
         self.finish_if_over(stream);
         self.settle(now);
@@ -215,29 +217,26 @@ impl Core {
     }
 
     /// Lets the other side send more, once half of the window was read.
-    fn allow_more(&mut self, stream: StreamId) {
+    fn allow_more(&mut self, stream: StreamId, now: Instant) {
+        let round_trip = self.legs.iter().filter_map(|leg| leg.round_trip).max();
+        let round_trip = round_trip.unwrap_or(Duration::from_millis(100)).max(Duration::from_millis(1));
         let Some(entry) = self.streams.get_mut(&stream) else { return };
         let until = entry.receive.consumed() + entry.window;
-        if entry.receive.is_open() && until.saturating_sub(entry.receive.limit()) >= entry.window / 2 {
-            entry.receive.allow(until);
-            self.tell_credit(stream);
+        if !entry.receive.is_open() || until - entry.receive.limit().min(until) < entry.window / 2 {
+            return;
         }
-    }
-
-    /// Where the other side has used up what it may send, though what came in order was read, the window is what bounds the stream: bytes are on
-    /// their way, or wait for one that a slow connection has. It doubles.
-    fn widen(&mut self, stream: StreamId) {
-        let Some(entry) = self.streams.get_mut(&stream) else { return };
-        let is_used_up = entry.receive.seen() + CHUNK_MAX as u64 > entry.receive.limit();
-        let is_read = entry.receive.readable() <= entry.window / 2;
-        let more = entry.window.min(self.limits.window_most.saturating_sub(entry.window));
-        if is_used_up && is_read && more > 0 && entry.receive.is_open() && self.budget.take(more, Share::Half)
-        {
-            entry.window += more;
-            entry.taken[0] += more;
-            entry.receive.allow(entry.receive.consumed() + entry.window);
-            self.tell_credit(stream);
+        // Half a window in less than two round trips: the window is what bounds it.
+        let is_fast = now.since(entry.granted_at) < round_trip.mul_f64(2.0);
+        entry.granted_at = now;
+        if is_fast && entry.window < self.limits.window_most {
+            let more = entry.window.min(self.limits.window_most - entry.window);
+            if self.budget.take(more, Share::Half) {
+                entry.window += more;
+                entry.taken[0] += more;
+            }
         }
+        entry.receive.allow(entry.receive.consumed() + entry.window);
+        self.tell_credit(stream);
     }
 
     pub(super) fn tell_credit(&mut self, stream: StreamId) {
@@ -358,7 +357,6 @@ impl Core {
                 }
             }
         }
-        self.widen(stream);
         self.finish_if_over(stream);
         Ok(())
     }

@@ -142,19 +142,12 @@ pub(crate) async fn checked(seconds: u64, what: impl Fn() -> bool) -> bool {
     what()
 }
 
-#[expect(
-    clippy::unused_async,
-    reason = "it spawns, which is for a runtime only, as all that is awaited has one"
-)]
 async fn server<F, W>(serves: F) -> SocketAddr
 where
     F: Fn(TcpStream) -> W + Send + Sync + 'static,
     W: Future<Output = ()> + Send + 'static,
 {
-    // Room for all who come at once: a full queue has kernels send SYN cookies, and some connections are reset.
-    let socket = tokio::net::TcpSocket::new_v4().unwrap();
-    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let listener = socket.listen(4096).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((socket, _)) = listener.accept().await {
@@ -256,15 +249,7 @@ impl Between {
     }
 }
 
-async fn pass(mut here: TcpStream, relay: SocketAddr, swallows: Arc<std::sync::atomic::AtomicBool>) {
-    let Ok(mut there) = TcpStream::connect(relay).await else { return };
-    let (mut from_here, mut to_here) = here.split();
-    let (mut from_there, mut to_there) = there.split();
-    let swallows = &swallows;
-    tokio::join!(one(&mut from_here, &mut to_there, swallows), one(&mut from_there, &mut to_here, swallows));
-}
-
-/// One direction of it.
+/// One direction.
 async fn one(
     from: &mut (impl tokio::io::AsyncRead + Unpin),
     to: &mut (impl tokio::io::AsyncWrite + Unpin),
@@ -280,4 +265,12 @@ async fn one(
         }
     }
     let _ = to.shutdown().await;
+}
+
+async fn pass(mut here: TcpStream, relay: SocketAddr, swallows: Arc<std::sync::atomic::AtomicBool>) {
+    let Ok(mut there) = TcpStream::connect(relay).await else { return };
+    let (mut from_here, mut to_here) = here.split();
+    let (mut from_there, mut to_there) = there.split();
+    let swallows = &swallows;
+    tokio::join!(one(&mut from_here, &mut to_there, swallows), one(&mut from_there, &mut to_here, swallows));
 }
