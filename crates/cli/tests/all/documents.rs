@@ -145,6 +145,11 @@ fn run_all(commands: &[String], folder: &Path) {
         if ["gateway", "cc", "multiconn"].contains(&arguments[0].as_str()) {
             continue;
         }
+        // Scripts at nodes want what the page makes before them: keys, a server's file, programs of the system.
+        if arguments.iter().any(|word| word.contains("=sh ")) {
+            eprintln!("SKIPPED: {command}: it runs scripts of its page");
+            continue;
+        }
         let is_live = arguments[0] == "emulate" || arguments.iter().any(|word| word == "--live");
         if is_live && !crate::emulate::can_run(&arguments) {
             continue;
