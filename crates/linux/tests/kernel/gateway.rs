@@ -560,6 +560,9 @@ fn choose(socket: &UdpSocket, class: Handle) -> io::Result<()> {
 /// is not there is the default; the root's own number passes all classes.
 pub(crate) fn local_programs_choose_a_class_if_they_may_administer() -> Outcome {
     let mut link = Link::new()?;
+    // A kernel that has just got a device looks for neighbours and routers over IPv6: packets of nobody's, in the default class. One without
+    // IPv6 has no such switch.
+    let _ = evenair_linux::sysctl::set("ipv6/conf/near/disable_ipv6", "1");
     tree(&mut link.netlink, link.device, &[(0x10, kbps(1_000, 1_000), Discipline::Pfifo { packets: 100 })])?;
     let mut sent = |minor| {
         let class = link.netlink.class(link.device, Handle::new(1, minor)).expect("it is there");
