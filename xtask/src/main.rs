@@ -104,7 +104,7 @@ const PARTS: [Part; 19] = [
     },
     Part {
         name: "routers",
-        proves: "the command with live features links for routers (aarch64, musl), and how large it is",
+        proves: "the command for routers links (aarch64, musl), and how large it is",
         run: routers::run,
         concerns: &[
             "Cargo.lock",

@@ -17,16 +17,8 @@ pub(crate) fn run() -> Result<Outcome> {
     }
     let folder = root().join("target/routers");
     let mut cargo = cargo_command();
-    cargo.args([
-        "build",
-        "--locked",
-        "--profile",
-        "router",
-        "--package",
-        "evenair-cli",
-        "--features",
-        "live",
-    ]);
+    // Nothing in it is written in C, so that no compiler of C for the target is needed.
+    cargo.args(["build", "--locked", "--profile", "router", "--package", "evenair-operator"]);
     cargo.args(["--target", TARGET, "--target-dir"]).arg(&folder);
     // Rust brings a C library and a linker of its own for this target.
     cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld");
