@@ -1,13 +1,16 @@
-"""The transport itself over emulated paths: one plain TCP, and streams through `evenair multiconn`, beside each
-other and beside packets.
+"""The transport itself over emulated paths: plain TCP, and streams through `evenair multiconn`, beside each other
+and beside packets.
 
-    python3 validation/multiconn/live.py EVENAIR --seconds 10 > validation/multiconn/live.csv
+    python3 validation/multiconn/live.py EVENAIR --seconds 30 > validation/multiconn/live.csv
     python3 validation/multiconn/live.py EVENAIR --paths loss-2 --rtts 50 --rates 20 --contenders cubic,guarded
 
 EVENAIR is the command, built with `--features live`. Paths are those of matrix.py, whose flows rest: nodes are
-namespaces, and in them run the relay, a sink beside it, and
-at the other end the client and who writes to it for so long. What the sink has read counts. `connections` is
-the mean of what `evenair multiconn status` says twice a second.
+namespaces, and in them run the relay, a sink beside it, and at the other end the client and who writes to it for so
+long. What the sink has read counts. All contenders of a point run at once, each some times, over copies of the path
+that share nothing but the machine; means are over copies, and `spread` is half of their 95 % interval. `connections`
+is the mean of what `evenair multiconn status` says once a second. `packets_mbps` and `packets_connections` are the
+same law's in packets, over as many seconds, means of `--seeds`. `late` is the share of packets that the emulator had
+out more than a millisecond after their instant.
 """
 
 import argparse
@@ -16,6 +19,7 @@ import csv
 import json
 import shlex
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -26,14 +30,36 @@ from pathlib import Path
 import matrix
 
 PORT, RELAY, LOCAL = 9000, 7443, 8080
+GUARDED = matrix.LIVE
+# How each is run, and what it is in packets: the window's law, and the connections'.
 CONTENDERS = {
-    "cubic": "plain cubic",
-    "bbr": "plain bbr",
-    "guarded": "law guarded cubic",
-    "fixed-4": "law fixed cubic n=4",
-    "fixed-1-bbr": "law fixed bbr n=1",
+    "cubic": ("plain cubic", "cubic", 'law = "fixed", n = 1'),
+    "cubic-ipv6": ("plain6 cubic", None, ""),
+    "bbr": ("plain bbr", "bbr", 'law = "fixed", n = 1'),
+    "mptcp": ("mptcp cubic", None, ""),
+    "fixed-1": ("law fixed cubic n=1", "cubic", 'law = "fixed", n = 1'),
+    "fixed-4": ("law fixed cubic n=4", "cubic", 'law = "fixed", n = 4'),
+    "fixed-16": ("law fixed cubic n=16", "cubic", 'law = "fixed", n = 16'),
+    "fixed-1-bbr": ("law fixed bbr n=1", "bbr", 'law = "fixed", n = 1'),
+    "guarded": ("law guarded cubic", "cubic", GUARDED),
+    "fair": ("law fair reno k=60", "newreno", 'law = "rtt-proportional", k = 60, samples = "smoothed"'),
 }
-FIELDS = ["path", "rtt_ms", "rate_mbps", "contender", "goodput_mbps", "connections", "over_cubic", "worse", "why"]
+FIELDS = [
+    "path",
+    "rtt_ms",
+    "rate_mbps",
+    "contender",
+    "copies",
+    "goodput_mbps",
+    "spread",
+    "connections",
+    "over_cubic",
+    "worse",
+    "packets_mbps",
+    "packets_connections",
+    "late",
+    "why",
+]
 
 
 def sink(log: str) -> None:
@@ -44,76 +70,79 @@ def sink(log: str) -> None:
         while data := connection.recv(1 << 16):
             total[0] += len(data)
 
-    def accept() -> None:
-        server = socket.create_server(("", PORT))
+    def accept(server: socket.socket) -> None:
         while True:
             threading.Thread(target=read, args=(server.accept()[0],), daemon=True).start()
 
-    threading.Thread(target=accept, daemon=True).start()
+    multipath = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)  # IPPROTO_MPTCP
+    multipath.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    multipath.bind(("", PORT + 1))
+    multipath.listen()
+    servers = [socket.create_server(("::", PORT), family=socket.AF_INET6, dualstack_ipv6=True), multipath]
+    for server in servers:
+        threading.Thread(target=accept, args=(server,), daemon=True).start()
     with open(log, "w") as file:
         while True:
             print(time.monotonic(), total[0], file=file, flush=True)
             time.sleep(0.1)
 
 
-def load(command: str, folder: Path, seconds: float, kind: str, *words: str) -> None:
-    """Writes to the sink for so long, by itself or through a client; leaves what came of it in the folder."""
-    client = None
-    if kind == "law":
-        law, control, *settings = words
-        line = [
-            command,
-            "multiconn",
-            "connect",
-            f"r:{RELAY}",
-            "--relay-key",
-            (folder / "relay.pub").read_text().strip(),
-        ]
-        line += [
-            "--key",
-            str(folder / "me.key"),
-            "-L",
-            f"tcp://{LOCAL}:127.0.0.1:{PORT}",
-            "--law",
-            law,
-            "--subflow-cc",
-            control,
-        ]
-        line += [word for setting in settings for word in ("--set", setting)]
-        line += ["--status", str(folder / "status")]
-        client = subprocess.Popen(line, stdout=(folder / "client.log").open("w"), stderr=subprocess.STDOUT)
-    to = ("127.0.0.1", LOCAL) if client else ("r", PORT)
-    connection = None
+def client(command: str, folder: Path, relay_at: str, words: list[str]) -> subprocess.Popen[bytes]:
+    """The transport's client, with its local port."""
+    law, control, *settings = words
+    key = (folder / "relay.pub").read_text().strip()
+    line = [command, "multiconn", "connect", f"{relay_at}:{RELAY}", "--relay-key", key]
+    line += ["--key", str(folder / "me.key"), "-L", f"tcp://{LOCAL}:127.0.0.1:{PORT}"]
+    line += ["--law", law, "--status", str(folder / "status")]
+    line += [] if law == "fair" else ["--subflow-cc", control]
+    line += [word for setting in settings for word in ("--set", setting)]
+    with (folder / "client.log").open("w") as log:
+        return subprocess.Popen(line, stdout=log, stderr=subprocess.STDOUT)
+
+
+def connected(kind: str, control: str, to: tuple[str, int]) -> socket.socket:
+    """A socket to who reads, once he listens."""
+    family = socket.AF_INET6 if kind == "plain6" else socket.AF_INET
     for _ in range(100):
-        connection = socket.socket()
-        if not client:
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, words[0].encode())
-        try:
+        connection = socket.socket(family, socket.SOCK_STREAM, 262 if kind == "mptcp" else 0)
+        if kind != "law":
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+        with contextlib.suppress(OSError):
             connection.connect(to)
-            break
-        except OSError:
-            time.sleep(0.1)
+            return connection
+        time.sleep(0.1)
+    raise SystemExit(f"nobody listens at {to}")
+
+
+def status(command: str, folder: Path) -> tuple[int, str] | None:
+    """How many connections send, and why so many."""
+    words = [command, "multiconn", "status", str(folder / "status"), "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode or not (sessions := json.loads(done.stdout)["sessions"]):
+        return None
+    active = sum(1 for each in sessions[0]["connections"] if each["active"])
+    return active, (sessions[0]["sending"].get("law") or {}).get("why", "")
+
+
+def load(command: str, folder: Path, copy: str, seconds: float, kind: str, *words: str) -> None:
+    """Writes to the sink for so long, by itself or through a client; leaves what came of it in the folder."""
+    through = client(command, folder, f"r{copy}", list(words)) if kind == "law" else None
+    to = ("127.0.0.1", LOCAL) if through else (f"r{copy}", PORT + (kind == "mptcp"))
+    connection = connected(kind, words[0], to)
     begun, seen, why = time.monotonic(), [], ""
     connection.settimeout(0.2)
     data, look_at = b"\0" * 65536, begun
     while time.monotonic() < begun + seconds:
         with contextlib.suppress(TimeoutError):
             connection.send(data)
-        if client and time.monotonic() >= look_at:
-            look_at += 0.5
-            done = subprocess.run(
-                [command, "multiconn", "status", str(folder / "status"), "--json"],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode == 0 and (sessions := json.loads(done.stdout)["sessions"]):
-                sending = sessions[0]["sending"]
-                seen.append(sum(1 for each in sessions[0]["connections"] if each["active"]))
-                why = (sending.get("law") or {}).get("why", "")
+        if through and time.monotonic() >= look_at:
+            look_at += 1.0
+            if found := status(command, folder):
+                seen.append(found[0])
+                why = found[1]
     ended = time.monotonic()
-    if client:
-        client.kill()
+    if through:
+        through.kill()
     counts = [tuple(map(float, line.split())) for line in (folder / "sink.log").read_text().splitlines()[:-1]]
 
     def at(when: float) -> float:
@@ -121,7 +150,7 @@ def load(command: str, folder: Path, seconds: float, kind: str, *words: str) -> 
 
     result = {
         "goodput_mbps": (at(ended) - at(begun)) * 8 / (ended - begun) / 1e6,
-        "connections": sum(seen) / len(seen) if seen else 1.0,
+        "connections": statistics.mean(seen) if seen else 1.0,
         "why": why,
     }
     (folder / "result.json").write_text(json.dumps(result))
@@ -138,68 +167,128 @@ def relay(command: str, folder: Path) -> str:
     entry = f'[[key]]\nname = "me"\nkey = "{key("me.key")}"\ndestinations = ["127.0.0.1:{PORT}"]\n'
     (folder / "authorised.toml").write_text(entry)
     files = f"--key {folder}/relay.key --authorised {folder}/authorised.toml --status {folder}/relay-status"
-    return f"{command} multiconn relay {files} --listen 0.0.0.0:{RELAY}"
+    return f"{command} multiconn relay {files} --listen [::]:{RELAY}"
+
+
+def wait(folder: Path, seconds: float) -> None:
+    """Ends when everybody has a result, or nobody will."""
+    folders = [each for each in folder.iterdir() if each.is_dir()]
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and not all((each / "result.json").exists() for each in folders):
+        time.sleep(0.2)
+
+
+def network(path: str, rtt_ms: int, rate_mbps: int, copies: int, seconds: float) -> str:
+    """A scenario of so many copies of a path, with nodes s1, base1, r1 and so on."""
+    wires, losses = matrix.path(path, rtt_ms, rate_mbps)
+
+    def copied(lines: list[str]) -> str:
+        every = [line.format(s=f"s{k}", base=f"base{k}", r=f"r{k}") for k in range(copies) for line in lines]
+        return "[\n" + "".join(f"    {line},\n" for line in every) + "]"
+
+    nodes = ", ".join(f'{{ id = "{node}{k}" }}' for k in range(copies) for node in ("s", "base", "r"))
+    return f"""
+name = "{path}, {rtt_ms} ms, {rate_mbps} Mb/s, {copies} times"
+description = "A point of validation/multiconn/live.py."
+duration = "{seconds} s"
+nodes = [{nodes}]
+wires = {copied(wires)}
+losses = {copied(losses)}
+flows = [{{ id = "rests", from = "s0", to = "r0" }}]
+"""
 
 
 def measure(
-    command: str, path: str, rtt_ms: int, rate_mbps: int, contender: str, seconds: float
-) -> dict[str, float | str]:
-    """One point and contender."""
+    command: str, path: str, rtt_ms: int, rate_mbps: int, contenders: list[str], seconds: float
+) -> tuple[list[dict[str, float | str]], float]:
+    """One point, with everybody who is named; and the share of packets that were late."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
-        own = f"{shlex.quote(sys.executable)} {shlex.quote(__file__)}"
-        words = [command, "emulate", str(folder / "path.toml"), "--at", f"r={own} --sink {folder}/sink.log"]
-        if CONTENDERS[contender].startswith("law"):
-            words += ["--at", f"r={relay(command, folder)}"]
-        words += ["--at", f"s={own} --load {command} {folder} {seconds} {CONTENDERS[contender]}"]
-        (folder / "path.toml").write_text(matrix.scenario(path, rtt_ms, rate_mbps, "cubic", seconds, 1))
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=seconds * 4 + 60)
-        file = folder / "result.json"
-        if not file.exists():
-            log = folder / "client.log"
-            told = log.read_text() if log.exists() else ""
-            raise SystemExit(f"{path} {rtt_ms} {rate_mbps} {contender}: {done.stderr}{told}")
-        return json.loads(file.read_text())
+        own = f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).resolve()))}"
+        words = [command, "emulate", str(folder / "path.toml"), "--json"]
+        for k, contender in enumerate(contenders):
+            place = folder / str(k)
+            place.mkdir()
+            place.chmod(0o777)
+            how = CONTENDERS[contender][0]
+            words += ["--at", f"r{k}={own} --sink {place}/sink.log"]
+            if how.startswith("law"):
+                words += ["--at", f"r{k}={relay(command, place)}"]
+            words += ["--at", f"s{k}={own} --load {command} {place} {k} {seconds} {how}"]
+        words += ["--at", f"base0={own} --wait {folder} {seconds + 20}"]
+        (folder / "path.toml").write_text(network(path, rtt_ms, rate_mbps, len(contenders), seconds + 30))
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=seconds * 2 + 90)
+        results = []
+        for k, contender in enumerate(contenders):
+            file = folder / str(k) / "result.json"
+            if not file.exists():
+                log = folder / str(k) / "client.log"
+                told = log.read_text() if log.exists() else ""
+                raise SystemExit(f"{path} {rtt_ms} {rate_mbps} {contender}: {done.stderr}{told}")
+            results.append(json.loads(file.read_text()))
+        late = json.loads(done.stdout.splitlines()[-1])["live"]["lateness"]["beyond_1ms"]
+        return results, late
+
+
+def in_packets(command: str, at: tuple[str, int, int], contender: str, seconds: float, seeds: int) -> list[float]:
+    """Goodput and connections of the same law in packets; none, where there is no such thing."""
+    _, window, law = CONTENDERS[contender]
+    if window is None or not seeds:
+        return []
+    options = argparse.Namespace(seeds=seeds, seconds=seconds)
+    return matrix.measure_law(command, "packets", at, (window, law), options)[:2]
+
+
+def mean(values: list[float]) -> tuple[float, float]:
+    """The mean, and half of its 95 % interval."""
+    if len(values) < 2:
+        return values[0], float("nan")
+    student = {2: 12.7, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36}.get(len(values), 2.0)
+    return statistics.mean(values), student * statistics.stdev(values) / len(values) ** 0.5
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["--sink"]:
-        return sink(sys.argv[2])
-    if sys.argv[1:2] == ["--load"]:
-        command, folder, seconds, kind, *words = sys.argv[2:]
-        return load(command, Path(folder), float(seconds), kind, *words)
+    """Points of paths, round trips and rates, one after the other."""
+    match sys.argv[1:]:
+        case ["--sink", log]:
+            return sink(log)
+        case ["--wait", folder, seconds]:
+            return wait(Path(folder), float(seconds))
+        case ["--load", command, folder, copy, seconds, kind, *words]:
+            return load(command, Path(folder), copy, float(seconds), kind, *words)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command")
-    parser.add_argument("--seconds", type=int, default=10)
-    parser.add_argument("--rates", type=matrix.numbers, default=[2, 20])
-    parser.add_argument("--rtts", type=matrix.numbers, default=[50, 200])
+    parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument("--copies", type=int, default=4)
+    parser.add_argument("--seeds", type=int, default=8, help="of the same in packets; 0: not run")
+    parser.add_argument("--rates", type=matrix.numbers, default=[20])
+    parser.add_argument("--rtts", type=matrix.numbers, default=[50])
     parser.add_argument("--paths", type=lambda text: text.split(","), default=list(matrix.PATHS))
-    parser.add_argument("--contenders", type=lambda text: text.split(","), default=["cubic", "bbr", "guarded"])
+    parser.add_argument("--contenders", type=lambda text: text.split(","), default=["cubic", "fixed-1", "guarded"])
     options = parser.parse_args()
     command = str(Path(options.command).resolve())
     out = csv.DictWriter(sys.stdout, FIELDS)
     out.writeheader()
-    for path in options.paths:
-        for rtt_ms in options.rtts:
-            for rate_mbps in options.rates:
-                baseline = None
-                for contender in options.contenders:
-                    seen = measure(command, path, rtt_ms, rate_mbps, contender, options.seconds)
-                    if contender == matrix.BASELINE:
-                        baseline = seen["goodput_mbps"]
-                    over = seen["goodput_mbps"] / baseline if baseline else float("nan")
-                    row = [
-                        path,
-                        rtt_ms,
-                        rate_mbps,
-                        contender,
-                        f"{seen['goodput_mbps']:.3f}",
-                        f"{seen['connections']:.2f}",
-                    ]
-                    row += [f"{over:.3f}", "yes" if over < matrix.NOT_WORSE else "no", seen["why"]]
-                    out.writerow(dict(zip(FIELDS, row, strict=True)))
-                    sys.stdout.flush()
+    points = [(path, rtt, rate) for path in options.paths for rtt in options.rtts for rate in options.rates]
+    for at in points:
+        everybody = [each for each in options.contenders for _ in range(options.copies)]
+        results, late = measure(command, *at, everybody, options.seconds)
+        baseline = None
+        for place, contender in enumerate(options.contenders):
+            own = results[place * options.copies : (place + 1) * options.copies]
+            goodput, spread = mean([each["goodput_mbps"] for each in own])
+            if contender == matrix.BASELINE:
+                baseline = goodput
+            over = goodput / baseline if baseline else float("nan")
+            packets = in_packets(command, at, contender, options.seconds, options.seeds)
+            row = [*at, contender, options.copies, f"{goodput:.3f}", f"{spread:.3f}"]
+            row += [f"{statistics.mean(each['connections'] for each in own):.2f}"]
+            row += [f"{over:.3f}", "yes" if over < matrix.NOT_WORSE else "no"]
+            row += [f"{packets[0]:.3f}", f"{packets[1]:.2f}"] if packets else ["", ""]
+            row += [f"{late:.5f}", own[0]["why"]]
+            out.writerow(dict(zip(FIELDS, row, strict=True)))
+            sys.stdout.flush()
     return None
 
 

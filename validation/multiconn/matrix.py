@@ -64,37 +64,51 @@ FIELDS = [
 ]
 
 
-def scenario(path: str, rtt_ms: int, rate_mbps: int, contender: str, seconds: float, interval_s: float) -> str:
-    """A scenario file: a fast first link, then the bottleneck; a ping beside the flow."""
-    window, law = CONTENDERS[contender]
-    what = PATHS[path]
+def path(name: str, rtt_ms: int, rate_mbps: int) -> tuple[list[str], list[str]]:
+    """A path's wires and losses, with {s}, {base} and {r} for its nodes."""
+    what = PATHS[name]
     round_trip = rate_mbps * 1e6 * rtt_ms / 1e3 / 8 / 1500
     queue = max(10, int(round_trip))
     if "queue" in what:
         queue = what["queue"]
     if "deep" in what:
         queue = max(int(5 * round_trip), int(rate_mbps * 1e6 * 0.5 / 8 / 1500))
+    first = f'rate = "1 Gbps", delay = "{rtt_ms * 0.4} ms", queue = "20000 packets"'
+    second = f'rate = "{rate_mbps} Mbps", delay = "{rtt_ms * 0.1} ms", queue = "{queue} packets"'
+    wires = [
+        f'{{{{ from = "{{s}}", to = "{{base}}", {first} }}}}',
+        f'{{{{ from = "{{base}}", to = "{{r}}", {second} }}}}',
+    ]
+    there, back = 'from = "{base}", to = "{r}"', 'from = "{r}", to = "{base}"'
     losses = []
     if "loss" in what:
-        losses.append(f'{{ from = "base", to = "r", loss = {what["loss"]}, one_way = true }}')
+        losses.append(f"{{{{ {there}, loss = {what['loss']}, one_way = true }}}}")
     if "back" in what:
-        losses.append(f'{{ from = "r", to = "base", loss = {what["back"]}, one_way = true }}')
+        losses.append(f"{{{{ {back}, loss = {what['back']}, one_way = true }}}}")
     if "bursts" in what:
         bursts = 'loss = 0.0, loss_bad = 0.5, good = "1 s", bad = "20 ms"'
-        losses.append(f'{{ from = "base", to = "r", {bursts}, one_way = true }}')
+        losses.append(f"{{{{ {there}, {bursts}, one_way = true }}}}")
+    return wires, losses
+
+
+def scenario(
+    name: str, rtt_ms: int, rate_mbps: int, contender: tuple[str, str], seconds: float, interval_s: float
+) -> str:
+    """A scenario file: a fast first link, then the bottleneck; a ping beside the flow."""
+    window, law = contender
+    wires, losses = (
+        ", ".join(line.format(s="s", base="base", r="r") for line in lines) for lines in path(name, rtt_ms, rate_mbps)
+    )
     if "guarded" in law:
         law += f', interval = "{interval_s} s"'
     return f"""
-name = "{path}, {rtt_ms} ms, {rate_mbps} Mb/s, {contender}"
+name = "{name}, {rtt_ms} ms, {rate_mbps} Mb/s"
 description = "A point of validation/multiconn/matrix.py."
 duration = "{seconds} s"
 warmup = "0 s"
 nodes = [{{ id = "s" }}, {{ id = "base" }}, {{ id = "r" }}]
-wires = [
-    {{ from = "s", to = "base", rate = "1 Gbps", delay = "{rtt_ms * 0.4} ms", queue = "20000 packets" }},
-    {{ from = "base", to = "r", rate = "{rate_mbps} Mbps", delay = "{rtt_ms * 0.1} ms", queue = "{queue} packets" }},
-]
-losses = [{", ".join(losses)}]
+wires = [{wires}]
+losses = [{losses}]
 tcp = {{ window = "{window}", {TCP} }}
 connections = {{ {law} }}
 flows = [
@@ -108,6 +122,14 @@ def measure(
     command: str, world: str, path: str, rtt_ms: int, rate_mbps: int, contender: str, options: argparse.Namespace
 ) -> list[float]:
     """Goodput, connections, repetitions and the ping of one point and contender, means over seeds."""
+    return measure_law(command, world, (path, rtt_ms, rate_mbps), CONTENDERS[contender], options)
+
+
+def measure_law(
+    command: str, world: str, at: tuple[str, int, int], contender: tuple[str, str], options: argparse.Namespace
+) -> list[float]:
+    """The same of any window's and connections' law."""
+    path, rtt_ms, rate_mbps = at
     # Ten round trips settle a connection; half a second at least.
     interval_s = max(0.5, rtt_ms * 10 / 1e3)
     rows = []
