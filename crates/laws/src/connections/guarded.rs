@@ -11,8 +11,9 @@
 //!
 //! If it is not kept, `n` returns to `k`, and one connection fewer is put to the same test, which may lead further down; then
 //! `n` rests for `patience` intervals, twice as many after each failure. An interval in which more than
-//! `retransmitted_max` was sent again counts as congested. Where that ends the trial of a second connection, one alone fills the path: that
-//! is a failure, too, for the second's slow start has cost the first its window.
+//! `retransmitted_max` was sent again counts as congested. Where congestion ends the trial of a second connection that has not raised
+//! goodput by half of what would keep it, one alone fills the path: that is a failure, too, for the second's slow start has cost the
+//! first its window. Where it has, two are a little too many and one too few, and (20) goes on to and fro as it does anywhere.
 //!
 //! With `doubling`, a trial that succeeds is followed by one of twice as many connections, which open one per interval; `k + m` are
 //! kept if goodput rose by `keep`·m/k. The first failure, or congestion, ends that, and (20) goes on from the last number that was kept.
@@ -263,7 +264,7 @@ impl ConnectionLaw for Guarded {
             let again = flow.retransmitted as f64 > self.params.retransmitted_max * flow.sent as f64;
             if delayed == Some(true) || again {
                 self.reason = if again { Reason::Lossy } else { Reason::Delayed };
-                self.give_way();
+                self.give_way(flow);
             } else {
                 self.reason = Reason::Uncongested;
                 self.go_on(flow, delayed == Some(false));
@@ -277,20 +278,32 @@ impl ConnectionLaw for Guarded {
 
 impl Guarded {
     /// The path is congested: (20)'s decrease.
-    fn give_way(&mut self) {
+    fn give_way(&mut self, flow: &FlowView) {
         let GuardedParams { increase, decrease, .. } = self.params;
-        if matches!(self.trial, Trial::More(2.., _)) {
+        let trial = self.trial;
+        if matches!(trial, Trial::More(2.., _)) {
             self.connections = f64::from(self.open);
         }
         self.connections = iimd::step(self.connections, true, increase, decrease);
         self.stride = 0;
         let wanted = self.whole();
-        if matches!(self.trial, Trial::More(..)) && wanted == 1 {
+        if let Trial::More(added, fewer) = trial
+            && wanted == 1
+            && !self.was_of_use(&fewer, flow, (self.open - added, added))
+        {
             self.rest();
         }
-        if wanted != self.open || self.trial != Trial::None {
+        if wanted != self.open || trial != Trial::None {
             self.change_to(wanted, Trial::None);
         }
+    }
+
+    /// Whether the connections on trial, which end in congestion, have raised the goodput of `k`, by half of what would keep them.
+    fn was_of_use(&self, fewer: &Tally, flow: &FlowView, (k, added): (u32, u32)) -> bool {
+        let mut here = self.tally;
+        here.add(flow);
+        let rise = self.params.keep / 2.0 * f64::from(added) / f64::from(k);
+        here.bytes * fewer.seconds >= fewer.bytes * here.seconds * (1.0 + rise)
     }
 
     /// It is not: count, judge what is on trial, and grow; only where a round trip `sampled` says so.
@@ -565,6 +578,18 @@ mod tests {
             let trials = kept.iter().filter(|&&n| n > 1).count();
             assert!((3..=12).contains(&trials), "{trials}");
         }
+    }
+
+    #[test]
+    fn where_one_leaves_room_and_two_bring_delay_it_goes_to_and_fro() {
+        // One alone has two thirds of the path; a second fills it, and its queue.
+        let path: Path = |n| (if n > 1 { 900.0 } else { 660.0 }, 0.01);
+        let mut law = begin();
+        let kept: Vec<u32> = (0..600)
+            .map(|_| law.on_interval(&see(path, law.open, if law.open > 1 { 150 } else { 100 })))
+            .collect();
+        let trials = kept.iter().filter(|&&n| n > 1).count();
+        assert!(trials > 60, "{trials}");
     }
 
     #[test]
