@@ -126,6 +126,11 @@ def status(command: str, folder: Path) -> tuple[int, str] | None:
 
 def load(command: str, folder: Path, copy: str, seconds: float, kind: str, *words: str) -> None:
     """Writes to the sink for so long, by itself or through a client; leaves what came of it in the folder."""
+    # A stream that finds nobody at its destination is broken off, and is not tried again.
+    for _ in range(200):
+        if (log := folder / "sink.log").exists() and log.stat().st_size:
+            break
+        time.sleep(0.1)
     through = client(command, folder, f"r{copy}", list(words)) if kind == "law" else None
     to = ("127.0.0.1", LOCAL) if through else (f"r{copy}", PORT + (kind == "mptcp"))
     connection = connected(kind, words[0], to)
