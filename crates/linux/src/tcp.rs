@@ -115,6 +115,14 @@ pub fn set_unsent(socket: impl AsFd, most: Bytes) -> io::Result<()> {
     set(socket, libc::TCP_NOTSENT_LOWAT, most.count())
 }
 
+/// Has a socket acknowledge now what was read of it, and at once what comes until the kernel takes it for a conversation again.
+///
+/// # Errors
+/// If it is no TCP socket.
+pub fn acknowledge_at_once(socket: impl AsFd) -> io::Result<()> {
+    set(socket, libc::TCP_QUICKACK, 1)
+}
+
 /// Bytes that a socket holds: not sent yet, or not acknowledged.
 ///
 /// # Errors

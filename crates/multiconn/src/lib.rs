@@ -25,6 +25,7 @@ pub mod keys;
 pub mod listen;
 mod mistake;
 pub mod probe;
+mod prompt;
 mod pump;
 pub mod receive;
 pub mod relay;

@@ -8,6 +8,7 @@ use crate::hello::{
     Answer, Exported, HELLO_MAX, Hello, JOIN_LABEL, Refusal, SESSION_LABEL, SessionId, proof,
 };
 use crate::probe::{End, Party, live};
+use crate::prompt::Prompt;
 use crate::session::Session;
 use evenair_units::Bytes;
 use rustls::pki_types::ServerName;
@@ -98,7 +99,7 @@ impl fmt::Debug for Dialler {
 
 /// A connection that is open and encrypted.
 struct Open {
-    tls: TlsStream<TcpStream>,
+    tls: TlsStream<Prompt>,
     peer: String,
 }
 
@@ -182,7 +183,8 @@ impl Dialler {
         prepare(&socket, congestion.as_deref())
             .map_err(|error| ConnectError::Congestion(error.to_string()))?;
         let peer = socket.peer_addr().map(|peer| peer.to_string()).unwrap_or_default();
-        let tls = self.tls.connect(self.name.clone(), socket).await.map_err(|error| of_tls(&error))?;
+        let tls =
+            self.tls.connect(self.name.clone(), Prompt(socket)).await.map_err(|error| of_tls(&error))?;
         Ok(Open { tls, peer })
     }
 }
@@ -211,17 +213,17 @@ async fn within<T>(what: impl Future<Output = Result<T, ConnectError>>) -> Resul
 }
 
 fn add(session: &Session, open: Open) {
-    let socket = open.tls.get_ref().0.as_fd().try_clone_to_owned().ok();
+    let socket = open.tls.get_ref().0.0.as_fd().try_clone_to_owned().ok();
     session.add(open.tls, socket, open.peer, Box::new(()));
 }
 
-fn exported(tls: &TlsStream<TcpStream>, label: &[u8]) -> Result<Exported, ConnectError> {
+fn exported(tls: &TlsStream<Prompt>, label: &[u8]) -> Result<Exported, ConnectError> {
     let exported = tls.get_ref().1.export_keying_material([0; 32], label, None);
     exported.map_err(|error| ConnectError::Tls(error.to_string()))
 }
 
 /// Says the first words, and hears the answer. In TLS 1.3 a client learns only here that its key was refused.
-async fn greet(tls: &mut TlsStream<TcpStream>, hello: &Hello) -> Result<Answer, ConnectError> {
+async fn greet(tls: &mut TlsStream<Prompt>, hello: &Hello) -> Result<Answer, ConnectError> {
     let words = async {
         // Who is refused may find the way closed already, and yet an alert that says why.
         let _ = tls.write_all(&hello.encode()).await;

@@ -4,6 +4,7 @@ use super::Shared;
 use crate::connect::prepare;
 use crate::hello::{Answer, Exported, HELLO_MAX, Hello, JOIN_LABEL, Refusal, SESSION_LABEL};
 use crate::keys::PublicKey;
+use crate::prompt::Prompt;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ const DRAINED: u32 = 16;
 
 /// A connection of somebody who is known.
 pub(super) struct Incoming {
-    pub(super) tls: TlsStream<TcpStream>,
+    pub(super) tls: TlsStream<Prompt>,
     pub(super) key: PublicKey,
     pub(super) peer: String,
 }
@@ -32,7 +33,7 @@ impl Incoming {
     }
 
     pub(super) fn socket(&self) -> &TcpStream {
-        self.tls.get_ref().0
+        &self.tls.get_ref().0.0
     }
 
     pub(super) fn duplicate(&self) -> Option<std::os::fd::OwnedFd> {
@@ -66,9 +67,9 @@ async fn greet(
     peer: String,
 ) -> io::Result<()> {
     prepare(&socket, shared.options.congestion.as_deref())?;
-    let mut tls = match acceptor.accept(socket).into_fallible().await {
+    let mut tls = match acceptor.accept(Prompt(socket)).into_fallible().await {
         Ok(tls) => tls,
-        Err((_, socket)) => return farewell(socket).await,
+        Err((_, socket)) => return farewell(socket.0).await,
     };
     let key = tls.get_ref().1.peer_certificates().and_then(|all| PublicKey::from_spki(all.first()?));
     let Some(key) = key else { return Ok(()) };
@@ -121,7 +122,7 @@ async fn farewell(mut socket: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-async fn refuse(tls: &mut TlsStream<TcpStream>, why: Refusal) -> io::Result<()> {
+async fn refuse(tls: &mut TlsStream<Prompt>, why: Refusal) -> io::Result<()> {
     tls.write_all(&Answer::Refused(why).encode()).await?;
     tls.shutdown().await
 }
