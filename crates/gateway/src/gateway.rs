@@ -445,9 +445,10 @@ impl Gateway {
         let mut trees = Trees::default();
         let totals = self.totals().filter(|_| !open);
         let all = self.allocation.total.unwrap_or(OPEN);
+        let exempt = self.config.exempt_rate(self.roster.subscribers());
         for side in Side::ALL {
             let total = totals.map(|totals| totals[side as usize]);
-            let (unknown, exempt) = (self.config.unknown.rate, self.config.exempt.rate);
+            let unknown = self.config.unknown.rate;
             let acknowledgements = self.config.exempt.acknowledgements;
             let mut tree = Tree::new(&Limits { total, unknown, exempt, acknowledgements });
             let busy = self.busy(side);

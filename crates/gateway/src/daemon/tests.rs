@@ -70,6 +70,11 @@ fn what_the_law_gives_stands_in_the_kernel() {
     let mut daemon = start(&config, InMemory::default(), None);
     // W/3 for three subscribers, half of it each way: 50 kb/s.
     assert_eq!(ceiling(&mut daemon, Side::Down, "10.0.1.1"), Rate::from_kbps(50));
+    // What is exempt has a quarter of the link's 900 kb/s, or 256 kb/s.
+    for side in Side::ALL {
+        let tree = &daemon.kernel_mut().there.of(side).tree;
+        assert_eq!(tree.classes[&crate::tree::EXEMPT].ceiling, Rate::from_kbps(256));
+    }
     // All three wait for their own buckets: 50 kb/s are 4 packets of 1500 bytes a second.
     for epoch in 0..6 {
         let full: Vec<_> = (FIRST..FIRST + 3).map(|minor| (Side::Down, minor, 1 + epoch, true)).collect();
