@@ -87,6 +87,7 @@ impl Waiting {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "whole numbers, and what is left as it is")]
 mod tests {
     use super::*;
     use proptest::prelude::*;
