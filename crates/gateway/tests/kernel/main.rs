@@ -118,11 +118,9 @@ pub(crate) fn ceilings(daemon: &Daemon<Linux>) -> Vec<Rate> {
 /// One bucket of 4 Mb/s, as ARC's, in two trees: an upload alone has all of it, and a quarter beside three downloads, which have the rest.
 fn both_directions_share_one_bucket() {
     let lab = Lab::new(3);
-    let subscribers: String = (1..4)
-        .map(|k| {
-            format!("[[subscriber]]\nid = \"s{k}\"\nprefixes = [\"10.0.0.1{k}\", \"fd00:0:{k}::/56\"]\n")
-        })
-        .collect();
+    let subscriber =
+        |k| format!("[[subscriber]]\nid = \"s{k}\"\nprefixes = [\"10.0.0.1{k}\", \"fd00:0:{k}::/56\"]\n");
+    let subscribers = [1, 2, 3].map(subscriber).concat();
     let text = format!("[law]\nlaw = \"fixed\"\nrate = \"4 Mbps\"\n{subscribers}");
     let mut daemon = begun(&config(&text), None, false);
     // What flows get in so many seconds, of 4 Mb/s.
