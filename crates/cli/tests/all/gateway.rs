@@ -258,13 +258,13 @@ fn the_operators_page_does_what_it_says() {
         let said = parts.get(part).copied().unwrap_or_default();
         words.iter().for_each(|word| assert!(said.contains(word), "{part}: {word} in {text}"));
     };
-    assert_eq!(parts.len(), 6, "{text}");
+    assert_eq!(parts.len(), 7, "{text}");
     says(0, &["nft add element inet evenair down4 { 10.0.0.11 : e7a1:10 }"]);
     says(1, &["Anna", "Ben", "The school"]);
     says(2, &["Anna (anna)\nDownloads:", "it stays"]);
     says(3, &["open", "read again: 3 subscribers"]);
-    says(4, &[" answers, 0 differ", "kb/s for all"]);
-    let end = parts[5];
+    says(5, &[" answers, 0 differ", "kb/s for all"]);
+    let end = parts[6];
     assert!(!end.contains("e7a1:") && !end.contains("table inet evenair"), "{text}");
     assert!(!text.contains("evenair:") && !text.contains("no such job"), "no command is refused: {text}");
 }
