@@ -216,8 +216,15 @@ fn who_observes_sees_and_changes_nothing() {
     config.mode = evenair_gateway::config::Mode::Observe;
     let mut daemon = begun(&config, None, false);
     let flow = lab.download("10.0.0.11");
-    work(&mut daemon, Duration::from_millis(2_500));
-    assert_eq!(everything(), before);
-    let seen = daemon.gateway().statuses()[0].rate_bps.expect("packets are seen");
-    assert!(seen > 1e6 && flow.bytes() > 100_000, "{seen}");
+    let mut seen = None;
+    // An epoch that a busy machine's clock cut short tells no rate.
+    for _ in 0..6 {
+        work(&mut daemon, Duration::from_millis(2_500));
+        assert_eq!(everything(), before);
+        seen = daemon.gateway().statuses()[0].rate_bps;
+        if seen > Some(1e6) {
+            break;
+        }
+    }
+    assert!(seen > Some(1e6) && flow.bytes() > 100_000, "{seen:?}");
 }
