@@ -418,7 +418,8 @@ impl Traffic {
         let flow = &mut self.flows[index];
         if let Socket::Listener { socket, .. } = socket {
             let is_web = matches!(flow.spec.traffic, Kind::Web(_));
-            for (stream, port) in sockets::accept(socket) {
+            let Some(spec) = flow.spec.traffic.tcp() else { return };
+            for (stream, port) in sockets::accept(socket, spec) {
                 let _ = if is_web {
                     let end = End::new(stream, port, true);
                     self.keep(Socket::Web { flow: index, end }, sockets::ANYTHING)

@@ -284,6 +284,25 @@ fn a_connection_waits_the_scenarios_least_time_out() {
     assert!(rtos.iter().any(|rto| (300..400).contains(rto)), "{}", stdout(&done));
 }
 
+/// A transfer and pages between the same two, each with a law of its own.
+const TWO_LAWS: &str = "flows=[
+    { id = 'transfer', from = '1', to = '0', traffic = 'tcp', window = 'reno' },
+    { id = 'pages', from = '1', to = '0', traffic = 'web', window = 'cubic', web = { interval = '50 ms', request = ['100 B', '200 B'], reply = '500 B' } },
+]";
+
+#[test]
+fn each_flow_has_its_own_law_at_both_ends() {
+    let look =
+        ["--with-flows", "--at", "0=sh -c 'sleep 1; ss -tinH'", "--at", "1=sh -c 'sleep 1.2; ss -tinH'"];
+    let Some(done) = run_with(&["ss"], &[&["jam10/chain", "--set", TWO_LAWS], &look[..]].concat()) else {
+        return;
+    };
+    let told = stdout(&done);
+    // The transfer's sender, and both ends of the connection that pages go over; a receiver of data alone has any law.
+    let having = |law: &str| told.lines().filter(|line| line.trim_start().starts_with(law)).count();
+    assert!(having("cubic ") >= 2 && having("reno ") >= 1, "{told}");
+}
+
 /// Voice by its category, and a transfer by a DSCP of its own.
 const MARKED: &str = "flows=[
     { id = 'voice', from = '0', to = '1', traffic = 'cbr', interval = '40 ms', size = '100 B', category = 'voice' },

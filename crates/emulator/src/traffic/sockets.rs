@@ -336,9 +336,13 @@ fn window(spec: &TcpSpec) -> u32 {
 }
 
 /// All connections that wait, and the ports that they come from.
-pub(super) fn accept(listener: &TcpListener) -> Vec<(TcpStream, u16)> {
+pub(super) fn accept(listener: &TcpListener, spec: &TcpSpec) -> Vec<(TcpStream, u16)> {
     let waiting = std::iter::from_fn(|| listener.accept().ok());
-    let ours = waiting.filter(|(stream, _)| stream.set_nonblocking(true).is_ok());
+    // Opening, these too took their route's law.
+    let has_its_law =
+        |stream: &TcpStream| tcp::set_congestion_control(stream, congestion_control(&spec.window)?);
+    let ours =
+        waiting.filter(|(stream, _)| stream.set_nonblocking(true).and_then(|()| has_its_law(stream)).is_ok());
     ours.map(|(stream, from)| (stream, from.port())).collect()
 }
 

@@ -31,8 +31,8 @@ pub(super) const AGAIN: usize = 6;
 const ROUNDS_MAX: u32 = 2_000;
 /// Links beyond which the master's dense matrices would take hours.
 const LINKS_MAX: usize = 2_000;
-/// The same where the heaviest set is not known anyway: the rest then shows in the bound.
-const ROUNDS_MAX_INEXACT: u32 = 200;
+/// The same where the heaviest set may not be known: the rest then shows in the bound.
+const ROUNDS_MAX_INEXACT: u32 = 1_000;
 
 pub(super) fn solve(problem: &Problem, watch: Watch<'_>) -> Result<Solution, Failure> {
     if problem.links() > LINKS_MAX {
@@ -58,10 +58,18 @@ pub(super) fn solve(problem: &Problem, watch: Watch<'_>) -> Result<Solution, Fai
             }
             match (finish(problem, &pricing, &master), rungs) {
                 (Err(Failure::NotConverged(_)), Some(alphas)) => climb(problem, &pricing, &alphas),
+                (Ok(direct), Some(alphas)) if !direct.is_exact() => {
+                    Ok(better(climb(problem, &pricing, &alphas), direct))
+                }
                 (done, _) => done,
             }
         }
     }
+}
+
+/// The one of two solutions that is known to be nearer to the best.
+fn better(one: Result<Solution, Failure>, other: Solution) -> Solution {
+    one.ok().filter(|one| one.residuals.gap < other.residuals.gap).unwrap_or(other)
 }
 
 /// Solves for one α after the other, each from where the last one ended.
@@ -70,7 +78,8 @@ fn climb(problem: &Problem, pricing: &Pricing<'_>, alphas: &[f64]) -> Result<Sol
     let mut sets = Master::new(problem, pricing).into_sets();
     let mut before: Option<(Rung, Vec<f64>)> = None;
     let mut steps = 0;
-    let mut best = Failure::BadlyScaled("prices of the flows differ beyond what the arithmetic holds".into());
+    let mut best =
+        Err(Failure::BadlyScaled("prices of the flows differ beyond what the arithmetic holds".into()));
     // The last α is taken again in its own rates until it is exact.
     let again = alphas.last().into_iter().cycle().take(AGAIN);
     for (i, &alpha) in alphas.iter().chain(again).enumerate() {
@@ -89,8 +98,10 @@ fn climb(problem: &Problem, pricing: &Pricing<'_>, alphas: &[f64]) -> Result<Sol
         if i >= alphas.len() {
             let found = Ended { prices: rung.own_prices(&prices), schedule: master.schedule(), steps };
             match certify(problem, pricing, found) {
-                Ok(solution) => return Ok(solution),
-                Err(failure) => best = failure,
+                Ok(solution) if solution.is_exact() => return Ok(solution),
+                Ok(solution) => best = Ok(better(best, solution)),
+                Err(failure) if best.is_err() => best = Err(failure),
+                Err(_) => (),
             }
         }
         let next = rung.rates(&prices);
@@ -100,7 +111,7 @@ fn climb(problem: &Problem, pricing: &Pricing<'_>, alphas: &[f64]) -> Result<Sol
         sets = master.into_sets();
         before = Some((rung, prices));
     }
-    Err(best)
+    best
 }
 
 /// Generates sets until none is heavier than the master allows, and the master is solved this well.

@@ -274,6 +274,26 @@ fn tables_of_points_are_linear_programmes() {
     assert!(few.is_exact(), "{:?}", few.residuals);
 }
 
+/// Every third pair of links conflicts, and their rates differ by six decades: sums over all independent sets would be too many, and
+/// α = 2 went unsolved, a third off.
+#[test]
+fn links_whose_sets_are_too_many_to_sum_over_are_solved() {
+    let mut lot: u64 = 1;
+    let mut unit = || {
+        lot = lot.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (lot >> 11) as f64 / 9_007_199_254_740_992.0
+    };
+    let links = 110;
+    let pairs: Vec<(usize, usize)> = (0..links).flat_map(|l| (0..l).map(move |m| (l, m))).collect();
+    let edges: Vec<(usize, usize)> = pairs.into_iter().filter(|_| unit() < 0.33).collect();
+    let air = ConflictGraph::from_edges(links, &edges);
+    assert!(crate::ProductForm::new(&air).is_err(), "else another method would solve it");
+    let mut problem = one_flow_per_link(air, &Utility::inverse(1.0), None);
+    problem.flows.iter_mut().for_each(|flow| flow.loads[0].1 = libm::pow(10.0, 6.0 * unit()));
+    let solution = problem.solve().unwrap();
+    assert!(solution.is_exact(), "{:?}", solution.residuals);
+}
+
 /// What joining the shares of sets leaves of all time is no set of its own.
 #[test]
 fn a_schedule_has_no_set_of_what_rounding_leaves() {
