@@ -184,6 +184,12 @@ impl Client {
         Some((current.key, relay))
     }
 
+    /// The session's number, which no other client is told.
+    #[cfg(test)]
+    pub(crate) fn session_id(&self) -> Option<crate::hello::SessionId> {
+        self.0.shared.current().map(|current| current.id)
+    }
+
     /// Why there is no session, if there is none.
     pub fn trouble(&self) -> Option<ConnectError> {
         self.0.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -1,6 +1,8 @@
 //! The side that is dialled: one port, sessions of those whom it knows, and their streams.
 
 mod admission;
+#[cfg(test)]
+mod attack;
 mod greet;
 mod sessions;
 

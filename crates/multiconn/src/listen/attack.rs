@@ -1,0 +1,289 @@
+//! Attacks on a relay that is a process of its own: what it holds is measured against its caps, its whole memory too.
+
+use super::{ListenOptions, Source, listen};
+use crate::authorised::Authorised;
+use crate::hello::{Answer, Hello, Refusal};
+use crate::keys::{PublicKey, SecretKey};
+use crate::target::{Host, Target};
+use crate::{Client, ConnectOptions, connect, relay};
+use evenair_laws::connections::FixedParams;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::client::TlsStream;
+
+const MEMORY: u64 = 96 << 20;
+const HANDSHAKES: u32 = 24;
+const CONNECTIONS: u32 = 40;
+/// What the process may have beyond what is counted: for each connection TLS and what is read of it at a time, and what the allocator
+/// does not give back \[bytes\].
+const BESIDE: u64 = (CONNECTIONS + HANDSHAKES) as u64 * (320 << 10) + (24 << 20);
+const FOLDER: &str = "EVENAIR_ATTACKED";
+
+/// How the relay stands, and the most that it has had.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Stands {
+    memory: u64,
+    memory_most: u64,
+    handshakes: u32,
+    handshakes_most: u32,
+    sessions: usize,
+    connections: usize,
+    resident: u64,
+    resident_most: u64,
+}
+
+/// Memory of this process \[bytes\].
+fn resident() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "the relay of the other test, which begins it as a process of its own"]
+async fn the_relay() {
+    let Ok(folder) = std::env::var(FOLDER).map(PathBuf::from) else { return };
+    let key = SecretKey::load(&folder.join("relay.key")).unwrap();
+    let authorised = Authorised::load(&folder.join("authorised.toml")).unwrap();
+    let mut options = ListenOptions::new("127.0.0.1:0".parse().unwrap(), key, Source::These(authorised));
+    options.memory = MEMORY;
+    (options.handshakes, options.handshakes_per_source) = (HANDSHAKES, HANDSHAKES);
+    options.connections = CONNECTIONS;
+    let listener = listen(options).await.unwrap();
+    let (address, watcher) = (listener.addresses()[0], listener.watcher());
+    tokio::spawn(relay::serve(listener));
+    let mut stands = Stands::default();
+    for _ in 0..6000 {
+        let sessions = watcher.sessions();
+        stands.memory = watcher.memory();
+        stands.handshakes = watcher.handshakes();
+        stands.sessions = sessions.len();
+        stands.connections = sessions.iter().map(|session| session.connections.len()).sum();
+        stands.resident = resident();
+        stands.memory_most = stands.memory_most.max(stands.memory);
+        stands.handshakes_most = stands.handshakes_most.max(stands.handshakes);
+        stands.resident_most = stands.resident_most.max(stands.resident);
+        let written = serde_json::to_vec(&(address, stands)).unwrap();
+        std::fs::write(folder.join("new"), written).unwrap();
+        std::fs::rename(folder.join("new"), folder.join("stands")).unwrap();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+struct Attacked {
+    process: Child,
+    folder: tempfile::TempDir,
+    key: PublicKey,
+    address: SocketAddr,
+    calm: Stands,
+}
+
+impl Drop for Attacked {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Attacked {
+    async fn begin(tenants: &[(&str, &SecretKey)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let key = SecretKey::generate();
+        key.save(&folder.path().join("relay.key")).unwrap();
+        let entry = |(name, key): &(&str, &SecretKey)| {
+            let key = key.public();
+            format!("[[key]]\nname = \"{name}\"\nkey = \"{key}\"\ndestinations = [\"127.0.0.0/8:*\"]\n")
+        };
+        let entries: String = tenants.iter().map(entry).collect();
+        std::fs::write(folder.path().join("authorised.toml"), entries).unwrap();
+        let process = Command::new(std::env::current_exe().unwrap())
+            .args(["listen::attack::the_relay", "--exact", "--ignored"])
+            .env(FOLDER, folder.path())
+            .spawn()
+            .unwrap();
+        let begun = Instant::now();
+        let (address, _) = loop {
+            assert!(begun.elapsed() < Duration::from_secs(20), "the relay does not begin");
+            if let Some(stands) = read(folder.path()) {
+                break stands;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        let mut attacked = Self { process, folder, key: key.public(), address, calm: Stands::default() };
+        attacked.calm = attacked.stands().await;
+        attacked
+    }
+
+    /// How it stands a little later.
+    async fn stands(&self) -> Stands {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        read(self.folder.path()).unwrap().1
+    }
+
+    /// Whether it comes to stand so in time.
+    async fn comes_to(&self, seconds: u64, what: impl Fn(&Stands) -> bool) -> bool {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(seconds) {
+            if what(&self.stands().await) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A client with two connections each way. All come from one address here, so that a place for a handshake may have to be waited for.
+    async fn client(&self, key: &SecretKey) -> Client {
+        let mut options = ConnectOptions::new(self.address.to_string(), self.key, key.clone());
+        options.law = FixedParams { connections: 2 }.into();
+        options.down = Some(options.law.clone());
+        let begun = Instant::now();
+        loop {
+            match connect(options.clone()).await {
+                Ok(client) => return client,
+                Err(why) => assert!(begun.elapsed() < Duration::from_secs(10), "{why}"),
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// A connection that is encrypted, by somebody who is known, and silent yet.
+    async fn encrypted(&self, key: &SecretKey) -> std::io::Result<TlsStream<TcpStream>> {
+        let socket = TcpStream::connect(self.address).await?;
+        let config = crate::tls::client(key, vec![self.key]).unwrap();
+        let connector = tokio_rustls::TlsConnector::from(std::sync::Arc::new(config));
+        let name = rustls::pki_types::ServerName::try_from(self.key.server_name()).unwrap();
+        connector.connect(name, socket).await
+    }
+
+    fn within_caps(&self, stands: &Stands) {
+        assert!(stands.memory_most <= MEMORY, "{stands:?}");
+        assert!(stands.handshakes_most <= HANDSHAKES, "{stands:?}");
+        assert!(stands.connections <= CONNECTIONS as usize, "{stands:?}");
+        assert!(stands.resident_most <= self.calm.resident + MEMORY + BESIDE, "{:?} {stands:?}", self.calm);
+    }
+}
+
+fn read(folder: &Path) -> Option<(SocketAddr, Stands)> {
+    serde_json::from_slice(&std::fs::read(folder.join("stands")).ok()?).ok()
+}
+
+fn go_to(address: SocketAddr) -> Vec<u8> {
+    Target { host: Host::Address(address.ip()), port: address.port() }.encode()
+}
+
+/// What answers: nobody reads, or it talks for ever.
+fn server(talks: bool) -> SocketAddr {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener: TcpListener = socket.listen(4096).unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((mut socket, _)) = listener.accept().await {
+            held.push(tokio::spawn(async move {
+                let words = vec![7; 64 << 10];
+                while talks && socket.write_all(&words).await.is_ok() {}
+                std::future::pending::<()>().await;
+                drop(socket);
+            }));
+        }
+    });
+    address
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn half_open_connections_and_joins_without_proof_hold_nothing() {
+    let (anna, eve) = (SecretKey::generate(), SecretKey::generate());
+    let relay = Attacked::begin(&[("anna", &anna), ("eve", &eve)]).await;
+    let victim = relay.client(&anna).await;
+    // One connection, and one that is kept in reserve.
+    assert!(relay.comes_to(10, |stands| stands.connections == 2).await);
+    // Who begins words of TLS and does not end them, over and over.
+    let mut open = Vec::new();
+    for _ in 0..2000 {
+        let Ok(mut socket) = TcpStream::connect(relay.address).await else { continue };
+        let _ = socket.write_all(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03").await;
+        open.push(socket);
+    }
+    let flooded = relay.stands().await;
+    relay.within_caps(&flooded);
+    assert_eq!(flooded.sessions, 1, "{flooded:?}");
+    drop(open);
+    assert!(relay.comes_to(8, |stands| stands.handshakes == 0).await, "nothing is left of them");
+    // Who is known, and then silent.
+    let mut silent = Vec::new();
+    for _ in 0..HANDSHAKES {
+        silent.push(relay.encrypted(&eve).await.unwrap());
+    }
+    assert!(relay.stands().await.handshakes > 0);
+    assert!(relay.comes_to(8, |stands| stands.handshakes == 0).await, "nor of them");
+    drop(silent);
+    // Who is known and would join: by guessing, and with a number that he has seen.
+    for turn in 0..300_u16 {
+        let mut session = [0; 16];
+        session[..2].copy_from_slice(&turn.to_be_bytes());
+        if turn % 2 == 0 {
+            session = victim.session_id().unwrap();
+        }
+        let mut tls = relay.encrypted(&eve).await.unwrap();
+        tls.write_all(&Hello::Join { session, proof: [turn as u8; 32] }.encode()).await.unwrap();
+        let length = tls.read_u16().await.unwrap();
+        let mut body = vec![0; length.into()];
+        tls.read_exact(&mut body).await.unwrap();
+        assert_eq!(Answer::decode(&body), Ok(Answer::Refused(Refusal::NoSession)));
+    }
+    let after = relay.stands().await;
+    relay.within_caps(&after);
+    assert_eq!(after.sessions, 1, "{after:?}");
+    assert!(after.connections <= 3, "the victim's own, and one in reserve: {after:?}");
+    // The victim has not noticed.
+    let mut stream = victim.open().await.unwrap();
+    stream.write_all(&go_to(server(true))).await.unwrap();
+    assert_eq!(stream.read_u8().await.unwrap(), 0);
+    assert_eq!(stream.read_u8().await.unwrap(), 7);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_readers_have_the_memory_that_they_may_and_no_more() {
+    let (anna, eve) = (SecretKey::generate(), SecretKey::generate());
+    let relay = Attacked::begin(&[("anna", &anna), ("eve", &eve)]).await;
+    let (deaf, talks) = (server(false), server(true));
+    let (mut clients, mut held) = (Vec::new(), Vec::new());
+    // Eight sessions are as many as a key may have; streams, until they are refused.
+    for _ in 0..8 {
+        let client = relay.client(&eve).await;
+        for turn in 0..300 {
+            let Ok(mut stream) = client.open().await else { break };
+            let to = if turn % 2 == 0 { deaf } else { talks };
+            let _ = stream.write_all(&go_to(to)).await;
+            held.push(tokio::spawn(async move {
+                // It sends what nobody reads, or reads nothing of what is sent.
+                let words = vec![1; 1 << 20];
+                while turn % 2 == 0 && stream.write_all(&words).await.is_ok() {}
+                std::future::pending::<()>().await;
+                drop(stream);
+            }));
+        }
+        clients.push(client);
+    }
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let full = relay.stands().await;
+    relay.within_caps(&full);
+    assert!(full.memory_most <= MEMORY / 2, "the other key's half is its own: {full:?}");
+    assert!(full.memory_most >= MEMORY / 4, "it was an attack: {full:?}");
+    // Anna goes on beside it.
+    let client = relay.client(&anna).await;
+    let mut stream = client.open().await.unwrap();
+    stream.write_all(&go_to(talks)).await.unwrap();
+    assert_eq!(stream.read_u8().await.unwrap(), 0);
+    let mut batch = vec![0; 1 << 20];
+    tokio::time::timeout(Duration::from_secs(20), stream.read_exact(&mut batch)).await.unwrap().unwrap();
+    held.iter().for_each(tokio::task::JoinHandle::abort);
+    drop((held, clients, client, stream));
+    assert!(relay.comes_to(60, |stands| stands.memory == 0).await, "{:?}", relay.stands().await);
+    eprintln!("calm {:?}\nfull {full:?}\nafter {:?}", relay.calm, relay.stands().await);
+}
