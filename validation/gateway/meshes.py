@@ -30,6 +30,7 @@ GATEWAYS = {
     "PFRC, the thesis's form": ["gateway={ node = '0', law = { law = 'pfrc', form = 'thesis' } }"],
     "PFRC": ["gateway={ node = '0', law = 'pfrc' }"],
     "ARC": ["gateway={ node = '0', law = 'arc' }"],
+    "a cap by delay": ["gateway={ node = '0', law = 'delay-cap' }"],
 }
 
 

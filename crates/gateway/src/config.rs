@@ -2,6 +2,7 @@
 
 use crate::mistake::read;
 use crate::subscribers::{LeaseFormat, Place, from_csv, from_leases};
+use crate::tree::OPEN;
 use crate::uci::as_toml;
 use crate::{Mistake, Prefix, Subscriber, Subscribers};
 use evenair_laws::Parameters;
@@ -239,8 +240,9 @@ pub struct Unknown {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Exempt {
-    /// What it shares, each way, so that nothing is without bound.
-    pub rate: Rate,
+    /// What it shares, each way, so that nothing is without bound; a quarter of the most that the mesh may carry, where it is not given
+    /// ([`Config::exempt_rate`]).
+    pub rate: Option<Rate>,
     /// UDP and TCP ports at either end: DNS, DHCP, Babel, OLSR, batman-adv's Alfred.
     pub ports: Vec<u16>,
     /// Whole prefixes, such as the mesh routers' own management.
@@ -249,6 +251,11 @@ pub struct Exempt {
     /// the headers may have.
     pub acknowledgements: bool,
 }
+
+/// What is exempt has such a part of the most that the mesh may carry, if nobody says otherwise: it goes first, and three quarters stay.
+const EXEMPT_PART: u64 = 4;
+/// And no less than this: names, leases and a shell.
+const EXEMPT_LEAST: Rate = Rate::from_kbps(256);
 
 /// The record of decisions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -273,7 +280,7 @@ impl Default for Unknown {
 impl Default for Exempt {
     fn default() -> Self {
         let ports = vec![53, 67, 68, 546, 547, 698, 6696];
-        Self { rate: Rate::from_kbps(1_000_000), ports, prefixes: Vec::new(), acknowledgements: true }
+        Self { rate: None, ports, prefixes: Vec::new(), acknowledgements: true }
     }
 }
 
@@ -391,7 +398,7 @@ impl Config {
         let rates = [
             ("least_rate", self.least_rate),
             ("unknown.rate", self.unknown.rate),
-            ("exempt.rate", self.exempt.rate),
+            ("exempt.rate", self.exempt.rate.unwrap_or(EXEMPT_LEAST)),
         ];
         if let Some((key, rate)) = rates.into_iter().find(|(_, rate)| !least(*rate)) {
             return Some((
@@ -460,6 +467,24 @@ impl Config {
             return Err(Mistake::of(file, why));
         }
         Ok((subscribers, troubles))
+    }
+
+    /// What is exempt shares so much, each way: what the operator says, else a quarter of the most that the mesh may carry, 256 kb/s at least. That most
+    /// is the law's `capacity_high` or fixed rate, else the fastest of the gateway's own links. Where nothing of all that is known the law limits
+    /// nobody either.
+    pub(crate) fn exempt_rate(&self, subscribers: &Subscribers) -> Rate {
+        let configured = match &self.law {
+            GatewayParams::Fixed(law) => law.rate,
+            GatewayParams::Arc(law) => law.capacity_high,
+            GatewayParams::Pfrc(law) => law.capacity_high,
+            GatewayParams::DelayCap(law) => law.capacity_high,
+            _ => None,
+        };
+        let links =
+            || subscribers.iter().filter_map(|subscriber| subscriber.link_rate.or(self.link_rate)).max();
+        let most = configured.or_else(links).or(self.link_rate);
+        let part = most.map_or(OPEN, |most| Rate::from_bps(most.as_bps() / EXEMPT_PART));
+        self.exempt.rate.unwrap_or(part.max(EXEMPT_LEAST))
     }
 
     /// The delegated prefix that an address is in.
@@ -544,6 +569,31 @@ mod tests {
         assert_eq!((arc.epoch, arc.capacity_high), (Duration::from_secs(5), Some(Rate::from_kbps(6_000))));
         let word = Config::parse("g.toml", &format!("{LEAST}law = \"pfrc\"\n")).unwrap();
         assert_eq!(word.law, PfrcParams::corrected().into());
+    }
+
+    /// Whoever loses the packet filter's table has a quarter of the mesh at most, whichever of its bounds is known.
+    #[test]
+    fn what_is_exempt_has_a_quarter_of_what_the_mesh_may_carry() {
+        let two = "[[subscriber]]\nid = \"a\"\nprefixes = [\"10.0.0.1\"]\n\
+            [[subscriber]]\nid = \"b\"\nprefixes = [\"10.0.0.2\"]\nlink_rate = \"40 Mbps\"\n";
+        let rate = |text: &str| {
+            let config = Config::parse("g.toml", &format!("{LEAST}{text}")).unwrap();
+            let listed = config.subscriber.iter().map(|one| (Place::default(), one.clone()));
+            config.exempt_rate(&Subscribers::new(listed).unwrap())
+        };
+        for (text, kbps) in [
+            ("[law]\nlaw = \"pfrc\"\ncapacity_high = \"6 Mbps\"\n", 1_500),
+            ("[law]\nlaw = \"arc\"\ncapacity_high = \"800 kbps\"\n", 256),
+            ("[law]\nlaw = \"fixed\"\nrate = \"2 Mbps\"\n", 500),
+            ("link_rate = \"20 Mbps\"\n", 5_000),
+            (&format!("link_rate = \"20 Mbps\"\n{two}"), 10_000),
+            ("link_rate = \"20 Mbps\"\n[law]\nlaw = \"pfrc\"\ncapacity_high = \"6 Mbps\"\n", 1_500),
+            ("link_rate = \"20 Mbps\"\n[exempt]\nrate = \"100 kbps\"\n", 100),
+        ] {
+            assert_eq!(rate(text), Rate::from_kbps(kbps), "{text}");
+        }
+        assert_eq!(rate(two).as_bps(), 10_000_000, "of b's own link");
+        assert_eq!(rate(""), OPEN, "without bounds nobody is limited");
     }
 
     #[test]

@@ -155,6 +155,7 @@ impl<K: Kernel> Daemon<K> {
                     self.gateway.look(side, &lines);
                 }
             }
+            self.share();
         }
         if now >= self.next_scan {
             self.next_scan = later(self.next_scan, SCAN, now);
@@ -164,6 +165,14 @@ impl<K: Kernel> Daemon<K> {
         self.happened.extend(heard.into_iter().map(What::Heard));
         if is_other {
             self.advance();
+        }
+    }
+
+    /// One bucket for both directions is shared by who waits in them now.
+    fn share(&mut self) {
+        if let Some(totals) = self.gateway.totals().filter(|_| !self.is_paused) {
+            let done = self.grip.share(totals);
+            self.tell(done);
         }
     }
 

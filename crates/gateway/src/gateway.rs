@@ -7,6 +7,7 @@ use crate::looks::{Before, Looks, before};
 use crate::record::{Heard, What};
 use crate::roster::Roster;
 use crate::sensor::Sensor;
+use crate::share::{Waiting, Wish, split};
 use crate::sighted::Sighted;
 use crate::status::{ClassStatus, Standing};
 use crate::tree::{Has, Limits, OPEN, Tree, Trees};
@@ -70,8 +71,8 @@ pub struct Gateway {
     /// Where counters stood at the end of the last epoch.
     then: BTreeMap<(Side, u16), Counters>,
     last: Instant,
-    /// What each side was served in the last epoch.
-    served: [Rate; 2],
+    /// Who waits just now.
+    waiting: Waiting,
     /// Epochs in a row of which nothing is known.
     missed: u32,
     /// Epochs that have passed, and how long the last one was.
@@ -105,7 +106,7 @@ impl Gateway {
             held: BTreeMap::new(),
             then: BTreeMap::new(),
             last: now,
-            served: [Rate::from_bps(0); 2],
+            waiting: Waiting::default(),
             missed: 0,
             epochs: (0, Duration::ZERO),
             newcomers: BTreeSet::new(),
@@ -201,6 +202,7 @@ impl Gateway {
     /// So many packets wait of each class that was looked at.
     pub fn look(&mut self, side: Side, lines: &BTreeMap<u16, u64>) {
         self.looks.look(side, lines);
+        self.waiting.look(side, lines);
     }
 
     /// The classes whose lines are worth a look: all of a few, else those of which there was something in the last epoch.
@@ -280,10 +282,6 @@ impl Gateway {
         self.epochs = (self.epochs.0 + 1, view.interval);
         self.missed =
             if readings.iter().all(Option::is_none) && !readings.is_empty() { self.missed + 1 } else { 0 };
-        self.served = Side::ALL.map(|side| {
-            let of_side = classes.iter().enumerate().filter(|(_, class)| class.0 == side);
-            Rate::from_bps(of_side.map(|(i, _)| view.rate(i)).sum::<f64>() as u64)
-        });
         self.statuses = self.judge(&view, &limits, &waits);
         let handles = self.roster.handles.clone();
         let active: BTreeSet<u16> =
@@ -399,11 +397,30 @@ impl Gateway {
         self.missed >= PATIENCE
     }
 
-    /// What all of a side have together: what one bucket for both gives, less what the other side took, but half of it at least.
-    fn total(&self, side: Side) -> Option<Rate> {
-        let total = self.allocation.total?.as_bps();
-        let other = self.served[1 - side as usize].as_bps();
-        Some(Rate::from_bps(total.saturating_sub(other).max(total / 2)))
+    /// What all of each side have together, where one bucket is for both.
+    pub(crate) fn totals(&self) -> Option<[Rate; 2]> {
+        let total = self.allocation.total.filter(|_| !self.is_blind())?.as_bps() as f64;
+        let mut wishes = [Vec::new(), Vec::new()];
+        let mut weights = 0.0;
+        for ((side, minor), part) in self.waiting.parts() {
+            let Some(subscriber) = self.subscriber(minor) else { continue };
+            let up_to = subscriber.cap.map_or(f64::INFINITY, |cap| cap.as_bps() as f64);
+            weights += subscriber.weight;
+            wishes[side as usize].push(Wish { weight: subscriber.weight * part, up_to });
+        }
+        for class in self.statuses.iter().filter(|class| !self.waiting.has((class.side, class.minor))) {
+            let up_to = class.rate_bps.unwrap_or(0.0);
+            wishes[class.side as usize].push(Wish { weight: class.weight, up_to });
+        }
+        // What the next one of weight 1 would have.
+        let door = (total / (weights + 1.0)).max(self.config.least_rate.as_bps() as f64);
+        let [down, up] = &wishes;
+        Some(split(total, door, [down, up]).map(|bps| Rate::from_bps(bps as u64)))
+    }
+
+    fn subscriber(&self, minor: u16) -> Option<&crate::Subscriber> {
+        let place = self.roster.place(minor)?;
+        self.roster.subscribers().get(&self.roster.members()[place])
     }
 
     /// A class's limit as it stands.
@@ -415,11 +432,10 @@ impl Gateway {
     }
 
     fn wanted_class(&self, side: Side, minor: u16) -> Option<Rate> {
-        let place = self.roster.place(minor)?;
-        let subscriber = self.roster.subscribers().get(&self.roster.members()[place])?;
+        let (place, subscriber) = (self.roster.place(minor)?, self.subscriber(minor)?);
         let own =
             self.allocation.each.get(2 * place + side as usize).map(|own| (*own).max(self.config.least_rate));
-        let all = self.total(side).unwrap_or(OPEN);
+        let all = self.allocation.total.unwrap_or(OPEN);
         Some(own.unwrap_or(all).min(subscriber.cap.unwrap_or(OPEN)))
     }
 
@@ -427,9 +443,12 @@ impl Gateway {
     pub fn wanted(&self, open: bool) -> Trees {
         let open = open || self.is_blind();
         let mut trees = Trees::default();
+        let totals = self.totals().filter(|_| !open);
+        let all = self.allocation.total.unwrap_or(OPEN);
+        let exempt = self.config.exempt_rate(self.roster.subscribers());
         for side in Side::ALL {
-            let total = if open { None } else { self.total(side) };
-            let (unknown, exempt) = (self.config.unknown.rate, self.config.exempt.rate);
+            let total = totals.map(|totals| totals[side as usize]);
+            let unknown = self.config.unknown.rate;
             let acknowledgements = self.config.exempt.acknowledgements;
             let mut tree = Tree::new(&Limits { total, unknown, exempt, acknowledgements });
             let busy = self.busy(side);
@@ -439,7 +458,7 @@ impl Gateway {
                 let own = if open { Some(OPEN) } else { own };
                 let beside = weights - busy.get(&minor).unwrap_or(&0.0);
                 let part = subscriber.weight / (beside + subscriber.weight);
-                let has = own.map_or(Has::Part(part), Has::Bucket);
+                let has = own.map_or(Has::Part(all, part), Has::Bucket);
                 tree.subscriber(minor, (has, subscriber.cap), subscriber.weight, self.config.least_rate);
                 tree.entries.extend(subscriber.prefixes.iter().map(|&prefix| (prefix, minor)));
             }

@@ -6,14 +6,16 @@ use crate::descent::Descent;
 use crate::kernel::{AllFound, Failure, Kernel, Readings, Root, Stamp};
 use crate::plan::{Before, Change, Names, after, difference, restoration};
 use crate::record::Event;
-use crate::tree::{Class, Trees};
-use evenair_units::Instant;
+use crate::tree::{AGGREGATE, Class, Trees};
+use evenair_units::{Instant, Rate};
 use std::collections::BTreeMap;
 
 /// The gateway's table of the packet filter.
 pub const TABLE: &str = "evenair";
 /// So many lines of a plan are written down.
 const LINES: usize = 20;
+/// A share that is another by less than one such part is the same.
+const SHIFT: u64 = 50;
 
 /// The grip.
 #[derive(Debug)]
@@ -178,6 +180,36 @@ impl<K: Kernel> Grip<K> {
         self.there = Some(after(&wanted, &there));
         let gone = Side::ALL.into_iter().find(|side| there.of(*side).root == Root::Gone);
         gone.map_or(Ok(()), |side| Err(no_device(&self.devices[side as usize])))
+    }
+
+    /// Each side has another share of the bucket for all. Nothing happens while limits come down, where somebody set the share by hand, or if it
+    /// is as good as what stands.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub(crate) fn share(&mut self, totals: [Rate; 2]) -> Result<(), Failure> {
+        let Some(there) = self.there.as_mut().filter(|_| self.descent.is_over()) else { return Ok(()) };
+        let mut plan = Vec::new();
+        for (side, total) in Side::ALL.into_iter().zip(totals) {
+            let found = there.of_mut(side);
+            let stands = found.tree.classes.get_mut(&AGGREGATE).filter(|_| found.root == Root::Ours);
+            let Some(class) = stands.filter(|_| !self.left.contains_key(&(side, AGGREGATE))) else {
+                continue;
+            };
+            if class.ceiling.as_bps().abs_diff(total.as_bps()) > class.ceiling.as_bps() / SHIFT {
+                *class = Class::all(total);
+                plan.push(Change::ChangeClass(side, AGGREGATE, *class));
+            }
+        }
+        if plan.is_empty() {
+            return Ok(());
+        }
+        let done = self.kernel.apply(&plan);
+        self.stamp = Some(self.kernel.stamp());
+        if done.is_err() {
+            self.there = None;
+        }
+        done
     }
 
     /// What would be changed, if it were to be: so many things, the first of them in lines. From now on it counts as done.

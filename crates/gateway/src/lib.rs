@@ -32,6 +32,7 @@ pub mod replay;
 mod roster;
 pub mod run;
 mod sensor;
+mod share;
 mod side;
 mod sighted;
 pub mod state;

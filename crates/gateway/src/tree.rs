@@ -12,7 +12,8 @@
 //! An acknowledgement belongs to data that go the other way, which have a class. Were it counted in its own way's class, a law that takes
 //! every class of which something is seen for one that is due its share ([Jam10] Alg. 4) would find that class starved whatever it gives.
 //!
-//! A class lends from the one for all, which has as much as the law allows in sum, and no class is above its own ceiling. The kernel
+//! A class lends from the one for all, which has as much as the law allows in sum (of one bucket for both directions, its direction's share of it:
+//! `share.rs`), and no class is above its own ceiling. The kernel
 //! lets a class send within its own rate whatever its parent says, so where one bucket is for all, each has next to none of its own.
 
 use crate::{Prefix, Side};
@@ -80,6 +81,11 @@ impl Class {
         Self { parent, rate, ceiling, quantum, burst: burst(ceiling), line: Some(line(ceiling)), priority }
     }
 
+    /// The class of all subscribers together.
+    pub(crate) fn all(total: Rate) -> Self {
+        Self { line: None, ..Self::leaf(0, total, total, 1.0, 1) }
+    }
+
     /// The same class with a higher ceiling, and with the line and buckets that go with it.
     pub(crate) fn up_to(self, ceiling: Rate) -> Self {
         let own = if self.rate == self.ceiling { ceiling } else { self.rate };
@@ -115,14 +121,14 @@ pub struct Tree {
 pub enum Has {
     /// A bucket of its own.
     Bucket(Rate),
-    /// Such a part of the bucket for all while all who send something now want all that they can get.
-    Part(f64),
+    /// The bucket for all, and such a part of what its direction has of it while all who send something now want all that they can get.
+    Part(Rate, f64),
 }
 
 /// What the law gives a device's subscribers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// All together; none: as much as they can.
+    /// All together, this way; none: as much as they can.
     pub total: Option<Rate>,
     /// Addresses that are nobody's.
     pub unknown: Rate,
@@ -136,7 +142,7 @@ impl Tree {
     /// A tree without subscribers.
     pub fn new(limits: &Limits) -> Self {
         let total = limits.total.unwrap_or(OPEN);
-        let all = Class { line: None, ..Class::leaf(0, total, total, 1.0, 1) };
+        let all = Class::all(total);
         let exempt = Class::leaf(0, limits.exempt, limits.exempt, 1.0, 0);
         let unknown = Class::leaf(AGGREGATE, TRICKLE.min(limits.unknown), limits.unknown.min(total), 1.0, 2);
         let classes = [(AGGREGATE, all), (EXEMPT, exempt), (UNKNOWN, unknown)];
@@ -151,12 +157,12 @@ impl Tree {
         let total = self.classes[&AGGREGATE].ceiling;
         let (given, own) = match has {
             Has::Bucket(own) => (own.max(least), own.max(least)),
-            Has::Part(_) => (total, TRICKLE),
+            Has::Part(all, _) => (all, TRICKLE),
         };
         let ceiling = given.min(cap.unwrap_or(OPEN));
         let mut class = Class::leaf(AGGREGATE, own.min(ceiling), ceiling, weight, 1);
         // A line as long as all might fill alone would hold each back for as long as all others take.
-        if let Has::Part(part) = has {
+        if let Has::Part(_, part) = has {
             let share = Rate::from_bps((total.as_bps() as f64 * part) as u64);
             class.line = Some(line(share.min(ceiling)));
         }
@@ -206,7 +212,12 @@ mod tests {
     fn with_one_bucket_for_all_nobody_has_much_of_his_own() {
         let mut tree = Tree::new(&LIMITS);
         for minor in [0x10, 0x11] {
-            tree.subscriber(minor, (Has::Part(0.5), None), f64::from(minor - 0xf), Rate::from_kbps(32));
+            tree.subscriber(
+                minor,
+                (Has::Part(Rate::from_kbps(900), 0.5), None),
+                f64::from(minor - 0xf),
+                Rate::from_kbps(32),
+            );
         }
         let own: u64 = [0x10, 0x11, UNKNOWN].iter().map(|minor| tree.classes[minor].rate.as_bps()).sum();
         assert!(own < 900_000 / 10, "else the sum of rates passes the bucket for all");
@@ -244,6 +255,6 @@ mod tests {
             assert!(ms <= 100);
         }
         assert_eq!(lasts(Has::Bucket(Rate::from_kbps(400)), 400), 121);
-        assert!((79..=100).contains(&lasts(Has::Part(1.0 / 3.0), 3_000)));
+        assert!((79..=100).contains(&lasts(Has::Part(Rate::from_kbps(9_000), 1.0 / 3.0), 3_000)));
     }
 }

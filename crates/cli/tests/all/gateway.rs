@@ -231,6 +231,44 @@ END
     assert!(text.contains("WATCHDOG_USEC=10000000\nSTOPPING=1 0\n"), "{text}");
 }
 
+/// The commands of the operator's page, as they are printed there, in a shell of the lab: from watching over limits on trial to the end.
+#[test]
+fn the_operators_page_does_what_it_says() {
+    let page = include_str!("../../../../docs/how-to/gateway.md");
+    let (_, page) = page.split_once("## From nothing to watching").expect("its first part");
+    let (page, _) = page.split_once("## What it sets").expect("what comes behind its last command");
+    let blocks = |kind: &str| {
+        let fence = format!("```{kind}\n");
+        page.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap_or("")).collect::<Vec<_>>()
+    };
+    let (file, table) = (blocks("toml")[0], blocks("text")[0]);
+    let typed = blocks("sh").join("echo \"== $?\"\n");
+    let script = format!(
+        "command -v bash iperf3 > /dev/null || {{ echo none; exit; }}
+        cat > gateway.toml <<'END'\n{file}END\ncat > subscribers.csv <<'END'\n{table}END\ncat > typed <<'END'\n{typed}END
+        bash typed"
+    );
+    let Some(text) = lab(&script) else { return };
+    if text == "none\n" {
+        eprintln!("SKIPPED: no bash, or no iperf3");
+        return;
+    }
+    let parts: Vec<&str> = text.split("== ").collect();
+    let says = |part: usize, words: &[&str]| {
+        let said = parts.get(part).copied().unwrap_or_default();
+        words.iter().for_each(|word| assert!(said.contains(word), "{part}: {word} in {text}"));
+    };
+    assert_eq!(parts.len(), 7, "{text}");
+    says(0, &["nft add element inet evenair down4 { 10.0.0.11 : e7a1:10 }"]);
+    says(1, &["Anna", "Ben", "The school"]);
+    says(2, &["Anna (anna)\nDownloads:", "it stays"]);
+    says(3, &["open", "read again: 3 subscribers"]);
+    says(5, &[" answers, 0 differ", "kb/s for all"]);
+    let end = parts[6];
+    assert!(!end.contains("e7a1:") && !end.contains("table inet evenair"), "{text}");
+    assert!(!text.contains("evenair:") && !text.contains("no such job"), "no command is refused: {text}");
+}
+
 #[test]
 fn mistakes_are_told_without_a_lab() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -70,6 +70,11 @@ fn what_the_law_gives_stands_in_the_kernel() {
     let mut daemon = start(&config, InMemory::default(), None);
     // W/3 for three subscribers, half of it each way: 50 kb/s.
     assert_eq!(ceiling(&mut daemon, Side::Down, "10.0.1.1"), Rate::from_kbps(50));
+    // What is exempt has a quarter of the link's 900 kb/s, or 256 kb/s.
+    for side in Side::ALL {
+        let tree = &daemon.kernel_mut().there.of(side).tree;
+        assert_eq!(tree.classes[&crate::tree::EXEMPT].ceiling, Rate::from_kbps(256));
+    }
     // All three wait for their own buckets: 50 kb/s are 4 packets of 1500 bytes a second.
     for epoch in 0..6 {
         let full: Vec<_> = (FIRST..FIRST + 3).map(|minor| (Side::Down, minor, 1 + epoch, true)).collect();
@@ -91,13 +96,27 @@ fn one_bucket_for_all_is_the_parents() {
     };
     let total = daemon.gateway().allocation().total.unwrap();
     assert_eq!((parent(&mut daemon, Side::Down), total), (total, Rate::from_kbps(300)));
-    // What goes up is taken off what may go down.
+    // What goes up is taken off what may go down, and whoever comes there finds half of it.
     run(&mut daemon, (200, 10_000), &[(Side::Up, FIRST, 0, false), (Side::Down, FIRST, 0, false)]);
     daemon.kernel_mut().serve(Side::Up, FIRST, 40); // 48 kb/s for 10 s
     run(&mut daemon, (10_000, 20_000), &[]);
-    let total = daemon.gateway().allocation().total.unwrap().as_bps();
-    assert_eq!(parent(&mut daemon, Side::Down).as_bps(), (total - 48_000).max(total / 2));
-    assert_eq!(parent(&mut daemon, Side::Up).as_bps(), total);
+    let total = |daemon: &Daemon<InMemory>| daemon.gateway().allocation().total.unwrap().as_bps();
+    assert_eq!(parent(&mut daemon, Side::Down).as_bps(), total(&daemon) - 48_000);
+    assert_eq!(parent(&mut daemon, Side::Up).as_bps(), total(&daemon));
+    // Three wait down, one up: within a second each has the same, epochs or not; and when up is idle, all is the others'.
+    let down = [0, 1, 2].map(|k| (Side::Down, FIRST + k, 1, true));
+    run(&mut daemon, (20_000, 20_200), &down);
+    let epochs = daemon.gateway().epochs();
+    run(&mut daemon, (20_200, 21_600), &[&down[..], &[(Side::Up, FIRST, 1, true)]].concat());
+    let given = total(&daemon);
+    let near = |stands: Rate, part: u64| stands.as_bps().abs_diff(given * part / 4) <= given / 20;
+    let stands = Side::ALL.map(|side| parent(&mut daemon, side));
+    assert!(near(stands[0], 3) && near(stands[1], 1), "{stands:?} of {given}");
+    run(&mut daemon, (21_600, 25_000), &[&down[..], &[(Side::Up, FIRST, 0, false)]].concat());
+    let [down, up] = Side::ALL.map(|side| parent(&mut daemon, side));
+    assert_eq!(down.as_bps(), given - 48_000, "but for what the last epoch saw of it");
+    assert!(near(up, 1), "the door: {up} of {given}");
+    assert_eq!(daemon.gateway().epochs(), epochs, "all of it within an epoch");
 }
 
 #[test]

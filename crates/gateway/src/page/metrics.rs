@@ -61,7 +61,7 @@ fn of_all(status: &Status, account: &Account, text: &mut String) {
     open.sample(&[("reason", "paused")], u8::from(status.is_paused));
     open.sample(&[("reason", "nothing_read")], u8::from(status.is_blind));
     if let Some(total) = status.total_bps {
-        Family::new(text, gauge("total_limit_bytes_per_second"), "What all have together, each way.")
+        Family::new(text, gauge("total_limit_bytes_per_second"), "What all have together, both ways.")
             .sample(&[], total as f64 / 8.0);
     }
     if let Some(fairness) = status.fairness {

@@ -1,6 +1,6 @@
 //! What goes wrong under a gateway on the running kernel.
 
-use crate::lab::{Lab, begun, begun_with, config, everything, told, work};
+use crate::lab::{Lab, begun, begun_with, config, everything, timed, told, work};
 use crate::{THREE, ceilings};
 use evenair_gateway::kernel::{AllFound, Failure, Kernel, Neighbour, Offered, Passed, Readings, Stamp};
 use evenair_gateway::record::{Event, What};
@@ -235,25 +235,35 @@ pub(crate) fn a_device_may_be_renamed_and_another_have_its_name() {
         told("ip", &format!("link set {to} up"));
     };
     rename("mesh0", "radio0");
-    work(&mut daemon, Duration::from_millis(1_200));
+    // Within a second, and somewhat later on a machine that is emulated and has other work.
     let says = |daemon: &mut Daemon<Linux>, words: &str| {
-        let happened = daemon.take_happened();
         let is_said = |what: &What| matches!(what, What::Event(Event::Trouble(why)) if why.contains(words));
-        assert!(happened.iter().any(is_said), "{words} in {happened:?}");
+        let mut happened = Vec::new();
+        for _ in 0..25 {
+            work(daemon, Duration::from_millis(400));
+            happened.extend(daemon.take_happened());
+            if happened.iter().any(is_said) {
+                return;
+            }
+        }
+        panic!("{words} in {happened:?}");
     };
     says(&mut daemon, "mesh0 is called radio0 now, and keeps its limits");
-    let flow = lab.download("10.0.0.11");
-    work(&mut daemon, Duration::from_secs(3));
-    let got = flow.bytes();
+    let ((_flow, got), took) = timed(|| {
+        let flow = lab.download("10.0.0.11");
+        work(&mut daemon, Duration::from_secs(3));
+        let got = flow.bytes();
+        (flow, got)
+    });
     // The law gives one alone no more than all may have: 4 Mb/s. Without a limit it would be gigabytes.
-    assert!(got > 10_000 && got < 2_000_000, "{got} bytes");
+    let most = 4.5e6 / 8.0 * took.as_secs_f64();
+    assert!(got > 10_000 && (got as f64) < most, "{got} bytes of {most:.0}");
     rename("radio0", "mesh0");
     work(&mut daemon, Duration::from_millis(300));
     assert!(told("tc", "class show dev mesh0").contains("e7a1:12"));
     // Between two looks.
     rename("mesh0", "old0");
     lab.join_mesh_by("mesh0", "eth1", 3);
-    work(&mut daemon, Duration::from_millis(1_200));
     says(&mut daemon, "another device is mesh0 now; old0, which was, has the kernel's usual queue again");
     assert!(told("tc", "class show dev mesh0").contains("e7a1:12"));
     assert_eq!(told("tc", "class show dev old0"), "");

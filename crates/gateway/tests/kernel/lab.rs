@@ -195,6 +195,11 @@ impl Lab {
     pub(crate) fn download(&self, to: &str) -> Flow {
         download((&self.mesh, &self.internet), to)
     }
+
+    /// The first subscriber's bytes to a server, as fast as they go.
+    pub(crate) fn upload(&self) -> Flow {
+        download((&self.internet, &self.mesh), "192.0.2.2")
+    }
 }
 
 fn download((mesh, internet): (&NetworkNamespace, &NetworkNamespace), to: &str) -> Flow {

@@ -24,6 +24,7 @@ type Test = (&'static str, fn());
 /// Each is run in a network namespace of its own.
 const TESTS: &[Test] = &[
     ("everyone_gets_his_share_and_all_is_as_before", everyone_gets_his_share_and_all_is_as_before),
+    ("both_directions_share_one_bucket", both_directions_share_one_bucket),
     ("acknowledgements_have_a_class_of_their_own", acknowledgements_have_a_class_of_their_own),
     ("acknowledgements_count_where_the_operator_says_so", acknowledgements_count_where_the_operator_says_so),
     ("faults::who_is_killed_is_followed_by_who_adopts", faults::who_is_killed_is_followed_by_who_adopts),
@@ -112,6 +113,35 @@ pub(crate) const THREE: &str = "[law]\nlaw = \"pfrc\"\nepoch = \"1 s\"\ncapacity
 
 pub(crate) fn ceilings(daemon: &Daemon<Linux>) -> Vec<Rate> {
     daemon.gateway().allocation().each.iter().step_by(2).copied().collect()
+}
+
+/// One bucket of 4 Mb/s, as ARC's, in two trees: an upload alone has all of it, and a quarter beside three downloads, which have the rest.
+fn both_directions_share_one_bucket() {
+    let lab = Lab::new(3);
+    let subscriber =
+        |k| format!("[[subscriber]]\nid = \"s{k}\"\nprefixes = [\"10.0.0.1{k}\", \"fd00:0:{k}::/56\"]\n");
+    let subscribers = [1, 2, 3].map(subscriber).concat();
+    let text = format!("[law]\nlaw = \"fixed\"\nrate = \"4 Mbps\"\n{subscribers}");
+    let mut daemon = begun(&config(&text), None, false);
+    // What flows get in so many seconds, of 4 Mb/s.
+    let mut parts = |flows: &[&lab::Flow], settle: u64, seconds: u64| -> Vec<f64> {
+        work(&mut daemon, Duration::from_secs(settle));
+        let then: Vec<u64> = flows.iter().map(|flow| flow.bytes()).collect();
+        work(&mut daemon, Duration::from_secs(seconds));
+        let got = flows.iter().zip(then).map(|(flow, then)| flow.bytes() - then);
+        got.map(|bytes| bytes as f64 * 8.0 / 4e6 / seconds as f64).collect()
+    };
+    let up = lab.upload();
+    let alone = parts(&[&up], 10, 5)[0];
+    let down = ["10.0.0.11", "10.0.0.12", "10.0.0.13"].map(|to| lab.download(to));
+    let beside = parts(&[&up, &down[0], &down[1], &down[2]], 10, 10);
+    println!("  of 4 Mb/s: an upload alone {alone:.2}, beside three downloads {beside:.2?}");
+    // TCP's data are 1448 of 1514 bytes: 0.956.
+    assert!((0.80..1.02).contains(&alone), "{alone}");
+    let sum: f64 = beside.iter().sum();
+    assert!((0.80..1.02).contains(&sum), "{beside:?}");
+    assert!(beside.iter().all(|part| (0.17..0.31).contains(part)), "{beside:?}");
+    daemon.stop("test", false).expect("all is removed");
 }
 
 /// TCP through the gateway has the rates that the law gave, by weight, over IPv4 and IPv6; then nothing is left.

@@ -5,7 +5,8 @@ use nalgebra::DMatrix;
 
 /// Exchanges of all that is wrong at once that need not help, one after the other.
 const VAIN_MAX: u32 = 10;
-const STEPS_MAX: usize = 1000;
+/// One exchange at a time may take thousands of steps to its end; prices that have moved on a little make another start.
+const STEPS_MAX: usize = 20;
 /// Below this, relative to the right-hand side's greatest, a value is rounding.
 const ROUNDING: f64 = 1e-15;
 
