@@ -4,7 +4,7 @@
     sudo python3 validation/kernel/sweeps.py > sweeps.md
 
 Needs what `beside.py` needs, and takes three and a half minutes; it loads quic-tcp with p=20 kappa=0.5 and unloads it.
-QUIC-TCP, Reno and CUBIC run at once, each over a bottleneck of its own (10 Mb/s, queue of 300 packets), by real sockets:
+QUIC-TCP, Reno and CUBIC run at once by real sockets, each over a bottleneck of its own of 10 Mb/s and 300 packets:
 
 - *round trips*: without loss, 8 s after a warm-up of 3 s, at 2 s 20 s after 30 s;
 - *loss*: at 40 ms, of packets and not of acknowledgements, 8 s after 3 s;
