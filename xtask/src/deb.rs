@@ -13,7 +13,15 @@ pub(crate) fn run() -> Result<Outcome> {
         return Ok(Outcome::Skipped("no cargo-deb (cargo install cargo-deb)".into()));
     }
     let mut build = cargo_command();
-    build.args(["build", "--locked", "--release", "--package", "evenair-cli", "--features", "live,parquet"]);
+    build.args([
+        "build",
+        "--locked",
+        "--release",
+        "--package",
+        "evenair-cli",
+        "--features",
+        "kernel,parquet",
+    ]);
     succeed(&mut build)?;
     stage(&std::path::absolute(target().join("release/evenair"))?)?;
     let package = package()?;

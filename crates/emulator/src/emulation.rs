@@ -368,8 +368,13 @@ fn check_parameters(flow: &RealSpec, wanted: &WindowParams) -> Result<(), Proble
     if law::encode(&there).is_ok_and(|there| there == wanted_there) {
         return Ok(());
     }
-    let (there, wanted) = (law::words(&there), law::words(wanted));
-    let why = format!("the kernel's {} has {there}: evenair cc set {} {wanted}", law.control(), law.name());
+    let why = format!(
+        "the kernel's {} has {}: evenair cc set {} {}",
+        law.control(),
+        law::words(&there),
+        law.name(),
+        law::change(&there, wanted)
+    );
     Err(refused(&flow.name, why))
 }
 

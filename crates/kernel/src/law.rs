@@ -224,21 +224,54 @@ fn name_of(params: &WindowParams) -> String {
 
 /// The parameters in one line, `p=20 kappa=0.5 rho=0.5`.
 pub fn words(params: &WindowParams) -> String {
-    let Ok(serde_json::Value::Object(table)) = serde_json::to_value(params) else { return String::new() };
-    let told = table.iter().filter(|(name, _)| *name != "law").map(|(name, value)| match value {
-        serde_json::Value::String(text) => format!("{name}={text}"),
-        serde_json::Value::Number(number) => {
-            let number = number.as_f64().unwrap_or_default();
-            format!("{name}={}", (number * 1e4).round() / 1e4)
+    settings(params).map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+}
+
+/// What to set where one law's parameters are to become others: all that those have, and `none` for what they have not. Each is one
+/// word of a shell.
+pub fn change(there: &WindowParams, wanted: &WindowParams) -> String {
+    let mut told: Vec<_> = settings(wanted).collect();
+    for (name, _) in settings(there) {
+        if !told.iter().any(|(other, _)| *other == name) {
+            told.push((name, "none".into()));
         }
-        other => format!("{name}={other}"),
-    });
+    }
+    let told = told.into_iter().map(|(name, value)| format!("{name}={}", value.replace(' ', "")));
     told.collect::<Vec<_>>().join(" ")
+}
+
+/// The parameters by their names, in the order of their names.
+fn settings(params: &WindowParams) -> impl Iterator<Item = (String, String)> + use<> {
+    let table = match serde_json::to_value(params) {
+        Ok(serde_json::Value::Object(table)) => table,
+        _ => serde_json::Map::new(),
+    };
+    table.into_iter().filter(|(name, _)| name != "law").map(|(name, value)| {
+        let told = match value {
+            serde_json::Value::String(text) => text,
+            serde_json::Value::Number(number) => {
+                let number = number.as_f64().unwrap_or_default();
+                ((number * 1e4).round() / 1e4).to_string()
+            }
+            other => other.to_string(),
+        };
+        (name, told)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_to_set_leads_to_what_is_wanted() {
+        let there = with(&Law::QuicTcp.defaults(), &["p=10".into(), "round_trip_holds=10 s".into()]).unwrap();
+        let wanted = with(&Law::QuicTcp.defaults(), &["p=20".into()]).unwrap();
+        for (from, to) in [(&there, &wanted), (&wanted, &there)] {
+            let words: Vec<String> = change(from, to).split(' ').map(ToString::to_string).collect();
+            assert_eq!(with(from, &words).unwrap(), *to, "{words:?}");
+        }
+    }
 
     #[test]
     fn parameters_come_back_as_they_were_given() {
