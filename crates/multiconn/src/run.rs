@@ -182,7 +182,7 @@ pub fn words(law: &ConnectionParams) -> String {
 }
 
 /// Each stream needs a socket, so the soft limit becomes the hard one; gives it.
-fn more_descriptors() -> u64 {
+pub(crate) fn more_descriptors() -> u64 {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     let before = limit.current;

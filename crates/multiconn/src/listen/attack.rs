@@ -91,6 +91,7 @@ impl Drop for Attacked {
 
 impl Attacked {
     async fn begin(tenants: &[(&str, &SecretKey)]) -> Self {
+        crate::run::more_descriptors(); // and the relay's, which inherits that
         let folder = tempfile::tempdir().unwrap();
         let key = SecretKey::generate();
         key.save(&folder.path().join("relay.key")).unwrap();
