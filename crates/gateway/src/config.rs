@@ -241,7 +241,7 @@ pub struct Unknown {
 #[serde(deny_unknown_fields, default)]
 pub struct Exempt {
     /// What it shares, each way, so that nothing is without bound; a quarter of the most that the mesh may carry, where it is not given
-    /// ([`Config::exempt_rate`]).
+    /// (`Config::exempt_rate`).
     pub rate: Option<Rate>,
     /// UDP and TCP ports at either end: DNS, DHCP, Babel, OLSR, batman-adv's Alfred.
     pub ports: Vec<u16>,
