@@ -14,17 +14,19 @@ of 8 s:
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import platform
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-EVENAIR = Path(__file__).parent.parent.parent / "target/release/evenair"
+EVENAIR = os.environ.get("EVENAIR", str(Path(__file__).parent.parent.parent / "target/release/evenair"))
 QUIC = '{ law = "quic-tcp", p = 20.0, kappa = 0.5, rho = 0.5 }'
 LAWS = {"QUIC-TCP": QUIC, "Reno": '"reno"', "CUBIC": '"cubic"', "BBR": '"bbr"'}
-SEGMENT_BITS = 1500 * 8
 
 
 def scenario(windows: list[str], queue: int, starts: list[float], discipline: str) -> str:
@@ -48,15 +50,31 @@ def scenario(windows: list[str], queue: int, starts: list[float], discipline: st
     )
 
 
-def emulate(windows: list[str], queue: int, starts: list[float] | None = None, discipline: str = "") -> dict[str, Any]:
+def run(text: str) -> dict[str, Any]:
+    """What an emulation of this scenario gives."""
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-        file.write(scenario(windows, queue, starts or [0.0] * len(windows), discipline))
+        file.write(text)
         file.flush()
         done = subprocess.run([EVENAIR, "emulate", file.name, "--json"], capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(done.stderr)
     result: dict[str, Any] = json.loads(done.stdout)
     return result
+
+
+def emulate(windows: list[str], queue: int, starts: list[float] | None = None, discipline: str = "") -> dict[str, Any]:
+    return run(scenario(windows, queue, starts or [0.0] * len(windows), discipline))
+
+
+@contextlib.contextmanager
+def loaded() -> Iterator[None]:
+    """QUIC-TCP is in the kernel for so long, with the parameters of `QUIC`."""
+    load = [EVENAIR, "cc", "load", "quic-tcp", "--set", "p=20", "--set", "kappa=0.5"]
+    subprocess.run(load, check=True, stdout=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        subprocess.run([EVENAIR, "cc", "unload", "quic-tcp"], check=True, stdout=subprocess.DEVNULL)
 
 
 def rates(result: dict[str, Any]) -> list[float]:
@@ -74,9 +92,7 @@ def jain(values: list[float]) -> float:
 
 def main() -> None:
     print(f"Linux {platform.release()}\n")
-    load = [EVENAIR, "cc", "load", "quic-tcp", "--set", "p=20", "--set", "kappa=0.5"]
-    subprocess.run(load, check=True, stdout=subprocess.DEVNULL)
-    try:
+    with loaded():
         print("| QUIC-TCP beside | queue | QUIC-TCP [Mb/s] | the other [Mb/s] | waits [ms] |\n|---|---|---|---|---|")
         for name, window in LAWS.items():
             for queue in (300, 20):
@@ -99,8 +115,6 @@ def main() -> None:
             first, second = rates(result)
             how = holds.strip(", ") or "for ever"
             print(f"| {how} | {first:.2f} | {second:.2f} | {waits(result):.0f} |", flush=True)
-    finally:
-        subprocess.run([EVENAIR, "cc", "unload", "quic-tcp"], check=True, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":

@@ -13,16 +13,11 @@ QUIC-TCP, Reno and CUBIC run at once by real sockets, each over a bottleneck of 
 
 from __future__ import annotations
 
-import json
-import os
 import platform
-import subprocess
-import tempfile
-from pathlib import Path
-from typing import Any
 
-EVENAIR = os.environ.get("EVENAIR", str(Path(__file__).parent.parent.parent / "target/release/evenair"))
-LAWS = {"QUIC-TCP": '{ law = "quic-tcp", p = 20.0, kappa = 0.5, rho = 0.5 }', "Reno": '"reno"', "CUBIC": '"cubic"'}
+import beside
+
+LAWS = {name: beside.LAWS[name] for name in ("QUIC-TCP", "Reno", "CUBIC")}
 ROUND_TRIPS_MS = [0.2, 2, 20, 200, 2000]
 LOSSES = [0.0, 0.001, 0.01, 0.02, 0.05]
 
@@ -41,17 +36,6 @@ def wire(tail: str, head: str, delay_ms: float) -> str:
     return f'{{ from = "{tail}", to = "{head}", rate = "10 Mbps", delay = "{delay_ms} ms", queue = "300 packets" }}'
 
 
-def emulate(text: str) -> dict[str, Any]:
-    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-        file.write(text)
-        file.flush()
-        done = subprocess.run([EVENAIR, "emulate", file.name, "--json"], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise SystemExit(done.stderr)
-    result: dict[str, Any] = json.loads(done.stdout)
-    return result
-
-
 def alone(round_trip_ms: float, loss: float, seconds: tuple[int, int]) -> str:
     """Each law's rate [Mb/s] and mean wait [ms], each over its own bottleneck."""
     nodes, wires, losses, flows = [], [], [], []
@@ -61,7 +45,7 @@ def alone(round_trip_ms: float, loss: float, seconds: tuple[int, int]) -> str:
         if loss:
             losses.append(f'{{ from = "s{number}", to = "r{number}", loss = {loss}, one_way = true }}')
         flows.append(f'{{ id = "{number}", from = "s{number}", to = "r{number}", window = {window} }}')
-    result = emulate(scenario(nodes, wires, losses, flows, seconds))
+    result = beside.run(scenario(nodes, wires, losses, flows, seconds))
     waits = {link["queue"]: link.get("sojourn_s", 0.0) * 1e3 for link in result["links"]}
     names = [f"s{flow['flow']}-r{flow['flow']}" for flow in result["flows"]]
     cells = [f"{f['goodput_bps'] / 1e6:.2f}, {waits[n]:.1f}" for f, n in zip(result["flows"], names, strict=True)]
@@ -74,19 +58,15 @@ def hundred(window: str) -> str:
     wires = [wire(f"s{i}", "left", 10).replace("10 Mbps", "100 Mbps") for i in range(10)]
     wires.append(wire("left", "right", 10).replace("300 packets", "3000 packets"))
     flows = [f'{{ id = "{i}", from = "s{i % 10}", to = "right", window = {window} }}' for i in range(100)]
-    result = emulate(scenario(nodes, wires, [], flows, (5, 10)))
-    rates = [flow["goodput_bps"] / 1e6 for flow in result["flows"]]
-    jain = sum(rates) ** 2 / (len(rates) * sum(rate * rate for rate in rates))
-    wait = next(link for link in result["links"] if link["queue"] == "left-right")["sojourn_s"] * 1e3
-    return f"{sum(rates):.2f} | {jain:.2f} | {wait:.0f}"
+    result = beside.run(scenario(nodes, wires, [], flows, (5, 10)))
+    rates = beside.rates(result)
+    return f"{sum(rates):.2f} | {beside.jain(rates):.2f} | {beside.waits(result):.0f}"
 
 
 def main() -> None:
     print(f"Linux {platform.release()}\n")
-    load = [EVENAIR, "cc", "load", "quic-tcp", "--set", "p=20", "--set", "kappa=0.5"]
-    subprocess.run(load, check=True, stdout=subprocess.DEVNULL)
     heads = " | ".join(LAWS)
-    try:
+    with beside.loaded():
         print(f"| round trip [ms] | {heads} |\n|---|---|---|---|")
         for round_trip in ROUND_TRIPS_MS:
             print(f"| {round_trip} | {alone(round_trip, 0.0, (30, 20) if round_trip > 1000 else (3, 8))} |", flush=True)
@@ -96,8 +76,6 @@ def main() -> None:
         print("\n| a hundred of | total [Mb/s] | Jain's index | waits [ms] |\n|---|---|---|---|")
         for name, window in LAWS.items():
             print(f"| {name} | {hundred(window)} |", flush=True)
-    finally:
-        subprocess.run([EVENAIR, "cc", "unload", "quic-tcp"], check=True, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ const PARTS: [Part; 19] = [
         name: "foreign",
         proves: "the gateway's tests on Debian's stock kernel, in qemu: what this machine's kernel lacks",
         run: foreign::run,
-        concerns: &["crates/linux", "crates/gateway", "xtask/src/foreign.rs"],
+        concerns: &["crates/linux", "crates/gateway", "crates/kernel", "xtask/src/foreign.rs"],
     },
     Part {
         name: "recipe",
