@@ -82,8 +82,8 @@ fn each_law_carries_ten_megabytes_and_is_seen() {
         // The law's window is the kernel's, and it has measured.
         assert_eq!(own.law_window as u32, own.window, "{own:?}");
         assert!(own.window >= 2 && own.base_us.is_some(), "{own:?}");
-        // The loopback may end no slow start, in which QUIC-TCP takes no steps.
-        assert!(own.steps > 0 || own.threshold.is_none(), "{own:?}");
+        // How many steps it takes is the loopback's affair (a window that no sender fills takes none); QUIC-TCP's come after slow start.
+        assert!(law != Law::QuicTcp || own.steps == 0 || own.threshold.is_some(), "{own:?}");
         assert_eq!(pins::users(&loaded.functions).unwrap(), 2, "the socket and the link");
         drop(link);
         assert_eq!(
