@@ -10,6 +10,11 @@ fn what_the_kernel_cannot_have_is_one_line_that_names_it() {
         (vec!["load", "quic-tcp", "--set", "rho=0.3"], "rho = 0.3: in the kernel 0, 0.5 or 1"),
         (vec!["load", "quic-tcp", "--set", "p=0"], "p = 0 is not allowed: above 0"),
         (vec!["load", "vegas", "--set", "delta=1"], "evenair list laws window"),
+        (vec!["load", "quic-tcp", "--set", "p=abc"], "p=abc: it takes a number; evenair list laws window"),
+        (
+            vec!["load", "fast", "--set", "alpha=3", "--set", "rounds=1.5"],
+            "rounds=1.5: it takes a whole number",
+        ),
         (vec!["load", "reno"], "it can have quic-tcp, fast, vegas"),
         (vec!["unload", "--move-to", "nothing"], "this kernel has"),
     ] {
