@@ -2,10 +2,12 @@
 /*
  * What the kernel's own tcp_vegas does with one flow over a wire: run by vegas.py as the only program of a machine in qemu, as root.
  * A line for each case: alpha, beta, the wire's round trip [ms], then of the last ten of thirty seconds the mean window [packets], its
- * least and greatest, the mean and least round trip [ms], the rate [packets/s], and what was sent again.
+ * least and greatest, the mean round trip [ms], the base by which the law goes [ms], the rate [packets/s], and what was sent again.
  */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/inet_diag.h>
 #include <linux/tcp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -93,6 +95,7 @@ static void flow(int alpha, int beta, int round_trip)
 	unsigned least = ~0u, most = 0, samples = 0;
 	unsigned long long acked = 0;
 	static char block[1 << 16];
+	struct tcpvegas_info law;
 	struct tcp_info info;
 	pid_t child = receiver();
 	int wire = socket(AF_INET, SOCK_STREAM, 0);
@@ -118,8 +121,10 @@ static void flow(int alpha, int beta, int round_trip)
 		least = info.tcpi_snd_cwnd < least ? info.tcpi_snd_cwnd : least;
 		most = info.tcpi_snd_cwnd > most ? info.tcpi_snd_cwnd : most;
 	}
+	socklen_t size = sizeof(law);
+	must(getsockopt(wire, IPPROTO_TCP, TCP_CC_INFO, &law, &size) == 0 && law.tcpv_enabled, "the law's base");
 	printf("vegas: %d %d %d %.2f %u %u %.2f %.2f %.1f %u\n", alpha, beta, round_trip, window / samples, least, most, trips / samples,
-	       info.tcpi_min_rtt * 1e-3, (info.tcpi_bytes_acked - acked) / (last - first) / info.tcpi_snd_mss, info.tcpi_total_retrans);
+	       law.tcpv_rtt * 1e-3, (info.tcpi_bytes_acked - acked) / (last - first) / info.tcpi_snd_mss, info.tcpi_total_retrans);
 	fflush(stdout);
 	close(wire);
 	kill(child, SIGKILL);
