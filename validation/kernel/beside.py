@@ -45,7 +45,7 @@ def scenario(windows: list[str], queue: int, starts: list[float], discipline: st
         'tcp = { payload = "1448 bytes", receiver_window = "2000 packets", timestamps = true, sack = true }\n'
         f"wires = [\n{wires}"
         '    { from = "left", to = "right", rate = "10 Mbps", delay = "10 ms", '
-        f'queue = "{queue} packets"{discipline} }},\n]\n'
+        f'queue = {{ discipline = "{discipline}", limit = "{queue} packets" }} }},\n]\n'
         f"flows = [\n{flows}]\n"
     )
 
@@ -62,8 +62,16 @@ def run(text: str) -> dict[str, Any]:
     return result
 
 
-def emulate(windows: list[str], queue: int, starts: list[float] | None = None, discipline: str = "") -> dict[str, Any]:
+def emulate(
+    windows: list[str], queue: int, starts: list[float] | None = None, discipline: str = "fifo"
+) -> dict[str, Any]:
     return run(scenario(windows, queue, starts or [0.0] * len(windows), discipline))
+
+
+def change(settings: str) -> None:
+    """Gives QUIC-TCP in the kernel other parameters."""
+    words = [EVENAIR, "cc", "set", "quic-tcp", *settings.split()]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
 
 
 @contextlib.contextmanager
@@ -107,10 +115,7 @@ def main() -> None:
                 print(f"| {name} | {word} | {sum(values):.2f} | {jain(values):.2f} | {waits(result):.0f} |", flush=True)
         print("\n| latecomer | first [Mb/s] | second [Mb/s] | waits [ms] |\n|---|---|---|---|")
         for holds in ("", ", round_trip_holds = '3 s'"):
-            subprocess.run(
-                [EVENAIR, "cc", "set", "quic-tcp", "round_trip_holds=" + ("3 s" if holds else "none")],
-                check=True, stdout=subprocess.DEVNULL,
-            )  # fmt: skip
+            change("round_trip_holds=" + ("3s" if holds else "none"))
             result = emulate([QUIC.replace(" }", holds + " }")] * 2, 300, [0.0, 4.0])
             first, second = rates(result)
             how = holds.strip(", ") or "for ever"

@@ -5,8 +5,8 @@
 
 The machine's kernel has no tcp_vegas, so Debian's runs in qemu (lab/foreign.sh, which names what it needs, and fetches
 the kernel), beside a C compiler. Time there is counted in instructions (-icount): no load of this machine disturbs it,
-and what waits takes no time, so that nine cases of thirty seconds are over in one minute. What the numbers of a line are
-is said in vegas.c.
+and what waits takes no time, so that nine cases of thirty seconds are over in one minute. vegas.c says what the numbers
+of a line are.
 """
 
 from __future__ import annotations
