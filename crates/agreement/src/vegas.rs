@@ -1,4 +1,4 @@
-//! The kernel's own tcp_vegas (Linux 6.1) alone over a wire of 2 Mb/s, recorded by `validation/kernel/vegas.py`, and the same path in
+//! The kernel's own `tcp_vegas` (Linux 6.1) alone over a wire of 2 Mb/s, recorded by `validation/kernel/vegas.py`, and the same path in
 //! evenair.
 
 use evenair_netsim::{Network, RunSpec};

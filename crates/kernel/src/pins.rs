@@ -62,6 +62,22 @@ fn there_already(loaded: &Loaded) -> Trouble {
     }
 }
 
+/// The laws that processes hold, without a pin.
+///
+/// # Errors
+/// If this process may not look for pins.
+pub fn held() -> Result<Vec<Law>, Trouble> {
+    let mut held = Vec::new();
+    for law in Law::ALL {
+        match Pinned::open(law) {
+            Err(Trouble::Held(_)) => held.push(law),
+            Ok(_) | Err(Trouble::NotLoaded(_)) => (),
+            Err(trouble) => return Err(trouble),
+        }
+    }
+    Ok(held)
+}
+
 /// Whether a congestion control of this law's name is in force, pinned or not.
 ///
 /// # Errors

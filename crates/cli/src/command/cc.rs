@@ -257,7 +257,7 @@ fn unload(arguments: &UnloadArguments) -> Result<()> {
         bail!("--move-to {to}: it is unloaded itself; name one that stays, such as cubic");
     }
     if pinned.is_empty() {
-        anstream::println!("nothing is loaded");
+        anstream::print!("{}", none_pinned()?);
     }
     // All are out of force before one is waited for.
     let mut left = Vec::new();
@@ -281,6 +281,13 @@ fn unload(arguments: &UnloadArguments) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What is said where no law is pinned: who holds one, if anybody does.
+fn none_pinned() -> Result<String> {
+    let held = pins::held()?.into_iter().map(|law| format!("{}\n", Trouble::Held(law.control().into())));
+    let held: String = held.collect();
+    Ok(if held.is_empty() { "nothing is loaded\n".into() } else { held })
 }
 
 /// Waits until no socket has a law that is out of force, and says how many have: at once, and on a terminal whenever it changes.
