@@ -134,17 +134,13 @@ fn a_law_that_a_process_holds_is_called_so() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let holds = match lines.next() {
-        Some(line) => {
-            assert!(line.unwrap().starts_with("evenair_vegas: alpha=2 beta=4"));
-            assert_eq!(lines.next().unwrap().unwrap(), "until Ctrl-C");
-            Holds(child)
-        }
-        None => {
-            eprintln!("SKIPPED: {}", stderr(&child.wait_with_output().unwrap()).trim());
-            return;
-        }
+    let Some(first) = lines.next() else {
+        eprintln!("SKIPPED: {}", stderr(&child.wait_with_output().unwrap()).trim());
+        return;
     };
+    let holds = Holds(child);
+    assert!(first.unwrap().starts_with("evenair_vegas: alpha=2 beta=4"));
+    assert_eq!(lines.next().unwrap().unwrap(), "until Ctrl-C");
     let listed = stdout(&evenair(&["cc", "list"]));
     let row = listed.lines().find(|line| line.contains("evenair_vegas")).unwrap();
     assert!(row.contains("by a process"), "{listed}");
