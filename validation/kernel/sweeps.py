@@ -3,6 +3,7 @@
 
     sudo python3 validation/kernel/sweeps.py > sweeps.md
     sudo python3 validation/kernel/sweeps.py fair hundred
+    python3 validation/kernel/sweeps.py --simulated fair hundred
 
 Needs what `beside.py` needs, and takes ten minutes; it loads quic-tcp with p=20 kappa=0.5 and unloads it. By real
 sockets, the first two of QUIC-TCP, Reno and CUBIC at once, each over its own bottleneck of 10 Mb/s and 300 packets:
@@ -85,8 +86,11 @@ def hundred(window: str) -> str:
 
 
 def main() -> None:
+    if "--simulated" in sys.argv:
+        sys.argv.remove("--simulated")
+        beside.WORLD = "run"
     parts = sys.argv[1:] or ["round-trips", "loss", "fair", "hundred"]
-    print(f"Linux {platform.release()}")
+    print("simulated" if beside.WORLD == "run" else f"Linux {platform.release()}")
     heads = " | ".join(LAWS)
     with beside.loaded():
         if "round-trips" in parts:

@@ -1,6 +1,6 @@
 //! Two endpoints of quinn in one process, in virtual time, over a wire of 10 Mb/s and 40 ms: a transfer under the controller of
 //! [`controller`], and that its window is the law's, `w = x·d + p`; then through a queue that has less room than `p`, where packets are
-//! lost.
+//! lost; then over a path whose round trip rises from 40 to 120 ms and falls again, where the law measures it anew and where it does not.
 //!
 //!     cargo run --release --manifest-path validation/quinn/Cargo.toml
 
@@ -21,10 +21,15 @@ const WANTED: f64 = 20.0;
 const FIRST: SocketAddr = SocketAddr::new(std::net::IpAddr::V6(Ipv6Addr::LOCALHOST), 1);
 const SECOND: SocketAddr = SocketAddr::new(std::net::IpAddr::V6(Ipv6Addr::LOCALHOST), 2);
 
-fn ends(start: Instant, room: Duration) -> (End, End) {
+fn ends(start: Instant, room: Duration, holds: Option<u64>) -> (End, End) {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
     let certificate = made.cert.der().clone();
-    let params = QuicTcpParams { target: WANTED, gain: 0.5, shape: 0.5, round_trip_holds: None };
+    let params = QuicTcpParams {
+        target: WANTED,
+        gain: 0.5,
+        shape: 0.5,
+        round_trip_holds: holds.map(evenair_units::Duration::from_secs),
+    };
     let law = controller::Config {
         params,
         start: WindowStart { initial_ssthresh: 20.0, ..WindowStart::default() },
@@ -91,7 +96,7 @@ struct Outcome {
 
 fn transfer(room: Duration) -> Outcome {
     let start = Instant::now();
-    let (mut first, mut second) = ends(start, room);
+    let (mut first, mut second) = ends(start, room, None);
     let (mut now, mut stream, mut left, mut read_bytes) = (start, None, TOTAL, 0);
     let (mut windows, mut trips, mut lost) = (Vec::new(), Vec::new(), 0);
     while read_bytes < TOTAL {
@@ -121,6 +126,48 @@ fn transfer(room: Duration) -> Outcome {
     Outcome { goodput, window: mean(&windows), round_trip: mean(&trips), lost }
 }
 
+/// The wire there takes so much longer from second 15 to second 40.
+const MORE: Duration = Duration::from_millis(80);
+
+/// Goodput \[Mb/s\] and mean window \[packets\] from second 8 to 15, 28 to 40, and 48 to 60 of a transfer over that wire.
+fn over_a_path_that_changes(holds: Option<u64>) -> [(f64, f64); 3] {
+    let start = Instant::now();
+    let (mut first, mut second) = ends(start, Duration::from_secs(1), holds);
+    let (mut now, mut stream, mut left, mut seconds) = (start, None, usize::MAX, 0.0);
+    let periods = [(8.0, 15.0), (28.0, 40.0), (48.0, 60.0)];
+    let mut seen = [(0, 0.0, 0); 3];
+    while seconds < 60.0 {
+        second.delay = if (15.0..40.0).contains(&seconds) { DELAY + MORE } else { DELAY };
+        first.turn(now, &mut second);
+        second.turn(now, &mut first);
+        let period = periods.iter().position(|(from, to)| (*from..*to).contains(&seconds));
+        if let Some((_, connection)) = &mut first.connection {
+            stream = stream.or_else(|| connection.streams().open(Dir::Uni));
+            if let Some(stream) = stream {
+                write(connection, stream, &mut left);
+            }
+            if let Some(period) = period {
+                seen[period].1 += connection.congestion_state().window() as f64 / f64::from(MTU);
+                seen[period].2 += 1;
+            }
+        }
+        if let Some((_, connection)) = &mut second.connection {
+            let bytes = read(connection);
+            if let Some(period) = period {
+                seen[period].0 += bytes;
+            }
+        }
+        first.turn(now, &mut second);
+        second.turn(now, &mut first);
+        now = first.next().into_iter().chain(second.next()).min().expect("something happens").max(now);
+        seconds = (now - start).as_secs_f64();
+    }
+    std::array::from_fn(|i| {
+        let ((bytes, windows, looks), (from, to)) = (seen[i], periods[i]);
+        (bytes as f64 * 8e-6 / (to - from), windows / f64::from(looks))
+    })
+}
+
 fn main() {
     let packet = f64::from(MTU) / RATE;
     let path = 2.0 * DELAY.as_secs_f64() + packet;
@@ -142,4 +189,15 @@ fn main() {
     // Half of the window that fills path and queue is the least with which a loss is followed.
     let least = 0.5 * (path / packet + WANTED / 2.0) / (path / packet);
     assert!(shallow.lost > 0 && shallow.goodput > least * RATE * 8.0, "losses are repaired: {least}");
+    let [for_ever, anew] = [None, Some(10)].map(over_a_path_that_changes);
+    for (name, told) in [("for ever", &for_ever), ("for 10 s", &anew)] {
+        let told = told.map(|(rate, window)| format!("{rate:.2} Mb/s by {window:.1} packets")).join(", ");
+        println!("40, 120, 40 ms, the round trip holds {name}: {told}");
+    }
+    // By the law's equation the longer path has p/(D - d) where the old one is remembered, and all where it is not; of either, the
+    // share that is no header.
+    let share = for_ever[0].0 / (RATE * 8e-6);
+    let longer = share * WANTED / MORE.as_secs_f64() * f64::from(MTU) * 8e-6;
+    assert!((for_ever[1].0 / longer - 1.0).abs() < 0.05, "{longer}");
+    assert!(anew[1].0 > 0.9 * RATE * 8e-6, "{anew:?}");
 }

@@ -19,13 +19,15 @@ pub struct End {
     /// When the wire to it is free again, and for how long datagrams may wait for it.
     free: Instant,
     room: Duration,
+    /// How long the wire to it takes.
+    pub delay: Duration,
 }
 
 impl End {
     pub fn new(server: Option<ServerConfig>, peer: SocketAddr, now: Instant, room: Duration) -> Self {
         let endpoint =
             Endpoint::new(Arc::new(EndpointConfig::default()), server.map(Arc::new), false, Some([7; 32]));
-        Self { endpoint, connection: None, peer, coming: VecDeque::new(), free: now, room }
+        Self { endpoint, connection: None, peer, coming: VecDeque::new(), free: now, room, delay: DELAY }
     }
 
     /// The next instant at which something happens here.
@@ -40,7 +42,9 @@ impl End {
             return;
         }
         self.free = self.free.max(now) + Duration::from_secs_f64(datagram.len() as f64 / RATE);
-        self.coming.push_back((self.free + DELAY, datagram));
+        // In order, though the wire may have become shorter.
+        let before = self.coming.back().map_or(now, |(at, _)| *at);
+        self.coming.push_back((before.max(self.free + self.delay), datagram));
     }
 
     /// Hears what has come, lets timers expire, and sends.
