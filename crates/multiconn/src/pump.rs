@@ -127,3 +127,50 @@ fn poll_to_socket(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Budget;
+    use crate::core::{Limits, Side};
+    use crate::session::Session;
+    use std::sync::Arc;
+    use tokio::net::TcpListener;
+
+    fn session(side: Side, io: tokio::io::DuplexStream) -> (Session, Arc<Budget>) {
+        let budget = Budget::new(1 << 30);
+        let session = Session::new(side, Limits::default(), Arc::clone(&budget));
+        session.add(io, None, String::new(), Box::new(()));
+        (session, budget)
+    }
+
+    /// Writes until nothing has been taken for a while; gives how much was.
+    async fn talk(socket: &mut TcpStream) -> u64 {
+        let (words, mut taken) = (vec![7; BATCH], 0);
+        while let Ok(Ok(count)) = tokio::time::timeout(Duration::from_millis(500), socket.write(&words)).await
+        {
+            taken += count as u64;
+        }
+        taken
+    }
+
+    #[tokio::test]
+    async fn all_that_was_read_of_a_socket_is_in_the_budget_while_nobody_reads_the_stream() {
+        let (here, there) = tokio::io::duplex(BATCH);
+        let ((near, budget), (far, _)) = (session(Side::Client, here), session(Side::Relay, there));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut program = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let socket = listener.accept().await.unwrap().0.into_std().unwrap();
+        let same = socket.try_clone().unwrap();
+        let pumps = tokio::spawn(pump(TcpStream::from_std(socket).unwrap(), near.open().unwrap(), &[]));
+        let written = talk(&mut program).await;
+        let unread = rustix::io::ioctl_fionread(&same).unwrap();
+        let read = written - unread - u64::from(evenair_linux::tcp::waiting(&program).unwrap());
+        // What was sent is known to be there: its window, which is taken at either end, is full of it.
+        let (sent, window) = (near.counts().sent, Limits::default().window);
+        assert_eq!((far.counts().received, near.counts().again), (sent, 0));
+        assert_eq!(budget.taken() - window, read - sent, "{read} bytes were read, {sent} sent");
+        assert!(read - sent >= Limits::default().held_most, "it was enough to fill it: {read}");
+        pumps.abort();
+    }
+}

@@ -1,6 +1,7 @@
 //! Two machines with connections between them that lose, delay and break as a property test says: every byte arrives once and in order.
 
 mod behind;
+mod lossy;
 
 use super::*;
 use crate::frame::CHUNK_MAX;
