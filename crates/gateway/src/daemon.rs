@@ -309,18 +309,16 @@ impl<K: Kernel> Daemon<K> {
         self.advance();
     }
 
-    /// Another configuration of the same devices and mode, or other subscribers.
+    /// Another configuration, or other subscribers.
     ///
     /// # Errors
-    /// If devices or mode are others: those want a new start.
+    /// If a key is another that wants a new start, such as a device.
     pub fn reload(&mut self, now: Instant, config: &Config, subscribers: Subscribers) -> Result<(), Failure> {
-        let same = |of: &Config| {
-            (of.mesh.clone(), of.uplink.clone(), of.mode, of.forwarding, of.leaf, of.exempt.clone())
-        };
-        if same(config) != same(&self.config) {
+        let others = self.config.others_for_a_start(config);
+        if !others.is_empty() {
             return Err(Failure::new(
                 "reload",
-                "devices, mode, forwarding, leaf or exemptions are others: stop, and run again",
+                format!("of another {}: stop, and run again", others.join(", ")),
             ));
         }
         let is_other = config.law != self.config.law;

@@ -212,7 +212,7 @@ fn a_reload_with_another_law_begins_it_and_other_devices_want_a_new_start() {
         |what: &What| matches!(what, What::Begin { law, .. } if *law == ArcParams::corrected().into());
     assert!(daemon.take_happened().iter().any(begins));
     let refused = daemon.reload(at(5_000), &config("mode = \"observe\"\n"), subscribers(3)).unwrap_err();
-    assert!(refused.to_string().contains("stop, and run again"));
+    assert_eq!(refused.to_string(), "reload: of another mode: stop, and run again");
 }
 
 #[test]
