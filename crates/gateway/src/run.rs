@@ -411,11 +411,14 @@ impl Running {
         self.troubles.drain(..surplus);
         let gateway = self.daemon.gateway();
         let written = self.log.write(wall_ms(), happened, || gateway.beginning());
-        if let Err(error) = written {
-            told(&format!("{}: {error}", self.config.log_folder().display()));
-        }
-        if let Err(failure) = self.state.keep(&self.daemon.kept()) {
-            told(&failure.to_string());
+        let unwritten = written.err().map(|error| format!("{}: {error}", self.config.log_folder().display()));
+        let unkept = self.state.keep(&self.daemon.kept()).err().map(|failure| failure.to_string());
+        for trouble in unwritten.into_iter().chain(unkept) {
+            told(&trouble);
+            // A disk that is full is so each epoch.
+            if !self.troubles.contains(&trouble) {
+                self.troubles.push(trouble);
+            }
         }
     }
 
@@ -455,6 +458,7 @@ fn words(event: &Event) -> String {
                 lines.join("; ")
             )
         }
+        Event::WouldChange(0, _) => "would change nothing more".into(),
         Event::WouldChange(count, lines) => format!("would change {count} things: {}", lines.join("; ")),
         Event::Opened => "nothing is to be read: the limits are open".into(),
         Event::Closed => "there is something to be read again: the limits hold".into(),
@@ -515,6 +519,6 @@ pub fn clear(path: &Path, all: bool) -> Result<String, Problem> {
     let plan = restoration([down, up], &found);
     kernel.apply(&plan)?;
     let memory = kept.map(|kept| kept.memory).unwrap_or_default();
-    state.keep(&Kept { devices, before: None, memory })?;
+    state.keep(&Kept { devices, memory, ..Kept::default() })?;
     Ok(format!("{} things are as they were before", plan.len()))
 }

@@ -251,7 +251,9 @@ fn socket(file: &Path) -> PathBuf {
 
 /// Tells a running gateway something.
 fn tell(file: &Path, request: &Request) -> Result<()> {
-    match ask(&socket(file), request)? {
+    // Who reads the file again says what is wrong with it.
+    let socket = if *request == Request::Reload { Config::socket_of(file) } else { socket(file) };
+    match ask(&socket, request)? {
         Answer::Done(words) => anstream::println!("{words}"),
         Answer::Refused(why) => bail!("{why}"),
         Answer::Status(_) => bail!("the gateway answered something else"),

@@ -93,7 +93,7 @@ fn a_mistake_in_the_file_costs_nobody_his_limits() {
         head -7 good > gateway.toml; evenair gateway reload gateway.toml; echo status $?
         echo mistake >> good; cp good gateway.toml; kill -9 $gateway; wait $gateway
         evenair gateway run gateway.toml --mode enforce; echo status $?; echo again
-        begin --mode enforce --or-last; evenair gateway why gateway.toml anna; tree; cat run.log
+        begin --mode enforce --or-last; sleep 2; evenair gateway why gateway.toml anna; tree; cat run.log
         kill $gateway; wait $gateway; echo ended $?; tree";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
     let mistake = "gateway.toml:12: key with no value";

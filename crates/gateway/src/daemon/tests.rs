@@ -239,6 +239,28 @@ fn a_pause_opens_and_a_stop_leaves_what_the_operator_wants() {
     }
 }
 
+/// Whoever opened the limits has them open after a crash, and not after a stop.
+#[test]
+fn a_pause_outlives_a_crash() {
+    let config = config("mode = \"enforce\"\n");
+    let mut daemon = start(&config, InMemory::default(), None);
+    daemon.pause(true);
+    let kept: Kept = serde_json::from_str(&serde_json::to_string(&daemon.kept()).unwrap()).unwrap();
+    let mut next = start(&config, daemon.kernel_mut().clone(), Some(kept.clone()));
+    assert_eq!((ceiling(&mut next, Side::Up, "10.0.0.1"), next.is_open()), (OPEN, (true, false)));
+    assert!(events(&mut next).contains(&Event::Paused));
+    next.pause(false);
+    run(&mut next, (200, 500), &[]);
+    assert_eq!(ceiling(&mut next, Side::Up, "10.0.0.1"), Rate::from_kbps(50));
+    next.pause(true);
+    next.stop("test", false).unwrap();
+    assert!(!next.kept().is_paused);
+    // What a daemon of before wrote has no word of it.
+    let mut old = serde_json::to_value(&kept).unwrap();
+    old.as_object_mut().unwrap().remove("is_paused");
+    assert!(!serde_json::from_value::<Kept>(old).unwrap().is_paused);
+}
+
 /// A record that went through a file gives the same decisions bit for bit, and another law's where one is asked for.
 #[test]
 fn a_record_replays_bit_for_bit() {
