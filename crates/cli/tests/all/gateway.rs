@@ -209,7 +209,7 @@ fn a_running_daemon_may_do_little() {
     // And it does all that it must: a device that comes back has its tree and is heard again, files are read, all is removed.
     assert!(text.contains("5\ntable inet evenair\nthe limits are open"), "{text}");
     assert!(text.contains("read again: 1 subscribers\n") && text.contains("refused 2\n"), "{text}");
-    assert!(text.contains("ended 0\nlock\nlog\nstate.json\n0\n"), "the socket is gone: {text}");
+    assert!(text.contains("ended 0\nlock\nlog\nstate.json\nworked.json\n0\n"), "the socket is gone: {text}");
     assert!(!text.contains("not permitted") && !text.contains("Permission denied"), "{text}");
 }
 

@@ -239,6 +239,27 @@ fn a_pause_opens_and_a_stop_leaves_what_the_operator_wants() {
     }
 }
 
+/// A record that somebody changed is refused at its line, whatever it makes of a law.
+#[test]
+fn a_record_that_was_changed_is_refused() {
+    let mut daemon = start(&config("mode = \"enforce\"\n"), InMemory::default(), None);
+    run(&mut daemon, (0, 30_000), &[(Side::Down, FIRST, 2, true)]);
+    let hear = |from: &str, to: &str, what: &[What]| {
+        let mut replay = Replay::new(None);
+        what.iter().try_for_each(|what| {
+            let text = serde_json::to_string(&Line { schema: SCHEMA, at_ms: 0, what: what.clone() }).unwrap();
+            replay.hear(&serde_json::from_str(&text.replace(from, to)).unwrap()).map(drop)
+        })
+    };
+    let what = daemon.take_happened();
+    let owners = "\"owners\":[0,0,2,2,4,4]";
+    assert!(serde_json::to_string(&what[0]).unwrap().contains(owners));
+    assert_eq!(hear(owners, owners, &what), Ok(()));
+    for others in ["\"owners\":[0,0,2,2,4]", "\"owners\":[0,0,2,2,4,4000000000]", "\"owners\":[]"] {
+        assert!(hear(owners, others, &what).unwrap_err().contains("the record was changed"), "{others}");
+    }
+}
+
 /// Whoever opened the limits has them open after a crash, and not after a stop.
 #[test]
 fn a_pause_outlives_a_crash() {
