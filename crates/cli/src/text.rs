@@ -107,6 +107,9 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
     for summary in &study.tables {
         let _ = write!(text, "\n{}\n{}", summary.title, summary_table(outcome, summary));
     }
+    if let Some(sentence) = outcome.in_real_time() {
+        let _ = writeln!(text, "\n{sentence}");
+    }
     text + &claims(outcome)
 }
 

@@ -9,8 +9,7 @@ use crate::metric::{Metric, Subject};
 use crate::quantity::Quantity;
 use crate::statistics;
 use crate::sweep::{Case, Sweep};
-use evenair_results::Estimate;
-use evenair_results::RunRecord;
+use evenair_results::{Estimate, LiveRecord, RunRecord};
 use evenair_scenario::{Objective, Optimum, Resolved};
 
 /// One scenario of a variant, and what is best in it.
@@ -148,6 +147,22 @@ impl Outcome {
         let mut outcome = Self { seeds: sweep.seeds, claims: Vec::new(), table: Vec::new(), variants, study };
         outcome.conclude();
         outcome
+    }
+
+    /// How many runs were over real sockets, how many of them too late, and how far the latest is to be trusted; none if there are none.
+    pub fn in_real_time(&self) -> Option<String> {
+        let runs = self.variants.iter().flat_map(|variant| &variant.runs);
+        let live: Vec<&LiveRecord> = runs.filter_map(|run| run.live.as_ref()).collect();
+        let latest = live.iter().max_by(|a, b| a.lateness.beyond_1ms.total_cmp(&b.lateness.beyond_1ms))?;
+        let (kernel, verdict) = (&latest.host.kernel, latest.lateness.verdict());
+        if live.len() == 1 {
+            return Some(format!("one run over sockets of Linux {kernel}; {verdict}"));
+        }
+        let late = live.iter().filter(|run| run.lateness.is_late()).count();
+        Some(format!(
+            "{} runs over sockets of Linux {kernel}, in {late} of them more than 0.1 % of packets later than 1 ms; the latest: {verdict}",
+            live.len()
+        ))
     }
 
     /// Adds more runs of each variant.

@@ -52,8 +52,14 @@ impl RtoEstimator {
         Self { params, smoothed: None, doublings: 0 }
     }
 
-    /// One sample of a segment that was sent once only (Karn's rule); it also ends the back-off of the timer.
+    /// The sample of a round trip, of a segment that was sent once only (Karn's rule); it also ends the back-off of the timer.
     pub fn sample(&mut self, round_trip: Duration) {
+        self.one_of(1, round_trip);
+    }
+
+    /// The same where a round trip is expected to bring so many samples: each counts for so much less, or the variation of a round trip
+    /// ago would be forgotten (RFC 7323 section 4.2).
+    pub fn one_of(&mut self, samples: u32, round_trip: Duration) {
         let tick = self.params.granularity;
         let measured = if tick.is_zero() {
             round_trip
@@ -66,7 +72,8 @@ impl RtoEstimator {
             None => (r, r / 2.0), // RFC 6298 section 2.2
             Some((srtt, rttvar)) => {
                 // Section 2.3, α = 1/8, β = 1/4, the variation first.
-                (0.875 * srtt + 0.125 * r, 0.75 * rttvar + 0.25 * (srtt - r).abs())
+                let (alpha, beta) = (0.125 / f64::from(samples.max(1)), 0.25 / f64::from(samples.max(1)));
+                ((1.0 - alpha) * srtt + alpha * r, (1.0 - beta) * rttvar + beta * (srtt - r).abs())
             }
         });
         self.doublings = 0;
@@ -118,6 +125,28 @@ mod tests {
         rto.sample(Duration::from_millis(200));
         // RTTVAR = ¾·50 + ¼·100 = 62.5, SRTT = ⅞·100 + ⅛·200 = 112.5: 362.5 ms
         assert_eq!(rto.timeout(), Duration::from_micros(362_500));
+    }
+
+    /// Over a round trip a swing weighs as much as one sample's would, however many samples tell of it.
+    #[test]
+    fn many_samples_a_round_trip_forget_no_sooner() {
+        let params = RtoParams { min: Duration::ZERO, ..RtoParams::rfc6298() };
+        let after = |samples: u32| {
+            let mut rto = RtoEstimator::new(params);
+            for millis in [100, 400, 100, 400, 100, 100] {
+                (0..samples).for_each(|_| rto.one_of(samples, Duration::from_millis(millis)));
+            }
+            rto.timeout().as_secs_f64()
+        };
+        let all_alike = |samples: u32| {
+            let mut rto = RtoEstimator::new(params);
+            for millis in [100, 400, 100, 400, 100, 100] {
+                (0..samples).for_each(|_| rto.sample(Duration::from_millis(millis)));
+            }
+            rto.timeout().as_secs_f64()
+        };
+        assert!((after(50) / after(1) - 1.0).abs() < 0.1, "{} {}", after(50), after(1));
+        assert!(all_alike(50) < 0.5 * after(50), "{} {}", all_alike(50), after(50));
     }
 
     #[test]

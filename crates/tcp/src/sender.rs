@@ -422,7 +422,7 @@ impl Sender {
         match (self.state, reply.kind) {
             (State::Opening, SegmentKind::SynAck) => {
                 if let Some((_, sent)) = self.timed.take() {
-                    self.add_sample(now.since(sent));
+                    self.add_sample(1, now.since(sent));
                 }
                 if self.stats.timeouts > 0 {
                     // RFC 5681 section 3.1: one segment after a lost SYN; RFC 6298 section 5.7: no hurry either.
@@ -454,7 +454,9 @@ impl Sender {
         self.stats.marked += u64::from(self.reaction.count_marks(ack.ecn));
         if expected > self.oldest && self.params.timestamps {
             // RFC 7323 section 4.1: only acknowledgements of new data are measured.
-            self.add_sample(Duration::from_micros(u64::from(stamp(now).wrapping_sub(ack.stamp))));
+            // Section 4.2: of the segments under way every second one is expected to bring a sample.
+            let samples = self.outstanding().div_ceil(2);
+            self.add_sample(samples, Duration::from_micros(u64::from(stamp(now).wrapping_sub(ack.stamp))));
         }
         if self.account.is_some() {
             let flight = self.flight();
@@ -572,12 +574,13 @@ impl Sender {
             && !self.params.timestamps
             && !(self.params.rack && self.sack())
         {
-            self.add_sample(now.since(sent));
+            self.add_sample(1, now.since(sent));
         }
     }
 
-    fn add_sample(&mut self, round_trip: Duration) {
-        self.rto.sample(round_trip);
+    /// A sample, and how many a round trip brings.
+    fn add_sample(&mut self, of: u32, round_trip: Duration) {
+        self.rto.one_of(of, round_trip);
         self.min_round_trip = Some(self.min_round_trip.map_or(round_trip, |least| least.min(round_trip)));
         self.last_round_trip = Some(round_trip);
     }

@@ -234,6 +234,9 @@ fn real_sockets_are_a_world_beside_the_others() {
     let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("JSON");
     let live = ["kernel", "scheduling"].map(|key| &manifest["runs"][1]["live"]["host"][key]);
     assert!(manifest["runs"][0]["live"].is_null() && live.iter().all(|told| !told.is_null()), "{manifest}");
+    // People are told how late its packets were, too; the runs are kept.
+    let done = start(prefix, &arguments[..4]).output().expect("the command runs");
+    assert!(stdout(&done).contains("\none run over sockets of Linux"), "{}", stdout(&done));
 }
 
 #[test]

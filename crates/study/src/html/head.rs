@@ -4,7 +4,6 @@ use super::Page;
 use super::words::{escape, explained};
 use crate::outcome::Outcome;
 use crate::papers::Paper;
-use evenair_results::LiveRecord;
 use std::collections::BTreeSet;
 
 pub(super) fn head(page: &mut Page, outcome: &Outcome, command: &str) {
@@ -38,7 +37,7 @@ pub(super) fn about(page: &mut Page, outcome: &Outcome) {
         fact("What of it", escape(&study.source));
     }
     fact("Computed", escape(&computed(outcome)));
-    if let Some(text) = in_real_time(outcome) {
+    if let Some(text) = outcome.in_real_time() {
         fact("In real time", escape(&text));
     }
     page.body.push_str("</dl>\n");
@@ -91,17 +90,6 @@ fn computed(outcome: &Outcome) -> String {
         text += &format!("; {} of them from equations", count - packets.len());
     }
     text
-}
-
-/// How many runs were over real sockets, and how far the latest of them is to be trusted.
-fn in_real_time(outcome: &Outcome) -> Option<String> {
-    let runs = outcome.variants.iter().flat_map(|variant| &variant.runs);
-    let live: Vec<&LiveRecord> = runs.filter_map(|run| run.live.as_ref()).collect();
-    let latest = live.iter().max_by(|a, b| a.lateness.beyond_1ms.total_cmp(&b.lateness.beyond_1ms))?;
-    let count = if live.len() == 1 { "one run".into() } else { format!("{} runs", live.len()) };
-    let which = if live.len() == 1 { "" } else { "in the one that is latest " };
-    let (kernel, verdict) = (&latest.host.kernel, latest.lateness.verdict());
-    Some(format!("{count} over sockets of Linux {kernel}; {which}{verdict}"))
 }
 
 /// "one seed", "10 seeds", "10 to 40 seeds".

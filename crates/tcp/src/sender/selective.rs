@@ -32,7 +32,7 @@ impl Sender {
             && self.params.rack
             && !self.params.timestamps
         {
-            self.add_sample(round_trip);
+            self.add_sample(1, round_trip);
         }
         self.finish_probe(now, expected, news.delivered == 0 && !advances);
         if self.phase != Phase::Open && expected >= self.recover {
