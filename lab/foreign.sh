@@ -5,6 +5,7 @@
 #   lab/foreign.sh FOLDER COMMAND...
 #
 # FOLDER keeps the kernel from one run to the next; the words of COMMAND run there, whose first is a program of this machine.
+# FOREIGN_QEMU has more options of qemu's: with "-icount shift=auto,sleep=off" time there is instructions, so that no load here disturbs it.
 # Ends with 77 where something is missing, else as the command did.
 set -eu
 folder=$1
@@ -78,6 +79,6 @@ chmod +x "$root/init"
 (cd "$root" && find . | cpio --create --format=newc --quiet | gzip -1 > "$folder/initrd")
 log="$folder/log"
 timeout "${FOREIGN_SECONDS:-1800}" qemu-system-x86_64 -machine q35 -cpu max -m 1024 -nographic -no-reboot -net none \
-    -kernel "$(kernel)" -initrd "$folder/initrd" -append "console=ttyS0 quiet panic=-1 rdinit=/init" 2>&1 < /dev/null | tr -d '\r' | tee "$log"
+    ${FOREIGN_QEMU:-} -kernel "$(kernel)" -initrd "$folder/initrd" -append "console=ttyS0 quiet panic=-1 rdinit=/init" 2>&1 < /dev/null | tr -d '\r' | tee "$log"
 status=$(sed -n 's/.*foreign: status \([0-9]*\).*/\1/p' "$log" | tail -n 1)
 exit "${status:-1}"

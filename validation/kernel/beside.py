@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import Any
 
 EVENAIR = os.environ.get("EVENAIR", str(Path(__file__).parent.parent.parent / "target/release/evenair"))
+# "emulate", or "run" for the same in packets, without the kernel.
+WORLD = "emulate"
 QUIC = '{ law = "quic-tcp", p = 20.0, kappa = 0.5, rho = 0.5 }'
 LAWS = {"QUIC-TCP": QUIC, "Reno": '"reno"', "CUBIC": '"cubic"', "BBR": '"bbr"'}
 
@@ -45,30 +47,43 @@ def scenario(windows: list[str], queue: int, starts: list[float], discipline: st
         'tcp = { payload = "1448 bytes", receiver_window = "2000 packets", timestamps = true, sack = true }\n'
         f"wires = [\n{wires}"
         '    { from = "left", to = "right", rate = "10 Mbps", delay = "10 ms", '
-        f'queue = "{queue} packets"{discipline} }},\n]\n'
+        f'queue = {{ discipline = "{discipline}", limit = "{queue} packets" }} }},\n]\n'
         f"flows = [\n{flows}]\n"
     )
 
 
 def run(text: str) -> dict[str, Any]:
-    """What an emulation of this scenario gives."""
+    """What this scenario gives, by real sockets or simulated."""
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
         file.write(text)
         file.flush()
-        done = subprocess.run([EVENAIR, "emulate", file.name, "--json"], capture_output=True, text=True)
+        done = subprocess.run([EVENAIR, WORLD, file.name, "--json"], capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(done.stderr)
     result: dict[str, Any] = json.loads(done.stdout)
     return result
 
 
-def emulate(windows: list[str], queue: int, starts: list[float] | None = None, discipline: str = "") -> dict[str, Any]:
+def emulate(
+    windows: list[str], queue: int, starts: list[float] | None = None, discipline: str = "fifo"
+) -> dict[str, Any]:
     return run(scenario(windows, queue, starts or [0.0] * len(windows), discipline))
+
+
+def change(settings: str) -> None:
+    """Gives QUIC-TCP in the kernel other parameters."""
+    if WORLD == "run":
+        return
+    words = [EVENAIR, "cc", "set", "quic-tcp", *settings.split()]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
 
 
 @contextlib.contextmanager
 def loaded() -> Iterator[None]:
     """QUIC-TCP is in the kernel for so long, with the parameters of `QUIC`."""
+    if WORLD == "run":
+        yield
+        return
     load = [EVENAIR, "cc", "load", "quic-tcp", "--set", "p=20", "--set", "kappa=0.5"]
     subprocess.run(load, check=True, stdout=subprocess.DEVNULL)
     try:
@@ -107,10 +122,7 @@ def main() -> None:
                 print(f"| {name} | {word} | {sum(values):.2f} | {jain(values):.2f} | {waits(result):.0f} |", flush=True)
         print("\n| latecomer | first [Mb/s] | second [Mb/s] | waits [ms] |\n|---|---|---|---|")
         for holds in ("", ", round_trip_holds = '3 s'"):
-            subprocess.run(
-                [EVENAIR, "cc", "set", "quic-tcp", "round_trip_holds=" + ("3 s" if holds else "none")],
-                check=True, stdout=subprocess.DEVNULL,
-            )  # fmt: skip
+            change("round_trip_holds=" + ("3s" if holds else "none"))
             result = emulate([QUIC.replace(" }", holds + " }")] * 2, 300, [0.0, 4.0])
             first, second = rates(result)
             how = holds.strip(", ") or "for ever"

@@ -10,24 +10,35 @@ long. What the sink has read counts. All contenders of a point run at once, each
 that share nothing but the machine; means are over copies, and `spread` is half of their 95 % interval. `connections`
 is the mean of what `evenair multiconn status` says once a second. `packets_mbps` and `packets_connections` are the
 same law's in packets, over as many seconds, means of `--seeds`. `late` is the share of packets that the emulator had
-out more than a millisecond after their instant.
+out more than a millisecond after their instant. `ping_p95_ms` is of a ping beside the load, ten a second, those that
+came back. With `--beside` one plain CUBIC connection starts with the load and has the same path: `beside_mbps`.
+
+The path `policer` has twice the rate, and at its far end the kernel's token bucket of packets (nftables' limit: the
+rate in packets of 1500 bytes, twenty of them at once), which drops what is beyond and queues nothing. MPTCP is the
+kernel's: one subflow, as it is without anybody's doing, or four, to ports that the far end announces. The contender
+`quic` is one stream of aioquic (`pip install aioquic`) with CUBIC, which takes most of a processor: few copies of it.
 """
 
 import argparse
+import asyncio
 import contextlib
 import csv
 import json
 import shlex
 import socket
+import ssl
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parent.parent / "gateway"))
 import matrix
+import quic
 
 PORT, RELAY, LOCAL = 9000, 7443, 8080
 GUARDED = matrix.LIVE
@@ -37,6 +48,8 @@ CONTENDERS = {
     "cubic-ipv6": ("plain6 cubic", None, ""),
     "bbr": ("plain bbr", "bbr", 'law = "fixed", n = 1'),
     "mptcp": ("mptcp cubic", None, ""),
+    "mptcp-4": ("mptcp cubic 4", None, ""),
+    "quic": ("quic cubic", None, ""),
     "fixed-1": ("law fixed cubic n=1", "cubic", 'law = "fixed", n = 1'),
     "fixed-4": ("law fixed cubic n=4", "cubic", 'law = "fixed", n = 4'),
     "fixed-16": ("law fixed cubic n=16", "cubic", 'law = "fixed", n = 16'),
@@ -58,33 +71,107 @@ FIELDS = [
     "packets_mbps",
     "packets_connections",
     "late",
+    "ping_p95_ms",
+    "beside_mbps",
     "why",
 ]
+# A bucket of so many packets.
+BUCKET = 20
+matrix.PATHS["policer"] = {"policed": True}
 
 
-def sink(log: str) -> None:
-    """Reads whatever comes, and writes down how much, ten times a second."""
-    total = [0]
+def counts(server: socket.socket, total: list[int], place: int) -> None:
+    """Reads whatever comes to a port, and counts it."""
 
     def read(connection: socket.socket) -> None:
         while data := connection.recv(1 << 16):
-            total[0] += len(data)
+            total[place] += len(data)
 
-    def accept(server: socket.socket) -> None:
+    def accept() -> None:
         while True:
             threading.Thread(target=read, args=(server.accept()[0],), daemon=True).start()
 
+    threading.Thread(target=accept, daemon=True).start()
+
+
+def dual(port: int) -> socket.socket:
+    """A port of both families."""
+    return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
+
+
+def several(subflows: int, *, announces: bool) -> None:
+    """Has this node's kernel open so many subflows, or be dialled by them, at as many ports."""
+    accepted = 0 if announces else subflows
+    words = ["ip", "mptcp", "limits", "set", "subflow", str(subflows), "add_addr_accepted", str(accepted)]
+    subprocess.run(words, check=True)
+    told = subprocess.run(["ip", "-j", "-4", "addr", "show", "dev", "air0"], capture_output=True, text=True, check=True)
+    address = json.loads(told.stdout)[0]["addr_info"][0]["local"]
+    for port in range(PORT + 10, PORT + 9 + subflows) if announces else ():
+        subprocess.run(["ip", "mptcp", "endpoint", "add", address, "port", str(port), "signal"], check=True)
+
+
+def sink(log: str, subflows: int) -> None:
+    """Reads whatever comes, and writes down how much: of the load, and of who is beside it."""
+    if subflows > 1:
+        several(subflows, announces=True)
+    total = [0, 0]
     multipath = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)  # IPPROTO_MPTCP
     multipath.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     multipath.bind(("", PORT + 1))
     multipath.listen()
-    servers = [socket.create_server(("::", PORT), family=socket.AF_INET6, dualstack_ipv6=True), multipath]
-    for server in servers:
-        threading.Thread(target=accept, args=(server,), daemon=True).start()
+    for server, place in (dual(PORT), 0), (multipath, 0), (dual(PORT + 2), 1):
+        counts(server, total, place)
+    write_down(log, total)
+
+
+def write_down(log: str, total: list[int]) -> None:
+    """The counts, ten times a second."""
     with open(log, "w") as file:
         while True:
-            print(time.monotonic(), total[0], file=file, flush=True)
+            print(time.monotonic(), *total, file=file, flush=True)
             time.sleep(0.1)
+
+
+async def quic_sink(log: str, folder: Path) -> None:
+    """The same for QUIC."""
+    from aioquic.asyncio import serve
+    from aioquic.quic.configuration import QuicConfiguration
+
+    total = [0, 0]
+    counts(dual(PORT + 2), total, 1)
+
+    async def read(reader: asyncio.StreamReader) -> None:
+        while data := await reader.read(1 << 16):
+            total[0] += len(data)
+
+    kept = []
+
+    def reads(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        kept.append(asyncio.create_task(read(reader)))
+
+    configuration = QuicConfiguration(is_client=False, alpn_protocols=["bulk"])
+    configuration.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    await serve("::", PORT, configuration=configuration, stream_handler=reads)
+    threading.Thread(target=write_down, args=(log, total), daemon=True).start()
+    await asyncio.Future()
+
+
+async def quic_load(to: str, seconds: float, most_mbps: float) -> tuple[float, float]:
+    """More than fits, by QUIC; when it began, and ended."""
+    from aioquic.asyncio import connect
+    from aioquic.quic.configuration import QuicConfiguration
+
+    configuration = QuicConfiguration(
+        is_client=True, alpn_protocols=["bulk"], verify_mode=ssl.CERT_NONE, congestion_control_algorithm="cubic"
+    )
+    async with connect(to, PORT, configuration=configuration) as client:
+        _, writer = await client.create_stream()
+        begun = time.monotonic()
+        writer.write(bytes(int(most_mbps * 1.1e6 / 8 * seconds)))
+        await asyncio.sleep(seconds)
+        ended = time.monotonic()
+        client.close()
+    return begun, ended
 
 
 def client(command: str, folder: Path, relay_at: str, words: list[str]) -> subprocess.Popen[bytes]:
@@ -124,41 +211,62 @@ def status(command: str, folder: Path) -> tuple[int, str] | None:
     return active, (sessions[0]["sending"].get("law") or {}).get("why", "")
 
 
-def load(command: str, folder: Path, copy: str, seconds: float, kind: str, *words: str) -> None:
+def load(command: str, folder: Path, copy: str, seconds: float, beside: bool, kind: str, *words: str) -> None:
     """Writes to the sink for so long, by itself or through a client; leaves what came of it in the folder."""
     # A stream that finds nobody at its destination is broken off, and is not tried again.
     for _ in range(200):
         if (log := folder / "sink.log").exists() and log.stat().st_size:
             break
         time.sleep(0.1)
+    subflows = int(words[1]) if kind == "mptcp" and len(words) > 1 else 1
+    if subflows > 1:
+        several(subflows, announces=False)
     through = client(command, folder, f"r{copy}", list(words)) if kind == "law" else None
-    to = ("127.0.0.1", LOCAL) if through else (f"r{copy}", PORT + (kind == "mptcp"))
-    connection = connected(kind, words[0], to)
-    begun, seen, why = time.monotonic(), [], ""
+    words_of_ping = ["ping", "-n", "-i", "0.1", "-w", str(int(seconds) + 1), f"r{copy}"]
+    ping = subprocess.Popen(words_of_ping, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    if beside:
+        neighbour = threading.Thread(target=write, args=(connected("plain", "cubic", (f"r{copy}", PORT + 2)), seconds))
+        neighbour.start()
+    seen: list[tuple[int, str]] = []
+    if kind == "quic":
+        begun, ended = asyncio.run(quic_load(f"r{copy}", seconds, float(words[-1])))
+    else:
+        to = ("127.0.0.1", LOCAL) if through else (f"r{copy}", PORT + (kind == "mptcp"))
+        connection = connected(kind, words[0], to)
+        looks = (lambda: seen.extend(filter(None, [status(command, folder)]))) if through else None
+        begun, ended = write(connection, seconds, looks)
+    if through:
+        through.kill()
+    lines = [tuple(map(float, line.split())) for line in (folder / "sink.log").read_text().splitlines()[:-1]]
+
+    def mbps(place: int) -> float:
+        at = [max((line[place] for line in lines if line[0] <= when), default=0.0) for when in (begun, ended)]
+        return (at[1] - at[0]) * 8 / (ended - begun) / 1e6
+
+    told = ping.communicate()[0].split("time=")[1:]
+    delays = sorted(float(text.split()[0]) for text in told)
+    result = {
+        "goodput_mbps": mbps(1),
+        "connections": statistics.mean(n for n, _ in seen) if seen else subflows,
+        "why": seen[-1][1] if seen else "",
+        "ping_p95_ms": delays[int(0.95 * len(delays))] if delays else float("nan"),
+        "beside_mbps": mbps(2),
+    }
+    (folder / "result.json").write_text(json.dumps(result))
+
+
+def write(connection: socket.socket, seconds: float, looks: Callable[[], None] | None = None) -> tuple[float, float]:
+    """As much as it takes, for so long, with a look each second; when it began, and ended."""
+    begun = look_at = time.monotonic()
     connection.settimeout(0.2)
-    data, look_at = b"\0" * 65536, begun
+    data = b"\0" * 65536
     while time.monotonic() < begun + seconds:
         with contextlib.suppress(TimeoutError):
             connection.send(data)
-        if through and time.monotonic() >= look_at:
+        if looks and time.monotonic() >= look_at:
             look_at += 1.0
-            if found := status(command, folder):
-                seen.append(found[0])
-                why = found[1]
-    ended = time.monotonic()
-    if through:
-        through.kill()
-    counts = [tuple(map(float, line.split())) for line in (folder / "sink.log").read_text().splitlines()[:-1]]
-
-    def at(when: float) -> float:
-        return max((bytes_ for moment, bytes_ in counts if moment <= when), default=0.0)
-
-    result = {
-        "goodput_mbps": (at(ended) - at(begun)) * 8 / (ended - begun) / 1e6,
-        "connections": statistics.mean(seen) if seen else 1.0,
-        "why": why,
-    }
-    (folder / "result.json").write_text(json.dumps(result))
+            looks()
+    return begun, time.monotonic()
 
 
 def relay(command: str, folder: Path) -> str:
@@ -185,7 +293,7 @@ def wait(folder: Path, seconds: float) -> None:
 
 def network(path: str, rtt_ms: int, rate_mbps: int, copies: int, seconds: float) -> str:
     """A scenario of so many copies of a path, with nodes s1, base1, r1 and so on."""
-    wires, losses = matrix.path(path, rtt_ms, rate_mbps)
+    wires, losses = matrix.path(path, rtt_ms, rate_mbps * (1 + (path == "policer")))
 
     def copied(lines: list[str]) -> str:
         every = [line.format(s=f"s{k}", base=f"base{k}", r=f"r{k}") for k in range(copies) for line in lines]
@@ -203,13 +311,23 @@ flows = [{{ id = "rests", from = "s0", to = "r0" }}]
 """
 
 
+def policer(rate_mbps: int) -> str:
+    """What makes a node drop what comes beyond a rate."""
+    bucket = f"limit rate over {int(rate_mbps * 1e6 / 8 / 1500)}/second burst {BUCKET} packets"
+    chain = "add table inet policer; add chain inet policer in { type filter hook input priority 0; }"
+    rule = f"add rule inet policer in iifname != lo {bucket} drop"
+    return f"nft {shlex.quote(f'{chain}; {rule}')}"
+
+
 def measure(
-    command: str, path: str, rtt_ms: int, rate_mbps: int, contenders: list[str], seconds: float
+    command: str, at: tuple[str, int, int], contenders: list[str], seconds: float, beside: bool
 ) -> tuple[list[dict[str, float | str]], float]:
     """One point, with everybody who is named; and the share of packets that were late."""
+    path, rtt_ms, rate_mbps = at
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
+        quic.certificate(folder)
         own = f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).resolve()))}"
         words = [command, "emulate", str(folder / "path.toml"), "--json"]
         for k, contender in enumerate(contenders):
@@ -217,10 +335,19 @@ def measure(
             place.mkdir()
             place.chmod(0o777)
             how = CONTENDERS[contender][0]
-            words += ["--at", f"r{k}={own} --sink {place}/sink.log"]
+            sinks = f"--quic-sink {place}/sink.log {folder}" if how.startswith("quic") else f"--sink {place}/sink.log"
+            if how.startswith("mptcp"):
+                sinks += " " + " ".join(how.split()[2:])
+            sinks = (
+                f"sh -c {shlex.quote(f'{policer(rate_mbps)} && exec {own} {sinks}')}"
+                if path == "policer"
+                else f"{own} {sinks}"
+            )
+            words += ["--at", f"r{k}={sinks}"]
             if how.startswith("law"):
                 words += ["--at", f"r{k}={relay(command, place)}"]
-            words += ["--at", f"s{k}={own} --load {command} {place} {k} {seconds} {how}"]
+            how += f" {rate_mbps}" if how.startswith("quic") else ""
+            words += ["--at", f"s{k}={own} --load {command} {place} {k} {seconds} {int(beside)} {how}"]
         words += ["--at", f"base0={own} --wait {folder} {seconds + 20}"]
         (folder / "path.toml").write_text(network(path, rtt_ms, rate_mbps, len(contenders), seconds + 30))
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=seconds * 2 + 90)
@@ -239,7 +366,7 @@ def measure(
 def in_packets(command: str, at: tuple[str, int, int], contender: str, seconds: float, seeds: int) -> list[float]:
     """Goodput and connections of the same law in packets; none, where there is no such thing."""
     _, window, law = CONTENDERS[contender]
-    if window is None or not seeds:
+    if window is None or not seeds or at[0] == "policer":
         return []
     options = argparse.Namespace(seeds=seeds, seconds=seconds)
     return matrix.measure_law(command, "packets", at, (window, law), options)[:2]
@@ -257,11 +384,15 @@ def main() -> None:
     """Points of paths, round trips and rates, one after the other."""
     match sys.argv[1:]:
         case ["--sink", log]:
-            return sink(log)
+            return sink(log, 1)
+        case ["--sink", log, subflows]:
+            return sink(log, int(subflows))
+        case ["--quic-sink", log, folder]:
+            return asyncio.run(quic_sink(log, Path(folder)))
         case ["--wait", folder, seconds]:
             return wait(Path(folder), float(seconds))
-        case ["--load", command, folder, copy, seconds, kind, *words]:
-            return load(command, Path(folder), copy, float(seconds), kind, *words)
+        case ["--load", command, folder, copy, seconds, beside, kind, *words]:
+            return load(command, Path(folder), copy, float(seconds), beside == "1", kind, *words)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command")
     parser.add_argument("--seconds", type=int, default=30)
@@ -271,6 +402,7 @@ def main() -> None:
     parser.add_argument("--rtts", type=matrix.numbers, default=[50])
     parser.add_argument("--paths", type=lambda text: text.split(","), default=list(matrix.PATHS))
     parser.add_argument("--contenders", type=lambda text: text.split(","), default=["cubic", "fixed-1", "guarded"])
+    parser.add_argument("--beside", action="store_true", help="with one CUBIC connection on the same path")
     options = parser.parse_args()
     command = str(Path(options.command).resolve())
     out = csv.DictWriter(sys.stdout, FIELDS)
@@ -278,7 +410,7 @@ def main() -> None:
     points = [(path, rtt, rate) for path in options.paths for rtt in options.rtts for rate in options.rates]
     for at in points:
         everybody = [each for each in options.contenders for _ in range(options.copies)]
-        results, late = measure(command, *at, everybody, options.seconds)
+        results, late = measure(command, at, everybody, options.seconds, options.beside)
         baseline = None
         for place, contender in enumerate(options.contenders):
             own = results[place * options.copies : (place + 1) * options.copies]
@@ -291,7 +423,9 @@ def main() -> None:
             row += [f"{statistics.mean(each['connections'] for each in own):.2f}"]
             row += [f"{over:.3f}", "yes" if over < matrix.NOT_WORSE else "no"]
             row += [f"{packets[0]:.3f}", f"{packets[1]:.2f}"] if packets else ["", ""]
-            row += [f"{late:.5f}", own[0]["why"]]
+            row += [f"{late:.5f}", f"{statistics.mean(each['ping_p95_ms'] for each in own):.1f}"]
+            row += [f"{statistics.mean(each['beside_mbps'] for each in own):.3f}" if options.beside else ""]
+            row += [own[0]["why"]]
             out.writerow(dict(zip(FIELDS, row, strict=True)))
             sys.stdout.flush()
     return None

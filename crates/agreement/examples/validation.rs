@@ -3,6 +3,7 @@
 
 use evenair_agreement::cell::Exchange;
 use evenair_agreement::ideal::Shape;
+use evenair_agreement::vegas::Rest;
 use evenair_agreement::{bianchi, cell, ideal, kernel, ns2, slots};
 use evenair_netsim::Network;
 use evenair_optimum::ProductForm;
@@ -45,6 +46,24 @@ fn lossy_paths_against_linux() {
             ours.window,
             theirs.goodput_kbps,
             ours.goodput_kbps
+        );
+    }
+    println!(
+        "\n| Vegas | wire [ms] | the band | Linux 6.1: window | evenair | packets/s | evenair |\n|---|---|---|---|---|---|---|"
+    );
+    for theirs in Rest::recorded() {
+        let (ours, band) = (theirs.simulated(), theirs.band());
+        println!(
+            "| {}, {} | {} | {:.1} to {:.1} | {:.2} | {:.2} | {:.1} | {:.1} |",
+            theirs.alpha,
+            theirs.beta,
+            theirs.wire_ms,
+            band.0,
+            band.1,
+            theirs.window,
+            ours.window,
+            theirs.rate_pps,
+            ours.rate_pps
         );
     }
 }

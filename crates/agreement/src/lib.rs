@@ -14,3 +14,4 @@ pub mod recorded;
 pub mod shaping;
 pub mod slots;
 pub mod tcp;
+pub mod vegas;

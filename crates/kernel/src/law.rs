@@ -129,19 +129,29 @@ impl Law {
 /// If one is unknown, or not of its kind.
 pub fn with(params: &WindowParams, given: &[String]) -> Result<WindowParams, BadSetting> {
     let mut table = serde_json::to_value(params).map_err(|error| BadSetting::Unread(error.to_string()))?;
+    let mut changed = params.clone();
     for setting in given {
         let (name, value) = setting
             .split_once('=')
-            .ok_or_else(|| BadSetting::Unread(format!("--set {setting}: give NAME=VALUE")))?;
+            .ok_or_else(|| BadSetting::Unread(format!("{setting}: give NAME=VALUE")))?;
         let value = match serde_json::from_str(value) {
             Ok(number @ serde_json::Value::Number(_)) => number,
             _ if value == "none" => serde_json::Value::Null,
             _ => serde_json::Value::from(value),
         };
         table[name.trim()] = value;
+        // One after the other, so that an error is of the setting that it names.
+        changed = WindowParams::deserialize(&table)
+            .map_err(|error| BadSetting::Unread(format!("{setting}: {}", wanted(&error.to_string()))))?;
     }
-    serde_json::from_value(table)
-        .map_err(|error| BadSetting::Unread(format!("--set {}: {error}", given.join(" --set "))))
+    Ok(changed)
+}
+
+/// What is wanted in place of a value, where the error says it by a type of Rust.
+fn wanted(error: &str) -> String {
+    let words = [("expected f64", "a number"), ("expected u32", "a whole number")];
+    let found = words.into_iter().find(|(kind, _)| error.starts_with("invalid ") && error.ends_with(kind));
+    found.map_or_else(|| error.to_owned(), |(_, wanted)| format!("it takes {wanted}"))
 }
 
 /// The parameters as the law's object takes them.
@@ -302,6 +312,20 @@ mod tests {
         assert!(refused(Law::Vegas, "beta=1").contains("alpha or more"));
         assert!(refused(Law::Vegas, "delta=1").contains("evenair list laws"));
         assert!(refused(Law::Vegas, "alpha").contains("NAME=VALUE"));
+        let help = "; evenair list laws window names the parameters";
+        assert_eq!(refused(Law::QuicTcp, "p=abc"), format!("p=abc: it takes a number{help}"));
+        assert_eq!(refused(Law::QuicTcp, "kappa=none"), format!("kappa=none: it takes a number{help}"));
+        assert_eq!(refused(Law::Fast, "rounds=1.5"), format!("rounds=1.5: it takes a whole number{help}"));
+        assert_eq!(refused(Law::Fast, "rounds=x"), format!("rounds=x: it takes a whole number{help}"));
+        assert!(refused(Law::Fast, "rounds=-1").starts_with("rounds=-1: it takes a whole number"));
+        assert!(refused(Law::QuicTcp, "round_trip_holds=5").contains("round_trip_holds=5: "));
+        assert!(refused(Law::QuicTcp, "round_trip_holds=5").contains("a time such as"));
+        assert!(
+            refused(Law::Vegas, "measure=x").contains("measure=x: unknown variant `x`, expected `waiting`")
+        );
+        // Of several it names the one that is wrong.
+        let two = with(&Law::QuicTcp.defaults(), &["p=5".into(), "kappa=much".into()]);
+        assert!(two.unwrap_err().to_string().starts_with("kappa=much: "));
         let reno = WindowParams::from(evenair_laws::window::RenoParams {});
         assert!(encode(&reno).unwrap_err().to_string().starts_with("reno is none of"));
     }

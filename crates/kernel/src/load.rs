@@ -36,6 +36,8 @@ pub struct Wanted {
 pub struct Loaded {
     /// The law.
     pub law: Law,
+    /// Its name in the kernel, with the mark.
+    pub name: String,
     /// The structure of its functions.
     pub functions: OwnedFd,
     /// Its parameters, which can be written anew.
@@ -108,7 +110,7 @@ pub fn load(wanted: &Wanted, mut log: Option<&mut String>) -> Result<Loaded, Tro
     let map = bpf::create_struct_ops(law.control(), size, value, types.as_fd())
         .map_err(at("a place for the law"))?;
     bpf::write(&map, &bytes).map_err(at("the law's functions"))?;
-    Ok(Loaded { law, functions: map, parameters, programs })
+    Ok(Loaded { law, name, functions: map, parameters, programs })
 }
 
 /// A map of an object's parameters, with these.

@@ -47,9 +47,44 @@ pub struct Pinned {
 /// If the kernel refuses, or has it already.
 pub fn attach(loaded: &Loaded) -> Result<OwnedFd, Trouble> {
     bpf::link_struct_ops(&loaded.functions).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => Trouble::Loaded(loaded.law.control()),
+        ErrorKind::AlreadyExists => there_already(loaded),
         _ => at("bringing the law into force")(error),
     })
+}
+
+/// Why a law's name is taken: it is pinned, or a process holds it.
+fn there_already(loaded: &Loaded) -> Trouble {
+    let control = loaded.law.control();
+    if loaded.name == control && Pinned::open(loaded.law).is_ok() {
+        Trouble::Loaded(control)
+    } else {
+        Trouble::Held(loaded.name.clone())
+    }
+}
+
+/// The laws that processes hold, without a pin.
+///
+/// # Errors
+/// If this process may not look for pins.
+pub fn held() -> Result<Vec<Law>, Trouble> {
+    let mut held = Vec::new();
+    for law in Law::ALL {
+        match Pinned::open(law) {
+            Err(Trouble::Held(_)) => held.push(law),
+            Ok(_) | Err(Trouble::NotLoaded(_)) => (),
+            Err(trouble) => return Err(trouble),
+        }
+    }
+    Ok(held)
+}
+
+/// Whether a congestion control of this law's name is in force, pinned or not.
+///
+/// # Errors
+/// If `/proc` is not mounted.
+pub fn is_in_force(law: Law) -> Result<bool, Trouble> {
+    let names = evenair_linux::tcp::available().map_err(at("the kernel's congestion controls"))?;
+    Ok(names.iter().any(|name| name == law.control()))
 }
 
 /// Holds what [`attach`] gave until Ctrl-C or SIGTERM, with no capability left.
@@ -116,11 +151,14 @@ impl Pinned {
     /// The law that is pinned.
     ///
     /// # Errors
-    /// If it is not, or the process may not look.
+    /// If it is not, be it that a process holds it, or the process may not look.
     pub fn open(law: Law) -> Result<Self, Trouble> {
         let open = |name: &str| {
             let path = folder(law).join(name);
             bpf::open_pinned(&path).map_err(|error| match error.kind() {
+                ErrorKind::NotFound if is_in_force(law).unwrap_or(false) => {
+                    Trouble::Held(law.control().into())
+                }
                 ErrorKind::NotFound => Trouble::NotLoaded(law.control()),
                 ErrorKind::PermissionDenied => Trouble::Unprivileged,
                 _ => Trouble::NoPins(path, error),
@@ -129,7 +167,7 @@ impl Pinned {
         Ok(Self { law, link: open(LINK)?, functions: open(FUNCTIONS)?, parameters: open(PARAMETERS)? })
     }
 
-    /// All that are pinned.
+    /// All that are pinned; those that a process holds are not.
     ///
     /// # Errors
     /// If the process may not look.
@@ -138,7 +176,7 @@ impl Pinned {
         for law in Law::ALL {
             match Self::open(law) {
                 Ok(pinned) => all.push(pinned),
-                Err(Trouble::NotLoaded(_)) => (),
+                Err(Trouble::NotLoaded(_) | Trouble::Held(_)) => (),
                 Err(trouble) => return Err(trouble),
             }
         }

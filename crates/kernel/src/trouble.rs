@@ -34,6 +34,8 @@ pub enum Trouble {
     },
     /// It is loaded already.
     Loaded(&'static str),
+    /// It is in force, but by no pin: a process holds it.
+    Held(String),
     /// It is not loaded.
     NotLoaded(&'static str),
     /// The folder of pins is another user's, or others may write there.
@@ -67,6 +69,10 @@ impl fmt::Display for Trouble {
             Self::Loaded(control) => write!(
                 f,
                 "{control} is loaded already: change it with evenair cc set, replace it with --replace, or unload it first"
+            ),
+            Self::Held(control) => write!(
+                f,
+                "{control} is held by another process (evenair cc load --foreground, without a pin): it is gone when that one ends; pgrep -af 'cc load' finds it"
             ),
             Self::NotLoaded(control) => {
                 write!(f, "{control} is not loaded: evenair cc list shows what is")

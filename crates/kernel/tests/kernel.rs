@@ -120,7 +120,7 @@ fn parameters_are_read_at_once_and_bad_ones_refused() {
     // A second one of the same name is refused by its name.
     let again = Wanted { params, for_everybody: true, mark: "_b".into() };
     let again = load(&again, None).unwrap();
-    assert!(matches!(pins::attach(&again), Err(Trouble::Loaded("evenair_quic"))));
+    assert!(matches!(pins::attach(&again), Err(Trouble::Held(name)) if name == "evenair_quic_b"));
 }
 
 #[test]

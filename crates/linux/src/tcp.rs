@@ -16,6 +16,8 @@ pub struct Info {
     pub retransmitted: u64,
     /// Congestion window \[segments\].
     pub congestion_window: u32,
+    /// Data of a full segment.
+    pub segment: Bytes,
     /// Bytes that the other side has acknowledged.
     pub acknowledged_bytes: u64,
     /// Segments with data sent, repetitions included.
@@ -58,6 +60,7 @@ pub fn info(socket: impl AsFd) -> io::Result<Info> {
         least_round_trip: micros(raw.tcpi_min_rtt),
         retransmitted: raw.tcpi_total_retrans.into(),
         congestion_window: raw.tcpi_snd_cwnd,
+        segment: Bytes::new(raw.tcpi_snd_mss),
         acknowledged_bytes: raw.tcpi_bytes_acked,
         sent_segments: raw.tcpi_data_segs_out.into(),
         timeouts: (length as usize > TOTAL_RTO * size_of::<u16>()).then(|| halves[TOTAL_RTO].into()),

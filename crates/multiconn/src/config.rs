@@ -43,7 +43,7 @@ pub struct RelayConfig {
     pub congestion: Option<String>,
     /// Memory for bytes of all streams \[MB\].
     pub memory_mb: u64,
-    /// The most connections in all.
+    /// The most connections in all: half of them is shared out among keys, the other half is for whoever comes first.
     pub connections: u32,
     /// The most connections at once of whom it is not known yet who they are.
     pub handshakes: u32,

@@ -13,11 +13,11 @@ mod streams;
 #[cfg(test)]
 mod tests;
 
-pub use leg::Measured;
+pub use leg::{AHEAD_MOST, Measured};
 pub use streams::{OpenError, Read};
 
 use crate::budget::Budget;
-use crate::frame::{Broken, Closed, FRAME_MAX, Frame, StreamId};
+use crate::frame::{Broken, Closed, DATA_HEADER, FRAME_MAX, Frame, StreamId};
 use crate::send::LegId;
 use evenair_units::{Duration, Instant};
 use finished::Finished;
@@ -508,8 +508,13 @@ impl Core {
         }
     }
 
-    /// What a connection is to send now, behind `out`, until there are `room` bytes; nothing where it is to wait for
-    /// [`Event::Wake`].
+    /// What a connection's socket may be given ahead of what it may send \[bytes\].
+    pub fn ahead(&self, leg: LegId) -> Option<u64> {
+        self.legs.iter().find(|one| one.id == leg).map(|leg| leg.ahead)
+    }
+
+    /// What a connection is to send now, behind `out`, until there are `room` bytes, or as many as it takes
+    /// [`ahead`](Self::ahead); nothing where it is to wait for [`Event::Wake`].
     pub fn pull(&mut self, leg: LegId, now: Instant, room: usize, out: &mut Vec<u8>) {
         let Some(place) = self.legs.iter().position(|one| one.id == leg) else { return };
         if let Some(why) = self.closed {
@@ -517,6 +522,7 @@ impl Core {
             return;
         }
         let begun = out.len();
+        let room = room.min(self.legs[place].ahead as usize);
         let answers = self.legs[place].own.iter().any(|told| matches!(told, Told::Pong(_)));
         let retires = self.pull_own(place, out);
         let own = out.len() - begun;
@@ -559,9 +565,10 @@ impl Core {
         at.retires
     }
 
-    /// What may go on any connection.
+    /// What may go on any connection; where little goes out at a time, in small chunks.
     fn pull_shared(&mut self, leg: LegId, room: usize, out: &mut Vec<u8>) {
-        while out.len() + FRAME_MAX <= room {
+        let frame_most = (room / 2).clamp(DATA_HEADER + 1, FRAME_MAX);
+        while out.len() + frame_most <= room {
             if let Some(stream) = self.unsaid.pop_front() {
                 if let Some(why) = self.resets.get(&stream) {
                     Frame::Reset { stream, why: *why }.encode(out);
@@ -576,7 +583,7 @@ impl Core {
                 }
                 Frame::Ask { stream }.encode(out);
             } else if let Some(stream) = self.ready.pop_front() {
-                self.pull_chunk(leg, stream, out);
+                self.pull_chunk(leg, stream, frame_most - DATA_HEADER, out);
             } else {
                 return;
             }

@@ -11,6 +11,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -100,6 +101,10 @@ impl fmt::Display for Forward {
     }
 }
 
+/// Hears why nothing came of a connection to a target.
+pub trait Told: Fn(&Target, &dyn fmt::Display) + Send + Sync + 'static {}
+impl<T: Fn(&Target, &dyn fmt::Display) + Send + Sync + 'static> Told for T {}
+
 /// A local port that is open.
 #[derive(Debug)]
 pub struct Open {
@@ -124,21 +129,22 @@ impl Open {
         self.listener.local_addr()
     }
 
-    /// Serves for ever.
-    pub async fn serve(self, client: Client) {
+    /// Serves for ever. `told` hears of each connection of which nothing came, and why.
+    pub async fn serve(self, client: Client, told: impl Told) {
+        let told = Arc::new(told);
         loop {
             let Ok((socket, _)) = self.listener.accept().await else {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             };
-            let (client, target) = (client.clone(), self.target.clone());
+            let (client, target, told) = (client.clone(), self.target.clone(), Arc::clone(&told));
             tokio::spawn(async move {
                 let _ = socket.set_nodelay(true);
                 match target {
-                    Some(target) => forward(socket, &client, &target).await,
+                    Some(target) => forward(socket, &client, &target, &*told).await,
                     None => {
                         let _ = tokio::time::timeout(WORDS, socks(socket)).await.map(|asked| {
-                            tokio::spawn(async move { asked_for(asked, &client).await });
+                            tokio::spawn(async move { asked_for(asked, &client, &*told).await });
                         });
                     }
                 }
@@ -148,15 +154,26 @@ impl Open {
 }
 
 /// A connection whose way is known: its bytes go with the first words, so that no round trip is lost.
-async fn forward(socket: TcpStream, client: &Client, target: &Target) {
-    let Ok(mut stream) = client.open().await else { return refuse(&socket) };
+async fn forward(socket: TcpStream, client: &Client, target: &Target, told: &impl Told) {
+    let mut stream = match client.open().await {
+        Ok(stream) => stream,
+        Err(why) => {
+            told(target, &why);
+            return refuse(&socket);
+        }
+    };
     if stream.write_all(&target.encode()).await.is_err() {
         return refuse(&socket);
     }
     let (outcome, stream, socket) = first_words(stream, socket).await;
     match outcome {
         Some(Outcome::Connected) => pump(socket, stream, &[]).await,
-        _ => refuse(&socket),
+        outcome => {
+            if let Some(why) = outcome {
+                told(target, &why);
+            }
+            refuse(&socket);
+        }
     }
 }
 
@@ -240,10 +257,10 @@ async fn hear<T>(
     }
 }
 
-async fn asked_for(asked: Option<Asked>, client: &Client) {
+async fn asked_for(asked: Option<Asked>, client: &Client, told: &impl Told) {
     let Some(Asked { mut socket, target, rest }) = asked else { return };
     let opens = async {
-        let mut stream = client.open().await.ok()?;
+        let mut stream = client.open().await.inspect_err(|why| told(&target, why)).ok()?;
         stream.write_all(&[target.encode(), rest].concat()).await.ok()?;
         let mut code = [0];
         stream.read_exact(&mut code).await.ok()?;
@@ -251,6 +268,9 @@ async fn asked_for(asked: Option<Asked>, client: &Client) {
     };
     let (stream, outcome) =
         opens.await.map_or((None, Outcome::Failed), |(stream, outcome)| (Some(stream), outcome));
+    if stream.is_some() && outcome != Outcome::Connected {
+        told(&target, &outcome);
+    }
     if socket.write_all(&socks::reply_of(outcome)).await.is_err() {
         if let Some(stream) = stream {
             stream.reset(Broken::Aborted);

@@ -32,6 +32,7 @@ pub mod relay;
 pub mod run;
 pub mod send;
 pub mod session;
+mod shares;
 pub mod socks;
 pub mod status;
 pub mod target;

@@ -44,7 +44,7 @@ pub struct ListenOptions {
     pub congestion: Option<String>,
     /// Memory for bytes of all streams \[bytes\].
     pub memory: u64,
-    /// The most connections in all.
+    /// The most connections in all: half of them is shared out among keys, the other half is for whoever comes first.
     pub connections: u32,
     /// The most connections at once of whom it is not known yet who they are.
     pub handshakes: u32,
@@ -277,6 +277,11 @@ impl Watcher {
     /// Bytes of memory that streams have.
     pub fn memory(&self) -> u64 {
         self.0.sessions.memory()
+    }
+
+    /// How many keys it knows.
+    pub(crate) fn keys(&self) -> usize {
+        self.0.known.all().len()
     }
 
     /// What a key may do now, if anything.

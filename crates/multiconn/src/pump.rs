@@ -1,16 +1,28 @@
 //! Bytes between a socket of this machine's and a stream, both ways, ends and breaks as they come.
+//!
+//! A pump holds no bytes while it waits: what it reads of the socket is what the stream has room for, within its session's budget, and
+//! what it has read of the stream stays there until the socket has taken it. So a thousand streams of which nobody reads
+//! cost what the session says that they cost.
 
 use crate::frame::Broken;
 use crate::session::Stream;
+use std::cell::RefCell;
 use std::io;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
+use tokio::net::tcp::{ReadHalf, WriteHalf};
 
-/// Read at a time \[bytes\].
+/// Passed on at a time \[bytes\].
 const BATCH: usize = 64 << 10;
 /// A direction in which nothing comes for so long breaks the stream: somebody went away without a word.
 const SILENCE: Duration = Duration::from_secs(2 * 3600);
+
+thread_local! {
+    /// Where bytes are between a stream and a socket; empty whenever another pump has its turn.
+    static BETWEEN: RefCell<Box<[u8]>> = RefCell::new(vec![0; BATCH].into());
+}
 
 /// Which side broke.
 enum Broke {
@@ -21,17 +33,15 @@ enum Broke {
 /// Passes everything on until both directions have ended, or one side breaks; the other is broken off then. `first` goes to the
 /// socket before all else.
 pub(crate) async fn pump(mut socket: TcpStream, stream: Stream, first: &[u8]) {
-    let (mut from_stream, mut to_stream) = tokio::io::split(stream);
     let broke = {
-        let (mut from_socket, mut to_socket) = socket.split();
-        let out = copy(&mut from_socket, &mut to_stream, Broke::Socket, Broke::Stream);
+        let (from_socket, mut to_socket) = socket.split();
+        let out = to_stream(&from_socket, &stream);
         let back = async {
             to_socket.write_all(first).await.map_err(|_| Broke::Socket)?;
-            copy(&mut from_stream, &mut to_socket, Broke::Stream, Broke::Socket).await
+            to_socket_from(&stream, &mut to_socket).await
         };
         tokio::try_join!(out, back).err()
     };
-    let stream = from_stream.unsplit(to_stream);
     match broke {
         None => {}
         Some(Broke::Socket) => stream.reset(Broken::Aborted),
@@ -42,24 +52,125 @@ pub(crate) async fn pump(mut socket: TcpStream, stream: Stream, first: &[u8]) {
     }
 }
 
-/// One direction, its end included.
-async fn copy<R, W>(from: &mut R, to: &mut W, read: Broke, write: Broke) -> Result<(), Broke>
-where
-    R: AsyncRead + Unpin,
-    W: AsyncWrite + Unpin,
-{
-    let mut held = vec![0; BATCH];
+/// One step of a direction, if it comes in time; `from` is who was silent, if not.
+async fn step(
+    from: Broke,
+    mut poll: impl FnMut(&mut Context<'_>) -> Poll<Result<usize, Broke>>,
+) -> Result<usize, Broke> {
+    let step = std::future::poll_fn(&mut poll);
+    tokio::time::timeout(SILENCE, step).await.unwrap_or(Err(from))
+}
+
+/// What the program says, its end included.
+async fn to_stream(socket: &ReadHalf<'_>, stream: &Stream) -> Result<(), Broke> {
+    while step(Broke::Socket, |context| poll_to_stream(context, socket, stream)).await? > 0 {}
+    stream.end();
+    Ok(())
+}
+
+/// So many bytes were passed on; none at the end.
+fn poll_to_stream(
+    context: &mut Context<'_>,
+    socket: &ReadHalf<'_>,
+    stream: &Stream,
+) -> Poll<Result<usize, Broke>> {
     loop {
-        let Ok(Ok(count)) = tokio::time::timeout(SILENCE, from.read(&mut held)).await else {
-            return Err(read);
-        };
-        let done: io::Result<()> =
-            if count == 0 { to.shutdown().await } else { to.write_all(&held[..count]).await };
-        if done.is_err() {
-            return Err(write);
+        ready!(socket.as_ref().poll_read_ready(context)).map_err(|_| Broke::Socket)?;
+        let room = ready!(stream.poll_reserve(context, BATCH)).map_err(|_| Broke::Stream)?;
+        let done = BETWEEN.with_borrow_mut(|between| match socket.try_read(&mut between[..room]) {
+            Ok(count) => Ok((count, stream.write_reserved(&between[..count], room))),
+            Err(error) => {
+                let _ = stream.write_reserved(&[], room);
+                Err(error)
+            }
+        });
+        return Poll::Ready(match done {
+            Ok((count, Ok(()))) => Ok(count),
+            Ok((_, Err(_))) => Err(Broke::Stream),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+            Err(_) => Err(Broke::Socket),
+        });
+    }
+}
+
+/// What the stream brings, its end included.
+async fn to_socket_from(stream: &Stream, socket: &mut WriteHalf<'_>) -> Result<(), Broke> {
+    while step(Broke::Stream, |context| poll_to_socket(context, stream, socket)).await? > 0 {}
+    socket.shutdown().await.map_err(|_| Broke::Socket)
+}
+
+/// So many bytes were passed on; none at the end.
+fn poll_to_socket(
+    context: &mut Context<'_>,
+    stream: &Stream,
+    socket: &WriteHalf<'_>,
+) -> Poll<Result<usize, Broke>> {
+    loop {
+        ready!(socket.as_ref().poll_write_ready(context)).map_err(|_| Broke::Socket)?;
+        let done = BETWEEN.with_borrow_mut(|between| {
+            let count = match stream.poll_peek(context, between) {
+                Poll::Ready(Ok(count)) => count,
+                Poll::Ready(Err(_)) => return Poll::Ready(Err(Broke::Stream)),
+                Poll::Pending => return Poll::Pending,
+            };
+            if count == 0 {
+                return Poll::Ready(Ok(Some(0)));
+            }
+            Poll::Ready(match socket.try_write(&between[..count]) {
+                Ok(taken) => stream.consume(taken).map(|()| Some(taken)).map_err(|_| Broke::Stream),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+                Err(_) => Err(Broke::Socket),
+            })
+        });
+        if let Some(taken) = ready!(done)? {
+            return Poll::Ready(Ok(taken));
         }
-        if count == 0 {
-            return Ok(());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Budget;
+    use crate::core::{Limits, Side};
+    use crate::session::Session;
+    use std::sync::Arc;
+    use tokio::net::TcpListener;
+
+    fn session(side: Side, io: tokio::io::DuplexStream) -> (Session, Arc<Budget>) {
+        let budget = Budget::new(1 << 30);
+        let session = Session::new(side, Limits::default(), Arc::clone(&budget));
+        session.add(io, None, String::new(), Box::new(()));
+        (session, budget)
+    }
+
+    /// Writes until nothing has been taken for a while; gives how much was.
+    async fn talk(socket: &mut TcpStream) -> u64 {
+        let (words, mut taken) = (vec![7; BATCH], 0);
+        while let Ok(Ok(count)) = tokio::time::timeout(Duration::from_millis(500), socket.write(&words)).await
+        {
+            taken += count as u64;
         }
+        taken
+    }
+
+    #[tokio::test]
+    async fn all_that_was_read_of_a_socket_is_in_the_budget_while_nobody_reads_the_stream() {
+        let (here, there) = tokio::io::duplex(BATCH);
+        let ((near, budget), (far, _)) = (session(Side::Client, here), session(Side::Relay, there));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut program = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let socket = listener.accept().await.unwrap().0.into_std().unwrap();
+        let same = socket.try_clone().unwrap();
+        let pumps = tokio::spawn(pump(TcpStream::from_std(socket).unwrap(), near.open().unwrap(), &[]));
+        let written = talk(&mut program).await;
+        let unread = rustix::io::ioctl_fionread(&same).unwrap();
+        let read = written - unread - u64::from(evenair_linux::tcp::waiting(&program).unwrap());
+        // What was sent is known to be there: its window, which is taken at either end, is full of it.
+        let (sent, window) = (near.counts().sent, Limits::default().window);
+        assert_eq!((far.counts().received, near.counts().again), (sent, 0));
+        assert_eq!(budget.taken() - window, read - sent, "{read} bytes were read, {sent} sent");
+        assert!(read - sent >= Limits::default().held_most, "it was enough to fill it: {read}");
+        pumps.abort();
     }
 }

@@ -109,22 +109,43 @@ impl Receive {
         }
     }
 
-    /// Reads bytes in order; gives how many.
-    pub fn read(&mut self, into: &mut [u8]) -> usize {
-        let mut done = 0;
-        while done < into.len() {
-            let Some(first) = self.ordered.front() else { break };
-            let count = (first.len() - self.of_first).min(into.len() - done);
-            into[done..done + count].copy_from_slice(&first[self.of_first..self.of_first + count]);
+    /// Copies bytes in order, without taking them; gives how many.
+    pub fn peek(&self, into: &mut [u8]) -> usize {
+        let (mut done, mut of_piece) = (0, self.of_first);
+        for piece in &self.ordered {
+            let count = (piece.len() - of_piece).min(into.len() - done);
+            into[done..done + count].copy_from_slice(&piece[of_piece..of_piece + count]);
             done += count;
-            self.of_first += count;
+            of_piece = 0;
+            if done == into.len() {
+                break;
+            }
+        }
+        done
+    }
+
+    /// Takes bytes in order, as many as there are at most.
+    pub fn consume(&mut self, count: usize) {
+        let mut left = count.min(self.readable() as usize);
+        self.read += left as u64;
+        while left > 0 {
+            let Some(first) = self.ordered.front() else { break };
+            let taken = (first.len() - self.of_first).min(left);
+            left -= taken;
+            self.of_first += taken;
             if self.of_first == first.len() {
                 self.ordered.pop_front();
                 self.of_first = 0;
             }
         }
-        self.read += done as u64;
-        done
+    }
+
+    /// Reads bytes in order; gives how many.
+    #[cfg(test)]
+    fn read(&mut self, into: &mut [u8]) -> usize {
+        let count = self.peek(into);
+        self.consume(count);
+        count
     }
 
     /// The number after the last byte that has come, whatever is missing before it.

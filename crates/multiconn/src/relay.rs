@@ -5,12 +5,12 @@ use crate::frame::Broken;
 use crate::listen::{Accepted, Listener, Watcher};
 use crate::pump::pump;
 use crate::session::Stream;
+use crate::shares::Shares;
 use crate::status::{SCHEMA, Status};
 use crate::target::{Host, Outcome, TARGET_MAX, Target};
-use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, lookup_host};
@@ -27,9 +27,9 @@ const RESERVED: u64 = 256;
 /// Serves until the listener ends.
 pub async fn serve(mut listener: Listener) {
     let watcher = listener.watcher();
-    let places = Arc::new(Places::new());
+    let places = places();
     while let Some(accepted) = listener.accept().await {
-        let Some(place) = places.take(&accepted) else {
+        let Some(place) = places.take(accepted.entry.key, watcher.keys()) else {
             accepted.stream.reset(Broken::Overloaded);
             continue;
         };
@@ -46,46 +46,10 @@ pub fn status(watcher: &Watcher) -> Status {
     Status { schema: SCHEMA, role: "relay", sessions: watcher.sessions(), trouble: watcher.trouble() }
 }
 
-/// Sockets to destinations: there are only so many descriptors, and each key has its share.
-#[derive(Debug)]
-struct Places {
-    most: u64,
-    taken: Mutex<BTreeMap<String, u64>>,
-}
-
-struct Place(Arc<Places>, String);
-
-impl Places {
-    fn new() -> Self {
-        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-        let most = limit.current.unwrap_or(1 << 20).saturating_sub(RESERVED).max(16);
-        Self { most, taken: Mutex::default() }
-    }
-
-    fn take(self: &Arc<Self>, accepted: &Accepted) -> Option<Place> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let (all, keys) = (taken.values().sum::<u64>(), taken.len() as u64);
-        let own = taken.entry(accepted.entry.name.clone()).or_insert(0);
-        // Of what is left half at most, and whoever has less than others have has it.
-        let fair = self.most / (keys + 1);
-        if all >= self.most || (*own >= fair && all >= self.most / 2) {
-            return None;
-        }
-        *own += 1;
-        Some(Place(Arc::clone(self), accepted.entry.name.clone()))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = taken.get_mut(&self.1) {
-            *own -= 1;
-            if *own == 0 {
-                taken.remove(&self.1);
-            }
-        }
-    }
+/// Sockets to destinations: there are only so many descriptors.
+fn places() -> Arc<Shares> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    Shares::new(limit.current.unwrap_or(1 << 20).saturating_sub(RESERVED).max(16))
 }
 
 async fn serve_one(accepted: Accepted, watcher: &Watcher) {

@@ -5,13 +5,18 @@ use crate::connect::{ConnectError, connect};
 use crate::forward::{Forward, Open};
 use crate::listen::{ListenError, listen};
 use crate::status::{SCHEMA, Status, StatusSocket};
+use crate::target::Target;
 use crate::{Mistake, control, relay, status};
 use evenair_laws::connections::ConnectionParams;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
+
+/// How often it is looked whether something is wrong.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Why it ended.
 #[derive(Debug)]
@@ -77,10 +82,13 @@ pub fn relay(place: &str, config: &RelayConfig, say: impl Fn(&str)) -> Result<()
         ));
         let watcher = listener.watcher();
         let path = config.status.clone().unwrap_or_else(|| status::usual_socket("relay"));
-        let _status = serve_status(&path, move || relay::status(&watcher), &say);
+        let watched = watcher.clone();
+        let _status = serve_status(&path, move || relay::status(&watched), &say);
+        let (_told, hears) = tokio::sync::mpsc::channel(1);
         tokio::select! {
             () = relay::serve(listener) => {}
             () = ends.any() => say("ends"),
+            () = says_troubles(|| watcher.trouble(), hears, &say) => {}
         }
         Ok(())
     })
@@ -99,6 +107,7 @@ pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Resu
     more_descriptors();
     runtime()?.block_on(async {
         let mut ends = Ends::new()?;
+        let (told, hears) = tokio::sync::mpsc::channel(16);
         let mut open = Vec::new();
         for forward in &config.forward {
             let one = Open::new(forward).await.map_err(|error| RunError::Forward(forward.clone(), error))?;
@@ -124,12 +133,39 @@ pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Resu
             if !listen.ip().is_loopback() {
                 say("  that port is open to other machines, and whoever reaches it goes as you");
             }
-            tokio::spawn(one.serve(client.clone()));
+            let told = told.clone();
+            tokio::spawn(one.serve(client.clone(), move |target: &Target, why: &dyn fmt::Display| {
+                // Who asks for more than can be said is not waited for.
+                let _ = told.try_send(format!("{target}: {why}"));
+            }));
         }
-        ends.any().await;
-        say("ends");
+        tokio::select! {
+            () = ends.any() => say("ends"),
+            () = says_troubles(|| client.trouble().map(|why| format!("no session: {why}")), hears, &say) => {}
+        }
         Ok(())
     })
+}
+
+/// Says what goes wrong while it runs, each thing once until something else does; and when nothing is wrong any more.
+async fn says_troubles(
+    trouble: impl Fn() -> Option<String>,
+    mut hears: tokio::sync::mpsc::Receiver<String>,
+    say: &impl Fn(&str),
+) {
+    let (mut last, mut last_heard) = (None, String::new());
+    loop {
+        let heard = tokio::time::timeout(LOOK, hears.recv()).await.ok().flatten();
+        if let Some(heard) = heard.filter(|heard| *heard != last_heard) {
+            say(&heard);
+            last_heard = heard;
+        }
+        let now = trouble();
+        if now != last {
+            say(now.as_deref().unwrap_or("that is over"));
+            last = now;
+        }
+    }
 }
 
 fn runtime() -> Result<Runtime, RunError> {

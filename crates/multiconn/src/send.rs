@@ -124,8 +124,8 @@ impl Send {
         !self.again.is_empty() || fresh || (self.ended && self.waiting == 0 && !self.end_sent)
     }
 
-    /// The next chunk, for a connection.
-    pub fn chunk(&mut self, leg: LegId) -> Option<Chunk<'_>> {
+    /// The next chunk, for a connection: of up to so many bytes, where it was not sent before.
+    pub fn chunk(&mut self, leg: LegId, most: usize) -> Option<Chunk<'_>> {
         if let Some(number) = self.again.pop_first() {
             let place = (number - self.gone) as usize;
             let chunk = &mut self.sent[place];
@@ -135,7 +135,7 @@ impl Send {
         if !self.is_ready() {
             return None;
         }
-        let room = self.limit.saturating_sub(self.next).min(CHUNK_MAX as u64) as usize;
+        let room = self.limit.saturating_sub(self.next).min(most.min(CHUNK_MAX) as u64) as usize;
         let bytes = if room > 0 { self.cut(room) } else { Vec::new() };
         let end = self.ended && self.waiting == 0 && !self.end_sent;
         if bytes.is_empty() && !end {
@@ -242,13 +242,19 @@ mod tests {
         let mut half = Send::new(5);
         half.write(b"abc");
         half.write(b"defg");
-        assert_eq!(half.chunk(1), Some(Chunk { offset: 0, bytes: b"abcde", end: false, again: false }));
-        assert_eq!(half.chunk(1), None);
+        assert_eq!(
+            half.chunk(1, CHUNK_MAX),
+            Some(Chunk { offset: 0, bytes: b"abcde", end: false, again: false })
+        );
+        assert_eq!(half.chunk(1, CHUNK_MAX), None);
         assert_eq!((half.is_ready(), half.held()), (false, 7));
         half.end();
         assert!(!half.is_ready(), "the end comes after the bytes");
         assert_eq!(half.credit(0, 20), Some(()));
-        assert_eq!(half.chunk(2), Some(Chunk { offset: 5, bytes: b"fg", end: true, again: false }));
+        assert_eq!(
+            half.chunk(2, CHUNK_MAX),
+            Some(Chunk { offset: 5, bytes: b"fg", end: true, again: false })
+        );
         assert_eq!(half.credit(9, 20), None, "there were 8 numbers");
         assert_eq!((half.credit(7, 20), half.is_over(), half.held()), (Some(()), false, 0));
         assert_eq!((half.credit(8, 20), half.is_over()), (Some(()), true));
@@ -259,11 +265,12 @@ mod tests {
         let mut half = Send::new(1 << 20);
         for (leg, bytes) in [(1, "a"), (2, "b"), (1, "c")] {
             half.write(bytes.as_bytes());
-            assert!(half.chunk(leg).is_some());
+            assert!(half.chunk(leg, CHUNK_MAX).is_some());
         }
         half.write(b"d");
         assert!(half.lost(1));
-        let again: Vec<_> = std::iter::from_fn(|| half.chunk(2).map(|c| (c.offset, c.again))).collect();
+        let again: Vec<_> =
+            std::iter::from_fn(|| half.chunk(2, CHUNK_MAX).map(|c| (c.offset, c.again))).collect();
         assert_eq!(again, [(0, true), (2, true), (3, false)]);
         assert!(!half.lost(1), "nothing is on it any more");
     }
@@ -273,10 +280,10 @@ mod tests {
         let mut half = Send::new(1 << 20);
         for _ in 0..4 {
             half.write(&[0; 100]);
-            assert!(half.chunk(1).is_some());
+            assert!(half.chunk(1, CHUNK_MAX).is_some());
         }
         assert_eq!(half.stuck(1, 150), 202);
-        assert_eq!(half.chunk(2).map(|c| c.offset), Some(0));
+        assert_eq!(half.chunk(2, CHUNK_MAX).map(|c| c.offset), Some(0));
         assert_eq!(half.stuck(1, 1000), 202, "the last two; the second waits already");
         // What is left of it is not sent twice once it gets on.
         half.freed(1);
@@ -284,6 +291,6 @@ mod tests {
         assert_eq!(half.stuck(1, 1000), 303);
         // What the other side has meanwhile is not sent again.
         assert_eq!(half.credit(400, 1 << 20), Some(()));
-        assert!(!half.is_ready() && half.chunk(2).is_none());
+        assert!(!half.is_ready() && half.chunk(2, CHUNK_MAX).is_none());
     }
 }

@@ -6,11 +6,11 @@ mod stream;
 pub use stream::Stream;
 
 use crate::budget::Budget;
-use crate::core::{Core, Counts, Event, LegState, Limits, OpenError, Side};
+use crate::core::{AHEAD_MOST, Core, Counts, Event, LegState, Limits, Measured, OpenError, Side};
 use crate::frame::{Broken, Closed, StreamId};
 use crate::send::LegId;
 use evenair_linux::tcp::Info;
-use evenair_units::{Duration, Instant};
+use evenair_units::{Bytes, Duration, Instant};
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -52,6 +52,8 @@ pub(crate) struct Inner {
     opened: VecDeque<StreamId>,
     next_leg: LegId,
     they_want: u32,
+    /// When the sockets are asked next.
+    look_at: Instant,
     due: Option<Instant>,
 }
 
@@ -65,6 +67,8 @@ pub(crate) struct LegHandle {
     served: bool,
     /// The socket, to be asked.
     socket: Option<OwnedFd>,
+    /// Bytes that it takes before it may send them.
+    ahead: u64,
     peer: String,
 }
 
@@ -89,6 +93,7 @@ impl Session {
             opened: VecDeque::new(),
             next_leg: 1,
             they_want: 1,
+            look_at: now(),
             due: None,
         };
         let shared = Arc::new(Shared {
@@ -106,7 +111,10 @@ impl Session {
     /// # Errors
     /// If the session is over, or has as many as it may.
     pub fn open(&self) -> Result<Stream, OpenError> {
-        let id = self.0.with(|inner| inner.core.open(now()))?;
+        let id = self.0.with(|inner| {
+            inner.look_soon();
+            inner.core.open(now())
+        })?;
         Ok(Stream::new(Arc::clone(&self.0), id))
     }
 
@@ -202,9 +210,9 @@ impl Shared {
             self.changed.notify_waiters();
             inner.legs.values().for_each(|leg| leg.work.notify_one());
         }
-        let due = inner.core.timeout();
-        if due.is_some_and(|due| inner.due.is_none_or(|was| due < was)) {
-            inner.due = due;
+        let due = inner.core.timeout().map_or(inner.look_at, |due| due.min(inner.look_at));
+        if inner.due.is_none_or(|was| due < was) {
+            inner.due = Some(due);
             self.sooner.notify_one();
         }
         given
@@ -215,6 +223,7 @@ impl Shared {
             match event {
                 Event::Opened(id) => {
                     inner.opened.push_back(id);
+                    inner.look_soon();
                     self.opened.notify_waiters();
                 }
                 Event::Readable(id) => inner.wake(id, 0),
@@ -250,22 +259,54 @@ impl Inner {
             waker.wake();
         }
     }
+
+    /// Who reads (0) or writes (1) a stream waits.
+    fn wait(&mut self, id: StreamId, which: usize, context: &std::task::Context<'_>) {
+        if let Some(wakers) = self.wakers.get_mut(&id) {
+            wakers[which] = Some(context.waker().clone());
+        }
+    }
+
+    /// Something is on its way, or soon will be.
+    fn look_soon(&mut self) {
+        self.look_at = self.look_at.min(now() + LOOK);
+    }
+
+    /// Asks a connection's socket how it gets on, and has it take so much ahead as the session gives it; says whether it holds something.
+    fn look(&mut self, leg: LegId, at: Instant) -> bool {
+        let Some(handle) = self.legs.get_mut(&leg) else { return false };
+        let Some(socket) = &handle.socket else { return false };
+        let waiting = evenair_linux::tcp::waiting(socket).unwrap_or(0);
+        let Ok(info) = evenair_linux::tcp::info(socket) else { return waiting > 0 };
+        let measured = Measured {
+            round_trip: info.smoothed_round_trip,
+            waiting: waiting.into(),
+            acknowledged: info.acknowledged_bytes,
+            window: Some(u64::from(info.congestion_window) * u64::from(info.segment.count())),
+        };
+        self.core.measured(leg, measured, at);
+        let ahead = self.core.ahead(leg).unwrap_or(AHEAD_MOST);
+        // Where it cannot be set, more waits in the socket, and that is all.
+        if handle.ahead != ahead && evenair_linux::tcp::set_unsent(socket, Bytes::new(ahead as u32)).is_ok() {
+            handle.ahead = ahead;
+        }
+        waiting > 0
+    }
 }
 
 /// Does what is due at its time: late acknowledgements, questions into silence; and asks the sockets how they get on.
 async fn clock(session: Weak<Shared>) {
-    let mut look_at = now();
     loop {
         let Some(shared) = session.upgrade() else { return };
         let at = now();
-        if look_at <= at {
-            look_at = at + look(&shared, at);
-        }
         let due = shared.with(|inner| {
+            if inner.look_at <= at {
+                inner.look_at = at + look(inner, at);
+            }
             if inner.core.timeout().is_some_and(|due| due <= at) {
                 inner.core.on_timeout(at);
             }
-            let due = inner.core.timeout().unwrap_or(look_at).min(look_at);
+            let due = inner.core.timeout().map_or(inner.look_at, |due| due.min(inner.look_at));
             inner.due = Some(due);
             (inner.core.closed().is_none() || !inner.legs.is_empty()).then_some(due)
         });
@@ -280,25 +321,10 @@ async fn clock(session: Weak<Shared>) {
 }
 
 /// Asks the sockets; gives when to do so again.
-fn look(shared: &Arc<Shared>, at: Instant) -> Duration {
-    use crate::core::Measured;
-    shared.with(|inner| {
-        let mut waits = false;
-        for (leg, handle) in &inner.legs {
-            let Some(socket) = &handle.socket else { continue };
-            let waiting = evenair_linux::tcp::waiting(socket).unwrap_or(0);
-            waits |= waiting > 0;
-            if let Ok(info) = evenair_linux::tcp::info(socket) {
-                let measured = Measured {
-                    round_trip: info.smoothed_round_trip,
-                    waiting: waiting.into(),
-                    acknowledged: info.acknowledged_bytes,
-                };
-                inner.core.measured(*leg, measured, at);
-            }
-        }
-        if waits || inner.core.open_streams() > 0 { LOOK } else { LOOK_IDLE }
-    })
+fn look(inner: &mut Inner, at: Instant) -> Duration {
+    let legs: Vec<LegId> = inner.legs.keys().copied().collect();
+    let waiting = legs.into_iter().filter(|leg| inner.look(*leg, at)).count();
+    if waiting > 0 || inner.core.open_streams() > 0 { LOOK } else { LOOK_IDLE }
 }
 
 /// Bytes in order, once: what a broken stream is for who reads or writes it.

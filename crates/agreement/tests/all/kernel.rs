@@ -1,6 +1,7 @@
 //! The rung of the real kernel: senders of Linux over paths that lose packets, recorded by validation/linux/lossy.py.
 
 use evenair_agreement::kernel;
+use evenair_agreement::vegas::Rest;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -26,7 +27,25 @@ fn senders_over_lossy_paths_agree_with_linux() {
     assert!(apart.is_empty(), "{}", apart.join("\n"));
 }
 
-/// Vegas against Linux 2.6.22's under ns-2's TCP-Linux agent, for want of a kernel that has it. Between the thresholds nothing
+/// Vegas against that of Linux 6.1, by delayed acknowledgements: the same mean window to a packet, where the law's equation has it to
+/// a packet, the path within what a slow machine takes for its own work (a millisecond), and the wire's rate.
+#[test]
+fn vegas_rests_where_the_kernel_does() {
+    let recorded = Rest::recorded();
+    assert_eq!(recorded.len(), 3 * 3);
+    for theirs in recorded {
+        let ours = theirs.simulated();
+        assert!((ours.window - theirs.window).abs() <= 1.0, "{ours:?} {theirs:?}");
+        assert!((ours.base_ms - theirs.base_ms).abs() < 1.0, "{ours:?} {theirs:?}");
+        assert!((ours.rate_pps / theirs.rate_pps - 1.0).abs() < 0.01, "{ours:?} {theirs:?}");
+        let (least, most) = theirs.band();
+        for rest in [ours, theirs] {
+            assert!((least - 1.0..=most + 1.0).contains(&rest.window), "{rest:?}: {least} to {most}");
+        }
+    }
+}
+
+/// Vegas against Linux 2.6.22's under ns-2's TCP-Linux agent. Between the thresholds nothing
 /// moves, so that two Vegas may rest as far apart as these are, and a packet for whole windows.
 #[test]
 fn vegas_rests_where_linux_does_under_ns2() {

@@ -6,10 +6,11 @@ use crate::text::columns;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use evenair_kernel::law::{self, Law};
-use evenair_kernel::pins::{self, Pinned};
+use evenair_kernel::pins::{self, Leaving, Pinned};
 use evenair_kernel::sockets::Look;
 use evenair_kernel::{Trouble, Wanted, load};
 use evenair_linux::confinement;
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
 #[derive(Debug, Args)]
@@ -182,10 +183,13 @@ fn list() -> Result<()> {
                 let words = law::words(&law.defaults());
                 vec![law.name().into(), law.control().into(), "no".into(), "-".into(), "-".into(), words]
             }
+            Err(Trouble::Held(_)) => {
+                let row = [law.name(), law.control(), "by a process", "-", "-", "that process has them"];
+                row.map(String::from).to_vec()
+            }
             // Its pins are root's to look at; its name is in everybody's list.
             Err(Trouble::Unprivileged) => {
-                let is_there = evenair_linux::tcp::available()?.iter().any(|name| name == law.control());
-                let loaded = if is_there { "yes" } else { "no" };
+                let loaded = if pins::is_in_force(law)? { "yes" } else { "no" };
                 let unseen = ["-", "-", "root sees them"].map(String::from);
                 [vec![law.name().into(), law.control().into(), loaded.into()], unseen.to_vec()].concat()
             }
@@ -212,6 +216,7 @@ fn show(arguments: &ShowArguments) -> Result<()> {
             anstream::println!("loaded: {}; {} sockets", law::words(&pinned.params()?), pinned.sockets()?);
         }
         Err(Trouble::NotLoaded(_)) => anstream::println!("not loaded"),
+        Err(trouble @ Trouble::Held(_)) => anstream::println!("{trouble}"),
         Err(trouble) => return Err(trouble.into()),
     }
     let mut log = String::new();
@@ -246,29 +251,65 @@ fn unload(arguments: &UnloadArguments) -> Result<()> {
         let laws = arguments.laws.iter().map(|name| Ok(Pinned::open(named(name)?)?));
         laws.collect::<Result<_>>()?
     };
-    if pinned.is_empty() {
-        anstream::println!("nothing is loaded");
+    if let Some(to) = &arguments.move_to
+        && pinned.iter().any(|pinned| pinned.law.control() == to)
+    {
+        bail!("--move-to {to}: it is unloaded itself; name one that stays, such as cubic");
     }
+    if pinned.is_empty() {
+        anstream::print!("{}", none_pinned()?);
+    }
+    // All are out of force before one is waited for.
+    let mut left = Vec::new();
     for pinned in pinned {
         let law = pinned.law;
         let leaving = pinned.unload()?;
-        let mut left = leaving.sockets()?;
-        if let (Some(to), true) = (&arguments.move_to, left > 0) {
+        if let (Some(to), true) = (&arguments.move_to, leaving.sockets()? > 0) {
             let seen = Look::moving(law.control(), to)?.take()?;
             let moved = seen.iter().filter(|socket| socket.moved == 0).count();
-            left = leaving.sockets()?;
             anstream::println!("{}: {moved} of {} sockets have {to} now", law.control(), seen.len());
         }
-        while arguments.wait && left > 0 {
-            std::thread::sleep(Duration::from_millis(200));
-            left = leaving.sockets()?;
-        }
-        match left {
+        left.push((law, leaving));
+    }
+    for (law, leaving) in left {
+        let sockets = if arguments.wait { wait(law, &leaving)? } else { leaving.sockets()? };
+        match sockets {
             0 => anstream::println!("{}: unloaded; no socket has it", law.control()),
             left => {
-                anstream::println!("{}: unloaded; {left} sockets keep it until they close", law.control());
+                anstream::println!("{}: unloaded; {left} {} it until they close", law.control(), keep(left));
             }
         }
     }
     Ok(())
+}
+
+/// What is said where no law is pinned: who holds one, if anybody does.
+fn none_pinned() -> Result<String> {
+    let held = pins::held()?.into_iter().map(|law| format!("{}\n", Trouble::Held(law.control().into())));
+    let held: String = held.collect();
+    Ok(if held.is_empty() { "nothing is loaded\n".into() } else { held })
+}
+
+/// Waits until no socket has a law that is out of force, and says how many have: at once, and on a terminal whenever it changes.
+fn wait(law: Law, leaving: &Leaving) -> Result<u32> {
+    let mut told = 0;
+    loop {
+        let left = leaving.sockets()?;
+        if left == 0 {
+            return Ok(0);
+        }
+        if told == 0 || (left != told && std::io::stderr().is_terminal()) {
+            anstream::eprintln!(
+                "{}: unloaded; {left} {} it, waiting until they close (Ctrl-C ends the waiting)",
+                law.control(),
+                keep(left)
+            );
+            told = left;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+fn keep(sockets: u32) -> &'static str {
+    if sockets == 1 { "socket keeps" } else { "sockets keep" }
 }

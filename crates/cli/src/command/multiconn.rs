@@ -3,7 +3,7 @@
 mod probe;
 mod status;
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Error, Result};
 use clap::{Args, Subcommand};
 use evenair_multiconn::config::{Config, ConnectConfig, RelayConfig};
 use evenair_multiconn::forward::Forward;
@@ -151,7 +151,11 @@ pub(crate) fn multiconn(options: &MulticonnOptions) -> Result<()> {
 
 fn keygen(file: &Path) -> Result<()> {
     let key = SecretKey::generate();
-    key.save(file).with_context(|| format!("{}: not written", file.display()))?;
+    key.save(file).map_err(|error| {
+        let is_there = error.kind() == std::io::ErrorKind::AlreadyExists;
+        let why = if is_there { "a key is not overwritten: name another file" } else { "not written" };
+        Error::new(error).context(format!("{}: {why}", file.display()))
+    })?;
     anstream::println!("{}", key.public());
     Ok(())
 }

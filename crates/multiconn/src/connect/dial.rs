@@ -2,7 +2,7 @@
 
 use super::{ConnectOptions, Current, budget};
 use crate::control::Refused;
-use crate::core::{OpenError, Side};
+use crate::core::{AHEAD_MOST, OpenError, Side};
 use crate::governor::Governor;
 use crate::hello::{
     Answer, Exported, HELLO_MAX, Hello, JOIN_LABEL, Refusal, SESSION_LABEL, SessionId, proof,
@@ -26,8 +26,6 @@ use tokio_rustls::client::TlsStream;
 const ADDRESS: Duration = Duration::from_secs(4);
 /// All of it may take so long.
 const WHOLE: Duration = Duration::from_secs(10);
-/// Bytes that a socket takes before it may send them. Less costs processor; more only waits behind what a slow connection still has.
-pub(crate) const UNSENT: Bytes = Bytes::new(64 << 10);
 
 /// Why there is no session, or no stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,8 +162,9 @@ impl Dialler {
     }
 
     async fn open(&self, governor: &Governor) -> Result<Open, ConnectError> {
-        let unreachable = |error: io::Error| ConnectError::Unreachable(error.to_string());
-        let addresses = lookup_host(&self.options.relay).await.map_err(unreachable)?;
+        let relay = &self.options.relay;
+        let unreachable = |error: io::Error| ConnectError::Unreachable(format!("{relay}: {error}"));
+        let addresses = lookup_host(relay).await.map_err(unreachable)?;
         let mut last = io::Error::new(io::ErrorKind::NotFound, "its name has no address");
         for address in addresses {
             match tokio::time::timeout(ADDRESS, TcpStream::connect(address)).await {
@@ -201,10 +200,10 @@ async fn probe(session: Session, governor: Governor, key: Exported, peer: String
     }
 }
 
-/// How a socket of a session is set, on both sides.
+/// How a socket of a session is set, on both sides; once its window is known, it takes less ahead.
 pub(crate) fn prepare(socket: &TcpStream, congestion: Option<&str>) -> io::Result<()> {
     socket.set_nodelay(true)?;
-    evenair_linux::tcp::set_unsent(socket, UNSENT)?;
+    evenair_linux::tcp::set_unsent(socket, Bytes::new(AHEAD_MOST as u32))?;
     congestion.map_or(Ok(()), |name| evenair_linux::tcp::set_congestion_control(socket, name))
 }
 

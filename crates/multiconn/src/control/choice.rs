@@ -58,8 +58,10 @@ pub fn law_with(word: &str, settings: &toml::Table) -> Result<ConnectionParams, 
         }
         table.insert(key.clone(), value.clone());
     }
-    let params: ConnectionParams =
-        table.try_into().map_err(|error| format!("law {word}: {}", error.to_string().trim_end()))?;
+    let params: ConnectionParams = table.try_into().map_err(|error| {
+        let why = error.to_string().replace("expected f64", "expected a number");
+        format!("law {word}: {}", why.replace("expected u32", "expected a whole number").trim_end())
+    })?;
     params.validated().map_err(|error| format!("law {word}: {error}"))
 }
 

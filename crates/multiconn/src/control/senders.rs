@@ -128,6 +128,7 @@ mod tests {
             least_round_trip: (smoothed_ms > 0).then(|| Duration::from_millis(smoothed_ms / 2)),
             retransmitted: repeated,
             congestion_window: 10,
+            segment: Bytes::new(1448),
             acknowledged_bytes: acknowledged,
             sent_segments: segments,
             timeouts: None,

@@ -32,6 +32,7 @@ impl Path {
                 least_round_trip: None,
                 retransmitted: 0,
                 congestion_window: 10,
+                segment: Bytes::new(1448),
                 acknowledged_bytes: 0,
                 sent_segments: 0,
                 timeouts: None,

@@ -1,6 +1,7 @@
 //! What a session knows of one of its connections.
 
 use super::Told;
+use crate::frame::FRAME_MAX;
 use crate::send::LegId;
 use evenair_units::{Duration, Instant};
 
@@ -13,6 +14,22 @@ pub struct Measured {
     pub waiting: u64,
     /// Bytes acknowledged since the beginning.
     pub acknowledged: u64,
+    /// Bytes that its congestion window lets be on their way, if it is known.
+    pub window: Option<u64>,
+}
+
+/// A socket is given so much ahead of what it may send, at most: more would not make anything faster \[bytes\].
+pub const AHEAD_MOST: u64 = 4 * FRAME_MAX as u64;
+/// And so much at least: four segments of Ethernet, so that an acknowledgement always finds something to send \[bytes\].
+const AHEAD_LEAST: u64 = 6 << 10;
+/// What a socket is given ahead lasts for so long at least: until it is looked at again, and its window may have grown meanwhile.
+const AHEAD_FOR: Duration = Duration::from_millis(50);
+
+/// What a socket is given ahead of what it may send: as much again as its window, or what goes out until the next look. More
+/// would wait there with the stream behind it, and longest where the connection waits for a time-out.
+fn ahead(window: u64, round_trip: Duration) -> u64 {
+    let round_trips = AHEAD_FOR.as_secs_f64() / round_trip.as_secs_f64().max(1e-6);
+    ((window as f64 * round_trips.max(1.0)) as u64).clamp(AHEAD_LEAST, AHEAD_MOST)
 }
 
 /// No connection is called stuck before this time.
@@ -47,6 +64,8 @@ pub(super) struct Leg {
     /// Its socket has not got on for a while.
     pub(super) stuck: bool,
     pub(super) round_trip: Option<Duration>,
+    /// What it takes ahead of what it may send \[bytes\].
+    pub(super) ahead: u64,
     last: Measured,
     progress_at: Instant,
     pub(super) heard_at: Instant,
@@ -80,6 +99,7 @@ impl Leg {
             hears: false,
             stuck: false,
             round_trip: None,
+            ahead: AHEAD_MOST,
             last: Measured::default(),
             progress_at: now,
             heard_at: now,
@@ -115,6 +135,9 @@ impl Leg {
     /// Its socket was asked.
     pub(super) fn measured(&mut self, now: Instant, measured: Measured) -> Change {
         self.round_trip = measured.round_trip.or(self.round_trip);
+        if let Some(window) = measured.window {
+            self.ahead = ahead(window, self.usual_round_trip());
+        }
         // What TCP acknowledges may yet be swallowed by who stands between: then a question stays without an answer.
         let waits = measured.waiting > 0 || self.asked_at.is_some();
         let begins = measured.waiting > 0 && self.last.waiting == 0 && self.asked_at.is_none();

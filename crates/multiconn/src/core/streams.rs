@@ -22,6 +22,8 @@ pub(super) struct Entry {
     window: u64,
     /// Bytes of the budget that it has for receiving, and for sending.
     taken: [u64; 2],
+    /// Of that for sending, what somebody is about to use.
+    reserved: u64,
     /// When the other side was last allowed more.
     granted_at: Instant,
     /// What was told as received.
@@ -126,6 +128,7 @@ impl Core {
             send: Send::new(window),
             window,
             taken: [window, 0],
+            reserved: 0,
             granted_at: now,
             told: 0,
             broken: None,
@@ -145,6 +148,16 @@ impl Core {
     /// # Errors
     /// Why the stream is broken.
     pub fn write(&mut self, stream: StreamId, bytes: &[u8], now: Instant) -> Result<usize, Broken> {
+        let room = self.reserve(stream, bytes.len(), now)?;
+        self.write_reserved(stream, &bytes[..room], room, now)?;
+        Ok(room)
+    }
+
+    /// Room for up to so many bytes, of memory that is taken for them: none where [`Event::Writable`] tells later.
+    ///
+    /// # Errors
+    /// Why the stream is broken.
+    pub fn reserve(&mut self, stream: StreamId, most: usize, now: Instant) -> Result<usize, Broken> {
         let Some(entry) = self.streams.get_mut(&stream) else { return Err(Broken::Aborted) };
         if let Some(why) = entry.broken {
             return Err(why);
@@ -153,9 +166,9 @@ impl Core {
             return Err(Broken::Aborted);
         }
         let held = entry.send.held();
-        let room = self.limits.held_most.saturating_sub(held).min(bytes.len() as u64);
+        let room = self.limits.held_most.saturating_sub(held).min(most as u64);
         let share = if held < self.limits.window { Share::All } else { Share::Most };
-        if bytes.is_empty() || room == 0 {
+        if room == 0 {
             return Ok(0);
         }
         if !self.budget.take(room, share) {
@@ -166,11 +179,38 @@ impl Core {
             return Ok(0);
         }
         entry.taken[1] += room;
-        entry.send.write(&bytes[..room as usize]);
-        self.make_ready(stream);
-        self.used_at = now;
-        self.settle(now);
+        entry.reserved += room;
         Ok(room as usize)
+    }
+
+    /// Writes bytes for which there is room that was [reserved](Self::reserve); what is left of it is free again.
+    ///
+    /// # Errors
+    /// Why the stream is broken.
+    pub fn write_reserved(
+        &mut self,
+        stream: StreamId,
+        bytes: &[u8],
+        reserved: usize,
+        now: Instant,
+    ) -> Result<(), Broken> {
+        let Some(entry) = self.streams.get_mut(&stream) else { return Err(Broken::Aborted) };
+        if entry.is_over || entry.send.has_ended() {
+            // Its memory was given back with all that it had.
+            return Err(entry.broken.unwrap_or(Broken::Aborted));
+        }
+        debug_assert!(bytes.len() <= reserved && reserved as u64 <= entry.reserved);
+        entry.reserved -= reserved as u64;
+        if !bytes.is_empty() {
+            entry.send.write(bytes);
+            self.make_ready(stream);
+            self.used_at = now;
+        }
+        if bytes.len() < reserved {
+            self.free_sent(stream);
+        }
+        self.settle(now);
+        Ok(())
     }
 
     /// Nothing more is written.
@@ -202,22 +242,48 @@ impl Core {
     /// # Errors
     /// Why the stream is broken; what came before in order is read first only where it was read in time.
     pub fn read(&mut self, stream: StreamId, into: &mut [u8], now: Instant) -> Result<Read, Broken> {
+        let found = self.peek(stream, into)?;
+        if let Read::Bytes(count) = found {
+            self.consume(stream, count, now)?;
+        } else {
+            self.finish_if_over(stream);
+            self.settle(now);
+        }
+        Ok(found)
+    }
+
+    /// Looks at bytes without taking them.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn peek(&self, stream: StreamId, into: &mut [u8]) -> Result<Read, Broken> {
+        let Some(entry) = self.streams.get(&stream) else { return Err(Broken::Aborted) };
+        if let Some(why) = entry.broken {
+            return Err(why);
+        }
+        Ok(match entry.receive.peek(into) {
+            0 if entry.receive.is_over() => Read::End,
+            0 if !into.is_empty() => Read::Wait,
+            count => Read::Bytes(count),
+        })
+    }
+
+    /// Takes bytes that were looked at.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn consume(&mut self, stream: StreamId, count: usize, now: Instant) -> Result<(), Broken> {
         let Some(entry) = self.streams.get_mut(&stream) else { return Err(Broken::Aborted) };
         if let Some(why) = entry.broken {
             return Err(why);
         }
-        let count = entry.receive.read(into);
-        let is_over = entry.receive.is_over();
-        if count > 0 && !is_over {
+        entry.receive.consume(count);
+        if count > 0 && !entry.receive.is_over() {
             self.allow_more(stream, now);
         }
         self.finish_if_over(stream);
         self.settle(now);
-        Ok(match count {
-            0 if is_over => Read::End,
-            0 if !into.is_empty() => Read::Wait,
-            count => Read::Bytes(count),
-        })
+        Ok(())
     }
 
     /// Lets the other side send more, once half of the window was read. If that took less than two round trips, the window is what bounds the stream.
@@ -317,7 +383,7 @@ impl Core {
         let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) else { return };
         entry.is_over = true;
         self.budget.give(entry.taken.iter().sum());
-        entry.taken = [0; 2];
+        (entry.taken, entry.reserved) = ([0; 2], 0);
         entry.send = Send::default();
         if entry.broken.is_some() {
             entry.receive = Receive::default();
@@ -422,7 +488,7 @@ impl Core {
     /// What the other side has is held no more.
     fn free_sent(&mut self, stream: StreamId) {
         let Some(entry) = self.streams.get_mut(&stream) else { return };
-        let free = entry.taken[1].saturating_sub(entry.send.held());
+        let free = entry.taken[1].saturating_sub(entry.send.held() + entry.reserved);
         if free > 0 {
             entry.taken[1] -= free;
             self.budget.give(free);
@@ -491,13 +557,14 @@ impl Core {
         }
     }
 
-    pub(super) fn pull_chunk(&mut self, leg: LegId, stream: StreamId, out: &mut Vec<u8>) {
+    /// A chunk of up to so many bytes for a connection.
+    pub(super) fn pull_chunk(&mut self, leg: LegId, stream: StreamId, most: usize, out: &mut Vec<u8>) {
         let Some(entry) = self.streams.get_mut(&stream) else { return };
         entry.in_ready = false;
         if entry.is_over {
             return;
         }
-        if let Some(chunk) = entry.send.chunk(leg) {
+        if let Some(chunk) = entry.send.chunk(leg, most) {
             let bytes = chunk.bytes.len() as u64;
             if chunk.again {
                 self.counts.again += bytes;

@@ -1,5 +1,8 @@
 //! Two machines with connections between them that lose, delay and break as a property test says: every byte arrives once and in order.
 
+mod behind;
+mod lossy;
+
 use super::*;
 use crate::frame::CHUNK_MAX;
 use proptest::prelude::*;
@@ -72,6 +75,18 @@ impl Pair {
         }
         wire.drain(..used);
         used > 0
+    }
+
+    /// Whole frames among the first so many bytes come out at the other end.
+    fn deliver_within(&mut self, from: usize, leg: LegId, count: usize) {
+        let wire = &mut self.wires.get_mut(&leg).unwrap()[from];
+        let bytes = &wire.make_contiguous()[..count];
+        let mut used = 0;
+        while let Ok(Some((frame, length))) = Frame::decode(&bytes[used..]) {
+            self.cores[1 - from].frame(leg, frame, self.now).expect("nobody breaks the protocol");
+            used += length;
+        }
+        wire.drain(..used);
     }
 
     fn lose(&mut self, leg: LegId) {
@@ -492,4 +507,31 @@ fn a_connection_that_both_sides_leave_has_served_and_nothing_is_sent_again() {
     pair.settle();
     assert_eq!((pair.cores[0].counts().again, pair.cores[0].counts().lost), (0, 0));
     assert_eq!(pair.cores[1].read(stream, &mut [0; 2000], pair.now), Ok(Read::Bytes(1000)));
+}
+
+#[test]
+fn room_that_was_reserved_is_counted_and_what_is_not_used_of_it_is_free_again() {
+    let mut pair = Pair::new(10_000);
+    let (now, budget) = (pair.now, Arc::clone(&pair.cores[0].budget));
+    let stream = pair.cores[0].open(now).unwrap();
+    let before = budget.taken();
+    let core = &mut pair.cores[0];
+    assert_eq!(core.reserve(stream, 5000, now), Ok(5000));
+    assert_eq!(budget.taken(), before + 5000);
+    assert_eq!(core.write_reserved(stream, &[7; 1000], 5000, now), Ok(()));
+    assert_eq!(budget.taken(), before + 1000);
+    // What is acknowledged meanwhile does not take away what somebody is about to use.
+    assert_eq!(core.reserve(stream, 5000, now), Ok(5000));
+    pair.settle();
+    let mut into = [0; 4000];
+    assert_eq!(pair.cores[1].peek(stream, &mut into), Ok(Read::Bytes(1000)));
+    assert_eq!(pair.cores[1].consume(stream, 400, now), Ok(()));
+    assert_eq!(pair.cores[1].peek(stream, &mut into), Ok(Read::Bytes(600)), "what was not taken stays");
+    pair.pass(100);
+    pair.settle();
+    assert_eq!(budget.taken(), before + 5000, "the first are there");
+    pair.cores[0].reset(stream, Broken::Aborted, now);
+    assert_eq!(budget.taken(), 0, "all of it goes with the stream");
+    assert_eq!(pair.cores[0].write_reserved(stream, &[7; 10], 5000, now), Err(Broken::Aborted));
+    assert_eq!(budget.taken(), 0);
 }

@@ -1,5 +1,8 @@
-//! Who may come in: so many at once of whom it is not known who they are, of them so many from one place, and so many in all.
+//! Who may come in: so many at once of whom it is not known who they are, of them so many from one place, and so many in all, which
+//! keys share.
 
+use crate::keys::PublicKey;
+use crate::shares::{Place, Shares};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) struct Admission {
     handshakes_most: u32,
     per_source_most: u32,
-    connections_most: u32,
+    connections: Arc<Shares>,
     counts: Mutex<Counts>,
 }
 
@@ -17,13 +20,12 @@ pub(super) struct Admission {
 struct Counts {
     handshakes: u32,
     sources: BTreeMap<IpAddr, u32>,
-    connections: u32,
 }
 
 impl Admission {
     pub(super) fn new(handshakes_most: u32, per_source_most: u32, connections_most: u32) -> Arc<Self> {
-        let counts = Mutex::default();
-        Arc::new(Self { handshakes_most, per_source_most, connections_most, counts })
+        let (connections, counts) = (Shares::new(connections_most.into()), Mutex::default());
+        Arc::new(Self { handshakes_most, per_source_most, connections, counts })
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
@@ -43,14 +45,9 @@ impl Admission {
         Some(Handshake { admission: Arc::clone(self), source })
     }
 
-    /// It is known who it is.
-    pub(super) fn connection(self: &Arc<Self>) -> Option<Admitted> {
-        let mut counts = self.counts();
-        if counts.connections >= self.connections_most {
-            return None;
-        }
-        counts.connections += 1;
-        Some(Admitted(Arc::clone(self)))
+    /// It is known who it is, among so many keys.
+    pub(super) fn connection(&self, key: PublicKey, keys: usize) -> Option<Place> {
+        self.connections.take(key, keys)
     }
 
     pub(super) fn handshakes(&self) -> u32 {
@@ -86,16 +83,6 @@ impl Drop for Handshake {
     }
 }
 
-/// A connection that counts.
-#[derive(Debug)]
-pub(super) struct Admitted(Arc<Admission>);
-
-impl Drop for Admitted {
-    fn drop(&mut self) {
-        self.0.counts().connections -= 1;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,9 +98,10 @@ mod tests {
         drop(first);
         assert!(from("::ffff:192.0.2.1").is_some(), "the same address in another form");
         assert_eq!(admission.handshakes(), 1);
-        let one = admission.connection();
-        assert!(one.is_some() && admission.connection().is_none());
+        let key = crate::keys::SecretKey::generate().public();
+        let one = admission.connection(key, 1);
+        assert!(one.is_some() && admission.connection(key, 1).is_none());
         drop(one);
-        assert!(admission.connection().is_some());
+        assert!(admission.connection(key, 1).is_some());
     }
 }

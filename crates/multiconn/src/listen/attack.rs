@@ -288,3 +288,26 @@ async fn slow_readers_have_the_memory_that_they_may_and_no_more() {
     assert!(relay.comes_to(60, |stands| stands.memory == 0).await, "{:?}", relay.stands().await);
     eprintln!("calm {:?}\nfull {full:?}\nafter {:?}", relay.calm, relay.stands().await);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_that_opens_all_the_connections_that_it_can_leaves_others_their_part() {
+    let (anna, eve) = (SecretKey::generate(), SecretKey::generate());
+    let relay = Attacked::begin(&[("anna", &anna), ("eve", &eve)]).await;
+    let mut greedy = Vec::new();
+    for _ in 0..8 {
+        let mut options = ConnectOptions::new(relay.address.to_string(), relay.key, eve.clone());
+        options.law = FixedParams { connections: 16 }.into();
+        options.down = Some(options.law.clone());
+        greedy.extend(connect(options).await.ok());
+    }
+    let most = CONNECTIONS as usize / 4 * 3;
+    assert!(relay.comes_to(20, |stands| stands.connections == most).await, "{:?}", relay.stands().await);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    relay.within_caps(&relay.stands().await);
+    // Her own quarter is there for the other, whenever she comes.
+    let client = relay.client(&anna).await;
+    let mut stream = client.open().await.unwrap();
+    stream.write_all(&go_to(server(true))).await.unwrap();
+    assert_eq!(stream.read_u8().await.unwrap(), 0);
+    assert!(relay.comes_to(10, |stands| stands.connections > most).await);
+}

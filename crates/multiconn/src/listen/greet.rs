@@ -81,7 +81,8 @@ async fn greet(
     tls.read_exact(&mut body).await?;
     let Ok(hello) = Hello::decode(&body) else { return refuse(&mut tls, Refusal::Malformed).await };
     let mut incoming = Incoming { tls, key, peer };
-    let admitted = match (shared.known.find(key), shared.admission.connection()) {
+    let admitted = match (shared.known.find(key), shared.admission.connection(key, shared.known.all().len()))
+    {
         (Some(entry), Some(admitted)) => (entry, admitted),
         _ => return refuse(&mut incoming.tls, Refusal::Full).await,
     };

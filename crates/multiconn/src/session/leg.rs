@@ -1,6 +1,7 @@
 //! A connection of a session: what its socket takes is fetched, what comes is told.
 
 use super::{LegHandle, Session, Shared, now};
+use crate::core::AHEAD_MOST;
 use crate::frame::{Closed, FRAME_MAX, Frame};
 use crate::send::LegId;
 use std::io;
@@ -38,13 +39,20 @@ impl Session {
     /// Gives the session a connection, in a task of its own.
     pub(crate) fn add(&self, io: impl Io, socket: Option<OwnedFd>, peer: String, kept: Kept) -> LegId {
         let (work, end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-        let handle =
-            LegHandle { work: Arc::clone(&work), end: Arc::clone(&end), served: false, socket, peer };
+        let handle = LegHandle {
+            work: Arc::clone(&work),
+            end: Arc::clone(&end),
+            served: false,
+            socket,
+            ahead: AHEAD_MOST,
+            peer,
+        };
         let leg = self.0.with(|inner| {
             let leg = inner.next_leg;
             inner.next_leg += 1;
             inner.legs.insert(leg, handle);
             inner.core.add_leg(leg, now());
+            inner.look(leg, now());
             leg
         });
         let shared = Arc::clone(&self.0);

@@ -32,6 +32,48 @@ impl Stream {
         self.session.with(|inner| inner.core.reset(self.id, why, now()));
     }
 
+    /// Ends this direction; the other goes on.
+    pub(crate) fn end(&self) {
+        self.session.with(|inner| inner.core.end(self.id, now()));
+    }
+
+    /// Room for up to so many bytes, at least one; it is the caller's until [`write_reserved`](Self::write_reserved) uses it or gives it back.
+    pub(crate) fn poll_reserve(&self, context: &mut Context<'_>, most: usize) -> Poll<io::Result<usize>> {
+        self.session.with(|inner| match inner.core.reserve(self.id, most, now()) {
+            Ok(0) => {
+                inner.wait(self.id, 1, context);
+                Poll::Pending
+            }
+            Ok(room) => Poll::Ready(Ok(room)),
+            Err(why) => Poll::Ready(Err(broken(why))),
+        })
+    }
+
+    /// Writes bytes, no more than the room that was reserved; what is left of it is free again.
+    pub(crate) fn write_reserved(&self, bytes: &[u8], reserved: usize) -> io::Result<()> {
+        let written = self.session.with(|inner| inner.core.write_reserved(self.id, bytes, reserved, now()));
+        written.map_err(broken)
+    }
+
+    /// What can be read, without taking it; none at the end.
+    pub(crate) fn poll_peek(&self, context: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
+        self.session.with(|inner| match inner.core.peek(self.id, into) {
+            Ok(Read::Bytes(count)) => Poll::Ready(Ok(count)),
+            Ok(Read::End) => Poll::Ready(Ok(0)),
+            Ok(Read::Wait) => {
+                inner.wait(self.id, 0, context);
+                Poll::Pending
+            }
+            Err(why) => Poll::Ready(Err(broken(why))),
+        })
+    }
+
+    /// Takes what was looked at.
+    pub(crate) fn consume(&self, count: usize) -> io::Result<()> {
+        let taken = self.session.with(|inner| inner.core.consume(self.id, count, now()));
+        taken.map_err(broken)
+    }
+
     /// Whether all that was written, and the end after it, has reached the other side.
     pub fn is_delivered(&self) -> bool {
         self.session.with(|inner| inner.core.is_delivered(self.id))
@@ -61,9 +103,7 @@ impl AsyncRead for Stream {
             }
             Ok(Read::End) => Poll::Ready(Ok(())),
             Ok(Read::Wait) => {
-                if let Some(wakers) = inner.wakers.get_mut(&id) {
-                    wakers[0] = Some(context.waker().clone());
-                }
+                inner.wait(id, 0, context);
                 Poll::Pending
             }
             Err(why) => Poll::Ready(Err(broken(why))),
@@ -76,9 +116,7 @@ impl AsyncWrite for Stream {
         let id = self.id;
         self.session.with(|inner| match inner.core.write(id, bytes, now()) {
             Ok(0) if !bytes.is_empty() => {
-                if let Some(wakers) = inner.wakers.get_mut(&id) {
-                    wakers[1] = Some(context.waker().clone());
-                }
+                inner.wait(id, 1, context);
                 Poll::Pending
             }
             Ok(count) => Poll::Ready(Ok(count)),
@@ -93,7 +131,7 @@ impl AsyncWrite for Stream {
 
     /// Ends this direction; the other goes on.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.session.with(|inner| inner.core.end(self.id, now()));
+        self.end();
         Poll::Ready(Ok(()))
     }
 }

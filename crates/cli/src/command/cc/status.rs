@@ -54,7 +54,7 @@ fn text(laws: &[Pinned], seen: &[Seen]) -> Result<String> {
         text.push('\n');
     }
     if laws.is_empty() {
-        text += "nothing is loaded\n";
+        text += &super::none_pinned()?;
     }
     if seen.is_empty() {
         return Ok(text);

@@ -1,0 +1,82 @@
+//! Connections as sockets of one rate each, of which one waits for a time-out: how long the stream waits with it.
+
+use super::*;
+use crate::core::AHEAD_MOST;
+
+/// Of each connection: what its window lets out in a round trip of 50 ms is what it carries \[bytes/s, bytes\].
+const RATE: u64 = 125_000;
+const WINDOW: u64 = RATE / 20;
+const STEP_MS: u64 = 5;
+/// The second connection is silent from the one to the other \[ms\].
+const SILENT: std::ops::Range<u64> = 4000..5200;
+
+/// What a socket holds and what it has passed on \[bytes\].
+#[derive(Default)]
+struct Socket {
+    held: usize,
+    passed: u64,
+}
+
+/// Runs four connections for so long; gives the longest time without a byte in order \[ms\], and the bytes that were sent again.
+fn longest_silence(tells_window: bool) -> (u64, u64) {
+    let mut pair = Pair::new(64 << 10);
+    let limits = Limits { window: 1 << 20, window_most: 1 << 24, held_most: 1 << 24, ..Limits::default() };
+    let core = |side| Core::new(side, limits, Budget::new(1 << 26), pair.now);
+    (pair.cores, pair.wires) = ([core(Side::Client), core(Side::Relay)], BTreeMap::new());
+    (0..4).for_each(|_| pair.open_leg());
+    pair.cores[0].set_wanted(4, pair.now);
+    let stream = pair.cores[0].open(pair.now).unwrap();
+    let legs: Vec<LegId> = pair.wires.keys().copied().collect();
+    let mut sockets: BTreeMap<LegId, Socket> = legs.iter().map(|leg| (*leg, Socket::default())).collect();
+    let (mut into, mut read_at, mut longest) = (vec![0; 1 << 20], 0, 0);
+    let words = vec![7; 1 << 16];
+    for at_ms in (0..8000).step_by(STEP_MS as usize) {
+        pair.pass(STEP_MS);
+        let now = pair.now;
+        let _ = pair.cores[0].write(stream, &words, now);
+        for leg in &legs {
+            let socket = sockets.get_mut(leg).unwrap();
+            let ahead = if tells_window { pair.cores[0].ahead(*leg).unwrap() } else { AHEAD_MOST };
+            while socket.held < ahead as usize / 2 {
+                let before = pair.wires[leg][0].len();
+                if !pair.pull(0, *leg) {
+                    break;
+                }
+                socket.held += pair.wires[leg][0].len() - before;
+            }
+            let carried = ((RATE * STEP_MS / 1000) as usize).min(socket.held);
+            if !(*leg == legs[1] && SILENT.contains(&at_ms)) {
+                socket.held -= carried;
+                socket.passed += carried as u64;
+            }
+            // Whole frames of what has passed come out.
+            let out = pair.wires[leg][0].len() - socket.held;
+            pair.deliver_within(0, *leg, out);
+            if at_ms % 50 == 0 {
+                let measured = Measured {
+                    round_trip: Some(Duration::from_millis(50)),
+                    waiting: socket.held as u64,
+                    acknowledged: socket.passed,
+                    window: tells_window.then_some(WINDOW),
+                };
+                pair.cores[0].measured(*leg, measured, now);
+            }
+            pair.pull(1, *leg);
+            pair.deliver(1, *leg, usize::MAX);
+        }
+        if matches!(pair.cores[1].read(stream, &mut into, now), Ok(Read::Bytes(_))) {
+            (longest, read_at) = (longest.max(at_ms - read_at), at_ms);
+        }
+    }
+    assert!(pair.cores[0].counts().stuck >= 1, "the silence was noticed");
+    (longest, pair.cores[0].counts().again)
+}
+
+#[test]
+fn a_stream_waits_for_a_silent_connection_no_longer_than_its_windows_take() {
+    let (with_windows, again) = longest_silence(true);
+    assert!(with_windows <= 350, "{with_windows} ms");
+    assert!(again <= 2 * WINDOW, "{again} bytes: about what it had ahead");
+    let (without, more) = longest_silence(false);
+    assert!(without >= with_windows + 200 && more >= 8 * again, "{without} ms, {more} bytes");
+}
