@@ -1,7 +1,7 @@
 //! The operator's file: one TOML, or OpenWrt's way of writing the same (`uci.rs`), which says what the gateway is, what it may do, and where it keeps what it knows.
 
-use crate::mistake::read;
-use crate::subscribers::{LeaseFormat, Place, from_csv, from_leases};
+use crate::mistake::{quoted, read};
+use crate::subscribers::{LeaseFormat, Leased, Place, from_csv, from_leases};
 use crate::tree::OPEN;
 use crate::uci::as_toml;
 use crate::{Mistake, Prefix, Subscriber, Subscribers};
@@ -10,6 +10,7 @@ use evenair_laws::gateway::{GatewayLaw, GatewayParams, GatewayRole, PfrcParams};
 use evenair_units::{Duration, Rate};
 use serde::{Deserialize, Serialize};
 use serde_path_to_error::Segment;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -216,6 +217,21 @@ pub struct LeaseFile {
     pub file: PathBuf,
 }
 
+/// What each file of leases said when it last could be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LastLeases {
+    said: BTreeMap<PathBuf, Vec<Leased>>,
+    /// Those that could not be read the last time.
+    unread: usize,
+}
+
+impl LastLeases {
+    /// Whether all could be read the last time.
+    pub const fn are_all(&self) -> bool {
+        self.unread == 0
+    }
+}
+
 /// A range that is given away in prefixes, one to each subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -302,6 +318,9 @@ const fn usual_eager() -> usize {
     256
 }
 
+/// The socket's name in the folder of the state.
+const SOCKET: &str = "control.sock";
+
 fn usual_state() -> PathBuf {
     "/var/lib/evenair".into()
 }
@@ -315,8 +334,16 @@ impl Config {
     /// # Errors
     /// Names file, line and key of the first mistake, with the value and what would be right.
     pub fn load(path: &Path) -> Result<Self, Mistake> {
-        let mut config = Self::parse(&path.display().to_string(), &read(path)?)?;
-        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::written(path, &read(path)?)
+    }
+
+    /// The same of a text that is, or was, the file's.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) fn written(path: &Path, text: &str) -> Result<Self, Mistake> {
+        let mut config = Self::parse(&path.display().to_string(), text)?;
+        let folder = folder(path);
         let own = [config.subscribers.as_mut(), config.socket.as_mut(), config.log.folder.as_mut()];
         let leases = config.leases.iter_mut().map(|lease| &mut lease.file);
         for path in own.into_iter().flatten().chain(leases).chain([&mut config.state]) {
@@ -327,10 +354,21 @@ impl Config {
 
     /// The folder of the state that a file names, whatever else it says.
     pub(crate) fn state_of(path: &Path) -> PathBuf {
-        let text = read(path).unwrap_or_default();
-        let table = as_toml("", &text).ok().and_then(|text| text.parse::<toml::Table>().ok());
-        let named = table.as_ref().and_then(|table| table.get("state")?.as_str());
-        path.parent().unwrap_or(Path::new("")).join(named.map_or_else(usual_state, PathBuf::from))
+        Self::named_in(path, "state").unwrap_or_else(|| folder(path).join(usual_state()))
+    }
+
+    /// The socket that a file names, whatever else it says: a gateway that runs can be asked and told while somebody edits its file.
+    pub fn socket_of(path: &Path) -> PathBuf {
+        Self::named_in(path, "socket").unwrap_or_else(|| Self::state_of(path).join(SOCKET))
+    }
+
+    /// A path that a file names, of what of it can be read.
+    fn named_in(path: &Path, key: &str) -> Option<PathBuf> {
+        let text = read(path).ok()?;
+        let text = as_toml("", &text).ok()?;
+        let (table, _) = toml::de::DeTable::parse_recoverable(&text);
+        let named = table.get_ref().get(key)?.get_ref().as_str()?;
+        Some(folder(path).join(named))
     }
 
     /// A gateway between two devices, of which nothing else is said.
@@ -338,7 +376,8 @@ impl Config {
     /// # Errors
     /// If they are no devices' names.
     pub(crate) fn between(mesh: &str, uplink: &str) -> Result<Self, Mistake> {
-        Self::parse("state.json", &format!("mesh = {}\nuplink = {}\n", quoted(mesh), quoted(uplink)))
+        let word = |text: &str| toml::Value::String(text.into());
+        Self::parse("state.json", &format!("mesh = {}\nuplink = {}\n", word(mesh), word(uplink)))
     }
 
     /// Reads a text.
@@ -347,20 +386,22 @@ impl Config {
     /// As [`load`](Self::load).
     pub fn parse(file: &str, text: &str) -> Result<Self, Mistake> {
         let text = &*as_toml(file, text)?;
-        let plain = |error: &toml::de::Error| error.message().trim().replace('\n', "; ");
         let broken = |error: &toml::de::Error| {
             let line = error.span().map(|span| line(text, span.start));
-            Mistake { line, ..Mistake::of(file, plain(error)) }
+            Mistake { line, ..Mistake::of(file, plain(error, text)) }
         };
         let deserializer = toml::Deserializer::parse(text).map_err(|error| broken(&error))?;
         let config: Self = serde_path_to_error::deserialize(deserializer).map_err(|error| {
             let path = key_path(error.path());
             let known = broken(error.inner());
+            // An unknown key is named by the message itself; of one in a table of several kinds, the reader knows the table's line only.
+            if let Some(unknown) = unknown_field(&known.message) {
+                let way = path.iter().map(String::as_str).filter(|key| *key != unknown).chain([unknown]);
+                let way: Vec<String> = way.map(String::from).collect();
+                return Mistake { line: place(text, &way).or(known.line), ..known };
+            }
             let line = known.line.or_else(|| place(text, &path));
-            // An unknown key is named by the message itself.
-            let key =
-                (!path.is_empty() && !known.message.starts_with("unknown field")).then(|| path.join("."));
-            Mistake { line, key, ..known }
+            Mistake { line, key: (!path.is_empty()).then(|| path.join(".")), ..known }
         })?;
         match config.wrong() {
             None => Ok(config),
@@ -372,11 +413,24 @@ impl Config {
     }
 
     /// What is wrong with it: the key, and why.
-    fn wrong(&self) -> Option<(&'static str, String)> {
+    fn wrong(&self) -> Option<(String, String)> {
+        if let Err(bad) = self.law.clone().validated() {
+            return Some((
+                format!("law.{}", bad.name),
+                format!("{} is not allowed: {}", bad.value, bad.allowed),
+            ));
+        }
+        self.wrong_beside_the_law().map(|(key, why)| (key.into(), why))
+    }
+
+    fn wrong_beside_the_law(&self) -> Option<(&'static str, String)> {
         for (key, name) in [("mesh", &self.mesh), ("uplink", &self.uplink)] {
             let is_name = (1..16).contains(&name.len()) && name != "." && name != "..";
             if !is_name || name.chars().any(|c| c == '/' || c == ':' || c.is_whitespace() || c.is_control()) {
-                return Some((key, format!("\"{}\" is no device's name; see: ip link", name.escape_debug())));
+                return Some((key, format!("{} is no device's name; see: ip link", quoted(name))));
+            }
+            if name == "lo" {
+                return Some((key, "\"lo\" leads nowhere but to this machine; see: ip link".into()));
             }
         }
         if self.mesh == self.uplink {
@@ -385,13 +439,10 @@ impl Config {
                 format!("\"{}\" is the mesh's device, too; a gateway stands between two", self.uplink),
             ));
         }
-        if let Err(bad) = self.law.clone().validated() {
-            return Some(("law", bad.to_string()));
-        }
         if self.law.begin(&GatewayRole::default()).interval() < Duration::from_secs(1) {
             return Some((
-                "law",
-                "epoch: at least 1 s, TCP needs some round trips to show what a limit does".into(),
+                "law.epoch",
+                "at least 1 s, TCP needs some round trips to show what a limit does".into(),
             ));
         }
         let least = |rate: Rate| rate.as_bps() >= 8_000;
@@ -436,29 +487,44 @@ impl Config {
         None
     }
 
-    /// The subscribers: of the file itself, of its table, and of the leases as they stand at a time \[s since 1970\].
+    /// The subscribers: of the file itself, of its table, and of the leases as they stand at a time \[s since 1970\]. The file is its name and
+    /// text, the table its text. Leases that cannot be read are as they were when they last could: servers write into the file that is read.
     ///
     /// # Errors
-    /// Names file, line and column. Leases that cannot be read are left out, and told second: a server may not have begun.
-    pub fn subscribers(&self, file: &str, now_s: u64) -> Result<(Subscribers, Vec<Mistake>), Mistake> {
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        let text = as_toml(file, &text)?;
+    /// Names file, line and column. What keeps nobody from beginning is told second: leases that never could be read, since a server may
+    /// not have begun, are left out.
+    pub fn subscribers_of(
+        &self,
+        (file, text): (&str, &str),
+        table: Option<&str>,
+        now_s: u64,
+        last: &mut LastLeases,
+    ) -> Result<(Subscribers, Vec<Mistake>), Mistake> {
+        let text = as_toml(file, text)?;
         let own = self.subscriber.iter().enumerate().map(|(i, subscriber)| {
             let line = place(&text, &["subscriber".into(), i.to_string()]);
             (Place { file: file.into(), line }, subscriber.clone())
         });
         let mut all: Vec<_> = own.collect();
-        if let Some(path) = &self.subscribers {
-            all.extend(from_csv(&path.display().to_string(), &read(path)?)?);
+        if let (Some(path), Some(table)) = (&self.subscribers, table) {
+            all.extend(from_csv(&path.display().to_string(), table)?);
         }
         let mut subscribers = Subscribers::new(all)?;
-        let mut troubles = Vec::new();
+        let mut troubles = self.doubts(file, &subscribers);
+        last.unread = 0;
         for LeaseFile { format, file } in &self.leases {
             let leased =
                 read(file).and_then(|text| from_leases(*format, &file.display().to_string(), &text, now_s));
             match leased {
-                Ok(leased) => subscribers.lease(&leased),
-                Err(trouble) => troubles.push(trouble),
+                Ok(leased) => {
+                    subscribers.lease(&leased);
+                    last.said.insert(file.clone(), leased);
+                }
+                Err(trouble) => {
+                    troubles.push(trouble);
+                    last.unread += 1;
+                    subscribers.lease(last.said.get(file).map_or(&[], Vec::as_slice));
+                }
             }
         }
         if subscribers.len() > SUBSCRIBERS_MAX {
@@ -467,6 +533,41 @@ impl Config {
             return Err(Mistake::of(file, why));
         }
         Ok((subscribers, troubles))
+    }
+
+    /// Whether nobody subscribes, and nobody will unless the file is another.
+    pub fn is_nobodys(&self, subscribers: &Subscribers) -> bool {
+        subscribers.is_empty() && self.leases.is_empty() && !self.neighbours && self.delegated.is_empty()
+    }
+
+    /// What may be meant, and hardly is: subscribers without an address, or past their limits.
+    fn doubts(&self, file: &str, subscribers: &Subscribers) -> Vec<Mistake> {
+        let mut doubts = Vec::new();
+        let mut doubt = |key: &str, who: Vec<&Subscriber>, why: &str| {
+            if let Some(first) = who.first() {
+                let others = match who.len() - 1 {
+                    0 => String::new(),
+                    others => format!(" and {others} more"),
+                };
+                doubts.push(Mistake::of(file, format!("\"{}\"{others} {why}", first.id)).of_key(key));
+            }
+        };
+        if self.is_nobodys(subscribers) {
+            let why = "nobody subscribes: name a table, or set leases, neighbours or delegated";
+            return vec![Mistake::of(file, why).of_key("subscribers")];
+        }
+        if self.leases.is_empty() && !self.neighbours {
+            let homeless = subscribers.iter().filter(|subscriber| subscriber.prefixes.is_empty());
+            doubt("prefixes", homeless.collect(), "with no address: no packet is theirs");
+        }
+        let is_exempt = |prefix: &Prefix| self.exempt.prefixes.iter().any(|exempt| exempt.overlaps(*prefix));
+        let exempt = subscribers.iter().filter(|subscriber| subscriber.prefixes.iter().any(is_exempt));
+        doubt(
+            "exempt.prefixes",
+            exempt.collect(),
+            "with addresses that are exempt, and pass without a limit",
+        );
+        doubts
     }
 
     /// What is exempt shares so much, each way: what the operator says, else a quarter of the most that the mesh may carry, 256 kb/s at least. That most
@@ -493,9 +594,27 @@ impl Config {
         Prefix::new(address, range.length)
     }
 
+    /// The keys that another configuration has others of, and that cannot change while a daemon runs.
+    pub(crate) fn others_for_a_start(&self, other: &Self) -> Vec<&'static str> {
+        let others = [
+            ("mesh", self.mesh != other.mesh),
+            ("uplink", self.uplink != other.uplink),
+            ("mode", self.mode != other.mode),
+            ("forwarding", self.forwarding != other.forwarding),
+            ("leaf", self.leaf != other.leaf),
+            ("exempt", self.exempt != other.exempt),
+            ("state", self.state != other.state),
+            ("socket", self.socket() != other.socket()),
+            ("group", self.group != other.group),
+            ("page", self.page != other.page),
+            ("log.folder", self.log_folder() != other.log_folder()),
+        ];
+        others.into_iter().filter_map(|(key, is_other)| is_other.then_some(key)).collect()
+    }
+
     /// The daemon's socket.
     pub fn socket(&self) -> PathBuf {
-        self.socket.clone().unwrap_or_else(|| self.state.join("control.sock"))
+        self.socket.clone().unwrap_or_else(|| self.state.join(SOCKET))
     }
 
     /// The folder of the record of decisions.
@@ -504,8 +623,34 @@ impl Config {
     }
 }
 
-fn quoted(text: &str) -> toml::Value {
-    toml::Value::String(text.into())
+/// The folder that a file's paths are beside.
+fn folder(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
+}
+
+/// What a reader of TOML says, as one who writes it would want to hear it.
+fn plain(error: &toml::de::Error, text: &str) -> String {
+    let message = error.message().trim().replace('\n', "; ");
+    let at_fault = error.span().and_then(|span| text.get(span)).unwrap_or_default();
+    match message.as_str() {
+        "duplicate key" => format!("{message} `{}`", at_fault.trim()),
+        "missing field `mesh`" => format!("{message}: the device towards the mesh, such as mesh = \"mesh0\""),
+        "missing field `uplink`" => {
+            format!("{message}: the device towards the Internet, such as uplink = \"wan0\"")
+        }
+        "invalid socket address syntax" => {
+            format!("{at_fault} is no address with a port; write \"127.0.0.1:9180\"")
+        }
+        _ => ["usize", "u64", "u32", "u16", "u8"].into_iter().fold(message, |message, kind| {
+            let most = if kind == "u16" { ", 65535 at most" } else { "" };
+            message.replace(&format!("expected {kind}"), &format!("expected a whole number{most}"))
+        }),
+    }
+}
+
+/// The name in a message that begins with "unknown field".
+fn unknown_field(message: &str) -> Option<&str> {
+    message.strip_prefix("unknown field `")?.split('`').next()
 }
 
 /// The line of a place in a text, from one.
@@ -544,126 +689,4 @@ fn place(text: &str, path: &[String]) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const LEAST: &str = "mesh = \"mesh0\"\nuplink = \"wan0\"\n";
-
-    #[test]
-    fn a_config_of_two_lines_observes_by_the_corrected_law() {
-        let config = Config::parse("g.toml", LEAST).unwrap();
-        assert_eq!((config.mode, config.on_stop), (Mode::Observe, OnStop::Remove));
-        assert_eq!(config.law, PfrcParams::corrected().into());
-        assert_eq!(config.socket(), Path::new("/var/lib/evenair/control.sock"));
-    }
-
-    #[test]
-    fn laws_have_the_names_and_parameters_of_the_simulator() {
-        let text = format!(
-            "{LEAST}mode = \"enforce\"\n[law]\nlaw = \"arc\"\nepoch = \"5 s\"\ncapacity_high = \"6 Mbps\"\n"
-        );
-        let GatewayParams::Arc(arc) = Config::parse("g.toml", &text).unwrap().law else {
-            panic!("another law")
-        };
-        assert_eq!((arc.epoch, arc.capacity_high), (Duration::from_secs(5), Some(Rate::from_kbps(6_000))));
-        let word = Config::parse("g.toml", &format!("{LEAST}law = \"pfrc\"\n")).unwrap();
-        assert_eq!(word.law, PfrcParams::corrected().into());
-    }
-
-    /// Whoever loses the packet filter's table has a quarter of the mesh at most, whichever of its bounds is known.
-    #[test]
-    fn what_is_exempt_has_a_quarter_of_what_the_mesh_may_carry() {
-        let two = "[[subscriber]]\nid = \"a\"\nprefixes = [\"10.0.0.1\"]\n\
-            [[subscriber]]\nid = \"b\"\nprefixes = [\"10.0.0.2\"]\nlink_rate = \"40 Mbps\"\n";
-        let rate = |text: &str| {
-            let config = Config::parse("g.toml", &format!("{LEAST}{text}")).unwrap();
-            let listed = config.subscriber.iter().map(|one| (Place::default(), one.clone()));
-            config.exempt_rate(&Subscribers::new(listed).unwrap())
-        };
-        for (text, kbps) in [
-            ("[law]\nlaw = \"pfrc\"\ncapacity_high = \"6 Mbps\"\n", 1_500),
-            ("[law]\nlaw = \"arc\"\ncapacity_high = \"800 kbps\"\n", 256),
-            ("[law]\nlaw = \"fixed\"\nrate = \"2 Mbps\"\n", 500),
-            ("link_rate = \"20 Mbps\"\n", 5_000),
-            (&format!("link_rate = \"20 Mbps\"\n{two}"), 10_000),
-            ("link_rate = \"20 Mbps\"\n[law]\nlaw = \"pfrc\"\ncapacity_high = \"6 Mbps\"\n", 1_500),
-            ("link_rate = \"20 Mbps\"\n[exempt]\nrate = \"100 kbps\"\n", 100),
-        ] {
-            assert_eq!(rate(text), Rate::from_kbps(kbps), "{text}");
-        }
-        assert_eq!(rate(two).as_bps(), 10_000_000, "of b's own link");
-        assert_eq!(rate(""), OPEN, "without bounds nobody is limited");
-    }
-
-    #[test]
-    fn mistakes_name_line_key_value_and_remedy() {
-        for (text, says) in [
-            ("mesh = \"a\"\n", "g.toml:1: missing field `uplink`"),
-            ("mesh = \"a\"\nuplink = \"a\"\n", "g.toml:2: uplink: \"a\" is the mesh's device, too"),
-            ("mesh = \"a b\"\nuplink = \"c\"\n", "g.toml:1: mesh: \"a b\" is no device's name"),
-            ("mesh = \"a\"\nuplink = \"b\"\nmoode = 3\n", "g.toml:3: unknown field `moode`"),
-            (
-                "mesh = \"a\"\nuplink = \"b\"\nmode = \"loud\"\n",
-                "g.toml:3: mode: unknown variant `loud`, expected one of `observe`",
-            ),
-            (
-                "mesh = \"a\"\nuplink = \"b\"\n[law]\nlaw = \"pfrc\"\ngamma = 3\n",
-                "g.toml:3: law: gamma = 3 is not allowed: above 0, at most 1",
-            ),
-            (
-                "mesh = \"a\"\nuplink = \"b\"\n[law]\nlaw = \"pfrc\"\nepoch = \"5 ms\"\n",
-                "epoch: at least 1 s",
-            ),
-            ("mesh = \"a\"\nuplink = \"b\"\nlink_rate = \"5\"\n", "g.toml:3: link_rate: \"5\" has no unit"),
-            ("mesh = \"a\"\nuplink = \"b\"\npage = \"0.0.0.0:80\"\n", "g.toml:3: page: only loopback"),
-            (
-                "mesh = \"a\"\nuplink = \"b\"\n[[subscriber]]\nid = \"x\"\nprefixes = [\"10.0.0.300\"]\n",
-                "g.toml:5: subscriber.0.prefixes.0: \"10.0.0.300\" is no address",
-            ),
-            (
-                "mesh = \"a\"\nuplink = \"b\"\n[[delegated]]\nwithin = \"2001:db8::/40\"\nlength = 129\n",
-                "g.toml:3: delegated: length: more bits than `within` has",
-            ),
-            ("mesh = \"a\"\nuplink", "g.toml:2: key with no value"),
-        ] {
-            let refused = Config::parse("g.toml", text).unwrap_err().to_string();
-            assert!(refused.contains(says), "{refused}");
-        }
-    }
-
-    #[test]
-    fn subscribers_come_from_file_table_and_leases() {
-        let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-        write(
-            "g.toml",
-            &format!(
-                "{LEAST}subscribers = \"s.csv\"\n[[subscriber]]\nid = \"a\"\nprefixes = [\"10.0.0.1\"]\n[[leases]]\nformat = \"dnsmasq\"\nfile = \"l\"\n[[leases]]\nformat = \"kea\"\nfile = \"none\"\n"
-            ),
-        );
-        write("s.csv", "id,prefixes\nb,10.0.0.2\n");
-        write("l", "0 aa 10.0.0.3 c *\n");
-        let path = folder.path().join("g.toml");
-        let config = Config::load(&path).unwrap();
-        let (all, troubles) = config.subscribers(&path.display().to_string(), 0).unwrap();
-        assert_eq!(all.iter().map(|s| s.id.as_str()).collect::<Vec<_>>(), ["a", "b", "mac-aa"]);
-        assert_eq!(troubles.len(), 1, "a server that has not begun is no mistake of the operator's");
-        write("s.csv", "id,prefixes\nb,10.0.0.1\n");
-        let refused = config.subscribers(&path.display().to_string(), 0).unwrap_err().to_string();
-        assert!(
-            refused.ends_with(
-                "s.csv:2: prefixes: 10.0.0.1 overlaps \"a\"'s 10.0.0.1; an address is one subscriber's, once"
-            ),
-            "{refused}"
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_read_or_refused(text in "((mesh|uplink|law|mode|epoch|subscriber|id|exempt)( = |\\.)|[\\[\\]\"\n=a-z0-9{},]){0,60}") {
-            let _ = Config::parse("g.toml", &text);
-            let _ = Config::parse("g.toml", &format!("{LEAST}{text}"));
-        }
-    }
-}
+mod tests;

@@ -81,7 +81,13 @@ impl Listener {
             {
                 fs::remove_file(path)?;
             }
-            let listener = UnixListener::bind(path)?;
+            let listener = UnixListener::bind(path).map_err(|error| match error.kind() {
+                // Before the kernel is asked, as it takes 107 bytes.
+                io::ErrorKind::InvalidInput => io::Error::other(
+                    "too long for a socket; name a shorter one: socket = \"/run/evenair.sock\"",
+                ),
+                _ => error,
+            })?;
             listener.set_nonblocking(true)?;
             fs::set_permissions(path, fs::Permissions::from_mode(0o666))?;
             Ok(listener)

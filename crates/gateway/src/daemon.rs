@@ -25,6 +25,9 @@ pub struct Kept {
     pub before: Option<[Before; 2]>,
     /// What the gateway knows.
     pub memory: Memory,
+    /// Whether the operator opened the limits: a crash does not close them.
+    #[serde(default)]
+    pub is_paused: bool,
 }
 
 /// The gateway with its kernel.
@@ -70,7 +73,9 @@ impl<K: Kernel> Daemon<K> {
         let gateway = Gateway::new(now, config, subscribers, kept.memory);
         // What passed before is nothing to the gateway.
         let sees = grip.kernel.passed(&mut |_| ()).is_some();
-        let happened = vec![gateway.beginning(), What::Event(Event::Started(config.mode))];
+        let is_paused = kept.is_paused && config.mode == Mode::Enforce;
+        let mut happened = vec![gateway.beginning(), What::Event(Event::Started(config.mode))];
+        happened.extend(is_paused.then_some(What::Event(Event::Paused)));
         Ok(Self {
             grip,
             config: config.clone(),
@@ -83,7 +88,7 @@ impl<K: Kernel> Daemon<K> {
             sees,
             lost: 0,
             is_open: false,
-            is_paused: false,
+            is_paused,
             happened,
             gateway,
         })
@@ -92,7 +97,8 @@ impl<K: Kernel> Daemon<K> {
     /// What is to be written down before anything changes.
     pub fn kept(&self) -> Kept {
         let devices = [self.config.mesh.clone(), self.config.uplink.clone()];
-        Kept { devices, before: self.grip.before(), memory: self.gateway.memory() }
+        let (before, memory) = (self.grip.before(), self.gateway.memory());
+        Kept { devices, before, memory, is_paused: self.is_paused }
     }
 
     /// Puts up what is wanted, on top of whatever of ours is there.
@@ -101,7 +107,7 @@ impl<K: Kernel> Daemon<K> {
     /// At the first change that fails. What stands by then is taken down again by [`stop`](Self::stop).
     pub fn begin(&mut self, now: Instant) -> Result<(), Failure> {
         if self.config.mode == Mode::Enforce {
-            self.grip.begin(self.gateway.wanted(false))?;
+            self.grip.begin(self.gateway.wanted(self.is_paused))?;
         }
         self.start(now);
         Ok(())
@@ -309,18 +315,16 @@ impl<K: Kernel> Daemon<K> {
         self.advance();
     }
 
-    /// Another configuration of the same devices and mode, or other subscribers.
+    /// Another configuration, or other subscribers.
     ///
     /// # Errors
-    /// If devices or mode are others: those want a new start.
+    /// If a key is another that wants a new start, such as a device.
     pub fn reload(&mut self, now: Instant, config: &Config, subscribers: Subscribers) -> Result<(), Failure> {
-        let same = |of: &Config| {
-            (of.mesh.clone(), of.uplink.clone(), of.mode, of.forwarding, of.leaf, of.exempt.clone())
-        };
-        if same(config) != same(&self.config) {
+        let others = self.config.others_for_a_start(config);
+        if !others.is_empty() {
             return Err(Failure::new(
                 "reload",
-                "devices, mode, forwarding, leaf or exemptions are others: stop, and run again",
+                format!("of another {}: stop, and run again", others.join(", ")),
             ));
         }
         let is_other = config.law != self.config.law;
@@ -349,6 +353,8 @@ impl<K: Kernel> Daemon<K> {
             OnStop::Open if self.grip.before().is_some() => self.pause(true),
             OnStop::Open | OnStop::Freeze => (),
         }
+        // Whoever begins again wants limits.
+        self.is_paused = false;
         Ok(how)
     }
 

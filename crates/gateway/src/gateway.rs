@@ -229,6 +229,11 @@ impl Gateway {
         (is_other || !heard.is_empty(), heard)
     }
 
+    /// Who subscribes by the operator's files.
+    pub(crate) const fn listed(&self) -> &Subscribers {
+        &self.listed
+    }
+
     /// Others subscribe from now on; none, if that changes nothing for the law.
     pub fn on_subscribers(&mut self, subscribers: Subscribers) -> Option<Heard> {
         self.listed = subscribers;

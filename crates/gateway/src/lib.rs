@@ -41,6 +41,7 @@ pub mod subscribers;
 mod supervisor;
 pub mod tree;
 mod uci;
+mod written;
 
 pub use config::Config;
 pub use daemon::{Daemon, Kept};
@@ -52,3 +53,4 @@ pub use plan::Change;
 pub use prefix::Prefix;
 pub use side::Side;
 pub use subscribers::{Subscriber, Subscribers};
+pub use written::{Meaning, Written};

@@ -54,5 +54,40 @@ impl std::error::Error for Mistake {}
 /// A file of text.
 pub(crate) fn read(path: &Path) -> Result<String, Mistake> {
     let file = path.display().to_string();
-    std::fs::read_to_string(path).map_err(|error| Mistake::of(&file, format!("cannot be read: {error}")))
+    let bytes =
+        std::fs::read(path).map_err(|error| Mistake::of(&file, format!("cannot be read: {error}")))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let line = String::from_utf8_lossy(&error.as_bytes()[..good]).matches('\n').count() + 1;
+        let byte = error.as_bytes().get(good).copied().unwrap_or_default();
+        Mistake::of(&file, format!("the byte {byte:02x} is not UTF-8; save the file as UTF-8")).at(line)
+    })
+}
+
+/// What somebody wrote, quoted for a message: without control characters, and no more of it than one reads.
+pub(crate) fn quoted(text: &str) -> String {
+    const MOST: usize = 64;
+    let shown: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
+    let rest = if text.chars().nth(MOST).is_some() { "…" } else { "" };
+    format!("\"{shown}{rest}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_text_has_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.csv");
+        std::fs::write(&path, b"id,prefixes\n\xe5sa,10.0.0.1\n").unwrap();
+        let refused = read(&path).unwrap_err().to_string();
+        assert!(refused.ends_with("s.csv:2: the byte e5 is not UTF-8; save the file as UTF-8"), "{refused}");
+    }
+
+    #[test]
+    fn what_is_quoted_is_short_and_harmless() {
+        assert_eq!(quoted("\x1b[31m"), "\"\\u{1b}[31m\"");
+        assert_eq!(quoted(&"å".repeat(3000)), format!("\"{}…\"", "å".repeat(64)));
+    }
 }

@@ -31,7 +31,7 @@ impl Page {
     /// # Errors
     /// If the address is not loopback's, or taken, or the thread cannot give its privileges away.
     pub fn open(at: SocketAddr) -> Result<Self, Failure> {
-        let failed = |error: io::Error| Failure::new(at.to_string(), error);
+        let failed = |error: io::Error| Failure::new(format!("page = \"{at}\""), error);
         if !at.ip().is_loopback() {
             return Err(Failure::new(at.to_string(), "only loopback"));
         }

@@ -1,5 +1,6 @@
 //! Addresses and prefixes of subscribers.
 
+use crate::mistake::quoted;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
@@ -124,9 +125,19 @@ impl FromStr for Prefix {
             Some((address, length)) => (address, Some(length)),
             None => (text, None),
         };
-        let wrong =
-            || format!("\"{text}\" is no address or prefix; write 10.1.2.3, 10.1.0.0/16 or 2001:db8:1::/56");
+        let wrong = || {
+            format!(
+                "{} is no address or prefix; write 10.1.2.3, 10.1.0.0/16 or 2001:db8:1::/56",
+                quoted(text)
+            )
+        };
         let address: IpAddr = address.trim().parse().map_err(|_| wrong())?;
+        // Packets have the address of their own family, so that nobody would ever be met under the other's.
+        if let IpAddr::V6(mapped) = address
+            && let Some(own) = mapped.to_ipv4_mapped()
+        {
+            return Err(format!("\"{text}\" is an address of IPv4 in IPv6's form; write {own}"));
+        }
         let Some(length) = length else { return Ok(Self::host(address)) };
         let length: u8 = length.trim().parse().map_err(|_| wrong())?;
         let prefix = Self::new(address, length).ok_or_else(|| {
@@ -182,6 +193,8 @@ mod tests {
             ("fe80::/129", "at most 128"),
             ("anna", "is no address"),
             ("10.0.0.0/", "is no address"),
+            ("::ffff:10.0.0.1", "write 10.0.0.1"),
+            ("::ffff:0.0.0.0/96", "write 0.0.0.0"),
         ] {
             let refused = text.parse::<Prefix>().unwrap_err();
             assert!(refused.contains(says), "{refused}");

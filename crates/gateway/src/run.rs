@@ -1,6 +1,6 @@
 //! The daemon in real time: the clock, signals, files and the socket around [`Daemon`].
 
-use crate::config::{Config, Mode, OnStop};
+use crate::config::{Config, LastLeases, Mode, OnStop};
 use crate::control::{Answer, Listener, Request};
 use crate::kernel::Failure;
 use crate::log::Log;
@@ -9,7 +9,7 @@ use crate::record::{Event, SCHEMA, What};
 use crate::state::State;
 use crate::status::{Status, fairness};
 use crate::supervisor::Supervisor;
-use crate::{Daemon, Kept, Linux, Mistake, Subscribers, confine};
+use crate::{Daemon, Kept, Linux, Meaning, Mistake, Subscribers, Written, confine};
 use evenair_laws::gateway::GatewayParams;
 use evenair_linux::confinement::Confinement;
 use evenair_linux::signals::{Asked, Signals};
@@ -30,6 +30,8 @@ pub struct RunOptions {
     pub takes_over: bool,
     /// It ends after this time, and all is as before, unless somebody confirms.
     pub confirm: Option<Duration>,
+    /// Where the operator's file has a mistake it goes on by what worked last.
+    pub or_last: bool,
 }
 
 /// Why a daemon does not run.
@@ -85,6 +87,8 @@ pub fn wall_ms() -> u64 {
 struct Running {
     path: PathBuf,
     options: RunOptions,
+    /// What the operator wrote, of which the configuration is.
+    written: Written,
     config: Config,
     daemon: Daemon<Linux>,
     state: State,
@@ -96,6 +100,9 @@ struct Running {
     /// When tables and leases were last changed, and when that was last looked at.
     changed: Vec<Option<SystemTime>>,
     looked: Instant,
+    /// What leases said when they could be read, and what was told of those that could not.
+    leases: LastLeases,
+    unread: Vec<String>,
     asked_to_reload: bool,
     hands_over: bool,
     /// The folders that it works in.
@@ -156,15 +163,38 @@ pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Resu
     Ok(Ended::Stopped)
 }
 
+/// What the operator's file says; or, where it has a mistake and that is wanted, what the one said that worked last.
+fn meant(
+    path: &Path,
+    or_last: bool,
+    leases: &mut LastLeases,
+    told: &mut impl FnMut(&str),
+) -> Result<(Written, Meaning), Mistake> {
+    let at_s = wall_ms() / 1000;
+    let now = Written::read(path).and_then(|written| {
+        let meaning = written.meaning(path, at_s, leases)?;
+        Ok((written, meaning))
+    });
+    let mistake = match now {
+        Err(mistake) if or_last => mistake,
+        now => return now,
+    };
+    let Some(written) = State::worked(&Config::state_of(path)) else { return Err(mistake) };
+    let meaning = written.meaning(path, at_s, leases).map_err(|_| mistake.clone())?;
+    told(&format!("{mistake}; it goes on by what worked last"));
+    Ok((written, meaning))
+}
+
 impl Running {
     fn begin(
         path: &Path,
         options: RunOptions,
         told: &mut impl FnMut(&str),
     ) -> Result<(Self, Listener), Problem> {
-        let mut config = Config::load(path)?;
+        let mut leases = LastLeases::default();
+        let (written, meaning) = meant(path, options.or_last, &mut leases, told)?;
+        let Meaning { mut config, subscribers, troubles } = meaning;
         config.mode = options.mode.unwrap_or(config.mode);
-        let (subscribers, troubles) = config.subscribers(&path.display().to_string(), wall_ms() / 1000)?;
         troubles.iter().for_each(|trouble| told(&trouble.to_string()));
         let state = State::take(&config.state)?;
         let log = Log::new(&config.log_folder(), config.log.clone());
@@ -189,20 +219,24 @@ impl Running {
             let undone = daemon.stop("it could not begin", true).and_then(|_| state.keep(&daemon.kept()));
             return Err(undone.err().unwrap_or(failure).into());
         }
+        state.keep_written(&written)?;
         let confirm_by = options.confirm.map(|after| now() + after);
-        let (path, troubles) = (path.to_path_buf(), Vec::new());
+        let path = path.to_path_buf();
         let running = Self {
             path,
             options,
+            written,
             config,
             daemon,
             state,
             log,
             confirm_by,
-            troubles,
+            troubles: Vec::new(),
             page,
             changed: Vec::new(),
             looked: now(),
+            leases,
+            unread: troubles.iter().map(ToString::to_string).collect(),
             asked_to_reload: false,
             hands_over: false,
             held,
@@ -279,21 +313,24 @@ impl Running {
     }
 
     fn reload(&mut self) -> Result<String, Problem> {
-        let mut config = Config::load(&self.path)?;
+        let mut leases = self.leases.clone();
+        let written = Written::read(&self.path)?;
+        let meaning = written.meaning(&self.path, wall_ms() / 1000, &mut leases)?;
+        let Meaning { mut config, subscribers, troubles } = meaning;
         config.mode = self.options.mode.unwrap_or(config.mode);
-        let (subscribers, troubles) =
-            config.subscribers(&self.path.display().to_string(), wall_ms() / 1000)?;
-        confine::still_reaches(&self.held, &self.path, &config)?;
-        let once = |of: &Config| (of.socket(), of.group, of.page, of.state.clone(), of.log_folder());
-        if once(&config) != once(&self.config) {
-            return Err(
-                Failure::new("socket, group, page, state or log is another", "stop, and run again").into()
-            );
+        if config.is_nobodys(&subscribers) && !self.config.is_nobodys(self.daemon.gateway().listed()) {
+            let why = "nobody subscribes any more: an empty list is taken for a mistake";
+            return Err(Mistake::of(&self.path.display().to_string(), why).of_key("subscribers").into());
         }
+        confine::still_reaches(&self.held, &self.path, &config)?;
         let count = subscribers.len();
         self.daemon.reload(now(), &config, subscribers)?;
-        self.troubles.extend(troubles.iter().map(ToString::to_string));
-        self.config = config;
+        self.unread = troubles.iter().map(ToString::to_string).collect();
+        self.troubles.extend(self.unread.iter().cloned());
+        (self.config, self.leases, self.written) = (config, leases, written);
+        if let Err(failure) = self.state.keep_written(&self.written) {
+            self.troubles.push(failure.to_string());
+        }
         Ok(format!("read again: {count} subscribers"))
     }
 
@@ -310,17 +347,22 @@ impl Running {
         }
         self.looked = at;
         let changed = self.changes();
-        if changed == self.changed {
+        // What could not be read is tried again: a server may have been writing it.
+        if changed == self.changed && self.leases.are_all() {
             return;
         }
         self.changed = changed;
-        let read = self.config.subscribers(&self.path.display().to_string(), wall_ms() / 1000);
-        match read {
+        let (at_s, leases) = (wall_ms() / 1000, &mut self.leases);
+        let unread = match self.written.subscribers(&self.config, &self.path, at_s, leases) {
             Ok((subscribers, troubles)) => {
-                troubles.iter().for_each(|trouble| told(&trouble.to_string()));
                 self.daemon.on_subscribers(subscribers);
+                troubles.iter().map(ToString::to_string).collect()
             }
-            Err(mistake) => told(&format!("leases are not followed: {mistake}")),
+            Err(mistake) => vec![format!("leases are not followed: {mistake}")],
+        };
+        if unread != self.unread {
+            unread.iter().for_each(|trouble| told(trouble));
+            self.unread = unread;
         }
     }
 
@@ -369,11 +411,14 @@ impl Running {
         self.troubles.drain(..surplus);
         let gateway = self.daemon.gateway();
         let written = self.log.write(wall_ms(), happened, || gateway.beginning());
-        if let Err(error) = written {
-            told(&format!("{}: {error}", self.config.log_folder().display()));
-        }
-        if let Err(failure) = self.state.keep(&self.daemon.kept()) {
-            told(&failure.to_string());
+        let unwritten = written.err().map(|error| format!("{}: {error}", self.config.log_folder().display()));
+        let unkept = self.state.keep(&self.daemon.kept()).err().map(|failure| failure.to_string());
+        for trouble in unwritten.into_iter().chain(unkept) {
+            told(&trouble);
+            // A disk that is full is so each epoch.
+            if !self.troubles.contains(&trouble) {
+                self.troubles.push(trouble);
+            }
         }
     }
 
@@ -413,6 +458,7 @@ fn words(event: &Event) -> String {
                 lines.join("; ")
             )
         }
+        Event::WouldChange(0, _) => "would change nothing more".into(),
         Event::WouldChange(count, lines) => format!("would change {count} things: {}", lines.join("; ")),
         Event::Opened => "nothing is to be read: the limits are open".into(),
         Event::Closed => "there is something to be read again: the limits hold".into(),
@@ -473,6 +519,6 @@ pub fn clear(path: &Path, all: bool) -> Result<String, Problem> {
     let plan = restoration([down, up], &found);
     kernel.apply(&plan)?;
     let memory = kept.map(|kept| kept.memory).unwrap_or_default();
-    state.keep(&Kept { devices, before: None, memory })?;
+    state.keep(&Kept { devices, memory, ..Kept::default() })?;
     Ok(format!("{} things are as they were before", plan.len()))
 }

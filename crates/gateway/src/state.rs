@@ -1,8 +1,9 @@
 //! What a daemon must find again, in a file, and the lock that keeps a second one out.
 
-use crate::Kept;
 use crate::kernel::Failure;
+use crate::{Kept, Written};
 use rustix::fs::{FlockOperation, flock};
+use serde::Serialize;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,9 @@ pub struct State {
     /// Held until the process ends, however it ends.
     _lock: File,
 }
+
+/// The name of what worked last.
+const WORKED: &str = "worked.json";
 
 impl State {
     /// Takes the folder, and makes it where it is not there.
@@ -60,18 +64,36 @@ impl State {
     /// # Errors
     /// If the disk is full.
     pub fn keep(&self, kept: &Kept) -> Result<(), Failure> {
-        let new = self.folder.join("state.json.new");
-        let write = || {
-            let mut file = File::create(&new)?;
-            file.write_all(&serde_json::to_vec(kept)?)?;
-            file.sync_data()?;
-            fs::rename(&new, self.path())
-        };
-        write().map_err(|error: std::io::Error| Failure::new(self.path().display().to_string(), error))
+        keep(&self.path(), kept)
+    }
+
+    /// Keeps what the operator wrote and what has worked.
+    ///
+    /// # Errors
+    /// As [`keep`](Self::keep).
+    pub fn keep_written(&self, written: &Written) -> Result<(), Failure> {
+        keep(&self.folder.join(WORKED), written)
+    }
+
+    /// What the operator wrote that worked last, of a folder whoever has it; none, if nothing has, or it cannot be read.
+    pub fn worked(folder: &Path) -> Option<Written> {
+        serde_json::from_slice(&fs::read(folder.join(WORKED)).ok()?).ok()
     }
 }
 
 /// Opens a lock, or makes it. Who may not write it may still hold it: one that root made is no bar to the service's own user.
+/// Writes a file in the place of the one before.
+fn keep(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
+    let new = path.with_extension("json.new");
+    let write = || {
+        let mut file = File::create(&new)?;
+        file.write_all(&serde_json::to_vec(what)?)?;
+        file.sync_data()?;
+        fs::rename(&new, path)
+    };
+    write().map_err(|error: std::io::Error| Failure::new(path.display().to_string(), error))
+}
+
 fn open_lock(path: &Path) -> std::io::Result<File> {
     match File::open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -7,6 +7,7 @@ pub use csv::from_csv;
 pub(crate) use leases::hardware_id;
 pub use leases::{LeaseFormat, Leased, from_leases};
 
+use crate::mistake::quoted;
 use crate::{Mistake, Prefix};
 use evenair_units::Rate;
 use serde::{Deserialize, Serialize};
@@ -59,16 +60,16 @@ impl Subscriber {
     fn wrong(&self) -> Option<(&'static str, String)> {
         let is_id = !self.id.is_empty() && self.id.len() <= 64;
         if !is_id || self.id.chars().any(|c| c.is_control() || c.is_whitespace()) {
-            return Some((
-                "id",
-                format!("\"{}\" is no id: one to 64 letters without blanks", self.id.escape_debug()),
-            ));
+            return Some(("id", format!("{} is no id: one to 64 letters without blanks", quoted(&self.id))));
         }
         if self.name.chars().any(char::is_control) || self.name.len() > 200 {
             return Some(("name", "a name is one line of at most 200 letters".into()));
         }
         if !(self.weight >= 1.0 / WEIGHT_MAX && self.weight <= WEIGHT_MAX) {
-            return Some(("weight", format!("{} is no weight: from 0.001 to 1000, 1 is usual", self.weight)));
+            return Some((
+                "weight",
+                format!("{:?} is no weight: from 0.001 to 1000, 1 is usual", self.weight),
+            ));
         }
         let zero = |rate: Option<Rate>| rate.is_some_and(|rate| rate.as_bps() < 8_000);
         if zero(self.cap) || zero(self.link_rate) {

@@ -218,7 +218,7 @@ config subscriber
             |from: &str, to: &str| Config::parse("evenair", &text.replace(from, to)).unwrap_err().to_string();
         for (from, to, says) in [
             ("\"enforce\"", "'loud'", "evenair:7: mode: unknown variant `loud`"),
-            ("'0.9'", "'7'", "evenair:10: law: gamma = 7"),
+            ("'0.9'", "'7'", "evenair:13: law.gamma: 7 is not allowed"),
             ("fd00:0:1::/56", "fd00::x", "evenair:23: subscriber.0.prefixes.1: "),
             ("option eager", "option eger", "evenair:8: unknown field `eger`"),
             ("option eager", "eager", "evenair:8: a line of UCI is"),

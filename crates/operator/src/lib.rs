@@ -8,12 +8,13 @@ mod status;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
-use evenair_gateway::config::{Config, Mode};
+use evenair_gateway::config::{Config, LastLeases, Mode};
 use evenair_gateway::control::{Answer, Request, ask};
 use evenair_gateway::kernel::{AllFound, Kernel, Root};
 use evenair_gateway::plan::{Names, difference};
 use evenair_gateway::run::{self, Ended, RunOptions, wall_ms};
-use evenair_gateway::{Gateway, Linux, Memory, Side};
+use evenair_gateway::subscribers::Place;
+use evenair_gateway::{Gateway, Linux, Meaning, Memory, Mistake, Side, Subscriber, Subscribers, Written};
 use evenair_units::Instant;
 use std::path::{Path, PathBuf};
 
@@ -120,6 +121,9 @@ struct RunArguments {
     /// End after this time, with all as it was before, unless somebody confirms; such as 5min
     #[arg(long, value_name = "TIME", value_parser = minutes)]
     confirm: Option<evenair_units::Duration>,
+    /// Where the file has a mistake, go on by the one that worked last: for services, which are begun again after a crash
+    #[arg(long)]
+    or_last: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -201,9 +205,13 @@ pub fn gateway(options: &GatewayOptions, program: &Program) -> Result<()> {
         Verb::Check(FileArgument { file }) => check(file),
         Verb::Plan(FileArgument { file }) => plan(file),
         Verb::Run(arguments) => {
-            let RunArguments { file, mode, take_over, confirm } = arguments;
-            let options =
-                RunOptions { mode: mode.map(Mode::from), takes_over: *take_over, confirm: *confirm };
+            let RunArguments { file, mode, take_over, confirm, or_last } = arguments;
+            let options = RunOptions {
+                mode: mode.map(Mode::from),
+                takes_over: *take_over,
+                confirm: *confirm,
+                or_last: *or_last,
+            };
             match run::run(&file.file, options, |words| anstream::println!("{words}"))? {
                 Ended::Stopped => Ok(()),
                 Ended::HandedOver => std::process::exit(HANDED_OVER),
@@ -233,9 +241,19 @@ fn has_hung() -> bool {
     std::env::var("SERVICE_RESULT").is_ok_and(|result| result == "watchdog")
 }
 
+/// The socket of the gateway that runs with a file. It goes on by what it read when somebody has written a mistake into the file since.
+fn socket(file: &Path) -> PathBuf {
+    if let Err(mistake) = Config::load(file) {
+        anstream::eprintln!("{mistake} (a gateway that runs goes on by what it read before)");
+    }
+    Config::socket_of(file)
+}
+
 /// Tells a running gateway something.
 fn tell(file: &Path, request: &Request) -> Result<()> {
-    match ask(&Config::load(file)?.socket(), request)? {
+    // Who reads the file again says what is wrong with it.
+    let socket = if *request == Request::Reload { Config::socket_of(file) } else { socket(file) };
+    match ask(&socket, request)? {
         Answer::Done(words) => anstream::println!("{words}"),
         Answer::Refused(why) => bail!("{why}"),
         Answer::Status(_) => bail!("the gateway answered something else"),
@@ -243,12 +261,20 @@ fn tell(file: &Path, request: &Request) -> Result<()> {
     Ok(())
 }
 
+/// What a file says now.
+fn meaning(file: &Path) -> Result<Meaning, Mistake> {
+    Written::read(file)?.meaning(file, wall_ms() / 1000, &mut LastLeases::default())
+}
+
 fn check(file: &Path) -> Result<()> {
-    let config = Config::load(file)?;
-    let (subscribers, troubles) = config.subscribers(&file.display().to_string(), wall_ms() / 1000)?;
-    anstream::println!("{}: {} subscribers", file.display(), subscribers.len());
+    let Meaning { config, subscribers, troubles } = meaning(file)?;
+    let plural = if subscribers.len() == 1 { "" } else { "s" };
+    anstream::println!("{}: {} subscriber{plural}", file.display(), subscribers.len());
     troubles.iter().for_each(|trouble| anstream::println!("{trouble}"));
-    let gateway = Gateway::new(Instant::ZERO, &config, subscribers.clone(), Memory::default());
+    // What the law would do once somebody is there.
+    let somebody = || Subscribers::new([(Place::default(), Subscriber::new("somebody"))]);
+    let limited = if subscribers.is_empty() { somebody()? } else { subscribers.clone() };
+    let gateway = Gateway::new(Instant::ZERO, &config, limited, Memory::default());
     let decision = gateway.allocation().decision;
     anstream::println!("law: {decision}; a decision every {}", gateway.epoch());
     if decision.reason == evenair_laws::gateway::Reason::Unbounded {
@@ -276,12 +302,15 @@ fn check(file: &Path) -> Result<()> {
     }
     against.extend(kernel.bypasses(&subscribers)?.iter().map(ToString::to_string));
     against.iter().for_each(|against| anstream::println!("{against}"));
-    if against.is_empty() { Ok(()) } else { bail!("mode = \"enforce\" would not hold, see above") }
+    match () {
+        () if !against.is_empty() => bail!("mode = \"enforce\" would not hold, see above"),
+        () if config.is_nobodys(&subscribers) => bail!("nobody subscribes, see above"),
+        () => Ok(()),
+    }
 }
 
 fn plan(file: &Path) -> Result<()> {
-    let config = Config::load(file)?;
-    let (subscribers, _) = config.subscribers(&file.display().to_string(), wall_ms() / 1000)?;
+    let Meaning { config, subscribers, .. } = meaning(file)?;
     let found = match Linux::new(&config).and_then(|mut kernel| kernel.find()) {
         Ok(found) => found,
         Err(failure) => {
@@ -305,19 +334,32 @@ fn support_dump(file: &Path, program: &Program) -> Result<()> {
     anstream::println!("evenair {} on {}\n", program.version, evenair_linux::kernel());
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
     anstream::println!("--- {}\n{text}", file.display());
-    let config = Config::load(file)?;
+    let config = match Config::load(file) {
+        Ok(config) => config,
+        // Who is to help has to see this, too.
+        Err(mistake) => {
+            anstream::println!("--- {mistake}\n--- status");
+            return status_in(&Config::socket_of(file));
+        }
+    };
     let found = Linux::new(&config).and_then(|mut kernel| kernel.find());
     anstream::println!("--- kernel\n{found:#?}\n--- status");
-    match ask(&config.socket(), &Request::Status) {
-        Ok(answer) => anstream::println!("{}", serde_json::to_string_pretty(&answer)?),
-        Err(failure) => anstream::println!("{failure}"),
-    }
+    status_in(&config.socket())?;
     anstream::println!("--- the record's last lines");
     let files = evenair_gateway::log::files(&config.log_folder()).unwrap_or_default();
     if let Some((_, last)) = files.last() {
         let text = std::fs::read_to_string(last)?;
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(30)..].iter().for_each(|line| anstream::println!("{line}"));
+    }
+    Ok(())
+}
+
+/// The whole status of who answers at a socket, or why nobody does.
+fn status_in(socket: &Path) -> Result<()> {
+    match ask(socket, &Request::Status) {
+        Ok(answer) => anstream::println!("{}", serde_json::to_string_pretty(&answer)?),
+        Err(failure) => anstream::println!("{failure}"),
     }
     Ok(())
 }

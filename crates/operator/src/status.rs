@@ -2,14 +2,14 @@
 
 use crate::Program;
 use anyhow::{Result, bail};
-use evenair_gateway::config::{Config, Mode};
+use evenair_gateway::config::Mode;
 use evenair_gateway::control::{Answer, Request, ask};
 use evenair_gateway::status::{Status, rate};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(super) fn status(file: &Path, (watch, json): (bool, bool), program: &Program) -> Result<()> {
-    let socket = Config::load(file)?.socket();
+    let socket = crate::socket(file);
     loop {
         let status = asked(&socket)?;
         if json {
@@ -31,7 +31,7 @@ pub(super) fn why(words: &[String]) -> Result<()> {
         [file, name, ..] => (PathBuf::from(file), name),
         [] => bail!("name a subscriber"),
     };
-    let status = asked(&Config::load(&file)?.socket())?;
+    let status = asked(&crate::socket(&file))?;
     match status.why(name) {
         Some(text) => anstream::print!("{text}"),
         None if status.classes.is_empty() => bail!("no epoch has passed yet: ask again in a moment"),

@@ -84,6 +84,31 @@ fn who_asks_is_answered_and_a_second_one_is_kept_out() {
     assert!(text.contains(" 0 differ") && text.contains("no gateway runs with this file"), "{text}");
 }
 
+/// What is being written stops nobody who runs, and a service goes on by what worked last.
+#[test]
+fn a_mistake_in_the_file_costs_nobody_his_limits() {
+    let script = "begin --mode enforce; cp gateway.toml good; echo mistake >> gateway.toml
+        evenair gateway status gateway.toml; evenair gateway pause gateway.toml; evenair gateway resume gateway.toml
+        evenair gateway reload gateway.toml; echo status $?
+        head -7 good > gateway.toml; evenair gateway reload gateway.toml; echo status $?
+        echo mistake >> good; cp good gateway.toml; kill -9 $gateway; wait $gateway
+        evenair gateway run gateway.toml --mode enforce; echo status $?; echo again
+        begin --mode enforce --or-last; sleep 2; evenair gateway why gateway.toml anna; tree; cat run.log
+        kill $gateway; wait $gateway; echo ended $?; tree";
+    let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
+    let mistake = "gateway.toml:12: key with no value";
+    assert!(text.matches(mistake).count() >= 4 && text.contains("enforces; "), "{text}");
+    assert!(text.contains("the limits are open") && text.contains("the limits hold"), "{text}");
+    assert_eq!(text.matches("status 2\n").count(), 3, "{text}");
+    assert!(text.contains("nobody subscribes any more: an empty list is taken for a mistake"), "{text}");
+    let (_, again) = text.split_once("again\n").unwrap_or_default();
+    assert!(
+        again.contains("Anna (anna)\nDownloads:") && again.contains("; it goes on by what worked last"),
+        "{text}"
+    );
+    assert!(again.contains("\n5\ntable inet evenair\n") && again.contains("ended 0\n0\n"), "{text}");
+}
+
 #[test]
 fn leases_are_followed() {
     let script =
@@ -184,7 +209,7 @@ fn a_running_daemon_may_do_little() {
     // And it does all that it must: a device that comes back has its tree and is heard again, files are read, all is removed.
     assert!(text.contains("5\ntable inet evenair\nthe limits are open"), "{text}");
     assert!(text.contains("read again: 1 subscribers\n") && text.contains("refused 2\n"), "{text}");
-    assert!(text.contains("ended 0\nlock\nlog\nstate.json\n0\n"), "the socket is gone: {text}");
+    assert!(text.contains("ended 0\nlock\nlog\nstate.json\nworked.json\n0\n"), "the socket is gone: {text}");
     assert!(!text.contains("not permitted") && !text.contains("Permission denied"), "{text}");
 }
 
@@ -281,6 +306,20 @@ fn mistakes_are_told_without_a_lab() {
         "{}",
         stderr(&done)
     );
+    // Who comes by himself needs no list, and the law has its bounds; without either nobody would be limited.
+    let (nobody, _) = FILE.split_once("[[").expect("its subscriber");
+    for (line, says) in [
+        ("", "subscribers: nobody subscribes: name a table"),
+        ("neighbours = true\n", "law: start: configured"),
+    ] {
+        std::fs::write(&file, format!("{line}{nobody}")).expect("a file");
+        let done = evenair(&["gateway", "check", file.to_str().expect("UTF-8")]);
+        let text = stdout(&done) + &stderr(&done);
+        assert!(
+            text.contains("0 subscribers\n") && text.contains(says) && !text.contains("no bounds"),
+            "{text}"
+        );
+    }
     std::fs::write(&file, FILE).expect("a file");
     let plan = stdout(&evenair(&["gateway", "plan", file.to_str().expect("UTF-8")]));
     assert!(

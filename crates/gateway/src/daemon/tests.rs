@@ -212,7 +212,7 @@ fn a_reload_with_another_law_begins_it_and_other_devices_want_a_new_start() {
         |what: &What| matches!(what, What::Begin { law, .. } if *law == ArcParams::corrected().into());
     assert!(daemon.take_happened().iter().any(begins));
     let refused = daemon.reload(at(5_000), &config("mode = \"observe\"\n"), subscribers(3)).unwrap_err();
-    assert!(refused.to_string().contains("stop, and run again"));
+    assert_eq!(refused.to_string(), "reload: of another mode: stop, and run again");
 }
 
 #[test]
@@ -237,6 +237,49 @@ fn a_pause_opens_and_a_stop_leaves_what_the_operator_wants() {
             assert_eq!(daemon.kernel_mut().there, InMemory::default().there);
         }
     }
+}
+
+/// A record that somebody changed is refused at its line, whatever it makes of a law.
+#[test]
+fn a_record_that_was_changed_is_refused() {
+    let mut daemon = start(&config("mode = \"enforce\"\n"), InMemory::default(), None);
+    run(&mut daemon, (0, 30_000), &[(Side::Down, FIRST, 2, true)]);
+    let hear = |from: &str, to: &str, what: &[What]| {
+        let mut replay = Replay::new(None);
+        what.iter().try_for_each(|what| {
+            let text = serde_json::to_string(&Line { schema: SCHEMA, at_ms: 0, what: what.clone() }).unwrap();
+            replay.hear(&serde_json::from_str(&text.replace(from, to)).unwrap()).map(drop)
+        })
+    };
+    let what = daemon.take_happened();
+    let owners = "\"owners\":[0,0,2,2,4,4]";
+    assert!(serde_json::to_string(&what[0]).unwrap().contains(owners));
+    assert_eq!(hear(owners, owners, &what), Ok(()));
+    for others in ["\"owners\":[0,0,2,2,4]", "\"owners\":[0,0,2,2,4,4000000000]", "\"owners\":[]"] {
+        assert!(hear(owners, others, &what).unwrap_err().contains("the record was changed"), "{others}");
+    }
+}
+
+/// Whoever opened the limits has them open after a crash, and not after a stop.
+#[test]
+fn a_pause_outlives_a_crash() {
+    let config = config("mode = \"enforce\"\n");
+    let mut daemon = start(&config, InMemory::default(), None);
+    daemon.pause(true);
+    let kept: Kept = serde_json::from_str(&serde_json::to_string(&daemon.kept()).unwrap()).unwrap();
+    let mut next = start(&config, daemon.kernel_mut().clone(), Some(kept.clone()));
+    assert_eq!((ceiling(&mut next, Side::Up, "10.0.0.1"), next.is_open()), (OPEN, (true, false)));
+    assert!(events(&mut next).contains(&Event::Paused));
+    next.pause(false);
+    run(&mut next, (200, 500), &[]);
+    assert_eq!(ceiling(&mut next, Side::Up, "10.0.0.1"), Rate::from_kbps(50));
+    next.pause(true);
+    next.stop("test", false).unwrap();
+    assert!(!next.kept().is_paused);
+    // What a daemon of before wrote has no word of it.
+    let mut old = serde_json::to_value(&kept).unwrap();
+    old.as_object_mut().unwrap().remove("is_paused");
+    assert!(!serde_json::from_value::<Kept>(old).unwrap().is_paused);
 }
 
 /// A record that went through a file gives the same decisions bit for bit, and another law's where one is asked for.

@@ -2,6 +2,7 @@
 
 use super::{Place, Subscriber};
 use crate::Mistake;
+use crate::mistake::quoted;
 
 /// The columns, of which `id` and `prefixes` must be there.
 const COLUMNS: [&str; 6] = ["id", "name", "prefixes", "weight", "cap", "link_rate"];
@@ -19,8 +20,8 @@ pub fn from_csv(file: &str, text: &str) -> Result<Vec<(Place, Subscriber)>, Mist
     let head = reader.headers().map_err(|error| broken(file, &error))?.clone();
     for name in &head {
         if !COLUMNS.contains(&name) {
-            let message =
-                format!("\"{}\" is no column; there are {}", name.escape_debug(), COLUMNS.join(", "));
+            let hint = if name.contains([';', '\t']) { "; commas part them" } else { "" };
+            let message = format!("{} is no column; there are {}{hint}", quoted(name), COLUMNS.join(", "));
             return Err(Mistake::of(file, message).at(1));
         }
     }
@@ -66,7 +67,7 @@ fn set(subscriber: &mut Subscriber, key: &str, value: &str) -> Result<(), String
             subscriber.prefixes = words.map(str::parse).collect::<Result<_, _>>()?;
         }
         "weight" => {
-            let wrong = |_| format!("\"{}\" is no number", value.escape_debug());
+            let wrong = |_| format!("{} is no number", quoted(value));
             subscriber.weight = value.parse().map_err(wrong)?;
         }
         "cap" => subscriber.cap = Some(value.parse()?),
@@ -119,6 +120,7 @@ mod tests {
                 "id,prefixes,wheight\n",
                 "s.csv:1: \"wheight\" is no column; there are id, name, prefixes, weight, cap, link_rate",
             ),
+            ("id;prefixes\na;10.0.0.1\n", "link_rate; commas part them"),
             ("id,weight\n", "s.csv:1: no column \"prefixes\"; begin with a line such as id,name,"),
             ("id,id,prefixes\n", "the column \"id\" is there twice"),
             ("id,prefixes,weight\na,10.0.0.1,heavy\n", "s.csv:2: weight: \"heavy\" is no number"),

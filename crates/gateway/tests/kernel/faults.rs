@@ -1,6 +1,6 @@
 //! What goes wrong under a gateway on the running kernel.
 
-use crate::lab::{Lab, begun, begun_with, config, everything, timed, told, work};
+use crate::lab::{Lab, begun, begun_with, config, everything, subscribers_of, timed, told, work};
 use crate::{THREE, ceilings};
 use evenair_gateway::kernel::{AllFound, Failure, Kernel, Neighbour, Offered, Passed, Readings, Stamp};
 use evenair_gateway::record::{Event, What};
@@ -75,7 +75,7 @@ pub(crate) fn a_strangers_queue_is_put_back() {
     told("tc", "qdisc add dev wan0 root handle 7: pfifo limit 77");
     let before = everything();
     let config = config(THREE);
-    let (subscribers, _) = config.subscribers("gateway.toml", 0).expect("subscribers");
+    let subscribers = subscribers_of(&config);
     let kernel = Linux::new(&config).expect("the kernel");
     let refused = Daemon::new(now(), &config, subscribers, kernel, (None, false));
     let refused = refused.expect_err("somebody's queue is there").to_string();
@@ -173,7 +173,7 @@ pub(crate) fn who_is_killed_in_the_middle_is_followed_all_the_same() {
     whole.stop("test", false).expect("all is put back");
     let mut left = 0;
     loop {
-        let (subscribers, _) = config.subscribers("gateway.toml", 0).expect("subscribers");
+        let subscribers = subscribers_of(&config);
         let kernel = Cut { kernel: Linux::new(&config).expect("the kernel"), left };
         let mut daemon = Daemon::new(now(), &config, subscribers, kernel, (None, true)).expect("devices");
         let kept = daemon.kept();

@@ -1,6 +1,6 @@
 //! A gateway between a mesh and the Internet, in namespaces: the gateway is in the calling thread's own.
 
-use evenair_gateway::config::Config;
+use evenair_gateway::config::{Config, LastLeases};
 use evenair_gateway::kernel::Kernel;
 use evenair_gateway::run::now;
 use evenair_gateway::{Daemon, Kept, Linux, Subscribers};
@@ -266,10 +266,15 @@ pub(crate) fn config(rest: &str) -> Config {
         .expect("a file without mistakes")
 }
 
+/// Who subscribes by a gateway's file.
+pub(crate) fn subscribers_of(config: &Config) -> Subscribers {
+    let read = config.subscribers_of(("gateway.toml", ""), None, 0, &mut LastLeases::default());
+    read.expect("subscribers without mistakes").0
+}
+
 /// A gateway that has begun.
 pub(crate) fn begun(config: &Config, kept: Option<Kept>, takes_over: bool) -> Daemon<Linux> {
-    let (subscribers, _) = config.subscribers("gateway.toml", 0).expect("subscribers without mistakes");
-    begun_with(config, subscribers, kept, takes_over)
+    begun_with(config, subscribers_of(config), kept, takes_over)
 }
 
 pub(crate) fn begun_with(

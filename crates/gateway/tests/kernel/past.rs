@@ -1,7 +1,7 @@
 //! Bridges, VLANs, other leaves, and what leads packets past the tree. What this kernel lacks is tried on a stock one
 //! (`cargo xtask foreign`).
 
-use crate::lab::{BridgeLab, Flow, Lab, begun, config, everything, told, work};
+use crate::lab::{BridgeLab, Flow, Lab, begun, config, everything, subscribers_of, told, work};
 use crate::{THREE, ceilings, skipped};
 use evenair_gateway::config::{Config, Forwarding, Leaf};
 use evenair_gateway::record::{Event, What};
@@ -30,7 +30,7 @@ fn queues_and_tables() -> String {
 }
 
 fn past(config: &Config) -> Vec<String> {
-    let (subscribers, _) = config.subscribers("gateway.toml", 0).expect("subscribers without mistakes");
+    let subscribers = subscribers_of(config);
     let past = Linux::new(config).expect("the kernel").bypasses(&subscribers).expect("the kernel tells");
     past.iter().map(ToString::to_string).collect()
 }
