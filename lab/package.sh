@@ -1,6 +1,7 @@
 #!/bin/sh
 # Tries a package for Debian on a copy of this machine that vanishes with this script, systemd and network included; all that is
-# written goes to memory. It is installed, serves, is upgraded under traffic, crashes, hangs, cannot be started again, stops, is purged.
+# written goes to memory. It is installed, serves, is upgraded under traffic, crashes, hangs, goes on
+# beside a mistake in its file, cannot be started again, stops, is purged.
 # As root, on Debian or one of its kin.
 #
 #   lab/package.sh FILE.deb [UPGRADE.deb]
@@ -149,8 +150,15 @@ echo "the limits are open: $(tc qdisc show dev mesh0)"
 until_ 'serves && [ "$(main)" != '"$before"' ]'
 test "$(classes | wc -l)" = 4
 
-told 'cannot be started again'
+told 'a mistake in its file'
+before=$(main)
 sed -i 's/^mesh = .*/mesh = 7/' /etc/evenair/gateway.toml
+kill -9 "$before"
+until_ 'serves && [ "$(main)" != '"$before"' ]'
+test "$(classes | wc -l)" = 4
+
+told 'cannot be started again'
+rm /var/lib/evenair/worked.json # nor is there what worked last
 kill -9 "$(main)"
 until_ '! tc qdisc show dev mesh0 | grep -q e7a1'
 systemctl --quiet is-failed $service
