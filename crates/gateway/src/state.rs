@@ -81,7 +81,6 @@ impl State {
     }
 }
 
-/// Opens a lock, or makes it. Who may not write it may still hold it: one that root made is no bar to the service's own user.
 /// Writes a file in the place of the one before.
 fn keep(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
     let new = path.with_extension("json.new");
@@ -94,6 +93,7 @@ fn keep(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
     write().map_err(|error: std::io::Error| Failure::new(path.display().to_string(), error))
 }
 
+/// Opens a lock, or makes it. Who may not write it may still hold it: one that root made is no bar to the service's own user.
 fn open_lock(path: &Path) -> std::io::Result<File> {
     match File::open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
