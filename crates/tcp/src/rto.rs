@@ -52,14 +52,9 @@ impl RtoEstimator {
         Self { params, smoothed: None, doublings: 0 }
     }
 
-    /// The sample of a round trip, of a segment that was sent once only (Karn's rule); it also ends the back-off of the timer.
-    pub fn sample(&mut self, round_trip: Duration) {
-        self.one_of(1, round_trip);
-    }
-
-    /// The same where a round trip is expected to bring so many samples: each counts for so much less, or the variation of a round trip
-    /// ago would be forgotten (RFC 7323 section 4.2).
-    pub fn one_of(&mut self, samples: u32, round_trip: Duration) {
+    /// A sample, of a segment that was sent once only (Karn's rule), where a round trip is expected to bring so many: each counts for so
+    /// much less, or the variation of a round trip ago would be forgotten (RFC 7323 section 4.2). It also ends the back-off of the timer.
+    pub fn sample(&mut self, of: u32, round_trip: Duration) {
         let tick = self.params.granularity;
         let measured = if tick.is_zero() {
             round_trip
@@ -72,7 +67,8 @@ impl RtoEstimator {
             None => (r, r / 2.0), // RFC 6298 section 2.2
             Some((srtt, rttvar)) => {
                 // Section 2.3, α = 1/8, β = 1/4, the variation first.
-                let (alpha, beta) = (0.125 / f64::from(samples.max(1)), 0.25 / f64::from(samples.max(1)));
+                let of = f64::from(of.max(1));
+                let (alpha, beta) = (0.125 / of, 0.25 / of);
                 ((1.0 - alpha) * srtt + alpha * r, (1.0 - beta) * rttvar + beta * (srtt - r).abs())
             }
         });
@@ -119,10 +115,10 @@ mod tests {
         let params = RtoParams { min: Duration::ZERO, ..RtoParams::rfc6298() };
         let mut rto = RtoEstimator::new(params);
         assert_eq!(rto.timeout(), Duration::from_secs(1));
-        rto.sample(Duration::from_millis(100));
+        rto.sample(1, Duration::from_millis(100));
         // SRTT = 100, RTTVAR = 50: 100 + 4·50 = 300 ms
         assert_eq!(rto.timeout(), Duration::from_millis(300));
-        rto.sample(Duration::from_millis(200));
+        rto.sample(1, Duration::from_millis(200));
         // RTTVAR = ¾·50 + ¼·100 = 62.5, SRTT = ⅞·100 + ⅛·200 = 112.5: 362.5 ms
         assert_eq!(rto.timeout(), Duration::from_micros(362_500));
     }
@@ -131,40 +127,34 @@ mod tests {
     #[test]
     fn many_samples_a_round_trip_forget_no_sooner() {
         let params = RtoParams { min: Duration::ZERO, ..RtoParams::rfc6298() };
-        let after = |samples: u32| {
+        let after = |samples: u32, of: u32| {
             let mut rto = RtoEstimator::new(params);
             for millis in [100, 400, 100, 400, 100, 100] {
-                (0..samples).for_each(|_| rto.one_of(samples, Duration::from_millis(millis)));
+                (0..samples).for_each(|_| rto.sample(of, Duration::from_millis(millis)));
             }
             rto.timeout().as_secs_f64()
         };
-        let all_alike = |samples: u32| {
-            let mut rto = RtoEstimator::new(params);
-            for millis in [100, 400, 100, 400, 100, 100] {
-                (0..samples).for_each(|_| rto.sample(Duration::from_millis(millis)));
-            }
-            rto.timeout().as_secs_f64()
-        };
-        assert!((after(50) / after(1) - 1.0).abs() < 0.1, "{} {}", after(50), after(1));
-        assert!(all_alike(50) < 0.5 * after(50), "{} {}", all_alike(50), after(50));
+        let (one, shared, all_alike) = (after(1, 1), after(50, 50), after(50, 1));
+        assert!((shared / one - 1.0).abs() < 0.1, "{shared} {one}");
+        assert!(all_alike < 0.5 * shared, "{all_alike} {shared}");
     }
 
     #[test]
     fn the_timer_backs_off_until_a_sample() {
         let mut rto = RtoEstimator::new(RtoParams::rfc6298());
-        rto.sample(Duration::from_millis(10));
+        rto.sample(1, Duration::from_millis(10));
         for expected in [1, 2, 4, 8, 16, 32, 60, 60] {
             assert_eq!(rto.timeout(), Duration::from_secs(expected));
             rto.back_off();
         }
-        rto.sample(Duration::from_millis(10));
+        rto.sample(1, Duration::from_millis(10));
         assert_eq!(rto.timeout(), Duration::from_secs(1));
     }
 
     #[test]
     fn a_coarse_clock_counts_ticks() {
         let mut rto = RtoEstimator::new(RtoParams { min: Duration::ZERO, ..RtoParams::ns2() });
-        rto.sample(Duration::from_millis(2)); // less than a tick counts as one
+        rto.sample(1, Duration::from_millis(2)); // less than a tick counts as one
         assert_eq!(rto.smoothed(), Some(Duration::from_millis(10)));
     }
 }

@@ -580,7 +580,7 @@ impl Sender {
 
     /// A sample, and how many a round trip brings.
     fn add_sample(&mut self, of: u32, round_trip: Duration) {
-        self.rto.one_of(of, round_trip);
+        self.rto.sample(of, round_trip);
         self.min_round_trip = Some(self.min_round_trip.map_or(round_trip, |least| least.min(round_trip)));
         self.last_round_trip = Some(round_trip);
     }
