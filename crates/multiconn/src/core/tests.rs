@@ -32,6 +32,18 @@ impl Pair {
         pair
     }
 
+    /// With four connections, all wanted, and a stream that the client has opened.
+    fn of_four(limits: Limits, memory: u64) -> (Self, StreamId, Vec<LegId>) {
+        let mut pair = Self::new(limits.window);
+        let core = |side| Core::new(side, limits, Budget::new(memory), pair.now);
+        (pair.cores, pair.wires) = ([core(Side::Client), core(Side::Relay)], BTreeMap::new());
+        (0..4).for_each(|_| pair.open_leg());
+        pair.cores[0].set_wanted(4, pair.now);
+        let stream = pair.cores[0].open(pair.now).unwrap();
+        let legs = pair.wires.keys().copied().collect();
+        (pair, stream, legs)
+    }
+
     fn open_leg(&mut self) {
         let leg = self.next_leg;
         self.next_leg += 1;
@@ -61,13 +73,35 @@ impl Pair {
         !out.is_empty()
     }
 
-    /// Up to so many bytes come out at the other end, whole frames of them.
+    /// The client's socket, which holds so much, takes what is there for it until it has so much; gives what it holds then.
+    fn fill(&mut self, leg: LegId, mut held: u64, until: u64) -> u64 {
+        while held < until {
+            let before = self.wires[&leg][0].len();
+            if !self.pull(0, leg) {
+                break;
+            }
+            held += (self.wires[&leg][0].len() - before) as u64;
+        }
+        held
+    }
+
+    /// Up to so many bytes come out at the other end, whole frames of them, and one at least.
     fn deliver(&mut self, from: usize, leg: LegId, most: usize) -> bool {
+        self.come_out(from, leg, |used, length| used == 0 || used + length <= most)
+    }
+
+    /// Whole frames among the first so many bytes come out at the other end.
+    fn deliver_within(&mut self, from: usize, leg: LegId, count: usize) -> bool {
+        self.come_out(from, leg, |used, length| used + length <= count)
+    }
+
+    /// Frames come out as long as the next one may, behind so many bytes and so long.
+    fn come_out(&mut self, from: usize, leg: LegId, may: impl Fn(usize, usize) -> bool) -> bool {
         let wire = &mut self.wires.get_mut(&leg).unwrap()[from];
         let bytes = wire.make_contiguous();
         let mut used = 0;
         while let Ok(Some((frame, length))) = Frame::decode(&bytes[used..]) {
-            if used > 0 && used + length > most {
+            if !may(used, length) {
                 break;
             }
             self.cores[1 - from].frame(leg, frame, self.now).expect("nobody breaks the protocol");
@@ -75,18 +109,6 @@ impl Pair {
         }
         wire.drain(..used);
         used > 0
-    }
-
-    /// Whole frames among the first so many bytes come out at the other end.
-    fn deliver_within(&mut self, from: usize, leg: LegId, count: usize) {
-        let wire = &mut self.wires.get_mut(&leg).unwrap()[from];
-        let bytes = &wire.make_contiguous()[..count];
-        let mut used = 0;
-        while let Ok(Some((frame, length))) = Frame::decode(&bytes[used..]) {
-            self.cores[1 - from].frame(leg, frame, self.now).expect("nobody breaks the protocol");
-            used += length;
-        }
-        wire.drain(..used);
     }
 
     fn lose(&mut self, leg: LegId) {

@@ -13,20 +13,14 @@ const SILENT: std::ops::Range<u64> = 4000..5200;
 /// What a socket holds and what it has passed on \[bytes\].
 #[derive(Default)]
 struct Socket {
-    held: usize,
+    held: u64,
     passed: u64,
 }
 
 /// Runs four connections for so long; gives the longest time without a byte in order \[ms\], and the bytes that were sent again.
 fn longest_silence(tells_window: bool) -> (u64, u64) {
-    let mut pair = Pair::new(64 << 10);
     let limits = Limits { window: 1 << 20, window_most: 1 << 24, held_most: 1 << 24, ..Limits::default() };
-    let core = |side| Core::new(side, limits, Budget::new(1 << 26), pair.now);
-    (pair.cores, pair.wires) = ([core(Side::Client), core(Side::Relay)], BTreeMap::new());
-    (0..4).for_each(|_| pair.open_leg());
-    pair.cores[0].set_wanted(4, pair.now);
-    let stream = pair.cores[0].open(pair.now).unwrap();
-    let legs: Vec<LegId> = pair.wires.keys().copied().collect();
+    let (mut pair, stream, legs) = Pair::of_four(limits, 1 << 26);
     let mut sockets: BTreeMap<LegId, Socket> = legs.iter().map(|leg| (*leg, Socket::default())).collect();
     let (mut into, mut read_at, mut longest) = (vec![0; 1 << 20], 0, 0);
     let words = vec![7; 1 << 16];
@@ -37,25 +31,19 @@ fn longest_silence(tells_window: bool) -> (u64, u64) {
         for leg in &legs {
             let socket = sockets.get_mut(leg).unwrap();
             let ahead = if tells_window { pair.cores[0].ahead(*leg).unwrap() } else { AHEAD_MOST };
-            while socket.held < ahead as usize / 2 {
-                let before = pair.wires[leg][0].len();
-                if !pair.pull(0, *leg) {
-                    break;
-                }
-                socket.held += pair.wires[leg][0].len() - before;
-            }
-            let carried = ((RATE * STEP_MS / 1000) as usize).min(socket.held);
+            socket.held = pair.fill(*leg, socket.held, ahead / 2);
+            let carried = (RATE * STEP_MS / 1000).min(socket.held);
             if !(*leg == legs[1] && SILENT.contains(&at_ms)) {
                 socket.held -= carried;
-                socket.passed += carried as u64;
+                socket.passed += carried;
             }
             // Whole frames of what has passed come out.
-            let out = pair.wires[leg][0].len() - socket.held;
+            let out = pair.wires[leg][0].len() - socket.held as usize;
             pair.deliver_within(0, *leg, out);
             if at_ms % 50 == 0 {
                 let measured = Measured {
                     round_trip: Some(Duration::from_millis(50)),
-                    waiting: socket.held as u64,
+                    waiting: socket.held,
                     acknowledged: socket.passed,
                     window: tells_window.then_some(WINDOW),
                 };

@@ -56,14 +56,7 @@ impl Tcp {
 
 /// Runs four connections for a minute; gives the bytes that were read in order, those that the connections carried, and those sent again.
 fn carried(per_mille: u64, tells_window: bool, seed: u64) -> (u64, u64, u64) {
-    let mut pair = Pair::new(64 << 10);
-    let limits = Limits::default();
-    let core = |side| Core::new(side, limits, Budget::new(1 << 28), pair.now);
-    (pair.cores, pair.wires) = ([core(Side::Client), core(Side::Relay)], BTreeMap::new());
-    (0..4).for_each(|_| pair.open_leg());
-    pair.cores[0].set_wanted(4, pair.now);
-    let stream = pair.cores[0].open(pair.now).unwrap();
-    let legs: Vec<LegId> = pair.wires.keys().copied().collect();
+    let (mut pair, stream, legs) = Pair::of_four(Limits::default(), 1 << 28);
     let mut senders: BTreeMap<LegId, Tcp> =
         legs.iter().map(|leg| (*leg, Tcp::new(seed + u64::from(*leg)))).collect();
     let (words, mut into, mut read) = (vec![7; 1 << 20], vec![0; 1 << 20], 0);
@@ -74,13 +67,7 @@ fn carried(per_mille: u64, tells_window: bool, seed: u64) -> (u64, u64, u64) {
         for leg in &legs {
             let sender = senders.get_mut(leg).unwrap();
             let ahead = if tells_window { pair.cores[0].ahead(*leg).unwrap() } else { AHEAD_MOST };
-            while sender.held < sender.window * SEGMENT + ahead / 2 {
-                let before = pair.wires[leg][0].len();
-                if !pair.pull(0, *leg) {
-                    break;
-                }
-                sender.held += (pair.wires[leg][0].len() - before) as u64;
-            }
+            sender.held = pair.fill(*leg, sender.held, sender.window * SEGMENT + ahead / 2);
         }
         for leg in &legs {
             let sender = senders.get_mut(leg).unwrap();
