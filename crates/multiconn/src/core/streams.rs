@@ -13,6 +13,32 @@ const ROUND_TRIP_LEAST: Duration = Duration::from_millis(1);
 /// So many streams at most wait for it to be said that they are over.
 const OVERS_MAX: usize = 1 << 16;
 
+/// A window is so many times what is read in a round trip. A sender in slow start sends twice as much in the next one, and twice that before it
+/// hears of what is allowed meanwhile; what is allowed is told by quarters of the window.
+const ROUND_TRIPS: u64 = 4;
+
+/// The round trip that is being counted.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    since: Instant,
+    /// The bytes that were read by then, and how far those that came reached.
+    read: u64,
+    seen: u64,
+}
+
+impl Round {
+    /// Bytes that came and were read in a round trip, as far as it is known by now: a long wait for one that was lost does not count as speed.
+    fn pace(&mut self, receive: &Receive, round_trip: Duration, now: Instant) -> u64 {
+        let count = (receive.consumed() - self.read).min(receive.seen() - self.seen);
+        let elapsed = now.since(self.since);
+        if elapsed < round_trip {
+            return count;
+        }
+        *self = Self { since: now, read: receive.consumed(), seen: receive.seen() };
+        (count as f64 * (round_trip.as_secs_f64() / elapsed.as_secs_f64())) as u64
+    }
+}
+
 /// A stream.
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -24,8 +50,7 @@ pub(super) struct Entry {
     taken: [u64; 2],
     /// Of that for sending, what somebody is about to use.
     reserved: u64,
-    /// When the other side was last allowed more.
-    granted_at: Instant,
+    round: Round,
     /// What was told as received.
     told: u64,
     broken: Option<Broken>,
@@ -129,7 +154,7 @@ impl Core {
             window,
             taken: [window, 0],
             reserved: 0,
-            granted_at: now,
+            round: Round { since: now, read: 0, seen: 0 },
             told: 0,
             broken: None,
             is_over: false,
@@ -286,23 +311,20 @@ impl Core {
         Ok(())
     }
 
-    /// Lets the other side send more, once half of the window was read. If that took less than two round trips, the window is what bounds the stream.
+    /// Lets the other side send more, once that is a quarter of the window, which grows with what is read in a round trip.
     fn allow_more(&mut self, stream: StreamId, now: Instant) {
         let round_trip = self.legs.iter().filter_map(|leg| leg.round_trip).max();
         let round_trip = round_trip.unwrap_or(ROUND_TRIP).max(ROUND_TRIP_LEAST);
         let Some(entry) = self.streams.get_mut(&stream).filter(|entry| entry.receive.is_open()) else {
             return;
         };
+        let wanted = ROUND_TRIPS * entry.round.pace(&entry.receive, round_trip, now);
+        self.widen_to(stream, wanted);
+        let Some(entry) = self.streams.get_mut(&stream) else { return };
         let until = entry.receive.consumed() + entry.window;
-        if until.saturating_sub(entry.receive.limit()) < entry.window / 2 {
-            return;
-        }
-        let is_fast = now.since(entry.granted_at) < round_trip.mul_f64(2.0);
-        entry.granted_at = now;
-        entry.receive.allow(until);
-        self.tell_credit(stream);
-        if is_fast {
-            self.double_window(stream);
+        if until.saturating_sub(entry.receive.limit()) >= entry.window / 4 {
+            entry.receive.allow(until);
+            self.tell_credit(stream);
         }
     }
 
@@ -312,20 +334,25 @@ impl Core {
         let Some(entry) = self.streams.get(&stream) else { return };
         let is_used_up = entry.receive.seen() + CHUNK_MAX as u64 > entry.receive.limit();
         if is_used_up && entry.receive.readable() <= entry.window / 2 {
-            self.double_window(stream);
+            let (limit, twice) = (entry.receive.limit(), 2 * entry.window);
+            self.widen_to(stream, twice);
+            let Some(entry) = self.streams.get_mut(&stream) else { return };
+            entry.receive.allow(entry.receive.consumed() + entry.window);
+            if entry.receive.limit() > limit {
+                self.tell_credit(stream);
+            }
         }
     }
 
-    fn double_window(&mut self, stream: StreamId) {
+    /// The window is to be so large, as far as it may be and there is memory.
+    fn widen_to(&mut self, stream: StreamId, wanted: u64) {
         let Some(entry) = self.streams.get_mut(&stream).filter(|entry| entry.receive.is_open()) else {
             return;
         };
-        let more = entry.window.min(self.limits.window_most.saturating_sub(entry.window));
+        let more = wanted.min(self.limits.window_most).saturating_sub(entry.window);
         if more > 0 && self.budget.take(more, Share::Half) {
             entry.window += more;
             entry.taken[0] += more;
-            entry.receive.allow(entry.receive.consumed() + entry.window);
-            self.tell_credit(stream);
         }
     }
 

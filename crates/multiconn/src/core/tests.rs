@@ -2,6 +2,7 @@
 
 mod behind;
 mod lossy;
+mod slow_start;
 
 use super::*;
 use crate::frame::CHUNK_MAX;

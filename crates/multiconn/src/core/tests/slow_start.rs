@@ -1,0 +1,55 @@
+//! Connections in slow start, as sockets whose windows double: the stream is to have for them what they would take.
+
+use super::*;
+
+const ROUND_TRIP_MS: u64 = 100;
+/// Ten segments, RFC 6928's first window \[bytes\].
+const FIRST: u64 = 14_480;
+
+/// So many connections double their windows, `rounds` times; gives the part of the last window that the stream let them fill.
+fn filled(connections: usize, rounds: u32, reads: bool) -> f64 {
+    let (mut pair, stream, legs) = Pair::of_four(Limits::default(), 1 << 30);
+    let round_trip = Some(Duration::from_millis(ROUND_TRIP_MS));
+    for leg in &legs {
+        (0..2).for_each(|side| {
+            pair.cores[side].measured(*leg, Measured { round_trip, ..Measured::default() }, pair.now);
+        });
+    }
+    let (words, mut into) = (vec![7; 1 << 22], vec![0; 1 << 22]);
+    let (mut window, mut part) = (FIRST, 0.0);
+    for _ in 0..rounds {
+        let now = pair.now;
+        let mut sent = 0;
+        for leg in &legs[..connections] {
+            let _ = pair.cores[0].write(stream, &words, now);
+            sent += pair.fill(*leg, 0, window);
+        }
+        part = (sent as f64 / (window * connections as u64) as f64).min(1.0);
+        pair.pass(ROUND_TRIP_MS / 2);
+        let now = pair.now;
+        for leg in &legs[..connections] {
+            pair.deliver(0, *leg, usize::MAX);
+            if reads {
+                while matches!(pair.cores[1].read(stream, &mut into, now), Ok(Read::Bytes(_))) {}
+            }
+        }
+        legs.iter().for_each(|leg| while pair.pull(1, *leg) {});
+        pair.pass(ROUND_TRIP_MS / 2);
+        legs.iter().for_each(|leg| while pair.deliver(1, *leg, usize::MAX) {});
+        window *= 2;
+    }
+    part
+}
+
+#[test]
+fn what_a_stream_may_send_never_holds_up_slow_start() {
+    for rounds in 1..=8 {
+        let parts = [1, 4].map(|connections| filled(connections, rounds, true));
+        assert_eq!(parts, [1.0, 1.0], "of one, and of four connections, in round {rounds}");
+    }
+}
+
+#[test]
+fn who_does_not_read_has_no_more_sent_for_it() {
+    assert!(filled(1, 8, false) < 0.01);
+}
