@@ -303,11 +303,18 @@ fn remove_forgotten_drafts(folder: &Path) -> Result<(), OutputError> {
     for name in entries(folder)?.iter().filter(|_| knows) {
         let process = name.strip_prefix(DRAFTS).and_then(|process| process.parse::<u32>().ok());
         if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
-            let path = folder.join(name);
-            fs::remove_dir_all(&path).map_err(error_at("remove", &path))?;
+            remove_all(&folder.join(name))?;
         }
     }
     Ok(())
+}
+
+/// Parts of a study that run side by side tidy up at once, and whose drafts they are ends meanwhile: what is gone is gone.
+fn remove_all(path: &Path) -> Result<(), OutputError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error_at("remove", path)(error)),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -412,6 +419,18 @@ mod tests {
         drop(output);
         assert_eq!(fs::read_to_string(place.join("flows.csv")).unwrap(), "flows.csv 1");
         assert_eq!(names(&place), ["flows.csv", "manifest.json"]);
+    }
+
+    #[test]
+    fn drafts_of_who_was_killed_go_and_those_that_are_gone_meanwhile_are_no_hindrance() {
+        let folder = tempfile::tempdir().unwrap();
+        // Greater than any process's number.
+        fs::create_dir_all(folder.path().join(format!("{DRAFTS}4194305/deep"))).unwrap();
+        result(folder.path(), &["a"], "1");
+        assert_eq!(names(folder.path()), ["a", "manifest.json"]);
+        assert!(remove_all(&folder.path().join(format!("{DRAFTS}4194305"))).is_ok());
+        let file = folder.path().join("a");
+        assert!(remove_all(&file).unwrap_err().to_string().contains("cannot remove"));
     }
 
     #[test]
