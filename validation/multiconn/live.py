@@ -16,17 +16,17 @@ came back. With `--beside` one plain CUBIC connection starts with the load and h
 The path `policer` has twice the rate, and at its far end the kernel's token bucket of packets (nftables' limit: the
 rate in packets of 1500 bytes, twenty of them at once), which drops what is beyond and queues nothing. MPTCP is the
 kernel's: one subflow, as it is without anybody's doing, or four, to ports that the far end announces. The contender
-`quic` is one stream of aioquic (`pip install aioquic`) with CUBIC, which takes most of a processor: few copies of it.
+`quic` is one stream of quinn with CUBIC, between local ports as ours is:
+
+    cargo build --release --manifest-path validation/quinn/Cargo.toml --bin forward
 """
 
 import argparse
-import asyncio
 import contextlib
 import csv
 import json
 import shlex
 import socket
-import ssl
 import statistics
 import subprocess
 import sys
@@ -36,16 +36,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent.parent / "gateway"))
 import matrix
-import quic
 
-PORT, RELAY, LOCAL = 9000, 7443, 8080
+PORT, RELAY, QUIC, LOCAL = 9000, 7443, 7444, 8080
+FORWARD = Path(__file__).resolve().parent.parent / "quinn/target/release/forward"
 GUARDED = matrix.LIVE
 # How each is run, and what it is in packets: the window's law, and the connections'.
 CONTENDERS = {
     "cubic": ("plain cubic", "cubic", 'law = "fixed", n = 1'),
     "cubic-ipv6": ("plain6 cubic", None, ""),
+    "reno": ("plain reno", "newreno", 'law = "fixed", n = 1'),
     "bbr": ("plain bbr", "bbr", 'law = "fixed", n = 1'),
     "mptcp": ("mptcp cubic", None, ""),
     "mptcp-4": ("mptcp cubic 4", None, ""),
@@ -132,48 +132,6 @@ def write_down(log: str, total: list[int]) -> None:
             time.sleep(0.1)
 
 
-async def quic_sink(log: str, folder: Path) -> None:
-    """The same for QUIC."""
-    from aioquic.asyncio import serve
-    from aioquic.quic.configuration import QuicConfiguration
-
-    total = [0, 0]
-    counts(dual(PORT + 2), total, 1)
-
-    async def read(reader: asyncio.StreamReader) -> None:
-        while data := await reader.read(1 << 16):
-            total[0] += len(data)
-
-    kept = []
-
-    def reads(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
-        kept.append(asyncio.create_task(read(reader)))
-
-    configuration = QuicConfiguration(is_client=False, alpn_protocols=["bulk"])
-    configuration.load_cert_chain(folder / "cert.pem", folder / "key.pem")
-    await serve("::", PORT, configuration=configuration, stream_handler=reads)
-    threading.Thread(target=write_down, args=(log, total), daemon=True).start()
-    await asyncio.Future()
-
-
-async def quic_load(to: str, seconds: float, most_mbps: float) -> tuple[float, float]:
-    """More than fits, by QUIC; when it began, and ended."""
-    from aioquic.asyncio import connect
-    from aioquic.quic.configuration import QuicConfiguration
-
-    configuration = QuicConfiguration(
-        is_client=True, alpn_protocols=["bulk"], verify_mode=ssl.CERT_NONE, congestion_control_algorithm="cubic"
-    )
-    async with connect(to, PORT, configuration=configuration) as client:
-        _, writer = await client.create_stream()
-        begun = time.monotonic()
-        writer.write(bytes(int(most_mbps * 1.1e6 / 8 * seconds)))
-        await asyncio.sleep(seconds)
-        ended = time.monotonic()
-        client.close()
-    return begun, ended
-
-
 def client(command: str, folder: Path, relay_at: str, words: list[str]) -> subprocess.Popen[bytes]:
     """The transport's client, with its local port."""
     law, control, *settings = words
@@ -183,6 +141,11 @@ def client(command: str, folder: Path, relay_at: str, words: list[str]) -> subpr
     line += ["--law", law, "--status", str(folder / "status")]
     line += [] if law == "fair" else ["--subflow-cc", control]
     line += [word for setting in settings for word in ("--set", setting)]
+    return begun(line, folder)
+
+
+def begun(line: list[str], folder: Path) -> subprocess.Popen[bytes]:
+    """A program in the background, and what it says in a file."""
     with (folder / "client.log").open("w") as log:
         return subprocess.Popen(line, stdout=log, stderr=subprocess.STDOUT)
 
@@ -192,7 +155,7 @@ def connected(kind: str, control: str, to: tuple[str, int]) -> socket.socket:
     family = socket.AF_INET6 if kind == "plain6" else socket.AF_INET
     for _ in range(100):
         connection = socket.socket(family, socket.SOCK_STREAM, 262 if kind == "mptcp" else 0)
-        if kind != "law":
+        if kind not in ("law", "quic"):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
         with contextlib.suppress(OSError):
             connection.connect(to)
@@ -221,30 +184,32 @@ def load(command: str, folder: Path, copy: str, seconds: float, beside: bool, ki
     subflows = int(words[1]) if kind == "mptcp" and len(words) > 1 else 1
     if subflows > 1:
         several(subflows, announces=False)
-    through = client(command, folder, f"r{copy}", list(words)) if kind == "law" else None
+    through = None
+    if kind == "law":
+        through = client(command, folder, f"r{copy}", list(words))
+    elif kind == "quic":
+        through = begun([str(FORWARD), "connect", f"r{copy}:{QUIC}", str(folder / "certificate"), str(LOCAL)], folder)
     words_of_ping = ["ping", "-n", "-i", "0.1", "-w", str(int(seconds) + 1), f"r{copy}"]
     ping = subprocess.Popen(words_of_ping, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     if beside:
         neighbour = threading.Thread(target=write, args=(connected("plain", "cubic", (f"r{copy}", PORT + 2)), seconds))
         neighbour.start()
     seen: list[tuple[int, str]] = []
-    if kind == "quic":
-        begun, ended = asyncio.run(quic_load(f"r{copy}", seconds, float(words[-1])))
-    else:
-        # A session that stands, as the plain contender's connection does: what is measured begins with the first byte.
-        while through and status(command, folder) is None:
-            time.sleep(0.05)
-        to = ("127.0.0.1", LOCAL) if through else (f"r{copy}", PORT + (kind == "mptcp"))
-        connection = connected(kind, words[0], to)
-        looks = (lambda: seen.extend(filter(None, [status(command, folder)]))) if through else None
-        begun, ended = write(connection, seconds, looks)
+    # A session that stands, as the plain contender's connection does: what is measured begins with the first byte.
+    while kind == "law" and status(command, folder) is None:
+        if through.poll() is not None:
+            raise SystemExit("the client has ended")
+        time.sleep(0.05)
+    connection = connected(kind, words[0], ("127.0.0.1", LOCAL) if through else (f"r{copy}", PORT + (kind == "mptcp")))
+    looks = (lambda: seen.extend(filter(None, [status(command, folder)]))) if kind == "law" else None
+    begins, ended = write(connection, seconds, looks)
     if through:
         through.kill()
     lines = [tuple(map(float, line.split())) for line in (folder / "sink.log").read_text().splitlines()[:-1]]
 
     def mbps(place: int) -> float:
-        at = [max((line[place] for line in lines if line[0] <= when), default=0.0) for when in (begun, ended)]
-        return (at[1] - at[0]) * 8 / (ended - begun) / 1e6
+        at = [max((line[place] for line in lines if line[0] <= when), default=0.0) for when in (begins, ended)]
+        return (at[1] - at[0]) * 8 / (ended - begins) / 1e6
 
     told = ping.communicate()[0].split("time=")[1:]
     delays = sorted(float(text.split()[0]) for text in told)
@@ -330,7 +295,6 @@ def measure(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
-        quic.certificate(folder)
         own = f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).resolve()))}"
         words = [command, "emulate", str(folder / "path.toml"), "--json"]
         for k, contender in enumerate(contenders):
@@ -338,7 +302,7 @@ def measure(
             place.mkdir()
             place.chmod(0o777)
             how = CONTENDERS[contender][0]
-            sinks = f"--quic-sink {place}/sink.log {folder}" if how.startswith("quic") else f"--sink {place}/sink.log"
+            sinks = f"--sink {place}/sink.log"
             if how.startswith("mptcp"):
                 sinks += " " + " ".join(how.split()[2:])
             sinks = (
@@ -349,7 +313,8 @@ def measure(
             words += ["--at", f"r{k}={sinks}"]
             if how.startswith("law"):
                 words += ["--at", f"r{k}={relay(command, place)}"]
-            how += f" {rate_mbps}" if how.startswith("quic") else ""
+            if how.startswith("quic"):
+                words += ["--at", f"r{k}={FORWARD} serve {QUIC} {place}/certificate {PORT}"]
             words += ["--at", f"s{k}={own} --load {command} {place} {k} {seconds} {int(beside)} {how}"]
         words += ["--at", f"base0={own} --wait {folder} {seconds + 20}"]
         (folder / "path.toml").write_text(network(path, rtt_ms, rate_mbps, len(contenders), seconds + 30))
@@ -390,8 +355,6 @@ def main() -> None:
             return sink(log, 1)
         case ["--sink", log, subflows]:
             return sink(log, int(subflows))
-        case ["--quic-sink", log, folder]:
-            return asyncio.run(quic_sink(log, Path(folder)))
         case ["--wait", folder, seconds]:
             return wait(Path(folder), float(seconds))
         case ["--load", command, folder, copy, seconds, beside, kind, *words]:
@@ -400,6 +363,7 @@ def main() -> None:
     parser.add_argument("command")
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--copies", type=int, default=4)
+    parser.add_argument("--at-once", type=int, default=0, help="contenders that run at once; 0: all")
     parser.add_argument("--seeds", type=int, default=8, help="of the same in packets; 0: not run")
     parser.add_argument("--rates", type=matrix.numbers, default=[20])
     parser.add_argument("--rtts", type=matrix.numbers, default=[50])
@@ -408,13 +372,21 @@ def main() -> None:
     parser.add_argument("--beside", action="store_true", help="with one CUBIC connection on the same path")
     options = parser.parse_args()
     command = str(Path(options.command).resolve())
+    if "quic" in options.contenders and not FORWARD.exists():
+        parser.error(
+            f"{FORWARD} is not there: cargo build --release --manifest-path validation/quinn/Cargo.toml --bin forward"
+        )
     out = csv.DictWriter(sys.stdout, FIELDS)
     out.writeheader()
+    several = options.at_once or len(options.contenders)
     points = [(path, rtt, rate) for path in options.paths for rtt in options.rtts for rate in options.rates]
     for at in points:
-        everybody = [each for each in options.contenders for _ in range(options.copies)]
-        results, late = measure(command, at, everybody, options.seconds, options.beside)
-        baseline = None
+        results, lates, baseline = [], [], None
+        for first in range(0, len(options.contenders), several):
+            now = [each for each in options.contenders[first : first + several] for _ in range(options.copies)]
+            came, late = measure(command, at, now, options.seconds, options.beside)
+            results += came
+            lates += [late] * len(now)
         for place, contender in enumerate(options.contenders):
             own = results[place * options.copies : (place + 1) * options.copies]
             goodput, spread = mean([each["goodput_mbps"] for each in own])
@@ -426,7 +398,10 @@ def main() -> None:
             row += [f"{statistics.mean(each['connections'] for each in own):.2f}"]
             row += [f"{over:.3f}", "yes" if over < matrix.NOT_WORSE else "no"]
             row += [f"{packets[0]:.3f}", f"{packets[1]:.2f}"] if packets else ["", ""]
-            row += [f"{late:.5f}", f"{statistics.mean(each['ping_p95_ms'] for each in own):.1f}"]
+            row += [
+                f"{lates[place * options.copies]:.5f}",
+                f"{statistics.mean(each['ping_p95_ms'] for each in own):.1f}",
+            ]
             row += [f"{statistics.mean(each['beside_mbps'] for each in own):.3f}" if options.beside else ""]
             row += [own[0]["why"]]
             out.writerow(dict(zip(FIELDS, row, strict=True)))

@@ -57,6 +57,8 @@ pub(crate) struct RealFlow {
     pub(crate) way: Vec<u32>,
     /// Bytes by which the scenario's headers are larger than those of the packets.
     pub(crate) more: i32,
+    /// They only look at its way.
+    pub(crate) is_probes: bool,
 }
 
 /// A packet while the network has its size alone.
@@ -300,7 +302,9 @@ impl<P: Ports> Drive<P> {
         };
         let Some(leg) = leg else { return Some(bytes) };
         let (whose, more) = match flow.filter(|_| !leg.expires) {
-            Some((flow, back)) => (Whose::Flow { flow: flow.number, back }, flow.more),
+            Some((&RealFlow { number: flow, is_probes, more, .. }, back)) => {
+                (if is_probes { Whose::Probe { flow, back } } else { Whose::Flow { flow, back } }, more)
+            }
             None => (Whose::Nobody(turn(head)), 0),
         };
         let length = (bytes.len() as u32).saturating_add_signed(more);

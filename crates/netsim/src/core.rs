@@ -24,7 +24,7 @@ pub(crate) use forwarding::{Forwarding, Hop, Passed};
 pub use shaping::ClassRefused;
 pub(crate) use trace::Traced;
 
-use crate::packet::{Body, LossCause, Packet, Way};
+use crate::packet::{Body, LossCause, Packet, Way, Whose};
 use crate::queue::{Buffer, Mark, Outlet, Queued, TransmitQueue};
 use backoff::Round;
 use evenair_des::{Phase, Place, Queue};
@@ -351,7 +351,8 @@ impl<T: Copy> Core<T> {
         passage.dropped.add(packet.size.into());
         match packet.body {
             Body::Probe { .. } => passage.probes_dropped += 1,
-            Body::Foreign(_) => {
+            Body::Foreign(entered) => {
+                passage.probes_dropped += u64::from(matches!(entered.whose(), Whose::Probe { .. }));
                 let at = self.queues[by as usize].node;
                 self.news.push_back(News::Lost { packet, at, cause });
             }

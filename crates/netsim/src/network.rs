@@ -233,7 +233,7 @@ impl Network {
     fn first_hop(&self, packet: &Foreign) -> Option<(Way, u32)> {
         let &Foreign { from, to, whose, category, .. } = packet;
         match whose {
-            Whose::Flow { flow, back } => self.place_of(flow, back, (from, to)),
+            Whose::Flow { flow, back } | Whose::Probe { flow, back } => self.place_of(flow, back, (from, to)),
             Whose::Nobody(number) => {
                 let way = Way::foreign(self.attached.flows.len() as u32, number);
                 self.core.hops.toward(from, to, category).map(|hop| (way, hop))
@@ -314,7 +314,8 @@ impl Network {
         let (packet, rate) = traced?;
         let passed = self.passed_by(&packet);
         let (flow, ends, payload, agreed) = if let Body::Foreign(entered) = packet.body {
-            let (Whose::Flow { flow, .. } | Whose::Nobody(flow)) = entered.whose();
+            let (Whose::Flow { flow, .. } | Whose::Probe { flow, .. } | Whose::Nobody(flow)) =
+                entered.whose();
             (flow, entered.ends(), 0, None)
         } else {
             let flow = &self.attached.flows[packet.way.flow() as usize];

@@ -136,6 +136,14 @@ pub enum Whose {
         /// Whether it goes back, from the flow's destination to its source.
         back: bool,
     },
+    /// A probe of a flow's path, or its answer: it goes the way of the flow's packets, and is not one of those that its result counts as
+    /// lost.
+    Probe {
+        /// The flow.
+        flow: u32,
+        /// Whether it goes back.
+        back: bool,
+    },
     /// No flow's: it takes one of the specification's [`routes`](crate::NetworkSpec::routes), and counts for its pair of nodes.
     /// Fair queues tell such packets apart by this number: all that should share one turn have the same.
     Nobody(u32),
@@ -160,6 +168,8 @@ pub struct Entered {
 enum Belongs {
     There,
     Back,
+    ProbeThere,
+    ProbeBack,
     Nowhere,
 }
 
@@ -170,6 +180,8 @@ impl Entered {
         let (number, belongs) = match whose {
             Whose::Flow { flow, back: false } => (flow, Belongs::There),
             Whose::Flow { flow, back: true } => (flow, Belongs::Back),
+            Whose::Probe { flow, back: false } => (flow, Belongs::ProbeThere),
+            Whose::Probe { flow, back: true } => (flow, Belongs::ProbeBack),
             Whose::Nobody(number) => (number, Belongs::Nowhere),
         };
         Self { from, to, number, belongs, category, leaves_early, ecn, content, at }
@@ -200,6 +212,8 @@ impl Entered {
         match self.belongs {
             Belongs::There => Whose::Flow { flow: self.number, back: false },
             Belongs::Back => Whose::Flow { flow: self.number, back: true },
+            Belongs::ProbeThere => Whose::Probe { flow: self.number, back: false },
+            Belongs::ProbeBack => Whose::Probe { flow: self.number, back: true },
             Belongs::Nowhere => Whose::Nobody(self.number),
         }
     }

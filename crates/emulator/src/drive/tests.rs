@@ -120,7 +120,7 @@ fn drive(
     let board = Arc::new(Board::new(std::iter::empty()).unwrap());
     let mut drive = Drive::new(spec, Network::new(spec, run), ways, ports, board);
     for (number, flow) in (0..).zip(&spec.flows) {
-        drive.add_flow(2, RealFlow { number, way: flow.path.clone(), more: 0 });
+        drive.add_flow(2, RealFlow { number, way: flow.path.clone(), more: 0, is_probes: false });
     }
     if backpressure {
         drive.hold_back();

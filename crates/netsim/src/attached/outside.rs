@@ -62,6 +62,7 @@ impl Outside {
                     flow.delay.add(delay);
                 }
             }
+            Whose::Probe { .. } => (),
             Whose::Nobody(_) => {
                 let pair = self.pair(entered);
                 pair.arrived.add(size.into());

@@ -390,6 +390,27 @@ fn of_a_flow_with_replies_what_goes_back_are_the_data() {
 }
 
 #[test]
+fn probes_go_a_flows_way_and_are_none_of_its_lost_packets() {
+    let mut network = Network::new(&chain(outside(700)), seconds(1, 0, 2));
+    let end = network.end();
+    // More than the air carries: queues overflow.
+    let out = feed(&mut network, Duration::from_micros(200), end, |content| {
+        let (flow, back) = (0, false);
+        let whose = if content % 2 == 0 { Whose::Flow { flow, back } } else { Whose::Probe { flow, back } };
+        Foreign { whose, ..foreign(3, 0, content) }
+    });
+    let lost = |probes: bool| {
+        let of = |e: &&Emerged| matches!(e.packet.whose, Whose::Probe { .. }) == probes;
+        out.iter().filter(of).filter(|e| matches!(e.fate, Fate::Lost { .. })).count() as u64
+    };
+    let flow = network.finish().flows.remove(0);
+    assert!(lost(true) > 1000 && lost(false) > 1000, "{} and {}", lost(true), lost(false));
+    assert_eq!(flow.lost, lost(false));
+    let came = arrived(&out).filter(|e| matches!(e.packet.whose, Whose::Flow { .. })).count() as f64;
+    assert!((flow.goodput_bps * 2.0 - came * 700.0 * 8.0).abs() < 1.0, "{came}: {flow:?}");
+}
+
+#[test]
 fn whoever_sends_for_each_that_departs_keeps_the_queue_from_being_empty() {
     let saturated = chain(Traffic::Datagrams { size: Bytes::new(700), pattern: Pattern::Saturated });
     let simulated = Network::run(&saturated, seconds(1, 0, 5)).flows.remove(0);
