@@ -5,7 +5,7 @@ use crate::connect::ConnectOptions;
 use crate::control;
 use crate::forward::Forward;
 use crate::keys::{PublicKey, SecretKey};
-use crate::listen::{ListenOptions, Source};
+use crate::listen::{ListenOptions, Source, TimeOfDay};
 use crate::mistake::{Mistake, parse, read};
 use evenair_laws::connections::ConnectionParams;
 use serde::Deserialize;
@@ -191,6 +191,7 @@ impl RelayConfig {
             connections: self.connections,
             handshakes: self.handshakes,
             handshakes_per_source: self.handshakes_per_source,
+            time_of_day: TimeOfDay::default(),
         })
     }
 }
