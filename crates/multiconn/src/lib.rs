@@ -24,6 +24,7 @@ pub mod hello;
 pub mod keys;
 pub mod listen;
 mod mistake;
+pub mod metrics;
 pub mod probe;
 mod prompt;
 mod pump;

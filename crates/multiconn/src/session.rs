@@ -14,6 +14,7 @@ use evenair_units::{Bytes, Duration, Instant};
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
 use tokio::sync::Notify;
 
@@ -23,6 +24,9 @@ const LOOK: Duration = Duration::from_millis(50);
 const LOOK_IDLE: Duration = Duration::from_secs(2);
 
 /// Time since the program first asked.
+/// Sessions of this program so far.
+static SO_FAR: AtomicU64 = AtomicU64::new(0);
+
 pub(crate) fn now() -> Instant {
     static BEGUN: OnceLock<std::time::Instant> = OnceLock::new();
     let begun = BEGUN.get_or_init(std::time::Instant::now);
@@ -42,6 +46,7 @@ pub(crate) struct Shared {
     pub(crate) changed: Notify,
     opened: Notify,
 }
+    number: u64,
 
 #[derive(Debug)]
 pub(crate) struct Inner {
@@ -102,11 +107,17 @@ impl Session {
             changed: Notify::new(),
             opened: Notify::new(),
         });
+            number: SO_FAR.fetch_add(1, Ordering::Relaxed) + 1,
         tokio::spawn(clock(Arc::downgrade(&shared)));
         Self(shared)
     }
 
     /// Opens a stream.
+    /// Its number in this program, which no other session has had.
+    pub fn number(&self) -> u64 {
+        self.0.number
+    }
+
     ///
     /// # Errors
     /// If the session is over, or has as many as it may.

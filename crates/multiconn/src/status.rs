@@ -32,6 +32,8 @@ pub struct Status {
 pub struct SessionStatus {
     /// The relay's address, or the name of the client's key.
     pub peer: String,
+    /// Its number in this program, which no other session has had.
+    pub number: u64,
     /// What this side sends.
     pub sending: Direction,
     /// What the other side sends.
@@ -95,8 +97,14 @@ impl SessionStatus {
         let counts = session.counts();
         let connections = session.legs().into_iter().map(|leg| {
             let ms = |time: evenair_units::Duration| time.as_secs_f64() * 1e3;
+    /// Data of a full segment \[bytes\].
+    pub segment_bytes: Option<u32>,
             let info = leg.info;
             Connection {
+    /// Retransmission time-outs; none before Linux 6.7.
+    pub timeouts: Option<u64>,
+    /// The rate at which the other side got data when it was measured last \[bytes/s\].
+    pub delivery_rate_bytes_per_s: Option<u64>,
                 id: leg.state.id,
                 peer: leg.peer,
                 active: leg.state.is_active,
@@ -118,13 +126,17 @@ impl SessionStatus {
             streams_so_far: counts.streams,
             sent_bytes: counts.sent,
             again_bytes: counts.again,
+                segment_bytes: info.map(|info| info.segment.count()),
             received_bytes: counts.received,
+                timeouts: info.and_then(|info| info.timeouts),
+                delivery_rate_bytes_per_s: info.and_then(|info| info.delivery_rate),
             lost: counts.lost,
             stuck: counts.stuck,
             connections: connections.collect(),
         }
     }
 }
+            number: session.number(),
 
 /// Where a program that runs is asked, if nothing else is said: in the user's own folder for such things, or `/run/evenair`.
 pub fn usual_socket(role: &str) -> PathBuf {
@@ -184,22 +196,37 @@ async fn answer(mut stream: UnixStream, status: &(impl Fn() -> Status + Send + S
     BufReader::new(read.take(LINE_MAX)).read_line(&mut line).await?;
     let mut text = match line.trim() {
         "status" => serde_json::to_vec(&status())?,
-        _ => br#"{"error":"ask for: status"}"#.to_vec(),
+        "metrics" => crate::metrics::text(&status()).into_bytes(),
+        _ => br#"{"error":"ask for: status, metrics"}"#.to_vec(),
     };
-    text.push(b'\n');
+    if !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
     write.write_all(&text).await
 }
 
-/// Asks a program that runs: its status, as JSON.
+/// What a program is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Its status, as JSON.
+    Status,
+    /// The same, as Prometheus reads it.
+    Metrics,
+}
+
+/// Asks a program that runs.
 ///
 /// # Errors
 /// If none runs there.
-pub fn ask(path: &Path) -> io::Result<String> {
+pub fn ask(path: &Path, question: Question) -> io::Result<String> {
     use std::io::{Read as _, Write as _};
     let ask = || {
         let mut stream = std::os::unix::net::UnixStream::connect(path)?;
         stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-        stream.write_all(b"status\n")?;
+        stream.write_all(match question {
+            Question::Status => b"status\n",
+            Question::Metrics => b"metrics\n",
+        })?;
         let mut text = String::new();
         stream.read_to_string(&mut text)?;
         Ok(text)

@@ -27,7 +27,8 @@ fn main() -> ExitCode {
         println!("{NAME}: test");
         return ExitCode::SUCCESS;
     }
-    if arguments.iter().any(|word| !word.starts_with('-') && !NAME.contains(word.as_str())) {
+    let mut wanted = arguments.iter().filter(|word| !word.starts_with('-')).peekable();
+    if wanted.peek().is_some() && !wanted.any(|word| NAME.contains(word.as_str())) {
         return ExitCode::SUCCESS;
     }
     if let Err(refused) = sandbox::enter() {

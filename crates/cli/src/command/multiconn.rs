@@ -50,7 +50,8 @@ enum Verb {
     Check(CheckArguments),
     /// Show how a client or a relay stands on this machine: how many connections, and why so many
     #[command(
-        after_help = "Examples:\n  evenair multiconn status --watch\n  evenair multiconn status --relay --json"
+        after_help = "Examples:\n  evenair multiconn status --watch\n  evenair multiconn status --relay --json\n  \
+    evenair multiconn status --metrics > multiconn.prom"
     )]
     Status(status::StatusArguments),
 }
