@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod authorised;
+pub mod bucket;
 pub mod budget;
 pub mod config;
 pub mod connect;
@@ -23,8 +24,8 @@ mod governor;
 pub mod hello;
 pub mod keys;
 pub mod listen;
-mod mistake;
 pub mod metrics;
+mod mistake;
 pub mod probe;
 mod prompt;
 mod pump;

@@ -17,6 +17,7 @@ use crate::{Mistake, tls};
 use admission::Admission;
 pub use clock::TimeOfDay;
 use evenair_laws::connections::ConnectionParams;
+use evenair_units::Rate;
 use sessions::Sessions;
 use std::fmt;
 use std::io;
@@ -44,6 +45,8 @@ pub struct ListenOptions {
     pub law: Option<ConnectionParams>,
     /// The congestion control of each connection; the system's, where it is not given and the law needs none.
     pub congestion: Option<String>,
+    /// The most that it sends of streams to all together; no bound, where it is not given.
+    pub rate_most: Option<Rate>,
     /// Memory for bytes of all streams \[bytes\].
     pub memory: u64,
     /// The most connections in all: half of them is shared out among keys, the other half is for whoever comes first.
@@ -65,6 +68,7 @@ impl ListenOptions {
             authorised,
             law: None,
             congestion: None,
+            rate_most: None,
             memory: 1 << 30,
             connections: 4096,
             handshakes: 256,
@@ -211,7 +215,7 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
     }
     let (sender, accepted) = mpsc::channel(1024);
     let shared = Arc::new(Shared {
-        sessions: Sessions::new(Budget::new(options.memory), options.memory),
+        sessions: Sessions::new(Budget::new(options.memory), options.memory, options.rate_most),
         admission: Admission::new(options.handshakes, options.handshakes_per_source, options.connections),
         known,
         desk: Desk::default(),

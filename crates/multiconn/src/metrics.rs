@@ -61,6 +61,17 @@ fn directions(status: &Status, text: &mut String) {
             wanted.sample(&labels, direction.wanted);
         }
     }
+    let mut rate = Family::new(
+        text,
+        ("session_rate_limit_bytes_per_second", "gauge"),
+        "The most that this side may send of streams; none, if there is no bound.",
+    );
+    for session in &status.sessions {
+        let number = session.number.to_string();
+        if let Some(bps) = session.sending.rate_most_bps {
+            rate.sample(&[("peer", &*session.peer), ("session", &*number)], bps as f64 / 8.0);
+        }
+    }
     let mut law = Family::new(text, ("session_law_info", "gauge"), "The law of what this side sends.");
     for session in &status.sessions {
         let number = session.number.to_string();

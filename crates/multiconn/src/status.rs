@@ -63,6 +63,19 @@ pub struct Direction {
     pub wanted: u32,
     /// Its law, if this side is the sender: with a line that says why n is n.
     pub law: Option<control::Status>,
+    /// The most that may be sent of streams \[bit/s\], if this side is the sender and there is a bound.
+    pub rate_most_bps: Option<u64>,
+}
+
+impl Direction {
+    pub(crate) fn sent(session: &Session, wanted: u32, law: control::Status) -> Self {
+        let rate_most_bps = session.rate_most().map(evenair_units::Rate::as_bps);
+        Self { wanted, law: Some(law), rate_most_bps }
+    }
+
+    pub(crate) fn received(session: &Session) -> Self {
+        Self { wanted: session.they_want(), law: None, rate_most_bps: None }
+    }
 }
 
 /// A connection.
@@ -84,8 +97,14 @@ pub struct Connection {
     pub least_round_trip_ms: Option<f64>,
     /// Congestion window \[segments\].
     pub congestion_window: Option<u32>,
+    /// Data of a full segment \[bytes\].
+    pub segment_bytes: Option<u32>,
     /// Segments sent again.
     pub retransmitted: Option<u64>,
+    /// Retransmission time-outs; none before Linux 6.7.
+    pub timeouts: Option<u64>,
+    /// The rate at which the other side got data when it was measured last \[bytes/s\].
+    pub delivery_rate_bytes_per_s: Option<u64>,
     /// Bytes sent, frames included.
     pub sent_bytes: u64,
     /// Bytes of streams received.
@@ -97,14 +116,8 @@ impl SessionStatus {
         let counts = session.counts();
         let connections = session.legs().into_iter().map(|leg| {
             let ms = |time: evenair_units::Duration| time.as_secs_f64() * 1e3;
-    /// Data of a full segment \[bytes\].
-    pub segment_bytes: Option<u32>,
             let info = leg.info;
             Connection {
-    /// Retransmission time-outs; none before Linux 6.7.
-    pub timeouts: Option<u64>,
-    /// The rate at which the other side got data when it was measured last \[bytes/s\].
-    pub delivery_rate_bytes_per_s: Option<u64>,
                 id: leg.state.id,
                 peer: leg.peer,
                 active: leg.state.is_active,
@@ -113,30 +126,30 @@ impl SessionStatus {
                 round_trip_ms: info.and_then(|info| info.smoothed_round_trip).map(ms),
                 least_round_trip_ms: info.and_then(|info| info.least_round_trip).map(ms),
                 congestion_window: info.map(|info| info.congestion_window),
+                segment_bytes: info.map(|info| info.segment.count()),
                 retransmitted: info.map(|info| info.retransmitted),
+                timeouts: info.and_then(|info| info.timeouts),
+                delivery_rate_bytes_per_s: info.and_then(|info| info.delivery_rate),
                 sent_bytes: leg.state.sent,
                 received_bytes: leg.state.received,
             }
         });
         Self {
             peer: peer.into(),
+            number: session.number(),
             sending,
             receiving,
             streams: session.open_streams(),
             streams_so_far: counts.streams,
             sent_bytes: counts.sent,
             again_bytes: counts.again,
-                segment_bytes: info.map(|info| info.segment.count()),
             received_bytes: counts.received,
-                timeouts: info.and_then(|info| info.timeouts),
-                delivery_rate_bytes_per_s: info.and_then(|info| info.delivery_rate),
             lost: counts.lost,
             stuck: counts.stuck,
             connections: connections.collect(),
         }
     }
 }
-            number: session.number(),
 
 /// Where a program that runs is asked, if nothing else is said: in the user's own folder for such things, or `/run/evenair`.
 pub fn usual_socket(role: &str) -> PathBuf {

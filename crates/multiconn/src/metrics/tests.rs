@@ -126,8 +126,8 @@ fn full() -> Status {
     let session = |number| SessionStatus {
         peer: "an\"na\\\n".into(),
         number,
-        sending: Direction { wanted: 2, law: Some(law.clone()) },
-        receiving: Direction { wanted: 1, law: None },
+        sending: Direction { wanted: 2, law: Some(law.clone()), rate_most_bps: Some(8_000_000) },
+        receiving: Direction { wanted: 1, law: None, rate_most_bps: None },
         streams: 5,
         streams_so_far: 9,
         sent_bytes: 1900,
@@ -154,6 +154,7 @@ fn the_text_keeps_prometheus_rules() {
         format!("connection_round_trip_seconds{{{own},connection=\"1\"}} 0.05"),
         format!("connection_congestion_window_bytes{{{own},connection=\"2\"}} 14480"),
         format!("connection_delivery_rate_bytes_per_second{{{own},connection=\"1\"}} 125000"),
+        format!("session_rate_limit_bytes_per_second{{{own}}} 1000000"),
         "sessions 2".into(),
         "trouble 0".into(),
     ] {
