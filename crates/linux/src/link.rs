@@ -185,6 +185,19 @@ impl Rtnetlink {
         self.socket.ask(message)
     }
 
+    /// Takes an address from a device. Connections that have it lose their way, and are told nothing.
+    ///
+    /// # Errors
+    /// If the device does not have it.
+    pub fn remove_address(&mut self, index: u32, address: IpAddr, prefix: u8) -> io::Result<()> {
+        // `struct ifaddrmsg`.
+        let mut own = [family(address), prefix, 0, 0, 0, 0, 0, 0];
+        own[4..].copy_from_slice(&index.to_ne_bytes());
+        let mut message = Message::new(libc::RTM_DELADDR, 0, &own);
+        message.put(libc::IFA_LOCAL, &octets(address)).put(libc::IFA_ADDRESS, &octets(address));
+        self.socket.ask(message)
+    }
+
     /// Routes a prefix over a device, from this source address.
     ///
     /// # Errors

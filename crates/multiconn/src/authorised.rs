@@ -7,11 +7,13 @@
 //! destinations = ["*:443", "10.1.0.0/16:22"]
 //! expires = 2027-01-01T00:00:00Z     # never, where it is left out
 //! connections = 16                   # the most connections of a session
+//! rate_most = "5 Mbps"               # the most that it is sent; no bound, where it is left out
 //! ```
 
 use crate::destination::Destination;
 use crate::keys::PublicKey;
 use crate::mistake::{Mistake, parse, read};
+use evenair_units::Rate;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -44,6 +46,9 @@ pub struct Entry {
     /// The most memory of all its sessions for bytes of streams \[MB\].
     #[serde(default = "usual_memory")]
     pub memory_mb: u64,
+    /// The most that the relay sends of streams to all its sessions together; no bound, where it is left out.
+    #[serde(default)]
+    pub rate_most: Option<Rate>,
 }
 
 const fn usual_connections() -> u16 {
@@ -74,6 +79,7 @@ impl Entry {
             sessions: usual_sessions(),
             streams: usual_streams(),
             memory_mb: usual_memory(),
+            rate_most: None,
         }
     }
 
@@ -92,6 +98,9 @@ impl Entry {
             && seconds(expires).is_none()
         {
             return Some(("expires", format!("{expires}: give a day and a time, as 2027-01-01T00:00:00Z")));
+        }
+        if let Some(why) = crate::config::wrong_rate(self.rate_most) {
+            return Some(("rate_most", why));
         }
         let caps = [
             ("connections", u64::from(self.connections), 64),
@@ -227,6 +236,8 @@ mod tests {
             ("connections = 0\n", "key.1.connections: 0 is not from 1 to 64"),
             ("expires = 07:32:00\n", "key.1.expires: 07:32:00"),
             ("streams = -1\n", "key.1.streams"),
+            ("rate_most = \"5\"\n", "key.1.rate_most: \"5\" has no unit; write it as \"11 Mbps\""),
+            ("rate_most = \"1 bps\"\n", "key.1.rate_most: 1 bps is not from 8 kbps to 100000 Mbps"),
         ];
         for (rest, expected) in cases {
             let error = Authorised::parse("a", &text(rest)).unwrap_err().to_string();

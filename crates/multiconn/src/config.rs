@@ -1,13 +1,15 @@
 //! The file of a client or of a relay: one TOML with a table `[connect]`, or `[relay]`, or both.
 
 use crate::authorised::Authorised;
+use crate::bucket::RATES;
 use crate::connect::ConnectOptions;
 use crate::control;
 use crate::forward::Forward;
 use crate::keys::{PublicKey, SecretKey};
-use crate::listen::{ListenOptions, Source};
+use crate::listen::{ListenOptions, Source, TimeOfDay};
 use crate::mistake::{Mistake, parse, read};
 use evenair_laws::connections::ConnectionParams;
+use evenair_units::Rate;
 use serde::Deserialize;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -41,6 +43,8 @@ pub struct RelayConfig {
     pub set: toml::Table,
     /// The congestion control of each connection.
     pub congestion: Option<String>,
+    /// The most that it sends of streams to all together, as "100 Mbps"; no bound, if nothing is said.
+    pub rate_most: Option<Rate>,
     /// Memory for bytes of all streams \[MB\].
     pub memory_mb: u64,
     /// The most connections in all: half of them is shared out among keys, the other half is for whoever comes first.
@@ -62,6 +66,7 @@ impl Default for RelayConfig {
             law: None,
             set: toml::Table::new(),
             congestion: None,
+            rate_most: None,
             memory_mb: 1024,
             connections: 4096,
             handshakes: 256,
@@ -93,6 +98,8 @@ pub struct ConnectConfig {
     pub congestion: Option<String>,
     /// Whether probes may be sent.
     pub probes: bool,
+    /// The most that is sent of streams, over all connections, as "5 Mbps"; no bound, if nothing is said.
+    pub rate_most: Option<Rate>,
     /// Memory for bytes of streams \[MB\].
     pub memory_mb: u64,
     /// The socket by which it is asked how it stands.
@@ -111,6 +118,7 @@ impl Default for ConnectConfig {
             most: 16,
             congestion: None,
             probes: true,
+            rate_most: None,
             memory_mb: 256,
             status: None,
         }
@@ -158,6 +166,17 @@ fn bounded(place: &str, key: &str, value: u64, bounds: std::ops::RangeInclusive<
     Err(Mistake::of(place, why).of_key(key))
 }
 
+/// What is wrong with a bound of rate, if something is.
+pub(crate) fn wrong_rate(rate: Option<Rate>) -> Option<String> {
+    let rate = rate.filter(|rate| !RATES.contains(rate))?;
+    Some(format!("{rate} is not from {} to {}", RATES.start(), RATES.end()))
+}
+
+fn rate(place: &str, rate: Option<Rate>) -> Result<Option<Rate>, Mistake> {
+    let wrong = |why| Err(Mistake::of(place, why).of_key("rate_most"));
+    wrong_rate(rate).map_or(Ok(rate), wrong)
+}
+
 impl RelayConfig {
     /// What the listener is told. `place` is what mistakes name: the file, or the command line.
     ///
@@ -187,10 +206,12 @@ impl RelayConfig {
             authorised: Source::File(authorised.clone()),
             law: self.law.as_ref().map(|word| law(place, word, &self.set)).transpose()?,
             congestion: self.congestion.clone(),
+            rate_most: rate(place, self.rate_most)?,
             memory: self.memory_mb << 20,
             connections: self.connections,
             handshakes: self.handshakes,
             handshakes_per_source: self.handshakes_per_source,
+            time_of_day: TimeOfDay::default(),
         })
     }
 }
@@ -224,6 +245,7 @@ impl ConnectConfig {
         options.most = self.most;
         options.congestion.clone_from(&self.congestion);
         options.probes = self.probes;
+        options.rate_most = rate(place, self.rate_most)?;
         options.memory = self.memory_mb << 20;
         Ok(options)
     }
@@ -284,6 +306,15 @@ mod tests {
         assert!(error.starts_with("m.toml:2: relay.listen"), "{error}");
         let error = Config::parse("m.toml", "[connect]\nforwards = []\n").unwrap_err().to_string();
         assert!(error.contains("unknown field `forwards`"), "{error}");
+        for (text, expected) in [
+            ("[connect]\nrate_most = 5\n", "m.toml:2: connect.rate_most: "),
+            ("[relay]\nrate_most = '5 mbps'\n", "did you mean \"Mbps\"?"),
+        ] {
+            let error = Config::parse("m.toml", text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+        let slow = rate("m.toml", Some(Rate::from_bps(1))).unwrap_err().to_string();
+        assert_eq!(slow, "m.toml: rate_most: 1 bps is not from 8 kbps to 100000 Mbps");
         let most = ConnectConfig { most: 65, ..connect };
         assert!(most.options("m.toml").unwrap_err().to_string().contains("most: 65 is not from 1 to 64"));
     }

@@ -16,6 +16,7 @@ use crate::session::{Session, Stream};
 use crate::status::{Direction, SessionStatus};
 use dial::Dialler;
 use evenair_laws::connections::ConnectionParams;
+use evenair_units::Rate;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -42,6 +43,8 @@ pub struct ConnectOptions {
     pub congestion: Option<String>,
     /// Whether probes may be sent: datagrams to the relay's port.
     pub probes: bool,
+    /// The most that is sent of streams, over all connections; no bound, where it is not given.
+    pub rate_most: Option<Rate>,
     /// Memory for bytes of streams \[bytes\].
     pub memory: u64,
     /// Bounds of streams.
@@ -64,6 +67,7 @@ impl ConnectOptions {
             most: 16,
             congestion: None,
             probes: true,
+            rate_most: None,
             memory: 256 << 20,
             limits: Limits::default(),
         }
@@ -172,8 +176,8 @@ impl Client {
     pub fn status(&self) -> Vec<SessionStatus> {
         let Some(current) = self.0.shared.current() else { return Vec::new() };
         let options = &self.0.shared.dialler.options;
-        let up = Direction { wanted: current.governor.wanted(), law: Some(current.governor.status()) };
-        let down = Direction { wanted: current.session.they_want(), law: None };
+        let up = Direction::sent(&current.session, current.governor.wanted(), current.governor.status());
+        let down = Direction::received(&current.session);
         vec![SessionStatus::of(&options.relay, &current.session, up, down)]
     }
 

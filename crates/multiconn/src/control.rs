@@ -110,6 +110,8 @@ pub enum Why {
     Law(Reason),
     /// There was not always something to send.
     NotBusy,
+    /// What was sent was as much as may be sent.
+    Bounded,
     /// The law asks for more than [`Caps::most`].
     Capped,
     /// The law asks for more, and one is opened per interval.
@@ -122,6 +124,9 @@ impl fmt::Display for Why {
             Self::Law(reason) => reason.fmt(f),
             Self::NotBusy => {
                 f.write_str("there is not always something to send, and that says nothing of the path")
+            }
+            Self::Bounded => {
+                f.write_str("as much is sent as rate_most allows, and that says nothing of the path")
             }
             Self::Capped => f.write_str("the law asks for more than the cap allows"),
             Self::OneByOne => f.write_str("the law asks for more, and one is opened at a time"),
@@ -321,6 +326,11 @@ impl Controller {
         self.next_at = now + self.law.interval();
         self.write(now, What::Heard { told, answer, open: there, wanted });
         Some(self.decision)
+    }
+
+    /// The last interval was not busy because of the host's own bound of rate: that is what `status` says then.
+    pub const fn was_bounded(&mut self) {
+        self.decision.why = Why::Bounded;
     }
 
     /// One view of all connections; those that are gone have left what was last seen of them.

@@ -9,6 +9,7 @@
 
 mod finished;
 mod leg;
+mod pace;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use crate::send::LegId;
 use evenair_units::{Duration, Instant};
 use finished::Finished;
 use leg::{Change, Leg, SILENCE, SILENCE_MOST};
+use pace::Pace;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use streams::Entry;
@@ -146,8 +148,7 @@ pub struct Core {
     closed: Option<Closed>,
     events: VecDeque<Event>,
     counts: Counts,
-    idle_since: Option<Instant>,
-    idle_for: Duration,
+    pace: Pace,
     used_at: Instant,
 }
 
@@ -178,8 +179,7 @@ impl Core {
             closed: None,
             events: VecDeque::new(),
             counts: Counts::default(),
-            idle_since: Some(now),
-            idle_for: Duration::ZERO,
+            pace: Pace::new(now),
             used_at: now,
         }
     }
@@ -334,7 +334,7 @@ impl Core {
     }
 
     fn has_work(&self) -> bool {
-        !self.ready.is_empty()
+        (!self.ready.is_empty() && self.pace.dry_until.is_none())
             || !self.credits.is_empty()
             || !self.overs.is_empty()
             || !self.asks.is_empty()
@@ -343,26 +343,13 @@ impl Core {
 
     /// Wakes a connection where there is something to send, and notes for how long there was nothing.
     fn settle(&mut self, now: Instant) {
+        self.pace.pass(now);
         let idle = self.active().filter(|leg| leg.idle).min_by_key(|leg| leg.round_trip);
         let idle = idle.map(|leg| leg.id);
-        match idle {
-            Some(leg) if self.has_work() => {
-                self.note_idle(now, false);
-                self.wake(leg);
-            }
-            Some(_) => self.note_idle(now, true),
-            None => self.note_idle(now, false),
-        }
-    }
-
-    fn note_idle(&mut self, now: Instant, is_idle: bool) {
-        match (self.idle_since, is_idle) {
-            (Some(since), false) => {
-                self.idle_for += now.since(since);
-                self.idle_since = None;
-            }
-            (None, true) => self.idle_since = Some(now),
-            _ => {}
+        let has_work = self.has_work();
+        self.pace.note(now, idle.is_some() && !has_work, !self.ready.is_empty());
+        if let Some(leg) = idle.filter(|_| has_work) {
+            self.wake(leg);
         }
     }
 
@@ -374,18 +361,10 @@ impl Core {
         }
     }
 
-    /// For how long there was nothing to send, since this was asked last.
-    pub fn take_idle(&mut self, now: Instant) -> Duration {
-        let was_idle = self.idle_since.is_some();
-        self.note_idle(now, false);
-        self.note_idle(now, was_idle);
-        std::mem::replace(&mut self.idle_for, Duration::ZERO)
-    }
-
     /// When [`on_timeout`](Self::on_timeout) is due.
     pub fn timeout(&self) -> Option<Instant> {
         let silences = self.legs.iter().map(|leg| leg.asked_at.unwrap_or(leg.heard_at) + SILENCE);
-        silences.chain(self.late_at).chain(self.hungry_until).min()
+        silences.chain(self.late_at).chain(self.hungry_until).chain(self.pace.dry_until).min()
     }
 
     /// Time has passed.
@@ -532,7 +511,7 @@ impl Core {
                 Frame::Want(*wanted).encode(out);
             }
             if self.is_active(leg) {
-                self.pull_shared(leg, room, out);
+                self.pull_shared(leg, now, room, out);
             }
         }
         let sent = out.len() - begun;
@@ -566,7 +545,7 @@ impl Core {
     }
 
     /// What may go on any connection; where little goes out at a time, in small chunks.
-    fn pull_shared(&mut self, leg: LegId, room: usize, out: &mut Vec<u8>) {
+    fn pull_shared(&mut self, leg: LegId, now: Instant, room: usize, out: &mut Vec<u8>) {
         let frame_most = (room / 2).clamp(DATA_HEADER + 1, FRAME_MAX);
         while out.len() + frame_most <= room {
             if let Some(stream) = self.unsaid.pop_front() {
@@ -582,10 +561,15 @@ impl Core {
                     entry.in_asks = false;
                 }
                 Frame::Ask { stream }.encode(out);
-            } else if let Some(stream) = self.ready.pop_front() {
-                self.pull_chunk(leg, stream, frame_most - DATA_HEADER, out);
             } else {
-                return;
+                let most = (frame_most - DATA_HEADER) as u64;
+                if self.ready.is_empty() || self.pace.dry_until.is_some() {
+                    return;
+                }
+                let Some(taken) = self.pace.take(most, now) else { return };
+                let Some(stream) = self.ready.pop_front() else { return };
+                let sent = self.pull_chunk(leg, stream, taken.min(most) as usize, out);
+                self.pace.settle(taken, sent, now);
             }
         }
     }

@@ -70,7 +70,7 @@ impl Governor {
     }
 
     fn ask(&self, session: &Session, since: Instant, at: Instant) -> Option<Decision> {
-        let idle = session.0.with(|inner| inner.core.take_idle(at));
+        let (idle, dry) = session.0.with(|inner| inner.core.take_idle(at));
         let busy = idle.as_secs_f64() < IDLE_MOST * at.since(since).as_secs_f64();
         let legs = session.legs();
         let told = |of: &dyn Fn(&LegStatus) -> bool| -> Vec<Leg> {
@@ -79,7 +79,14 @@ impl Governor {
         };
         let (open, rest) = (told(&|leg| leg.state.is_active), told(&|leg| !leg.state.is_active));
         let probes = std::mem::take(&mut *self.probes.lock().unwrap_or_else(PoisonError::into_inner));
-        self.with(|controller| controller.observe_with_draining(at, &open, &rest, &probes, busy))
+        let held_up = !busy && 2.0 * dry.as_secs_f64() > idle.as_secs_f64();
+        self.with(|controller| {
+            let decision = controller.observe_with_draining(at, &open, &rest, &probes, busy);
+            if held_up {
+                controller.was_bounded();
+            }
+            decision
+        })
     }
 }
 

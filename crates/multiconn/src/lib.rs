@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod authorised;
+pub mod bucket;
 pub mod budget;
 pub mod config;
 pub mod connect;
@@ -23,6 +24,7 @@ mod governor;
 pub mod hello;
 pub mod keys;
 pub mod listen;
+pub mod metrics;
 mod mistake;
 pub mod probe;
 mod prompt;

@@ -3,6 +3,7 @@
 mod admission;
 #[cfg(test)]
 mod attack;
+mod clock;
 mod greet;
 mod sessions;
 
@@ -14,7 +15,9 @@ use crate::session::Stream;
 use crate::status::SessionStatus;
 use crate::{Mistake, tls};
 use admission::Admission;
+pub use clock::TimeOfDay;
 use evenair_laws::connections::ConnectionParams;
+use evenair_units::Rate;
 use sessions::Sessions;
 use std::fmt;
 use std::io;
@@ -22,7 +25,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::mpsc;
 
@@ -42,6 +45,8 @@ pub struct ListenOptions {
     pub law: Option<ConnectionParams>,
     /// The congestion control of each connection; the system's, where it is not given and the law needs none.
     pub congestion: Option<String>,
+    /// The most that it sends of streams to all together; no bound, where it is not given.
+    pub rate_most: Option<Rate>,
     /// Memory for bytes of all streams \[bytes\].
     pub memory: u64,
     /// The most connections in all: half of them is shared out among keys, the other half is for whoever comes first.
@@ -50,6 +55,8 @@ pub struct ListenOptions {
     pub handshakes: u32,
     /// The most of them from one address, or one /64 of IPv6.
     pub handshakes_per_source: u32,
+    /// By what keys expire: the system's clock, if nothing is said.
+    pub time_of_day: TimeOfDay,
 }
 
 impl ListenOptions {
@@ -61,10 +68,12 @@ impl ListenOptions {
             authorised,
             law: None,
             congestion: None,
+            rate_most: None,
             memory: 1 << 30,
             connections: 4096,
             handshakes: 256,
             handshakes_per_source: 32,
+            time_of_day: TimeOfDay::default(),
         }
     }
 }
@@ -115,19 +124,22 @@ impl From<Mistake> for ListenError {
 
 /// Whom a listener knows, as it stands now.
 #[derive(Debug)]
-pub(crate) struct Known(RwLock<Arc<Authorised>>);
+pub(crate) struct Known {
+    all: RwLock<Arc<Authorised>>,
+    time_of_day: TimeOfDay,
+}
 
 impl Known {
     fn all(&self) -> Arc<Authorised> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.all.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn set(&self, all: Authorised) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(all);
+        *self.all.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(all);
     }
 
     pub(crate) fn find(&self, key: crate::keys::PublicKey) -> Option<Arc<Entry>> {
-        self.all().find(key, SystemTime::now())
+        self.all().find(key, self.time_of_day.now())
     }
 }
 
@@ -192,7 +204,8 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
         crate::governor::Governor::new(law.clone(), most, false)
             .map_err(|refused| ListenError::Law(refused.to_string()))?;
     }
-    let known = Arc::new(Known(RwLock::new(Arc::new(authorised))));
+    let time_of_day = options.time_of_day.clone();
+    let known = Arc::new(Known { all: RwLock::new(Arc::new(authorised)), time_of_day });
     let config = tls::relay(&options.keys, Arc::clone(&known) as Arc<dyn tls::Knows>)
         .map_err(|error| ListenError::Tls(error.to_string()))?;
     let mut listeners = Vec::new();
@@ -202,7 +215,7 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
     }
     let (sender, accepted) = mpsc::channel(1024);
     let shared = Arc::new(Shared {
-        sessions: Sessions::new(Budget::new(options.memory), options.memory),
+        sessions: Sessions::new(Budget::new(options.memory), options.memory, options.rate_most),
         admission: Admission::new(options.handshakes, options.handshakes_per_source, options.connections),
         known,
         desk: Desk::default(),

@@ -80,6 +80,7 @@ pub fn relay(place: &str, config: &RelayConfig, say: impl Fn(&str)) -> Result<()
             "at most {} connections, {} MB for streams, {descriptors} descriptors",
             config.connections, config.memory_mb
         ));
+        config.rate_most.iter().for_each(|rate| say(&format!("sends {rate} at most to all together")));
         let watcher = listener.watcher();
         let path = config.status.clone().unwrap_or_else(|| status::usual_socket("relay"));
         let watched = watcher.clone();
@@ -114,6 +115,7 @@ pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Resu
             open.push((forward, one));
         }
         say(&format!("law: {}; at most {} connections", words(&options.law), options.most));
+        options.rate_most.iter().for_each(|rate| say(&format!("sends {rate} at most")));
         let relay_host = options.relay.clone();
         let client = connect(options).await.map_err(RunError::Connect)?;
         let relay_law = client.relay_law().unwrap_or_default();

@@ -5,14 +5,16 @@ mod stream;
 
 pub use stream::Stream;
 
+use crate::bucket::Bucket;
 use crate::budget::Budget;
 use crate::core::{AHEAD_MOST, Core, Counts, Event, LegState, Limits, Measured, OpenError, Side};
 use crate::frame::{Broken, Closed, StreamId};
 use crate::send::LegId;
 use evenair_linux::tcp::Info;
-use evenair_units::{Bytes, Duration, Instant};
+use evenair_units::{Bytes, Duration, Instant, Rate};
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::Waker;
 use tokio::sync::Notify;
@@ -21,6 +23,9 @@ use tokio::sync::Notify;
 const LOOK: Duration = Duration::from_millis(50);
 /// How often, while nothing is.
 const LOOK_IDLE: Duration = Duration::from_secs(2);
+
+/// Sessions of this program so far.
+static SO_FAR: AtomicU64 = AtomicU64::new(0);
 
 /// Time since the program first asked.
 pub(crate) fn now() -> Instant {
@@ -41,6 +46,7 @@ pub(crate) struct Shared {
     /// Something changed that who keeps the session may want to know.
     pub(crate) changed: Notify,
     opened: Notify,
+    number: u64,
 }
 
 #[derive(Debug)]
@@ -101,9 +107,15 @@ impl Session {
             sooner: Notify::new(),
             changed: Notify::new(),
             opened: Notify::new(),
+            number: SO_FAR.fetch_add(1, Ordering::Relaxed) + 1,
         });
         tokio::spawn(clock(Arc::downgrade(&shared)));
         Self(shared)
+    }
+
+    /// Its number in this program, which no other session has had.
+    pub fn number(&self) -> u64 {
+        self.0.number
     }
 
     /// Opens a stream.
@@ -132,6 +144,16 @@ impl Session {
                 None => opened.await,
             }
         }
+    }
+
+    /// From now on what it sends of streams goes out as a bucket has tokens.
+    pub(crate) fn bound(&self, bucket: Arc<Bucket>) {
+        self.0.with(|inner| inner.core.bound(bucket));
+    }
+
+    /// The rate that bounds what it sends, if one does.
+    pub fn rate_most(&self) -> Option<Rate> {
+        self.0.with(|inner| inner.core.rate_most())
     }
 
     /// Ends the session; streams that are open break.

@@ -32,6 +32,8 @@ pub struct Status {
 pub struct SessionStatus {
     /// The relay's address, or the name of the client's key.
     pub peer: String,
+    /// Its number in this program, which no other session has had.
+    pub number: u64,
     /// What this side sends.
     pub sending: Direction,
     /// What the other side sends.
@@ -61,6 +63,19 @@ pub struct Direction {
     pub wanted: u32,
     /// Its law, if this side is the sender: with a line that says why n is n.
     pub law: Option<control::Status>,
+    /// The most that may be sent of streams \[bit/s\], if this side is the sender and there is a bound.
+    pub rate_most_bps: Option<u64>,
+}
+
+impl Direction {
+    pub(crate) fn sent(session: &Session, wanted: u32, law: control::Status) -> Self {
+        let rate_most_bps = session.rate_most().map(evenair_units::Rate::as_bps);
+        Self { wanted, law: Some(law), rate_most_bps }
+    }
+
+    pub(crate) fn received(session: &Session) -> Self {
+        Self { wanted: session.they_want(), law: None, rate_most_bps: None }
+    }
 }
 
 /// A connection.
@@ -82,8 +97,14 @@ pub struct Connection {
     pub least_round_trip_ms: Option<f64>,
     /// Congestion window \[segments\].
     pub congestion_window: Option<u32>,
+    /// Data of a full segment \[bytes\].
+    pub segment_bytes: Option<u32>,
     /// Segments sent again.
     pub retransmitted: Option<u64>,
+    /// Retransmission time-outs; none before Linux 6.7.
+    pub timeouts: Option<u64>,
+    /// The rate at which the other side got data when it was measured last \[bytes/s\].
+    pub delivery_rate_bytes_per_s: Option<u64>,
     /// Bytes sent, frames included.
     pub sent_bytes: u64,
     /// Bytes of streams received.
@@ -105,13 +126,17 @@ impl SessionStatus {
                 round_trip_ms: info.and_then(|info| info.smoothed_round_trip).map(ms),
                 least_round_trip_ms: info.and_then(|info| info.least_round_trip).map(ms),
                 congestion_window: info.map(|info| info.congestion_window),
+                segment_bytes: info.map(|info| info.segment.count()),
                 retransmitted: info.map(|info| info.retransmitted),
+                timeouts: info.and_then(|info| info.timeouts),
+                delivery_rate_bytes_per_s: info.and_then(|info| info.delivery_rate),
                 sent_bytes: leg.state.sent,
                 received_bytes: leg.state.received,
             }
         });
         Self {
             peer: peer.into(),
+            number: session.number(),
             sending,
             receiving,
             streams: session.open_streams(),
@@ -184,22 +209,37 @@ async fn answer(mut stream: UnixStream, status: &(impl Fn() -> Status + Send + S
     BufReader::new(read.take(LINE_MAX)).read_line(&mut line).await?;
     let mut text = match line.trim() {
         "status" => serde_json::to_vec(&status())?,
-        _ => br#"{"error":"ask for: status"}"#.to_vec(),
+        "metrics" => crate::metrics::text(&status()).into_bytes(),
+        _ => br#"{"error":"ask for: status, metrics"}"#.to_vec(),
     };
-    text.push(b'\n');
+    if !text.ends_with(b"\n") {
+        text.push(b'\n');
+    }
     write.write_all(&text).await
 }
 
-/// Asks a program that runs: its status, as JSON.
+/// What a program is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Its status, as JSON.
+    Status,
+    /// The same, as Prometheus reads it.
+    Metrics,
+}
+
+/// Asks a program that runs.
 ///
 /// # Errors
 /// If none runs there.
-pub fn ask(path: &Path) -> io::Result<String> {
+pub fn ask(path: &Path, question: Question) -> io::Result<String> {
     use std::io::{Read as _, Write as _};
     let ask = || {
         let mut stream = std::os::unix::net::UnixStream::connect(path)?;
         stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-        stream.write_all(b"status\n")?;
+        stream.write_all(match question {
+            Question::Status => b"status\n",
+            Question::Metrics => b"metrics\n",
+        })?;
         let mut text = String::new();
         stream.read_to_string(&mut text)?;
         Ok(text)

@@ -335,3 +335,58 @@ async fn streams_that_come_and_go_leave_nothing() {
     assert!(checked(10, || client.status()[0].streams == 0).await);
     assert_eq!(client.status()[0].streams_so_far, 5000);
 }
+
+/// Sends bytes to a server and back; gives how long it took.
+async fn there_and_back(client: &evenair_multiconn::Client, bytes: usize) -> Duration {
+    let (echo, bytes, begun) = (echo().await, pattern(bytes), Instant::now());
+    let back = within(60, go(client, echo, bytes.clone())).await.unwrap();
+    assert!(back == bytes);
+    begun.elapsed()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_sends_no_faster_than_it_may() {
+    let relay = Relay::start().await;
+    let rate_most = Some(evenair_units::Rate::from_kbps(8000));
+    let client = connect(ConnectOptions { law: fixed(3), rate_most, ..relay.options() }).await.unwrap();
+    // A megabyte a second, and 50 kB at once.
+    let took = there_and_back(&client, 1_000_000).await;
+    assert!(took >= Duration::from_millis(930), "{took:?}");
+    assert_eq!(client.status()[0].sending.rate_most_bps, Some(8_000_000));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_is_sent_no_faster_than_its_table_says_now() {
+    let relay = Relay::start().await;
+    let table = entry("me", &relay.client_key, "\"127.0.0.0/8:*\"");
+    relay.authorise(&[format!("{table}rate_most = \"8 Mbps\"\n")]);
+    tokio::time::sleep(Duration::from_millis(900)).await;
+    let options = || ConnectOptions { law: fixed(2), down: Some(fixed(2)), ..relay.options() };
+    let (one, other) = (connect(options()).await.unwrap(), connect(options()).await.unwrap());
+    let begun = Instant::now();
+    tokio::join!(there_and_back(&one, 500_000), there_and_back(&other, 500_000));
+    assert!(begun.elapsed() >= Duration::from_millis(930), "both together: {:?}", begun.elapsed());
+    relay.authorise(&[table]);
+    let free = checked(10, || {
+        relay.watcher.sessions().iter().all(|session| session.sending.rate_most_bps.is_none())
+    })
+    .await;
+    assert!(free, "the bound is gone with its line");
+    there_and_back(&one, 5_000_000).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_law_is_not_asked_while_the_bound_holds_a_stream_up() {
+    let relay = Relay::start().await;
+    let rate_most = Some(evenair_units::Rate::from_kbps(400));
+    let set = "interval = '1 s'".parse().unwrap();
+    let law = evenair_multiconn::control::law_with("guarded", &set).unwrap();
+    let client = connect(ConnectOptions { law, rate_most, ..relay.options() }).await.unwrap();
+    let sends = tokio::spawn({
+        let client = client.clone();
+        async move { there_and_back(&client, 1_000_000).await }
+    });
+    let says = || client.status()[0].sending.law.clone().is_some_and(|law| law.why.contains("rate_most"));
+    assert!(checked(15, says).await, "{:?}", client.status()[0].sending);
+    sends.abort();
+}

@@ -9,6 +9,7 @@ use evenair_multiconn::config::{Config, ConnectConfig, RelayConfig};
 use evenair_multiconn::forward::Forward;
 use evenair_multiconn::keys::{PublicKey, SecretKey};
 use evenair_multiconn::run;
+use evenair_units::Rate;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -50,7 +51,8 @@ enum Verb {
     Check(CheckArguments),
     /// Show how a client or a relay stands on this machine: how many connections, and why so many
     #[command(
-        after_help = "Examples:\n  evenair multiconn status --watch\n  evenair multiconn status --relay --json"
+        after_help = "Examples:\n  evenair multiconn status --watch\n  evenair multiconn status --relay --json\n  \
+    evenair multiconn status --metrics > multiconn.prom"
     )]
     Status(status::StatusArguments),
 }
@@ -122,6 +124,9 @@ struct ConnectArguments {
     /// The most connections; 16, if nothing is said
     #[arg(long)]
     most: Option<u32>,
+    /// The most that is sent of streams, over all connections; such as "5 Mbps"
+    #[arg(long, value_name = "RATE")]
+    rate_most: Option<Rate>,
     /// Send no probes
     #[arg(long)]
     no_probes: bool,
@@ -202,6 +207,7 @@ fn connect(arguments: &ConnectArguments) -> Result<()> {
     config.key = arguments.key.clone().or(config.key);
     config.status = arguments.status.clone().or(config.status);
     config.most = arguments.most.unwrap_or(config.most);
+    config.rate_most = arguments.rate_most.or(config.rate_most);
     config.probes &= !arguments.no_probes;
     let LawArguments { law, set, subflow_cc } = &arguments.law;
     if let Some(law) = law {
@@ -227,13 +233,18 @@ fn check(file: &Path) -> Result<()> {
         options.keys.iter().for_each(|key| anstream::println!("  key {}", key.public()));
         let law = options.law.as_ref().map_or("each client's wish, else guarded".into(), run::words);
         anstream::println!("  law of what it sends: {law}");
+        options
+            .rate_most
+            .iter()
+            .for_each(|rate| anstream::println!("  sends {rate} at most to all together"));
         if let Some(path) = &relay.authorised {
             for entry in evenair_multiconn::authorised::Authorised::load(path)?.iter() {
                 let to: Vec<_> = entry.destinations.iter().map(ToString::to_string).collect();
                 let to = if to.is_empty() { "nowhere".into() } else { to.join(", ") };
                 let expired = if entry.holds(std::time::SystemTime::now()) { "" } else { "; EXPIRED" };
+                let rate = entry.rate_most.map_or(String::new(), |rate| format!(", is sent {rate} at most"));
                 anstream::println!(
-                    "  {} {}: to {to}; up to {} connections{expired}",
+                    "  {} {}: to {to}; up to {} connections{rate}{expired}",
                     entry.name,
                     entry.key,
                     entry.connections
@@ -245,6 +256,7 @@ fn check(file: &Path) -> Result<()> {
         let options = connect.options(&place)?;
         anstream::println!("connect: to {} as {}", options.relay, options.key.public());
         anstream::println!("  law: {}; at most {} connections", run::words(&options.law), options.most);
+        options.rate_most.iter().for_each(|rate| anstream::println!("  sends {rate} at most"));
         connect.forward.iter().for_each(|forward| anstream::println!("  {forward}"));
     }
     Ok(())

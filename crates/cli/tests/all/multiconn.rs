@@ -152,6 +152,8 @@ fn a_port_and_socks_carry_bytes_to_where_the_relay_allows() {
     let status = |socket: &str| stdout(&multiconn(folder, &["status", socket, "--json"]));
     let own = status("me.sock");
     assert!(own.contains("\"wanted\": 2") && own.contains("\"why\": \"n is 2"), "{own}");
+    let metrics = stdout(&multiconn(folder, &["status", "me.sock", "--metrics"]));
+    assert!(metrics.contains("\nevenair_multiconn_session_sent_bytes_total{peer="), "{metrics}");
     let theirs = status("relay.sock");
     assert!(theirs.contains("\"peer\": \"me\""), "{theirs}");
 }

@@ -1,6 +1,7 @@
 //! One connection to a relay: found, opened, encrypted, greeted.
 
 use super::{ConnectOptions, Current, budget};
+use crate::bucket::Bucket;
 use crate::control::Refused;
 use crate::core::{AHEAD_MOST, OpenError, Side};
 use crate::governor::Governor;
@@ -85,6 +86,8 @@ impl From<Refused> for ConnectError {
 #[derive(Clone)]
 pub(crate) struct Dialler {
     pub(super) options: ConnectOptions,
+    /// What bounds its sessions, one after another.
+    bucket: Arc<Bucket>,
     tls: TlsConnector,
     name: ServerName<'static>,
 }
@@ -109,7 +112,8 @@ impl Dialler {
         let config = crate::tls::client(&options.key, options.relay_keys.clone()).map_err(|e| tls(&e))?;
         // Refused before anything is dialled.
         Governor::new(options.law.clone(), options.most, options.probes)?;
-        Ok(Self { options, tls: Arc::new(config).into(), name })
+        let bucket = Bucket::new(options.rate_most);
+        Ok(Self { options, bucket, tls: Arc::new(config).into(), name })
     }
 
     /// Begins a session with its first connection.
@@ -132,6 +136,7 @@ impl Dialler {
         let mut limits = options.limits;
         limits.own_streams = limits.own_streams.min(streams);
         let session = Session::new(Side::Client, limits, budget(options));
+        session.bound(Arc::clone(&self.bucket));
         let peer = open.peer.clone();
         add(&session, open);
         tokio::spawn(governor.clone().run(session.clone(), false));

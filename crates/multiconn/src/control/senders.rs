@@ -131,6 +131,7 @@ mod tests {
             segment: Bytes::new(1448),
             acknowledged_bytes: acknowledged,
             sent_segments: segments,
+            delivery_rate: None,
             timeouts: None,
         }
     }

@@ -585,14 +585,15 @@ impl Core {
     }
 
     /// A chunk of up to so many bytes for a connection.
-    pub(super) fn pull_chunk(&mut self, leg: LegId, stream: StreamId, most: usize, out: &mut Vec<u8>) {
-        let Some(entry) = self.streams.get_mut(&stream) else { return };
+    pub(super) fn pull_chunk(&mut self, leg: LegId, stream: StreamId, most: usize, out: &mut Vec<u8>) -> u64 {
+        let Some(entry) = self.streams.get_mut(&stream) else { return 0 };
         entry.in_ready = false;
         if entry.is_over {
-            return;
+            return 0;
         }
+        let mut bytes = 0;
         if let Some(chunk) = entry.send.chunk(leg, most) {
-            let bytes = chunk.bytes.len() as u64;
+            bytes = chunk.bytes.len() as u64;
             if chunk.again {
                 self.counts.again += bytes;
             } else {
@@ -601,5 +602,6 @@ impl Core {
             Frame::Data { stream, offset: chunk.offset, end: chunk.end, bytes: chunk.bytes }.encode(out);
         }
         self.make_ready(stream);
+        bytes
     }
 }

@@ -1,6 +1,7 @@
 //! Two machines with connections between them that lose, delay and break as a property test says: every byte arrives once and in order.
 
 mod behind;
+mod bounded;
 mod lossy;
 mod slow_start;
 

@@ -3,6 +3,7 @@
 use super::greet::Incoming;
 use super::{Accepted, Known, Shared};
 use crate::authorised::{Authorised, Entry};
+use crate::bucket::Bucket;
 use crate::budget::Budget;
 use crate::connect::LINGER;
 use crate::core::{Limits, Side};
@@ -15,6 +16,7 @@ use crate::probe::{End, Party};
 use crate::session::Session;
 use crate::status::{Direction, SessionStatus};
 use evenair_laws::connections::ConnectionParams;
+use evenair_units::Rate;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,6 +30,8 @@ const IDLE_S: f64 = 3600.0;
 pub(super) struct Sessions {
     memory: Arc<Budget>,
     memory_most: u64,
+    /// What bounds all that is sent.
+    bucket: Arc<Bucket>,
     all: Mutex<All>,
 }
 
@@ -36,6 +40,8 @@ struct All {
     sessions: BTreeMap<SessionId, Held>,
     /// The memory of each key.
     budgets: BTreeMap<PublicKey, Arc<Budget>>,
+    /// What bounds what is sent to each key.
+    buckets: BTreeMap<PublicKey, Arc<Bucket>>,
     /// What a key may have of the memory at most, so that there is as much for each \[bytes\].
     share: u64,
 }
@@ -52,15 +58,15 @@ struct Held {
 }
 
 impl Sessions {
-    pub(super) fn new(memory: Arc<Budget>, memory_most: u64) -> Self {
-        Self { memory, memory_most, all: Mutex::default() }
+    pub(super) fn new(memory: Arc<Budget>, memory_most: u64, rate_most: Option<Rate>) -> Self {
+        Self { memory, memory_most, bucket: Bucket::new(rate_most), all: Mutex::default() }
     }
 
     fn all(&self) -> MutexGuard<'_, All> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shares the memory out among keys.
+    /// Shares the memory out among keys, and bounds what each is sent as the file says now.
     pub(super) fn share(&self, authorised: &Authorised) {
         let mut all = self.all();
         all.share = self.memory_most / (authorised.len() as u64).max(1);
@@ -68,6 +74,8 @@ impl Sessions {
             let most = (entry.memory_mb << 20).min(all.share);
             let budget = all.budgets.entry(entry.key).or_insert_with(|| Budget::within(most, &self.memory));
             budget.set_most(most);
+            let bucket = all.buckets.entry(entry.key);
+            bucket.or_insert_with(|| Bucket::within(None, &self.bucket)).set_rate(entry.rate_most);
         }
     }
 
@@ -95,6 +103,9 @@ impl Sessions {
             let share = (entry.memory_mb << 20).min(all.share);
             let of_key = all.budgets.entry(entry.key).or_insert_with(|| Budget::within(share, &self.memory));
             let session = Session::new(Side::Relay, limits, Arc::clone(of_key));
+            let bucket = all.buckets.entry(entry.key);
+            let bucket = bucket.or_insert_with(|| Bucket::within(entry.rate_most, &self.bucket));
+            session.bound(Arc::clone(bucket));
             let (key, name, governor) = (entry.key, entry.name.clone(), governor.clone());
             let held =
                 Held { session: session.clone(), key, name, secret, most, governor, alone_since: None };
@@ -166,8 +177,8 @@ impl Sessions {
     pub(super) fn status(&self) -> Vec<SessionStatus> {
         let all = self.all();
         let of = |held: &Held| {
-            let sending = Direction { wanted: held.governor.wanted(), law: Some(held.governor.status()) };
-            let receiving = Direction { wanted: held.session.they_want(), law: None };
+            let sending = Direction::sent(&held.session, held.governor.wanted(), held.governor.status());
+            let receiving = Direction::received(&held.session);
             SessionStatus::of(&held.name, &held.session, sending, receiving)
         };
         all.sessions.values().map(of).collect()

@@ -35,11 +35,15 @@ impl Drop for Relay {
 
 impl Relay {
     pub(crate) async fn start() -> Self {
+        Self::start_at("127.0.0.1:0".parse().unwrap()).await
+    }
+
+    pub(crate) async fn start_at(at: SocketAddr) -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
         let (key, client_key) = (SecretKey::generate(), SecretKey::generate());
         let authorised = folder.path().join("authorised.toml");
         std::fs::write(&authorised, entry("me", &client_key, "\"127.0.0.0/8:*\"")).unwrap();
-        Self::begin(folder, key, client_key, "127.0.0.1:0".parse().unwrap()).await
+        Self::begin(folder, key, client_key, at).await
     }
 
     async fn begin(

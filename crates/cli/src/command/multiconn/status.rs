@@ -4,7 +4,7 @@ use crate::text::columns;
 use anyhow::{Context, Result};
 use clap::Args;
 use evenair_multiconn::run::status_socket;
-use evenair_multiconn::status::ask;
+use evenair_multiconn::status::{Question, ask};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -23,13 +23,28 @@ pub(super) struct StatusArguments {
     /// As JSON, for programs
     #[arg(long)]
     json: bool,
+    /// As Prometheus reads it, for node_exporter's textfile collector or a scraper of one's own
+    #[arg(long, conflicts_with_all = ["json", "watch"])]
+    metrics: bool,
 }
 
 pub(super) fn status(arguments: &StatusArguments) -> Result<()> {
     let role = if arguments.relay { "relay" } else { "connect" };
     let socket = status_socket(arguments.socket.as_ref(), role);
+    if arguments.metrics {
+        let text = ask(&socket, Question::Metrics)?;
+        anyhow::ensure!(
+            text.starts_with('#'),
+            "{}: no metrics from there: {}",
+            socket.display(),
+            text.trim()
+        );
+        anstream::print!("{text}");
+        return Ok(());
+    }
     loop {
-        let status: Value = serde_json::from_str(&ask(&socket)?).context("the answer is no JSON")?;
+        let status: Value =
+            serde_json::from_str(&ask(&socket, Question::Status)?).context("the answer is no JSON")?;
         if arguments.json {
             anstream::println!("{}", serde_json::to_string_pretty(&status)?);
         } else {

@@ -1,0 +1,68 @@
+//! A session with a bound of rate: what goes out, and what it wakes for.
+
+use super::*;
+use crate::bucket::Bucket;
+use evenair_units::Rate;
+
+/// What goes out each millisecond of half a second, and how often a connection was woken.
+fn half_a_second(core: &mut Core, begun: Instant) -> (Vec<u64>, u32) {
+    let (mut sent, mut wakes, mut out) = (Vec::new(), 0, Vec::new());
+    for ms in 0..500 {
+        let at = begun + Duration::from_millis(ms);
+        let before = core.counts().sent;
+        if core.timeout().is_some_and(|due| due <= at) {
+            core.on_timeout(at);
+        }
+        while let Some(event) = core.event() {
+            let Event::Wake(leg) = event else { continue };
+            wakes += 1;
+            loop {
+                out.clear();
+                core.pull(leg, at, 4 * FRAME_MAX, &mut out);
+                if out.is_empty() {
+                    break;
+                }
+            }
+        }
+        assert!(core.timeout().is_none_or(|due| due > at), "nothing is due that was done");
+        sent.push(core.counts().sent - before);
+    }
+    (sent, wakes)
+}
+
+#[test]
+fn a_bounded_session_sends_as_much_as_it_may_and_says_that_it_waits() {
+    let (mut pair, stream, _) = Pair::of_four(limits(1 << 20), 1 << 24);
+    let begun = pair.now;
+    let core = &mut pair.cores[0];
+    core.bound(Bucket::new(Some(Rate::from_kbps(8000))));
+    assert_eq!(core.write(stream, &vec![1; 900_000], begun), Ok(900_000));
+    core.take_idle(begun);
+    let (sent, wakes) = half_a_second(core, begun);
+    for from in 0..sent.len() {
+        let mut sum = 0;
+        for (until, bytes) in sent.iter().enumerate().skip(from) {
+            sum += bytes;
+            let most = 50_000 + 1000 * (until - from + 1) as u64;
+            assert!(sum <= most, "{sum} bytes from {from} to {until} ms");
+        }
+    }
+    assert!(sent.iter().sum::<u64>() > 520_000, "{}", sent.iter().sum::<u64>());
+    assert!(wakes < 200, "it waits and does not ask again and again: {wakes}");
+    let (idle, dry) = core.take_idle(begun + Duration::from_millis(500));
+    assert!(idle > Duration::from_millis(400) && dry == idle, "{idle} {dry}");
+    assert_eq!(core.rate_most(), Some(Rate::from_kbps(8000)));
+}
+
+#[test]
+fn without_a_bound_it_does_not_wait() {
+    let (mut pair, stream, _) = Pair::of_four(limits(1 << 20), 1 << 24);
+    let begun = pair.now;
+    let core = &mut pair.cores[0];
+    core.bound(Bucket::new(None));
+    assert_eq!(core.write(stream, &vec![1; 900_000], begun), Ok(900_000));
+    let (sent, _) = half_a_second(core, begun);
+    assert_eq!(sent[0], 900_000);
+    let (idle, dry) = core.take_idle(begun + Duration::from_millis(500));
+    assert!(!idle.is_zero() && dry.is_zero(), "there is nothing to send");
+}

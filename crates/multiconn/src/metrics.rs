@@ -1,0 +1,170 @@
+//! The status as Prometheus reads it (text format 0.0.4), with names as `node_exporter` makes them and as the gateway's page has them: base
+//! units at the end, sums that only grow ending in `_total`. Rates are bytes per second.
+
+use crate::status::{Connection, SessionStatus, Status};
+use std::fmt::{Display, Write as _};
+
+type Labels<'a> = [(&'static str, &'a str)];
+
+/// A family of samples.
+struct Family<'a> {
+    text: &'a mut String,
+    name: &'static str,
+}
+
+impl<'a> Family<'a> {
+    fn new(text: &'a mut String, (name, kind): (&'static str, &str), help: &str) -> Self {
+        let _ =
+            write!(text, "# HELP evenair_multiconn_{name} {help}\n# TYPE evenair_multiconn_{name} {kind}\n");
+        Self { text, name }
+    }
+
+    fn sample(&mut self, labels: &Labels<'_>, value: impl Display) {
+        let labels: Vec<String> =
+            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+        let _ = writeln!(self.text, "evenair_multiconn_{}{labels} {value}", self.name);
+    }
+}
+
+/// A label's value.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// A status as text.
+pub fn text(status: &Status) -> String {
+    let mut text = String::new();
+    Family::new(&mut text, ("build_info", "gauge"), "The program's version, and which end it is.")
+        .sample(&[("version", env!("CARGO_PKG_VERSION")), ("role", status.role)], 1);
+    Family::new(&mut text, ("trouble", "gauge"), "Whether something is wrong now; status says what.")
+        .sample(&[], u8::from(status.trouble.is_some()));
+    Family::new(&mut text, ("sessions", "gauge"), "Sessions that there are.")
+        .sample(&[], status.sessions.len());
+    directions(status, &mut text);
+    sessions(status, &mut text);
+    connections(status, &mut text);
+    text
+}
+
+/// What the laws of both directions want.
+fn directions(status: &Status, text: &mut String) {
+    let mut wanted = Family::new(
+        text,
+        ("session_connections_wanted", "gauge"),
+        "Connections that the sender of a direction wants.",
+    );
+    for session in &status.sessions {
+        let number = session.number.to_string();
+        for (way, direction) in [("sending", &session.sending), ("receiving", &session.receiving)] {
+            let labels = [("peer", &*session.peer), ("session", &*number), ("direction", way)];
+            wanted.sample(&labels, direction.wanted);
+        }
+    }
+    let mut rate = Family::new(
+        text,
+        ("session_rate_limit_bytes_per_second", "gauge"),
+        "The most that this side may send of streams; none, if there is no bound.",
+    );
+    for session in &status.sessions {
+        let number = session.number.to_string();
+        if let Some(bps) = session.sending.rate_most_bps {
+            rate.sample(&[("peer", &*session.peer), ("session", &*number)], bps as f64 / 8.0);
+        }
+    }
+    let mut law = Family::new(text, ("session_law_info", "gauge"), "The law of what this side sends.");
+    for session in &status.sessions {
+        let number = session.number.to_string();
+        if let Some(own) = &session.sending.law {
+            law.sample(&[("peer", &*session.peer), ("session", &*number), ("law", &*own.law)], 1);
+        }
+    }
+}
+
+/// One sample for each session.
+fn sessions(status: &Status, text: &mut String) {
+    let mut all = |name, help: &str, of: &dyn Fn(&SessionStatus) -> u64| {
+        let mut family = Family::new(text, name, help);
+        for session in &status.sessions {
+            let number = session.number.to_string();
+            family.sample(&[("peer", &*session.peer), ("session", &*number)], of(session));
+        }
+    };
+    let gauge = |name| (name, "gauge");
+    let counter = |name| (name, "counter");
+    let count = |session: &SessionStatus, of: fn(&&Connection) -> bool| {
+        session.connections.iter().filter(of).count() as u64
+    };
+    all(gauge("session_connections"), "Connections that there are.", &|session| count(session, |_| true));
+    all(gauge("session_connections_active"), "Connections that this side sends on.", &|session| {
+        count(session, |one| one.active)
+    });
+    all(gauge("session_connections_stuck"), "Connections that do not get on now.", &|session| {
+        count(session, |one| one.stuck)
+    });
+    all(gauge("session_streams"), "Streams that are open.", &|session| session.streams.into());
+    all(counter("session_streams_total"), "Streams so far.", &|session| session.streams_so_far);
+    all(counter("session_sent_bytes_total"), "Bytes of streams sent, each once.", &|session| {
+        session.sent_bytes
+    });
+    all(
+        counter("session_sent_again_bytes_total"),
+        "Bytes of streams sent again on another connection.",
+        &|session| session.again_bytes,
+    );
+    all(
+        counter("session_received_bytes_total"),
+        "Bytes of streams received, repetitions included.",
+        &|session| session.received_bytes,
+    );
+    all(counter("session_connections_lost_total"), "Connections that broke.", &|session| session.lost);
+    all(
+        counter("session_connections_stuck_total"),
+        "How often a connection was found not to get on.",
+        &|session| session.stuck,
+    );
+}
+
+/// One sample for each connection, as far as its socket tells.
+fn connections(status: &Status, text: &mut String) {
+    let mut all = |name, help: &str, of: &dyn Fn(&Connection) -> Option<f64>| {
+        let mut family = Family::new(text, name, help);
+        for session in &status.sessions {
+            let number = session.number.to_string();
+            for one in &session.connections {
+                let Some(value) = of(one) else { continue };
+                let id = one.id.to_string();
+                let own = [("peer", &*session.peer), ("session", &*number), ("connection", &*id)];
+                family.sample(&own, value);
+            }
+        }
+    };
+    let gauge = |name| (name, "gauge");
+    let counter = |name| (name, "counter");
+    let seconds = |ms: Option<f64>| ms.map(|ms| ms / 1e3);
+    let count = |count: u64| Some(count as f64);
+    all(gauge("connection_active"), "Whether this side sends on it.", &|one| Some(one.active.into()));
+    all(gauge("connection_round_trip_seconds"), "Smoothed round trip.", &|one| seconds(one.round_trip_ms));
+    all(gauge("connection_least_round_trip_seconds"), "The least round trip of the last minutes.", &|one| {
+        seconds(one.least_round_trip_ms)
+    });
+    all(gauge("connection_congestion_window_bytes"), "Congestion window.", &|one| {
+        Some(f64::from(one.congestion_window?) * f64::from(one.segment_bytes?))
+    });
+    all(
+        gauge("connection_delivery_rate_bytes_per_second"),
+        "The rate at which the other side got data when it was measured last.",
+        &|one| count(one.delivery_rate_bytes_per_s?),
+    );
+    all(counter("connection_retransmitted_segments_total"), "Segments sent again by TCP.", &|one| {
+        count(one.retransmitted?)
+    });
+    all(counter("connection_timeouts_total"), "Retransmission time-outs.", &|one| count(one.timeouts?));
+    all(counter("connection_sent_bytes_total"), "Bytes sent, frames included.", &|one| count(one.sent_bytes));
+    all(counter("connection_received_bytes_total"), "Bytes of streams received.", &|one| {
+        count(one.received_bytes)
+    });
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! A client whose machine loses its address in the middle of a transfer and gets another one: home and relay are namespaces with a wire between.
+//! Where namespaces cannot be had it says so.
+#![cfg(target_os = "linux")]
+#![expect(clippy::print_stdout, reason = "this is a test's own main program, which tells how its tests went")]
+
+mod parts;
+
+use evenair_linux::link::LinkOptions;
+use evenair_linux::{NetworkNamespace, Rtnetlink, sandbox};
+use evenair_multiconn::listen::Watcher;
+use evenair_multiconn::{Client, ConnectOptions, connect};
+use parts::{Relay, echo, fixed, pattern, target, within};
+use std::net::{IpAddr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::mpsc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::runtime::{Builder, Runtime};
+
+const NAME: &str = "who_changes_address_keeps_session_and_bytes";
+const RELAY: &str = "10.3.0.2";
+const BYTES: usize = 48 << 20;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|word| word == "--list") {
+        println!("{NAME}: test");
+        return ExitCode::SUCCESS;
+    }
+    let mut wanted = arguments.iter().filter(|word| !word.starts_with('-')).peekable();
+    if wanted.peek().is_some() && !wanted.any(|word| NAME.contains(word.as_str())) {
+        return ExitCode::SUCCESS;
+    }
+    if let Err(refused) = sandbox::enter() {
+        println!("test {NAME} ... skipped: {refused}");
+        return ExitCode::SUCCESS;
+    }
+    match Home::new() {
+        Ok(home) => {
+            who_changes_address_keeps_session_and_bytes(home);
+            println!("test {NAME} ... ok");
+        }
+        Err(error) => println!("test {NAME} ... skipped: no veth devices: {error}"),
+    }
+    ExitCode::SUCCESS
+}
+
+fn address(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+/// The calling thread's namespace, with a wire to another one.
+struct Home {
+    netlink: Rtnetlink,
+    device: u32,
+    there: NetworkNamespace,
+}
+
+impl Home {
+    fn new() -> std::io::Result<Self> {
+        let (mut netlink, there) = (Rtnetlink::new()?, NetworkNamespace::new()?);
+        netlink.add_pair("near", "far", &there)?;
+        let device = netlink.index("near")?;
+        netlink.set_up(device, LinkOptions::default())?;
+        there.within(|| {
+            let mut netlink = Rtnetlink::new()?;
+            for name in ["lo", "far"] {
+                let device = netlink.index(name)?;
+                netlink.set_up(device, LinkOptions::default())?;
+            }
+            let device = netlink.index("far")?;
+            netlink.add_address(device, address(RELAY), 24)
+        })??;
+        Ok(Self { netlink, device, there })
+    }
+
+    fn gets(&mut self, own: &str) {
+        self.netlink.add_address(self.device, address(own), 24).unwrap();
+    }
+
+    fn loses(&mut self, own: &str) {
+        self.netlink.remove_address(self.device, address(own), 24).unwrap();
+    }
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// What is known at home of the other end.
+struct There {
+    options: ConnectOptions,
+    echo: SocketAddr,
+    watcher: Watcher,
+}
+
+/// A relay and a server beside it, in a thread of their namespace, until the process ends.
+fn relay_there(there: NetworkNamespace) -> There {
+    let (told, hears) = mpsc::channel();
+    std::thread::spawn(move || {
+        let serves = async {
+            let relay = Relay::start_at((address(RELAY), 0).into()).await;
+            let (options, echo, watcher) = (relay.options(), echo().await, relay.watcher.clone());
+            told.send(There { options, echo, watcher }).unwrap();
+            std::future::pending::<()>().await;
+            drop(relay);
+        };
+        there.within(|| runtime().block_on(serves)).unwrap();
+    });
+    hears.recv_timeout(Duration::from_secs(30)).expect("a relay")
+}
+
+fn who_changes_address_keeps_session_and_bytes(mut home: Home) {
+    home.gets("10.3.0.1");
+    let there = NetworkNamespace::current().unwrap();
+    let there = relay_there(std::mem::replace(&mut home.there, there));
+    let (law, down) = (fixed(3), Some(fixed(3)));
+    runtime().block_on(async {
+        let options = ConnectOptions { law, down, ..there.options.clone() };
+        let client = first_session(options).await;
+        assert!(froms(&there.watcher).iter().all(|from| *from == address("10.3.0.1")));
+        within(120, transfer(&client, &there, &mut home)).await;
+        let own = &client.status()[0];
+        assert_eq!(own.streams_so_far, 1, "it is the session that it was");
+        assert!(own.lost + own.stuck > 0, "its connections did not get on: {own:?}");
+        assert_eq!(there.watcher.sessions().len(), 1, "the relay has no second one");
+        assert!(froms(&there.watcher).contains(&address("10.3.0.3")), "{:?}", froms(&there.watcher));
+    });
+}
+
+/// While the kernel has not noticed that a device has a carrier, nothing gets there.
+async fn first_session(options: ConnectOptions) -> Client {
+    for _ in 0..5 {
+        if let Ok(client) = connect(options.clone()).await {
+            return client;
+        }
+    }
+    connect(options).await.unwrap()
+}
+
+/// From where the relay's connections come.
+fn froms(watcher: &Watcher) -> Vec<IpAddr> {
+    let sessions = watcher.sessions();
+    let peers = sessions.iter().flat_map(|session| &session.connections);
+    peers.map(|one| one.peer.parse::<SocketAddr>().unwrap().ip()).collect()
+}
+
+/// Sends bytes to a server that sends them back; when a quarter of them has come, the address goes, and a second later there is another one.
+async fn transfer(client: &Client, there: &There, home: &mut Home) {
+    let bytes = pattern(BYTES);
+    let mut stream = client.open().await.unwrap();
+    stream.write_all(&target(there.echo).encode()).await.unwrap();
+    assert_eq!(stream.read_u8().await.unwrap(), 0);
+    let (mut hears, mut says) = tokio::io::split(stream);
+    let sends = async {
+        says.write_all(&bytes).await.unwrap();
+        says.shutdown().await.unwrap();
+    };
+    let reads = async {
+        let (mut back, mut has_moved) = (vec![0; BYTES], false);
+        let mut until = 0;
+        while until < BYTES {
+            until += match hears.read(&mut back[until..]).await.unwrap() {
+                0 => panic!("the stream ended after {until} bytes"),
+                count => count,
+            };
+            if !has_moved && until > BYTES / 4 {
+                has_moved = true;
+                home.loses("10.3.0.1");
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                home.gets("10.3.0.3");
+            }
+        }
+        assert_eq!(hears.read(&mut [0]).await.unwrap(), 0, "and then the end");
+        assert!(back == bytes, "every byte once and in order");
+    };
+    tokio::join!(sends, reads);
+}
