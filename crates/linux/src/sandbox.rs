@@ -65,7 +65,7 @@ pub fn enter() -> Result<(), Refused> {
     crate::scheduling::keep_real_time();
     new_namespaces()?;
     if let Some(first) = fork().map_err(refused("no process"))? {
-        ignore_interrupts();
+        only_waits();
         exit(status_of(first));
     }
     die_with_parent().map_err(refused("no signal at the parent's death"))?;
@@ -74,7 +74,7 @@ pub fn enter() -> Result<(), Refused> {
     // A container may hide parts of /proc and refuse another: then the old one stays, in which processes have other numbers.
     let _ = mount("proc", "/proc", "proc", MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None);
     if let Some(worker) = fork().map_err(refused("no process"))? {
-        ignore_interrupts();
+        only_waits();
         exit(bury_until(worker));
     }
     die_with_parent().map_err(refused("no signal at the parent's death"))?;
@@ -157,6 +157,13 @@ fn let_programs_administer() -> io::Result<()> {
 fn ignore_interrupts() {
     // SAFETY: no handler runs.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
+}
+
+/// The process will do nothing but wait. It is an ordinary one from here on: where somebody looks into the folder of a process in /proc that it
+/// buries, Linux tries again and again until he has done so, and a real-time process on his processor keeps him from it for ever.
+fn only_waits() {
+    ignore_interrupts();
+    crate::scheduling::stay_ordinary();
 }
 
 /// Waits for a child; gives its status as a shell has it.

@@ -44,6 +44,11 @@ pub fn pause_real_time() {
     }
 }
 
+/// The calling thread is an ordinary one for good, whatever it was.
+pub(crate) fn stay_ordinary() {
+    let _ = schedule(libc::SCHED_OTHER, 0);
+}
+
 /// The calling thread's sleeps end at their instants, not up to 50 µs later.
 pub fn wake_in_time() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));

@@ -249,6 +249,14 @@ fn a_program_gives_way_to_the_drive() {
     assert_eq!((fields[19 - 3], fields[41 - 3]), ("19", "0"), "nice, and no real-time policy");
 }
 
+#[test]
+fn whoever_buries_processes_is_an_ordinary_one() {
+    let Some(done) = run(&["jam10/chain", "--", "cat", "/proc/1/stat"]) else { return };
+    let words = stdout(&done);
+    let (_, after_name) = words.rsplit_once(") ").expect("proc(5)");
+    assert_eq!(after_name.split(' ').nth(41 - 3), Some("0"), "field 41 of proc(5): no real-time policy");
+}
+
 /// Sends so many datagrams as fast as it can, from a device in whose queue there is room for one.
 const FLOOD: &str = "import socket, subprocess
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
