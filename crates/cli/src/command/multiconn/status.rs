@@ -23,7 +23,7 @@ pub(super) struct StatusArguments {
     /// As JSON, for programs
     #[arg(long)]
     json: bool,
-    /// As Prometheus reads it, for node_exporter's textfile collector or a scraper of one's own
+    /// As Prometheus reads it, for a collector of text files or a scraper of one's own
     #[arg(long, conflicts_with_all = ["json", "watch"])]
     metrics: bool,
 }
