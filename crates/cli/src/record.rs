@@ -1,8 +1,9 @@
 //! Verdicts of full runs, kept as files beside each other, one for each study.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use evenair_study::Outcome;
 use evenair_study::verdicts::Record;
+use evenair_units::plain_message;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -36,7 +37,9 @@ impl Recorder {
         let told = || format!("--record {}", path.display());
         if path.exists() {
             let text = fs::read_to_string(&path).with_context(told)?;
-            serde_json::from_str::<Record>(&text).with_context(told).context("what is there is no record")?;
+            let read = serde_json::from_str::<Record>(&text)
+                .map_err(|error| Error::msg(plain_message(&error.to_string())));
+            read.with_context(told).context("what is there is no record")?;
         }
         fs::create_dir_all(path.parent().unwrap_or(&self.folder)).with_context(told)?;
         fs::write(&path, record.to_json()).with_context(told)

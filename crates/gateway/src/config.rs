@@ -7,7 +7,7 @@ use crate::uci::as_toml;
 use crate::{Mistake, Prefix, Subscriber, Subscribers};
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{GatewayLaw, GatewayParams, GatewayRole, PfrcParams};
-use evenair_units::{Duration, Rate};
+use evenair_units::{Duration, Rate, plain_message};
 use serde::{Deserialize, Serialize};
 use serde_path_to_error::Segment;
 use std::collections::BTreeMap;
@@ -630,7 +630,7 @@ fn folder(path: &Path) -> &Path {
 
 /// What a reader of TOML says, as one who writes it would want to hear it.
 fn plain(error: &toml::de::Error, text: &str) -> String {
-    let message = error.message().trim().replace('\n', "; ");
+    let message = plain_message(error.message());
     let at_fault = error.span().and_then(|span| text.get(span)).unwrap_or_default();
     match message.as_str() {
         "duplicate key" => format!("{message} `{}`", at_fault.trim()),
@@ -641,10 +641,7 @@ fn plain(error: &toml::de::Error, text: &str) -> String {
         "invalid socket address syntax" => {
             format!("{at_fault} is no address with a port; write \"127.0.0.1:9180\"")
         }
-        _ => ["usize", "u64", "u32", "u16", "u8"].into_iter().fold(message, |message, kind| {
-            let most = if kind == "u16" { ", 65535 at most" } else { "" };
-            message.replace(&format!("expected {kind}"), &format!("expected a whole number{most}"))
-        }),
+        _ => message,
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::kernel::Failure;
 use crate::status::Status;
+use evenair_units::plain_message;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
@@ -115,7 +116,7 @@ impl Listener {
         let mut line = String::new();
         BufReader::new(stream.take(LINE_MAX)).read_line(&mut line)?;
         let answer = match serde_json::from_str::<Request>(&line) {
-            Err(error) => Answer::Refused(format!("not a request: {error}")),
+            Err(error) => Answer::Refused(format!("not a request: {}", plain_message(&error.to_string()))),
             Ok(request) if request.changes() && !self.may_change(stream)? => {
                 let group = self.group.map(|group| format!(", or group {group}")).unwrap_or_default();
                 Answer::Refused(format!("only root and the daemon's own user may do that{group}"))
@@ -167,7 +168,7 @@ pub fn ask(path: &Path, request: &Request) -> Result<Answer, Failure> {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
                 "no gateway runs with this file; start one: evenair gateway run".into()
             }
-            _ => error.to_string(),
+            _ => plain_message(&error.to_string()),
         };
         Failure::new(path.display().to_string(), why)
     })

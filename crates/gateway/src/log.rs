@@ -2,6 +2,7 @@
 
 use crate::config::Log as Options;
 use crate::record::{Line, SCHEMA, What};
+use evenair_units::plain_message;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -130,7 +131,8 @@ pub fn read(path: &Path, mut hear: impl FnMut(&Line) -> Result<(), String>) -> R
             if length == 0 || !text.ends_with('\n') {
                 break;
             }
-            let line = serde_json::from_str(&text).map_err(|error| failed(number, &error))?;
+            let line = serde_json::from_str(&text)
+                .map_err(|error| failed(number, &plain_message(&error.to_string())))?;
             hear(&line).map_err(|why| failed(number, &why))?;
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::kernel::Failure;
 use crate::{Kept, Written};
+use evenair_units::plain_message;
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 use std::fs::{self, File, OpenOptions};
@@ -53,7 +54,9 @@ impl State {
             Failure::new(self.path().display().to_string(), why)
         };
         match fs::read_to_string(self.path()) {
-            Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| failed(&error)),
+            Ok(text) => serde_json::from_str(&text)
+                .map(Some)
+                .map_err(|error| failed(&plain_message(&error.to_string()))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(failed(&error)),
         }

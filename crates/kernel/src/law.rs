@@ -2,7 +2,7 @@
 
 use evenair_laws::Parameters as _;
 use evenair_laws::window::{FastParams, QuicTcpParams, VegasMeasure, VegasParams, WindowParams};
-use evenair_units::Duration;
+use evenair_units::{Duration, plain_message};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
@@ -141,17 +141,11 @@ pub fn with(params: &WindowParams, given: &[String]) -> Result<WindowParams, Bad
         };
         table[name.trim()] = value;
         // One after the other, so that an error is of the setting that it names.
-        changed = WindowParams::deserialize(&table)
-            .map_err(|error| BadSetting::Unread(format!("{setting}: {}", wanted(&error.to_string()))))?;
+        changed = WindowParams::deserialize(&table).map_err(|error| {
+            BadSetting::Unread(format!("{setting}: {}", plain_message(&error.to_string())))
+        })?;
     }
     Ok(changed)
-}
-
-/// What is wanted in place of a value, where the error says it by a type of Rust.
-fn wanted(error: &str) -> String {
-    let words = [("expected f64", "a number"), ("expected u32", "a whole number")];
-    let found = words.into_iter().find(|(kind, _)| error.starts_with("invalid ") && error.ends_with(kind));
-    found.map_or_else(|| error.to_owned(), |(_, wanted)| format!("it takes {wanted}"))
 }
 
 /// The parameters as the law's object takes them.
@@ -312,12 +306,20 @@ mod tests {
         assert!(refused(Law::Vegas, "beta=1").contains("alpha or more"));
         assert!(refused(Law::Vegas, "delta=1").contains("evenair list laws"));
         assert!(refused(Law::Vegas, "alpha").contains("NAME=VALUE"));
-        let help = "; evenair list laws window names the parameters";
-        assert_eq!(refused(Law::QuicTcp, "p=abc"), format!("p=abc: it takes a number{help}"));
-        assert_eq!(refused(Law::QuicTcp, "kappa=none"), format!("kappa=none: it takes a number{help}"));
-        assert_eq!(refused(Law::Fast, "rounds=1.5"), format!("rounds=1.5: it takes a whole number{help}"));
-        assert_eq!(refused(Law::Fast, "rounds=x"), format!("rounds=x: it takes a whole number{help}"));
-        assert!(refused(Law::Fast, "rounds=-1").starts_with("rounds=-1: it takes a whole number"));
+        for (law, setting, why) in [
+            (Law::QuicTcp, "p=abc", "invalid type: string \"abc\", expected a number"),
+            (Law::QuicTcp, "kappa=none", "invalid type: nothing, expected a number"),
+            (Law::Fast, "rounds=1.5", "invalid type: number `1.5`, expected a whole number"),
+            (Law::Fast, "rounds=x", "invalid type: string \"x\", expected a whole number"),
+            (
+                Law::Fast,
+                "rounds=-1",
+                "invalid value: integer `-1`, expected a whole number from 0 to 4294967295",
+            ),
+        ] {
+            let help = "; evenair list laws window names the parameters";
+            assert_eq!(refused(law, setting), format!("{setting}: {why}{help}"));
+        }
         assert!(refused(Law::QuicTcp, "round_trip_holds=5").contains("round_trip_holds=5: "));
         assert!(refused(Law::QuicTcp, "round_trip_holds=5").contains("a time such as"));
         assert!(

@@ -1,5 +1,6 @@
 //! What is wrong with what somebody wrote: where, and what to do.
 
+use evenair_units::plain_message;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 use std::fmt;
@@ -58,7 +59,7 @@ pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Mi
     let of = |error: &toml::de::Error| {
         let line = error.span().and_then(|span| text.get(..span.start));
         let line = line.map(|before| before.matches('\n').count() + 1);
-        Mistake { line, ..Mistake::of(file, error.message().trim().replace('\n', "; ")) }
+        Mistake { line, ..Mistake::of(file, plain_message(error.message())) }
     };
     let deserializer = toml::Deserializer::parse(text).map_err(|error| of(&error))?;
     serde_path_to_error::deserialize(deserializer).map_err(|error| {

@@ -6,7 +6,7 @@ use clap::Args;
 use evenair_gateway::replay::{Answer, Replay};
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{Allocation, GatewayParams};
-use evenair_units::Rate;
+use evenair_units::{Rate, plain_message};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -58,8 +58,8 @@ pub(super) fn replay(arguments: &ReplayArguments, program: &Program) -> Result<(
 /// Reads a law's name, or its name and parameters.
 fn law(text: &str) -> Result<GatewayParams> {
     let json = if text.starts_with('{') { text.to_string() } else { serde_json::to_string(text)? };
-    let law: GatewayParams =
-        serde_json::from_str(&json).map_err(|error| Error::msg(format!("--law: {error}")))?;
+    let law: GatewayParams = serde_json::from_str(&json)
+        .map_err(|error| Error::msg(format!("--law: {}", plain_message(&error.to_string()))))?;
     law.validated().map_err(|bad| Error::msg(format!("--law: {bad}")))
 }
 

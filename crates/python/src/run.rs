@@ -8,7 +8,7 @@ use evenair_results::tables::{Column, Group};
 use evenair_results::{RecordOptions, RunRecord};
 use evenair_study::chart::Figures;
 use evenair_study::{Aside, Outcome, SEEDS_MAX, Study, StudyError, Sweep, SweepError, html};
-use evenair_units::{Duration, Instant};
+use evenair_units::{Duration, Instant, plain_message};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -24,7 +24,9 @@ impl Records {
     /// The bytes that `to_bytes` gave.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        serde_json::from_slice(bytes).map(Self).map_err(|e| PyValueError::new_err(e.to_string()))
+        serde_json::from_slice(bytes)
+            .map(Self)
+            .map_err(|e| PyValueError::new_err(plain_message(&e.to_string())))
     }
 
     /// All of it, exactly: to be sent to another process, or kept.

@@ -4,6 +4,7 @@ use crate::error::{KeyPath, Mistake, ScenarioError, Step};
 use crate::language::{MacKind, MacTable, Scenario};
 use crate::meant::{did_you_mean, explained};
 use crate::resolved::Resolved;
+use evenair_units::plain_message;
 use std::path::Path;
 use toml_edit::{Document, DocumentMut, Item, Table, Value};
 
@@ -119,8 +120,12 @@ fn blamed(
 fn read(folder: &Path, file: &str, text: &str) -> Result<Resolved, ScenarioError> {
     let scenario: Scenario = toml::from_str(text).map_err(|e| {
         let key = e.span().and_then(|span| key_at(text, span.start));
-        let message = explained(key.as_ref(), e.message().trim().replace('\n', "; "));
+        let message = plain_message(e.message());
         let at = e.span().map(|span| line_and_column(text, span.start));
+        let within = key.as_ref().and_then(|table| key_within(text, table, &message));
+        let at = within.as_ref().map_or(at, |key| place_of(text, key));
+        let key = within.or(key);
+        let message = explained(key.as_ref(), message);
         ScenarioError { at, key, ..error(file, message) }
     })?;
     scenario.complete(folder).map_err(|mistake| locate(file, text, mistake))
@@ -165,6 +170,38 @@ fn key_at(text: &str, offset: usize) -> Option<KeyPath> {
     }
     let (document, mut path) = (Document::parse(text).ok()?, Vec::new());
     find(document.as_item(), offset, &mut path).then_some(KeyPath(path))
+}
+
+/// The key of a table that a message is about, where the reader names the table alone: a law's it holds whole before it reads it.
+fn key_within(text: &str, table: &KeyPath, message: &str) -> Option<KeyPath> {
+    let document: DocumentMut = text.parse().ok()?;
+    let entries = way(document.as_item(), table).get(table.0.len())?.as_table_like()?;
+    let keys: Vec<&str> = entries.iter().map(|(key, _)| key).collect();
+    let without = |key: &str| {
+        let mut document = document.clone();
+        let item = table.0.iter().try_fold(document.as_item_mut(), |item, step| match step {
+            Step::Key(key) => item.get_mut(key.as_str()),
+            Step::Index(index) => item.get_mut(*index),
+        });
+        item?.as_table_like_mut()?.remove(key);
+        toml::from_str::<Scenario>(&document.to_string()).err().map(|e| plain_message(e.message()))
+    };
+    to_blame(keys, message, without).map(|key| table.clone().then(key))
+}
+
+/// Keys that say what the others of their table mean.
+const CHOOSING: [&str; 3] = ["kind", "law", "model"];
+
+/// The one of a table's keys that a message is about: that without which another is said, or nothing. None, where the message itself
+/// names a key.
+pub(crate) fn to_blame<'a>(
+    keys: impl IntoIterator<Item = &'a str>,
+    message: &str,
+    without: impl Fn(&str) -> Option<String>,
+) -> Option<&'a str> {
+    let names_a_key = message.starts_with("unknown field") || message.starts_with("missing field");
+    let mut keys = keys.into_iter().filter(|key| !names_a_key && !CHOOSING.contains(key));
+    keys.find(|key| without(key).as_deref() != Some(message))
 }
 
 /// Line and column of a key in a TOML text; of the nearest table around it, if the key is not written.
@@ -235,8 +272,16 @@ fn apply(document: &mut DocumentMut, change: &str) -> Result<(), String> {
             _ => (),
         }
     }
+    let is_entry = item.is_array_of_tables() || item.is_array();
     let place = descend(item, last).ok_or_else(|| format!("there is no place for \"{last}\""))?;
-    *place = Item::Value(value);
+    *place = match value {
+        // What is no table would be left out of the list's text without a word.
+        Value::InlineTable(table) if is_entry => Item::Table(table.into_table()),
+        _ if is_entry => {
+            return Err(format!("an entry of this list is a table; {path}.KEY=VALUE sets a key of it"));
+        }
+        value => Item::Value(value),
+    };
     Ok(())
 }
 

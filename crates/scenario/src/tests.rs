@@ -197,6 +197,49 @@ fn a_wall_weakens_what_crosses_it() {
 }
 
 #[test]
+fn a_wrong_kind_is_said_at_its_key_without_a_type_of_rust() {
+    let refused = |change: &str| set(&[change]).expect_err("should be refused").to_string();
+    for (change, says) in [
+        ("seed=one", "seed: invalid type: string \"one\", expected a whole number"),
+        ("seed=-1", "seed: invalid value: integer `-1`, expected a whole number, 0 or more"),
+        ("tcp.sack=yes", "tcp.sack: invalid type: string \"yes\", expected true or false"),
+        ("nodes=5", "nodes: invalid type: integer `5`, expected a list"),
+        ("nodes.a.at=[0, true]", "nodes[0].at[1]: invalid type: boolean `true`, expected a number"),
+        ("mac=5", "mac: invalid type: integer `5`, expected a table"),
+        ("mac.kind=5", "mac.kind: expected a word"),
+        ("generate=5", "generate: invalid type: integer `5`, expected a table"),
+        // The tables of laws, models and rules are held whole before they are read.
+        ("connections.k=abc", "connections.k: invalid type: string \"abc\", expected a number"),
+        (
+            "connections={law=\"guarded\",max=1.5}",
+            "connections.max: invalid type: number `1.5`, expected a whole number",
+        ),
+        (
+            "connections={law=\"guarded\",samples=5}",
+            "connections.samples: invalid type: integer `5`, expected a word",
+        ),
+        ("connections={law=\"guarded\",interval=\"5\"}", "connections.interval: \"5\" has no unit"),
+        ("tcp.window={law=\"vegas\",alpha=[]}", "tcp.window.alpha: invalid type: a list, expected a number"),
+        ("flows.0.connections={k={}}", "flows[0].connections.k: invalid type: a table, expected a number"),
+        (
+            "fluid={model=\"e-multcp\",gain=\"x\"}",
+            "fluid.gain: invalid type: string \"x\", expected a number",
+        ),
+        // A table of which the law itself is wrong is no other key's fault.
+        ("connections={law=\"guarde\",max=5}", "unknown variant `guarde`; did you mean guarded?"),
+        // What is no table cannot be an entry of a list of tables.
+        ("nodes.0=5", "nodes.0.KEY=VALUE"),
+    ] {
+        let text = refused(change);
+        assert!(text.starts_with(&format!("--set '{change}': ")) && text.contains(says), "{text}");
+    }
+    let line = message(&format!("{TWO}\n[connections]\nlaw = \"guarded\"\nmax = \"many\"\n"));
+    let number = TWO.matches('\n').count() + 4;
+    assert!(line.starts_with(&format!("x.toml:{number}:7: connections.max: ")), "{line}");
+    assert!(set(&["nodes.0={ id = \"a\", at = [1, 0] }"]).is_ok(), "an entry is a table");
+}
+
+#[test]
 fn a_pair_has_two_values_and_no_third_is_lost() {
     let refused = |changes: &[&str]| set(changes).expect_err("should be refused").to_string();
     for change in [

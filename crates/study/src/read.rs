@@ -7,6 +7,7 @@ use crate::quantity::Quantity;
 use crate::written;
 use evenair_scenario::did_you_mean;
 use evenair_scenario::{KeyPath, Resolved, ScenarioError, explained, line_and_column, place_of};
+use evenair_units::plain_message;
 use serde_path_to_error::Segment;
 use std::fmt;
 use std::path::Path;
@@ -90,7 +91,7 @@ impl Study {
     }
 
     fn read(file: &str, text: &str) -> Result<Self, StudyError> {
-        let message = |e: &toml::de::Error| e.message().trim().replace('\n', "; ");
+        let message = |e: &toml::de::Error| plain_message(e.message());
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
             let at = e.span().map(|span| line_and_column(text, span.start));
             StudyError { at, ..StudyError::new(file, message(&e)) }

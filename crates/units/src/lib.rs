@@ -8,12 +8,16 @@
 
 extern crate alloc;
 
+#[cfg(feature = "serde")]
+mod message;
 mod power;
 mod probability;
 mod rate;
 mod text;
 mod time;
 
+#[cfg(feature = "serde")]
+pub use message::plain_message;
 pub use power::Dbm;
 #[cfg(feature = "serde")]
 pub use probability::percent;

@@ -138,7 +138,7 @@ fn bad_input_ends_with_two_a_message_and_no_output() {
         (write("empty.toml", b""), "there is no flow"),
         (
             write("type.toml", b"seed = \"one\"\n"),
-            "type.toml:1:8: seed: invalid type: string \"one\", expected u64",
+            "type.toml:1:8: seed: invalid type: string \"one\", expected a whole number",
         ),
         ("nowhere/at-all".into(), "there is no such file, and no built-in scenario of that id"),
     ];

@@ -117,7 +117,7 @@ fn mistakes_have_a_line_a_key_and_what_is_right() {
     let folder = tempfile::tempdir().unwrap();
     for (from, to, words) in [
         ("seeds = 2", "sedes = 2", ":3:9: unknown field `sedes`; did you mean seeds?"),
-        ("seeds = 2", "seeds = \"2\"", ":3:9: seeds: invalid type: string \"2\", expected u32"),
+        ("seeds = 2", "seeds = \"2\"", ":3:9: seeds: invalid type: string \"2\", expected a whole number"),
         ("seeds = 2", "seeds = 0", ":3:9: seeds: must be at least 1"),
         ("seeds = 2", "seeds = ", ":3:"),
         (

@@ -94,7 +94,7 @@ fn mistakes_name_line_key_value_and_remedy() {
         ),
         (
             "mesh = \"a\"\nuplink = \"b\"\n[exempt]\nports = [99999]\n",
-            "g.toml:4: exempt.ports.0: invalid value: integer `99999`, expected a whole number, 65535 at most",
+            "g.toml:4: exempt.ports.0: invalid value: integer `99999`, expected a whole number from 0 to 65535",
         ),
         (
             "mesh = \"a\"\nuplink = \"b\"\n[[subscriber]]\nid = \"x\"\nprefixes = [\"10.0.0.300\"]\n",

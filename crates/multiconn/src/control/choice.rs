@@ -5,7 +5,7 @@ use evenair_laws::connections::{
     ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IimdParams, RoundTripSamples,
     RttProportionalParams, UtilityParams,
 };
-use evenair_units::Duration;
+use evenair_units::{Duration, plain_message};
 
 /// The words, and what each is, in the order in which they are listed.
 pub const WORDS: [(&str, &str); 6] = [
@@ -50,18 +50,19 @@ pub fn law(word: &str) -> Option<ConnectionParams> {
 /// If there is no such law, or a key or value that it does not take; says which.
 pub fn law_with(word: &str, settings: &toml::Table) -> Result<ConnectionParams, String> {
     let known = || WORDS.map(|(word, _)| word).join(", ");
-    let begun = law(word).ok_or_else(|| format!("there is no law \"{word}\"; there are {}", known()))?;
-    let mut table = toml::Table::try_from(&begun).map_err(|error| error.to_string())?;
+    let mut params = law(word).ok_or_else(|| format!("there is no law \"{word}\"; there are {}", known()))?;
+    let mut table = toml::Table::try_from(&params).map_err(|error| error.to_string())?;
     for (key, value) in settings {
         if key == "law" {
             return Err("law: it is named outside of its own table".into());
         }
         table.insert(key.clone(), value.clone());
+        // One after the other, so that an error is of the key that it names.
+        params = table
+            .clone()
+            .try_into()
+            .map_err(|error| format!("law {word}: {key}: {}", plain_message(error.message())))?;
     }
-    let params: ConnectionParams = table.try_into().map_err(|error| {
-        let why = error.to_string().replace("expected f64", "expected a number");
-        format!("law {word}: {}", why.replace("expected u32", "expected a whole number").trim_end())
-    })?;
     params.validated().map_err(|error| format!("law {word}: {error}"))
 }
 
@@ -151,6 +152,10 @@ mod tests {
         assert!(said("gaurded", "").contains("there are guarded, fair"));
         assert!(said("guarded", "gama = 0.3").contains("gama"));
         assert!(said("guarded", "gamma = -1").contains("gamma"));
+        assert_eq!(
+            said("guarded", "max = 8\ngamma = 'x'"),
+            "law guarded: gamma: invalid type: string \"x\", expected a number"
+        );
         assert!(said("fixed", "law = 'iimd'").contains("outside of its own table"));
     }
 

@@ -3,7 +3,9 @@
 use crate::error::Mistake;
 use crate::language::{FluidModel, FluidTable};
 use crate::law;
+use crate::read::to_blame;
 use evenair_laws::Parameters;
+use evenair_units::plain_message;
 use serde::Deserialize as _;
 
 impl FluidTable {
@@ -31,10 +33,18 @@ impl FluidTable {
 
 /// The model that the keys describe.
 fn read(keys: toml::Table) -> Result<FluidModel, Mistake> {
-    let names: Vec<String> = keys.keys().cloned().collect();
-    let model = FluidModel::deserialize(toml::Value::Table(keys)).map_err(|error| {
-        let message = error.message().trim().replace('\n', "; ");
-        let key = names.iter().find(|name| message.contains(&format!("`{name}`")));
+    let model = |keys: toml::Table| {
+        FluidModel::deserialize(toml::Value::Table(keys)).map_err(|error| plain_message(error.message()))
+    };
+    let model = model(keys.clone()).map_err(|message| {
+        let without = |name: &str| {
+            let mut keys = keys.clone();
+            keys.remove(name);
+            model(keys).err()
+        };
+        let names = || keys.keys().map(String::as_str);
+        let named = names().find(|name| message.contains(&format!("`{name}`")));
+        let key = named.or_else(|| to_blame(names(), &message, without));
         Mistake::at(&key.map_or("fluid".into(), |key| format!("fluid.{key}")), message)
     })?;
     match &model {

@@ -1,6 +1,7 @@
 //! The figures of a result as a file.
 
 use super::Chart;
+use evenair_units::plain_message;
 use serde::{Deserialize, Serialize};
 
 /// The file's name in a result's folder.
@@ -29,7 +30,7 @@ impl Figures {
     /// # Errors
     /// Says why it is not one.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let figures: Self = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        let figures: Self = serde_json::from_str(text).map_err(|e| plain_message(&e.to_string()))?;
         match figures.schema_version {
             SCHEMA_VERSION => Ok(figures),
             other => Err(format!("its form is {other}, and this evenair reads {SCHEMA_VERSION}")),

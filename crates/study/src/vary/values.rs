@@ -1,6 +1,7 @@
 //! The values that a key takes: `connections.k=5..20`, `mac.data_rate=1 Mbps,2 Mbps`, `backoff.law=dcf,adaptive`.
 
 use super::VaryError;
+use evenair_units::plain_message;
 use std::fmt;
 
 /// The most values of one key, and the most points of all keys together.
@@ -106,7 +107,7 @@ impl Level {
         if text.starts_with(['\'', '"', '[', '{'])
             && let Err(error) = format!("value = {text}").parse::<toml::Table>()
         {
-            return Err(format!("{text} is not TOML: {}", error.message().trim().replace('\n', "; ")));
+            return Err(format!("{text} is not TOML: {}", plain_message(error.message())));
         }
         let plain = text.trim_matches(['\'', '"']);
         let (number, unit) = quantity(plain).map_or((None, ""), |(x, unit)| (Some(x), unit));
