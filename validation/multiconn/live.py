@@ -33,6 +33,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -296,7 +297,9 @@ def measure(
         folder = Path(name)
         folder.chmod(0o755)
         own = f"{shlex.quote(sys.executable)} {shlex.quote(str(Path(__file__).resolve()))}"
-        words = [command, "emulate", str(folder / "path.toml"), "--json"]
+        # Losses are drawn anew at each point: else whoever has an unlucky copy would have it at all of them.
+        seed = zlib.crc32(f"{at} {contenders}".encode())
+        words = [command, "emulate", str(folder / "path.toml"), "--json", "--set", f"seed={seed}"]
         for k, contender in enumerate(contenders):
             place = folder / str(k)
             place.mkdir()
