@@ -211,7 +211,12 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
     let mut listeners = Vec::new();
     for address in &options.listen {
         let bound = TcpListener::bind(address).await;
-        listeners.push(bound.map_err(|error| ListenError::Address(*address, error))?);
+        let bound = bound.map_err(|error| ListenError::Address(*address, error))?;
+        // Connections have it from their first segment on then; whether it could be given is seen at each. Why so early: `dial`.
+        let of_law = options.law.as_ref().and_then(crate::control::congestion_control);
+        let congestion = of_law.or(options.congestion.as_deref());
+        let _ = congestion.map(|name| evenair_linux::tcp::set_congestion_control(&bound, name));
+        listeners.push(bound);
     }
     let (sender, accepted) = mpsc::channel(1024);
     let shared = Arc::new(Shared {

@@ -15,11 +15,12 @@ use evenair_units::Bytes;
 use rustls::pki_types::ServerName;
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -172,8 +173,9 @@ impl Dialler {
         let addresses = lookup_host(relay).await.map_err(unreachable)?;
         let mut last = io::Error::new(io::ErrorKind::NotFound, "its name has no address");
         for address in addresses {
-            match tokio::time::timeout(ADDRESS, TcpStream::connect(address)).await {
-                Ok(Ok(socket)) => return self.encrypt(socket, governor).await,
+            let congestion = self.congestion(governor);
+            match tokio::time::timeout(ADDRESS, dial(address, congestion.as_deref())).await {
+                Ok(Ok(socket)) => return self.encrypt(socket, congestion.as_deref()).await,
                 Ok(Err(error)) => last = error,
                 Err(_) => last = io::ErrorKind::TimedOut.into(),
             }
@@ -181,16 +183,26 @@ impl Dialler {
         Err(unreachable(last))
     }
 
-    async fn encrypt(&self, socket: TcpStream, governor: &Governor) -> Result<Open, ConnectError> {
-        let congestion = governor.congestion_control().map(String::from);
-        let congestion = congestion.or_else(|| self.options.congestion.clone());
-        prepare(&socket, congestion.as_deref())
-            .map_err(|error| ConnectError::Congestion(error.to_string()))?;
+    /// The congestion control that each connection is to have.
+    fn congestion(&self, governor: &Governor) -> Option<String> {
+        governor.congestion_control().map(String::from).or_else(|| self.options.congestion.clone())
+    }
+
+    async fn encrypt(&self, socket: TcpStream, congestion: Option<&str>) -> Result<Open, ConnectError> {
+        prepare(&socket, congestion).map_err(|error| ConnectError::Congestion(error.to_string()))?;
         let peer = socket.peer_addr().map(|peer| peer.to_string()).unwrap_or_default();
         let tls =
             self.tls.connect(self.name.clone(), Prompt(socket)).await.map_err(|error| of_tls(&error))?;
         Ok(Open { tls, peer })
     }
+}
+
+/// Dials with the congestion control that the connection is to have. Where the system's own is BBR, a connection that is given another once it is there
+/// stays paced, and CUBIC does not see then where slow start is to end. Whether it could be given is seen when it is there.
+async fn dial(address: SocketAddr, congestion: Option<&str>) -> io::Result<TcpStream> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    let _ = congestion.map(|name| evenair_linux::tcp::set_congestion_control(&socket, name));
+    socket.connect(address).await
 }
 
 /// Sends the session's probes, and answers the relay's, until it is over.

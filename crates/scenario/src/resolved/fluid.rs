@@ -25,14 +25,14 @@ impl FluidTable {
                 return Ok((None, tolerance));
             }
         }
-        let model = read(std::mem::take(&mut self.model))?;
+        let model = read(&self.model)?;
         self.model = toml::Table::try_from(&model).expect("every model can be written");
         Ok((Some(model), tolerance))
     }
 }
 
 /// The model that the keys describe.
-fn read(keys: toml::Table) -> Result<FluidModel, Mistake> {
+fn read(keys: &toml::Table) -> Result<FluidModel, Mistake> {
     let model = |keys: toml::Table| {
         FluidModel::deserialize(toml::Value::Table(keys)).map_err(|error| plain_message(error.message()))
     };
