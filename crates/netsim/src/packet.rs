@@ -136,8 +136,8 @@ pub enum Whose {
         /// Whether it goes back, from the flow's destination to its source.
         back: bool,
     },
-    /// A probe of a flow's path, or its answer: it goes the way of the flow's packets, and is not one of those that its result counts as
-    /// lost.
+    /// A probe of a flow's path, or its answer: it goes the way of the flow's packets, and is none of those that its result counts as
+    /// handed over or lost. Who sends it takes it from what arrived.
     Probe {
         /// The flow.
         flow: u32,
