@@ -36,13 +36,18 @@ use std::fmt;
 pub const UNANSWERED: u32 = 3;
 /// The most connections that any configuration may ask for: beyond it a relay would harm its neighbours, and itself.
 pub const MOST: u32 = 64;
-/// A probe for so many segments: about 2 % of the bytes, as [CZ06] section IV-A counts its own.
-const SEGMENTS_PER_PROBE: f64 = 2.0;
+/// A probe for so many segments. [CZ06] section IV-A has one for each, which is 2 % of the bytes, and half of the packets: what counts
+/// packets (a policer, a queue, the air of a CSMA network) takes a probe for a segment.
+const SEGMENTS_PER_PROBE: f64 = 20.0;
 /// Between probes: 50 a second at most, 2 at least.
 const SPACING_MIN: Duration = Duration::from_millis(20);
 const SPACING_MAX: Duration = Duration::from_millis(500);
 /// Before a rate is known.
 const SPACING_FIRST: Duration = Duration::from_millis(100);
+/// After so long no probes are wanted until something is sent: a session that rests costs nothing but its keepalive.
+const REST: Duration = Duration::from_secs(10);
+/// So many segments in an interval are more than a keepalive.
+const SENT_LEAST: u64 = 4;
 
 /// The host's bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -182,6 +187,9 @@ pub struct Controller {
     decision: Decision,
     next_at: Instant,
     spacing: Duration,
+    /// When something was sent last, and whether that is long ago.
+    sent_at: Instant,
+    rests: bool,
     /// Busy intervals in a row without a probe that came back.
     unanswered: u32,
     round_trip: Option<Duration>,
@@ -235,6 +243,8 @@ impl Controller {
             senders: Senders::from(now),
             seen: BTreeMap::new(),
             spacing: SPACING_FIRST,
+            sent_at: now,
+            rests: false,
             unanswered: 0,
             round_trip: None,
             least: None,
@@ -259,7 +269,7 @@ impl Controller {
 
     /// Whether probes are to be sent, and how far apart.
     pub fn wants_probes(&self) -> Option<Duration> {
-        (self.source == Source::Probes).then_some(self.spacing)
+        (self.source == Source::Probes && !self.rests).then_some(self.spacing)
     }
 
     /// The congestion control that each connection of this direction must have; see [`congestion_control`].
@@ -305,6 +315,7 @@ impl Controller {
         busy: bool,
     ) -> Option<Decision> {
         let view = self.view(now, open, draining, probes);
+        self.space(now, &view);
         self.next_at = now + self.law.interval();
         if !busy {
             self.held += 1;
@@ -346,7 +357,18 @@ impl Controller {
         self.senders.look(now, self.role.payload, (&infos(open), &infos(draining)), probes)
     }
 
-    /// Remembers what `status` tells, and how often probes are due.
+    /// How often probes are due. One that is not always busy needs a few, so that it has some as soon as it is.
+    fn space(&mut self, now: Instant, view: &FlowView) {
+        if view.sent >= SENT_LEAST {
+            self.sent_at = now;
+        }
+        self.rests = now.since(self.sent_at) >= REST;
+        let rate = view.sent as f64 / view.interval.as_secs_f64();
+        let spacing = if rate > 0.0 { SEGMENTS_PER_PROBE / rate } else { 1.0 };
+        self.spacing = Duration::from_secs_f64(spacing.min(1.0)).clamp(SPACING_MIN, SPACING_MAX);
+    }
+
+    /// Remembers what `status` tells.
     fn note(&mut self, view: &FlowView) {
         let (round_trip, least) = match self.source {
             Source::Probes => (view.round_trip_of_probes, view.round_trip_of_probes),
@@ -354,11 +376,6 @@ impl Controller {
         };
         self.round_trip = round_trip.or(self.round_trip);
         self.least = least.into_iter().chain(self.least).min();
-        let rate = view.sent as f64 / view.interval.as_secs_f64();
-        if rate > 0.0 && rate.is_finite() {
-            let spacing = Duration::from_secs_f64((SEGMENTS_PER_PROBE / rate).min(1.0));
-            self.spacing = spacing.clamp(SPACING_MIN, SPACING_MAX);
-        }
     }
 
     /// Whether the law had to begin anew, because no probes come back.

@@ -192,7 +192,7 @@ impl Dialler {
         prepare(&socket, congestion).map_err(|error| ConnectError::Congestion(error.to_string()))?;
         let peer = socket.peer_addr().map(|peer| peer.to_string()).unwrap_or_default();
         let tls =
-            self.tls.connect(self.name.clone(), Prompt(socket)).await.map_err(|error| of_tls(&error))?;
+            self.tls.connect(self.name.clone(), Prompt::new(socket)).await.map_err(|error| of_tls(&error))?;
         Ok(Open { tls, peer })
     }
 }
@@ -229,7 +229,7 @@ async fn within<T>(what: impl Future<Output = Result<T, ConnectError>>) -> Resul
 }
 
 fn add(session: &Session, open: Open) {
-    let socket = open.tls.get_ref().0.0.as_fd().try_clone_to_owned().ok();
+    let socket = open.tls.get_ref().0.socket().as_fd().try_clone_to_owned().ok();
     session.add(open.tls, socket, open.peer, Box::new(()));
 }
 

@@ -120,8 +120,8 @@ fn without_a_probe_that_comes_back_it_begins_anew_with_what_tcp_info_says() {
         controller.observe(at(second), path.pass(1, ms(52)), &[], true);
         assert_eq!(controller.status().source, Source::Probes);
     }
-    // 102 segments a second: one for two of them, and fifty a second at most.
-    assert_eq!(controller.wants_probes(), Some(ms(20)));
+    // 102 segments a second, and a probe for twenty of them.
+    assert_eq!(controller.wants_probes(), Some(Duration::from_secs_f64(20.0 / 102.0)));
     // An idle one says nothing of probes.
     controller.observe(at(3), path.pass(1, ms(52)), &[], false);
     assert_eq!(controller.status().source, Source::Probes);
@@ -130,6 +130,29 @@ fn without_a_probe_that_comes_back_it_begins_anew_with_what_tcp_info_says() {
     let grown =
         (5..60).map(|second| controller.observe(at(second), path.pass(1, ms(52)), &[], true).unwrap());
     assert!(grown.map(|decision| decision.wanted).max() > Some(1));
+}
+
+#[test]
+fn probes_come_with_what_is_sent_and_a_session_that_rests_has_none() {
+    let mut controller = controller(guarded(RoundTripSamples::Probes), true).unwrap();
+    let mut path = Path::default();
+    // Many connections: fifty probes a second at most.
+    controller.observe(at(1), path.pass(16, ms(52)), &[ms(52)], true);
+    assert_eq!(controller.wants_probes(), Some(ms(20)));
+    // Nothing is sent any more: a few for a while, in case that there soon is, and then none.
+    let legs = path.legs.clone();
+    for second in 2..=10 {
+        controller.observe(at(second), &legs, &[ms(52)], false);
+        assert_eq!(controller.wants_probes(), Some(ms(500)), "{second}");
+    }
+    for second in 11..=100 {
+        controller.observe(at(second), &legs, &[], false);
+        assert_eq!(controller.wants_probes(), None, "{second}");
+    }
+    assert_eq!(controller.status().source, Source::Probes, "they were not asked for");
+    // Something is, if not always.
+    controller.observe(at(101), path.pass(16, ms(52)), &[], false);
+    assert_eq!(controller.wants_probes(), Some(ms(20)));
 }
 
 #[test]

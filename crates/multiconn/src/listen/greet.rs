@@ -33,7 +33,7 @@ impl Incoming {
     }
 
     pub(super) fn socket(&self) -> &TcpStream {
-        &self.tls.get_ref().0.0
+        self.tls.get_ref().0.socket()
     }
 
     pub(super) fn duplicate(&self) -> Option<std::os::fd::OwnedFd> {
@@ -67,9 +67,9 @@ async fn greet(
     peer: String,
 ) -> io::Result<()> {
     prepare(&socket, shared.options.congestion.as_deref())?;
-    let mut tls = match acceptor.accept(Prompt(socket)).into_fallible().await {
+    let mut tls = match acceptor.accept(Prompt::new(socket)).into_fallible().await {
         Ok(tls) => tls,
-        Err((_, socket)) => return farewell(socket.0).await,
+        Err((_, socket)) => return farewell(socket.into_inner()).await,
     };
     let key = tls.get_ref().1.peer_certificates().and_then(|all| PublicKey::from_spki(all.first()?));
     let Some(key) = key else { return Ok(()) };
