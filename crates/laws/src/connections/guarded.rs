@@ -18,6 +18,9 @@
 //! With `doubling`, a trial that succeeds is followed by one of twice as many connections, which open one per interval; `k + m` are
 //! kept if goodput rose by `keep`·m/k. The first failure, or congestion, ends that, and (20) goes on from the last number that was kept.
 //!
+//! With `start`, it begins with so many: what a host remembers of the path. They are on trial from the first: half of them are let go once
+//! all have been seen, and come back only if they had earned their places; else it is tried with half of what is left, and so on.
+//!
 //! # Source
 //! Ours. [CZ06] eq. (20) takes delay for the only sign of congestion: a policer, or a buffer too short to delay anything, loses
 //! without it, and there the paper's `n` grows for ever.
@@ -104,6 +107,8 @@ pub struct GuardedParams {
     pub patience: u32,
     /// Whether, from the beginning on, each trial that succeeds is followed by one of twice as many connections.
     pub doubling: bool,
+    /// With how many it begins: more than one are what is remembered of the path, and are on trial from the first.
+    pub start: u32,
     /// The most connections that are kept.
     #[cfg_attr(feature = "serde", serde(rename = "max"))]
     pub connections_max: u32,
@@ -124,6 +129,7 @@ impl Default for GuardedParams {
             retransmitted_max: 0.2,
             patience: 16,
             doubling: false,
+            start: 1,
             connections_max: 16,
         }
     }
@@ -152,21 +158,24 @@ impl Parameters for GuardedParams {
         let share = retransmitted_max;
         check("retransmitted_max", share, share > 0.0 && share <= 1.0, "above 0, 1 at most")?;
         check("patience", patience.into(), (1..=PATIENCE_MAX).contains(&patience), "from 1 to 128")?;
+        check("start", self.start.into(), (1..=1000).contains(&self.start), "from 1 to 1000")?;
         let most = self.connections_max;
         check("max", most.into(), (1..=1000).contains(&most), "from 1 to 1000")?;
         Ok(self)
     }
 
-    /// One connection.
+    /// One connection, or as many as are remembered.
     fn begin(&self, _: &FlowRole) -> Guarded {
+        let open = self.start.min(self.connections_max);
         Guarded {
             params: *self,
             delay: Delay::new(self.delay()),
-            connections: 1.0,
-            open: 1,
+            connections: open.into(),
+            open,
             settling: true,
             tally: Tally::default(),
-            trial: Trial::None,
+            trial: if open > 1 { Trial::Remembered } else { Trial::None },
+            remembers: open > 1,
             stride: u32::from(self.doubling),
             patience: self.patience,
             resting: 0,
@@ -212,10 +221,12 @@ impl Tally {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Trial {
     None,
+    /// All that it began with.
+    Remembered,
     /// So many connections more than brought this, or as many of them as are open by now.
     More(u32, Tally),
-    /// One fewer than brought this.
-    Fewer(Tally),
+    /// So many fewer than brought this.
+    Fewer(u32, Tally),
 }
 
 /// The law's state at one flow.
@@ -233,6 +244,8 @@ pub struct Guarded {
     /// The goodput that `open` connections brought since they settled.
     tally: Tally,
     trial: Trial,
+    /// Whether it began with several, of which it is not known yet how many earn their places.
+    remembers: bool,
     /// How many the last trial added, while trials double; none when they no longer do.
     stride: u32,
     /// How long it rests after the next failure \[intervals\].
@@ -251,13 +264,17 @@ impl ConnectionLaw for Guarded {
         self.delay.needs()
     }
 
+    fn at_start(&self) -> u32 {
+        self.open
+    }
+
     fn reason(&self) -> Reason {
         self.reason
     }
 
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
         if self.params.route_changes && flow.route_changed == Some(true) {
-            self.change_to(self.open, Trial::None); // what was compared was of another path
+            self.change_to(self.open, self.unproven()); // what was compared was of another path
         }
         let delayed = self.delay.congested(flow);
         if flow.delivered.packets > 0 {
@@ -293,9 +310,15 @@ impl Guarded {
         {
             self.rest();
         }
+        self.remembers &= wanted > 1;
         if wanted != self.open || trial != Trial::None {
-            self.change_to(wanted, Trial::None);
+            self.change_to(wanted, self.unproven());
         }
+    }
+
+    /// What is on trial where nothing is tried yet: all that is remembered, until it is known what it brings.
+    const fn unproven(&self) -> Trial {
+        if self.remembers { Trial::Remembered } else { Trial::None }
     }
 
     /// Whether the connections on trial, which end in congestion, have raised the goodput of `k`, by half of what would keep them.
@@ -346,13 +369,17 @@ impl Guarded {
                 self.change_to(open - added, Trial::None);
                 false
             }
-            Trial::Fewer(more) if self.earned(&here, &more, (open, 1)) => {
-                self.connections = f64::from(open + 1);
-                self.change_to(open + 1, Trial::None);
-                self.rest();
+            Trial::Fewer(left, more) if self.earned(&here, &more, (open, left)) => {
+                self.connections = f64::from(open + left);
+                if !core::mem::take(&mut self.remembers) {
+                    self.rest();
+                } else if self.stride > 0 {
+                    self.connections += 0.499; // the trials that double go on from here
+                }
+                self.change_to(open + left, Trial::None);
                 false
             }
-            Trial::Fewer(_) => self.try_fewer(here),
+            Trial::Remembered | Trial::Fewer(..) => self.try_fewer(here),
         }
     }
 
@@ -383,14 +410,17 @@ impl Guarded {
         self.try_fewer(here)
     }
 
-    /// With `open` connections, which brought `here`: goes on with one fewer, if there is more than one.
+    /// With `open` connections, which brought `here`: goes on with one fewer, or with half of those that are remembered, if there is more
+    /// than one.
     fn try_fewer(&mut self, here: Tally) -> bool {
         if self.open > 1 {
-            self.connections = f64::from(self.open - 1);
-            self.change_to(self.open - 1, Trial::Fewer(here));
+            let left = if self.remembers { self.open / 2 } else { 1 };
+            self.connections = f64::from(self.open - left);
+            self.change_to(self.open - left, Trial::Fewer(left, here));
         } else {
             self.connections = 1.0;
             self.change_to(1, Trial::None);
+            self.remembers = false;
             self.rest();
         }
         false
@@ -421,7 +451,9 @@ impl Guarded {
     fn explain(&mut self, delayed: Option<bool>) {
         self.reason = match self.trial {
             Trial::More(..) => Reason::OnTrial,
-            Trial::Fewer(_) => Reason::FewerTried,
+            Trial::Remembered => Reason::Begins,
+            Trial::Fewer(..) if self.remembers => Reason::RememberedTried,
+            Trial::Fewer(..) => Reason::FewerTried,
             Trial::None if self.resting > 0 => Reason::Resting,
             Trial::None if delayed.is_none() => Reason::Unsampled,
             Trial::None if self.open >= self.params.connections_max => Reason::Bounded,
@@ -590,6 +622,40 @@ mod tests {
             .collect();
         let trials = kept.iter().filter(|&&n| n > 1).count();
         assert!(trials > 60, "{trials}");
+    }
+
+    /// The law with so many remembered, and trials that double.
+    fn remembering(start: u32) -> Guarded {
+        GuardedParams { doubling: true, start, ..GuardedParams::default() }.begin(&ROLE)
+    }
+
+    #[test]
+    fn what_is_remembered_is_tried_with_half_and_comes_back_where_it_earns_its_place() {
+        let mut law = remembering(8);
+        assert_eq!(law.at_start(), 8);
+        let kept = run(&mut law, BY_CHANCE, 60);
+        // One to settle and two to tell what eight bring, the last of which asks for four; the same for those; then it grows on.
+        assert_eq!(kept[..9], [8, 8, 4, 4, 4, 8, 8, 8, 9], "{kept:?}");
+        assert!(kept[6..].iter().all(|&n| n >= 8), "{kept:?}");
+        assert!(kept[30] > 12, "trials double from there: {kept:?}");
+    }
+
+    #[test]
+    fn what_is_remembered_of_better_days_is_gone_soon() {
+        for path in [POLICER, SHARED] {
+            let kept = run(&mut remembering(16), path, 1000);
+            assert!(kept.iter().position(|&n| n == 1).is_some_and(|at| at <= 15), "{kept:?}");
+            let late = &kept[15..];
+            assert!(late.iter().all(|&n| n <= 2), "{kept:?}");
+        }
+        // A path that one alone fills: more bring delay, and (20) takes them back.
+        let mut law = remembering(16);
+        let kept: Vec<u32> = (0..20)
+            .map(|_| law.on_interval(&see(|_| (1000.0, 0.0), 1, if law.open > 1 { 150 } else { 100 })))
+            .collect();
+        assert_eq!(kept[19], 1, "{kept:?}");
+        // No more are begun with than may be there.
+        assert_eq!(GuardedParams { start: 40, ..GuardedParams::default() }.begin(&ROLE).at_start(), 16);
     }
 
     #[test]

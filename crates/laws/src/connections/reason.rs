@@ -32,6 +32,8 @@ pub enum Reason {
     Earned,
     /// The last one brought too little, and one fewer is tried.
     FewerTried,
+    /// It began with what is remembered of the path, and is tried with fewer.
+    RememberedTried,
     /// The last trial brought too little: there is none for a while.
     Resting,
     /// It may not be more.
@@ -53,6 +55,7 @@ impl fmt::Display for Reason {
             Self::OnTrial => "the last connection is on trial",
             Self::Earned => "the last connection has earned its place",
             Self::FewerTried => "the last connection brought too little, and one fewer is tried",
+            Self::RememberedTried => "it began with what is remembered of the path, and fewer are tried",
             Self::Resting => "another connection brought too little, and is not tried for a while",
             Self::Bounded => "more are not allowed",
         })

@@ -339,10 +339,11 @@ fn iiad() -> impl Strategy<Value = IiadParams> {
 }
 
 fn guarded() -> impl Strategy<Value = GuardedParams> {
-    let guards = (time(), 0.01..=1.0, 0.0..3.0, 0.01..=1.0, 1u32..=128, any::<bool>(), 1u32..=1000);
+    let guards =
+        (time(), 0.01..=1.0, 0.0..3.0, 0.01..=1.0, 1u32..=128, any::<bool>(), 1u32..=40, 1u32..=1000);
     (iimd(), guards).prop_map(|(like, guards)| {
         let IimdParams { increase, decrease, threshold, interval, samples, route_changes, .. } = like;
-        let (window, keep, rise, retransmitted_max, patience, doubling, connections_max) = guards;
+        let (window, keep, rise, retransmitted_max, patience, doubling, start, connections_max) = guards;
         GuardedParams {
             increase,
             decrease,
@@ -356,6 +357,7 @@ fn guarded() -> impl Strategy<Value = GuardedParams> {
             retransmitted_max,
             patience,
             doubling,
+            start,
             connections_max,
         }
     })
