@@ -140,7 +140,7 @@ def client(command: str, folder: Path, relay_at: str, words: list[str]) -> subpr
     key = (folder / "relay.pub").read_text().strip()
     line = [command, "multiconn", "connect", f"{relay_at}:{RELAY}", "--relay-key", key]
     line += ["--key", str(folder / "me.key"), "-L", f"tcp://{LOCAL}:127.0.0.1:{PORT}"]
-    line += ["--law", law, "--status", str(folder / "status")]
+    line += ["--law", law, "--status", str(folder / "status"), "--no-remember"]
     line += [] if law == "fair" else ["--subflow-cc", control]
     line += [word for setting in settings for word in ("--set", setting)]
     return begun(line, folder)

@@ -8,6 +8,7 @@ use crate::forward::Forward;
 use crate::keys::{PublicKey, SecretKey};
 use crate::listen::{ListenOptions, Source, TimeOfDay};
 use crate::mistake::{Mistake, parse, read};
+use crate::paths::Paths;
 use evenair_laws::connections::ConnectionParams;
 use evenair_units::Rate;
 use serde::Deserialize;
@@ -98,6 +99,8 @@ pub struct ConnectConfig {
     pub congestion: Option<String>,
     /// Whether probes may be sent.
     pub probes: bool,
+    /// Whether it is kept how many connections were worth their places, so that the next session begins there.
+    pub remember: bool,
     /// The most that is sent of streams, over all connections, as "5 Mbps"; no bound, if nothing is said.
     pub rate_most: Option<Rate>,
     /// Memory for bytes of streams \[MB\].
@@ -118,6 +121,7 @@ impl Default for ConnectConfig {
             most: 16,
             congestion: None,
             probes: true,
+            remember: true,
             rate_most: None,
             memory_mb: 256,
             status: None,
@@ -245,6 +249,7 @@ impl ConnectConfig {
         options.most = self.most;
         options.congestion.clone_from(&self.congestion);
         options.probes = self.probes;
+        options.paths = Paths::usual().filter(|_| self.remember);
         options.rate_most = rate(place, self.rate_most)?;
         options.memory = self.memory_mb << 20;
         Ok(options)

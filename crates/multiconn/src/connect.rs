@@ -2,6 +2,7 @@
 
 mod dial;
 mod keep;
+mod learn;
 
 pub use dial::ConnectError;
 pub(crate) use dial::prepare;
@@ -12,6 +13,7 @@ use crate::core::Limits;
 use crate::frame::Closed;
 use crate::governor::Governor;
 use crate::keys::{PublicKey, SecretKey};
+use crate::paths::{Known, Paths, Seen};
 use crate::session::{Session, Stream};
 use crate::status::{Direction, SessionStatus};
 use dial::Dialler;
@@ -43,6 +45,8 @@ pub struct ConnectOptions {
     pub congestion: Option<String>,
     /// Whether probes may be sent: datagrams to the relay's port.
     pub probes: bool,
+    /// Where it is kept what is known of paths, so that sessions begin where others were; nothing is kept, where it is not given.
+    pub paths: Option<Paths>,
     /// The most that is sent of streams, over all connections; no bound, where it is not given.
     pub rate_most: Option<Rate>,
     /// Memory for bytes of streams \[bytes\].
@@ -67,6 +71,7 @@ impl ConnectOptions {
             most: 16,
             congestion: None,
             probes: true,
+            paths: None,
             rate_most: None,
             memory: 256 << 20,
             limits: Limits::default(),
@@ -134,6 +139,9 @@ pub(crate) struct Current {
     most: u32,
     governor: Governor,
     relay_law: String,
+    /// Its path, where that is to be remembered, and what was known of it.
+    seen: Option<Seen>,
+    known: Known,
 }
 
 impl Shared {
@@ -197,6 +205,11 @@ impl Client {
     /// Why there is no session, if there is none.
     pub fn trouble(&self) -> Option<ConnectError> {
         self.0.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// With how many connections its session began, by what was remembered of the path.
+    pub fn known(&self) -> Known {
+        self.0.shared.current().map_or(Known::NOTHING, |current| current.known)
     }
 
     /// The law that the relay has for what it sends, in its own words.

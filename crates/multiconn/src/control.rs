@@ -16,7 +16,7 @@ mod choice;
 mod record;
 mod senders;
 
-pub use choice::{WORDS, congestion_control, law, law_with};
+pub use choice::{WORDS, congestion_control, law, law_with, remembers, with_start};
 pub use record::{Again, Line, Replay, SCHEMA, What};
 pub use senders::{Counts, Senders, why_not};
 

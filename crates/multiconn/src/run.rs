@@ -4,6 +4,7 @@ use crate::config::{ConnectConfig, RelayConfig};
 use crate::connect::{ConnectError, connect};
 use crate::forward::{Forward, Open};
 use crate::listen::{ListenError, listen};
+use crate::paths::Known;
 use crate::status::{SCHEMA, Status, StatusSocket};
 use crate::target::Target;
 use crate::{Mistake, control, relay, status};
@@ -120,6 +121,12 @@ pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Resu
         let client = connect(options).await.map_err(RunError::Connect)?;
         let relay_law = client.relay_law().unwrap_or_default();
         say(&format!("connected to {relay_host}; what it sends goes by: {relay_law}"));
+        let Known { up, down } = client.known();
+        if (up, down) != (1, 1) {
+            say(&format!(
+                "begins with what was learnt of this path before: {up} connections up, {down} down"
+            ));
+        }
         let path = config.status.clone().unwrap_or_else(|| status::usual_socket("connect"));
         let watched = client.clone();
         let answer = move || Status {

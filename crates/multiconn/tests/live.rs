@@ -8,6 +8,7 @@ use evenair_multiconn::core::OpenError;
 use evenair_multiconn::frame::{Broken, Closed};
 use evenair_multiconn::keys::SecretKey;
 use evenair_multiconn::listen::Source;
+use evenair_multiconn::paths::{Known, Paths, Seen};
 use evenair_multiconn::target::{Host, Target};
 use evenair_multiconn::{ConnectOptions, ListenOptions, connect, listen};
 use parts::{Relay, checked, digest, echo, entry, fixed, go, pattern, sink, within};
@@ -29,6 +30,43 @@ async fn bytes_go_there_and_back_over_four_connections() {
     let used = status[0].connections.iter().filter(|one| one.sent_bytes > 100_000).count();
     assert!(used >= 3, "all of them carried some: {status:?}");
     assert_eq!(status[0].receiving.wanted, 4, "the relay's law decides for what it sends");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_begins_with_what_was_learnt_of_its_path() {
+    let relay = Relay::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let paths = Paths::new(folder.path().join("paths.json"));
+    let law = evenair_multiconn::control::law("guarded").unwrap();
+    let options = ConnectOptions {
+        paths: Some(paths.clone()),
+        law: law.clone(),
+        down: Some(law),
+        most: 5,
+        ..relay.options()
+    };
+    let begins = async || {
+        let client = connect(options.clone()).await.unwrap();
+        let counts = |client: &evenair_multiconn::Client| {
+            let status = &client.status()[0];
+            (status.sending.wanted, status.receiving.wanted)
+        };
+        checked(2, || counts(&client) != (1, 1)).await;
+        let begun = Instant::now();
+        let are_there = checked(5, || client.status()[0].connections.len() == 5).await;
+        (client.known(), counts(&client), are_there.then(|| begun.elapsed()))
+    };
+    assert_eq!(begins().await, (Known::NOTHING, (1, 1), None), "nothing is known");
+    let seen =
+        Seen::new(&options.relay, "127.0.0.9:1".parse().unwrap(), evenair_units::Duration::from_micros(60));
+    paths.note(&seen, Known { up: 2, down: 7 }).unwrap();
+    let (known, counts, are_there) = begins().await;
+    assert_eq!((known, counts), (Known { up: 2, down: 5 }, (2, 5)), "no more than there may be");
+    assert!(are_there.is_some_and(|after| after < Duration::from_secs(2)), "at once: {are_there:?}");
+    // Another round trip, another path.
+    let longer = Seen { round_trip_s: 0.05, ..seen };
+    paths.note(&longer, Known { up: 2, down: 7 }).unwrap();
+    assert_eq!(begins().await.0, Known::NOTHING);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

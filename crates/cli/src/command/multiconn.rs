@@ -130,6 +130,9 @@ struct ConnectArguments {
     /// Send no probes
     #[arg(long)]
     no_probes: bool,
+    /// Begin with one connection, whatever was learnt of the path before, and keep nothing of it
+    #[arg(long)]
+    no_remember: bool,
     /// The socket for `status`
     #[arg(long, value_name = "SOCKET")]
     status: Option<PathBuf>,
@@ -209,6 +212,7 @@ fn connect(arguments: &ConnectArguments) -> Result<()> {
     config.most = arguments.most.unwrap_or(config.most);
     config.rate_most = arguments.rate_most.or(config.rate_most);
     config.probes &= !arguments.no_probes;
+    config.remember &= !arguments.no_remember;
     let LawArguments { law, set, subflow_cc } = &arguments.law;
     if let Some(law) = law {
         config.law.clone_from(law);
@@ -257,6 +261,9 @@ fn check(file: &Path) -> Result<()> {
         anstream::println!("connect: to {} as {}", options.relay, options.key.public());
         anstream::println!("  law: {}; at most {} connections", run::words(&options.law), options.most);
         options.rate_most.iter().for_each(|rate| anstream::println!("  sends {rate} at most"));
+        if let Some(paths) = &options.paths {
+            anstream::println!("  remembers paths in {}", paths.file().display());
+        }
         connect.forward.iter().for_each(|forward| anstream::println!("  {forward}"));
     }
     Ok(())

@@ -20,7 +20,7 @@ impl Drop for Runs {
 impl Runs {
     fn start(folder: &Path, words: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_evenair"));
-        command.arg("multiconn").args(words).current_dir(folder);
+        command.arg("multiconn").args(words).current_dir(folder).env("XDG_STATE_HOME", folder);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let out = BufReader::new(child.stdout.take().expect("it has an output"));
         Self(child, out)

@@ -2,12 +2,13 @@
 
 use super::{ConnectOptions, Current, budget};
 use crate::bucket::Bucket;
-use crate::control::Refused;
+use crate::control::{Refused, with_start};
 use crate::core::{AHEAD_MOST, OpenError, Side};
 use crate::governor::Governor;
 use crate::hello::{
     Answer, Exported, HELLO_MAX, Hello, JOIN_LABEL, Refusal, SESSION_LABEL, SessionId, proof,
 };
+use crate::paths::{Known, Seen};
 use crate::probe::{End, Party, live};
 use crate::prompt::Prompt;
 use crate::session::Session;
@@ -124,9 +125,16 @@ impl Dialler {
 
     async fn begin_unbounded(&self) -> Result<Current, ConnectError> {
         let options = &self.options;
-        let governor = Governor::new(options.law.clone(), options.most, options.probes)?;
-        let mut open = self.open(&governor).await?;
-        let law = options.down.as_ref().and_then(|law| serde_json::to_string(law).ok()).unwrap_or_default();
+        let governor = |start| {
+            let law = with_start(options.law.clone(), start);
+            Governor::new(law, options.most, options.probes)
+        };
+        let mut open = self.open(&governor(1)?).await?;
+        let seen = options.paths.as_ref().and_then(|_| self.seen(&open));
+        let known = self.known(seen.as_ref());
+        let governor = governor(known.up)?;
+        let down = options.down.as_ref().map(|law| with_start(law.clone(), known.down));
+        let law = down.and_then(|law| serde_json::to_string(&law).ok()).unwrap_or_default();
         let streams = options.limits.their_streams;
         let hello = Hello::New { streams, connections: options.most.min(64) as u16, law };
         let answer = greet(&mut open.tls, &hello).await?;
@@ -145,7 +153,21 @@ impl Dialler {
             tokio::spawn(probe(session.clone(), governor.clone(), key, peer));
         }
         let most = options.most.min(connections.into()).max(1);
-        Ok(Current { session, id, key, most, governor, relay_law: law })
+        Ok(Current { session, id, key, most, governor, relay_law: law, seen, known })
+    }
+
+    /// The path that a connection has, if its socket tells.
+    fn seen(&self, open: &Open) -> Option<Seen> {
+        let socket = open.tls.get_ref().0.socket();
+        let round_trip = evenair_linux::tcp::info(socket).ok()?.least_round_trip?;
+        Some(Seen::new(&self.options.relay, socket.local_addr().ok()?, round_trip))
+    }
+
+    /// What is remembered of a path, as far as it may be.
+    fn known(&self, seen: Option<&Seen>) -> Known {
+        let known = self.options.paths.as_ref().zip(seen).map(|(paths, seen)| paths.recall(seen));
+        let within = |connections: u32| connections.clamp(1, self.options.most);
+        known.map_or(Known::NOTHING, |known| Known { up: within(known.up), down: within(known.down) })
     }
 
     /// Gives a session one more connection.

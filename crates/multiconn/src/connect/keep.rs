@@ -1,6 +1,7 @@
 //! Keeps as many connections as are wanted: one more at a time, one fewer by leave, and a new session where the old one is over.
 
 use super::dial::ConnectError;
+use super::learn::Learner;
 use super::{Current, Shared};
 use crate::frame::Closed;
 use crate::hello::Refusal;
@@ -43,7 +44,8 @@ pub(super) async fn keep(shared: Arc<Shared>) {
 /// Keeps the connections of a session until it is over.
 async fn keep_one(shared: &Arc<Shared>, current: &Current) -> Closed {
     let session = &current.session;
-    let begun = current.governor.wanted();
+    let begun = current.governor.wanted().max(current.known.down).min(current.most);
+    let mut learner = Learner::new(current, shared.dialler.options.paths.as_ref());
     let mut opened = 1;
     let mut next_at = Instant::now();
     let mut backoff = BACKOFF;
@@ -53,6 +55,7 @@ async fn keep_one(shared: &Arc<Shared>, current: &Current) -> Closed {
         if let Some(why) = session.closed() {
             return why;
         }
+        learner.iter_mut().for_each(|learner| learner.look(current));
         let (there, target) = (usable(current), target(current));
         if there > 0 {
             alone_since = None;

@@ -84,6 +84,19 @@ pub(super) fn stretched(law: &ConnectionParams, round_trip: Duration) -> Option<
     stretches.then(|| GuardedParams { interval, ..*params }.into())
 }
 
+/// The law, beginning with so many connections as are remembered of the path, if it may begin with a guess, and nobody has said with how many.
+pub fn with_start(law: ConnectionParams, start: u32) -> ConnectionParams {
+    match law {
+        ConnectionParams::Guarded(params) if params.start == 1 => GuardedParams { start, ..params }.into(),
+        other => other,
+    }
+}
+
+/// Whether the law of this name in scenarios looks for its number for so long that it is worth remembering.
+pub fn remembers(name: &str) -> bool {
+    name == "guarded"
+}
+
 /// The law with no more connections than its host allows: one that asked for more would judge what was never opened.
 pub(super) fn with_most(mut law: ConnectionParams, host: u32) -> ConnectionParams {
     let most = match &mut law {

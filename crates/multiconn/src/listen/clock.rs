@@ -1,4 +1,5 @@
-//! The time of day, by which keys expire. It is set, it jumps, and nothing else here goes by it: all that waits does so by the monotonic clock.
+//! The time of day, by which keys expire, and what is remembered of paths. It is set, it jumps, and nothing else here goes by it: all that waits
+//! does so by the monotonic clock.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ impl TimeOfDay {
         Self(Arc::new(clock))
     }
 
-    pub(super) fn now(&self) -> SystemTime {
+    pub(crate) fn now(&self) -> SystemTime {
         (self.0)()
     }
 }

@@ -1,0 +1,119 @@
+//! What a session learns of its path, written down for the next one.
+
+use super::Current;
+use crate::paths::{Known, Paths, Seen};
+use crate::session::Session;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How often it is looked.
+const LOOK: Duration = Duration::from_secs(5);
+/// A look counts if so much was carried since the last \[bytes\]: a direction that rests learns nothing.
+const CARRIED: u64 = 256 << 10;
+/// What is there in so many looks running has been kept by its law: a trial is shorter.
+const LOOKS: usize = 3;
+/// What has not changed is written down so often, so that it goes on to hold.
+const RENEW: Duration = Duration::from_secs(600);
+
+/// A direction: how many connections there were in the last looks.
+#[derive(Debug, Default)]
+struct Direction {
+    looks: VecDeque<u32>,
+    carried: u64,
+}
+
+impl Direction {
+    fn look(&mut self, connections: u32, carried: u64) {
+        if carried.saturating_sub(self.carried) >= CARRIED {
+            self.looks.push_front(connections);
+            self.looks.truncate(LOOKS);
+        }
+        self.carried = carried;
+    }
+
+    /// How many were there all the time.
+    fn kept(&self) -> Option<u32> {
+        self.looks.iter().min().copied().filter(|_| self.looks.len() == LOOKS)
+    }
+}
+
+/// Who looks.
+#[derive(Debug)]
+pub(super) struct Learner {
+    paths: Paths,
+    seen: Seen,
+    known: Known,
+    /// Up and down.
+    directions: [Direction; 2],
+    look_at: Instant,
+    renew_at: Instant,
+}
+
+impl Learner {
+    /// Where there is something to be learnt: a law that looks for its number.
+    pub(super) fn new(current: &Current, paths: Option<&Paths>) -> Option<Self> {
+        let laws = [&current.governor.status().law, &current.relay_law];
+        let paths = paths.filter(|_| laws.into_iter().any(|law| crate::control::remembers(law)))?;
+        let now = Instant::now();
+        Some(Self {
+            paths: paths.clone(),
+            seen: current.seen.clone()?,
+            known: current.known,
+            directions: Default::default(),
+            look_at: now + LOOK,
+            renew_at: now,
+        })
+    }
+
+    /// Looks, if it is time to, and writes down what is new.
+    pub(super) fn look(&mut self, current: &Current) {
+        let now = Instant::now();
+        if now < self.look_at {
+            return;
+        }
+        self.look_at = now + LOOK;
+        let session: &Session = &current.session;
+        let counts = session.counts();
+        let law = current.governor.status().law;
+        let [up, down] = &mut self.directions;
+        up.look(current.governor.wanted(), counts.sent);
+        down.look(session.they_want(), counts.received);
+        let learnt = |law: &str, direction: &Direction, before| {
+            direction.kept().filter(|_| crate::control::remembers(law)).unwrap_or(before)
+        };
+        let known = Known {
+            up: learnt(&law, up, self.known.up),
+            down: learnt(&current.relay_law, down, self.known.down),
+        };
+        let is_told = up.kept().or(down.kept()).is_some();
+        if is_told && (known != self.known || now >= self.renew_at) {
+            self.known = known;
+            self.renew_at = now + RENEW;
+            // Without it the next session begins with one connection, and that is all.
+            let _ = self.paths.note(&self.seen, known);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_for_three_looks_was_kept_and_who_rests_learns_nothing() {
+        let mut direction = Direction::default();
+        let mut carried = 0;
+        let mut see = |direction: &mut Direction, connections, bytes| {
+            carried += bytes;
+            direction.look(connections, carried);
+            direction.kept()
+        };
+        assert_eq!(see(&mut direction, 4, 1 << 20), None);
+        assert_eq!(see(&mut direction, 4, 1 << 20), None);
+        assert_eq!(see(&mut direction, 6, 1 << 20), Some(4), "two of them are on trial");
+        assert_eq!(see(&mut direction, 1, 100), Some(4), "it rests");
+        assert_eq!(see(&mut direction, 6, 1 << 20), Some(4));
+        assert_eq!(see(&mut direction, 6, 1 << 20), Some(6));
+        assert_eq!(see(&mut direction, 2, 1 << 20), Some(2), "what is gone is gone at once");
+    }
+}

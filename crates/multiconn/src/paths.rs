@@ -1,0 +1,253 @@
+//! What a client remembers of the paths to its relays, so that its next session begins where the last one was: how many connections
+//! had earned their places, each way. A law takes that for a guess, and puts it on trial (`start` of `guarded`).
+//!
+//! A path is a relay seen from a network. Nothing is believed of it that is older than [`HOLDS`], or whose least round trip was another one:
+//! then something on the way is new.
+
+use crate::listen::TimeOfDay;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// How long it holds.
+pub const HOLDS: Duration = Duration::from_secs(24 * 3600);
+/// The least round trip may have changed by so much of itself, or by so much \[s\]: a clock's grain, a radio's.
+const SAME: f64 = 0.25;
+const SAME_S: f64 = 0.002;
+/// So many paths are kept, the latest.
+const MOST: usize = 64;
+
+/// How many connections had earned their places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Known {
+    /// For what the client sends.
+    pub up: u32,
+    /// For what the relay sends.
+    pub down: u32,
+}
+
+impl Known {
+    /// Nothing: a session begins with one connection.
+    pub const NOTHING: Self = Self { up: 1, down: 1 };
+}
+
+/// A path as it is now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// The relay, as it was named.
+    pub relay: String,
+    /// The network that it is seen from.
+    pub from: String,
+    /// The least round trip \[s\].
+    pub round_trip_s: f64,
+}
+
+impl Seen {
+    /// The path from an own address.
+    pub fn new(relay: &str, own: SocketAddr, round_trip: evenair_units::Duration) -> Self {
+        Self { relay: relay.into(), from: network(own.ip()), round_trip_s: round_trip.as_secs_f64() }
+    }
+}
+
+/// The network of an address, as far as it can be told from the address: whoever moves has another one.
+fn network(own: IpAddr) -> String {
+    match own.to_canonical() {
+        IpAddr::V4(own) => {
+            let [a, b, c, _] = own.octets();
+            format!("{a}.{b}.{c}.0/24")
+        }
+        IpAddr::V6(own) => {
+            let [a, b, c, d, ..] = own.segments();
+            format!("{}/64", std::net::Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+    }
+}
+
+/// A line of the file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Entry {
+    relay: String,
+    from: String,
+    round_trip_s: f64,
+    #[serde(flatten)]
+    known: Known,
+    /// Seconds since 1970.
+    at_s: u64,
+}
+
+/// The file's form.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Written {
+    paths: Vec<Entry>,
+}
+
+/// The file.
+#[derive(Clone, Debug)]
+pub struct Paths {
+    file: PathBuf,
+    time_of_day: TimeOfDay,
+}
+
+impl Paths {
+    /// A file, which need not be there yet.
+    pub fn new(file: impl Into<PathBuf>) -> Self {
+        Self { file: file.into(), time_of_day: TimeOfDay::default() }
+    }
+
+    /// Where it is, if nothing else is said; none, for whom has no place of his own.
+    pub fn usual() -> Option<Self> {
+        let own = |name| std::env::var_os(name).filter(|folder| !folder.is_empty()).map(PathBuf::from);
+        let folder = own("STATE_DIRECTORY")
+            .or_else(|| own("XDG_STATE_HOME").map(|folder| folder.join("evenair")))
+            .or_else(|| own("HOME").map(|home| home.join(".local/state/evenair")))?;
+        Some(Self::new(folder.join("multiconn-paths.json")))
+    }
+
+    /// The file's name.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// What is known of a path. A file that is not there, or makes no sense, knows nothing: it is a memory, not a record.
+    pub fn recall(&self, seen: &Seen) -> Known {
+        let (entries, now) = (self.read(), self.time_of_day.now());
+        let found =
+            entries.iter().find(|entry| entry.is_of(seen) && entry.holds(now) && entry.is_alike(seen));
+        found.map_or(Known::NOTHING, |entry| entry.known)
+    }
+
+    /// Writes down what is known of a path now, in the place of what was.
+    ///
+    /// # Errors
+    /// If it cannot be written; what was there stays then.
+    pub fn note(&self, seen: &Seen, known: Known) -> io::Result<()> {
+        let now = self.time_of_day.now();
+        let Seen { relay, from, round_trip_s } = seen.clone();
+        let mut paths = self.read();
+        paths.retain(|entry| !entry.is_of(seen) && entry.holds(now));
+        paths.push(Entry { relay, from, round_trip_s, known, at_s: seconds(now) });
+        paths.sort_by_key(|entry| std::cmp::Reverse(entry.at_s));
+        paths.truncate(MOST);
+        let text = serde_json::to_string_pretty(&Written { paths })?;
+        if let Some(folder) = self.file.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let new = self.file.with_extension(format!("{}.new", std::process::id()));
+        fs::write(&new, text + "\n")
+            .and_then(|()| fs::rename(&new, &self.file))
+            .inspect_err(|_| drop(fs::remove_file(&new)))
+    }
+
+    fn read(&self) -> Vec<Entry> {
+        let text = fs::read_to_string(&self.file).unwrap_or_default();
+        let written: Written = serde_json::from_str(&text).unwrap_or_default();
+        written.paths
+    }
+}
+
+impl Entry {
+    fn is_of(&self, seen: &Seen) -> bool {
+        (&self.relay, &self.from) == (&seen.relay, &seen.from)
+    }
+
+    /// A clock that was set back has no future.
+    fn holds(&self, now: SystemTime) -> bool {
+        seconds(now).checked_sub(self.at_s).is_some_and(|age_s| age_s <= HOLDS.as_secs())
+    }
+
+    fn is_alike(&self, seen: &Seen) -> bool {
+        let apart = (self.round_trip_s - seen.round_trip_s).abs();
+        apart <= SAME_S.max(SAME * self.round_trip_s.min(seen.round_trip_s))
+    }
+}
+
+fn seconds(at: SystemTime) -> u64 {
+    at.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    fn seen(relay: &str, own: &str, ms: u64) -> Seen {
+        Seen::new(relay, own.parse().unwrap(), evenair_units::Duration::from_millis(ms))
+    }
+
+    const SIX: Known = Known { up: 2, down: 6 };
+    const BEGUN: u64 = 1_800_000_000;
+
+    /// A file in a folder that is not there yet, and its clock.
+    fn paths(folder: &tempfile::TempDir) -> (Paths, Arc<AtomicU64>) {
+        let clock = Arc::new(AtomicU64::new(BEGUN));
+        let asked = Arc::clone(&clock);
+        let now = move || SystemTime::UNIX_EPOCH + Duration::from_secs(asked.load(Ordering::Relaxed));
+        let file = folder.path().join("is/made/paths.json");
+        (Paths { file, time_of_day: TimeOfDay::new(now) }, clock)
+    }
+
+    #[test]
+    fn a_path_is_known_by_relay_network_and_round_trip_for_a_day() {
+        let folder = tempfile::tempdir().unwrap();
+        let (paths, clock) = paths(&folder);
+        let here = seen("relay.example:7443", "192.168.1.7:5000", 52);
+        assert_eq!(paths.recall(&here), Known::NOTHING, "there is no file");
+        paths.note(&here, SIX).unwrap();
+        assert_eq!(paths.recall(&here), SIX);
+        assert_eq!(paths.recall(&seen("relay.example:7443", "192.168.1.9:1", 60)), SIX);
+        for other in [
+            seen("relay.example:7444", "192.168.1.7:1", 52),
+            seen("relay.example:7443", "192.168.2.7:1", 52),
+            seen("relay.example:7443", "192.168.1.7:1", 70),
+            seen("relay.example:7443", "192.168.1.7:1", 39),
+            seen("relay.example:7443", "[2001:db8::7]:1", 52),
+        ] {
+            assert_eq!(paths.recall(&other), Known::NOTHING, "{other:?}");
+        }
+        let day = HOLDS.as_secs();
+        for (at, known) in
+            [(BEGUN + day, SIX), (BEGUN + day + 1, Known::NOTHING), (BEGUN - 60, Known::NOTHING)]
+        {
+            clock.store(at, Ordering::Relaxed);
+            assert_eq!(paths.recall(&here), known, "{at}: it is old, or a clock was set back");
+        }
+        clock.store(BEGUN, Ordering::Relaxed);
+        paths.note(&here, Known { up: 3, down: 1 }).unwrap();
+        assert_eq!(paths.recall(&here), Known { up: 3, down: 1 }, "in the place of what was");
+        assert_eq!(paths.read().len(), 1);
+    }
+
+    #[test]
+    fn the_latest_are_kept_and_a_file_that_makes_no_sense_is_no_trouble() {
+        let folder = tempfile::tempdir().unwrap();
+        let (paths, clock) = paths(&folder);
+        let relay = |i| seen(&format!("r{i}:1"), "10.0.0.1:1", 10);
+        for i in 0..2 * MOST {
+            clock.fetch_add(1, Ordering::Relaxed);
+            paths.note(&relay(i), SIX).unwrap();
+        }
+        assert_eq!(paths.read().len(), MOST);
+        assert_eq!((paths.recall(&relay(127)), paths.recall(&relay(3))), (SIX, Known::NOTHING));
+        for text in ["", "{", "[]", r#"{"paths": [{"relay": 5}]}"#, r#"{"paths": [{"up": -1}]}"#] {
+            fs::write(paths.file(), text).unwrap();
+            assert_eq!(paths.recall(&relay(127)), Known::NOTHING, "{text}");
+            paths.note(&relay(1), SIX).unwrap();
+            assert_eq!(paths.recall(&relay(1)), SIX);
+        }
+    }
+
+    #[test]
+    fn networks_are_told_by_what_of_an_address_is_theirs() {
+        for (own, expected) in [
+            ("10.1.2.3", "10.1.2.0/24"),
+            ("::ffff:10.1.2.3", "10.1.2.0/24"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ] {
+            assert_eq!(network(own.parse().unwrap()), expected);
+        }
+    }
+}
