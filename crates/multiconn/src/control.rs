@@ -8,8 +8,8 @@
 //! - An interval in which there was not always something to send holds: what an application does not send says nothing of the path.
 //! - One connection is opened per interval at most, and never more than [`Caps::most`]: the law knows of that bound.
 //! - `guarded` with its usual interval runs every ten round trips of the path, half a second at least.
-//! - Round trips are those of probes, where the law asks for them and probes pass. Where none comes back in [`UNANSWERED`] busy intervals
-//!   the law begins anew with the kernel's smoothed round trips, which have the flow's own retransmissions and delayed acknowledgements in
+//! - Round trips are those of probes, where the law asks for them and probes pass. Where none comes back in [`UNANSWERED`] busy intervals, and
+//!   five seconds, the law begins anew with the kernel's smoothed round trips, which have the flow's own retransmissions and delayed acknowledgements in
 //!   them; [`Status::source`] says which it is. The one is never passed off as the other.
 
 mod choice;
@@ -32,8 +32,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// So many busy intervals without a single probe that came back: then UDP does not pass.
+/// So many busy intervals without a single probe that came back, and so long: then UDP does not pass. Who has changed his address has another
+/// socket for probes by then.
 pub const UNANSWERED: u32 = 3;
+const UNANSWERED_FOR: Duration = Duration::from_secs(5);
 /// The most connections that any configuration may ask for: beyond it a relay would harm its neighbours, and itself.
 pub const MOST: u32 = 64;
 /// A probe for so many segments. [CZ06] section IV-A has one for each, which is 2 % of the bytes, and half of the packets: what counts
@@ -190,8 +192,8 @@ pub struct Controller {
     /// When something was sent last, and whether that is long ago.
     sent_at: Instant,
     rests: bool,
-    /// Busy intervals in a row without a probe that came back.
-    unanswered: u32,
+    /// Busy intervals in a row without a probe that came back, and how long they were.
+    unanswered: (u32, Duration),
     round_trip: Option<Duration>,
     least: Option<Duration>,
     intervals: u64,
@@ -245,7 +247,7 @@ impl Controller {
             spacing: SPACING_FIRST,
             sent_at: now,
             rests: false,
-            unanswered: 0,
+            unanswered: (0, Duration::ZERO),
             round_trip: None,
             least: None,
             intervals: 0,
@@ -384,8 +386,9 @@ impl Controller {
             return false;
         }
         let answered = view.round_trip_of_probes.is_some() || view.delivered.packets == 0;
-        self.unanswered = if answered { 0 } else { self.unanswered + 1 };
-        if self.unanswered < UNANSWERED {
+        let (intervals, time) = self.unanswered;
+        self.unanswered = if answered { (0, Duration::ZERO) } else { (intervals + 1, time + view.interval) };
+        if self.unanswered.0 < UNANSWERED || self.unanswered.1 < UNANSWERED_FOR {
             return false;
         }
         self.source = Source::TcpInfoForProbes;

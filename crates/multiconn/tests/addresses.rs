@@ -5,9 +5,12 @@
 
 mod parts;
 
+use evenair_laws::connections::IimdParams;
 use evenair_linux::link::LinkOptions;
 use evenair_linux::{NetworkNamespace, Rtnetlink, sandbox};
+use evenair_multiconn::control::Source;
 use evenair_multiconn::listen::Watcher;
+use evenair_multiconn::target::DISCARD;
 use evenair_multiconn::{Client, ConnectOptions, connect};
 use parts::{Relay, echo, fixed, pattern, target, within};
 use std::net::{IpAddr, SocketAddr};
@@ -114,7 +117,12 @@ fn who_changes_address_keeps_session_and_bytes(mut home: Home) {
     home.gets("10.3.0.1");
     let there = NetworkNamespace::current().unwrap();
     let there = relay_there(std::mem::replace(&mut home.there, there));
-    let (law, down) = (fixed(3), Some(fixed(3)));
+    let law = IimdParams {
+        interval: evenair_units::Duration::from_millis(300),
+        connections_max: 3,
+        ..IimdParams::cz06()
+    };
+    let (law, down) = (law.into(), Some(fixed(3)));
     runtime().block_on(async {
         let options = ConnectOptions { law, down, ..there.options.clone() };
         let client = first_session(options).await;
@@ -125,6 +133,10 @@ fn who_changes_address_keeps_session_and_bytes(mut home: Home) {
         assert!(own.lost + own.stuck > 0, "its connections did not get on: {own:?}");
         assert_eq!(there.watcher.sessions().len(), 1, "the relay has no second one");
         assert!(froms(&there.watcher).contains(&address("10.3.0.3")), "{:?}", froms(&there.watcher));
+        // Longer than a law waits for probes that do not come back.
+        busy(&client, Duration::from_secs(8)).await;
+        let law = client.status().remove(0).sending.law.unwrap();
+        assert_eq!(law.source, Source::Probes, "they go from the new address: {law:?}");
     });
 }
 
@@ -136,6 +148,15 @@ async fn first_session(options: ConnectOptions) -> Client {
         }
     }
     connect(options).await.unwrap()
+}
+
+/// Sends for so long, to nobody.
+async fn busy(client: &Client, time: Duration) {
+    let mut stream = client.open().await.unwrap();
+    stream.write_all(&DISCARD.encode()).await.unwrap();
+    let bytes = vec![0; 64 << 10];
+    let writes = async { while stream.write_all(&bytes).await.is_ok() {} };
+    assert!(tokio::time::timeout(time, writes).await.is_err(), "the stream broke");
 }
 
 /// From where the relay's connections come.

@@ -29,6 +29,8 @@ use tokio_rustls::client::TlsStream;
 const ADDRESS: Duration = Duration::from_secs(4);
 /// All of it may take so long.
 const WHOLE: Duration = Duration::from_secs(10);
+/// So long after a socket for probes was of no more use there is another.
+const REOPENS: Duration = Duration::from_millis(500);
 
 /// Why there is no session, or no stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,11 +148,10 @@ impl Dialler {
         limits.own_streams = limits.own_streams.min(streams);
         let session = Session::new(Side::Client, limits, budget(options));
         session.bound(Arc::clone(&self.bucket));
-        let peer = open.peer.clone();
         add(&session, open);
         tokio::spawn(governor.clone().run(session.clone(), false));
         if options.probes {
-            tokio::spawn(probe(session.clone(), governor.clone(), key, peer));
+            tokio::spawn(probe(session.clone(), governor.clone(), key));
         }
         let most = options.most.min(connections.into()).max(1);
         Ok(Current { session, id, key, most, governor, relay_law: law, seen, known })
@@ -227,14 +228,24 @@ async fn dial(address: SocketAddr, congestion: Option<&str>) -> io::Result<TcpSt
     socket.connect(address).await
 }
 
-/// Sends the session's probes, and answers the relay's, until it is over.
-async fn probe(session: Session, governor: Governor, key: Exported, peer: String) {
-    let Ok(relay) = peer.parse() else { return };
-    // Without a socket nothing comes back, and the law goes by what TCP tells.
-    let Ok(socket) = live::socket(relay).await else { return };
-    let party = Party::new(&key, End::Caller, live::now());
+/// Sends the session's probes, and answers the relay's, until it is over: from another socket where the own address, or the way, has changed.
+/// Without a socket nothing comes back, and the law goes by what TCP tells.
+async fn probe(session: Session, governor: Governor, key: Exported) {
+    let mut party = Party::new(&key, End::Caller, live::now());
+    let calls = async {
+        loop {
+            let legs = session.legs();
+            let newest = legs.iter().rev().find(|leg| !leg.state.is_stuck);
+            if let Some(relay) = newest.and_then(|leg| leg.peer.parse().ok())
+                && let Ok(socket) = live::socket(relay).await
+            {
+                live::call(socket, &mut party, &governor).await;
+            }
+            tokio::time::sleep(REOPENS).await;
+        }
+    };
     tokio::select! {
-        () = live::call(socket, party, &governor) => {}
+        () = calls => {}
         _ = session.ended() => {}
     }
 }

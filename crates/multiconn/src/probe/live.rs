@@ -17,6 +17,8 @@ const BEAT: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(500);
 /// After an error of the socket, such as nobody who listens there.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(200);
+/// A caller whose probes have no answer for so long, and two round trips, wants another socket: this one's address may be gone, or the way from it.
+const SILENCE: Duration = Duration::from_secs(3);
 
 /// Whoever needs round trips.
 pub trait Host: Send + Sync {
@@ -59,14 +61,23 @@ pub async fn socket(called: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// The caller's probes, and answers, over a socket that is connected to the other end: for as long as it is awaited.
-pub async fn call(socket: UdpSocket, mut party: Party, host: &dyn Host) {
+/// The caller's probes, and answers, over a socket that is connected to the other end: until the socket no longer serves, and says why.
+pub async fn call(socket: UdpSocket, party: &mut Party, host: &dyn Host) -> io::Error {
     let mut buffer = [0; LENGTH + 1];
+    let (mut back_at, mut round_trip) = (now(), Duration::ZERO);
     loop {
-        let spacing = host.spacing().unwrap_or(BEAT);
-        if let Some(probe) = party.poll(now(), spacing, draw()) {
-            // What cannot be sent is a loss.
-            let _ = socket.send(&probe).await;
+        let wanted = host.spacing();
+        if wanted.is_none() {
+            back_at = now();
+        } else if now().since(back_at) > SILENCE + round_trip * 2 {
+            return io::ErrorKind::TimedOut.into();
+        }
+        let spacing = wanted.unwrap_or(BEAT);
+        if let Some(probe) = party.poll(now(), spacing, draw())
+            && let Err(error) = socket.send(&probe).await
+            && is_for_good(&error)
+        {
+            return error;
         }
         let due = party.next_at(now(), spacing).min(now() + LOOK);
         tokio::select! {
@@ -74,13 +85,25 @@ pub async fn call(socket: UdpSocket, mut party: Party, host: &dyn Host) {
             received = socket.recv(&mut buffer) => match received {
                 Ok(length) => match party.handle(now(), &buffer[..length]) {
                     Heard::Answer(reply) => { let _ = socket.send(&reply).await; }
-                    Heard::Back(returned) => host.back(returned),
+                    Heard::Back(returned) => {
+                        (back_at, round_trip) = (now(), returned.round_trip);
+                        host.back(returned);
+                    }
                     Heard::Nothing => {}
                 },
+                Err(error) if is_for_good(&error) => return error,
                 Err(_) => tokio::time::sleep(PAUSE).await,
             },
         }
     }
+}
+
+/// Whether a socket has no more use: not for an answer that nobody listens there, nor for a queue that is full.
+fn is_for_good(error: &io::Error) -> bool {
+    !matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory
+    ) && error.raw_os_error() != Some(rustix::io::Errno::NOBUFS.raw_os_error())
 }
 
 /// Where the probes of all sessions come in, over one socket or several.
@@ -241,6 +264,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_caller_who_hears_nothing_wants_another_socket_and_one_who_wants_nothing_keeps_his() {
+        let silent = bound().await;
+        let calls = async |host: Arc<Wants>| {
+            let own = bound().await;
+            own.connect(silent.local_addr().unwrap()).await.unwrap();
+            let mut party = Party::new(&[3; SECRET], End::Caller, now());
+            let call = call(own, &mut party, &*host);
+            tokio::time::timeout(std::time::Duration::from_secs(5), call).await.ok().map(|why| why.kind())
+        };
+        let (wanted, unwanted) = tokio::join!(calls(wants(Some(50))), calls(wants(None)));
+        assert_eq!((wanted, unwanted), (Some(io::ErrorKind::TimedOut), None));
+    }
+
+    #[tokio::test]
     async fn both_ends_probe_over_one_port_and_sessions_do_not_hear_each_other() {
         let socket = bound().await;
         let place = socket.local_addr().unwrap();
@@ -256,7 +293,7 @@ mod tests {
         let call_of = async |i: usize| {
             let own = bound().await;
             own.connect(place).await.unwrap();
-            call(own, Party::new(&secrets[i], End::Caller, now()), &*callers[i]).await;
+            call(own, &mut Party::new(&secrets[i], End::Caller, now()), &*callers[i]).await;
         };
         let all = async {
             tokio::join!(desk.serve(socket), seats[0].probe(), seats[1].probe(), call_of(0), call_of(1))
