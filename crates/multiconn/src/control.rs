@@ -6,6 +6,7 @@
 //!
 //! - Counters of connections that come and go become one view ([`Senders`]), the emulator's.
 //! - An interval in which there was not always something to send holds: what an application does not send says nothing of the path.
+//! - A law that begins with several is asked once they are there: what fewer carry says nothing of them.
 //! - One connection is opened per interval at most, and never more than [`Caps::most`]: the law knows of that bound.
 //! - `guarded` with its usual interval runs every ten round trips of the path, half a second at least.
 //! - Round trips are those of probes, where the law asks for them and probes pass. Where none comes back in [`UNANSWERED`] busy intervals, and
@@ -48,6 +49,8 @@ const SPACING_MAX: Duration = Duration::from_millis(500);
 const SPACING_FIRST: Duration = Duration::from_millis(100);
 /// After so long no probes are wanted until something is sent: a session that rests costs nothing but its keepalive.
 const REST: Duration = Duration::from_secs(10);
+/// For so many intervals at most a law that begins with several waits until all are there.
+const OPENING_MOST: u32 = 20;
 /// So many segments in an interval are more than a keepalive.
 const SENT_LEAST: u64 = 4;
 
@@ -117,6 +120,8 @@ pub enum Why {
     Law(Reason),
     /// There was not always something to send.
     NotBusy,
+    /// Those that it begins with are not all there yet.
+    Opening,
     /// What was sent was as much as may be sent.
     Bounded,
     /// The law asks for more than [`Caps::most`].
@@ -132,6 +137,7 @@ impl fmt::Display for Why {
             Self::NotBusy => {
                 f.write_str("there is not always something to send, and that says nothing of the path")
             }
+            Self::Opening => f.write_str("it begins, and not all of them are there yet"),
             Self::Bounded => {
                 f.write_str("as much is sent as rate_most allows, and that says nothing of the path")
             }
@@ -198,6 +204,8 @@ pub struct Controller {
     least: Option<Duration>,
     intervals: u64,
     held: u64,
+    /// Busy intervals in which it waited for those that it begins with.
+    opening: u32,
     /// What was written down, where somebody takes it.
     record: Option<Vec<Line>>,
 }
@@ -252,6 +260,7 @@ impl Controller {
             least: None,
             intervals: 0,
             held: 0,
+            opening: 0,
             record: None,
         })
     }
@@ -320,10 +329,10 @@ impl Controller {
         self.space(now, &view);
         self.next_at = now + self.law.interval();
         if !busy {
-            self.held += 1;
-            self.decision.why = Why::NotBusy;
-            self.write(now, What::Held);
-            return None;
+            return self.hold(now, Why::NotBusy);
+        }
+        if self.is_opening(open.len()) {
+            return self.hold(now, Why::Opening);
         }
         self.note(&view);
         if self.falls_back(now, &view) || self.stretches(now) {
@@ -339,6 +348,22 @@ impl Controller {
         self.next_at = now + self.law.interval();
         self.write(now, What::Heard { told, answer, open: there, wanted });
         Some(self.decision)
+    }
+
+    /// The interval is none that the law is told of.
+    fn hold(&mut self, now: Instant, why: Why) -> Option<Decision> {
+        self.held += 1;
+        self.decision.why = why;
+        self.write(now, What::Held);
+        None
+    }
+
+    /// Whether the law has not been told of anything, and what it begins with is not there yet.
+    const fn is_opening(&mut self, there: usize) -> bool {
+        let waits =
+            self.intervals == 0 && there < self.decision.wanted as usize && self.opening < OPENING_MOST;
+        self.opening += waits as u32;
+        waits
     }
 
     /// The last interval was not busy because of the host's own bound of rate: that is what `status` says then.

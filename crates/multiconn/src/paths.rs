@@ -53,7 +53,7 @@ impl Seen {
 }
 
 /// The network of an address, as far as it can be told from the address: whoever moves has another one.
-fn network(own: IpAddr) -> String {
+pub(crate) fn network(own: IpAddr) -> String {
     match own.to_canonical() {
         IpAddr::V4(own) => {
             let [a, b, c, _] = own.octets();

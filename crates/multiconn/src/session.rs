@@ -13,6 +13,7 @@ use crate::send::LegId;
 use evenair_linux::tcp::Info;
 use evenair_units::{Bytes, Duration, Instant, Rate};
 use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -195,6 +196,15 @@ impl Session {
     /// How long nobody has used it.
     pub fn unused_for(&self) -> Duration {
         self.0.with(|inner| now().since(inner.core.used_at()))
+    }
+
+    /// The own addresses of its connections.
+    pub(crate) fn own_addresses(&self) -> Vec<IpAddr> {
+        let of = |leg: &LegHandle| {
+            let own: SocketAddr = rustix::net::getsockname(leg.socket.as_ref()?).ok()?.try_into().ok()?;
+            Some(own.ip())
+        };
+        self.0.with(|inner| inner.legs.values().filter_map(of).collect())
     }
 
     /// How its connections stand.

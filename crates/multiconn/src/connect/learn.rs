@@ -1,8 +1,7 @@
 //! What a session learns of its path, written down for the next one.
 
 use super::Current;
-use crate::paths::{Known, Paths, Seen};
-use crate::session::Session;
+use crate::paths::{Known, Paths, Seen, network};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -72,7 +71,12 @@ impl Learner {
             return;
         }
         self.look_at = now + LOOK;
-        let session: &Session = &current.session;
+        let session = &current.session;
+        if session.own_addresses().iter().any(|own| network(*own) != self.seen.from) {
+            // Who has moved learns nothing of the path that he came by, nor does he know the one that he is on.
+            self.directions = Default::default();
+            return;
+        }
         let counts = session.counts();
         let law = current.governor.status().law;
         let [up, down] = &mut self.directions;

@@ -105,10 +105,11 @@ fn a_law_that_jumps_is_followed_one_by_one() {
     let mut controller = Controller::new(law.into(), Caps { most: 8 }, true, PAYLOAD, at(0)).unwrap();
     assert_eq!(controller.decision().wanted, 8, "it begins with all that are allowed");
     let mut path = Path::default();
-    let decision = controller.observe(at(60), path.pass(3, ms(50)), &[], true).unwrap();
-    assert_eq!(decision, Decision { wanted: 4, why: Why::OneByOne });
-    let decision = controller.observe(at(120), path.pass(8, ms(50)), &[], true).unwrap();
+    let decision = controller.observe(at(60), path.pass(8, ms(50)), &[], true).unwrap();
     assert_eq!(decision, Decision { wanted: 8, why: Why::Capped });
+    // Five of them are lost.
+    let decision = controller.observe(at(120), path.pass(3, ms(50)), &[], true).unwrap();
+    assert_eq!(decision, Decision { wanted: 4, why: Why::OneByOne });
 }
 
 #[test]
@@ -157,6 +158,30 @@ fn probes_come_with_what_is_sent_and_a_session_that_rests_has_none() {
     // Something is, if not always.
     controller.observe(at(101), path.pass(16, ms(52)), &[], false);
     assert_eq!(controller.wants_probes(), Some(ms(20)));
+}
+
+#[test]
+fn what_a_law_begins_with_is_judged_once_it_is_there() {
+    let begins = with_start(guarded(RoundTripSamples::Probes).into(), 8);
+    let mut controller = controller(begins.clone(), true).unwrap();
+    let mut path = Path::default();
+    for (second, there) in [(1, 1), (2, 4), (3, 7)] {
+        assert_eq!(controller.observe(at(second), path.pass(there, ms(52)), &[ms(52)], true), None);
+    }
+    assert!(controller.status().why.contains("not all of them are there yet"), "{}", controller.status().why);
+    let wanted: Vec<u32> = (4..12)
+        .map(|second| {
+            let there = controller.decision().wanted;
+            controller.observe(at(second), path.pass(there, ms(52)), &[ms(52)], true).unwrap().wanted
+        })
+        .collect();
+    assert_eq!(wanted[..6], [8, 8, 4, 4, 4, 5], "tried with half, and one opened an interval: {wanted:?}");
+    // Those that never come are not waited for for ever.
+    let mut controller = self::controller(begins, true).unwrap();
+    let mut path = Path::default();
+    let told =
+        (1..40).filter_map(|second| controller.observe(at(second), path.pass(2, ms(52)), &[ms(52)], true));
+    assert_eq!(told.count(), 19);
 }
 
 #[test]
