@@ -75,9 +75,32 @@ pub fn info(socket: impl AsFd) -> io::Result<Info> {
 /// # Errors
 /// If the kernel has none of this name, or reserves it for processes with `CAP_NET_ADMIN`.
 pub fn set_congestion_control(socket: impl AsFd, name: &str) -> io::Result<()> {
-    sockopt::set_tcp_congestion(&socket, name)?;
+    sockopt::set_tcp_congestion(&socket, name).map_err(|error| not_had(name, &error.into()))?;
     let set = sockopt::tcp_congestion(&socket)?;
     if set == name { Ok(()) } else { Err(io::Error::other(format!("the socket has {set} for {name}"))) }
+}
+
+/// Why a congestion control cannot be had, and what to do.
+fn not_had(name: &str, error: &io::Error) -> io::Error {
+    let why = match error.kind() {
+        io::ErrorKind::NotFound => {
+            let there = available().map_or_else(|_| "others".into(), |all| all.join(", "));
+            format!("this kernel has no \"{name}\"; it has {there}")
+        }
+        io::ErrorKind::PermissionDenied => format!(
+            "\"{name}\" is for processes with CAP_NET_ADMIN, until net.ipv4.tcp_allowed_congestion_control names it"
+        ),
+        _ => format!("{name}: {error}"),
+    };
+    io::Error::new(error.kind(), why)
+}
+
+/// A socket's congestion control: the system's own, if it was given none.
+///
+/// # Errors
+/// If it is no TCP socket.
+pub fn congestion_control(socket: impl AsFd) -> io::Result<String> {
+    Ok(sockopt::tcp_congestion(&socket)?)
 }
 
 /// The congestion controls that this kernel has loaded.

@@ -313,19 +313,20 @@ impl Controller {
         probes: &[Duration],
         busy: bool,
     ) -> Option<Decision> {
-        self.observe_with_draining(now, legs, &[], probes, busy)
+        self.observe_with_others(now, legs, (&[], 0), probes, busy)
     }
 
-    /// The same, with connections that only send what they still have: they count, and are none of those that are open.
-    pub fn observe_with_draining(
+    /// The same, with connections that are sent nothing new: what they still have counts. So many of these are there to be sent on at once
+    /// and need not be opened one by one.
+    pub fn observe_with_others(
         &mut self,
         now: Instant,
         open: &[Leg],
-        draining: &[Leg],
+        (others, spare): (&[Leg], u32),
         probes: &[Duration],
         busy: bool,
     ) -> Option<Decision> {
-        let view = self.view(now, open, draining, probes);
+        let view = self.view(now, open, others, probes);
         self.space(now, &view);
         self.next_at = now + self.law.interval();
         if !busy {
@@ -341,7 +342,8 @@ impl Controller {
         self.intervals += 1;
         let told = ConnectionTold::OnInterval { flow: view };
         let answer = ConnectionParams::tell(&mut self.law, &told);
-        let there = open.len() as u32;
+        // One of those to spare is the one more that an interval may bring.
+        let there = open.len() as u32 + spare.saturating_sub(1);
         let (wanted, why) = bounded(answer.on_interval.unwrap_or(1), there, self.caps);
         let why = why.unwrap_or(Why::Law(answer.reason));
         self.decision = Decision { wanted, why };
@@ -372,8 +374,8 @@ impl Controller {
     }
 
     /// One view of all connections; those that are gone have left what was last seen of them.
-    fn view(&mut self, now: Instant, open: &[Leg], draining: &[Leg], probes: &[Duration]) -> FlowView {
-        let there: BTreeMap<u64, Info> = open.iter().chain(draining).map(|leg| (leg.id, leg.info)).collect();
+    fn view(&mut self, now: Instant, open: &[Leg], others: &[Leg], probes: &[Duration]) -> FlowView {
+        let there: BTreeMap<u64, Info> = open.iter().chain(others).map(|leg| (leg.id, leg.info)).collect();
         let before = std::mem::replace(&mut self.seen, there);
         for (_, last) in before.iter().filter(|(id, _)| !self.seen.contains_key(id)) {
             self.senders.part(last);
@@ -381,7 +383,7 @@ impl Controller {
         let infos = |legs: &[Leg]| legs.iter().map(|leg| leg.info).collect::<Vec<_>>();
         let mean_s = probes.iter().map(|each| each.as_secs_f64()).sum::<f64>() / probes.len() as f64;
         let probes = (!probes.is_empty()).then(|| Duration::from_secs_f64(mean_s));
-        self.senders.look(now, self.role.payload, (&infos(open), &infos(draining)), probes)
+        self.senders.look(now, self.role.payload, (&infos(open), &infos(others)), probes)
     }
 
     /// How often probes are due. One that is not always busy needs a few, so that it has some as soon as it is.

@@ -98,6 +98,8 @@ pub enum ListenError {
     Nobody(&'static str),
     /// The law cannot be hosted here.
     Law(String),
+    /// The kernel does not give connections their congestion control.
+    Congestion(String),
     /// TLS cannot be set up.
     Tls(String),
 }
@@ -109,6 +111,7 @@ impl fmt::Display for ListenError {
             Self::Address(address, why) => write!(f, "{address}: {why}"),
             Self::Nobody(why) => f.write_str(why),
             Self::Law(why) => f.write_str(why),
+            Self::Congestion(why) => write!(f, "congestion control: {why}"),
             Self::Tls(why) => write!(f, "TLS: {why}"),
         }
     }
@@ -171,6 +174,8 @@ pub struct Listener {
 #[derive(Debug)]
 pub(crate) struct Shared {
     options: ListenOptions,
+    /// The congestion control of connections whose law needs none.
+    congestion: String,
     known: Arc<Known>,
     sessions: Sessions,
     /// Where probes come in.
@@ -181,10 +186,27 @@ pub(crate) struct Shared {
     trouble: RwLock<Option<String>>,
 }
 
+/// What connections begin with: which law a client wishes is known after its greeting, and who once had BBR stays paced (see `dial`).
+const UNTIL_GREETED: &str = "reno";
+
+/// The congestion control of what comes in here where the law needs none: the one that is asked for, else the system's own. The socket
+/// itself is left with [`UNTIL_GREETED`].
+fn congestion_at(listener: &TcpListener, asked: Option<&str>) -> io::Result<String> {
+    let own = match asked {
+        Some(name) => {
+            evenair_linux::tcp::set_congestion_control(listener, name)?;
+            name.into()
+        }
+        None => evenair_linux::tcp::congestion_control(listener)?,
+    };
+    evenair_linux::tcp::set_congestion_control(listener, UNTIL_GREETED)?;
+    Ok(own)
+}
+
 /// Listens.
 ///
 /// # Errors
-/// If nobody could be served, or the address is taken.
+/// If nobody could be served, the address is taken, or the kernel does not have the congestion control.
 pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
     // Before it is read, so that no change is missed.
     let (seen, authorised) = match &options.authorised {
@@ -208,14 +230,12 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
     let known = Arc::new(Known { all: RwLock::new(Arc::new(authorised)), time_of_day });
     let config = tls::relay(&options.keys, Arc::clone(&known) as Arc<dyn tls::Knows>)
         .map_err(|error| ListenError::Tls(error.to_string()))?;
-    let mut listeners = Vec::new();
+    let (mut listeners, mut congestion) = (Vec::new(), String::new());
     for address in &options.listen {
         let bound = TcpListener::bind(address).await;
         let bound = bound.map_err(|error| ListenError::Address(*address, error))?;
-        // Connections have it from their first segment on then; whether it could be given is seen at each. Why so early: `dial`.
-        let of_law = options.law.as_ref().and_then(crate::control::congestion_control);
-        let congestion = of_law.or(options.congestion.as_deref());
-        let _ = congestion.map(|name| evenair_linux::tcp::set_congestion_control(&bound, name));
+        let of_address = congestion_at(&bound, options.congestion.as_deref());
+        congestion = of_address.map_err(|error| ListenError::Congestion(error.to_string()))?;
         listeners.push(bound);
     }
     let (sender, accepted) = mpsc::channel(1024);
@@ -226,6 +246,7 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
         desk: Desk::default(),
         accepted: sender,
         trouble: RwLock::new(None),
+        congestion,
         options,
     });
     shared.sessions.share(&shared.known.all());
@@ -337,5 +358,23 @@ async fn watch(shared: Arc<Shared>, mut last: Option<Stamp>) {
             }
         }
         shared.sessions.reap(&shared.known);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_comes_in_was_never_paced() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let own = evenair_linux::tcp::congestion_control(&listener).unwrap();
+        let of = |socket: &TcpListener| evenair_linux::tcp::congestion_control(socket).unwrap();
+        assert_eq!(congestion_at(&listener, None).unwrap(), own);
+        assert_eq!(of(&listener), UNTIL_GREETED);
+        assert_eq!(congestion_at(&listener, Some("cubic")).unwrap(), "cubic");
+        let (came, _) =
+            tokio::join!(listener.accept(), tokio::net::TcpStream::connect(listener.local_addr().unwrap()));
+        assert_eq!(evenair_linux::tcp::congestion_control(came.unwrap().0).unwrap(), UNTIL_GREETED);
     }
 }

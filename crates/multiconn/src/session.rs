@@ -86,6 +86,8 @@ pub struct LegStatus {
     pub state: LegState,
     /// What the kernel says of it.
     pub info: Option<Info>,
+    /// Its congestion control, by the kernel's name.
+    pub congestion_control: Option<String>,
     /// The other end's address.
     pub peer: String,
 }
@@ -212,11 +214,12 @@ impl Session {
         self.0.with(|inner| {
             let of = |state: LegState| {
                 let handle = inner.legs.get(&state.id);
+                let socket = handle.and_then(|handle| handle.socket.as_ref());
                 LegStatus {
                     state,
-                    info: handle
-                        .and_then(|handle| handle.socket.as_ref())
-                        .and_then(|socket| evenair_linux::tcp::info(socket).ok()),
+                    info: socket.and_then(|socket| evenair_linux::tcp::info(socket).ok()),
+                    congestion_control: socket
+                        .and_then(|socket| evenair_linux::tcp::congestion_control(socket).ok()),
                     peer: handle.map(|handle| handle.peer.clone()).unwrap_or_default(),
                 }
             };

@@ -95,6 +95,8 @@ pub struct Connection {
     pub round_trip_ms: Option<f64>,
     /// The least round trip of the last minutes \[ms\].
     pub least_round_trip_ms: Option<f64>,
+    /// Its congestion control, by the kernel's name.
+    pub congestion_control: Option<String>,
     /// Congestion window \[segments\].
     pub congestion_window: Option<u32>,
     /// Data of a full segment \[bytes\].
@@ -125,6 +127,7 @@ impl SessionStatus {
                 retires: leg.state.retires,
                 round_trip_ms: info.and_then(|info| info.smoothed_round_trip).map(ms),
                 least_round_trip_ms: info.and_then(|info| info.least_round_trip).map(ms),
+                congestion_control: leg.congestion_control,
                 congestion_window: info.map(|info| info.congestion_window),
                 segment_bytes: info.map(|info| info.segment.count()),
                 retransmitted: info.map(|info| info.retransmitted),

@@ -428,3 +428,30 @@ async fn a_law_is_not_asked_while_the_bound_holds_a_stream_up() {
     assert!(checked(15, says).await, "{:?}", client.status()[0].sending);
     sends.abort();
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_have_the_congestion_control_that_their_law_needs_else_the_one_asked_for() {
+    let own = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap();
+    let fair = || evenair_multiconn::control::law("fair").unwrap();
+    let relay = Relay::start().await;
+    for (law, down, expected) in
+        [(fixed(3), fair(), ("cubic", "reno")), (fair(), fixed(3), ("reno", own.trim()))]
+    {
+        let congestion = Some("cubic".into());
+        let options = ConnectOptions { law, down: Some(down), congestion, ..relay.options() };
+        let client = connect(options).await.unwrap();
+        there_and_back(&client, 100_000).await;
+        assert!(checked(10, || client.status()[0].connections.len() >= 2).await, "joined ones, too");
+        let there = relay.watcher.sessions();
+        let there = there.iter().max_by_key(|session| session.number).unwrap();
+        for (side, wanted) in [(&client.status()[0], expected.0), (there, expected.1)] {
+            let over = side.connections.iter().map(|one| one.congestion_control.as_deref());
+            assert!(over.clone().count() > 0 && over.clone().all(|name| name == Some(wanted)), "{side:?}");
+        }
+    }
+    let (known, any) = (Source::File(relay.authorised.clone()), "127.0.0.1:0".parse().unwrap());
+    let mut options = ListenOptions::new(any, relay.key.clone(), known);
+    options.congestion = Some("cubique".into());
+    let refused = listen(options).await.unwrap_err().to_string();
+    assert!(refused.contains("this kernel has no \"cubique\"; it has "), "{refused}");
+}

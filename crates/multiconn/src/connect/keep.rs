@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 /// At most one connection is opened, or let go, in this time, once the session has what it starts with.
 const INTERVAL: Duration = Duration::from_secs(1);
+/// A connection that neither side wants stays for so long: a law that tries with fewer may want it back.
+const UNWANTED: Duration = Duration::from_secs(10);
 /// A session without a connection is given up after this time.
 pub(crate) const LINGER: Duration = Duration::from_secs(30);
 /// The wait after a failure: doubled each time, up to the most.
@@ -49,7 +51,7 @@ async fn keep_one(shared: &Arc<Shared>, current: &Current) -> Closed {
     let mut opened = 1;
     let mut next_at = Instant::now();
     let mut backoff = BACKOFF;
-    let mut alone_since = None;
+    let (mut alone_since, mut too_many_since) = (None, None);
     loop {
         let changed = session.0.changed.notified();
         if let Some(why) = session.closed() {
@@ -81,7 +83,11 @@ async fn keep_one(shared: &Arc<Shared>, current: &Current) -> Closed {
             }
             continue;
         }
-        if there > target && Instant::now() >= next_at {
+        if there <= target {
+            too_many_since = None;
+        } else if too_many_since.get_or_insert_with(Instant::now).elapsed() > UNWANTED
+            && Instant::now() >= next_at
+        {
             let legs = session.legs();
             if let Some(last) = legs.iter().rev().find(|leg| !leg.state.retires && !leg.state.is_active) {
                 session.retire(last.state.id);

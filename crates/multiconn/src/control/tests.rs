@@ -110,6 +110,13 @@ fn a_law_that_jumps_is_followed_one_by_one() {
     // Five of them are lost.
     let decision = controller.observe(at(120), path.pass(3, ms(50)), &[], true).unwrap();
     assert_eq!(decision, Decision { wanted: 4, why: Why::OneByOne });
+    // Those that are still there, though nothing was sent on them, are back at once.
+    for (spare, wanted) in [(1, 4), (3, 6), (4, 7), (5, 8)] {
+        let legs = path.pass(3, ms(50)).to_vec();
+        let decision =
+            controller.observe_with_others(at(180 + 60 * spare), &legs, (&[], spare as u32), &[], true);
+        assert_eq!(decision.unwrap().wanted, wanted, "{spare}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::Shared;
 use crate::connect::prepare;
+use crate::governor::Governor;
 use crate::hello::{Answer, Exported, HELLO_MAX, Hello, JOIN_LABEL, Refusal, SESSION_LABEL};
 use crate::keys::PublicKey;
 use crate::prompt::Prompt;
@@ -36,6 +37,12 @@ impl Incoming {
         self.tls.get_ref().0.socket()
     }
 
+    /// Gives the connection the congestion control that its session's law needs, or the relay's own.
+    pub(super) fn carry(&self, governor: &Governor, own: &str) -> Result<(), Refusal> {
+        let name = governor.congestion_control().unwrap_or(own);
+        evenair_linux::tcp::set_congestion_control(self.socket(), name).map_err(|_| Refusal::Law)
+    }
+
     pub(super) fn duplicate(&self) -> Option<std::os::fd::OwnedFd> {
         self.socket().as_fd().try_clone_to_owned().ok()
     }
@@ -66,7 +73,7 @@ async fn greet(
     acceptor: &TlsAcceptor,
     peer: String,
 ) -> io::Result<()> {
-    prepare(&socket, shared.options.congestion.as_deref())?;
+    prepare(&socket, None)?;
     let mut tls = match acceptor.accept(Prompt::new(socket)).into_fallible().await {
         Ok(tls) => tls,
         Err((_, socket)) => return farewell(socket.into_inner()).await,
@@ -93,7 +100,10 @@ async fn greet(
         }
         Hello::Join { session, proof } => {
             let Some(exported) = incoming.exported(JOIN_LABEL) else { return Ok(()) };
-            shared.sessions.join(&incoming, &session, &exported, &proof).map(|held| (held, Answer::Joined))
+            shared
+                .sessions
+                .join(shared, &incoming, &session, &exported, &proof)
+                .map(|held| (held, Answer::Joined))
         }
     };
     match done {

@@ -90,9 +90,7 @@ impl Sessions {
     ) -> Result<(Session, Answer), Refusal> {
         let most = u32::from(entry.connections.min(connections).max(1));
         let governor = governor(shared, wish, most)?;
-        if let Some(name) = governor.congestion_control() {
-            evenair_linux::tcp::set_congestion_control(incoming.socket(), name).map_err(|_| Refusal::Law)?;
-        }
+        incoming.carry(&governor, &shared.congestion)?;
         let mut id = [0; 16];
         SystemRandom::new().fill(&mut id).map_err(|_| Refusal::Full)?;
         let limits = Limits { own_streams: streams, their_streams: entry.streams, ..Limits::default() };
@@ -124,6 +122,7 @@ impl Sessions {
     /// The session that a connection may join. Who has another key, or no proof, learns nothing of whether there is one.
     pub(super) fn join(
         &self,
+        shared: &Shared,
         incoming: &Incoming,
         id: &SessionId,
         exported: &Exported,
@@ -139,9 +138,7 @@ impl Sessions {
         if there >= held.most || legs.len() as u32 >= 2 * held.most + 2 {
             return Err(Refusal::Full);
         }
-        if let Some(name) = held.governor.congestion_control() {
-            evenair_linux::tcp::set_congestion_control(incoming.socket(), name).map_err(|_| Refusal::Law)?;
-        }
+        incoming.carry(&held.governor, &shared.congestion)?;
         Ok(held.session.clone())
     }
 

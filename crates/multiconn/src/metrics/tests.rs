@@ -115,6 +115,7 @@ fn full() -> Status {
         retires: false,
         round_trip_ms: Some(50.0),
         least_round_trip_ms: Some(40.0),
+        congestion_control: Some("cubic".into()),
         congestion_window: Some(10),
         segment_bytes: Some(1448),
         retransmitted: Some(3),

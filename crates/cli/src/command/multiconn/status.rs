@@ -99,7 +99,8 @@ fn text(status: &Value) -> String {
 }
 
 fn connections(all: &[Value]) -> String {
-    let head = ["  connection", "round trip", "least", "window", "sent again", "sent", "received", ""];
+    let head =
+        ["  connection", "over", "round trip", "least", "window", "sent again", "sent", "received", ""];
     let mut rows = vec![head.map(String::from).to_vec()];
     for one in all {
         let ms = |key: &str| one[key].as_f64().map_or("-".into(), |ms| format!("{ms:.1} ms"));
@@ -108,6 +109,7 @@ fn connections(all: &[Value]) -> String {
         let marks = marks.iter().filter(|(key, _)| one[key].as_bool() == Some(true)).map(|(_, word)| *word);
         rows.push(vec![
             format!("  {}", one["id"]),
+            one["congestion_control"].as_str().unwrap_or("-").into(),
             ms("round_trip_ms"),
             ms("least_round_trip_ms"),
             count("congestion_window"),
