@@ -613,3 +613,10 @@ pub struct LegState {
     /// Bytes of streams received.
     pub received: u64,
 }
+
+impl LegState {
+    /// It is there to stay, and gets on.
+    pub const fn is_usable(&self) -> bool {
+        !self.is_stuck && !self.retires
+    }
+}

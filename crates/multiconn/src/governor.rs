@@ -78,8 +78,7 @@ impl Governor {
             legs.filter_map(|leg| Some(Leg { id: leg.state.id.into(), info: leg.info? })).collect()
         };
         let (open, others) = (told(&|leg| leg.state.is_active), told(&|leg| !leg.state.is_active));
-        let is_spare = |leg: &&LegStatus| !leg.state.is_active && !leg.state.is_stuck && !leg.state.retires;
-        let spare = legs.iter().filter(is_spare).count() as u32;
+        let spare = legs.iter().filter(|leg| leg.state.is_usable() && !leg.state.is_active).count() as u32;
         let probes = std::mem::take(&mut *self.probes.lock().unwrap_or_else(PoisonError::into_inner));
         let held_up = !busy && 2.0 * dry.as_secs_f64() > idle.as_secs_f64();
         self.with(|controller| {

@@ -74,6 +74,8 @@ pub(crate) struct LegHandle {
     served: bool,
     /// The socket, to be asked.
     socket: Option<OwnedFd>,
+    /// What it was when the session got it, which nobody changes.
+    congestion_control: Option<String>,
     /// Bytes that it takes before it may send them.
     ahead: u64,
     peer: String,
@@ -218,8 +220,7 @@ impl Session {
                 LegStatus {
                     state,
                     info: socket.and_then(|socket| evenair_linux::tcp::info(socket).ok()),
-                    congestion_control: socket
-                        .and_then(|socket| evenair_linux::tcp::congestion_control(socket).ok()),
+                    congestion_control: handle.and_then(|handle| handle.congestion_control.clone()),
                     peer: handle.map(|handle| handle.peer.clone()).unwrap_or_default(),
                 }
             };

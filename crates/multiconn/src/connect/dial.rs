@@ -212,7 +212,10 @@ impl Dialler {
     }
 
     async fn encrypt(&self, socket: TcpStream, congestion: Option<&str>) -> Result<Open, ConnectError> {
-        prepare(&socket, congestion).map_err(|error| ConnectError::Congestion(error.to_string()))?;
+        let set = prepare(&socket).and_then(|()| {
+            congestion.map_or(Ok(()), |name| evenair_linux::tcp::set_congestion_control(&socket, name))
+        });
+        set.map_err(|error| ConnectError::Congestion(error.to_string()))?;
         let peer = socket.peer_addr().map(|peer| peer.to_string()).unwrap_or_default();
         let tls =
             self.tls.connect(self.name.clone(), Prompt::new(socket)).await.map_err(|error| of_tls(&error))?;
@@ -251,10 +254,9 @@ async fn probe(session: Session, governor: Governor, key: Exported) {
 }
 
 /// How a socket of a session is set, on both sides; once its window is known, it takes less ahead.
-pub(crate) fn prepare(socket: &TcpStream, congestion: Option<&str>) -> io::Result<()> {
+pub(crate) fn prepare(socket: &TcpStream) -> io::Result<()> {
     socket.set_nodelay(true)?;
-    evenair_linux::tcp::set_unsent(socket, Bytes::new(AHEAD_MOST as u32))?;
-    congestion.map_or(Ok(()), |name| evenair_linux::tcp::set_congestion_control(socket, name))
+    evenair_linux::tcp::set_unsent(socket, Bytes::new(AHEAD_MOST as u32))
 }
 
 async fn within<T>(what: impl Future<Output = Result<T, ConnectError>>) -> Result<T, ConnectError> {

@@ -101,7 +101,7 @@ async fn keep_one(shared: &Arc<Shared>, current: &Current) -> Closed {
 /// Connections that are there to stay, and get on.
 fn usable(current: &Current) -> u32 {
     let legs = current.session.legs();
-    legs.iter().filter(|leg| !leg.state.retires && !leg.state.is_stuck).count() as u32
+    legs.iter().filter(|leg| leg.state.is_usable()).count() as u32
 }
 
 /// As many as either side wants to send on, and one to spare where their number may change.

@@ -73,7 +73,7 @@ async fn greet(
     acceptor: &TlsAcceptor,
     peer: String,
 ) -> io::Result<()> {
-    prepare(&socket, None)?;
+    prepare(&socket)?;
     let mut tls = match acceptor.accept(Prompt::new(socket)).into_fallible().await {
         Ok(tls) => tls,
         Err((_, socket)) => return farewell(socket.into_inner()).await,

@@ -134,7 +134,7 @@ impl Sessions {
         let held = held.filter(|held| held.session.closed().is_none()).ok_or(Refusal::NoSession)?;
         // Those that do not get on may be replaced.
         let legs = held.session.legs();
-        let there = legs.iter().filter(|leg| !leg.state.is_stuck && !leg.state.retires).count() as u32;
+        let there = legs.iter().filter(|leg| leg.state.is_usable()).count() as u32;
         if there >= held.most || legs.len() as u32 >= 2 * held.most + 2 {
             return Err(Refusal::Full);
         }

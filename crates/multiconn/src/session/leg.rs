@@ -39,11 +39,14 @@ impl Session {
     /// Gives the session a connection, in a task of its own.
     pub(crate) fn add(&self, io: impl Io, socket: Option<OwnedFd>, peer: String, kept: Kept) -> LegId {
         let (work, end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let congestion_control =
+            socket.as_ref().and_then(|socket| evenair_linux::tcp::congestion_control(socket).ok());
         let handle = LegHandle {
             work: Arc::clone(&work),
             end: Arc::clone(&end),
             served: false,
             socket,
+            congestion_control,
             ahead: AHEAD_MOST,
             peer,
         };
