@@ -1,5 +1,5 @@
-//! `cargo +nightly fuzz run decoders`: the decoders of `evenair multiconn` alone, without the session and the files of `multiconn`, so that many more inputs
-//! pass in the same time. What is read is within the bytes that came, and the same again once it is written.
+//! `cargo +nightly fuzz run decoders`: whatever strangers and programs say to `evenair multiconn` is read, or refused. What is read is within the bytes that
+//! came, and the same again once it is written.
 #![no_main]
 
 use evenair_multiconn::frame::Frame;

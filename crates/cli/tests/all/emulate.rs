@@ -410,7 +410,9 @@ fn a_law_that_wants_probes_has_them_sent() {
     let (probes, sent) = (of("/probes/sent"), of("/sent"));
     assert!((0.5..1.5).contains(&(probes / sent)), "{probes} probes, {sent} segments");
     let (probed, measured) = (of("/probes/round_trip_s"), of("/round_trip_s"));
-    assert!((0.5..1.5).contains(&(probed / measured)), "{probed} s, {measured} s");
+    // Not the same mean: a connection that has just begun counts as much as any in what its socket says, and has waited for nobody yet. 24 runs of
+    // four seconds had 1.18, with a standard deviation of 0.15, 12 of eight 1.12 and 0.13; in packets, where each segment counts, it is 1.02.
+    assert!((0.5..2.0).contains(&(probed / measured)), "{probed} s, {measured} s");
     assert!((0.01..0.1).contains(&of("/probes/share")), "{flow}");
     // n = kT, a law of whole connections.
     assert!((of("/connections") / (20.0 * probed) - 1.0).abs() < 0.5, "{flow}");
