@@ -25,7 +25,7 @@ struct Party {
     core: Core,
     now: Instant,
     /// Its two connections, the first of which hears what comes next.
-    legs: [u64; 2],
+    legs: [u32; 2],
     /// What their sockets say was acknowledged, together \[bytes\].
     acknowledged: u64,
     streams: Vec<u32>,
