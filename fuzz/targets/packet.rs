@@ -19,7 +19,11 @@ libfuzzer_sys::fuzz_target!(|packet: &[u8]| {
         if let Some(answer) = tell(trouble, packet, (nodes.ipv4(2), nodes.ipv6(2))) {
             let told = head(&answer).expect("an answer is a packet");
             assert_eq!(told.to, before.from);
-            assert_eq!(tell(trouble, &answer, (nodes.ipv4(1), nodes.ipv6(1))), None, "no error about an error");
+            assert_eq!(
+                tell(trouble, &answer, (nodes.ipv4(1), nodes.ipv6(1))),
+                None,
+                "no error about an error"
+            );
         }
     }
 });
