@@ -399,23 +399,32 @@ fn each_kind_of_traffic_is_that_of_the_simulated_applications() {
 
 #[test]
 fn a_law_that_wants_probes_has_them_sent() {
-    let law = "connections = { k = 20, samples = 'probes', interval = '500 ms' }";
-    let flow = format!("flows=[{{ id = 'f', from = '1', to = '0', window = 'newreno', {law} }}]");
-    let settings = ["duration=4 s", "warmup=2 s", flow.as_str()];
-    let words: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
-    let Some(done) = run(&[&["jam10/chain"], &words[..], &["--json"]].concat()) else { return };
-    let flow = &json(&done)["flows"][0];
-    let of = |key: &str| flow.pointer(key).and_then(serde_json::Value::as_f64).expect(key);
-    // As many as data packets in the round trip before, on the same way.
-    let (probes, sent) = (of("/probes/sent"), of("/sent"));
-    assert!((0.5..1.5).contains(&(probes / sent)), "{probes} probes, {sent} segments");
-    let (probed, measured) = (of("/probes/round_trip_s"), of("/round_trip_s"));
-    // Not the same mean: a connection that has just begun counts as much as any in what its socket says, and has waited for nobody yet. 24 runs of
-    // four seconds had 1.18, with a standard deviation of 0.15, 12 of eight 1.12 and 0.13; in packets, where each segment counts, it is 1.02.
-    assert!((0.5..2.0).contains(&(probed / measured)), "{probed} s, {measured} s");
-    assert!((0.01..0.1).contains(&of("/probes/share")), "{flow}");
-    // n = kT, a law of whole connections.
-    assert!((of("/connections") / (20.0 * probed) - 1.0).abs() < 0.5, "{flow}");
+    let of_k = |k: u32| {
+        let law = format!("connections = {{ k = {k}, samples = 'probes', interval = '500 ms' }}");
+        let flow = format!("flows=[{{ id = 'f', from = '1', to = '0', window = 'newreno', {law} }}]");
+        let settings = ["duration=4 s", "warmup=2 s", flow.as_str()];
+        let words: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
+        run(&[&["jam10/chain"], &words[..], &["--json"]].concat()).map(|done| json(&done)["flows"][0].clone())
+    };
+    let of = |flow: &serde_json::Value, key: &str| {
+        flow.pointer(key).and_then(serde_json::Value::as_f64).expect(key)
+    };
+    for k in [1, 20] {
+        let Some(flow) = of_k(k) else { return };
+        // As many as data packets in the round trip before, on the same way.
+        let (probes, sent) = (of(&flow, "/probes/sent"), of(&flow, "/sent"));
+        assert!((0.5..1.5).contains(&(probes / sent)), "{probes} probes, {sent} segments");
+        assert!((0.01..0.1).contains(&of(&flow, "/probes/share")), "{flow}");
+        let (probed, measured) = (of(&flow, "/probes/round_trip_s"), of(&flow, "/round_trip_s"));
+        if k == 1 {
+            // One connection. Where they come and go, each that has just begun counts as much as any in what sockets say, and has waited for
+            // nobody yet: with k = 20 this is 1.18 with a standard deviation of 0.15.
+            assert!((0.8..1.25).contains(&(probed / measured)), "{probed} s, {measured} s");
+        } else {
+            // n = kT, a law of whole connections.
+            assert!((of(&flow, "/connections") / (20.0 * probed) - 1.0).abs() < 0.5, "{flow}");
+        }
+    }
 }
 
 #[test]
