@@ -1,6 +1,6 @@
 """evenair beside CVXPY with its default solver, on the same problems, in one run.
 
-    cargo bench -p evenair-agreement --bench simulation -- problem
+    cargo bench -p evenair-benches --bench simulation -- problem
     python validation/optimum/speed.py target/release/evenair
 
 Network, loads and conflicts come from `evenair solve --json`; CVXPY gets every maximal independent set (with

@@ -14,8 +14,8 @@
 //! before. So the whole release build, dependencies too, is compiled once more and told to print that, and it is searched.
 //! `docs/dependencies.md` says why the least Rust is one that has the fault.
 
-use crate::Outcome;
 use crate::run::{cargo_command, root, succeed};
+use crate::tally::Tally;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::process::Command;
@@ -24,12 +24,12 @@ const PASS: &str = "SimplifyComparisonIntegral";
 /// The minor versions of Rust that have the fault.
 const FAULTY: std::ops::RangeInclusive<u32> = 88..=96;
 
-pub(crate) fn run() -> Result<Outcome> {
+pub(crate) fn run() -> Result<Tally> {
     let version = Command::new("rustc").arg("--version").output().context("rustc --version")?;
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
     if !minor(&version).is_some_and(|minor| FAULTY.contains(&minor)) {
         println!("{} does not have the fault", version.trim());
-        return Ok(Outcome::Passed);
+        return Ok(Tally::passed());
     }
     let dump = tempfile::tempdir()?;
     let flags = format!("-Zdump-mir={PASS} -Zdump-mir-dir={}", dump.path().display());
@@ -62,7 +62,7 @@ pub(crate) fn run() -> Result<Outcome> {
     if findings > 0 {
         bail!("{findings} findings in {looked} functions");
     }
-    Ok(Outcome::Passed)
+    Ok(Tally::passed())
 }
 
 /// Of "rustc 1.95.0 (…)".

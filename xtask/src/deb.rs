@@ -1,16 +1,16 @@
 //! The package for Debian, in target/debian: built by cargo-deb, then installed, upgraded and purged on a copy of this machine
 //! (lab/package.sh).
 
-use crate::Outcome;
 use crate::run::{cargo_command, root, succeed, succeeds, target};
+use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub(crate) fn run() -> Result<Outcome> {
+pub(crate) fn run() -> Result<Tally> {
     if !succeeds(cargo_command().args(["deb", "--version"])) {
-        return Ok(Outcome::Skipped("no cargo-deb (cargo install cargo-deb)".into()));
+        return Ok(Tally::lacks("cargo-deb", "the package is not built"));
     }
     let mut build = cargo_command();
     build.args([
@@ -28,10 +28,13 @@ pub(crate) fn run() -> Result<Outcome> {
     println!("{} ({:.1} MB)", package.display(), fs::metadata(&package)?.len() as f64 / 1e6);
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
     if !is_root || !Path::new("/etc/debian_version").exists() {
-        return Ok(Outcome::Skipped("installing it: who runs this is not root on Debian".into()));
+        return Ok(Tally::lacks_for_a_part(
+            "root",
+            "the package is not installed: that takes root on Debian",
+        ));
     }
     succeed(Command::new(root().join("lab/package.sh")).arg(&package))?;
-    Ok(Outcome::Passed)
+    Ok(Tally::passed())
 }
 
 /// What the command itself writes of what goes into the package.

@@ -4,11 +4,10 @@
 //! is checked here on every machine, with the licence expressions read by cargo-deny's own library, and all of them by
 //! cargo-deny itself where it is installed. Advisories and yanked versions only it knows.
 
-use crate::Outcome;
+use crate::metadata::{Metadata, Package, version};
 use crate::run::{root, succeed, succeeds};
+use crate::tally::Tally;
 use anyhow::{Context, Result, bail};
-use cargo_metadata::semver::Version;
-use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package};
 use serde::Deserialize;
 use spdx::{Expression, Licensee, ParseMode};
 use std::process::Command;
@@ -24,15 +23,10 @@ struct Licences {
     allow: Vec<String>,
 }
 
-pub(crate) fn run() -> Result<Outcome> {
+pub(crate) fn run() -> Result<Tally> {
     let text = std::fs::read_to_string(root().join("deny.toml")).context("deny.toml")?;
     let rules: Rules = toml::from_str(&text).context("deny.toml")?;
-    let metadata = MetadataCommand::new()
-        .current_dir(root())
-        .features(CargoOpt::AllFeatures)
-        .other_options(["--locked".to_string()])
-        .exec()
-        .context("cargo metadata --locked")?;
+    let metadata = Metadata::read(&["--all-features"])?;
     let mut findings = licences(&metadata, &rules.licenses)?;
     findings.extend(sources(&metadata));
     findings.extend(wildcards(&metadata));
@@ -44,7 +38,7 @@ pub(crate) fn run() -> Result<Outcome> {
         bail!("{} findings", findings.len());
     }
     if !succeeds(Command::new("cargo-deny").arg("--version")) {
-        return Ok(Outcome::Skipped("advisories and yanked versions: cargo-deny is not installed".into()));
+        return Ok(Tally::lacks_for_a_part("cargo-deny", "advisories and yanked versions"));
     }
     let deny = |checks: &[&str]| {
         let mut command = Command::new("cargo-deny");
@@ -54,11 +48,10 @@ pub(crate) fn run() -> Result<Outcome> {
     succeed(&mut deny(&["licenses", "bans", "sources"]))?;
     // Apart, because what the world has found out since is no fault of this commit's.
     if succeeds(&mut deny(&["advisories"])) {
-        Ok(Outcome::Passed)
+        Ok(Tally::passed())
     } else {
-        Ok(Outcome::Skipped(
-            "advisories: there are some, or their list is out of reach; see `cargo deny check`".into(),
-        ))
+        let found = "there are some, or their list is out of reach";
+        Ok(Tally::lacks_for_a_part("advisories", found))
     }
 }
 
@@ -86,11 +79,10 @@ fn is_allowed(licence: &str, allowed: &[Licensee]) -> bool {
 
 /// Everything comes from one registry, the one that clap comes from; nothing from a repository.
 fn sources(metadata: &Metadata) -> Vec<String> {
-    let source = |p: &Package| p.source.as_ref().map(|source| source.repr.clone());
-    let registry = foreign(metadata).find(|p| p.name.as_str() == "clap").and_then(source);
-    let known = registry.filter(|repr| repr.starts_with("registry+"));
+    let registry = foreign(metadata).find(|p| p.name == "clap").and_then(|p| p.source.clone());
+    let known = registry.filter(|source| source.starts_with("registry+"));
     foreign(metadata)
-        .filter(|p| known.is_none() || source(p) != known)
+        .filter(|p| known.is_none() || p.source != known)
         .map(|p| format!("{} {}: comes from {:?}", p.name, p.version, p.source))
         .collect()
 }
@@ -99,7 +91,7 @@ fn sources(metadata: &Metadata) -> Vec<String> {
 fn wildcards(metadata: &Metadata) -> Vec<String> {
     let ours = metadata.packages.iter().filter(|p| p.source.is_none());
     ours.flat_map(|p| p.dependencies.iter().map(move |d| (p, d)))
-        .filter(|(_, d)| d.path.is_none() && d.req.comparators.is_empty())
+        .filter(|(_, d)| d.path.is_none() && d.req == "*")
         .map(|(p, d)| format!("{} takes any version of {}", p.name, d.name))
         .collect()
 }
@@ -107,12 +99,13 @@ fn wildcards(metadata: &Metadata) -> Vec<String> {
 /// No dependency asks for a newer Rust than Cargo.toml promises.
 fn too_new(metadata: &Metadata) -> Vec<String> {
     let ours = metadata.packages.iter().filter(|p| p.source.is_none());
-    let Some(promised) = ours.filter_map(|p| p.rust_version.clone()).min() else {
+    let Some(promised) = ours.filter_map(|p| p.rust_version.as_deref()).min_by_key(|text| version(text))
+    else {
         return vec!["Cargo.toml states no rust-version".into()];
     };
-    let asks = |p: &Package| p.rust_version.clone().unwrap_or(Version::new(1, 0, 0));
+    let asks = |p: &Package| p.rust_version.clone().unwrap_or("1.0".into());
     foreign(metadata)
-        .filter(|p| asks(p) > promised)
+        .filter(|p| version(&asks(p)) > version(promised))
         .map(|p| format!("{} {} needs Rust {}, Cargo.toml promises {promised}", p.name, p.version, asks(p)))
         .collect()
 }

@@ -4,15 +4,14 @@
 //! both for links. Escaped they would come with their backslashes into the JSON Schema, which is made from the same
 //! comments. Cargo.toml therefore has the lint off; here it is on, and what is neither a tag nor a unit is an error.
 
-use crate::Outcome;
 use crate::citations::tags;
 use crate::python::{at_root, environment};
 use crate::run::{cargo_command, root, succeed, target};
+use crate::tally::Tally;
 use crate::tests;
 use anyhow::{Context, Result, bail, ensure};
-use cargo_metadata::Message;
-use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
-use std::io::BufReader;
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
@@ -24,24 +23,22 @@ const BUILDER: &str = "zensical==0.0.73";
 
 const LINKS: &str = "rustdoc::broken_intra_doc_links";
 
-pub(crate) fn run() -> Result<Outcome> {
+pub(crate) fn run() -> Result<Tally> {
     rustdoc()?;
     site()
 }
 
 /// Builds the site into target/site; its reference pages and figures are what the program says (docs/pages.py).
-fn site() -> Result<Outcome> {
+fn site() -> Result<Tally> {
     let Some(python) = environment("docs", Path::new("python3"), &[BUILDER.into()])? else {
-        return Ok(Outcome::Skipped(format!(
-            "no python3 with venv, or {BUILDER} cannot be had: the site is not built"
-        )));
+        return Ok(Tally::lacks_for_a_part("Python packages", format!("{BUILDER}: the site is not built")));
     };
-    tests::build()?; // nothing is left to do after the tests
+    tests::build_command()?;
     let program = target().join("release/evenair");
     succeed(at_root(&python).args(["-B", "docs/pages.py", "target/pages"]).env("EVENAIR", program))?;
     succeed(at_root(&python).args(["-m", "zensical", "build", "--clean", "--strict"]).stdout(Stdio::null()))?;
     opens_from_disk(&target().join("site/index.html"))?;
-    Ok(Outcome::Passed)
+    Ok(Tally::passed())
 }
 
 /// A page opened from the disk fetches nothing, and its search has what stands in for a worker.
@@ -66,11 +63,11 @@ fn rustdoc() -> Result<()> {
         .spawn()?;
     let messages = child.stdout.take().context("a pipe was asked for")?;
     let mut findings = 0;
-    for message in Message::parse_stream(BufReader::new(messages)) {
-        if let Message::CompilerMessage(message) = message?
-            && !is_reference(&message.message, &tags)
-        {
-            println!("{}", message.message.rendered.unwrap_or(message.message.message));
+    for line in BufReader::new(messages).lines() {
+        let message: Value = serde_json::from_str(&line?).context("cargo's messages")?;
+        let found = &message["message"];
+        if message["reason"] == "compiler-message" && !is_reference(found, &tags) {
+            println!("{}", found["rendered"].as_str().unwrap_or_default());
             findings += 1;
         }
     }
@@ -81,11 +78,11 @@ fn rustdoc() -> Result<()> {
 }
 
 /// Whether what rustdoc could not resolve is a tag or a unit, or this a summary of such findings.
-fn is_reference(message: &Diagnostic, tags: &[String]) -> bool {
-    if message.code.is_none() {
-        return message.level == DiagnosticLevel::Warning; // "12 warnings emitted"
+fn is_reference(message: &Value, tags: &[String]) -> bool {
+    if message["code"].is_null() {
+        return message["level"] == "warning"; // "12 warnings emitted"
     }
-    let is_link = message.code.as_ref().is_some_and(|code| code.code == LINKS);
     let is_known = |link: &str| UNITS.contains(&link) || tags.iter().any(|tag| tag == link);
-    is_link && message.message.split('`').nth(1).is_some_and(is_known)
+    let text = message["message"].as_str().unwrap_or_default();
+    message["code"]["code"] == LINKS && text.split('`').nth(1).is_some_and(is_known)
 }

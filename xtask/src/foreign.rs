@@ -1,8 +1,9 @@
 //! The gateway's tests on Debian's stock kernel, in qemu (lab/foreign.sh), and that window laws are refused there: what this machine's
 //! kernel lacks is tried there. Nothing is measured: the machine is emulated, and slow.
 
-use crate::Outcome;
+use crate::metadata::built_tests;
 use crate::run::{cargo_command, root, target};
+use crate::tally::Tally;
 use anyhow::{Context, Result, bail, ensure};
 use std::path::PathBuf;
 use std::process::Command;
@@ -41,7 +42,7 @@ const TAKEN: [(&str, &[&str]); 3] = [
     ("evenair-kernel", &["an_older"]),
 ];
 
-pub(crate) fn run() -> Result<Outcome> {
+pub(crate) fn run() -> Result<Tally> {
     for (package, tests) in TAKEN {
         let program = program(package)?;
         let mut lab = Command::new(root().join("lab/foreign.sh"));
@@ -51,7 +52,7 @@ pub(crate) fn run() -> Result<Outcome> {
         println!("{told}");
         match output.status.code() {
             Some(0) => (),
-            Some(77) => return Ok(Outcome::Skipped(told.trim().into())),
+            Some(77) => return Ok(Tally::lacks("qemu-system-x86_64", told.trim())),
             _ => bail!(
                 "{package}'s tests fail on Debian's kernel: {}",
                 String::from_utf8_lossy(&output.stderr)
@@ -62,31 +63,13 @@ pub(crate) fn run() -> Result<Outcome> {
             "that kernel has everything: nothing is skipped on it"
         );
     }
-    Ok(Outcome::Passed)
+    Ok(Tally::passed())
 }
 
 /// Builds the tests of the kernel of a crate; where they are.
 fn program(package: &str) -> Result<PathBuf> {
     let mut cargo = cargo_command();
-    cargo.args([
-        "test",
-        "--release",
-        "--package",
-        package,
-        "--test",
-        "kernel",
-        "--no-run",
-        "--message-format",
-        "json",
-    ]);
-    let output = cargo.output().context("cargo")?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let told = cargo_metadata::Message::parse_stream(&output.stdout[..]);
-    let programs = told.filter_map(|message| match message.ok()? {
-        cargo_metadata::Message::CompilerArtifact(artifact) if artifact.target.name == "kernel" => {
-            artifact.executable
-        }
-        _ => None,
-    });
-    programs.last().map(Into::into).context("cargo built no tests of the kernel")
+    cargo.args(["test", "--release", "--package", package, "--test", "kernel", "--no-run"]);
+    let programs = built_tests(&mut cargo)?;
+    Ok(programs.into_iter().next().context("cargo built no tests of the kernel")?.path)
 }

@@ -1,9 +1,10 @@
 //! `cargo xtask test`: everything that CI checks, in one local command.
 //!
-//! Parts are named by what they prove; `cargo xtask PART` runs one of them. What costs minutes and rarely finds anything is asked
-//! for before a release (`--everything`), and by CI where what concerns it has changed (`--due`): `passed.rs` remembers.
+//! Parts are named by what they prove; `cargo xtask PART` runs one of them. Theory and packets are always tested. Live commands, the
+//! Python module and the site are due where what they stand on has changed: `passed.rs` remembers. The rest is for releases.
 #![allow(clippy::print_stdout, reason = "a task runner tells what it does")]
 
+mod changed;
 mod citations;
 mod compiler;
 mod deb;
@@ -12,161 +13,58 @@ mod dist;
 mod docs;
 mod foreign;
 mod labels;
+mod metadata;
 mod minimum;
 mod module;
+mod mutants;
 mod packages;
 mod packaging;
+mod parts;
 mod passed;
+mod pool;
 mod python;
 mod recipe;
 mod routers;
 mod run;
-mod stub;
+mod suite;
+mod tally;
 mod tests;
 mod tidy;
 mod wheel;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
+use evenair_needs::{NEEDS, Remedy, find};
+use parts::{PARTS, Part, When};
 use passed::Passed;
-use run::cargo;
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-
-/// How a part ended, if it did not fail.
-enum Outcome {
-    Passed,
-    /// What was not looked at, and why: this machine lacks something that the check needs.
-    Skipped(String),
-}
-
-struct Part {
-    name: &'static str,
-    proves: &'static str,
-    run: fn() -> Result<Outcome>,
-    /// What concerns it, as git's paths: it is due where these changed. Nothing, if it is always due.
-    concerns: &'static [&'static str],
-}
-
-const fn always(name: &'static str, proves: &'static str, run: fn() -> Result<Outcome>) -> Part {
-    Part { name, proves, run, concerns: &[] }
-}
-
-/// What is computed with, and compared with what was computed before: where a fault of the compiler or an overflow would change
-/// results. All crates but those that compute nothing (`tests.rs`).
-const COMPUTES: &[&str] = &[
-    "Cargo.lock",
-    "Cargo.toml",
-    "crates",
-    ":!crates/cli",
-    ":!crates/python",
-    "scenarios",
-    "studies",
-    "validation",
-    "xtask/src/compiler.rs",
-];
-
-/// The parts, in the order in which they fail fastest.
-const PARTS: [Part; 19] = [
-    always("tidy", "floors, long functions, equations cited by paper, labels, paths", tidy::run),
-    always("formatting", "cargo fmt --check", || cargo(&["fmt", "--all", "--check"])),
-    always("python", "ruff over validation/, python/ and docs/", python::run),
-    always("dependencies", "licences, versions, sources (deny.toml)", dependencies::run),
-    always(
-        "packaging",
-        "services, scripts and OpenWrt's files: as their own tools read them, with the keys that the gateway has",
-        packaging::run,
-    ),
-    always("clippy", "lints, with warnings as errors", tests::clippy),
-    always(
-        "tests",
-        "unit, property, golden, agreement and end-to-end tests of the release build",
-        tests::run,
-    ),
-    always("module", "the Python module of the release build: its tests, schemas, mypy", module::run),
-    always("docs", "rustdoc and the site of docs/ with links and figures, warnings as errors", docs::run),
-    Part {
-        name: "minimum",
-        proves: "the least Rust that Cargo.toml promises; laws without std",
-        run: minimum::run,
-        concerns: &["Cargo.lock", "Cargo.toml", "crates/*/Cargo.toml", "crates/units", "crates/laws"],
-    },
-    Part {
-        name: "packages",
-        proves: "the crates that can be used alone build from their packages",
-        run: packages::run,
-        concerns: &["Cargo.lock", "Cargo.toml", "crates/*/Cargo.toml", "xtask/src/packages.rs"],
-    },
-    Part {
-        name: "deb",
-        proves: "the package for Debian is built, installed, upgraded and purged in a root of its own",
-        run: deb::run,
-        concerns: &["Cargo.lock", "crates/cli/Cargo.toml", "packaging", "xtask/src/deb.rs"],
-    },
-    Part {
-        name: "routers",
-        proves: "the command for routers links (aarch64, musl), and how large it is",
-        run: routers::run,
-        concerns: &[
-            "Cargo.lock",
-            "Cargo.toml",
-            "crates/*/Cargo.toml",
-            "crates/linux",
-            "xtask/src/routers.rs",
-        ],
-    },
-    Part {
-        name: "foreign",
-        proves: "the gateway's tests on Debian's stock kernel, in qemu: what this machine's kernel lacks",
-        run: foreign::run,
-        concerns: &["crates/linux", "crates/gateway", "crates/kernel", "xtask/src/foreign.rs"],
-    },
-    Part {
-        name: "recipe",
-        proves: "CONTRIBUTING's recipe for a law, done on a copy of the tree",
-        run: recipe::run,
-        concerns: &[
-            "CONTRIBUTING.md",
-            "docs/recipes",
-            "crates/laws/src/backoff/mod.rs",
-            "crates/laws/src/family.rs",
-            "xtask/src/recipe.rs",
-        ],
-    },
-    Part {
-        name: "wheel",
-        proves: "the wheel for every Linux since glibc 2.17, alone, on the oldest and newest Python, with dask and ray",
-        run: wheel::run,
-        concerns: &["Cargo.lock", "pyproject.toml", "crates/python", "python", "xtask/src/wheel.rs"],
-    },
-    Part {
-        name: "installed",
-        proves: "the end-to-end tests again with the command that cargo installs (profile dist)",
-        run: tests::installed,
-        concerns: &["Cargo.lock", "Cargo.toml", "crates", ":!crates/python", "scenarios", "studies"],
-    },
-    Part {
-        name: "debug",
-        proves: "the tests again with debug assertions and overflow checks",
-        run: tests::debug,
-        concerns: COMPUTES,
-    },
-    Part {
-        name: "compiler",
-        proves: "nothing in the release build that rustc 1.88 to 1.96 compiles wrongly",
-        run: compiler::run,
-        concerns: COMPUTES,
-    },
-];
+use tally::Tally;
 
 /// Which parts `cargo xtask test` runs.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Extent {
     /// Those that are always due.
     Ordinary,
-    /// Those and what concerns has changed since it passed.
+    /// Those, and the others for which something has changed since they passed.
     Due,
+    /// All but those for releases.
+    All,
     Everything,
 }
+
+const HELP: &str = "\
+cargo xtask test               theory and packets: the parts below that are marked *
+cargo xtask test --due         these, and the parts marked + where what they stand on has changed: CI
+cargo xtask test --all         all parts that are marked
+cargo xtask test --everything  all parts, and property tests from new seeds: before a release
+cargo xtask test --changed     the tests of the crates of theory and packets with changes since the last commit, and of those above
+cargo xtask test --changed REF the same, since a commit
+    --may-lack NEED            with any of these: fail on tests that are skipped, but for lack of this; may be given again
+cargo xtask needs              what tests use beyond Rust, Python and a C compiler: what is here, and how to get the rest
+cargo xtask needs --packages   packages of Debian with what is missing
+cargo xtask dist OPTIONS       the command, optimised by a profile of its own runs; cargo's options after it
+";
 
 fn main() -> ExitCode {
     match run() {
@@ -182,22 +80,25 @@ fn run() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["test"] => test(Extent::Ordinary),
-        ["test", "--due"] => test(Extent::Due),
-        ["test", "--everything"] => test(Extent::Everything),
+        ["test", ref options @ ..] => test(options),
         ["dist", ref options @ ..] => dist::run(options),
-        [] | ["help"] => {
+        ["needs"] => {
+            needs();
+            Ok(())
+        }
+        ["needs", "--packages"] => {
+            println!("{}", missing_packages().into_iter().collect::<Vec<_>>().join(" "));
+            Ok(())
+        }
+        [] | ["help" | "--help"] => {
             help();
             Ok(())
         }
         [name] if PARTS.iter().any(|part| part.name == name) => {
             let part = PARTS.iter().find(|part| part.name == name).expect("it was found");
-            if let (Outcome::Passed, _) = timed(part)?
-                && !part.concerns.is_empty()
-            {
-                Passed::read()?.remember(part)?;
-            }
-            Ok(())
+            let mut end = End::default();
+            end.run(part, &mut Passed::read()?)?;
+            end.tell(&[])
         }
         _ => {
             help();
@@ -207,57 +108,157 @@ fn run() -> Result<()> {
 }
 
 fn help() {
-    println!("cargo xtask test               the parts below that are marked *, in this order");
-    println!("cargo xtask test --due         these, and the others where what concerns them has changed: CI");
-    println!("cargo xtask test --everything  all: before a release");
+    print!("{HELP}");
     for part in &PARTS {
-        let mark = if part.concerns.is_empty() { '*' } else { ' ' };
+        let mark = match part.when {
+            When::Always => '*',
+            When::Due => '+',
+            When::Release => ' ',
+        };
         println!("cargo xtask {:16} {mark} {}", part.name, part.proves);
     }
-    println!(
-        "cargo xtask dist OPTIONS       the command, optimised by a profile of its own runs; cargo's options after it"
-    );
 }
 
-#[allow(clippy::disallowed_methods, reason = "a task runner may look at the clock")]
-fn test(extent: Extent) -> Result<()> {
-    let start = Instant::now();
-    let mut passed = Passed::read()?;
-    let (mut times, mut skipped) = (Vec::new(), Vec::new());
-    for part in &PARTS {
-        let is_extra = !part.concerns.is_empty();
-        if is_extra && (extent == Extent::Ordinary || extent == Extent::Due && !passed.is_due(part)?) {
-            continue;
-        }
-        let (outcome, time) = timed(part)?;
-        times.push((part.name, time));
-        match outcome {
-            Outcome::Skipped(why) => skipped.push(format!("{}: {why}", part.name)),
-            Outcome::Passed if is_extra => passed.remember(part)?,
-            Outcome::Passed => (),
+fn needs() {
+    for need in NEEDS {
+        let found = match need.remedy {
+            Remedy::Package(_) => find(need.name).map_or("missing", |_| "here"),
+            Remedy::Words(_) => "", // told by the tests that try it
+        };
+        println!("{:24} {found:8} {} ({})", need.name, need.gives, evenair_needs::remedy(need.name));
+    }
+}
+
+/// Packages that have the programs that are missing.
+fn missing_packages() -> BTreeSet<&'static str> {
+    let package = |need: &evenair_needs::Need| match need.remedy {
+        Remedy::Package(package) if find(need.name).is_none() => Some(package),
+        _ => None,
+    };
+    NEEDS.iter().filter_map(package).collect()
+}
+
+fn test(options: &[&str]) -> Result<()> {
+    let (mut extent, mut since, mut may_lack, mut is_strict) = (Extent::Ordinary, None, Vec::new(), false);
+    let mut words = options.iter().peekable();
+    while let Some(word) = words.next() {
+        match *word {
+            "--due" => extent = Extent::Due,
+            "--all" => extent = Extent::All,
+            "--everything" => extent = Extent::Everything,
+            "--changed" => {
+                since = Some(words.next_if(|word| !word.starts_with('-')).copied().unwrap_or("HEAD"))
+            }
+            "--may-lack" => {
+                is_strict = true;
+                let need = *words.next().context("--may-lack wants a need: cargo xtask needs lists them")?;
+                may_lack.push(need.to_string());
+            }
+            _ => bail!("cargo xtask test has no option {word}; cargo xtask help lists them"),
         }
     }
-    println!("all parts passed in {:.0} s:", start.elapsed().as_secs_f64());
-    for (name, time) in times {
-        println!("{:8.1} s  {name}", time.as_secs_f64());
+    if let Some(unknown) = may_lack.iter().find(|need| !NEEDS.iter().any(|known| known.name == **need)) {
+        bail!("--may-lack {unknown}: no such need; cargo xtask needs lists them");
     }
-    for what in skipped {
-        println!("skipped in {what}");
+    if extent == Extent::Everything {
+        println!("property tests: PROPTEST_RNG_SEED={}", run::draw_seed());
+    }
+    let mut end = End::default();
+    if let Some(since) = since {
+        end.changed(since)?;
+    } else {
+        end.parts(extent)?;
+    }
+    end.tell(&may_lack)?;
+    let unexpected = end.tally.unexpected(&may_lack);
+    if is_strict && !unexpected.is_empty() {
+        unexpected.iter().for_each(|skip| {
+            println!("this machine should have {}: {}: {}", skip.need, skip.what, skip.details)
+        });
+        bail!("{} skips that may not be", unexpected.len());
     }
     Ok(())
 }
 
-#[allow(clippy::disallowed_methods, reason = "a task runner may look at the clock")]
-fn timed(part: &Part) -> Result<(Outcome, Duration)> {
-    let name = part.name;
-    println!("== {name}");
-    let start = Instant::now();
-    let outcome = (part.run)()?;
-    let time = start.elapsed();
-    let seconds = time.as_secs_f64();
-    match &outcome {
-        Outcome::Passed => println!("== {name} passed in {seconds:.1} s"),
-        Outcome::Skipped(why) => println!("== {name} passed in {seconds:.1} s; skipped: {why}"),
+/// All that came of a run.
+#[derive(Default)]
+struct End {
+    tally: Tally,
+    times: Vec<(&'static str, Duration, String)>,
+    due: Vec<&'static str>,
+}
+
+impl End {
+    fn parts(&mut self, extent: Extent) -> Result<()> {
+        let mut passed = Passed::read()?;
+        for part in &PARTS {
+            let is_wanted = match part.when {
+                When::Always => true,
+                When::Due => extent >= Extent::All || passed.is_due(part)?,
+                When::Release => extent == Extent::Everything,
+            };
+            if is_wanted && part.when == When::Due && extent == Extent::Ordinary {
+                self.due.push(part.name);
+            } else if is_wanted {
+                self.run(part, &mut passed)?;
+            }
+        }
+        Ok(())
     }
-    Ok((outcome, time))
+
+    fn changed(&mut self, since: &str) -> Result<()> {
+        for name in ["tidy", "formatting"] {
+            let part = PARTS.iter().find(|part| part.name == name).expect("it is a part");
+            self.run(part, &mut Passed::read()?)?;
+        }
+        let tally = changed::run(since)?;
+        self.tally.add(tally);
+        Ok(())
+    }
+
+    /// Runs a part; if it fails, the others still run.
+    #[allow(clippy::disallowed_methods, reason = "a task runner may look at the clock")]
+    fn run(&mut self, part: &'static Part, passed: &mut Passed) -> Result<()> {
+        let name = part.name;
+        println!("== {name}");
+        let start = Instant::now();
+        let tally = (part.run)().map_or_else(
+            |error| {
+                println!("{name}: {error:#}");
+                Tally::failed(name)
+            },
+            |tally| tally.of(name),
+        );
+        let time = start.elapsed();
+        println!("== {name}: {} in {:.1} s", tally.line(), time.as_secs_f64());
+        if tally.failed.is_empty() && part.when != When::Always {
+            passed.remember(part)?;
+        }
+        self.times.push((name, time, tally.line()));
+        self.tally.add(tally);
+        Ok(())
+    }
+
+    fn tell(&self, may_lack: &[String]) -> Result<()> {
+        let sum: Duration = self.times.iter().map(|(_, time, _)| *time).sum();
+        println!("\nparts, {:.0} s in all:", sum.as_secs_f64());
+        for (name, time, line) in &self.times {
+            println!("{:8.1} s  {name:14} {line}", time.as_secs_f64());
+        }
+        if !self.tally.times.is_empty() {
+            print!("the slowest tests:\n{}", self.tally.slowest());
+        }
+        if !self.due.is_empty() {
+            println!(
+                "not run, though what they stand on has changed: {} (cargo xtask test --due)",
+                self.due.join(", ")
+            );
+        }
+        for need in may_lack {
+            println!("may be lacking here: {need}");
+        }
+        print!("{}", self.tally.details());
+        println!("{}", self.tally.line());
+        if self.tally.failed.is_empty() { Ok(()) } else { bail!("{} failed", self.tally.failed.len()) }
+    }
 }

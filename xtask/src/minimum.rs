@@ -1,21 +1,21 @@
 //! The promises of Cargo.toml: the least Rust, and laws that need no standard library.
 
-use crate::Outcome;
+use crate::metadata::{self, Metadata};
 use crate::run::{root, succeed, succeeds};
+use crate::tally::Tally;
 use anyhow::{Context, Result};
-use cargo_metadata::MetadataCommand;
 use std::process::Command;
 
 /// A processor without an operating system, hence without `std`: a microcontroller's.
 const BARE: &str = "thumbv7em-none-eabi";
 
-pub(crate) fn run() -> Result<Outcome> {
-    let metadata = MetadataCommand::new().no_deps().exec().context("cargo metadata")?;
-    let versions: Vec<_> = metadata.packages.iter().filter_map(|p| p.rust_version.as_ref()).collect();
-    let version = versions.iter().max().context("Cargo.toml states no rust-version")?;
-    let version = format!("{}.{}", version.major, version.minor);
+pub(crate) fn run() -> Result<Tally> {
+    let metadata = Metadata::of_workspace()?;
+    let versions = metadata.packages.iter().filter_map(|p| p.rust_version.as_deref()).map(metadata::version);
+    let [major, minor, _] = versions.max().context("Cargo.toml states no rust-version")?;
+    let version = format!("{major}.{minor}");
     if !succeeds(Command::new("rustup").args(["run", &version, "rustc", "--version"])) {
-        return Ok(Outcome::Skipped(format!("Rust {version} is not installed (rustup toolchain install)")));
+        return Ok(Tally::lacks("the least Rust", format!("no Rust {version}")));
     }
     // A folder of its own: the compilers' outputs do not mix, and a second run is quick.
     let check = || {
@@ -29,10 +29,8 @@ pub(crate) fn run() -> Result<Outcome> {
     let bare =
         Command::new("rustup").args(["target", "list", "--installed", "--toolchain", &version]).output()?;
     if !String::from_utf8_lossy(&bare.stdout).lines().any(|l| l == BARE) {
-        return Ok(Outcome::Skipped(format!(
-            "laws without std: target {BARE} is not installed (rustup target add)"
-        )));
+        return Ok(Tally::lacks_for_a_part("the least Rust", format!("laws without std: no target {BARE}")));
     }
     succeed(check().args(["--package", "evenair-laws", "--no-default-features", "--target", BARE]))?;
-    Ok(Outcome::Passed)
+    Ok(Tally::passed())
 }

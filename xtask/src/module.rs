@@ -1,9 +1,8 @@
 //! The Python module as the tests' build left it, laid out as a wheel installs it: all tests on the newest Python, a run on the oldest.
 
-use crate::Outcome;
 use crate::python::{OLDEST, at_root, environment, extra, interpreters};
-use crate::run::{root, succeed, target};
-use crate::stub;
+use crate::run::{cargo_command, root, succeed, target};
+use crate::tally::Tally;
 use crate::tests;
 use anyhow::{Context, Result};
 use std::fs;
@@ -14,14 +13,14 @@ const MYPY: &str = "mypy==2.4.1";
 /// The packages of the oldest Python's tests: none.
 const SMOKE: &str = "import evenair; assert evenair.run('chen10/a', duration='2 s', warmup='1 s').flows['goodput_pps'][0] > 0";
 
-pub(crate) fn run() -> Result<Outcome> {
+pub(crate) fn run() -> Result<Tally> {
     let found = interpreters();
     let (Some((oldest, first)), Some((newest, last))) = (found.first_key_value(), found.last_key_value())
     else {
-        return Ok(Outcome::Skipped(format!("there is no python3 of version 3.{OLDEST} or later")));
+        return Ok(Tally::lacks("python3", format!("no version from 3.{OLDEST} on")));
     };
-    tests::build()?; // nothing is left to do after the tests
-    stub::check(&target().join("release/lib_evenair.so"))?;
+    tests::build_module()?;
+    stub()?;
     let module = laid_out()?;
     println!("Python 3.{oldest}");
     succeed(at_root(first).args(["-c", SMOKE]).env("PYTHONPATH", &module))?;
@@ -29,7 +28,7 @@ pub(crate) fn run() -> Result<Outcome> {
     let mut packages = extra("test", &["ray"])?; // a quarter of a gigabyte: `cargo xtask wheel` has it
     packages.push(MYPY.into());
     let Some(python) = environment("module-python", last, &packages)? else {
-        return Ok(Outcome::Skipped("no venv, or what the tests need cannot be had".into()));
+        return Ok(Tally::lacks("Python packages", packages.join(", ")));
     };
     let program = target().join("release/evenair");
     succeed(
@@ -39,7 +38,16 @@ pub(crate) fn run() -> Result<Outcome> {
             .env("EVENAIR", program),
     )?;
     succeed(at_root(&python).args(["-m", "mypy"]))?;
-    Ok(Outcome::Passed)
+    Ok(Tally::passed())
+}
+
+/// Compares the stub with what the library says of itself.
+fn stub() -> Result<()> {
+    let library = target().join("release/lib_evenair.so");
+    let stub = root().join("python/evenair/_evenair.pyi");
+    let mut made = cargo_command();
+    made.args(["run", "--quiet", "--release", "--locked", "--package", "evenair-stub", "--"]);
+    succeed(made.arg(library).arg(stub))
 }
 
 /// A folder with the package and its library.

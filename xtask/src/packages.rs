@@ -1,13 +1,13 @@
 //! The crates that can be used alone: `cargo package` builds each from nothing but its own files.
 
-use crate::Outcome;
-use crate::run::{cargo_command, root, succeed};
+use crate::metadata::Metadata;
+use crate::run::{cargo_command, succeed};
+use crate::tally::Tally;
 use anyhow::{Context, Result};
-use cargo_metadata::MetadataCommand;
 use std::path::PathBuf;
 
-pub(crate) fn run() -> Result<Outcome> {
-    let metadata = MetadataCommand::new().current_dir(root()).no_deps().exec().context("cargo metadata")?;
+pub(crate) fn run() -> Result<Tally> {
+    let metadata = Metadata::of_workspace()?;
     // A crate that is packaged has a README. All go together, because they depend on each other.
     let packaged = metadata.packages.iter().filter(|package| package.readme.is_some());
     let packaged: Vec<_> = packaged.collect();
@@ -18,7 +18,7 @@ pub(crate) fn run() -> Result<Outcome> {
     let mut package = cargo_command();
     package.args(["package", "--quiet", "--locked", "--allow-dirty"]).args(names);
     succeed(&mut package)?;
-    Ok(Outcome::Passed)
+    Ok(Tally::passed())
 }
 
 /// Removes what earlier runs unpacked of these packages.

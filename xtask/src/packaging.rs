@@ -1,22 +1,23 @@
 //! What is given to packagers (`packaging/`): services, scripts and OpenWrt's files, read by their own tools where those are.
 
-use crate::Outcome;
 use crate::run::{root, succeed, succeeds};
+use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
+use evenair_needs::Missing;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const OPENWRT: &str = "packaging/openwrt/files";
 
-pub(crate) fn run() -> Result<Outcome> {
-    let mut skipped = Vec::new();
+pub(crate) fn run() -> Result<Tally> {
+    let mut missing = Vec::new();
     let services = files("packaging/systemd", "service")?;
     ensure!(!services.is_empty(), "packaging/systemd has no services");
     if succeeds(Command::new("systemd-analyze").arg("--version")) {
         verify(&services)?;
     } else {
-        skipped.push("no systemd-analyze");
+        missing.push(Missing::new("systemd-analyze", "services are not verified"));
     }
     let mut scripts: Vec<PathBuf> = ["postinst", "prerm", "postrm"]
         .iter()
@@ -31,10 +32,10 @@ pub(crate) fn run() -> Result<Outcome> {
     if succeeds(Command::new("shellcheck").arg("--version")) {
         succeed(Command::new("shellcheck").args(["--shell=sh", "--exclude=SC3043"]).args(&scripts))?;
     } else {
-        skipped.push("no shellcheck");
+        missing.push(Missing::new("shellcheck", "scripts are only parsed"));
     }
     openwrt()?;
-    Ok(if skipped.is_empty() { Outcome::Passed } else { Outcome::Skipped(skipped.join(", ")) })
+    Ok(Tally::skipped(&missing, false))
 }
 
 /// The files of a folder with an ending, in order.

@@ -1,10 +1,11 @@
-//! Which of the costly parts passed last, and of what.
+//! Which of the parts that are not always run passed last, and of what.
 //!
 //! `xtask/passed.toml` is part of the repository: a line for each part, a digest of the compiler's version and of all files that
 //! concern it. Where it is as it was, the part would find what it found.
 
-use crate::Part;
+use crate::parts::Part;
 use crate::run::root;
+use crate::suite::stands_on;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +13,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 const FILE: &str = "xtask/passed.toml";
-const HEAD: &str = "# Written by `cargo xtask test --everything` and `--due`: of what each costly part passed (xtask/src/passed.rs).\n";
+const HEAD: &str = "# Written by `cargo xtask test --due`, `--all` and `--everything`: of what each part passed (xtask/src/passed.rs).\n";
 
 pub(crate) struct Passed(BTreeMap<String, String>);
 
@@ -25,11 +26,7 @@ impl Passed {
     /// Whether something that concerns a part has changed since it passed; true where git cannot tell.
     pub(crate) fn is_due(&self, part: &Part) -> Result<bool> {
         let Some(now) = digest(part)? else { return Ok(true) };
-        let is_due = self.0.get(part.name) != Some(&now);
-        if !is_due {
-            println!("== {} passed before, of the same files and compiler", part.name);
-        }
-        Ok(is_due)
+        Ok(self.0.get(part.name) != Some(&now))
     }
 
     pub(crate) fn remember(&mut self, part: &Part) -> Result<()> {
@@ -44,6 +41,7 @@ fn digest(part: &Part) -> Result<Option<String>> {
     let files = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard", "--"])
         .args(part.concerns)
+        .args(stands_on(part.packages)?)
         .current_dir(root())
         .output();
     let Some(files) = files.ok().filter(|listed| listed.status.success()) else { return Ok(None) };

@@ -1,7 +1,7 @@
 //! Pythons, environments of theirs in the build folder, and ruff over all that is written in Python (`ruff.toml` says how).
 
-use crate::Outcome;
 use crate::run::{root, succeed, succeeds};
+use crate::tally::Tally;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -16,14 +16,14 @@ pub(crate) const OLDEST: u32 = 10;
 /// The newest that is looked for.
 const NEWEST: u32 = 20;
 
-pub(crate) fn run() -> Result<Outcome> {
+pub(crate) fn run() -> Result<Tally> {
     let Some(python) = environment("python", Path::new("python3"), &[RUFF.into()])? else {
-        return Ok(Outcome::Skipped(format!("no python3 with venv, or {RUFF} cannot be had")));
+        return Ok(Tally::lacks("Python packages", RUFF));
     };
     for check in [&["check", "--quiet"][..], &["format", "--check", "--quiet"]] {
         succeed(at_root(&python).args(["-m", "ruff"]).args(check).args(["validation", "python", "docs"]))?;
     }
-    Ok(Outcome::Passed)
+    Ok(Tally::passed())
 }
 
 /// A Python, at the root of the repository.

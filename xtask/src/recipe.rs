@@ -1,7 +1,7 @@
 //! CONTRIBUTING's recipe for a law, done as it is written on a copy of the tree.
 
-use crate::Outcome;
 use crate::run::{cargo_command, root, succeed, target};
+use crate::tally::Tally;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ const FILE: &str = "crates/laws/src/backoff/patient.rs";
 const FAMILY: &str = "crates/laws/src/backoff/mod.rs";
 
 /// Follows the recipe: the law's file, its two lines, its tests, and a run of a scenario that names it.
-pub(crate) fn run() -> Result<Outcome> {
+pub(crate) fn run() -> Result<Tally> {
     let root = root();
     let blocks = blocks(&fs::read_to_string(root.join("CONTRIBUTING.md"))?);
     let [module, line] = &blocks[..] else {
@@ -22,7 +22,7 @@ pub(crate) fn run() -> Result<Outcome> {
     for name in ["Cargo.toml", "Cargo.lock", "clippy.toml"] {
         fs::copy(root.join(name), copy.join(name)).with_context(|| name.to_string())?;
     }
-    for name in ["crates", "docs/recipes", "xtask", "scenarios", "studies"] {
+    for name in ["benches", "crates", "docs/recipes", "xtask", "scenarios", "studies"] {
         copy_folder(&root.join(name), &copy.join(name))?;
     }
     fs::copy(root.join("docs/recipes/patient.rs"), copy.join(FILE))?;
@@ -33,22 +33,13 @@ pub(crate) fn run() -> Result<Outcome> {
     let cargo = |arguments: &[&str]| -> Result<()> {
         succeed(cargo_command().args(arguments).current_dir(copy).env("CARGO_TARGET_DIR", target()))
     };
-    cargo(&[
-        "test",
-        "--quiet",
-        "--release",
-        "--package",
-        "evenair-laws",
-        "--features",
-        "schemars",
-        "patient",
-    ])?;
+    cargo(&["test", "--quiet", "--release", "--package", "evenair-laws", "patient"])?;
     let scenario =
         ["cell", "--set", "backoff.law=patient", "--set", "backoff.airtimes=4.0", "--set", "duration=2 s"];
     cargo(
         &[&["run", "--quiet", "--release", "--package", "evenair-cli", "--", "run"][..], &scenario].concat(),
     )?;
-    Ok(Outcome::Passed)
+    Ok(Tally::passed())
 }
 
 /// The Rust blocks of the recipe for a back-off law.

@@ -1,7 +1,7 @@
 //! The command for routers (`crates/operator`): one file for Linux on aarch64 that needs no C library, as OpenWrt's packages do not share one with Rust's.
 
-use crate::Outcome;
 use crate::run::{cargo_command, root, succeed};
+use crate::tally::Tally;
 use anyhow::{Context, Result};
 use std::fs;
 use std::process::Command;
@@ -9,11 +9,11 @@ use std::process::Command;
 /// Most routers with room for this.
 const TARGET: &str = "aarch64-unknown-linux-musl";
 
-pub(crate) fn run() -> Result<Outcome> {
+pub(crate) fn run() -> Result<Tally> {
     let installed =
         Command::new("rustup").args(["target", "list", "--installed"]).output().context("rustup")?;
     if !String::from_utf8_lossy(&installed.stdout).lines().any(|line| line == TARGET) {
-        return Ok(Outcome::Skipped(format!("target {TARGET} is not installed (rustup target add)")));
+        return Ok(Tally::lacks("the routers' target", format!("no target {TARGET}")));
     }
     let folder = root().join("target/routers");
     let mut cargo = cargo_command();
@@ -26,5 +26,5 @@ pub(crate) fn run() -> Result<Outcome> {
     let program = folder.join(TARGET).join("router/evenair-router");
     let size = fs::metadata(&program).with_context(|| program.display().to_string())?.len();
     println!("{}: {:.1} MB", program.display(), size as f64 / 1e6);
-    Ok(Outcome::Passed)
+    Ok(Tally::passed())
 }

@@ -1,10 +1,12 @@
 //! Other programs, and where the repository lies.
 
-use crate::Outcome;
+use crate::tally::Tally;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The folder of the workspace.
 pub(crate) fn root() -> PathBuf {
@@ -16,6 +18,24 @@ pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
+/// The seed of property tests, where it is not the one in `.cargo/config.toml`.
+static SEED: OnceLock<String> = OnceLock::new();
+
+/// Draws a new seed for the property tests of this run.
+pub(crate) fn draw_seed() -> &'static str {
+    SEED.get_or_init(|| {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()).to_string()
+    })
+}
+
+/// Gives tests the seed that was drawn, if one was.
+pub(crate) fn with_seed(command: &mut Command) -> &mut Command {
+    if let Some(seed) = SEED.get() {
+        command.env("PROPTEST_RNG_SEED", seed);
+    }
+    command
+}
+
 /// The cargo that runs us, at the root of the workspace.
 pub(crate) fn cargo_command() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -23,9 +43,9 @@ pub(crate) fn cargo_command() -> Command {
     command
 }
 
-pub(crate) fn cargo(arguments: &[&str]) -> Result<Outcome> {
+pub(crate) fn cargo(arguments: &[&str]) -> Result<Tally> {
     succeed(cargo_command().args(arguments))?;
-    Ok(Outcome::Passed)
+    Ok(Tally::passed())
 }
 
 /// Runs a command that has to succeed.

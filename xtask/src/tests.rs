@@ -1,50 +1,74 @@
-//! The tests of the workspace, in the profile that users build, and its lints.
+//! The tests of the workspace, in the profile that users build, its lints, and the builds that other parts use.
 
-use crate::Outcome;
-use crate::run::{cargo, cargo_command, succeed};
+use crate::run::{cargo, cargo_command, succeed, with_seed};
+use crate::suite::{PACKETS, Suite, live_options, packages};
+use crate::tally::Tally;
 use anyhow::Result;
 use std::thread::available_parallelism;
 
-/// The options that all of them compile with: one choice of features, so that they share their crates.
-const ALL: [&str; 4] = ["--release", "--locked", "--workspace", "--all-features"];
-
 /// Crates that compute nothing.
-const OTHERS: [&str; 3] = ["evenair-cli", "evenair-python", "xtask"];
+const OTHERS: [&str; 4] = ["evenair-cli", "evenair-python", "evenair-stub", "xtask"];
 
-pub(crate) fn clippy() -> Result<Outcome> {
-    cargo(&[&["clippy", "--quiet"], &ALL[..], &["--all-targets", "--", "-D", "warnings"]].concat())
+/// Lints of theory and packets.
+pub(crate) fn clippy() -> Result<Tally> {
+    lints(&packages(&PACKETS))
 }
 
-/// Builds everything that is tested, the command and the Python module among it, and runs the Rust tests.
-pub(crate) fn run() -> Result<Outcome> {
-    build()?;
-    succeed(with_threads().args(["test", "--no-fail-fast"]).args(ALL))?;
-    Ok(Outcome::Passed)
+/// Theory and packets.
+pub(crate) fn packets() -> Result<Tally> {
+    Suite::packets().run()
 }
 
-/// With the tests as targets, because their dependencies' features are then the tests'.
-pub(crate) fn build() -> Result<()> {
-    cargo(&[&["build"], &ALL[..], &["--lib", "--bins", "--tests"]].concat()).map(|_| ())
+/// Lints and tests of everything that wants the kernel, and the lints of what only tools use.
+pub(crate) fn live() -> Result<Tally> {
+    lints(&["--workspace".into(), "--all-features".into()])?;
+    Suite::live().run()
+}
+
+fn lints(options: &[String]) -> Result<Tally> {
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    cargo(
+        &[
+            &["clippy", "--quiet", "--release", "--locked", "--all-targets"],
+            &options[..],
+            &["--", "-D", "warnings"],
+        ]
+        .concat(),
+    )
+}
+
+/// Builds the command with everything that it can have, into the place of the first command's.
+pub(crate) fn build_command() -> Result<()> {
+    let options = live_options();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    cargo(&[&["build", "--quiet", "--release", "--locked", "--bins"], &options[..]].concat()).map(|_| ())
+}
+
+/// Builds the Python module as users do, and says what its stub is made of; and the command that its tests compare it with.
+pub(crate) fn build_module() -> Result<()> {
+    let module =
+        ["build", "--quiet", "--release", "--locked", "--package=evenair-python", "--package=evenair-cli"];
+    cargo(&[&module[..], &["--features=evenair-python/module,evenair-python/stubs"]].concat()).map(|_| ())
 }
 
 /// The tests with debug assertions and overflow checks, of all that computes: against the same fingerprints.
-pub(crate) fn debug() -> Result<Outcome> {
+pub(crate) fn debug() -> Result<Tally> {
     let without = OTHERS.iter().flat_map(|name| ["--exclude", name]);
     succeed(with_threads().args(["test", "--no-fail-fast", "--locked", "--workspace"]).args(without))?;
-    Ok(Outcome::Passed)
+    Ok(Tally::passed())
 }
 
 /// The end-to-end tests with the command as `cargo install --profile dist` builds it.
-pub(crate) fn installed() -> Result<Outcome> {
+pub(crate) fn installed() -> Result<Tally> {
     let tests = "test --no-fail-fast --locked --profile dist --package evenair-cli --test all";
     succeed(with_threads().args(tests.split(' ')))?;
-    Ok(Outcome::Passed)
+    Ok(Tally::passed())
 }
 
 /// A thread more than processors: some tests wait for a kernel's clock.
 fn with_threads() -> std::process::Command {
     let processors = available_parallelism().map_or(1, usize::from);
     let mut command = cargo_command();
-    command.env("RUST_TEST_THREADS", (processors + 1).to_string());
+    with_seed(&mut command).env("RUST_TEST_THREADS", (processors + 1).to_string());
     command
 }

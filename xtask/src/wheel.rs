@@ -2,9 +2,9 @@
 //! (zig links against that, whatever this machine has). It runs where there is nothing else, and passes its tests on the oldest and
 //! the newest Python, clusters' engines among them.
 
-use crate::Outcome;
 use crate::python::{OLDEST, at_root, environment, interpreters};
 use crate::run::{root, succeed};
+use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
 use std::env;
 use std::fs;
@@ -17,16 +17,13 @@ const TOOLS: [&str; 2] = ["maturin==1.16.0", "ziglang==0.17.1"];
 const ALONE: &str = "import evenair, shutil; assert not shutil.which('cargo'); \
     print(evenair.run('chen10/a', duration='2 s', warmup='1 s'), evenair.solve('chen10/a'))";
 
-pub(crate) fn run() -> Result<Outcome> {
+pub(crate) fn run() -> Result<Tally> {
     let found = interpreters();
     let Some((newest, last)) = found.last_key_value() else {
-        return Ok(Outcome::Skipped(format!("there is no python3 of version 3.{OLDEST} or later")));
+        return Ok(Tally::lacks("python3", format!("no version from 3.{OLDEST} on")));
     };
     let Some(tools) = environment("wheel-tools", last, &TOOLS.map(String::from))? else {
-        return Ok(Outcome::Skipped(format!(
-            "no python3 with venv, or {} cannot be had",
-            TOOLS.join(" or ")
-        )));
+        return Ok(Tally::lacks("Python packages", TOOLS.join(", ")));
     };
     let wheel = build(&tools)?;
     let (oldest, first) = found.first_key_value().context("there is one")?;
@@ -36,7 +33,7 @@ pub(crate) fn run() -> Result<Outcome> {
         let python = environment(&format!("wheel-python3.{minor}"), program, &["pip".into()])?;
         test(*minor, &python.context("no venv and pip in the oldest Python")?, &wheel)?;
     }
-    Ok(Outcome::Passed)
+    Ok(Tally::passed())
 }
 
 fn build(python: &Path) -> Result<PathBuf> {

@@ -95,8 +95,7 @@ fn right_end(picture: &Pixmap) -> u32 {
 #[test]
 fn people_see_who_has_what_by_day_at_night_and_on_a_telephone() {
     let Some(program) = chromium() else {
-        eprintln!("SKIPPED: no Chromium on this machine");
-        return;
+        return evenair_needs::skip("chromium", "not installed");
     };
     let at = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port");
     let page = Page::open(at).expect("a page");

@@ -1,5 +1,5 @@
 //! On the running kernel, under names of their own (`evenair_quic_a` and so on), so that what a user has loaded is left alone. It takes root
-//! outside of any user namespace; without that, or without BTF, each test says that it is skipped.
+//! outside of any user namespace; without that, or without BTF, each test is skipped.
 #![cfg(target_os = "linux")]
 
 use evenair_kernel::law::{Law, encode, with};
@@ -24,7 +24,7 @@ fn in_force(law: Law, mark: &str, settings: &[&str]) -> Option<(Loaded, OwnedFd)
             Some((loaded, link))
         }
         Err(trouble @ (Trouble::Unprivileged | Trouble::OldKernel(_) | Trouble::NoTypes(_))) => {
-            eprintln!("SKIPPED: {trouble}");
+            evenair_needs::skip("eBPF congestion control", trouble);
             None
         }
         Err(trouble) => panic!("{trouble}"),

@@ -1,7 +1,8 @@
 //! The objects that are part of this crate are what clang makes of `bpf/`: with the clang that made them they are made again and compared;
-//! with another, or none, this is skipped and says so. `EVENAIR_BLESS=1` writes them anew.
+//! with another, or none, this is skipped. `EVENAIR_BLESS=1` writes them anew.
 #![cfg(target_os = "linux")]
 
+use evenair_needs::skip;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,12 +51,10 @@ fn the_objects_are_what_clang_makes_of_the_sources() {
     let recorded = fs::read_to_string(at("objects/COMPILER")).unwrap();
     let blesses = std::env::var_os("EVENAIR_BLESS").is_some();
     let Some(own) = compiler() else {
-        eprintln!("SKIPPED: clang is not installed; the objects are by {}", recorded.trim());
-        return;
+        return skip("clang", format!("not installed; the objects are by {}", recorded.trim()));
     };
     if own != recorded.trim() && !blesses {
-        eprintln!("SKIPPED: this is {own}; the objects are by {}", recorded.trim());
-        return;
+        return skip("clang", format!("this is {own}; the objects are by {}", recorded.trim()));
     }
     let folder = tempfile::tempdir().unwrap();
     for name in OBJECTS {

@@ -1,4 +1,4 @@
-//! The suites that every law of a family must pass, built in or of a user's own (feature `conformance`).
+//! The suites that every law of a family must pass, built in or of a user's own.
 //!
 //! One function a family drives a law through an arbitrary sequence of measurements, those of a bad day included: no time
 //! between two updates, nothing served, a rate of zero, counters beyond all that a run has. It panics where

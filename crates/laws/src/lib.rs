@@ -19,7 +19,6 @@ extern crate alloc;
 extern crate std;
 
 pub mod backoff;
-#[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod connections;
 mod family;

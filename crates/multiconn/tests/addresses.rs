@@ -1,7 +1,5 @@
 //! A client whose machine loses its address in the middle of a transfer and gets another one: home and relay are namespaces with a wire between.
-//! Where namespaces cannot be had it says so.
 #![cfg(target_os = "linux")]
-#![expect(clippy::print_stdout, reason = "this is a test's own main program, which tells how its tests went")]
 
 mod parts;
 
@@ -12,6 +10,8 @@ use evenair_multiconn::control::Source;
 use evenair_multiconn::listen::Watcher;
 use evenair_multiconn::target::DISCARD;
 use evenair_multiconn::{Client, ConnectOptions, connect};
+use evenair_needs::Missing;
+use evenair_needs::harness::{self, Test};
 use parts::{Relay, echo, fixed, pattern, target, within};
 use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
@@ -20,32 +20,17 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::{Builder, Runtime};
 
-const NAME: &str = "who_changes_address_keeps_session_and_bytes";
 const RELAY: &str = "10.3.0.2";
 const BYTES: usize = 48 << 20;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.iter().any(|word| word == "--list") {
-        println!("{NAME}: test");
-        return ExitCode::SUCCESS;
-    }
-    let mut wanted = arguments.iter().filter(|word| !word.starts_with('-')).peekable();
-    if wanted.peek().is_some() && !wanted.any(|word| NAME.contains(word.as_str())) {
-        return ExitCode::SUCCESS;
-    }
-    if let Err(refused) = sandbox::enter() {
-        println!("test {NAME} ... skipped: {refused}");
-        return ExitCode::SUCCESS;
-    }
-    match Home::new() {
-        Ok(home) => {
-            who_changes_address_keeps_session_and_bytes(home);
-            println!("test {NAME} ... ok");
-        }
-        Err(error) => println!("test {NAME} ... skipped: no veth devices: {error}"),
-    }
-    ExitCode::SUCCESS
+    let test: Test<Result<(), Missing>> = ("a_session_survives_a_change_of_address", || {
+        let home = Home::new().map_err(|error| Missing::new("veth devices", error))?;
+        a_session_survives_a_change_of_address(home);
+        Ok(())
+    });
+    let prepare = || sandbox::enter().map_err(|refused| Missing::new("user namespaces", refused));
+    harness::main(&[test], prepare, |test| test())
 }
 
 fn address(text: &str) -> IpAddr {
@@ -113,7 +98,7 @@ fn relay_there(there: NetworkNamespace) -> There {
     hears.recv_timeout(Duration::from_secs(30)).expect("a relay")
 }
 
-fn who_changes_address_keeps_session_and_bytes(mut home: Home) {
+fn a_session_survives_a_change_of_address(mut home: Home) {
     home.gets("10.3.0.1");
     let there = NetworkNamespace::current().unwrap();
     let there = relay_there(std::mem::replace(&mut home.there, there));

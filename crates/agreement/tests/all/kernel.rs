@@ -2,7 +2,7 @@
 
 use evenair_agreement::kernel;
 use evenair_agreement::vegas::Rest;
-use std::io::Write as _;
+use evenair_needs::{Missing, find};
 use std::path::Path;
 use std::process::Command;
 
@@ -73,13 +73,11 @@ fn the_record_is_whole_and_precise() {
 }
 
 /// The kernel of this machine, for ten seconds: the program that made the record still runs, repeats what the lottery took, and
-/// gets what the record has within a quarter. Needs root, TUN devices and Python, and says so where it is skipped.
+/// gets what the record has within a quarter. Needs root, TUN devices and Python.
 #[test]
 fn the_path_program_runs_where_it_may() {
     if let Some(missing) = missing() {
-        let note = format!("skipped: validation/linux/lossy.py needs {missing}");
-        writeln!(std::io::stderr(), "{note}").expect("standard error is there");
-        return;
+        return missing.skip();
     }
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/linux/lossy.py");
     let words =
@@ -104,12 +102,12 @@ fn the_path_program_runs_where_it_may() {
 }
 
 /// The requirements of the path program that are missing here.
-fn missing() -> Option<&'static str> {
+fn missing() -> Option<Missing> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let root =
         status.lines().any(|line| line.starts_with("Uid:") && line.split_whitespace().nth(2) == Some("0"));
-    let python =
-        Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
-    let needs = [(root, "root"), (Path::new("/dev/net/tun").exists(), "TUN devices"), (python, "Python")];
-    needs.iter().find(|(here, _)| !here).map(|(_, what)| *what)
+    let lacks = |need: &'static str| Missing::new(need, "validation/linux/lossy.py cannot run");
+    let tun = Path::new("/dev/net/tun").exists();
+    let needs = [(root, "root"), (tun, "TUN devices"), (find("python3").is_some(), "python3")];
+    needs.iter().find(|(here, _)| !here).map(|(_, need)| lacks(need))
 }

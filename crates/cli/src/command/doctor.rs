@@ -4,6 +4,7 @@ use crate::output::print;
 use anyhow::{Result, ensure};
 use clap::Args;
 use evenair_linux::scheduling;
+use evenair_needs::{NEEDS, Remedy, find};
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 
@@ -11,7 +12,7 @@ use std::process::{Command, Stdio};
 #[command(after_help = "Exit status: 0 if everything that is needed is there, 2 if something is missing.")]
 pub(crate) struct DoctorOptions {}
 
-/// Something that live rooms need, or are better with.
+/// Something that live commands need, or that examples and tests use.
 struct Need {
     what: &'static str,
     /// The thing found; or the thing missing, and the remedy.
@@ -39,12 +40,7 @@ pub(crate) fn doctor(_: &DoctorOptions) -> Result<()> {
 
 fn needs() -> Vec<Need> {
     let needed = |what, found| Need { what, found, optional: false };
-    let tool = |what: &'static str, package: &'static str| Need {
-        what,
-        found: find(what).ok_or_else(|| format!("not found; it is in the package {package}")),
-        optional: true,
-    };
-    vec![
+    let mut needs = vec![
         needed("Linux 5.11 or later", kernel()),
         needed(
             "user namespaces",
@@ -54,11 +50,21 @@ fn needs() -> Vec<Need> {
         needed("an emulation from its beginning to its end", emulation()),
         Need { what: "real-time scheduling", found: real_time(), optional: true },
         Need { what: "congestion controls", found: congestion_controls(), optional: true },
-        tool("ping", "iputils-ping"),
-        tool("iperf3", "iperf3"),
-        tool("tshark", "tshark"),
-        tool("slirp4netns", "slirp4netns"),
-    ]
+    ];
+    let programs = NEEDS.iter().filter_map(|need| match need.remedy {
+        Remedy::Package(package) => Some((need, package)),
+        Remedy::Words(_) => None,
+    });
+    needs.extend(programs.map(|(need, package)| {
+        Need {
+            what: need.name,
+            found: find(need.name)
+                .map(|place| place.display().to_string())
+                .ok_or_else(|| format!("not found; it is in the package {package} ({})", need.gives)),
+            optional: true,
+        }
+    }));
+    needs
 }
 
 fn kernel() -> Result<String, String> {
@@ -106,11 +112,4 @@ fn emulation() -> Result<String, String> {
         return Ok("works".into());
     }
     Err(String::from_utf8_lossy(&done.stderr).trim().trim_start_matches("evenair: ").to_owned())
-}
-
-/// Where a program is, of those that a shell would find.
-pub(super) fn find(program: &str) -> Option<String> {
-    let path = std::env::var_os("PATH")?;
-    let mut places = std::env::split_paths(&path).map(|folder| folder.join(program));
-    places.find(|place| place.is_file()).map(|place| place.display().to_string())
 }

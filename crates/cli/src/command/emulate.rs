@@ -1,6 +1,5 @@
 //! `evenair emulate`.
 
-use super::doctor;
 use super::run::{self, How, RunOptions};
 use crate::STOPPED;
 use crate::interrupt;
@@ -12,6 +11,7 @@ use clap::Args;
 use evenair_emulator::Program;
 use evenair_linux::sandbox;
 use evenair_linux::uplink::{self, Uplink};
+use evenair_needs::find;
 use evenair_scenario::{Resolved, Time};
 use evenair_study::Live;
 use evenair_units::{Duration, Instant};
@@ -149,7 +149,7 @@ impl EmulateOptions {
         let node = scenario.node(name).map_err(|error| Error::msg(format!("--internet: {error}")))?;
         let program = uplink::PROGRAM;
         ensure!(
-            doctor::find(program).is_some(),
+            find(program).is_some(),
             "--internet: {program} is not installed; it is in the package {program}"
         );
         Ok(Some((node, Uplink::new().context("--internet: no process outside of the sandbox")?)))

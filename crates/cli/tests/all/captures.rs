@@ -1,8 +1,8 @@
 //! Captures: one of each node, and what tshark reads in them.
 
 use super::{evenair, stderr};
+use evenair_needs::find_all;
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -97,16 +97,6 @@ fn a_node_has_in_its_capture_what_it_sent_and_what_it_could_decode() {
     assert!(lost > 0, "what collides at node 1 is not in its capture");
 }
 
-/// Whether tshark is there; what it reads in captures is not tested without it.
-fn has_tshark() -> bool {
-    let is_there = Command::new("tshark").arg("--version").output().is_ok();
-    if !is_there {
-        let why = "skipped: what tshark reads in captures, because tshark is not installed";
-        writeln!(std::io::stderr(), "{why}").expect("standard error is there");
-    }
-    is_there
-}
-
 /// How many frames of a capture pass a filter of Wireshark's, which validates checksums.
 fn passing(path: &Path, filter: &str) -> usize {
     let mut tshark = Command::new("tshark");
@@ -118,8 +108,8 @@ fn passing(path: &Path, filter: &str) -> usize {
 
 #[test]
 fn the_how_tos_filters_count_what_they_say() {
-    if !has_tshark() {
-        return;
+    if let Err(missing) = find_all(&["tshark"]) {
+        return missing.skip();
     }
     let page = include_str!("../../../../docs/how-to/wireshark.md");
     let filter = page.split('`').find(|code| code.starts_with("tcp.analysis.retransmission")).unwrap();
@@ -145,8 +135,8 @@ fn the_how_tos_filters_count_what_they_say() {
 
 #[test]
 fn tshark_reads_windows_blocks_and_sequence_numbers() {
-    if !has_tshark() {
-        return;
+    if let Err(missing) = find_all(&["tshark"]) {
+        return missing.skip();
     }
     let folder = tempfile::tempdir().unwrap();
     let place = format!("{}/", folder.path().display());

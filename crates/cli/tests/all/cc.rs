@@ -47,7 +47,7 @@ fn an_ordinary_user_is_told_the_remedy() {
             assert!(!output.status.success() && told.contains("sudo evenair cc"), "{told}");
             assert_eq!(told.trim().lines().count(), 1, "{told}");
         }
-        _ => eprintln!("SKIPPED: no ordinary user can be had here (setpriv)"),
+        _ => evenair_needs::skip("root", "setpriv gives no ordinary user"),
     }
 }
 
@@ -64,8 +64,7 @@ impl Drop for Unloads {
 fn a_law_is_loaded_set_seen_and_unloaded() {
     let loaded = evenair(&["cc", "load", "quic-tcp", "--set", "p=20", "--set", "kappa=0.5"]);
     if !loaded.status.success() {
-        eprintln!("SKIPPED: {}", stderr(&loaded).trim());
-        return;
+        return evenair_needs::skip("eBPF congestion control", stderr(&loaded));
     }
     let unloads = Unloads;
     assert_eq!(stdout(&loaded), "evenair_quic: p=20 kappa=0.5 rho=0.5; root may choose it\n");
@@ -140,8 +139,7 @@ fn a_law_that_a_process_holds_is_called_so() {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let Some(first) = lines.next() else {
-        eprintln!("SKIPPED: {}", stderr(&child.wait_with_output().unwrap()).trim());
-        return;
+        return evenair_needs::skip("eBPF congestion control", stderr(&child.wait_with_output().unwrap()));
     };
     let holds = Holds(child);
     assert!(first.unwrap().starts_with("evenair_vegas: alpha=2 beta=4"));

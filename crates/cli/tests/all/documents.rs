@@ -137,7 +137,26 @@ fn quick(command: &str) -> Vec<String> {
     arguments
 }
 
-/// Runs quick forms of commands, in one folder and in their order.
+/// Whether the machine has what an example of a live command needs.
+#[cfg(all(feature = "live", target_os = "linux"))]
+fn can_run(arguments: &[String]) -> bool {
+    let missing = crate::emulate::missing(arguments);
+    if let Some(missing) = &missing {
+        evenair_needs::skip_part(
+            missing.need,
+            format!("evenair {}: {}", arguments.join(" "), missing.details),
+        );
+    }
+    missing.is_none()
+}
+
+#[cfg(not(all(feature = "live", target_os = "linux")))]
+fn can_run(_: &[String]) -> bool {
+    true
+}
+
+/// Runs quick forms of commands, in one folder and in their order. A build with live commands runs their examples, one without them all
+/// others, so that each is run once.
 fn run_all(commands: &[String], folder: &Path) {
     for command in commands {
         let arguments = quick(command);
@@ -145,13 +164,12 @@ fn run_all(commands: &[String], folder: &Path) {
         if ["gateway", "cc", "multiconn"].contains(&arguments[0].as_str()) {
             continue;
         }
-        // Scripts at nodes want what the page makes before them: keys, a server's file, programs of the system.
+        // Scripts at nodes want what the page makes before them: keys, a server's file. Tests of the transport have these.
         if arguments.iter().any(|word| word.contains("=sh ")) {
-            eprintln!("SKIPPED: {command}: it runs scripts of its page");
             continue;
         }
         let is_live = arguments[0] == "emulate" || arguments.iter().any(|word| word == "--live");
-        if is_live && !crate::emulate::can_run(&arguments) {
+        if is_live != cfg!(feature = "live") || !can_run(&arguments) {
             continue;
         }
         let output = Command::new(env!("CARGO_BIN_EXE_evenair"))
@@ -178,15 +196,65 @@ fn opened(page: &Path) -> (String, tempfile::TempDir) {
     (text, folder)
 }
 
+/// A test for each page of the site: its commands run.
+macro_rules! pages {
+    ($($name:ident $page:literal,)+) => {
+        /// The pages that are tested.
+        const PAGES: &[&str] = &[$($page,)+];
+
+        mod page {
+            $(#[test] fn $name() { super::every_command_runs($page); })+
+        }
+    };
+}
+
+pages! {
+    citations "citations.md",
+    dependencies "dependencies.md",
+    gateway_laws "gateway-laws.md",
+    how_to_cc "how-to/cc.md",
+    how_to_cluster "how-to/cluster.md",
+    how_to_conflict_graph "how-to/conflict-graph.md",
+    how_to_emulate "how-to/emulate.md",
+    how_to_gateway "how-to/gateway.md",
+    how_to_laws "how-to/laws.md",
+    how_to_multiconn "how-to/multiconn.md",
+    how_to_ns "how-to/ns.md",
+    how_to_study "how-to/study.md",
+    how_to_utility "how-to/utility.md",
+    how_to_wireshark "how-to/wireshark.md",
+    index "index.md",
+    json "json.md",
+    papers_chen10 "papers/chen10.md",
+    papers_cz06 "papers/cz06.md",
+    papers_index "papers/index.md",
+    papers_jam10 "papers/jam10.md",
+    papers_lee12 "papers/lee12.md",
+    papers_qcsma "papers/qcsma.md",
+    papers_verdicts "papers/verdicts.md",
+    performance "performance.md",
+    tutorial_figure "tutorial/figure.md",
+    tutorial_law "tutorial/law.md",
+    tutorial_network "tutorial/network.md",
+    validation "validation.md",
+}
+
+fn every_command_runs(page: &str) {
+    let (text, folder) = opened(&root().join("docs").join(page));
+    let whole: Vec<String> = commands(&text).into_iter().filter(|command| is_whole(command)).collect();
+    run_all(&whole, folder.path());
+}
+
 #[test]
-fn every_command_of_the_site_runs() {
-    let mut count = 0;
-    for page in pages() {
-        let (text, folder) = opened(&page);
-        let whole: Vec<String> = commands(&text).into_iter().filter(|command| is_whole(command)).collect();
-        run_all(&whole, folder.path());
-        count += whole.len();
-    }
+fn every_page_has_its_test() {
+    let found = pages();
+    let names = found.iter().map(|page| page.strip_prefix(root().join("docs")).unwrap().to_str().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), PAGES);
+    let count = |page: &PathBuf| {
+        let text = fs::read_to_string(page).unwrap();
+        commands(&text).iter().filter(|command| is_whole(command)).count()
+    };
+    let count: usize = found.iter().map(count).sum();
     assert!(count > 40, "{count} commands");
 }
 

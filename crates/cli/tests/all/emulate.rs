@@ -1,6 +1,7 @@
 //! `evenair emulate`, as an ordinary user wherever the machine lets one be had.
 
 use crate::{evenair, json, stderr, stdout};
+use evenair_needs::{Missing, NEEDS, Remedy, find_all, once};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, OnceLock};
@@ -16,19 +17,25 @@ rm -r \"$(dirname \"$device\")\"
 cd /
 exec setpriv --reuid 65534 --regid 65534 --clear-groups --reset-env \"$@\"";
 
-/// The words before `evenair` that make it an ordinary user's; a reason, where the machine has no emulation.
-fn prefix() -> &'static Result<Vec<&'static str>, String> {
-    static PREFIX: OnceLock<Result<Vec<&'static str>, String>> = OnceLock::new();
-    PREFIX.get_or_init(|| {
+/// The words before `evenair` that make it an ordinary user's.
+fn prefix() -> &'static Result<Vec<&'static str>, Missing> {
+    static PREFIX: OnceLock<Result<Vec<&'static str>, Missing>> = OnceLock::new();
+    let as_nobody = ["unshare", "--mount", "sh", "-c", AS_NOBODY, "sh"];
+    let probe = || {
         let mut reason = String::new();
-        for words in [vec!["unshare", "--mount", "sh", "-c", AS_NOBODY, "sh"], vec![]] {
-            match start(&words, &["emulate", "jam10/chain", "--", "true"]).output() {
-                Ok(done) if done.status.success() => return Ok(words),
+        for (name, words) in [("an ordinary user", &as_nobody[..]), ("the same user", &[])] {
+            match start(words, &["emulate", "jam10/chain", "--", "true"]).output() {
+                Ok(done) if done.status.success() => return Ok(name.to_owned()),
                 Ok(done) => reason = stderr(&done),
                 Err(error) => reason = error.to_string(),
             }
         }
         Err(reason)
+    };
+    PREFIX.get_or_init(|| match once("emulation", probe) {
+        Ok(name) if name == "an ordinary user" => Ok(as_nobody.to_vec()),
+        Ok(_) => Ok(Vec::new()),
+        Err(reason) => Err(Missing::new("emulation", reason)),
     })
 }
 
@@ -39,12 +46,12 @@ pub(crate) fn start(prefix: &[&str], arguments: &[&str]) -> Command {
     command
 }
 
-/// The command with these arguments; nothing, and a word of why, where the machine has no emulation.
+/// The command with these arguments; `None`, and the test is counted as skipped, where the machine has no emulation.
 fn emulation(arguments: &[&str]) -> Option<Command> {
     match prefix() {
         Ok(words) => Some(start(words, &[&["emulate"], arguments].concat())),
-        Err(reason) => {
-            eprintln!("SKIPPED: no emulation on this machine: {reason}");
+        Err(missing) => {
+            missing.skip();
             None
         }
     }
@@ -55,38 +62,35 @@ pub(crate) fn run(arguments: &[&str]) -> Option<Output> {
 }
 
 /// The same, where these programs are installed.
-pub(crate) fn run_with(programs: &[&str], arguments: &[&str]) -> Option<Output> {
-    let missing: Vec<&&str> = programs.iter().filter(|program| !is_installed(program)).collect();
-    if !missing.is_empty() {
-        eprintln!("SKIPPED: {arguments:?}: {missing:?} not installed");
-        return None;
+pub(crate) fn run_with(programs: &[&'static str], arguments: &[&str]) -> Option<Output> {
+    match find_all(programs) {
+        Ok(()) => run(arguments),
+        Err(missing) => {
+            missing.skip();
+            None
+        }
     }
-    run(arguments)
 }
 
-pub(crate) fn is_installed(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-}
-
-/// Whether the machine has emulation, and the programs that a command names.
-pub(crate) fn can_run(arguments: &[String]) -> bool {
-    let at = arguments.iter().filter_map(|word| word.split_once('=')).map(|(_, command)| command);
-    let after = arguments.iter().skip_while(|word| *word != "--").nth(1).map(String::as_str);
-    let programs = at.chain(after).filter_map(|command| command.split(' ').next());
-    let named = programs.filter(|program| ["ping", "iperf3", "curl"].contains(program));
-    let missing: Vec<&str> = named.filter(|program| !is_installed(program)).collect();
-    let has_internet = || std::net::ToSocketAddrs::to_socket_addrs("example.org:443").is_ok();
-    if arguments.iter().any(|word| word == "--internet") && !(is_installed("slirp4netns") && has_internet()) {
-        eprintln!("SKIPPED: {arguments:?}: slirp4netns is not installed, or there is no network outside");
-        return false;
+/// What the machine lacks for an example of a document: emulation, or a program that the example names.
+pub(crate) fn missing(arguments: &[String]) -> Option<Missing> {
+    let words = arguments.iter().flat_map(|word| word.split([' ', '=', ';', '|', '(']));
+    let words: Vec<&str> = words.collect();
+    let used =
+        NEEDS.iter().filter(|need| matches!(need.remedy, Remedy::Package(_)) && words.contains(&need.name));
+    let programs: Vec<&'static str> = used.map(|need| need.name).collect();
+    if let Err(missing) = find_all(&programs) {
+        return Some(missing);
     }
-    if let Err(reason) = prefix() {
-        eprintln!("SKIPPED: {arguments:?}: {reason}");
-    } else if !missing.is_empty() {
-        eprintln!("SKIPPED: {arguments:?}: {} is not installed", missing.join(", "));
+    if arguments.iter().any(|word| word == "--internet") {
+        if let Err(missing) = find_all(&["slirp4netns"]) {
+            return Some(missing);
+        }
+        if let Err(error) = std::net::ToSocketAddrs::to_socket_addrs("example.org:443") {
+            return Some(Missing::new("the Internet", error));
+        }
     }
-    prefix().is_ok() && missing.is_empty()
+    prefix().as_ref().err().cloned()
 }
 
 /// Answers each datagram with itself.
@@ -216,7 +220,10 @@ fn real_sockets_are_a_world_beside_the_others() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).expect("it is ours");
     let compared = [&["compare", "jam10/chain", "--live", "--seeds", "1", "--json"], &SHORT[..]].concat();
-    let Ok(prefix) = prefix() else { return };
+    let prefix = match prefix() {
+        Ok(prefix) => prefix,
+        Err(missing) => return missing.skip(),
+    };
     let done = start(prefix, &compared).output().expect("the command runs");
     let stages = json(&done)["stages"].as_array().expect("stages").clone();
     let last = &stages[stages.len() - 1];

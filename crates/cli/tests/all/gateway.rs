@@ -1,6 +1,7 @@
 //! `evenair gateway`, in the namespaces of `lab/gateway.sh`, wherever the machine lets them be had.
 
 use crate::{evenair, stderr, stdout};
+use evenair_needs::{Missing, find_all, once};
 use std::path::Path;
 use std::process::Command;
 
@@ -8,7 +9,7 @@ const FILE: &str = "mesh = \"mesh0\"\nuplink = \"wan0\"\nstate = \"state\"\n\
     [law]\nlaw = \"pfrc\"\nepoch = \"1 s\"\ncapacity_high = \"6 Mbps\"\n\
     [[subscriber]]\nid = \"anna\"\nname = \"Anna\"\nprefixes = [\"10.0.0.11\"]\n";
 
-/// What a script in the lab prints; nothing, and a word of why, where the machine has no lab.
+/// What a script in the lab prints; `None`, and the test is counted as skipped, where the machine has no lab.
 fn lab(script: &str) -> Option<String> {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("gateway.toml"), FILE).expect("a file");
@@ -21,16 +22,16 @@ fn lab(script: &str) -> Option<String> {
         command.args(["sh", "-c", script]).current_dir(folder.path()).env("PATH", &path);
         command.output()
     };
-    match run("tc -V && nft -v && ping -V") {
-        Ok(done) if done.status.success() => (),
-        Ok(done) => {
-            eprintln!("SKIPPED: no lab on this machine: {}", stderr(&done));
-            return None;
-        }
-        Err(error) => {
-            eprintln!("SKIPPED: no lab on this machine: {error}");
-            return None;
-        }
+    let begins = || match run("true") {
+        Ok(done) if done.status.success() => Ok(String::new()),
+        Ok(done) => Err(stderr(&done)),
+        Err(error) => Err(error.to_string()),
+    };
+    let programs = find_all(&["unshare", "ip", "tc", "nft", "ping"]);
+    let lacks = programs.err().or_else(|| Some(Missing::new("user namespaces", once("lab", begins).err()?)));
+    if let Some(missing) = lacks {
+        missing.skip();
+        return None;
     }
     let done = run(script).expect("it ran before");
     let text = format!("{}{}", stdout(&done), stderr(&done));
@@ -173,8 +174,7 @@ fn a_running_daemon_reads_in_its_folders_alone() {
         nft list map inet evenair down4 | grep -c 10.0.0.12; kill $gateway; wait $gateway; cat run.log; rm -r ../elsewhere.$$";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
     if text.contains("Landlock") {
-        eprintln!("SKIPPED: the kernel has no Landlock");
-        return;
+        return evenair_needs::skip("Landlock", "the daemon reports that it is not confined");
     }
     assert!(text.starts_with("0\n") && text.contains("Permission denied"), "{text}");
 }
@@ -269,15 +269,13 @@ fn the_operators_page_does_what_it_says() {
     let (file, table) = (blocks("toml")[0], blocks("text")[0]);
     let typed = blocks("sh").join("echo \"== $?\"\n");
     let script = format!(
-        "command -v bash iperf3 > /dev/null || {{ echo none; exit; }}
-        cat > gateway.toml <<'END'\n{file}END\ncat > subscribers.csv <<'END'\n{table}END\ncat > typed <<'END'\n{typed}END
+        "cat > gateway.toml <<'END'\n{file}END\ncat > subscribers.csv <<'END'\n{table}END\ncat > typed <<'END'\n{typed}END
         bash typed"
     );
-    let Some(text) = lab(&script) else { return };
-    if text == "none\n" {
-        eprintln!("SKIPPED: no bash, or no iperf3");
-        return;
+    if let Err(missing) = find_all(&["bash", "iperf3"]) {
+        return missing.skip();
     }
+    let Some(text) = lab(&script) else { return };
     let parts: Vec<&str> = text.split("== ").collect();
     let says = |part: usize, words: &[&str]| {
         let said = parts.get(part).copied().unwrap_or_default();

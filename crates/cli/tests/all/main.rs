@@ -9,13 +9,6 @@ mod command;
 mod documents;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod emulate;
-/// A build without the live commands runs none of their examples.
-#[cfg(not(all(feature = "live", target_os = "linux")))]
-mod emulate {
-    pub(crate) fn can_run(_: &[String]) -> bool {
-        false
-    }
-}
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod gateway;
 mod lists;

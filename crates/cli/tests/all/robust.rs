@@ -1,6 +1,6 @@
 //! What programs do to the air, and what is left when all is killed.
 
-use crate::emulate::{ECHO, SURROUNDINGS, is_installed, processes_with, run, start, surroundings};
+use crate::emulate::{ECHO, SURROUNDINGS, processes_with, run, start, surroundings};
 use crate::{stderr, stdout};
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
@@ -99,7 +99,7 @@ fn a_hundred_nodes_are_gone_soon_after_a_kill() {
     let cable = format!("ev{}", std::process::id() % 100_000);
     let pid = process("sleep", &seconds).expect("it runs");
     let lay = ["link", "add", &cable, "type", "veth", "peer", "name", "cable0", "netns", &pid];
-    let laid = is_installed("ip")
+    let laid = evenair_needs::find("ip").is_some()
         && Command::new("ip").args(lay).stderr(Stdio::null()).status().is_ok_and(|status| status.success());
     outer.kill().expect("it is ours");
     outer.wait().expect("it is ours");
@@ -111,7 +111,7 @@ fn a_hundred_nodes_are_gone_soon_after_a_kill() {
         let took = wait(&gone, 5.0, "a node's namespace is left after 5 s");
         eprintln!("no namespace {took:?} later");
     } else {
-        eprintln!("SKIPPED: that namespaces go: only root can lay a cable into one, by ip");
+        evenair_needs::skip_part("root", "a cable into a node's namespace, which goes with it");
     }
     assert_eq!(surroundings(), before);
 }

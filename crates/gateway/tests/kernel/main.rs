@@ -1,4 +1,4 @@
-//! The gateway on the running kernel, in namespaces that vanish with the process. What the machine lacks is skipped, with the reason.
+//! The gateway on the running kernel, in namespaces that vanish with the process.
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stdout, reason = "this is a test's own main program, which tells how its tests went")]
 
@@ -13,16 +13,14 @@ use evenair_gateway::tree::{ACKNOWLEDGEMENTS, UNKNOWN};
 use evenair_gateway::{Daemon, Linux, Side};
 use evenair_laws::gateway::GatewayTold;
 use evenair_linux::{NetworkNamespace, sandbox};
+use evenair_needs::harness::{self, Test};
+use evenair_needs::{Missing, find_all};
 use evenair_units::{Duration, Rate};
 use lab::{Lab, begun, config, everything, work};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
-use std::time::Instant;
-
-type Test = (&'static str, fn());
 
 /// Each is run in a network namespace of its own.
-const TESTS: &[Test] = &[
+const TESTS: &[Test<()>] = &[
     ("everyone_gets_his_share_and_all_is_as_before", everyone_gets_his_share_and_all_is_as_before),
     ("both_directions_share_one_bucket", both_directions_share_one_bucket),
     ("acknowledgements_have_a_class_of_their_own", acknowledgements_have_a_class_of_their_own),
@@ -64,45 +62,14 @@ const TESTS: &[Test] = &[
 ];
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let wanted: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
-    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| name.contains(*word));
-    let tests = || TESTS.iter().filter(|(name, _)| is_wanted(name));
-    if arguments.iter().any(|word| word == "--list") {
-        tests().for_each(|(name, _)| println!("{name}: test"));
-        return ExitCode::SUCCESS;
-    }
-    if tests().next().is_none() {
-        return ExitCode::SUCCESS;
-    }
-    for program in ["tc", "nft", "ip"] {
-        if std::process::Command::new(program).arg("-V").env("PATH", lab::PATHS).output().is_err() {
-            println!("all skipped: no {program} to compare with");
-            return ExitCode::SUCCESS;
-        }
-    }
-    if let Err(refused) = sandbox::enter() {
-        println!("all skipped: {refused}");
-        return ExitCode::SUCCESS;
-    }
-    let failed = tests().filter(|(name, test)| !passes(name, *test)).count();
-    println!("{} tests of the gateway on the kernel, {failed} failed", tests().count());
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Whether a test does not fail.
-fn passes(name: &str, test: fn()) -> bool {
-    let begin = Instant::now();
-    let namespace = NetworkNamespace::new().expect("a network namespace");
-    let outcome = namespace.within(|| catch_unwind(AssertUnwindSafe(test))).expect("it can be entered");
-    let told = if outcome.is_ok() { "ok" } else { "FAILED" };
-    println!("test {name} ... {told} ({:.2} s)", begin.elapsed().as_secs_f64());
-    outcome.is_ok()
-}
-
-/// Says that something was not tried here.
-fn skipped(why: &str) {
-    println!("  SKIPPED: {why}");
+    let prepare = || {
+        find_all(&["tc", "nft", "ip"])?;
+        sandbox::enter().map_err(|refused| Missing::new("user namespaces", refused))
+    };
+    let around = |test: fn()| {
+        NetworkNamespace::new().expect("a network namespace").within(test).expect("it can be entered")
+    };
+    harness::main(TESTS, prepare, around)
 }
 
 /// Three subscribers: the third has twice the weight, and addresses of both families.

@@ -2,18 +2,19 @@
 //! (`cargo xtask foreign`).
 
 use crate::lab::{BridgeLab, Flow, Lab, begun, config, everything, subscribers_of, told, work};
-use crate::{THREE, ceilings, skipped};
+use crate::{THREE, ceilings};
 use evenair_gateway::config::{Config, Forwarding, Leaf};
 use evenair_gateway::record::{Event, What};
 use evenair_gateway::{Daemon, Linux};
 use evenair_linux::Rtnetlink;
+use evenair_needs::skip;
 use evenair_units::Duration;
 
 /// Whether the kernel has a queue; where not, the test says that it was skipped.
-fn has(kind: &str) -> bool {
+fn has(kind: &'static str) -> bool {
     let has = Rtnetlink::new().expect("netlink").has_discipline(kind).expect("the kernel answers");
     if !has {
-        skipped(&format!("this kernel has no {kind}"));
+        skip(if kind == "cake" { "CAKE" } else { kind }, "this kernel has none");
     }
     has
 }
@@ -121,7 +122,7 @@ pub(crate) fn flowtables_are_named() {
     let make = "add table inet fast; add flowtable inet fast f { hook ingress priority 0; devices = { mesh0, wan0 }; }";
     let run = std::process::Command::new("/usr/sbin/nft").arg(make).output().expect("nft");
     if !run.status.success() {
-        return skipped(&format!("no flowtables: {}", String::from_utf8_lossy(&run.stderr)));
+        return skip("flowtables", String::from_utf8_lossy(&run.stderr));
     }
     let named = past(&config(THREE));
     assert_eq!(named.len(), 1, "{named:?}");
@@ -172,7 +173,7 @@ pub(crate) fn vlans_are_devices_as_others() {
         .args("link add link mesh0 name mesh0.7 type vlan id 7".split_whitespace())
         .output();
     if !made.expect("ip").status.success() {
-        return skipped("this kernel has no VLANs");
+        return skip("VLANs", "this kernel has none");
     }
     lab.tag(7);
     let text = THREE.replace("10.0.0.11", "10.7.0.2");

@@ -27,9 +27,7 @@ impl Text {
         match compiler {
             Ok(done) => assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr)),
             Err(error) => {
-                eprintln!(
-                    "SKIPPED: the C text is not laid beside the law, for there is no compiler (cc): {error}"
-                );
+                evenair_needs::skip("cc", error);
                 return None;
             }
         }

@@ -1,8 +1,8 @@
 //! All of it together, as a gateway has it: a class for each subscriber on both sides, chosen by address, with real sockets at
 //! both ends.
 
+use crate::Outcome;
 use crate::lab::{Link, Router, address, apply, class, htb, kbps, told};
-use crate::{Outcome, Skipped};
 use evenair_linux::link::LinkOptions;
 use evenair_linux::nft::{
     Action, Chain, Element, Entry, Family, Hook, Match, Nftables, Range, Rule, Set, SetKind, Side, Table,
@@ -11,6 +11,7 @@ use evenair_linux::nft::{
 use evenair_linux::offload::Offloads;
 use evenair_linux::tc::{Change, Class, Discipline, Handle, HtbClass, Mode, Tbf, What};
 use evenair_linux::{NetworkNamespace, Rtnetlink};
+use evenair_needs::Missing;
 use evenair_units::{Bytes, Rate};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 use std::io::{self, Read, Write};
@@ -43,9 +44,9 @@ fn tree(
     netlink: &mut Rtnetlink,
     device: u32,
     classes: &[(u16, HtbClass, Discipline)],
-) -> Result<(), Skipped> {
+) -> Result<(), Missing> {
     if !netlink.has_discipline("htb").expect("the kernel answers") {
-        return Err(Skipped("this kernel has no HTB".to_owned()));
+        return Err(Missing::new("HTB", "this kernel has none"));
     }
     let mut changes = vec![
         htb(device, DEFAULT),
@@ -67,8 +68,8 @@ fn classify(device: u32, set: &Set, side: Side) -> Rule {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "`map_err` gives it away")]
-fn no_nftables(error: io::Error) -> Skipped {
-    Skipped(format!("no nftables: {error}"))
+fn no_nftables(error: io::Error) -> Missing {
+    Missing::new("nftables", error)
 }
 
 /// What a class has sent, once all that waits has left.
@@ -214,7 +215,7 @@ pub(crate) fn each_subscriber_gets_its_rate() -> Outcome {
 }
 
 /// What tells whether something is left.
-fn state() -> Result<[String; 3], Skipped> {
+fn state() -> Result<[String; 3], Missing> {
     Ok([told("tc", "qdisc show")?, told("nft", "list ruleset")?, told("tc", "class show dev mesh")?])
 }
 
@@ -257,7 +258,7 @@ fn bulk(router: &Router, to: &str, port: u16, stop: &'static AtomicBool) -> thre
 }
 
 /// A router whose subscriber 10.1.0.1 has the class 1:11.
-fn one_subscriber(ceiling: u64, below: Discipline) -> Result<(Router, Nftables), Skipped> {
+fn one_subscriber(ceiling: u64, below: Discipline) -> Result<(Router, Nftables), Missing> {
     let mut router = Router::new()?;
     let mesh = router.mesh;
     tree(&mut router.netlink, mesh, &[(0x11, kbps(64, ceiling), below)])?;
@@ -388,7 +389,7 @@ struct Loaded {
     rate: f64,
 }
 
-fn loaded(name: &str, below: Discipline, asked: usize, bound: fn(&Router)) -> Result<Loaded, Skipped> {
+fn loaded(name: &str, below: Discipline, asked: usize, bound: fn(&Router)) -> Result<Loaded, Missing> {
     let act = || {
         let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
         let (router, _nftables) = one_subscriber(400, below)?;
@@ -500,12 +501,12 @@ pub(crate) fn a_bridge_classifies_what_it_passes_on() -> Outcome {
     let (left, right) =
         (NetworkNamespace::new().expect("a namespace"), NetworkNamespace::new().expect("a namespace"));
     let mut netlink = Rtnetlink::new().expect("netlink");
-    netlink.add_bridge("br0").map_err(|error| Skipped(format!("no bridges: {error}")))?;
+    netlink.add_bridge("br0").map_err(|error| Missing::new("bridges", error))?;
     let bridge = netlink.index("br0").expect("it is there");
     netlink.set_up(bridge, LinkOptions::default()).expect("it can be up");
     let mut ports = Vec::new();
     for (port, far, host, own) in [("p1", "h1", &left, "10.4.0.1"), ("p2", "h2", &right, "10.4.0.2")] {
-        netlink.add_pair(port, far, host).map_err(|error| Skipped(format!("no veth devices: {error}")))?;
+        netlink.add_pair(port, far, host).map_err(|error| Missing::new("veth devices", error))?;
         let index = netlink.index(port).expect("it is there");
         netlink.set_master(index, bridge).expect("a port");
         netlink.set_up(index, LinkOptions::default()).expect("it can be up");

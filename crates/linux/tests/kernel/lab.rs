@@ -1,29 +1,29 @@
 //! What tests are made of: devices, and the programs that know what the kernel should say.
 
-use crate::Skipped;
 use evenair_linux::link::{LinkOptions, RouteOptions};
 use evenair_linux::tc::{Change, Discipline, Handle, Htb, HtbClass, Mode, What};
 use evenair_linux::{NetworkNamespace, Rtnetlink, sysctl};
+use evenair_needs::Missing;
 use evenair_units::Rate;
 use std::net::{IpAddr, UdpSocket};
 use std::process::Command;
 use std::time::Duration;
 
 /// A device of the calling thread's namespace that is up, with its number, and where its other end is.
-pub(crate) fn device(name: &str) -> Result<(Rtnetlink, u32, NetworkNamespace), Skipped> {
+pub(crate) fn device(name: &str) -> Result<(Rtnetlink, u32, NetworkNamespace), Missing> {
     let far = NetworkNamespace::new().expect("a namespace");
     let mut netlink = Rtnetlink::new().expect("netlink");
-    netlink.add_pair(name, "far", &far).map_err(|error| Skipped(format!("no veth devices: {error}")))?;
+    netlink.add_pair(name, "far", &far).map_err(|error| Missing::new("veth devices", error))?;
     let index = netlink.index(name).expect("it is there");
     netlink.set_up(index, LinkOptions::default()).expect("it can be up");
     Ok((netlink, index, far))
 }
 
 /// A device with HTB as `1:`, whose packets without a class belong to 1:2.
-pub(crate) fn shaped() -> Result<(Rtnetlink, u32, NetworkNamespace), Skipped> {
+pub(crate) fn shaped() -> Result<(Rtnetlink, u32, NetworkNamespace), Missing> {
     let (mut netlink, device, far) = device("near")?;
     if !netlink.has_discipline("htb").expect("the kernel answers") {
-        return Err(Skipped("this kernel has no HTB".to_owned()));
+        return Err(Missing::new("HTB", "this kernel has none"));
     }
     apply(&mut netlink, &[htb(device, 2)]);
     Ok((netlink, device, far))
@@ -53,10 +53,10 @@ pub(crate) fn apply(netlink: &mut Rtnetlink, changes: &[Change]) {
 }
 
 /// What a program prints, which knows the kernel's state by a way of its own.
-pub(crate) fn told(program: &str, arguments: &str) -> Result<String, Skipped> {
+pub(crate) fn told(program: &'static str, arguments: &str) -> Result<String, Missing> {
     let paths = "/usr/sbin:/sbin:/usr/bin:/bin";
     let run = Command::new(program).args(arguments.split_whitespace()).env("PATH", paths).output();
-    let output = run.map_err(|error| Skipped(format!("no {program} to compare with: {error}")))?;
+    let output = run.map_err(|error| Missing::new(program, error))?;
     assert!(output.status.success(), "{program} {arguments}: {}", String::from_utf8_lossy(&output.stderr));
     Ok(String::from_utf8(output.stdout).expect("UTF-8"))
 }
@@ -70,7 +70,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new() -> Result<Self, Skipped> {
+    pub(crate) fn new() -> Result<Self, Missing> {
         let (mut netlink, device, there) = device("near")?;
         netlink.add_address(device, address("10.3.0.1"), 24).expect("it is new");
         let link = Self { netlink, device, there };
@@ -106,7 +106,7 @@ pub(crate) struct Router {
 }
 
 impl Router {
-    pub(crate) fn new() -> Result<Self, Skipped> {
+    pub(crate) fn new() -> Result<Self, Missing> {
         let subscribers = NetworkNamespace::new().expect("a namespace");
         let server = NetworkNamespace::new().expect("a namespace");
         let mut netlink = Rtnetlink::new().expect("netlink");
@@ -118,14 +118,14 @@ impl Router {
             server.within(without_detection).expect("entered"),
         ];
         if let Some(Err(error)) = all.into_iter().find(Result::is_err) {
-            return Err(Skipped(format!("no IPv6: {error}")));
+            return Err(Missing::new("IPv6", error));
         }
         for (own, peer, host) in [("mesh", "air", &subscribers), ("up", "wire", &server)] {
             let made = netlink.add_pair(own, peer, host);
-            made.map_err(|error| Skipped(format!("no veth devices: {error}")))?;
+            made.map_err(|error| Missing::new("veth devices", error))?;
         }
-        sysctl::set("ipv4/ip_forward", "1").map_err(|error| Skipped(format!("no routing: {error}")))?;
-        sysctl::set("ipv6/conf/all/forwarding", "1").map_err(|error| Skipped(format!("no IPv6: {error}")))?;
+        sysctl::set("ipv4/ip_forward", "1").map_err(|error| Missing::new("routing", error))?;
+        sysctl::set("ipv6/conf/all/forwarding", "1").map_err(|error| Missing::new("IPv6", error))?;
         let own = |index: u8| [format!("10.{index}.255.254"), format!("2001:db8:{index}::fffe")];
         let numbers = ["mesh", "up"].map(|name| netlink.index(name).expect("it is there"));
         for (index, device) in (1..).zip(numbers) {

@@ -1,7 +1,5 @@
-//! What this crate asks of the kernel, asked of the running one, in namespaces that vanish with the process. What the kernel or
-//! machine lacks is skipped, with the reason.
+//! Requests to the running kernel and its answers, in namespaces that vanish with the process.
 #![cfg(target_os = "linux")]
-#![expect(clippy::print_stdout, reason = "this is a test's own main program, which tells how its tests went")]
 
 mod gateway;
 mod lab;
@@ -11,20 +9,15 @@ mod packets;
 mod tc;
 
 use evenair_linux::{NetworkNamespace, sandbox};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use evenair_needs::Missing;
+use evenair_needs::harness::{self, Test};
 use std::process::ExitCode;
-use std::time::Instant;
 
-/// Why a test cannot be made here.
-struct Skipped(String);
-
-/// A test that was made, or why not. It fails by a panic.
-type Outcome = Result<(), Skipped>;
-
-type Test = (&'static str, fn() -> Outcome);
+/// A test that was made, or what it lacks. It fails by a panic.
+type Outcome = Result<(), Missing>;
 
 /// Each is run in a network namespace of its own.
-const TESTS: &[Test] = &[
+const TESTS: &[Test<Outcome>] = &[
     ("link::devices_are_as_they_were_set", link::devices_are_as_they_were_set),
     ("link::refusals_have_the_kernels_words", link::refusals_have_the_kernels_words),
     ("link::neighbours_are_known_once_they_answer", link::neighbours_are_known_once_they_answer),
@@ -59,36 +52,9 @@ const TESTS: &[Test] = &[
 ];
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let wanted: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
-    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| name.contains(*word));
-    let tests = || TESTS.iter().filter(|(name, _)| is_wanted(name));
-    if arguments.iter().any(|word| word == "--list") {
-        tests().for_each(|(name, _)| println!("{name}: test"));
-        return ExitCode::SUCCESS;
-    }
-    if tests().next().is_none() {
-        return ExitCode::SUCCESS;
-    }
-    if let Err(refused) = sandbox::enter() {
-        println!("all skipped: {refused}");
-        return ExitCode::SUCCESS;
-    }
-    let failed = tests().filter(|(name, test)| !passes(name, *test)).count();
-    println!("{} tests of the kernel, {failed} failed", tests().count());
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Whether a test does not fail.
-fn passes(name: &str, test: fn() -> Outcome) -> bool {
-    let begin = Instant::now();
-    let namespace = NetworkNamespace::new().expect("a network namespace");
-    let outcome = namespace.within(|| catch_unwind(AssertUnwindSafe(test))).expect("it can be entered");
-    let told = match &outcome {
-        Ok(Ok(())) => "ok".to_owned(),
-        Ok(Err(Skipped(reason))) => format!("skipped: {reason}"),
-        Err(_) => "FAILED".to_owned(),
-    };
-    println!("test {name} ... {told} ({:.2} s)", begin.elapsed().as_secs_f64());
-    outcome.is_ok()
+    harness::main(
+        TESTS,
+        || sandbox::enter().map_err(|refused| Missing::new("user namespaces", refused)),
+        |test| NetworkNamespace::new().expect("a network namespace").within(test).expect("it can be entered"),
+    )
 }

@@ -1,12 +1,13 @@
 //! Tables of nftables.
 
+use crate::Outcome;
 use crate::lab::told;
-use crate::{Outcome, Skipped};
 use evenair_linux::netlink::Refusal;
 use evenair_linux::nft::{
     Action, Chain, Entry, Family, Hook, Match, Nftables, Range, Rule, Set, SetKind, Side, Table, Version,
 };
 use evenair_linux::tc::Handle;
+use evenair_needs::Missing;
 use evenair_units::Duration;
 use std::io::ErrorKind;
 use std::net::IpAddr;
@@ -41,8 +42,8 @@ fn entry(range: Range, minor: u16) -> Entry {
 }
 
 /// A table with these sets.
-fn created(sets: &[Set]) -> Result<Nftables, Skipped> {
-    let skipped = |error| Skipped(format!("no nftables with sets: {error}"));
+fn created(sets: &[Set]) -> Result<Nftables, Missing> {
+    let skipped = |error| Missing::new("nftables", error);
     let mut nftables = Nftables::new().map_err(skipped)?;
     nftables.create(&table(), sets).map_err(skipped)?;
     Ok(nftables)

@@ -80,7 +80,7 @@ pub(crate) fn sequence_numbers_end_where_data_end() -> Outcome {
 pub(crate) fn what_waits_has_not_passed() -> Outcome {
     let mut link = Link::new()?;
     if !link.netlink.has_discipline("htb").expect("the kernel answers") {
-        return Err(crate::Skipped("this kernel has no HTB".to_owned()));
+        return Err(Missing::new("HTB", "this kernel has none"));
     }
     apply(
         &mut link.netlink,

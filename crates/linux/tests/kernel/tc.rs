@@ -1,8 +1,9 @@
 //! Queueing disciplines and classes.
 
+use crate::Outcome;
 use crate::lab::{apply, class, device, htb, kbps, shaped, told};
-use crate::{Outcome, Skipped};
 use evenair_linux::tc::{Change, Discipline, Handle, Htb, HtbClass, Mode, Tbf, What};
+use evenair_needs::Missing;
 use evenair_units::{Bytes, Rate};
 use std::time::Instant;
 
@@ -76,7 +77,7 @@ pub(crate) fn disciplines_are_known_as_tc_knows_them() -> Outcome {
     ] {
         let arguments = format!("qdisc add dev near root {kind} {options}");
         let output = std::process::Command::new("tc").args(arguments.split_whitespace()).output();
-        let output = output.map_err(|error| Skipped(format!("no tc to compare with: {error}")))?;
+        let output = output.map_err(|error| Missing::new("tc", error))?;
         let (added, said) = (output.status.success(), String::from_utf8_lossy(&output.stderr));
         assert_eq!(netlink.has_discipline(kind).expect("the kernel answers"), added, "{kind}: {said}");
         if added {

@@ -66,7 +66,7 @@ macro_rules! ranges {
             fn range(&self) -> BoxedStrategy<Self> {
                 match self {
                     $(Self::$law(_) => into($range),)+
-                    law => panic!("{law:?} has no range of parameters: give it one in tests/family/ranges.rs"),
+                    law => panic!("{law:?} has no range of parameters: give it one in crates/agreement/tests/family/ranges.rs"),
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The cost of a simulated second: `cargo bench -p evenair-agreement`. Figures are kept in docs/performance.md.
+//! The cost of a simulated second: `cargo bench -p evenair-benches`. Figures are kept in docs/performance.md.
 #![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
 
 use criterion::{Criterion, criterion_group, criterion_main};

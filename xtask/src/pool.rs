@@ -1,0 +1,142 @@
+//! Runs tests, each a process of its own, several at once.
+
+use crate::run::with_seed;
+use crate::tally::{Skip, Tally};
+use anyhow::{Context, Result};
+use evenair_needs::{EFFECT, FOLDER, SKIPS};
+use std::fs::{self, File};
+use std::io::{IsTerminal as _, Write as _};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A test that takes longer hangs.
+const LONGEST: Duration = Duration::from_secs(600);
+/// How often a test is looked at once it has taken some time.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A test.
+pub(crate) struct Job {
+    pub(crate) name: String,
+    /// The program and its arguments.
+    pub(crate) words: Vec<String>,
+    pub(crate) folder: PathBuf,
+    /// Lower ranks begin earlier.
+    pub(crate) rank: u32,
+}
+
+/// How a test ended.
+struct Done {
+    status: Option<ExitStatus>,
+    output: String,
+    skips: Vec<Skip>,
+    time: Duration,
+}
+
+/// Runs all, `at_once` at a time.
+pub(crate) fn run(jobs: &[Job], at_once: usize) -> Result<Tally> {
+    let folder = tempfile::tempdir().context("a folder for what tests find out")?;
+    let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
+    let work = || -> Result<()> {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(job) = jobs.get(number) else { return Ok(()) };
+            let done = one(job, folder.path(), number)?;
+            let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+            count(job, done, &mut tally);
+            progress(&tally, jobs.len());
+        }
+    };
+    std::thread::scope(|scope| -> Result<()> {
+        let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
+    })?;
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[K");
+    }
+    Ok(tally.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn progress(tally: &Tally, all: usize) {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[K{} of {all} tests, {} failed", tally.count(), tally.failed.len());
+        let _ = std::io::stderr().flush();
+    }
+}
+
+fn count(job: &Job, done: Done, tally: &mut Tally) {
+    tally.times.push((job.name.clone(), done.time));
+    let has_passed = done.status.is_some_and(|status| status.success());
+    if !has_passed {
+        let how = match done.status {
+            None => format!("took more than {} s", LONGEST.as_secs()),
+            Some(status) => {
+                status.signal().map_or("failed".into(), |signal| format!("was ended by signal {signal}"))
+            }
+        };
+        println!("---- {} {how}\n{}\n     {}", job.name, done.output.trim_end(), job.words.join(" "));
+        tally.failed.push(job.name.clone());
+    } else if done.skips.iter().any(|skip| skip.is_whole) {
+        tally.skipped += 1;
+    } else {
+        tally.passed += 1;
+    }
+    tally.skips.extend(done.skips);
+}
+
+#[allow(clippy::disallowed_methods, reason = "a task runner may look at the clock")]
+fn one(job: &Job, folder: &Path, number: usize) -> Result<Done> {
+    let (skips, output) = (folder.join(format!("skips-{number}")), folder.join(format!("output-{number}")));
+    let mut command = Command::new(&job.words[0]);
+    command.args(&job.words[1..]).current_dir(&job.folder).env("CARGO_MANIFEST_DIR", &job.folder);
+    with_seed(&mut command).env(SKIPS, &skips).env(FOLDER, folder).stdin(Stdio::null());
+    let file = File::create(&output).context("a file for a test's output")?;
+    command.stdout(file.try_clone()?).stderr(file);
+    command.process_group(0); // so that what a test that hangs has begun ends with it
+    let start = Instant::now();
+    let mut child = command.spawn().with_context(|| job.words[0].clone())?;
+    let status = waited(&mut child, start)?;
+    Ok(Done {
+        status,
+        output: String::from_utf8_lossy(&fs::read(&output)?).into_owned(),
+        skips: fs::read_to_string(&skips)
+            .unwrap_or_default()
+            .lines()
+            .filter_map(|line| skip(&job.name, line))
+            .collect(),
+        time: start.elapsed(),
+    })
+}
+
+/// Waits for the end; nothing, if it has not come in time and was forced.
+#[allow(clippy::disallowed_methods, reason = "a task runner may sleep")]
+fn waited(child: &mut Child, start: Instant) -> Result<Option<ExitStatus>> {
+    let mut pause = Duration::from_micros(500);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if start.elapsed() > LONGEST {
+            let _ = Command::new("kill").args(["-9", "--", &format!("-{}", child.id())]).status();
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LOOK);
+    }
+}
+
+/// A line that a test has left.
+fn skip(test: &str, line: &str) -> Option<Skip> {
+    let mut fields = line.split('\t');
+    let (effect, need, details) = (fields.next()?, fields.next()?, fields.next()?);
+    Some(Skip {
+        what: test.into(),
+        need: need.into(),
+        details: details.into(),
+        is_whole: effect == EFFECT[0],
+    })
+}

@@ -1,0 +1,179 @@
+//! Suites: tests of several crates with one choice of features, in the profile that users build.
+
+use crate::metadata::{Metadata, Program, built_tests};
+use crate::pool::{self, Job};
+use crate::run::{cargo_command, root};
+use crate::tally::Tally;
+use anyhow::{Context, Result, ensure};
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::thread::available_parallelism;
+
+/// Tests that are built and run together.
+pub(crate) struct Suite {
+    /// Cargo's options: packages and features.
+    pub(crate) options: Vec<String>,
+    /// Which tests of a program are wanted, by the program's target and the test's name.
+    pub(crate) wanted: fn(&Program, &str) -> bool,
+    /// How many run at once.
+    pub(crate) at_once: usize,
+    /// Whether examples in documentation are tests, too.
+    pub(crate) documentation: bool,
+}
+
+/// Theory and packets: what the README's first command builds, and what is tested of it.
+pub(crate) const PACKETS: [&str; 15] = [
+    "evenair-agreement",
+    "evenair-cli",
+    "evenair-study",
+    "evenair-results",
+    "evenair-scenario",
+    "evenair-netsim",
+    "evenair-fluid",
+    "evenair-optimum",
+    "evenair-wifi",
+    "evenair-tcp",
+    "evenair-laws",
+    "evenair-topology",
+    "evenair-des",
+    "evenair-units",
+    "xtask",
+];
+
+/// Everything that wants the kernel of this machine.
+pub(crate) const LIVE: [&str; 7] = [
+    "evenair-gateway",
+    "evenair-linux",
+    "evenair-multiconn",
+    "evenair-kernel",
+    "evenair-emulator",
+    "evenair-operator",
+    "evenair-needs",
+];
+
+/// Crates of theory and packets that have tests of their own in a build with all features.
+const LIVE_TOO: [&str; 3] = ["evenair-agreement", "evenair-cli", "evenair-results"];
+
+/// Tests of those crates that a build with all features has, or runs otherwise; the others ran before.
+const LIVE_TESTS: [&str; 11] = [
+    "cc::",
+    "emulate::",
+    "gateway::",
+    "multiconn::",
+    "robust::",
+    "routers::",
+    "documents::page::",
+    "documents::every_example_of_the_helps_runs",
+    "documents::every_command_of_the_documents_runs",
+    "output::",
+    "tables::",
+];
+const OF_AGREEMENT: &str = "kernel::the_path_program_runs_where_it_may";
+
+pub(crate) fn packages(names: &[impl AsRef<str>]) -> Vec<String> {
+    names.iter().map(|name| format!("--package={}", name.as_ref())).collect()
+}
+
+/// The options of a build with the live commands.
+pub(crate) fn live_options() -> Vec<String> {
+    let mut options = packages(&[&LIVE[..], &LIVE_TOO].concat());
+    options.push("--features=evenair-cli/kernel,evenair-cli/parquet".into());
+    options
+}
+
+fn processors() -> usize {
+    available_parallelism().map_or(1, usize::from)
+}
+
+impl Suite {
+    pub(crate) fn packets() -> Self {
+        let wanted = |_: &Program, name: &str| name != OF_AGREEMENT;
+        Self { options: packages(&PACKETS), wanted, at_once: processors(), documentation: true }
+    }
+
+    pub(crate) fn live() -> Self {
+        let wanted = |program: &Program, name: &str| {
+            let is_live = LIVE.iter().any(|package| program.folder.ends_with(&package["evenair-".len()..]));
+            is_live || name == OF_AGREEMENT || LIVE_TESTS.iter().any(|begin| name.starts_with(begin))
+        };
+        // They wait for the kernel's clock more than they compute.
+        Self { options: live_options(), wanted, at_once: 3 * processors(), documentation: false }
+    }
+
+    /// Tests of some packages of theory and packets.
+    pub(crate) fn of(names: &BTreeSet<String>) -> Self {
+        let chosen: Vec<&str> = PACKETS.iter().copied().filter(|name| names.contains(*name)).collect();
+        Self { options: packages(&chosen), documentation: false, ..Self::packets() }
+    }
+
+    /// Builds and runs the tests.
+    pub(crate) fn run(&self) -> Result<Tally> {
+        let mut build = self.cargo(&["test", "--no-run", "--lib", "--bins", "--tests"]);
+        build.arg("--quiet");
+        let programs = built_tests(&mut build)?;
+        ensure!(!programs.is_empty(), "cargo built no tests");
+        let mut jobs = Vec::new();
+        for program in &programs {
+            jobs.extend(self.tests_of(program)?);
+        }
+        jobs.sort_by_key(|job| job.rank);
+        if self.documentation {
+            jobs.insert(0, self.examples());
+        }
+        pool::run(&jobs, self.at_once)
+    }
+
+    fn cargo(&self, words: &[&str]) -> Command {
+        let mut cargo = cargo_command();
+        cargo.args(words).args(["--release", "--locked"]).args(&self.options);
+        cargo
+    }
+
+    fn tests_of(&self, program: &Program) -> Result<Vec<Job>> {
+        let mut list = Command::new(&program.path);
+        list.args(["--list", "--format", "terse"]).current_dir(&program.folder);
+        let output = list.output().with_context(|| program.path.display().to_string())?;
+        ensure!(output.status.success(), "{}: --list fails", program.path.display());
+        let text = String::from_utf8(output.stdout)?;
+        let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
+        let names = names.filter(|name| (self.wanted)(program, name));
+        let package = program.folder.strip_prefix(root()).unwrap_or(&program.folder).display().to_string();
+        let job = |name: &str| {
+            let mut words = vec![program.path.display().to_string(), name.into(), "--exact".into()];
+            words.push("--test-threads=1".into());
+            let kind = if program.kind == "lib" { String::new() } else { format!("{} ", program.target) };
+            Job {
+                name: format!("{} {kind}{name}", package.trim_start_matches("crates/")),
+                words,
+                folder: program.folder.clone(),
+                rank: rank(&package, &program.kind),
+            }
+        };
+        Ok(names.map(job).collect())
+    }
+
+    /// The examples in the documentation, as one test: with the same choice of packages, hence of features, nothing is built twice.
+    fn examples(&self) -> Job {
+        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+        let words = ["test", "--doc", "--quiet", "--release", "--locked"].map(String::from);
+        let words = [cargo].into_iter().chain(words).chain(self.options.clone());
+        Job { name: "examples in documentation".into(), words: words.collect(), folder: root(), rank: 0 }
+    }
+}
+
+/// Long tests begin first, so that no processor waits for one in the end: they are those of whole commands and worlds.
+fn rank(package: &str, kind: &str) -> u32 {
+    match (package, kind) {
+        ("crates/agreement", _) => 0,
+        (_, "test") => 1,
+        ("crates/optimum" | "crates/netsim", _) => 2,
+        _ => 3,
+    }
+}
+
+/// The crates that a suite stands on, as git's paths.
+pub(crate) fn stands_on(names: &[&str]) -> Result<Vec<String>> {
+    let names: BTreeSet<String> = names.iter().map(ToString::to_string).collect();
+    let folders = Metadata::of_workspace()?.closure(&names, false)?;
+    Ok(folders.into_values().map(|folder| folder.display().to_string()).collect())
+}
