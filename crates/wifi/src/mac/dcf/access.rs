@@ -18,6 +18,7 @@ impl DcfAir {
         self.countdowns[by as usize].has_head = true;
         queue.plan = plan;
         queue.received = false;
+        queue.sent = false;
         queue.short_failures = 0;
         queue.long_failures = 0;
         if self.stations[node].awaiting == Some((by, Expecting::Burst)) {

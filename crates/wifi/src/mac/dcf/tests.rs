@@ -4,6 +4,7 @@
 //! windows of zero where a script needs exact times.
 
 mod categories;
+mod causes;
 mod distance;
 mod fuzz;
 mod protection;
@@ -387,7 +388,8 @@ fn equal_countdowns_collide_and_unequal_ones_do_not() {
         bench.offer(0, 1);
         bench.offer(2, 1);
         bench.run_to(us(1_200));
-        assert_eq!(bench.air.counters(0).collided, lost);
+        let counters = bench.air.counters(0);
+        assert_eq!((counters.collided, counters.receiver_busy, counters.ack_lost), (lost, 0, 0));
     }
 }
 
@@ -518,6 +520,7 @@ fn a_station_that_transmits_decodes_nothing() {
     bench.offer(1, 0);
     bench.run_to(us(1_100));
     assert_eq!((bench.air.counters(0).receiver_busy, bench.air.counters(1).receiver_busy), (1, 1));
+    assert_eq!((bench.air.counters(0).collided, bench.air.counters(1).collided), (0, 0), "one cause each");
     assert!(bench.up.is_empty());
 }
 
@@ -532,7 +535,8 @@ fn a_repetition_is_acknowledged_but_not_delivered_again() {
     bench.air.nodes[0].spoil();
     bench.run_to(us(5_000));
     assert_eq!(bench.air.counters(0).attempts, 2);
-    assert_eq!(bench.air.counters(0).ack_lost, 1);
+    let counters = bench.air.counters(0);
+    assert_eq!((counters.collided, counters.receiver_busy, counters.ack_lost), (0, 0, 1));
     let received = bench.up.iter().filter(|(_, up)| matches!(up, Up::Received { .. })).count();
     assert_eq!(received, 1);
     assert_eq!(bench.done().len(), 1);

@@ -96,6 +96,7 @@ fn ns2_answers_no_rts_while_it_senses_a_carrier() {
         bench.offer(0, 1);
         bench.run_to(us(49 + 352 + 10 + 304 + 1)); // a microsecond into the DATA frame, if there is one
         assert_eq!(bench.frames().iter().any(|f| f.2 == FrameKind::Cts && f.1 == 1), answers, "{rules:?}");
+        assert_eq!(bench.air.counters(0).ack_lost, 0, "no DATA frame was sent that could be acknowledged");
     }
 }
 
