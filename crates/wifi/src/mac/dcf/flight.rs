@@ -81,9 +81,7 @@ impl DcfAir {
             let this = &mut self.nodes[there];
             let at = if this.reserved_until == now + sent.reserves { void_at } else { Instant::NEVER };
             this.unreserve_at(at, &mut self.stations[there]);
-            if !at.is_never() {
-                out.wakes.push((at, Wake::Unreserve(ear.node)));
-            }
+            out.wakes.push((at, Wake::Unreserve(ear.node)));
         }
         if sent.to == ear.node {
             self.reach(now, &flight, reception, out);

@@ -102,3 +102,84 @@ fn new_law_sets_the_window_unless_one_failed() {
     bench.air.set_access(0, slots(31));
     assert_eq!(bench.air.queues[0].window, 15);
 }
+
+/// A frame that arrives at the very instant at which its receiver's own frame ends meets an idle receiver.
+#[test]
+fn receiver_is_free_when_its_own_frame_has_ended() {
+    for is_lost in [false, true] {
+        let own_end = 50_000 + data_ns();
+        let arrives = own_end - flight_ns(100.0);
+        let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(0));
+        let ear = bench.air.ears_of(1).next().unwrap();
+        bench.air.ears[ear].hide(); // node 0 does not hear node 1
+        if is_lost {
+            let always = vec![(Instant::ZERO, LossModel::Frames(Probability::ONE))];
+            bench.air.set_loss(0, 1, LossProcess::new(always, Stream::named(1, "0>1", "loss")));
+        }
+        bench.offer(1, BROADCAST);
+        bench.run_to(Instant::from_nanos(arrives));
+        bench.offer(0, 1);
+        bench.run_to(Instant::from_nanos(own_end + data_ns() + 5_000));
+        assert_eq!(bench.up.iter().any(|(_, up)| matches!(up, Up::Received { from: 0, .. })), !is_lost);
+        let counters = bench.air.counters(0);
+        assert_eq!((counters.collided, counters.receiver_busy), (u64::from(is_lost), 0));
+    }
+}
+
+#[test]
+fn ledger_blames_the_other_queue_until_its_exchange_ends() {
+    // The first queue's frame ends at 1036 µs, the second one's packet comes in the SIFS after it.
+    let mut bench = two_queues();
+    bench.air.start_ledger(Instant::ZERO);
+    bench.offer(0, 1);
+    bench.run_to(us(50 + 40 + 946 + 5));
+    bench.offer(1, 2);
+    bench.run_to(us(50 + 40 + 946 + 10 + 200));
+    let ledger = bench.air.ledger.as_mut().unwrap();
+    ledger.close(bench.now);
+    let time = ledger.airtime(1);
+    assert_eq!(time.own, Duration::ZERO);
+    assert_eq!(time.blocked_by, [Duration::from_micros(5 + 200), Duration::ZERO]);
+}
+
+/// A head that its receiver has, while the acknowledgement is to come. Of a broadcast none comes.
+#[test]
+fn head_is_received_before_its_acknowledgement() {
+    let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(0));
+    bench.offer(0, 1);
+    bench.run_to(us(50 + 940));
+    assert!(!bench.air.head_received(0));
+    bench.run_to(us(50 + 960));
+    assert!(bench.air.head_received(0));
+    bench.run_to(us(5_000));
+    assert!(!bench.air.head_received(0));
+}
+
+#[test]
+fn air_hands_calls_on_to_its_mac() {
+    let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(0));
+    let mut air = crate::Air::Dcf(Box::new(bench.air));
+    air.record(Timeline::new(Instant::ZERO, Instant::NEVER));
+    air.start_ledger(Instant::ZERO);
+    air.report_attempts(0, true);
+    air.set_access(0, exactly(2));
+    let mode = Mode::at(Rate::from_kbps(11_000));
+    let head = Head { to: 1, size: Bytes::new(DATA_BYTES), mode, packet: PacketId(0) };
+    air.offer(Instant::ZERO, 0, head, &mut bench.out);
+    let mut up = Vec::new();
+    loop {
+        for (at, wake) in bench.out.wakes.drain(..) {
+            bench.queue.push(at, wake.phase(), wake);
+        }
+        up.append(&mut bench.out.up);
+        let Some((now, wake)) = bench.queue.pop() else { break };
+        air.wake(now, wake, &mut bench.out);
+    }
+    assert!(up.iter().any(|up| matches!(up, Up::Attempt { acknowledged: true, .. })));
+    let frames = air.timeline().unwrap().frames();
+    assert_eq!(frames[0].start, us(50 + 40));
+    let own = air.ledger(us(5_000)).unwrap().airtime(0).own;
+    assert_eq!(own.as_nanos(), data_ns() + 10_000 + 304_000 + 2 * flight_ns(100.0));
+    assert_eq!(air.take_overheard().unwrap().count(), 2);
+    assert_eq!((air.take_frames().unwrap().count(), air.timeline().unwrap().frames().len()), (2, 0));
+}

@@ -134,7 +134,7 @@ fn ns2_announces_anew_when_the_medium_is_busy_after_the_cts() {
 /// In ns-2 the sender of a CTS does nothing else until the DATA frame is overdue.
 #[test]
 fn ns2_waits_for_the_data_frame_that_its_cts_allowed() {
-    let rules = Rules { idle_handshake: true, difs_after_timeout: true, ..protected() };
+    let rules = Rules { rts_threshold: protected().rts_threshold, ..Rules::ns2() };
     let mut bench = Bench::line(&[0.0, 200.0], |_| exactly(0), timing(), rules);
     bench.offer(0, 1);
     bench.run_to(us(50 + 352 + 10 + 100)); // the CTS is on the air
