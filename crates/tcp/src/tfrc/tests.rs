@@ -314,6 +314,40 @@ fn without_loss_the_rate_doubles_and_one_loss_ends_that() {
     assert!((0.2..0.9).contains(&(path.sender.rate() / before)), "{} {before}", path.sender.rate());
 }
 
+/// RFC 5348 section 4.3: while the sender has nothing more to send, the low receive rate of those round trips does not limit
+/// it; the greatest before does, twice. A sender that is kept busy and received slowly is limited to twice what came.
+#[test]
+fn data_limited_sender_keeps_its_rate() {
+    let mut path = Path::new(&TfrcParams::rfc5348(), 1);
+    path.run(at(950), 0.0, |_| ());
+    let before = path.sender.rate();
+    assert!(before > 600.0);
+    let sent = path.sender.stats().sent as u32;
+    for round in 1..=8 {
+        path.sender.supply(sent + round); // one packet a round trip
+        path.run(at(950 + 100 * u64::from(round)), 0.0, |_| ());
+    }
+    assert!(path.sender.rate() >= before / 2.0, "{} {before}", path.sender.rate());
+}
+
+/// Section 4.2: `W_init` = min(4s, max(2s, 4380)) bytes, four packets of 1000 bytes in the first round trip that is known.
+#[test]
+fn window_is_the_rate_times_the_round_trip() {
+    let mut sender = TfrcSender::new(at(0), &TfrcParams::rfc5348(), Bytes::new(1000));
+    sender.poll_transmit(at(0)).unwrap();
+    let report =
+        |loss_event_rate| TfrcReport { echo: at(0), delay_us: 0, receive_rate: 0.0, loss_event_rate };
+    sender.handle_report(at(250), &report(0.0));
+    assert!(
+        (sender.window() - 4.0).abs() < 1e-9 && (sender.rate() - 16.0).abs() < 1e-9,
+        "{}",
+        sender.window()
+    );
+    assert!(sender.loss_event_rate().abs() < 1e-12);
+    sender.handle_report(at(500), &report(0.25));
+    assert!((sender.loss_event_rate() - 0.25).abs() < 1e-12);
+}
+
 #[test]
 fn an_application_that_pauses_finds_its_rate_again() {
     let mut path = Path::new(&TfrcParams::rfc5348(), 3);

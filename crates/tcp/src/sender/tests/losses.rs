@@ -70,6 +70,46 @@ fn probe_of_new_data_ends_with_its_arrival() {
     assert_eq!(sender.poll_timeout(), answered + smoothed * 2 + Duration::from_millis(2));
 }
 
+/// RFC 6675 section 5: rule 3 of `NextSeg` belongs to recovery. Two reports beyond a hole begin none (`DupThresh` is three), and
+/// three do: then the hole is repaired, and after it the segments that were never reported, up to the highest report.
+#[test]
+fn missing_segments_wait_for_recovery() {
+    for rack in [false, true] {
+        let mut sender = reno(SenderParams { start: start(10.0, 2.0), rack, ..params(Recovery::Sack) });
+        sender.supply(10);
+        assert_eq!(send_all(&mut sender, at(0)).len(), 10);
+        // By time the segment before is doubtful for a quarter of a round trip.
+        sender.handle_reply(at(100), sack(0, &[(1, 3)]));
+        assert_eq!(send_all(&mut sender, at(100)), [0; 0], "RACK {rack}");
+    }
+    let mut sender = with_flight(Recovery::Sack, 10);
+    sender.supply(10);
+    sender.handle_reply(at(100), sack(0, &[(1, 2), (3, 10)]));
+    assert_eq!(send_all(&mut sender, at(100)), [0, 2]);
+    let mut sender = with_flight(Recovery::Sack, 12);
+    sender.supply(12);
+    sender.handle_reply(at(100), sack(0, &[(1, 7), (8, 10)]));
+    // Threshold 6 of 12; 0 is lost, 7 is missing: two reports are beyond it.
+    assert_eq!(send_all(&mut sender, at(100)), [0, 7]);
+}
+
+/// RFC 6675 section 5.1: at a time-out all is lost that was not reported. By time (RFC 8985 section 6.3,
+/// `RACK_mark_losses_on_RTO`) what was sent less than a round trip ago is not, but for the oldest.
+#[test]
+fn timeout_loses_all_or_all_that_is_old() {
+    for (rack, lost) in [(false, 3), (true, 2)] {
+        let mut sender = reno(SenderParams { start: start(3.0, 2.0), rack, ..params(Recovery::Sack) });
+        assert_eq!(send_all(&mut sender, at(0)), [0, 1, 2]);
+        sender.handle_reply(at(100), sack(0, &[(2, 3)])); // the round trip: 100 ms
+        sender.scoreboard.lose_where(|_, _| false);
+        (sender.timer, sender.guard) = (at(1000), Guard::Retransmission);
+        let sent = send_all(&mut sender, at(950));
+        assert_eq!(sent, if rack { vec![3] } else { vec![3] });
+        sender.handle_timeout(at(1000));
+        assert_eq!(sender.scoreboard.lost(), lost, "RACK {rack}");
+    }
+}
+
 /// RFC 6582 section 3.2 step 3: a partial acknowledgement of four takes four from the window and gives one back.
 #[test]
 fn partial_acknowledgement_deflates_the_window() {

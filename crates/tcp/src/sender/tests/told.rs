@@ -201,3 +201,22 @@ fn duplicates_without_sack_are_deliveries_too() {
     assert_eq!(totals, [(1, 9), (2, 8), (3, 7), (4, 6), (5, 5)]);
     assert_eq!((told[3].repair, told[4].lost_total), (Repair::Recovery, 1));
 }
+
+/// draft-cheng-iccrg-delivery-rate-estimation section 3.4: samples of segments that were sent after the application ran dry,
+/// with two under way, are marked until those two are delivered.
+#[test]
+fn samples_of_a_dry_application_are_marked() {
+    for (first, marked) in [(2, true), (u32::MAX, false)] {
+        let witness = Witness { asks: true, ..Witness::default() };
+        let mut sender = witness.sender(params(Recovery::Sack));
+        sender.supply(first);
+        send_all(&mut sender, at(0));
+        sender.supply(4.max(first));
+        send_all(&mut sender, at(50));
+        sender.handle_reply(at(100), ack(2));
+        sender.handle_reply(at(150), ack(4));
+        let told = witness.deliveries.lock().unwrap().clone();
+        assert!(!told[0].rate.unwrap().application_limited, "sent before");
+        assert_eq!(told[1].rate.unwrap().application_limited, marked);
+    }
+}

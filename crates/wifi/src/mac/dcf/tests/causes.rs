@@ -183,3 +183,82 @@ fn air_hands_calls_on_to_its_mac() {
     assert_eq!(air.take_overheard().unwrap().count(), 2);
     assert_eq!((air.take_frames().unwrap().count(), air.timeline().unwrap().frames().len()), (2, 0));
 }
+
+/// A node that begins a frame of its own in the SIFS before its acknowledgement cannot send that.
+#[test]
+fn unsent_acknowledgement_counts_as_lost() {
+    let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(0));
+    bench.offer(0, 1);
+    bench.run_to(us(50 + 946 + 5));
+    assert!(bench.air.stations[1].reply.is_some());
+    bench.air.countdowns[1].left = Some(Duration::ZERO);
+    bench.air.countdowns[1].from = bench.now;
+    bench.offer(1, BROADCAST);
+    bench.run_to(us(50 + 946 + 20));
+    let counters = bench.air.counters(0);
+    assert_eq!((counters.ack_lost, counters.collided, counters.receiver_busy), (1, 0, 0));
+}
+
+/// One frame in two is lost: the second packet needs a repetition.
+#[test]
+fn lossy_link_loses_what_its_model_says() {
+    let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(0));
+    let every = vec![(Instant::ZERO, LossModel::Every(2))];
+    bench.air.set_loss(0, 1, LossProcess::new(every, Stream::named(1, "0>1", "loss")));
+    for _ in 0..2 {
+        bench.offer(0, 1);
+        bench.run_to(bench.now + Duration::from_micros(10_000));
+    }
+    let counters = bench.air.counters(0);
+    assert_eq!((counters.attempts, counters.collided, bench.done().len()), (3, 1, 2));
+}
+
+/// ns-2's `collision`: of two frames that overlap the one that ends later is kept, and an EIFS follows its end.
+#[test]
+fn ns2_waits_from_the_later_end_of_a_collision() {
+    let timing = timing().ns2();
+    let mut bench = Bench::line(&[0.0, 100.0, 200.0], |_| exactly(0), timing, Rules::ns2());
+    for (a, b) in [(0, 2), (2, 0)] {
+        let ear = bench.air.ears_of(a).find(|&i| bench.air.ears[i].node == b).unwrap();
+        bench.air.ears[ear].hide();
+    }
+    bench.offer(0, BROADCAST);
+    bench.run_to(us(100));
+    bench.offer(2, BROADCAST); // a DIFS of its own: from 150 µs on
+    bench.run_to(us(200));
+    bench.offer(1, BROADCAST);
+    bench.run_to(us(5_000));
+    assert_eq!((bench.data_starts(0), bench.data_starts(2)), (vec![50_000], vec![150_000]));
+    let data = timing.data(Bytes::new(DATA_BYTES), Rate::from_kbps(11_000)).as_nanos();
+    let end = 150_000 + data + flight_ns(100.0);
+    assert_eq!(bench.data_starts(1), [end + 364_000 + 50_000]);
+}
+
+/// ns-2's `recv_timer`: a frame that ends while the station transmits is discarded, without an EIFS.
+#[test]
+fn ns2_discards_what_ends_while_it_transmits() {
+    let mut bench = Bench::line(&[0.0, 100.0], |_| exactly(0), timing().ns2(), Rules::ns2());
+    bench.offer(1, BROADCAST); // both from 50 µs on
+    let mode = Mode::at(Rate::from_kbps(11_000));
+    let short = Head { to: BROADCAST, size: Bytes::new(100), mode, packet: PacketId(0) };
+    bench.air.offer(bench.now, 0, short, &mut bench.out);
+    bench.collect();
+    bench.run_to(us(500));
+    assert!(bench.air.stations[1].sending.is_some() && bench.air.stations[0].sending.is_none());
+    assert_eq!(bench.air.nodes[1].reserved_until, Instant::ZERO);
+}
+
+/// Interference that no carrier sense notices does not make another frame decodable that is too weak.
+#[test]
+fn ns2_decodes_no_weak_frame_beside_interference() {
+    let mut bench = Bench::line(&[0.0, 200.0, 600.0], |_| exactly(0), timing().ns2(), Rules::ns2());
+    for (a, b) in [(0, 1), (0, 2), (2, 0)] {
+        let ear = bench.air.ears_of(a).find(|&i| bench.air.ears[i].node == b).unwrap();
+        bench.air.ears[ear].hide();
+    }
+    bench.offer(0, BROADCAST);
+    bench.run_to(us(100));
+    bench.offer(2, BROADCAST); // 400 m away
+    bench.run_to(us(5_000));
+    assert!(!bench.up.iter().any(|(_, up)| matches!(up, Up::Received { at: 1, .. })));
+}

@@ -330,3 +330,22 @@ fn undecoded_rts_from_afar_keeps_the_drop_of_another() {
     bench.run_to(us(2_000));
     assert_eq!(bench.data_starts(0), [60_000 + RTS + UNUSED + DIFS]);
 }
+
+/// Node 0's answer from 10 km begins 9 µs before it would be too late, and is heard to its end (clause 10.3.2.9), though a
+/// weaker signal from 50 km, 14 dB below, begins beside it.
+#[test]
+fn weaker_signal_does_not_restart_an_answer() {
+    let flight = flight_ns(10_000.0);
+    let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
+    let mut bench = bench(&[0.0, 10_000.0, -50_000.0], timing, Rules::standard());
+    bench.deafen(Some(0), 2);
+    bench.deafen(Some(1), 2);
+    bench.deafen(Some(2), 1);
+    bench.offer_at(0, 1, 54);
+    let answer = DIFS + data_a_ns() + 2 * flight + SIFS;
+    bench.run_to(Instant::from_nanos(answer + 15_000 - flight_ns(50_000.0)));
+    bench.offer_at(2, BROADCAST, 54);
+    bench.run_to(us(5_000));
+    assert_eq!((bench.air.counters(0).attempts, bench.air.counters(0).ack_lost), (1, 0));
+    assert!(bench.done().iter().any(|done| done.1 == 0 && done.2 == Outcome::Delivered));
+}
