@@ -331,7 +331,7 @@ fn undecoded_rts_from_afar_keeps_the_drop_of_another() {
     assert_eq!(bench.data_starts(0), [60_000 + RTS + UNUSED + DIFS]);
 }
 
-/// Node 0's answer from 10 km begins 9 µs before it would be too late, and is heard to its end (clause 10.3.2.9), though a
+/// Node 0's answer from 10 km, 44 µs at 6 Mb/s, begins 9 µs before it would be too late, and is heard to its end (clause 10.3.2.9), though a
 /// weaker signal from 50 km, 14 dB below, begins beside it.
 #[test]
 fn weaker_signal_does_not_restart_an_answer() {
@@ -341,8 +341,9 @@ fn weaker_signal_does_not_restart_an_answer() {
     bench.deafen(Some(0), 2);
     bench.deafen(Some(1), 2);
     bench.deafen(Some(2), 1);
-    bench.offer_at(0, 1, 54);
-    let answer = DIFS + data_a_ns() + 2 * flight + SIFS;
+    bench.offer_at(0, 1, 6);
+    let data = a().data(Bytes::new(DATA_BYTES), Rate::from_kbps(6_000)).as_nanos();
+    let answer = DIFS + data + 2 * flight + SIFS;
     bench.run_to(Instant::from_nanos(answer + 15_000 - flight_ns(50_000.0)));
     bench.offer_at(2, BROADCAST, 54);
     bench.run_to(us(5_000));
