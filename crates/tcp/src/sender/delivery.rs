@@ -213,6 +213,7 @@ mod tests {
     #[test]
     fn the_rate_is_that_of_the_slower_of_sending_and_acknowledging() {
         let (mut account, told) = acknowledged(10);
+        assert!(!told[0].after_idle, "nothing was delivered before");
         let last = told[9].rate.expect("ten segments in 38 ms");
         assert_eq!((last.before, last.segments, last.interval), (0, 10, Duration::from_millis(38)));
         // Sent when ten had arrived at 38 ms, and then four in 4 ms, acknowledged at once at 60: 5 in 22 ms, not in none.

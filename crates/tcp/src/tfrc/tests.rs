@@ -330,6 +330,16 @@ fn data_limited_sender_keeps_its_rate() {
     assert!(path.sender.rate() >= before / 2.0, "{} {before}", path.sender.rate());
 }
 
+/// Section 4.2: the first nofeedback timer expires after two seconds.
+#[test]
+fn silence_of_two_seconds_is_a_timeout() {
+    let mut sender = TfrcSender::new(at(0), &TfrcParams::rfc5348(), Bytes::new(1000));
+    sender.handle_timeout(at(1999));
+    assert_eq!(sender.stats().timeouts, 0);
+    sender.handle_timeout(at(2000));
+    assert_eq!(sender.stats().timeouts, 1);
+}
+
 /// Section 4.2: `W_init` = min(4s, max(2s, 4380)) bytes, four packets of 1000 bytes in the first round trip that is known.
 #[test]
 fn window_is_the_rate_times_the_round_trip() {

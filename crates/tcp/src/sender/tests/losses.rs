@@ -97,12 +97,12 @@ fn missing_segments_wait_for_recovery() {
 /// `RACK_mark_losses_on_RTO`) what was sent less than a round trip ago is not, but for the oldest.
 #[test]
 fn timeout_loses_all_or_all_that_is_old() {
-    for (rack, lost) in [(false, 3), (true, 2)] {
-        let mut sender = reno(SenderParams { start: start(3.0, 2.0), rack, ..params(Recovery::Sack) });
-        assert_eq!(send_all(&mut sender, at(0)), [0, 1, 2]);
+    for (rack, lost) in [(false, 4), (true, 3)] {
+        let mut sender = reno(SenderParams { start: start(4.0, 2.0), rack, ..params(Recovery::Sack) });
+        assert_eq!(send_all(&mut sender, at(0)), [0, 1, 2, 3]);
         sender.handle_reply(at(100), sack(0, &[(2, 3)])); // the round trip: 100 ms
         (sender.timer, sender.guard) = (at(1000), Guard::Retransmission);
-        assert_eq!(send_all(&mut sender, at(950)), [3]);
+        assert_eq!(send_all(&mut sender, at(950)), [4]);
         sender.handle_timeout(at(1000));
         assert_eq!(sender.scoreboard.lost(), lost, "RACK {rack}");
     }
@@ -122,12 +122,27 @@ fn partial_acknowledgement_deflates_the_window() {
     assert_eq!(send_all(&mut sender, at(200)), [4, 12]);
 }
 
+/// RFC 6582 section 3.2 step 2: duplicates announce another loss where the acknowledgement covers more than `recover`, the
+/// highest segment sent before, which is 9 here.
+#[test]
+fn duplicates_at_the_recovery_point_tell_no_loss() {
+    let mut sender = with_flight(Recovery::NewReno, 10);
+    (0..3).for_each(|_| sender.handle_reply(at(100), ack(0)));
+    assert_eq!(send_all(&mut sender, at(100)), [0]);
+    for (number, losses) in [(10, 1), (11, 2)] {
+        sender.handle_reply(at(200), ack(number));
+        assert!(send_all(&mut sender, at(200)).len() <= 5);
+        (0..3).for_each(|_| sender.handle_reply(at(210), ack(number)));
+        assert_eq!(sender.stats().fast_retransmits, losses, "at {number}");
+    }
+}
+
 #[test]
 fn unsent_segments_are_those_supplied_less_those_sent() {
     let mut sender = reno(params(Recovery::NewReno)); // a window of two
     sender.supply(5);
     assert_eq!(send_all(&mut sender, at(0)).len(), 2);
-    assert_eq!(sender.unsent(), 3);
+    assert_eq!((sender.unsent(), sender.stats().sent), (3, 2));
     assert!(sender.supply_one());
     assert_eq!(sender.unsent(), 4);
 }
