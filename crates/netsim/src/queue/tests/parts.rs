@@ -216,3 +216,22 @@ fn back_off_law_sees_what_came_and_left() {
     assert_eq!((view.arrivals, view.service, view.dummies), (volume(0, 0), volume(3, 1200), volume(0, 0)));
     assert_eq!((view.head_of_line_delay, view.interval), (Some(Duration::ZERO), Duration::from_millis(20)));
 }
+
+/// mac80211 drops from the longest line of all stations.
+#[test]
+fn full_buffer_costs_the_longest_line_of_all_stations() {
+    let mut queue = queue(&DisciplineParams::Airtime(AirtimeParams::mac80211()), None);
+    for (id, flow) in [(0, 2), (1, 0), (2, 0), (3, 0)] {
+        queue.accept(ms(0), packet(id, flow, 1000, ms(0)));
+    }
+    let evicted = queue.evict(ms(1), &packet(4, 2, 1000, ms(1)));
+    assert_eq!(evicted.map(|evicted| evicted.packet), Some(PacketId(1)));
+}
+
+#[test]
+fn group_weighs_what_its_heaviest_flow_does() {
+    let flow = |weight, to| FlowFacts { weight, from: 9, to };
+    let flows = Flows::new(&[flow(1.0, 0), flow(3.0, 1), flow(2.0, 2)]).grouped(&[5, 5, 6]);
+    assert_eq!([0, 1, 2].map(|of| flows.get(of)), [flow(3.0, 0), flow(3.0, 1), flow(2.0, 2)]);
+    assert_eq!([0, 1, 2].map(|of| flows.key(of)), [5, 5, 6]);
+}
