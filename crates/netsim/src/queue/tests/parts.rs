@@ -1,7 +1,9 @@
 //! What a transmit queue counts, and what it tells the laws that it is made of.
 
 use super::*;
-use crate::queue::{BackoffHost, Delays, Dropped, Outlet, Service, TokenBucket, TransmitQueue};
+use crate::queue::{
+    BackoffHost, Delays, Dropped, Line, NO_CLASS, Outlet, Service, Shaper, TokenBucket, TransmitQueue,
+};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{
     Access, BackoffLaw, BackoffParams, Dcf, LinkRole, LinkView, OwnBackoff, Scope, Surroundings,
@@ -234,4 +236,34 @@ fn group_weighs_what_its_heaviest_flow_does() {
     let flows = Flows::new(&[flow(1.0, 0), flow(3.0, 1), flow(2.0, 2)]).grouped(&[5, 5, 6]);
     assert_eq!([0, 1, 2].map(|of| flows.get(of)), [flow(3.0, 0), flow(3.0, 1), flow(2.0, 2)]);
     assert_eq!([0, 1, 2].map(|of| flows.key(of)), [5, 5, 6]);
+}
+
+/// Weighted fair queueing gives up the last packet of the line that is longest for its weight: 1000 bytes at one against 2000 at
+/// four.
+#[test]
+fn full_buffer_costs_the_longest_line_for_its_weight() {
+    let flow = |weight, to| FlowFacts { weight, from: 9, to };
+    let flows = Flows::new(&[flow(1.0, 0), flow(4.0, 1)]);
+    let role = DisciplineRole { flows, ..ROLE.into() };
+    let mut weighted = DisciplineParams::Weighted(WeightedParams::default()).begin_at(&role);
+    for (id, flow, size) in [(0, 0, 400), (1, 0, 600), (2, 1, 1000), (3, 1, 1000)] {
+        weighted.enqueue(ms(0), packet(id, flow, size, ms(0)));
+    }
+    assert_eq!(weighted.evict(&packet(4, 1, 1000, ms(0))).map(|gone| gone.packet), Some(PacketId(1)));
+}
+
+#[test]
+fn shaper_asks_the_line_of_the_class() {
+    let params = FairParams { marking: Some(params(&Half::default())), ..FairParams::round_robin() };
+    let line = |params: &DisciplineParams| Line::new(params.begin(&ROLE), 5, None, Bytes::new(1500));
+    let lines = vec![line(&DisciplineParams::Fair(params)), line(&DisciplineParams::Fifo)];
+    let mut shaper = Shaper::new(vec![0, NO_CLASS, 1, NO_CLASS], 2, lines, None);
+    for (flow, refused) in [(0, 0.5), (2, 0.0)] {
+        let arrival = packet(flow, flow, 1000, ms(0));
+        assert!((shaper.refusal(ms(0), &arrival).value() - refused).abs() < 1e-12);
+        shaper.enqueue(ms(0), arrival);
+    }
+    let evicted = shaper.evict(&packet(3, 0, 1000, ms(0))).map(|gone| gone.packet);
+    assert_eq!((evicted, shaper.packets(), shaper.bytes()), (Some(PacketId(0)), 1, 1000));
+    assert_eq!(shaper.counts()[0].dropped, volume(1, 1000));
 }
