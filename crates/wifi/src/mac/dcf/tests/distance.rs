@@ -331,8 +331,8 @@ fn undecoded_rts_from_afar_keeps_the_drop_of_another() {
     assert_eq!(bench.data_starts(0), [60_000 + RTS + UNUSED + DIFS]);
 }
 
-/// Node 0's answer from 10 km, 44 µs at 6 Mb/s, begins 9 µs before it would be too late, and is heard to its end (clause 10.3.2.9), though a
-/// weaker signal from 50 km, 14 dB below, begins beside it.
+/// Node 0's answer from 10 km, 44 µs at 6 Mb/s, begins 9 µs before it would be too late. It is heard to its end (clause
+/// 10.3.2.9), though a weaker signal from 50 km, 14 dB below, begins beside it.
 #[test]
 fn weaker_signal_does_not_restart_an_answer() {
     let flight = flight_ns(10_000.0);
