@@ -1,6 +1,6 @@
 //! The parts of `cargo xtask test`, named by what they prove.
 
-use crate::suite::LIVE;
+use crate::suite::LIVE_AND_ABOVE;
 use crate::tally::Tally;
 use crate::{
     compiler, deb, dependencies, docs, foreign, minimum, module, mutants, packages, packaging, python,
@@ -68,7 +68,7 @@ const COMPUTES: &[&str] = &[
 ];
 
 /// The parts, in the order in which they fail fastest.
-pub(crate) const PARTS: [Part; 21] = [
+pub(crate) const PARTS: [Part; 22] = [
     always("tidy", "floors, long functions, equations cited by paper, labels, paths", tidy::run),
     always("formatting", "cargo fmt --check", || run::cargo(&["fmt", "--all", "--check"])),
     always("python", "ruff over validation/, python/ and docs/", python::run),
@@ -86,20 +86,17 @@ pub(crate) const PARTS: [Part; 21] = [
     always("clippy", "lints of theory and packets, with warnings as errors", tests::clippy),
     due(
         "live",
-        "everything that wants this machine's kernel: gateway, transport, congestion control, emulator; all other lints",
+        "everything that wants this machine's kernel: gateway, transport, congestion control, emulator",
         tests::live,
-        &[
-            "Cargo.lock",
-            "Cargo.toml",
-            "benches",
-            "clippy.toml",
-            "docs",
-            "lab",
-            "packaging",
-            "scenarios",
-            "xtask/stub",
-        ],
-        &[LIVE[0], LIVE[1], LIVE[2], LIVE[3], LIVE[4], LIVE[5], LIVE[6], "evenair-cli", "evenair-python"],
+        &["Cargo.lock", "Cargo.toml", "docs", "lab", "packaging", "scenarios"],
+        &LIVE_AND_ABOVE,
+    ),
+    due(
+        "lints",
+        "lints of live commands, the Python module and tools",
+        tests::other_lints,
+        &["Cargo.lock", "Cargo.toml", "benches", "clippy.toml", "crates", "xtask/stub"],
+        &[],
     ),
     due(
         "module",

@@ -40,8 +40,9 @@ pub(crate) const PACKETS: [&str; 15] = [
     "xtask",
 ];
 
-/// Everything that wants the kernel of this machine.
-pub(crate) const LIVE: [&str; 7] = [
+/// Everything that wants the kernel of this machine, then crates of theory and packets that have tests of their own in a build with
+/// all features.
+pub(crate) const LIVE_AND_ABOVE: [&str; 10] = [
     "evenair-gateway",
     "evenair-linux",
     "evenair-multiconn",
@@ -49,10 +50,12 @@ pub(crate) const LIVE: [&str; 7] = [
     "evenair-emulator",
     "evenair-operator",
     "evenair-needs",
+    "evenair-cli",
+    "evenair-agreement",
+    "evenair-results",
 ];
-
-/// Crates of theory and packets that have tests of their own in a build with all features.
-const LIVE_TOO: [&str; 3] = ["evenair-agreement", "evenair-cli", "evenair-results"];
+/// How many of these want the kernel in all their tests.
+const LIVE: usize = 7;
 
 /// Tests of those crates that a build with all features has, or runs otherwise; the others ran before.
 const LIVE_TESTS: [&str; 11] = [
@@ -76,7 +79,7 @@ pub(crate) fn packages(names: &[impl AsRef<str>]) -> Vec<String> {
 
 /// The options of a build with the live commands.
 pub(crate) fn live_options() -> Vec<String> {
-    let mut options = packages(&[&LIVE[..], &LIVE_TOO].concat());
+    let mut options = packages(&LIVE_AND_ABOVE);
     options.push("--features=evenair-cli/kernel,evenair-cli/parquet".into());
     options
 }
@@ -93,7 +96,9 @@ impl Suite {
 
     pub(crate) fn live() -> Self {
         let wanted = |program: &Program, name: &str| {
-            let is_live = LIVE.iter().any(|package| program.folder.ends_with(&package["evenair-".len()..]));
+            let is_live = LIVE_AND_ABOVE[..LIVE]
+                .iter()
+                .any(|package| program.folder.ends_with(&package["evenair-".len()..]));
             is_live || name == OF_AGREEMENT || LIVE_TESTS.iter().any(|begin| name.starts_with(begin))
         };
         // They wait for the kernel's clock more than they compute.

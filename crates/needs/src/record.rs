@@ -61,18 +61,16 @@ pub fn skip_part(need: &'static str, details: impl Display) {
 
 fn record(effect: &str, missing: &Missing) {
     let details = missing.details.split_whitespace().collect::<Vec<_>>().join(" ");
-    let written = match std::env::var_os(SKIPS) {
-        Some(file) => OpenOptions::new().create(true).append(true).open(file).and_then(|mut file| {
-            file.write_all(format!("{effect}\t{}\t{details}\n", missing.need).as_bytes())
-        }),
+    let written = if let Some(file) = std::env::var_os(SKIPS) {
+        let line = format!("{effect}\t{}\t{details}\n", missing.need);
+        let file = OpenOptions::new().create(true).append(true).open(file);
+        file.and_then(|mut file| file.write_all(line.as_bytes()))
+    } else {
+        let thread = std::thread::current();
+        let test = thread.name().unwrap_or("a test");
+        let line = format!("skipped {test}: {}: {details} ({})\n", missing.need, crate::remedy(missing.need));
         // Not by eprintln!, which libtest holds back.
-        None => {
-            let thread = std::thread::current();
-            let test = thread.name().unwrap_or("a test");
-            let line =
-                format!("skipped {test}: {}: {details} ({})\n", missing.need, crate::remedy(missing.need));
-            std::io::stderr().write_all(line.as_bytes())
-        }
+        std::io::stderr().write_all(line.as_bytes())
     };
     written.expect("a skip can be recorded");
 }

@@ -196,6 +196,24 @@ mod tests {
         assert_eq!(answers(&[6, 5, 7, 8, 9, 10]), [true, true, true, true, false, true]);
     }
 
+    /// RFC 7323 section 4.3: a delayed acknowledgement echoes the earliest segment that it acknowledges, and one for a
+    /// segment out of order the last one that moved the window; the one that fills the hole is echoed itself.
+    #[test]
+    fn echoed_stamp_is_of_the_earliest_unacknowledged() {
+        let policy = AckPolicy::Delayed { delay: Duration::from_millis(100), quick: 0 };
+        let mut receiver = Receiver::new(policy);
+        let mut answer = |number, stamp| {
+            let segment = Segment { stamp, ..data(number) };
+            receiver.handle_segment(Instant::ZERO, segment).map(|ack| (ack.number, ack.stamp))
+        };
+        assert_eq!(answer(0, 10), None);
+        assert_eq!(answer(1, 20), Some((2, 10)), "the earlier of two");
+        assert_eq!(answer(3, 30), Some((2, 10)), "2 is missing");
+        assert_eq!(answer(2, 40), Some((4, 40)));
+        assert_eq!(answer(4, 50), None);
+        assert_eq!(answer(5, 60), Some((6, 50)));
+    }
+
     #[test]
     fn blocks_report_what_came_last_first() {
         let mut receiver = Receiver::new(AckPolicy::EachSegment);

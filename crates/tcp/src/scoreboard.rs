@@ -222,6 +222,12 @@ mod tests {
         assert_eq!(board.next_missing(), Some(4));
         board.send_again(9, Instant::ZERO);
         assert_eq!(board.pipe(), 6, "a probe is in the network beside its original");
+        board.send_again(4, Instant::ZERO);
+        assert_eq!(
+            board.next_missing(),
+            None,
+            "RFC 6675 section 4, NextSeg rule 3: nothing beyond the last report"
+        );
     }
 
     #[test]

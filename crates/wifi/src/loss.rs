@@ -156,6 +156,19 @@ mod tests {
     }
 
     #[test]
+    fn mean_loss_of_bursts_is_weighted_by_time() {
+        let model = LossModel::Bursts {
+            good: Duration::from_secs(3),
+            bad: Duration::from_secs(1),
+            loss_good: Probability::clamped(0.1),
+            loss_bad: Probability::clamped(0.5),
+        };
+        // (3·0.1 + 1·0.5)/4
+        assert!((model.mean_loss(Bytes::new(1000)) - 0.2).abs() < 1e-12);
+        assert!((LossModel::Every(8).mean_loss(Bytes::new(1000)) - 0.125).abs() < 1e-12);
+    }
+
+    #[test]
     fn one_in_so_many_is_counted() {
         let lost = lost_of(vec![(Instant::ZERO, LossModel::Every(7))], 70, Duration::from_millis(1));
         assert_eq!(lost.iter().filter(|&&l| l).count(), 10);

@@ -111,3 +111,47 @@ impl Timeline {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(us: u64) -> Instant {
+        Instant::from_nanos(us * 1000)
+    }
+
+    #[test]
+    fn timeline_keeps_what_overlaps_its_window() {
+        let mut timeline = Timeline::new(at(100), at(200));
+        assert_eq!(timeline.window(), (at(100), at(200)));
+        let kind = FrameKind::Data;
+        for (start, end) in [(50, 100), (50, 101), (120, 180), (199, 300), (200, 250)] {
+            let (start, end) = (at(start), at(end));
+            timeline.add(FrameRecord {
+                start,
+                end,
+                from: 0,
+                to: 1,
+                kind,
+                by: 0,
+                decoded: true,
+                retry: false,
+                reserves_us: 0,
+            });
+            timeline.overhear(Overheard { from: 0, start, at: 1 });
+        }
+        let starts: Vec<Instant> = timeline.frames().iter().map(|frame| frame.start).collect();
+        assert_eq!(starts, [at(50), at(120), at(199)]);
+        // Of a frame that is heard its end is not known: those that begin too late are left out.
+        let heard: Vec<Instant> = timeline.take_overheard().map(|heard| heard.start).collect();
+        assert_eq!(heard, [at(50), at(50), at(120), at(199)]);
+        assert_eq!((timeline.take().count(), timeline.frames().len()), (3, 0));
+    }
+
+    #[test]
+    fn frames_have_the_standards_names() {
+        // IEEE 802.11-2016 table 9-1, as its figures print them.
+        let names = [FrameKind::Data, FrameKind::Ack, FrameKind::Rts, FrameKind::Cts].map(FrameKind::name);
+        assert_eq!(names, ["DATA", "ACK", "RTS", "CTS"]);
+    }
+}

@@ -227,6 +227,26 @@ mod tests {
     }
 
     #[test]
+    fn exchanges_are_the_sums_of_their_frames() {
+        // 1000 bytes at 11 Mb/s, control frames at 1 Mb/s: DIFS 50, DATA 192 + 754, SIFS 10, ACK 304; before it RTS 352, SIFS,
+        // CTS 304, SIFS.
+        let long = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
+        let (size, rate) = (Bytes::new(1000), Rate::from_kbps(11_000));
+        let plain = 50 + 946 + 10 + 304;
+        assert_eq!(long.exchange(size, rate), Duration::from_micros(plain));
+        assert_eq!(long.protected_exchange(size, rate), Duration::from_micros(352 + 10 + 304 + 10 + plain));
+    }
+
+    #[test]
+    fn qos_control_lengthens_the_header_by_two_bytes() {
+        // Clause 9.2.4.5: (1000 + 36 + 2)·8 bits at 1 Mb/s.
+        let plain = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
+        let qos = plain.qos();
+        assert_eq!(qos.data(Bytes::new(1000), Rate::from_kbps(1_000)), Duration::from_micros(192 + 8304));
+        assert!(qos.is_qos() && !plain.is_qos());
+    }
+
+    #[test]
     fn spaces_of_the_ofdm_physical_layers() {
         let a = MacTiming::a(ControlRate::Mandatory);
         assert_eq!((a.difs, a.slot), (Duration::from_micros(34), Duration::from_micros(9)));

@@ -7,6 +7,7 @@ use evenair_linux::link::LinkOptions;
 use evenair_linux::offload::Offloads;
 use evenair_linux::packets::{Direction, Packet, Packets};
 use evenair_linux::tc::{Handle, Mode};
+use evenair_needs::Missing;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};

@@ -1,6 +1,7 @@
 //! Disciplines one by one, and what holds of all of them.
 
 mod bounds;
+mod parts;
 mod shaper;
 
 use super::*;

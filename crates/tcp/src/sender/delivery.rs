@@ -213,6 +213,7 @@ mod tests {
     #[test]
     fn the_rate_is_that_of_the_slower_of_sending_and_acknowledging() {
         let (mut account, told) = acknowledged(10);
+        assert!(!told[0].after_idle, "nothing was delivered before");
         let last = told[9].rate.expect("ten segments in 38 ms");
         assert_eq!((last.before, last.segments, last.interval), (0, 10, Duration::from_millis(38)));
         // Sent when ten had arrived at 38 ms, and then four in 4 ms, acknowledged at once at 60: 5 in 22 ms, not in none.
@@ -270,5 +271,43 @@ mod tests {
         assert_eq!((told.segments, told.total, account.duplicates()), (1, 4, 0));
         account.advance_in_order(5);
         assert_eq!(account.tell(at(31)).total, 5);
+    }
+
+    #[test]
+    fn duplicates_leave_the_oldest_segment_out() {
+        // The oldest of five is missing, or it would be acknowledged: more than four duplicates are of repetitions.
+        let mut account = Account::default();
+        (0..5).for_each(|n| account.on_sent(at(u64::from(n)), n));
+        (0..7).for_each(|_| account.on_duplicate());
+        assert_eq!((account.duplicates(), account.tell(at(20)).segments), (4, 4));
+    }
+
+    /// `C.delivered_time` is that of the last delivery (draft-cheng-iccrg-delivery-rate-estimation section 3.1.2): an
+    /// acknowledgement that delivers nothing leaves it at 20 ms, 80 ms before the sample.
+    #[test]
+    fn acknowledgement_without_delivery_moves_no_clock() {
+        let mut account = Account::default();
+        (0..2).for_each(|n| account.on_sent(at(u64::from(n)), n));
+        account.advance_in_order(1);
+        account.tell(at(20));
+        account.tell(at(40));
+        account.on_sent(at(41), 2);
+        account.advance_in_order(3);
+        let rate = account.tell(at(100)).rate.expect("two segments");
+        assert_eq!((rate.segments, rate.interval), (2, Duration::from_millis(80)));
+    }
+
+    /// Section 3.1.3 there: no sample of less than the least round trip, 100 ms, as of a repetition that was not needed.
+    #[test]
+    fn rate_sample_within_a_round_trip_is_dropped() {
+        let mut account = Account::default();
+        account.on_sent(at(0), 0);
+        account.advance_in_order(1);
+        assert!(account.tell(at(100)).rate.is_some());
+        account.on_sent(at(100), 1);
+        account.on_sent(at(150), 1);
+        account.advance_in_order(2);
+        let told = account.tell(at(160));
+        assert_eq!((told.segments, told.rate.is_none()), (1, true));
     }
 }

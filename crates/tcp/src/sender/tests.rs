@@ -1,6 +1,7 @@
 //! Scripted timelines of each rule, and an event-sequence fuzz of a sender against a receiver over a bad network.
 
 mod held;
+mod losses;
 mod marks;
 mod told;
 

@@ -150,3 +150,24 @@ impl TfrcReceiver {
 fn round_trip(data: &TfrcData) -> Duration {
     Duration::from_micros(u64::from(data.round_trip_us))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `X_recv` counts the packets of the last round trip (RFC 5348 section 6.2 step 2). The next one that is told may be
+    /// twice as long, so that arrivals of two are kept, and no more: one every 10 ms, eleven on the edges of 100 ms.
+    #[test]
+    fn arrivals_are_kept_for_two_round_trips() {
+        let mut receiver = TfrcReceiver::new(&TfrcParams::rfc5348());
+        let at = |number: u32| Instant::ZERO + Duration::from_millis(10) * u64::from(number);
+        let data = |number| TfrcData { number, sent: at(number), round_trip_us: 50_000, event_us: 50_000 };
+        for number in 0..100 {
+            receiver.handle_data(at(number), data(number));
+        }
+        assert_eq!(receiver.recent.len(), 11);
+        let doubled = TfrcData { round_trip_us: 100_000, ..data(100) };
+        receiver.handle_data(at(100), doubled);
+        assert!(receiver.receive_rate(at(100), round_trip(&doubled)) >= 100.0);
+    }
+}

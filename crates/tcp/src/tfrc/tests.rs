@@ -99,6 +99,40 @@ fn a_long_time_without_loss_discounts_what_was_before() {
     assert!((discounted.rate(1400) - 1.95 / 1095.0).abs() < 1e-12);
 }
 
+/// Section 5.5: at a loss event the discount goes to the intervals that were closed before (`DF_i = DF · DF_i`), and then
+/// DF is one again. One arrival tells of two events here: the 1000 packets of the first are not discounted by the second.
+/// (10 + 1000 + 0.25·(100 + 100 + 0.8·100 + 0.6·100))/(2 + 0.25·3.4).
+#[test]
+fn discount_ends_with_the_event_that_uses_it() {
+    let mut intervals = LossIntervals::new(true);
+    intervals.lose(100, at(0), R);
+    intervals.seed(100.0);
+    for i in 1..4 {
+        intervals.lose(100 + 100 * i, at(1000 * u64::from(i)), R);
+    }
+    assert!(intervals.rate(1400) > 0.0, "discounts by 200/1000, but not below a quarter");
+    intervals.lose(1400, at(20_000), R);
+    intervals.lose(1410, at(21_000), R);
+    assert!((intervals.rate(1410) - 2.85 / 1095.0).abs() < 1e-12, "{}", intervals.rate(1410));
+}
+
+/// Section 6.3.1: the first interval is 1/p, of the p at which the throughput equation (section 3.1) gives the greatest
+/// receive rate. That is a hundred packets a second here, of a connection that stands for two: fifty of each.
+#[test]
+fn first_interval_is_of_one_connections_rate() {
+    let mut receiver = TfrcReceiver::new(&TfrcParams::rfc5348());
+    let mut reports = Vec::new();
+    for i in (0..25).filter(|&i| i != 21) {
+        let packet = TfrcData { event_us: 50_000, ..data(i, 10 * u64::from(i)) };
+        reports.extend(receiver.handle_data(at(10 * u64::from(i)), packet));
+    }
+    let p = f64::from(reports.last().unwrap().loss_event_rate);
+    let (r, t_rto) = (0.1, 0.4); // t_RTO = 4R
+    let timeouts = t_rto * 3.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p);
+    let throughput = 1.0 / (r * (2.0 * p / 3.0).sqrt() + timeouts);
+    assert!((throughput / 50.0 - 1.0).abs() < 1e-5, "{throughput} packets/s at {p}");
+}
+
 #[test]
 fn a_receiver_reports_at_once_then_once_a_round_trip_and_at_a_loss_event() {
     let mut receiver = TfrcReceiver::new(&TfrcParams::rfc5348());
@@ -278,6 +312,50 @@ fn without_loss_the_rate_doubles_and_one_loss_ends_that() {
     assert!(path.sender.loss_event_rate() > 0.0 && path.receiver.loss_events() >= 1);
     // Half of the greatest receive rate was that of a round trip before: about half of the rate.
     assert!((0.2..0.9).contains(&(path.sender.rate() / before)), "{} {before}", path.sender.rate());
+}
+
+/// RFC 5348 section 4.3: while the sender has nothing more to send, the low receive rate of those round trips does not limit
+/// it; the greatest before does, twice. A sender that is kept busy and received slowly is limited to twice what came.
+#[test]
+fn data_limited_sender_keeps_its_rate() {
+    let mut path = Path::new(&TfrcParams::rfc5348(), 1);
+    path.run(at(950), 0.0, |_| ());
+    let before = path.sender.rate();
+    assert!(before > 600.0);
+    let sent = path.sender.stats().sent as u32;
+    for round in 1..=8 {
+        path.sender.supply(sent + round); // one packet a round trip
+        path.run(at(950 + 100 * u64::from(round)), 0.0, |_| ());
+    }
+    assert!(path.sender.rate() >= before / 2.0, "{} {before}", path.sender.rate());
+}
+
+/// Section 4.2: the first nofeedback timer expires after two seconds.
+#[test]
+fn silence_of_two_seconds_is_a_timeout() {
+    let mut sender = TfrcSender::new(at(0), &TfrcParams::rfc5348(), Bytes::new(1000));
+    sender.handle_timeout(at(1999));
+    assert_eq!(sender.stats().timeouts, 0);
+    sender.handle_timeout(at(2000));
+    assert_eq!(sender.stats().timeouts, 1);
+}
+
+/// Section 4.2: `W_init` = min(4s, max(2s, 4380)) bytes, four packets of 1000 bytes in the first round trip that is known.
+#[test]
+fn window_is_the_rate_times_the_round_trip() {
+    let mut sender = TfrcSender::new(at(0), &TfrcParams::rfc5348(), Bytes::new(1000));
+    sender.poll_transmit(at(0)).unwrap();
+    let report =
+        |loss_event_rate| TfrcReport { echo: at(0), delay_us: 0, receive_rate: 0.0, loss_event_rate };
+    sender.handle_report(at(250), &report(0.0));
+    assert!(
+        (sender.window() - 4.0).abs() < 1e-9 && (sender.rate() - 16.0).abs() < 1e-9,
+        "{}",
+        sender.window()
+    );
+    assert!(sender.loss_event_rate().abs() < 1e-12);
+    sender.handle_report(at(500), &report(0.25));
+    assert!((sender.loss_event_rate() - 0.25).abs() < 1e-12);
 }
 
 #[test]

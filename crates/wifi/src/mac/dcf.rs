@@ -305,6 +305,8 @@ struct Queue {
     held: Option<Outcome>,
     /// Its RTS has brought a CTS: the frame to send next, or sent last, is the DATA frame.
     announced: bool,
+    /// A DATA frame of its head has been sent; an internal collision or a failed RTS sends none.
+    sent: bool,
     /// The host wants to know of each attempt.
     reports: bool,
     short_failures: u32,
@@ -370,6 +372,7 @@ impl Queue {
             copies: 0,
             held: None,
             announced: false,
+            sent: false,
             reports: false,
             short_failures: 0,
             long_failures: 0,

@@ -66,3 +66,29 @@ pub(crate) const fn first_window(draw: Draw) -> u32 {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An exponential back-off in slots is a whole number of them, and its mean that of the distribution: rounded to the
+    /// nearest, 1000 µs in slots of 20 µs are within 1 %.
+    #[test]
+    fn slotted_draws_are_whole_slots_of_the_same_mean() {
+        let (mean, slot) = (Duration::from_micros(1000), Duration::from_micros(20));
+        let airtimes = Airtimes { frame: mean, packet: Duration::from_micros(500) };
+        for (draw, mean_us) in [
+            (Draw::Exponential { mean, slotted: true }, 1000.0),
+            (Draw::ExponentialOfFrame { factor: 2.0, slotted: true }, 2000.0),
+            (Draw::ExponentialOfPacket { factor: 3.0, slotted: true }, 1500.0),
+        ] {
+            let mut stream = Stream::named(1, "node", "backoff");
+            let drawn: Vec<u64> =
+                (0..20_000).map(|_| backoff(draw, 0, slot, airtimes, &mut stream).as_nanos()).collect();
+            assert!(drawn.iter().all(|ns| ns.is_multiple_of(20_000)));
+            // Standard error 1/√20000 = 0.7 %.
+            let ratio = drawn.iter().sum::<u64>() as f64 / 20_000.0 / 1000.0 / mean_us;
+            assert!((ratio - 1.0).abs() < 0.03, "{draw:?}: {ratio}");
+        }
+    }
+}

@@ -374,6 +374,40 @@ mod tests {
         assert_eq!(gaps[..6], [0, 0, 10, 0, 0, 10]);
     }
 
+    /// Two conflicting links with one packet of 100 µs each and back-offs of 10 and 30 µs: the second waits 10 µs, is blocked
+    /// for 100, waits the other 20 and sends.
+    #[test]
+    fn ledger_books_waiting_blocking_and_sending() {
+        let access = |us| Access {
+            draw: Draw::Fixed { mean: Duration::from_micros(us) },
+            on_failure: OnFailure::Redraw,
+            when: When::BeforeFrame,
+            holding: Holding::Packet,
+        };
+        let link = |l: u32, us| (l, access(us), Stream::named(1, &l.to_string(), "backoff"));
+        let mut air = IdealAir::new(ConflictGraph::from_edges(2, &[(0, 1)]), vec![link(0, 10), link(1, 30)]);
+        air.start_ledger(Instant::ZERO);
+        let mode = Mode::at(Rate::from_kbps(8_000));
+        let head = Head { to: 9, size: Bytes::new(100), mode, packet: PacketId(1) };
+        let (mut queue, mut out) = (Queue::new(), Effects::default());
+        (0..2).for_each(|l| air.offer(Instant::ZERO, l, head, &mut out));
+        loop {
+            for (at, wake) in out.wakes.drain(..) {
+                queue.push(at, wake.phase(), wake);
+            }
+            let Some((now, wake)) = queue.pop() else { break };
+            air.wake(now, wake, &mut out);
+        }
+        let ledger = air.ledger.as_mut().unwrap();
+        ledger.close(Instant::from_nanos(300_000));
+        let us = |time: Duration| time.as_nanos() / 1000;
+        let parts = [0, 1].map(|l| {
+            let time = ledger.airtime(l);
+            [us(time.backoff), us(time.blocked()), us(time.own), us(time.empty), us(time.interframe)]
+        });
+        assert_eq!(parts, [[10, 0, 100, 190, 0], [30, 100, 100, 70, 0]]);
+    }
+
     /// A span of a link with nothing more to send is over at once.
     #[test]
     fn a_span_ends_with_its_queue() {

@@ -43,6 +43,7 @@ fn a_window_with_marks_is_halved_once_and_nothing_is_sent_again() {
             (sender.stats().marks, sender.stats().retransmitted, sender.stats().fast_retransmits),
             (1, 0, 0)
         );
+        assert_eq!(sender.stats().marked, 3, "CE on three segments (RFC 9768 section 3.2.2)");
         // The first new data tell of it, once, and the echo ends with them.
         let second = fly(&mut sender, at(10), &[]);
         let told: Vec<bool> = second.iter().map(|segment| segment.ecn.is_reduced()).collect();
@@ -52,7 +53,7 @@ fn a_window_with_marks_is_halved_once_and_nothing_is_sent_again() {
         // A mark a window later cuts again.
         let third = fly(&mut sender, at(20), &[second[0].number + second.len() as u32]);
         answer(&mut sender, &mut receiver, at(30), &third);
-        assert_eq!(sender.stats().marks, 2);
+        assert_eq!((sender.stats().marks, sender.stats().marked), (2, 4));
     }
 }
 

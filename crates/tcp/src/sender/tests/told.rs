@@ -168,6 +168,7 @@ fn a_law_that_asks_is_told_what_was_delivered_and_how_fast() {
         [(1, 1, 0, 10, 9, Repair::None), (1, 2, 0, 10, 9, Repair::None), (3, 5, 1, 10, 6, Repair::Recovery)];
     assert_eq!(told[..3].iter().map(counts).collect::<Vec<_>>(), expected);
     assert_eq!(told[0].round_trip, Some(Duration::from_millis(100)));
+    assert_eq!(told[0].smoothed, Some(Duration::from_millis(100)), "RFC 6298 section 2.2");
     let rate = told[2].rate.unwrap();
     assert_eq!((rate.before, rate.segments, rate.interval), (0, 5, Duration::from_millis(120)));
     // The tenth left when one had arrived, at 100 ms.
@@ -200,4 +201,54 @@ fn duplicates_without_sack_are_deliveries_too() {
     let totals: Vec<_> = told.iter().map(|d| (d.total, d.flight)).collect();
     assert_eq!(totals, [(1, 9), (2, 8), (3, 7), (4, 6), (5, 5)]);
     assert_eq!((told[3].repair, told[4].lost_total), (Repair::Recovery, 1));
+}
+
+/// draft-cheng-iccrg-delivery-rate-estimation section 3.4: samples of segments that were sent after the application ran dry,
+/// with two under way, are marked until those two are delivered.
+#[test]
+fn samples_of_a_dry_application_are_marked() {
+    for (first, marked) in [(2, true), (u32::MAX, false)] {
+        let witness = Witness { asks: true, ..Witness::default() };
+        let mut sender = witness.sender(params(Recovery::Sack));
+        sender.supply(first);
+        send_all(&mut sender, at(0));
+        sender.supply(4.max(first));
+        send_all(&mut sender, at(50));
+        sender.handle_reply(at(100), ack(2));
+        sender.handle_reply(at(150), ack(4));
+        let told = witness.deliveries.lock().unwrap().clone();
+        assert!(!told[0].rate.unwrap().application_limited, "sent before");
+        assert_eq!(told[1].rate.unwrap().application_limited, marked);
+    }
+}
+
+#[test]
+fn samples_of_a_held_sender_are_not_the_applications() {
+    let witness = Witness { asks: true, ..Witness::default() };
+    let mut sender = witness.sender(params(Recovery::Sack));
+    sender.hold_back(2);
+    for (ms, acknowledged) in [(0, 2), (100, 4), (200, 6)] {
+        assert_eq!(send_all(&mut sender, at(ms)).len(), 2);
+        sender.handle_reply(at(ms + 100), ack(acknowledged));
+    }
+    let told = witness.deliveries.lock().unwrap().clone();
+    assert!(told.iter().all(|told| !told.rate.unwrap().application_limited));
+}
+
+/// Let go, a sender opens until what may be under way fills the window of ten; then RFC 3042 lets one more out for a duplicate.
+#[test]
+fn opening_ends_when_the_window_is_filled() {
+    let rules = SenderParams { limited_transmit: true, ..params(Recovery::NewReno) };
+    let mut sender = Witness::default().sender(rules);
+    send_all(&mut sender, at(0));
+    sender.hold_back(2);
+    sender.handle_reply(at(100), ack(8));
+    sender.let_go();
+    for (acknowledged, under_way) in [(10, 4), (14, 8), (16, 10)] {
+        sender.handle_reply(at(200), ack(acknowledged));
+        send_all(&mut sender, at(200));
+        assert_eq!(sender.outstanding(), under_way);
+    }
+    sender.handle_reply(at(300), ack(16));
+    assert_eq!(send_all(&mut sender, at(300)), [26]);
 }

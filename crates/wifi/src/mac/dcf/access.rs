@@ -18,6 +18,7 @@ impl DcfAir {
         self.countdowns[by as usize].has_head = true;
         queue.plan = plan;
         queue.received = false;
+        queue.sent = false;
         queue.short_failures = 0;
         queue.long_failures = 0;
         if self.stations[node].awaiting == Some((by, Expecting::Burst)) {
@@ -238,7 +239,11 @@ impl DcfAir {
     pub(super) fn on_unreserve(&mut self, now: Instant, node: usize, out: &mut Effects) {
         let mut next = Instant::NEVER;
         for i in self.ears_of(node) {
-            next = next.min(self.unreserve(self.ears[i].node as usize, now));
+            // Another RTS may be void at this instant too: its hearers that do not sense this one are left to its own wake,
+            // since they are not of this neighbourhood.
+            if self.ears[i].sensed {
+                next = next.min(self.unreserve(self.ears[i].node as usize, now));
+            }
         }
         if self.is_wide {
             next = next.min(self.unreserve(node, now)); // it has heard an RTS from afar

@@ -58,7 +58,7 @@ impl DcfAir {
             by,
             since: now,
             size,
-            retry: kind == FrameKind::Data && queue.short_failures + queue.long_failures > 0,
+            retry: kind == FrameKind::Data && queue.sent,
             far: self.is_wide && self.far_ears_of(node).any(|i| self.ears[i].node == to),
             answer,
             reserves,
@@ -69,6 +69,7 @@ impl DcfAir {
     fn start_frame(&mut self, now: Instant, node: usize, frame: Reply, out: &mut Effects) {
         let Reply { to, by, airtime, .. } = frame;
         let sending = self.sending(now, node, &frame);
+        self.queues[by as usize].sent |= sending.kind == FrameKind::Data;
         let until = now + airtime;
         debug_assert!(self.stations[node].sending.is_none(), "node {node} starts a frame during another");
         self.stations[node].sending = Some(sending);

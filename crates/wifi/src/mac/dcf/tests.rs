@@ -4,6 +4,7 @@
 //! windows of zero where a script needs exact times.
 
 mod categories;
+mod causes;
 mod distance;
 mod fuzz;
 mod protection;
@@ -91,6 +92,7 @@ impl Bench {
     fn collect(&mut self) {
         for (at, wake) in self.out.wakes.drain(..) {
             assert!(at >= self.now, "a wake in the past");
+            assert!(at < IDLE_COUNTDOWN || at.is_never(), "a wake for nothing to send: {wake:?}");
             self.queue.push(at, wake.phase(), wake);
         }
         self.up.extend(self.out.up.drain(..).map(|up| (self.now, up)));
@@ -387,21 +389,23 @@ fn equal_countdowns_collide_and_unequal_ones_do_not() {
         bench.offer(0, 1);
         bench.offer(2, 1);
         bench.run_to(us(1_200));
-        assert_eq!(bench.air.counters(0).collided, lost);
+        let counters = bench.air.counters(0);
+        assert_eq!((counters.collided, counters.receiver_busy, counters.ack_lost), (lost, 0, 0));
     }
 }
 
 #[test]
 fn a_countdown_that_ends_within_the_sensing_delay_is_not_stopped() {
-    // 15 µs of sensing and the flight: 15 µs later still transmits, 16 µs later does not.
-    for (late_us, transmits) in [(15, true), (16, false)] {
-        let fixed = |us| Access { draw: Draw::Fixed { mean: Duration::from_micros(us) }, ..exactly(0) };
+    // 15 µs of sensing and the flight: so much later still transmits, a nanosecond more does not.
+    let known = 15_000 + flight_ns(100.0);
+    for (late_ns, transmits) in [(15_000, true), (known, true), (known + 1, false)] {
+        let fixed = |ns| Access { draw: Draw::Fixed { mean: Duration::from_nanos(ns) }, ..exactly(0) };
         let mut bench =
-            Bench::standard(&[0.0, 50.0, 100.0], |n| fixed(if n == 0 { 40 } else { 40 + late_us }));
+            Bench::standard(&[0.0, 50.0, 100.0], |n| fixed(if n == 0 { 40_000 } else { 40_000 + late_ns }));
         bench.offer(0, 1);
         bench.offer(2, 1);
         bench.run_to(us(200));
-        assert_eq!(bench.air.stations[2].sending.is_some(), transmits, "{late_us} µs");
+        assert_eq!(bench.air.stations[2].sending.is_some(), transmits, "{late_ns} ns");
     }
 }
 
@@ -518,6 +522,7 @@ fn a_station_that_transmits_decodes_nothing() {
     bench.offer(1, 0);
     bench.run_to(us(1_100));
     assert_eq!((bench.air.counters(0).receiver_busy, bench.air.counters(1).receiver_busy), (1, 1));
+    assert_eq!((bench.air.counters(0).collided, bench.air.counters(1).collided), (0, 0), "one cause each");
     assert!(bench.up.is_empty());
 }
 
@@ -527,12 +532,14 @@ fn a_repetition_is_acknowledged_but_not_delivered_again() {
     bench.offer(0, 1);
     bench.run_to(us(50 + 1000));
     assert_eq!(bench.up.len(), 1, "received, the acknowledgement is under way");
+    assert!(bench.air.head_received(0));
     // The sender misses the acknowledgement.
     assert!(bench.air.nodes[0].locked().is_some());
     bench.air.nodes[0].spoil();
     bench.run_to(us(5_000));
     assert_eq!(bench.air.counters(0).attempts, 2);
-    assert_eq!(bench.air.counters(0).ack_lost, 1);
+    let counters = bench.air.counters(0);
+    assert_eq!((counters.collided, counters.receiver_busy, counters.ack_lost), (0, 0, 1));
     let received = bench.up.iter().filter(|(_, up)| matches!(up, Up::Received { .. })).count();
     assert_eq!(received, 1);
     assert_eq!(bench.done().len(), 1);
@@ -549,8 +556,42 @@ fn the_back_off_after_a_transmission_runs_with_nothing_to_send() {
     assert_eq!(bench.data_starts(0)[1], 5_000_000);
 }
 
+/// Clause 10.3.4.3: after a transmission a back-off is drawn, also if the next packet comes while it runs; a law that draws
+/// before each frame draws when the packet comes.
 #[test]
-fn two_queues_of_one_node_settle_their_tie_without_the_air() {
+fn back_off_after_a_transmission_is_drawn_once() {
+    let exchange_end = 50_000 + data_ns() + 10_000 + 304_000 + 2 * flight_ns(100.0);
+    let slots = |when| Access {
+        draw: Draw::Slots { window: 31, end_included: true },
+        on_failure: OnFailure::Double { window_max: 1023 },
+        when,
+        holding: Holding::Packet,
+    };
+    let mut waits = Vec::new();
+    for trial in 0..8 {
+        let mut bench = Bench::standard(&[0.0, 100.0], |_| slots(When::AfterTransmission));
+        for _ in 0..trial {
+            bench.air.queues[0].stream.unit(); // another back-off in each trial
+        }
+        bench.offer(0, 1);
+        bench.run_to(Instant::from_nanos(exchange_end + 1_000));
+        bench.offer(0, 1);
+        bench.run_to(us(5_000));
+        waits.push(bench.data_starts(0)[1] - exchange_end - 50_000);
+    }
+    assert!(waits.iter().all(|wait| wait.is_multiple_of(20_000)) && waits.iter().any(|&wait| wait > 0));
+    // 60 µs from the packet's arrival on, 30 µs after the DIFS.
+    let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(3));
+    bench.offer(0, 1);
+    let exchange_end = exchange_end + 60_000;
+    bench.run_to(Instant::from_nanos(exchange_end + 80_000));
+    bench.offer(0, 1);
+    bench.run_to(us(5_000));
+    assert_eq!(bench.data_starts(0)[1], exchange_end + 80_000 + 60_000);
+}
+
+/// A medium with one node whose two queues send to two others.
+fn two_queues() -> Bench {
     let medium = Medium::from_conflicts(
         3,
         &[Link { from: 0, to: 1 }, Link { from: 0, to: 2 }],
@@ -563,8 +604,12 @@ fn two_queues_of_one_node_settle_their_tie_without_the_air() {
         stream: Stream::named(1, name, "backoff"),
     };
     let air = DcfAir::new(&medium, vec![contender("0>1"), contender("0>2")], timing(), Rules::standard());
-    let mut bench =
-        Bench { air, queue: EventQueue::new(), out: Effects::default(), now: Instant::ZERO, up: Vec::new() };
+    Bench { air, queue: EventQueue::new(), out: Effects::default(), now: Instant::ZERO, up: Vec::new() }
+}
+
+#[test]
+fn two_queues_of_one_node_settle_their_tie_without_the_air() {
+    let mut bench = two_queues();
     bench.offer(0, 1);
     bench.offer(1, 2);
     bench.run_to(us(5_000));

@@ -167,6 +167,8 @@ fn of_two_categories_of_one_node_the_urgent_one_wins_the_tie_and_the_other_backs
     assert_eq!(bench.air.queues[1].window, 31, "as if it had collided");
     bench.run_to(us(3_000));
     assert_eq!(bench.done().len(), 2);
+    let frames = bench.air.timeline.as_ref().unwrap().frames();
+    assert!(frames.iter().all(|f| !f.retry), "nothing was sent twice (clause 9.2.4.1.6)");
 }
 
 #[test]

@@ -213,3 +213,140 @@ fn a_handshake_works_over_fifty_kilometres() {
     // can come from 50 km away.
     assert!(!bench.air.nodes[2].may_unreserve());
 }
+
+/// Node 1 sends while a frame from 30 km reaches it: begun before, or so late that it could not know of it (clear channel
+/// assessment takes 4 µs, clause 17.4.4). The cause of the loss is the receiver, not a collision.
+#[test]
+fn receiver_that_sends_loses_a_frame_from_afar() {
+    let flight = flight_ns(30_000.0);
+    for (before_us, back_off_us) in [(50, 0), (1, 3)] {
+        let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
+        let mut bench = bench(&[0.0, 30_000.0, 60_000.0], timing, Rules::standard());
+        let draw = Draw::Fixed { mean: Duration::from_micros(back_off_us) };
+        bench.air.set_access(1, Access { draw, ..exactly(0) });
+        bench.offer_at(0, 1, 54);
+        let offered = DIFS + flight - before_us * 1000;
+        bench.run_to(Instant::from_nanos(offered));
+        bench.offer_at(1, BROADCAST, 54);
+        let begins = Instant::from_nanos(offered + back_off_us * 1000);
+        bench.run_to(begins);
+        assert_eq!(bench.air.stations[1].sending.map(|f| f.since), Some(begins));
+        bench.run_to(Instant::from_nanos(DIFS + flight + data_a_ns()));
+        let counters = bench.air.counters(0);
+        assert_eq!(
+            (counters.receiver_busy, counters.collided),
+            (1, 0),
+            "offered {before_us} µs before the arrival"
+        );
+    }
+}
+
+/// Node 1, half-way, sends while the frame is at node 2, where an error model spoils it: the receiver was free.
+#[test]
+fn sender_half_way_is_no_cause_of_a_loss() {
+    let flight = flight_ns(60_000.0);
+    let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
+    let mut bench = bench(&[0.0, 30_000.0, 60_000.0], timing, Rules::standard());
+    let always = vec![(Instant::ZERO, LossModel::Frames(Probability::ONE))];
+    bench.air.set_loss(0, 2, LossProcess::new(always, Stream::named(1, "0>2", "loss")));
+    bench.offer_at(0, 2, 54);
+    let landing = DIFS + flight + data_a_ns();
+    bench.run_to(Instant::from_nanos(landing - 90_000));
+    bench.offer_at(1, BROADCAST, 54); // it waits for SIFS, ACK and DIFS after the frame, 78 of these 90 µs
+    bench.run_to(Instant::from_nanos(landing - 1));
+    assert!(bench.air.stations[1].sending.is_some());
+    bench.run_to(Instant::from_nanos(landing));
+    let counters = bench.air.counters(0);
+    assert_eq!((counters.receiver_busy, counters.collided), (0, 1));
+}
+
+#[test]
+fn broadcast_to_far_hearers_alone_is_delivered() {
+    let mut bench = bench(&[0.0, 20_000.0, 45_000.0], a(), Rules::standard());
+    bench.offer_at(0, BROADCAST, 54);
+    bench.run_to(us(5_000));
+    let at = |metres| DIFS + data_a_ns() + flight_ns(metres);
+    let up: Vec<(u64, Up)> = bench.up.iter().map(|(at, up)| (at.as_nanos(), *up)).collect();
+    let received = |node| Up::Received { from: 0, at: node, packet: PacketId(7) };
+    let done = Up::Done { by: 0, packet: PacketId(7), outcome: Outcome::Delivered };
+    assert_eq!(up, [(at(20_000.0), received(1)), (at(45_000.0), received(2)), (at(45_000.0), done)]);
+}
+
+/// RTS and CTS at 24 Mb/s: 20 + 2·4 µs. At 6 Mb/s an RTS takes 20 + 8·4 µs.
+const RTS: u64 = 28_000;
+/// Clause 10.3.2.4: 2 SIFS + CTS + aRxPHYStartDelay + 2 slots.
+const UNUSED: u64 = 2 * SIFS + 28_000 + 20_000 + 2 * 9_000;
+
+impl Bench {
+    /// Nobody hears one node, or one node another.
+    fn deafen(&mut self, from: Option<usize>, to: u32) {
+        for node in 0..self.air.nodes.len() {
+            if from.is_none_or(|from| from == node) {
+                for i in self.air.ears_of(node).chain(self.air.far_ears_of(node)) {
+                    if self.air.ears[i].node == to {
+                        self.air.ears[i].hide();
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rts_from_afar_reserves_until_it_is_unused() {
+    // Node 1 answers nothing. Node 2 decodes node 0's RTS 7 km away, and counts from its end there.
+    let reserved = SIFS + 28_000 + SIFS + data_a_ns() + SIFS + ACK;
+    for (drops_unused_reservation, wait) in [(true, UNUSED), (false, reserved)] {
+        let rules = Rules {
+            rts_threshold: Some(Bytes::new(0)),
+            short_retry_limit: 1,
+            drops_unused_reservation,
+            ..Rules::standard()
+        };
+        let mut bench = bench(&[0.0, 100.0, 7_000.0], a(), rules);
+        bench.deafen(None, 1);
+        bench.offer_at(0, 1, 54);
+        let heard = DIFS + RTS + flight_ns(7_000.0);
+        bench.run_to(Instant::from_nanos(heard + 1_000));
+        bench.offer_at(2, BROADCAST, 54);
+        bench.run_to(us(2_000));
+        assert_eq!(bench.data_starts(2), [heard + wait + DIFS], "drops: {drops_unused_reservation}");
+    }
+}
+
+#[test]
+fn undecoded_rts_from_afar_keeps_the_drop_of_another() {
+    // Node 2's RTS at 6 Mb/s reaches node 0 from 57 to 109 µs; node 1's, 100 m away and 37 dB stronger, from 60 to 88 µs, and
+    // is decoded. Nothing answers either. Node 0 goes on when node 1's reservation is unused.
+    let rules = Rules { rts_threshold: Some(Bytes::new(0)), short_retry_limit: 1, ..Rules::standard() };
+    let mut bench = bench(&[0.0, 100.0, 7_000.0, 200.0], a(), rules);
+    bench.deafen(None, 3);
+    bench.deafen(Some(2), 1);
+    bench.offer_at(2, 3, 6);
+    bench.run_to(us(60));
+    bench.offer_at(1, 3, 54);
+    bench.run_to(us(95));
+    bench.offer_at(0, BROADCAST, 54);
+    bench.run_to(us(2_000));
+    assert_eq!(bench.data_starts(0), [60_000 + RTS + UNUSED + DIFS]);
+}
+
+/// Node 0's answer from 10 km, 44 µs at 6 Mb/s, begins 9 µs before it would be too late. It is heard to its end (clause
+/// 10.3.2.9), though a weaker signal from 50 km, 14 dB below, begins beside it.
+#[test]
+fn weaker_signal_does_not_restart_an_answer() {
+    let flight = flight_ns(10_000.0);
+    let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
+    let mut bench = bench(&[0.0, 10_000.0, -50_000.0], timing, Rules::standard());
+    bench.deafen(Some(0), 2);
+    bench.deafen(Some(1), 2);
+    bench.deafen(Some(2), 1);
+    bench.offer_at(0, 1, 6);
+    let data = a().data(Bytes::new(DATA_BYTES), Rate::from_kbps(6_000)).as_nanos();
+    let answer = DIFS + data + 2 * flight + SIFS;
+    bench.run_to(Instant::from_nanos(answer + 15_000 - flight_ns(50_000.0)));
+    bench.offer_at(2, BROADCAST, 54);
+    bench.run_to(us(5_000));
+    assert_eq!((bench.air.counters(0).attempts, bench.air.counters(0).ack_lost), (1, 0));
+    assert!(bench.done().iter().any(|done| done.1 == 0 && done.2 == Outcome::Delivered));
+}

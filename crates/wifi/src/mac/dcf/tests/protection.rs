@@ -96,6 +96,7 @@ fn ns2_answers_no_rts_while_it_senses_a_carrier() {
         bench.offer(0, 1);
         bench.run_to(us(49 + 352 + 10 + 304 + 1)); // a microsecond into the DATA frame, if there is one
         assert_eq!(bench.frames().iter().any(|f| f.2 == FrameKind::Cts && f.1 == 1), answers, "{rules:?}");
+        assert_eq!(bench.air.counters(0).ack_lost, 0, "no DATA frame was sent that could be acknowledged");
     }
 }
 
@@ -133,7 +134,7 @@ fn ns2_announces_anew_when_the_medium_is_busy_after_the_cts() {
 /// In ns-2 the sender of a CTS does nothing else until the DATA frame is overdue.
 #[test]
 fn ns2_waits_for_the_data_frame_that_its_cts_allowed() {
-    let rules = Rules { idle_handshake: true, difs_after_timeout: true, ..protected() };
+    let rules = Rules { rts_threshold: protected().rts_threshold, ..Rules::ns2() };
     let mut bench = Bench::line(&[0.0, 200.0], |_| exactly(0), timing(), rules);
     bench.offer(0, 1);
     bench.run_to(us(50 + 352 + 10 + 100)); // the CTS is on the air
@@ -212,4 +213,29 @@ fn a_reservation_that_data_follow_is_kept() {
     let ack_end = bench.done()[0].0;
     let start = bench.frames().iter().find(|f| f.1 == 2).unwrap().0;
     assert!(start >= ack_end + 50_000, "{start} {ack_end}");
+}
+
+/// Two RTS of one instant may be dropped at one instant. Node 2 decoded node 1's and only suffers interference from node 0,
+/// whose wake comes first: it goes on at its own time all the same.
+#[test]
+fn reservations_of_one_instant_are_each_dropped() {
+    let rules = Rules { short_retry_limit: 1, ..protected() };
+    let radio = ThresholdRadio {
+        transmission_range_m: 250.0,
+        carrier_sense_range_m: 800.0,
+        interference_range_m: 1000.0,
+        propagation: Propagation::default(),
+    };
+    let at = [700.0, 0.0, -200.0, 400.0].map(|x| Position::new(x, 0.0));
+    let mut bench = Bench::over(&Medium::from_positions(&at, &radio), |_| exactly(0), timing(), rules);
+    bench.offer(0, 2);
+    bench.offer(1, 3);
+    bench.run_to(us(60));
+    bench.offer(2, BROADCAST);
+    bench.run_to(us(20_000));
+    let rts: Vec<u64> = bench.frames().iter().filter(|f| f.2 == FrameKind::Rts).map(|f| f.0).collect();
+    assert_eq!(rts, [50_000; 2]);
+    // 2 SIFS + CTS + preamble + 2 slots after the RTS, and a DIFS.
+    let wait = (20 + 304 + 192 + 40 + 50) * 1000;
+    assert_eq!(bench.data_starts(2), [50_000 + RTS + wait]);
 }

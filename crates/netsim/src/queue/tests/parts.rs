@@ -1,0 +1,269 @@
+//! What a transmit queue counts, and what it tells the laws that it is made of.
+
+use super::*;
+use crate::queue::{
+    BackoffHost, Delays, Dropped, Line, NO_CLASS, Outlet, Service, Shaper, TokenBucket, TransmitQueue,
+};
+use evenair_laws::Parameters;
+use evenair_laws::backoff::{
+    Access, BackoffLaw, BackoffParams, Dcf, LinkRole, LinkView, OwnBackoff, Scope, Surroundings,
+};
+use evenair_laws::marking::{AnyMarking, MarkingLaw, OwnMarking, QueueView};
+use evenair_units::{Probability, Volume};
+use std::sync::{Arc, Mutex};
+
+/// Refuses half of all, and writes down what it is told: how many wait, and what became of an arrival or of one that waited.
+#[derive(Clone, Debug, Default)]
+struct Half(Arc<Mutex<Vec<(u64, &'static str)>>>);
+
+impl Half {
+    fn told(&self) -> Vec<(u64, &'static str)> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+impl OwnLaw for Half {
+    fn identity(&self) -> String {
+        "half".into()
+    }
+}
+
+impl MarkingLaw for Half {
+    fn on_arrival(&mut self, _: Instant, _: &QueueView) -> Probability {
+        Probability::clamped(0.5)
+    }
+    fn after_arrival(&mut self, _: Instant, queue: &QueueView, accepted: bool) {
+        let what = if accepted { "accepted" } else { "refused" };
+        self.0.lock().unwrap().push((queue.waiting.packets, what));
+    }
+    fn on_removal(&mut self, _: Instant, queue: &QueueView) {
+        self.0.lock().unwrap().push((queue.waiting.packets, "removed"));
+    }
+}
+
+fn params(law: &Half) -> MarkingParams {
+    OwnMarking::new(law.clone()).into()
+}
+
+fn queue(discipline: &DisciplineParams, marking: Option<AnyMarking>) -> TransmitQueue {
+    TransmitQueue {
+        service: Service::Nothing,
+        outlet: Outlet::Air,
+        buffer: 0,
+        node: 0,
+        discipline: discipline.begin(&ROLE),
+        law_drops: None,
+        marking: marking.map(Box::new),
+        arrived: Volume::default(),
+        waits: None,
+        ready_at: Instant::NEVER,
+        dummy: None,
+        rate: ROLE.rate,
+        without_room: VecDeque::new(),
+        flows: Flows::default(),
+        given_up: Volume::default(),
+        dropped: Dropped::default(),
+        marked: 0,
+        stream: Stream::named(1, "queue", "drop"),
+        law: None,
+        name: "queue".into(),
+        next_hop: 0,
+    }
+}
+
+fn volume(packets: u64, bytes: u64) -> Volume {
+    Volume { packets, bytes }
+}
+
+#[test]
+fn mean_delay_is_the_sum_over_the_count() {
+    let [mut first, mut both] = [Delays::default(); 2];
+    assert_eq!(first.mean_s(), None);
+    first.add(Duration::from_millis(2));
+    both.add(Duration::from_millis(2));
+    both.add(Duration::from_millis(4));
+    let mean_ms = |delays: Delays| delays.mean_s().map(|mean| (mean * 1e6).round() as u64);
+    assert_eq!((mean_ms(both), both.count), (Some(3000), 2));
+    assert_eq!((mean_ms(both.since(first)), both.since(first).count), (Some(4000), 1));
+    assert_eq!((mean_ms(both.plus(first)), both.plus(first).count), (Some(2667), 3));
+}
+
+#[test]
+fn bucket_knows_its_rate() {
+    let mut bucket = TokenBucket::new(Rate::from_kbps(800), Bytes::new(1000));
+    bucket.set_rate(ms(1), Rate::from_kbps(80));
+    assert_eq!(bucket.rate(), Rate::from_kbps(80));
+    // Full at first, then 1000 bytes at 10 bytes a millisecond.
+    bucket.take(ms(1), Bytes::new(1000));
+    assert_eq!(bucket.ready_at(Bytes::new(1000)), ms(101));
+}
+
+#[test]
+fn backlog_counts_the_packet_in_service() {
+    let mut queue = queue(&DisciplineParams::Fifo, None);
+    queue.accept(ms(0), packet(0, 0, 100, ms(0)));
+    queue.accept(ms(0), packet(1, 0, 200, ms(0)));
+    assert_eq!(queue.backlog(), volume(2, 300));
+    let first = queue.next(ms(1), &mut Vec::new()).unwrap();
+    queue.service = Service::Packet(first, 0);
+    queue.accept(ms(1), packet(2, 0, 400, ms(1)));
+    assert_eq!((queue.backlog(), queue.arrived), (volume(3, 700), volume(3, 700)));
+}
+
+/// Two independent causes that each refuse half leave a quarter: 1 − ½·½.
+#[test]
+fn refusals_of_marking_and_lines_multiply() {
+    let marked = DisciplineParams::Fair(FairParams {
+        marking: Some(params(&Half::default())),
+        ..FairParams::round_robin()
+    });
+    let arrival = packet(0, 0, 100, ms(0));
+    for (discipline, marking, refused) in [
+        (&DisciplineParams::Fifo, None, 0.0),
+        (&DisciplineParams::Fifo, Some(Half::default()), 0.5),
+        (&marked, None, 0.5),
+        (&marked, Some(Half::default()), 0.75),
+    ] {
+        let marking = marking.map(|law| params(&law).begin(&ROLE));
+        let mut queue = queue(discipline, marking);
+        assert!((queue.refusal(ms(0), &arrival).value() - refused).abs() < 1e-12, "{refused}");
+        queue.law_drops = Some(Probability::clamped(0.25));
+        assert!(
+            (queue.refusal(ms(0), &arrival).value() - 0.25).abs() < 1e-12,
+            "the back-off law's goes before"
+        );
+    }
+}
+
+#[test]
+fn marking_learns_what_became_of_packets() {
+    let law = Half::default();
+    let mut queue = queue(&DisciplineParams::Fair(FairParams::fq_codel()), Some(params(&law).begin(&ROLE)));
+    queue.accept(ms(0), packet(0, 0, 100, ms(0)));
+    queue.accept(ms(0), packet(1, 0, 100, ms(0)));
+    queue.refuse(ms(0), &packet(2, 0, 100, ms(0)));
+    let evicted = queue.evict(ms(1), &packet(3, 1, 100, ms(1)));
+    assert_eq!(evicted.map(|evicted| evicted.packet), Some(PacketId(0)), "of the longest line the first");
+    assert_eq!(law.told(), [(0, "accepted"), (1, "accepted"), (2, "refused"), (1, "removed")]);
+}
+
+#[test]
+fn stations_learn_what_their_lines_refused() {
+    let law = Half::default();
+    let flows = FairParams { marking: Some(params(&law)), ..FairParams::round_robin() };
+    let airtime = AirtimeParams { flows, ..AirtimeParams::mac80211() };
+    let mut queue = queue(&DisciplineParams::Airtime(airtime), None);
+    queue.accept(ms(0), packet(0, 0, 100, ms(0)));
+    queue.refuse(ms(0), &packet(1, 0, 100, ms(0)));
+    queue.refuse(ms(0), &packet(2, 6, 100, ms(0)));
+    assert_eq!(law.told(), [(0, "accepted"), (1, "refused"), (0, "refused")]);
+}
+
+/// A back-off law that writes down what it sees.
+#[derive(Clone, Debug, Default)]
+struct Watch(Arc<Mutex<Vec<LinkView>>>);
+
+impl OwnLaw for Watch {
+    fn identity(&self) -> String {
+        "watch".into()
+    }
+}
+
+impl BackoffLaw for Watch {
+    fn scope(&self) -> Scope {
+        Scope::Node
+    }
+    fn on_update(&mut self, link: &LinkView) {
+        self.0.lock().unwrap().push(*link);
+    }
+    fn access(&self) -> Access {
+        Dcf::dsss().access()
+    }
+    fn dummy_packet(&self) -> Option<Bytes> {
+        Some(Bytes::new(50))
+    }
+}
+
+/// Of five that came two wait, one is in service, one was given up: one was served. Then all of the rest are.
+#[test]
+fn back_off_law_sees_what_came_and_left() {
+    let seen = Watch::default();
+    let mut queue = queue(&DisciplineParams::Fifo, None);
+    let params: BackoffParams = OwnBackoff::new(seen.clone()).into();
+    queue.law = Some(BackoffHost::new(params.begin(&LinkRole::data(Surroundings::default()))));
+    queue.ask_law();
+    for id in 0..5 {
+        queue.accept(ms(0), packet(id, 0, 100 * (id + 1), ms(0)));
+    }
+    queue.next(ms(1), &mut Vec::new());
+    queue.next(ms(2), &mut Vec::new());
+    queue.given_up = volume(1, 200);
+    let head = queue.next(ms(3), &mut Vec::new()).unwrap();
+    queue.service = Service::Packet(head, 0);
+    queue.note_dummy();
+    queue.note_dummy();
+    queue.update(ms(10));
+    let view = std::mem::take(&mut *seen.0.lock().unwrap())[0];
+    assert_eq!(
+        (view.arrivals, view.service, view.backlog),
+        (volume(5, 1500), volume(1, 100), volume(3, 1200))
+    );
+    assert_eq!((view.dummies, view.interval), (volume(2, 100), Duration::from_millis(10)));
+    assert_eq!(view.head_of_line_delay, Some(Duration::from_millis(10)));
+    queue.next(ms(11), &mut Vec::new());
+    queue.next(ms(12), &mut Vec::new());
+    queue.service = Service::Nothing;
+    queue.update(ms(30));
+    let view = seen.0.lock().unwrap()[0];
+    assert_eq!((view.arrivals, view.service, view.dummies), (volume(0, 0), volume(3, 1200), volume(0, 0)));
+    assert_eq!((view.head_of_line_delay, view.interval), (Some(Duration::ZERO), Duration::from_millis(20)));
+}
+
+/// mac80211 drops from the longest line of all stations.
+#[test]
+fn full_buffer_costs_the_longest_line_of_all_stations() {
+    let mut queue = queue(&DisciplineParams::Airtime(AirtimeParams::mac80211()), None);
+    for (id, flow) in [(0, 2), (1, 0), (2, 0), (3, 0)] {
+        queue.accept(ms(0), packet(id, flow, 1000, ms(0)));
+    }
+    let evicted = queue.evict(ms(1), &packet(4, 2, 1000, ms(1)));
+    assert_eq!(evicted.map(|evicted| evicted.packet), Some(PacketId(1)));
+}
+
+#[test]
+fn group_weighs_what_its_heaviest_flow_does() {
+    let flow = |weight, to| FlowFacts { weight, from: 9, to };
+    let flows = Flows::new(&[flow(1.0, 0), flow(3.0, 1), flow(2.0, 2)]).grouped(&[5, 5, 6]);
+    assert_eq!([0, 1, 2].map(|of| flows.get(of)), [flow(3.0, 0), flow(3.0, 1), flow(2.0, 2)]);
+    assert_eq!([0, 1, 2].map(|of| flows.key(of)), [5, 5, 6]);
+}
+
+/// Weighted fair queueing gives up the last packet of the line that is longest for its weight: 1000 bytes at one against 2000 at
+/// four.
+#[test]
+fn full_buffer_costs_the_longest_line_for_its_weight() {
+    let flow = |weight, to| FlowFacts { weight, from: 9, to };
+    let flows = Flows::new(&[flow(1.0, 0), flow(4.0, 1)]);
+    let role = DisciplineRole { flows, ..ROLE.into() };
+    let mut weighted = DisciplineParams::Weighted(WeightedParams::default()).begin_at(&role);
+    for (id, flow, size) in [(0, 0, 400), (1, 0, 600), (2, 1, 1000), (3, 1, 1000)] {
+        weighted.enqueue(ms(0), packet(id, flow, size, ms(0)));
+    }
+    assert_eq!(weighted.evict(&packet(4, 1, 1000, ms(0))).map(|gone| gone.packet), Some(PacketId(1)));
+}
+
+#[test]
+fn shaper_asks_the_line_of_the_class() {
+    let params = FairParams { marking: Some(params(&Half::default())), ..FairParams::round_robin() };
+    let line = |params: &DisciplineParams| Line::new(params.begin(&ROLE), 5, None, Bytes::new(1500));
+    let lines = vec![line(&DisciplineParams::Fair(params)), line(&DisciplineParams::Fifo)];
+    let mut shaper = Shaper::new(vec![0, NO_CLASS, 1, NO_CLASS], 2, lines, None);
+    for (flow, refused) in [(0, 0.5), (2, 0.0)] {
+        let arrival = packet(flow, flow, 1000, ms(0));
+        assert!((shaper.refusal(ms(0), &arrival).value() - refused).abs() < 1e-12);
+        shaper.enqueue(ms(0), arrival);
+    }
+    let evicted = shaper.evict(&packet(3, 0, 1000, ms(0))).map(|gone| gone.packet);
+    assert_eq!((evicted, shaper.packets(), shaper.bytes()), (Some(PacketId(0)), 1, 1000));
+    assert_eq!(shaper.counts()[0].dropped, volume(1, 1000));
+}

@@ -1,0 +1,166 @@
+//! Losses found by time, probes of the end, partial acknowledgements: the edges of their rules.
+
+use super::*;
+
+/// RFC 8985 section 6.2 step 5 (`RACK_sent_after`): of segments of one instant the number decides. What is beyond the
+/// newest arrival cannot be lost, at the start of the numbers or later.
+#[test]
+fn later_segments_of_one_instant_are_not_lost() {
+    for oldest in [0, 1, 5] {
+        let mut sender = by_time(10);
+        if oldest > 0 {
+            sender.handle_reply(at(100), ack(oldest));
+        }
+        sender.handle_reply(at(104), sack(oldest, &[(oldest + 2, oldest + 3)]));
+        // A quarter of the least round trip later, of 100 or 104 ms.
+        assert!([at(129), at(130)].contains(&sender.poll_timeout()));
+        sender.handle_timeout(at(130));
+        assert_eq!(sender.scoreboard.lost(), 2, "the two before {}", oldest + 2);
+    }
+}
+
+/// RFC 8985 section 6.3: the timer's search begins recovery if it finds a loss. Without one the segments are guarded as
+/// before, one second from when they were sent (RFC 6298 sections 2.1 and 5.1).
+#[test]
+fn reordering_timer_without_loss_changes_nothing() {
+    let mut sender = by_time(4);
+    (sender.timer, sender.guard) = (at(50), Guard::Reordering);
+    sender.handle_timeout(at(50));
+    assert_eq!((sender.stats().fast_retransmits, sender.scoreboard.lost()), (0, 0));
+    assert!((sender.congestion_window() - 4.0).abs() < 1e-12);
+    assert_eq!(sender.poll_timeout(), at(1000));
+}
+
+/// RFC 8985 section 7.4.2: a duplicate acknowledgement ends a probe if it has no SACK block, which would be of other data.
+/// The next acknowledgement beyond the probe then shows that it repaired a loss.
+#[test]
+fn probe_outlasts_a_selective_duplicate() {
+    for (is_selective, cuts) in [(true, true), (false, false)] {
+        let mut sender = by_time(4);
+        sender.supply(4);
+        sender.handle_reply(at(100), ack(3));
+        sender.handle_timeout(sender.poll_timeout());
+        assert_eq!(send_all(&mut sender, at(500)), [3]);
+        sender.handle_reply(at(600), ack(4));
+        sender.supply(6);
+        assert_eq!(send_all(&mut sender, at(700)), [4, 5]);
+        let before = sender.congestion_window();
+        let duplicate = if is_selective { sack(4, &[(5, 6)]) } else { ack(4) };
+        sender.handle_reply(at(800), duplicate);
+        sender.handle_reply(at(801), ack(6));
+        assert_eq!(sender.congestion_window() < before, cuts, "with a block: {is_selective}");
+    }
+}
+
+/// RFC 8985 section 7.4.2: a probe of new data is over with its acknowledgement, and the next end of the data is probed
+/// again: two smoothed round trips and 2 ms after the last transmission (section 7.2).
+#[test]
+fn probe_of_new_data_ends_with_its_arrival() {
+    let mut sender = by_time(2);
+    sender.handle_reply(at(100), ack(1));
+    let sent = send_all(&mut sender, at(100));
+    let end = sent[sent.len() - 1] + 1;
+    let due = sender.poll_timeout();
+    sender.handle_timeout(due);
+    assert_eq!(send_all(&mut sender, due), [end], "new data, beyond the window");
+    let answered = due + Duration::from_millis(100);
+    sender.handle_reply(answered, ack(end + 1));
+    assert!(send_all(&mut sender, answered).len() > 1);
+    let smoothed = sender.smoothed_round_trip().unwrap();
+    assert_eq!(sender.poll_timeout(), answered + smoothed * 2 + Duration::from_millis(2));
+}
+
+/// RFC 6675 section 5: rule 3 of `NextSeg` belongs to recovery. Two reports beyond a hole begin none (`DupThresh` is three), and
+/// three do: then the hole is repaired, and after it the segments that were never reported, up to the highest report.
+#[test]
+fn missing_segments_wait_for_recovery() {
+    for rack in [false, true] {
+        let mut sender = reno(SenderParams { start: start(10.0, 2.0), rack, ..params(Recovery::Sack) });
+        sender.supply(10);
+        assert_eq!(send_all(&mut sender, at(0)).len(), 10);
+        // By time the segment before is doubtful for a quarter of a round trip.
+        sender.handle_reply(at(100), sack(0, &[(1, 3)]));
+        assert_eq!(send_all(&mut sender, at(100)), [0; 0], "RACK {rack}");
+    }
+    let mut sender = with_flight(Recovery::Sack, 10);
+    sender.supply(10);
+    sender.handle_reply(at(100), sack(0, &[(1, 2), (3, 10)]));
+    assert_eq!(send_all(&mut sender, at(100)), [0, 2]);
+    let mut sender = with_flight(Recovery::Sack, 12);
+    sender.supply(12);
+    sender.handle_reply(at(100), sack(0, &[(1, 7), (8, 10)]));
+    // Threshold 6 of 12; 0 is lost, 7 is missing: two reports are beyond it.
+    assert_eq!(send_all(&mut sender, at(100)), [0, 7]);
+}
+
+/// RFC 6675 section 5.1: at a time-out all is lost that was not reported. By time (RFC 8985 section 6.3,
+/// `RACK_mark_losses_on_RTO`) what was sent less than a round trip ago is not, but for the oldest.
+#[test]
+fn timeout_loses_all_or_all_that_is_old() {
+    for (rack, lost) in [(false, 4), (true, 3)] {
+        let mut sender = reno(SenderParams { start: start(4.0, 2.0), rack, ..params(Recovery::Sack) });
+        assert_eq!(send_all(&mut sender, at(0)), [0, 1, 2, 3]);
+        sender.handle_reply(at(100), sack(0, &[(2, 3)])); // the round trip: 100 ms
+        (sender.timer, sender.guard) = (at(1000), Guard::Retransmission);
+        assert_eq!(send_all(&mut sender, at(950)), [4]);
+        sender.handle_timeout(at(1000));
+        assert_eq!(sender.scoreboard.lost(), lost, "RACK {rack}");
+    }
+}
+
+/// RFC 6582 section 3.2 step 3: a partial acknowledgement of four takes four from the window and gives one back.
+#[test]
+fn partial_acknowledgement_deflates_the_window() {
+    let mut sender = with_flight(Recovery::NewReno, 10);
+    for _ in 0..7 {
+        sender.handle_reply(at(100), ack(0));
+    }
+    // Threshold 5 and seven duplicates: twelve from 0 on.
+    assert_eq!(send_all(&mut sender, at(100)), [0, 10, 11]);
+    // 5 + 7 − 4 + 1 = 9 from 4 on.
+    sender.handle_reply(at(200), ack(4));
+    assert_eq!(send_all(&mut sender, at(200)), [4, 12]);
+}
+
+/// RFC 6582 section 3.2 step 2: duplicates announce another loss where the acknowledgement covers more than `recover`, the
+/// highest segment sent before, which is 9 here.
+#[test]
+fn duplicates_at_the_recovery_point_tell_no_loss() {
+    let mut sender = with_flight(Recovery::NewReno, 10);
+    (0..3).for_each(|_| sender.handle_reply(at(100), ack(0)));
+    assert_eq!(send_all(&mut sender, at(100)), [0]);
+    for (number, losses) in [(10, 1), (11, 2)] {
+        sender.handle_reply(at(200), ack(number));
+        assert!(send_all(&mut sender, at(200)).len() <= 5);
+        (0..3).for_each(|_| sender.handle_reply(at(210), ack(number)));
+        assert_eq!(sender.stats().fast_retransmits, losses, "at {number}");
+    }
+}
+
+#[test]
+fn unsent_segments_are_those_supplied_less_those_sent() {
+    let mut sender = reno(params(Recovery::NewReno)); // a window of two
+    sender.supply(5);
+    assert_eq!(send_all(&mut sender, at(0)).len(), 2);
+    assert_eq!((sender.unsent(), sender.stats().sent), (3, 2));
+    assert!(sender.supply_one());
+    assert_eq!(sender.unsent(), 4);
+}
+
+#[test]
+fn counts_of_connections_add_up() {
+    let [sent, retransmitted, fast_retransmits, marks, marked, timeouts, probes] = [1, 2, 3, 4, 5, 6, 7];
+    let one = SenderStats { sent, retransmitted, fast_retransmits, marks, marked, timeouts, probes };
+    let mut both = SenderStats {
+        sent: 10,
+        retransmitted: 20,
+        fast_retransmits: 30,
+        marks: 40,
+        marked: 50,
+        timeouts: 60,
+        probes: 70,
+    };
+    both.add(&one);
+    let sums = [both.sent, both.retransmitted, both.fast_retransmits, both.marks, both.marked];
+    assert_eq!((sums, both.timeouts, both.probes), ([11, 22, 33, 44, 55], 66, 77));
+}
