@@ -98,9 +98,9 @@ fn each_law_carries_ten_megabytes_and_is_seen() {
     }
 }
 
-/// Waits for what the kernel does a little later; at most ten seconds.
+/// Waits for what the kernel does a little later; at most a minute, for it waits for all processors.
 fn wait(holds: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(10);
+    let until = Instant::now() + Duration::from_secs(60);
     while !holds() {
         assert!(Instant::now() < until, "it does not come");
         thread::sleep(Duration::from_millis(5));
@@ -136,10 +136,11 @@ fn sockets_are_moved_to_another_law() {
     assert_eq!(carry(&mut sender, &mut receiver, 1_000_000), 1_000_000);
 }
 
-/// A thousand times loaded, replaced and unloaded while sockets come, send and go: none fails, and of programs, maps and links none
-/// is left.
+/// A hundred laws, or a thousand if `EVENAIR_TEN_THOUSAND` asks for large figures, are loaded, replaced and unloaded while sockets come,
+/// send and go: none fails, and of programs, maps and links none is left.
 #[test]
-fn a_thousand_times_under_traffic_leave_nothing() {
+fn laws_that_come_and_go_leave_nothing() {
+    let turns = if std::env::var_os("EVENAIR_TEN_THOUSAND").is_some() { 500 } else { 50 };
     if in_force(Law::QuicTcp, "_d", &[]).is_none() {
         return;
     }
@@ -157,7 +158,7 @@ fn a_thousand_times_under_traffic_leave_nothing() {
                 }
             }
         });
-        for turn in 0..500 {
+        for turn in 0..turns {
             let (loaded, link) = in_force(Law::QuicTcp, "_d", &["p=20"]).unwrap();
             let params = with(&Law::QuicTcp.defaults(), &[format!("p={}", 1 + turn)]).unwrap();
             let next = load(&Wanted { params, for_everybody: true, mark: "_d".into() }, None).unwrap();
@@ -174,12 +175,12 @@ fn a_thousand_times_under_traffic_leave_nothing() {
         over.store(true, Ordering::Relaxed);
     });
     let (carried, chosen) = (carried.into_inner(), chosen.into_inner());
-    assert!(chosen > 10 && carried == 100_000 * chosen, "{chosen} connections carried {carried} bytes");
-    assert_eq!((made.0.len(), made.1.len(), made.2.len()), (7000, 2000, 500));
+    assert!(chosen > 0 && carried == 100_000 * chosen, "{chosen} connections carried {carried} bytes");
+    assert_eq!((made.0.len(), made.1.len(), made.2.len()), (14 * turns, 4 * turns, turns));
     wait(|| {
         let left =
             |kind, made: &[u32]| bpf::numbers(kind).unwrap().iter().any(|number| made.contains(number));
         !left(Kind::Program, &made.0) && !left(Kind::Map, &made.1) && !left(Kind::Link, &made.2)
     });
-    eprintln!("{chosen} connections while 1000 laws came and went");
+    eprintln!("{chosen} connections while {} laws came and went", 2 * turns);
 }
