@@ -4,10 +4,15 @@ use evenair_linux::NetworkNamespace;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Programs behind have this long to get ready for the one in front: a server to listen.
+/// Programs behind have at least this long to get ready for the one in front: a server to listen.
 const READY: Duration = Duration::from_millis(300);
+/// Beyond that they have at most this long, however busy the machine is.
+const READY_MORE: Duration = Duration::from_secs(5);
+/// A program is ready once it sleeps at so many looks in a row, `LOOK` apart.
+const LOOKS: u32 = 3;
+const LOOK: Duration = Duration::from_millis(30);
 
 /// A program, and the node that it runs at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +53,7 @@ impl Programs {
         for (index, program) in programs.iter().enumerate() {
             let is_last = index + 1 == programs.len();
             if is_last && index > 0 {
-                std::thread::sleep(READY);
+                wait_until_ready(&started.behind);
             }
             let mut command = Command::new(&program.words[0]);
             command.args(&program.words[1..]);
@@ -84,6 +89,42 @@ impl Drop for Programs {
     }
 }
 
+/// Waits until all programs wait for something, as a server does for its clients.
+#[expect(clippy::disallowed_methods, reason = "programs of the machine are waited for")]
+fn wait_until_ready(programs: &[Child]) {
+    std::thread::sleep(READY);
+    let (begun, mut asleep) = (Instant::now(), 0);
+    while asleep < LOOKS && begun.elapsed() < READY_MORE {
+        std::thread::sleep(LOOK);
+        asleep = if programs.iter().all(is_asleep) { asleep + 1 } else { 0 };
+    }
+}
+
+/// Whether a program waits for something, or has ended: neither runs nor wants a processor (`proc_pid_stat(5)`, third field).
+fn is_asleep(program: &Child) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", program.id())).unwrap_or_default();
+    let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+    !matches!(state, Some('R' | 'D'))
+}
+
 fn shell_status(status: ExitStatus) -> u8 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_that_wait_are_asleep() {
+        let mut waits = Command::new("sleep").arg("60").spawn().unwrap();
+        let mut computes = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        wait_until_ready(std::slice::from_ref(&waits));
+        assert!(is_asleep(&waits));
+        assert!((0..3).any(|_| !is_asleep(&computes)));
+        for child in [&mut waits, &mut computes] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
 }
