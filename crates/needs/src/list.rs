@@ -95,6 +95,11 @@ pub const NEEDS: &[Need] = &[
         "connect the machine; python3 needs venv and pip",
         "ruff, the site, the module's tests",
     ),
+    ability(
+        "ray",
+        "run cargo xtask wheel, which installs it",
+        "a test on a cluster's engine of a quarter of a gigabyte",
+    ),
     ability("cargo-deny", "cargo install --locked cargo-deny", "a check of advisories and yanked versions"),
     ability("advisories", "read what `cargo deny check` prints", "a check of advisories"),
     ability("cargo-deb", "cargo install --locked cargo-deb", "the package for Debian"),
