@@ -56,17 +56,16 @@ fn defaults_are_those_of_the_manual() {
 fn room_ahead_is_of_the_connection_itself() {
     let (mut core, now) = relay(limits(1 << 16));
     (2..=4).for_each(|leg| core.add_leg(leg, now));
-    let mut measure = |leg, window, round_trip_ms| {
-        let (window, round_trip) = (Some(window), Some(ms(round_trip_ms)));
-        core.measured(leg, Measured { window, round_trip, ..Measured::default() }, now);
+    let measure = |core: &mut Core, leg, window, round_trip_ms| {
+        let round_trip = Some(ms(round_trip_ms));
+        core.measured(leg, Measured { round_trip, window: Some(window), ..Measured::default() }, now);
     };
     // As much again as its window; or what goes out in 50 ms, five windows of 10 ms; 6 KiB at least.
-    measure(1, 20_000, 100);
-    measure(2, 4_000, 10);
-    measure(3, 1_000, 200);
+    measure(&mut core, 1, 20_000, 100);
+    measure(&mut core, 2, 4_000, 10);
+    measure(&mut core, 3, 1_000, 200);
     assert_eq!([1, 2, 3].map(|leg| core.ahead(leg)), [Some(20_000), Some(20_000), Some(6 * 1024)]);
     // Four full records of TLS, 16 KiB each (RFC 8446 section 5.1), at most, and where no window is known.
-    let mut core = core;
     core.measured(1, Measured { window: Some(1 << 30), ..Measured::default() }, now);
     assert_eq!([1, 4, 5].map(|leg| core.ahead(leg)), [Some(65_536), Some(65_536), None]);
 }
