@@ -326,3 +326,40 @@ fn fixed_reading_rate_asks_for_no_wider_window() {
     }
     assert_eq!(core.budget.taken(), before + (1 << 16), "its first window");
 }
+
+#[test]
+fn streams_of_both_sides_are_open() {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.open(now).unwrap();
+    core.open(now).unwrap();
+    tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
+    assert_eq!(core.open_streams(), 3);
+}
+
+#[test]
+fn usable_connection_neither_retires_nor_is_stuck() {
+    let (mut core, now) = relay(limits(1 << 16));
+    (2..=4).for_each(|leg| core.add_leg(leg, now));
+    core.retire(2);
+    core.frame(3, Frame::Retire, now).unwrap();
+    let waiting = Measured { waiting: 1, ..Measured::default() };
+    core.measured(4, waiting, now);
+    core.measured(4, waiting, now + ms(5000));
+    let usable: Vec<_> = core.legs().iter().map(|leg| (leg.id, leg.is_usable())).collect();
+    assert_eq!(usable, [(1, true), (2, false), (3, false), (4, false)]);
+    // A wish is said where it can be.
+    said(&mut core, 1, now);
+    events(&mut core);
+    core.tell_wanted(3);
+    assert_eq!(events(&mut core), [Event::Wake(1)]);
+}
+
+#[test]
+fn bytes_sent_are_those_behind_what_was_there() {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.frame(1, Frame::Ping(7), now).unwrap();
+    let mut out = vec![0; 100];
+    core.pull(1, now, 4 * FRAME_MAX, &mut out);
+    // A kind and a number of eight bytes.
+    assert_eq!((out.len(), core.legs()[0].sent), (109, 9));
+}
