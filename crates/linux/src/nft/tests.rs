@@ -336,7 +336,7 @@ fn rules_of_a_chain_are_numbers() {
     // A chain that is not there: NLMSG_ERROR (2) of ENOENT.
     let error = framed(2, 0x100, 1, &[&(-libc::ENOENT).to_ne_bytes()[..], &[0; 16]].concat());
     let (socket, _kernel) = answered(&[&[error]]);
-    assert_eq!(Nftables { socket }.rules(&table(), "c").expect("none"), []);
+    assert!(Nftables { socket }.rules(&table(), "c").expect("none").is_empty());
 }
 
 #[test]
@@ -346,4 +346,23 @@ fn generation_is_the_networks_number() {
     let done = framed(2, 0x100, 1, &[0; 20]);
     let (socket, _kernel) = answered(&[&[framed(0x0a0f, 0, 1, &told)], &[done]]);
     assert_eq!(Nftables { socket }.generation().expect("a number"), 0x0102_0304);
+}
+
+/// `nft flush chain inet t c; add rule inet t c accept`: all between `NFNL_MSG_BATCH_BEGIN` (16) and `…_END` (17).
+#[test]
+fn rules_of_a_chain_are_set_at_once() {
+    // The acknowledgement of the last of three.
+    let (socket, kernel) = answered(&[&[framed(2, 0x100, 4, &[0; 20])]]);
+    let chain = Chain { name: "c".to_owned(), hook: Hook::Forward, priority: 0 };
+    let accept = Rule { matches: Vec::new(), action: Action::Accept };
+    Nftables { socket }.set_rules(&table(), &chain, &[accept]).expect("it is acknowledged");
+    let mut asked = vec![0; 4096];
+    let length = kernel.recv(&mut asked).expect("it was asked");
+    let (mut rest, mut told) = (&asked[..length], Vec::new());
+    while let Some(size) = rest.first_chunk().map(|size| u32::from_ne_bytes(*size) as usize) {
+        told.push([4, 6].map(|at| u16::from_ne_bytes([rest[at], rest[at + 1]])));
+        rest = &rest[size..];
+    }
+    // NLM_F_REQUEST 1, NLM_F_ACK 4, NLM_F_CREATE 0x400, NLM_F_APPEND 0x800; NFT_MSG_NEWCHAIN 3, …_DELRULE 8, …_NEWRULE 6.
+    assert_eq!(told, [[16, 1], [0x0a03, 0x401], [0x0a08, 1], [0x0a06, 0xc05], [17, 1]]);
 }

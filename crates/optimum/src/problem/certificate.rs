@@ -189,6 +189,7 @@ mod tests {
     use super::*;
     use crate::{Utility, Wire};
     use evenair_topology::ConflictGraph;
+    use libm::{exp, log};
 
     fn close(ours: f64, theirs: f64) {
         assert!((ours - theirs).abs() < 1e-12, "{ours} {theirs}");
@@ -225,19 +226,19 @@ mod tests {
         let solution = problem().certified(found([r, q, p]), None).unwrap();
         // U = w·ln x: Σ x·U'(x) = 1 + 2. Loads: 0.3 + 0.5·2 on the air, 0.3 on the first wire, 2 on the second, which costs
         // ∫(1 − C/y)dy = y − C − C·ln(y/C).
-        let (scale, cost) = (3.0, 1.0 - 2_f64.ln());
-        let utility = 0.3_f64.ln() - 0.2 * 0.3 + 2.0 * 2_f64.ln();
+        let (scale, cost) = (3.0, 1.0 - log(2.0));
+        let utility = log(0.3) - 0.2 * 0.3 + 2.0 * log(2.0);
         close(solution.utility, utility - cost);
         // The dual: max U − qx = w·ln(w/q) − w of each flow; a bounded wire's worth q·C; −C·ln(1 − p), where y = C/(1 − p) is the most
         // of p·y − cost; less what the background pays; ln(1 + exp(β·r))/β of the one link.
         let prices = (0.2 + r + q, 0.5 * r + p);
-        let flows = -prices.0.ln() - 1.0 + 2.0 * (2.0 / prices.1).ln() - 2.0;
-        let wires = q * 3.0 - (1.0 - p).ln();
-        let bound = flows + wires - (r * 0.1 + q * 0.5) + (1.0 + (2.0 * r).exp()).ln() / 2.0;
+        let flows = -log(prices.0) - 1.0 + 2.0 * log(2.0 / prices.1) - 2.0;
+        let wires = q * 3.0 - log(1.0 - p);
+        let bound = flows + wires - (r * 0.1 + q * 0.5) + log(1.0 + exp(2.0 * r)) / 2.0;
         close(solution.bound, bound);
         close(solution.residuals.gap, (bound - (utility - cost + 0.5 / 2.0)).abs() / scale);
         // |x·(U' − q)| = |w − x·q| of each flow over the scale; the airtime 1.25 against exp(βr)/(1 + exp(βr)).
-        let share = (2.0 * r).exp() / (1.0 + (2.0 * r).exp());
+        let share = exp(2.0 * r) / (1.0 + exp(2.0 * r));
         let flows = [1.0 - 0.3 * prices.0, 2.0 - 2.0 * prices.1].map(|off: f64| off.abs() / scale);
         close(solution.residuals.stationarity, flows[0].max(flows[1]).max(1.25 - share));
         // The air is over by 1.3 + 0.1 − 1.25; the shares' sum is short by 0.1.
@@ -282,14 +283,14 @@ mod tests {
     #[test]
     fn rates_are_known_as_far_as_the_gap_tells() {
         // U = ln x over one link: x = 1/r = 0.8 is its airtime where exp(βr) = 4; the best has the entropy of 0.8 and 0.2.
-        let beta = 4_f64.ln() / 1.25;
+        let beta = log(4.0) / 1.25;
         let problem = Problem {
             air: ConflictGraph::from_edges(1, &[]),
             flows: vec![Flow::over(Utility::log(1.0), &[0])],
             beta: Some(beta),
             ..Problem::default()
         };
-        let entropy = -(0.8 * 0.8_f64.ln() + 0.2 * 0.2_f64.ln());
+        let entropy = -(0.8 * log(0.8) + 0.2 * log(0.2));
         let solve = |missing: f64, rate: f64| {
             let found = Found {
                 rates: vec![rate],
@@ -304,7 +305,7 @@ mod tests {
         let exact = solve(0.0, 0.8);
         assert!(exact.residuals.worst() < 1e-12 && exact.is_exact(), "{:?}", exact.residuals);
         assert!(exact.rates_within[0] < 1e-6, "{:?}", exact.rates_within);
-        close(exact.bound, 0.8_f64.ln() + entropy / beta);
+        close(exact.bound, log(0.8) + entropy / beta);
         // A loss of g near x is ½|U''|·(x* − x)², U'' = −1/x²: x* is within √(2g) of x, relatively.
         for gap in [0.02, 0.1] {
             let solution = solve(gap, 0.8);
@@ -318,7 +319,7 @@ mod tests {
         // Half a rate off, the parabola says nothing: √(2·0.13) = 0.51.
         assert_eq!(solve(0.13, 0.8).rates_within, [f64::INFINITY]);
         // A rate that is another than these prices' is further off by that.
-        let (rate, gap) = (0.75, 0.8_f64.ln() - 0.75_f64.ln());
+        let (rate, gap) = (0.75, log(0.8) - log(0.75));
         let expected = (2.0 * gap).sqrt() + (0.8 / rate - 1.0);
         assert!((solve(0.0, rate).rates_within[0] - expected).abs() < 1e-9);
     }
