@@ -325,9 +325,185 @@ pub(crate) fn count(bytes: &[u8]) -> (usize, usize) {
     (answers(bytes).count(), answers(bytes).filter(|answer| refusal(answer).is_err()).count())
 }
 
+/// A socket to which all of this was answered before anything is asked, and the end that hears what is asked: a number for
+/// messages is 1 and so on.
+#[cfg(test)]
+pub(crate) fn answered(answers: &[&[Vec<u8>]]) -> (Socket, std::os::unix::net::UnixDatagram) {
+    let (own, kernel) = std::os::unix::net::UnixDatagram::pair().expect("a pair of sockets");
+    own.set_read_timeout(Some(Duration::from_millis(50))).expect("a time-out");
+    answers.iter().for_each(|at_once| {
+        kernel.send(&at_once.concat()).expect("an answer");
+    });
+    (Socket { descriptor: own.into(), sequence: 0, inbox: vec![0; INBOX] }, kernel)
+}
+
+/// `struct nlmsghdr` and what follows it (`linux/netlink.h`): length, kind, flags, number, port.
+#[cfg(test)]
+pub(crate) fn framed(kind: u16, flags: u16, sequence: u32, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = (HEADER as u32 + payload.len() as u32).to_ne_bytes().to_vec();
+    bytes.extend([kind, flags].map(u16::to_ne_bytes).as_flattened());
+    bytes.extend([sequence, 99].map(u32::to_ne_bytes).as_flattened());
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `NLMSG_ERROR` (2) with `struct nlmsgerr`: the negative number of the error, 0 for an acknowledgement, and the header
+    /// of the request, capped (`NLM_F_CAPPED`, 0x100).
+    fn told(sequence: u32, code: i32) -> Vec<u8> {
+        let request = framed(0x0a0c, 0x1, sequence, &[]);
+        framed(2, 0x100, sequence, &[&(-code).to_ne_bytes()[..], &request].concat())
+    }
+
+    fn requests(count: usize) -> Vec<Message> {
+        (0..count).map(|_| Message::new(0x0a0c, 0, &[0; 4])).collect()
+    }
+
+    /// Three requests, 2 to 4, between a begin, 1, and an end, 5 (`NFNL_MSG_BATCH_BEGIN` and `…_END`).
+    fn transact(answers: &[&[Vec<u8>]]) -> (io::Result<()>, Vec<u8>) {
+        let (mut socket, kernel) = answered(answers);
+        let done = socket.transaction(
+            Message::new(0x10, 0, &[0, 0, 0, 10]),
+            requests(3),
+            Message::new(0x11, 0, &[0, 0, 0, 10]),
+        );
+        let mut asked = vec![0; 1024];
+        let length = kernel.recv(&mut asked).expect("it was asked");
+        asked.truncate(length);
+        (done, asked)
+    }
+
+    /// Which request was refused, and the number of the error.
+    fn refused(answers: &[&[Vec<u8>]]) -> Option<(usize, i32)> {
+        let error = transact(answers).0.err()?;
+        let refusal = error.get_ref().and_then(|inner| inner.downcast_ref::<Refusal>());
+        Some(refusal.map(|refusal| (refusal.index, refusal.code)).expect("a refusal"))
+    }
+
+    #[test]
+    fn transaction_asks_to_acknowledge_its_last() {
+        let (done, asked) = transact(&[&[told(4, 0)]]);
+        assert!(done.is_ok(), "{done:?}");
+        // Kind, flags and number of each: NLM_F_REQUEST is 1, NLM_F_ACK 4.
+        let told: Vec<_> = answers(&asked).map(|one| (one.kind, one.flags, one.sequence)).collect();
+        assert_eq!(told, [(0x10, 1, 1), (0x0a0c, 1, 2), (0x0a0c, 1, 3), (0x0a0c, 5, 4), (0x11, 1, 5)]);
+    }
+
+    #[test]
+    fn refusal_in_a_transaction_names_its_request() {
+        // The kernel refuses each request for itself, and acknowledges the last: the first refusal is told.
+        assert_eq!(refused(&[&[told(3, libc::ENOENT)], &[told(4, 0)]]), Some((1, libc::ENOENT)));
+        let two = [told(2, libc::EEXIST), told(3, libc::ENOENT), told(4, 0)];
+        assert_eq!(refused(&[&two]), Some((0, libc::EEXIST)));
+        assert_eq!(refused(&[&[told(4, libc::EINVAL)]]), Some((2, libc::EINVAL)));
+        // What begins it is refused for the whole, and nothing follows.
+        assert_eq!(refused(&[&[told(1, libc::EPERM)]]), Some((0, libc::EPERM)));
+    }
+
+    #[test]
+    fn answers_to_others_end_no_transaction() {
+        // One to an earlier request, which was given up; one beyond the end; and news that is no answer (NFT_MSG_NEWGEN).
+        let news = framed(0x0a0f, 0, 4, &[0; 4]);
+        assert_eq!(refused(&[&[told(0, libc::EPERM), told(5, libc::EPERM), news], &[told(4, 0)]]), None);
+        // A kernel that does not answer is given up.
+        let error = transact(&[&[told(2, libc::ENOENT)]]).0.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn refusals_of_many_batches_are_numbered_through() {
+        // 70 requests go out as 64, numbers 1 to 64, and 6, to 70: the 3rd, the 64th and the 66th are refused.
+        let answer =
+            |sequence| told(sequence, if [3, 64, 66].contains(&sequence) { libc::ENOENT } else { 0 });
+        // An answer to an earlier request, one beyond the batch, and news, count as none of them.
+        let others = [told(u32::MAX, libc::EPERM), told(65, libc::EPERM), framed(0x0a0f, 0, 1, &[0; 4])];
+        let first: Vec<_> = others.into_iter().chain((1..=64).map(answer)).collect();
+        let second: Vec<_> = (65..=70).map(answer).collect();
+        let (mut socket, kernel) = answered(&[&first, &second]);
+        let refused = socket.ask_all(requests(70)).expect("all is answered");
+        assert_eq!(refused.iter().map(|one| one.index).collect::<Vec<_>>(), [2, 63, 65]);
+        let mut asked = vec![0; 4096];
+        for count in [64, 6] {
+            let length = kernel.recv(&mut asked).expect("it was asked");
+            assert_eq!(answers(&asked[..length]).filter(|one| one.flags == 5).count(), count);
+        }
+    }
+
+    #[test]
+    fn dump_that_was_interrupted_is_repeated() {
+        // NLM_F_MULTI (2) on each part, NLM_F_DUMP_INTR (0x10) where something changed; NLMSG_DONE (3) ends it with a number.
+        let part = |flags, sequence, value: u8| framed(20, flags, sequence, &[value, 0, 0, 0]);
+        let done = |flags, sequence| framed(3, flags, sequence, &0_i32.to_ne_bytes());
+        let (mut socket, kernel) = answered(&[
+            &[part(2, 1, 7), part(0x12, 1, 8)],
+            &[done(2, 1)],
+            &[part(2, 1, 5), part(2, 2, 9)],
+            &[part(2, 2, 6), done(2, 2)],
+        ]);
+        let mut into = vec![1];
+        let read = |kind, payload: &[u8]| Ok((kind == 20).then(|| payload[0]));
+        socket.dump(&Message::new(22, 0, &[0; 4]), &mut into, read).expect("it is answered");
+        assert_eq!(into, [9, 6], "nothing of the first, nor of another's");
+        let mut asked = vec![0; 1024];
+        for sequence in [1, 2] {
+            let length = kernel.recv(&mut asked).expect("it was asked");
+            // NLM_F_DUMP is 0x300.
+            let told: Vec<_> = answers(&asked[..length]).map(|one| (one.flags, one.sequence)).collect();
+            assert_eq!(told, [(0x301, sequence)]);
+        }
+    }
+
+    #[test]
+    fn request_for_one_thing_gives_the_first() {
+        let part = |value: u8| framed(20, 0, 1, &[value, 0, 0, 0]);
+        let read = |kind, payload: &[u8]| Ok((kind == 20).then(|| payload[0]));
+        let (mut socket, _kernel) = answered(&[&[part(7), part(8)], &[told(1, 0)]]);
+        assert_eq!(socket.get(Message::new(22, 0, &[0; 4]), read).ok(), Some(7));
+        let (mut socket, _kernel) = answered(&[&[told(1, 0)]]);
+        let error = socket.get(Message::new(22, 0, &[0; 4]), read).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        let (mut socket, _kernel) = answered(&[&[told(1, libc::EPERM)]]);
+        let error = socket.get(Message::new(22, 0, &[0; 4]), read).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn refused_request_alone_is_an_error() {
+        let ask = |code| {
+            let (mut socket, _kernel) = answered(&[&[told(1, code)]]);
+            socket.ask(Message::new(0x0a0c, 0, &[0; 4])).map_err(|error| error.kind())
+        };
+        assert_eq!(ask(0), Ok(()));
+        assert_eq!(ask(libc::ENOENT), Err(io::ErrorKind::NotFound));
+    }
+
+    #[test]
+    fn kernels_words_stand_behind_the_request() {
+        // NLM_F_ACK_TLVS (0x200) without NLM_F_CAPPED: the whole request is repeated, here its header and 5 bytes, aligned to 8.
+        let request = framed(0x0a0c, 0x1, 7, &[1, 2, 3, 4, 5]);
+        let words = [&[9, 0, 1, 0][..], b"why?\0", &[0; 3]].concat();
+        let payload = [&(-libc::EINVAL).to_ne_bytes()[..], &request, &[0; 3], &words].concat();
+        let text = |kind, flags, payload: &[u8]| {
+            let bytes = framed(kind, flags, 7, payload);
+            let answer = answers(&bytes).next().expect("one answer");
+            refusal(&answer).map_err(|refused| (refused.code, refused.text))
+        };
+        assert_eq!(text(2, 0x200, &payload), Err((libc::EINVAL, "why?".to_owned())));
+        assert_eq!(text(2, 0, &payload), Err((libc::EINVAL, String::new())), "no attributes are announced");
+        // At the end of a dump (NLMSG_DONE) the words follow the number at once.
+        let done = [&(-libc::ENODEV).to_ne_bytes()[..], &words].concat();
+        assert_eq!(text(3, 0x202, &done), Err((libc::ENODEV, "why?".to_owned())));
+        assert_eq!(text(2, 0x100, &0_i32.to_ne_bytes()), Ok(()));
+    }
+
+    #[test]
+    fn messages_are_counted_with_refusals() {
+        let bytes = [told(1, 0), told(2, libc::ENOENT), told(3, libc::EPERM)].concat();
+        assert_eq!(count(&bytes), (3, 2));
+    }
 
     /// The kernel's answer to a class without a device, by strace: `EINVAL`, capped, with words.
     #[test]

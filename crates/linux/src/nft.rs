@@ -419,3 +419,6 @@ fn named(payload: &[u8], name: u16) -> Option<Table> {
     let attributes = Attributes::new(payload.get(4..)?);
     Some(Table { family: Family::from_number(payload[0]), name: text(attributes.find(name)?) })
 }
+
+#[cfg(test)]
+mod tests;

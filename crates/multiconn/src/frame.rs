@@ -349,6 +349,17 @@ mod tests {
     }
 
     #[test]
+    fn credit_beyond_the_last_offset_is_malformed() {
+        let decoded = |received, limit| {
+            let mut bytes = Vec::new();
+            Frame::Credit { stream: 1, received, limit }.encode(&mut bytes);
+            Frame::decode(&bytes).is_ok()
+        };
+        assert!(decoded(OFFSET_MAX, OFFSET_MAX));
+        assert!(!decoded(OFFSET_MAX + 1, 0) && !decoded(0, OFFSET_MAX + 1));
+    }
+
+    #[test]
     fn what_is_written_reads_back_and_half_of_it_waits() {
         for frame in frames() {
             let mut bytes = Vec::new();

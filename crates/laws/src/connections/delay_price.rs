@@ -507,6 +507,68 @@ mod tests {
         assert!((law.connections - before).abs() < 1e-12, "an interval that drains steers nothing");
     }
 
+    /// The law's next intervals, of five seconds where it steers, if each has this least and this mean round trip \[ms\].
+    fn intervals(holds_ms: u64, seen: &[(u64, u64)]) -> Vec<Duration> {
+        let round_trip_holds = Some(ms(holds_ms));
+        let mut law = DelayPriceParams { round_trip_holds, ..DelayPriceParams::chen10() }
+            .begin(&FlowRole { payload: Bytes::new(1000) });
+        let mut now = Instant::ZERO;
+        let mut see = |&(least, mean): &(u64, u64)| {
+            now += law.interval();
+            let flow = FlowView {
+                now,
+                interval: law.interval(),
+                round_trip: Some(ms(mean)),
+                least_in_interval: Some(ms(least)),
+                sent: 1000,
+                ..FlowView::default()
+            };
+            law.on_interval(&flow);
+            law.interval()
+        };
+        seen.iter().map(&mut see).collect()
+    }
+
+    #[test]
+    fn queue_is_given_a_tenth_of_a_second_to_leave() {
+        // 40 ms wait, and twice that is less; 400 ms wait; 4 s wait, and no more than an interval is given.
+        for (mean, empties) in [(60, 100), (420, 800), (4_020, 5_000)] {
+            let told = intervals(5_000, &[(20, mean), (30, mean)]);
+            assert_eq!(told, [ms(5_000), ms(empties)], "{mean}");
+        }
+    }
+
+    #[test]
+    fn least_round_trip_that_is_seen_again_holds_anew() {
+        // Believed for ten seconds: from the first interval, or from the second, which has the same.
+        assert_eq!(intervals(10_000, &[(20, 60), (21, 60), (21, 60)])[2], ms(100));
+        assert_eq!(intervals(10_000, &[(20, 60), (20, 60), (21, 60), (21, 60)])[2..], [ms(5_000), ms(100)]);
+    }
+
+    #[test]
+    fn learnt_slope_stays_within_a_hundredfold() {
+        // Delays of 0.1 and 1.1 s, of a million segments/s that lose p = 0.2 + c·(d − 0.1 s).
+        let slope = |told: f64, per_delay: f64| {
+            let mut line = Line::default();
+            for step in 0..400u32 {
+                let delay_s = 0.1 + f64::from(step % 2);
+                let lost = 1e6 * (0.2 + per_delay * (delay_s - 0.1));
+                let flow = FlowView {
+                    interval: ms(1_000_000),
+                    sent: 1_000_000_000,
+                    retransmitted: (lost * 1000.0) as u64,
+                    ..FlowView::default()
+                };
+                line.add(&flow, delay_s, ms(500_000_000));
+            }
+            line.slope(told)
+        };
+        // Told 1e-6 a packet, 1/s at that rate; and a thousandth of it.
+        assert!((slope(1e-6, 0.5) - 0.5).abs() < 0.005, "{}", slope(1e-6, 0.5));
+        assert!((slope(1e-6, -0.1) - 0.01).abs() < 1e-12, "{}", slope(1e-6, -0.1));
+        assert!((slope(1e-9, 0.5) - 0.1).abs() < 1e-12, "{}", slope(1e-9, 0.5));
+    }
+
     #[test]
     fn it_learns_the_slope_of_loss_over_delay_whatever_it_was_told() {
         // p = 0.03 + 0.01 d, of a thousand segments at 0.1, 0.2, … 1 s.

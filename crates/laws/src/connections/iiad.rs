@@ -197,6 +197,22 @@ mod tests {
     }
 
     #[test]
+    fn parameters_out_of_range_are_refused() {
+        let refused = |change: &dyn Fn(&mut IiadParams)| {
+            let mut params = IiadParams::default();
+            change(&mut params);
+            params.validated().err().map(|bad| bad.name)
+        };
+        for (value, is_wrong) in [(0.0, true), (0.01, false), (1.0, false), (1.01, true)] {
+            assert_eq!(refused(&|p| p.increase = value), is_wrong.then_some("alpha"));
+        }
+        for (value, is_wrong) in [(0.0, true), (0.01, false), (9.0, false), (f64::INFINITY, true)] {
+            assert_eq!(refused(&|p| p.decrease = value), is_wrong.then_some("beta"));
+        }
+        assert_eq!([0, 1].map(|most| refused(&|p| p.connections_max = most)), [Some("max"), None]);
+    }
+
+    #[test]
     fn it_falls_by_ones_to_one_where_e_multcp_falls_by_quarters() {
         let mut law = climbed(200); // √(1 + 2·0.25·200) = 10.05
         assert!((law.connections - 10.05).abs() < 0.1, "{}", law.connections);

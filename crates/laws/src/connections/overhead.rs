@@ -87,6 +87,11 @@ mod tests {
     }
 
     #[test]
+    fn connections_hold_their_control_blocks() {
+        assert!((HostCosts::chen10().memory_of(2.5) - 2.5 * 512.0).abs() < 1e-12); // (5.44), (5.45)
+    }
+
+    #[test]
     fn user_two_of_table_6_5() {
         // 149 packets/s for 200 s are 0.417 s of data. To leave 94.0 % it opens and closes 62 connections (62·430 µs): one or
         // two per update of 5 s.

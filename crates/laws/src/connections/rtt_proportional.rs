@@ -232,6 +232,53 @@ mod tests {
     }
 
     #[test]
+    fn hysteresis_reaches_as_far_below_as_above() {
+        // k·T from 5 − 0.5 up to 6 + 0.5 keep five; 4.49 gives its whole part, and so does 6.5.
+        for (round_trip_s, n) in [(0.451, 5), (0.649, 5), (0.449, 4), (0.651, 6)] {
+            let mut law = law(|p| p.hysteresis = 0.5);
+            assert_eq!(law.on_interval(&seen(Some(secs(0.551)))), 5);
+            assert_eq!(law.on_interval(&seen(Some(secs(round_trip_s)))), n, "{round_trip_s}");
+        }
+    }
+
+    #[test]
+    fn exact_number_is_kt_unless_it_is_held_or_smoothed() {
+        let exact = |change: fn(&mut RttProportionalParams), round_trip_s| {
+            let mut law = law(change);
+            law.on_interval(&seen(Some(secs(round_trip_s))));
+            law.exact()
+        };
+        assert_eq!(exact(|_| (), 0.25), Some(2.5)); // k = 10
+        assert_eq!(exact(|p| p.hysteresis = 0.5, 0.25), None);
+        assert_eq!(exact(|p| p.smoothed = true, 0.25), None);
+        assert_eq!(law(|_| ()).exact(), None, "nothing was measured");
+        assert_eq!(exact(|p| p.connections_min = 0.5, 0.01), Some(0.5));
+        assert_eq!(exact(|p| p.connections_max = 2, 0.25), Some(2.0));
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        let refused = |change: &dyn Fn(&mut RttProportionalParams)| {
+            let mut params = RttProportionalParams::chen10();
+            change(&mut params);
+            params.validated().err().map(|bad| bad.name)
+        };
+        assert_eq!(refused(&|p| p.connections_max = 1), None);
+        assert_eq!(refused(&|p| p.connections_max = 0), Some("max"));
+        assert_eq!(refused(&|p| p.hysteresis = 0.0), None);
+        assert_eq!(refused(&|p| p.hysteresis = -0.1), Some("hysteresis"));
+        for k in [0.0, -1.0, f64::INFINITY] {
+            assert_eq!(refused(&|p| p.per_second = k), Some("k"));
+        }
+        for (least, bad) in [(0.01, None), (1.0, None), (0.009, Some("min")), (1.01, Some("min"))] {
+            assert_eq!(refused(&|p| p.connections_min = least), bad);
+        }
+        for (micros, bad) in [(10, None), (9, Some("interval"))] {
+            assert_eq!(refused(&|p| p.interval = Duration::from_micros(micros)), bad);
+        }
+    }
+
+    #[test]
     fn smoothing_takes_the_mean() {
         let mut law = law(|p| p.smoothed = true);
         assert_eq!(law.on_interval(&seen(Some(secs(0.91)))), 5);

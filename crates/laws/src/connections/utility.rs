@@ -164,6 +164,23 @@ mod tests {
     }
 
     #[test]
+    fn parameters_out_of_range_are_refused() {
+        let refused = |change: &dyn Fn(&mut UtilityParams)| {
+            let mut params = UtilityParams::chen10();
+            change(&mut params);
+            params.validated().err().map(|bad| bad.name)
+        };
+        for (value, is_wrong) in [(0.0, true), (-1.0, true), (f64::INFINITY, true), (1e-9, false)] {
+            assert_eq!(refused(&|p| p.per_second = value), is_wrong.then_some("k"));
+            assert_eq!(refused(&|p| p.weight = value), is_wrong.then_some("weight"));
+        }
+        for (value, is_wrong) in [(0.0, false), (100.0, false), (-0.1, true), (100.1, true)] {
+            assert_eq!(refused(&|p| p.fairness = value), is_wrong.then_some("alpha"));
+        }
+        assert_eq!([0, 1].map(|most| refused(&|p| p.connections_max = most)), [Some("max"), None]);
+    }
+
+    #[test]
     fn the_machine_is_the_rule_in_whole_connections() {
         // 300 segments/s of 1000 bytes for 5 s, T = 0.57 s: U = −2/x gives int(10·0.57) whatever the rate; U = log x
         // gives 10·0.57·√300/√2 = 69.8.

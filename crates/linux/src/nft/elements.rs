@@ -260,6 +260,37 @@ mod tests {
     }
 
     #[test]
+    fn range_holds_its_ends_and_nothing_beyond() {
+        let of = |first, last| Range::new(address(first), address(last));
+        let range = of("10.0.0.2", "10.0.0.4").expect("a range");
+        let held = ["10.0.0.1", "10.0.0.2", "10.0.0.4", "10.0.0.5"].map(|text| range.contains(address(text)));
+        assert_eq!(held, [false, true, true, false]);
+        assert_eq!((range.first(), range.last()), (address("10.0.0.2"), address("10.0.0.4")));
+        assert_eq!(of("10.0.0.2", "10.0.0.2"), Some(Range::from(address("10.0.0.2"))));
+        // The wrong order, and two versions, whichever a comparison of both puts first.
+        assert_eq!([of("10.0.0.4", "10.0.0.2"), of("10.0.0.2", "::1"), of("::1", "10.0.0.2")], [None; 3]);
+        // Three addresses are no prefix: 10.0.0.2 to 10.0.0.4; nor are two that no bit parts from the others.
+        assert_eq!(range.to_string(), "10.0.0.2-10.0.0.4");
+        assert_eq!(of("10.0.0.2", "10.0.0.3").unwrap().to_string(), "10.0.0.2/31");
+    }
+
+    #[test]
+    fn list_is_refused_for_twins_and_versions() {
+        let kind = crate::nft::SetKind::Classes { counts: false };
+        let set = Set { name: "m".to_owned(), version: Version::V4, kind };
+        let ranges = |texts: &[&str]| texts.iter().map(|text| address(text).into()).collect::<Vec<Range>>();
+        let said = |texts: &[&str]| check(&set, &ranges(texts)).map_err(|error| error.to_string());
+        assert_eq!(
+            (said(&[]), said(&["10.0.0.1"]), said(&["10.0.0.1", "10.0.0.2"])),
+            (Ok(()), Ok(()), Ok(()))
+        );
+        let twice = said(&["10.0.0.1", "10.0.0.2", "10.0.0.2"]).unwrap_err();
+        assert!(twice.starts_with("10.0.0.2 "), "{twice}");
+        let other = said(&["10.0.0.1", "::1"]).unwrap_err();
+        assert!(other.starts_with("::1 "), "{other}");
+    }
+
+    #[test]
     fn ranges_are_joined_from_their_ends() {
         let piece = |text: &str, class: Option<u16>, is_end| Piece {
             element: Element {
@@ -283,6 +314,11 @@ mod tests {
         let told: Vec<_> = all.iter().map(|one| (one.range.to_string(), one.class.unwrap().minor)).collect();
         let expected = [("10.0.0.0/24", 1), ("10.0.1.0/24", 2), ("10.0.3.1", 3), ("255.0.0.0/8", 4)];
         assert_eq!(told, expected.map(|(range, class)| (range.to_owned(), class)));
+        // A map of one range to the last address has no end; ranges of a set have ends and no classes.
+        let all = joined(vec![piece("0.0.0.0", Some(1), false)]);
+        assert_eq!(all.iter().map(|one| one.range.to_string()).collect::<Vec<_>>(), ["0.0.0.0/0"]);
+        let set = joined(vec![piece("10.0.1.0", None, true), piece("10.0.0.0", None, false)]);
+        assert_eq!(set.iter().map(|one| one.range.to_string()).collect::<Vec<_>>(), ["10.0.0.0/24"]);
         // Addresses that were seen are no ranges.
         let seen = joined(vec![piece("10.0.0.9", None, false), piece("10.0.0.7", None, false)]);
         assert_eq!(

@@ -145,6 +145,10 @@ fn leaves_are_added_as_tc_does() {
         }
         assert_eq!((named, options), (kind.clone(), tcs_options(golden)), "{kind}");
     }
+    // cake bandwidth 8mbit: `TCA_CAKE_BASE_RATE64` (2) is in bytes a second, 1,000,000.
+    let cake = Discipline::Cake(Cake { rate: Some(Rate::from_kbps(8_000)), ..Cake::default() });
+    let (.., options) = said(&change(Handle::new(1, 2), Handle::new(2, 0), What::Qdisc(Mode::Add, cake)));
+    assert_eq!(options, tcs_options("0c000200 40420f0000000000"));
     let bfifo = What::Qdisc(Mode::Add, Discipline::Bfifo { limit: Bytes::new(6_000) });
     let message = change(Handle::new(1, 0x2a), Handle::new(0x2a, 0), bfifo).message().finish(1).to_vec();
     assert_eq!(message[HEADER + OWN_HEADER..], bytes("0a00 0100 626669666f00 0000 0800 0200 70170000"));
@@ -185,9 +189,58 @@ fn what_the_kernel_lists_is_read() {
         (own.burst, own.ceiling_burst, own.quantum, own.priority),
         (Bytes::new(3_200), Bytes::new(3_200), Some(Bytes::new(1_514)), 3)
     );
+    // A quantum of zero is none; the kernel keeps one of a byte where it is asked for it.
+    for (quantum, read) in [("00", None), ("01", Some(Bytes::new(1)))] {
+        let other = CLASS.replace("ea05000000000000030000", &format!("{quantum}00000000000000030000"));
+        let other = Class::parse(&bytes(&other)).expect("a class");
+        assert_eq!(other.htb.expect("HTB").quantum, read);
+    }
     let own = class.htb_statistics.expect("HTB");
     assert_eq!((own.lends, own.borrows, own.tokens, own.ceiling_tokens), (0, 0, 0x5f_5e10, 0x3_0d40));
     assert_eq!(class.statistics, Statistics::default());
+}
+
+/// `linux/gen_stats.h`: `TCA_STATS_BASIC` (1) has a count of packets of 32 bits, `TCA_STATS_PKT64` (8) one of 64, which a kernel adds where
+/// it has more than the former holds.
+#[test]
+fn packets_are_counted_in_64_bits_if_given() {
+    let narrow = "1400 0100 0010000000000000 02000000 00000000";
+    let wide = "0c00 0800 0200000001000000";
+    let counted = |stats: &str, length: u8| {
+        let message = format!("{} {length:02x}00 0700 {stats}", "00".repeat(OWN_HEADER));
+        Qdisc::parse(&bytes(&message)).expect("a discipline").statistics
+    };
+    let expected = Statistics { bytes: 0x1000, packets: 2, ..Statistics::default() };
+    assert_eq!(counted(narrow, 4 + 20), expected);
+    let both = counted(&format!("{narrow} {wide}"), 4 + 20 + 12);
+    assert_eq!(both, Statistics { packets: (1 << 32) + 2, ..expected });
+}
+
+/// The request by which a kernel is asked for a kind: on `lo`, whose number is 1, eight options of one byte each, which none takes.
+#[test]
+fn kind_is_known_by_how_its_options_are_refused() {
+    use crate::netlink::{answered, framed};
+    // NLMSG_ERROR (2): the kernel knows no such kind (ENOENT), or does not take such options (EINVAL, ERANGE), or refuses to be asked.
+    let told =
+        |code: i32, sequence| framed(2, 0x100, sequence, &[&(-code).to_ne_bytes()[..], &[0; 16]].concat());
+    let asked = |codes: &[i32]| {
+        let told: Vec<_> = codes.iter().zip(1..).map(|(code, sequence)| [told(*code, sequence)]).collect();
+        let told: Vec<&[Vec<u8>]> = told.iter().map(|one| &one[..]).collect();
+        let (socket, kernel) = answered(&told);
+        let mut rtnetlink = Rtnetlink { socket };
+        let known = rtnetlink.has_discipline("cake").map_err(|error| error.kind());
+        let mut bytes = vec![0; 1024];
+        let length = kernel.recv(&mut bytes).expect("it was asked");
+        (known, bytes[HEADER + OWN_HEADER..length].to_vec())
+    };
+    let mut golden = bytes("0900 0100 63616b6500 000000 4400 0200");
+    (1..=8).for_each(|option| golden.extend([5, 0, option, 0, 0, 0, 0, 0]));
+    for (code, known) in [(libc::ENOENT, false), (libc::EINVAL, true), (libc::ERANGE, true)] {
+        assert_eq!(asked(&[code]), (Ok(known), golden.clone()));
+    }
+    assert_eq!(asked(&[libc::EPERM]).0, Err(io::ErrorKind::PermissionDenied));
+    // One that takes them all the same is removed.
+    assert_eq!(asked(&[0, 0]).0, Ok(true));
 }
 
 const CLASS: &str = "00000000030000002a0001000100010000002b0008000100687462003400020030000100000100000000000040

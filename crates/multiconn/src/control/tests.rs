@@ -78,6 +78,9 @@ fn on_a_path_that_loses_by_chance_connections_are_added_one_by_one_up_to_the_cap
         assert_eq!((status.source, status.law.as_str(), status.intervals), (source, "guarded", 199));
         assert!((status.round_trip_s.unwrap() - 0.052).abs() < 1e-9, "{status:?}");
         assert!(status.why.starts_with("n is 4: "), "{}", status.why);
+        let least = if can_probe { 52 } else { 50 };
+        let seen = format!(" (round trip 52 ms, {least} at least, by ");
+        assert!(status.why.contains(&seen), "{}", status.why);
     }
 }
 
@@ -142,6 +145,18 @@ fn without_a_probe_that_comes_back_it_begins_anew_with_what_tcp_info_says() {
     let grown =
         (7..60).map(|second| controller.observe(at(second), path.pass(1, ms(52)), &[], true).unwrap());
     assert!(grown.map(|decision| decision.wanted).max() > Some(1));
+}
+
+#[test]
+fn three_intervals_without_a_probe_are_waited_for() {
+    // Two of ten seconds each are longer than the five that it waits at least.
+    let law = GuardedParams { interval: ms(10_000), ..guarded(RoundTripSamples::Probes) };
+    let mut controller = controller(law, true).unwrap();
+    let mut path = Path::default();
+    for (second, source) in [(10, Source::Probes), (20, Source::Probes), (30, Source::TcpInfoForProbes)] {
+        controller.observe(at(second), path.pass(1, ms(52)), &[], true);
+        assert_eq!(controller.status().source, source, "{second}");
+    }
 }
 
 #[test]

@@ -605,3 +605,30 @@ impl Core {
         bytes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pace_is_the_less_of_what_came_and_what_was_read() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let round_trip = Duration::from_millis(100);
+        let mut receive = Receive::new(1 << 20);
+        receive.chunk(0, &[7; 1000], false).unwrap();
+        receive.consume(1000);
+        // 1500 bytes behind a gap of 500 have come, and none was read.
+        receive.chunk(1500, &[7; 1500], false).unwrap();
+        let mut round = Round { since: at(0), read: 1000, seen: 1000 };
+        assert_eq!(round.pace(&receive, round_trip, at(99)), 0);
+        // The gap is filled, and all of it is read in the next round trip: none of it came then.
+        receive.chunk(1000, &[7; 500], false).unwrap();
+        receive.consume(2000);
+        let mut next = Round { since: at(100), read: 1000, seen: 3000 };
+        assert_eq!(next.pace(&receive, round_trip, at(199)), 0);
+        // In one round the two are 2000; over two round trips it is half of that for each, and another round begins.
+        assert_eq!(round.pace(&receive, round_trip, at(99)), 2000);
+        assert_eq!(round.pace(&receive, round_trip, at(200)), 1000);
+        assert_eq!((round.since, round.read, round.seen), (at(200), 3000, 3000));
+    }
+}

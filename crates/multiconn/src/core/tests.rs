@@ -4,8 +4,10 @@ mod behind;
 mod bounded;
 mod lossy;
 mod slow_start;
+mod told;
 
 use super::*;
+use crate::budget::Share;
 use crate::frame::CHUNK_MAX;
 use proptest::prelude::*;
 

@@ -60,7 +60,9 @@ impl Problem {
         if !schedule.is_empty() && self.air.links() > 0 {
             residuals.primal = residuals.primal.max((total - 1.0).abs());
         }
-        if !(residuals.worst().is_finite() && bound.is_finite()) {
+        // The greatest of numbers passes over one that is none; those of rates and prices are in the bound's sums.
+        let are_numbers = total.is_finite() && airtime.iter().all(|share| share.is_finite());
+        if !(residuals.worst().is_finite() && bound.is_finite() && are_numbers) {
             return Err(Failure::NotConverged(residuals));
         }
         // Sums of so many terms are off by their rounding, and a value that is infeasible by the primal residual by that.
@@ -179,4 +181,159 @@ pub(crate) fn max_min_residuals(
         residuals.gap = residuals.gap.max((demands[s].limit - rates[s]) / rates[s]);
     }
     residuals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Flow;
+    use super::*;
+    use crate::{Utility, Wire};
+    use evenair_topology::ConflictGraph;
+    use libm::{exp, log};
+
+    fn close(ours: f64, theirs: f64) {
+        assert!((ours - theirs).abs() < 1e-12, "{ours} {theirs}");
+    }
+
+    /// A link of the air, 0, and wires that carry 3, bounded, and 1, priced; one flow over the first two, and one over the
+    /// first, by half of its rate, and the third.
+    fn problem() -> Problem {
+        let first = Flow { fixed_price: 0.2, ..Flow::over(Utility::log(1.0), &[0, 1]) };
+        let second = Flow { loads: vec![(0, 0.5), (2, 1.0)], ..Flow::over(Utility::log(2.0), &[]) };
+        Problem {
+            air: ConflictGraph::from_edges(1, &[]),
+            wires: vec![Wire::Capacity(3.0), Wire::DropTail(1.0)],
+            flows: vec![first, second],
+            beta: Some(2.0),
+            background: vec![0.1, 0.5, 0.0],
+        }
+    }
+
+    fn found(prices: [f64; 3]) -> Found {
+        Found {
+            rates: vec![0.3, 2.0],
+            prices: prices.to_vec(),
+            airtime: vec![1.25],
+            schedule: vec![(vec![0], 0.6), (vec![], 0.3)],
+            entropy: 0.5,
+            steps: 7,
+        }
+    }
+
+    #[test]
+    fn residuals_of_a_wrong_answer_are_their_sums() {
+        let (r, q, p): (f64, f64, f64) = (0.7, 0.1, 0.2);
+        let solution = problem().certified(found([r, q, p]), None).unwrap();
+        // U = w·ln x: Σ x·U'(x) = 1 + 2. Loads: 0.3 + 0.5·2 on the air, 0.3 on the first wire, 2 on the second, which costs
+        // ∫(1 − C/y)dy = y − C − C·ln(y/C).
+        let (scale, cost) = (3.0, 1.0 - log(2.0));
+        let utility = log(0.3) - 0.2 * 0.3 + 2.0 * log(2.0);
+        close(solution.utility, utility - cost);
+        // The dual: max U − qx = w·ln(w/q) − w of each flow; a bounded wire's worth q·C; −C·ln(1 − p), where y = C/(1 − p) is the most
+        // of p·y − cost; less what the background pays; ln(1 + exp(β·r))/β of the one link.
+        let prices = (0.2 + r + q, 0.5 * r + p);
+        let flows = -log(prices.0) - 1.0 + 2.0 * log(2.0 / prices.1) - 2.0;
+        let wires = q * 3.0 - log(1.0 - p);
+        let bound = flows + wires - (r * 0.1 + q * 0.5) + log(1.0 + exp(2.0 * r)) / 2.0;
+        close(solution.bound, bound);
+        close(solution.residuals.gap, (bound - (utility - cost + 0.5 / 2.0)).abs() / scale);
+        // |x·(U' − q)| = |w − x·q| of each flow over the scale; the airtime 1.25 against exp(βr)/(1 + exp(βr)).
+        let share = exp(2.0 * r) / (1.0 + exp(2.0 * r));
+        let flows = [1.0 - 0.3 * prices.0, 2.0 - 2.0 * prices.1].map(|off: f64| off.abs() / scale);
+        close(solution.residuals.stationarity, flows[0].max(flows[1]).max(1.25 - share));
+        // The air is over by 1.3 + 0.1 − 1.25; the shares' sum is short by 0.1.
+        close(solution.residuals.primal, 0.15);
+        close(solution.residuals.dual, 0.0);
+        // Price times slack: 0.7·0.15, 0.1·(3 − 0.3 − 0.5); and the priced wire's (1 − 1/2 − 0.2)·2.
+        close(solution.residuals.complementarity, (0.3 * 2.0) / scale);
+        assert_eq!((solution.entropy, solution.steps, solution.by_clarabel), (0.5, 7, false));
+        assert_eq!(solution.rates_within, [f64::INFINITY; 2], "they are far from it");
+    }
+
+    #[test]
+    fn each_residual_is_the_worst_of_its_links() {
+        let scale = 3.0;
+        let residuals = |prices, change: fn(&mut Problem, &mut Found)| {
+            let (mut problem, mut found) = (problem(), found(prices));
+            change(&mut problem, &mut found);
+            problem.certified(found, None).unwrap().residuals
+        };
+        // A price of a bounded wire below zero, and its slack of 2.2.
+        let below = residuals([0.7, -0.4, 0.5], |_, _| ());
+        close(below.dual, 0.4);
+        close(below.complementarity, 0.4 * 2.2 / scale);
+        // The air's own price and excess, where the wires' prices fit: 0.15 beyond 1.25.
+        close(residuals([0.7, 0.0, 0.5], |_, _| ()).complementarity, 0.7 * 0.15 / scale);
+        // Shares that sum to one, and a wire that is too full by 0.5 of its capacity 0.3 beside the air's 0.15.
+        let full = residuals([0.7, 0.0, 0.5], |problem, found| {
+            found.schedule[1].1 = 0.4;
+            problem.wires[0] = Wire::Capacity(0.3);
+        });
+        close(full.primal, 0.5 / 0.3);
+        // Shares of time count only where some are listed.
+        let roomy = |_: &mut Problem, found: &mut Found| found.airtime[0] = 2.0;
+        close(residuals([0.7, 0.0, 0.5], roomy).primal, 0.1);
+        let unlisted = |_: &mut Problem, found: &mut Found| {
+            found.airtime[0] = 2.0;
+            found.schedule.clear();
+        };
+        close(residuals([0.7, 0.0, 0.5], unlisted).primal, 0.0);
+    }
+
+    #[test]
+    fn rates_are_known_as_far_as_the_gap_tells() {
+        // U = ln x over one link: x = 1/r = 0.8 is its airtime where exp(βr) = 4; the best has the entropy of 0.8 and 0.2.
+        let beta = log(4.0) / 1.25;
+        let problem = Problem {
+            air: ConflictGraph::from_edges(1, &[]),
+            flows: vec![Flow::over(Utility::log(1.0), &[0])],
+            beta: Some(beta),
+            ..Problem::default()
+        };
+        let entropy = -(0.8 * log(0.8) + 0.2 * log(0.2));
+        let solve = |missing: f64, rate: f64| {
+            let found = Found {
+                rates: vec![rate],
+                prices: vec![1.25],
+                airtime: vec![0.8],
+                schedule: vec![(vec![0], 0.8), (vec![], 0.2)],
+                entropy: entropy - missing * beta,
+                steps: 0,
+            };
+            problem.certified(found, None).unwrap()
+        };
+        let exact = solve(0.0, 0.8);
+        assert!(exact.residuals.worst() < 1e-12 && exact.is_exact(), "{:?}", exact.residuals);
+        assert!(exact.rates_within[0] < 1e-6, "{:?}", exact.rates_within);
+        close(exact.bound, log(0.8) + entropy / beta);
+        // A loss of g near x is ½|U''|·(x* − x)², U'' = −1/x²: x* is within √(2g) of x, relatively.
+        for gap in [0.02, 0.1] {
+            let solution = solve(gap, 0.8);
+            close(solution.residuals.gap, gap);
+            assert!(
+                (solution.rates_within[0] - (2.0 * gap).sqrt()).abs() < 1e-9,
+                "{:?}",
+                solution.rates_within
+            );
+        }
+        // Half a rate off, the parabola says nothing: √(2·0.13) = 0.51.
+        assert_eq!(solve(0.13, 0.8).rates_within, [f64::INFINITY]);
+        // A rate that is another than these prices' is further off by that.
+        let (rate, gap) = (0.75, log(0.8) - log(0.75));
+        let expected = (2.0 * gap).sqrt() + (0.8 / rate - 1.0);
+        assert!((solve(0.0, rate).rates_within[0] - expected).abs() < 1e-9);
+    }
+
+    #[test]
+    fn answer_that_is_no_number_is_none() {
+        let mut wrong = found([0.7, 0.1, 0.2]);
+        wrong.airtime[0] = f64::NAN;
+        let mut others = [(); 3].map(|()| found([0.7, 0.1, 0.2]));
+        others[0].rates[0] = f64::NAN;
+        others[1].prices[0] = f64::NAN;
+        others[2].schedule[0].1 = f64::NAN;
+        for wrong in [wrong].into_iter().chain(others) {
+            assert!(matches!(problem().certified(wrong, None), Err(Failure::NotConverged(_))));
+        }
+    }
 }

@@ -1,0 +1,365 @@
+//! One side alone, to which frames are told one by one: what it says to each, and when.
+
+use super::*;
+
+/// A relay with limits of its own, 2^24 bytes of memory and a connection, 1.
+fn relay(limits: Limits) -> (Core, Instant) {
+    let now = Instant::from_nanos(1);
+    let mut core = Core::new(Side::Relay, limits, Budget::new(1 << 24), now);
+    core.add_leg(1, now);
+    (core, now)
+}
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// All that a connection is given to send, as frames in words.
+fn said(core: &mut Core, leg: LegId, now: Instant) -> Vec<String> {
+    let (mut out, mut words) = (Vec::new(), Vec::new());
+    loop {
+        out.clear();
+        core.pull(leg, now, 4 * FRAME_MAX, &mut out);
+        if out.is_empty() {
+            return words;
+        }
+        let mut rest = &out[..];
+        while let Some((frame, length)) = Frame::decode(rest).expect("a frame") {
+            words.push(format!("{frame:?}"));
+            rest = &rest[length..];
+        }
+    }
+}
+
+/// Tells a frame on connection 1.
+fn tell(core: &mut Core, frame: Frame<'_>, now: Instant) -> Result<(), Closed> {
+    core.frame(1, frame, now)
+}
+
+fn chunk(stream: StreamId, offset: u64, bytes: &[u8]) -> Frame<'_> {
+    Frame::Data { stream, offset, end: false, bytes }
+}
+
+fn events(core: &mut Core) -> Vec<Event> {
+    std::iter::from_fn(|| core.event()).collect()
+}
+
+#[test]
+fn defaults_are_those_of_the_manual() {
+    // docs/how-to/multiconn.md: 1024 streams each way, a window of 64 kB at first, up to 16 MB.
+    let Limits { own_streams, their_streams, window, window_most, held_most } = Limits::default();
+    assert_eq!((own_streams, their_streams), (1024, 1024));
+    assert_eq!((window, window_most, held_most), (65_536, 16_777_216, 16_777_216));
+}
+
+#[test]
+fn room_ahead_is_of_the_connection_itself() {
+    let (mut core, now) = relay(limits(1 << 16));
+    (2..=4).for_each(|leg| core.add_leg(leg, now));
+    let measure = |core: &mut Core, leg, window, round_trip_ms| {
+        let round_trip = Some(ms(round_trip_ms));
+        core.measured(leg, Measured { round_trip, window: Some(window), ..Measured::default() }, now);
+    };
+    // As much again as its window; or what goes out in 50 ms, five windows of 10 ms; 6 KiB at least.
+    measure(&mut core, 1, 20_000, 100);
+    measure(&mut core, 2, 4_000, 10);
+    measure(&mut core, 3, 1_000, 200);
+    assert_eq!([1, 2, 3].map(|leg| core.ahead(leg)), [Some(20_000), Some(20_000), Some(6 * 1024)]);
+    // Four full records of TLS, 16 KiB each (RFC 8446 section 5.1), at most, and where no window is known.
+    core.measured(1, Measured { window: Some(1 << 30), ..Measured::default() }, now);
+    assert_eq!([1, 4, 5].map(|leg| core.ahead(leg)), [Some(65_536), Some(65_536), None]);
+}
+
+#[test]
+fn connections_that_either_side_leaves_do_not_count() {
+    let (mut core, now) = relay(limits(1 << 16));
+    (2..=4).for_each(|leg| core.add_leg(leg, now));
+    assert_eq!(core.leg_count(), 4);
+    core.retire(2);
+    assert_eq!(core.leg_count(), 3);
+    assert_eq!(core.frame(3, Frame::Retire, now), Ok(()));
+    assert_eq!(core.leg_count(), 2);
+    core.lost(4, now);
+    assert_eq!(core.leg_count(), 1);
+}
+
+#[test]
+fn wish_is_said_again_after_a_connection_is_lost() {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.add_leg(2, now);
+    said(&mut core, 1, now);
+    core.tell_wanted(3);
+    assert_eq!((said(&mut core, 1, now), said(&mut core, 2, now)), (vec!["Want(3)".to_owned()], vec![]));
+    core.lost(1, now);
+    assert_eq!(said(&mut core, 2, now), ["Want(3)"], "it may not have come");
+    assert_eq!(core.frame(2, Frame::Want(5), now), Ok(()));
+    assert_eq!(core.frame(2, Frame::Want(0), now), Ok(()));
+    let wanted: Vec<_> =
+        events(&mut core).into_iter().filter(|event| matches!(event, Event::TheyWant(_))).collect();
+    assert_eq!(wanted, [Event::TheyWant(5), Event::TheyWant(1)], "one at least");
+}
+
+/// What a connection says half a second, the quiet time, after it has said something.
+fn asks(begin: impl Fn(&mut Core, Instant)) -> bool {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.measured(1, Measured { round_trip: Some(ms(20)), ..Measured::default() }, now);
+    begin(&mut core, now);
+    said(&mut core, 1, now);
+    let mut later = |after| {
+        core.measured(1, Measured::default(), now + ms(after));
+        said(&mut core, 1, now + ms(after))
+    };
+    assert_eq!(later(499), [""; 0]);
+    later(500).iter().any(|word| word.starts_with("Ping("))
+}
+
+#[test]
+fn answer_is_not_confirmed_and_anything_else_is() {
+    // An answer to an answer would never end.
+    assert!(!asks(|core, now| tell(core, Frame::Ping(7), now).unwrap()));
+    assert!(!asks(|_, _| ()), "nothing was said");
+    assert!(asks(|core, _| core.retire(1)));
+    assert!(asks(|core, _| core.tell_wanted(3)));
+    assert!(asks(|core, now| {
+        tell(core, Frame::Ping(7), now).unwrap();
+        core.tell_wanted(3);
+    }));
+}
+
+#[test]
+fn ping_is_answered_on_its_connection() {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.add_leg(2, now);
+    core.set_wanted(2, now);
+    assert_eq!(core.frame(2, Frame::Ping(u64::MAX), now), Ok(()));
+    assert_eq!(said(&mut core, 1, now), [""; 0]);
+    assert_eq!(said(&mut core, 2, now), [format!("Pong({})", u64::MAX)]);
+}
+
+/// After how many milliseconds without progress a connection of this measure is stuck.
+fn stuck_after(measured: Measured, begin: impl Fn(&mut Core, Instant)) -> Option<u64> {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.measured(1, Measured { round_trip: Some(ms(20)), ..Measured::default() }, now);
+    begin(&mut core, now);
+    (0..6000).find(|after| {
+        core.measured(1, measured, now + ms(*after));
+        said(&mut core, 1, now + ms(*after));
+        core.legs()[0].is_stuck
+    })
+}
+
+#[test]
+fn connection_is_stuck_after_its_time() {
+    // Bytes wait: beyond 200 ms, or three round trips.
+    let waiting = Measured { waiting: 1, ..Measured::default() };
+    assert_eq!(stuck_after(waiting, |_, _| ()), Some(201));
+    let slow = Measured { round_trip: Some(ms(100)), ..waiting };
+    assert_eq!(stuck_after(slow, |_, _| ()), Some(301));
+    // Nothing waits, and a question that is asked after 500 ms stays without an answer for more than 1500 ms.
+    assert_eq!(stuck_after(Measured::default(), |core, _| core.tell_wanted(3)), Some(500 + 1501));
+    assert_eq!(stuck_after(Measured::default(), |_, _| ()), None);
+}
+
+#[test]
+fn credit_is_told_after_a_quarter_of_the_window() {
+    let credit = |window: u64, bytes: u64| {
+        let (mut core, now) = relay(Limits { window, window_most: window, ..Limits::default() });
+        let words = vec![7; bytes as usize];
+        let mut at = 0;
+        for piece in words.chunks(CHUNK_MAX) {
+            tell(&mut core, chunk(1, at, piece), now).unwrap();
+            at += piece.len() as u64;
+        }
+        let told = said(&mut core, 1, now);
+        // What is not urgent is told 25 ms later.
+        let late = now + ms(25);
+        core.on_timeout(late);
+        assert!(!told.is_empty() || !said(&mut core, 1, late).is_empty());
+        !told.is_empty()
+    };
+    let quarter = 1 << 14;
+    assert_eq!([quarter - 1, quarter].map(|bytes| credit(1 << 16, bytes)), [false, true]);
+    // Or after 256 KiB, where that is less.
+    let most = 1 << 18;
+    assert_eq!([most - 1, most].map(|bytes| credit(1 << 22, bytes)), [false, true]);
+}
+
+#[test]
+fn window_that_is_used_up_beyond_a_gap_grows_at_once() {
+    let (mut core, now) = relay(limits(1 << 16));
+    let bytes = [7; 1000];
+    tell(&mut core, chunk(1, (1 << 16) - 1000, &bytes), now).unwrap();
+    let credit = Frame::Credit { stream: 1, received: 0, limit: 1 << 17 };
+    assert_eq!(said(&mut core, 1, now), [format!("{credit:?}")]);
+    // One that cannot grow says nothing at once.
+    let (mut core, now) = relay(Limits { window_most: 1 << 16, ..limits(1 << 16) });
+    tell(&mut core, chunk(1, (1 << 16) - 1000, &bytes), now).unwrap();
+    assert_eq!(said(&mut core, 1, now), [""; 0]);
+}
+
+#[test]
+fn stream_that_is_new_can_be_read() {
+    let (mut core, now) = relay(limits(1 << 16));
+    events(&mut core);
+    tell(&mut core, chunk(1, 0, b"hello"), now).unwrap();
+    let told = events(&mut core);
+    assert!(told.starts_with(&[Event::Opened(1), Event::Readable(1)]), "{told:?}");
+}
+
+#[test]
+fn word_of_an_end_closes_what_was_sent_whole() {
+    // The acknowledgements were lost, and the stream is over there.
+    let (mut core, now) = relay(limits(1 << 16));
+    tell(&mut core, Frame::Data { stream: 1, offset: 0, end: true, bytes: b"x" }, now).unwrap();
+    assert_eq!(core.read(1, &mut [0; 9], now), Ok(Read::Bytes(1)));
+    assert_eq!(core.write(1, b"hello", now), Ok(5));
+    core.end(1, now);
+    said(&mut core, 1, now);
+    assert!(!core.is_delivered(1));
+    tell(&mut core, Frame::Over { stream: 1 }, now).unwrap();
+    assert!(core.is_delivered(1));
+    assert_eq!((core.open_streams(), core.budget.taken()), (0, 0), "nothing is held for it");
+    assert_eq!(core.read(1, &mut [0; 9], now), Ok(Read::End));
+    assert_eq!(said(&mut core, 1, now), ["Over { stream: 1 }"]);
+}
+
+#[test]
+fn word_of_an_end_breaks_what_was_not_sent_whole() {
+    let (mut core, now) = relay(limits(1 << 16));
+    tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
+    assert_eq!(core.write(1, b"hello", now), Ok(5));
+    said(&mut core, 1, now);
+    tell(&mut core, Frame::Over { stream: 1 }, now).unwrap();
+    assert_eq!(core.read(1, &mut [0; 9], now), Err(Broken::Aborted));
+    assert_eq!(said(&mut core, 1, now), ["Reset { stream: 1, why: Aborted }"]);
+    // The word of a stream that is not there is no matter.
+    assert_eq!(tell(&mut core, Frame::Over { stream: 9 }, now), Ok(()));
+}
+
+#[test]
+fn reset_before_its_stream_leaves_others_new() {
+    let (mut core, now) = relay(limits(1 << 16));
+    let reset = |stream| Frame::Reset { stream, why: Broken::Aborted };
+    assert_eq!(tell(&mut core, reset(5), now), Ok(()));
+    events(&mut core);
+    for stream in [3, 5, 7] {
+        tell(&mut core, chunk(stream, 0, b"x"), now).unwrap();
+    }
+    let opened: Vec<_> =
+        events(&mut core).into_iter().filter(|event| matches!(event, Event::Opened(_))).collect();
+    assert_eq!(opened, [Event::Opened(3), Event::Opened(7)]);
+    // Every second stream of the client's is left out: eight times as many gaps as streams, and eight more, are borne.
+    let (mut core, now) = relay(limits(1 << 16));
+    let most = 8 * (8 + 8);
+    for number in 0..most {
+        assert_eq!(tell(&mut core, reset(4 * number + 1), now), Ok(()), "{number}");
+        said(&mut core, 1, now);
+    }
+    assert_eq!(tell(&mut core, reset(4 * most + 1), now), Err(Closed::Protocol));
+}
+
+#[test]
+fn released_stream_breaks_unless_both_ends_came() {
+    // Whether the client has ended, whether the relay has, and whether the relay has read the end.
+    let breaks = |theirs: bool, ours: bool, reads: bool| {
+        let (mut core, now) = relay(limits(1 << 16));
+        tell(&mut core, Frame::Data { stream: 1, offset: 0, end: theirs, bytes: b"x" }, now).unwrap();
+        core.write(1, b"hello", now).unwrap();
+        if ours {
+            core.end(1, now);
+        }
+        if reads {
+            assert_eq!(core.read(1, &mut [0; 9], now), Ok(Read::Bytes(1)));
+        }
+        core.release(1, now);
+        let told = said(&mut core, 1, now);
+        let sends = told.iter().any(|word| word.starts_with("Data"));
+        assert_ne!(sends, told.contains(&"Reset { stream: 1, why: Aborted }".to_owned()), "{told:?}");
+        !sends
+    };
+    assert!(!breaks(true, true, true), "what was written still goes out");
+    assert!(breaks(false, true, true), "the client may send more");
+    assert!(breaks(true, false, true), "more was to be written");
+    assert!(breaks(true, true, false), "not all was read");
+}
+
+#[test]
+fn writer_without_memory_tries_again_in_100_ms() {
+    let now = Instant::from_nanos(1);
+    let memory = Budget::new(3000);
+    let mut core = Core::new(Side::Client, limits(1000), Arc::clone(&memory), now);
+    core.add_leg(1, now);
+    let stream = core.open(now).unwrap();
+    assert!(memory.take(2000, Share::All), "others have the rest");
+    assert_eq!(core.write(stream, b"hello", now), Ok(0));
+    assert_eq!(core.timeout(), Some(now + ms(100)));
+    // The first of its tries counts.
+    assert_eq!(core.write(stream, b"hello", now + ms(50)), Ok(0));
+    assert_eq!(core.timeout(), Some(now + ms(100)));
+    memory.give(2000);
+    events(&mut core);
+    core.on_timeout(now + ms(99));
+    assert_eq!(events(&mut core), []);
+    core.on_timeout(now + ms(100));
+    assert_eq!(events(&mut core), [Event::Writable(stream)]);
+    assert_eq!(core.write(stream, b"hello", now + ms(100)), Ok(5));
+}
+
+#[test]
+fn last_byte_of_room_is_used() {
+    let (mut core, now) = relay(Limits { held_most: 1000, ..limits(1000) });
+    tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
+    assert_eq!(core.write(1, &[7; 999], now), Ok(999));
+    assert_eq!(core.write(1, b"hello", now), Ok(1));
+    assert_eq!(core.write(1, b"hello", now), Ok(0));
+}
+
+#[test]
+fn fixed_reading_rate_asks_for_no_wider_window() {
+    // 4 KiB in each round trip of 100 ms: four times that is less than the window, however long it lasts.
+    let (mut core, mut now) = relay(limits(1 << 16));
+    let before = core.budget.taken();
+    for number in 0..200 {
+        tell(&mut core, chunk(1, number << 12, &[7; 1 << 12]), now).unwrap();
+        assert_eq!(core.read(1, &mut [0; 1 << 13], now), Ok(Read::Bytes(1 << 12)));
+        now += ms(100);
+    }
+    assert_eq!(core.budget.taken(), before + (1 << 16), "its first window");
+}
+
+#[test]
+fn streams_of_both_sides_are_open() {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.open(now).unwrap();
+    core.open(now).unwrap();
+    tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
+    assert_eq!(core.open_streams(), 3);
+}
+
+#[test]
+fn usable_connection_neither_retires_nor_is_stuck() {
+    let (mut core, now) = relay(limits(1 << 16));
+    (2..=4).for_each(|leg| core.add_leg(leg, now));
+    core.retire(2);
+    core.frame(3, Frame::Retire, now).unwrap();
+    let waiting = Measured { waiting: 1, ..Measured::default() };
+    core.measured(4, waiting, now);
+    core.measured(4, waiting, now + ms(5000));
+    let usable: Vec<_> = core.legs().iter().map(|leg| (leg.id, leg.is_usable())).collect();
+    assert_eq!(usable, [(1, true), (2, false), (3, false), (4, false)]);
+    // A wish is said where it can be.
+    said(&mut core, 1, now);
+    events(&mut core);
+    core.tell_wanted(3);
+    assert_eq!(events(&mut core), [Event::Wake(1)]);
+}
+
+#[test]
+fn bytes_sent_are_those_behind_what_was_there() {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.frame(1, Frame::Ping(7), now).unwrap();
+    let mut out = vec![0; 100];
+    core.pull(1, now, 4 * FRAME_MAX, &mut out);
+    // A kind and a number of eight bytes.
+    assert_eq!((out.len(), core.legs()[0].sent), (109, 9));
+}
