@@ -147,7 +147,7 @@ fn test(options: &[&str]) -> Result<()> {
             "--all" => extent = Extent::All,
             "--everything" => extent = Extent::Everything,
             "--changed" => {
-                since = Some(words.next_if(|word| !word.starts_with('-')).copied().unwrap_or("HEAD"))
+                since = Some(words.next_if(|word| !word.starts_with('-')).copied().unwrap_or("HEAD"));
             }
             "--may-lack" => {
                 is_strict = true;
@@ -173,7 +173,7 @@ fn test(options: &[&str]) -> Result<()> {
     let unexpected = end.tally.unexpected(&may_lack);
     if is_strict && !unexpected.is_empty() {
         unexpected.iter().for_each(|skip| {
-            println!("this machine should have {}: {}: {}", skip.need, skip.what, skip.details)
+            println!("this machine should have {}: {}: {}", skip.need, skip.what, skip.details);
         });
         bail!("{} skips that may not be", unexpected.len());
     }

@@ -43,7 +43,7 @@ pub(crate) fn run() -> Result<Tally> {
     counted(&fs::read_to_string(&report).with_context(|| report.display().to_string())?)
 }
 
-/// What pytest's report in JUnit's form counts. A test is skipped for lack of a package, which its message names.
+/// What pytest's report in the form of `JUnit` counts. A test is skipped for lack of a package, which its message names.
 fn counted(report: &str) -> Result<Tally> {
     let number = |name: &str| -> Result<usize> {
         let text = report.split(&format!(" {name}=\"")).nth(1).and_then(|rest| rest.split('"').next());
