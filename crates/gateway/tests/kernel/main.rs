@@ -1,6 +1,6 @@
 //! The gateway on the running kernel, in namespaces that vanish with the process.
 #![cfg(target_os = "linux")]
-#![expect(clippy::print_stdout, reason = "this is a test's own main program, which tells how its tests went")]
+#![expect(clippy::print_stdout, reason = "these tests print what they measure")]
 
 mod faults;
 mod lab;
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
         sandbox::enter().map_err(|refused| Missing::new("user namespaces", refused))
     };
     let around = |test: fn()| {
-        NetworkNamespace::new().expect("a network namespace").within(test).expect("it can be entered")
+        NetworkNamespace::new().expect("a network namespace").within(test).expect("it can be entered");
     };
     harness::main(TESTS, prepare, around)
 }

@@ -1,5 +1,6 @@
 //! Requests to the running kernel and its answers, in namespaces that vanish with the process.
 #![cfg(target_os = "linux")]
+#![expect(clippy::print_stdout, reason = "these tests print what they measure")]
 
 mod gateway;
 mod lab;
