@@ -67,7 +67,6 @@ fn classify(device: u32, set: &Set, side: Side) -> Rule {
     Rule { matches: vec![Match::Out(device)], action }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "`map_err` gives it away")]
 fn no_nftables(error: io::Error) -> Missing {
     Missing::new("nftables", error)
 }
