@@ -44,8 +44,9 @@ pub fn pause_real_time() {
     }
 }
 
-/// The calling thread is an ordinary one for good, whatever it was.
-pub(crate) fn stay_ordinary() {
+/// The calling thread is an ordinary one for good, whatever it was: for a process in a sandbox that computes more than it waits, which
+/// would otherwise keep all others from its processor.
+pub fn stay_ordinary() {
     let _ = schedule(libc::SCHED_OTHER, 0);
 }
 

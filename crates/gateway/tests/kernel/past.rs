@@ -1,8 +1,10 @@
 //! Bridges, VLANs, other leaves, and what leads packets past the tree. What this kernel lacks is tried on a stock one
 //! (`cargo xtask foreign`).
 
-use crate::lab::{BridgeLab, Flow, Lab, begun, config, everything, subscribers_of, told, work};
-use crate::{THREE, ceilings};
+use crate::THREE;
+use crate::lab::{
+    BridgeLab, Lab, assert_fills, begun, config, everything, given_and_got, subscribers_of, told, work,
+};
 use evenair_gateway::config::{Config, Forwarding, Leaf};
 use evenair_gateway::record::{Event, What};
 use evenair_gateway::{Daemon, Linux};
@@ -41,17 +43,6 @@ fn troubles(daemon: &mut Daemon<Linux>) -> Vec<What> {
     daemon.take_happened().into_iter().filter(is_trouble).collect()
 }
 
-/// What the first subscriber gets in four seconds, of what it may have. Alone, it is given more each second.
-fn share(daemon: &mut Daemon<Linux>, flow: &Flow) -> f64 {
-    let (then, mut given) = (flow.bytes(), 0.0);
-    for _ in 0..4 {
-        let before = ceilings(daemon)[0];
-        work(daemon, Duration::from_secs(1));
-        given += before.max(ceilings(daemon)[0]).as_bps() as f64 / 8.0;
-    }
-    (flow.bytes() - then) as f64 / given
-}
-
 /// A subscriber behind a port has what the law gives, over both families; the bridge is as before then.
 pub(crate) fn bridged_subscribers_have_their_shares() {
     let lab = BridgeLab::new();
@@ -68,18 +59,9 @@ pub(crate) fn bridged_subscribers_have_their_shares() {
     assert!(told("nft", "list tables").contains("table bridge evenair"));
     let flows = ["10.0.0.11", "fd00::11"].map(|to| lab.download(to));
     work(&mut daemon, Duration::from_secs(12));
-    let (mut given, then) = ([0.0; 2], flows.each_ref().map(Flow::bytes));
-    for _ in 0..10 {
-        let before = ceilings(&daemon);
-        work(&mut daemon, Duration::from_secs(1));
-        let rates = before.into_iter().zip(ceilings(&daemon)).map(|(before, after)| before.max(after));
-        given.iter_mut().zip(rates).for_each(|(sum, rate)| *sum += rate.as_bps() as f64 / 8.0);
-    }
-    let got = [0, 1].map(|i| (flows[i].bytes() - then[i]) as f64);
-    println!("  given {given:.0?}, got {got:.0?} bytes in 10 s");
-    for (got, given) in got.iter().zip(given) {
-        assert!((0.75..1.02).contains(&(got / given)), "{}", got / given);
-    }
+    let sums = given_and_got(&mut daemon, &flows.each_ref(), 10);
+    println!("  given and got in 10 s: {sums:.0?}");
+    sums.iter().for_each(assert_fills);
     assert!(daemon.gateway().statuses()[0].busy.is_some_and(|busy| busy > 0.1), "packets are seen at a port");
     assert_eq!(troubles(&mut daemon), []);
     daemon.stop("test", false).expect("all is removed");
@@ -152,9 +134,9 @@ pub(crate) fn leaves_are_what_the_file_says() {
         let flow = lab.download("10.0.0.11");
         // TCP that began in so short a line comes to its rate after some fifteen seconds.
         work(&mut daemon, Duration::from_secs(16));
-        let share = share(&mut daemon, &flow);
-        println!("  {kind}: {share:.2} of what was given; {own}");
-        assert!((0.6..1.05).contains(&share), "{share}");
+        let sums = given_and_got(&mut daemon, &[&flow], 4);
+        println!("  {kind}: given and got {sums:.0?}; {own}");
+        assert_fills(&sums[0]);
         let happened = daemon.take_happened();
         let dropped: u64 = happened.iter().map(crate::dropped).sum();
         assert!(dropped > 0, "TCP finds its rate by what is dropped");
@@ -183,8 +165,7 @@ pub(crate) fn vlans_are_devices_as_others() {
     let mut daemon = begun(&tagged, None, false);
     let flow = lab.download("10.7.0.2");
     work(&mut daemon, Duration::from_secs(4));
-    let share = share(&mut daemon, &flow);
-    assert!((0.6..1.05).contains(&share), "{share}");
+    assert_fills(&given_and_got(&mut daemon, &[&flow], 4)[0]);
     assert_eq!(troubles(&mut daemon), []);
     daemon.stop("test", false).expect("all is removed");
     assert_eq!(everything(), before);

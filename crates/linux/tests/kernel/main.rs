@@ -9,7 +9,7 @@ mod nft;
 mod packets;
 mod tc;
 
-use evenair_linux::{NetworkNamespace, sandbox};
+use evenair_linux::{NetworkNamespace, sandbox, scheduling};
 use evenair_needs::Missing;
 use evenair_needs::harness::{self, Test};
 use std::process::ExitCode;
@@ -55,7 +55,11 @@ const TESTS: &[Test<Outcome>] = &[
 fn main() -> ExitCode {
     harness::main(
         TESTS,
-        || sandbox::enter().map_err(|refused| Missing::new("user namespaces", refused)),
+        || {
+            sandbox::enter().map_err(|refused| Missing::new("user namespaces", refused))?;
+            scheduling::stay_ordinary(); // a test that sends all it can leaves a processor to others
+            Ok(())
+        },
         |test| NetworkNamespace::new().expect("a network namespace").within(test).expect("it can be entered"),
     )
 }
