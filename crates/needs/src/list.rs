@@ -110,7 +110,7 @@ pub const NEEDS: &[Need] = &[
     ),
     ability(
         "the least Rust",
-        "run .ci/run, which installs it",
+        "rustup toolchain install 1.88 --profile minimal --target thumbv7em-none-eabi",
         "a build by the oldest compiler that is promised",
     ),
     ability("the routers' target", "rustup target add aarch64-unknown-linux-musl", "the command for routers"),
