@@ -68,10 +68,12 @@ fn main() -> ExitCode {
         scheduling::stay_ordinary(); // a test that sends all it can leaves a processor to others
         Ok(())
     };
-    let around = |test: fn()| {
-        NetworkNamespace::new().expect("a network namespace").within(test).expect("it can be entered");
-    };
-    harness::main(TESTS, prepare, around)
+    harness::main(TESTS, prepare, in_a_namespace)
+}
+
+/// Runs a test in a network namespace of its own.
+fn in_a_namespace(test: fn()) {
+    NetworkNamespace::new().expect("a network namespace").within(test).expect("it can be entered");
 }
 
 /// Three subscribers: the third has twice the weight, and addresses of both families.
