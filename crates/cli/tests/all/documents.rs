@@ -168,7 +168,8 @@ fn run_all(commands: &[String], folder: &Path) {
         if arguments.iter().any(|word| word.contains("=sh ")) {
             continue;
         }
-        let is_live = arguments[0] == "emulate" || arguments.iter().any(|word| word == "--live");
+        let is_live = ["doctor", "emulate"].contains(&arguments[0].as_str())
+            || arguments.iter().any(|word| word == "--live");
         if is_live != cfg!(feature = "live") || !can_run(&arguments) {
             continue;
         }
