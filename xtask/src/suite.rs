@@ -166,9 +166,9 @@ impl Suite {
 
     /// The examples in the documentation, as one test: with the same choice of packages, hence of features, nothing is built twice.
     fn examples(&self) -> Job {
-        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-        let words = ["test", "--doc", "--quiet", "--release", "--locked"].map(String::from);
-        let words = [cargo].into_iter().chain(words).chain(self.options.clone());
+        let cargo = self.cargo(&["test", "--doc", "--quiet"]);
+        let words = std::iter::once(cargo.get_program()).chain(cargo.get_args());
+        let words = words.map(|word| word.to_string_lossy().into_owned());
         Job { name: "examples in documentation".into(), words: words.collect(), folder: root(), rank: 0 }
     }
 }

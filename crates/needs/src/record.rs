@@ -85,7 +85,8 @@ pub fn once(name: &str, probe: impl FnOnce() -> Result<String, String>) -> Resul
     if let Ok(text) = fs::read_to_string(&kept) {
         return match text.split_once('\n') {
             Some(("yes", found)) => Ok(found.into()),
-            _ => Err(text.split_once('\n').map_or(text.clone(), |(_, why)| why.into())),
+            Some((_, why)) => Err(why.into()),
+            None => Err(text),
         };
     }
     let found = probe();
