@@ -112,7 +112,8 @@ pub struct Counts {
 const LATE: Duration = Duration::from_millis(25);
 /// Who waits for memory tries again after this time: others may have given some back.
 const HUNGER: Duration = Duration::from_millis(100);
-/// So many bytes may go out once more because a connection is stuck, beside an eighth of all.
+/// So many bytes may go out once more because a connection is stuck, beside an eighth of all; and in one look at its socket, where
+/// nothing else is to be sent.
 const COPIES: u64 = 256 << 10;
 
 /// The machine.
@@ -310,11 +311,16 @@ impl Core {
     }
 
     /// What a stuck connection holds goes out once more on others, the first chunks of each stream first, and a bounded part at a time.
+    /// Where nothing else is to be sent, as when streams have used their windows up and wait for what it holds, copies displace nothing.
     fn repeat(&mut self, leg: LegId) {
         if self.active().next().is_none() {
             return; // it would only go out twice on this one
         }
-        let mut most = (COPIES + self.counts.sent / 8).saturating_sub(self.counts.again);
+        let mut most = if self.ready.is_empty() {
+            COPIES
+        } else {
+            (COPIES + self.counts.sent / 8).saturating_sub(self.counts.again)
+        };
         for (id, entry) in self.streams.iter_mut().filter(|(_, entry)| !entry.is_over) {
             let bytes = entry.send.stuck(leg, most.min(COPIES));
             most = most.saturating_sub(bytes);

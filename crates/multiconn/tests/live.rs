@@ -196,7 +196,7 @@ async fn a_key_that_is_taken_away_has_lost_its_sessions_within_a_second() {
     stream.write_all(&parts::target(echo).encode()).await.unwrap();
     assert_eq!(stream.read_u8().await.unwrap(), 0);
     let other = SecretKey::generate();
-    relay.authorise(&[entry("somebody else", &other, "\"*:*\"")]);
+    relay.authorise(&[entry("somebody else", &other, "\"*:*\"")]).await;
     let begun = Instant::now();
     let broken = within(5, stream.read_u8()).await.unwrap_err();
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
@@ -215,8 +215,7 @@ async fn nobody_goes_where_he_may_not() {
     let relay = Relay::start().await;
     let echo = echo().await;
     let rules = format!("\"127.0.0.1:{}\", \"*:*\"", echo.port());
-    relay.authorise(&[entry("me", &relay.client_key, &rules)]);
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    relay.authorise(&[entry("me", &relay.client_key, &rules)]).await;
     let client = connect(relay.options()).await.unwrap();
     let outcome = async |host: &str, port| {
         let mut stream = client.open().await.unwrap();
@@ -322,11 +321,12 @@ async fn one_tenant_neither_sees_nor_starves_another() {
     let relay = Relay::start().await;
     let (anna, ben) = (SecretKey::generate(), SecretKey::generate());
     let few = "streams = 20\nmemory_mb = 1024\n";
-    relay.authorise(&[
-        format!("{}{few}", entry("anna", &anna, "\"127.0.0.0/8:*\"")),
-        entry("ben", &ben, "\"127.0.0.0/8:*\""),
-    ]);
-    tokio::time::sleep(Duration::from_millis(600)).await;
+    relay
+        .authorise(&[
+            format!("{}{few}", entry("anna", &anna, "\"127.0.0.0/8:*\"")),
+            entry("ben", &ben, "\"127.0.0.0/8:*\""),
+        ])
+        .await;
     let greedy = connect(ConnectOptions { key: anna, ..relay.options() }).await.unwrap();
     let (slow, _held) = sink().await;
     let mut held = Vec::new();
@@ -397,14 +397,13 @@ async fn a_client_sends_no_faster_than_it_may() {
 async fn a_key_is_sent_no_faster_than_its_table_says_now() {
     let relay = Relay::start().await;
     let table = entry("me", &relay.client_key, "\"127.0.0.0/8:*\"");
-    relay.authorise(&[format!("{table}rate_most = \"8 Mbps\"\n")]);
-    tokio::time::sleep(Duration::from_millis(900)).await;
+    relay.authorise(&[format!("{table}rate_most = \"8 Mbps\"\n")]).await;
     let options = || ConnectOptions { law: fixed(2), down: Some(fixed(2)), ..relay.options() };
     let (one, other) = (connect(options()).await.unwrap(), connect(options()).await.unwrap());
     let begun = Instant::now();
     tokio::join!(there_and_back(&one, 500_000), there_and_back(&other, 500_000));
     assert!(begun.elapsed() >= Duration::from_millis(930), "both together: {:?}", begun.elapsed());
-    relay.authorise(&[table]);
+    relay.authorise(&[table]).await;
     let free = checked(10, || {
         relay.watcher.sessions().iter().all(|session| session.sending.rate_most_bps.is_none())
     })

@@ -138,10 +138,13 @@ impl Leg {
         if let Some(window) = measured.window {
             self.ahead = ahead(window, self.usual_round_trip());
         }
-        // What TCP acknowledges may yet be swallowed by who stands between: then a question stays without an answer.
+        // TCP's acknowledgements are progress while the socket holds something. A middlebox may acknowledge and swallow: once TCP has
+        // acknowledged all of it, a question among it, only an answer is progress.
         let waits = measured.waiting > 0 || self.asked_at.is_some();
         let begins = measured.waiting > 0 && self.last.waiting == 0 && self.asked_at.is_none();
-        if !waits || begins || measured.acknowledged != self.last.acknowledged {
+        let moves = measured.waiting > 0 && measured.acknowledged != self.last.acknowledged;
+        let drains = measured.waiting == 0 && self.last.waiting > 0;
+        if !waits || begins || moves || drains {
             self.progress_at = now;
         }
         self.last = measured;

@@ -494,6 +494,52 @@ fn who_swallows_what_tcp_acknowledged_is_found_out() {
     assert_eq!(pair.cores[1].read(stream, &mut [0; 2000], pair.now), Ok(Read::Bytes(1000)));
 }
 
+/// A connection that holds far more than what may go out twice: once nothing else is to be sent, all of it goes out on another one.
+#[test]
+fn all_that_a_stuck_connection_holds_goes_out_where_nothing_else_would() {
+    let mut pair = Pair::new(4 << 20);
+    pair.open_leg();
+    pair.cores[0].set_wanted(2, pair.now);
+    let stream = pair.cores[0].open(pair.now).unwrap();
+    let bytes = vec![7; 4 << 20];
+    assert_eq!(pair.cores[0].write(stream, &bytes, pair.now), Ok(bytes.len()));
+    while pair.pull(0, 1) {}
+    assert_eq!(pair.cores[0].counts().sent, 4 << 20);
+    let held = Measured { waiting: 1 << 20, ..Measured::default() };
+    let mut into = vec![0; 4 << 20];
+    let mut got = 0;
+    for _ in 0..60 {
+        pair.pass(50);
+        pair.cores[0].measured(1, held, pair.now);
+        while pair.pull(0, 2) {}
+        pair.deliver(0, 2, usize::MAX);
+        while let Ok(Read::Bytes(count)) = pair.cores[1].read(stream, &mut into, pair.now) {
+            got += count;
+        }
+        pair.cores[0].heard(2, pair.now);
+    }
+    assert_eq!(got, 4 << 20);
+}
+
+/// Questions are repeated; that TCP acknowledges them does not make a connection alive.
+#[test]
+fn who_answers_no_question_is_given_up_after_twenty_seconds() {
+    let mut pair = Pair::new(1000);
+    let stream = pair.cores[0].open(pair.now).unwrap();
+    pair.cores[0].write(stream, &[1; 1000], pair.now).unwrap();
+    let mut acknowledged = 0;
+    let given_up = (0..1000).find(|_| {
+        let mut out = Vec::new();
+        pair.cores[0].pull(1, pair.now, FRAME_MAX, &mut out);
+        acknowledged += out.len() as u64;
+        pair.pass(50);
+        pair.cores[0].measured(1, Measured { acknowledged, ..Measured::default() }, pair.now);
+        std::iter::from_fn(|| pair.cores[0].event()).any(|event| event == Event::GiveUp(1))
+    });
+    // Asked after half a second of silence, and then for twenty.
+    assert!(given_up.is_some_and(|looks| (400..425).contains(&looks)), "{given_up:?} looks of 50 ms");
+}
+
 #[test]
 fn who_swallows_acknowledgements_is_found_out_by_who_sends_them() {
     let mut pair = Pair::new(1 << 20);

@@ -72,11 +72,17 @@ impl Relay {
         ConnectOptions::new(self.address.to_string(), self.key.public(), self.client_key.clone())
     }
 
-    /// Others are authorised now.
-    pub(crate) fn authorise(&self, entries: &[String]) {
-        let new = self.authorised.with_extension("new");
-        std::fs::write(&new, entries.concat()).unwrap();
-        std::fs::rename(&new, &self.authorised).unwrap();
+    /// Others are authorised now: the relay has read the file again. A mistake in it, which the relay reports, comes before.
+    pub(crate) async fn authorise(&self, entries: &[String]) {
+        let write = |text: &str| {
+            let new = self.authorised.with_extension("new");
+            std::fs::write(&new, text).unwrap();
+            std::fs::rename(&new, &self.authorised).unwrap();
+        };
+        write("a mistake");
+        assert!(checked(20, || self.watcher.trouble().is_some()).await, "the file is not read");
+        write(&entries.concat());
+        assert!(checked(20, || self.watcher.trouble().is_none()).await, "{:?}", self.watcher.trouble());
     }
 }
 
