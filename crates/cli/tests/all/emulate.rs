@@ -103,7 +103,7 @@ while True:
 /// stands before it in a capture is a checksum, after it a time, and either can be an x.
 const ASK: &str = "import socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(2)
-time.sleep(.3); least = 1e9
+least = 1e9
 for _ in range(20):
     began = time.monotonic(); s.sendto(b\"<\" + b\"x\" * 198 + b\">\", (\"node-3\", 7)); s.recv(2000)
     least = min(least, time.monotonic() - began)
@@ -279,12 +279,22 @@ fn what_is_dropped_before_it_is_read_is_told() {
     assert!(stderr(&done).contains("dropped before they were read"), "{}", stderr(&done));
 }
 
+/// A program for `--at` that repeats a command until it prints something of this shell pattern, for half a minute at most, and prints
+/// what it printed at last.
+fn until(node: &str, pattern: &str, command: &str) -> String {
+    let repeat = "for i in $(seq 300); do told=$(COMMAND); case \"$told\" in PATTERN) break;; esac; sleep 0.1; done; echo \"$told\"";
+    format!("{node}=sh -c '{}'", repeat.replace("COMMAND", command).replace("PATTERN", pattern))
+}
+
+/// The state of a connection that is established (proc(5)).
+const ESTABLISHED: &str = "*\" 01 \"*";
+
 #[test]
 fn a_connection_begins_with_the_scenarios_threshold() {
     let only = "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]";
     let settings = ["--set", "tcp.initial_ssthresh='7 packets'", "--set", only, "--with-flows"];
-    let look = ["--at", "1=sh -c 'sleep 0.5; cat /proc/net/tcp'"];
-    let Some(done) = run(&[&["jam10/chain"], &settings[..], &look].concat()) else { return };
+    let look = until("1", ESTABLISHED, "cat /proc/net/tcp");
+    let Some(done) = run(&[&["jam10/chain"], &settings[..], &["--at", &look]].concat()) else { return };
     // The last word of a connection's line is its threshold, -1 without one (proc(5)).
     let thresholds: Vec<String> =
         stdout(&done).lines().filter_map(|line| Some(line.split_whitespace().nth(16)?.to_owned())).collect();
@@ -295,8 +305,8 @@ fn a_connection_begins_with_the_scenarios_threshold() {
 fn a_connection_waits_the_scenarios_least_time_out() {
     let only = "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]";
     let settings = ["--set", "tcp.min_rto='3 s'", "--set", only, "--with-flows"];
-    let look = ["--at", "1=sh -c 'sleep 0.5; cat /proc/net/tcp'"];
-    let Some(done) = run(&[&["jam10/chain"], &settings[..], &look].concat()) else { return };
+    let look = until("1", ESTABLISHED, "cat /proc/net/tcp");
+    let Some(done) = run(&[&["jam10/chain"], &settings[..], &["--at", &look]].concat()) else { return };
     // The thirteenth word of a connection's line is its time-out in the kernel's ticks, of which there are 100 a second for users
     // (proc(5)); a few hundred milliseconds are the round trip.
     let rtos: Vec<u64> =
@@ -312,13 +322,14 @@ const TWO_LAWS: &str = "flows=[
 
 #[test]
 fn each_flow_has_its_own_law_at_both_ends() {
-    let look =
-        ["--with-flows", "--at", "0=sh -c 'sleep 1; ss -tinH'", "--at", "1=sh -c 'sleep 1.2; ss -tinH'"];
+    // The transfer's sender, and both ends of the connection that pages go over; a receiver of data alone has any law.
+    let server = until("0", "*cubic*", "ss -tinH");
+    let client = until("1", "*reno*cubic*|*cubic*reno*", "ss -tinH");
+    let look = ["--with-flows", "--at", &server, "--at", &client];
     let Some(done) = run_with(&["ss"], &[&["jam10/chain", "--set", TWO_LAWS], &look[..]].concat()) else {
         return;
     };
     let told = stdout(&done);
-    // The transfer's sender, and both ends of the connection that pages go over; a receiver of data alone has any law.
     let having = |law: &str| told.lines().filter(|line| line.trim_start().starts_with(law)).count();
     assert!(having("cubic ") >= 2 && having("reno ") >= 1, "{told}");
 }

@@ -112,7 +112,8 @@ pub(crate) fn a_device_that_goes_is_told() -> Outcome {
     let mut packets = Packets::new(link.device).expect("a packet socket");
     assert_eq!(packets.read(|_| ()).expect("it is up"), 0);
     told("ip", "link del near")?;
-    assert!(packets.read(|_| ()).is_err());
+    // What came before it went may be read first.
+    assert!((0..100).any(|_| packets.read(|_| ()).is_err()));
     assert!(Packets::new(9_999).is_err());
     Ok(())
 }
