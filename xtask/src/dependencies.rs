@@ -5,11 +5,12 @@
 //! cargo-deny itself where it is installed. Advisories and yanked versions only it knows.
 
 use crate::metadata::{Metadata, Package, version};
-use crate::run::{root, succeed, succeeds};
+use crate::run::{cargo_command, root, succeed, succeeds};
 use crate::tally::Tally;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use spdx::{Expression, Licensee, ParseMode};
+use std::collections::BTreeMap;
 use std::process::Command;
 
 /// The keys of deny.toml that are looked at here.
@@ -31,6 +32,7 @@ pub(crate) fn run() -> Result<Tally> {
     findings.extend(sources(&metadata));
     findings.extend(wildcards(&metadata));
     findings.extend(too_new(&metadata));
+    findings.extend(built_twice()?);
     for finding in &findings {
         println!("dependencies: {finding}");
     }
@@ -108,6 +110,32 @@ fn too_new(metadata: &Metadata) -> Vec<String> {
         .filter(|p| version(&asks(p)) > version(promised))
         .map(|p| format!("{} {} needs Rust {}, Cargo.toml promises {promised}", p.name, p.version, asks(p)))
         .collect()
+}
+
+/// A crate that the first command has with other features than the whole workspace is built twice, with all that stands on it.
+fn built_twice() -> Result<Vec<String>> {
+    let (first, all) = (features(&["--package=evenair-cli"])?, features(&["--workspace", "--all-features"])?);
+    let differs = |(package, own): (&String, &String)| {
+        let wanted = all.get(package).filter(|wanted| *wanted != own)?;
+        Some(format!(
+            "{package} has the features {own:?}, elsewhere {wanted:?}: name them in crates/cli/Cargo.toml"
+        ))
+    };
+    Ok(first.iter().filter(|(package, _)| !package.starts_with("evenair")).filter_map(differs).collect())
+}
+
+/// Each package of a build, and its features.
+fn features(options: &[&str]) -> Result<BTreeMap<String, String>> {
+    let shown = ["--edges=normal,build", "--prefix=none", "--no-dedupe", "--format={p}|{f}", "--locked"];
+    let output = cargo_command().arg("tree").args(options).args(shown).output().context("cargo tree")?;
+    ensure!(output.status.success(), "cargo tree: {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout)?;
+    // "serde_derive v1.0.229 (proc-macro)|default"
+    let line = |line: &str| {
+        let (package, features) = line.split_once('|')?;
+        Some((package.split(" (").next()?.to_owned(), features.to_owned()))
+    };
+    Ok(text.lines().filter_map(line).collect())
 }
 
 #[cfg(test)]

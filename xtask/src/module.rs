@@ -1,13 +1,14 @@
 //! The Python module as the tests' build left it, laid out as a wheel installs it: all tests on the newest Python, a run on the oldest.
 
 use crate::python::{OLDEST, at_root, environment, extra, interpreters};
-use crate::run::{cargo_command, root, succeed, target};
+use crate::run::{root, succeed, target};
 use crate::tally::Tally;
 use crate::tests::build_module;
 use anyhow::{Context, Result};
 use evenair_needs::Missing;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// One version, so that a new check of mypy's does not break an old commit.
 const MYPY: &str = "mypy==2.4.1";
@@ -70,9 +71,7 @@ fn counted(report: &str) -> Result<Tally> {
 fn stub() -> Result<()> {
     let library = target().join("release/lib_evenair.so");
     let stub = root().join("python/evenair/_evenair.pyi");
-    let mut made = cargo_command();
-    made.args(["run", "--quiet", "--release", "--locked", "--package", "evenair-stub", "--"]);
-    succeed(made.arg(library).arg(stub))
+    succeed(Command::new(target().join("release/evenair-stub")).arg(library).arg(stub))
 }
 
 /// A folder with the package and its library.

@@ -48,11 +48,12 @@ pub(crate) fn build_command() -> Result<()> {
     cargo(&[&["build", "--quiet", "--release", "--locked", "--bins"], &options[..]].concat()).map(|_| ())
 }
 
-/// Builds the Python module as users do, and says what its stub is made of; and the command that its tests compare it with.
+/// Builds the Python module as users do, and says what its stub is made of; the program that reads this; and the command that its tests
+/// compare it with. Together they have one choice of features.
 pub(crate) fn build_module() -> Result<()> {
-    let module =
-        ["build", "--quiet", "--release", "--locked", "--package=evenair-python", "--package=evenair-cli"];
-    cargo(&[&module[..], &["--features=evenair-python/module,evenair-python/stubs"]].concat()).map(|_| ())
+    let packages = ["--package=evenair-python", "--package=evenair-stub", "--package=evenair-cli"];
+    let features = ["--features=evenair-python/module,evenair-python/stubs"];
+    cargo(&[&["build", "--quiet", "--release", "--locked"], &packages[..], &features].concat()).map(|_| ())
 }
 
 /// The tests with debug assertions and overflow checks, of all that computes: against the same fingerprints.
