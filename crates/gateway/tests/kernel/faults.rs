@@ -1,10 +1,9 @@
 //! What goes wrong under a gateway on the running kernel.
 
-use crate::lab::{Lab, begun, begun_with, config, everything, subscribers_of, timed, told, work};
+use crate::lab::{Lab, begun, begun_with, config, everything, now, pass, subscribers_of, timed, told, work};
 use crate::{THREE, ceilings};
 use evenair_gateway::kernel::{AllFound, Failure, Kernel, Neighbour, Offered, Passed, Readings, Stamp};
 use evenair_gateway::record::{Event, What};
-use evenair_gateway::run::now;
 use evenair_gateway::subscribers::Place;
 use evenair_gateway::{Change, Daemon, Linux, Side, Subscriber, Subscribers};
 use evenair_units::Duration;
@@ -29,13 +28,13 @@ pub(crate) fn who_is_killed_is_followed_by_who_adopts() {
 pub(crate) fn what_is_changed_by_hand_is_mended() {
     let _lab = Lab::new(3);
     let mut daemon = begun(&config(THREE), None, false);
-    work(&mut daemon, Duration::from_millis(1_200));
+    pass(&mut daemon, Duration::from_millis(1_200));
     daemon.take_happened();
     told("tc", "class change dev mesh0 parent e7a1:1 classid e7a1:10 htb rate 9mbit ceil 9mbit");
     told("nft", "delete element inet evenair up4 { 10.0.0.11 }");
     // As if somebody had been killed between a class and its line.
     told("tc", "qdisc delete dev wan0 parent e7a1:11");
-    work(&mut daemon, Duration::from_millis(1_200));
+    pass(&mut daemon, Duration::from_millis(1_200));
     let happened = daemon.take_happened();
     let mended: Vec<_> =
         happened.iter().filter(|what| matches!(what, What::Event(Event::Mended(..)))).collect();
@@ -45,7 +44,7 @@ pub(crate) fn what_is_changed_by_hand_is_mended() {
     assert!(!told("tc", "class show dev mesh0 classid e7a1:10").contains("9Mbit"));
     assert!(told("tc", "qdisc show dev wan0").contains("parent e7a1:11"));
     // It rests: what is read is what was set.
-    work(&mut daemon, Duration::from_secs(3));
+    pass(&mut daemon, Duration::from_secs(3));
     let happened = daemon.take_happened();
     assert!(!happened.iter().any(|what| matches!(what, What::Event(_))), "{happened:?}");
 }
@@ -53,13 +52,13 @@ pub(crate) fn what_is_changed_by_hand_is_mended() {
 pub(crate) fn a_device_that_comes_back_has_its_limits_again() {
     let lab = Lab::new(3);
     let mut daemon = begun(&config(THREE), None, false);
-    work(&mut daemon, Duration::from_millis(1_200));
+    pass(&mut daemon, Duration::from_millis(1_200));
     told("ip", "link delete mesh0");
-    work(&mut daemon, Duration::from_millis(1_200));
+    pass(&mut daemon, Duration::from_millis(1_200));
     let is_trouble = |what: &What| matches!(what, What::Event(Event::Trouble(_)));
     assert!(daemon.take_happened().iter().any(is_trouble));
     lab.join_mesh(3);
-    work(&mut daemon, Duration::from_millis(2_200));
+    pass(&mut daemon, Duration::from_millis(2_200));
     assert!(told("tc", "class show dev mesh0").contains("e7a1:12"));
     // Its packets are led to their class, whatever number the device has now; and are seen.
     let flow = lab.download("10.0.0.11");
@@ -227,7 +226,7 @@ pub(crate) fn what_leads_past_the_limits_waits_for_no_epoch() {
 pub(crate) fn a_device_may_be_renamed_and_another_have_its_name() {
     let lab = Lab::new(3);
     let mut daemon = begun(&config(THREE), None, false);
-    work(&mut daemon, Duration::from_millis(1_200));
+    pass(&mut daemon, Duration::from_millis(1_200));
     daemon.take_happened();
     let rename = |from: &str, to: &str| {
         told("ip", &format!("link set {from} down"));
@@ -235,12 +234,11 @@ pub(crate) fn a_device_may_be_renamed_and_another_have_its_name() {
         told("ip", &format!("link set {to} up"));
     };
     rename("mesh0", "radio0");
-    // Within a second, and somewhat later on a machine that is emulated and has other work.
     let says = |daemon: &mut Daemon<Linux>, words: &str| {
         let is_said = |what: &What| matches!(what, What::Event(Event::Trouble(why)) if why.contains(words));
         let mut happened = Vec::new();
         for _ in 0..25 {
-            work(daemon, Duration::from_millis(400));
+            pass(daemon, Duration::from_millis(400));
             happened.extend(daemon.take_happened());
             if happened.iter().any(is_said) {
                 return;

@@ -2,12 +2,12 @@
 
 use evenair_gateway::config::{Config, LastLeases};
 use evenair_gateway::kernel::Kernel;
-use evenair_gateway::run::now;
 use evenair_gateway::{Daemon, Kept, Linux, Subscribers};
 use evenair_linux::link::{LinkOptions, RouteOptions};
 use evenair_linux::{NetworkNamespace, Rtnetlink, sysctl};
 use evenair_units::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
+use std::cell::Cell;
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
@@ -295,6 +295,26 @@ pub(crate) fn begun_with(
     daemon
 }
 
+thread_local! {
+    /// How far the daemon's time is ahead of the clock.
+    static AHEAD: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+/// The daemon's time.
+pub(crate) fn now() -> Instant {
+    evenair_gateway::run::now() + AHEAD.get()
+}
+
+/// Lets so much of the daemon's time pass at once, for its decisions alone: packets take real time.
+pub(crate) fn pass<K: Kernel>(daemon: &mut Daemon<K>, time: Duration) {
+    let end = now() + time;
+    while now() < end {
+        let next = daemon.due().max(now() + Duration::from_millis(1)).min(end);
+        AHEAD.set(AHEAD.get() + next.since(now()));
+        daemon.step(now());
+    }
+}
+
 /// Lets the gateway work until a time.
 pub(crate) fn work<K: Kernel>(daemon: &mut Daemon<K>, for_: Duration) {
     let end = now() + for_;
@@ -348,9 +368,9 @@ pub(crate) fn assert_fills(&[given, got]: &[f64; 2]) {
 
 /// How long something takes.
 pub(crate) fn timed<T>(act: impl FnOnce() -> T) -> (T, Duration) {
-    let begin: Instant = now();
+    let begin = evenair_gateway::run::now();
     let done = act();
-    (done, now().since(begin))
+    (done, evenair_gateway::run::now().since(begin))
 }
 
 /// What a program prints, which knows the kernel's state by a way of its own.

@@ -1,6 +1,6 @@
 //! What a gateway costs on the running kernel. Figures of 10 000 subscribers, and of longer runs, are asked for: `EVENAIR_TEN_THOUSAND=1`.
 
-use crate::lab::{Lab, begun_with, config, processor, timed, work};
+use crate::lab::{Lab, begun_with, config, pass, processor, timed, work};
 use evenair_gateway::config::Mode;
 use evenair_gateway::kernel::Kernel as _;
 use evenair_gateway::record::{Event, What};
@@ -43,8 +43,7 @@ pub(crate) fn many_subscribers() {
     let (_, find) = timed(|| Linux::new(&config).expect("the kernel").find().expect("what is there"));
     // Limits come down before the first epoch begins.
     work(&mut daemon, Duration::from_secs(if count > 1_000 { 4 } else { 1 }));
-    std::thread::sleep(std::time::Duration::from_millis(1_100));
-    let ((), epoch) = timed(|| daemon.step(evenair_gateway::run::now()));
+    let ((), epoch) = timed(|| pass(&mut daemon, Duration::from_secs(1)));
     let ((), pause) = timed(|| daemon.pause(true));
     let found = Linux::new(&config).expect("the kernel").find().expect("what is there");
     assert_eq!(found.up.tree.classes.len() as u32, count + 4);

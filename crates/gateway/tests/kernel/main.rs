@@ -98,9 +98,9 @@ fn both_directions_share_one_bucket() {
     let mut parts = |classes: &[(&str, usize)], settle: u64, seconds: u64| -> Vec<f64> {
         let all = || classes.iter().map(|&(device, subscriber)| lab::passed(device, subscriber)).collect();
         work(&mut daemon, Duration::from_secs(settle));
-        let (begin, then): (_, Vec<u64>) = (evenair_gateway::run::now(), all());
+        let (begin, then): (_, Vec<u64>) = (lab::now(), all());
         work(&mut daemon, Duration::from_secs(seconds));
-        let (got, took): (Vec<u64>, _) = (all(), evenair_gateway::run::now().since(begin).as_secs_f64());
+        let (got, took): (Vec<u64>, _) = (all(), lab::now().since(begin).as_secs_f64());
         got.iter().zip(then).map(|(got, then)| (got - then) as f64 * 8.0 / 4e6 / took).collect()
     };
     let _up = lab.upload();
