@@ -59,6 +59,9 @@ const LINE_MAX: u64 = 4096;
 /// A client that says nothing is left after this time: it asks the loop that sets the limits.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// So often a request is made that the daemon left unread.
+const TRIES: u32 = 20;
+
 /// The daemon's end.
 #[derive(Debug)]
 pub struct Listener {
@@ -153,6 +156,11 @@ impl Drop for Listener {
 /// # Errors
 /// If none runs there.
 pub fn ask(path: &Path, request: &Request) -> Result<Answer, Failure> {
+    // On a busy machine the daemon's patience may end between the connection and the request. Then the request was not read: the kernel
+    // refuses to take it, or says that the other end closed with bytes unread.
+    let is_unread = |error: &io::Error| {
+        matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
+    };
     let ask = || {
         let mut stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(Duration::from_secs(10)))?;
@@ -163,7 +171,14 @@ pub fn ask(path: &Path, request: &Request) -> Result<Answer, Failure> {
         BufReader::new(stream).read_line(&mut line)?;
         Ok(serde_json::from_str(&line)?)
     };
-    ask().map_err(|error: io::Error| {
+    let mut asked = ask();
+    for _ in 1..TRIES {
+        if !asked.as_ref().is_err_and(is_unread) {
+            break;
+        }
+        asked = ask();
+    }
+    asked.map_err(|error: io::Error| {
         let why = match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
                 "no gateway runs with this file; start one: evenair gateway run".into()
@@ -256,5 +271,22 @@ mod tests {
         let begun = std::time::Instant::now();
         listener.serve(|_| panic!("nothing was asked"));
         assert!(begun.elapsed() < Duration::from_secs(1));
+    }
+
+    #[test]
+    fn request_that_was_left_unread_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let daemon = std::thread::spawn(move || {
+            for _ in 0..3 {
+                drop(socket.accept().unwrap());
+            }
+            let (mut stream, _) = socket.accept().unwrap();
+            BufReader::new(&stream).read_line(&mut String::new()).unwrap();
+            stream.write_all(b"{\"done\":\"paused\"}\n").unwrap();
+        });
+        assert_eq!(ask(&path, &Request::Pause), Ok(Answer::Done("paused".into())));
+        daemon.join().unwrap();
     }
 }

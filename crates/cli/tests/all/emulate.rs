@@ -280,10 +280,11 @@ fn what_is_dropped_before_it_is_read_is_told() {
 }
 
 /// A program for `--at` that repeats a command until it prints something of this shell pattern, for half a minute at most, and prints
-/// what it printed at last.
-fn until(node: &str, pattern: &str, command: &str) -> String {
-    let repeat = "for i in $(seq 300); do told=$(COMMAND); case \"$told\" in PATTERN) break;; esac; sleep 0.1; done; echo \"$told\"";
-    format!("{node}=sh -c '{}'", repeat.replace("COMMAND", command).replace("PATTERN", pattern))
+/// what it printed at last; and then does something else.
+fn until(node: &str, pattern: &str, command: &str, then: &str) -> String {
+    let repeat = "for i in $(seq 300); do told=$(COMMAND); case \"$told\" in PATTERN) break;; esac; sleep 0.1; done; echo \"$told\"; THEN";
+    let filled = repeat.replace("COMMAND", command).replace("PATTERN", pattern).replace("THEN", then);
+    format!("{node}=sh -c '{filled}'")
 }
 
 /// The state of a connection that is established (proc(5)).
@@ -293,7 +294,7 @@ const ESTABLISHED: &str = "*\" 01 \"*";
 fn a_connection_begins_with_the_scenarios_threshold() {
     let only = "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]";
     let settings = ["--set", "tcp.initial_ssthresh='7 packets'", "--set", only, "--with-flows"];
-    let look = until("1", ESTABLISHED, "cat /proc/net/tcp");
+    let look = until("1", ESTABLISHED, "cat /proc/net/tcp", "");
     let Some(done) = run(&[&["jam10/chain"], &settings[..], &["--at", &look]].concat()) else { return };
     // The last word of a connection's line is its threshold, -1 without one (proc(5)).
     let thresholds: Vec<String> =
@@ -305,7 +306,7 @@ fn a_connection_begins_with_the_scenarios_threshold() {
 fn a_connection_waits_the_scenarios_least_time_out() {
     let only = "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]";
     let settings = ["--set", "tcp.min_rto='3 s'", "--set", only, "--with-flows"];
-    let look = until("1", ESTABLISHED, "cat /proc/net/tcp");
+    let look = until("1", ESTABLISHED, "cat /proc/net/tcp", "");
     let Some(done) = run(&[&["jam10/chain"], &settings[..], &["--at", &look]].concat()) else { return };
     // The thirteenth word of a connection's line is its time-out in the kernel's ticks, of which there are 100 a second for users
     // (proc(5)); a few hundred milliseconds are the round trip.
@@ -322,9 +323,15 @@ const TWO_LAWS: &str = "flows=[
 
 #[test]
 fn each_flow_has_its_own_law_at_both_ends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).expect("it is ours");
+    let seen = folder.path().join("seen").display().to_string();
     // The transfer's sender, and both ends of the connection that pages go over; a receiver of data alone has any law.
-    let server = until("0", "*cubic*", "ss -tinH");
-    let client = until("1", "*reno*cubic*|*cubic*reno*", "ss -tinH");
+    let established = "ss -tinH state established";
+    let server = until("0", "*cubic*", established, &format!("touch {seen}"));
+    // The emulation ends with its last program, hence not before the server's.
+    let wait = format!("for i in $(seq 300); do [ -e {seen} ] && break; sleep 0.1; done");
+    let client = until("1", "*reno*cubic*|*cubic*reno*", established, &wait);
     let look = ["--with-flows", "--at", &server, "--at", &client];
     let Some(done) = run_with(&["ss"], &[&["jam10/chain", "--set", TWO_LAWS], &look[..]].concat()) else {
         return;

@@ -366,6 +366,17 @@ pub(crate) fn assert_fills(&[given, got]: &[f64; 2]) {
     assert!((0.5..1.02).contains(&(got / given)), "{got:.0} bytes of {given:.0}");
 }
 
+/// Whether the first subscriber is seen busy, in one of ten seconds: of an epoch in which a busy machine lost packets the daemon says
+/// nothing.
+pub(crate) fn is_seen_busy(daemon: &mut Daemon<Linux>) -> bool {
+    let is_busy = |daemon: &Daemon<Linux>| daemon.gateway().statuses()[0].busy.is_some_and(|busy| busy > 0.1);
+    is_busy(daemon)
+        || (0..10).any(|_| {
+            work(daemon, Duration::from_secs(1));
+            is_busy(daemon)
+        })
+}
+
 /// How long something takes.
 pub(crate) fn timed<T>(act: impl FnOnce() -> T) -> (T, Duration) {
     let begin = evenair_gateway::run::now();
