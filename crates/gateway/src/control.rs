@@ -277,7 +277,7 @@ mod tests {
     fn request_that_was_left_unread_is_made_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
-        let socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let socket = UnixListener::bind(&path).unwrap();
         let daemon = std::thread::spawn(move || {
             for _ in 0..3 {
                 drop(socket.accept().unwrap());
