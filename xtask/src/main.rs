@@ -58,7 +58,8 @@ cargo xtask test               theory and packets: the parts below that are mark
 cargo xtask test --due         these, and the parts marked + where what they stand on has changed: CI
 cargo xtask test --all         all parts that are marked
 cargo xtask test --everything  all parts, and property tests from new seeds: before a release
-cargo xtask test --changed     the tests of the crates of theory and packets with changes since the last commit, and of those above
+cargo xtask test --changed     the tests of the crates of theory and packets with changes since the last commit, and of those above;
+                               not examples of the documents and quick claims of the studies
 cargo xtask test --changed REF the same, since a commit
     --may-lack NEED            with any of these: fail on tests that are skipped, but for lack of this; may be given again
 cargo xtask needs              what tests use beyond Rust, Python and a C compiler: what is here, and how to get the rest
