@@ -337,25 +337,37 @@ fn stamp(path: &std::path::Path) -> Option<Stamp> {
     Some((there.mtime(), there.mtime_nsec(), there.ino(), there.len()))
 }
 
+/// Tells when a file has changed and rests: a file that is being written, empty at first, may parse, and authorises nobody.
+struct Rests {
+    read: Option<Stamp>,
+    seen: Option<Stamp>,
+}
+
+impl Rests {
+    fn is_to_be_read(&mut self, now: Option<Stamp>) -> bool {
+        let rests = std::mem::replace(&mut self.seen, now) == now;
+        rests && std::mem::replace(&mut self.read, now) != now
+    }
+}
+
 /// Reads the file of authorised keys again when it changes, and ends the sessions of keys that hold no more.
-async fn watch(shared: Arc<Shared>, mut last: Option<Stamp>) {
+async fn watch(shared: Arc<Shared>, read: Option<Stamp>) {
+    let mut file = Rests { read, seen: read };
     loop {
         tokio::time::sleep(LOOK).await;
-        if let Source::File(path) = &shared.options.authorised {
-            let is = stamp(path);
-            if is != last {
-                last = is;
-                let trouble = match Authorised::load(path) {
-                    Ok(all) => {
-                        shared.sessions.share(&all);
-                        shared.known.set(all);
-                        None
-                    }
-                    // What was right before still holds.
-                    Err(mistake) => Some(mistake.to_string()),
-                };
-                *shared.trouble.write().unwrap_or_else(PoisonError::into_inner) = trouble;
-            }
+        if let Source::File(path) = &shared.options.authorised
+            && file.is_to_be_read(stamp(path))
+        {
+            let trouble = match Authorised::load(path) {
+                Ok(all) => {
+                    shared.sessions.share(&all);
+                    shared.known.set(all);
+                    None
+                }
+                // What was right before still holds.
+                Err(mistake) => Some(mistake.to_string()),
+            };
+            *shared.trouble.write().unwrap_or_else(PoisonError::into_inner) = trouble;
         }
         shared.sessions.reap(&shared.known);
     }
@@ -364,6 +376,15 @@ async fn watch(shared: Arc<Shared>, mut last: Option<Stamp>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn file_is_read_once_it_rests() {
+        let [old, half, whole] = [(0, 0, 1, 200), (1, 0, 1, 0), (1, 0, 1, 150)].map(Some);
+        let mut file = Rests { read: old, seen: old };
+        let looks = [old, half, whole, whole, whole, None, None, whole, whole];
+        let read = looks.map(|now| file.is_to_be_read(now));
+        assert_eq!(read, [false, false, false, true, false, false, true, false, true]);
+    }
 
     #[tokio::test]
     async fn who_comes_in_was_never_paced() {
