@@ -76,6 +76,15 @@ pub(crate) fn wrapped(head: &str, text: &str, width: usize) -> String {
     lines.iter().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
+/// Names with commas between; of more than `most` the first ones and how many there are.
+pub(crate) fn listed(names: &[&str], most: usize) -> String {
+    if names.len() > most {
+        format!("{}, … ({} links)", names[..most].join(", "), names.len())
+    } else {
+        names.join(", ")
+    }
+}
+
 pub(crate) fn number(x: f64) -> String {
     if !x.is_finite() {
         return "–".into();

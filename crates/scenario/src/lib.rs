@@ -43,7 +43,7 @@ pub use language::{
     exactly,
 };
 pub use meant::{did_you_mean, explained};
-pub use optimum::{Objective, Optimum, Question, Region, Solver};
+pub use optimum::{Objective, Optimum, Overfull, Question, Region, Solver};
 pub use quantity::{
     Amount, Decibels, Frequency, Length, PacketCount, Power, Probability, RateQuantity, Size, Time,
 };

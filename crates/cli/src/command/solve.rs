@@ -10,7 +10,9 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use evenair_results::document::{ProductFormDocument, ProductFormLink, SolveDocument, written};
 use evenair_results::{manifest, tables};
-use evenair_scenario::{Done, Objective, Optimum, Question, Region, Resolved, Solution, Solver, Watch};
+use evenair_scenario::{
+    Done, Objective, Optimum, Overfull, Question, Region, Resolved, Solution, Solver, Watch,
+};
 use evenair_study::Outcome;
 use evenair_study::chart::{self, Figures};
 use std::time::Duration;
@@ -104,7 +106,7 @@ pub(crate) enum RegionName {
     Exact,
     /// A simple bound: of links that are all in conflict with each other one transmits at a time
     Cliques,
-    /// A simpler one: of a link and those within transmission range of it one transmits at a time
+    /// A simpler model, of [Jam10]: of a link and those in transmission range of it (where conflicts are given, those in conflict with it) one transmits at a time
     CollisionDomains,
 }
 
@@ -191,7 +193,23 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         (true, false) => "Found by Clarabel: evenair's own method stopped short of the optimum.\n",
         (false, _) => "",
     };
-    tell(&(as_text(&optimum) + note))
+    tell(&(as_text(&optimum) + note + &beyond_the_air(&optimum)))
+}
+
+/// Says that no schedule carries the rates of a model that leaves conflicts out.
+fn beyond_the_air(optimum: &Optimum) -> String {
+    if optimum.region != Region::CollisionDomains {
+        return String::new();
+    }
+    let Some(Overfull { links, load }) = optimum.overfull() else { return String::new() };
+    let names: Vec<&str> = links.iter().map(|&l| optimum.theory.links[l as usize].as_str()).collect();
+    let note = format!(
+        "More than the air carries: links {} conflict with each other and would need {:.0} % of the time. Collision domains count \
+        transmission range only ([Jam10] section 4.1.2), and these links sense each other from further away; --region exact counts that.",
+        text::listed(&names, NAMED_MAX),
+        100.0 * load
+    );
+    format!("\n{}", text::wrapped("", &note, terminal::width()))
 }
 
 /// Shares of time from exponents, or exponents from rates.
@@ -252,11 +270,7 @@ fn as_text(optimum: &Optimum) -> String {
         out += "\nshare of time, and the links that transmit at once\n";
         for (set, share) in sets.iter().take(ROWS_MAX) {
             let names: Vec<&str> = set.iter().map(|&l| optimum.theory.links[l as usize].as_str()).collect();
-            let names = match names.len() {
-                0 => "none".into(),
-                n if n > NAMED_MAX => format!("{}, … ({n} links)", names[..NAMED_MAX].join(", ")),
-                _ => names.join(", "),
-            };
+            let names = if names.is_empty() { "none".into() } else { text::listed(&names, NAMED_MAX) };
             out += &text::wrapped(&format!("  {:5.1} %  ", 100.0 * share), &names, terminal::width());
         }
         out += &more(sets.len());
