@@ -89,8 +89,8 @@ pub(crate) fn number(x: f64) -> String {
     if !x.is_finite() {
         return "–".into();
     }
-    let digits = if x.abs() < 5e-10 { 0 } else { (2 - x.abs().log10().floor() as i32).clamp(0, 6) };
-    format!("{:.*}", digits as usize, if x.abs() < 5e-10 { 0.0 } else { x })
+    let decimals = if x.abs() < 5e-10 { 0 } else { (2 - x.abs().log10().floor() as i32).clamp(0, 6) };
+    digits::fixed(if x.abs() < 5e-10 { 0.0 } else { x }, decimals as usize)
 }
 
 /// Goodput per variant and flow with the optimum, then the claims.
@@ -388,7 +388,7 @@ fn flow_rows(runs: &[RunRecord]) -> Vec<Vec<String>> {
 
 /// Where each queue's time went, in the first run.
 fn ledger_table(run: &RunRecord) -> String {
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let percent = digits::percent;
     let mut rows = vec![row(&LEDGER)];
     for link in &run.links {
         let Some(time) = &link.airtime else { continue };

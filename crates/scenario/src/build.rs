@@ -8,12 +8,12 @@ pub(crate) use mac::airtime;
 
 use self::flows::Ground;
 use crate::error::Mistake;
-use crate::language::{LossTable, QueueTable, RadioTable, Scenario, WireQueue};
+use crate::language::{LinkTable, LossTable, QueueTable, RadioTable, Scenario, WireQueue};
 use crate::meant::did_you_mean;
 use crate::resolved::{Mac, Parts, Radio, Resolved};
 use evenair_laws::backoff::BackoffParams;
 use evenair_netsim::{FlowSpec, LinkLoss, LinkRate, NetworkSpec, QueueSpec, Wire};
-use evenair_topology::{ConflictGraph, Link, Medium, Position, Router, Wall};
+use evenair_topology::{ConflictGraph, Hearing, Link, Medium, Position, Router, Wall};
 use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,10 +26,16 @@ pub struct Layout {
     /// Transmission and carrier-sense range [m], where there is a radio.
     pub ranges_m: Option<(f64, f64)>,
     /// The links that carry data, in the order of the flows, and their names; where there are no flows, those on the ways between
-    /// nodes that are attached to the outside.
+    /// nodes that are attached to the outside; where there are neither, the links that the scenario gives, or one for each two nodes
+    /// that decode each other, [`Self::LINKS_MAX`] at most.
     pub links: Vec<(String, Link)>,
     /// Which of those conflict.
     pub conflicts: ConflictGraph,
+}
+
+impl Layout {
+    /// The most links of a network without flows: beyond it there are none, as their conflicts grow with the square of neighbourhoods.
+    pub const LINKS_MAX: usize = 2_000;
 }
 
 impl Scenario {
@@ -62,7 +68,11 @@ impl Scenario {
         let delay = |(_, link): &(String, Link)| medium.hearing(link.from as usize, link.to as usize);
         let all = of_flows.iter().chain(&from_outside);
         let longest = all.filter_map(delay).map(|ear| ear.delay).max().unwrap_or_default();
-        let links = if flows.is_empty() { from_outside } else { of_flows };
+        let links = match (flows.is_empty(), routes.is_empty()) {
+            (false, _) => of_flows,
+            (true, false) => from_outside,
+            (true, true) => self.links_in_range(&nodes, &medium),
+        };
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
         let conflicts = medium.conflicts(&bare);
         let spec = self.mac_spec(&mac, radio.as_ref(), longest)?;
@@ -99,6 +109,28 @@ impl Scenario {
         let mut resolved = Resolved { settings: self, layout, network, unused: Vec::new() };
         resolved.add_shapers()?;
         Ok(resolved)
+    }
+
+    /// The links that a network without traffic could use.
+    fn links_in_range(&self, nodes: &[String], medium: &Medium) -> Vec<(String, Link)> {
+        if !self.links.is_empty() {
+            let number: BTreeMap<&String, u32> = nodes.iter().zip(0..).collect();
+            let link = |l: &LinkTable| {
+                (format!("{}>{}", l.from, l.to), Link { from: number[&l.from], to: number[&l.to] })
+            };
+            return self.links.here().iter().map(link).collect();
+        }
+        let decodes = |from: usize, to: usize| medium.hearing(from, to).is_some_and(Hearing::is_decodable);
+        let pairs = (0..nodes.len()).flat_map(|from| {
+            let ears = medium.hearers(from).iter().map(|ear| ear.node as usize);
+            ears.filter(move |&to| from < to && decodes(from, to) && decodes(to, from))
+                .map(move |to| (from, to))
+        });
+        let link = |(from, to): (usize, usize)| {
+            (format!("{}>{}", nodes[from], nodes[to]), Link { from: from as u32, to: to as u32 })
+        };
+        let links: Vec<(String, Link)> = pairs.take(Layout::LINKS_MAX + 1).map(link).collect();
+        if links.len() > Layout::LINKS_MAX { Vec::new() } else { links }
     }
 
     /// The ways between nodes that are attached to the outside.

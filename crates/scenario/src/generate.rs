@@ -116,9 +116,11 @@ fn make_flows(rule: GeneratedFlows, nodes: u32, seed: u64) -> Result<Vec<FlowTab
     let mut stream = Stream::named(rule.seed.unwrap_or(seed), "flows", "placement");
     let wrong = |why: String| Mistake::at("generate.flows.count", why);
     let mut some = || match rule.count {
-        Some(count) if count >= nodes => {
-            Err(wrong(format!("{nodes} nodes have {} flows with the gateway", nodes - 1)))
-        }
+        Some(count) if count >= nodes => Err(wrong(match nodes {
+            0 | 1 => "one node has no flow with the gateway, which it is itself".into(),
+            2 => "2 nodes have 1 flow with the gateway".into(),
+            n => format!("{n} nodes have {} flows with the gateway", n - 1),
+        })),
         Some(count) => Ok(chosen(count, nodes, &mut stream)),
         None => Ok((1..nodes).collect()),
     };

@@ -12,6 +12,7 @@ mod check;
 mod error;
 mod fluid;
 mod generate;
+mod hidden;
 mod language;
 mod law;
 mod lists;

@@ -4,6 +4,7 @@ mod gateway;
 mod laws;
 mod limits;
 mod lists;
+mod looked_at;
 mod order;
 mod outside;
 mod shares;

@@ -9,7 +9,7 @@ use crate::{terminal, text};
 use anyhow::Result;
 use clap::Args;
 use evenair_netsim::MacSpec;
-use evenair_scenario::{Objective, Size};
+use evenair_scenario::{Layout, Objective, Size};
 use evenair_study::figure;
 use std::path::PathBuf;
 
@@ -47,7 +47,7 @@ pub(crate) struct ShowOptions {
 pub(crate) fn show(options: &ShowOptions) -> Result<()> {
     let writes = options.map.is_some() || options.export.is_some();
     options.overwrite.check(writes, "--map FILE or --export FILE")?;
-    let scenario = options.scenario.resolve()?;
+    let scenario = options.scenario.resolve_network()?;
     if options.resolved {
         return print(&resolved(&scenario)?);
     }
@@ -77,6 +77,9 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         out += &format!("  wall from [{x}, {y}] to [{x2}, {y2}]: {} dB\n", wall.loss.0);
     }
     out += "\nflows\n";
+    if network.flows.is_empty() && settings.outside.is_empty() {
+        out += "  none: links below are all that could carry some\n";
+    }
     for flow in &network.flows {
         let way: Vec<&str> = flow.path.iter().map(|&n| network.name(n)).collect();
         out += &format!("  {}: {}\n", flow.name, way.join(" > "));
@@ -89,6 +92,9 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         out += &format!("\n{}", text::wrapped("", drops, terminal::width()));
     }
     out += "\nconflict graph: links that may not transmit at once\n";
+    if layout.links.is_empty() && network.flows.is_empty() {
+        out += &format!("  no link, or more than {}\n", Layout::LINKS_MAX);
+    }
     for (l, (name, _)) in layout.links.iter().enumerate() {
         let others: Vec<&str> =
             layout.conflicts.neighbours(l).iter().map(|&m| layout.links[m as usize].0.as_str()).collect();

@@ -8,6 +8,7 @@ use crate::progress::Waiting;
 use crate::{terminal, text};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
+use evenair_results::digits::{self, counted};
 use evenair_results::document::{ProductFormDocument, ProductFormLink, SolveDocument, written};
 use evenair_results::{manifest, tables};
 use evenair_scenario::{
@@ -162,9 +163,9 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     };
     interrupt::watch();
     let waiting = Waiting::new(&format!(
-        "solving for {} flows over {} links",
-        scenario.network().flows.len(),
-        scenario.layout().links.len()
+        "solving for {} over {}",
+        counted(scenario.network().flows.len(), "flow", "flows"),
+        counted(scenario.layout().links.len(), "link", "links")
     ));
     let question = Question { objective, region, solver, beta: options.beta };
     let asked = scenario.clone();
@@ -233,7 +234,7 @@ fn product_form(options: &SolveOptions, scenario: &Resolved) -> Result<()> {
     }
     let mut rows = vec![text::row(&["link", "exponent βr", "airtime"])];
     for ((name, z), y) in theory.links.iter().zip(&exponents).zip(&shares) {
-        rows.push(vec![name.clone(), text::number(*z), format!("{:.1} %", 100.0 * y)]);
+        rows.push(vec![name.clone(), text::number(*z), digits::percent(*y)]);
     }
     tell(&text::columns(&rows))
 }
@@ -250,17 +251,16 @@ fn as_text(optimum: &Optimum) -> String {
     {
         let kbps = rate * flow.payload_bits / 1e3;
         total = (total.0 + rate, total.1 + kbps);
-        let share = format!("{:.1} %", 100.0 * rate / capacity);
+        let share = digits::percent(rate / capacity);
         rows.push(vec![flow.name.clone(), text::number(*rate), text::number(kbps), share]);
     }
     rows.push(vec!["all".into(), text::number(total.0), text::number(total.1)]);
     let mut out = text::columns(&rows);
     let mut rows = vec![text::row(&["link", "price", "load", "airtime"])];
     for (l, name) in optimum.theory.links.iter().enumerate().take(ROWS_MAX) {
-        let percent = |x: f64| format!("{:.1} %", 100.0 * x);
         let price = optimum.prices.get(l).map_or("–".into(), |p| text::number(*p));
-        let airtime = optimum.airtime.get(l).map_or("–".into(), |y| percent(*y));
-        rows.push(vec![name.clone(), price, percent(optimum.load[l]), airtime]);
+        let airtime = optimum.airtime.get(l).map_or("–".into(), |y| digits::percent(*y));
+        rows.push(vec![name.clone(), price, digits::percent(optimum.load[l]), airtime]);
     }
     out += &format!("\n{}{}", text::columns(&rows), more(optimum.theory.links.len()));
     let mut sets: Vec<&(Vec<u32>, f64)> =
