@@ -8,7 +8,7 @@ pub(crate) use mac::airtime;
 
 use self::flows::Ground;
 use crate::error::Mistake;
-use crate::language::{LinkTable, LossTable, QueueTable, RadioTable, Scenario, WireQueue};
+use crate::language::{At, LinkTable, LossTable, QueueTable, RadioTable, Scenario, WireQueue};
 use crate::meant::did_you_mean;
 use crate::resolved::{Mac, Parts, Radio, Resolved};
 use evenair_laws::backoff::BackoffParams;
@@ -32,6 +32,9 @@ pub struct Layout {
     /// Which of those conflict.
     pub conflicts: ConflictGraph,
 }
+
+/// The greatest number of a channel.
+const CHANNEL_MAX: u32 = 255;
 
 impl Layout {
     /// The most links of a network without flows: beyond it there are none, as their conflicts grow with the square of neighbourhoods.
@@ -57,6 +60,7 @@ impl Scenario {
             data_rate,
             tcp: &tcp,
             is_ideal,
+            has_channels: self.nodes.iter().any(|node| node.channel.is_some()),
         };
         let flows = self.flow_specs(&ground)?;
         let routes = self.routes(&nodes, &router)?;
@@ -76,7 +80,8 @@ impl Scenario {
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
         let conflicts = medium.conflicts(&bare);
         let spec = self.mac_spec(&mac, radio.as_ref(), longest)?;
-        let largest = flows.iter().map(|flow| flow.traffic.size()).max().unwrap_or(tcp.payload + tcp.headers);
+        let largest =
+            flows.iter().map(|flow| flow.traffic.largest()).max().unwrap_or(tcp.payload + tcp.headers);
         let surroundings = self.surroundings(&mac, &spec, tcp.payload, largest);
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);
@@ -175,7 +180,8 @@ impl Scenario {
     }
 
     fn places(&self) -> Vec<Option<Position>> {
-        self.nodes.iter().map(|n| n.at.map(|[x_m, y_m]| Position::new(x_m, y_m))).collect()
+        let place = |at: At| Position::new(at.east_m, at.north_m).up(at.up_m.unwrap_or(0.0));
+        self.nodes.iter().map(|node| node.at.map(place)).collect()
     }
 
     fn walls(&self) -> Vec<Wall> {
@@ -187,11 +193,55 @@ impl Scenario {
         if !self.links.is_empty() {
             return Ok(self.medium_of_links(names));
         }
-        match (&self.radio, radio) {
-            (Some(table), _) if !self.signals.is_empty() => self.medium_of_signals(names, table),
-            (_, Some(radio)) => Ok(Medium::from_places(&self.places(), &self.walls(), &radio.reach)),
-            _ => Ok(Medium::from_signals(names.len(), &[], Dbm::new(0.0), Dbm::new(0.0))), // wires alone
+        self.check_powers()?;
+        let medium = match (&self.radio, radio) {
+            (Some(table), _) if !self.signals.is_empty() => self.medium_of_signals(names, table)?,
+            (_, Some(radio)) => {
+                let own = |node: usize| self.nodes[node].transmit_power.map(|power| power.0);
+                Medium::from_transmitters(&self.places(), &self.walls(), &radio.reach, own)
+            }
+            _ => Medium::from_signals(names.len(), &[], Dbm::new(0.0), Dbm::new(0.0)), // wires alone
+        };
+        Ok(match self.channels()? {
+            Some(channels) => medium.on_channels(&channels),
+            None => medium,
+        })
+    }
+
+    /// A power of a node's own decides nothing where the thresholds are ranges, or there are no positions.
+    fn check_powers(&self) -> Result<(), Mistake> {
+        let Some(index) = self.nodes.iter().position(|node| node.transmit_power.is_some()) else {
+            return Ok(());
+        };
+        let wrong = |why: &str| Err(Mistake::entry("nodes", index, "transmit_power", why));
+        let Some(radio) = self.radio.as_ref().filter(|_| self.signals.is_empty()) else {
+            return wrong(
+                "needs positions and a [radio]; where powers are given by [[signals]], change those",
+            );
+        };
+        if radio.receive_threshold.is_none() || radio.carrier_sense_threshold.is_none() {
+            return wrong(
+                "needs thresholds that are powers: give radio.receive_threshold and radio.carrier_sense_threshold instead of ranges",
+            );
         }
+        Ok(())
+    }
+
+    /// Each node's channel, if any is given.
+    fn channels(&self) -> Result<Option<Vec<u32>>, Mistake> {
+        let is_wrong = |channel: &u32| !(1..=CHANNEL_MAX).contains(channel);
+        let why = |channel: u32| format!("{channel} is no channel; give a number from 1 to {CHANNEL_MAX}");
+        if let Some(channel) = self.mac.channel.filter(is_wrong) {
+            return Err(Mistake::at("mac.channel", why(channel)));
+        }
+        for (index, node) in self.nodes.iter().enumerate() {
+            if let Some(channel) = node.channel.filter(is_wrong) {
+                return Err(Mistake::entry("nodes", index, "channel", why(channel)));
+            }
+        }
+        let all = self.mac.channel.unwrap_or(1);
+        let some = self.nodes.iter().any(|node| node.channel.is_some());
+        Ok(some.then(|| self.nodes.iter().map(|node| node.channel.unwrap_or(all)).collect()))
     }
 
     fn medium_of_links(&self, names: &[String]) -> Medium {

@@ -1,7 +1,7 @@
 //! Checks that look at more than one key.
 
 use crate::error::Mistake;
-use crate::language::Scenario;
+use crate::language::{At, Scenario};
 use crate::read::Needs;
 use std::collections::BTreeSet;
 
@@ -113,7 +113,7 @@ impl Scenario {
 
     fn check_values(&self) -> Result<(), Mistake> {
         for (index, node) in self.nodes.iter().enumerate() {
-            if !node.at.iter().flatten().all(|x| x.is_finite() && x.abs() < 1e9) {
+            if !node.at.iter().flat_map(At::coordinates).all(|x| x.is_finite() && x.abs() < 1e9) {
                 let why = "coordinates are metres from a point near by, less than 1e9 of them: no radio reaches further";
                 return Err(Mistake::entry("nodes", index, "at", why));
             }

@@ -1,7 +1,7 @@
 //! Placements and flows made by rule, written out as nodes and flows.
 
 use crate::error::Mistake;
-use crate::language::{FlowPattern, FlowTable, Generate, GeneratedFlows, NodeTable, Scenario};
+use crate::language::{At, FlowPattern, FlowTable, Generate, GeneratedFlows, NodeTable, Scenario};
 use crate::resolved::Radio;
 use evenair_des::Stream;
 use evenair_topology::{Medium, Position, Router, ThresholdRadio, generate};
@@ -25,7 +25,11 @@ impl Scenario {
         self.nodes = positions
             .iter()
             .enumerate()
-            .map(|(i, p)| NodeTable { id: i.to_string(), at: Some([p.x_m, p.y_m]) })
+            .map(|(i, p)| NodeTable {
+                id: i.to_string(),
+                at: Some(At::ground(p.x_m, p.y_m)),
+                ..NodeTable::default()
+            })
             .collect();
         if let Some(flows) = flows {
             if !self.flows.is_empty() {

@@ -210,7 +210,7 @@ fn limit_pps(traffic: &Traffic) -> f64 {
         },
         Traffic::Datagrams { pattern, .. } => match pattern {
             Pattern::Saturated => f64::INFINITY,
-            Pattern::Constant { interval, .. } => per(*interval),
+            Pattern::Constant { interval, .. } | Pattern::Poisson { interval, .. } => per(*interval),
             Pattern::OnOff { interval, on, off } => {
                 per(*interval) * on.as_secs_f64() / (on.as_secs_f64() + off.as_secs_f64())
             }
@@ -224,12 +224,18 @@ fn limit_pps(traffic: &Traffic) -> f64 {
     }
 }
 
-/// The airtime that one packet costs on a link, with its TCP acknowledgement.
+/// The airtime that one packet costs on a link, with its TCP acknowledgement; the mean, where sizes are drawn.
 fn airtime_of(network: &NetworkSpec, link: Link, traffic: &Traffic) -> Duration {
     let rate = |link: Link| -> Rate {
         let own = network.rates.iter().find(|r| (r.from, r.to) == (link.from, link.to));
         own.map_or(network.data_rate, |r| r.rate)
     };
+    if let Some(mix) = traffic.mix() {
+        let (sum, count) = mix.sizes().fold((Duration::ZERO, 0), |(sum, count), size| {
+            (sum + airtime(network, size, rate(link)), count + 1)
+        });
+        return sum / count;
+    }
     let data = airtime(network, traffic.size(), rate(link));
     let Some(tcp) = traffic.tcp() else { return data };
     let answer = airtime(network, tcp.headers, rate(link.reversed()));

@@ -258,3 +258,54 @@ fn senders_time(runs: &[RunRecord]) -> Vec<(&'static str, f64)> {
         .map(|(name, sum)| (name, if count > 0.0 { sum / count } else { 0.0 }))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(shares: &[[f64; 2]]) -> Comparison {
+        let stage = |&shares: &[f64; 2]| Stage {
+            name: "802.11",
+            gap: String::new(),
+            shares: shares.to_vec(),
+            counted_pps: None,
+        };
+        Comparison {
+            flows: vec!["a".into(), "b".into()],
+            stages: shares.iter().map(stage).collect(),
+            capacity_pps: vec![400.0, 400.0],
+            senders_time: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Fair: 200 and 200 packets/s; then 400 and 8.
+    #[test]
+    fn more_than_the_optimum_is_at_the_cost_of_others() {
+        let note = above_fair(&comparison(&[[0.5, 0.5], [1.0, 0.02]])).unwrap();
+        assert!(note.contains("has 408 packets/s in all, the fair optimum 400"), "{note}");
+        assert!(note.contains("More than fair: a (400 for 200); less: b (8 for 200)."), "{note}");
+        assert_eq!(above_fair(&comparison(&[[0.5, 0.5], [0.6, 0.39]])), None, "less in all");
+        assert_eq!(
+            above_fair(&comparison(&[[0.5, 0.5], [0.501, 0.501]])),
+            None,
+            "as much, within a hundredth"
+        );
+    }
+
+    #[test]
+    fn worlds_of_datagrams_have_no_tcp() {
+        let beyond = |traffic: &str| {
+            let text = format!(
+                "radio = {{ transmission_range = '250 m', carrier_sense_range = '550 m' }}
+                nodes = [{{ id = 'a', at = [0, 0] }}, {{ id = 'b', at = [9, 0] }}]
+                flows = [{{ id = '1', from = 'a', to = 'b'{traffic} }}]"
+            );
+            let scenario = Resolved::parse("two.toml", &text, &[]).unwrap();
+            simulated_worlds(&scenario).unwrap().into_iter().map(|(_, adds, _)| adds).collect::<Vec<_>>()
+        };
+        let saturated = beyond(", traffic = 'saturated'");
+        assert!(saturated.len() == 2 && saturated.iter().all(|adds| !adds.contains("TCP")), "{saturated:?}");
+        assert!(beyond("")[0].contains("TCP's windows"));
+    }
+}

@@ -136,8 +136,8 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         &["80211s", "mesh", "meshpoint", "hwmpprotocol"],
     ),
     (
-        "choice of channels; nodes share one channel",
-        &["channel", "channels", "dfs", "acs", "channelselection", "autochannel", "channelswitch"],
+        "choice of channels; a node stays on the channel that `mac.channel` or its own `channel` gives",
+        &["dfs", "acs", "channelselection", "autochannel", "channelswitch"],
     ),
     (
         "antennas with a direction or a gain; give `transmit_power`, or powers by `signals`",
@@ -330,6 +330,7 @@ const OTHERWISE: &[(&str, &[&str])] = &[
         "EDCA is backoff.law = \"edca\", with a `category` for each flow",
         &["edca", "qos", "wmm", "wme", "80211e", "priority", "accesscategory"],
     ),
+    ("a channel is `mac.channel`, or `channel` of a node", &["channel", "channels", "channelnumber"]),
     ("RTS and CTS are `mac.rts_threshold`", &["rts", "rtscts", "usertscts", "cts"]),
     ("a transmit power is `transmit_power`", &["txpower", "power", "txpowerdbm", "transmitpowerdbm"]),
     ("a position is `at = [east, north]`, in metres", &["position", "pos", "location", "coordinates", "xy"]),
@@ -388,16 +389,9 @@ mod tests {
         ] {
             assert_eq!(not_built(word), Some(NOT_BUILT[0].0), "{word}");
         }
-        for word in [
-            "fragmentationthreshold",
-            "voip",
-            "ping",
-            "beaconinterval",
-            "wpa3",
-            "80211s",
-            "channel",
-            "antennagain",
-        ] {
+        for word in
+            ["fragmentationthreshold", "voip", "ping", "beaconinterval", "wpa3", "80211s", "antennagain"]
+        {
             assert!(not_built(word).is_some_and(|what| what != NOT_BUILT[0].0), "{word}");
         }
         for word in [
