@@ -34,7 +34,7 @@ pub use evenair_fluid::View as FluidView;
 pub use evenair_optimum::{Concave, Done, Failure, Solution, Watch};
 pub use fluid::{FluidRun, Overload};
 pub use language::{
-    AckTimeout, ArrivalsName, ClockKind, CodePoint, ConnectionName, Directions, DisciplineName,
+    AckTimeout, ArrivalsName, At, ClockKind, CodePoint, ConnectionName, Directions, DisciplineName,
     DualDescentKeys, Exactly, FlowPattern, FlowTable, FluidModel, FluidTable, GatewayTable, Generate,
     GeneratedFlows, HoldingLaw, HostsName, InterferenceRule, InterruptedDifs, LimitRate, LinkTable, Listed,
     LossTable, LossyPathKeys, MacKind, MacTable, NodeQueuesTable, NodeTable, OptimalCsmaKeys, Per,

@@ -1,7 +1,6 @@
 //! Height, transmit power and channels of nodes.
 
 use super::*;
-use evenair_netsim::RunSpec;
 use evenair_topology::Reach;
 
 fn reach(scenario: &Resolved, from: usize, to: usize) -> Option<Reach> {
@@ -99,8 +98,8 @@ fn cells_on_two_channels_share_nothing() {
     };
     assert_eq!((shares(&one), shares(&two)), ([0.5; 2], [1.0; 2]));
     let goodputs = |scenario: &Resolved| {
-        let run = RunSpec { warmup: scenario.settings().warmup.0, ..scenario.run_spec(7) };
-        let result = evenair_netsim::Network::run(scenario.network(), run);
+        let run = scenario.run_spec(7);
+        let result = Network::run(scenario.network(), run);
         result.flows.iter().map(|flow| flow.goodput_pps).collect::<Vec<_>>()
     };
     // Streams are named, so that each cell does to the packet what it does alone.
