@@ -177,28 +177,32 @@ fn with_itself(file: &str, line: u64, id: &str) -> String {
     format!("{file}, line {line}: \"{id}\" stands there twice; a conflict is between two links")
 }
 
+/// Checks that the nodes of the first link are named elsewhere, in the list or in the scenario: else the line may be a header.
+fn check_first(
+    file: &str,
+    rows: &[Row],
+    (id, from, to): (Option<usize>, usize, usize),
+    is_known: impl Fn(&str) -> bool,
+) -> Result<(), String> {
+    let Some((first, rest)) = rows.split_first().filter(|(_, rest)| !rest.is_empty()) else { return Ok(()) };
+    let mut ends = [from, to].into_iter().filter_map(|place| first.cells.get(place));
+    if ends.any(|name| rest.iter().any(|row| row.cells.contains(name)) || is_known(name)) {
+        return Ok(());
+    }
+    Err(header::alone(file, first, if id.is_some() { "id,from,to" } else { "from,to" }))
+}
+
 /// Links from a list: id, from and to in the order that its header says, else in this order; numbered, if there are two columns.
 /// `is_known` says whether the scenario names a node elsewhere.
 fn links(file: &str, rows: &[Row], is_known: impl Fn(&str) -> bool) -> Result<Vec<LinkTable>, String> {
-    let (order, rows) = match rows.split_first() {
-        Some((first, rest)) => match header::order(first) {
-            Some(order) => (order, rest),
-            None => {
-                let order = if first.cells.len() == 2 { (None, 0, 1) } else { (Some(0), 1, 2) };
-                let ends = first.cells.get(order.1).into_iter().chain(first.cells.get(order.2));
-                let is_elsewhere =
-                    |name: &String| rest.iter().any(|row| row.cells.contains(name)) || is_known(name);
-                if !rest.is_empty() && !ends.clone().any(is_elsewhere) {
-                    return Err(header::alone(
-                        file,
-                        first,
-                        if order.0.is_some() { "id,from,to" } else { "from,to" },
-                    ));
-                }
-                (order, rows)
-            }
-        },
-        None => ((None, 0, 1), rows),
+    let first = rows.first();
+    let (order, rows) = if let Some(order) = first.and_then(header::order) {
+        (order, &rows[1..])
+    } else {
+        let order =
+            if first.is_some_and(|row| row.cells.len() == 2) { (None, 0, 1) } else { (Some(0), 1, 2) };
+        check_first(file, rows, order, is_known)?;
+        (order, rows)
     };
     let wanted = if order.0.is_some() { 3 } else { 2 };
     let link = |(number, row): (usize, &Row)| {

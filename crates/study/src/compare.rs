@@ -225,10 +225,12 @@ fn simulated_worlds(base: &Resolved) -> Result<Vec<Simulated>, SweepError> {
         }
     }
     if base.network().mac != MacSpec::Ideal {
-        let adds = if worlds.is_empty() {
-            packets
-        } else {
-            "802.11's slots, inter-frame spaces and back-off; frames that overlap, hidden terminals' too"
+        let adds = match (worlds.is_empty(), base.hidden_pairs().is_empty()) {
+            (true, _) => packets,
+            (false, true) => "802.11's slots, inter-frame spaces and back-off; frames that overlap",
+            (false, false) => {
+                "802.11's slots, inter-frame spaces and back-off; frames that overlap, those of hidden terminals too"
+            }
         };
         worlds.push(("802.11", adds, base.clone()));
     }
