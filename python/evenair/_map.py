@@ -5,13 +5,16 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from ._table import counted
+
 if TYPE_CHECKING:
     from . import _evenair
 
 
 def page(scenario: _evenair.Scenario) -> str:
     """Tell what a scenario is, with its map: where nodes stand and flows go, or its conflict graph."""
-    sizes = f"{len(scenario.nodes())} nodes, {len(scenario.links())} links, {len(scenario.conflicts())} conflicts"
+    all_of = {"node": scenario.nodes(), "link": scenario.links(), "conflict": scenario.conflicts()}
+    sizes = ", ".join(counted(len(of), one) for one, of in all_of.items())
     ranges = scenario.ranges_m()
     said = sizes if ranges is None else f"{sizes}; range {ranges[0]:.0f} m, carrier sense {ranges[1]:.0f} m"
     title = escape(scenario.name or "scenario")

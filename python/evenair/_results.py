@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from . import _evenair
-from ._table import Table, html_table
+from ._table import Table, counted, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -229,6 +229,8 @@ class FluidRun(Result):
         """Whether its end is its rest, within a thousandth, and no link is overloaded there."""
         self.warning: str | None = facts.warning
         """What keeps its rates from being carried, if anything does."""
+        self.lacks: str | None = facts.lacks
+        """What the model lacks of the scenario's MAC, such as hidden terminals; None, if it has all."""
         self.steps: int = facts.steps
         """How many steps the integrator took."""
         self.corners: int = facts.corners
@@ -240,7 +242,7 @@ class FluidRun(Result):
 
     def _headline(self) -> str:
         settled = "has settled" if self.has_settled else "has not settled"
-        return f"{settled}, {self.steps} steps"
+        return f"{settled}, {counted(self.steps, 'step')}"
 
 
 class Comparison(Result):
@@ -314,7 +316,7 @@ class Study(Result):
 
     def _headline(self) -> str:
         verdicts = self.claims["verdict"]
-        return f"{self.title} ({verdicts.count('holds')} of {len(verdicts)} claims hold)"
+        return f"{self.title} ({verdicts.count('holds')} of {counted(len(verdicts), 'claim')} hold)"
 
 
 def of_one(scenario: Scenario, records: _evenair.Records) -> Runs:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _evenair
 from ._map import page
+from ._table import counted
 from .laws import ConnectionLaw, Law
 
 if TYPE_CHECKING:
@@ -266,7 +267,8 @@ class Scenario:
     def __repr__(self) -> str:
         """Tell what it is."""
         name = self.name or self._file
-        return f"<evenair.Scenario {name!r}: {len(self._core.nodes())} nodes, {len(self._core.flows())} flows>"
+        nodes, flows = counted(len(self._core.nodes()), "node"), counted(len(self._core.flows()), "flow")
+        return f"<evenair.Scenario {name!r}: {nodes}, {flows}>"
 
     def _repr_html_(self) -> str:
         return page(self._core)

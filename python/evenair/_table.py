@@ -89,7 +89,7 @@ class Table:
 
     def __repr__(self) -> str:
         """Tell what is in it."""
-        return f"<evenair.Table: {len(self)} rows of {', '.join(self.columns)}>"
+        return f"<evenair.Table: {counted(len(self), 'row')} of {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
         return html_table(self)
@@ -100,8 +100,14 @@ def number(value: object) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
-        return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+        text = f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+        return text.removeprefix("-") if float(text) == 0 else text
     return str(value)
+
+
+def counted(count: int, one: str) -> str:
+    """Give a count with its noun: 1 row, 2 rows."""
+    return f"{count} {one}" if count == 1 else f"{count} {one}s"
 
 
 def html_table(table: Table, rows: int = ROWS_SHOWN) -> str:

@@ -134,11 +134,22 @@ impl ScenarioArguments {
     /// Reads it from a file, from standard input, or from those that are built in.
     pub(crate) fn resolve(&self) -> Result<Resolved> {
         if self.name == "-" {
-            let text = std::io::read_to_string(std::io::stdin()).context(STDIN)?;
-            return Ok(Resolved::parse(STDIN, &text, &self.set)?);
+            return Ok(Resolved::parse(STDIN, &standard_input()?, &self.set)?);
         }
         Ok(evenair_study::scenario(&self.name, Some(Path::new("")), &self.set)?)
     }
+
+    /// The same, also of a network without flows: to be looked at.
+    pub(crate) fn resolve_network(&self) -> Result<Resolved> {
+        if self.name == "-" {
+            return Ok(Resolved::parse_network(STDIN, &standard_input()?, &self.set)?);
+        }
+        Ok(evenair_study::network(&self.name, Some(Path::new("")), &self.set)?)
+    }
+}
+
+fn standard_input() -> Result<String> {
+    std::io::read_to_string(std::io::stdin()).context(STDIN)
 }
 
 /// The name of standard input.

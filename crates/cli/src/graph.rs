@@ -66,9 +66,15 @@ impl Graph {
     fn topology(scenario: &Resolved) -> Self {
         let (layout, network) = (scenario.layout(), scenario.network());
         let place = |node: usize| layout.positions.as_ref().and_then(|all| all[node]);
+        // A channel is told of each node where there are several.
+        let several = scenario.settings().nodes.iter().any(|node| node.channel.is_some());
+        let all_on = several.then(|| scenario.settings().mac.channel.unwrap_or(1));
         let vertex = |(node, name): (usize, &String)| {
             let at = place(node).map(|p| [("x_m", Value::Number(p.x_m)), ("y_m", Value::Number(p.y_m))]);
-            (name.clone(), at.into_iter().flatten().collect())
+            let up = place(node).filter(|p| p.z_m != 0.0).map(|p| ("z_m", Value::Number(p.z_m)));
+            let own = scenario.settings().nodes.get(node).and_then(|node| node.channel);
+            let channel = own.or(all_on).map(|channel| ("channel", Value::Number(channel.into())));
+            (name.clone(), at.into_iter().flatten().chain(up).chain(channel).collect())
         };
         let used: BTreeSet<(u32, u32)> =
             network.flows.iter().flat_map(|flow| flow.path.windows(2).map(|hop| (hop[0], hop[1]))).collect();
@@ -76,7 +82,7 @@ impl Graph {
             let used = used.contains(&(from as u32, to as u32));
             let mut attributes = vec![("kind", Value::Text(kind.into())), ("used", Value::Flag(used))];
             if let (Some(a), Some(b)) = (place(from), place(to)) {
-                attributes.push(("length_m", Value::Number((a.x_m - b.x_m).hypot(a.y_m - b.y_m))));
+                attributes.push(("length_m", Value::Number(a.distance_m(b))));
             }
             (from, to, attributes)
         };
@@ -220,6 +226,19 @@ mod tests {
         }
         let conflicts = written(Of::Conflicts, "a.graphml");
         assert!(conflicts.contains("<edge source=\"a&lt;1&gt;b\" target=\"b&gt;c\"></edge>"), "{conflicts}");
+    }
+
+    /// 3, 4, 12: 13 m; nodes of other channels are not joined.
+    #[test]
+    fn heights_and_channels_are_attributes() {
+        let text = r#"
+            radio = { transmission_range = "250 m", carrier_sense_range = "550 m" }
+            nodes = [{ id = "a", at = [0, 0] }, { id = "b", at = [3, 4, 12] }, { id = "c", at = [1, 1], channel = 6 }]
+        "#;
+        let scenario = Resolved::parse_network("f", text, &[]).unwrap();
+        let text = Graph::of(&scenario, Of::Topology).written_for(Path::new("a.dot")).unwrap();
+        assert!(text.contains("z_m=\"12\", channel=\"1\"") && text.contains("channel=\"6\""), "{text}");
+        assert_eq!((text.matches("length_m=\"13\"").count(), text.matches("->").count()), (2, 2), "{text}");
     }
 
     #[test]

@@ -7,7 +7,6 @@ use evenair_laws::backoff::BackoffParams;
 use evenair_results::{OutputFile, OutputFolder};
 use evenair_scenario::Resolved;
 use serde_json::{Map, Value};
-use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -120,12 +119,6 @@ pub(crate) fn print(text: &str) -> Result<()> {
 
 pub(crate) fn resolved(scenario: &Resolved) -> Result<String> {
     scenario.to_toml().context("the scenario cannot be written as TOML")
-}
-
-/// A count with its noun: `1 study`, `2 studies`.
-pub(crate) fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, one: &str, many: &str) -> String {
-    let word = if count == N::from(1) { one } else { many };
-    format!("{count} {word}")
 }
 
 /// Says what a scenario's reader is in doubt about.

@@ -76,12 +76,21 @@ pub(crate) fn wrapped(head: &str, text: &str, width: usize) -> String {
     lines.iter().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
+/// Names with commas between; of more than `most` the first ones and how many there are.
+pub(crate) fn listed(names: &[&str], most: usize) -> String {
+    if names.len() > most {
+        format!("{}, … ({} links)", names[..most].join(", "), names.len())
+    } else {
+        names.join(", ")
+    }
+}
+
 pub(crate) fn number(x: f64) -> String {
     if !x.is_finite() {
         return "–".into();
     }
-    let digits = if x.abs() < 5e-10 { 0 } else { (2 - x.abs().log10().floor() as i32).clamp(0, 6) };
-    format!("{:.*}", digits as usize, if x.abs() < 5e-10 { 0.0 } else { x })
+    let decimals = if x.abs() < 5e-10 { 0 } else { (2 - x.abs().log10().floor() as i32).clamp(0, 6) };
+    digits::fixed(if x.abs() < 5e-10 { 0.0 } else { x }, decimals as usize)
 }
 
 /// Goodput per variant and flow with the optimum, then the claims.
@@ -379,7 +388,7 @@ fn flow_rows(runs: &[RunRecord]) -> Vec<Vec<String>> {
 
 /// Where each queue's time went, in the first run.
 fn ledger_table(run: &RunRecord) -> String {
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let percent = digits::percent;
     let mut rows = vec![row(&LEDGER)];
     for link in &run.links {
         let Some(time) = &link.airtime else { continue };

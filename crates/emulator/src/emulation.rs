@@ -428,7 +428,7 @@ const LARGE_THRESHOLD: u32 = 1 << 20;
 /// flow's law repairs losses by is there for all.
 fn host_options(real: &[RealSpec], scheduling: &Scheduling, backpressure: bool) -> HostOptions {
     let flows: Vec<&TcpSpec> = real.iter().filter_map(|flow| flow.traffic.tcp()).collect();
-    let largest = real.iter().map(|flow| flow.traffic.size()).max().unwrap_or_default();
+    let largest = real.iter().map(|flow| flow.traffic.largest()).max().unwrap_or_default();
     let mut options = HostOptions {
         real_time: scheduling.real_time.is_some(),
         unread_max: if backpressure { hosts::HELD_MAX } else { hosts::UNREAD_MAX },

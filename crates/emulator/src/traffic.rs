@@ -214,7 +214,10 @@ impl Traffic {
             Kind::Datagrams { pattern: Pattern::OnOff { on, .. }, .. } => self.toggle_after(at, index, *on),
             _ => (),
         }
-        self.produce(at, index);
+        match &self.flows[index].spec.traffic {
+            Kind::Datagrams { pattern, .. } if !pattern.begins_at_once() => self.schedule(at, index),
+            _ => self.produce(at, index),
+        }
         self.look_again(at, index);
         let data = self.segments(index);
         if let Some(probes) = &mut self.flows[index].probes {
@@ -324,8 +327,22 @@ impl Traffic {
         own.filter(|socket| socket.is_open() == open).filter_map(Socket::info).collect()
     }
 
-    /// The application of a flow has a segment, or a datagram; the next one follows.
+    /// The application of a flow has a segment, or a datagram; the next one follows. Size and time are drawn in the order of a
+    /// simulated source.
     fn produce(&mut self, at: Instant, index: usize) {
+        let is_paced = match &self.flows[index].spec.traffic {
+            Kind::Tcp(tcp) => matches!(tcp.source, Source::Paced(_)),
+            Kind::Datagrams { pattern, .. } => *pattern != Pattern::Saturated,
+            _ => false,
+        };
+        if is_paced {
+            self.hand_down(index);
+            self.schedule(at, index);
+        }
+    }
+
+    /// Schedules the next segment or datagram of a flow's application.
+    fn schedule(&mut self, at: Instant, index: usize) {
         let flow = &mut self.flows[index];
         let next_in = match &flow.spec.traffic {
             Kind::Tcp(tcp) => match tcp.source {
@@ -339,7 +356,6 @@ impl Traffic {
         flow.due = at + next_in;
         let due = flow.due;
         self.at(due, Due::Produce(index));
-        self.hand_down(index);
     }
 
     /// A flow's application hands a segment or a datagram to each of its sockets.

@@ -36,7 +36,7 @@ pub use queue::{
     WeightedParams,
 };
 pub use spec::{
-    Arrivals, Clocks, FlowSpec, GatewayClass, GatewayControl, GatewaySpec, LinkLoss, LinkRate, MacSpec,
+    Arrivals, Clocks, FlowSpec, GatewayClass, GatewayControl, GatewaySpec, LinkLoss, LinkRate, MacSpec, Mix,
     NetworkSpec, NoTrace, Opportunities, Pattern, Per, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling,
     Shaping, Shares, Source, SourceLimit, Stack, TcpSpec, TfrcSpec, Traffic, WebConnection, WebRequest,
     WebSpec, Wire,

@@ -15,10 +15,12 @@ use evenair_units::{Bytes, Duration, Instant, Rate};
 use evenair_wifi::{LossModel, MacTiming, Rules};
 
 mod gateway;
+mod mix;
 mod opportunities;
 mod web;
 
 pub use gateway::{GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit};
+pub use mix::Mix;
 pub(crate) use opportunities::Pacer;
 pub use opportunities::{NoTrace, Opportunities};
 pub use web::{Arrivals, WebConnection, WebRequest, WebSpec};
@@ -292,7 +294,7 @@ pub enum Traffic {
     Tcp(TcpSpec),
     /// Datagrams, not acknowledged.
     Datagrams {
-        /// Network-layer size.
+        /// Network-layer size; the mean, where sizes are drawn.
         size: Bytes,
         /// When they are sent.
         pattern: Pattern,
@@ -309,7 +311,7 @@ pub enum Traffic {
 }
 
 impl Traffic {
-    /// A packet with a full load of data, network-layer size.
+    /// A packet with a full load of data, network-layer size; the mean, where sizes are drawn.
     pub fn size(&self) -> Bytes {
         match self {
             Self::Tcp(tcp) | Self::Web(WebSpec { tcp, .. }) => tcp.payload + tcp.headers,
@@ -318,6 +320,24 @@ impl Traffic {
             | Self::Tfrc(TfrcSpec { size, .. }) => *size,
             Self::Outside(like) => like.size(),
         }
+    }
+
+    /// The sizes of its packets with data, where they are drawn; each is as likely as any other.
+    pub fn mix(&self) -> Option<Mix> {
+        match self.kind() {
+            Self::Datagrams { pattern: Pattern::Poisson { sizes, .. }, .. } => *sizes,
+            _ => None,
+        }
+    }
+
+    /// The largest of its packets, network-layer size.
+    pub fn largest(&self) -> Bytes {
+        self.mix().map_or_else(|| self.size(), |mix| mix.largest())
+    }
+
+    /// The size of the next datagram, network-layer size.
+    pub fn next_size(&self, stream: &mut Stream) -> Bytes {
+        self.mix().map_or_else(|| self.size(), |mix| mix.draw(stream))
     }
 
     /// The application's part of it: of a datagram all.
@@ -445,6 +465,13 @@ pub enum Pattern {
         /// Mean time off.
         off: Duration,
     },
+    /// A Poisson process: exponential times between datagrams, independent of each other.
+    Poisson {
+        /// The mean interval.
+        interval: Duration,
+        /// The sizes that are drawn; all are of the flow's size, if there are none.
+        sizes: Option<Mix>,
+    },
 }
 
 impl Pattern {
@@ -456,7 +483,13 @@ impl Pattern {
                 Some(interval.mul_f64(1.0 + jitter * (2.0 * stream.unit() - 1.0)))
             }
             Self::Constant { interval, .. } | Self::OnOff { interval, .. } => Some(interval),
+            Self::Poisson { interval, .. } => Some(stream.exponential(interval)),
         }
+    }
+
+    /// Whether the first datagram is sent at the start; a Poisson process waits for its first event.
+    pub const fn begins_at_once(&self) -> bool {
+        !matches!(self, Self::Poisson { .. })
     }
 }
 

@@ -199,7 +199,9 @@ impl Environment {
     fn step<'py>(&mut self, py: Python<'py>, actions: Vec<f64>) -> PyResult<(Bound<'py, PyByteArray>, bool)> {
         if actions.len() != self.names.len() {
             let (given, wanted) = (actions.len(), self.names.len());
-            return Err(PyValueError::new_err(format!("{given} actions for {wanted} flows")));
+            return Err(PyValueError::new_err(format!(
+                "actions: {given}, flows: {wanted}; give one action a flow"
+            )));
         }
         for (flow, &action) in actions.iter().enumerate() {
             if !(action >= 0.0 && action.is_finite()) {

@@ -26,6 +26,7 @@ pub(crate) struct SolutionFacts {
 pub(crate) struct FluidFacts {
     has_settled: bool,
     warning: Option<String>,
+    lacks: Option<String>,
     steps: u64,
     corners: usize,
     is_stable: Option<bool>,
@@ -164,6 +165,7 @@ pub(crate) fn fluid(py: Python<'_>, scenario: &Scenario) -> PyResult<(Tables, Fl
     let facts = FluidFacts {
         has_settled: run.has_settled,
         warning: run.warning(),
+        lacks: run.lacks.clone(),
         steps: run.steps,
         corners: run.corners.len(),
         is_stable: run.rest.as_ref().map(|(rest, _)| carried && rest.is_stable()),

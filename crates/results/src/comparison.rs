@@ -11,7 +11,7 @@ pub struct Comparison {
     pub capacity_pps: Vec<f64>,
     /// Where the senders' time goes in the last world, as shares of it, in the mean over senders and seeds.
     pub senders_time: Vec<(&'static str, f64)>,
-    /// Why a stage is missing.
+    /// Why a stage is missing; why one has more than the optimum.
     pub notes: Vec<String>,
 }
 
@@ -20,8 +20,8 @@ pub struct Comparison {
 pub struct Stage {
     /// Its name.
     pub name: &'static str,
-    /// The cause of the difference to the stage before.
-    pub gap: &'static str,
+    /// The things that this world has and the one before has not; of a simulated one also what was measured in it.
+    pub gap: String,
     /// Each flow's share of what it gets alone there.
     pub shares: Vec<f64>,
     /// Packets per second that were counted, in a world that was simulated. An exchange of ideal CSMA has neither preambles nor

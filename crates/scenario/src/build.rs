@@ -8,12 +8,12 @@ pub(crate) use mac::airtime;
 
 use self::flows::Ground;
 use crate::error::Mistake;
-use crate::language::{LossTable, QueueTable, RadioTable, Scenario, WireQueue};
+use crate::language::{At, LinkTable, LossTable, QueueTable, RadioTable, Scenario, WireQueue};
 use crate::meant::did_you_mean;
 use crate::resolved::{Mac, Parts, Radio, Resolved};
 use evenair_laws::backoff::BackoffParams;
 use evenair_netsim::{FlowSpec, LinkLoss, LinkRate, NetworkSpec, QueueSpec, Wire};
-use evenair_topology::{ConflictGraph, Link, Medium, Position, Router, Wall};
+use evenair_topology::{ConflictGraph, Hearing, Link, Medium, Position, Router, Wall};
 use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,10 +26,19 @@ pub struct Layout {
     /// Transmission and carrier-sense range [m], where there is a radio.
     pub ranges_m: Option<(f64, f64)>,
     /// The links that carry data, in the order of the flows, and their names; where there are no flows, those on the ways between
-    /// nodes that are attached to the outside.
+    /// nodes that are attached to the outside; where there are neither, the links that the scenario gives, or one for each two nodes
+    /// that decode each other, [`Self::LINKS_MAX`] at most.
     pub links: Vec<(String, Link)>,
     /// Which of those conflict.
     pub conflicts: ConflictGraph,
+}
+
+/// The greatest number of a channel.
+const CHANNEL_MAX: u32 = 255;
+
+impl Layout {
+    /// The most links of a network without flows: beyond it there are none, as their conflicts grow with the square of neighbourhoods.
+    pub const LINKS_MAX: usize = 2_000;
 }
 
 impl Scenario {
@@ -51,6 +60,7 @@ impl Scenario {
             data_rate,
             tcp: &tcp,
             is_ideal,
+            has_channels: self.nodes.iter().any(|node| node.channel.is_some()),
         };
         let flows = self.flow_specs(&ground)?;
         let routes = self.routes(&nodes, &router)?;
@@ -62,11 +72,16 @@ impl Scenario {
         let delay = |(_, link): &(String, Link)| medium.hearing(link.from as usize, link.to as usize);
         let all = of_flows.iter().chain(&from_outside);
         let longest = all.filter_map(delay).map(|ear| ear.delay).max().unwrap_or_default();
-        let links = if flows.is_empty() { from_outside } else { of_flows };
+        let links = match (flows.is_empty(), routes.is_empty()) {
+            (false, _) => of_flows,
+            (true, false) => from_outside,
+            (true, true) => self.links_in_range(&nodes, &medium),
+        };
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
         let conflicts = medium.conflicts(&bare);
         let spec = self.mac_spec(&mac, radio.as_ref(), longest)?;
-        let largest = flows.iter().map(|flow| flow.traffic.size()).max().unwrap_or(tcp.payload + tcp.headers);
+        let largest =
+            flows.iter().map(|flow| flow.traffic.largest()).max().unwrap_or(tcp.payload + tcp.headers);
         let surroundings = self.surroundings(&mac, &spec, tcp.payload, largest);
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);
@@ -99,6 +114,28 @@ impl Scenario {
         let mut resolved = Resolved { settings: self, layout, network, unused: Vec::new() };
         resolved.add_shapers()?;
         Ok(resolved)
+    }
+
+    /// The links that a network without traffic could use.
+    fn links_in_range(&self, nodes: &[String], medium: &Medium) -> Vec<(String, Link)> {
+        if !self.links.is_empty() {
+            let number: BTreeMap<&String, u32> = nodes.iter().zip(0..).collect();
+            let link = |l: &LinkTable| {
+                (format!("{}>{}", l.from, l.to), Link { from: number[&l.from], to: number[&l.to] })
+            };
+            return self.links.here().iter().map(link).collect();
+        }
+        let decodes = |from: usize, to: usize| medium.hearing(from, to).is_some_and(Hearing::is_decodable);
+        let pairs = (0..nodes.len()).flat_map(|from| {
+            let ears = medium.hearers(from).iter().map(|ear| ear.node as usize);
+            ears.filter(move |&to| from < to && decodes(from, to) && decodes(to, from))
+                .map(move |to| (from, to))
+        });
+        let link = |(from, to): (usize, usize)| {
+            (format!("{}>{}", nodes[from], nodes[to]), Link { from: from as u32, to: to as u32 })
+        };
+        let links: Vec<(String, Link)> = pairs.take(Layout::LINKS_MAX + 1).map(link).collect();
+        if links.len() > Layout::LINKS_MAX { Vec::new() } else { links }
     }
 
     /// The ways between nodes that are attached to the outside.
@@ -143,7 +180,8 @@ impl Scenario {
     }
 
     fn places(&self) -> Vec<Option<Position>> {
-        self.nodes.iter().map(|n| n.at.map(|[x_m, y_m]| Position::new(x_m, y_m))).collect()
+        let place = |at: At| Position::new(at.east_m, at.north_m).up(at.up_m.unwrap_or(0.0));
+        self.nodes.iter().map(|node| node.at.map(place)).collect()
     }
 
     fn walls(&self) -> Vec<Wall> {
@@ -155,11 +193,55 @@ impl Scenario {
         if !self.links.is_empty() {
             return Ok(self.medium_of_links(names));
         }
-        match (&self.radio, radio) {
-            (Some(table), _) if !self.signals.is_empty() => self.medium_of_signals(names, table),
-            (_, Some(radio)) => Ok(Medium::from_places(&self.places(), &self.walls(), &radio.reach)),
-            _ => Ok(Medium::from_signals(names.len(), &[], Dbm::new(0.0), Dbm::new(0.0))), // wires alone
+        self.check_powers()?;
+        let medium = match (&self.radio, radio) {
+            (Some(table), _) if !self.signals.is_empty() => self.medium_of_signals(names, table)?,
+            (_, Some(radio)) => {
+                let own = |node: usize| self.nodes[node].transmit_power.map(|power| power.0);
+                Medium::from_transmitters(&self.places(), &self.walls(), &radio.reach, own)
+            }
+            _ => Medium::from_signals(names.len(), &[], Dbm::new(0.0), Dbm::new(0.0)), // wires alone
+        };
+        Ok(match self.channels()? {
+            Some(channels) => medium.on_channels(&channels),
+            None => medium,
+        })
+    }
+
+    /// A power of a node's own decides nothing where the thresholds are ranges, or there are no positions.
+    fn check_powers(&self) -> Result<(), Mistake> {
+        let Some(index) = self.nodes.iter().position(|node| node.transmit_power.is_some()) else {
+            return Ok(());
+        };
+        let wrong = |why: &str| Err(Mistake::entry("nodes", index, "transmit_power", why));
+        let Some(radio) = self.radio.as_ref().filter(|_| self.signals.is_empty()) else {
+            return wrong(
+                "needs positions and a [radio]; where powers are given by [[signals]], change those",
+            );
+        };
+        if radio.receive_threshold.is_none() || radio.carrier_sense_threshold.is_none() {
+            return wrong(
+                "needs thresholds that are powers: give radio.receive_threshold and radio.carrier_sense_threshold instead of ranges",
+            );
         }
+        Ok(())
+    }
+
+    /// Each node's channel, if any is given.
+    fn channels(&self) -> Result<Option<Vec<u32>>, Mistake> {
+        let is_wrong = |channel: &u32| !(1..=CHANNEL_MAX).contains(channel);
+        let why = |channel: u32| format!("{channel} is no channel; give a number from 1 to {CHANNEL_MAX}");
+        if let Some(channel) = self.mac.channel.filter(is_wrong) {
+            return Err(Mistake::at("mac.channel", why(channel)));
+        }
+        for (index, node) in self.nodes.iter().enumerate() {
+            if let Some(channel) = node.channel.filter(is_wrong) {
+                return Err(Mistake::entry("nodes", index, "channel", why(channel)));
+            }
+        }
+        let all = self.mac.channel.unwrap_or(1);
+        let some = self.nodes.iter().any(|node| node.channel.is_some());
+        Ok(some.then(|| self.nodes.iter().map(|node| node.channel.unwrap_or(all)).collect()))
     }
 
     fn medium_of_links(&self, names: &[String]) -> Medium {

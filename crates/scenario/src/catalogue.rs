@@ -144,11 +144,12 @@ const RATE_LAW: &str = "rate_law";
 const GATEWAY_LAW: &str = "gateway.law";
 
 /// Traffic for which laws are tried: its word, and the keys that it needs.
-const TRAFFIC: [(&str, &str); 7] = [
+const TRAFFIC: [(&str, &str); 8] = [
     ("tcp", ""),
     ("saturated", ", size = '1000 bytes'"),
     ("cbr", ", size = '1000 bytes', rate = '80 kbps'"),
     ("on-off", ", size = '1000 bytes', rate = '80 kbps', on = '1 s', off = '1 s'"),
+    ("poisson", ", size = '1000 bytes', rate = '80 kbps'"),
     (RATED, ", size = '1000 bytes'"),
     ("tfrc", ", size = '1000 bytes'"),
     ("web", ""),

@@ -1,19 +1,20 @@
 //! Checks that look at more than one key.
 
 use crate::error::Mistake;
-use crate::language::Scenario;
+use crate::language::{At, Scenario};
+use crate::read::Needs;
 use std::collections::BTreeSet;
 
 impl Scenario {
     /// Checks what no table can for itself.
-    pub(crate) fn check(&self) -> Result<(), Mistake> {
-        self.check_shape()?;
+    pub(crate) fn check(&self, needs: Needs) -> Result<(), Mistake> {
+        self.check_shape(needs)?;
         self.check_names()?;
         self.check_walls()?;
         self.check_values()
     }
 
-    fn check_shape(&self) -> Result<(), Mistake> {
+    fn check_shape(&self, needs: Needs) -> Result<(), Mistake> {
         if self.duration.0.is_zero() {
             return Err(Mistake::at("duration", "must be longer than no time"));
         }
@@ -22,7 +23,7 @@ impl Scenario {
                 format!("{share} is not allowed: a share of what a lone hop carries, above 0 and at most 2");
             return Err(Mistake::at("domain_capacity", why));
         }
-        if self.flows.is_empty() && self.outside.is_empty() {
+        if needs == Needs::Traffic && self.flows.is_empty() && self.outside.is_empty() {
             let why = "there is no flow; add a [[flows]] table with id, from and to, or attach nodes to the outside (outside)";
             return Err(Mistake::at("flows", why));
         }
@@ -112,7 +113,7 @@ impl Scenario {
 
     fn check_values(&self) -> Result<(), Mistake> {
         for (index, node) in self.nodes.iter().enumerate() {
-            if !node.at.iter().flatten().all(|x| x.is_finite() && x.abs() < 1e9) {
+            if !node.at.iter().flat_map(At::coordinates).all(|x| x.is_finite() && x.abs() < 1e9) {
                 let why = "coordinates are metres from a point near by, less than 1e9 of them: no radio reaches further";
                 return Err(Mistake::entry("nodes", index, "at", why));
             }

@@ -45,6 +45,8 @@ pub struct FluidRun {
     pub overloaded: Vec<Overload>,
     /// The value of `backoff.r_max` at which prices hold all loads down: the greatest price of the fixed point, where that is known.
     pub r_max_needed: Option<f64>,
+    /// The things of the scenario's MAC that the model lacks; none, if it has all.
+    pub lacks: Option<String>,
     /// Steps that were taken.
     pub steps: u64,
 }
@@ -74,11 +76,13 @@ impl FluidRun {
             None => "Raise backoff.r_max, to 1 at most, or lower connections.k.".into(),
         };
         Some(format!(
-            "The rates are outside the capacity region: prices of {} of {} links are at their bound, r_max, and do not hold the \
-             loads down to what CSMA gives (the worst is {}: load {:.1} %, airtime {:.1} %). What does not fit piles up without \
+            "The rates are outside the capacity region: the price of {} at its bound, r_max, and does not hold the \
+             load down to what CSMA gives (the worst is {}: load {:.1} %, airtime {:.1} %). What does not fit piles up without \
              end or is dropped; this is no rest of the network. {remedy}",
-            self.overloaded.len(),
-            self.theory.air(),
+            match (self.overloaded.len(), self.theory.air()) {
+                (1, 1) => "its one link is".into(),
+                (n, all) => format!("{n} of {all} links is"),
+            },
             self.theory.links[worst.link],
             100.0 * worst.load,
             100.0 * worst.airtime
@@ -138,6 +142,7 @@ impl Resolved {
             has_settled: false,
             overloaded: Vec::new(),
             r_max_needed: None,
+            lacks: self.fluid_lacks(),
             steps: 0,
             theory,
         };

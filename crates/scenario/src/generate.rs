@@ -1,7 +1,7 @@
 //! Placements and flows made by rule, written out as nodes and flows.
 
 use crate::error::Mistake;
-use crate::language::{FlowPattern, FlowTable, Generate, GeneratedFlows, NodeTable, Scenario};
+use crate::language::{At, FlowPattern, FlowTable, Generate, GeneratedFlows, NodeTable, Scenario};
 use crate::resolved::Radio;
 use evenair_des::Stream;
 use evenair_topology::{Medium, Position, Router, ThresholdRadio, generate};
@@ -25,7 +25,11 @@ impl Scenario {
         self.nodes = positions
             .iter()
             .enumerate()
-            .map(|(i, p)| NodeTable { id: i.to_string(), at: Some([p.x_m, p.y_m]) })
+            .map(|(i, p)| NodeTable {
+                id: i.to_string(),
+                at: Some(At::ground(p.x_m, p.y_m)),
+                ..NodeTable::default()
+            })
             .collect();
         if let Some(flows) = flows {
             if !self.flows.is_empty() {
@@ -116,9 +120,11 @@ fn make_flows(rule: GeneratedFlows, nodes: u32, seed: u64) -> Result<Vec<FlowTab
     let mut stream = Stream::named(rule.seed.unwrap_or(seed), "flows", "placement");
     let wrong = |why: String| Mistake::at("generate.flows.count", why);
     let mut some = || match rule.count {
-        Some(count) if count >= nodes => {
-            Err(wrong(format!("{nodes} nodes have {} flows with the gateway", nodes - 1)))
-        }
+        Some(count) if count >= nodes => Err(wrong(match nodes {
+            0 | 1 => "one node has no flow with the gateway, which it is itself".into(),
+            2 => "2 nodes have 1 flow with the gateway".into(),
+            n => format!("{n} nodes have {} flows with the gateway", n - 1),
+        })),
         Some(count) => Ok(chosen(count, nodes, &mut stream)),
         None => Ok((1..nodes).collect()),
     };

@@ -1,5 +1,6 @@
 //! The words of the language. Every optional key has its default in `resolved/`, which writes it into the table, or in its law.
 
+mod at;
 mod code_point;
 mod flow;
 mod fluid;
@@ -13,6 +14,7 @@ mod radio;
 mod tcp;
 mod web;
 
+pub use at::*;
 pub use code_point::*;
 pub use flow::*;
 pub use fluid::*;
@@ -27,7 +29,7 @@ pub use tcp::*;
 pub use web::*;
 
 use crate::law;
-use crate::quantity::{RateQuantity, Time};
+use crate::quantity::{Power, RateQuantity, Time};
 use evenair_laws::backoff::BackoffParams;
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::marking::MarkingParams;
@@ -181,14 +183,22 @@ pub enum Preset {
 }
 
 /// A node.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeTable {
     /// Its name.
     pub id: String,
-    /// Where it stands: east and north [m]. A node without a place is reached by wires or signals only.
-    #[serde(default, deserialize_with = "exactly", skip_serializing_if = "Option::is_none")]
-    pub at: Option<[f64; 2]>,
+    /// Where it stands: east, north and, if it is not on the ground, up [m]. Height counts in distances; walls have no upper end, and
+    /// maps show it from above. A node without a place is reached by wires or signals only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<At>,
+    /// Its transmission power, if not that of `radio.transmit_power`. Only with positions, and a radio whose thresholds are powers
+    /// (`receive_threshold`, `carrier_sense_threshold`): ranges say nothing of power.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transmit_power: Option<Power>,
+    /// Its channel, if not that of `mac.channel`, 1 to 255. Nodes of different channels neither hear nor disturb each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<u32>,
 }
 
 /// A link, given outright.

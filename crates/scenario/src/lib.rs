@@ -12,6 +12,7 @@ mod check;
 mod error;
 mod fluid;
 mod generate;
+mod hidden;
 mod language;
 mod law;
 mod lists;
@@ -33,7 +34,7 @@ pub use evenair_fluid::View as FluidView;
 pub use evenair_optimum::{Concave, Done, Failure, Solution, Watch};
 pub use fluid::{FluidRun, Overload};
 pub use language::{
-    AckTimeout, ArrivalsName, ClockKind, CodePoint, ConnectionName, Directions, DisciplineName,
+    AckTimeout, ArrivalsName, At, ClockKind, CodePoint, ConnectionName, Directions, DisciplineName,
     DualDescentKeys, Exactly, FlowPattern, FlowTable, FluidModel, FluidTable, GatewayTable, Generate,
     GeneratedFlows, HoldingLaw, HostsName, InterferenceRule, InterruptedDifs, LimitRate, LinkTable, Listed,
     LossTable, LossyPathKeys, MacKind, MacTable, NodeQueuesTable, NodeTable, OptimalCsmaKeys, Per,
@@ -43,7 +44,7 @@ pub use language::{
     exactly,
 };
 pub use meant::{did_you_mean, explained};
-pub use optimum::{Objective, Optimum, Question, Region, Solver};
+pub use optimum::{Objective, Optimum, Overfull, Question, Region, Solver};
 pub use quantity::{
     Amount, Decibels, Frequency, Length, PacketCount, Power, Probability, RateQuantity, Size, Time,
 };

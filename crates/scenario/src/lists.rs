@@ -3,6 +3,9 @@
 //! A file's separator is the comma, else the semicolon, the tab or blanks, whichever its first line has; lines that begin with # are
 //! comments. Of a faulty line the error says which it is.
 
+mod header;
+
+use self::header::First;
 use crate::error::Mistake;
 use crate::language::{FlowPattern, FlowTable, Generate, LinkTable, Listed, Scenario};
 use evenair_netsim::{NoTrace, Opportunities};
@@ -12,15 +15,6 @@ use std::path::Path;
 
 /// No list is longer than this \[bytes\]; what never ends is no list.
 const FILE_BYTES_MAX: u64 = 256 << 20;
-/// The names of the two columns in the header of a list of pairs.
-const PAIR: [&str; 14] = [
-    "first", "from", "link", "link1", "link2", "link_1", "link_2", "link_a", "link_b", "node1", "node2",
-    "second", "source", "target",
-];
-/// The names of the columns in the header of a list of links.
-const LINK: [[&str; 3]; 3] =
-    [["id", "link", "name"], ["from", "source", "transmitter"], ["to", "target", "receiver"]];
-
 /// A line of a list.
 struct Row {
     line: u64,
@@ -39,7 +33,9 @@ impl Scenario {
             }
         }
         if let Listed::File(file) = &self.links {
-            let links = rows(folder, file).and_then(|rows| links(file, &rows));
+            let named = self.names_of_nodes();
+            let is_known = |name: &str| named.contains(name);
+            let links = rows(folder, file).and_then(|rows| links(file, &rows, is_known));
             self.links = Listed::Here(links.map_err(|why| Mistake::at("links.file", why))?);
         }
         if self.links.is_empty() {
@@ -57,6 +53,17 @@ impl Scenario {
         Ok(())
     }
 
+    /// The nodes that the scenario names beside its links.
+    fn names_of_nodes(&self) -> BTreeSet<&str> {
+        let of_flows = self.flows.iter().flat_map(|flow| {
+            let via = flow.via.iter().flatten();
+            [&flow.from, &flow.to].into_iter().chain(via)
+        });
+        let of_wires = self.wires.iter().flat_map(|wire| [&wire.from, &wire.to]);
+        let all = of_flows.chain(of_wires).chain(&self.outside).chain(self.nodes.iter().map(|node| &node.id));
+        all.map(String::as_str).collect()
+    }
+
     /// A link for each name of an abstract conflict graph, from a node of that name; and a flow over each, if that is asked for.
     fn generate_graph(&mut self, folder: &Path) -> Result<(), Mistake> {
         let Some(Generate::ConflictGraph { file, flows }) = self.generate.clone() else { return Ok(()) };
@@ -64,7 +71,9 @@ impl Scenario {
             let why = "makes links and conflicts; give no [[nodes]], [[links]] or conflicts beside it";
             return Err(Mistake::at("generate", why));
         }
-        let graph = rows(folder, &file).and_then(|rows| graph(&file, &rows));
+        let used: BTreeSet<&String> = self.flows.iter().map(|flow| &flow.from).collect();
+        let is_known = |name: &str| used.iter().any(|used| *used == name);
+        let graph = rows(folder, &file).and_then(|rows| graph(&file, &rows, is_known));
         let (ids, pairs) = graph.map_err(|why| Mistake::at("generate.file", why))?;
         let link = |id: String| LinkTable { to: format!("{id}-receiver"), from: id.clone(), id };
         let links: Vec<LinkTable> = ids.into_iter().map(link).collect();
@@ -123,26 +132,22 @@ fn rows(folder: &Path, file: &str) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// Whether every cell is a word of headers.
-fn is_header(row: &Row, words: &[&str]) -> bool {
-    row.cells.iter().all(|cell| words.contains(&cell.to_lowercase().as_str()))
-}
-
-/// The rows after the header of a list of pairs, if it has one.
-fn pairs(rows: &[Row], is_name: impl Fn(&str) -> bool) -> &[Row] {
-    match rows.split_first() {
-        Some((first, rest)) if is_header(first, &PAIR) && !first.cells.iter().any(|cell| is_name(cell)) => {
-            rest
-        }
-        _ => rows,
-    }
-}
-
-/// The links of an abstract conflict graph, in the order in which it names them, and its pairs.
-fn graph(file: &str, rows: &[Row]) -> Result<(Vec<String>, Vec<[String; 2]>), String> {
+/// The links of an abstract conflict graph, in the order in which it names them, and its pairs; `is_known` says whether a flow uses a
+/// link.
+fn graph(
+    file: &str,
+    rows: &[Row],
+    is_known: impl Fn(&str) -> bool,
+) -> Result<(Vec<String>, Vec<[String; 2]>), String> {
     let (mut ids, mut edges) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
-    for Row { line, cells } in pairs(rows, |_| false) {
+    let entries =
+        match rows.split_first().map(|(first, rest)| (first, rest, First::of(first, rest, is_known))) {
+            Some((_, rest, First::Header)) => rest,
+            Some((first, _, First::Unclear)) => return Err(header::alone(file, first, "link_a,link_b")),
+            _ => rows,
+        };
+    for Row { line, cells } in entries {
         match cells.as_slice() {
             [_] => (),
             [one, other] if one == other => return Err(with_itself(file, *line, one)),
@@ -172,16 +177,32 @@ fn with_itself(file: &str, line: u64, id: &str) -> String {
     format!("{file}, line {line}: \"{id}\" stands there twice; a conflict is between two links")
 }
 
+/// Checks that the nodes of the first link are named elsewhere, in the list or in the scenario: else the line may be a header.
+fn check_first(
+    file: &str,
+    rows: &[Row],
+    (id, from, to): (Option<usize>, usize, usize),
+    is_known: impl Fn(&str) -> bool,
+) -> Result<(), String> {
+    let Some((first, rest)) = rows.split_first().filter(|(_, rest)| !rest.is_empty()) else { return Ok(()) };
+    let mut ends = [from, to].into_iter().filter_map(|place| first.cells.get(place));
+    if ends.any(|name| rest.iter().any(|row| row.cells.contains(name)) || is_known(name)) {
+        return Ok(());
+    }
+    Err(header::alone(file, first, if id.is_some() { "id,from,to" } else { "from,to" }))
+}
+
 /// Links from a list: id, from and to in the order that its header says, else in this order; numbered, if there are two columns.
-fn links(file: &str, rows: &[Row]) -> Result<Vec<LinkTable>, String> {
-    let place = |row: &Row, words: &[&str]| {
-        row.cells.iter().position(|cell| words.contains(&cell.to_lowercase().as_str()))
-    };
-    let header = rows.first().map(|first| LINK.map(|words| place(first, &words)));
-    let (order, rows) = match header {
-        Some([id, Some(from), Some(to)]) => ((id, from, to), &rows[1..]),
-        _ if rows.first().is_some_and(|first| first.cells.len() == 2) => ((None, 0, 1), rows),
-        _ => ((Some(0), 1, 2), rows),
+/// `is_known` says whether the scenario names a node elsewhere.
+fn links(file: &str, rows: &[Row], is_known: impl Fn(&str) -> bool) -> Result<Vec<LinkTable>, String> {
+    let first = rows.first();
+    let (order, rows) = if let Some(order) = first.and_then(header::order) {
+        (order, &rows[1..])
+    } else {
+        let order =
+            if first.is_some_and(|row| row.cells.len() == 2) { (None, 0, 1) } else { (Some(0), 1, 2) };
+        check_first(file, rows, order, is_known)?;
+        (order, rows)
     };
     let wanted = if order.0.is_some() { 3 } else { 2 };
     let link = |(number, row): (usize, &Row)| {
@@ -266,7 +287,12 @@ impl<'a> Names<'a> {
 
     fn in_file(&self, file: &str, rows: &[Row]) -> Result<Vec<[String; 2]>, String> {
         let mut all = Vec::new();
-        for Row { line, cells } in pairs(rows, |name| self.meant.contains_key(name)) {
+        let is_known = |name: &str| self.meant.contains_key(name);
+        let entries = match rows.split_first() {
+            Some((first, rest)) if First::of(first, rest, is_known) == First::Header => rest,
+            _ => rows,
+        };
+        for Row { line, cells } in entries {
             let [one, other] = cells.as_slice() else {
                 return Err(columns(file, *line, cells.len(), "the two links of a conflict"));
             };
@@ -275,11 +301,7 @@ impl<'a> Names<'a> {
             }
             let pairs = self.pairs(one, other);
             all.extend(pairs.map_err(|why| {
-                let header = if all.is_empty() {
-                    " (a header may say link_a and link_b, source and target, or from and to)"
-                } else {
-                    ""
-                };
+                let header = if *line == rows[0].line { " (a header is link_a,link_b)" } else { "" };
                 format!("{file}, line {line}: {why}{header}")
             })?);
         }

@@ -1,5 +1,8 @@
 //! The meaning of an unknown word: another that it is like, or something that evenair does not have.
 
+mod not_built;
+
+use self::not_built::{called_otherwise, not_built};
 use crate::error::{KeyPath, Step};
 
 /// Asks whether a misspelt word is meant to be one of these: the likeliest first, at most three; none, if it is like none.
@@ -25,160 +28,15 @@ fn plain(word: &str) -> String {
     word.to_lowercase().replace('_', "-")
 }
 
-/// Features of other programs that evenair lacks, and the words by which they are asked for, in small letters without signs between.
-const NOT_BUILT: [(&str, &[&str]); 11] = [
-    (
-        "802.11n and later, with several antennas, wide channels and aggregation",
-        &[
-            "80211n",
-            "80211ac",
-            "80211ax",
-            "80211be",
-            "80211p",
-            "80211ah",
-            "n",
-            "ac",
-            "ax",
-            "be",
-            "ht",
-            "vht",
-            "he",
-            "wifi4",
-            "wifi5",
-            "wifi6",
-            "wifi7",
-            "mimo",
-            "antennas",
-            "mcs",
-            "channelwidth",
-            "guardinterval",
-            "ofdma",
-        ],
-    ),
-    ("aggregation of frames", &["aggregation", "ampdu", "amsdu", "blockack", "blockacks"]),
-    (
-        "fading and shadowing; a signal's power depends on distance alone",
-        &[
-            "fading",
-            "shadowing",
-            "lognormal",
-            "rayleigh",
-            "rice",
-            "rician",
-            "nakagami",
-            "itu",
-            "okumurahata",
-            "cost231",
-            "buildings",
-            "obstacles",
-            "jakes",
-        ],
-    ),
-    (
-        "mobility; nodes stay where they are",
-        &["mobility", "velocity", "speed", "waypoints", "waypoint", "randomwaypoint"],
-    ),
-    (
-        "routing protocols; routes have the fewest hops, or are given by `via`",
-        &[
-            "routing",
-            "aodv",
-            "olsr",
-            "dsr",
-            "dsdv",
-            "batman",
-            "babel",
-            "hwmp",
-            "rpl",
-            "ospf",
-            "etx",
-            "routingprotocol",
-        ],
-    ),
-    (
-        "rate adaptation; a link has the rate of `mac.data_rate`, or its own in `rates`",
-        &[
-            "minstrel",
-            "minstrelht",
-            "aarf",
-            "arf",
-            "onoe",
-            "cara",
-            "rraa",
-            "samplerate",
-            "ratecontrol",
-            "rateadaptation",
-            "ratemanager",
-            "autorate",
-        ],
-    ),
-    (
-        "this transport; evenair has TCP, of several connections and window laws, and TFRC",
-        &["mptcp", "multipathtcp", "quic", "sctp", "dccp", "rtp", "webrtc", "http2", "http3"],
-    ),
-    (
-        "this window law",
-        &[
-            "bbr2",
-            "bbr3",
-            "bbrv1",
-            "bbrv2",
-            "bbrv3",
-            "dctcp",
-            "ledbat",
-            "lp",
-            "htcp",
-            "hybla",
-            "westwood",
-            "westwoodplus",
-            "veno",
-            "yeah",
-            "illinois",
-            "bic",
-            "scalable",
-            "highspeed",
-            "hstcp",
-            "compound",
-            "ctcp",
-            "copa",
-            "pcc",
-            "vivace",
-            "prague",
-            "nv",
-            "cdg",
-            "tahoe",
-        ],
-    ),
-    (
-        "this discipline of queues",
-        &["blue", "sfb", "choke", "hfsc", "htb", "sfq", "fqpie", "dualpi2", "prio"],
-    ),
-    ("power saving", &["powersave", "powersaving", "psm", "energy", "battery", "sleep", "twt"]),
-    (
-        "scheduled access to the air",
-        &[
-            "tdma",
-            "pcf",
-            "hcca",
-            "polling",
-            "aloha",
-            "slottedaloha",
-            "zigbee",
-            "802154",
-            "lorawan",
-            "lte",
-            "5g",
-        ],
-    ),
-];
-
 /// A mistake's message, with the likely meaning in the place of a long list of words that would be right.
 pub fn explained(key: Option<&KeyPath>, message: String) -> String {
-    let Some(Unknown { begin, word, known, is_key }) = Unknown::of(&message) else { return message };
-    let asked: String = word.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
+    let Some(Unknown { begin, word, known, is_key }) = Unknown::of(&message) else {
+        return of_value(message);
+    };
+    let asked = asked(word);
     // A key so short may be anything.
-    let is_told = |words: &&[&str]| words.contains(&asked.as_str()) && (!is_key || asked.len() > 2);
-    if let Some((what, _)) = NOT_BUILT.iter().find(|(_, words)| is_told(words)) {
+    let is_told = !is_key || asked.len() > 2;
+    if let Some(what) = not_built(&asked).filter(|_| is_told) {
         let is_law = matches!(key.and_then(|key| key.0.last()), Some(Step::Key(key)) if ["law", "window"].contains(&key.as_str()));
         let built = match (is_key, is_law) {
             (true, _) => "evenair schema tells every key that is".into(),
@@ -187,9 +45,25 @@ pub fn explained(key: Option<&KeyPath>, message: String) -> String {
         };
         return format!("not built: `{word}`, {what}; {built}");
     }
-    match did_you_mean(word, &known) {
-        Some(meant) => format!("{begin} `{word}`; {meant}"),
-        None => message,
+    let meant = did_you_mean(word, &known);
+    match called_otherwise(&asked).filter(|_| is_told) {
+        Some(name) if meant.is_none() => format!("{begin} `{word}`; {name}"),
+        _ => meant.map_or_else(|| message.clone(), |meant| format!("{begin} `{word}`; {meant}")),
+    }
+}
+
+/// A word as the tables have it: small letters and digits.
+fn asked(word: &str) -> String {
+    word.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect()
+}
+
+/// The message of a quantity that is none, such as `"MCS7" has no number; write it as "11 Mbps"`.
+fn of_value(message: String) -> String {
+    let parts = message.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+    let Some((word, rest)) = parts else { return message };
+    match (not_built(&asked(word)), rest.split_once("; ")) {
+        (Some(what), Some((_, remedy))) => format!("not built: `{word}`, {what}; {remedy}"),
+        _ => message,
     }
 }
 

@@ -1,6 +1,9 @@
 //! The best allocation of a scenario.
 
+mod overfull;
 mod wants;
+
+pub use overfull::Overfull;
 
 use crate::resolved::Resolved;
 use crate::theory::{Theory, TheoryFlow};
@@ -52,7 +55,8 @@ pub enum Region {
     Exact,
     /// Each clique of the conflict graph is busy at most all of the time ([Jam10] eq. (4.4)); never less than the exact region.
     Cliques,
-    /// Each collision domain is ([Jam10] eq. (4.6)).
+    /// Each collision domain is ([Jam10] eq. (4.6)): a link with all in transmission range of it or, where conflicts are given
+    /// outright, with all in conflict with it. Carrier sense beyond transmission range is not counted.
     CollisionDomains,
 }
 

@@ -14,10 +14,23 @@ impl Resolved {
     /// # Errors
     /// If the file cannot be read, or as [`Resolved::parse`].
     pub fn load(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
+        Self::load_for(path, overrides, Needs::Traffic)
+    }
+
+    /// As [`Self::load`], also of a network without flows: to be looked at, for nothing runs in it.
+    ///
+    /// # Errors
+    /// As [`Self::load`], but for a want of flows.
+    pub fn load_network(path: &Path, overrides: &[String]) -> Result<Self, ScenarioError> {
+        Self::load_for(path, overrides, Needs::Nothing)
+    }
+
+    fn load_for(path: &Path, overrides: &[String], needs: Needs) -> Result<Self, ScenarioError> {
         let file = path.display().to_string();
         let text = std::fs::read(path).map_err(|e| error(&file, format!("cannot be read: {e}")))?;
         let text = String::from_utf8(text).map_err(|_| error(&file, "is not a text file in UTF-8".into()))?;
-        Self::parse_beside(path.parent().unwrap_or(Path::new("")), &file, &text, overrides)
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::parse_beside(&Reading { folder, file: &file, needs }, &text, overrides)
     }
 
     /// Reads a scenario from its text and resolves it; `file` names it in errors. Files that it names are looked for in the working
@@ -26,20 +39,26 @@ impl Resolved {
     /// # Errors
     /// Names file, line, key and what is allowed.
     pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Self, ScenarioError> {
-        Self::parse_beside(Path::new(""), file, text, overrides)
+        let reading = Reading { folder: Path::new(""), file, needs: Needs::Traffic };
+        Self::parse_beside(&reading, text, overrides)
     }
 
-    fn parse_beside(
-        folder: &Path,
-        file: &str,
-        text: &str,
-        overrides: &[String],
-    ) -> Result<Self, ScenarioError> {
+    /// As [`Self::parse`], also of a network without flows.
+    ///
+    /// # Errors
+    /// As [`Self::parse`], but for a want of flows.
+    pub fn parse_network(file: &str, text: &str, overrides: &[String]) -> Result<Self, ScenarioError> {
+        let reading = Reading { folder: Path::new(""), file, needs: Needs::Nothing };
+        Self::parse_beside(&reading, text, overrides)
+    }
+
+    fn parse_beside(reading: &Reading<'_>, text: &str, overrides: &[String]) -> Result<Self, ScenarioError> {
+        let file = reading.file;
         if overrides.is_empty() {
-            return read(folder, file, text);
+            return read(reading, text);
         }
         // Mistakes of the file itself are reported with its own lines.
-        let mut document: DocumentMut = text.parse().map_err(|_| read(folder, file, text).unwrap_err())?;
+        let mut document: DocumentMut = text.parse().map_err(|_| read(reading, text).unwrap_err())?;
         let mut texts = vec![text.to_string()];
         for change in overrides {
             let of_change = |message| ScenarioError { change: Some(change.clone()), ..error(file, message) };
@@ -47,7 +66,7 @@ impl Resolved {
             texts.push(document.to_string());
         }
         let last = texts.last().expect("there is the file itself");
-        read(folder, file, last).map_err(|fault| blamed(folder, file, &texts, overrides, fault))
+        read(reading, last).map_err(|fault| blamed(reading, &texts, overrides, fault))
     }
 
     /// Writes the scenario as TOML, all defaults spelt out.
@@ -86,9 +105,25 @@ impl Scenario {
     /// Names the key and what is allowed, and the scenario in the place of a file.
     pub fn resolve(self) -> Result<Resolved, ScenarioError> {
         let name = self.name.clone();
-        self.complete(Path::new(""))
+        self.complete(Path::new(""), Needs::Traffic)
             .map_err(|mistake| ScenarioError { key: Some(mistake.key), ..error(&name, mistake.message) })
     }
+}
+
+/// The things that a scenario must have beside what is right in itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// Flows, or nodes that are attached to the outside: it is to run.
+    Traffic,
+    /// Nothing more: it is to be looked at.
+    Nothing,
+}
+
+/// A text that is read: where the files beside it lie, its own name, and what it must have.
+struct Reading<'a> {
+    folder: &'a Path,
+    file: &'a str,
+    needs: Needs,
 }
 
 fn error(file: &str, message: String) -> ScenarioError {
@@ -97,14 +132,13 @@ fn error(file: &str, message: String) -> ScenarioError {
 
 /// A fault of a text with changes, laid to the first of them with which it is there; lines are those of the file as it was written.
 fn blamed(
-    folder: &Path,
-    file: &str,
+    reading: &Reading<'_>,
     texts: &[String],
     changes: &[String],
     fault: ScenarioError,
 ) -> ScenarioError {
     let is_same = |other: &ScenarioError| (&other.key, &other.message) == (&fault.key, &fault.message);
-    let is_there = |text: &String| read(folder, file, text).is_err_and(|other| is_same(&other));
+    let is_there = |text: &String| read(reading, text).is_err_and(|other| is_same(&other));
     let key = fault.key.clone().unwrap_or_default();
     match texts.iter().position(is_there) {
         Some(number) if number > 0 => {
@@ -117,7 +151,8 @@ fn blamed(
     }
 }
 
-fn read(folder: &Path, file: &str, text: &str) -> Result<Resolved, ScenarioError> {
+fn read(reading: &Reading<'_>, text: &str) -> Result<Resolved, ScenarioError> {
+    let &Reading { folder, file, needs } = reading;
     let scenario: Scenario = toml::from_str(text).map_err(|e| {
         let key = e.span().and_then(|span| key_at(text, span.start));
         let message = plain_message(e.message());
@@ -128,7 +163,7 @@ fn read(folder: &Path, file: &str, text: &str) -> Result<Resolved, ScenarioError
         let message = explained(key.as_ref(), message);
         ScenarioError { at, key, ..error(file, message) }
     })?;
-    scenario.complete(folder).map_err(|mistake| locate(file, text, mistake))
+    scenario.complete(folder, needs).map_err(|mistake| locate(file, text, mistake))
 }
 
 /// Line and column of a place in a text, from one.

@@ -20,6 +20,7 @@ use crate::error::Mistake;
 use crate::language::{Scenario, TrafficKind, UtilityTable};
 use crate::law;
 use crate::quantity::Size;
+use crate::read::Needs;
 use evenair_laws::Parameters;
 use evenair_laws::backoff::BackoffParams;
 use evenair_laws::connections::ConnectionLaw;
@@ -56,12 +57,12 @@ pub(crate) struct Parts {
 impl Scenario {
     /// Writes every default out, checks everything and builds the packet world.
     /// What it has in files is looked for in `folder`.
-    pub(crate) fn complete(mut self, folder: &Path) -> Result<Resolved, Mistake> {
+    pub(crate) fn complete(mut self, folder: &Path, needs: Needs) -> Result<Resolved, Mistake> {
         let preset = self.preset;
         self.read_lists(folder)?;
         let radio = self.radio.as_mut().map(|radio| radio.complete(preset)).transpose()?;
         self.generate(radio.as_ref())?;
-        self.check()?;
+        self.check(needs)?;
         let unused = self.unused();
         law::complete_any("drop", &mut self.drop)?;
         law::complete_any("connections", &mut self.connections)?;

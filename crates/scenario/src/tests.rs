@@ -4,8 +4,10 @@ mod gateway;
 mod laws;
 mod limits;
 mod lists;
+mod looked_at;
 mod order;
 mod outside;
+mod places;
 mod shares;
 mod traffic;
 mod unused;
@@ -243,7 +245,7 @@ fn a_wrong_kind_is_said_at_its_key_without_a_type_of_rust() {
 fn a_pair_has_two_values_and_no_third_is_lost() {
     let refused = |changes: &[&str]| set(changes).expect_err("should be refused").to_string();
     for change in [
-        "nodes.a.at=[0, 0, 3]",
+        "nodes.a.at=[0, 0, 3, 4]",
         "nodes.a.at=[0]",
         "flows.1.active=[[\"0 s\", \"1 s\", \"2 s\"]]",
         "flows.1.points=[[0, 0, 0], [1, 1, 1]]",
@@ -251,8 +253,9 @@ fn a_pair_has_two_values_and_no_third_is_lost() {
         "conflicts=[[\"a\", \"b\", \"c\"]]",
     ] {
         let text = refused(&[change]);
+        let says = ["expected two values", "expected two coordinates"];
         assert!(
-            text.contains("expected two values") && text.starts_with(&format!("--set '{change}'")),
+            says.iter().any(|says| text.contains(says)) && text.starts_with(&format!("--set '{change}'")),
             "{text}"
         );
     }
@@ -261,7 +264,7 @@ fn a_pair_has_two_values_and_no_third_is_lost() {
 
 #[test]
 fn overrides_reach_entries_by_number_and_by_id() {
-    let east = |change: &str| set(&[change]).unwrap().settings.nodes[1].at.unwrap()[0];
+    let east = |change: &str| set(&[change]).unwrap().settings.nodes[1].at.unwrap().east_m;
     assert!((east("nodes.b.at=[200, 0]") - 200.0).abs() < 1e-12);
     assert!((east("nodes.1.at=[150, 0]") - 150.0).abs() < 1e-12);
     assert_eq!(set(&["seed=7"]).unwrap().settings.seed, 7);
@@ -299,7 +302,7 @@ fn overrides_reach_inline_entries_too() {
     ";
     let changes = ["nodes.b.at=[0, 50]", "flows.0.start=3 s", "backoff.law=dcf"].map(String::from);
     let scenario = Resolved::parse("x.toml", text, &changes).unwrap();
-    assert!((scenario.settings.nodes[1].at.unwrap()[1] - 50.0).abs() < 1e-12);
+    assert!((scenario.settings.nodes[1].at.unwrap().north_m - 50.0).abs() < 1e-12);
     assert_eq!(scenario.settings.flows[0].start, Some("3 s".parse().unwrap()));
     assert!(matches!(scenario.settings.backoff, BackoffParams::Dcf(_)));
 }
@@ -373,7 +376,7 @@ fn nodes_and_flows_are_placed_by_rule() {
     assert_eq!((chain.settings.nodes.len(), chain.settings.flows.len()), (4, 3));
     assert_eq!(chain.network().flows[2].path, [3, 2, 1, 0]);
     let grid = parse(&text("kind = \"grid\"\ncolumns = 3\nrows = 2\nspacing = \"200 m\"")).unwrap();
-    assert_eq!(grid.settings.nodes[5].at, Some([400.0, 200.0]));
+    assert_eq!(grid.settings.nodes[5].at, Some(At::ground(400.0, 200.0)));
     let random = |seed: u32| {
         parse(&text(&format!(
             "kind = \"random\"\nnodes = 30\nwidth = \"700 m\"\nheight = \"700 m\"\nseed = {seed}"

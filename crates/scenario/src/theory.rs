@@ -19,7 +19,8 @@ pub struct Theory {
     pub links: Vec<String>,
     /// Which links of the air may not transmit at once.
     pub conflicts: ConflictGraph,
-    /// Which links of the air share a collision domain ([Jam10] section 4.1.2).
+    /// Which links of the air share a collision domain ([Jam10] section 4.1.2): those with an end in transmission range of an end of
+    /// the other; where conflicts are given outright, those that conflict.
     pub domains: ConflictGraph,
     /// Flows.
     pub flows: Vec<TheoryFlow>,
@@ -138,12 +139,22 @@ impl Resolved {
             seen.round_trip_s += seen.propagation_s;
             flows.push(seen);
         }
-        let domains = network.medium.collision_domains(&bare);
+        let domains = self.domains(&bare);
         Ok(Theory { links, conflicts: layout.conflicts.clone(), domains, flows })
     }
 }
 
 impl Resolved {
+    /// The links that share a collision domain. [Jam10] section 4.1.2: a domain is a link's neighbours in the link-contention graph,
+    /// "modulo the definition of contend", which is transmission range there. Conflicts that are given are that graph themselves.
+    fn domains(&self, links: &[Link]) -> ConflictGraph {
+        if self.settings.links.is_empty() {
+            self.network().medium.collision_domains(links)
+        } else {
+            self.layout().conflicts.clone()
+        }
+    }
+
     /// What the theory sees of the scenario where the time of a packet counts back-off, too: `B` of [Jam10] eq. (4.6) is what one
     /// hop carries, and it carries a mean back-off before each data frame and before each TCP acknowledgement. Over any MAC but DCF
     /// with a window of its own none is counted.
@@ -199,7 +210,7 @@ fn limit_pps(traffic: &Traffic) -> f64 {
         },
         Traffic::Datagrams { pattern, .. } => match pattern {
             Pattern::Saturated => f64::INFINITY,
-            Pattern::Constant { interval, .. } => per(*interval),
+            Pattern::Constant { interval, .. } | Pattern::Poisson { interval, .. } => per(*interval),
             Pattern::OnOff { interval, on, off } => {
                 per(*interval) * on.as_secs_f64() / (on.as_secs_f64() + off.as_secs_f64())
             }
@@ -213,12 +224,18 @@ fn limit_pps(traffic: &Traffic) -> f64 {
     }
 }
 
-/// The airtime that one packet costs on a link, with its TCP acknowledgement.
+/// The airtime that one packet costs on a link, with its TCP acknowledgement; the mean, where sizes are drawn.
 fn airtime_of(network: &NetworkSpec, link: Link, traffic: &Traffic) -> Duration {
     let rate = |link: Link| -> Rate {
         let own = network.rates.iter().find(|r| (r.from, r.to) == (link.from, link.to));
         own.map_or(network.data_rate, |r| r.rate)
     };
+    if let Some(mix) = traffic.mix() {
+        let (sum, count) = mix.sizes().fold((Duration::ZERO, 0), |(sum, count), size| {
+            (sum + airtime(network, size, rate(link)), count + 1)
+        });
+        return sum / count;
+    }
     let data = airtime(network, traffic.size(), rate(link));
     let Some(tcp) = traffic.tcp() else { return data };
     let answer = airtime(network, tcp.headers, rate(link.reversed()));

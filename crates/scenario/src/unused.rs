@@ -55,6 +55,10 @@ impl Scenario {
 impl Resolved {
     /// Entries that no packet meets, and instants that the run does not reach.
     pub(crate) fn without_effect(&self) -> Vec<String> {
+        // A network without traffic is there to be looked at: nothing in it has an effect.
+        if self.network.flows.is_empty() && self.network.routes.is_empty() {
+            return Vec::new();
+        }
         let carried = self.carried();
         let mut found = self.unused.clone();
         found.extend(self.beyond_the_run());

@@ -122,7 +122,7 @@ fn provenance(page: &mut Page, outcome: &Outcome, command: &str) {
         head::seeds(outcome)
     ));
     page.put(format_args!(
-        "<li>a ± b is the mean over seeds and half of its 95 % interval (Student's t); it is written to the digit that the interval justifies. The result's folder, where one was asked for, has all digits: tables as CSV, result.json, and the scenarios with every default written out.</li>"
+        "<li>a ± b is the mean over seeds and half of its 95 % interval (Student's t), rounded to the interval's precision; a mean without ± has one seed, or is the same in all seeds. The result's folder, where one was asked for, has all digits: tables as CSV, result.json, and the scenarios with every default written out.</li>"
     ));
     if outcome.study.values().next().is_some() {
         page.put(format_args!(

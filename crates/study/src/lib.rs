@@ -46,7 +46,7 @@ pub use language::{
     Claim, Figure, FigureKind, Holds, OverSeeds, ParameterSweep, Point, Published, Quick, Reference, Sampled,
     Study, Summary, Value, Variant,
 };
-pub use library::{builtin_scenario, scenario, scenario_ids, study_ids, study_text};
+pub use library::{builtin_scenario, network, scenario, scenario_ids, study_ids, study_text};
 pub use live::Live;
 pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};

@@ -34,13 +34,36 @@ pub fn study_ids() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// If there is none of that name, with those that it resembles; else as [`Resolved::parse`].
 pub fn scenario(name: &str, folder: Option<&Path>, changes: &[String]) -> Result<Resolved, ScenarioError> {
+    found(name, folder, changes, (Resolved::load, Resolved::parse))
+}
+
+/// The same, also of a network without flows: to be looked at.
+///
+/// # Errors
+/// As [`scenario`], but for a want of flows.
+pub fn network(name: &str, folder: Option<&Path>, changes: &[String]) -> Result<Resolved, ScenarioError> {
+    found(name, folder, changes, (Resolved::load_network, Resolved::parse_network))
+}
+
+/// The readers of a file and of a text.
+type Readers = (
+    fn(&Path, &[String]) -> Result<Resolved, ScenarioError>,
+    fn(&str, &str, &[String]) -> Result<Resolved, ScenarioError>,
+);
+
+fn found(
+    name: &str,
+    folder: Option<&Path>,
+    changes: &[String],
+    (load, parse): Readers,
+) -> Result<Resolved, ScenarioError> {
     let beside =
         folder.into_iter().flat_map(|folder| [folder.join(name), folder.join(format!("{name}.toml"))]);
     if let Some(path) = beside.into_iter().find(|path| path.exists() && !path.is_dir()) {
-        return Resolved::load(&path, changes);
+        return load(&path, changes);
     }
     if let Some(text) = builtin_scenario(name) {
-        return Resolved::parse(&format!("{name}.toml"), text, changes);
+        return parse(&format!("{name}.toml"), text, changes);
     }
     let place =
         if folder.is_some() { "no such file, and no built-in scenario" } else { "no built-in scenario" };

@@ -7,6 +7,7 @@ use crate::live::Live;
 use crate::run::Aside;
 use crate::watch::{NoRecord, Progress, Watched};
 use crate::world::World;
+use evenair_results::digits::counted;
 use evenair_results::{Estimate, RecordOptions, RunRecord, program_hash};
 use evenair_scenario::{KeyPath, Resolved};
 use evenair_units::{Duration, Instant};
@@ -40,11 +41,19 @@ impl fmt::Display for SweepError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stopped { finished, all, kept: true } => {
-                write!(f, "stopped: {finished} of {all} runs are finished and kept; run again to do the rest")
+                write!(
+                    f,
+                    "stopped: {finished} of {} finished and kept; run again to do the rest",
+                    counted(*all, "run", "runs")
+                )
             }
             Self::Stopped { finished: 0, kept: false, .. } => f.write_str("stopped; nothing is kept"),
             Self::Stopped { finished, all, kept: false } => {
-                write!(f, "stopped; nothing is kept, though {finished} of {all} runs were finished")
+                write!(
+                    f,
+                    "stopped; nothing is kept of {finished} finished, of {}",
+                    counted(*all, "run", "runs")
+                )
             }
             Self::Scenario(message) => f.write_str(message),
             Self::Io(path, error) => write!(f, "{}: {error}", path.display()),

@@ -110,7 +110,7 @@ fn a_stopped_sweep_says_what_is_left() {
     let sweep = Sweep::new(&study, false).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let error = sweep.run(folder.path(), &AtomicBool::new(true), &()).unwrap_err();
-    assert_eq!(error.to_string(), "stopped: 0 of 3 runs are finished and kept; run again to do the rest");
+    assert_eq!(error.to_string(), "stopped: 0 of 3 runs finished and kept; run again to do the rest");
 }
 
 const SWEPT: &str = r#"

@@ -9,20 +9,30 @@ pub struct Position {
     pub x_m: f64,
     /// North \[m\].
     pub y_m: f64,
+    /// Up \[m\].
+    pub z_m: f64,
 }
 
 /// Speed of light in vacuum \[m/s\].
 pub(crate) const LIGHT_M_PER_S: f64 = 299_792_458.0;
 
 impl Position {
-    /// The point (x, y) \[m\].
+    /// The point (x, y) on the ground \[m\].
     pub const fn new(x_m: f64, y_m: f64) -> Self {
-        Self { x_m, y_m }
+        Self { x_m, y_m, z_m: 0.0 }
+    }
+
+    /// The same point, this far up \[m\].
+    #[must_use]
+    pub const fn up(self, z_m: f64) -> Self {
+        Self { z_m, ..self }
     }
 
     /// Distance to `other` \[m\].
     pub fn distance_m(self, other: Self) -> f64 {
-        libm::hypot(self.x_m - other.x_m, self.y_m - other.y_m)
+        let along = libm::hypot(self.x_m - other.x_m, self.y_m - other.y_m);
+        let up = self.z_m - other.z_m;
+        if up == 0.0 { along } else { libm::hypot(along, up) }
     }
 
     /// How long light takes to `other`.

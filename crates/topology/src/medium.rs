@@ -112,9 +112,29 @@ impl Medium {
     /// The medium between nodes of which some stand nowhere and are never heard, with walls. Through walls a node is heard as one that is
     /// as much further away in the open. The time grows with the pairs in range, not with the square of the nodes.
     pub fn from_places(places: &[Option<Position>], walls: &[Wall], radio: &ThresholdRadio) -> Self {
+        Self::from_transmitters(places, walls, radio, |_| None)
+    }
+
+    /// The same, where some nodes have a transmit power of their own: such a node is heard as one of the radio's power that is as much
+    /// nearer or further away. Thresholds are then powers, by which the radio's ranges go.
+    pub fn from_transmitters(
+        places: &[Option<Position>],
+        walls: &[Wall],
+        radio: &ThresholdRadio,
+        transmit: impl Fn(usize) -> Option<Dbm>,
+    ) -> Self {
         let reach_m =
             radio.interference_range_m.max(radio.carrier_sense_range_m).max(radio.transmission_range_m);
-        let squares = Squares::new(places, reach_m);
+        let propagation = &radio.propagation;
+        let gain_db = |node: usize| transmit(node).map_or(0.0, |own| own - propagation.transmit);
+        let loudest_db = (0..places.len()).map(gain_db).fold(0.0, f64::max);
+        // The distance at which the loudest is as loud as the radio's own power at the edge of its reach.
+        let farthest_m = if loudest_db > 0.0 {
+            propagation.range_m(propagation.received(reach_m) + -loudest_db)
+        } else {
+            reach_m
+        };
+        let squares = Squares::new(places, farthest_m);
         let hearers = places.iter().enumerate().map(|(from, at)| {
             let Some(at) = *at else { return Vec::new() };
             let mut near: Vec<(u32, Position)> =
@@ -124,8 +144,8 @@ impl Medium {
                 let mut distance_m = at.distance_m(there);
                 let mut power = radio.propagation.received(distance_m);
                 let between = walls.iter().filter(|wall| wall.is_between(at, there));
-                let loss_db: f64 = between.map(|wall| wall.loss_db).sum();
-                if loss_db > 0.0 {
+                let loss_db = between.map(|wall| wall.loss_db).sum::<f64>() - gain_db(from);
+                if loss_db != 0.0 {
                     power = power + -loss_db;
                     distance_m = radio.propagation.range_m(power);
                 }
@@ -200,6 +220,15 @@ impl Medium {
             })
             .collect();
         Self { hearers }
+    }
+
+    /// The same medium where each node is on one of several channels that do not disturb each other: a node hears those of its own.
+    #[must_use]
+    pub fn on_channels(mut self, channels: &[u32]) -> Self {
+        for (from, ears) in self.hearers.iter_mut().enumerate() {
+            ears.retain(|ear| channels[ear.node as usize] == channels[from]);
+        }
+        self
     }
 
     /// How many nodes there are.
@@ -289,6 +318,7 @@ impl Squares {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PathLoss;
 
     fn radio() -> ThresholdRadio {
         ThresholdRadio {
@@ -308,6 +338,50 @@ mod tests {
         assert_eq!(medium.hearers(2).len(), 2);
         let far = [0.0, 900.0].map(|x| Position::new(x, 0.0));
         assert!(Medium::from_positions(&far, &radio()).hearing(0, 1).is_none());
+    }
+
+    #[test]
+    fn height_lengthens_the_way() {
+        // 3, 4, 12: 5 m along the ground, 13 m in all.
+        let at = [Position::new(0.0, 0.0), Position::new(3.0, 4.0).up(12.0)];
+        assert!((at[0].distance_m(at[1]) - 13.0).abs() < 1e-12);
+        let radio = ThresholdRadio { transmission_range_m: 12.9, carrier_sense_range_m: 13.1, ..radio() };
+        assert_eq!(Medium::from_positions(&at, &radio).hearing(0, 1).unwrap().reach, Reach::Sensed);
+    }
+
+    /// Free space: 6.02 dB more go twice as far, and as much less half as far; only that node's own frames.
+    #[test]
+    fn a_stronger_node_is_heard_further_away() {
+        let propagation = Propagation { loss: PathLoss::FreeSpace, ..Propagation::default() };
+        let radio = ThresholdRadio {
+            transmission_range_m: 100.0,
+            carrier_sense_range_m: 200.0,
+            interference_range_m: 200.0,
+            propagation,
+        };
+        let change_db = 20.0 * libm::log10(2.0);
+        let heard = |distance_m: f64, by_db: f64| {
+            let places = [Some(Position::new(0.0, 0.0)), Some(Position::new(distance_m, 0.0))];
+            let own = propagation.transmit + by_db;
+            let medium = Medium::from_transmitters(&places, &[], &radio, |node| (node == 0).then_some(own));
+            [medium.hearing(0, 1).map(|ear| ear.reach), medium.hearing(1, 0).map(|ear| ear.reach)]
+        };
+        let (decoded, sensed) = (Some(Reach::Decodable), Some(Reach::Sensed));
+        assert_eq!(heard(199.0, change_db), [decoded, sensed]);
+        assert_eq!(heard(201.0, change_db), [sensed, None]);
+        assert_eq!(heard(399.0, change_db), [sensed, None]);
+        assert_eq!(heard(401.0, change_db), [None, None]);
+        assert_eq!(heard(49.0, -change_db), [decoded, decoded]);
+        assert_eq!(heard(51.0, -change_db), [sensed, decoded]);
+        assert_eq!(heard(101.0, -change_db), [None, sensed]);
+    }
+
+    #[test]
+    fn channels_part_nodes() {
+        let at = [0.0, 50.0, 100.0].map(|x| Position::new(x, 0.0));
+        let medium = Medium::from_positions(&at, &radio()).on_channels(&[1, 6, 1]);
+        assert!(medium.hearing(0, 2).is_some() && medium.hearing(2, 0).is_some());
+        assert!(medium.hearing(0, 1).is_none() && medium.hearing(1, 2).is_none());
     }
 
     #[test]

@@ -175,7 +175,7 @@ pub struct PacketCount(pub u32);
 
 impl fmt::Display for PacketCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} packets", self.0)
+        write!(f, "{} packet{}", self.0, if self.0 == 1 { "" } else { "s" })
     }
 }
 

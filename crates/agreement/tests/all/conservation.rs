@@ -173,6 +173,7 @@ fn flow() -> impl Strategy<Value = (String, bool, bool)> {
         "traffic = \"web\"\nweb = { interval = \"50 ms\", arrivals = \"poisson\", request = [\"1 byte\", \"4000 bytes\"] }",
         "traffic = \"saturated\"\nsize = \"500 bytes\"",
         "traffic = \"cbr\"\nsize = \"200 bytes\"\nrate = \"400 kbps\"\njitter = 0.5",
+        "traffic = \"poisson\"\nsize = \"300 bytes\"\npackets_per_second = 150.0",
         "traffic = \"on-off\"\nsize = \"900 bytes\"\nrate = \"2 Mbps\"\non = \"50 ms\"\noff = \"50 ms\"",
     ];
     let kind = prop::sample::select(rated.chain(fixed.map(String::from)).collect::<Vec<_>>());

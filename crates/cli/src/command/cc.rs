@@ -10,6 +10,7 @@ use evenair_kernel::pins::{self, Leaving, Pinned};
 use evenair_kernel::sockets::Look;
 use evenair_kernel::{Trouble, Wanted, load};
 use evenair_linux::confinement;
+use evenair_results::digits::counted;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
@@ -213,7 +214,8 @@ fn show(arguments: &ShowArguments) -> Result<()> {
     anstream::println!("sha256 {}", law.digest());
     match Pinned::open(law) {
         Ok(pinned) => {
-            anstream::println!("loaded: {}; {} sockets", law::words(&pinned.params()?), pinned.sockets()?);
+            let sockets = counted(pinned.sockets()?, "socket", "sockets");
+            anstream::println!("loaded: {}; {sockets}", law::words(&pinned.params()?));
         }
         Err(Trouble::NotLoaded(_)) => anstream::println!("not loaded"),
         Err(trouble @ Trouble::Held(_)) => anstream::println!("{trouble}"),
@@ -267,7 +269,8 @@ fn unload(arguments: &UnloadArguments) -> Result<()> {
         if let (Some(to), true) = (&arguments.move_to, leaving.sockets()? > 0) {
             let seen = Look::moving(law.control(), to)?.take()?;
             let moved = seen.iter().filter(|socket| socket.moved == 0).count();
-            anstream::println!("{}: {moved} of {} sockets have {to} now", law.control(), seen.len());
+            let all = counted(seen.len(), "socket", "sockets");
+            anstream::println!("{}: moved {moved} of {all} to {to}", law.control());
         }
         left.push((law, leaving));
     }

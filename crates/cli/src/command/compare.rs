@@ -6,9 +6,10 @@ use crate::latex::{Tables, tell};
 use crate::live;
 use crate::output::{Place, command_line, finish, print, resolved};
 use crate::progress::Bar;
-use crate::text;
+use crate::{terminal, text};
 use anyhow::{Context, Result};
 use clap::Args;
+use evenair_results::digits;
 use evenair_results::document::{CompareDocument, written};
 use evenair_results::{Comparison, manifest, tables};
 use evenair_study::Outcome;
@@ -24,7 +25,8 @@ use evenair_study::chart::{self, Figures};
     evenair compare jam10/chain --out worlds\n\n\
     Each step takes one idealisation away: the optimum without entropy, the fixed point of the laws with it, the fluid \
     model's rest, ideal CSMA frame by frame (no collisions, no spaces), 802.11, with --live the kernel's own TCP over it. Steps that the scenario's laws do not have \
-    are left out. The gap of a step is what its idealisation hid."
+    are left out. Below the table stands what each step has beyond the one before, and what was measured in it: where the senders' \
+    time went, lost frames, time-outs, drops. The optimum is the fair one; a world that is less fair can have a greater total."
 )]
 pub(crate) struct CompareOptions {
     #[command(flatten)]
@@ -68,12 +70,13 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
         return print(&result());
     }
     let mut out = as_text(&comparison);
-    comparison.notes.iter().for_each(|note| out += &format!("\n{note}\n"));
+    let notes = comparison.notes.iter().map(|note| text::wrapped("", note, terminal::width()));
+    notes.for_each(|note| out += &format!("\n{note}"));
     tell(&out)
 }
 
 fn as_text(comparison: &Comparison) -> String {
-    let Comparison { flows, stages, capacity_pps, senders_time, .. } = comparison;
+    let Comparison { flows, stages, capacity_pps, .. } = comparison;
     let mut head = text::row(&["share of what a flow gets alone"]);
     head.extend(flows.iter().take(8).map(|name| format!("flow {name}")));
     head.extend(text::row(&["all", "gap", "packets/s"]));
@@ -81,10 +84,10 @@ fn as_text(comparison: &Comparison) -> String {
     let mut before: Option<f64> = None;
     for stage in stages {
         let mut cells = vec![stage.name.to_string()];
-        cells.extend(stage.shares.iter().take(8).map(|share| format!("{:.1} %", 100.0 * share)));
+        cells.extend(stage.shares.iter().take(8).map(|share| digits::percent(*share)));
         let all: f64 = stage.shares.iter().sum();
-        cells.push(format!("{:.1} %", 100.0 * all));
-        cells.push(before.map_or(String::new(), |b| format!("{:+.1}", 100.0 * (all - b))));
+        cells.push(digits::percent(all));
+        cells.push(before.map_or(String::new(), |b| digits::difference(100.0 * (all - b), 1)));
         cells.push(text::number(stage.rates_pps(capacity_pps).iter().sum()));
         before = Some(all);
         rows.push(cells);
@@ -92,17 +95,9 @@ fn as_text(comparison: &Comparison) -> String {
     let mut out = text::columns(&rows);
     out +=
         "\nPackets/s are the shares of what flows get alone under the scenario's own MAC, in every world.\n";
-    out += "\nwhat the gaps are\n";
-    for pair in stages.windows(2) {
-        out += &format!("  {} → {}: {}\n", pair[0].name, pair[1].name, pair[1].gap);
-    }
-    if !senders_time.is_empty() {
-        let parts: Vec<String> =
-            senders_time.iter().map(|(name, share)| format!("{name} {:.1} %", 100.0 * share)).collect();
-        out += &format!(
-            "\nthe senders' time in the last, in the mean: {}; else others' exchanges\n",
-            parts.join(", ")
-        );
+    out += "\nwhat each step has beyond the one before, and what was measured in it\n";
+    for stage in stages.iter().skip(1) {
+        out += &text::wrapped(&format!("  {}: ", stage.name), &stage.gap, terminal::width());
     }
     out
 }

@@ -7,6 +7,7 @@ use crate::progress::Bar;
 use crate::{terminal, text};
 use anyhow::Result;
 use clap::Args;
+use evenair_results::digits::{self, counted};
 use evenair_results::document::document;
 use evenair_study::document::StudyDocument;
 use evenair_study::{Metric, Outcome, Progress as _, Study, Sweep};
@@ -60,8 +61,8 @@ fn shown(outcome: &Outcome) -> String {
     let goodput = Metric::Goodput.into();
     let flows: Vec<&str> = outcome.shape().next().map(|(_, flows)| flows).unwrap_or_default();
     out += &format!(
-        "\ngoodput [packets/s], mean over {} seeds ± half of the 95 % interval\n{}",
-        outcome.seeds,
+        "\ngoodput [packets/s], mean over {} ± half of the 95 % interval\n{}",
+        counted(outcome.seeds, "seed", "seeds"),
         text::quantity_table(outcome, goodput, &flows)
     );
     out += &format!("\nwhere the time of flow {STARVED}'s sender goes\n{}\n", ledger(outcome));
@@ -81,7 +82,7 @@ fn ledger(outcome: &Outcome) -> String {
     let mut rows = vec![std::iter::once(String::new()).chain(head).collect::<Vec<_>>()];
     for (k, (part, _)) in columns[0].1.iter().enumerate() {
         let name = if part == BLOCKED { "keeps still for others".into() } else { part.clone() };
-        let shares = columns.iter().map(|(_, parts)| format!("{:.1} %", parts[k].1 * 100.0));
+        let shares = columns.iter().map(|(_, parts)| digits::percent(parts[k].1));
         rows.push(std::iter::once(name).chain(shares).collect());
     }
     text::columns(&rows)
@@ -95,7 +96,7 @@ fn sentence(outcome: &Outcome, variant: &str) -> Option<String> {
     let of = |flow, metric: Metric| outcome.row(variant, flow, metric);
     let (got, fair) = (of(Some(STARVED), Metric::Goodput)?, of(Some(STARVED), Metric::Optimum)?);
     let total = of(None, Metric::Goodput)?.mean / of(None, Metric::Optimum)?.mean;
-    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let percent = |share: f64| format!("{} %", digits::fixed(share * 100.0, 0));
     let mut text = format!(
         "{}: flow {STARVED} gets {} of what is fair, all flows together {}.",
         outcome.label(variant),

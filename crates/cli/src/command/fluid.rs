@@ -3,11 +3,12 @@
 use crate::arguments::{ScenarioArguments, time_limit};
 use crate::interrupt::{self, NOTHING, STOP};
 use crate::latex::{Tables, tell};
-use crate::output::{Place, command_line, counted, finish, print, resolved, warn_of_theory};
+use crate::output::{Place, command_line, finish, print, resolved, warn_of_theory};
 use crate::progress::Waiting;
-use crate::text;
+use crate::{terminal, text};
 use anyhow::{Context, Result};
 use clap::Args;
+use evenair_results::digits::{self, counted};
 use evenair_results::document::{FluidDocument, written};
 use evenair_results::{manifest, tables};
 use evenair_scenario::FluidRun;
@@ -91,7 +92,7 @@ fn as_text(run: &FluidRun) -> String {
     let mut rows = vec![text::row(&["link", "price", "airtime"])];
     for (l, name) in run.theory.links.iter().enumerate() {
         let price = end.prices.get(l).map_or("–".into(), |p| text::number(*p));
-        let airtime = end.airtime.get(l).map_or("–".into(), |y| format!("{:.1} %", 100.0 * y));
+        let airtime = end.airtime.get(l).map_or("–".into(), |y| digits::percent(*y));
         rows.push(vec![name.clone(), price, airtime]);
     }
     out += &format!("\n{}\n", text::columns(&rows));
@@ -104,11 +105,15 @@ fn as_text(run: &FluidRun) -> String {
             } else {
                 format!("not stable: a deviation grows by e in {} s", text::number(1.0 / slowest))
             };
-            let settled = if run.has_settled { "It is at rest." } else { "It is not at rest yet." };
+            let settled =
+                if run.has_settled { "The model is at rest." } else { "The model is not at rest yet." };
             format!("{settled} The rest is {way}.\n")
         }
         (None, None) => "There is no rest close to where it ended.\n".into(),
     };
+    if let Some(lacks) = &run.lacks {
+        out += &text::wrapped("", lacks, terminal::width());
+    }
     if let (Some(first), Some(last)) = (run.lyapunov.first(), run.lyapunov.last()) {
         let growth = run.lyapunov.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max) / first;
         out += &format!(

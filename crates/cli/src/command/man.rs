@@ -1,9 +1,10 @@
 //! `evenair man`.
 
 use crate::arguments;
-use crate::output::{Overwrite, counted, print};
+use crate::output::{Overwrite, print};
 use anyhow::Result;
 use clap::Args;
+use evenair_results::digits::counted;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ use evenair_multiconn::config::{Config, ConnectConfig, RelayConfig};
 use evenair_multiconn::forward::Forward;
 use evenair_multiconn::keys::{PublicKey, SecretKey};
 use evenair_multiconn::run;
+use evenair_results::digits::counted;
 use evenair_units::Rate;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -248,10 +249,10 @@ fn check(file: &Path) -> Result<()> {
                 let expired = if entry.holds(std::time::SystemTime::now()) { "" } else { "; EXPIRED" };
                 let rate = entry.rate_most.map_or(String::new(), |rate| format!(", is sent {rate} at most"));
                 anstream::println!(
-                    "  {} {}: to {to}; up to {} connections{rate}{expired}",
+                    "  {} {}: to {to}; up to {}{rate}{expired}",
                     entry.name,
                     entry.key,
-                    entry.connections
+                    counted(entry.connections, "connection", "connections")
                 );
             }
         }
@@ -259,7 +260,8 @@ fn check(file: &Path) -> Result<()> {
     if let Some(connect) = &config.connect {
         let options = connect.options(&place)?;
         anstream::println!("connect: to {} as {}", options.relay, options.key.public());
-        anstream::println!("  law: {}; at most {} connections", run::words(&options.law), options.most);
+        let most = counted(options.most, "connection", "connections");
+        anstream::println!("  law: {}; at most {most}", run::words(&options.law));
         options.rate_most.iter().for_each(|rate| anstream::println!("  sends {rate} at most"));
         if let Some(paths) = &options.paths {
             anstream::println!("  remembers paths in {}", paths.file().display());

@@ -9,7 +9,7 @@ use crate::{terminal, text};
 use anyhow::Result;
 use clap::Args;
 use evenair_netsim::MacSpec;
-use evenair_scenario::{Objective, Size};
+use evenair_scenario::{Layout, NodeTable, Objective, Scenario, Size};
 use evenair_study::figure;
 use std::path::PathBuf;
 
@@ -44,10 +44,29 @@ pub(crate) struct ShowOptions {
     pub(crate) overwrite: Overwrite,
 }
 
+/// The channels and powers of nodes that have their own.
+fn own_of_nodes(settings: &Scenario) -> String {
+    let listed = |of: &dyn Fn(&NodeTable) -> Option<String>| {
+        let own: Vec<String> =
+            settings.nodes.iter().filter_map(|node| Some(format!("{} {}", node.id, of(node)?))).collect();
+        own.join(", ")
+    };
+    let channels = listed(&|node| node.channel.map(|channel| channel.to_string()));
+    let powers = listed(&|node| node.transmit_power.map(|power| power.to_string()));
+    let mut out = String::new();
+    if !channels.is_empty() {
+        out += &format!("  channels: {channels}; others {}\n", settings.mac.channel.unwrap_or(1));
+    }
+    if !powers.is_empty() {
+        out += &format!("  transmit power: {powers}; ranges above are of the others\n");
+    }
+    out
+}
+
 pub(crate) fn show(options: &ShowOptions) -> Result<()> {
     let writes = options.map.is_some() || options.export.is_some();
     options.overwrite.check(writes, "--map FILE or --export FILE")?;
-    let scenario = options.scenario.resolve()?;
+    let scenario = options.scenario.resolve_network()?;
     if options.resolved {
         return print(&resolved(&scenario)?);
     }
@@ -72,11 +91,15 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         out += &format!("\nmap\n{}", text::map(names, at));
         out += &format!("  transmission range {transmission_m:.0} m, carrier-sense range {sense_m:.0} m\n");
     }
+    out += &own_of_nodes(settings);
     for wall in &settings.walls {
         let ([x, y], [x2, y2]) = (wall.from, wall.to);
         out += &format!("  wall from [{x}, {y}] to [{x2}, {y2}]: {} dB\n", wall.loss.0);
     }
     out += "\nflows\n";
+    if network.flows.is_empty() && settings.outside.is_empty() {
+        out += "  none: links below are all that could carry some\n";
+    }
     for flow in &network.flows {
         let way: Vec<&str> = flow.path.iter().map(|&n| network.name(n)).collect();
         out += &format!("  {}: {}\n", flow.name, way.join(" > "));
@@ -89,6 +112,9 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         out += &format!("\n{}", text::wrapped("", drops, terminal::width()));
     }
     out += "\nconflict graph: links that may not transmit at once\n";
+    if layout.links.is_empty() && network.flows.is_empty() {
+        out += &format!("  no link, or more than {}\n", Layout::LINKS_MAX);
+    }
     for (l, (name, _)) in layout.links.iter().enumerate() {
         let others: Vec<&str> =
             layout.conflicts.neighbours(l).iter().map(|&m| layout.links[m as usize].0.as_str()).collect();

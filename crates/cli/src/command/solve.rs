@@ -8,9 +8,12 @@ use crate::progress::Waiting;
 use crate::{terminal, text};
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
+use evenair_results::digits::{self, counted};
 use evenair_results::document::{ProductFormDocument, ProductFormLink, SolveDocument, written};
 use evenair_results::{manifest, tables};
-use evenair_scenario::{Done, Objective, Optimum, Question, Region, Resolved, Solution, Solver, Watch};
+use evenair_scenario::{
+    Done, Objective, Optimum, Overfull, Question, Region, Resolved, Solution, Solver, Watch,
+};
 use evenair_study::Outcome;
 use evenair_study::chart::{self, Figures};
 use std::time::Duration;
@@ -104,7 +107,7 @@ pub(crate) enum RegionName {
     Exact,
     /// A simple bound: of links that are all in conflict with each other one transmits at a time
     Cliques,
-    /// A simpler one: of a link and those within transmission range of it one transmits at a time
+    /// A simpler model, of [Jam10]: of a link and those in transmission range of it (where conflicts are given, those in conflict with it) one transmits at a time
     CollisionDomains,
 }
 
@@ -160,9 +163,9 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     };
     interrupt::watch();
     let waiting = Waiting::new(&format!(
-        "solving for {} flows over {} links",
-        scenario.network().flows.len(),
-        scenario.layout().links.len()
+        "solving for {} over {}",
+        counted(scenario.network().flows.len(), "flow", "flows"),
+        counted(scenario.layout().links.len(), "link", "links")
     ));
     let question = Question { objective, region, solver, beta: options.beta };
     let asked = scenario.clone();
@@ -191,7 +194,23 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
         (true, false) => "Found by Clarabel: evenair's own method stopped short of the optimum.\n",
         (false, _) => "",
     };
-    tell(&(as_text(&optimum) + note))
+    tell(&(as_text(&optimum) + note + &beyond_the_air(&optimum)))
+}
+
+/// Says that no schedule carries the rates of a model that leaves conflicts out.
+fn beyond_the_air(optimum: &Optimum) -> String {
+    if optimum.region != Region::CollisionDomains {
+        return String::new();
+    }
+    let Some(Overfull { links, load }) = optimum.overfull() else { return String::new() };
+    let names: Vec<&str> = links.iter().map(|&l| optimum.theory.links[l as usize].as_str()).collect();
+    let note = format!(
+        "More than the air carries: links {} conflict with each other and would need {:.0} % of the time. Collision domains count \
+        transmission range only ([Jam10] section 4.1.2), and these links sense each other from further away; --region exact counts that.",
+        text::listed(&names, NAMED_MAX),
+        100.0 * load
+    );
+    format!("\n{}", text::wrapped("", &note, terminal::width()))
 }
 
 /// Shares of time from exponents, or exponents from rates.
@@ -215,7 +234,7 @@ fn product_form(options: &SolveOptions, scenario: &Resolved) -> Result<()> {
     }
     let mut rows = vec![text::row(&["link", "exponent βr", "airtime"])];
     for ((name, z), y) in theory.links.iter().zip(&exponents).zip(&shares) {
-        rows.push(vec![name.clone(), text::number(*z), format!("{:.1} %", 100.0 * y)]);
+        rows.push(vec![name.clone(), text::number(*z), digits::percent(*y)]);
     }
     tell(&text::columns(&rows))
 }
@@ -232,17 +251,16 @@ fn as_text(optimum: &Optimum) -> String {
     {
         let kbps = rate * flow.payload_bits / 1e3;
         total = (total.0 + rate, total.1 + kbps);
-        let share = format!("{:.1} %", 100.0 * rate / capacity);
+        let share = digits::percent(rate / capacity);
         rows.push(vec![flow.name.clone(), text::number(*rate), text::number(kbps), share]);
     }
     rows.push(vec!["all".into(), text::number(total.0), text::number(total.1)]);
     let mut out = text::columns(&rows);
     let mut rows = vec![text::row(&["link", "price", "load", "airtime"])];
     for (l, name) in optimum.theory.links.iter().enumerate().take(ROWS_MAX) {
-        let percent = |x: f64| format!("{:.1} %", 100.0 * x);
         let price = optimum.prices.get(l).map_or("–".into(), |p| text::number(*p));
-        let airtime = optimum.airtime.get(l).map_or("–".into(), |y| percent(*y));
-        rows.push(vec![name.clone(), price, percent(optimum.load[l]), airtime]);
+        let airtime = optimum.airtime.get(l).map_or("–".into(), |y| digits::percent(*y));
+        rows.push(vec![name.clone(), price, digits::percent(optimum.load[l]), airtime]);
     }
     out += &format!("\n{}{}", text::columns(&rows), more(optimum.theory.links.len()));
     let mut sets: Vec<&(Vec<u32>, f64)> =
@@ -252,11 +270,7 @@ fn as_text(optimum: &Optimum) -> String {
         out += "\nshare of time, and the links that transmit at once\n";
         for (set, share) in sets.iter().take(ROWS_MAX) {
             let names: Vec<&str> = set.iter().map(|&l| optimum.theory.links[l as usize].as_str()).collect();
-            let names = match names.len() {
-                0 => "none".into(),
-                n if n > NAMED_MAX => format!("{}, … ({n} links)", names[..NAMED_MAX].join(", ")),
-                _ => names.join(", "),
-            };
+            let names = if names.is_empty() { "none".into() } else { text::listed(&names, NAMED_MAX) };
             out += &text::wrapped(&format!("  {:5.1} %  ", 100.0 * share), &names, terminal::width());
         }
         out += &more(sets.len());

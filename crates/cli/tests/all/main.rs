@@ -14,6 +14,7 @@ mod gateway;
 mod lists;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod multiconn;
+mod networks;
 mod output;
 mod plots;
 #[cfg(all(feature = "live", target_os = "linux"))]

@@ -67,7 +67,7 @@ impl RealSpec {
 }
 
 /// What the sockets of Linux carry.
-const CARRIED: &str = "real sockets carry TCP and the web under the window laws reno, cubic, bbr, vegas, quic-tcp and fast, and saturated, cbr and on-off datagrams";
+const CARRIED: &str = "real sockets carry TCP and the web under the window laws reno, cubic, bbr, vegas, quic-tcp and fast, and saturated, cbr, on-off and poisson datagrams";
 
 /// Why real sockets cannot carry a flow, if they cannot.
 pub(crate) fn why_simulated(traffic: &Traffic) -> Option<String> {

@@ -139,7 +139,7 @@ impl Socket {
                 push(stream, left, spec.payload.count() as usize);
             }
             (Self::Datagrams { socket, .. }, traffic) => {
-                let data = traffic.size().count().saturating_sub(DATAGRAM_HEADERS);
+                let data = traffic.next_size(&mut flow.stream).count().saturating_sub(DATAGRAM_HEADERS);
                 // A full buffer loses it, as the device's would.
                 flow.datagrams += u64::from(socket.send(&DATA[..data as usize]).is_ok());
             }

@@ -3,7 +3,7 @@
 use super::{Attached, Due};
 use crate::core::Core;
 use crate::packet::{Body, Way};
-use crate::spec::{Pattern, RatedSpec, Source, Traffic};
+use crate::spec::{Pattern, Source, Traffic};
 use evenair_units::{Duration, Instant};
 
 impl Attached {
@@ -41,7 +41,9 @@ impl Attached {
                 if let Pattern::OnOff { on, .. } = pattern {
                     self.toggle_after(core, flow, on);
                 }
-                self.send_datagram(core, flow);
+                if pattern.begins_at_once() {
+                    self.send_datagram(core, flow);
+                }
                 self.schedule_datagram(core, flow);
             }
             Traffic::Rated(_) => self.start_rate(core, flow),
@@ -147,9 +149,10 @@ impl Attached {
     /// A source hands a datagram down.
     pub(super) fn send_datagram(&mut self, core: &mut Core<Due>, flow: u32) {
         let state = &mut self.flows[flow as usize];
-        let (Traffic::Datagrams { size, .. } | Traffic::Rated(RatedSpec { size, .. })) = state.traffic else {
+        if !matches!(state.traffic, Traffic::Datagrams { .. } | Traffic::Rated(_)) {
             return;
-        };
+        }
+        let size = state.traffic.next_size(&mut state.stream);
         if let Some(paced) = &mut state.paced {
             paced.spend(core.now());
         }

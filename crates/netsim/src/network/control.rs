@@ -59,7 +59,10 @@ impl Network {
         FlowState {
             delivered: Volume {
                 packets: state.delivered,
-                bytes: state.delivered * u64::from(state.unit_bytes()),
+                bytes: match state.traffic.mix() {
+                    Some(_) => self.core.passages()[Way::forward(flow).0 as usize].delivered.bytes,
+                    None => state.delivered * u64::from(state.unit_bytes()),
+                },
             },
             sent: self.attached.sent(&self.core, flow),
             lost: self.core.passages()[Way::forward(flow).0 as usize].lost(),

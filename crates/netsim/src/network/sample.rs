@@ -344,7 +344,9 @@ impl Network {
         let back = Some(back).filter(|&hop| hop != END && answers);
         let goodput_bps = match &flow.web {
             Some(web) => self.per_second(web.measured_bytes() as f64 * 8.0),
-            None if is_outside => self.per_second(counts.arrived_bytes as f64 * 8.0),
+            None if is_outside || flow.traffic.mix().is_some() => {
+                self.per_second(counts.arrived_bytes as f64 * 8.0)
+            }
             None => goodput_pps * 8.0 * f64::from(flow.unit_bytes()),
         };
         FlowResult {

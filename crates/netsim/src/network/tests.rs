@@ -7,6 +7,7 @@ mod drains;
 mod gateway;
 mod marks;
 mod outside;
+mod poisson;
 mod queues;
 mod rated;
 mod relay;

@@ -2,11 +2,11 @@
 
 use evenair_units::Duration;
 
-/// Delays of packets: how many, and their sum. A histogram for percentiles would take the place of the sum.
+/// Delays of packets: how many, and their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Delays {
     pub(crate) count: u64,
-    sum_ns: u64,
+    pub(crate) sum_ns: u64,
 }
 
 impl Delays {

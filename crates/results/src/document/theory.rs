@@ -174,6 +174,8 @@ pub struct FluidDocument {
     pub has_settled: bool,
     /// Why the rest means little.
     pub warning: Option<String>,
+    /// The things of the scenario's MAC that the model lacks, in words; null, if it has all.
+    pub lacks: Option<String>,
     /// Links that are asked for more than CSMA gives.
     pub overloaded: Vec<OverloadedLink>,
     /// Where it rests; null if there is no rest close to where it ended.
@@ -278,6 +280,7 @@ impl FluidDocument {
             links: run.theory.links.iter().enumerate().map(link).collect(),
             has_settled: run.has_settled,
             warning: run.warning(),
+            lacks: run.lacks.clone(),
             overloaded: run
                 .overloaded
                 .iter()
@@ -314,7 +317,7 @@ pub struct CompareDocument {
     pub stages: Vec<ComparedStage>,
     /// Pairs of a part and its share of the senders' time in the last world.
     pub senders_time: Vec<(&'static str, f64)>,
-    /// Why a stage is missing.
+    /// Why a stage is missing; why one has more than the optimum.
     pub notes: Vec<String>,
 }
 
@@ -323,8 +326,8 @@ pub struct CompareDocument {
 pub struct ComparedStage {
     /// Its name.
     pub stage: &'static str,
-    /// The cause of the difference to the stage before.
-    pub gap: &'static str,
+    /// The things that this world has and the one before has not; of a simulated one also what was measured in it.
+    pub gap: String,
     /// The flows in it.
     pub flows: Vec<ComparedFlow>,
 }
@@ -355,7 +358,7 @@ impl CompareDocument {
                 counted_pps: stage.counted_pps.as_ref().map(|counted| counted[s]),
             };
             let flows = found.flows.iter().enumerate().map(flow).collect();
-            ComparedStage { stage: stage.name, gap: stage.gap, flows }
+            ComparedStage { stage: stage.name, gap: stage.gap.clone(), flows }
         });
         Self {
             scenario: scenario.into(),

@@ -74,7 +74,7 @@ pub fn comparison(found: &Comparison) -> Vec<(&'static str, Table)> {
     let worlds = || stages.iter().flat_map(|stage| stage.flows.iter().map(move |_| stage));
     let mut table = vec![
         ("stage", Column::of(worlds().map(|world| world.stage.to_string()))),
-        ("gap", Column::of(worlds().map(|world| world.gap.to_string()))),
+        ("gap", Column::of(worlds().map(|world| world.gap.clone()))),
     ];
     table.extend(ComparedFlow::table(stages.iter().flat_map(|stage| stage.flows.clone())));
     vec![("stages", table)]

@@ -28,6 +28,8 @@ pub(super) struct Ground<'a> {
     pub(super) data_rate: Rate,
     pub(super) tcp: &'a TcpSpec,
     pub(super) is_ideal: bool,
+    /// Whether nodes are on several channels.
+    pub(super) has_channels: bool,
 }
 
 impl Scenario {
@@ -89,12 +91,15 @@ impl Scenario {
                 Traffic::Tcp(tcp)
             });
         }
+        if let Some(mix) = flow.mix()? {
+            return flow.datagrams(mix.mean(), Some(mix));
+        }
         let size = flow.size.get_or_insert(Size(Bytes::new(1000))).0;
         if size.count() == 0 {
             return Err(("size", "must be at least 1 byte".into()));
         }
         if flow.traffic != TrafficKind::Tfrc {
-            return flow.datagrams(size);
+            return flow.datagrams(size, None);
         }
         let role = FlowRole { payload: size };
         let needs = connections.map(|law| law.begin(&role).needs()).unwrap_or_default();
@@ -141,7 +146,8 @@ impl Ground<'_> {
                 wrong(
                     "to",
                     format!(
-                        "there is no route from \"{from}\" to \"{to}\": no chain of nodes within transmission range"
+                        "there is no route from \"{from}\" to \"{to}\": no chain of nodes within transmission range{}",
+                        if self.has_channels { " and on one channel" } else { "" }
                     ),
                 )
             })?

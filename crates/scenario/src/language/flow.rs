@@ -45,12 +45,19 @@ pub struct FlowTable {
     /// Network-layer size of a datagram.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
-    /// Network-layer rate of constant and on-off traffic, while on.
+    /// Network-layer sizes of Poisson traffic, instead of `size`: each datagram has one of them at random. All are as likely; a size
+    /// that is listed twice is twice as likely. 16 at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<Size>,
+    /// Network-layer rate of constant, on-off (while on) and Poisson traffic (the mean).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<RateQuantity>,
-    /// Time between datagrams, instead of `rate`.
+    /// Time between datagrams (the mean of Poisson traffic), instead of `rate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Time>,
+    /// Datagrams in a second (the mean of Poisson traffic), instead of `rate` [packets/s].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets_per_second: Option<f64>,
     /// Each interval of constant traffic is drawn evenly from this share around its mean, such as 0.2 or "20%".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Probability>,
@@ -195,6 +202,8 @@ pub enum TrafficKind {
     Cbr,
     /// Datagrams at a constant rate for exponential times, with exponential pauses.
     OnOff,
+    /// Datagrams of a Poisson process: exponential times between them.
+    Poisson,
     /// Datagrams, evenly spaced, at the rate of a law (`rate_law`).
     Rated,
     /// Datagrams over TFRC (RFC 5348), without end or as fast as the application produces them.

@@ -21,6 +21,10 @@ pub struct MacTable {
     /// Preamble of 802.11b.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preamble: Option<PreambleKind>,
+    /// The channel of nodes that have none of their own (`nodes.X.channel`), 1 to 255; 1, if it is not given. Channels are orthogonal:
+    /// a node hears and disturbs those of its own alone. The number says nothing of frequency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<u32>,
     /// Packets that wait at a node, the one in the MAC not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<PacketCount>,

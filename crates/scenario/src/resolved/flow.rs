@@ -8,7 +8,7 @@ use evenair_laws::Parameters;
 use evenair_laws::backoff::Category;
 use evenair_laws::flow::{FlowRole, check_needs};
 use evenair_laws::rate::{RateLaw, RateParams};
-use evenair_netsim::{Pattern, RatedSpec, Source, Traffic};
+use evenair_netsim::{Mix, Pattern, RatedSpec, Source, Traffic};
 use evenair_optimum::Points;
 use evenair_units::{Bytes, Duration, Instant, Rate};
 
@@ -98,13 +98,30 @@ impl FlowTable {
         }
     }
 
-    /// Datagrams of a size that nothing acknowledges.
-    pub(crate) fn datagrams(&mut self, size: Bytes) -> Result<Traffic, Wrong> {
+    /// The sizes of its datagrams, where they are drawn.
+    pub(crate) fn mix(&self) -> Result<Option<Mix>, Wrong> {
+        if self.sizes.is_empty() {
+            return Ok(None);
+        }
+        if self.size.is_some() {
+            return Err(("sizes", "lists the sizes that are drawn; remove size".into()));
+        }
+        if self.to == "*" {
+            return Err(("sizes", "a broadcast has datagrams of one size".into()));
+        }
+        let sizes: Vec<Bytes> = self.sizes.iter().map(|size| size.0).collect();
+        let why = || format!("needs 1 to {} sizes, each of at least 1 byte", Mix::MOST);
+        Mix::new(&sizes).map(Some).ok_or_else(|| ("sizes", why()))
+    }
+
+    /// Datagrams of a size, the mean of those that are drawn, that nothing acknowledges.
+    pub(crate) fn datagrams(&mut self, size: Bytes, sizes: Option<Mix>) -> Result<Traffic, Wrong> {
         let pattern = match self.traffic {
             TrafficKind::Cbr => Pattern::Constant {
                 interval: self.pace(size)?,
                 jitter: self.jitter.map_or(0.0, Probability::value),
             },
+            TrafficKind::Poisson => Pattern::Poisson { interval: self.pace(size)?, sizes },
             TrafficKind::OnOff => {
                 let interval = self.pace(size)?;
                 let (Some(Time(on)), Some(Time(off))) = (self.on, self.off) else {
@@ -137,7 +154,8 @@ impl FlowTable {
     /// Keys that are for another kind of traffic.
     pub(crate) fn check_kind(&self) -> Result<(), Wrong> {
         let tcp = self.traffic == TrafficKind::Tcp;
-        let paced = matches!(self.traffic, TrafficKind::Cbr | TrafficKind::OnOff);
+        let poisson = self.traffic == TrafficKind::Poisson;
+        let paced = poisson || matches!(self.traffic, TrafficKind::Cbr | TrafficKind::OnOff);
         let on_off = self.traffic == TrafficKind::OnOff;
         let rated = self.traffic == TrafficKind::Rated;
         let web = self.traffic == TrafficKind::Web;
@@ -148,9 +166,16 @@ impl FlowTable {
                 "rate",
                 self.rate.is_some(),
                 paced,
-                "is for cbr and on-off traffic; a law's is bounded by rate_max",
+                "is for cbr, on-off and poisson traffic; a law's is bounded by rate_max",
             ),
-            ("interval", self.interval.is_some(), paced, "is for cbr and on-off traffic"),
+            ("interval", self.interval.is_some(), paced, "is for cbr, on-off and poisson traffic"),
+            (
+                "packets_per_second",
+                self.packets_per_second.is_some(),
+                paced,
+                "is for cbr, on-off and poisson traffic",
+            ),
+            ("sizes", !self.sizes.is_empty(), poisson, "is for poisson traffic; others have one size"),
             ("jitter", self.jitter.is_some(), self.traffic == TrafficKind::Cbr, "is for cbr traffic"),
             (
                 "rate_law",
@@ -192,14 +217,20 @@ impl FlowTable {
 
     /// Time between datagrams of a size.
     fn pace(&self, size: Bytes) -> Result<Duration, Wrong> {
-        match (self.rate, self.interval) {
-            (Some(rate), None) => Ok(rate.0.time_for(size)),
-            (None, Some(interval)) if interval.0.is_zero() => {
+        match (self.rate, self.interval, self.packets_per_second) {
+            (Some(rate), None, None) => Ok(rate.0.time_for(size)),
+            (None, Some(interval), None) if interval.0.is_zero() => {
                 Err(("interval", "must be longer than no time".into()))
             }
-            (None, Some(interval)) => Ok(interval.0),
+            (None, Some(interval), None) => Ok(interval.0),
+            (None, None, Some(per_second)) if (1e-6..=1e9).contains(&per_second) => {
+                Ok(Duration::from_secs_f64(1.0 / per_second))
+            }
+            (None, None, Some(per_second)) => {
+                Err(("packets_per_second", format!("{per_second} must lie between 0.000001 and 1000000000")))
+            }
             _ => {
-                let why = "cbr and on-off traffic need one of rate = \"500 kbps\" and interval = \"5 ms\"";
+                let why = "cbr, on-off and poisson traffic need one of rate = \"500 kbps\", interval = \"5 ms\" and packets_per_second = 200";
                 Err(("traffic", why.into()))
             }
         }

@@ -389,7 +389,9 @@ fn a_rated_flow_that_cannot_be_says_where_and_what_to_do() {
     assert!(message(&at).starts_with("x.toml:21:5: "), "{}", message(&at));
     let both = refused(&["flows.1.traffic=rated", "rate_law=utility-based", "flows.1.rate='1 Mbps'"]);
     assert!(
-        both.contains("flows[0].rate: is for cbr and on-off traffic; a law's is bounded by rate_max"),
+        both.contains(
+            "flows[0].rate: is for cbr, on-off and poisson traffic; a law's is bounded by rate_max"
+        ),
         "{both}"
     );
     assert!(refused(&["flows.1.traffic=rated", "rate_law=arc"]).contains("utility-based"));

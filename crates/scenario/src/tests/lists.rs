@@ -65,7 +65,7 @@ fn a_faulty_line_is_named() {
         "{unknown}"
     );
     assert!(refused(links, "one,other\n1,2\n").contains("line 1: there is no link \"one\""));
-    assert!(refused(links, "one,other\n1,2\n").contains("a header may say link_a and link_b"));
+    assert!(refused(links, "one,other\n1,2\n").contains("(a header is link_a,link_b)"));
     assert!(refused(links, "1,2,0.5\n").contains("line 1 has 3 columns"));
     assert!(refused(links, "1,1\n").contains("\"1\" stands there twice"));
     assert!(refused("id,from,to\n1,a\n", "1,2\n").contains("links.csv, line 2 has 2 columns"));
@@ -135,6 +135,92 @@ fn an_abstract_conflict_graph_is_a_scenario() {
     let wrong = text.replace("each-link", "random");
     let wrong = load(&[("x.toml", &wrong), ("graph.csv", "a,b\n")]).unwrap_err();
     assert!(wrong.contains("\"each-link\""), "{wrong}");
+}
+
+const GRAPH: &str = r#"
+mac = { kind = "ideal" }
+generate = { kind = "conflict-graph", file = "graph.csv", flows = { pattern = "each-link", traffic = "saturated" } }
+"#;
+
+/// The links of a graph in a file.
+fn graph(text: &str) -> Result<Vec<String>, String> {
+    let scenario = load(&[("x.toml", GRAPH), ("graph.csv", text)])?;
+    Ok(scenario.settings().links.here().iter().map(|link| link.id.clone()).collect())
+}
+
+/// A first line is a header where its words are those of headers and no names of links.
+#[test]
+fn a_header_makes_no_links() {
+    for header in [
+        "from,to",
+        "From, To",
+        "source,target",
+        "src,dst",
+        "sender,receiver",
+        "node_a,node_b",
+        "link 1,link 2",
+        "tx,rx",
+        "first,second",
+        "# any,words",
+    ] {
+        assert_eq!(graph(&format!("{header}\nL1,L2\nL2,L3\n")).unwrap(), ["L1", "L2", "L3"], "{header}");
+    }
+    for unclear in ["u,v", "von,nach", "L7,L8", "0,1", "alone", "x"] {
+        let refused = graph(&format!("{unclear}\nL1,L2\nL2,L3\n")).unwrap_err();
+        assert!(refused.contains("graph.csv, line 1: ") && refused.contains("nowhere else"), "{refused}");
+        assert!(refused.contains("write it as link_a,link_b"), "{refused}");
+        // The remedy helps.
+        let names = unclear.split(',').count();
+        let read = graph(&format!("link_a,link_b\n{unclear}\nL1,L2\nL2,L3\n")).unwrap();
+        assert_eq!(read.len(), names + 3, "{unclear}");
+    }
+    // Words of headers that other lines name are links; so are those of a file of one line.
+    assert_eq!(graph("first,second\nsecond,third\n").unwrap(), ["first", "second", "third"]);
+    assert_eq!(graph("a,b\n").unwrap(), ["a", "b"]);
+    assert!(graph("from,to\n").unwrap_err().contains("graph.csv has no link"));
+}
+
+/// A flow over the first line's link makes it a link.
+#[test]
+fn a_link_with_a_flow_is_no_header() {
+    let text = r#"
+        mac = { kind = "ideal" }
+        generate = { kind = "conflict-graph", file = "graph.csv" }
+        flows = [{ id = "1", from = "x", to = "x-receiver", traffic = "saturated" }]
+    "#;
+    let scenario = load(&[("x.toml", text), ("graph.csv", "x,y\nL1,L2\n")]).unwrap();
+    assert_eq!(scenario.settings().links.here().len(), 4);
+}
+
+#[test]
+fn a_header_of_links_is_no_link() {
+    let links = |header: &str| {
+        let scenario = three(&format!("{header}\n1,a,b\n2,c,d\n3,e,f\n"), "1,2\n2,3\n")?;
+        Ok::<_, String>(scenario.settings().links.here().len())
+    };
+    for header in
+        ["id,from,to", "link,source,target", "name,src,dst", "Link ID,TX node,RX node", "no,sender,receiver"]
+    {
+        assert_eq!(links(header).unwrap(), 3, "{header}");
+    }
+    for unclear in ["nr,x,y", "key,von,nach", "4,g,h"] {
+        let refused = links(unclear).unwrap_err();
+        assert!(
+            refused.contains("links.csv, line 1: ") && refused.contains("write it as id,from,to"),
+            "{refused}"
+        );
+    }
+    let pairs = |header: &str| three(&format!("{header}\na,b\nc,d\ne,f\n"), "a>b,c>d\n");
+    assert_eq!(pairs("src,dst").unwrap().settings().links.here().len(), 3);
+    assert!(pairs("x,y").unwrap_err().contains("write it as from,to"));
+    // Nodes that flows name are nodes, whatever words they are.
+    let text = r#"
+        mac = { kind = "ideal" }
+        links = { file = "links.csv" }
+        flows = [{ id = "1", from = "sender", to = "receiver", traffic = "saturated" }]
+    "#;
+    let scenario = load(&[("x.toml", text), ("links.csv", "1,sender,relay\n2,relay,receiver\n")]).unwrap();
+    assert_eq!(scenario.settings().links.here().len(), 2);
 }
 
 #[test]

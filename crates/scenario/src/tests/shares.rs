@@ -120,3 +120,76 @@ flows = { pattern = \"to-gateway\", traffic = \"saturated\", size = \"1500 bytes
     assert_eq!(scenario.theory_with_backoff().unwrap(), scenario.theory().unwrap());
     assert!((fair_kbps(&scenario)[0] - 1000.0).abs() < 1e-6);
 }
+
+/// Each flow's max-min share of what it has alone, over the collision domains.
+fn domain_shares(scenario: &Resolved) -> Vec<f64> {
+    let question = Question { region: Region::CollisionDomains, ..Question::new(Objective::MaxMin) };
+    let optimum = scenario.answer(question).unwrap();
+    optimum.rates_pps.iter().zip(&optimum.capacity_pps).map(|(x, c)| x / c).collect()
+}
+
+/// [Jam10] section 4.1.2: a domain is a link with its neighbours in the contention graph. Its rates are counted by hand.
+#[test]
+fn given_conflicts_are_the_collision_domains() {
+    for (edges, links, shares) in [
+        ("[['1','2'], ['2','3'], ['1','3']]", 3, vec![1.0 / 3.0; 3]),
+        // The domain of 2 holds all three, those of its neighbours are not full.
+        ("[['1','2'], ['2','3']]", 3, vec![1.0 / 3.0; 3]),
+        // A ring of five: three links in each domain (the exact region has 2/5).
+        ("[['1','2'], ['2','3'], ['3','4'], ['4','5'], ['5','1']]", 5, vec![1.0 / 3.0; 5]),
+        // The domain of 1 is full at 1/4; 5 shares its own with 4 alone, which has 1/4.
+        ("[['1','2'], ['1','3'], ['1','4'], ['4','5']]", 5, vec![0.25, 0.25, 0.25, 0.25, 0.5]),
+        ("[]", 2, vec![1.0; 2]),
+    ] {
+        for mac in ["'ideal'", "'802.11b'"] {
+            let each = |one: &dyn Fn(usize) -> String| (1..=links).map(one).collect::<Vec<_>>().join(", ");
+            let of_link = each(&|l| format!("{{ id = '{l}', from = 's{l}', to = 'r{l}' }}"));
+            let of_flow =
+                each(&|l| format!("{{ id = '{l}', from = 's{l}', to = 'r{l}', traffic = 'saturated' }}"));
+            let text = format!(
+                "mac = {{ kind = {mac} }}\nlinks = [{of_link}]\nconflicts = {edges}\nsource_limit = {{ rate = 'max-min' }}\nflows = [{of_flow}]\n"
+            );
+            let scenario = parse(&text).unwrap();
+            for (is, should) in domain_shares(&scenario).iter().zip(&shares) {
+                assert!((is - should).abs() < 1e-12, "{edges}: {is} for {should}");
+            }
+            // The sources are held to the same shares of what a lone hop carries.
+            let theory = scenario.theory_with_backoff().unwrap();
+            for (limit, (flow, share)) in
+                scenario.network().source_limits.iter().zip(theory.flows.iter().zip(&shares))
+            {
+                let bps = share / flow.loads[0].1 * flow.size_bits;
+                let given = limit.plan.last().unwrap().1.as_bps() as f64;
+                assert!((given - bps).abs() <= 1.0, "{edges}: {given} for {bps}");
+            }
+        }
+    }
+}
+
+/// [Jam10] section 4.1.2 counts transmission range and no carrier sense, "this model underestimates the level of contention".
+#[test]
+fn domains_of_positions_reach_as_far_as_transmissions() {
+    let lines = |gap_m: u32| {
+        let node = |l: u32, end: &str, y: u32| format!("{{ id = '{end}{l}', at = [{}, {y}] }}", gap_m * l);
+        let nodes: Vec<String> = (0..3).flat_map(|l| [node(l, "s", 0), node(l, "r", 10)]).collect();
+        let flows: Vec<String> = (0..3)
+            .map(|l| format!("{{ id = '{l}', from = 's{l}', to = 'r{l}', traffic = 'saturated' }}"))
+            .collect();
+        let radio = "radio = { transmission_range = '250 m', carrier_sense_range = '550 m' }";
+        parse(&format!("{radio}\nnodes = [{}]\nflows = [{}]\n", nodes.join(", "), flows.join(", "))).unwrap()
+    };
+    let question = Question { region: Region::CollisionDomains, ..Question::new(Objective::MaxMin) };
+    // All within 200 m; neighbours within transmission range: the middle one's domain holds all three.
+    for gap_m in [100, 200] {
+        let shares = domain_shares(&lines(gap_m));
+        assert!(shares.iter().all(|share| (share - 1.0 / 3.0).abs() < 1e-12), "{gap_m} m: {shares:?}");
+    }
+    // Beyond transmission range each has a domain of its own, and the answer says what that leaves out.
+    let sensed = lines(260);
+    assert!(domain_shares(&sensed).iter().all(|share| (share - 1.0).abs() < 1e-12));
+    let overfull = sensed.answer(question).unwrap().overfull().unwrap();
+    assert_eq!(overfull.links, [0, 1, 2]);
+    assert!((overfull.load - 3.0).abs() < 1e-9, "{overfull:?}");
+    let apart = lines(600).answer(question).unwrap();
+    assert_eq!(apart.overfull(), None);
+}

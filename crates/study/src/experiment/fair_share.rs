@@ -12,7 +12,7 @@ use evenair_des::Stream;
 use evenair_netsim::{Network, Watchers};
 use evenair_optimum::max_min::{Demand, domains, fill, grouped};
 use evenair_results::{ModelError, RunRecord};
-use evenair_scenario::{RateQuantity, Resolved, Scenario, Size};
+use evenair_scenario::{At, RateQuantity, Resolved, Scenario, Size};
 use evenair_topology::{Medium, Position, Router, generate, maximal_cliques};
 use evenair_units::Rate;
 use serde::{Deserialize, Serialize};
@@ -120,7 +120,7 @@ fn placed(base: &Resolved, seed: u64) -> Result<Resolved, String> {
     });
     let at = connected.ok_or("no placement was connected")?;
     for (node, p) in scenario.nodes.iter_mut().zip(at) {
-        node.at = Some([p.x_m, p.y_m]);
+        node.at = Some(At::ground(p.x_m, p.y_m));
     }
     // 25 to 40 streams, drawn among the scenario's own.
     let wanted = 25 + (stream.unit() * 16.0) as usize;

@@ -42,8 +42,10 @@ fn chart(scenarios: &[&Resolved]) -> Chart {
     let panels: Vec<Panel> = drawn.into_iter().map(|(panel, _)| panel).collect();
     let unnamed = panels.iter().map(unnamed).sum::<usize>();
     let mut note = String::from("Dots: links. Two that are joined may not transmit at once.");
-    if unnamed > 0 {
-        note += &format!(" The names of {unnamed} links have no room.");
+    match unnamed {
+        0 => (),
+        1 => note += " The name of one link has no room.",
+        n => note += &format!(" The names of {n} links have no room."),
     }
     Chart {
         note,

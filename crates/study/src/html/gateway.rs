@@ -59,14 +59,16 @@ pub(super) fn gateway(page: &mut Page, outcome: &Outcome) {
 /// How often it decided what, on average over seeds.
 fn decided(all: &[&GatewayRecord]) -> String {
     let mean = |of: fn(&GatewayRecord) -> u32| {
-        digits::exact(all.iter().map(|gateway| f64::from(of(gateway))).sum::<f64>() / all.len() as f64)
+        let times = all.iter().map(|gateway| f64::from(of(gateway))).sum::<f64>() / all.len() as f64;
+        let times = digits::exact(times);
+        if times == "1" { "once".to_owned() } else { format!("{times} times") }
     };
     let steps = |gateway: &&GatewayRecord| gateway.steps.increase + gateway.steps.decrease;
     if all.iter().map(steps).sum::<u32>() == 0 {
         return "Rates are those of the scenario.".into();
     }
     format!(
-        "It decided {} times to allow more, {} times to allow less, and {} times to wait.",
+        "It decided {} to allow more, {} to allow less, and {} to wait.",
         mean(|gateway| gateway.steps.increase),
         mean(|gateway| gateway.steps.decrease),
         mean(|gateway| gateway.steps.hold),

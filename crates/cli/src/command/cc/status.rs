@@ -5,6 +5,7 @@ use anyhow::Result;
 use evenair_kernel::law;
 use evenair_kernel::pins::Pinned;
 use evenair_kernel::sockets::{Look, Seen};
+use evenair_results::digits::counted;
 use serde_json::json;
 use std::time::Duration;
 
@@ -46,7 +47,8 @@ fn text(laws: &[Pinned], seen: &[Seen]) -> Result<String> {
     let mut text = String::new();
     for pinned in laws {
         let (law, sockets) = (pinned.law, pinned.sockets()?);
-        text += &format!("{}: {}; {sockets} sockets", law.control(), law::words(&pinned.params()?));
+        let all = counted(sockets, "socket", "sockets");
+        text += &format!("{}: {}; {all}", law.control(), law::words(&pinned.params()?));
         let here = seen.iter().filter(|socket| socket.law == law.name()).count();
         if let Some(elsewhere) = (sockets as usize).checked_sub(here).filter(|elsewhere| *elsewhere > 0) {
             text += &format!(", {elsewhere} of them in other network namespaces");

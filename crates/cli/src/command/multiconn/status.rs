@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use evenair_multiconn::run::status_socket;
 use evenair_multiconn::status::{Question, ask};
+use evenair_results::digits::counted;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -87,9 +88,9 @@ fn text(status: &Value) -> String {
         if number("lost") + number("stuck") + number("again_bytes") > 0 {
             let _ = writeln!(
                 text,
-                "  {} connections broke, {} times one was stuck, {} went out again",
-                number("lost"),
-                number("stuck"),
+                "  {} broke, one was stuck {}, {} went out again",
+                counted(number("lost"), "connection", "connections"),
+                counted(number("stuck"), "time", "times"),
                 bytes(number("again_bytes"))
             );
         }

@@ -1,0 +1,417 @@
+//! Features that evenair lacks, and words that mean something that it has under another name.
+
+/// Features of other programs that evenair lacks, and the words by which they are asked for, in small letters without signs between.
+const NOT_BUILT: &[(&str, &[&str])] = &[
+    (
+        "802.11n and later, with several antennas, wide channels and aggregation",
+        &[
+            "80211n",
+            "80211ac",
+            "80211ax",
+            "80211be",
+            "80211p",
+            "80211ah",
+            "n",
+            "ac",
+            "ax",
+            "be",
+            "ht",
+            "vht",
+            "he",
+            "wifi4",
+            "wifi5",
+            "wifi6",
+            "wifi7",
+            "mimo",
+            "antennas",
+            "mcs",
+            "channelwidth",
+            "guardinterval",
+            "shortgi",
+            "sgi",
+            "ofdma",
+            "ru",
+            "mumimo",
+            "sumimo",
+            "beamforming",
+            "beamformer",
+            "spatialstreams",
+            "spatialstream",
+            "nss",
+            "streams",
+            "stbc",
+            "ldpc",
+            "greenfield",
+            "puncturing",
+            "preamblepuncturing",
+            "dcm",
+            "mlo",
+            "multilink",
+            "channelbonding",
+            "bonding",
+            "spatialreuse",
+            "bsscolor",
+            "bsscolour",
+            "bsscoloring",
+            "obsspd",
+            "eht",
+            "uhr",
+            "wifi8",
+        ],
+    ),
+    (
+        "fragmentation; a packet is one frame, so make `tcp.payload` or the flow's `size` smaller",
+        &[
+            "fragmentation",
+            "fragmentationthreshold",
+            "fragment",
+            "fragments",
+            "fragthreshold",
+            "frag",
+            "fragmentthreshold",
+        ],
+    ),
+    (
+        "protection of OFDM beside 802.11b; all stations of a scenario have one kind of MAC",
+        &[
+            "ctstoself",
+            "cts2self",
+            "protection",
+            "protectionmode",
+            "erpprotection",
+            "useprotection",
+            "mixedmode",
+        ],
+    ),
+    (
+        "management frames: no beacons, scanning, association or roaming; stations are there from the start",
+        &[
+            "beacon",
+            "beacons",
+            "beaconinterval",
+            "ssid",
+            "bssid",
+            "bss",
+            "ibss",
+            "association",
+            "associate",
+            "authentication",
+            "roaming",
+            "handover",
+            "handoff",
+            "scan",
+            "scanning",
+            "bandsteering",
+            "tim",
+            "dtim",
+            "dtimperiod",
+            "accesspoint",
+            "ap",
+            "80211k",
+            "80211r",
+            "80211v",
+        ],
+    ),
+    (
+        "encryption; frames have the length of unencrypted ones",
+        &[
+            "encryption",
+            "security",
+            "wep",
+            "wpa",
+            "wpa2",
+            "wpa3",
+            "wpapsk",
+            "tkip",
+            "ccmp",
+            "psk",
+            "passphrase",
+            "password",
+            "80211i",
+            "80211w",
+        ],
+    ),
+    (
+        "mesh networking of 802.11s; give routes by `via`, or let them have the fewest hops",
+        &["80211s", "mesh", "meshpoint", "hwmpprotocol"],
+    ),
+    (
+        "choice of channels; a node stays on the channel that `mac.channel` or its own `channel` gives",
+        &["dfs", "acs", "channelselection", "autochannel", "channelswitch"],
+    ),
+    (
+        "antennas with a direction or a gain; give `transmit_power`, or powers by `signals`",
+        &[
+            "antennagain",
+            "txgain",
+            "rxgain",
+            "gaintx",
+            "gainrx",
+            "antennapattern",
+            "directional",
+            "sectors",
+            "azimuth",
+            "beamwidth",
+        ],
+    ),
+    (
+        "echo requests; a flow of small datagrams each way has delays (traffic = \"cbr\", `evenair run --times`)",
+        &["ping", "icmp", "icmpecho", "echo", "icmp6"],
+    ),
+    (
+        "this model of a conversation; a call is traffic = \"cbr\", G.711 with size = \"200 bytes\", interval = \"20 ms\" each way",
+        &["voip", "voice", "call", "g711", "g729", "sip", "telephony", "talkspurt"],
+    ),
+    (
+        "this model of video; traffic = \"on-off\", \"poisson\" or tcp with `application_rate` come near",
+        &["video", "streaming", "dash", "hls", "mpeg", "h264", "youtube", "vbr"],
+    ),
+    (
+        "this model of games; small datagrams are traffic = \"cbr\" or \"poisson\"",
+        &["gaming", "game", "games"],
+    ),
+    (
+        "self-similar traffic; traffic = \"on-off\" has stretches of exponential length",
+        &["pareto", "selfsimilar", "weibull", "fractal", "mmpp"],
+    ),
+    (
+        "aggregation of frames",
+        &[
+            "aggregation",
+            "ampdu",
+            "amsdu",
+            "blockack",
+            "blockacks",
+            "framebursting",
+            "frameaggregation",
+            "ampdusize",
+            "amsdusize",
+            "maxampdusize",
+            "maxamsdusize",
+        ],
+    ),
+    (
+        "fading and shadowing; a signal's power depends on distance alone",
+        &[
+            "fading",
+            "shadowing",
+            "lognormal",
+            "rayleigh",
+            "rice",
+            "rician",
+            "nakagami",
+            "itu",
+            "okumurahata",
+            "cost231",
+            "buildings",
+            "obstacles",
+            "jakes",
+        ],
+    ),
+    (
+        "mobility; nodes stay where they are",
+        &["mobility", "velocity", "speed", "waypoints", "waypoint", "randomwaypoint"],
+    ),
+    (
+        "routing protocols; routes have the fewest hops, or are given by `via`",
+        &[
+            "routing",
+            "aodv",
+            "olsr",
+            "dsr",
+            "dsdv",
+            "batman",
+            "babel",
+            "hwmp",
+            "rpl",
+            "ospf",
+            "etx",
+            "routingprotocol",
+        ],
+    ),
+    (
+        "rate adaptation; a link has the rate of `mac.data_rate`, or its own in `rates`",
+        &[
+            "minstrel",
+            "minstrelht",
+            "aarf",
+            "arf",
+            "onoe",
+            "cara",
+            "rraa",
+            "samplerate",
+            "ratecontrol",
+            "rateadaptation",
+            "ratemanager",
+            "autorate",
+        ],
+    ),
+    (
+        "this transport; evenair has TCP, of several connections and window laws, and TFRC",
+        &["mptcp", "multipathtcp", "quic", "sctp", "dccp", "rtp", "webrtc", "http2", "http3"],
+    ),
+    (
+        "this window law",
+        &[
+            "bbr2",
+            "bbr3",
+            "bbrv1",
+            "bbrv2",
+            "bbrv3",
+            "dctcp",
+            "ledbat",
+            "lp",
+            "htcp",
+            "hybla",
+            "westwood",
+            "westwoodplus",
+            "veno",
+            "yeah",
+            "illinois",
+            "bic",
+            "scalable",
+            "highspeed",
+            "hstcp",
+            "compound",
+            "ctcp",
+            "copa",
+            "pcc",
+            "vivace",
+            "prague",
+            "nv",
+            "cdg",
+            "tahoe",
+        ],
+    ),
+    (
+        "this discipline of queues",
+        &["blue", "sfb", "choke", "hfsc", "htb", "sfq", "fqpie", "dualpi2", "prio"],
+    ),
+    ("power saving", &["powersave", "powersaving", "psm", "energy", "battery", "sleep", "twt"]),
+    (
+        "scheduled access to the air",
+        &[
+            "tdma",
+            "pcf",
+            "hcca",
+            "polling",
+            "aloha",
+            "slottedaloha",
+            "zigbee",
+            "802154",
+            "lorawan",
+            "lte",
+            "5g",
+        ],
+    ),
+];
+
+/// Words of other programs, in small letters without signs between, for things that have another name here.
+const OTHERWISE: &[(&str, &[&str])] = &[
+    (
+        "datagrams are traffic = \"saturated\", \"cbr\", \"poisson\" or \"on-off\"",
+        &["udp", "datagram", "datagrams", "iperf", "iperf3"],
+    ),
+    ("constant bit rate is traffic = \"cbr\"", &["constant", "constantrate", "periodic", "deterministic"]),
+    (
+        "exponential times between packets are traffic = \"poisson\"",
+        &["exponential", "exp", "random", "markov"],
+    ),
+    (
+        "a transfer is traffic = \"tcp\" with transfer = \"5 MB\"",
+        &["ftp", "bulk", "file", "download", "upload", "filetransfer"],
+    ),
+    ("browsing is traffic = \"web\"", &["http", "https", "browsing", "www", "html"]),
+    (
+        "always something to send is traffic = \"saturated\"",
+        &["full", "backlogged", "fullbuffer", "greedy", "infinite"],
+    ),
+    (
+        "EDCA is backoff.law = \"edca\", with a `category` for each flow",
+        &["edca", "qos", "wmm", "wme", "80211e", "priority", "accesscategory"],
+    ),
+    ("a channel is `mac.channel`, or `channel` of a node", &["channel", "channels", "channelnumber"]),
+    ("RTS and CTS are `mac.rts_threshold`", &["rts", "rtscts", "usertscts", "cts"]),
+    ("a transmit power is `transmit_power`", &["txpower", "power", "txpowerdbm", "transmitpowerdbm"]),
+    ("a position is `at = [east, north]`, in metres", &["position", "pos", "location", "coordinates", "xy"]),
+    (
+        "the rate of a wire is `rate`, that of the air `mac.data_rate`",
+        &["bandwidth", "capacity", "speedmbps", "datarate", "phyrate", "bitrate"],
+    ),
+    ("the time that a wire takes is `delay`", &["latency", "propagationdelay", "rtt"]),
+    (
+        "the size of a packet is tcp.payload, and the flow's `size` for datagrams",
+        &["mtu", "mss", "packetsize", "framesize", "pktsize"],
+    ),
+    (
+        "the room of a queue is `queue` or `queue.limit`",
+        &["buffer", "buffersize", "queuesize", "queuelength", "queuelen", "txqueuelen", "ifqlen"],
+    ),
+];
+
+/// The feature that a word asks for, if evenair lacks it.
+pub(super) fn not_built(asked: &str) -> Option<&'static str> {
+    let of_list = NOT_BUILT.iter().find(|(_, words)| words.contains(&asked)).map(|(what, _)| *what);
+    of_list.or_else(|| is_of_later_wifi(asked).then_some(NOT_BUILT[0].0))
+}
+
+/// The name here of what a word means elsewhere.
+pub(super) fn called_otherwise(asked: &str) -> Option<&'static str> {
+    OTHERWISE.iter().find(|(_, words)| words.contains(&asked)).map(|(name, _)| *name)
+}
+
+/// Words with numbers in them: MCS7, VHT-MCS 9, HT40, HE80, 802.11bn.
+fn is_of_later_wifi(asked: &str) -> bool {
+    let is_number = |rest: &str| rest.chars().all(|c| c.is_ascii_digit());
+    let of_generation = ["eht", "vht", "ht", "he"]
+        .iter()
+        .find_map(|generation| asked.strip_prefix(generation))
+        .unwrap_or(asked);
+    let has_generation = of_generation.len() < asked.len();
+    let index = of_generation.strip_prefix("mcs").or_else(|| asked.strip_prefix("mcsindex"));
+    let amendment = asked.strip_prefix("80211").unwrap_or_default();
+    index.is_some_and(is_number)
+        || (has_generation && !of_generation.is_empty() && is_number(of_generation))
+        || (!amendment.is_empty()
+            && !["a", "b", "g", "e"].contains(&amendment)
+            && amendment.chars().all(char::is_alphabetic))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_todays_wifi_are_not_built() {
+        for word in [
+            "mcs7", "mcs0", "vhtmcs9", "hemcs11", "ht40", "vht80", "he160", "eht320", "80211n", "80211be",
+            "80211bn", "wifi6", "ofdma", "mumimo", "bsscolor", "mlo",
+        ] {
+            assert_eq!(not_built(word), Some(NOT_BUILT[0].0), "{word}");
+        }
+        for word in
+            ["fragmentationthreshold", "voip", "ping", "beaconinterval", "wpa3", "80211s", "antennagain"]
+        {
+            assert!(not_built(word).is_some_and(|what| what != NOT_BUILT[0].0), "{word}");
+        }
+        for word in [
+            "80211a", "80211b", "80211g", "80211e", "height", "held", "11mbps", "cbr", "poisson", "hello",
+            "tcp", "hidden",
+        ] {
+            assert_eq!(not_built(word), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_word_is_in_one_list_once() {
+        let words: Vec<&str> =
+            NOT_BUILT.iter().chain(OTHERWISE).flat_map(|(_, words)| *words).copied().collect();
+        for (i, word) in words.iter().enumerate() {
+            assert!(!words[..i].contains(word), "{word} is there twice");
+            assert!(
+                word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()),
+                "{word} could never be asked for"
+            );
+        }
+    }
+}
