@@ -41,7 +41,9 @@ impl Sender {
         let found = self.detect(now);
         self.count_lost(found.lost);
         let begins = match self.phase {
-            Phase::Open => self.scoreboard.lost() > 0,
+            // Also of a segment that was sent after the window was cut, lost, and repaired before the end of that recovery: losses
+            // in two successive windows are two signs of congestion (RFC 5681 section 4.3; Linux).
+            Phase::Open => self.scoreboard.missing() > 0,
             Phase::Recovery => false,
             // A repetition was lost: the path is still overloaded, and the window is cut once more (Linux).
             Phase::Loss => found.repetitions > 0,
