@@ -2,7 +2,7 @@
 //! One rule sends: as long as fewer segments are in the network than the window allows, lost segments go first, then new
 //! ones.
 
-use super::rack::{ACK_DELAY_MAX, Found, Rack, TailProbe};
+use super::rack::{ACK_DELAY_MAX, Found, Rack, TIMER_SLACK, TailProbe};
 use super::reduction::ProportionalRateReduction;
 use super::{Guard, Phase, Sender};
 use crate::Segment;
@@ -62,7 +62,7 @@ impl Sender {
             self.rearm(now);
         }
         if let Some(after) = found.look_again_after {
-            self.timer = now + after;
+            self.timer = now + after + TIMER_SLACK;
             self.guard = Guard::Reordering;
         }
     }
@@ -191,7 +191,7 @@ impl Sender {
         if !(probes && calm && self.probe.is_none()) {
             return None;
         }
-        let delay = if self.outstanding() == 1 { ACK_DELAY_MAX } else { Duration::from_millis(2) };
+        let delay = if self.outstanding() == 1 { ACK_DELAY_MAX } else { TIMER_SLACK };
         self.rto.smoothed().map(|smoothed| smoothed * 2 + delay)
     }
 
