@@ -155,7 +155,7 @@ impl<T: Copy> Core<T> {
     }
 }
 
-/// A queue's load: its next hop (the first, if there are several), and whether any of it is data, and TCP's.
+/// A queue's load: its next hop (of several the first that is one node), and whether any of it is data, and TCP's.
 #[derive(Clone, Copy, Debug)]
 struct Carries {
     next_hop: u32,
@@ -181,6 +181,9 @@ fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeM
                 }
                 let key = (from, scope(spec, from, category, to));
                 let carries = keys.entry(key).or_insert(Carries { next_hop: to, data: false, tcp: false });
+                if carries.next_hop == BROADCAST {
+                    carries.next_hop = to;
+                }
                 carries.data |= data;
                 carries.tcp |= tcp;
             }
