@@ -91,7 +91,7 @@ pub(crate) const fn sequence(number: u32, unit: u32) -> u32 {
 /// The least scale at which the receiver's window can be told (RFC 7323 section 2.2).
 pub(crate) fn window_scale(agreed: &Agreed, unit: u32) -> u8 {
     let window = u64::from(agreed.window) * u64::from(unit);
-    (0..14).find(|scale| window.div_ceil(1 << scale) <= u64::from(u16::MAX)).unwrap_or(14)
+    (0..14).find(|scale| u16::try_from(window.div_ceil(1 << scale)).is_ok()).unwrap_or(14)
 }
 
 #[cfg(test)]
@@ -115,7 +115,7 @@ mod tests {
         (0..count).rev().filter_map(arrive).last().expect("each segment is answered")
     }
 
-    /// What Linux sends, as its tcp_options_write lays it out: a SYN 12 bytes, 20 with timestamps there; timestamps 12; so many
+    /// What Linux sends, as its `tcp_options_write` lays it out: a SYN 12 bytes, 20 with timestamps there; timestamps 12; so many
     /// blocks 4 + 8n.
     #[test]
     fn options_have_the_lengths_of_a_kernels() {

@@ -196,7 +196,7 @@ fn window(segment: &Segment, agreed: &Agreed, unit: u32) -> u16 {
     window.div_ceil(1 << scale).min(u16::MAX.into()) as u16
 }
 
-/// fd65::5 is the fifth node, as `evenair emulate` has it.
+/// `fd65::5` is the fifth node, as `evenair emulate` has it.
 fn ipv6_address(node: u32) -> [u8; 16] {
     let mut address = [0; 16];
     if node == BROADCAST {
