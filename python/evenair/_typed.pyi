@@ -22,7 +22,7 @@ class RunLinks(Table):
     @overload
     def __getitem__(self, column: Literal["variant", "queue"]) -> list[str]: ...
     @overload
-    def __getitem__(self, column: Literal["seed", "served_packets", "served_bytes", "dropped_queue_full", "dropped_by_law", "marked", "dropped_retries", "lost_on_wire", "attempts", "collided", "receiver_busy", "ack_lost", "requests", "requests_failed"]) -> list[int]: ...
+    def __getitem__(self, column: Literal["seed", "served_packets", "served_bytes", "dropped_queue_full", "dropped_by_law", "marked", "dropped_retries", "received_despite", "lost_on_wire", "attempts", "collided", "receiver_busy", "ack_lost", "ack_late", "requests", "requests_failed"]) -> list[int]: ...
     @overload
     def __getitem__(self, column: Literal["backlog"]) -> list[float]: ...
     @overload
@@ -283,7 +283,9 @@ class LinkResult(TypedDict):
     marked: NotRequired[int]
     """Packets that a law would have dropped and that left with a mark instead (RFC 3168)."""
     dropped_retries: int
-    """Packets given up after the last retry."""
+    """Packets given up after the last retry, whether or not the receiver has them."""
+    received_despite: NotRequired[int]
+    """Of `dropped_retries`, the packets that the receiver has: they are not lost, and only their acknowledgements failed."""
     attempts: int
     """DATA frames sent; ideal CSMA and wires have none."""
     collided: int
@@ -292,6 +294,8 @@ class LinkResult(TypedDict):
     """DATA frames that reached a receiver while it was transmitting."""
     ack_lost: int
     """DATA frames decoded whose acknowledgement was lost or not sent."""
+    ack_late: NotRequired[int]
+    """DATA frames decoded whose acknowledgement came when their sender no longer waited for it."""
     requests: int
     """RTS frames sent."""
     requests_failed: int

@@ -484,6 +484,13 @@ def grid(seeds: range, only: str) -> list[Case]:
         for law in ("reno", "cubic")
         for loss in (0.3, 1.0, 2.0, 4.0, 6.0, 8.0)
     ]
+    # Between the two: a link that loss leaves idle, over a round trip that timers do not make.
+    between = [
+        Case(law, 1, 5_000_000, 50, 3.0, seed, 120.0)
+        for seed in seeds
+        if only in ("", "50")
+        for law in ("reno", "cubic")
+    ]
     # Laws that watch delays and rates: what the queue holds matters to them as much as loss.
     by_queue = [
         Case(law, 1, rate, round_trip, loss, seed, 60.0, queue)
@@ -493,7 +500,7 @@ def grid(seeds: range, only: str) -> list[Case]:
         for law in ("vegas", "bbr")
         for loss, queue in ((0.0, 50), (1.0, 50), (4.0, 50), (8.0, 50), (0.0, 5), (0.0, 200))
     ]
-    return by_loss + by_queue
+    return by_loss + between + by_queue
 
 
 def those_here(cases: list[Case]) -> list[Case]:
@@ -522,7 +529,7 @@ def main() -> None:
     """The record, or one trace."""
     parser = argparse.ArgumentParser(description="Linux senders over a path that loses packets")
     parser.add_argument("--one", help=argparse.SUPPRESS)
-    parser.add_argument("--only", default="", choices=("200", "20", "20-fast", "100-fast", "queues"), help="one path")
+    parser.add_argument("--only", default="", choices=("200", "50", "20", "20-fast", "100-fast", "queues"), help="one path")
     parser.add_argument("--seeds", default="1-4", help="first and last")
     parser.add_argument("--at-once", type=int, default=48, help="runs at the same time")
     parser.add_argument("--trace", choices=LAWS, help="print what one run did instead")

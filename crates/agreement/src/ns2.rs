@@ -47,6 +47,24 @@ pub fn handshakes() -> Vec<(String, Vec<(f64, f64)>)> {
     means_and_errors(include_str!("../../../validation/ns2/rts.txt"))
 }
 
+/// What ns-2 gave for the chain of docs/how-to/ns.md \[kb/s\], by validation/ns2/how-to.sh: the mean over seeds.
+pub fn how_to_chain() -> f64 {
+    let rows = seeds(include_str!("../../../validation/ns2/how-to.txt"), "chain");
+    rows.iter().map(|row| row[0]).sum::<f64>() / rows.len() as f64
+}
+
+/// What ns-2 gave for saturated broadcasts, by validation/ns2/how-to.sh: data rate and basic rate \[Mb/s\] and size \[bytes\], and
+/// datagrams per second.
+pub fn broadcasts() -> Vec<([u32; 3], f64)> {
+    let lines = include_str!("../../../validation/ns2/how-to.txt").lines();
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let case = [1, 2, 3].map(|column: usize| count(words[column]));
+        (case, words[4].parse().expect("a number"))
+    };
+    lines.filter(|line| line.starts_with("broadcast ")).map(row).collect()
+}
+
 /// What ns-2's TFRC gave over a wire that loses by lot, by validation/ns2/tfrc.sh: loss, round trip \[ms\], packets sent per second
 /// and loss events per packet, means over three seeds.
 pub fn tfrc() -> Vec<(f64, u32, f64, f64)> {

@@ -1,7 +1,7 @@
 //! Tables and maps as text.
 
 use crate::{latex, terminal};
-use evenair_netsim::FlowResult;
+use evenair_netsim::{FlowResult, LinkResult};
 use evenair_results::{Estimate, RunRecord, digits};
 use evenair_study::{Figure, Metric, Outcome, Published, Quantity, Summary, Verdict};
 use evenair_topology::Position;
@@ -284,9 +284,15 @@ fn queue_table(runs: &[RunRecord]) -> String {
         head.insert(3, "r".into());
         notes.insert(2, "r: how hard it presses for the air");
     }
-    let marks = runs.iter().any(|run| run.links.iter().any(|link| link.marked > 0));
+    let any = |of: fn(&LinkResult) -> u64| runs.iter().flat_map(|run| &run.links).any(|link| of(link) > 0);
+    let (marks, late) = (any(|link| link.marked), any(|link| link.ack_late));
     if marks {
         head.push("marked".into());
+    }
+    if late {
+        let after = head.iter().position(|cell| cell == "ACK lost").expect("a head") + 1;
+        head.insert(after, "ACK late".into());
+        notes.insert(1, "ACK late: the acknowledgement came after the time-out");
     }
     let mut rows = vec![head];
     for (i, link) in links.iter().enumerate() {
@@ -312,6 +318,9 @@ fn queue_table(runs: &[RunRecord]) -> String {
         ];
         if marks {
             cells.push(count(&|r| r.links[i].marked));
+        }
+        if late {
+            cells.insert(7, count(&|r| r.links[i].ack_late));
         }
         if has_law {
             cells.insert(3, presses.unwrap_or_else(dash));

@@ -289,7 +289,7 @@ fn prepare(drive: &mut Drive<Hosts>, spec: &NetworkSpec, real: &[RealSpec], back
 /// Has the drive know the packets of a flow and of its probes.
 fn tell_apart(drive: &mut Drive<Hosts>, flow: &RealSpec, way: &[u32]) {
     let more = |on_the_air: Bytes, real: Bytes| on_the_air.count().wrapping_sub(real.count()).cast_signed();
-    let headers = flow.traffic.tcp().map(|tcp| more(tcp.headers, real_headers(&flow.traffic)));
+    let headers = flow.traffic.tcp().map(|tcp| more(tcp.plain_headers(), real_headers(&flow.traffic)));
     let told = |more, is_probes| RealFlow { number: flow.number, way: way.to_vec(), more, is_probes };
     drive.add_flow(flow.port, told(headers.unwrap_or_default(), false));
     if let Some(probes) = traffic::wanted_probes(&flow.traffic) {

@@ -13,6 +13,7 @@ mod attached;
 mod core;
 mod measure;
 mod network;
+mod options;
 mod packet;
 pub mod pcap;
 mod queue;

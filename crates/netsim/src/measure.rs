@@ -230,8 +230,11 @@ pub struct LinkResult {
     /// Packets that a law would have dropped and that left with a mark instead (RFC 3168).
     #[serde(skip_serializing_if = "is_zero", default)]
     pub marked: u64,
-    /// Packets given up after the last retry.
+    /// Packets given up after the last retry, whether or not the receiver has them.
     pub dropped_retries: u64,
+    /// Of `dropped_retries`, the packets that the receiver has: they are not lost, and only their acknowledgements failed.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub received_despite: u64,
     /// DATA frames sent; ideal CSMA and wires have none.
     pub attempts: u64,
     /// DATA frames lost to a frame that overlapped them at the receiver, or to the link's error model.
@@ -240,6 +243,9 @@ pub struct LinkResult {
     pub receiver_busy: u64,
     /// DATA frames decoded whose acknowledgement was lost or not sent.
     pub ack_lost: u64,
+    /// DATA frames decoded whose acknowledgement came when their sender no longer waited for it.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub ack_late: u64,
     /// RTS frames sent.
     pub requests: u64,
     /// RTS frames that brought no CTS.
@@ -460,6 +466,7 @@ impl QueueCounts {
             collided: now.collided - then.collided,
             receiver_busy: now.receiver_busy - then.receiver_busy,
             ack_lost: now.ack_lost - then.ack_lost,
+            ack_late: now.ack_late - then.ack_late,
             dropped: now.dropped - then.dropped,
             internal: now.internal - then.internal,
             requests: now.requests - then.requests,
@@ -470,6 +477,7 @@ impl QueueCounts {
                 queue_full: now.queue_full - was.queue_full,
                 by_law: now.by_law - was.by_law,
                 retries: now.retries - was.retries,
+                received: now.received - was.received,
                 on_wire: now.on_wire - was.on_wire,
             },
             marked: self.marked - then.marked,

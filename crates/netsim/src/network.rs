@@ -14,8 +14,7 @@ use crate::packet::{Body, Entered, Foreign, LossCause, Packet, Way, Whose};
 use crate::queue::{Delays, Outlet, TransmitQueue};
 use crate::spec::{FlowSpec, NetworkSpec, RunSpec, TcpSpec};
 use crate::times::Histogram;
-use crate::trace::{Agreed, FrameSink, Sent, Watchers};
-use evenair_tcp::Recovery;
+use crate::trace::{FrameSink, Sent, Watchers};
 use evenair_units::{Duration, Instant};
 use evenair_wifi::FrameRecord;
 use std::fmt;
@@ -313,18 +312,18 @@ impl Network {
     fn sent(&self, traced: Traced) -> Option<Sent> {
         let (packet, rate) = traced?;
         let passed = self.passed_by(&packet);
-        let (flow, ends, payload, agreed) = if let Body::Foreign(entered) = packet.body {
+        let (flow, ends, payload, agreed, category) = if let Body::Foreign(entered) = packet.body {
             let (Whose::Flow { flow, .. } | Whose::Probe { flow, .. } | Whose::Nobody(flow)) =
                 entered.whose();
-            (flow, entered.ends(), 0, None)
+            (flow, entered.ends(), 0, None, entered.category())
         } else {
             let flow = &self.attached.flows[packet.way.flow() as usize];
             let (from, to) = (flow.source, flow.destination);
             let ends = if packet.way == Way::backward(packet.way.flow()) { (to, from) } else { (from, to) };
-            (packet.way.flow(), ends, flow.unit_bytes(), flow.tcp().map(agreed))
+            (packet.way.flow(), ends, flow.unit_bytes(), flow.tcp().map(TcpSpec::agreed), flow.category)
         };
         let size = packet.size as u16;
-        Some(Sent { flow, ends, passed, size, payload, agreed, rate, body: packet.body })
+        Some(Sent { flow, ends, passed, size, payload, agreed, rate, category, body: packet.body })
     }
 
     /// How many nodes have forwarded a packet.
@@ -342,15 +341,5 @@ impl Network {
         };
         let left = |from: u32| hops.chain(from).filter(is_between_nodes).count();
         first.map_or(0, |first| left(first).saturating_sub(left(packet.hop)) as u8)
-    }
-}
-
-fn agreed(tcp: &TcpSpec) -> Agreed {
-    Agreed {
-        headers: tcp.headers.count() as u16,
-        window: tcp.sender.receiver_window,
-        handshake: tcp.sender.handshake,
-        sack: tcp.sender.recovery == Recovery::Sack,
-        timestamps: tcp.sender.timestamps,
     }
 }

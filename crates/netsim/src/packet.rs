@@ -187,6 +187,11 @@ impl Entered {
         Self { from, to, number, belongs, category, leaves_early, ecn, content, at }
     }
 
+    /// Its access category.
+    pub(crate) const fn category(&self) -> Category {
+        self.category
+    }
+
     /// When it entered, the first time.
     pub const fn at(&self) -> Instant {
         self.at

@@ -6,19 +6,23 @@
 //! order: 02:00:00:00:00:05 and 10.0.0.5 are the fifth node. Real packets from outside ([`FrameSink::real_frame`]) are there as they
 //! are. Of simulated ones, payload beyond the TCP or UDP header is left out, as a capture with a snap length does; the original length
 //! is kept. Payload is zeros: the checksums of IP, TCP and UDP are right for these over
-//! the whole length. Lengths are the standard's, also where a preset counts others.
+//! the whole length. Each frame has the length and the rate that it had on the air; only ns-2's preset, which counts 34 bytes of the
+//! MAC's, has here the standard's 36.
 //!
 //! # TCP
-//! Sequence numbers count bytes. A connection that opens with a SYN (all but ns-2's) agrees there on what it uses: the largest
-//! segment, selective acknowledgement, timestamps, the scale of the window. The window of every segment is the receiver's: so many
-//! segments from the next one that it expects on, always the same, since applications read at once; where no SYN tells a scale it
-//! is 65 535 bytes at most. Timestamps count microseconds; a data segment's echo is zero, because the endpoints do not use it.
+//! `packet` says how long headers are. Sequence numbers count bytes. A connection that opens with a SYN (all but ns-2's) agrees there on
+//! what it uses, where the header has room: the largest segment, the scale of the window, selective acknowledgement, timestamps. The
+//! window of every segment is the receiver's: so many segments from the next one that it expects on, always the same, since
+//! applications read at once; where no SYN tells a scale it is 65 535 bytes at most. Timestamps count microseconds; a data segment's
+//! echo is zero, because the endpoints do not use it.
 
-use crate::packet::{Body, TcpPacket};
-use crate::trace::{Agreed, FrameSink, Sent};
-use evenair_tcp::{Segment, SegmentKind};
+mod packet;
+
+use crate::trace::{FrameSink, Sent};
+use evenair_laws::backoff::Category;
 use evenair_units::{Bytes, Rate};
 use evenair_wifi::{BROADCAST, FrameKind, FrameRecord, MacTiming, Overheard};
+use packet::{ETHER_TYPE_IPV6, LLC};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -41,13 +45,6 @@ const LINK_TYPE: u32 = 127;
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 /// Nothing is cut off: what is not written was never there.
 const SNAP_LENGTH: u32 = 262_144;
-/// Bytes of LLC and SNAP in front of IP.
-const LLC: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00];
-/// What SNAP calls IPv6.
-const ETHER_TYPE_IPV6: [u8; 2] = [0x86, 0xdd];
-/// The protocols above IP, by their numbers.
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 /// The frame check sequence, which is counted and not written.
 const CHECKSUM_BYTES: u32 = 4;
 const RADIOTAP_LENGTH: u16 = 15;
@@ -184,8 +181,6 @@ impl Encoder {
     /// A frame's record, its own header first.
     fn record(&mut self, frame: &FrameRecord, packet: Option<&Sent>, real: Option<&[u8]>) -> Vec<u8> {
         let (bytes, length) = self.frame_bytes(frame, packet, real);
-        let rate = packet.map_or(self.timing.phy.rates()[0], |p| p.rate);
-        let rate = if frame.kind == FrameKind::Data { rate } else { self.timing.control(rate) };
         let start_ns = frame.start.as_nanos();
         let captured = u32::from(RADIOTAP_LENGTH) + bytes.len() as u32;
         let mut record = Vec::with_capacity(16 + captured as usize);
@@ -193,7 +188,7 @@ impl Encoder {
         record.extend(((start_ns % 1_000_000_000) as u32).to_le_bytes());
         record.extend(captured.to_le_bytes());
         record.extend((u32::from(RADIOTAP_LENGTH) + length).to_le_bytes());
-        radiotap(&self.timing, rate, frame.decoded, &mut record);
+        radiotap(&self.timing, frame.rate, frame.decoded, &mut record);
         record.extend(bytes);
         record
     }
@@ -217,10 +212,10 @@ impl Encoder {
         bytes.extend((frame.reserves_us.min(0x7fff) as u16).to_le_bytes());
         bytes.extend(mac_address(frame.to));
         match frame.kind {
-            FrameKind::Ack | FrameKind::Cts => (bytes, 14),
+            FrameKind::Ack | FrameKind::Cts => (bytes, frame.size.count()),
             FrameKind::Rts => {
                 bytes.extend(mac_address(frame.from));
-                (bytes, 20)
+                (bytes, frame.size.count())
             }
             FrameKind::Data => {
                 bytes.extend(mac_address(frame.from));
@@ -230,143 +225,38 @@ impl Encoder {
                 bytes.extend((*sequence << 4).to_le_bytes());
                 if self.timing.is_qos() {
                     bytes[0] |= 0x80; // QoS data
-                    bytes.extend([0, 0]);
+                    bytes.extend([packet.map_or(0, |packet| traffic_identifier(packet.category)), 0]);
                 }
-                bytes.extend(LLC);
-                let headers = bytes.len() as u32;
-                let size = match real {
+                let size = frame.size.count() - self.timing.overhead.count();
+                let length = (bytes.len() + LLC.len()) as u32 + size + CHECKSUM_BYTES;
+                match real {
                     Some(real) => real_packet(real, &mut bytes),
-                    None => packet.map_or(0, |packet| network_layer(packet, frame, &mut bytes)),
-                };
-                (bytes, headers + u32::from(size) + CHECKSUM_BYTES)
+                    None => packet::write(packet, (frame.start.as_nanos() / 1000) as u32, &mut bytes),
+                }
+                (bytes, length)
             }
         }
     }
 }
 
-/// A packet as it is, behind an LLC header that says which IP it is of; gives its length.
-fn real_packet(packet: &[u8], bytes: &mut Vec<u8>) -> u16 {
+/// A packet as it is, behind an LLC header that says which IP it is of.
+fn real_packet(packet: &[u8], bytes: &mut Vec<u8>) {
+    bytes.extend(LLC);
     if packet.first().is_some_and(|first| first >> 4 == 6) {
         let ether_type = bytes.len() - 2;
         bytes[ether_type..].copy_from_slice(&ETHER_TYPE_IPV6);
     }
     bytes.extend(packet);
-    packet.len() as u16
 }
 
-/// The headers of IP and of what it carries; gives the packet's length.
-fn network_layer(packet: &Sent, frame: &FrameRecord, bytes: &mut Vec<u8>) -> u16 {
-    let carried = carried(packet, frame);
-    let (protocol, length) = match &carried {
-        Some((header, payload)) => (TCP, 20 + header.len() as u16 + payload),
-        None => (UDP, packet.size.max(28)),
-    };
-    let start = bytes.len();
-    bytes.extend([0x45, 0]);
-    bytes.extend(length.to_be_bytes());
-    bytes.extend([0, 0, 0x40, 0, 64_u8.saturating_sub(packet.passed), protocol, 0, 0]);
-    bytes.extend(ip_address(packet.ends.0));
-    bytes.extend(ip_address(packet.ends.1));
-    let checksum = internet_checksum(&[&bytes[start..]]);
-    bytes[start + 10..start + 12].copy_from_slice(&checksum.to_be_bytes());
-    let body = start + 20;
-    if let Some((header, _)) = carried {
-        bytes.extend(header);
-    } else {
-        // What a packet from outside is, is not known here; it is shown as a datagram.
-        let [client, server] = ports(packet);
-        bytes.extend([client, server, (length - 20).to_be_bytes(), [0, 0]].concat());
+/// A user priority of the category (IEEE 802.11-2016 table 10-1, where each has two).
+const fn traffic_identifier(category: Category) -> u8 {
+    match category {
+        Category::Background => 1,
+        Category::BestEffort => 0,
+        Category::Video => 5,
+        Category::Voice => 6,
     }
-    // RFC 9293 section 3.1 and RFC 768: over addresses, protocol and length, too; the payload's zeros add nothing.
-    let [high, low] = (length - 20).to_be_bytes();
-    let checksum = internet_checksum(&[&bytes[start + 12..body], &[0, protocol, high, low], &bytes[body..]]);
-    let at = body + if protocol == TCP { 16 } else { 6 };
-    // A datagram without a checksum has a zero there, so that a sum of zero is written as its other form.
-    let checksum = if protocol == UDP && checksum == 0 { 0xffff } else { checksum };
-    bytes[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
-    length
-}
-
-/// The flow's ports: data to 5000 + flow, from 10000 + connection.
-fn ports(packet: &Sent) -> [[u8; 2]; 2] {
-    let connection = if let Body::Tcp(carried) = packet.body { carried.connection } else { 0 };
-    [10_000u16.wrapping_add(connection as u16), 5000u16.wrapping_add(packet.flow as u16)]
-        .map(u16::to_be_bytes)
-}
-
-/// The header of a segment, if the packet carries one, and how much payload follows.
-fn carried(packet: &Sent, frame: &FrameRecord) -> Option<(Vec<u8>, u16)> {
-    let (Body::Tcp(TcpPacket { segment, .. }), Some(agreed)) = (&packet.body, packet.agreed) else {
-        return None;
-    };
-    let now_us = (frame.start.as_nanos() / 1000) as u32;
-    let payload = match segment.kind {
-        SegmentKind::Data => packet.size.saturating_sub(agreed.headers),
-        _ => 0,
-    };
-    let [client, server] = ports(packet);
-    let ports = if segment.kind.is_reply() { [server, client] } else { [client, server] };
-    let mut header = ports.concat();
-    tcp_header(segment, packet.payload, &agreed, now_us, &mut header);
-    Some((header, payload))
-}
-
-/// What follows the ports. On the wire sequence numbers count bytes.
-fn tcp_header(segment: &Segment, unit: u32, agreed: &Agreed, now_us: u32, bytes: &mut Vec<u8>) {
-    let byte = |number: u32| number.wrapping_mul(unit).wrapping_add(1);
-    let place = byte(segment.number);
-    let (number, acknowledged, flags): (u32, u32, u8) = match segment.kind {
-        SegmentKind::Syn => (0, 0, 0x02),
-        SegmentKind::SynAck => (0, 1, 0x12),
-        SegmentKind::Data => (place, 1, 0x10),
-        SegmentKind::Ack => (1, place, 0x10),
-        SegmentKind::Fin => (place, 1, 0x11),
-        SegmentKind::FinAck => (1, place.wrapping_add(1), 0x11),
-    };
-    let opens = matches!(segment.kind, SegmentKind::Syn | SegmentKind::SynAck);
-    let (window, scale) = window(agreed, unit, opens);
-    let mut options: Vec<u8> = Vec::new();
-    if opens {
-        options.extend([2, 4]);
-        options.extend((unit.min(0xffff) as u16).to_be_bytes());
-        if agreed.sack {
-            options.extend([4, 2]);
-        }
-        options.extend([3, 3, scale]);
-    }
-    if agreed.timestamps {
-        // RFC 7323: the sender's clock, then the echo, which the endpoints use in replies only.
-        let (value, echo) =
-            if segment.kind.is_reply() { (now_us, segment.stamp) } else { (segment.stamp, 0) };
-        options.extend([1, 1, 8, 10]);
-        options.extend([value, echo].map(u32::to_be_bytes).concat());
-    }
-    if agreed.sack && segment.kind == SegmentKind::Ack {
-        // RFC 2018, in bytes.
-        let blocks: Vec<[u32; 2]> =
-            segment.sack.blocks(segment.number).map(|(from, to)| [byte(from), byte(to)]).collect();
-        if !blocks.is_empty() {
-            options.extend([1, 1, 5, 2 + 8 * blocks.len() as u8]);
-            options.extend(blocks.as_flattened().iter().flat_map(|edge| edge.to_be_bytes()));
-        }
-    }
-    options.resize(options.len().next_multiple_of(4), 1); // no operation
-    bytes.extend(number.to_be_bytes());
-    bytes.extend(acknowledged.to_be_bytes());
-    bytes.extend([((5 + options.len() / 4) << 4) as u8, flags]);
-    bytes.extend(window.to_be_bytes());
-    bytes.extend([0, 0, 0, 0]);
-    bytes.extend(options);
-}
-
-/// The window field, and the scale of those that are not on a segment that opens (RFC 7323 section 2.2): the least at which the
-/// receiver's window can be said.
-fn window(agreed: &Agreed, unit: u32, opens: bool) -> (u16, u8) {
-    let window = u64::from(agreed.window) * u64::from(unit);
-    let most = u64::from(u16::MAX);
-    let scale = (0..14).find(|scale| window.div_ceil(1 << scale) <= most).unwrap_or(14);
-    let said = if opens || !agreed.handshake { window } else { window.div_ceil(1 << scale) };
-    (said.min(most) as u16, scale)
 }
 
 /// Flags, rate and channel (radiotap.org: bits 1, 2 and 3; the channel is aligned to two bytes), and the antenna.
@@ -419,39 +309,6 @@ pub fn internet_checksum(parts: &[&[u8]]) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const AGREED: Agreed = Agreed { headers: 40, window: 64, handshake: true, sack: true, timestamps: false };
-
-    /// A segment's options and window as Wireshark would see them.
-    fn header(segment: Segment, agreed: Agreed) -> (Vec<u8>, u16) {
-        let mut bytes = vec![0; 4];
-        tcp_header(&segment, 1000, &agreed, 7, &mut bytes);
-        assert_eq!(bytes.len(), usize::from(bytes[12] >> 4) * 4, "the data offset is the header's end");
-        (bytes[20..].to_vec(), u16::from_be_bytes([bytes[14], bytes[15]]))
-    }
-
-    #[test]
-    fn a_syn_agrees_on_the_windows_scale_and_later_windows_have_it() {
-        // 64 segments of 1000 bytes fit 16 bits; 200 need a scale of 2: 200,000/4 = 50,000.
-        let syn = Segment::plain(SegmentKind::Syn, 0);
-        let (options, window) = header(syn, AGREED);
-        assert_eq!((options, window), (vec![2, 4, 3, 232, 4, 2, 3, 3, 0, 1, 1, 1], 64_000));
-        let wide = Agreed { window: 200, ..AGREED };
-        let (options, window) = header(syn, wide);
-        assert_eq!((options[8], window), (2, u16::MAX), "a SYN's own window has no scale");
-        assert_eq!(header(Segment::plain(SegmentKind::Data, 3), wide), (vec![], 50_000));
-        let ns2 = Agreed { handshake: false, ..wide };
-        assert_eq!(header(Segment::plain(SegmentKind::Ack, 3), ns2).1, u16::MAX, "no SYN, no scale");
-    }
-
-    #[test]
-    fn timestamps_are_written_where_the_endpoints_have_them() {
-        let stamped = Agreed { timestamps: true, ..AGREED };
-        let data = Segment { stamp: 5, ..Segment::plain(SegmentKind::Data, 0) };
-        assert_eq!(header(data, stamped).0, [1, 1, 8, 10, 0, 0, 0, 5, 0, 0, 0, 0]);
-        let ack = Segment { kind: SegmentKind::Ack, ..data };
-        assert_eq!(header(ack, stamped).0, [1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 5]);
-    }
 
     #[test]
     fn the_checksum_of_a_known_header() {

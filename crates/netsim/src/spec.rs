@@ -1,6 +1,8 @@
 //! The description that a network is built from.
 
+use crate::options::Options;
 use crate::queue::DisciplineParams;
+use crate::trace::Agreed;
 use evenair_des::Stream;
 use evenair_laws::backoff::{BackoffParams, Category, DcfParams, FullPacket, Surroundings};
 use evenair_laws::connections::ConnectionParams;
@@ -9,10 +11,10 @@ use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::RateParams;
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::window::WindowParams;
-use evenair_tcp::{AckPolicy, SenderParams};
+use evenair_tcp::{AckPolicy, Recovery, Segment, SegmentKind, SenderParams};
 use evenair_topology::Medium;
 use evenair_units::{Bytes, Duration, Instant, Rate};
-use evenair_wifi::{LossModel, MacTiming, Rules};
+use evenair_wifi::{BROADCAST, LossModel, MacTiming, Rules};
 
 mod gateway;
 mod mix;
@@ -34,7 +36,7 @@ pub struct NetworkSpec {
     pub medium: Medium,
     /// Which MAC.
     pub mac: MacSpec,
-    /// The rate at which packets are sent over the air.
+    /// The rate at which packets are sent over the air; those to everybody have 802.11's basic rate.
     pub data_rate: Rate,
     /// Links with a rate of their own.
     pub rates: Vec<LinkRate>,
@@ -95,6 +97,17 @@ impl NetworkSpec {
     /// A node's name; "*" for everybody.
     pub fn name(&self, node: u32) -> &str {
         name(&self.nodes, node)
+    }
+
+    /// The rate of DATA frames from one node of the air to another, or to [`BROADCAST`](evenair_wifi::BROADCAST).
+    pub fn rate(&self, from: u32, to: u32) -> Rate {
+        if to == BROADCAST
+            && let MacSpec::Dcf { timing, .. } = self.mac
+        {
+            return timing.group_rate();
+        }
+        let own = self.rates.iter().find(|link| (link.from, link.to) == (from, to));
+        own.map_or(self.data_rate, |link| link.rate)
     }
 
     /// The queues of the air of a node.
@@ -314,7 +327,7 @@ impl Traffic {
     /// A packet with a full load of data, network-layer size; the mean, where sizes are drawn.
     pub fn size(&self) -> Bytes {
         match self {
-            Self::Tcp(tcp) | Self::Web(WebSpec { tcp, .. }) => tcp.payload + tcp.headers,
+            Self::Tcp(tcp) | Self::Web(WebSpec { tcp, .. }) => tcp.payload + tcp.plain_headers(),
             Self::Datagrams { size, .. }
             | Self::Rated(RatedSpec { size, .. })
             | Self::Tfrc(TfrcSpec { size, .. }) => *size,
@@ -517,6 +530,8 @@ pub struct TcpSpec {
     pub payload: Bytes,
     /// IP and TCP headers; also the size of an acknowledgement.
     pub headers: Bytes,
+    /// Whether TCP's options come on top of these, as a kernel sends them.
+    pub options: bool,
     /// How much there is to send.
     pub source: Source,
     /// How many connections it keeps; one if there is no law.
@@ -527,6 +542,30 @@ pub struct TcpSpec {
     pub resequence: bool,
     /// Which round trips are its measured ones.
     pub sampling: Sampling,
+}
+
+impl TcpSpec {
+    /// The headers of a segment, and the size of an acknowledgement, while nothing is lost: with timestamps, where options come on top.
+    pub fn plain_headers(&self) -> Bytes {
+        self.headers + self.options_of(&Segment::plain(SegmentKind::Data, 0))
+    }
+
+    /// The bytes by which its options lengthen a segment.
+    pub(crate) fn options_of(&self, segment: &Segment) -> Bytes {
+        Bytes::new(if self.options { Options::length(segment, &self.agreed()) } else { 0 })
+    }
+
+    /// The agreement of a connection's ends.
+    pub(crate) fn agreed(&self) -> Agreed {
+        Agreed {
+            headers: self.headers.count() as u16,
+            options: self.options,
+            window: self.sender.receiver_window,
+            handshake: self.sender.handshake,
+            sack: self.sender.recovery == Recovery::Sack,
+            timestamps: self.sender.timestamps,
+        }
+    }
 }
 
 /// Probes of a path ([CZ06] section IV-A): as many as data packets were sent in the last round trip.

@@ -2,6 +2,7 @@
 
 use crate::measure::Series;
 use crate::packet::Body;
+use evenair_laws::backoff::Category;
 use evenair_units::{Instant, Rate};
 use evenair_wifi::{FrameRecord, Overheard};
 use std::fmt;
@@ -47,6 +48,8 @@ pub struct Sent {
     pub agreed: Option<Agreed>,
     /// The rate of its DATA frame.
     pub rate: Rate,
+    /// Its access category.
+    pub category: Category,
     /// Its content.
     pub body: Body,
 }
@@ -56,6 +59,8 @@ pub struct Sent {
 pub struct Agreed {
     /// IP and TCP headers of its segments, as its flow counts them \[bytes\].
     pub headers: u16,
+    /// Whether TCP's options come on top of these.
+    pub options: bool,
     /// The receiver's window, from the next segment that it expects on \[segments\].
     pub window: u32,
     /// Whether it is opened with a SYN.

@@ -81,7 +81,7 @@ impl Scenario {
         let conflicts = medium.conflicts(&bare);
         let spec = self.mac_spec(&mac, radio.as_ref(), longest)?;
         let largest =
-            flows.iter().map(|flow| flow.traffic.largest()).max().unwrap_or(tcp.payload + tcp.headers);
+            flows.iter().map(|flow| flow.traffic.largest()).max().unwrap_or(tcp.payload + tcp.plain_headers());
         let surroundings = self.surroundings(&mac, &spec, tcp.payload, largest);
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);

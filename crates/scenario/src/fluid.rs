@@ -271,8 +271,7 @@ impl Resolved {
         let full = theory.flows.iter().map(|flow| flow.payload_bits).fold(0.0, f64::max);
         let packet_s = |flow: &TheoryFlow, l: usize| {
             let link = self.layout.links[l].1;
-            let own = self.network.rates.iter().find(|rate| (rate.from, rate.to) == (link.from, link.to));
-            let rate = own.map_or(self.network.data_rate, |rate| rate.rate).as_bps() as f64;
+            let rate = self.network.rate(link.from, link.to).as_bps() as f64;
             match measure {
                 QueueMeasure::Packets => full / rate,
                 QueueMeasure::Bytes => flow.size_bits / rate,

@@ -8,7 +8,7 @@ use evenair_optimum::Failure;
 use evenair_optimum::max_min::Demand;
 use evenair_tcp::AckPolicy;
 use evenair_topology::{ConflictGraph, Link};
-use evenair_units::{Duration, Rate};
+use evenair_units::Duration;
 use evenair_wifi::{BROADCAST, LossModel};
 
 /// A scenario as the theory sees it.
@@ -226,10 +226,7 @@ fn limit_pps(traffic: &Traffic) -> f64 {
 
 /// The airtime that one packet costs on a link, with its TCP acknowledgement; the mean, where sizes are drawn.
 fn airtime_of(network: &NetworkSpec, link: Link, traffic: &Traffic) -> Duration {
-    let rate = |link: Link| -> Rate {
-        let own = network.rates.iter().find(|r| (r.from, r.to) == (link.from, link.to));
-        own.map_or(network.data_rate, |r| r.rate)
-    };
+    let rate = |link: Link| network.rate(link.from, link.to);
     if let Some(mix) = traffic.mix() {
         let (sum, count) = mix.sizes().fold((Duration::ZERO, 0), |(sum, count), size| {
             (sum + airtime(network, size, rate(link)), count + 1)
@@ -238,7 +235,7 @@ fn airtime_of(network: &NetworkSpec, link: Link, traffic: &Traffic) -> Duration 
     }
     let data = airtime(network, traffic.size(), rate(link));
     let Some(tcp) = traffic.tcp() else { return data };
-    let answer = airtime(network, tcp.headers, rate(link.reversed()));
+    let answer = airtime(network, tcp.plain_headers(), rate(link.reversed()));
     // A delayed acknowledgement answers two segments.
     data + if tcp.acknowledge == AckPolicy::EachSegment { answer } else { answer / 2 }
 }

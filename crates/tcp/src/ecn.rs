@@ -25,7 +25,7 @@ impl Ecn {
     const COUNT: u32 = 4;
 
     /// New data: queues may mark it instead of dropping it (ECT); `reduced` tells the receiver that its echo was heard (CWR).
-    pub(crate) const fn of_data(reduced: bool) -> Self {
+    pub const fn of_data(reduced: bool) -> Self {
         Self(if reduced { Self::CAPABLE | Self::REDUCED } else { Self::CAPABLE })
     }
 

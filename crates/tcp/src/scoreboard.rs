@@ -50,6 +50,8 @@ pub(crate) struct Scoreboard {
     arrived: u32,
     /// Lost and not sent again.
     lost: u32,
+    /// Lost and sent again.
+    sent_again: u32,
     /// Copies thought to be in the network.
     pipe: u32,
 }
@@ -71,6 +73,7 @@ impl Scoreboard {
     fn forget(&mut self, fate: Fate) {
         self.arrived -= u32::from(fate == Fate::Arrived);
         self.lost -= u32::from(fate == Fate::Lost);
+        self.sent_again -= u32::from(fate == Fate::SentAgain);
         self.pipe -= fate.copies();
     }
 
@@ -79,6 +82,7 @@ impl Scoreboard {
         let before = std::mem::replace(&mut mark.fate, fate);
         self.arrived += u32::from(fate == Fate::Arrived);
         self.lost += u32::from(fate == Fate::Lost);
+        self.sent_again += u32::from(fate == Fate::SentAgain);
         self.pipe += fate.copies();
         self.forget(before);
     }
@@ -139,7 +143,13 @@ impl Scoreboard {
         self.arrived
     }
 
+    /// How many were found lost and are not known to have arrived, sent again or not.
+    pub(crate) const fn missing(&self) -> u32 {
+        self.lost + self.sent_again
+    }
+
     /// How many are lost and not sent again.
+    #[cfg(test)]
     pub(crate) const fn lost(&self) -> u32 {
         self.lost
     }
@@ -215,9 +225,9 @@ mod tests {
             board.lose(offset);
         }
         // Lost: 0, 1, 2. Arrived: 3, 5, 6. In the network: 4, 7, 8, 9.
-        assert_eq!((board.pipe(), board.lost()), (4, 3));
+        assert_eq!((board.pipe(), board.lost, board.missing()), (4, 3, 3));
         board.send_again(0, Instant::ZERO);
-        assert_eq!((board.pipe(), board.lost()), (5, 2));
+        assert_eq!((board.pipe(), board.lost, board.missing()), (5, 2, 3));
         assert_eq!(board.next_lost(), Some(1));
         assert_eq!(board.next_missing(), Some(4));
         board.send_again(9, Instant::ZERO);
@@ -236,7 +246,7 @@ mod tests {
         board.lose(0);
         board.send_again(2, Instant::ZERO);
         while board.pop().is_some() {}
-        assert_eq!((board.pipe(), board.lost(), board.arrived()), (0, 0, 0));
+        assert_eq!((board.pipe(), board.missing(), board.arrived()), (0, 0, 0));
         assert!(board.is_settled());
     }
 }

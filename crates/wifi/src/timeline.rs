@@ -1,6 +1,6 @@
 //! The air timeline: the frames of a chosen window, with their senders, times and collisions.
 
-use evenair_units::Instant;
+use evenair_units::{Bytes, Instant, Rate};
 
 /// The kinds of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +41,10 @@ pub struct FrameRecord {
     pub to: u32,
     /// Its kind.
     pub kind: FrameKind,
+    /// Its size, header and checksum included.
+    pub size: Bytes,
+    /// The rate of its body.
+    pub rate: Rate,
     /// The contender whose exchange it belongs to.
     pub by: u32,
     /// Whether the addressee decoded it; of a broadcast, whether anybody did.
@@ -133,6 +137,8 @@ mod tests {
                 from: 0,
                 to: 1,
                 kind,
+                size: Bytes::new(1000),
+                rate: Rate::from_kbps(11_000),
                 by: 0,
                 decoded: true,
                 retry: false,

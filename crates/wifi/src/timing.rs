@@ -162,6 +162,15 @@ impl MacTiming {
         }
     }
 
+    /// The rate of DATA frames to everybody: the lowest of the basic set, which every station decodes. IEEE 802.11-2016
+    /// clause 10.7.5.3 leaves the choice in that set open; Linux and ns-3 choose the lowest, and ns-2 has only one.
+    pub fn group_rate(&self) -> Rate {
+        match self.control_rate {
+            ControlRate::Fixed(rate) => rate,
+            ControlRate::Mandatory => self.phy.mandatory()[0],
+        }
+    }
+
     /// Airtime of a DATA frame that carries a packet of `size` network-layer bytes.
     pub fn data(&self, size: Bytes, rate: Rate) -> Duration {
         self.phy.airtime(size + self.overhead, rate)
@@ -182,7 +191,12 @@ impl MacTiming {
         self.difs + self.data(size, rate) + self.sifs + self.answer(rate)
     }
 
-    /// The same with RTS and CTS before it.
+    /// One DATA frame to everybody that nothing disturbs, back-off left out: DIFS, DATA.
+    pub fn group_exchange(&self, size: Bytes) -> Duration {
+        self.difs + self.data(size, self.group_rate())
+    }
+
+    /// An [`exchange`](Self::exchange) with RTS and CTS before it.
     pub fn protected_exchange(&self, size: Bytes, rate: Rate) -> Duration {
         self.request(rate) + self.sifs + self.answer(rate) + self.sifs + self.exchange(size, rate)
     }
@@ -278,6 +292,19 @@ mod tests {
                 "{data} Mb/s"
             );
         }
+    }
+
+    #[test]
+    fn frames_to_everybody_use_the_lowest_basic_rate() {
+        // Clause 10.7.5.3: a rate of the basic set, which is the mandatory one (clauses 16.2.3.4, 17.2.3.4) unless it is given.
+        let mbps = |n: u64| Rate::from_kbps(n * 1000);
+        assert_eq!(MacTiming::a(ControlRate::Mandatory).group_rate(), mbps(6));
+        assert_eq!(MacTiming::g(ControlRate::Mandatory).group_rate(), mbps(6));
+        assert_eq!(MacTiming::g(ControlRate::Fixed(mbps(24))).group_rate(), mbps(24));
+        assert_eq!(MacTiming::b(Preamble::Short, mbps(2)).group_rate(), mbps(2));
+        // ns-2's basicRate_, 1 Mb/s: 500 bytes and 34 of overhead in 4272 us after the preamble's 192; DIFS 50.
+        let ns2 = MacTiming::b(Preamble::Long, mbps(1)).ns2();
+        assert_eq!(ns2.group_exchange(Bytes::new(500)), Duration::from_micros(50 + 192 + 4272));
     }
 
     #[test]

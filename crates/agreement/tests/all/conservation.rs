@@ -150,10 +150,10 @@ fn tcp() -> impl Strategy<Value = String> {
         ", delayed_ack = \"100 ms\"",
         ", delayed_ack = \"100 ms\", quick_acks = \"16 packets\"",
     ]);
-    (window, loss, acks, any::<bool>(), any::<bool>(), 2u32..64).prop_map(
-        |(window, loss, acks, timestamps, handshake, receiver)| {
+    (window, loss, acks, any::<bool>(), any::<bool>(), any::<bool>(), 2u32..64).prop_map(
+        |(window, loss, acks, timestamps, options, handshake, receiver)| {
             format!(
-                "tcp = {{ window = \"{window}\", {loss}{acks}, timestamps = {timestamps}, handshake = {handshake}, receiver_window = \"{receiver} packets\", min_rto = \"50 ms\" }}"
+                "tcp = {{ window = \"{window}\", {loss}{acks}, timestamps = {timestamps}, options = {options}, handshake = {handshake}, receiver_window = \"{receiver} packets\", min_rto = \"50 ms\" }}"
             )
         },
     )

@@ -2,6 +2,7 @@
 
 mod conservation;
 mod fingerprints;
+mod group;
 mod kernel;
 mod languages;
 mod lee12;

@@ -43,7 +43,7 @@ fn checksums_are_right_over_the_whole_length() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("air.pcap");
     // TCP with all that its header can have, and datagrams.
-    let all = ["tcp.sack=true", "tcp.timestamps=true"];
+    let all = ["tcp.sack=true", "tcp.timestamps=true", "tcp.options=true"];
     for (id, settings, protocol) in [("chen10/a", &all[..], 6), ("jam10/chain-udp", &[], 17)] {
         let settings = settings.iter().flat_map(|setting| ["--set", setting]);
         let settings: Vec<&str> =
@@ -142,7 +142,7 @@ fn tshark_reads_windows_blocks_and_sequence_numbers() {
     let place = format!("{}/", folder.path().display());
     // The largest window of a 16-bit field is 65,535 bytes: 100 segments of 1000 need a scale.
     let settings = ["duration=3 s", "warmup=1 s", "tcp.window=cubic", "tcp.sack=true", "tcp.timestamps=true"];
-    let settings = settings.into_iter().chain(["tcp.receiver_window=100 packets"]);
+    let settings = settings.into_iter().chain(["tcp.receiver_window=100 packets", "tcp.options=true"]);
     let mut arguments = vec!["run", "chen10/a", "--pcap", &place];
     settings.for_each(|setting| arguments.extend(["--set", setting]));
     let output = evenair(&arguments);
@@ -191,6 +191,51 @@ fn tshark_reads_windows_blocks_and_sequence_numbers() {
         }
     }
     assert!(opened >= 2 && data > 100 && blocks > 10, "{opened} opened, {data} data, {blocks} blocks");
+}
+
+/// A frame of 802.11a at 6 Mb/s and its SIFS \[us\] (IEEE 802.11-2016 clause 17.4.3: preamble and SIGNAL 20, symbols of 24 bits and 4 us
+/// for SERVICE, frame and tail): its acknowledgement begins so long after it.
+fn airtime_and_sifs_us(bytes: usize) -> f64 {
+    20.0 + 4.0 * ((16 + 8 * bytes + 6) as f64 / 24.0).ceil() + 16.0
+}
+
+#[test]
+fn frames_have_the_length_that_they_had_on_the_air() {
+    let folder = tempfile::tempdir().unwrap();
+    let (scenario, path) = (folder.path().join("air.toml"), folder.path().join("air.pcap"));
+    for headers in [1, 20, 39, 40, 52, 54, 60, 72, 100, 120] {
+        for options in [false, true] {
+            let text = format!(
+                "duration = \"400 ms\"\nwarmup = \"0 s\"\n\
+                 radio = {{ transmission_range = \"100 m\", carrier_sense_range = \"220 m\" }}\n\
+                 mac = {{ kind = \"802.11a\", data_rate = \"6 Mbps\", queue = \"10 packets\" }}\n\
+                 tcp = {{ payload = \"500 bytes\", headers = \"{headers} bytes\", options = {options}, sack = true, timestamps = true, ecn = true }}\n\
+                 nodes = [{{ id = \"a\", at = [0, 0] }}, {{ id = \"b\", at = [10, 0] }}]\n\
+                 flows = [{{ id = \"f\", from = \"a\", to = \"b\" }}, {{ id = \"g\", from = \"b\", to = \"a\", traffic = \"cbr\", rate = \"200 kbps\", size = \"20 bytes\" }}]\n"
+            );
+            std::fs::write(&scenario, text).unwrap();
+            let output = evenair(&["run", scenario.to_str().unwrap(), "--pcap", path.to_str().unwrap()]);
+            assert!(output.status.success(), "{}", stderr(&output));
+            let frames = records(&path);
+            let us = |&(seconds, nanos): &(u32, u32)| f64::from(seconds) * 1e6 + f64::from(nanos) / 1e3;
+            let mut seen = 0;
+            for pair in frames.windows(2) {
+                let ((start, data, length), (answer, acknowledgement, _)) = (&pair[0], &pair[1]);
+                if data[0] != 0x08 || acknowledgement[0] != 0xd4 {
+                    continue;
+                }
+                let gap = us(answer) - us(start);
+                // Propagation over 10 m is 33 ns.
+                let expected = airtime_and_sifs_us(*length);
+                assert!(
+                    (gap - expected).abs() < 0.1,
+                    "{headers} {options}: {length} bytes, {gap} us, {expected}"
+                );
+                seen += 1;
+            }
+            assert!(seen > 100, "{headers}: {seen}");
+        }
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::spec::{FlowSpec, Source, TcpSpec, TfrcSpec, Traffic};
 use crate::times::Histogram;
 use evenair_des::Stream;
 use evenair_laws::Parameters;
+use evenair_laws::backoff::Category;
 use evenair_laws::connections::{AnyConnections, ConnectionLaw};
 use evenair_laws::flow::{FlowRole, FlowView, Signal};
 use evenair_laws::window::WindowLaw;
@@ -93,6 +94,8 @@ pub(crate) struct Flow {
     pub(crate) silence: Duration,
     /// The number of segments of its one transfer.
     whole: u64,
+    /// Its access category.
+    pub(crate) category: Category,
     /// Where its data and its acknowledgements enter the network.
     pub(crate) hops: FlowHops,
     /// Datagrams handed down.
@@ -171,6 +174,7 @@ impl Flow {
             traffic: spec.traffic.clone(),
             source: spec.path[0],
             destination: spec.path[spec.path.len() - 1],
+            category: spec.category,
             departed: 0,
             run: 0,
             is_active: false,

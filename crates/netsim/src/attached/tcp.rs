@@ -183,9 +183,10 @@ impl Attached {
         let spec = self.flows[flow as usize].tcp().expect("only TCP flows have connections");
         let place = &self.connections[connection as usize];
         let payload = |half: &Half| Bytes::new(half.payload_of(segment.number, spec.payload.count()));
+        let headers = spec.headers + spec.options_of(&segment);
         let size = match segment.kind {
-            SegmentKind::Data => place.half.as_deref().map_or(spec.payload, payload) + spec.headers,
-            _ => spec.headers,
+            SegmentKind::Data => place.half.as_deref().map_or(spec.payload, payload) + headers,
+            _ => headers,
         };
         let answers = place.arrived;
         let hops = self.flows[flow as usize].hops;

@@ -52,9 +52,10 @@ impl<T: Copy> Core<T> {
             trace.heads[by as usize] = None;
         }
         let &super::Hop { to, watched, .. } = self.hops.get(hop);
+        let queue = &mut self.queues[by as usize];
+        queue.dropped.retries += u64::from(outcome != Outcome::Delivered);
+        queue.dropped.received += u64::from(outcome == Outcome::Unacknowledged);
         if outcome == Outcome::Dropped {
-            let queue = &mut self.queues[by as usize];
-            queue.dropped.retries += 1;
             queue.given_up.add(served.size.into());
             self.lose(id, by, LossCause::Retries);
         } else if to == BROADCAST {

@@ -60,12 +60,11 @@ impl<T: Copy> Core<T> {
     /// A network at its start, and where each flow enters it.
     pub(crate) fn new(spec: &NetworkSpec, seed: u64) -> (Self, Vec<FlowHops>) {
         let wires: BTreeMap<(u32, u32), &Wire> = spec.wires.iter().map(|w| ((w.from, w.to), w)).collect();
-        let rates: BTreeMap<(u32, u32), Rate> = spec.rates.iter().map(|r| ((r.from, r.to), r.rate)).collect();
         let keys = queue_keys(spec, &wires);
         let index: BTreeMap<Key, u32> = (0..).zip(&keys).map(|(i, (&key, _))| (key, i)).collect();
         let wire_index: BTreeMap<(u32, u32), u32> =
             (keys.len() as u32..).zip(wires.keys()).map(|(i, &ends)| (ends, i)).collect();
-        let rate = |from: u32, to: u32| rates.get(&(from, to)).copied().unwrap_or(spec.data_rate);
+        let rate = |from: u32, to: u32| spec.rate(from, to);
         let full = full_packet(spec);
         let flows_known = Flows::of(&spec.flows);
         let mut queues: Vec<TransmitQueue> = keys
@@ -156,7 +155,7 @@ impl<T: Copy> Core<T> {
     }
 }
 
-/// A queue's load: its next hop (the first, if there are several), and whether any of it is data, and TCP's.
+/// A queue's load: its next hop (of several the first that is one node), and whether any of it is data, and TCP's.
 #[derive(Clone, Copy, Debug)]
 struct Carries {
     next_hop: u32,
@@ -182,6 +181,9 @@ fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeM
                 }
                 let key = (from, scope(spec, from, category, to));
                 let carries = keys.entry(key).or_insert(Carries { next_hop: to, data: false, tcp: false });
+                if carries.next_hop == BROADCAST {
+                    carries.next_hop = to;
+                }
                 carries.data |= data;
                 carries.tcp |= tcp;
             }
@@ -227,7 +229,7 @@ fn transmit_queue(
 fn largest_packet(spec: &NetworkSpec, carries: Carries, rate: Rate) -> FullPacket {
     let FullPacket { payload, size, .. } = spec.surroundings.packet;
     let answer = |flow: &FlowSpec| match flow.traffic.kind() {
-        Traffic::Tcp(tcp) | Traffic::Web(WebSpec { tcp, .. }) => Some(tcp.headers),
+        Traffic::Tcp(tcp) | Traffic::Web(WebSpec { tcp, .. }) => Some(tcp.plain_headers()),
         Traffic::Tfrc(tfrc) => Some(tfrc.report),
         Traffic::Datagrams { .. } | Traffic::Rated(_) | Traffic::Outside(_) => None,
     };

@@ -85,6 +85,7 @@ fn tcp(connections: Option<RttProportionalParams>) -> TcpSpec {
         acknowledge: AckPolicy::EachSegment,
         payload: Bytes::new(1000),
         headers: Bytes::new(40),
+        options: false,
         source: Source::Endless,
         connections: connections.map(Into::into),
         probes: ProbeSpec::default(),
@@ -186,6 +187,8 @@ fn nothing_is_lost_without_account_and_nothing_is_delivered_twice() {
         assert_conserved(&result);
         let dropped: u64 =
             result.links.iter().map(|l| l.dropped_by_law + l.dropped_queue_full + l.dropped_retries).sum();
+        let received: u64 = result.links.iter().map(|l| l.received_despite).sum();
+        let dropped = dropped - received;
         assert_eq!(result.packets.dropped, dropped);
         assert_eq!(result.flows.iter().map(|f| f.lost + f.acks_lost).sum::<u64>(), dropped);
     }
@@ -200,8 +203,8 @@ fn counted(result: &RunResult) -> Vec<u64> {
     });
     let links = result.links.iter().flat_map(|l| {
         let dropped = [l.dropped_queue_full, l.dropped_by_law, l.dropped_retries, l.lost_on_wire];
-        let on_air =
-            [l.attempts, l.collided, l.receiver_busy, l.ack_lost, l.internal, l.requests, l.requests_failed];
+        let lost = [l.collided, l.receiver_busy, l.ack_lost, l.ack_late];
+        let on_air = [l.attempts, l.internal, l.requests, l.requests_failed].into_iter().chain(lost);
         dropped.into_iter().chain(on_air)
     });
     flows.chain(links).collect()

@@ -36,6 +36,9 @@ impl Delays {
 pub(crate) struct Dropped {
     pub(crate) queue_full: u64,
     pub(crate) by_law: u64,
+    /// After the last retry, whether or not the receiver has them.
     pub(crate) retries: u64,
+    /// Of those, the ones that the receiver has: only their acknowledgements failed.
+    pub(crate) received: u64,
     pub(crate) on_wire: u64,
 }

@@ -3,6 +3,7 @@
 use crate::spec::{FlowSpec, MacSpec, NetworkSpec, Per};
 use evenair_laws::marking::QueueRole;
 use evenair_units::{Bytes, Duration, Rate};
+use evenair_wifi::BROADCAST;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -135,6 +136,7 @@ impl Airtimes {
         let rate = self.rates.get(&next_hop).copied().unwrap_or(self.rate);
         let size = Bytes::new(size);
         match &self.mac {
+            MacSpec::Dcf { timing, .. } if next_hop == BROADCAST => timing.group_exchange(size),
             MacSpec::Dcf { timing, .. } => timing.exchange(size, rate),
             MacSpec::Ideal => rate.time_for(size),
         }

@@ -51,7 +51,7 @@ impl WebSpec {
     pub fn request_share(&self) -> f64 {
         let whole = |bytes: f64| {
             let payload = f64::from(self.tcp.payload.count());
-            bytes + (bytes / payload).ceil() * f64::from(self.tcp.headers.count())
+            bytes + (bytes / payload).ceil() * f64::from(self.tcp.plain_headers().count())
         };
         let request = f64::midpoint(f64::from(self.request.0.count()), f64::from(self.request.1.count()));
         whole(request) / whole(f64::from(self.reply.count()))

@@ -160,7 +160,7 @@ impl Ground<'_> {
 
     /// The knowledge of a path that TCP's senders can have; nothing, if none of it is on the air.
     fn air_path(&self, path: &[u32]) -> Option<AirPath> {
-        let acknowledgement = self.tcp.headers;
+        let acknowledgement = self.tcp.plain_headers();
         let data = self.tcp.payload + acknowledgement;
         let (mut hops, mut bit_s, mut wired) = (0, 0.0, Duration::ZERO);
         for hop in path.windows(2) {

@@ -114,9 +114,8 @@ impl Resolved {
         if network.wires.iter().any(|wire| [wire.from, wire.to] == *hop) {
             return None;
         }
-        let own = network.rates.iter().find(|rate| [rate.from, rate.to] == *hop);
         let packet = network.surroundings.packet.size;
-        let exchange = airtime(network, packet, own.map_or(network.data_rate, |own| own.rate));
+        let exchange = airtime(network, packet, network.rate(hop[0], hop[1]));
         let time = exchange + self.mean_backoff(hop[0]);
         Some(Rate::from_bps((packet.bits() as f64 / time.as_secs_f64()) as u64))
     }

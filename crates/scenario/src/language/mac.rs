@@ -14,8 +14,9 @@ pub struct MacTable {
     /// Rate of data frames: one that the physical layer has; any, of 802.11b by ns-2's preset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_rate: Option<RateQuantity>,
-    /// Rate of control frames; by default 1 Mbps for 802.11b (2 Mbps with short preambles), and for 802.11a and g the
-    /// fastest mandatory rate that is not above the data's.
+    /// The basic rate: of control frames and of frames to everybody. By default 1 Mbps for 802.11b (2 Mbps with short
+    /// preambles). For 802.11a and g control frames have by default the fastest mandatory rate that is not above the data's,
+    /// and frames to everybody the lowest, 6 Mbps (IEEE 802.11-2016 clauses 10.7.6.5 and 10.7.5.3).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basic_rate: Option<RateQuantity>,
     /// Preamble of 802.11b.

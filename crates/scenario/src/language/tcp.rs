@@ -23,6 +23,10 @@ pub struct TcpTable {
     /// IP and TCP headers; also the size of an acknowledgement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headers: Option<Size>,
+    /// Send TCP's options on top of `headers`, as a kernel does: those of a SYN, timestamps, SACK blocks. Off by default: every
+    /// segment's header has the size of `headers`, as in ns-2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<bool>,
     /// The receiver's window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receiver_window: Option<PacketCount>,
@@ -59,7 +63,7 @@ pub struct TcpTable {
     /// Probe the end of the data before the retransmission timer expires (TLP, RFC 8985); needs `rack`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tail_loss_probe: Option<bool>,
-    /// Time each acknowledgement (RFC 7323). Their 12 bytes are for `headers` to count.
+    /// Time each acknowledgement (RFC 7323). Their 12 bytes are for `headers` to count, or for `options` to send.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<bool>,
     /// Explicit congestion notification (RFC 3168): wherever a law would drop new data, of a queue or of the back-off, they are marked

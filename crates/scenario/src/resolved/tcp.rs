@@ -11,6 +11,8 @@ use evenair_units::{Bytes, Duration};
 
 /// The largest IP packet (RFC 791: the total length has 16 bits) \[bytes\].
 const PACKET_BYTES_MAX: u32 = 65_535;
+/// The most that options fill of a TCP header (RFC 9293 section 3.1).
+const OPTIONS_MAX: Bytes = Bytes::new(40);
 
 impl TcpTable {
     /// The endpoints of a flow without end that says nothing of its own. `come_and_go`: whether connections are opened and closed on
@@ -32,6 +34,7 @@ impl TcpTable {
         let packets = |given: &mut Option<PacketCount>, count| given.get_or_insert(PacketCount(count)).0;
         let time = |given: &mut Option<Time>, time| given.get_or_insert(Time(time)).0;
         let (payload, headers) = self.segment()?;
+        let options = *self.options.get_or_insert(false);
         // RFC 6928 allows ten segments; ns-2 begins with two, and with a threshold of 20: an agent takes its class's
         // `window_` for `ssthresh_` when it is made, before a script gives it another one.
         let initial_window = packets(&mut self.initial_window, if ns2 { 2 } else { 10 });
@@ -77,6 +80,7 @@ impl TcpTable {
             acknowledge: acknowledge(delay, quick),
             payload,
             headers,
+            options,
             source: Source::Endless,
             connections: None,
             probes,
@@ -134,11 +138,13 @@ impl TcpTable {
                 return Err(Mistake::at(key, "must be at least 1 byte"));
             }
         }
-        let whole = payload + headers;
+        let options = if self.options == Some(true) { OPTIONS_MAX } else { Bytes::new(0) };
+        let headers_max = headers + options;
+        let whole = payload + headers_max;
         if whole.count() > PACKET_BYTES_MAX {
-            let most = PACKET_BYTES_MAX.saturating_sub(headers.count());
+            let most = PACKET_BYTES_MAX.saturating_sub(headers_max.count());
             let why = format!(
-                "{payload} and {headers} of headers are {whole}, more than the {PACKET_BYTES_MAX} of an IP packet; make it at most {most} bytes"
+                "{payload} and {headers_max} of headers are {whole}, more than the {PACKET_BYTES_MAX} of an IP packet; make it at most {most} bytes"
             );
             return Err(Mistake::at("tcp.payload", why));
         }

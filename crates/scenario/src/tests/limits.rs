@@ -137,6 +137,30 @@ fn every_packet_over_fifty_kilometres_is_accounted_for() {
     }
 }
 
+/// IEEE 802.11-2016 clause 10.3.4.4: a packet is given up after dot11ShortRetryLimit, 7, failures. Over 3490 m acknowledgements come
+/// 3.3 us after 802.11b's time-out: each packet is given up, and its receiver has it.
+#[test]
+fn packets_that_their_sender_gives_up_are_counted_as_that() {
+    let changes = [
+        "radio.transmission_range=\"20 km\"",
+        "radio.carrier_sense_range=\"25 km\"",
+        "nodes.b.at=[3490, 0]",
+        "duration=30 s",
+        "warmup=0 s",
+        "mac.data_rate=\"11 Mbps\"",
+        "flows.1.traffic=saturated",
+        "flows.1.size=\"1500 bytes\"",
+    ];
+    let scenario = Resolved::parse("x.toml", TWO, &changes.map(String::from)).unwrap();
+    let result = Network::run(scenario.network(), scenario.run_spec(1));
+    let link = &result.links[0];
+    assert!(link.dropped_retries > 600, "{link:?}");
+    assert_eq!(link.attempts.div_ceil(7), link.dropped_retries + u64::from(!link.attempts.is_multiple_of(7)));
+    assert_eq!((link.received_despite, result.packets.dropped), (link.dropped_retries, 0), "nothing is lost");
+    assert!(link.attempts - link.ack_late <= 1, "the last one's may be on its way: {link:?}");
+    assert_eq!(link.collided + link.receiver_busy + link.ack_lost, 0, "{link:?}");
+}
+
 /// [CZ06] eq. (16) beyond where its rates are defined: steps became too short, and nothing said why.
 #[test]
 fn a_fluid_model_that_leaves_where_it_is_defined_says_so() {

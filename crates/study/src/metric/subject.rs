@@ -138,13 +138,14 @@ impl Subject<'_> {
             Metric::Backlog => Some(link()?.backlog),
             Metric::Drops => {
                 let link = link()?;
-                per_second(link.dropped_queue_full + link.dropped_by_law + link.dropped_retries)
+                let given_up = link.dropped_retries - link.received_despite;
+                per_second(link.dropped_queue_full + link.dropped_by_law + given_up)
             }
             Metric::EarlyDrops => per_second(link()?.dropped_by_law),
             Metric::Overflows => per_second(link()?.dropped_queue_full),
             Metric::FrameLoss => {
                 let link = link()?;
-                let lost = link.collided + link.receiver_busy + link.ack_lost;
+                let lost = link.collided + link.receiver_busy + link.ack_lost + link.ack_late;
                 Some(lost as f64 / (link.attempts as f64).max(1.0))
             }
             Metric::Lost if quantity.of == Of::Acks => per_second(flow.acks_lost),

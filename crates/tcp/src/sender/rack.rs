@@ -14,6 +14,9 @@ use evenair_units::{Duration, Instant};
 /// `max_ack_delay`; Linux's 200 ms).
 pub(super) const ACK_DELAY_MAX: Duration = Duration::from_millis(200);
 
+/// By how much timers of RACK and of probes are later than what they wait for (Linux's `TCP_TIMEOUT_MIN_US`).
+pub(super) const TIMER_SLACK: Duration = Duration::from_millis(2);
+
 /// Among the segments known to have arrived, the one sent last.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rack {

@@ -2,7 +2,7 @@
 //! One rule sends: as long as fewer segments are in the network than the window allows, lost segments go first, then new
 //! ones.
 
-use super::rack::{ACK_DELAY_MAX, Found, Rack, TailProbe};
+use super::rack::{ACK_DELAY_MAX, Found, Rack, TIMER_SLACK, TailProbe};
 use super::reduction::ProportionalRateReduction;
 use super::{Guard, Phase, Sender};
 use crate::Segment;
@@ -41,7 +41,9 @@ impl Sender {
         let found = self.detect(now);
         self.count_lost(found.lost);
         let begins = match self.phase {
-            Phase::Open => self.scoreboard.lost() > 0,
+            // Also of a segment that was sent after the window was cut, lost, and repaired before the end of that recovery: losses
+            // in two successive windows are two signs of congestion (RFC 5681 section 4.3; Linux).
+            Phase::Open => self.scoreboard.missing() > 0,
             Phase::Recovery => false,
             // A repetition was lost: the path is still overloaded, and the window is cut once more (Linux).
             Phase::Loss => found.repetitions > 0,
@@ -60,7 +62,7 @@ impl Sender {
             self.rearm(now);
         }
         if let Some(after) = found.look_again_after {
-            self.timer = now + after;
+            self.timer = now + after + TIMER_SLACK;
             self.guard = Guard::Reordering;
         }
     }
@@ -189,7 +191,7 @@ impl Sender {
         if !(probes && calm && self.probe.is_none()) {
             return None;
         }
-        let delay = if self.outstanding() == 1 { ACK_DELAY_MAX } else { Duration::from_millis(2) };
+        let delay = if self.outstanding() == 1 { ACK_DELAY_MAX } else { TIMER_SLACK };
         self.rto.smoothed().map(|smoothed| smoothed * 2 + delay)
     }
 

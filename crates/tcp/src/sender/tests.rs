@@ -289,10 +289,10 @@ fn one_arrival_and_a_quarter_of_a_round_trip_find_a_loss() {
     assert_eq!(send_all(&mut sender, at(100)), [4]);
     sender.handle_reply(at(104), sack(1, &[(2, 3)]));
     assert_eq!(send_all(&mut sender, at(104)), [5]);
-    // 1 was sent with 2, whose round trip was 104 ms: it is lost a quarter of the least round trip later.
-    assert_eq!(sender.poll_timeout(), at(129));
-    sender.handle_timeout(at(129));
-    assert_eq!(send_all(&mut sender, at(129)), [1]);
+    // 1 was sent with 2, whose round trip was 104 ms: it is lost a quarter of the least round trip and 2 ms later.
+    assert_eq!(sender.poll_timeout(), at(131));
+    sender.handle_timeout(at(131));
+    assert_eq!(send_all(&mut sender, at(131)), [1]);
     assert_eq!((sender.stats().fast_retransmits, sender.stats().timeouts), (1, 0));
     assert!((sender.congestion_window() - 2.0).abs() < 1e-12, "half of 4.25");
 }

@@ -33,7 +33,7 @@ use crate::timing::MacTiming;
 use evenair_des::{Fingerprint, Stream};
 use evenair_laws::backoff::Access;
 use evenair_topology::{Hearing, Medium};
-use evenair_units::{Bytes, Dbm, Duration, Instant};
+use evenair_units::{Bytes, Dbm, Duration, Instant, Rate};
 use flight::Flight;
 use node::{Node, Station};
 use std::collections::BTreeMap;
@@ -145,6 +145,8 @@ pub struct Counters {
     pub receiver_busy: u64,
     /// DATA frames decoded whose acknowledgement was lost or not sent.
     pub ack_lost: u64,
+    /// DATA frames decoded whose acknowledgement came when their sender no longer waited for it.
+    pub ack_late: u64,
     /// Packets given up after the last attempt.
     pub dropped: u64,
     /// Times that another queue of the same node won the tie.
@@ -204,6 +206,8 @@ struct Sending {
     answer: Duration,
     /// For how long after its end it reserves the medium.
     reserves: Duration,
+    /// Rate of the exchange's DATA frame.
+    rate: Rate,
     /// The receiver was itself transmitting when the frame arrived: why it was lost, if it was.
     receiver_busy: bool,
 }
@@ -230,6 +234,8 @@ struct Reply {
     airtime: Duration,
     /// For how long after its end it reserves the medium.
     reserves: Duration,
+    /// Rate of the exchange's DATA frame.
+    rate: Rate,
 }
 
 /// Airtimes of the head's frames.
@@ -237,6 +243,8 @@ struct Reply {
 struct Plan {
     /// Of the DATA frame, header and checksum included.
     size: Bytes,
+    /// Rate of the DATA frame.
+    rate: Rate,
     data: Duration,
     /// ACK or CTS.
     answer: Duration,

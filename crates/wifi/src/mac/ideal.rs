@@ -195,6 +195,8 @@ impl IdealAir {
                 from,
                 to: head.to,
                 kind,
+                size: head.size,
+                rate: head.mode.rate(),
                 by: l,
                 decoded: true,
                 retry: false,

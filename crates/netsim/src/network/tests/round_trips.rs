@@ -43,7 +43,7 @@ fn whole(seed: u64, duration: u64) -> RunSpec {
 /// Of a flow: `T` as measured, and the segments in both its queues over those that the first one lets through.
 fn measured_and_littles(result: &RunResult, flow: usize) -> (f64, f64) {
     let (to, from) = (&result.links[2 * flow], &result.links[2 * flow + 1]);
-    let dropped = to.dropped_by_law + to.dropped_queue_full + to.dropped_retries;
+    let dropped = to.dropped_by_law + to.dropped_queue_full + to.dropped_retries - to.received_despite;
     let served_pps = (result.flows[flow].sent - dropped) as f64 / result.measured_s;
     (result.flows[flow].round_trip_s.unwrap(), (to.backlog + from.backlog) / served_pps)
 }

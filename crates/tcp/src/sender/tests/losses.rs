@@ -12,9 +12,9 @@ fn later_segments_of_one_instant_are_not_lost() {
             sender.handle_reply(at(100), ack(oldest));
         }
         sender.handle_reply(at(104), sack(oldest, &[(oldest + 2, oldest + 3)]));
-        // A quarter of the least round trip later, of 100 or 104 ms.
-        assert!([at(129), at(130)].contains(&sender.poll_timeout()));
-        sender.handle_timeout(at(130));
+        // A quarter of the least round trip later, of 100 or 104 ms, and Linux's 2 ms.
+        assert!([at(131), at(132)].contains(&sender.poll_timeout()));
+        sender.handle_timeout(at(132));
         assert_eq!(sender.scoreboard.lost(), 2, "the two before {}", oldest + 2);
     }
 }
@@ -106,6 +106,26 @@ fn timeout_loses_all_or_all_that_is_old() {
         sender.handle_timeout(at(1000));
         assert_eq!(sender.scoreboard.lost(), lost, "RACK {rack}");
     }
+}
+
+/// RFC 5681 section 4.3: "loss in two successive windows of data" lowers the window twice. Segments 0 and 9 of the first window are
+/// lost, and 11 of the next one; it is sent again before the acknowledgement of 9 ends the first recovery.
+#[test]
+fn losses_of_the_next_window_cut_once_more() {
+    let start = start(10.0, 2.0);
+    let mut sender = reno(SenderParams { start, rack: true, ..params(Recovery::Sack) });
+    assert_eq!(send_all(&mut sender, at(0)).len(), 10);
+    sender.handle_reply(at(100), sack(0, &[(1, 9)]));
+    // Threshold 5, and one is in the network, the last.
+    assert_eq!(send_all(&mut sender, at(100)), [0, 10, 11, 12]);
+    sender.handle_reply(at(200), sack(9, &[(10, 11), (12, 13)]));
+    assert_eq!(send_all(&mut sender, at(200))[..2], [9, 11]);
+    assert_eq!(sender.stats().fast_retransmits, 1, "one cut a window");
+    sender.handle_reply(at(300), sack(11, &[(12, 13)]));
+    assert_eq!(sender.stats().fast_retransmits, 2);
+    assert!(sender.law.slow_start_threshold() < 5.0, "lower than after the first cut of ten");
+    sender.handle_reply(at(301), ack(13));
+    assert_eq!(sender.stats().fast_retransmits, 2);
 }
 
 /// RFC 6582 section 3.2 step 3: a partial acknowledgement of four takes four from the window and gives one back.

@@ -62,11 +62,12 @@ impl DcfAir {
         let rate = head.mode.rate();
         let size = head.size + timing.overhead;
         if head.to == BROADCAST {
-            return Plan { size, data: timing.data(head.size, rate), ..Plan::default() };
+            return Plan { size, rate, data: timing.data(head.size, rate), ..Plan::default() };
         }
         let long = self.rules.rts_threshold.is_some_and(|limit| size > limit);
         Plan {
             size,
+            rate,
             data: timing.data(head.size, rate),
             answer: timing.answer(rate),
             request: long.then(|| timing.request(rate)),

@@ -29,12 +29,15 @@ impl DcfAir {
         };
         self.fingerprint.add(end, (node as u64) << 3 | kind << 1 | u64::from(decoded));
         if let Some(timeline) = &mut self.timeline {
+            let is_data = sent.kind == FrameKind::Data;
             timeline.add(FrameRecord {
                 start: sent.since,
                 end,
                 from: node as u32,
                 to: sent.to,
                 kind: sent.kind,
+                size: sent.size,
+                rate: if is_data { sent.rate } else { self.timing.control(sent.rate) },
                 by: sent.by,
                 decoded,
                 retry: sent.retry,

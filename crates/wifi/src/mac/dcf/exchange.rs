@@ -22,9 +22,9 @@ impl DcfAir {
             queue.counters.attempts += 1;
         }
         let to = queue.head.expect("an exchange without a head").to;
-        let node = queue.node as usize;
+        let (node, rate) = (queue.node as usize, queue.plan.rate);
         let (airtime, reserves) = self.extent(kind, c);
-        self.start_frame(now, node, Reply { kind, to, by: c, airtime, reserves }, out);
+        self.start_frame(now, node, Reply { kind, to, by: c, airtime, reserves, rate }, out);
     }
 
     /// Airtime of a frame that the exchange's first side sends, and how long it reserves the medium beyond its end (IEEE
@@ -45,7 +45,7 @@ impl DcfAir {
     /// The frame on the air that a node sends from now on.
     #[inline]
     fn sending(&self, now: Instant, node: usize, frame: &Reply) -> Sending {
-        let &Reply { kind, to, by, reserves, .. } = frame;
+        let &Reply { kind, to, by, reserves, rate, .. } = frame;
         let queue = &self.queues[by as usize];
         let (size, answer) = match kind {
             FrameKind::Data => (queue.plan.size, queue.plan.answer),
@@ -62,6 +62,7 @@ impl DcfAir {
             far: self.is_wide && self.far_ears_of(node).any(|i| self.ears[i].node == to),
             answer,
             reserves,
+            rate,
             receiver_busy: false,
         }
     }
@@ -269,7 +270,7 @@ impl DcfAir {
         out: &mut Effects,
     ) -> bool {
         if sent.kind == FrameKind::Ack {
-            return self.acknowledged(there, at, out);
+            return self.acknowledged(there, sent.by, at, out);
         }
         if self.stations[there].reply.is_some() {
             return false;
@@ -296,6 +297,7 @@ impl DcfAir {
             by: sent.by,
             airtime: sent.answer,
             reserves, // what the frame that it answers reserved, less what has passed
+            rate: sent.rate,
         };
         match sent.kind {
             FrameKind::Ack => None,
@@ -311,7 +313,8 @@ impl DcfAir {
                 this.request_void_at = Instant::NEVER;
                 queue.short_failures = 0; // clause 10.3.4.4
                 let (airtime, reserves) = self.extent(FrameKind::Data, by);
-                Some(Reply { kind: FrameKind::Data, to: from as u32, by, airtime, reserves })
+                let rate = self.queues[by as usize].plan.rate;
+                Some(Reply { kind: FrameKind::Data, to: from as u32, by, airtime, reserves, rate })
             }
             FrameKind::Data => {
                 if let Some((_, Expecting::Data)) = this.awaiting {
@@ -405,7 +408,10 @@ impl DcfAir {
             }
             FrameKind::Rts => self.expect_no_answer(now, node, out),
             FrameKind::Ack | FrameKind::Cts => {
-                counters.ack_lost += u64::from(sent.kind == FrameKind::Ack);
+                if sent.kind == FrameKind::Ack {
+                    counters.ack_lost += u64::from(!decoded);
+                    counters.ack_late += u64::from(decoded);
+                }
                 // The other side noticed the answer begin; it concludes when that is over (clause 10.3.2.9).
                 self.expect_no_answer(now, sent.to as usize, out);
             }
@@ -423,15 +429,19 @@ impl DcfAir {
         }
     }
 
-    /// The awaited acknowledgement was decoded: the exchange is complete.
-    fn acknowledged(&mut self, node: usize, at: Instant, out: &mut Effects) -> bool {
+    /// An acknowledgement of a frame of `by` was decoded: the exchange that the node awaits one for is complete.
+    fn acknowledged(&mut self, node: usize, by: Contender, at: Instant, out: &mut Effects) -> bool {
         // An acknowledgement names no sender: after its frame was given up it means nothing, unless the next frame waits.
-        let Some(c) = self.stations[node].awaited_answer() else { return true };
+        let Some(c) = self.stations[node].awaited_answer() else {
+            self.queues[by as usize].counters.ack_late += 1;
+            return true;
+        };
         if self.is_too_late(node, at) {
             return false;
         }
         let queue = &self.queues[c as usize];
         if queue.plan.request.is_some() && !queue.announced {
+            self.queues[by as usize].counters.ack_late += 1;
             return true;
         }
         self.report(c, true, out);

@@ -112,7 +112,10 @@ impl DcfAir {
                 counters.receiver_busy += u64::from(!decoded && sent.receiver_busy);
                 counters.ack_lost += u64::from(decoded && !answered);
             }
-            FrameKind::Ack => counters.ack_lost += u64::from(!decoded),
+            FrameKind::Ack => {
+                counters.ack_lost += u64::from(!decoded);
+                counters.ack_late += u64::from(decoded && !answered); // else it was counted, or was in time
+            }
             FrameKind::Rts | FrameKind::Cts => (),
         }
     }

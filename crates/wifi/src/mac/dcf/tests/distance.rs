@@ -103,6 +103,9 @@ fn the_standards_time_out_ends_where_a_round_trip_exceeds_a_slot() {
             } else {
                 // It has arrived; only its sender does not know.
                 assert_eq!((attempts, outcome), (7, Outcome::Unacknowledged), "{metres} m");
+                let counters = bench.air.counters(0);
+                assert_eq!((counters.dropped, counters.ack_late), (1, 7), "each frame has its cause");
+                assert_eq!(counters.collided + counters.receiver_busy + counters.ack_lost, 0);
             }
             let received = bench.up.iter().filter(|(_, up)| matches!(up, Up::Received { .. })).count();
             assert_eq!(received, 1);

@@ -194,6 +194,11 @@ impl Case {
             let counters = bench.air.counters(c as u32);
             prop_assert_eq!(reported(true), counters.attempts - broadcasts[c] as u64);
             prop_assert_eq!(reported(false), counters.requests_failed);
+            // Every DATA frame was acknowledged, or has one cause of its failure.
+            let acknowledged = |up: &&(Instant, Up)| matches!(up.1, Up::Attempt { by, acknowledged: true, .. } if by == c as u32);
+            let acknowledged = bench.up.iter().filter(acknowledged).count();
+            let failed = counters.collided + counters.receiver_busy + counters.ack_lost + counters.ack_late;
+            prop_assert_eq!(counters.attempts, (broadcasts[c] + acknowledged) as u64 + failed);
             let (node, station) = (&bench.air.nodes[c], &bench.air.stations[c]);
             prop_assert!(node.is_silent() && node.carriers == 0 && node.locked().is_none());
             prop_assert!(station.sending.is_none() && station.awaiting.is_none() && station.reply.is_none());
