@@ -22,7 +22,12 @@ fn limited(bps: u64) -> ClassView {
 /// A class that is sent a packet now and then, of which none is answered.
 fn unanswered(seconds: u64) -> ClassView {
     let busy = Duration::from_secs(seconds.min(5));
-    ClassView { held: Some(0), busy: Some(busy), unanswered: Some(Duration::from_secs(seconds)), ..served(2_000) }
+    ClassView {
+        held: Some(0),
+        busy: Some(busy),
+        unanswered: Some(Duration::from_secs(seconds)),
+        ..served(2_000)
+    }
 }
 
 fn sum(each: &[Rate]) -> f64 {
@@ -36,7 +41,10 @@ fn nobody_is_cut_for_who_leaves() {
         let mut law = params.begin(&role(2));
         let mut given = law.at_start();
         let part = |given: &Allocation, class: usize| {
-            given.each.get(class).map_or_else(|| given.total.expect("one of both").as_bps() / 2, |rate| rate.as_bps())
+            given
+                .each
+                .get(class)
+                .map_or_else(|| given.total.expect("one of both").as_bps() / 2, |rate| rate.as_bps())
         };
         for _ in 0..8 {
             let classes = [0, 1].map(|class| limited(part(&given, class)));
@@ -51,7 +59,10 @@ fn nobody_is_cut_for_who_leaves() {
         }
         assert!(part(&given, 0) >= part(&before, 0), "{params:?}: {given:?} after {before:?}");
         if !given.each.is_empty() {
-            assert!(part(&given, 0) > part(&before, 0) * 3 / 2, "the share of who left is the other's: {given:?}");
+            assert!(
+                part(&given, 0) > part(&before, 0) * 3 / 2,
+                "the share of who left is the other's: {given:?}"
+            );
             assert!(part(&given, 1) >= part(&before, 1) / 2, "and is there when he is back: {given:?}");
         }
     }
@@ -62,15 +73,15 @@ fn nobody_is_cut_for_who_leaves() {
 fn a_test_for_who_has_left_is_called_off() {
     let mut law = PfrcParams::corrected().begin(&role(10));
     let mut given = law.at_start();
-    let all = |given: &Allocation| -> Vec<_> {
-        given.each.iter().map(|rate| limited(rate.as_bps())).collect()
-    };
+    let all =
+        |given: &Allocation| -> Vec<_> { given.each.iter().map(|rate| limited(rate.as_bps())).collect() };
     for _ in 0..12 {
         let classes = all(&given);
         given = step(&mut law, &classes);
     }
     let before = sum(&given.each);
-    let starved = ClassView { held: Some(0), busy: Some(EPOCH), unanswered: Some(Duration::ZERO), ..served(1_000) };
+    let starved =
+        ClassView { held: Some(0), busy: Some(EPOCH), unanswered: Some(Duration::ZERO), ..served(1_000) };
     let mut reasons = Vec::new();
     for _ in 0..6 {
         let mut classes = all(&given);
@@ -102,7 +113,8 @@ fn who_answers_now_and_then_is_starved() {
     let mut reasons = Vec::new();
     for ms in [300, 2_500, 700, 900, 4_000, 100] {
         let answered = Duration::from_millis(ms);
-        let seen = ClassView { held: Some(0), busy: Some(EPOCH), unanswered: Some(answered), ..served(9_000) };
+        let seen =
+            ClassView { held: Some(0), busy: Some(EPOCH), unanswered: Some(answered), ..served(9_000) };
         reasons.push(step(&mut law, &[limited(150_000), seen]).decision.reason);
     }
     assert!(reasons.contains(&Reason::Starved) || reasons.contains(&Reason::Tested), "{reasons:?}");
