@@ -3,7 +3,7 @@
 //! Only what a rule says for itself is read: a device that it asks for by number or name, and a port. What it asks of a set is not looked up.
 
 use super::rules::{DATA, EXPRESSIONS, NAME, ONE, VALUE};
-use super::{Family, INNER_NAME, Nftables, OUTER_NAME, Table, chain, kind, named, own_header};
+use super::{INNER_NAME, Nftables, OUTER_NAME, Table, chain, kind, named, own_header};
 use crate::netlink::attributes::{Attributes, bytes_at, text};
 use crate::netlink::message::Message;
 use std::collections::BTreeMap;
@@ -90,12 +90,15 @@ impl Nftables {
         self.socket.dump(&all(kind::GET_RULE), &mut rules, |kind, payload| {
             Ok((kind == kind::NEW_RULE).then(|| rule(payload)).flatten())
         })?;
-        let bases: BTreeMap<(u8, String, String), When> =
-            chains.into_iter().map(|(table, chain, when)| ((table.family.number(), table.name, chain), when)).collect();
+        let bases: BTreeMap<(u8, String, String), When> = chains
+            .into_iter()
+            .map(|(table, chain, when)| ((table.family.number(), table.name, chain), when))
+            .collect();
         for rule in &mut rules {
             let (family, table) = (rule.table.family.number(), rule.table.name.as_str());
             let own = bases.get(&(family, table.to_owned(), rule.chain.clone()));
-            let of_table = bases.iter().filter(|((number, name, _), _)| (*number, name.as_str()) == (family, table));
+            let of_table =
+                bases.iter().filter(|((number, name, _), _)| (*number, name.as_str()) == (family, table));
             rule.when = own.map_or_else(|| of_table.map(|(_, when)| *when).collect(), |own| vec![*own]);
         }
         Ok(rules)
@@ -191,6 +194,3 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
         _ => None,
     }
 }
-
-#[cfg(test)]
-mod tests;
