@@ -118,13 +118,13 @@ mod tests {
 
     #[test]
     fn what_is_dropped_or_waits_is_not_astray() {
-        assert_eq!(astray([400, 400], [500, 0], [[100, 300], [400, 0]]), []);
+        assert_eq!(astray([400, 400], [500, 0], [[100, 300], [400, 0]]), [0_u16; 0]);
         // A firewall drops a flood behind the gateway's rules: it is in no class.
-        assert_eq!(astray([4_000, 400], [100, 0], [[100, 0], [400, 0]]), []);
+        assert_eq!(astray([4_000, 400], [100, 0], [[100, 0], [400, 0]]), [0_u16; 0]);
         // A few packets.
-        assert_eq!(astray([19, 0], [19, 0], [[0, 0]; 2]), []);
+        assert_eq!(astray([19, 0], [19, 0], [[0, 0]; 2]), [0_u16; 0]);
         // Nothing was counted by address: the packet filter did not tell.
-        assert_eq!(astray([0, 0], [500, 0], [[10, 0]; 2]), []);
+        assert_eq!(astray([0, 0], [500, 0], [[10, 0]; 2]), [0_u16; 0]);
     }
 
     #[test]

@@ -16,6 +16,9 @@ use std::net::IpAddr;
 /// How often addresses are looked for that were not seen as packets.
 const SCAN: Duration = Duration::from_secs(1);
 
+/// So many subscribers are named in one line.
+const NAMED: usize = 5;
+
 /// What a daemon must find again when it is started anew, after whatever end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
@@ -45,6 +48,8 @@ pub struct Daemon<K> {
     offered: BTreeMap<IpAddr, Volume>,
     sees: bool,
     lost: u64,
+    /// Whose packets do not come to their classes.
+    astray: Vec<String>,
     is_open: bool,
     is_paused: bool,
     happened: Vec<What>,
@@ -87,6 +92,7 @@ impl<K: Kernel> Daemon<K> {
             offered: BTreeMap::new(),
             sees,
             lost: 0,
+            astray: Vec::new(),
             is_open: false,
             is_paused,
             happened,
@@ -213,6 +219,11 @@ impl<K: Kernel> Daemon<K> {
         {
             self.gateway.meet(now, &neighbours);
         }
+        self.take_offered();
+    }
+
+    /// What the packet filter has counted since this was asked last.
+    fn take_offered(&mut self) {
         if self.config.mode != Mode::Enforce {
             return;
         }
@@ -236,11 +247,13 @@ impl<K: Kernel> Daemon<K> {
         if self.is_paused {
             return;
         }
+        self.take_offered();
         let counters = self.counted();
         let counted = self.source(counters.as_ref());
         let sees = std::mem::replace(&mut self.sees, true);
         let heard = self.gateway.on_epoch(now, &counted, sees);
         self.happened.extend(heard.into_iter().map(What::Heard));
+        self.say_who_is_astray();
         let is_blind = self.gateway.is_blind();
         if is_blind != std::mem::replace(&mut self.is_open, is_blind) {
             self.happened.push(What::Event(if is_blind { Event::Opened } else { Event::Closed }));
@@ -252,6 +265,15 @@ impl<K: Kernel> Daemon<K> {
                 self.note(would);
             }
             Mode::Enforce => self.mend(),
+        }
+    }
+
+    fn say_who_is_astray(&mut self) {
+        let astray: Vec<String> = self.gateway.astray().iter().take(NAMED).map(ToString::to_string).collect();
+        if astray != self.astray {
+            let event = if astray.is_empty() { Event::NotAstray } else { Event::Astray(astray.clone()) };
+            self.happened.push(What::Event(event));
+            self.astray = astray;
         }
     }
 

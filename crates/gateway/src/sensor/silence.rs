@@ -9,7 +9,8 @@ const PHONE: &str = "10.0.0.2";
 const CLASS: u16 = 0x10;
 const DOWN: (Side, u16) = (Side::Down, CLASS);
 const UP: (Side, u16) = (Side::Up, CLASS);
-const DATA: Segment = Segment { end: 0, acknowledged: Some(1), has_data: true, is_last: false, is_reset: false };
+const DATA: Segment =
+    Segment { end: 0, acknowledged: Some(1), has_data: true, is_last: false, is_reset: false };
 /// A reset as it is read from a header: it counts as the last.
 const RESET: Segment = Segment { end: 0, acknowledged: None, has_data: false, is_last: true, is_reset: true };
 
