@@ -54,7 +54,10 @@ impl Refused {
     /// The error's number, and the step's, for the process that has a child try.
     fn told(&self) -> [i32; 2] {
         let step = KINDS.iter().position(|kind| kind.step == self.step);
-        [self.error.raw_os_error().unwrap_or(libc::EIO), step.map_or(-1, |step| step as i32)]
+        [
+            self.error.raw_os_error().unwrap_or(libc::EIO),
+            step.and_then(|step| i32::try_from(step).ok()).unwrap_or(-1),
+        ]
     }
 }
 

@@ -146,7 +146,7 @@ pub(crate) fn rule(payload: &[u8]) -> Option<Steering> {
                 let is_priority = number(2) == Some(libc::NFT_META_PRIORITY as u32);
                 what = what.or(is_priority.then_some(Steers::Priority));
             }
-            "meta" => _ = loaded.insert(register(1)?, Loaded::Meta(number(2)? as i32)),
+            "meta" => _ = loaded.insert(register(1)?, Loaded::Meta(number(2)?.cast_signed())),
             "payload" if register(1).is_some() => {
                 let is_port = (number(2), number(3), number(4))
                     == (Some(libc::NFT_PAYLOAD_TRANSPORT_HEADER as u32), Some(2), Some(2));
