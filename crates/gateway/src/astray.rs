@@ -1,19 +1,19 @@
 //! Packets that were led to a class and did not come there: another rule or filter has given them another class behind the gateway's rules.
 //!
 //! The packet filter counts what it leads to classes, by address, before any queue; the queues count what came to each class. Where a class
-//! lacks a good part of what was led to it, and what passes without a limit has as much more, it is there. Both are needed: what another rule of the
+//! lacks a good part of what was led to it, and what passes without a subscriber's limit has about as much, it is there. Both are needed: what another rule of the
 //! packet filter drops behind the gateway's own comes to no class either, and is no concern of the gateway's.
 
 use crate::Side;
 use crate::kernel::{Counters, Readings};
-use crate::tree::EXEMPT;
+use crate::tree::{DIRECT, EXEMPT};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So much is a matter of a few packets \[bytes\]: twenty full ones.
 const LEAST: u64 = 30_000;
 /// A class lacks packets if so much of them is missing: what drops are taken to be is no better known, where segments are joined.
 const MISSING: f64 = 0.25;
-/// And if what has no limit of its own had so much of what is missing, or more.
+/// And if what has no subscriber's limit had so much of what is missing, or more.
 const FOUND: f64 = 0.5;
 
 /// The account of an epoch.
@@ -25,6 +25,10 @@ pub(crate) struct Astray {
     then: Option<[Readings; 2]>,
     /// The subscribers whose packets went astray in the last epoch.
     of: BTreeSet<u16>,
+    /// Those of whom it was told, and whose packets were not seen to come again since.
+    told: BTreeSet<u16>,
+    /// What is to be told: those who are astray, more than before; or that none is any more.
+    news: Option<BTreeSet<u16>>,
 }
 
 impl Astray {
@@ -43,17 +47,28 @@ impl Astray {
     pub(crate) fn end(&mut self, now: Option<&[Readings; 2]>) {
         let led = std::mem::take(&mut self.led);
         let then = std::mem::replace(&mut self.then, now.cloned());
-        let Some((then, now)) = then.zip(now) else {
-            self.of.clear();
-            return;
-        };
+        self.of.clear();
+        let Some((then, now)) = then.zip(now) else { return };
         let came = |minor: u16| came(&then, now, minor);
-        let exempt = came(EXEMPT).unwrap_or(0.0);
-        let is_astray = |&(minor, led): &(u16, u64)| {
+        let elsewhere = [EXEMPT, DIRECT].map(|minor| came(minor).unwrap_or(0.0)).iter().sum::<f64>();
+        let (mut are_more, mut are_fewer) = (false, false);
+        for (minor, led) in led.into_iter().filter(|(_, led)| *led >= LEAST) {
             let missing = came(minor).map_or(0.0, |came| led as f64 - came);
-            led >= LEAST && missing >= MISSING * led as f64 && exempt >= FOUND * missing
-        };
-        self.of = led.into_iter().filter(is_astray).map(|(minor, _)| minor).collect();
+            if missing >= MISSING * led as f64 && elsewhere >= FOUND * missing {
+                self.of.insert(minor);
+                are_more |= self.told.insert(minor);
+            } else {
+                are_fewer |= self.told.remove(&minor);
+            }
+        }
+        if are_more || are_fewer && self.told.is_empty() {
+            self.news = Some(self.told.clone());
+        }
+    }
+
+    /// Those who are astray, if there are more since this was asked last; none of them, where all have come again.
+    pub(crate) const fn take_news(&mut self) -> Option<BTreeSet<u16>> {
+        self.news.take()
     }
 
     /// Those whose packets went astray in the last epoch.
@@ -125,6 +140,26 @@ mod tests {
         assert_eq!(astray([19, 0], [19, 0], [[0, 0]; 2]), [0_u16; 0]);
         // Nothing was counted by address: the packet filter did not tell.
         assert_eq!(astray([0, 0], [500, 0], [[10, 0]; 2]), [0_u16; 0]);
+    }
+
+    /// Who is silent for an epoch has not come again, and is not told of twice.
+    #[test]
+    fn it_is_told_once_until_packets_come_again() {
+        let mut astray = Astray::default();
+        let (mut exempt, mut own) = (0, 0);
+        let mut epoch = |led: u64, to_exempt: u32, to_own: u32| {
+            (exempt, own) = (exempt + to_exempt, own + to_own);
+            astray.lead(FIRST, led * 1_500);
+            astray.end(Some(&readings([exempt, 0], [[own, 0], [0, 0]])));
+            (astray.of().len(), astray.take_news().map(|news| news.len()))
+        };
+        epoch(0, 0, 0);
+        assert_eq!(epoch(400, 400, 0), (1, Some(1)));
+        assert_eq!(epoch(400, 400, 0), (1, None));
+        assert_eq!(epoch(1, 1, 0), (0, None));
+        assert_eq!(epoch(400, 400, 0), (1, None));
+        assert_eq!(epoch(400, 0, 400), (0, Some(0)));
+        assert_eq!(epoch(400, 0, 400), (0, None));
     }
 
     #[test]

@@ -48,8 +48,6 @@ pub struct Daemon<K> {
     offered: BTreeMap<IpAddr, Volume>,
     sees: bool,
     lost: u64,
-    /// Whose packets do not come to their classes.
-    astray: Vec<String>,
     is_open: bool,
     is_paused: bool,
     happened: Vec<What>,
@@ -92,7 +90,6 @@ impl<K: Kernel> Daemon<K> {
             offered: BTreeMap::new(),
             sees,
             lost: 0,
-            astray: Vec::new(),
             is_open: false,
             is_paused,
             happened,
@@ -153,7 +150,10 @@ impl<K: Kernel> Daemon<K> {
                 self.sees &= lost == self.lost;
                 self.lost = lost;
             }
-            None => self.sees = false,
+            None => {
+                self.sees = false;
+                gateway.see_nothing();
+            }
         }
     }
 
@@ -269,12 +269,10 @@ impl<K: Kernel> Daemon<K> {
     }
 
     fn say_who_is_astray(&mut self) {
-        let astray: Vec<String> = self.gateway.astray().iter().take(NAMED).map(ToString::to_string).collect();
-        if astray != self.astray {
-            let event = if astray.is_empty() { Event::NotAstray } else { Event::Astray(astray.clone()) };
-            self.happened.push(What::Event(event));
-            self.astray = astray;
-        }
+        let Some(mut names) = self.gateway.take_astray() else { return };
+        names.truncate(NAMED);
+        let event = if names.is_empty() { Event::NotAstray } else { Event::Astray(names) };
+        self.happened.push(What::Event(event));
     }
 
     /// What counts: no queue does where nothing is set.

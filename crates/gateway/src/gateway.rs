@@ -181,6 +181,11 @@ impl Gateway {
         }
     }
 
+    /// No packet is to be seen.
+    pub(crate) fn see_nothing(&mut self) {
+        self.sensor.see_nothing();
+    }
+
     /// An address offered so much more, as the packet filter counted.
     pub fn offer(&mut self, address: IpAddr, more: Volume) {
         match self.roster.owner(address) {
@@ -345,7 +350,8 @@ impl Gateway {
                 Counted::Packets | Counted::Nothing => (None, Wait::default()),
             };
             let round_trips = sees.then(|| self.sensor.round_trips(class));
-            let unanswered = self.sensor.unanswered(class).filter(|_| sees);
+            // A few packets that were not seen make no silence of seconds.
+            let unanswered = self.sensor.unanswered(class);
             (reading.map(|reading| ClassCounters { busy, round_trips, unanswered, ..reading }), wait)
         };
         classes.iter().zip(limits).map(of).unzip()
@@ -534,10 +540,11 @@ impl Gateway {
         )
     }
 
-    /// The subscribers whose packets did not come to their classes in the last epoch, by name.
-    pub fn astray(&self) -> Vec<&str> {
-        let is_astray = |class: &&ClassStatus| class.standing == Standing::Astray && class.side == Side::Down;
-        self.statuses.iter().filter(is_astray).map(|class| class.name.as_str()).collect()
+    /// The names of those whose packets do not come to their classes, if there are more since this was asked last; none of them, where all come again.
+    pub(crate) fn take_astray(&mut self) -> Option<Vec<String>> {
+        let minors = self.astray.take_news()?;
+        let name = |minor: &u16| self.subscriber(*minor).map(|subscriber| subscriber.called().to_owned());
+        Some(minors.iter().filter_map(name).collect())
     }
 
     /// Addresses that are nobody's, with what they offered.

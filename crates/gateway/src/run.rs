@@ -203,7 +203,7 @@ impl Running {
         let page = config.page.map(Page::open).transpose()?;
         let held = confine::folders(path, &config);
         let mut kernel = Linux::new(&config)?;
-        kernel.unforwarded(&subscribers).iter().for_each(|why| told(why));
+        kernel.unforwarded(&config, &subscribers).iter().for_each(|why| told(why));
         if config.mode == Mode::Enforce {
             nothing_past(&mut kernel, &subscribers)?;
         }
@@ -472,7 +472,7 @@ fn words(event: &Event) -> String {
         Event::WouldChange(count, lines) => format!("would change {count} things: {}", lines.join("; ")),
         Event::Astray(names) => format!(
             "trouble: packets of {} do not come to their classes: another rule or filter gives them a priority behind the gateway's own, and they pass \
-            in e7a1:2, without their limits. The law waits. What does it: evenair gateway check; nft list ruleset | grep priority; tc filter show dev DEVICE egress",
+            without their limits, in e7a1:2 or past all classes. The law waits. What does it: evenair gateway check; nft list ruleset | grep priority; tc filter show dev DEVICE egress",
             names.join(", ")
         ),
         Event::NotAstray => "all packets come to their classes again".into(),

@@ -20,6 +20,9 @@ const FLOWS_MAX: usize = 65_536;
 /// Packets from a subscriber in a flow without acknowledgements that make the flow one with answers: a request and its repetitions are fewer.
 const ANSWERED: u32 = 8;
 
+/// A host that was heard is remembered for so long: a server may have something for it long after, when it has left.
+const HEARD: Duration = Duration::from_secs(3_600);
+
 /// A flow, from the subscriber's end: both addresses, protocol, ports.
 type Key = (IpAddr, IpAddr, u8, u16, u16);
 
@@ -34,6 +37,29 @@ struct Flow {
     seen: Instant,
 }
 
+/// An address of a subscriber from which something has come. Where nothing ever does, answers may take another way, and are no business of ours.
+#[derive(Clone, Copy, Debug)]
+struct Host {
+    /// The subscriber's class.
+    minor: u16,
+    /// When something was seen of it last, either way.
+    seen: Instant,
+    /// Data to it that have had no answer.
+    silent: Option<Answers>,
+}
+
+impl Host {
+    /// Whether it is away, and since when.
+    fn away_from(&self, now: Instant) -> Option<Instant> {
+        self.silent.filter(|silent| silent.is_away(now)).map(|silent| silent.away_from())
+    }
+
+    /// For how long data have had no answer.
+    fn unanswered(&self, now: Instant) -> Duration {
+        self.silent.map_or(Duration::ZERO, |silent| silent.unanswered(now))
+    }
+}
+
 /// The account of all that passed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sensor {
@@ -41,8 +67,8 @@ pub(crate) struct Sensor {
     busy: BTreeMap<(Side, u16), BusyClass>,
     trips: BTreeMap<(Side, u16), RoundTrips>,
     passed: BTreeMap<(Side, u16), Volume>,
-    /// Addresses of subscribers to which data go that have had no answer, with the subscribers' classes.
-    answers: BTreeMap<IpAddr, (Answers, u16)>,
+    /// Addresses from which something has come.
+    hosts: BTreeMap<IpAddr, Host>,
     /// For how long data to each class have had none, at the end of an epoch.
     unanswered: BTreeMap<(Side, u16), Duration>,
 }
@@ -78,17 +104,18 @@ impl Sensor {
 
     /// Whether the subscriber answers from this address.
     fn heed(&mut self, packet: &Passed, key: Key, minor: u16) {
-        let own = key.0;
+        let (now, own) = (packet.at, key.0);
         if packet.side == Side::Up {
-            self.answers.remove(&own);
+            if self.hosts.len() < FLOWS_MAX || self.hosts.contains_key(&own) {
+                self.hosts.insert(own, Host { minor, seen: now, silent: None });
+            }
             return;
         }
         let is_answered = || self.flows.get(&(Side::Up, key)).is_some_and(|up| up.packets >= ANSWERED);
         let asks = packet.tcp.map_or_else(is_answered, |tcp| tcp.has_data);
-        if let Some((answers, _)) = self.answers.get_mut(&own).filter(|_| asks) {
-            answers.on_data(packet.at);
-        } else if asks && self.answers.len() < FLOWS_MAX {
-            self.answers.insert(own, (Answers::new(packet.at), minor));
+        if let Some(host) = self.hosts.get_mut(&own).filter(|_| asks) {
+            host.seen = now;
+            host.silent.get_or_insert(Answers::new(now)).on_data(now);
         }
     }
 
@@ -118,8 +145,8 @@ impl Sensor {
                 }
                 _ => known.state.on_packet(now, packet.size, busy),
             }
-            if let Some((away, _)) = self.answers.get(&key.0).filter(|(answers, _)| answers.is_away(now)) {
-                known.state.end(away.away_from(), busy);
+            if let Some(away) = self.hosts.get(&key.0).and_then(|host| host.away_from(now)) {
+                known.state.end(away, busy);
             }
         }
         if side == Side::Up
@@ -134,26 +161,33 @@ impl Sensor {
 
     /// An epoch ends: whatever is over by now was over when its silence began to say so. Flows of which nothing has passed for long make room.
     pub(crate) fn expire(&mut self, now: Instant) {
-        let Self { flows, busy, answers, unanswered, .. } = self;
+        let Self { flows, busy, hosts, unanswered, .. } = self;
         unanswered.clear();
-        answers.retain(|_, (answers, _)| !answers.is_over(now));
         flows.retain(|(_, key), known| {
             let busy = busy.entry(known.class).or_default();
             known.state.expire(now, busy);
-            let answers = answers.get(&key.0).map(|(answers, _)| answers);
-            if let Some(away) = answers.filter(|answers| answers.is_away(now)) {
-                known.state.end(away.away_from(), busy);
+            let host = hosts.get(&key.0);
+            if let Some(away) = host.and_then(|host| host.away_from(now)) {
+                known.state.end(away, busy);
             } else if known.state.is_busy() {
-                let waits = answers.map_or(Duration::ZERO, |answers| answers.unanswered(now));
+                let waits = host.map_or(Duration::ZERO, |host| host.unanswered(now));
                 unanswered.entry(known.class).and_modify(|least| *least = waits.min(*least)).or_insert(waits);
             }
             now.since(known.seen) < FORGOTTEN
         });
+        hosts.retain(|_, host| {
+            host.silent = host.silent.filter(|silent| !silent.is_over(now));
+            now.since(host.seen) < HEARD
+        });
         // Where nothing keeps a class busy, those that are away.
-        for (away, minor) in answers.values().filter(|(answers, _)| answers.is_away(now)) {
-            let waits = away.unanswered(now);
-            unanswered.entry((Side::Down, *minor)).or_insert(waits);
+        for host in hosts.values().filter(|host| host.away_from(now).is_some()) {
+            unanswered.entry((Side::Down, host.minor)).or_insert(host.unanswered(now));
         }
+    }
+
+    /// No packet is to be seen: nothing is known of who answers.
+    pub(crate) fn see_nothing(&mut self) {
+        self.hosts.clear();
     }
 
     /// For how long data of a class have had no answer, when the epoch ended.

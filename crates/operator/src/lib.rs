@@ -306,7 +306,7 @@ fn check(file: &Path) -> Result<()> {
     }
     against.extend(unfit);
     against.iter().for_each(|against| anstream::println!("{against}"));
-    let unforwarded = kernel.unforwarded(&subscribers);
+    let unforwarded = kernel.unforwarded(&config, &subscribers);
     unforwarded.iter().for_each(|why| anstream::println!("{why}"));
     match () {
         () if !against.is_empty() => bail!("mode = \"enforce\" would not hold, see above"),

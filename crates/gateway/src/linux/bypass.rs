@@ -1,7 +1,7 @@
 //! What leads packets past the tree, of which neither queue nor packet filter would say a word.
 
 use super::Linux;
-use crate::config::{Bypass, Forwarding};
+use crate::config::{Bypass, Config, Forwarding};
 use crate::kernel::Failure;
 use crate::{Prefix, Side, Subscribers};
 use evenair_linux::Rtnetlink;
@@ -88,13 +88,16 @@ impl Linux {
     }
 
     /// Why packets of subscribers would not be forwarded at all.
-    pub fn unforwarded(&self, subscribers: &Subscribers) -> Vec<String> {
+    pub fn unforwarded(&self, config: &Config, subscribers: &Subscribers) -> Vec<String> {
         if self.forwarding == Forwarding::Bridged {
             return Vec::new();
         }
-        let is_v6 = |is_v6: bool| {
-            subscribers.iter().flat_map(|one| &one.prefixes).any(|prefix| prefix.is_v6() == is_v6)
-        };
+        let listed = || subscribers.iter().flat_map(|one| &one.prefixes);
+        let delegated = config.delegated.iter().map(|range| range.within);
+        let has =
+            |is_v6: bool| listed().copied().chain(delegated.clone()).any(|prefix| prefix.is_v6() == is_v6);
+        // Whoever answers on the mesh's own link has an address of IPv4.
+        let has_v4 = has(false) || config.neighbours;
         let is_off = |key: &str| evenair_linux::sysctl::get(key).is_ok_and(|value| value == "0");
         let devices =
             [Side::Down, Side::Up].map(|side| format!("ipv4/conf/{}/forwarding", self.device(side)));
@@ -105,7 +108,7 @@ impl Linux {
             devices.iter().map(String::as_str).find(|key| is_off(key))
         };
         let v6 = Some("ipv6/conf/all/forwarding").filter(|key| is_off(key));
-        let off = [(is_v6(false), "IPv4", v4), (is_v6(true), "IPv6", v6)];
+        let off = [(has_v4, "IPv4", v4), (has(true), "IPv6", v6)];
         let words = off.into_iter().filter_map(|(has, version, key)| Some((version, key.filter(|_| has)?)));
         let switch = |key: &str| {
             // A device's name may have a dot of its own; then sysctl(8) wants the other form.
@@ -133,7 +136,8 @@ impl Linux {
             Steers::Priority => false,
         };
         let mut past = Vec::new();
-        for rule in rules.iter().filter(|rule| rule.table != own) {
+        let sees = tables_that_see(self.forwarding);
+        for rule in rules.iter().filter(|rule| rule.table != own && sees(rule.table.family)) {
             if rule.what == Steers::Priority && sets_after_us(rule, names, ours) {
                 past.push(sets_priority(rule));
             } else if self.forwarding == Forwarding::Routed
@@ -229,6 +233,19 @@ const POSTROUTING: u32 = 4;
 /// `NFPROTO_NETDEV`, and `NF_NETDEV_EGRESS` there.
 const NETDEV: u8 = 5;
 const EGRESS: u32 = 1;
+
+/// Whether tables of a family see what is forwarded: what a bridge passes on is seen by those of bridges, and by those of IP where the bridge hands it to
+/// them (`br_netfilter`).
+fn tables_that_see(forwarding: Forwarding) -> impl Fn(Family) -> bool {
+    let hands_over =
+        evenair_linux::sysctl::get("bridge/bridge-nf-call-iptables").is_ok_and(|value| value == "1");
+    let is_bridged = forwarding == Forwarding::Bridged;
+    move |family| match family {
+        Family::Bridge => is_bridged,
+        Family::Other(NETDEV) => true,
+        Family::Inet | Family::Other(_) => !is_bridged || hands_over,
+    }
+}
 
 /// Whether a rule gives packets that leave by one of the devices another priority behind the gateway's own rules.
 fn sets_after_us(rule: &Steering, names: &BTreeMap<u32, &str>, ours: [u32; 2]) -> bool {

@@ -44,6 +44,11 @@ impl Told {
         self.pass(ms, Side::Up, own, 40, Some(tcp));
     }
 
+    /// Something comes from a host.
+    fn hear(&mut self, ms: u64, own: &str) {
+        self.acknowledge(ms, own, 1);
+    }
+
     fn reset(&mut self, ms: u64, side: Side, number: u32) {
         self.pass(ms, side, ANNA, 40, Some(Segment { end: number, ..RESET }));
     }
@@ -78,6 +83,7 @@ fn a_reset_ends_both_sides() {
 #[test]
 fn data_on_their_way_keep_nobody_busy() {
     let mut told = Told::default();
+    told.hear(0, ANNA);
     told.data(0, Side::Down, ANNA, 1460);
     told.reset(100, Side::Up, 1);
     told.data(110, Side::Down, ANNA, 2920);
@@ -150,16 +156,54 @@ fn who_leaves_is_busy_for_five_seconds_more() {
 #[test]
 fn whose_sender_gives_up_is_not_away_for_ever() {
     let mut told = Told::default();
+    told.hear(0, ANNA);
     told.data(0, Side::Down, ANNA, 1460);
     assert_eq!(told.told(119_000, DOWN).1, Some(119_000));
     assert_eq!(told.told(120_000, DOWN).1, None);
-    assert_eq!(told.0.answers.len(), 0);
+    // More for it begins as before.
+    told.data(200_000, Side::Down, ANNA, 2920);
+    assert_eq!(told.told(204_000, DOWN).1, Some(4_000));
+    assert_eq!((told.told(3_799_000, DOWN).1, told.0.hosts.len()), (None, 1));
+    assert_eq!((told.told(3_800_000, DOWN).1, told.0.hosts.len()), (None, 0));
+}
+
+/// Where packets are no longer to be seen nothing is known of who answers.
+#[test]
+fn who_is_not_seen_is_not_away() {
+    let mut told = Told::default();
+    told.hear(0, ANNA);
+    told.data(0, Side::Down, ANNA, 1460);
+    told.0.see_nothing();
+    assert_eq!(told.told(9_000, DOWN), (9_000, Some(0)));
+}
+
+/// A connection that was idle for half an hour: the server has something to say to a telephone that has left meanwhile.
+#[test]
+fn who_left_in_silence_is_away_when_data_come() {
+    let mut told = Told::default();
+    told.hear(0, PHONE);
+    assert_eq!(told.told(1_000_000, DOWN), (0, None));
+    for ms in [0, 1_000, 3_000, 7_000] {
+        told.data(1_800_000 + ms, Side::Down, PHONE, 100);
+    }
+    assert_eq!(told.told(1_808_000, DOWN), (5_000, Some(8_000)));
+}
+
+/// Answers that take another way are not seen, and tell nothing.
+#[test]
+fn whose_answers_never_pass_is_not_away() {
+    let mut told = Told::default();
+    for ms in (0..60_000).step_by(1_000) {
+        told.data(ms, Side::Down, ANNA, 1460 + ms as u32);
+    }
+    assert_eq!(told.told(60_000, DOWN), (60_000, Some(0)));
 }
 
 /// One host of a household leaves, the other is starved: the class is busy by the one that is there.
 #[test]
 fn hosts_of_one_subscriber_answer_for_themselves() {
     let mut told = Told::default();
+    told.hear(0, ANNA);
     told.data(0, Side::Down, ANNA, 1460);
     for ms in (0..20_000).step_by(500) {
         told.data(ms, Side::Down, PHONE, 1460 + ms as u32);

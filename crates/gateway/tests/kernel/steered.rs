@@ -99,7 +99,9 @@ pub(crate) fn turned_devices_are_named() {
 pub(crate) fn what_is_not_forwarded_is_named() {
     let _lab = Lab::new(3);
     let of_three = config(THREE);
-    let said = |config: &Config| Linux::new(config).expect("the kernel").unforwarded(&subscribers_of(config));
+    let said = |config: &Config| {
+        Linux::new(config).expect("the kernel").unforwarded(config, &subscribers_of(config))
+    };
     let set = |key: &str, value: &str| evenair_linux::sysctl::set(key, value).expect("a switch");
     set("ipv4/ip_forward", "1");
     set("ipv6/conf/all/forwarding", "1");
@@ -109,6 +111,8 @@ pub(crate) fn what_is_not_forwarded_is_named() {
     assert!(v6.len() == 1 && v6[0].contains("sysctl -w net.ipv6.conf.all.forwarding=1"), "{v6:?}");
     let of_v4 = config(&THREE.replace("fd00:0:2::/56", "10.0.0.12").replace(", \"fd00:0:3::/56\"", ""));
     assert_eq!(said(&of_v4), [""; 0], "nobody has IPv6");
+    let delegated = config("[[delegated]]\nwithin = \"fd00::/16\"\nlength = 56\n");
+    assert_eq!(said(&delegated).len(), 1, "those who come have IPv6");
     set("ipv4/conf/mesh0/forwarding", "0");
     let device = said(&of_v4);
     assert!(device.len() == 1 && device[0].contains("net.ipv4.conf.mesh0.forwarding=1"), "{device:?}");
@@ -122,26 +126,27 @@ fn happened(daemon: &mut Daemon<Linux>) -> Vec<Event> {
     daemon.take_happened().into_iter().filter_map(event).collect()
 }
 
-/// A map from DSCP to priority, put up while the gateway runs: what the kernel counts by address does not come to classes. When the rule goes all is
-/// as it was.
+/// A map from DSCP to priority, put up while the gateway runs, and a rule that leads past all classes: what the packet filter counts by address does not
+/// come to classes. When the rule goes all is as it was.
 pub(crate) fn what_another_rule_leads_away_is_seen() {
     let lab = Lab::new(3);
     let mut daemon = begun(&config(THREE), None, false);
     let _flow = lab.download("10.0.0.11");
     work(&mut daemon, Duration::from_secs(4));
     assert!(happened(&mut daemon).iter().all(|event| !matches!(event, Event::Astray(_))));
-    let sets = "meta priority set ip dscp map { cs0 : 1:13, ef : 1:11 }";
-    chain("inet", "type filter hook postrouting priority filter;", sets);
-    work(&mut daemon, Duration::from_secs(4));
-    let seen = happened(&mut daemon);
-    assert!(seen.contains(&Event::Astray(vec!["s1".into()])), "{seen:?}");
-    assert!(!seen.contains(&Event::Opened), "the limits stay: {seen:?}");
-    let standings: Vec<_> = daemon.gateway().statuses().iter().map(|class| class.standing).collect();
-    assert_eq!(standings[..2], [Standing::Astray; 2]);
-    table("delete table inet qos");
-    work(&mut daemon, Duration::from_secs(4));
-    assert!(happened(&mut daemon).contains(&Event::NotAstray));
-    assert_ne!(daemon.gateway().statuses()[0].standing, Standing::Astray);
+    for sets in ["meta priority set ip dscp map { cs0 : 1:13, ef : 1:11 }", "meta priority set e7a1:0"] {
+        chain("inet", "type filter hook postrouting priority filter;", sets);
+        work(&mut daemon, Duration::from_secs(4));
+        let seen = happened(&mut daemon);
+        assert!(seen.contains(&Event::Astray(vec!["s1".into()])), "{sets}: {seen:?}");
+        assert!(!seen.contains(&Event::Opened), "{sets}: the limits stay: {seen:?}");
+        let standings: Vec<_> = daemon.gateway().statuses().iter().map(|class| class.standing).collect();
+        assert_eq!(standings[..2], [Standing::Astray; 2], "{sets}");
+        table("delete table inet qos");
+        work(&mut daemon, Duration::from_secs(4));
+        assert!(happened(&mut daemon).contains(&Event::NotAstray), "{sets}");
+        assert_ne!(daemon.gateway().statuses()[0].standing, Standing::Astray, "{sets}");
+    }
     daemon.stop("test", false).expect("all is removed");
     assert!(!told("nft", "list tables").contains("evenair"));
 }
