@@ -52,7 +52,7 @@ pub enum Notice {
 impl Notice {
     /// For a connection that could not be accepted, if that is more than a connection's own end.
     pub(crate) fn of_accept(port: SocketAddr, error: &io::Error) -> Option<Self> {
-        error.raw_os_error().filter(is_scarce).map(|error| Self::Descriptors(port, error))
+        error.raw_os_error().filter(|error| is_scarce(*error)).map(|error| Self::Descriptors(port, error))
     }
 
     /// Of what kind it is.
@@ -65,11 +65,11 @@ impl Notice {
 }
 
 /// Whether an error of `accept(2)` says that there are no more descriptors, here or on the whole machine, or no memory for sockets.
-pub(crate) fn is_scarce(error: &i32) -> bool {
+pub(crate) fn is_scarce(error: i32) -> bool {
     use rustix::io::Errno;
     [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM]
         .iter()
-        .any(|scarce| scarce.raw_os_error() == *error)
+        .any(|scarce| scarce.raw_os_error() == error)
 }
 
 /// What to do where there are no more descriptors.

@@ -56,7 +56,7 @@ pub(super) async fn accept(shared: Arc<Shared>, listener: TcpListener, acceptor:
             Ok(accepted) => accepted,
             Err(error) => {
                 // Out of descriptors: those who are there are served meanwhile.
-                if let Some(error) = error.raw_os_error().filter(notice::is_scarce) {
+                if let Some(error) = error.raw_os_error().filter(|error| notice::is_scarce(*error)) {
                     shared
                         .scarce
                         .lock()
