@@ -144,16 +144,13 @@ impl<K: Kernel> Daemon<K> {
 
     fn take_packets(&mut self) {
         let gateway = &mut self.gateway;
-        match self.grip.kernel.passed(&mut |packet| gateway.see(packet)) {
-            Some(lost) => {
-                // Who does not see all packets does not know how busy anyone was.
-                self.sees &= lost == self.lost;
-                self.lost = lost;
-            }
-            None => {
-                self.sees = false;
-                gateway.see_nothing();
-            }
+        if let Some(lost) = self.grip.kernel.passed(&mut |packet| gateway.see(packet)) {
+            // Who does not see all packets does not know how busy anyone was.
+            self.sees &= lost == self.lost;
+            self.lost = lost;
+        } else {
+            self.sees = false;
+            gateway.see_nothing();
         }
     }
 

@@ -122,12 +122,10 @@ fn beside_tabs(is_closed: bool) -> (f64, Vec<String>) {
         let mut anna = Download::new(0, 5000 + tab);
         both(&mut daemon, (ms, ms + 1_000), &mut anna, &mut ben);
         if is_closed {
-            // What was on its way passes behind the reset, and is answered by another, which is lost once in five times.
+            // What was on its way passes behind the reset, and is answered by another.
             anna.reset(&mut daemon, ms + 1_000);
             anna.pass(&mut daemon, ms + 1_010, 3, false);
-            if tab % 5 < 4 {
-                anna.reset(&mut daemon, ms + 1_050);
-            }
+            anna.reset(&mut daemon, ms + 1_050);
         }
         for later in (ms + 1_000..ms + 6_000).step_by(100) {
             tenth(&mut daemon, later, &mut ben);

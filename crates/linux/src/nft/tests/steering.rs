@@ -3,7 +3,7 @@
 use super::*;
 use crate::nft::steering::{Asked, Steering, Steers, When, rule};
 
-/// A rule of a table and chain with these expressions, in the kernel's list (NFTA_RULE_TABLE 1, …_CHAIN 2, …_HANDLE 3).
+/// A rule of a table and chain with these expressions, in the kernel's list (`NFTA_RULE_TABLE` 1, …_CHAIN 2, …_HANDLE 3).
 fn listed_rule(family: u8, chain: &[u8], expressions: &[(&str, &[Vec<u8>])]) -> Vec<u8> {
     let head = [vec![family, 0, 0, 0], one(1, b"t\0"), one(2, chain), one(3, &7_u64.to_be_bytes())];
     [head.concat(), list(expressions)].concat()
@@ -13,7 +13,7 @@ fn read(expressions: &[(&str, &[Vec<u8>])]) -> Option<Steering> {
     rule(&listed_rule(1, b"c\0", expressions))
 }
 
-/// `meta priority set`: NFTA_META_KEY 2 of NFT_META_PRIORITY 2, NFTA_META_SREG 3.
+/// `meta priority set`: `NFTA_META_KEY` 2 of `NFT_META_PRIORITY` 2, `NFTA_META_SREG` 3.
 fn set_priority() -> [Vec<u8>; 2] {
     [number(2, 2), number(3, 1)]
 }
@@ -42,7 +42,7 @@ fn priority_that_a_map_gives_is_seen() {
     assert_eq!(read(&[("meta", &[number(2, 3), number(3, 1)])]), None);
 }
 
-/// `oifname "eth1"` (NFT_META_OIFNAME 7) has all 16 bytes of a name, `oifname "eth*"` those of the beginning; `oif 4` is a number.
+/// `oifname "eth1"` (`NFT_META_OIFNAME` 7) has all 16 bytes of a name, `oifname "eth*"` those of the beginning; `oif 4` is a number.
 #[test]
 fn devices_that_a_rule_asks_for_are_read() {
     let out = |key: u32, value: &[u8]| {
