@@ -100,7 +100,9 @@ fn a_test_for_who_has_left_is_called_off() {
         given = step(&mut law, &classes);
     }
     assert_eq!((given.decision.step, given.decision.reason), (Step::Increase, Reason::Left));
-    assert!(sum(&given.each) > 0.9 * before, "{} of {before}", sum(&given.each));
+    // Where it was before the alarm: a tenth less for the doubt, and of the rest what nine of ten classes carried.
+    let back = sum(&given.each) / before;
+    assert!((back - 0.9 * 0.9).abs() < 0.01, "{back} of what it was");
 }
 
 /// A class that is starved answers now and then: it is heard all the same.
