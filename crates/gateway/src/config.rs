@@ -168,6 +168,10 @@ pub enum Bypass {
     Tunnels,
     /// Ways to the Internet beside the uplink.
     Routes,
+    /// Rules of the packet filter that give packets another class behind the gateway's.
+    Priorities,
+    /// Rules of the packet filter that lead subscribers' connections to a program on this machine.
+    Proxies,
 }
 
 impl Bypass {
@@ -179,6 +183,8 @@ impl Bypass {
             Self::Programs => "programs",
             Self::Tunnels => "tunnels",
             Self::Routes => "routes",
+            Self::Priorities => "priorities",
+            Self::Proxies => "proxies",
         }
     }
 }

@@ -16,6 +16,9 @@ use std::net::IpAddr;
 /// How often addresses are looked for that were not seen as packets.
 const SCAN: Duration = Duration::from_secs(1);
 
+/// So many subscribers are named in one line.
+const NAMED: usize = 5;
+
 /// What a daemon must find again when it is started anew, after whatever end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
@@ -141,13 +144,13 @@ impl<K: Kernel> Daemon<K> {
 
     fn take_packets(&mut self) {
         let gateway = &mut self.gateway;
-        match self.grip.kernel.passed(&mut |packet| gateway.see(packet)) {
-            Some(lost) => {
-                // Who does not see all packets does not know how busy anyone was.
-                self.sees &= lost == self.lost;
-                self.lost = lost;
-            }
-            None => self.sees = false,
+        if let Some(lost) = self.grip.kernel.passed(&mut |packet| gateway.see(packet)) {
+            // Who does not see all packets does not know how busy anyone was.
+            self.sees &= lost == self.lost;
+            self.lost = lost;
+        } else {
+            self.sees = false;
+            gateway.see_nothing();
         }
     }
 
@@ -213,6 +216,11 @@ impl<K: Kernel> Daemon<K> {
         {
             self.gateway.meet(now, &neighbours);
         }
+        self.take_offered();
+    }
+
+    /// What the packet filter has counted since this was asked last.
+    fn take_offered(&mut self) {
         if self.config.mode != Mode::Enforce {
             return;
         }
@@ -236,11 +244,13 @@ impl<K: Kernel> Daemon<K> {
         if self.is_paused {
             return;
         }
+        self.take_offered();
         let counters = self.counted();
         let counted = self.source(counters.as_ref());
         let sees = std::mem::replace(&mut self.sees, true);
         let heard = self.gateway.on_epoch(now, &counted, sees);
         self.happened.extend(heard.into_iter().map(What::Heard));
+        self.say_who_is_astray();
         let is_blind = self.gateway.is_blind();
         if is_blind != std::mem::replace(&mut self.is_open, is_blind) {
             self.happened.push(What::Event(if is_blind { Event::Opened } else { Event::Closed }));
@@ -253,6 +263,13 @@ impl<K: Kernel> Daemon<K> {
             }
             Mode::Enforce => self.mend(),
         }
+    }
+
+    fn say_who_is_astray(&mut self) {
+        let Some(mut names) = self.gateway.take_astray() else { return };
+        names.truncate(NAMED);
+        let event = if names.is_empty() { Event::NotAstray } else { Event::Astray(names) };
+        self.happened.push(What::Event(event));
     }
 
     /// What counts: no queue does where nothing is set.

@@ -1,5 +1,6 @@
 //! The gateway without its kernel: what is seen comes in with its time, what is wanted goes out.
 
+use crate::astray::Astray;
 use crate::config::{Config, Mode, SUBSCRIBERS_MAX};
 use crate::handles::Handles;
 use crate::kernel::{Counters, Neighbour, Passed, Readings};
@@ -53,6 +54,16 @@ pub enum Counted<'a> {
     Nothing,
 }
 
+impl Counted<'_> {
+    /// The queues' counters, if they count.
+    const fn queues(&self) -> Option<&[Readings; 2]> {
+        match self {
+            Self::Queues(all) => Some(all),
+            Self::Packets | Self::Nothing => None,
+        }
+    }
+}
+
 /// The gateway.
 #[derive(Clone, Debug)]
 pub struct Gateway {
@@ -65,6 +76,7 @@ pub struct Gateway {
     allocation: Allocation,
     meter: Meter,
     sensor: Sensor,
+    astray: Astray,
     looks: Looks,
     /// Packets of each class that had to wait, as far as looks tell.
     held: BTreeMap<(Side, u16), u64>,
@@ -102,6 +114,7 @@ impl Gateway {
             law,
             meter: Meter::new(now, Vec::new(), Duration::MAX),
             sensor: Sensor::default(),
+            astray: Astray::default(),
             looks: Looks::default(),
             held: BTreeMap::new(),
             then: BTreeMap::new(),
@@ -168,13 +181,22 @@ impl Gateway {
         }
     }
 
+    /// No packet is to be seen.
+    pub(crate) fn see_nothing(&mut self) {
+        self.sensor.see_nothing();
+    }
+
     /// An address offered so much more, as the packet filter counted.
     pub fn offer(&mut self, address: IpAddr, more: Volume) {
         match self.roster.owner(address) {
             Some((subscriber, false)) => {
                 self.newcomers.insert(subscriber.id.clone());
             }
-            Some(_) => (),
+            Some((subscriber, true)) => {
+                if let Some(minor) = self.roster.minor(&subscriber.id) {
+                    self.astray.lead(minor, more.bytes);
+                }
+            }
             None => {
                 let prefix = self.config.delegated(address).filter(|_| self.arrived.len() < self.room());
                 self.arrived.extend(prefix);
@@ -279,14 +301,22 @@ impl Gateway {
 
     /// An epoch ends. `sees` says whether all packets were seen.
     pub fn on_epoch(&mut self, now: Instant, counted: &Counted<'_>, sees: bool) -> Vec<Heard> {
+        self.sensor.expire(now);
         let classes: Vec<_> = self.roster.classes().map(|(_, minor, side)| (side, minor)).collect();
         let limits: Vec<Rate> = classes.iter().map(|class| self.limit(*class)).collect();
-        let (readings, waits) = self.readings(now, counted, sees, &limits);
+        let (mut readings, waits) = self.readings(now, counted, sees, &limits);
+        self.missed =
+            if readings.iter().all(Option::is_none) && !readings.is_empty() { self.missed + 1 } else { 0 };
+        // The counters of a class that its packets do not come to tell nothing: the law waits.
+        self.astray.end(counted.queues());
+        for (_, reading) in
+            classes.iter().zip(&mut readings).filter(|((_, minor), _)| self.astray.of().contains(minor))
+        {
+            *reading = None;
+        }
         let view = self.meter.look(now, &readings);
         self.last = now;
         self.epochs = (self.epochs.0 + 1, view.interval);
-        self.missed =
-            if readings.iter().all(Option::is_none) && !readings.is_empty() { self.missed + 1 } else { 0 };
         self.statuses = self.judge(&view, &limits, &waits);
         let handles = self.roster.handles.clone();
         let active: BTreeSet<u16> =
@@ -297,7 +327,6 @@ impl Gateway {
         let gone = self.roster.on_epoch(is_active);
         heard.extend(gone.map(|change| self.on_classes(&change)));
         self.looks.clear();
-        self.sensor.forget(now);
         heard
     }
 
@@ -321,7 +350,9 @@ impl Gateway {
                 Counted::Packets | Counted::Nothing => (None, Wait::default()),
             };
             let round_trips = sees.then(|| self.sensor.round_trips(class));
-            (reading.map(|reading| ClassCounters { busy, round_trips, ..reading }), wait)
+            // A few packets that were not seen make no silence of seconds.
+            let unanswered = self.sensor.unanswered(class);
+            (reading.map(|reading| ClassCounters { busy, round_trips, unanswered, ..reading }), wait)
         };
         classes.iter().zip(limits).map(of).unzip()
     }
@@ -331,6 +362,7 @@ impl Gateway {
         let limits = vec![OPEN; 2 * self.roster.members().len()];
         let (readings, _) = self.readings(now, counted, sees, &limits);
         self.meter = Meter::new(now, readings, self.epoch() * u64::from(PATIENCE));
+        self.astray.begin(counted.queues());
         self.last = now;
     }
 
@@ -377,7 +409,11 @@ impl Gateway {
             let rate_bps = view.rate(i);
             let holds = self.config.mode == Mode::Enforce;
             let limit = if holds { limits[i] } else { OPEN };
-            let standing = standing(seen, waits[i].before, (rate_bps, limit), busy, subscriber.cap);
+            let standing = if self.astray.of().contains(&minor) {
+                Standing::Astray
+            } else {
+                standing(seen, waits[i].before, (rate_bps, limit), busy, subscriber.cap)
+            };
             ClassStatus {
                 id: subscriber.id.clone(),
                 name: subscriber.called().into(),
@@ -504,6 +540,13 @@ impl Gateway {
         )
     }
 
+    /// The names of those whose packets do not come to their classes, if there are more since this was asked last; none of them, where all come again.
+    pub(crate) fn take_astray(&mut self) -> Option<Vec<String>> {
+        let minors = self.astray.take_news()?;
+        let name = |minor: &u16| self.subscriber(*minor).map(|subscriber| subscriber.called().to_owned());
+        Some(minors.iter().filter_map(name).collect())
+    }
+
     /// Addresses that are nobody's, with what they offered.
     pub const fn strangers(&self) -> &BTreeMap<IpAddr, Volume> {
         &self.strangers
@@ -553,8 +596,11 @@ fn standing(
     cap: Option<Rate>,
 ) -> Standing {
     let Some(seen) = seen else { return Standing::Unknown };
-    let silent = !seen.is_seen() && busy.is_none_or(|busy| busy < IDLE);
     let has_enough = rate_bps >= HAD * limit.as_bps() as f64;
+    if seen.is_away() && !has_enough {
+        return Standing::Away;
+    }
+    let silent = !seen.is_seen() && busy.is_none_or(|busy| busy < IDLE);
     match waits {
         _ if silent => Standing::Idle,
         Before::Own if cap == Some(limit) => Standing::Plan,

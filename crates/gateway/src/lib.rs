@@ -9,6 +9,7 @@
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
+mod astray;
 pub mod config;
 mod confine;
 pub mod control;

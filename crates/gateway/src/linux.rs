@@ -17,7 +17,7 @@ use crate::kernel::{
     Segment, Stamp,
 };
 use crate::plan::Change;
-use crate::tree::{AGGREGATE, Class, EXEMPT, MAJOR, OPEN, burst};
+use crate::tree::{AGGREGATE, Class, DIRECT, EXEMPT, MAJOR, OPEN, burst};
 use crate::{Prefix, Side};
 use evenair_linux::nft::{Nftables, Table};
 use evenair_linux::packets::{Direction, Packet, Packets};
@@ -378,7 +378,15 @@ impl Kernel for Linux {
         let given_up: BTreeMap<Handle, u32> =
             lines.iter().map(|line| (line.parent, line.statistics.drops)).collect();
         let own = classes.iter().filter(|class| class.handle.major == MAJOR);
-        Ok(own.map(|class| (class.handle.minor, counters(class, &given_up))).collect())
+        let mut readings: Readings =
+            own.map(|class| (class.handle.minor, counters(class, &given_up))).collect();
+        let root = lines.iter().find(|line| line.parent == Handle::ROOT && line.handle.major == MAJOR);
+        let of_classes = readings.iter().filter(|(minor, _)| **minor != AGGREGATE);
+        let of_classes: u64 = of_classes.map(|(_, counters)| counters.bytes).sum();
+        let whole = root.map_or(0, |root| root.statistics.bytes);
+        let direct = Counters { bytes: whole.saturating_sub(of_classes), ..Counters::default() };
+        readings.insert(DIRECT, direct);
+        Ok(readings)
     }
 
     fn backlogs(&mut self, side: Side, minors: &[u16]) -> Result<BTreeMap<u16, u64>, Failure> {

@@ -69,6 +69,10 @@ pub enum Event {
     Left(usize, Vec<String>),
     /// So many changes would be made, the first of them these.
     WouldChange(usize, Vec<String>),
+    /// Packets of these subscribers do not come to their classes.
+    Astray(Vec<String>),
+    /// All packets come to their classes again.
+    NotAstray,
     /// Nothing was to be read for so long that the limits are opened.
     Opened,
     /// There is something to be read again, and the limits hold.

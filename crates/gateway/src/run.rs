@@ -203,6 +203,7 @@ impl Running {
         let page = config.page.map(Page::open).transpose()?;
         let held = confine::folders(path, &config);
         let mut kernel = Linux::new(&config)?;
+        kernel.unforwarded(&config, &subscribers).iter().for_each(|why| told(why));
         if config.mode == Mode::Enforce {
             nothing_past(&mut kernel, &subscribers)?;
         }
@@ -399,8 +400,8 @@ impl Running {
         for what in &happened {
             if let What::Event(event) = what {
                 told(&words(event));
-                if let Event::Trouble(trouble) = event {
-                    self.troubles.push(trouble.clone());
+                if matches!(event, Event::Trouble(_) | Event::Astray(_)) {
+                    self.troubles.push(trouble(event));
                 }
             }
         }
@@ -435,12 +436,21 @@ impl Running {
 
 /// Nobody is held to limits past which packets go.
 fn nothing_past(kernel: &mut Linux, subscribers: &Subscribers) -> Result<(), Failure> {
-    let past = kernel.bypasses(subscribers)?;
-    if past.is_empty() {
+    let mut words = kernel.unfit(subscribers)?;
+    // What is the wrong way round is elsewhere from every point of view.
+    if words.is_empty() {
+        words.extend(kernel.bypasses(subscribers)?.iter().map(ToString::to_string));
+    }
+    if words.is_empty() {
         return Ok(());
     }
-    let words: Vec<String> = past.iter().map(ToString::to_string).collect();
     Err(Failure::new("the limits would not hold", words.join("\n")))
+}
+
+/// What went wrong, for whoever asks later.
+fn trouble(event: &Event) -> String {
+    let words = words(event);
+    words.strip_prefix("trouble: ").map_or_else(|| words.clone(), String::from)
 }
 
 /// An event in words.
@@ -460,6 +470,12 @@ fn words(event: &Event) -> String {
         }
         Event::WouldChange(0, _) => "would change nothing more".into(),
         Event::WouldChange(count, lines) => format!("would change {count} things: {}", lines.join("; ")),
+        Event::Astray(names) => format!(
+            "trouble: packets of {} do not come to their classes: another rule or filter gives them a priority behind the gateway's own, and they pass \
+            without their limits, in e7a1:2 or past all classes. The law waits. What does it: evenair gateway check; nft list ruleset | grep priority; tc filter show dev DEVICE egress",
+            names.join(", ")
+        ),
+        Event::NotAstray => "all packets come to their classes again".into(),
         Event::Opened => "nothing is to be read: the limits are open".into(),
         Event::Closed => "there is something to be read again: the limits hold".into(),
         Event::Paused => "paused: the limits are open".into(),

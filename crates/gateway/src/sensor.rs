@@ -2,16 +2,26 @@
 //!
 //! A flow is followed from its data's side: what a subscriber is sent over TCP is outstanding until the subscriber acknowledges it; all else goes by
 //! the size of packets ([`BusyFlow`]).
+//!
+//! A reset ends both sides of its connection: data that were on their way are never acknowledged (RFC 9293 §3.5.3). No sequence number is compared,
+//! since the gateway does not see all of them: data that follow a reset that was none, of a stranger or of another connection, open the flow again.
+//! Data to an address that is away ([`Answers`]) keep nobody busy.
 
 use crate::Side;
 use crate::kernel::Passed;
-use evenair_laws::gateway::{BusyClass, BusyFlow, Count, FORGOTTEN, RoundTrip, RoundTrips};
+use evenair_laws::gateway::{Answers, BusyClass, BusyFlow, Count, FORGOTTEN, RoundTrip, RoundTrips};
 use evenair_units::{Duration, Instant, Volume};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// The most flows that are followed: who opens more is not told apart further, and busy time is what the others say.
 const FLOWS_MAX: usize = 65_536;
+
+/// Packets from a subscriber in a flow without acknowledgements that make the flow one with answers: a request and its repetitions are fewer.
+const ANSWERED: u32 = 8;
+
+/// A host that was heard is remembered for so long: a server may have something for it long after, when it has left.
+const HEARD: Duration = Duration::from_secs(3_600);
 
 /// A flow, from the subscriber's end: both addresses, protocol, ports.
 type Key = (IpAddr, IpAddr, u8, u16, u16);
@@ -22,7 +32,32 @@ struct Flow {
     class: (Side, u16),
     state: BusyFlow,
     trip: RoundTrip,
+    /// Packets of it so far.
+    packets: u32,
     seen: Instant,
+}
+
+/// An address of a subscriber from which something has come. Where nothing ever does, answers may take another way, and are no business of ours.
+#[derive(Clone, Copy, Debug)]
+struct Host {
+    /// The subscriber's class.
+    minor: u16,
+    /// When something was seen of it last, either way.
+    seen: Instant,
+    /// Data to it that have had no answer.
+    silent: Option<Answers>,
+}
+
+impl Host {
+    /// Whether it is away, and since when.
+    fn away_from(&self, now: Instant) -> Option<Instant> {
+        self.silent.filter(|silent| silent.is_away(now)).map(|silent| silent.away_from())
+    }
+
+    /// For how long data have had no answer.
+    fn unanswered(&self, now: Instant) -> Duration {
+        self.silent.map_or(Duration::ZERO, |silent| silent.unanswered(now))
+    }
 }
 
 /// The account of all that passed.
@@ -32,6 +67,10 @@ pub(crate) struct Sensor {
     busy: BTreeMap<(Side, u16), BusyClass>,
     trips: BTreeMap<(Side, u16), RoundTrips>,
     passed: BTreeMap<(Side, u16), Volume>,
+    /// Addresses from which something has come.
+    hosts: BTreeMap<IpAddr, Host>,
+    /// For how long data to each class have had none, at the end of an epoch.
+    unanswered: BTreeMap<(Side, u16), Duration>,
 }
 
 impl Sensor {
@@ -53,8 +92,40 @@ impl Sensor {
         }
         let ports = packet.ports.unwrap_or_default();
         let (near, far) = if packet.side == Side::Down { (ports.1, ports.0) } else { ports };
-        self.follow(packet, (own, other, packet.protocol, near, far), minor);
+        let key = (own, other, packet.protocol, near, far);
+        self.heed(packet, key, minor);
+        if packet.tcp.is_some_and(|tcp| tcp.is_reset) {
+            self.break_off(packet.at, key);
+        } else {
+            self.follow(packet, key, minor);
+        }
         None
+    }
+
+    /// Whether the subscriber answers from this address.
+    fn heed(&mut self, packet: &Passed, key: Key, minor: u16) {
+        let (now, own) = (packet.at, key.0);
+        if packet.side == Side::Up {
+            if self.hosts.len() < FLOWS_MAX || self.hosts.contains_key(&own) {
+                self.hosts.insert(own, Host { minor, seen: now, silent: None });
+            }
+            return;
+        }
+        let is_answered = || self.flows.get(&(Side::Up, key)).is_some_and(|up| up.packets >= ANSWERED);
+        let asks = packet.tcp.map_or_else(is_answered, |tcp| tcp.has_data);
+        if let Some(host) = self.hosts.get_mut(&own).filter(|_| asks) {
+            host.seen = now;
+            host.silent.get_or_insert(Answers::new(now)).on_data(now);
+        }
+    }
+
+    /// A connection is no more, either way.
+    fn break_off(&mut self, now: Instant, key: Key) {
+        for side in Side::ALL {
+            if let Some(mut known) = self.flows.remove(&(side, key)) {
+                known.state.end(now, self.busy.entry(known.class).or_default());
+            }
+        }
     }
 
     fn follow(&mut self, packet: &Passed, key: Key, minor: u16) {
@@ -62,17 +133,20 @@ impl Sensor {
         let carries = packet.tcp.is_none_or(|tcp| tcp.has_data || tcp.is_last);
         if carries && (self.flows.len() < FLOWS_MAX || self.flows.contains_key(&(side, key))) {
             let (state, trip) = (BusyFlow::default(), RoundTrip::default());
-            let new = Flow { class: (side, minor), state, trip, seen: now };
+            let new = Flow { class: (side, minor), state, trip, packets: 0, seen: now };
             let known = self.flows.entry((side, key)).or_insert(new);
-            known.seen = now;
+            (known.seen, known.packets) = (now, known.packets.saturating_add(1));
             let busy = self.busy.entry(known.class).or_default();
             match packet.tcp {
-                Some(tcp) if tcp.is_reset || (tcp.is_last && side == Side::Up) => known.state.end(now, busy),
+                Some(tcp) if tcp.is_last && side == Side::Up => known.state.end(now, busy),
                 Some(tcp) if side == Side::Down => {
                     known.state.on_sequence(now, tcp.end, busy);
                     known.trip.on_sequence(now, tcp.end);
                 }
                 _ => known.state.on_packet(now, packet.size, busy),
+            }
+            if let Some(away) = self.hosts.get(&key.0).and_then(|host| host.away_from(now)) {
+                known.state.end(away, busy);
             }
         }
         if side == Side::Up
@@ -85,16 +159,40 @@ impl Sensor {
         }
     }
 
-    /// Flows of which nothing has passed for long are over, and make room.
-    pub(crate) fn forget(&mut self, now: Instant) {
-        let busy = &mut self.busy;
-        self.flows.retain(|_, known| {
-            let is_over = now.since(known.seen) >= FORGOTTEN;
-            if is_over {
-                known.state.end(now, busy.entry(known.class).or_default());
+    /// An epoch ends: whatever is over by now was over when its silence began to say so. Flows of which nothing has passed for long make room.
+    pub(crate) fn expire(&mut self, now: Instant) {
+        let Self { flows, busy, hosts, unanswered, .. } = self;
+        unanswered.clear();
+        flows.retain(|(_, key), known| {
+            let busy = busy.entry(known.class).or_default();
+            known.state.expire(now, busy);
+            let host = hosts.get(&key.0);
+            if let Some(away) = host.and_then(|host| host.away_from(now)) {
+                known.state.end(away, busy);
+            } else if known.state.is_busy() {
+                let waits = host.map_or(Duration::ZERO, |host| host.unanswered(now));
+                unanswered.entry(known.class).and_modify(|least| *least = waits.min(*least)).or_insert(waits);
             }
-            !is_over
+            now.since(known.seen) < FORGOTTEN
         });
+        hosts.retain(|_, host| {
+            host.silent = host.silent.filter(|silent| !silent.is_over(now));
+            now.since(host.seen) < HEARD
+        });
+        // Where nothing keeps a class busy, those that are away.
+        for host in hosts.values().filter(|host| host.away_from(now).is_some()) {
+            unanswered.entry((Side::Down, host.minor)).or_insert(host.unanswered(now));
+        }
+    }
+
+    /// No packet is to be seen: nothing is known of who answers.
+    pub(crate) fn see_nothing(&mut self) {
+        self.hosts.clear();
+    }
+
+    /// For how long data of a class have had no answer, when the epoch ended.
+    pub(crate) fn unanswered(&self, class: (Side, u16)) -> Option<Duration> {
+        self.unanswered.get(&class).copied()
     }
 
     /// For how long a class was busy so far.
@@ -113,6 +211,9 @@ impl Sensor {
         self.passed.get(&class).copied().unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod silence;
 
 #[cfg(test)]
 mod tests {
@@ -167,12 +268,13 @@ mod tests {
         for port in 0..100 {
             sensor.see(&packet(0, Side::Up, (ANNA.0, port), 1500, DATA), true, owner);
         }
-        sensor.forget(at(9_000));
+        sensor.expire(at(9_000));
         assert_eq!(sensor.flows.len(), 100);
-        sensor.forget(at(10_000));
+        sensor.expire(at(10_000));
+        // An upload that falls silent after its first packet is over after a second.
         assert_eq!(
             (sensor.flows.len(), sensor.busy((Side::Up, 0x10), at(60_000))),
-            (0, Duration::from_secs(10))
+            (0, Duration::from_secs(1))
         );
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::Side;
 use crate::config::Mode;
+use evenair_laws::gateway::AWAY;
 use serde::{Deserialize, Serialize};
 
 /// What bounds a class's rate.
@@ -18,6 +19,10 @@ pub enum Standing {
     All,
     /// Something behind the gateway: the mesh on its way, its own devices, or the server.
     Mesh,
+    /// Data go to it, and nothing comes back: it is switched off or out of reach.
+    Away,
+    /// Its packets do not come to its classes: another rule or filter on this machine leads them elsewhere.
+    Astray,
     /// It wants no more.
     Content,
     /// Nothing is known of it.
@@ -122,6 +127,8 @@ impl ClassStatus {
             Standing::Plan => "plan",
             Standing::All => "all together",
             Standing::Mesh => "mesh or beyond",
+            Standing::Away => "away",
+            Standing::Astray => "led past",
             Standing::Content => "own wish",
             Standing::Unknown => "not known",
         }
@@ -148,6 +155,14 @@ impl ClassStatus {
             Standing::Mesh => format!(
                 "{way}: {got} now, though {limit} are allowed. The gateway holds nothing back: the way through the mesh, the own \
                 network, or the other end is slower."
+            ),
+            Standing::Away => format!(
+                "{way}: data are sent, and for {} seconds or longer nothing has come back: the device is switched off or out of reach, or its way \
+                through the mesh is broken. No limit of others is lowered for it. Up to {limit} is there as soon as it answers.",
+                AWAY.as_nanos() / 1_000_000_000
+            ),
+            Standing::Astray => format!(
+                "{way}: what is bounding them is not known. Something else on the gateway leads the packets past the limits; whoever runs it is told."
             ),
             Standing::Content => {
                 format!("{way}: {got} now, as much as was asked for. Up to {limit} would be there.")

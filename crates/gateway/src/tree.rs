@@ -23,6 +23,8 @@ use std::collections::BTreeMap;
 
 /// The number of the gateway's own queue on either device.
 pub const MAJOR: u16 = 0xe7a1;
+/// No class: what passes the tree directly (`direct_packets_stat` of HTB), which the root alone counts.
+pub const DIRECT: u16 = 0;
 /// The class of all subscribers together.
 pub const AGGREGATE: u16 = 1;
 /// The class without a subscriber's limit.

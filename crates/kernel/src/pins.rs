@@ -126,7 +126,7 @@ pub fn install(wanted: &Wanted, replace: bool) -> Result<Loaded, Trouble> {
     let folder = make_folder(loaded.law)?;
     let pin = |thing: &OwnedFd, name: &str| {
         let path = folder.join(name);
-        bpf::pin(thing, &path).map_err(|error| Trouble::NoPins(path, error))
+        bpf::pin(thing, &path).map_err(|error| Trouble::of_pins(path, error))
     };
     if let Some(old) = old {
         bpf::replace_struct_ops(&old.link, &loaded.functions).map_err(at("replacing the law"))?;
@@ -161,7 +161,7 @@ impl Pinned {
                 }
                 ErrorKind::NotFound => Trouble::NotLoaded(law.control()),
                 ErrorKind::PermissionDenied => Trouble::Unprivileged,
-                _ => Trouble::NoPins(path, error),
+                _ => Trouble::of_pins(path, error),
             })
         };
         Ok(Self { law, link: open(LINK)?, functions: open(FUNCTIONS)?, parameters: open(PARAMETERS)? })
@@ -265,12 +265,12 @@ fn make_folder(law: Law) -> Result<PathBuf, Trouble> {
     if !is_there() {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         mount("bpf", MOUNT, "bpf", flags, c"mode=0700")
-            .map_err(|error| Trouble::NoPins(MOUNT.into(), error.into()))?;
+            .map_err(|error| Trouble::of_pins(MOUNT.into(), error.into()))?;
     }
     let folder = folder(law);
     DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|error| match error.kind() {
         ErrorKind::PermissionDenied => Trouble::Unprivileged,
-        _ => Trouble::NoPins(folder.clone(), error),
+        _ => Trouble::of_pins(folder.clone(), error),
     })?;
     // Where everybody may make folders, another could have made this one first.
     for folder in [Path::new(MOUNT).join(FOLDER), folder.clone()] {

@@ -5,8 +5,9 @@ use super::law::BadSetting;
 use std::path::PathBuf;
 use std::{fmt, io};
 
-/// "Operation not permitted".
+/// "Operation not permitted", and "Read-only file system".
 const EPERM: i32 = 1;
+const EROFS: i32 = 30;
 
 /// What stands in the way.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub enum Trouble {
     StrangePins(PathBuf),
     /// There is no place for pins.
     NoPins(PathBuf, io::Error),
+    /// The place for pins may not be written to.
+    ReadOnlyPins(PathBuf),
     /// The kernel refused a step.
     Step(&'static str, io::Error),
 }
@@ -83,6 +86,11 @@ impl fmt::Display for Trouble {
                 path.display()
             ),
             Self::NoPins(path, error) => write!(f, "{}: {error}: pins need a BPF file system there: mount -t bpf bpf /sys/fs/bpf", path.display()),
+            Self::ReadOnlyPins(path) => write!(
+                f,
+                "{}: the BPF file system there is mounted read-only: mount -o remount,rw /sys/fs/bpf (in a container: give it /sys/fs/bpf to write to), or load without a pin: evenair cc load --foreground",
+                path.display()
+            ),
             Self::Step(step, error) => write!(f, "{step}: {error}"),
         }
     }
@@ -96,11 +104,43 @@ impl From<BadSetting> for Trouble {
     }
 }
 
+impl Trouble {
+    /// There is no place for pins, or none that can be written to.
+    pub(crate) fn of_pins(path: PathBuf, error: io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(EROFS) => Self::ReadOnlyPins(path),
+            _ => Self::NoPins(path, error),
+        }
+    }
+}
+
 /// What makes of the kernel's error that this step was refused.
 pub(crate) fn at(step: &'static str) -> impl Fn(io::Error) -> Trouble {
     // The verifier refuses with EACCES, a lack of capabilities is EPERM.
     move |error| match error.raw_os_error() {
         Some(EPERM) => Trouble::Unprivileged,
+        // Nothing is written but pins.
+        Some(EROFS) => Trouble::ReadOnlyPins("/sys/fs/bpf".into()),
         _ => Trouble::Step(step, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_for_pins_that_is_read_only_has_another_remedy_than_none() {
+        let of = |errno: i32| {
+            Trouble::of_pins("/sys/fs/bpf/evenair".into(), io::Error::from_raw_os_error(errno)).to_string()
+        };
+        // EROFS 30, ENOENT 2.
+        let read_only = of(30);
+        assert!(
+            read_only.contains("mount -o remount,rw /sys/fs/bpf") && read_only.contains("--foreground"),
+            "{read_only}"
+        );
+        assert!(!read_only.contains("mount -t bpf"), "{read_only}");
+        assert!(of(2).contains("mount -t bpf bpf /sys/fs/bpf"));
     }
 }

@@ -360,6 +360,7 @@ pub fn gateway(params: &GatewayParams, keep: impl Fn(&AnyGateway) -> AnyGateway,
             held: draws.maybe(|draws| draws.one_of([0, 1, 100, u64::MAX])),
             busy: draws.maybe(Draws::time),
             delay: draws.maybe(Draws::time),
+            unanswered: draws.maybe(Draws::time),
         };
         let known = |draws: &mut Draws| draws.maybe(seen).unwrap_or_default();
         let is_known = draws.up_to(9) > 0;

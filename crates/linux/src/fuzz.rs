@@ -1,7 +1,7 @@
 //! What is read of the kernel's answers and of packets, for the fuzzer (`fuzz/targets/kernel.rs`): nothing panics, whatever they
 //! are.
 
-use crate::nft::{Version, elements};
+use crate::nft::{Version, elements, steering};
 use crate::packets::{Headers, ring};
 use crate::{neighbours, netlink, tc};
 
@@ -13,6 +13,7 @@ pub fn answers(bytes: &[u8]) {
     let (all, refused) = netlink::count(bytes);
     assert!(refused <= all && all * netlink::HEADER <= bytes.len());
     let _ = (tc::Qdisc::parse(bytes), tc::Class::parse(bytes), neighbours::Neighbour::read(1, bytes));
+    let _ = steering::rule(bytes);
     for version in [Version::V4, Version::V6] {
         let pieces = elements::parse(bytes, version);
         let (count, joined) = (pieces.len(), elements::joined(pieces));

@@ -21,7 +21,7 @@ impl NetworkNamespace {
     pub fn new() -> io::Result<Self> {
         let home = Self::current()?;
         // SAFETY: only the network namespace is left, no memory or descriptor is unshared.
-        unsafe { unshare_unsafe(UnshareFlags::NEWNET) }?;
+        unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(refused)?;
         let new = Self::current();
         home.enter()?;
         new
@@ -54,6 +54,16 @@ impl NetworkNamespace {
 
     fn enter(&self) -> io::Result<()> {
         Ok(move_into_link_name_space(self.held.as_fd(), Some(LinkNameSpaceType::Network))?)
+    }
+}
+
+/// The kernel's error, with what to do where there are as many as may be (`namespaces(7)`).
+fn refused(error: rustix::io::Errno) -> io::Error {
+    match error {
+        rustix::io::Errno::NOSPC => {
+            io::Error::other(format!("no network namespace: {error}; {}", crate::sandbox::spent("net")))
+        }
+        error => error.into(),
     }
 }
 

@@ -7,6 +7,7 @@
 
 pub(crate) mod elements;
 mod rules;
+pub mod steering;
 
 pub use elements::{Element, Entry, Range};
 pub use rules::{Action, Match, Rule, Side};
@@ -108,6 +109,7 @@ mod kind {
     pub(super) const GET_TABLE: u16 = SUBSYSTEM | libc::NFT_MSG_GETTABLE as u16;
     pub(super) const DELETE_TABLE: u16 = SUBSYSTEM | libc::NFT_MSG_DELTABLE as u16;
     pub(super) const NEW_CHAIN: u16 = SUBSYSTEM | libc::NFT_MSG_NEWCHAIN as u16;
+    pub(super) const GET_CHAIN: u16 = SUBSYSTEM | libc::NFT_MSG_GETCHAIN as u16;
     pub(super) const NEW_RULE: u16 = SUBSYSTEM | libc::NFT_MSG_NEWRULE as u16;
     pub(super) const GET_RULE: u16 = SUBSYSTEM | libc::NFT_MSG_GETRULE as u16;
     pub(super) const DELETE_RULE: u16 = SUBSYSTEM | libc::NFT_MSG_DELRULE as u16;

@@ -8,8 +8,9 @@ use rustix::thread::{
     CapabilitySet, UnshareFlags, capabilities, configure_capability_in_ambient_set, set_capabilities,
     unshare_unsafe,
 };
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::exit;
 use std::{fmt, fs, io};
@@ -25,26 +26,87 @@ pub struct Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.step, self.error)?;
-        let switches = [
-            ("kernel/unprivileged_userns_clone", "0", "kernel.unprivileged_userns_clone=1"),
-            ("user/max_user_namespaces", "0", "user.max_user_namespaces=10000"),
-            (
-                "kernel/apparmor_restrict_unprivileged_userns",
-                "1",
-                "kernel.apparmor_restrict_unprivileged_userns=0",
-            ),
-        ];
-        let reads = |path: &str| fs::read_to_string(format!("/proc/sys/{path}")).unwrap_or_default();
-        let off = switches.iter().find(|(path, off, _)| reads(path).trim() == *off);
-        off.map_or(Ok(()), |(_, _, on)| write!(f, "; allow user namespaces: sysctl {on}"))
+        let reads = |path: &str| fs::read_to_string(format!("/proc/{path}")).unwrap_or_default();
+        self.remedy(reads).map_or(Ok(()), |remedy| write!(f, "; {remedy}"))
     }
 }
 
-impl std::error::Error for Refused {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.error)
+// No source: what is printed has the cause.
+impl std::error::Error for Refused {}
+
+impl Refused {
+    /// What to do, by the kernel's error and by what files of /proc say.
+    fn remedy(&self, reads: impl Fn(&str) -> String) -> Option<String> {
+        let kind = KINDS.iter().find(|kind| kind.step == self.step)?;
+        let error = self.error.raw_os_error()?;
+        // `namespaces(7)`: this many are there of this user, or of one around; 32 user namespaces are within each other.
+        if matches!(error, libc::ENOSPC | libc::EUSERS) {
+            return Some(spent(kind.name));
+        }
+        let off = SWITCHES.iter().find(|(path, off, _)| reads(path).trim() == *off);
+        if let Some((_, _, on)) = off {
+            return Some(format!("allow user namespaces: sysctl {on}"));
+        }
+        let is_filtered = is_filtered(&reads("self/status"));
+        (error == libc::EPERM).then(|| if is_filtered { FILTER.into() } else { FORBIDDEN.into() })
+    }
+
+    /// The error's number, and the step's, for the process that has a child try.
+    fn told(&self) -> [i32; 2] {
+        let step = KINDS.iter().position(|kind| kind.step == self.step);
+        [
+            self.error.raw_os_error().unwrap_or(libc::EIO),
+            step.and_then(|step| i32::try_from(step).ok()).unwrap_or(-1),
+        ]
     }
 }
+
+/// Files of /proc that forbid user namespaces, by what they say then, and what allows them.
+const SWITCHES: [(&str, &str, &str); 3] = [
+    ("sys/kernel/unprivileged_userns_clone", "0", "kernel.unprivileged_userns_clone=1"),
+    ("sys/user/max_user_namespaces", "0", "user.max_user_namespaces=10000"),
+    (
+        "sys/kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        "kernel.apparmor_restrict_unprivileged_userns=0",
+    ),
+];
+
+/// What to do where a filter of system calls refuses namespaces.
+const FILTER: &str = "a filter of system calls (seccomp) refuses it, as a container's does: run the container with --security-opt seccomp=unconfined, \
+    a service of systemd with RestrictNamespaces=no";
+
+/// What to do where something else does (`unshare(2)`).
+const FORBIDDEN: &str = "a chroot, the container that this runs in, or a security module forbids it: run it outside of the container, or look at dmesg";
+
+/// What to do where a user has as many namespaces of a kind as it may have (`namespaces(7)`).
+pub(crate) fn spent(kind: &str) -> String {
+    format!(
+        "as many are there as may be: end what holds them (lsns -t {kind}), or allow more: sysctl user.max_{kind}_namespaces=10000, outside of all containers"
+    )
+}
+
+/// Whether a process has a filter of system calls, by its `/proc/PID/status` (`proc_pid_status(5)`: 2).
+fn is_filtered(status: &str) -> bool {
+    status.lines().filter_map(|line| line.strip_prefix("Seccomp:")).any(|mode| mode.trim() == "2")
+}
+
+/// A kind of namespace.
+struct Kind {
+    flag: UnshareFlags,
+    /// What was refused, if it was.
+    step: &'static str,
+    /// As `lsns` and the limit's name call it.
+    name: &'static str,
+}
+
+/// Those of a sandbox, in their order: who has the first may have the others.
+const KINDS: [Kind; 4] = [
+    Kind { flag: UnshareFlags::NEWUSER, step: "no user namespace", name: "user" },
+    Kind { flag: UnshareFlags::NEWNET, step: "no network namespace", name: "net" },
+    Kind { flag: UnshareFlags::NEWNS, step: "no mount namespace", name: "mnt" },
+    Kind { flag: UnshareFlags::NEWPID, step: "no process namespace", name: "pid" },
+];
 
 /// What makes of an error that this step was refused.
 fn refused(step: &'static str) -> impl Fn(io::Error) -> Refused {
@@ -86,14 +148,29 @@ pub fn enter() -> Result<(), Refused> {
 /// # Errors
 /// As [`enter`].
 pub fn probe() -> Result<(), Refused> {
-    let refused = refused("no user namespace");
-    let Some(child) = fork().map_err(&refused)? else {
-        exit(new_namespaces().map_or_else(|refused| refused.error.raw_os_error().unwrap_or(1), |()| 0))
+    let no_process = refused("no process");
+    let (mut reads, mut writes) = UnixStream::pair().map_err(&no_process)?;
+    let Some(child) = fork().map_err(&no_process)? else {
+        let told = new_namespaces().map_or_else(|refused| refused.told(), |()| [0; 2]);
+        exit(writes.write_all(&told.map(i32::to_ne_bytes).concat()).map_or(1, |()| 0))
     };
-    match status_of(child) {
-        0 => Ok(()),
-        code => Err(refused(io::Error::from_raw_os_error(code))),
+    drop(writes);
+    let mut told = [[0; 4]; 2];
+    let is_told = reads.read_exact(told.as_flattened_mut());
+    status_of(child);
+    is_told.map_err(&no_process)?;
+    match told.map(i32::from_ne_bytes) {
+        [0, _] => Ok(()),
+        [error, number] => Err(Refused { step: step(number), error: io::Error::from_raw_os_error(error) }),
     }
+}
+
+/// The step that a number stands for in what a child tells.
+fn step(number: i32) -> &'static str {
+    usize::try_from(number)
+        .ok()
+        .and_then(|number| KINDS.get(number))
+        .map_or("cannot enter a sandbox", |kind| kind.step)
 }
 
 /// Puts a text in the place of a file, in the sandbox alone. The text has no name of its own, and goes with the sandbox.
@@ -111,9 +188,10 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
 fn new_namespaces() -> Result<(), Refused> {
     alone().map_err(refused("cannot enter a sandbox"))?;
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-    let new = UnshareFlags::NEWUSER | UnshareFlags::NEWNET | UnshareFlags::NEWNS | UnshareFlags::NEWPID;
-    // SAFETY: there is one thread; neither memory nor descriptors are unshared.
-    unsafe { unshare_unsafe(new) }.map_err(|e| refused("no user namespace")(e.into()))?;
+    for kind in &KINDS {
+        // SAFETY: there is one thread; neither memory nor descriptors are unshared.
+        unsafe { unshare_unsafe(kind.flag) }.map_err(|e| refused(kind.step)(e.into()))?;
+    }
     // The order is the kernel's: without the second a user may not map a group.
     fs::write("/proc/self/uid_map", format!("{user} {user} 1")).map_err(refused("no map of users"))?;
     fs::write("/proc/self/setgroups", "deny").map_err(refused("no map of groups"))?;
@@ -189,4 +267,52 @@ fn bury_until(worker: Pid) -> i32 {
 /// A process's status as a shell has it: 128 and more for a signal.
 fn shell_status(status: WaitStatus) -> i32 {
     status.exit_status().unwrap_or_else(|| 128 + status.terminating_signal().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of a refusal where files of /proc say this.
+    fn words(step: &'static str, error: i32, files: &[(&str, &str)]) -> String {
+        let reads =
+            |path: &str| files.iter().find(|(name, _)| *name == path).map_or("", |(_, text)| text).to_owned();
+        Refused { step, error: io::Error::from_raw_os_error(error) }.remedy(reads).unwrap_or_default()
+    }
+
+    #[test]
+    fn each_refusal_has_its_remedy() {
+        let filtered = ("self/status", "Name:\tevenair\nSeccomp:\t2\nSeccomp_filters:\t1\n");
+        let free = ("self/status", "Name:\tevenair\nSeccomp:\t0\n");
+        let off = ("sys/kernel/unprivileged_userns_clone", "0\n");
+        assert!(
+            words("no user namespace", libc::EPERM, &[filtered])
+                .contains("--security-opt seccomp=unconfined")
+        );
+        assert!(words("no user namespace", libc::EPERM, &[free]).contains("chroot"));
+        assert_eq!(
+            words("no user namespace", libc::EPERM, &[filtered, off]),
+            "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1"
+        );
+        for (step, kind) in [
+            ("no user namespace", "user"),
+            ("no network namespace", "net"),
+            ("no mount namespace", "mnt"),
+            ("no process namespace", "pid"),
+        ] {
+            let said = words(step, libc::ENOSPC, &[filtered]);
+            assert!(said.contains(&format!("lsns -t {kind})")), "{said}");
+            assert!(said.contains(&format!("sysctl user.max_{kind}_namespaces=10000")), "{said}");
+        }
+        assert_eq!(words("no process", libc::EAGAIN, &[]), "");
+    }
+
+    #[test]
+    fn a_cause_is_printed_once() {
+        let refused =
+            Refused { step: "no network namespace", error: io::Error::from_raw_os_error(libc::ENOSPC) };
+        assert!(std::error::Error::source(&refused).is_none(), "{refused}");
+        assert_eq!(refused.to_string().matches("No space left on device").count(), 1);
+        assert_eq!((step(refused.told()[1]), refused.told()[0]), ("no network namespace", libc::ENOSPC));
+    }
 }

@@ -131,7 +131,7 @@ async fn session(
     for target in to {
         let port = Open::new(&format!("tcp://0:{target}").parse::<Forward>()?).await?;
         ports.push(port.address()?);
-        tokio::spawn(port.serve(client.clone(), |_: &_, _: &_| {}));
+        tokio::spawn(port.serve(client.clone(), |_: &_| {}));
     }
     Ok((client, ports))
 }

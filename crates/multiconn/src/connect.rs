@@ -207,6 +207,11 @@ impl Client {
         self.0.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// That probes are sent and none comes back, and what to do, while that is so.
+    pub fn silence(&self) -> Option<String> {
+        self.0.shared.dialler.silence()
+    }
+
     /// With how many connections its session began, by what was remembered of the path.
     pub fn known(&self) -> Known {
         self.0.shared.current().map_or(Known::NOTHING, |current| current.known)

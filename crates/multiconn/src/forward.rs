@@ -2,6 +2,7 @@
 
 use crate::connect::Client;
 use crate::frame::Broken;
+use crate::notice::{Notice, Words};
 use crate::pump::pump;
 use crate::session::Stream;
 use crate::socks::{self, MESSAGE_MAX, NotSocks, Request};
@@ -101,9 +102,33 @@ impl fmt::Display for Forward {
     }
 }
 
-/// Hears why nothing came of a connection to a target.
-pub trait Told: Fn(&Target, &dyn fmt::Display) + Send + Sync + 'static {}
-impl<T: Fn(&Target, &dyn fmt::Display) + Send + Sync + 'static> Told for T {}
+/// Why nothing came of what a program wanted.
+#[derive(Clone, Copy)]
+pub enum Report<'a> {
+    /// Of a connection to a target.
+    Target(&'a Target, &'a dyn fmt::Display),
+    /// Of what it said to the port, or of its connection there.
+    Port(Notice),
+}
+
+impl fmt::Debug for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Target(target, why) => write!(f, "{target}: {why}"),
+            Self::Port(notice) => notice.fmt(f),
+        }
+    }
+}
+
+/// Hears why nothing came of what programs wanted.
+pub trait Told: Fn(&Report<'_>) + Send + Sync + 'static {}
+impl<T: Fn(&Report<'_>) + Send + Sync + 'static> Told for T {}
 
 /// A local port that is open.
 #[derive(Debug)]
@@ -132,10 +157,15 @@ impl Open {
     /// Serves for ever. `told` hears of each connection of which nothing came, and why.
     pub async fn serve(self, client: Client, told: impl Told) {
         let told = Arc::new(told);
+        let port = self.address().unwrap_or_else(|_| SocketAddr::new(LOCAL, 0));
         loop {
-            let Ok((socket, _)) = self.listener.accept().await else {
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                continue;
+            let socket = match self.listener.accept().await {
+                Ok((socket, _)) => socket,
+                Err(error) => {
+                    Notice::of_accept(port, &error).iter().for_each(|notice| told(&Report::Port(*notice)));
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
             };
             let (client, target, told) = (client.clone(), self.target.clone(), Arc::clone(&told));
             tokio::spawn(async move {
@@ -143,9 +173,12 @@ impl Open {
                 match target {
                     Some(target) => forward(socket, &client, &target, &*told).await,
                     None => {
-                        let _ = tokio::time::timeout(WORDS, socks(socket)).await.map(|asked| {
-                            tokio::spawn(async move { asked_for(asked, &client, &*told).await });
-                        });
+                        match tokio::time::timeout(WORDS, socks(socket)).await {
+                            Ok(Ok(asked)) => asked_for(asked, &client, &*told).await,
+                            Ok(Err(Some(words))) => told(&Report::Port(Notice::Words(port, words))),
+                            // It said nothing, or not all.
+                            Ok(Err(None)) | Err(_) => (),
+                        }
                     }
                 }
             });
@@ -158,7 +191,7 @@ async fn forward(socket: TcpStream, client: &Client, target: &Target, told: &imp
     let mut stream = match client.open().await {
         Ok(stream) => stream,
         Err(why) => {
-            told(target, &why);
+            told(&Report::Target(target, &why));
             return refuse(&socket);
         }
     };
@@ -170,7 +203,7 @@ async fn forward(socket: TcpStream, client: &Client, target: &Target, told: &imp
         Some(Outcome::Connected) => pump(socket, stream, &[]).await,
         outcome => {
             if let Some(why) = outcome {
-                told(target, &why);
+                told(&Report::Target(target, &why));
             }
             refuse(&socket);
         }
@@ -213,22 +246,24 @@ struct Asked {
     rest: Vec<u8>,
 }
 
-/// Hears a program's words; none, where nothing comes of them.
-async fn socks(mut socket: TcpStream) -> Option<Asked> {
+/// Hears a program's words.
+///
+/// # Errors
+/// What they are, where nothing comes of them and that is the program's doing; none, if it went away.
+async fn socks(mut socket: TcpStream) -> Result<Asked, Option<Words>> {
     let mut held = Vec::new();
-    let (is_offered, used) = hear(&mut socket, &mut held, socks::greeting).await?;
-    let _ = used;
-    socket.write_all(&socks::method(is_offered)).await.ok()?;
+    let (is_offered, _) = hear(&mut socket, &mut held, socks::greeting).await?;
+    socket.write_all(&socks::method(is_offered)).await.map_err(|_| None)?;
     if !is_offered {
         let _ = socket.shutdown().await;
-        return None;
+        return Err(Some(Words::Login));
     }
     match hear(&mut socket, &mut held, socks::request).await?.0 {
-        Request::Connect(target) => Some(Asked { socket, target, rest: held }),
+        Request::Connect(target) => Ok(Asked { socket, target, rest: held }),
         Request::Unsupported(code) => {
             let _ = socket.write_all(&socks::reply(code)).await;
             let _ = socket.shutdown().await;
-            None
+            Err(Some(Words::Unsupported))
         }
     }
 }
@@ -241,26 +276,26 @@ async fn hear<T>(
     socket: &mut TcpStream,
     held: &mut Vec<u8>,
     decode: fn(&[u8]) -> Heard<T>,
-) -> Option<(T, usize)> {
+) -> Result<(T, usize), Option<Words>> {
     loop {
         match decode(held) {
             Ok(Some((message, used))) => {
                 held.drain(..used);
-                return Some((message, used));
+                return Ok((message, used));
             }
             Ok(None) if held.len() < MESSAGE_MAX => {}
-            _ => return None,
+            _ => return Err(Some(Words::of(held))),
         }
         let mut batch = [0; 512];
-        let count = socket.read(&mut batch).await.ok().filter(|count| *count > 0)?;
+        let count = socket.read(&mut batch).await.ok().filter(|count| *count > 0).ok_or(None)?;
         held.extend_from_slice(&batch[..count]);
     }
 }
 
-async fn asked_for(asked: Option<Asked>, client: &Client, told: &impl Told) {
-    let Some(Asked { mut socket, target, rest }) = asked else { return };
+async fn asked_for(asked: Asked, client: &Client, told: &impl Told) {
+    let Asked { mut socket, target, rest } = asked;
     let opens = async {
-        let mut stream = client.open().await.inspect_err(|why| told(&target, why)).ok()?;
+        let mut stream = client.open().await.inspect_err(|why| told(&Report::Target(&target, why))).ok()?;
         stream.write_all(&[target.encode(), rest].concat()).await.ok()?;
         let mut code = [0];
         stream.read_exact(&mut code).await.ok()?;
@@ -269,7 +304,7 @@ async fn asked_for(asked: Option<Asked>, client: &Client, told: &impl Told) {
     let (stream, outcome) =
         opens.await.map_or((None, Outcome::Failed), |(stream, outcome)| (Some(stream), outcome));
     if stream.is_some() && outcome != Outcome::Connected {
-        told(&target, &outcome);
+        told(&Report::Target(&target, &outcome));
     }
     if socket.write_all(&socks::reply_of(outcome)).await.is_err() {
         if let Some(stream) = stream {

@@ -26,6 +26,7 @@ pub mod keys;
 pub mod listen;
 pub mod metrics;
 mod mistake;
+pub mod notice;
 pub mod paths;
 pub mod probe;
 mod prompt;

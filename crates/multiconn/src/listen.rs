@@ -10,10 +10,11 @@ mod sessions;
 use crate::authorised::{Authorised, Entry};
 use crate::budget::Budget;
 use crate::keys::SecretKey;
+use crate::notice::Lasting;
 use crate::probe::live::Desk;
 use crate::session::Stream;
 use crate::status::SessionStatus;
-use crate::{Mistake, tls};
+use crate::{Mistake, notice, tls};
 use admission::Admission;
 pub use clock::TimeOfDay;
 use evenair_laws::connections::ConnectionParams;
@@ -24,8 +25,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::mpsc;
 
@@ -184,6 +185,8 @@ pub(crate) struct Shared {
     accepted: mpsc::Sender<Accepted>,
     /// What was found wrong with the file since it was read.
     trouble: RwLock<Option<String>>,
+    /// That there are no sockets for those who connect.
+    scarce: Mutex<Lasting<i32>>,
 }
 
 /// What connections begin with: which law a client wishes is known after its greeting, and who once had BBR stays paced (see `dial`).
@@ -246,6 +249,7 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
         desk: Desk::default(),
         accepted: sender,
         trouble: RwLock::new(None),
+        scarce: Mutex::default(),
         congestion,
         options,
     });
@@ -303,9 +307,11 @@ impl Watcher {
         self.0.sessions.status()
     }
 
-    /// What is wrong with the file of authorised keys since it was read last.
+    /// What is wrong: with the file of authorised keys since it was read last, or that there are no descriptors for those who connect.
     pub fn trouble(&self) -> Option<String> {
-        self.0.trouble.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let of_file = self.0.trouble.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let scarce = || self.0.scarce.lock().unwrap_or_else(PoisonError::into_inner).now(Instant::now());
+        of_file.or_else(|| scarce().map(notice::scarce))
     }
 
     /// Connections of whom it is not known yet who they are.

@@ -1,18 +1,18 @@
 //! The two ends of the command, each in a runtime of its own, until somebody ends it.
 
 use crate::config::{ConnectConfig, RelayConfig};
-use crate::connect::{ConnectError, connect};
-use crate::forward::{Forward, Open};
+use crate::connect::{Client, ConnectError, connect};
+use crate::forward::{Forward, Open, Report};
 use crate::listen::{ListenError, listen};
+use crate::notice::{Kind, Sparing};
 use crate::paths::Known;
 use crate::status::{SCHEMA, Status, StatusSocket};
-use crate::target::Target;
 use crate::{Mistake, control, relay, status};
 use evenair_laws::connections::ConnectionParams;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -133,7 +133,7 @@ pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Resu
             schema: SCHEMA,
             role: "connect",
             sessions: watched.status(),
-            trouble: watched.trouble().map(|trouble| trouble.to_string()),
+            trouble: trouble(&watched),
         };
         let _status = serve_status(&path, answer, &say);
         for (forward, one) in open {
@@ -143,31 +143,42 @@ pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Resu
                 say("  that port is open to other machines, and whoever reaches it goes as you");
             }
             let told = told.clone();
-            tokio::spawn(one.serve(client.clone(), move |target: &Target, why: &dyn fmt::Display| {
+            tokio::spawn(one.serve(client.clone(), move |report: &Report<'_>| {
+                let kind = if let Report::Port(notice) = report { Some(notice.kind()) } else { None };
                 // Who asks for more than can be said is not waited for.
-                let _ = told.try_send(format!("{target}: {why}"));
+                let _ = told.try_send((kind, report.to_string()));
             }));
         }
         tokio::select! {
             () = ends.any() => say("ends"),
-            () = says_troubles(|| client.trouble().map(|why| format!("no session: {why}")), hears, &say) => {}
+            () = says_troubles(|| trouble(&client), hears, &say) => {}
         }
         Ok(())
     })
 }
 
-/// Says what goes wrong while it runs, each thing once until something else does; and when nothing is wrong any more.
+/// What is wrong at a client.
+fn trouble(client: &Client) -> Option<String> {
+    client.trouble().map(|why| format!("no session: {why}")).or_else(|| client.silence())
+}
+
+/// Says what goes wrong while it runs, each thing once until something else does, and of a kind that has one no more than a line a minute; and when
+/// nothing is wrong any more.
 async fn says_troubles(
     trouble: impl Fn() -> Option<String>,
-    mut hears: tokio::sync::mpsc::Receiver<String>,
+    mut hears: tokio::sync::mpsc::Receiver<(Option<Kind>, String)>,
     say: &impl Fn(&str),
 ) {
-    let (mut last, mut last_heard) = (None, String::new());
+    let (mut last, mut last_heard, mut sparing) = (None, String::new(), Sparing::new());
     loop {
         let heard = tokio::time::timeout(LOOK, hears.recv()).await.ok().flatten();
-        if let Some(heard) = heard.filter(|heard| *heard != last_heard) {
-            say(&heard);
-            last_heard = heard;
+        match heard {
+            Some((Some(kind), heard)) if sparing.may(Instant::now(), kind) => say(&heard),
+            Some((None, heard)) if heard != last_heard => {
+                say(&heard);
+                last_heard = heard;
+            }
+            _ => (),
         }
         let now = trouble();
         if now != last {

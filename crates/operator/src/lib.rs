@@ -300,10 +300,17 @@ fn check(file: &Path) -> Result<()> {
             }
         }
     }
-    against.extend(kernel.bypasses(&subscribers)?.iter().map(ToString::to_string));
+    let unfit = kernel.unfit(&subscribers)?;
+    if unfit.is_empty() {
+        against.extend(kernel.bypasses(&subscribers)?.iter().map(ToString::to_string));
+    }
+    against.extend(unfit);
     against.iter().for_each(|against| anstream::println!("{against}"));
+    let unforwarded = kernel.unforwarded(&config, &subscribers);
+    unforwarded.iter().for_each(|why| anstream::println!("{why}"));
     match () {
         () if !against.is_empty() => bail!("mode = \"enforce\" would not hold, see above"),
+        () if !unforwarded.is_empty() => bail!("this machine forwards nothing, see above"),
         () if config.is_nobodys(&subscribers) => bail!("nobody subscribes, see above"),
         () => Ok(()),
     }

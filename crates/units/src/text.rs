@@ -32,14 +32,38 @@ fn parse(text: &str, units: &[Unit], example: &str) -> Result<f64, String> {
         return Err(format!("\"{text}\" has no unit; write it as \"{example}\" (units: {})", allowed()));
     }
     let Some(&(_, factor)) = units.iter().find(|(name, _)| *name == unit) else {
-        let meant = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit));
-        let meant = meant.map(|(name, _)| format!("did you mean \"{name}\"? ")).unwrap_or_default();
+        let meant = meant(value, unit, units);
         return Err(format!("\"{text}\" has the unknown unit \"{unit}\"; {meant}allowed are {}", allowed()));
     };
     if !value.is_finite() {
         return Err(format!("\"{text}\" is not a finite number"));
     }
     Ok(value * factor)
+}
+
+/// A question after what was meant by a unit of another spelling; nothing where none is near.
+fn meant(value: f64, unit: &str, units: &[Unit]) -> String {
+    // "kilobytes/s", "MByte/s" and "KBps" count bytes, as "kB/s" does.
+    let lower = unit.to_lowercase();
+    let short = ["bytes", "byte"].iter().fold(String::from(unit), |unit, word| match lower.find(word) {
+        Some(at) if unit.len() == lower.len() && unit.is_ascii() => {
+            format!("{}B{}", &unit[..at], &unit[at + word.len()..])
+        }
+        _ => unit,
+    });
+    let Some((name, _)) = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(&short)) else {
+        return String::new();
+    };
+    // A B is a byte and a b a bit, but in "bit" and "dBm".
+    let counts_bytes = |unit: &str| {
+        unit.contains('B') && !["bit", "dbm"].iter().any(|other| unit.to_lowercase().contains(other))
+    };
+    let factor = match (counts_bytes(&short), counts_bytes(name)) {
+        (true, false) => 8.0,
+        (false, true) if !name.contains("byte") => 0.125,
+        _ => return format!("did you mean \"{name}\"? "),
+    };
+    format!("a B is a byte, of 8 bits, and a b is a bit: did you mean \"{} {name}\"? ", value * factor)
 }
 
 /// A quantity in files, as the text that it reads and prints, and the schema of that.
@@ -336,7 +360,38 @@ mod tests {
         assert_eq!("2km".parse(), Ok(Length(2_000.0)));
         assert_eq!("10 kB".parse(), Ok(Bytes::new(10_000)));
         assert!("11 mbps".parse::<Rate>().unwrap_err().contains("did you mean \"Mbps\"?"));
-        assert!("1 MB/s".parse::<Rate>().unwrap_err().contains("did you mean \"Mb/s\"?"));
+    }
+
+    /// A byte has 8 bits (IEC 80000-13): whoever writes bytes means eight times as many bits.
+    #[test]
+    fn bytes_are_not_taken_for_bits() {
+        let refused = |text: &str| text.parse::<Rate>().unwrap_err();
+        for (text, meant) in [
+            ("5 kB/s", "40 kb/s"),
+            ("1 MB/s", "8 Mb/s"),
+            ("1.5 GB/s", "12 Gb/s"),
+            ("5 KB/s", "40 kb/s"),
+            ("5 kBps", "40 kbps"),
+            ("5 MBps", "40 Mbps"),
+            ("100 B/s", "800 b/s"),
+            ("5 kbyte/s", "40 kb/s"),
+            ("5 MByte/s", "40 Mb/s"),
+            ("300 bytes/s", "2400 b/s"),
+        ] {
+            let said = refused(text);
+            assert!(
+                said.contains(&format!(
+                    "a B is a byte, of 8 bits, and a b is a bit: did you mean \"{meant}\"?"
+                )),
+                "{said}"
+            );
+        }
+        for (text, meant) in
+            [("5 kBit/s", "kbit/s"), ("5 MBIT/S", "Mbit/s"), ("5 KBPS", "40 kbps"), ("5 Kb/s", "kb/s")]
+        {
+            assert!(refused(text).contains(&format!("did you mean \"{meant}\"?")), "{}", refused(text));
+        }
+        assert!("8 kb".parse::<Bytes>().unwrap_err().contains("did you mean \"1 kB\"?"));
     }
 
     #[test]
@@ -354,7 +409,11 @@ mod tests {
         assert_eq!(Amount::Bytes(5_000_001).packets_of(Bytes::new(1_000)), 5_001);
         assert_eq!(Amount::Packets(PacketCount(7)).packets_of(Bytes::new(1_000)), 7);
         let refused = |text: &str| text.parse::<Amount>().unwrap_err();
-        assert!(refused("5 Mb").contains("did you mean \"MB\"? allowed are bytes"), "{}", refused("5 Mb"));
+        assert!(
+            refused("5 Mb").contains("did you mean \"0.625 MB\"? allowed are bytes"),
+            "{}",
+            refused("5 Mb")
+        );
         assert!(refused("5").contains("write it as \"5 MB\""));
         assert!(refused("1.5 packets").contains("whole"));
         assert!(refused("-1 MB").contains("outside"));

@@ -47,7 +47,8 @@ fn class() -> impl Strategy<Value = ClassView> {
             backlog,
             held: Some(held),
             busy,
-            delay: None,
+            unanswered: busy.map(|busy| busy / 2),
+            ..ClassView::default()
         },
     )
 }

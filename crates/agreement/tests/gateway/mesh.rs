@@ -234,6 +234,6 @@ impl Flow {
             if limited && self.rate > 0.0 { Volume { packets: 3, bytes: 4500 } } else { Volume::default() };
         let arrived =
             Volume { packets: served.packets + dropped.packets, bytes: served.bytes + dropped.bytes };
-        ClassView { arrived, served, dropped, backlog, held: Some(of(held)), busy: None, delay: None }
+        ClassView { arrived, served, dropped, backlog, held: Some(of(held)), ..ClassView::default() }
     }
 }

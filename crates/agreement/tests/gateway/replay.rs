@@ -110,6 +110,6 @@ fn view(row: &[&str]) -> ClassView {
         backlog: volume(8),
         held: Some(number(10)),
         busy: row[11].parse().ok().map(Duration::from_millis),
-        delay: None,
+        ..ClassView::default()
     }
 }

@@ -1,11 +1,13 @@
 //! What leads packets past the tree, of which neither queue nor packet filter would say a word.
 
 use super::Linux;
-use crate::config::{Bypass, Forwarding};
+use crate::config::{Bypass, Config, Forwarding};
 use crate::kernel::Failure;
 use crate::{Prefix, Side, Subscribers};
 use evenair_linux::Rtnetlink;
 use evenair_linux::link::Link;
+use evenair_linux::nft::Family;
+use evenair_linux::nft::steering::{Steering, Steers};
 use evenair_linux::offload;
 use evenair_linux::route::DefaultRoute;
 use std::collections::BTreeMap;
@@ -56,15 +58,97 @@ impl Linux {
                 past.push(takes_flows(device));
             }
         }
+        let names: BTreeMap<u32, &str> = links.iter().map(|link| (link.index, link.name.as_str())).collect();
+        past.extend(self.steered(&names, ours));
         if self.forwarding == Forwarding::Routed {
-            let names: BTreeMap<u32, &str> =
-                links.iter().map(|link| (link.index, link.name.as_str())).collect();
             let routes = self.netlink.default_routes().map_err(|error| Failure::new("routes", error))?;
             past.extend(of_routes(&routes, &names, ours[Side::Up as usize]));
             past.extend(self.elsewhere(subscribers, &names, ours[Side::Down as usize]));
         }
         past.retain(|past| !self.despite.contains(&past.kind));
         Ok(past)
+    }
+
+    /// What is wrong on this machine beside what leads past the tree: no file that an operator could write is right with it.
+    ///
+    /// # Errors
+    /// If a device is gone.
+    pub fn unfit(&mut self, subscribers: &Subscribers) -> Result<Vec<String>, Failure> {
+        let [_, uplink] = self.both_indices()?;
+        let mut ways = subscribers.iter().flat_map(|one| &one.prefixes).take(WAYS);
+        let mut ways =
+            ways.by_ref().filter_map(|prefix| self.netlink.device_towards(within(*prefix)).ok()).peekable();
+        let is_turned =
+            self.forwarding == Forwarding::Routed && ways.peek().is_some() && ways.all(|way| way == uplink);
+        let [mesh, uplink] = [Side::Down, Side::Up].map(|side| self.device(side).to_owned());
+        let turned = format!(
+            "mesh and uplink are the wrong way round: every subscriber is reached by {uplink}; write mesh = \"{uplink}\" and uplink = \"{mesh}\""
+        );
+        Ok(is_turned.then_some(turned).into_iter().collect())
+    }
+
+    /// Why packets of subscribers would not be forwarded at all.
+    pub fn unforwarded(&self, config: &Config, subscribers: &Subscribers) -> Vec<String> {
+        if self.forwarding == Forwarding::Bridged {
+            return Vec::new();
+        }
+        let listed = || subscribers.iter().flat_map(|one| &one.prefixes);
+        let delegated = config.delegated.iter().map(|range| range.within);
+        let has =
+            |is_v6: bool| listed().copied().chain(delegated.clone()).any(|prefix| prefix.is_v6() == is_v6);
+        // Whoever answers on the mesh's own link has an address of IPv4.
+        let has_v4 = has(false) || config.neighbours;
+        let is_off = |key: &str| evenair_linux::sysctl::get(key).is_ok_and(|value| value == "0");
+        let devices =
+            [Side::Down, Side::Up].map(|side| format!("ipv4/conf/{}/forwarding", self.device(side)));
+        // IPv6 asks for all devices together, IPv4 for the one that a packet comes by (`ip-sysctl.rst`).
+        let v4 = if is_off("ipv4/ip_forward") {
+            Some("ipv4/ip_forward")
+        } else {
+            devices.iter().map(String::as_str).find(|key| is_off(key))
+        };
+        let v6 = Some("ipv6/conf/all/forwarding").filter(|key| is_off(key));
+        let off = [(has_v4, "IPv4", v4), (has(true), "IPv6", v6)];
+        let words = off.into_iter().filter_map(|(has, version, key)| Some((version, key.filter(|_| has)?)));
+        let switch = |key: &str| {
+            // A device's name may have a dot of its own; then sysctl(8) wants the other form.
+            if key.contains('.') { format!("net/{key}") } else { format!("net.{}", key.replace('/', ".")) }
+        };
+        let say = |(version, key): (&str, &str)| {
+            format!(
+                "{version} is not forwarded, so that subscribers have none: sysctl -w {}=1, and in /etc/sysctl.d for the next boot",
+                switch(key)
+            )
+        };
+        words.map(say).collect()
+    }
+
+    /// Rules of others that lead packets elsewhere, behind the gateway's own or before them.
+    fn steered(&mut self, names: &BTreeMap<u32, &str>, ours: [u32; 2]) -> Vec<Past> {
+        let rules = self.filter.steering().unwrap_or_default();
+        let own = self.table.clone();
+        let is_here = |steers: Steers, netlink: &mut Rtnetlink| match steers {
+            Steers::Here => true,
+            // A local address is reached by the device of all that stays here.
+            Steers::To(address) => {
+                netlink.device_towards(address).is_ok_and(|device| names.get(&device) == Some(&"lo"))
+            }
+            Steers::Priority => false,
+        };
+        let mut past = Vec::new();
+        let sees = tables_that_see(self.forwarding);
+        for rule in rules.iter().filter(|rule| rule.table != own && sees(rule.table.family)) {
+            if rule.what == Steers::Priority && sets_after_us(rule, names, ours) {
+                past.push(sets_priority(rule));
+            } else if self.forwarding == Forwarding::Routed
+                && is_of_subscribers(rule, names, ours, &self.exempt.ports)
+                && is_here(rule.what, &mut self.netlink)
+            {
+                past.push(leads_here(rule));
+            }
+        }
+        past.dedup();
+        past
     }
 
     /// Subscribers who are reached by another device than the mesh's.
@@ -140,6 +224,85 @@ fn flowtable(table: &str) -> Past {
         "the flowtable of nftables' table {table} passes packets by the forward hook: delete it; on OpenWrt: uci set firewall.@defaults[0].flow_offloading=0"
     );
     Past::new(Bypass::Flowtables, words)
+}
+
+/// `NF_INET_PRE_ROUTING`, `NF_INET_FORWARD`, `NF_INET_POST_ROUTING`; bridges' have the same numbers (`NF_BR_…`).
+const PREROUTING: u32 = 0;
+const FORWARD: u32 = 2;
+const POSTROUTING: u32 = 4;
+/// `NFPROTO_NETDEV`, and `NF_NETDEV_EGRESS` there.
+const NETDEV: u8 = 5;
+const EGRESS: u32 = 1;
+
+/// Whether tables of a family see what is forwarded: what a bridge passes on is seen by those of bridges, and by those of IP where the bridge hands it to
+/// them (`br_netfilter`).
+fn tables_that_see(forwarding: Forwarding) -> impl Fn(Family) -> bool {
+    let hands_over =
+        evenair_linux::sysctl::get("bridge/bridge-nf-call-iptables").is_ok_and(|value| value == "1");
+    let is_bridged = forwarding == Forwarding::Bridged;
+    move |family| match family {
+        Family::Bridge => is_bridged,
+        Family::Other(NETDEV) => true,
+        Family::Inet | Family::Other(_) => !is_bridged || hands_over,
+    }
+}
+
+/// Whether a rule gives packets that leave by one of the devices another priority behind the gateway's own rules.
+fn sets_after_us(rule: &Steering, names: &BTreeMap<u32, &str>, ours: [u32; 2]) -> bool {
+    let is_ours = rule
+        .out
+        .as_ref()
+        .is_none_or(|out| ours.iter().any(|own| out.is(*own, names.get(own).copied().unwrap_or_default())));
+    let is_netdev = rule.table.family == Family::Other(NETDEV);
+    let is_after = rule.when.iter().any(|when| match when.hook {
+        EGRESS => is_netdev,
+        // At the same priority the order is that in which chains were made.
+        FORWARD => !is_netdev && when.priority >= 0,
+        POSTROUTING => !is_netdev,
+        _ => false,
+    });
+    is_ours && is_after
+}
+
+/// Whether a rule may lead subscribers' connections elsewhere before they are routed, but for exempt ones.
+fn is_of_subscribers(rule: &Steering, names: &BTreeMap<u32, &str>, ours: [u32; 2], exempt: &[u16]) -> bool {
+    let mesh = ours[Side::Down as usize];
+    let is_from_mesh =
+        rule.from.as_ref().is_none_or(|from| from.is(mesh, names.get(&mesh).copied().unwrap_or_default()));
+    let is_exempt = rule.port.is_some_and(|port| exempt.contains(&port));
+    rule.when.iter().any(|when| when.hook == PREROUTING) && is_from_mesh && !is_exempt
+}
+
+fn sets_priority(rule: &Steering) -> Past {
+    let (table, chain) = (&rule.table.name, &rule.chain);
+    let words = format!(
+        "a rule in chain {chain} of nftables' table {table} sets priorities behind the gateway's own rules, so that packets leave their classes: \
+        delete it, or let it match other devices (oifname); nft list chain {} {table} {chain}",
+        family(rule.table.family)
+    );
+    Past::new(Bypass::Priorities, words)
+}
+
+fn leads_here(rule: &Steering) -> Past {
+    let (table, chain) = (&rule.table.name, &rule.chain);
+    let words = format!(
+        "a rule in chain {chain} of nftables' table {table} leads subscribers' connections to a program on this machine: what that has from the Internet and gives \
+        them is in no subscriber's class; delete it; nft list chain {} {table} {chain}",
+        family(rule.table.family)
+    );
+    Past::new(Bypass::Proxies, words)
+}
+
+/// As `nft` calls it.
+const fn family(family: Family) -> &'static str {
+    match family {
+        Family::Inet => "inet",
+        Family::Bridge => "bridge",
+        Family::Other(2) => "ip",
+        Family::Other(10) => "ip6",
+        Family::Other(NETDEV) => "netdev",
+        Family::Other(_) => "FAMILY",
+    }
 }
 
 fn takes_flows(device: &str) -> Past {

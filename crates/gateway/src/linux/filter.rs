@@ -182,16 +182,13 @@ impl Linux {
         Ok(())
     }
 
-    /// What leaves by a device: nobody's, unless an address is somebody's, unless it is exempt.
+    /// What leaves by a device: nobody's, unless an address is somebody's, unless it is exempt; and what is not exempt is counted.
     fn rules_of(&self, side: Side, out: Match) -> Vec<Rule> {
         let end = if side == Side::Down { nft::Side::Destination } else { nft::Side::Source };
         let rule = |matches: &[Match], action| Rule { matches: [&[out], matches].concat(), action };
         let class = |minor| Action::Class(Handle::new(MAJOR, minor));
         let mut rules = vec![rule(&[], class(UNKNOWN))];
         for (version, is_v6) in VERSIONS {
-            let set = seen_set(self.strangers, (version, is_v6)).name;
-            let prefix = if is_v6 { 128 } else { 32 };
-            rules.push(rule(&[], Action::Count { set, version, side: end, prefix }));
             rules.push(rule(&[], Action::ClassFrom { set: map(side, is_v6), version, side: end }));
         }
         for (version, most) in HEADERS.into_iter().filter(|_| self.exempt.acknowledgements) {
@@ -211,6 +208,13 @@ impl Linux {
         for prefix in &self.exempt.prefixes {
             let matched = Match::Address { side: end, address: prefix.address(), prefix: prefix.length() };
             rules.push(rule(&[matched], class(EXEMPT)));
+        }
+        // What is led to subscribers' classes, or to nobody's: where it does not come there, something leads it on.
+        let led = [EXEMPT, ACKNOWLEDGEMENTS].map(|minor| Match::NotClass(Handle::new(MAJOR, minor)));
+        for (version, is_v6) in VERSIONS {
+            let set = seen_set(self.strangers, (version, is_v6)).name;
+            let prefix = if is_v6 { 128 } else { 32 };
+            rules.push(rule(&led, Action::Count { set, version, side: end, prefix }));
         }
         rules
     }

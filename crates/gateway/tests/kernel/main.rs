@@ -6,6 +6,7 @@ mod faults;
 mod lab;
 mod load;
 mod past;
+mod steered;
 
 use evenair_gateway::kernel::Kernel as _;
 use evenair_gateway::record::What;
@@ -56,6 +57,11 @@ const TESTS: &[Test<()>] = &[
     ("flowtables_are_named", past::flowtables_are_named),
     ("leaves_are_what_the_file_says", past::leaves_are_what_the_file_says),
     ("vlans_are_devices_as_others", past::vlans_are_devices_as_others),
+    ("steered::rules_that_set_priorities_are_named", steered::rules_that_set_priorities_are_named),
+    ("steered::local_proxies_are_named", steered::local_proxies_are_named),
+    ("steered::turned_devices_are_named", steered::turned_devices_are_named),
+    ("steered::what_is_not_forwarded_is_named", steered::what_is_not_forwarded_is_named),
+    ("steered::what_another_rule_leads_away_is_seen", steered::what_another_rule_leads_away_is_seen),
     ("who_observes_sees_and_changes_nothing", who_observes_sees_and_changes_nothing),
     ("load::many_subscribers", load::many_subscribers),
     ("load::packets_pass_with_and_without_us", load::packets_pass_with_and_without_us),

@@ -94,6 +94,11 @@ impl BusyFlow {
         self.set(now, size >= self.largest && size > SMALL, class);
     }
 
+    /// Whether it is busy.
+    pub const fn is_busy(&self) -> bool {
+        self.is_busy
+    }
+
     /// It is over.
     pub fn end(&mut self, now: Instant, class: &mut BusyClass) {
         self.set(now, false, class);

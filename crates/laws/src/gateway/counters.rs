@@ -101,6 +101,8 @@ pub struct ClassCounters {
     pub busy: Option<Count>,
     /// Round trips so far, where they are told: how long they took together \[ns\], and how many there were.
     pub round_trips: Option<(Count, Count)>,
+    /// For how long data have gone without an answer, now, where that is told.
+    pub unanswered: Option<Duration>,
 }
 
 impl ClassCounters {
@@ -137,7 +139,8 @@ impl ClassCounters {
         };
         let trips = self.round_trips.zip(then.round_trips).and_then(trips);
         let delay = trips.and_then(|(sum, count)| sum.checked_div(count)).map(Duration::from_nanos);
-        Some(ClassView { arrived, served, dropped, backlog: self.backlog, held, busy, delay })
+        let (backlog, unanswered) = (self.backlog, self.unanswered);
+        Some(ClassView { arrived, served, dropped, backlog, held, busy, delay, unanswered })
     }
 }
 

@@ -10,6 +10,7 @@
 //!   more there than before (or is limited there), it was starved, and the search goes on between `C_low` and where it came from.
 //!   If not, it wants no more than it has: what it gets is remembered, it is not heard for a while (twice as long at each such
 //!   time), and all return to where they were.
+//! - A class for which all went down leaves, or its subscriber is away: all return to where they were.
 //! - Only who is unresponsive wants more: all stay where they are. While the search rests, who is unresponsive is the reason that is told.
 //!
 //! When the interval is closed it opens upwards every `reopen`, and to both sides when the weight of who is active has changed by a fifth.
@@ -133,14 +134,7 @@ impl Feedback {
     ) {
         self.classes = classes.carry(&self.classes, Memory::default());
         self.relieved = self.relieved.and_then(|class| classes.place_of(class));
-        if let Some((estimate, high)) = self.before
-            && self.classes.iter().all(|class| class.alarm.is_none())
-        {
-            // As after a test that has shown nothing.
-            self.calm();
-            (self.estimate, self.high) = (estimate, high);
-            (self.low, self.raised, self.since) = (self.bounds.low, true, 0);
-        }
+        self.recall();
         if self.weight > 0.0 {
             // Who stays and weighs more has not come.
             self.weight = (self.weight + changed.weight).max(0.0);
@@ -152,6 +146,17 @@ impl Feedback {
             self.set_bounds(bounds);
             (self.low, self.high, self.since) = (bounds.low, bounds.high, 0);
         }
+    }
+
+    /// Where all alarms were of classes that have gone, the search is where it was before them, as after a test that has shown nothing. Gives
+    /// whether that is so.
+    fn recall(&mut self) -> bool {
+        let is_alarmed = self.classes.iter().any(|class| class.alarm.is_some());
+        let Some((estimate, high)) = self.before.filter(|_| !is_alarmed) else { return false };
+        self.calm();
+        (self.estimate, self.high) = (estimate, high);
+        (self.low, self.raised, self.since) = (self.bounds.low, true, 0);
+        true
     }
 
     fn set_bounds(&mut self, bounds: CapacityBounds) {
@@ -183,6 +188,9 @@ impl Feedback {
 
     fn decide(&mut self, epoch: &Epoch<'_>, findings: &[Finding]) -> Verdict {
         let has = |wanted: Finding| findings.iter().position(|&found| found == wanted);
+        if self.recall() {
+            return (Step::Increase, Reason::Left, None);
+        }
         if self.classes.iter().any(|class| class.alarm.is_some()) {
             if self.estimate <= self.bounds.low {
                 return self.test(epoch, findings);

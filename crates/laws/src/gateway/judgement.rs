@@ -12,6 +12,9 @@
 //! may take its share. It is not limited, though most of its packets waited: what mesh and TCP let through of an upload comes in bursts, which
 //! wait for tokens that nobody used in between.
 //!
+//! Where the host tells *answers* (`answers.rs`), a class whose subscriber is away wants what it gets, and an alarm that was raised for it is none; while
+//! the last data have waited for an answer for a second or more, a class is not found starved: the epoch says nothing of it.
+//!
 //! # Source
 //! Ours, after [Jam10] Alg. 1 and Alg. 4 (J11, J13).
 //!
@@ -129,6 +132,10 @@ impl Memory {
         }
         let (rate, due) = (epoch.view.rate(class), epoch.due[class]);
         let enough = rate >= tuning.gamma * due;
+        if seen.is_away() && !enough {
+            self.leaves(rate);
+            return Finding::Content;
+        }
         let mut limited = (epoch.limited)(&seen);
         if let Some(busy) = busy.filter(|_| !enough) {
             if !limited && busy < IDLE || rate >= tuning.gamma * due * busy {
@@ -148,6 +155,7 @@ impl Memory {
         if enough || limited {
             return if seen.ignores_losses() { Finding::Unresponsive } else { Finding::Limited };
         }
+        let starved = if seen.is_unheard() { Finding::Silent } else { Finding::Starved };
         match self.known {
             // A packet more or less is no less.
             Some(known) if rate + epoch.slack() >= tuning.theta * known => {
@@ -155,9 +163,9 @@ impl Memory {
                 Finding::Content
             }
             // Who cried in vain is heard again when it loses half, and not at once.
-            Some(known) if self.deaf > 0 && rate < DEEP * known => Finding::Starved,
+            Some(known) if self.deaf > 0 && rate < DEEP * known => starved,
             _ if self.deaf > 0 => Finding::Content,
-            _ => Finding::Starved,
+            _ => starved,
         }
     }
 
@@ -166,6 +174,11 @@ impl Memory {
         // What it had when it wanted all it could get is not what it wants.
         let before = self.known.filter(|_| self.is_content).unwrap_or(rate);
         (self.is_content, self.known) = (true, Some(before + SMOOTHING * (rate - before)));
+    }
+
+    /// Its subscriber is away: what it had says nothing of what it will have when it is back \[bit/s\].
+    const fn leaves(&mut self, rate: f64) {
+        (self.is_content, self.known, self.alarm, self.doubt) = (true, Some(rate), None, 0);
     }
 
     /// One more epoch in which the class was found so.

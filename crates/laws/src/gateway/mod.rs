@@ -5,6 +5,7 @@
 //! Classes come, go and change while it runs ([`GatewayLaw::on_classes`]). It sees
 //! nothing else: no relay, no loss in the air, no topology, except what the operator configures ([`ClassRole::link_rate`]).
 
+mod answers;
 pub mod arc;
 pub mod bounds;
 mod busy;
@@ -19,6 +20,7 @@ pub mod pfrc;
 mod round_trip;
 mod search;
 
+pub use answers::{AWAY, Answers, UNHEARD};
 pub use arc::{Arc, ArcParams, RateHistory};
 pub use bounds::CapacityBounds;
 pub use busy::{BusyClass, BusyFlow, FORGOTTEN};
@@ -59,12 +61,29 @@ pub struct ClassView {
         serde(default, with = "crate::tape::exact", skip_serializing_if = "Option::is_none")
     )]
     pub delay: Option<Duration>,
+    /// For how long data have gone to a host of the class without any answer, now, where the host can tell: the least of the hosts
+    /// that keep the class busy; where there is none, of those that are away. See [`Answers`].
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, with = "crate::tape::exact", skip_serializing_if = "Option::is_none")
+    )]
+    pub unanswered: Option<Duration>,
 }
 
 impl ClassView {
     /// Whether there was anything of the class at all.
     pub const fn is_seen(&self) -> bool {
         self.arrived.packets > 0 || self.served.packets > 0 || self.backlog.packets > 0
+    }
+
+    /// Whether data go to a host that has left: to no other, and without any answer for [`AWAY`].
+    pub fn is_away(&self) -> bool {
+        self.unanswered.is_some_and(|unanswered| unanswered >= AWAY)
+    }
+
+    /// Whether the last data have waited for an answer for so long that the epoch does not tell a class that is starved from a host that has left.
+    pub fn is_unheard(&self) -> bool {
+        self.unanswered.is_some_and(|unanswered| unanswered >= UNHEARD)
     }
 
     /// Whether it lost half as many packets as it got, as no sender does who responds to losses.

@@ -105,12 +105,12 @@ pub struct Rule {
 }
 
 /// Attributes of rules and expressions (`NFTA_RULE_EXPRESSIONS`, `NFTA_LIST_ELEM`, `NFTA_EXPR_…`).
-const EXPRESSIONS: u16 = 4;
-const ONE: u16 = 1;
-const NAME: u16 = 1;
-const DATA: u16 = 2;
+pub(super) const EXPRESSIONS: u16 = 4;
+pub(super) const ONE: u16 = 1;
+pub(super) const NAME: u16 = 1;
+pub(super) const DATA: u16 = 2;
 /// `NFTA_DATA_VALUE` and `NFTA_DATA_VERDICT`.
-const VALUE: u16 = 1;
+pub(super) const VALUE: u16 = 1;
 const VERDICT: u16 = 2;
 /// `NFTA_COUNTER_BYTES` and `NFTA_COUNTER_PACKETS`.
 const COUNTED_BYTES: u16 = 1;

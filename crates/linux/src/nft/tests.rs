@@ -1,6 +1,8 @@
 //! What the kernel is asked for and answers, put together by hand from `linux/netfilter/nf_tables.h` and `linux/netfilter/nfnetlink.h`,
 //! whose numbers stand here once more. Lengths and kinds have this machine's byte order, values the network's.
 
+mod steering;
+
 use super::*;
 use crate::netlink::{HEADER, answered, framed};
 use crate::tc::Handle;

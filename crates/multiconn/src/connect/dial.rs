@@ -8,6 +8,7 @@ use crate::governor::Governor;
 use crate::hello::{
     Answer, Exported, HELLO_MAX, Hello, JOIN_LABEL, Refusal, SESSION_LABEL, SessionId, proof,
 };
+use crate::notice::Lasting;
 use crate::paths::{Known, Seen};
 use crate::probe::{End, Party, live};
 use crate::prompt::Prompt;
@@ -18,8 +19,8 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tokio_rustls::TlsConnector;
@@ -94,7 +95,12 @@ pub(crate) struct Dialler {
     bucket: Arc<Bucket>,
     tls: TlsConnector,
     name: ServerName<'static>,
+    /// The relay that answers no probes.
+    silent: Silent,
 }
+
+/// Where probes have no answer.
+type Silent = Arc<Mutex<Lasting<SocketAddr>>>;
 
 impl fmt::Debug for Dialler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -117,7 +123,18 @@ impl Dialler {
         // Refused before anything is dialled.
         Governor::new(options.law.clone(), options.most, options.probes)?;
         let bucket = Bucket::new(options.rate_most);
-        Ok(Self { options, bucket, tls: Arc::new(config).into(), name })
+        Ok(Self { options, bucket, tls: Arc::new(config).into(), name, silent: Silent::default() })
+    }
+
+    /// That probes have no answer, and what to do.
+    pub(super) fn silence(&self) -> Option<String> {
+        let silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner).now(Instant::now());
+        silent.map(|relay| {
+            format!(
+                "no probe to {relay} has an answer: UDP is dropped on the way, or the relay takes none, and the law goes by what TCP tells; let UDP to that port \
+                pass, or send none: --no-probes"
+            )
+        })
     }
 
     /// Begins a session with its first connection.
@@ -151,7 +168,7 @@ impl Dialler {
         add(&session, open);
         tokio::spawn(governor.clone().run(session.clone(), false));
         if options.probes {
-            tokio::spawn(probe(session.clone(), governor.clone(), key));
+            tokio::spawn(probe(session.clone(), governor.clone(), key, Arc::clone(&self.silent)));
         }
         let most = options.most.min(connections.into()).max(1);
         Ok(Current { session, id, key, most, governor, relay_law: law, seen, known })
@@ -233,7 +250,7 @@ async fn dial(address: SocketAddr, congestion: Option<&str>) -> io::Result<TcpSt
 
 /// Sends the session's probes, and answers the relay's, until it is over: from another socket where the own address, or the way, has changed.
 /// Without a socket nothing comes back, and the law goes by what TCP tells.
-async fn probe(session: Session, governor: Governor, key: Exported) {
+async fn probe(session: Session, governor: Governor, key: Exported, silent: Silent) {
     let mut party = Party::new(&key, End::Caller, live::now());
     let calls = async {
         loop {
@@ -242,7 +259,10 @@ async fn probe(session: Session, governor: Governor, key: Exported) {
             if let Some(relay) = newest.and_then(|leg| leg.peer.parse().ok())
                 && let Ok(socket) = live::socket(relay).await
             {
-                live::call(socket, &mut party, &governor).await;
+                let why = live::call(socket, &mut party, &governor).await;
+                if why.kind() == io::ErrorKind::TimedOut {
+                    silent.lock().unwrap_or_else(PoisonError::into_inner).happens(Instant::now(), relay);
+                }
             }
             tokio::time::sleep(REOPENS).await;
         }

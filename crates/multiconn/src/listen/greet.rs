@@ -5,11 +5,12 @@ use crate::connect::prepare;
 use crate::governor::Governor;
 use crate::hello::{Answer, Exported, HELLO_MAX, Hello, JOIN_LABEL, Refusal, SESSION_LABEL};
 use crate::keys::PublicKey;
+use crate::notice;
 use crate::prompt::Prompt;
 use std::io;
 use std::os::fd::AsFd as _;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -51,10 +52,20 @@ impl Incoming {
 /// Accepts until the listener is dropped.
 pub(super) async fn accept(shared: Arc<Shared>, listener: TcpListener, acceptor: TlsAcceptor) {
     loop {
-        let Ok((socket, from)) = listener.accept().await else {
-            // Out of descriptors: those who are there are served meanwhile.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            continue;
+        let (socket, from) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Out of descriptors: those who are there are served meanwhile.
+                if let Some(error) = error.raw_os_error().filter(|error| notice::is_scarce(*error)) {
+                    shared
+                        .scarce
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .happens(Instant::now(), error);
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
         };
         let Some(handshake) = shared.admission.handshake(from.ip()) else { continue };
         let (shared, acceptor) = (Arc::clone(&shared), acceptor.clone());

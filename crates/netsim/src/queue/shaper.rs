@@ -60,8 +60,7 @@ impl ClassCounts {
             arrived: Some(Counted::wide(self.arrived)),
             backlog: self.backlog(),
             held: Some(Count::Wide(self.held)),
-            busy: None,
-            round_trips: None,
+            ..ClassCounters::default()
         }
     }
 }
