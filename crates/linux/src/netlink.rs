@@ -481,6 +481,35 @@ mod tests {
     }
 
     #[test]
+    fn device_is_known_by_its_number() {
+        // The kernel's `LOOPBACK_IFINDEX` is 1 in each network namespace.
+        let (socket, _kernel) = answered(&[]);
+        assert_eq!(socket.index("lo").ok(), Some(1));
+        let error = socket.index("no-such-device").unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
+    }
+
+    /// socket(7): the kernel doubles what is asked for; an ordinary user has `net.core.wmem_max` at most.
+    #[test]
+    fn transaction_of_2_mib_has_room() {
+        let Ok(socket) = Socket::new(None) else { return };
+        let room = sockopt::socket_send_buffer_size(&socket.descriptor).expect("an option");
+        let bound = std::fs::read_to_string("/proc/sys/net/core/wmem_max").unwrap_or_default();
+        let bound = bound.trim().parse().unwrap_or(2_097_152).min(2_097_152);
+        assert!([2 * 2_097_152, 2 * bound].contains(&room), "{room} bytes, {bound} for an ordinary user");
+    }
+
+    #[test]
+    fn answer_beyond_the_inbox_is_refused() {
+        let ask = |length: usize| {
+            let (mut socket, _kernel) = answered(&[&[told(1, 0), vec![0; length - told(1, 0).len()]]]);
+            socket.ask(Message::new(0x0a0c, 0, &[0; 4])).map_err(|error| error.kind())
+        };
+        assert_eq!(ask(INBOX), Ok(()));
+        assert_eq!(ask(INBOX + 1), Err(io::ErrorKind::InvalidData));
+    }
+
+    #[test]
     fn kernels_words_stand_behind_the_request() {
         // NLM_F_ACK_TLVS (0x200) without NLM_F_CAPPED: the whole request is repeated, here its header and 5 bytes, aligned to 8.
         let request = framed(0x0a0c, 0x1, 7, &[1, 2, 3, 4, 5]);

@@ -112,6 +112,8 @@ pub struct Counts {
 const LATE: Duration = Duration::from_millis(25);
 /// Who waits for memory tries again after this time: others may have given some back.
 const HUNGER: Duration = Duration::from_millis(100);
+/// Answers to pings that wait on a connection, and what else waits there, at most: a peer that asks without reading takes no more memory.
+const ANSWERS_MAX: usize = 4;
 /// So many bytes may go out once more because a connection is stuck, beside an eighth of all.
 const COPIES: u64 = 256 << 10;
 
@@ -436,7 +438,7 @@ impl Core {
             Frame::Ask { stream } => self.take_ask(stream),
             Frame::Ping(number) => {
                 if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg)
-                    && at.own.len() < 4
+                    && at.own.len() < ANSWERS_MAX
                 {
                     at.own.push(Told::Pong(number));
                     self.wake(leg);

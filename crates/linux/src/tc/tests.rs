@@ -138,6 +138,14 @@ fn leaves_are_added_as_tc_does() {
     ];
     for (leaf, golden) in leaves {
         let kind = leaf.kind().to_owned();
+        // The kernel lists what it was told. A cake stays as it is, but for its memory.
+        let listed = Discipline::parse(&kind, &bytes(golden));
+        if let Discipline::Other { options, .. } = &listed {
+            assert_eq!((&kind[..], options), ("cake", &bytes(golden)));
+            assert_eq!(Cake::memory(options), Some(Bytes::new(65_536)));
+        } else {
+            assert_eq!(listed, leaf);
+        }
         let (_, named, mut options) =
             said(&change(Handle::new(1, 2), Handle::new(2, 0), What::Qdisc(Mode::Add, leaf)));
         if kind == "tbf" {
@@ -152,6 +160,31 @@ fn leaves_are_added_as_tc_does() {
     let bfifo = What::Qdisc(Mode::Add, Discipline::Bfifo { limit: Bytes::new(6_000) });
     let message = change(Handle::new(1, 0x2a), Handle::new(0x2a, 0), bfifo).message().finish(1).to_vec();
     assert_eq!(message[HEADER + OWN_HEADER..], bytes("0a00 0100 626669666f00 0000 0800 0200 70170000"));
+}
+
+/// The kernel lists the options of pfifo and bfifo as one number (`struct tc_fifo_qopt`), and none of clsact.
+#[test]
+fn disciplines_without_attributes_are_read() {
+    let listed = |kind, options| Discipline::parse(kind, &bytes(options));
+    assert_eq!(listed("pfifo", "e8030000"), Discipline::Pfifo { packets: 1_000 });
+    assert_eq!(listed("bfifo", "70170000"), Discipline::Bfifo { limit: Bytes::new(6_000) });
+    assert_eq!(listed("clsact", ""), Discipline::Clsact);
+    assert_eq!(
+        listed("pfifo", "e80300"),
+        Discipline::Other { kind: "pfifo".into(), options: vec![0xe8, 3, 0] }
+    );
+}
+
+/// A stranger's discipline is put back with the options that the kernel listed, and without any if it listed none.
+#[test]
+fn other_discipline_is_added_as_it_was() {
+    let added = |options: Vec<u8>| {
+        let other = Discipline::Other { kind: "sfq".into(), options };
+        let message = change(Handle::ROOT, Handle::new(1, 0), What::Qdisc(Mode::Add, other));
+        message.message().finish(1)[HEADER + OWN_HEADER..].to_vec()
+    };
+    assert_eq!(added(bytes("0800 0300 01020304")), bytes("0800 0100 73667100  0c00 0200 0800 0300 01020304"));
+    assert_eq!(added(Vec::new()), bytes("0800 0100 73667100"));
 }
 
 /// The kernel's answers to `tc -s -d qdisc show` and `tc -s -d class show`, without their headers.

@@ -363,3 +363,105 @@ fn bytes_sent_are_those_behind_what_was_there() {
     // A kind and a number of eight bytes.
     assert_eq!((out.len(), core.legs()[0].sent), (109, 9));
 }
+
+#[test]
+fn peer_that_pings_without_reading_has_four_answers() {
+    let (mut core, now) = relay(limits(1 << 16));
+    (0..9).for_each(|number| core.frame(1, Frame::Ping(number), now).unwrap());
+    assert_eq!(said(&mut core, 1, now), ["Pong(0)", "Pong(1)", "Pong(2)", "Pong(3)"]);
+    core.frame(1, Frame::Ping(9), now).unwrap();
+    assert_eq!(said(&mut core, 1, now), ["Pong(9)"], "there is room again");
+}
+
+/// What waits alone wakes a connection that waits, and nothing else does.
+#[test]
+fn idle_connection_is_woken_for_each_kind_of_news() {
+    let woken = |begin: fn(&mut Core, Instant)| {
+        let (mut core, now) = relay(limits(1 << 16));
+        tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
+        said(&mut core, 1, now);
+        events(&mut core);
+        begin(&mut core, now);
+        events(&mut core).contains(&Event::Wake(1))
+    };
+    assert!(!woken(|core, now| tell(core, Frame::Pong(1), now).unwrap()), "nothing");
+    assert!(woken(|core, now| assert_eq!(core.write(1, b"hello", now), Ok(5))), "bytes");
+    assert!(woken(|core, now| tell(core, Frame::Ask { stream: 1 }, now).unwrap()), "a credit");
+    assert!(woken(|core, now| core.reset(1, Broken::Aborted, now)), "a broken stream");
+    let unknown = |core: &mut Core, now| {
+        let reset = Frame::Reset { stream: 3, why: Broken::Aborted };
+        tell(core, reset, now).unwrap();
+    };
+    assert!(woken(unknown), "the end of a stream");
+}
+
+/// Connection 3 is lost: the stream's credit is told again, and the client is asked for its own. Connection 1 takes the former
+/// alone, which leaves no room for another frame.
+#[test]
+fn idle_connection_is_woken_for_a_question() {
+    let (mut core, now) = relay(limits(1 << 16));
+    (2..=3).for_each(|leg| core.add_leg(leg, now));
+    core.set_wanted(3, now);
+    tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
+    assert_eq!(core.write(1, b"hello", now), Ok(5));
+    (1..=3).for_each(|leg| drop(said(&mut core, leg, now)));
+    events(&mut core);
+    core.lost(3, now);
+    assert_eq!(events(&mut core), [Event::Wake(1)]);
+    let mut out = Vec::new();
+    core.pull(1, now, 32, &mut out);
+    assert!(matches!(Frame::decode(&out), Ok(Some((Frame::Credit { .. }, 21)))));
+    assert_eq!(events(&mut core), [Event::Wake(2)]);
+    assert_eq!(said(&mut core, 2, now), ["Ask { stream: 1 }"]);
+}
+
+/// A connection with a round trip of 20 ms holds a byte from now on, and has not got on when it is looked at again so much later.
+fn hold(core: &mut Core, leg: LegId, now: Instant, looks_ms: &[u64]) {
+    let waiting = Measured { round_trip: Some(ms(20)), waiting: 1, ..Measured::default() };
+    core.measured(leg, waiting, now);
+    looks_ms.iter().for_each(|after| core.measured(leg, waiting, now + ms(*after)));
+}
+
+#[test]
+fn stuck_connection_wakes_no_other_for_nothing() {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.add_leg(2, now);
+    tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
+    assert_eq!(core.write(1, b"hello", now), Ok(5));
+    said(&mut core, 1, now);
+    hold(&mut core, 1, now, &[201]);
+    let data = "Data { stream: 1, offset: 0, end: false, bytes: [104, 101, 108, 108, 111] }";
+    assert!(said(&mut core, 2, now + ms(201)).contains(&data.to_owned()), "it goes out once more");
+    events(&mut core);
+    // It is on the second connection now.
+    hold(&mut core, 1, now + ms(201), &[10]);
+    assert_eq!(events(&mut core), []);
+}
+
+/// 64 chunks of three streams are on a connection that is stuck. 256 KiB and an eighth of all, 393,096 bytes, may go out once more:
+/// 256 KiB of the first stream are 17 chunks, and the other 114,806 bytes are 8 of the second.
+#[test]
+fn bytes_of_a_stuck_connection_go_out_again_in_bounds() {
+    let now = Instant::from_nanos(1);
+    let mut core = Core::new(Side::Client, limits(1 << 20), Budget::new(1 << 26), now);
+    (1..=2).for_each(|leg| core.add_leg(leg, now));
+    for chunks in [22, 21, 21] {
+        let stream = core.open(now).unwrap();
+        let bytes = vec![7; chunks * CHUNK_MAX];
+        assert_eq!(core.write(stream, &bytes, now), Ok(bytes.len()));
+    }
+    said(&mut core, 1, now);
+    assert_eq!(core.counts().sent, 64 * CHUNK_MAX as u64);
+    hold(&mut core, 1, now, &[201]);
+    let again = |core: &mut Core, after| {
+        let told = said(core, 2, now + ms(after));
+        [1, 3, 5].map(|stream| {
+            let begins = format!("Data {{ stream: {stream},");
+            told.iter().filter(|word| word.starts_with(&begins)).count()
+        })
+    };
+    assert_eq!(again(&mut core, 201), [17, 8, 0]);
+    assert_eq!(core.counts().again, 25 * CHUNK_MAX as u64);
+    hold(&mut core, 1, now + ms(201), &[10]);
+    assert_eq!(again(&mut core, 211), [0; 3], "the bound holds in all");
+}
