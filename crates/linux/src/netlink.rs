@@ -331,6 +331,7 @@ pub(crate) fn count(bytes: &[u8]) -> (usize, usize) {
 pub(crate) fn answered(answers: &[&[Vec<u8>]]) -> (Socket, std::os::unix::net::UnixDatagram) {
     let (own, kernel) = std::os::unix::net::UnixDatagram::pair().expect("a pair of sockets");
     own.set_read_timeout(Some(Duration::from_millis(50))).expect("a time-out");
+    kernel.set_read_timeout(Some(Duration::from_millis(50))).expect("a time-out");
     answers.iter().for_each(|at_once| {
         kernel.send(&at_once.concat()).expect("an answer");
     });
@@ -454,6 +455,25 @@ mod tests {
             let told: Vec<_> = answers(&asked[..length]).map(|one| (one.flags, one.sequence)).collect();
             assert_eq!(told, [(0x301, sequence)]);
         }
+    }
+
+    #[test]
+    fn part_that_cannot_be_read_fails_the_dump() {
+        // The parts behind it are taken, so that the next answer is the next request's.
+        let part = |sequence, value: u8| framed(20, 2, sequence, &[value, 0, 0, 0]);
+        let done = |sequence| framed(3, 2, sequence, &[0; 4]);
+        let (mut socket, _kernel) =
+            answered(&[&[part(1, 0), part(1, 7)], &[done(1)], &[part(2, 8), done(2)]]);
+        let mut dump = || {
+            let (mut into, request) = (Vec::new(), Message::new(22, 0, &[0; 4]));
+            let read = |_, payload: &[u8]| match payload[0] {
+                0 => Err(malformed("a zero")),
+                value => Ok(Some(value)),
+            };
+            socket.dump(&request, &mut into, read).map(|()| into).map_err(|error| error.kind())
+        };
+        assert_eq!(dump(), Err(io::ErrorKind::InvalidData));
+        assert_eq!(dump(), Ok(vec![8]));
     }
 
     #[test]

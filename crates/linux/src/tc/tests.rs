@@ -249,6 +249,67 @@ fn packets_are_counted_in_64_bits_if_given() {
     assert_eq!(both, Statistics { packets: (1 << 32) + 2, ..expected });
 }
 
+/// The parts of a dump (RTM_NEWQDISC 36, RTM_NEWTCLASS 40), and its end (NLMSG_DONE 3).
+fn listing(parts: &[(u16, &str)]) -> (Rtnetlink, std::os::unix::net::UnixDatagram) {
+    use crate::netlink::{answered, framed};
+    let parts: Vec<_> = parts.iter().map(|(kind, text)| framed(*kind, 2, 1, &bytes(text))).collect();
+    let (socket, kernel) = answered(&[&parts, &[framed(3, 2, 1, &[0; 4])]]);
+    (Rtnetlink { socket }, kernel)
+}
+
+/// What was asked for: its kind, and what follows the header.
+fn asked(kernel: &std::os::unix::net::UnixDatagram) -> (u16, Vec<u8>) {
+    let mut asked = vec![0; 1024];
+    let length = kernel.recv(&mut asked).expect("it was asked");
+    (u16::from_ne_bytes([asked[4], asked[5]]), asked[HEADER..length].to_vec())
+}
+
+/// A pfifo of 1,000 packets on devices 7, 8 and 7 again; the kernel lists those of all devices.
+#[test]
+fn disciplines_of_a_device_are_listed() {
+    let on = |device: u8, minor: u8| {
+        format!(
+            "00000000 0{device}000000 00000{minor}00 ffffffff 00000000 0a000100 706669666f000000 08000200 e8030000"
+        )
+    };
+    let (one, other, two) = (on(7, 1), on(8, 2), on(7, 3));
+    let (mut rtnetlink, kernel) = listing(&[(36, &one), (36, &other), (40, &one), (36, &two)]);
+    let found = rtnetlink.qdiscs(7).expect("a list");
+    let told: Vec<_> = found.iter().map(|qdisc| (qdisc.device, qdisc.handle.major)).collect();
+    assert_eq!(told, [(7, 1), (7, 3)]);
+    assert!(found.iter().all(|qdisc| qdisc.discipline == Discipline::Pfifo { packets: 1_000 }));
+    // RTM_GETQDISC 38.
+    assert_eq!(asked(&kernel), (38, bytes("00000000 07000000 00000000 00000000 00000000")));
+}
+
+#[test]
+fn classes_of_a_device_are_listed() {
+    let (mut rtnetlink, kernel) = listing(&[(40, CLASS), (36, CLASS)]);
+    let mut classes = vec![Class::parse(&bytes(CLASS)).expect("a class"); 3];
+    rtnetlink.classes(3, &mut classes).expect("a list");
+    assert_eq!(classes.iter().map(|class| class.handle).collect::<Vec<_>>(), [Handle::new(1, 0x2a)]);
+    // RTM_GETTCLASS 42.
+    assert_eq!(asked(&kernel), (42, bytes("00000000 03000000 00000000 00000000 00000000")));
+}
+
+/// RTM_DELTCLASS is 41, RTM_DELQDISC 37; `NLMSG_ERROR` (2) of ENOENT to the second.
+#[test]
+fn change_that_the_kernel_refuses_is_told() {
+    use crate::netlink::{answered, framed};
+    let told =
+        |code: i32, sequence| framed(2, 0x100, sequence, &[&(-code).to_ne_bytes()[..], &[0; 16]].concat());
+    let (socket, kernel) = answered(&[&[told(0, 1), told(libc::ENOENT, 2)]]);
+    let class = change(Handle::NONE, Handle::new(1, 0x2a), What::RemoveClass);
+    let changes = [class, change(Handle::ROOT, Handle::new(1, 0), What::RemoveQdisc)];
+    let refused = Rtnetlink { socket }.apply(&changes).expect("it is answered");
+    assert_eq!(refused.iter().map(|one| (one.index, one.code)).collect::<Vec<_>>(), [(1, libc::ENOENT)]);
+    let class = "24000000 2900 0500 01000000 00000000  00000000 07000000 2a000100 00000000 00000000";
+    let qdisc = "24000000 2500 0500 02000000 00000000  00000000 07000000 00000100 ffffffff 00000000";
+    let mut both = vec![0; 1024];
+    let length = kernel.recv(&mut both).expect("it was asked");
+    assert_eq!(both[..length], bytes(&format!("{class} {qdisc}")));
+}
+
 /// The request by which a kernel is asked for a kind: on `lo`, whose number is 1, eight options of one byte each, which none takes.
 #[test]
 fn kind_is_known_by_how_its_options_are_refused() {
