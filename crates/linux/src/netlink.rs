@@ -525,8 +525,8 @@ mod tests {
             let (mut socket, _kernel) = answered(&[&[told(1, 0), vec![0; length - told(1, 0).len()]]]);
             socket.ask(Message::new(0x0a0c, 0, &[0; 4])).map_err(|error| error.kind())
         };
-        assert_eq!(ask(INBOX), Ok(()));
-        assert_eq!(ask(INBOX + 1), Err(io::ErrorKind::InvalidData));
+        assert_eq!(ask(65_536), Ok(()));
+        assert_eq!(ask(65_537), Err(io::ErrorKind::InvalidData));
     }
 
     #[test]

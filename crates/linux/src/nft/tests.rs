@@ -311,6 +311,13 @@ fn listed(kinds: &[(u16, Vec<u8>)]) -> (Nftables, UnixDatagram) {
     (Nftables { socket }, kernel)
 }
 
+/// The kind of what was asked for.
+fn asked(kernel: &UnixDatagram) -> u16 {
+    let mut bytes = [0; 1024];
+    kernel.recv(&mut bytes).expect("it was asked");
+    u16::from_ne_bytes([bytes[4], bytes[5]])
+}
+
 #[test]
 fn tables_and_flowtables_are_listed() {
     // NFPROTO_IPV4 2, NFPROTO_BRIDGE 7; the table's name is the first attribute. NFT_MSG_NEWTABLE 0, NFT_MSG_NEWFLOWTABLE 22.
@@ -318,10 +325,12 @@ fn tables_and_flowtables_are_listed() {
     let all = [(0, of(7, b"b\0")), (22, of(1, b"f\0")), (0, of(2, b"nat\0")), (0, of(1, b"i\0"))];
     let table = |family, name: &str| Table { family, name: name.to_owned() };
     let tables = [table(Family::Bridge, "b"), table(Family::Other(2), "nat"), table(Family::Inet, "i")];
-    let (mut nftables, _kernel) = listed(&all);
+    let (mut nftables, kernel) = listed(&all);
     assert_eq!(nftables.tables().expect("a list"), tables);
-    let (mut nftables, _kernel) = listed(&all);
+    assert_eq!(asked(&kernel), 0x0a01, "NFT_MSG_GETTABLE");
+    let (mut nftables, kernel) = listed(&all);
     assert_eq!(nftables.flowtables().expect("a list"), [table(Family::Inet, "f")]);
+    assert_eq!(asked(&kernel), 0x0a17, "NFT_MSG_GETFLOWTABLE");
     assert_eq!([Family::Bridge, Family::Other(2), Family::Inet].map(Family::number), [7, 2, 1]);
 }
 
@@ -331,8 +340,9 @@ fn rules_of_a_chain_are_numbers() {
     let rule =
         |handle: u64| [vec![1, 0, 0, 0], one(1, b"t\0"), one(2, b"c\0"), one(3, &handle.to_be_bytes())];
     let all = [(6, rule(1 << 40).concat()), (3, rule(8).concat()), (6, rule(9).concat())];
-    let (mut nftables, _kernel) = listed(&all);
+    let (mut nftables, kernel) = listed(&all);
     assert_eq!(nftables.rules(&table(), "c").expect("a list"), [1 << 40, 9]);
+    assert_eq!(asked(&kernel), 0x0a07, "NFT_MSG_GETRULE");
     // A chain that is not there: NLMSG_ERROR (2) of ENOENT.
     let error = framed(2, 0x100, 1, &[&(-libc::ENOENT).to_ne_bytes()[..], &[0; 16]].concat());
     let (socket, _kernel) = answered(&[&[error]]);
@@ -344,8 +354,9 @@ fn generation_is_the_networks_number() {
     // NFT_MSG_NEWGEN 15: NFTA_GEN_ID 1; the acknowledgement follows.
     let told = [vec![0, 0, 0, 0], one(1, &0x0102_0304_u32.to_be_bytes())].concat();
     let done = framed(2, 0x100, 1, &[0; 20]);
-    let (socket, _kernel) = answered(&[&[framed(0x0a0f, 0, 1, &told)], &[done]]);
+    let (socket, kernel) = answered(&[&[framed(0x0a0f, 0, 1, &told)], &[done]]);
     assert_eq!(Nftables { socket }.generation().expect("a number"), 0x0102_0304);
+    assert_eq!(asked(&kernel), 0x0a10, "NFT_MSG_GETGEN");
 }
 
 #[test]
@@ -473,8 +484,9 @@ fn elements_of_a_set_are_listed() {
         message.finish(1)[HEADER..].to_vec()
     };
     let [one, two, three] = [1, 3, 5].map(|number| entry(number, 7));
-    let (mut nftables, _kernel) = listed(&[(12, list(&[two])), (9, list(&[three])), (12, list(&[one]))]);
+    let (mut nftables, kernel) = listed(&[(12, list(&[two])), (9, list(&[three])), (12, list(&[one]))]);
     let all = nftables.elements(&table(), &classes()).expect("a list");
+    assert_eq!(asked(&kernel), 0x0a0d, "NFT_MSG_GETSETELEM");
     let told: Vec<_> = all.iter().map(|element| (element.range, element.class)).collect();
     assert_eq!(told, [one, two].map(|entry| (entry.range, Some(entry.class))));
 }

@@ -97,6 +97,33 @@ fn wide_rates_stand_apart() {
     assert_eq!((&options[0].1[8..12], &options[0].1[20..24]), (&[0xff; 4][..], &[0xff; 4][..]));
 }
 
+/// As tc has it: 2^32 − 1 bytes a second still fit.
+#[test]
+fn rate_of_32_bits_stands_alone() {
+    let widest = Rate::from_bps(u64::from(u32::MAX) * 8);
+    let class = What::Class(Mode::Add, HtbClass::new(widest, widest));
+    let tbf = Tbf { rate: widest, burst: Bytes::new(2_000), limit: Bytes::new(6_000) };
+    let tbf = What::Qdisc(Mode::Add, Discipline::Tbf(tbf));
+    for (what, kinds) in [(class, &[1][..]), (tbf, &[1, 6])] {
+        let (.., options) = said(&change(Handle::ROOT, Handle::new(1, 2), what));
+        assert_eq!(options.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), kinds);
+        assert_eq!(options[0].1[8..12], [0xff; 4]);
+    }
+}
+
+/// NLM_F_REQUEST 1, NLM_F_REPLACE 0x100, NLM_F_EXCL 0x200, NLM_F_CREATE 0x400, as `tc qdisc` and `tc class` with `add`, `change`, `replace`.
+#[test]
+fn modes_are_flags() {
+    let flags = |what| {
+        let message = change(Handle::ROOT, Handle::new(1, 2), what).message().finish(1).to_vec();
+        u16::from_ne_bytes([message[6], message[7]])
+    };
+    let class = HtbClass::new(Rate::from_kbps(64), Rate::from_kbps(64));
+    let modes = [Mode::Add, Mode::Change, Mode::Replace];
+    assert_eq!(modes.map(|mode| flags(What::Qdisc(mode, Discipline::Clsact))), [0x601, 1, 0x501]);
+    assert_eq!(modes.map(|mode| flags(What::Class(mode, class))), [0x601, 1, 0x401]);
+}
+
 /// Commands of tc, and the options that it sends.
 #[test]
 fn leaves_are_added_as_tc_does() {
@@ -325,6 +352,8 @@ fn kind_is_known_by_how_its_options_are_refused() {
         let known = rtnetlink.has_discipline("cake").map_err(|error| error.kind());
         let mut bytes = vec![0; 1024];
         let length = kernel.recv(&mut bytes).expect("it was asked");
+        // NLM_F_REQUEST 1, NLM_F_ACK 4, NLM_F_EXCL 0x200, NLM_F_CREATE 0x400: one that is there stays.
+        assert_eq!(bytes[6..8], 0x605_u16.to_ne_bytes());
         (known, bytes[HEADER + OWN_HEADER..length].to_vec())
     };
     let mut golden = bytes("0900 0100 63616b6500 000000 4400 0200");
