@@ -295,10 +295,10 @@ mod tests {
     fn options_are_read_back() {
         let socket = unconnected();
         set_window_clamp(&socket, 100_000).expect("TCP");
-        set_segment(&socket, Bytes::new(536)).expect("TCP");
+        set_segment(&socket, Bytes::new(1_000)).expect("TCP");
         set_unsent(&socket, Bytes::new(16_384)).expect("TCP");
         let read = [libc::TCP_WINDOW_CLAMP, libc::TCP_MAXSEG, libc::TCP_NOTSENT_LOWAT];
-        assert_eq!(read.map(|one| option(&socket, one)), [100_000, 536, 16_384]);
+        assert_eq!(read.map(|one| option(&socket, one)), [100_000, 1_000, 16_384]);
         for (attempts, read) in [(3, 3), (0, 1), (255, 127)] {
             set_opening_attempts(&socket, attempts).expect("TCP");
             assert_eq!(option(&socket, libc::TCP_SYNCNT), read);

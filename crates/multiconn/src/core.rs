@@ -256,7 +256,7 @@ impl Core {
         if self.closed.is_some() {
             return;
         }
-        if !(gone.retire_said && gone.is_heard) {
+        if !gone.is_heard {
             self.counts.lost += 1;
             self.again_from(leg);
             self.doubt();

@@ -311,7 +311,8 @@ fn disciplines_of_a_device_are_listed() {
 
 #[test]
 fn classes_of_a_device_are_listed() {
-    let (mut rtnetlink, kernel) = listing(&[(40, CLASS), (36, CLASS)]);
+    let other = CLASS.replacen("2a000100", "2b000100", 1);
+    let (mut rtnetlink, kernel) = listing(&[(40, CLASS), (36, &other)]);
     let mut classes = vec![Class::parse(&bytes(CLASS)).expect("a class"); 3];
     rtnetlink.classes(3, &mut classes).expect("a list");
     assert_eq!(classes.iter().map(|class| class.handle).collect::<Vec<_>>(), [Handle::new(1, 0x2a)]);

@@ -430,8 +430,7 @@ fn stuck_connection_wakes_no_other_for_nothing() {
     assert_eq!(core.write(1, b"hello", now), Ok(5));
     said(&mut core, 1, now);
     hold(&mut core, 1, now, &[201]);
-    let data = "Data { stream: 1, offset: 0, end: false, bytes: [104, 101, 108, 108, 111] }";
-    assert!(said(&mut core, 2, now + ms(201)).contains(&data.to_owned()), "it goes out once more");
+    assert!(said(&mut core, 2, now + ms(201)).contains(&HELLO.to_owned()), "it goes out once more");
     events(&mut core);
     // It is on the second connection now.
     hold(&mut core, 1, now + ms(201), &[10]);
@@ -453,6 +452,7 @@ fn bytes_of_a_stuck_connection_go_out_again_in_bounds() {
     said(&mut core, 1, now);
     assert_eq!(core.counts().sent, 64 * CHUNK_MAX as u64);
     hold(&mut core, 1, now, &[201]);
+    assert_eq!(core.counts().stuck, 1);
     let again = |core: &mut Core, after| {
         let told = said(core, 2, now + ms(after));
         [1, 3, 5].map(|stream| {
@@ -464,4 +464,90 @@ fn bytes_of_a_stuck_connection_go_out_again_in_bounds() {
     assert_eq!(core.counts().again, 25 * CHUNK_MAX as u64);
     hold(&mut core, 1, now + ms(201), &[10]);
     assert_eq!(again(&mut core, 211), [0; 3], "the bound holds in all");
+}
+
+#[test]
+fn session_is_closed_for_the_reason_that_was_given() {
+    let (mut core, now) = relay(limits(1 << 16));
+    assert_eq!(core.closed(), None);
+    assert_eq!(tell(&mut core, Frame::Close(Closed::Revoked), now), Err(Closed::Revoked));
+    assert_eq!(core.closed(), Some(Closed::Revoked));
+    // The first reason stays, and is each connection's last word.
+    core.close(Closed::Idle);
+    assert_eq!(tell(&mut core, Frame::Ping(1), now), Err(Closed::Revoked));
+    let mut out = Vec::new();
+    core.pull(1, now, FRAME_MAX, &mut out);
+    assert!(matches!(Frame::decode(&out), Ok(Some((Frame::Close(Closed::Revoked), 2)))));
+}
+
+#[test]
+fn session_is_used_while_bytes_pass() {
+    let (mut core, begun) = relay(limits(1 << 16));
+    let at = |seconds| begun + Duration::from_secs(seconds);
+    assert_eq!(core.used_at(), begun);
+    tell(&mut core, Frame::Ping(1), at(1)).unwrap();
+    assert_eq!(core.used_at(), begun, "that is no use");
+    tell(&mut core, chunk(1, 0, b"x"), at(2)).unwrap();
+    assert_eq!(core.used_at(), at(2));
+    core.write(1, b"hello", at(3)).unwrap();
+    assert_eq!(core.used_at(), at(3));
+    tell(&mut core, Frame::Reset { stream: 1, why: Broken::Aborted }, at(4)).unwrap();
+    assert_eq!(core.used_at(), at(4));
+    core.open(at(5)).unwrap();
+    assert_eq!(core.used_at(), at(5));
+}
+
+#[test]
+fn wish_is_said_on_a_connection_that_stays() {
+    let leave: [fn(&mut Core, Instant); 2] =
+        [|core, _| core.retire(1), |core, now| hold(core, 1, now, &[1_000])];
+    for leave in leave {
+        let (mut core, now) = relay(limits(1 << 16));
+        core.add_leg(2, now);
+        leave(&mut core, now);
+        (1..=2).for_each(|leg| drop(said(&mut core, leg, now)));
+        events(&mut core);
+        core.tell_wanted(3);
+        assert_eq!(events(&mut core), [Event::Wake(2)]);
+    }
+}
+
+/// Two connections, a stream with a byte of the client's, and `hello` that went out on the first.
+fn greeted() -> (Core, Instant) {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.add_leg(2, now);
+    core.set_wanted(2, now);
+    tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
+    assert_eq!(core.write(1, b"hello", now), Ok(5));
+    (1..=2).for_each(|leg| drop(said(&mut core, leg, now)));
+    events(&mut core);
+    (core, now)
+}
+
+const HELLO: &str = "Data { stream: 1, offset: 0, end: false, bytes: [104, 101, 108, 108, 111] }";
+
+#[test]
+fn lost_connection_repeats_its_bytes_once() {
+    let (mut core, now) = greeted();
+    core.retire(1);
+    assert_eq!(said(&mut core, 1, now), ["Retire"], "which the client does not answer");
+    core.lost(1, now);
+    let credit = "Credit { stream: 1, received: 1, limit: 65536 }";
+    assert_eq!(said(&mut core, 2, now), [credit, "Ask { stream: 1 }", HELLO]);
+    assert_eq!((core.counts().lost, core.counts().again), (1, 5));
+}
+
+#[test]
+fn connections_lost_one_after_the_other_ask_once() {
+    let (mut core, now) = greeted();
+    (3..=4).for_each(|leg| core.add_leg(leg, now));
+    (3..=4).for_each(|leg| core.lost(leg, now));
+    let credit = "Credit { stream: 1, received: 1, limit: 65536 }";
+    assert_eq!(said(&mut core, 2, now), [credit, "Ask { stream: 1 }"], "its bytes are on the first");
+    // Once the client has it all there is nothing to ask.
+    tell(&mut core, Frame::Credit { stream: 1, received: 5, limit: 1 << 16 }, now).unwrap();
+    core.add_leg(5, now);
+    core.lost(5, now);
+    assert_eq!(said(&mut core, 2, now), [credit]);
+    assert_eq!(core.counts().lost, 3);
 }
