@@ -551,3 +551,38 @@ fn connections_lost_one_after_the_other_ask_once() {
     assert_eq!(said(&mut core, 2, now), [credit]);
     assert_eq!(core.counts().lost, 3);
 }
+
+#[test]
+fn session_is_idle_once_a_connection_asks_in_vain() {
+    let (mut core, now) = relay(limits(1 << 16));
+    tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
+    said(&mut core, 1, now);
+    core.take_idle(now + ms(25));
+    // From 100 ms on a connection is busy with what was written, and at 150 ms it asks for more.
+    core.write(1, b"hello", now + ms(100)).unwrap();
+    let mut out = Vec::new();
+    core.pull(1, now + ms(100), 4 * FRAME_MAX, &mut out);
+    assert!(!out.is_empty());
+    assert_eq!(said(&mut core, 1, now + ms(150)), [""; 0]);
+    let (idle, dry) = core.take_idle(now + ms(200));
+    assert_eq!((idle, dry), (ms(75 + 50), Duration::ZERO));
+}
+
+#[test]
+fn bytes_of_half_a_frame_end_the_silence() {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.add_leg(2, now + ms(20_000));
+    assert_eq!(core.timeout(), Some(now + ms(15_000)), "after which the client is asked");
+    core.heard(1, now + ms(14_000));
+    assert_eq!(core.timeout(), Some(now + ms(14_000 + 15_000)));
+}
+
+#[test]
+fn bytes_are_counted_where_they_came() {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.add_leg(2, now);
+    tell(&mut core, chunk(1, 0, b"hello"), now).unwrap();
+    core.frame(2, chunk(1, 5, b"!"), now).unwrap();
+    assert_eq!(core.legs().iter().map(|leg| leg.received).collect::<Vec<_>>(), [5, 1]);
+    assert_eq!(core.counts().received, 6);
+}
