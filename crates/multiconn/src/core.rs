@@ -565,8 +565,8 @@ impl Core {
                 Frame::Ask { stream }.encode(out);
             } else {
                 let most = (frame_most - DATA_HEADER) as u64;
-                if self.ready.is_empty() || self.pace.dry_until.is_some() {
-                    return;
+                if self.ready.is_empty() {
+                    return; // without taking tokens
                 }
                 let Some(taken) = self.pace.take(most, now) else { return };
                 let Some(stream) = self.ready.pop_front() else { return };

@@ -362,6 +362,9 @@ fn bytes_sent_are_those_behind_what_was_there() {
     core.pull(1, now, 4 * FRAME_MAX, &mut out);
     // A kind and a number of eight bytes.
     assert_eq!((out.len(), core.legs()[0].sent), (109, 9));
+    // It is an answer alone, which is not confirmed.
+    core.measured(1, Measured::default(), now + ms(1000));
+    assert_eq!(said(&mut core, 1, now + ms(1000)), [""; 0]);
 }
 
 #[test]
@@ -585,4 +588,25 @@ fn bytes_are_counted_where_they_came() {
     core.frame(2, chunk(1, 5, b"!"), now).unwrap();
     assert_eq!(core.legs().iter().map(|leg| leg.received).collect::<Vec<_>>(), [5, 1]);
     assert_eq!(core.counts().received, 6);
+}
+
+/// A chunk of one byte takes 16: kind, stream, offset and length before it. Two frames at least share what a socket takes.
+#[test]
+fn little_room_has_small_chunks() {
+    let chunks = |room: usize| {
+        let (mut core, now) = greeted();
+        assert_eq!(core.write(1, &[7; 1000], now), Ok(1000));
+        let mut out = Vec::new();
+        core.pull(1, now, room, &mut out);
+        assert!(out.len() <= room, "{} of {room}", out.len());
+        let (mut rest, mut chunks) = (&out[..], Vec::new());
+        while let Some((frame, length)) = Frame::decode(rest).expect("a frame") {
+            let Frame::Data { bytes, .. } = frame else { panic!("{frame:?}") };
+            chunks.push(bytes.len());
+            rest = &rest[length..];
+        }
+        chunks
+    };
+    assert_eq!([15, 16, 31, 32].map(chunks), [vec![], vec![1], vec![1], vec![1, 1]]);
+    assert_eq!(chunks(200), [100 - 15; 2]);
 }
