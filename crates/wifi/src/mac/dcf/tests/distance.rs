@@ -245,6 +245,25 @@ fn receiver_that_sends_loses_a_frame_from_afar() {
     }
 }
 
+/// Node 0 does not hear node 1, whose own frame ends just when node 0's arrives; an error model spoils that.
+#[test]
+fn receiver_is_free_when_a_frame_arrives_at_its_end() {
+    let flight = flight_ns(30_000.0);
+    let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
+    let mut bench = bench(&[0.0, 30_000.0], timing, Rules::standard());
+    let always = vec![(Instant::ZERO, LossModel::Frames(Probability::ONE))];
+    bench.air.set_loss(0, 1, LossProcess::new(always, Stream::named(1, "0>1", "loss")));
+    bench.deafen(Some(1), 0);
+    bench.offer_at(1, BROADCAST, 54);
+    let end = DIFS + data_a_ns();
+    bench.run_to(Instant::from_nanos(end - flight));
+    bench.offer_at(0, 1, 54);
+    bench.run_to(Instant::from_nanos(end + data_a_ns()));
+    assert_eq!(bench.data_starts(0), [end - flight]);
+    let counters = bench.air.counters(0);
+    assert_eq!((counters.receiver_busy, counters.collided), (0, 1));
+}
+
 /// Node 1, half-way, sends while the frame is at node 2, where an error model spoils it: the receiver was free.
 #[test]
 fn sender_half_way_is_no_cause_of_a_loss() {
