@@ -320,7 +320,7 @@ fn shaper_ends_the_turns_of_empty_lines_alone() {
 
     let fifo = line(&DisciplineParams::Fifo);
     let mut shaper = Shaper::new(vec![0, NO_CLASS, 1, NO_CLASS], 2, vec![fifo.clone(), fifo], None);
-    let mut next = |shaper: &mut Shaper| shaper.dequeue(ms(2), &mut Vec::new()).map(|next| next.packet);
+    let next = |shaper: &mut Shaper| shaper.dequeue(ms(2), &mut Vec::new()).map(|next| next.packet);
     shaper.enqueue(ms(2), packet(0, 0, 1000, ms(2)));
     assert_eq!([next(&mut shaper), next(&mut shaper)], [Some(PacketId(0)), None]);
     shaper.enqueue(ms(2), packet(1, 2, 1000, ms(2)));
