@@ -395,7 +395,7 @@ fn transaction(kernel: &UnixDatagram) -> Vec<(u16, u16, Vec<u8>)> {
     told
 }
 
-/// Kinds and flags: NLM_F_REQUEST 1, NLM_F_ACK 4, NLM_F_CREATE 0x400, NLM_F_APPEND 0x800.
+/// Kinds and flags: `NLM_F_REQUEST` 1, `NLM_F_ACK` 4, `NLM_F_CREATE` 0x400, `NLM_F_APPEND` 0x800.
 fn kinds(kernel: &UnixDatagram) -> Vec<(u16, u16)> {
     transaction(kernel).into_iter().map(|(kind, flags, _)| (kind, flags)).collect()
 }
@@ -434,7 +434,7 @@ fn entry(number: u16, class: u16) -> Entry {
     Entry { range: Range::from(address), class: Handle::new(1, class) }
 }
 
-/// 10.0.0.1 goes, 10.0.0.2 changes its class and 10.0.0.3 comes. NFT_MSG_NEWSETELEM 12 and NFT_MSG_DELSETELEM 14.
+/// 10.0.0.1 goes, 10.0.0.2 changes its class and 10.0.0.3 comes. `NFT_MSG_NEWSETELEM` 12 and `NFT_MSG_DELSETELEM` 14.
 #[test]
 fn address_changes_its_class_at_one_instant() {
     let (mut nftables, kernel) = acknowledging(&[1, 2]);
@@ -476,7 +476,7 @@ fn entries_that_do_not_fit_a_set_are_refused() {
     }
 }
 
-/// `nft list map inet t m`: elements are those of NFT_MSG_NEWSETELEM (12) alone.
+/// `nft list map inet t m`: elements are those of `NFT_MSG_NEWSETELEM` (12) alone.
 #[test]
 fn elements_of_a_set_are_listed() {
     let list = |entries: &[Entry]| {

@@ -111,7 +111,7 @@ fn rate_of_32_bits_stands_alone() {
     }
 }
 
-/// NLM_F_REQUEST 1, NLM_F_REPLACE 0x100, NLM_F_EXCL 0x200, NLM_F_CREATE 0x400, as `tc qdisc` and `tc class` with `add`, `change`, `replace`.
+/// `NLM_F_REQUEST` 1, `NLM_F_REPLACE` 0x100, `NLM_F_EXCL` 0x200, `NLM_F_CREATE` 0x400, as `tc qdisc` and `tc class` with `add`, `change`, `replace`.
 #[test]
 fn modes_are_flags() {
     let flags = |what| {
@@ -276,7 +276,7 @@ fn packets_are_counted_in_64_bits_if_given() {
     assert_eq!(both, Statistics { packets: (1 << 32) + 2, ..expected });
 }
 
-/// The parts of a dump (RTM_NEWQDISC 36, RTM_NEWTCLASS 40), and its end (NLMSG_DONE 3).
+/// The parts of a dump (`RTM_NEWQDISC` 36, `RTM_NEWTCLASS` 40), and its end (`NLMSG_DONE` 3).
 fn listing(parts: &[(u16, &str)]) -> (Rtnetlink, std::os::unix::net::UnixDatagram) {
     use crate::netlink::{answered, framed};
     let parts: Vec<_> = parts.iter().map(|(kind, text)| framed(*kind, 2, 1, &bytes(text))).collect();
@@ -320,7 +320,7 @@ fn classes_of_a_device_are_listed() {
     assert_eq!(asked(&kernel), (42, bytes("00000000 03000000 00000000 00000000 00000000")));
 }
 
-/// RTM_DELTCLASS is 41, RTM_DELQDISC 37; `NLMSG_ERROR` (2) of ENOENT to the second.
+/// `RTM_DELTCLASS` is 41, `RTM_DELQDISC` 37; `NLMSG_ERROR` (2) of ENOENT to the second.
 #[test]
 fn change_that_the_kernel_refuses_is_told() {
     use crate::netlink::{answered, framed};
