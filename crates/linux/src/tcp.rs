@@ -248,7 +248,7 @@ mod tests {
         // What is not acknowledged waits, once neither side takes more.
         let mut quiet = 0;
         while quiet < 20 {
-            match (&here).write(&[7; 65_536]) {
+            match (&here).write(&[7; 8_192]) {
                 Ok(count) => (written, quiet) = (written + count as u64, 0),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => quiet += 1,
                 Err(error) => panic!("{error}"),
