@@ -331,6 +331,7 @@ pub(crate) fn count(bytes: &[u8]) -> (usize, usize) {
 pub(crate) fn answered(answers: &[&[Vec<u8>]]) -> (Socket, std::os::unix::net::UnixDatagram) {
     let (own, kernel) = std::os::unix::net::UnixDatagram::pair().expect("a pair of sockets");
     own.set_read_timeout(Some(Duration::from_millis(50))).expect("a time-out");
+    kernel.set_read_timeout(Some(Duration::from_millis(50))).expect("a time-out");
     answers.iter().for_each(|at_once| {
         kernel.send(&at_once.concat()).expect("an answer");
     });
@@ -457,6 +458,25 @@ mod tests {
     }
 
     #[test]
+    fn part_that_cannot_be_read_fails_the_dump() {
+        // The parts behind it are taken, so that the next answer is the next request's.
+        let part = |sequence, value: u8| framed(20, 2, sequence, &[value, 0, 0, 0]);
+        let done = |sequence| framed(3, 2, sequence, &[0; 4]);
+        let (mut socket, _kernel) =
+            answered(&[&[part(1, 0), part(1, 7)], &[done(1)], &[part(2, 8), done(2)]]);
+        let mut dump = || {
+            let (mut into, request) = (Vec::new(), Message::new(22, 0, &[0; 4]));
+            let read = |_, payload: &[u8]| match payload[0] {
+                0 => Err(malformed("a zero")),
+                value => Ok(Some(value)),
+            };
+            socket.dump(&request, &mut into, read).map(|()| into).map_err(|error| error.kind())
+        };
+        assert_eq!(dump(), Err(io::ErrorKind::InvalidData));
+        assert_eq!(dump(), Ok(vec![8]));
+    }
+
+    #[test]
     fn request_for_one_thing_gives_the_first() {
         let part = |value: u8| framed(20, 0, 1, &[value, 0, 0, 0]);
         let read = |kind, payload: &[u8]| Ok((kind == 20).then(|| payload[0]));
@@ -478,6 +498,35 @@ mod tests {
         };
         assert_eq!(ask(0), Ok(()));
         assert_eq!(ask(libc::ENOENT), Err(io::ErrorKind::NotFound));
+    }
+
+    #[test]
+    fn device_is_known_by_its_number() {
+        // The kernel's `LOOPBACK_IFINDEX` is 1 in each network namespace.
+        let (socket, _kernel) = answered(&[]);
+        assert_eq!(socket.index("lo").ok(), Some(1));
+        let error = socket.index("no-such-device").unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
+    }
+
+    /// socket(7): the kernel doubles what is asked for; an ordinary user has `net.core.wmem_max` at most.
+    #[test]
+    fn transaction_of_2_mib_has_room() {
+        let Ok(socket) = Socket::new(None) else { return };
+        let room = sockopt::socket_send_buffer_size(&socket.descriptor).expect("an option");
+        let bound = std::fs::read_to_string("/proc/sys/net/core/wmem_max").unwrap_or_default();
+        let bound = bound.trim().parse().unwrap_or(2_097_152).min(2_097_152);
+        assert!([2 * 2_097_152, 2 * bound].contains(&room), "{room} bytes, {bound} for an ordinary user");
+    }
+
+    #[test]
+    fn answer_beyond_the_inbox_is_refused() {
+        let ask = |length: usize| {
+            let (mut socket, _kernel) = answered(&[&[told(1, 0), vec![0; length - told(1, 0).len()]]]);
+            socket.ask(Message::new(0x0a0c, 0, &[0; 4])).map_err(|error| error.kind())
+        };
+        assert_eq!(ask(65_536), Ok(()));
+        assert_eq!(ask(65_537), Err(io::ErrorKind::InvalidData));
     }
 
     #[test]

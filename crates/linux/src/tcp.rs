@@ -66,8 +66,13 @@ pub fn info(socket: impl AsFd) -> io::Result<Info> {
         acknowledged_bytes: raw.tcpi_bytes_acked,
         sent_segments: raw.tcpi_data_segs_out.into(),
         delivery_rate: (raw.tcpi_delivery_rate > 0).then_some(raw.tcpi_delivery_rate),
-        timeouts: (length as usize > TOTAL_RTO * size_of::<u16>()).then(|| halves[TOTAL_RTO].into()),
+        timeouts: timeouts(&halves, length as usize),
     })
+}
+
+/// `tcpi_total_rto`, if so many bytes reach beyond its place.
+fn timeouts(halves: &[u16; 256], length: usize) -> Option<u64> {
+    (length > TOTAL_RTO * size_of::<u16>()).then(|| halves[TOTAL_RTO].into())
 }
 
 /// Chooses a socket's congestion control, and reads it back.
@@ -166,4 +171,142 @@ pub fn waiting(socket: impl AsFd) -> io::Result<u32> {
 /// Sets an option of TCP that is a number.
 fn set(socket: impl AsFd, option: libc::c_int, value: u32) -> io::Result<()> {
     crate::socket_option::set(socket, libc::IPPROTO_TCP, option, value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{AddressFamily, SocketType, socket};
+    use std::io::{ErrorKind, Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::OwnedFd;
+    use std::time::{Duration as Time, Instant};
+
+    /// Both ends of a connection within this machine.
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let here = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+        (here, listener.accept().expect("its other end").0)
+    }
+
+    fn unconnected() -> OwnedFd {
+        socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket")
+    }
+
+    /// An option of TCP that is a number, read back.
+    fn option(socket: impl AsFd, option: libc::c_int) -> u32 {
+        let [value] = crate::socket_option::value(socket, libc::IPPROTO_TCP, option).expect("an option");
+        value
+    }
+
+    /// Waits until it is so, for five seconds.
+    fn eventually(mut is_so: impl FnMut() -> bool) {
+        let begun = Instant::now();
+        while !is_so() {
+            assert!(begun.elapsed() < Time::from_secs(5), "it never is");
+            std::thread::sleep(Time::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn new_socket_has_measured_nothing() {
+        let info = info(unconnected()).expect("TCP");
+        assert_eq!((info.smoothed_round_trip, info.least_round_trip), (None, None));
+        assert_eq!((info.delivery_rate, info.acknowledged_bytes, info.sent_segments), (None, 0, 0));
+        assert_eq!(info.congestion_window, 10, "RFC 6928's first window");
+        let (one, _other) = std::os::unix::net::UnixStream::pair().expect("a pair");
+        assert!(super::info(&one).is_err(), "it is no TCP socket");
+    }
+
+    #[test]
+    fn bytes_that_came_are_acknowledged() {
+        let (mut here, mut there) = pair();
+        let before = info(&here).expect("TCP");
+        assert!(before.least_round_trip.is_some() && before.smoothed_round_trip >= before.least_round_trip);
+        for _ in 0..3 {
+            here.write_all(&[7; 1000]).expect("room");
+            there.read_exact(&mut [0; 1000]).expect("bytes");
+            eventually(|| waiting(&here).expect("TCP") == 0);
+        }
+        let after = info(&here).expect("TCP");
+        assert_eq!(after.acknowledged_bytes - before.acknowledged_bytes, 3000);
+        assert_eq!((after.sent_segments, after.retransmitted), (3, 0));
+        eventually(|| {
+            here.write_all(&[7]).expect("room");
+            there.read_exact(&mut [0]).expect("a byte");
+            info(&here).expect("TCP").delivery_rate.is_some_and(|rate| rate > 0)
+        });
+    }
+
+    #[test]
+    fn bytes_that_nobody_reads_wait() {
+        let (mut here, _there) = pair();
+        let acknowledged = || info(&here).expect("TCP").acknowledged_bytes;
+        let before = acknowledged();
+        here.set_nonblocking(true).expect("an option");
+        let mut written = 0;
+        // What is not acknowledged waits, once neither side takes more.
+        let mut quiet = 0;
+        while quiet < 20 {
+            match (&here).write(&[7; 8_192]) {
+                Ok(count) => (written, quiet) = (written + count as u64, 0),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => quiet += 1,
+                Err(error) => panic!("{error}"),
+            }
+            std::thread::sleep(Time::from_millis(1));
+        }
+        eventually(|| u64::from(waiting(&here).expect("TCP")) + acknowledged() - before == written);
+        assert!(waiting(&here).expect("TCP") > 1);
+        here.flush().expect("nothing to do");
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        assert_eq!(waiting(&listener).unwrap_err().kind(), ErrorKind::InvalidInput, "it listens");
+    }
+
+    /// `struct tcp_info` of linux/tcp.h: 240 bytes until 6.6; then `tcpi_total_rto` of 16 bits, 248 bytes in all.
+    #[test]
+    fn timeouts_are_counted_since_linux_6_7() {
+        let mut halves = [1; 256];
+        halves[120] = 7;
+        assert_eq!([240, 248].map(|length| timeouts(&halves, length)), [None, Some(7)]);
+    }
+
+    #[test]
+    fn congestion_control_is_the_one_that_was_chosen() {
+        let socket = unconnected();
+        for name in ["reno", "cubic", "reno"] {
+            if available().expect("a list").iter().any(|one| one == name) {
+                set_congestion_control(&socket, name).expect("it is allowed");
+                assert_eq!(congestion_control(&socket).expect("TCP"), name);
+            }
+        }
+        let all = available().expect("a list");
+        assert!(all.contains(&"reno".to_owned()), "it is built into every kernel: {all:?}");
+        let error = set_congestion_control(&socket, "no-such-law").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        let expected = format!("this kernel has no \"no-such-law\"; it has {}", all.join(", "));
+        assert_eq!(error.to_string(), expected);
+        let denied = not_had("bbr", &ErrorKind::PermissionDenied.into()).to_string();
+        assert!(denied.contains("net.ipv4.tcp_allowed_congestion_control"), "{denied}");
+        let other = not_had("bbr", &ErrorKind::OutOfMemory.into()).to_string();
+        assert!(other.starts_with("bbr: "), "{other}");
+    }
+
+    #[test]
+    fn options_are_read_back() {
+        let socket = unconnected();
+        set_window_clamp(&socket, 100_000).expect("TCP");
+        set_segment(&socket, Bytes::new(1_000)).expect("TCP");
+        set_unsent(&socket, Bytes::new(16_384)).expect("TCP");
+        let read = [libc::TCP_WINDOW_CLAMP, libc::TCP_MAXSEG, libc::TCP_NOTSENT_LOWAT];
+        assert_eq!(read.map(|one| option(&socket, one)), [100_000, 1_000, 16_384]);
+        for (attempts, read) in [(3, 3), (0, 1), (255, 127)] {
+            set_opening_attempts(&socket, attempts).expect("TCP");
+            assert_eq!(option(&socket, libc::TCP_SYNCNT), read);
+        }
+        let (here, _there) = pair();
+        set(&here, libc::TCP_QUICKACK, 0).expect("TCP");
+        assert_eq!(option(&here, libc::TCP_QUICKACK), 0);
+        acknowledge_at_once(&here).expect("TCP");
+        assert_eq!(option(&here, libc::TCP_QUICKACK), 1);
+    }
 }

@@ -112,6 +112,8 @@ pub struct Counts {
 const LATE: Duration = Duration::from_millis(25);
 /// Who waits for memory tries again after this time: others may have given some back.
 const HUNGER: Duration = Duration::from_millis(100);
+/// Answers to pings that wait on a connection, and what else waits there, at most: a peer that asks without reading takes no more memory.
+const ANSWERS_MAX: usize = 4;
 /// So many bytes may go out once more because a connection is stuck, beside an eighth of all; and in one look at its socket, where
 /// nothing else is to be sent.
 const COPIES: u64 = 256 << 10;
@@ -255,7 +257,7 @@ impl Core {
         if self.closed.is_some() {
             return;
         }
-        if !(gone.retire_said && gone.is_heard) {
+        if !gone.is_heard {
             self.counts.lost += 1;
             self.again_from(leg);
             self.doubt();
@@ -442,7 +444,7 @@ impl Core {
             Frame::Ask { stream } => self.take_ask(stream),
             Frame::Ping(number) => {
                 if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg)
-                    && at.own.len() < 4
+                    && at.own.len() < ANSWERS_MAX
                 {
                     at.own.push(Told::Pong(number));
                     self.wake(leg);
@@ -569,8 +571,8 @@ impl Core {
                 Frame::Ask { stream }.encode(out);
             } else {
                 let most = (frame_most - DATA_HEADER) as u64;
-                if self.ready.is_empty() || self.pace.dry_until.is_some() {
-                    return;
+                if self.ready.is_empty() {
+                    return; // without taking tokens
                 }
                 let Some(taken) = self.pace.take(most, now) else { return };
                 let Some(stream) = self.ready.pop_front() else { return };

@@ -360,6 +360,65 @@ mod tests {
     }
 
     #[test]
+    fn chunk_beyond_the_last_offset_is_malformed() {
+        let decoded = |offset, bytes, end| {
+            let mut out = Vec::new();
+            Frame::Data { stream: 1, offset, end, bytes }.encode(&mut out);
+            Frame::decode(&out).map(|_| ())
+        };
+        assert_eq!(decoded(OFFSET_MAX, b"x", false), Ok(()));
+        let error = decoded(OFFSET_MAX + 1, b"x", false).unwrap_err();
+        assert_eq!(error.to_string(), "not a frame: a chunk that is too long, or too far");
+        // No bytes only where the stream ends.
+        assert_eq!(decoded(7, b"", true), Ok(()));
+        assert!(decoded(7, b"", false).is_err());
+    }
+
+    /// Each reason with its code on the wire, and words of its message that no other has.
+    const REASONS: [(Closed, u8, &str); 7] = [
+        (Closed::Done, 0, "the session was closed"),
+        (Closed::Protocol, 1, "broke the protocol"),
+        (Closed::Revoked, 2, "key is not authorised"),
+        (Closed::Idle, 3, "nobody used it"),
+        (Closed::Lost, 4, "no connection came back"),
+        (Closed::Unknown, 5, "the relay does not know"),
+        (Closed::Other(77), 77, "code 77"),
+    ];
+
+    #[test]
+    fn reasons_have_their_codes_on_the_wire() {
+        let both = |frame: Frame<'_>, bytes: &[u8]| {
+            let mut out = Vec::new();
+            frame.encode(&mut out);
+            assert_eq!(out, bytes);
+            assert_eq!(Frame::decode(bytes), Ok(Some((frame, bytes.len()))));
+        };
+        for (why, code, _) in REASONS {
+            both(Frame::Close(why), &[12, code]);
+            // The end of a session breaks a stream by the same code, with the highest bit.
+            both(Frame::Reset { stream: 9, why: Broken::SessionOver(why) }, &[4, 0, 0, 0, 9, 0x80 + code]);
+        }
+        for (why, code) in [(Broken::Aborted, 1), (Broken::Overloaded, 2), (Broken::Other(3), 3)] {
+            both(Frame::Reset { stream: 9, why }, &[4, 0, 0, 0, 9, code]);
+        }
+        assert!(Frame::decode(&[12, 0x85]).is_err(), "a session has no highest bit");
+    }
+
+    #[test]
+    fn each_reason_has_words_of_its_own() {
+        let all = REASONS.map(|(why, ..)| why.to_string());
+        for (number, (why, _, words)) in REASONS.into_iter().enumerate() {
+            let told: Vec<_> = (0..7).filter(|one| all[*one].contains(words)).collect();
+            assert!(if number == 0 { all[0] == words } else { told == [number] }, "{words}: {told:?}");
+            assert_eq!(Broken::SessionOver(why).to_string(), all[number]);
+        }
+        let broken = [Broken::Aborted, Broken::Overloaded, Broken::Other(3)].map(|why| why.to_string());
+        for (told, words) in broken.iter().zip(["broke the stream off", "no room", "code 3"]) {
+            assert!(told.contains(words), "{told}");
+        }
+    }
+
+    #[test]
     fn what_is_written_reads_back_and_half_of_it_waits() {
         for frame in frames() {
             let mut bytes = Vec::new();

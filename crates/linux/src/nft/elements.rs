@@ -315,8 +315,10 @@ mod tests {
         let expected = [("10.0.0.0/24", 1), ("10.0.1.0/24", 2), ("10.0.3.1", 3), ("255.0.0.0/8", 4)];
         assert_eq!(told, expected.map(|(range, class)| (range.to_owned(), class)));
         // A map of one range to the last address has no end; ranges of a set have ends and no classes.
-        let all = joined(vec![piece("0.0.0.0", Some(1), false)]);
-        assert_eq!(all.iter().map(|one| one.range.to_string()).collect::<Vec<_>>(), ["0.0.0.0/0"]);
+        for (first, range) in [("0.0.0.0", "0.0.0.0/0"), ("ff00::", "ff00::/8")] {
+            let all = joined(vec![piece(first, Some(1), false)]);
+            assert_eq!(all.iter().map(|one| one.range.to_string()).collect::<Vec<_>>(), [range]);
+        }
         let set = joined(vec![piece("10.0.1.0", None, true), piece("10.0.0.0", None, false)]);
         assert_eq!(set.iter().map(|one| one.range.to_string()).collect::<Vec<_>>(), ["10.0.0.0/24"]);
         // Addresses that were seen are no ranges.

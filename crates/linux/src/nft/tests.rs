@@ -313,6 +313,13 @@ fn listed(kinds: &[(u16, Vec<u8>)]) -> (Nftables, UnixDatagram) {
     (Nftables { socket }, kernel)
 }
 
+/// The kind of what was asked for.
+fn asked(kernel: &UnixDatagram) -> u16 {
+    let mut bytes = [0; 1024];
+    kernel.recv(&mut bytes).expect("it was asked");
+    u16::from_ne_bytes([bytes[4], bytes[5]])
+}
+
 #[test]
 fn tables_and_flowtables_are_listed() {
     // NFPROTO_IPV4 2, NFPROTO_BRIDGE 7; the table's name is the first attribute. NFT_MSG_NEWTABLE 0, NFT_MSG_NEWFLOWTABLE 22.
@@ -320,10 +327,12 @@ fn tables_and_flowtables_are_listed() {
     let all = [(0, of(7, b"b\0")), (22, of(1, b"f\0")), (0, of(2, b"nat\0")), (0, of(1, b"i\0"))];
     let table = |family, name: &str| Table { family, name: name.to_owned() };
     let tables = [table(Family::Bridge, "b"), table(Family::Other(2), "nat"), table(Family::Inet, "i")];
-    let (mut nftables, _kernel) = listed(&all);
+    let (mut nftables, kernel) = listed(&all);
     assert_eq!(nftables.tables().expect("a list"), tables);
-    let (mut nftables, _kernel) = listed(&all);
+    assert_eq!(asked(&kernel), 0x0a01, "NFT_MSG_GETTABLE");
+    let (mut nftables, kernel) = listed(&all);
     assert_eq!(nftables.flowtables().expect("a list"), [table(Family::Inet, "f")]);
+    assert_eq!(asked(&kernel), 0x0a17, "NFT_MSG_GETFLOWTABLE");
     assert_eq!([Family::Bridge, Family::Other(2), Family::Inet].map(Family::number), [7, 2, 1]);
 }
 
@@ -333,8 +342,9 @@ fn rules_of_a_chain_are_numbers() {
     let rule =
         |handle: u64| [vec![1, 0, 0, 0], one(1, b"t\0"), one(2, b"c\0"), one(3, &handle.to_be_bytes())];
     let all = [(6, rule(1 << 40).concat()), (3, rule(8).concat()), (6, rule(9).concat())];
-    let (mut nftables, _kernel) = listed(&all);
+    let (mut nftables, kernel) = listed(&all);
     assert_eq!(nftables.rules(&table(), "c").expect("a list"), [1 << 40, 9]);
+    assert_eq!(asked(&kernel), 0x0a07, "NFT_MSG_GETRULE");
     // A chain that is not there: NLMSG_ERROR (2) of ENOENT.
     let error = framed(2, 0x100, 1, &[&(-libc::ENOENT).to_ne_bytes()[..], &[0; 16]].concat());
     let (socket, _kernel) = answered(&[&[error]]);
@@ -346,25 +356,139 @@ fn generation_is_the_networks_number() {
     // NFT_MSG_NEWGEN 15: NFTA_GEN_ID 1; the acknowledgement follows.
     let told = [vec![0, 0, 0, 0], one(1, &0x0102_0304_u32.to_be_bytes())].concat();
     let done = framed(2, 0x100, 1, &[0; 20]);
-    let (socket, _kernel) = answered(&[&[framed(0x0a0f, 0, 1, &told)], &[done]]);
+    let (socket, kernel) = answered(&[&[framed(0x0a0f, 0, 1, &told)], &[done]]);
     assert_eq!(Nftables { socket }.generation().expect("a number"), 0x0102_0304);
+    assert_eq!(asked(&kernel), 0x0a10, "NFT_MSG_GETGEN");
 }
 
-/// `nft flush chain inet t c; add rule inet t c accept`: all between `NFNL_MSG_BATCH_BEGIN` (16) and `…_END` (17).
 #[test]
-fn rules_of_a_chain_are_set_at_once() {
-    // The acknowledgement of the last of three.
-    let (socket, kernel) = answered(&[&[framed(2, 0x100, 4, &[0; 20])]]);
-    let chain = Chain { name: "c".to_owned(), hook: Hook::Forward, priority: 0 };
-    let accept = Rule { matches: Vec::new(), action: Action::Accept };
-    Nftables { socket }.set_rules(&table(), &chain, &[accept]).expect("it is acknowledged");
-    let mut asked = vec![0; 4096];
+fn other_refusal_is_not_an_empty_chain() {
+    let error = framed(2, 0x100, 1, &[&(-libc::EPERM).to_ne_bytes()[..], &[0; 16]].concat());
+    let (socket, _kernel) = answered(&[&[error]]);
+    let error = Nftables { socket }.rules(&table(), "c").unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+}
+
+/// Connects to a kernel that acknowledges the last request of each transaction: of so many requests, whose numbers are between those
+/// of a begin and an end.
+fn acknowledging(transactions: &[u32]) -> (Nftables, UnixDatagram) {
+    let mut last = 0;
+    let acknowledgements = transactions.iter().map(|requests| {
+        last += requests + 2;
+        [framed(2, 0x100, last - 1, &[0; 20])]
+    });
+    let acknowledgements: Vec<_> = acknowledgements.collect();
+    let (socket, kernel) = answered(&acknowledgements.iter().map(|one| &one[..]).collect::<Vec<_>>());
+    (Nftables { socket }, kernel)
+}
+
+/// Kind, flags and what follows the header of each message between `NFNL_MSG_BATCH_BEGIN` (16) and `…_END` (17), which were sent at once.
+fn transaction(kernel: &UnixDatagram) -> Vec<(u16, u16, Vec<u8>)> {
+    let mut asked = vec![0; 1 << 17];
     let length = kernel.recv(&mut asked).expect("it was asked");
     let (mut rest, mut told) = (&asked[..length], Vec::new());
     while let Some(size) = rest.first_chunk().map(|size| u32::from_ne_bytes(*size) as usize) {
-        told.push([4, 6].map(|at| u16::from_ne_bytes([rest[at], rest[at + 1]])));
+        let [kind, flags] = [4, 6].map(|at| u16::from_ne_bytes([rest[at], rest[at + 1]]));
+        told.push((kind, flags, rest[HEADER..size].to_vec()));
         rest = &rest[size..];
     }
-    // NLM_F_REQUEST 1, NLM_F_ACK 4, NLM_F_CREATE 0x400, NLM_F_APPEND 0x800; NFT_MSG_NEWCHAIN 3, …_DELRULE 8, …_NEWRULE 6.
-    assert_eq!(told, [[16, 1], [0x0a03, 0x401], [0x0a08, 1], [0x0a06, 0xc05], [17, 1]]);
+    let bounds = [told.remove(0), told.pop().expect("an end")].map(|(kind, flags, _)| (kind, flags));
+    assert_eq!(bounds, [(16, 1), (17, 1)]);
+    told
+}
+
+/// Kinds and flags: `NLM_F_REQUEST` 1, `NLM_F_ACK` 4, `NLM_F_CREATE` 0x400, `NLM_F_APPEND` 0x800.
+fn kinds(kernel: &UnixDatagram) -> Vec<(u16, u16)> {
+    transaction(kernel).into_iter().map(|(kind, flags, _)| (kind, flags)).collect()
+}
+
+/// `nft flush chain inet t c; add rule inet t c accept`
+#[test]
+fn rules_of_a_chain_are_set_at_once() {
+    let (mut nftables, kernel) = acknowledging(&[3]);
+    let chain = Chain { name: "c".to_owned(), hook: Hook::Forward, priority: 0 };
+    let accept = Rule { matches: Vec::new(), action: Action::Accept };
+    nftables.set_rules(&table(), &chain, &[accept]).expect("it is acknowledged");
+    // NFT_MSG_NEWCHAIN 3, …_DELRULE 8, …_NEWRULE 6.
+    assert_eq!(kinds(&kernel), [(0x0a03, 0x401), (0x0a08, 1), (0x0a06, 0xc05)]);
+}
+
+/// `nft add table inet t; delete table inet t; add table inet t; add map inet t m …`, and `nft delete table inet t`
+#[test]
+fn table_takes_the_place_of_another() {
+    let (mut nftables, kernel) = acknowledging(&[4, 1]);
+    nftables.create(&table(), &[classes()]).expect("it is acknowledged");
+    // NFT_MSG_NEWTABLE 0, …_DELTABLE 2, …_NEWSET 9.
+    assert_eq!(kinds(&kernel), [(0x0a00, 0x401), (0x0a02, 1), (0x0a00, 0x401), (0x0a09, 0x405)]);
+    nftables.delete(&table()).expect("it is acknowledged");
+    assert_eq!(kinds(&kernel), [(0x0a02, 5)]);
+}
+
+/// `map m { type ipv4_addr : classid; flags interval; }`
+fn classes() -> Set {
+    Set { name: "m".to_owned(), version: Version::V4, kind: SetKind::Classes { counts: false } }
+}
+
+/// `10.0.a.b : 1:class`
+fn entry(number: u16, class: u16) -> Entry {
+    let [high, low] = number.to_be_bytes();
+    let address = std::net::IpAddr::from([10, 0, high, low]);
+    Entry { range: Range::from(address), class: Handle::new(1, class) }
+}
+
+/// 10.0.0.1 goes, 10.0.0.2 changes its class and 10.0.0.3 comes. `NFT_MSG_NEWSETELEM` 12 and `NFT_MSG_DELSETELEM` 14.
+#[test]
+fn address_changes_its_class_at_one_instant() {
+    let (mut nftables, kernel) = acknowledging(&[1, 2]);
+    let [one, two, three] = [1, 2, 3].map(|number| entry(number, 7));
+    nftables
+        .change(&table(), &classes(), &[two.range, one.range], &[three, two])
+        .expect("it is acknowledged");
+    let body = |mut message: Message| message.finish(1)[HEADER..].to_vec();
+    let removal = |range| body(elements::removal(&table(), &classes(), &[range]));
+    let addition = body(elements::addition(&table(), &classes(), &[two, three]));
+    assert_eq!(transaction(&kernel), [(0x0a0e, 0x405, removal(one.range))]);
+    let both = [(0x0a0e, 0x401, removal(two.range)), (0x0a0c, 0x405, addition)];
+    assert_eq!(transaction(&kernel), both);
+}
+
+/// 501 entries come: 500 at once, and one.
+#[test]
+fn long_lists_are_changed_in_pieces() {
+    let (mut nftables, kernel) = acknowledging(&[1, 1]);
+    let entries: Vec<_> = (0..501).map(|number| entry(number, 7)).collect();
+    nftables.change(&table(), &classes(), &[], &entries).expect("it is acknowledged");
+    for piece in [&entries[..500], &entries[500..]] {
+        let addition = elements::addition(&table(), &classes(), piece).finish(1)[HEADER..].to_vec();
+        assert_eq!(transaction(&kernel), [(0x0a0c, 0x405, addition)]);
+    }
+}
+
+#[test]
+fn entries_that_do_not_fit_a_set_are_refused() {
+    let refused = |remove: &[Range], add: &[Entry]| {
+        let (mut nftables, _kernel) = acknowledging(&[]);
+        nftables.change(&table(), &classes(), remove, add).unwrap_err().kind()
+    };
+    let six = Entry { range: Range::from(std::net::IpAddr::from([1_u16; 8])), ..entry(1, 7) };
+    let [one, two] = [1, 2].map(|number| entry(number, 7));
+    for wrong in [&[one, two, one][..], &[one, six]] {
+        let ranges: Vec<_> = wrong.iter().map(|entry| entry.range).collect();
+        assert_eq!([refused(&ranges, &[]), refused(&[], wrong)], [io::ErrorKind::InvalidInput; 2]);
+    }
+}
+
+/// `nft list map inet t m`: elements are those of `NFT_MSG_NEWSETELEM` (12) alone.
+#[test]
+fn elements_of_a_set_are_listed() {
+    let list = |entries: &[Entry]| {
+        let mut message = elements::addition(&table(), &classes(), entries);
+        message.finish(1)[HEADER..].to_vec()
+    };
+    let [one, two, three] = [1, 3, 5].map(|number| entry(number, 7));
+    let (mut nftables, kernel) = listed(&[(12, list(&[two])), (9, list(&[three])), (12, list(&[one]))]);
+    let all = nftables.elements(&table(), &classes()).expect("a list");
+    assert_eq!(asked(&kernel), 0x0a0d, "NFT_MSG_GETSETELEM");
+    let told: Vec<_> = all.iter().map(|element| (element.range, element.class)).collect();
+    assert_eq!(told, [one, two].map(|entry| (entry.range, Some(entry.class))));
 }

@@ -97,6 +97,33 @@ fn wide_rates_stand_apart() {
     assert_eq!((&options[0].1[8..12], &options[0].1[20..24]), (&[0xff; 4][..], &[0xff; 4][..]));
 }
 
+/// As tc has it: 2^32 − 1 bytes a second still fit.
+#[test]
+fn rate_of_32_bits_stands_alone() {
+    let widest = Rate::from_bps(u64::from(u32::MAX) * 8);
+    let class = What::Class(Mode::Add, HtbClass::new(widest, widest));
+    let tbf = Tbf { rate: widest, burst: Bytes::new(2_000), limit: Bytes::new(6_000) };
+    let tbf = What::Qdisc(Mode::Add, Discipline::Tbf(tbf));
+    for (what, kinds) in [(class, &[1][..]), (tbf, &[1, 6])] {
+        let (.., options) = said(&change(Handle::ROOT, Handle::new(1, 2), what));
+        assert_eq!(options.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), kinds);
+        assert_eq!(options[0].1[8..12], [0xff; 4]);
+    }
+}
+
+/// `NLM_F_REQUEST` 1, `NLM_F_REPLACE` 0x100, `NLM_F_EXCL` 0x200, `NLM_F_CREATE` 0x400, as `tc qdisc` and `tc class` with `add`, `change`, `replace`.
+#[test]
+fn modes_are_flags() {
+    let flags = |what| {
+        let message = change(Handle::ROOT, Handle::new(1, 2), what).message().finish(1).to_vec();
+        u16::from_ne_bytes([message[6], message[7]])
+    };
+    let class = HtbClass::new(Rate::from_kbps(64), Rate::from_kbps(64));
+    let modes = [Mode::Add, Mode::Change, Mode::Replace];
+    assert_eq!(modes.map(|mode| flags(What::Qdisc(mode, Discipline::Clsact))), [0x601, 1, 0x501]);
+    assert_eq!(modes.map(|mode| flags(What::Class(mode, class))), [0x601, 1, 0x401]);
+}
+
 /// Commands of tc, and the options that it sends.
 #[test]
 fn leaves_are_added_as_tc_does() {
@@ -138,6 +165,14 @@ fn leaves_are_added_as_tc_does() {
     ];
     for (leaf, golden) in leaves {
         let kind = leaf.kind().to_owned();
+        // The kernel lists what it was told. A cake stays as it is, but for its memory.
+        let listed = Discipline::parse(&kind, &bytes(golden));
+        if let Discipline::Other { options, .. } = &listed {
+            assert_eq!((&kind[..], options), ("cake", &bytes(golden)));
+            assert_eq!(Cake::memory(options), Some(Bytes::new(65_536)));
+        } else {
+            assert_eq!(listed, leaf);
+        }
         let (_, named, mut options) =
             said(&change(Handle::new(1, 2), Handle::new(2, 0), What::Qdisc(Mode::Add, leaf)));
         if kind == "tbf" {
@@ -152,6 +187,31 @@ fn leaves_are_added_as_tc_does() {
     let bfifo = What::Qdisc(Mode::Add, Discipline::Bfifo { limit: Bytes::new(6_000) });
     let message = change(Handle::new(1, 0x2a), Handle::new(0x2a, 0), bfifo).message().finish(1).to_vec();
     assert_eq!(message[HEADER + OWN_HEADER..], bytes("0a00 0100 626669666f00 0000 0800 0200 70170000"));
+}
+
+/// The kernel lists the options of pfifo and bfifo as one number (`struct tc_fifo_qopt`), and none of clsact.
+#[test]
+fn disciplines_without_attributes_are_read() {
+    let listed = |kind, options| Discipline::parse(kind, &bytes(options));
+    assert_eq!(listed("pfifo", "e8030000"), Discipline::Pfifo { packets: 1_000 });
+    assert_eq!(listed("bfifo", "70170000"), Discipline::Bfifo { limit: Bytes::new(6_000) });
+    assert_eq!(listed("clsact", ""), Discipline::Clsact);
+    assert_eq!(
+        listed("pfifo", "e80300"),
+        Discipline::Other { kind: "pfifo".into(), options: vec![0xe8, 3, 0] }
+    );
+}
+
+/// A stranger's discipline is put back with the options that the kernel listed, and without any if it listed none.
+#[test]
+fn other_discipline_is_added_as_it_was() {
+    let added = |options: Vec<u8>| {
+        let other = Discipline::Other { kind: "sfq".into(), options };
+        let message = change(Handle::ROOT, Handle::new(1, 0), What::Qdisc(Mode::Add, other));
+        message.message().finish(1)[HEADER + OWN_HEADER..].to_vec()
+    };
+    assert_eq!(added(bytes("0800 0300 01020304")), bytes("0800 0100 73667100  0c00 0200 0800 0300 01020304"));
+    assert_eq!(added(Vec::new()), bytes("0800 0100 73667100"));
 }
 
 /// The kernel's answers to `tc -s -d qdisc show` and `tc -s -d class show`, without their headers.
@@ -216,6 +276,68 @@ fn packets_are_counted_in_64_bits_if_given() {
     assert_eq!(both, Statistics { packets: (1 << 32) + 2, ..expected });
 }
 
+/// The parts of a dump (`RTM_NEWQDISC` 36, `RTM_NEWTCLASS` 40), and its end (`NLMSG_DONE` 3).
+fn listing(parts: &[(u16, &str)]) -> (Rtnetlink, std::os::unix::net::UnixDatagram) {
+    use crate::netlink::{answered, framed};
+    let parts: Vec<_> = parts.iter().map(|(kind, text)| framed(*kind, 2, 1, &bytes(text))).collect();
+    let (socket, kernel) = answered(&[&parts, &[framed(3, 2, 1, &[0; 4])]]);
+    (Rtnetlink { socket }, kernel)
+}
+
+/// What was asked for: its kind, and what follows the header.
+fn asked(kernel: &std::os::unix::net::UnixDatagram) -> (u16, Vec<u8>) {
+    let mut asked = vec![0; 1024];
+    let length = kernel.recv(&mut asked).expect("it was asked");
+    (u16::from_ne_bytes([asked[4], asked[5]]), asked[HEADER..length].to_vec())
+}
+
+/// A pfifo of 1,000 packets on devices 7, 8 and 7 again; the kernel lists those of all devices.
+#[test]
+fn disciplines_of_a_device_are_listed() {
+    let on = |device: u8, minor: u8| {
+        format!(
+            "00000000 0{device}000000 00000{minor}00 ffffffff 00000000 0a000100 706669666f000000 08000200 e8030000"
+        )
+    };
+    let (one, other, two) = (on(7, 1), on(8, 2), on(7, 3));
+    let (mut rtnetlink, kernel) = listing(&[(36, &one), (36, &other), (40, &one), (36, &two)]);
+    let found = rtnetlink.qdiscs(7).expect("a list");
+    let told: Vec<_> = found.iter().map(|qdisc| (qdisc.device, qdisc.handle.major)).collect();
+    assert_eq!(told, [(7, 1), (7, 3)]);
+    assert!(found.iter().all(|qdisc| qdisc.discipline == Discipline::Pfifo { packets: 1_000 }));
+    // RTM_GETQDISC 38.
+    assert_eq!(asked(&kernel), (38, bytes("00000000 07000000 00000000 00000000 00000000")));
+}
+
+#[test]
+fn classes_of_a_device_are_listed() {
+    let other = CLASS.replacen("2a000100", "2b000100", 1);
+    let (mut rtnetlink, kernel) = listing(&[(40, CLASS), (36, &other)]);
+    let mut classes = vec![Class::parse(&bytes(CLASS)).expect("a class"); 3];
+    rtnetlink.classes(3, &mut classes).expect("a list");
+    assert_eq!(classes.iter().map(|class| class.handle).collect::<Vec<_>>(), [Handle::new(1, 0x2a)]);
+    // RTM_GETTCLASS 42.
+    assert_eq!(asked(&kernel), (42, bytes("00000000 03000000 00000000 00000000 00000000")));
+}
+
+/// `RTM_DELTCLASS` is 41, `RTM_DELQDISC` 37; `NLMSG_ERROR` (2) of ENOENT to the second.
+#[test]
+fn change_that_the_kernel_refuses_is_told() {
+    use crate::netlink::{answered, framed};
+    let told =
+        |code: i32, sequence| framed(2, 0x100, sequence, &[&(-code).to_ne_bytes()[..], &[0; 16]].concat());
+    let (socket, kernel) = answered(&[&[told(0, 1), told(libc::ENOENT, 2)]]);
+    let class = change(Handle::NONE, Handle::new(1, 0x2a), What::RemoveClass);
+    let changes = [class, change(Handle::ROOT, Handle::new(1, 0), What::RemoveQdisc)];
+    let refused = Rtnetlink { socket }.apply(&changes).expect("it is answered");
+    assert_eq!(refused.iter().map(|one| (one.index, one.code)).collect::<Vec<_>>(), [(1, libc::ENOENT)]);
+    let class = "24000000 2900 0500 01000000 00000000  00000000 07000000 2a000100 00000000 00000000";
+    let qdisc = "24000000 2500 0500 02000000 00000000  00000000 07000000 00000100 ffffffff 00000000";
+    let mut both = vec![0; 1024];
+    let length = kernel.recv(&mut both).expect("it was asked");
+    assert_eq!(both[..length], bytes(&format!("{class} {qdisc}")));
+}
+
 /// The request by which a kernel is asked for a kind: on `lo`, whose number is 1, eight options of one byte each, which none takes.
 #[test]
 fn kind_is_known_by_how_its_options_are_refused() {
@@ -231,6 +353,8 @@ fn kind_is_known_by_how_its_options_are_refused() {
         let known = rtnetlink.has_discipline("cake").map_err(|error| error.kind());
         let mut bytes = vec![0; 1024];
         let length = kernel.recv(&mut bytes).expect("it was asked");
+        // NLM_F_REQUEST 1, NLM_F_ACK 4, NLM_F_EXCL 0x200, NLM_F_CREATE 0x400: one that is there stays.
+        assert_eq!(bytes[6..8], 0x605_u16.to_ne_bytes());
         (known, bytes[HEADER + OWN_HEADER..length].to_vec())
     };
     let mut golden = bytes("0900 0100 63616b6500 000000 4400 0200");

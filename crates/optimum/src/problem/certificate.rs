@@ -57,12 +57,12 @@ impl Problem {
             residuals.complementarity = residuals.complementarity.max((prices[l] * slack).abs() / scale);
         }
         let total: f64 = schedule.iter().map(|(_, share)| share).sum();
-        if !schedule.is_empty() && self.air.links() > 0 {
+        if !schedule.is_empty() {
             residuals.primal = residuals.primal.max((total - 1.0).abs());
         }
-        // The greatest of numbers passes over one that is none; those of rates and prices are in the bound's sums.
+        // The greatest of numbers passes over one that is none; those of rates, prices and the bound are in the gap's sums.
         let are_numbers = total.is_finite() && airtime.iter().all(|share| share.is_finite());
-        if !(residuals.worst().is_finite() && bound.is_finite() && are_numbers) {
+        if !(residuals.worst().is_finite() && are_numbers) {
             return Err(Failure::NotConverged(residuals));
         }
         // Sums of so many terms are off by their rounding, and a value that is infeasible by the primal residual by that.
@@ -190,6 +190,7 @@ mod tests {
     use crate::{Utility, Wire};
     use evenair_topology::ConflictGraph;
     use libm::{exp, log};
+    use std::sync::atomic::AtomicBool;
 
     fn close(ours: f64, theirs: f64) {
         assert!((ours - theirs).abs() < 1e-12, "{ours} {theirs}");
@@ -322,6 +323,132 @@ mod tests {
         let (rate, gap) = (0.75, log(0.8) - log(0.75));
         let expected = (2.0 * gap).sqrt() + (0.8 / rate - 1.0);
         assert!((solve(0.0, rate).rates_within[0] - expected).abs() < 1e-9);
+    }
+
+    #[test]
+    fn rates_of_an_exact_answer_are_known_to_rounding() {
+        let over = |wire, utility, rate: f64, price: f64| {
+            let problem =
+                Problem { wires: vec![wire], flows: vec![Flow::over(utility, &[0])], ..Problem::default() };
+            let (rates, prices) = (vec![rate], vec![price]);
+            let found = Found { rates, prices, airtime: vec![], schedule: vec![], entropy: 0.0, steps: 0 };
+            let stop = AtomicBool::new(false);
+            let pricing = Pricing::new(&problem, &stop).unwrap();
+            problem.certified(found, Some(&pricing)).unwrap().rates_within[0]
+        };
+        // U = −1/x, x = 1/2, price 1/x² = 4: the bound −4 + 4/2 is U = −2, whose rounding 2ε is all that may be missing; U'' = −2/x³.
+        let within = over(Wire::Capacity(0.5), Utility::inverse(1.0), 0.5, 4.0);
+        close(within, (2.0 * 2.0 * f64::EPSILON / 16.0).sqrt() / 0.5);
+        // U = ln x over a priced wire of capacity 1: 1/x = 1 − 1/x at x = 2, of which the cost is a part of the objective.
+        let within = over(Wire::DropTail(1.0), Utility::log(1.0), 2.0, 0.5);
+        assert!(within < 1e-7, "{within}");
+    }
+
+    #[test]
+    fn rates_of_an_infeasible_answer_are_known_by_less() {
+        // U = 3·ln x, a price of 3/x: the airtime is short of the rate by 0.01, which is worth 0.01·x·U'(x) at most.
+        let beta = log(4.0) / 3.75;
+        let problem = Problem {
+            air: ConflictGraph::from_edges(1, &[]),
+            flows: vec![Flow::over(Utility::log(3.0), &[0])],
+            beta: Some(beta),
+            ..Problem::default()
+        };
+        let found = Found {
+            rates: vec![0.8],
+            prices: vec![3.75],
+            airtime: vec![0.79],
+            schedule: vec![(vec![0], 0.8), (vec![], 0.2)],
+            entropy: -(0.8 * log(0.8) + 0.2 * log(0.2)),
+            steps: 0,
+        };
+        let solution = problem.certified(found, None).unwrap();
+        close(solution.residuals.primal, 0.01);
+        close(solution.residuals.gap, 0.0);
+        // ½·3·(x* − x)²/x² = 0.03.
+        assert!((solution.rates_within[0] - 0.02_f64.sqrt()).abs() < 1e-9, "{:?}", solution.rates_within);
+    }
+
+    #[test]
+    fn bound_of_a_schedule_is_its_heaviest_set() {
+        // Links 0 and 1 conflict, link 2 is apart: at 0.7, 0.3 and 0.4 the heaviest set has 0 and 2. Σ w·ln(w/q) − w of the flows; less
+        // what the background pays.
+        let flows = [(1.0, 0), (2.0, 1), (3.0, 2)].map(|(w, link)| Flow::over(Utility::log(w), &[link]));
+        let flows_worth = log(1.0 / 0.7) - 1.0 + 2.0 * log(2.0 / 0.3) - 2.0 + 3.0 * log(3.0 / 0.4) - 3.0;
+        let rest = flows_worth - 0.7 * 0.1;
+        // An entropy of two cliques: of one with three sets, none among them, and of one with two.
+        for (beta, nats) in [(None, 0.0), (Some(2.0), (log(3.0) + log(2.0)) / 2.0)] {
+            let problem = Problem {
+                air: ConflictGraph::from_edges(3, &[(0, 1)]),
+                flows: flows.to_vec(),
+                beta,
+                background: vec![0.1, 0.0, 0.0],
+                ..Problem::default()
+            };
+            let stop = AtomicBool::new(false);
+            let pricing = Pricing::new(&problem, &stop).unwrap();
+            let found = Found {
+                rates: vec![1.0; 3],
+                prices: vec![0.7, 0.3, 0.4],
+                airtime: vec![0.5; 3],
+                schedule: Vec::new(),
+                entropy: 0.0,
+                steps: 0,
+            };
+            close(problem.certified(found, Some(&pricing)).unwrap().bound, rest + 0.7 + 0.4 + nats);
+        }
+    }
+
+    /// A pair of links of the air that conflict, 0 and 1, and a wire of capacity 2. Three flows: over link 0; over link 1, by half of
+    /// its rate, and the wire; over the wire. By weight they have 0.4, 0.5 and 0.8.
+    fn unfair(change: impl Fn(&mut Problem, &mut [Demand], &mut [Option<usize>])) -> Residuals {
+        let loads = [vec![(0, 1.0)], vec![(1, 0.5), (2, 1.0)], vec![(2, 1.0)]];
+        let mut demands = loads.map(Demand::new);
+        (demands[1].weight, demands[2].limit) = (2.0, 3.0);
+        let flow =
+            |demand: &Demand| Flow { loads: demand.loads.clone(), ..Flow::over(Utility::log(1.0), &[]) };
+        let mut problem = Problem {
+            air: ConflictGraph::from_edges(2, &[(0, 1)]),
+            wires: vec![Wire::Capacity(2.0)],
+            flows: demands.iter().map(flow).collect(),
+            ..Problem::default()
+        };
+        let mut held_by = [Some(0), Some(1), None];
+        change(&mut problem, &mut demands, &mut held_by);
+        let stop = AtomicBool::new(false);
+        let pricing = Pricing::new(&problem, &stop).unwrap();
+        let filled = Filled {
+            rates: &[0.4, 1.0, 0.8],
+            held_by: &held_by,
+            airtime: &[0.45, 0.48],
+            prices: &[vec![0.6, 0.5, 0.1], vec![0.2, -0.3, 0.25]],
+        };
+        max_min_residuals(&problem, &pricing, &demands, &filled)
+    }
+
+    #[test]
+    fn rates_beyond_loads_or_limits_are_infeasible() {
+        // Loads are 0.4, 0.5 and 1.8: link 1 has 0.48.
+        close(unfair(|_, _, _| ()).primal, 0.02 / 0.5);
+        close(unfair(|problem, _, _| problem.wires[0] = Wire::Capacity(1.5)).primal, 0.3 / 1.8);
+        close(unfair(|_, demands, _| demands[0].limit = 0.35).primal, 0.05 / 0.4);
+    }
+
+    #[test]
+    fn unfair_rates_could_grow_by_what_is_not_paid() {
+        // The second round is worth 2·0.25 + 0.2, and the flows up to 0.5 pay 0.2·0.4 + (0.25 − 0.5·0.3)·1.
+        let residuals = unfair(|_, _, _| ());
+        close(residuals.gap, (0.7 - 0.18) / 0.1);
+        close(residuals.dual, 0.3);
+        // Where nothing holds the second flow, the third could grow from 0.8 to its limit.
+        let free = |limit| {
+            unfair(move |_, demands, held_by| {
+                (held_by[1], demands[1].limit, demands[2].limit) = (None, 1.0, limit);
+            })
+        };
+        close(free(3.0).gap, 2.2 / 0.8);
+        // The first round is worth 2·0.1 + 0.6, and the first flow alone pays 0.6·0.4.
+        close(free(0.8).gap, (0.8 - 0.24) / 0.24);
     }
 
     #[test]

@@ -362,4 +362,251 @@ fn bytes_sent_are_those_behind_what_was_there() {
     core.pull(1, now, 4 * FRAME_MAX, &mut out);
     // A kind and a number of eight bytes.
     assert_eq!((out.len(), core.legs()[0].sent), (109, 9));
+    // It is an answer alone, which is not confirmed.
+    core.measured(1, Measured::default(), now + ms(1000));
+    assert_eq!(said(&mut core, 1, now + ms(1000)), [""; 0]);
+}
+
+#[test]
+fn peer_that_pings_without_reading_has_four_answers() {
+    let (mut core, now) = relay(limits(1 << 16));
+    (0..9).for_each(|number| core.frame(1, Frame::Ping(number), now).unwrap());
+    assert_eq!(said(&mut core, 1, now), ["Pong(0)", "Pong(1)", "Pong(2)", "Pong(3)"]);
+    core.frame(1, Frame::Ping(9), now).unwrap();
+    assert_eq!(said(&mut core, 1, now), ["Pong(9)"], "there is room again");
+}
+
+/// Whether something wakes a connection that waits.
+fn wakes(begin: impl Fn(&mut Core, Instant)) -> bool {
+    let (mut core, now) = relay(limits(1 << 16));
+    tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
+    said(&mut core, 1, now);
+    events(&mut core);
+    begin(&mut core, now);
+    events(&mut core).contains(&Event::Wake(1))
+}
+
+#[test]
+fn idle_connection_is_woken_for_each_kind_of_news() {
+    assert!(!wakes(|core, now| tell(core, Frame::Pong(1), now).unwrap()), "nothing");
+    assert!(wakes(|core, now| assert_eq!(core.write(1, b"hello", now), Ok(5))), "bytes");
+    assert!(wakes(|core, now| tell(core, Frame::Ask { stream: 1 }, now).unwrap()), "a credit");
+    assert!(wakes(|core, now| core.reset(1, Broken::Aborted, now)), "a broken stream");
+    let unknown = Frame::Reset { stream: 3, why: Broken::Aborted };
+    assert!(wakes(|core, now| tell(core, unknown, now).unwrap()), "the end of a stream");
+}
+
+/// Connection 3 is lost: the stream's credit is told again, and the client is asked for its own. Connection 1 takes the former
+/// alone, which leaves no room for another frame.
+#[test]
+fn idle_connection_is_woken_for_a_question() {
+    let (mut core, now) = relay(limits(1 << 16));
+    (2..=3).for_each(|leg| core.add_leg(leg, now));
+    core.set_wanted(3, now);
+    tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
+    assert_eq!(core.write(1, b"hello", now), Ok(5));
+    (1..=3).for_each(|leg| drop(said(&mut core, leg, now)));
+    events(&mut core);
+    core.lost(3, now);
+    assert_eq!(events(&mut core), [Event::Wake(1)]);
+    let mut out = Vec::new();
+    core.pull(1, now, 32, &mut out);
+    assert!(matches!(Frame::decode(&out), Ok(Some((Frame::Credit { .. }, 21)))));
+    assert_eq!(events(&mut core), [Event::Wake(2)]);
+    assert_eq!(said(&mut core, 2, now), ["Ask { stream: 1 }"]);
+}
+
+/// A connection with a round trip of 20 ms holds a byte from now on, and has not got on when it is looked at again so much later.
+fn hold(core: &mut Core, leg: LegId, now: Instant, looks_ms: &[u64]) {
+    let waiting = Measured { round_trip: Some(ms(20)), waiting: 1, ..Measured::default() };
+    core.measured(leg, waiting, now);
+    looks_ms.iter().for_each(|after| core.measured(leg, waiting, now + ms(*after)));
+}
+
+#[test]
+fn stuck_connection_wakes_no_other_for_nothing() {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.add_leg(2, now);
+    tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
+    assert_eq!(core.write(1, b"hello", now), Ok(5));
+    said(&mut core, 1, now);
+    hold(&mut core, 1, now, &[201]);
+    assert!(said(&mut core, 2, now + ms(201)).contains(&HELLO.to_owned()), "it goes out once more");
+    events(&mut core);
+    // It is on the second connection now.
+    hold(&mut core, 1, now + ms(201), &[10]);
+    assert_eq!(events(&mut core), []);
+}
+
+/// 64 chunks of three streams are on a connection that is stuck. 256 KiB and an eighth of all, 393,096 bytes, may go out once more:
+/// 256 KiB of the first stream are 17 chunks, and the other 114,806 bytes are 8 of the second.
+#[test]
+fn bytes_of_a_stuck_connection_go_out_again_in_bounds() {
+    let now = Instant::from_nanos(1);
+    let mut core = Core::new(Side::Client, limits(1 << 20), Budget::new(1 << 26), now);
+    (1..=2).for_each(|leg| core.add_leg(leg, now));
+    for chunks in [22, 21, 21] {
+        let stream = core.open(now).unwrap();
+        let bytes = vec![7; chunks * CHUNK_MAX];
+        assert_eq!(core.write(stream, &bytes, now), Ok(bytes.len()));
+    }
+    said(&mut core, 1, now);
+    assert_eq!(core.counts().sent, 64 * CHUNK_MAX as u64);
+    hold(&mut core, 1, now, &[201]);
+    assert_eq!(core.counts().stuck, 1);
+    let again = |core: &mut Core, after| {
+        let told = said(core, 2, now + ms(after));
+        [1, 3, 5].map(|stream| {
+            let of = format!("stream: {stream}, offset");
+            told.iter().filter(|word| word.starts_with("Data") && word.contains(&of)).count()
+        })
+    };
+    assert_eq!(again(&mut core, 201), [17, 8, 0]);
+    assert_eq!(core.counts().again, 25 * CHUNK_MAX as u64);
+    hold(&mut core, 1, now + ms(201), &[10]);
+    assert_eq!(again(&mut core, 211), [0; 3], "the bound holds in all");
+}
+
+#[test]
+fn session_is_closed_for_the_reason_that_was_given() {
+    let (mut core, now) = relay(limits(1 << 16));
+    assert_eq!(core.closed(), None);
+    assert_eq!(tell(&mut core, Frame::Close(Closed::Revoked), now), Err(Closed::Revoked));
+    assert_eq!(core.closed(), Some(Closed::Revoked));
+    // The first reason stays, and is each connection's last word.
+    core.close(Closed::Idle);
+    assert_eq!(tell(&mut core, Frame::Ping(1), now), Err(Closed::Revoked));
+    let mut out = Vec::new();
+    core.pull(1, now, FRAME_MAX, &mut out);
+    assert!(matches!(Frame::decode(&out), Ok(Some((Frame::Close(Closed::Revoked), 2)))));
+}
+
+#[test]
+fn session_is_used_while_bytes_pass() {
+    let (mut core, begun) = relay(limits(1 << 16));
+    let at = |seconds| begun + Duration::from_secs(seconds);
+    assert_eq!(core.used_at(), begun);
+    tell(&mut core, Frame::Ping(1), at(1)).unwrap();
+    assert_eq!(core.used_at(), begun, "that is no use");
+    tell(&mut core, chunk(1, 0, b"x"), at(2)).unwrap();
+    assert_eq!(core.used_at(), at(2));
+    core.write(1, b"hello", at(3)).unwrap();
+    assert_eq!(core.used_at(), at(3));
+    tell(&mut core, Frame::Reset { stream: 1, why: Broken::Aborted }, at(4)).unwrap();
+    assert_eq!(core.used_at(), at(4));
+    core.open(at(5)).unwrap();
+    assert_eq!(core.used_at(), at(5));
+}
+
+#[test]
+fn wish_is_said_on_a_connection_that_stays() {
+    for is_retired in [true, false] {
+        let (mut core, now) = relay(limits(1 << 16));
+        core.add_leg(2, now);
+        if is_retired {
+            core.retire(1);
+        } else {
+            hold(&mut core, 1, now, &[1_000]);
+        }
+        (1..=2).for_each(|leg| drop(said(&mut core, leg, now)));
+        events(&mut core);
+        core.tell_wanted(3);
+        assert_eq!(events(&mut core), [Event::Wake(2)]);
+    }
+}
+
+/// Two connections, a stream with a byte of the client's, and `hello` that went out on the first.
+fn greeted() -> (Core, Instant) {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.add_leg(2, now);
+    core.set_wanted(2, now);
+    tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
+    assert_eq!(core.write(1, b"hello", now), Ok(5));
+    (1..=2).for_each(|leg| drop(said(&mut core, leg, now)));
+    events(&mut core);
+    (core, now)
+}
+
+const HELLO: &str = "Data { stream: 1, offset: 0, end: false, bytes: [104, 101, 108, 108, 111] }";
+
+#[test]
+fn lost_connection_repeats_its_bytes_once() {
+    let (mut core, now) = greeted();
+    core.retire(1);
+    assert_eq!(said(&mut core, 1, now), ["Retire"], "which the client does not answer");
+    core.lost(1, now);
+    let credit = "Credit { stream: 1, received: 1, limit: 65536 }";
+    assert_eq!(said(&mut core, 2, now), [credit, "Ask { stream: 1 }", HELLO]);
+    assert_eq!((core.counts().lost, core.counts().again), (1, 5));
+}
+
+#[test]
+fn connections_lost_one_after_the_other_ask_once() {
+    let (mut core, now) = greeted();
+    (3..=4).for_each(|leg| core.add_leg(leg, now));
+    (3..=4).for_each(|leg| core.lost(leg, now));
+    let credit = "Credit { stream: 1, received: 1, limit: 65536 }";
+    assert_eq!(said(&mut core, 2, now), [credit, "Ask { stream: 1 }"], "its bytes are on the first");
+    // Once the client has it all there is nothing to ask.
+    tell(&mut core, Frame::Credit { stream: 1, received: 5, limit: 1 << 16 }, now).unwrap();
+    core.add_leg(5, now);
+    core.lost(5, now);
+    assert_eq!(said(&mut core, 2, now), [credit]);
+    assert_eq!(core.counts().lost, 3);
+}
+
+#[test]
+fn session_is_idle_once_a_connection_asks_in_vain() {
+    let (mut core, now) = relay(limits(1 << 16));
+    tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
+    said(&mut core, 1, now);
+    core.take_idle(now + ms(25));
+    // From 100 ms on a connection is busy with what was written, and at 150 ms it asks for more.
+    core.write(1, b"hello", now + ms(100)).unwrap();
+    let mut out = Vec::new();
+    core.pull(1, now + ms(100), 4 * FRAME_MAX, &mut out);
+    assert!(!out.is_empty());
+    assert_eq!(said(&mut core, 1, now + ms(150)), [""; 0]);
+    let (idle, dry) = core.take_idle(now + ms(200));
+    assert_eq!((idle, dry), (ms(75 + 50), Duration::ZERO));
+}
+
+#[test]
+fn bytes_of_half_a_frame_end_the_silence() {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.add_leg(2, now + ms(20_000));
+    assert_eq!(core.timeout(), Some(now + ms(15_000)), "after which the client is asked");
+    core.heard(1, now + ms(14_000));
+    assert_eq!(core.timeout(), Some(now + ms(14_000 + 15_000)));
+}
+
+#[test]
+fn bytes_are_counted_where_they_came() {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.add_leg(2, now);
+    tell(&mut core, chunk(1, 0, b"hello"), now).unwrap();
+    core.frame(2, chunk(1, 5, b"!"), now).unwrap();
+    assert_eq!(core.legs().iter().map(|leg| leg.received).collect::<Vec<_>>(), [5, 1]);
+    assert_eq!(core.counts().received, 6);
+}
+
+/// A chunk of one byte takes 16: kind, stream, offset and length before it. Two frames at least share what a socket takes.
+#[test]
+fn little_room_has_small_chunks() {
+    let chunks = |room: usize| {
+        let (mut core, now) = greeted();
+        assert_eq!(core.write(1, &[7; 1000], now), Ok(1000));
+        let mut out = Vec::new();
+        core.pull(1, now, room, &mut out);
+        assert!(out.len() <= room, "{} of {room}", out.len());
+        let (mut rest, mut chunks) = (&out[..], Vec::new());
+        while let Some((frame, length)) = Frame::decode(rest).expect("a frame") {
+            let Frame::Data { bytes, .. } = frame else { panic!("{frame:?}") };
+            chunks.push(bytes.len());
+            rest = &rest[length..];
+        }
+        chunks
+    };
+    assert_eq!([15, 16, 31, 32].map(chunks), [vec![], vec![1], vec![1], vec![1, 1]]);
+    assert_eq!(chunks(200), [100 - 15; 2]);
 }

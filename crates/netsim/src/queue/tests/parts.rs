@@ -4,12 +4,15 @@ use super::*;
 use crate::queue::{
     BackoffHost, Delays, Dropped, Line, NO_CLASS, Outlet, Service, Shaper, TokenBucket, TransmitQueue,
 };
+use crate::spec::{FlowSpec, LinkRate, MacSpec, NetworkSpec, Pattern, Traffic};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{
-    Access, BackoffLaw, BackoffParams, Dcf, LinkRole, LinkView, OwnBackoff, Scope, Surroundings,
+    Access, BackoffLaw, BackoffParams, Category, Dcf, LinkRole, LinkView, OwnBackoff, Scope, Surroundings,
 };
 use evenair_laws::marking::{AnyMarking, MarkingLaw, OwnMarking, QueueView};
-use evenair_units::{Probability, Volume};
+use evenair_topology::Medium;
+use evenair_units::{Dbm, Probability, Volume};
+use evenair_wifi::{MacTiming, Preamble, Rules};
 use std::sync::{Arc, Mutex};
 
 /// Refuses half of all, and writes down what it is told: how many wait, and what became of an arrival or of one that waited.
@@ -238,6 +241,57 @@ fn group_weighs_what_its_heaviest_flow_does() {
     assert_eq!([0, 1, 2].map(|of| flows.key(of)), [5, 5, 6]);
 }
 
+fn datagrams(path: &[u32], weight: f64) -> FlowSpec {
+    FlowSpec {
+        name: "datagrams".into(),
+        path: path.to_vec(),
+        active: Vec::new(),
+        start_jitter: Duration::ZERO,
+        traffic: Traffic::Datagrams { size: Bytes::new(1000), pattern: Pattern::Saturated },
+        category: Category::BestEffort,
+        code_point: 0,
+        weight,
+        stack: None,
+    }
+}
+
+#[test]
+fn flows_have_a_way_there_and_one_back() {
+    let flows = Flows::of(&[datagrams(&[3, 5, 9], 2.0), datagrams(&[4, 3], 0.5)]);
+    let facts = |weight, from, to| FlowFacts { weight, from, to };
+    let expected = [facts(2.0, 3, 9), facts(2.0, 9, 3), facts(0.5, 4, 3), facts(0.5, 3, 4)];
+    assert_eq!([0, 1, 2, 3].map(|flow| flows.get(flow)), expected);
+    // Flows of which nothing is known share no host, and no line, with others.
+    let flows = flows.grouped(&[7, 7, 8, 8]);
+    let [one, other] = [4, 5].map(|flow| (flows.get(flow).from, flows.get(flow).to, flows.key(flow)));
+    assert!(one.0 != other.0 && one.1 != other.1 && one.2 != other.2);
+    assert!([7, 8].iter().all(|key| ![one.2, other.2].contains(key)));
+}
+
+/// A packet of 1000 bytes over the air of 802.11b with long preambles, acknowledged at 1 Mb/s: a DIFS, 192 µs and 8,288 bits, SIFS
+/// and an acknowledgement of 304 µs. Over ideal CSMA it is 8,000 bits alone.
+#[test]
+fn airtime_is_of_the_link_from_this_node() {
+    let mac = MacSpec::Dcf {
+        timing: MacTiming::b(Preamble::Long, Rate::from_kbps(1_000)),
+        rules: Rules::standard(),
+    };
+    let rate = |from, to, kbps| LinkRate { from, to, rate: Rate::from_kbps(kbps) };
+    let rates = vec![rate(1, 2, 5_500), rate(2, 1, 2_000), rate(1, 3, 1_000), rate(0, 4, 2_000)];
+    let medium = Medium::from_signals(0, &[], Dbm::new(-82.0), Dbm::new(-92.0));
+    let of = |mac| NetworkSpec {
+        rates: rates.clone(),
+        ..NetworkSpec::new(Vec::new(), medium.clone(), mac, Rate::from_kbps(11_000))
+    };
+    let us = |airtimes: &Airtimes| [2, 3, 4].map(|hop| airtimes.of(hop, 1000).as_nanos() / 1000);
+    let airtimes = Airtimes::of_node(&of(mac), 1);
+    assert_eq!(us(&airtimes), [1507, 8288, 754].map(|payload| 50 + 192 + payload + 10 + 304));
+    assert!(airtimes.per_attempt, "the air tells of each attempt");
+    let airtimes = Airtimes::of_node(&of(MacSpec::Ideal), 1);
+    assert_eq!(us(&airtimes), [1454, 8000, 727]);
+    assert!(!airtimes.per_attempt);
+}
+
 /// Weighted fair queueing gives up the last packet of the line that is longest for its weight: 1000 bytes at one against 2000 at
 /// four.
 #[test]
@@ -250,6 +304,28 @@ fn full_buffer_costs_the_longest_line_for_its_weight() {
         weighted.enqueue(ms(0), packet(id, flow, size, ms(0)));
     }
     assert_eq!(weighted.evict(&packet(4, 1, 1000, ms(0))).map(|gone| gone.packet), Some(PacketId(1)));
+}
+
+/// A user's discipline may hold back what it has; its line keeps its turn. The line that has nothing goes behind the others when it has
+/// something again, with a turn of its own.
+#[test]
+fn shaper_ends_the_turns_of_empty_lines_alone() {
+    let stack = DisciplineParams::Own(OwnDiscipline::new(Stack::default()));
+    let line = |params: &DisciplineParams| Line::new(params.begin(&ROLE), 5, None, Bytes::new(1500));
+    let mut held = Shaper::new(vec![0], 1, vec![line(&stack)], None);
+    held.enqueue(ms(1), packet(0, 0, 1000, ms(1)));
+    assert_eq!(held.dequeue(ms(1), &mut Vec::new()), None);
+    assert_eq!(held.next_ready(ms(1)), ms(10));
+    assert_eq!(held.dequeue(ms(10), &mut Vec::new()).map(|next| next.packet), Some(PacketId(0)));
+
+    let fifo = line(&DisciplineParams::Fifo);
+    let mut shaper = Shaper::new(vec![0, NO_CLASS, 1, NO_CLASS], 2, vec![fifo.clone(), fifo], None);
+    let next = |shaper: &mut Shaper| shaper.dequeue(ms(2), &mut Vec::new()).map(|next| next.packet);
+    shaper.enqueue(ms(2), packet(0, 0, 1000, ms(2)));
+    assert_eq!([next(&mut shaper), next(&mut shaper)], [Some(PacketId(0)), None]);
+    shaper.enqueue(ms(2), packet(1, 2, 1000, ms(2)));
+    shaper.enqueue(ms(2), packet(2, 0, 500, ms(2)));
+    assert_eq!([next(&mut shaper), next(&mut shaper)], [Some(PacketId(1)), Some(PacketId(2))]);
 }
 
 #[test]

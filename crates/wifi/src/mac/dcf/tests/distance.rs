@@ -8,7 +8,7 @@ fn a() -> MacTiming {
 }
 
 /// Nodes on a line [m], all within each other's reach, over free space.
-fn bench(at_m: &[f64], timing: MacTiming, rules: Rules) -> Bench {
+fn medium(at_m: &[f64]) -> Medium {
     let at: Vec<Position> = at_m.iter().map(|&x| Position::new(x, 0.0)).collect();
     let range_m = 60_000.0;
     let radio = ThresholdRadio {
@@ -17,7 +17,11 @@ fn bench(at_m: &[f64], timing: MacTiming, rules: Rules) -> Bench {
         interference_range_m: range_m,
         propagation: Propagation { loss: evenair_topology::PathLoss::FreeSpace, ..Propagation::default() },
     };
-    Bench::over(&Medium::from_positions(&at, &radio), |_| exactly(0), timing, rules)
+    Medium::from_positions(&at, &radio)
+}
+
+fn bench(at_m: &[f64], timing: MacTiming, rules: Rules) -> Bench {
+    Bench::over(&medium(at_m), |_| exactly(0), timing, rules)
 }
 
 impl Bench {
@@ -244,6 +248,25 @@ fn receiver_that_sends_loses_a_frame_from_afar() {
     }
 }
 
+/// Node 0 does not hear node 1, whose own frame ends just when node 0's arrives; an error model spoils that.
+#[test]
+fn receiver_is_free_when_a_frame_arrives_at_its_end() {
+    let flight = flight_ns(30_000.0);
+    let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
+    let mut bench = bench(&[0.0, 30_000.0], timing, Rules::standard());
+    let always = vec![(Instant::ZERO, LossModel::Frames(Probability::ONE))];
+    bench.air.set_loss(0, 1, LossProcess::new(always, Stream::named(1, "0>1", "loss")));
+    bench.deafen(Some(1), 0);
+    bench.offer_at(1, BROADCAST, 54);
+    let end = DIFS + data_a_ns();
+    bench.run_to(Instant::from_nanos(end - flight));
+    bench.offer_at(0, 1, 54);
+    bench.run_to(Instant::from_nanos(end + data_a_ns()));
+    assert_eq!(bench.data_starts(0), [end - flight]);
+    let counters = bench.air.counters(0);
+    assert_eq!((counters.receiver_busy, counters.collided), (0, 1));
+}
+
 /// Node 1, half-way, sends while the frame is at node 2, where an error model spoils it: the receiver was free.
 #[test]
 fn sender_half_way_is_no_cause_of_a_loss() {
@@ -261,6 +284,41 @@ fn sender_half_way_is_no_cause_of_a_loss() {
     bench.run_to(Instant::from_nanos(landing));
     let counters = bench.air.counters(0);
     assert_eq!((counters.receiver_busy, counters.collided), (0, 1));
+}
+
+/// Node 0 sends the frames of two queues. While the first one is at node 1, 60 km away, the second one is at node 2, 20 km away,
+/// where a packet comes once node 0 has sent it all: the second queue keeps node 2 waiting until the last energy is there.
+#[test]
+fn ledger_blames_the_frame_that_arrives_from_afar() {
+    let contention = |(number, node): (usize, u32)| Contention {
+        node,
+        access: exactly(0),
+        arbitration: Arbitration::dcf(&a()),
+        stream: Stream::named(1, &format!("contender {number}"), "backoff"),
+    };
+    let contenders = [0, 0, 1, 2].into_iter().enumerate().map(contention).collect();
+    let medium = medium(&[0.0, 60_000.0, 20_000.0]);
+    let mut bench = bench(&[], a(), Rules::standard());
+    bench.air = DcfAir::new(&medium, contenders, a(), Rules::standard());
+    bench.air.start_ledger(Instant::ZERO);
+    let (rate, size) = (Rate::from_kbps(54_000), Bytes::new(500));
+    bench.offer_at(0, BROADCAST, 54);
+    bench.run_to(us(100));
+    let head = Head { to: BROADCAST, size, mode: Mode::at(rate), packet: PacketId(8) };
+    bench.air.offer(bench.now, 1, head, &mut bench.out);
+    bench.collect();
+    let second = DIFS + data_a_ns() + DIFS;
+    let landing = second + a().data(size, rate).as_nanos() + flight_ns(20_000.0);
+    let offered = second + 150_000;
+    bench.run_to(Instant::from_nanos(offered));
+    assert!(bench.air.stations[0].sending.is_none() && offered < landing);
+    assert!(offered < DIFS + data_a_ns() + flight_ns(60_000.0), "the first frame is under way");
+    bench.offer_at(3, BROADCAST, 54);
+    bench.run_to(Instant::from_nanos(landing));
+    let ledger = bench.air.ledger.as_mut().unwrap();
+    ledger.close(Instant::from_nanos(landing));
+    let kept = Duration::from_nanos(landing - offered);
+    assert_eq!(ledger.airtime(3).blocked_by, [Duration::ZERO, kept, Duration::ZERO, Duration::ZERO]);
 }
 
 #[test]
