@@ -892,4 +892,134 @@ mod tests {
             prop_assert!(excess / sum < 0.05, "{} above one TCP's share", excess / sum);
         }
     }
+
+    /// A tally of two intervals in which so many bytes arrived.
+    fn two(bytes: f64) -> Tally {
+        Tally { intervals: TICKS, seconds: 40.0, bytes, sent: 1000.0, again: 0.0 }
+    }
+
+    /// An interval of 20 s in which so many packets of 1000 bytes arrived.
+    fn interval(packets: u64) -> FlowView {
+        let delivered = Volume { packets, bytes: packets * 1000 };
+        FlowView { delivered, sent: packets, retransmitted: 0, ..see(BY_CHANCE, 1, 100) }
+    }
+
+    #[test]
+    fn it_runs_every_twenty_seconds() {
+        assert_eq!(begin().interval(), Duration::from_secs(20));
+    }
+
+    #[test]
+    fn a_share_sent_again_at_its_bound_is_no_congestion() {
+        let params = GuardedParams { retransmitted_max: 0.25, ..GuardedParams::default() };
+        let reason = |retransmitted| {
+            let mut law = params.begin(&ROLE);
+            law.on_interval(&FlowView { sent: 1000, retransmitted, ..interval(1000) });
+            law.reason()
+        };
+        assert_eq!(reason(250), Reason::Uncongested);
+        assert_eq!(reason(251), Reason::Lossy);
+    }
+
+    /// (20): 0.75·4 + 0.25/4 = 3.06, of which 3 are open.
+    #[test]
+    fn congestion_closes_connections_where_none_is_on_trial() {
+        let mut law = Guarded { connections: 4.0, open: 4, remembers: true, ..begin() };
+        law.give_way(&interval(1000));
+        assert_eq!((law.open, law.remembers), (3, true));
+        let mut law = Guarded { connections: 1.4, open: 1, remembers: true, ..begin() };
+        law.give_way(&interval(1000));
+        assert!(!law.remembers, "a single connection is all that is known");
+    }
+
+    /// Beside one connection a second has to bring half of 55 % more, 27.5 %, where its trial ends in congestion.
+    #[test]
+    fn a_trial_that_congests_has_to_bring_half_of_what_would_keep_it() {
+        let resting = |packets| {
+            let trial = Trial::More(1, two(2_000_000.0));
+            let mut law = Guarded { connections: 1.5, open: 2, trial, ..begin() };
+            law.give_way(&interval(packets));
+            (law.open, law.resting)
+        };
+        assert_eq!(resting(1200), (1, 16), "20 %");
+        assert_eq!(resting(1300), (1, 0), "30 %");
+    }
+
+    /// 0.55 of 1/k.
+    #[test]
+    fn a_trial_keeps_what_brings_its_share() {
+        let judged = |bytes| {
+            let trial = Trial::More(1, two(1e6));
+            let mut law = Guarded { connections: 1.5, open: 2, trial, tally: two(bytes), ..begin() };
+            (law.judge(), law.open, law.resting)
+        };
+        assert_eq!(judged(1.4e6), (false, 1, 16));
+        assert_eq!(judged(1.6e6), (true, 2, 0));
+    }
+
+    #[test]
+    fn several_at_once_that_fail_go_together() {
+        let trial = Trial::More(4, two(1e6));
+        let mut law = Guarded { connections: 6.0, open: 6, trial, tally: two(1e6), stride: 4, ..begin() };
+        assert!(!law.judge());
+        assert_eq!((law.open, law.stride, law.trial), (2, 0, Trial::None));
+        assert!((law.connections - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn those_that_were_missed_come_back() {
+        let (trial, tally) = (Trial::Fewer(2, two(2e6)), two(1e6));
+        let open = |remembers, stride| {
+            let mut law = Guarded { connections: 3.0, open: 3, trial, tally, remembers, stride, ..begin() };
+            assert!(!law.judge());
+            (law.open, law.connections, law.resting)
+        };
+        assert_eq!(open(false, 0), (5, 5.0, 16));
+        assert_eq!(open(true, 0), (5, 5.0, 0));
+        assert_eq!(open(true, 1), (5, 5.499, 0));
+    }
+
+    #[test]
+    fn half_of_what_is_remembered_is_tried() {
+        let mut law = GuardedParams { start: 8, ..GuardedParams::default() }.begin(&ROLE);
+        law.try_fewer(two(1e6));
+        assert_eq!((law.open, law.connections), (4, 4.0));
+        law.try_fewer(two(1e6));
+        assert_eq!((law.open, law.connections), (2, 2.0));
+    }
+
+    #[test]
+    fn it_says_what_is_going_on() {
+        let more = Trial::More(1, two(1e6));
+        let fewer = Trial::Fewer(1, two(1e6));
+        let reason = |change: &dyn Fn(&mut Guarded), delayed| {
+            let mut law = Guarded { reason: Reason::Uncongested, ..begin() };
+            change(&mut law);
+            law.explain(delayed);
+            law.reason
+        };
+        let no = Some(false);
+        assert_eq!(reason(&|law| law.trial = more, no), Reason::OnTrial);
+        assert_eq!(reason(&|law| law.trial = Trial::Remembered, no), Reason::Begins);
+        assert_eq!(reason(&|law| law.trial = fewer, no), Reason::FewerTried);
+        let remembered = |law: &mut Guarded| (law.trial, law.remembers) = (fewer, true);
+        assert_eq!(reason(&remembered, no), Reason::RememberedTried);
+        assert_eq!(reason(&|law| law.resting = 2, no), Reason::Resting);
+        assert_eq!(reason(&|_| (), None), Reason::Unsampled);
+        assert_eq!(reason(&|law| law.open = 16, no), Reason::Bounded);
+        assert_eq!(reason(&|law| law.open = 15, no), Reason::Uncongested);
+    }
+
+    /// Of 100 segments each 0 and 4 are twice the deviation of what was counted, √4, and no more; of 1000 each, 100 and 200
+    /// are larger by what was there, and no more.
+    #[test]
+    fn losses_at_their_bounds_have_not_risen() {
+        let lost = |sent, again| Tally { sent, again, ..two(1e6) };
+        let law = begin();
+        assert!(!law.more_is_lost(&lost(100.0, 0.0), &lost(100.0, 4.0)));
+        assert!(law.more_is_lost(&lost(100.0, 0.0), &lost(100.0, 5.0)));
+        let law = GuardedParams { rise: 1.0, ..GuardedParams::default() }.begin(&ROLE);
+        assert!(!law.more_is_lost(&lost(1000.0, 100.0), &lost(1000.0, 200.0)));
+        assert!(law.more_is_lost(&lost(1000.0, 100.0), &lost(1000.0, 201.0)));
+    }
 }
