@@ -682,6 +682,9 @@ mod tests {
         }
     }
 
+    /// A family's suite: parameters, how a copy is kept, and the seed.
+    type Suite<P, L> = fn(&P, &dyn Fn(&L) -> L, u64);
+
     fn fails(run: impl FnOnce()) -> bool {
         std::panic::catch_unwind(AssertUnwindSafe(run)).is_err()
     }
@@ -690,7 +693,7 @@ mod tests {
     #[test]
     fn what_is_wrong_fails_its_suite() {
         fn check<P, L: Clone>(
-            suite: fn(&P, &dyn Fn(&L) -> L, u64),
+            suite: Suite<P, L>,
             params: impl Fn(Wrong) -> P,
             begin: impl Fn(&P) -> L,
             faults: &[&'static str],

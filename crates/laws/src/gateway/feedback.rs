@@ -357,11 +357,13 @@ mod tests {
     }
 
     /// A class that got so many kb/s, and had to wait for tokens.
+    #[allow(clippy::unnecessary_wraps, reason = "what a view has of a class")]
     fn waits(kbps: u64) -> Option<ClassView> {
         Some(ClassView { held: Some(1), ..served(kbps * 1_000) })
     }
 
     /// A class that got so many kb/s, and had not.
+    #[allow(clippy::unnecessary_wraps, reason = "what a view has of a class")]
     fn gets(kbps: u64) -> Option<ClassView> {
         Some(served(kbps * 1_000))
     }

@@ -572,7 +572,7 @@ mod tests {
         let packets = |packets| Volume { packets, bytes: packets * 1_500 };
         let ignores = |dropped, served| {
             let (dropped, served) = (packets(dropped), packets(served));
-            ClassView { dropped, served, ..ClassView::default() }.ignores_losses()
+            ClassView { served, dropped, ..ClassView::default() }.ignores_losses()
         };
         assert!(ignores(6, 10) && !ignores(5, 10) && !ignores(0, 0));
     }

@@ -353,7 +353,7 @@ mod tests {
     fn law(drop_prob: f64, delay_us: u64, before_us: u64) -> Pie {
         let [delay, qdelay_old] = [delay_us, before_us].map(Duration::from_micros);
         let burst_allowance = Duration::ZERO;
-        Pie { drop_prob, delay, qdelay_old, burst_allowance, ..PieParams::rfc8033().begin(&ROLE) }
+        Pie { drop_prob, burst_allowance, delay, qdelay_old, ..PieParams::rfc8033().begin(&ROLE) }
     }
 
     /// RFC 8033 appendix A: both delays below half the target, 7.5 ms.
