@@ -513,3 +513,238 @@ impl Draws {
         Volume { packets, bytes: packets * u64::from(self.up_to(1500)) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backoff::{Access, OwnBackoff, Scope, When};
+    use crate::connections::OwnConnections;
+    use crate::gateway::{Allocation, OwnGateway};
+    use crate::rate::OwnRate;
+    use crate::window::OwnWindow;
+    use crate::{Family, OwnLaw};
+    use core::panic::AssertUnwindSafe;
+
+    #[test]
+    fn every_built_in_law_conforms() {
+        for seed in 0..2 {
+            BackoffParams::laws().iter().for_each(|law| backoff(law, AnyBackoff::clone, seed));
+            WindowParams::laws().iter().for_each(|law| window(law, AnyWindow::clone, seed));
+            ConnectionParams::laws().iter().for_each(|law| connections(law, AnyConnections::clone, seed));
+            RateParams::laws().iter().for_each(|law| rate(law, AnyRate::clone, seed));
+            GatewayParams::laws().iter().for_each(|law| gateway(law, AnyGateway::clone, seed));
+            MarkingParams::laws().iter().for_each(|law| marking(law, AnyMarking::clone, seed));
+        }
+    }
+
+    /// The published sequence of `SplitMix64` from 1234567.
+    #[test]
+    fn draws_are_those_of_splitmix64() {
+        let mut draws = Draws(1_234_567);
+        let first = [(); 5].map(|()| draws.next());
+        let published = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+            16_408_922_859_458_223_821,
+        ];
+        assert_eq!(first, published);
+    }
+
+    /// A law of every family with one fault, or none.
+    #[derive(Clone, Debug)]
+    struct Wrong {
+        fault: &'static str,
+        told: u64,
+    }
+
+    impl Wrong {
+        fn new(fault: &'static str) -> Self {
+            Self { fault, told: 0 }
+        }
+
+        /// The second with the fault, else the first.
+        fn or<T>(&self, fault: &str, right: T, wrong: T) -> T {
+            if self.fault == fault { wrong } else { right }
+        }
+
+        fn interval(&self) -> Duration {
+            self.or("no interval", Duration::from_secs(1), Duration::ZERO)
+        }
+    }
+
+    impl OwnLaw for Wrong {
+        fn identity(&self) -> String {
+            self.fault.into()
+        }
+    }
+
+    impl ConnectionLaw for Wrong {
+        fn interval(&self) -> Duration {
+            self.interval()
+        }
+        fn at_start(&self) -> u32 {
+            self.or("none at start", 1, 0)
+        }
+        fn on_interval(&mut self, flow: &FlowView) -> u32 {
+            self.told += 1;
+            self.or("none", 1, 0) + self.or("heeds losses", 0, u32::from(flow.lost.is_some()))
+        }
+    }
+
+    impl RateLaw for Wrong {
+        fn interval(&self) -> Duration {
+            self.interval()
+        }
+        fn needs(&self) -> Vec<Signal> {
+            Vec::new()
+        }
+        fn on_interval(&mut self, flow: &FlowView) -> Rate {
+            self.told += 1;
+            let heeded = self.or("heeds losses", 0, u64::from(flow.lost.is_some()));
+            Rate::from_bps(self.or("no bound", 1, u64::MAX) - heeded)
+        }
+    }
+
+    impl WindowLaw for Wrong {
+        fn begin(&mut self, _: &WindowStart) {
+            self.told = self.or("remembers", 0, self.told);
+        }
+        fn on_ack(&mut self, _: &Acked) {
+            self.told += 1;
+        }
+        fn on_loss(&mut self, _: &Loss) {}
+        fn on_timeout(&mut self, _: &Loss) {}
+        fn congestion_window(&self) -> f64 {
+            match self.fault {
+                "no window" => 0.9,
+                "no end" => WINDOW_MAX + 1.0,
+                _ => 1.0,
+            }
+        }
+        fn slow_start_threshold(&self) -> f64 {
+            self.or("no threshold", 1.0, 0.9)
+        }
+        fn pacing_gap(&self) -> Option<Duration> {
+            Some(self.or("no pace", Duration::ZERO, Duration::MAX))
+        }
+    }
+
+    impl GatewayLaw for Wrong {
+        fn interval(&self) -> Duration {
+            self.interval()
+        }
+        fn at_start(&self) -> Allocation {
+            let bps = self.or("closed", 1, 0).max(self.or("no bound", 0, u64::MAX));
+            Allocation { total: Some(Rate::from_bps(bps)), ..Allocation::default() }
+        }
+        fn on_classes(&mut self, _: &NewClasses) -> Allocation {
+            GatewayLaw::at_start(self)
+        }
+        fn on_epoch(&mut self, view: &GatewayView) -> Allocation {
+            self.told += 1;
+            let count = view.classes.len() + self.or("one too many", 0, 1);
+            let closed = Rate::from_bps(self.or("one closed", 1, 0));
+            Allocation { each: alloc::vec![closed; count], ..GatewayLaw::at_start(self) }
+        }
+    }
+
+    impl BackoffLaw for Wrong {
+        fn scope(&self) -> Scope {
+            Scope::NextHop
+        }
+        fn update_interval(&self) -> Option<Duration> {
+            Some(self.interval())
+        }
+        fn on_update(&mut self, _: &LinkView) {
+            self.told += 1;
+        }
+        fn access(&self) -> Access {
+            let (zero, max) = (Duration::ZERO, Duration::MAX);
+            let window = self.or("a wide window", 31, 65_536);
+            let draw = match self.fault {
+                "no factor" => Draw::ExponentialOfFrame { factor: f64::NAN, slotted: false },
+                "an endless factor" => Draw::ExponentialOfPacket { factor: f64::INFINITY, slotted: false },
+                "a factor below zero" => Draw::ExponentialOfPacket { factor: -0.1, slotted: false },
+                "an endless mean" => Draw::Uniform { mean: max },
+                _ => Draw::Slots { window, end_included: true },
+            };
+            let window_max = self.or("a short end", 65_535, 30).max(self.or("a long end", 0, 65_536));
+            Access {
+                draw,
+                on_failure: OnFailure::Double { window_max },
+                when: When::BeforeFrame,
+                holding: Holding::Burst(self.or("an endless burst", zero, max)),
+            }
+        }
+        fn aggressiveness(&self) -> Option<f64> {
+            Some(self.or("endless", 1.0, f64::INFINITY))
+        }
+    }
+
+    /// A family's suite: parameters, how a copy is kept, and the seed.
+    type Suite<P, L> = fn(&P, &dyn Fn(&L) -> L, u64);
+
+    fn fails(run: impl FnOnce()) -> bool {
+        std::panic::catch_unwind(AssertUnwindSafe(run)).is_err()
+    }
+
+    /// Each suite passes the law without a fault, and fails it with any, and where a copy forgets what it was told.
+    #[test]
+    fn what_is_wrong_fails_its_suite() {
+        fn check<P, L: Clone>(
+            suite: Suite<P, L>,
+            params: impl Fn(Wrong) -> P,
+            begin: impl Fn(&P) -> L,
+            faults: &[&'static str],
+        ) {
+            let right = params(Wrong::new("none of them"));
+            suite(&right, &L::clone, 1);
+            assert!(fails(|| suite(&right, &|_| begin(&right), 1)), "a copy that forgets");
+            for &fault in faults {
+                assert!(fails(|| suite(&params(Wrong::new(fault)), &L::clone, 1)), "{fault}");
+            }
+        }
+        let link = LinkRole::data(Surroundings::default());
+        let faults = [
+            "a wide window",
+            "no factor",
+            "an endless factor",
+            "a factor below zero",
+            "an endless mean",
+            "a short end",
+            "a long end",
+            "an endless burst",
+            "endless",
+            "no interval",
+        ];
+        let own = |law| BackoffParams::from(OwnBackoff::new(law));
+        check(|law, keep, seed| backoff(law, keep, seed), own, |law| law.begin(&link), &faults);
+        let start = WindowStart::default();
+        let faults = ["remembers", "no window", "no end", "no threshold", "no pace"];
+        let own = |law| WindowParams::from(OwnWindow::new(law));
+        check(|law, keep, seed| window(law, keep, seed), own, |law| law.begin(&start), &faults);
+        let faults = ["no interval", "none at start", "none", "heeds losses"];
+        let own = |law| ConnectionParams::from(OwnConnections::new(law));
+        check(|law, keep, seed| connections(law, keep, seed), own, |law| law.begin(&flow_role(1)), &faults);
+        let faults = ["no interval", "no bound", "heeds losses"];
+        let own = |law| RateParams::from(OwnRate::new(law));
+        check(|law, keep, seed| rate(law, keep, seed), own, |law| law.begin(&flow_role(1)), &faults);
+        let faults = ["no interval", "closed", "no bound", "one too many", "one closed"];
+        let own = |law| GatewayParams::from(OwnGateway::new(law));
+        let role = GatewayRole::default();
+        check(|law, keep, seed| gateway(law, keep, seed), own, |law| law.begin(&role), &faults);
+    }
+
+    #[test]
+    fn a_step_that_is_not_its_drift_fails() {
+        let step = |law: &mut Draws| law.0 += 2;
+        let half = |law: &mut Draws| law.0 += 1;
+        let outcomes: [Outcome<'_, Draws>; 2] = [(0.25, &step), (0.75, &half)];
+        let value = |law: &Draws| law.0 as f64;
+        drift(&Draws(5), value, &outcomes, 1.25, 1e-12);
+        assert!(fails(|| drift(&Draws(5), value, &outcomes, 1.3, 0.04)));
+        assert!(fails(|| drift(&Draws(5), value, &outcomes, 1.2, 0.04)));
+    }
+}

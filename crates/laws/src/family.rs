@@ -462,3 +462,30 @@ pub(crate) mod words {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backoff::BackoffParams;
+    use crate::connections::{ConnectionParams, FixedParams};
+    use alloc::string::ToString;
+
+    #[test]
+    fn a_law_has_the_source_of_its_file() {
+        assert!(source_of::<crate::backoff::AdaptiveParams>().starts_with("[Chen10]"));
+        assert!(source_of::<crate::marking::PieParams>().contains("RFC 8033"));
+        assert_eq!(source_of::<u32>(), "");
+    }
+
+    #[test]
+    fn a_table_that_names_no_law_is_of_the_default_if_there_is_one() {
+        let read = |text| serde_json::from_str::<ConnectionParams>(text).map_err(|error| error.to_string());
+        assert_eq!(read(r#"{"law": "fixed", "n": 3}"#), Ok(FixedParams { connections: 3 }.into()));
+        assert_eq!(read(r#"{"n": 3, "law": "fixed"}"#), Ok(FixedParams { connections: 3 }.into()));
+        let default = ConnectionParams::from(crate::connections::RttProportionalParams::default());
+        assert_eq!(read("{}"), Ok(default));
+        assert!(serde_json::from_str::<BackoffParams>("{}").is_err(), "it has no default");
+        let told = read("3").unwrap_err();
+        assert!(told.contains("a law's name, or a table with its name under \"law\""), "{told}");
+    }
+}

@@ -177,3 +177,22 @@ pub fn check_needs(needs: &[Signal], why_not: impl Fn(Signal) -> Option<&'static
     let untold = |&signal: &Signal| why_not(signal).map(|because| Untold { signal, because });
     needs.iter().find_map(untold).map_or(Ok(()), Err)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn a_signal_that_cannot_be_told_is_named_with_the_reason() {
+        let needs = [Signal::RoundTrip, Signal::Marked];
+        let why_not = |signal| (signal == Signal::Marked).then_some("nothing marks");
+        let untold = check_needs(&needs, why_not).unwrap_err();
+        assert_eq!(untold, Untold { signal: Signal::Marked, because: "nothing marks" });
+        assert_eq!(
+            untold.to_string(),
+            "the law needs what queues have marked, which cannot be told here because nothing marks"
+        );
+        assert_eq!(check_needs(&needs[..1], why_not), Ok(()));
+    }
+}

@@ -25,6 +25,8 @@ mod family;
 pub mod flow;
 pub mod gateway;
 pub mod marking;
+#[cfg(test)]
+mod ranges;
 pub mod rate;
 pub mod tape;
 pub mod window;
@@ -73,4 +75,24 @@ pub(crate) fn check(
     allowed: &'static str,
 ) -> Result<(), BadParameter> {
     if holds { Ok(()) } else { Err(BadParameter { name, value, allowed }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenair_units::Duration;
+    use std::string::ToString;
+
+    #[test]
+    fn a_bad_parameter_is_named_with_its_value_and_its_range() {
+        let bad = check_interval("interval", Duration::from_nanos(9_999)).unwrap_err();
+        assert_eq!(
+            bad.to_string(),
+            "interval = 0.000009999 is not allowed: at least 10 us: a slot of 802.11 takes 9 us or more, \
+             and within one there is nothing new to see"
+        );
+        assert_eq!(check_interval("interval", Duration::from_micros(10)), Ok(()));
+        assert_eq!(check_time("window", Duration::ZERO).unwrap_err().name, "window");
+        assert_eq!(check_time("window", Duration::from_nanos(1)), Ok(()));
+    }
 }

@@ -354,6 +354,7 @@ pub(crate) mod exact {
 mod tests {
     use super::*;
     use crate::window::{WindowParams, WindowTold};
+    use alloc::string::ToString;
 
     #[test]
     fn a_tape_without_a_place_is_refused() {
@@ -361,5 +362,25 @@ mod tests {
         let told = [WindowTold::Deflate { segments: 1.0 }];
         assert_eq!(replay(&params, &told).unwrap_err(), NoBeginning);
         assert_eq!(replay(&params, &[]).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn a_tape_tells_which_answer_is_another() {
+        let reno = WindowParams::from(crate::window::RenoParams {});
+        let start = crate::window::WindowStart { initial_window: 2.0, ..Default::default() };
+        let mut law = Recorder::new(reno.clone(), Vec::new());
+        law.pass(<WindowParams as Taped>::begun(&start));
+        let deflate = |segments| WindowTold::Deflate { segments };
+        law.pass(deflate(0.0));
+        law.pass(deflate(1.0));
+        assert_eq!(format!("{law:?}"), format!("{:?}", Some(law.law())), "the law alone");
+        assert_eq!(law.identity(), format!("{reno:?}"), "a law without words is told by its parameters");
+        assert_eq!(law.tape().len(), 3);
+        let mut tape = law.into_tape();
+        assert_eq!(first_difference(&reno, &tape), Ok(None));
+        tape[2].answer.congestion_window = 9.0;
+        assert_eq!(first_difference(&reno, &tape), Ok(Some(2)));
+        assert!(NoBeginning.to_string().contains("\"begin\""));
+        assert_eq!(first_difference(&reno, &tape[1..]), Err(NoBeginning));
     }
 }

@@ -166,11 +166,7 @@ impl AdaptiveParams {
 
     /// `r_max`, given or not; infinity where nothing bounds it.
     pub fn bound(&self) -> f64 {
-        match self.r_max {
-            Some(bound) => bound,
-            None if self.beta > 0.0 => 8.0 / self.beta,
-            None => f64::INFINITY,
-        }
+        self.r_max.unwrap_or(8.0 / self.beta)
     }
 }
 
@@ -207,10 +203,12 @@ impl Parameters for AdaptiveParams {
     }
 
     fn begin(&self, role: &LinkRole) -> Adaptive {
+        let mut params = *self;
+        params.resolve(&role.surroundings);
         let is_pinned = role.acknowledgements_only && self.acks == AckPriority::High;
         let aggressiveness = if is_pinned { self.bound() } else { 0.0 };
         let Surroundings { packet, holding, .. } = role.surroundings;
-        Adaptive { params: *self, packet, holding, is_pinned, aggressiveness }
+        Adaptive { params, packet, holding, is_pinned, aggressiveness }
     }
 }
 
@@ -290,6 +288,7 @@ pub fn aggressiveness_drift(step: f64, aggressiveness: f64, arrival: f64, servic
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ranges::{NOT_NEGATIVE, assert_range};
     use evenair_units::{Rate, Volume};
     use proptest::prelude::*;
 
@@ -379,6 +378,54 @@ mod tests {
             fluid += aggressiveness_drift(params.alpha, fluid, arrival, service);
             assert!((law.aggressiveness - fluid).abs() < 7.3e-5, "second {second}");
         }
+    }
+
+    #[test]
+    fn each_parameter_has_its_range() {
+        let params = AdaptiveParams::chen10();
+        let (good, bad) = NOT_NEGATIVE;
+        assert_range("alpha", |alpha| AdaptiveParams { alpha, ..params }, good, bad);
+        assert_range("beta", |beta| AdaptiveParams { beta, ..params }, good, bad);
+        let bound = |r_max| AdaptiveParams { r_max: Some(r_max), ..params };
+        assert_range("r_max", bound, &[1e-9, f64::INFINITY], &[0.0, -1.0, f64::NAN]);
+        let high = |beta| AdaptiveParams { beta, acks: AckPriority::High, ..params };
+        assert_range("r_max", high, &[200.0], &[0.0]);
+        let interval = |us| AdaptiveParams { interval: Duration::from_micros(us), ..params };
+        assert_range("interval", interval, &[10], &[0, 9]);
+    }
+
+    #[test]
+    fn the_default_bound_is_written_out() {
+        let resolved = |beta, r_max| {
+            let mut params = AdaptiveParams { beta, r_max, ..AdaptiveParams::chen10() };
+            params.resolve(&Surroundings::default());
+            params.r_max
+        };
+        assert_eq!(resolved(200.0, None), Some(0.04));
+        assert_eq!(resolved(200.0, Some(0.5)), Some(0.5));
+        assert_eq!(resolved(0.0, None), None, "nothing bounds it");
+        let unbounded = AdaptiveParams { beta: 0.0, ..AdaptiveParams::chen10() };
+        assert_eq!(unbounded.bound().to_bits(), f64::INFINITY.to_bits());
+    }
+
+    /// [Chen10] Alg. 1 line 14: the aggressiveness is the drop probability; lines 17 to 19: an empty queue sends dummies.
+    #[test]
+    fn the_queue_drops_with_its_aggressiveness_and_sends_dummies() {
+        let mut law = begin(AdaptiveParams { dummies: true, ..AdaptiveParams::chen10() });
+        law.on_update(&backlog(55)); // 55 · 8000 bit / 11 Mb/s = 40 ms, by α = 0.1
+        assert!((law.drop_probability().unwrap().value() - 0.004).abs() < 1e-15);
+        assert_eq!(law.dummy_packet(), Some(Surroundings::default().packet.payload));
+        let role = LinkRole { acknowledgements_only: true, ..LinkRole::data(Surroundings::default()) };
+        let pinned = AdaptiveParams { acks: AckPriority::High, ..law.params }.begin(&role);
+        assert_eq!(pinned.dummy_packet(), None, "its dummies would hold the medium for ever");
+    }
+
+    /// [Chen10] eq. (3.4): the drift is projected where it would leave `r ≥ 0`.
+    #[test]
+    fn the_drift_is_projected_at_zero_only() {
+        assert!(aggressiveness_drift(0.1, 0.0, 0.2, 0.7).abs() < 1e-15);
+        assert!((aggressiveness_drift(0.1, 1e-3, 0.2, 0.7) + 0.05).abs() < 1e-15);
+        assert!((aggressiveness_drift(0.1, 0.0, 0.7, 0.2) - 0.05).abs() < 1e-15);
     }
 
     proptest! {

@@ -193,4 +193,14 @@ mod tests {
         let bad = DcfParams { window_min: Some(63), window_max: Some(31) };
         assert_eq!(bad.validated().unwrap_err().name, "window_max");
     }
+
+    #[test]
+    fn the_rendering_chooses_the_draws() {
+        let role = |rendering| LinkRole::data(Surroundings { rendering, ..Surroundings::default() });
+        assert_eq!(DcfParams::default().begin(&role(Rendering::Standard)), Dcf::dsss());
+        let ns2 = DcfParams::default().begin(&role(Rendering::Ns2));
+        assert_eq!(ns2.access().draw, Draw::Slots { window: 31, end_included: false });
+        assert_eq!(ns2.access().when, When::AfterTransmissionAndBeforeFrame);
+        assert_eq!(Dcf::dsss().access().when, When::AfterTransmission);
+    }
 }

@@ -268,4 +268,45 @@ mod tests {
         let params = EdcaParams { video: bad, ..EdcaParams::default() };
         assert_eq!(params.validated().unwrap_err().name, "video.aifsn");
     }
+
+    #[test]
+    fn windows_are_named_by_their_category_too() {
+        let windows = |least, most| CategoryParams {
+            window_min: Some(least),
+            window_max: Some(most),
+            ..CategoryParams::default()
+        };
+        let bad = |voice| EdcaParams { voice, ..EdcaParams::default() }.validated().unwrap_err().name;
+        assert_eq!(bad(windows(65_536, 65_536)), "voice.window_min");
+        assert_eq!(bad(windows(31, 15)), "voice.window_max");
+    }
+
+    /// IEEE 802.11-2016 table 9-137 for OFDM; what is given stays.
+    #[test]
+    fn what_is_not_given_is_the_standards() {
+        let mut params = EdcaParams::default();
+        params.background.aifsn = Some(9);
+        params.resolve(&Surroundings { physical_layer: PhysicalLayer::Ofdm, ..Surroundings::default() });
+        let row = |p: CategoryParams| (p.window_min, p.window_max, p.aifsn, p.txop);
+        let us = |us| Some(Duration::from_micros(us));
+        assert_eq!(row(params.voice), (Some(3), Some(7), Some(2), us(1504)));
+        assert_eq!(row(params.video), (Some(7), Some(15), Some(2), us(3008)));
+        assert_eq!(row(params.best_effort), (Some(15), Some(1023), Some(3), us(0)));
+        assert_eq!(row(params.background), (Some(15), Some(1023), Some(9), us(0)));
+    }
+
+    #[test]
+    fn a_category_draws_from_its_window_and_bursts() {
+        let access = Edca::standard(Category::Voice, PhysicalLayer::Ofdm).access();
+        assert_eq!(access.draw, crate::backoff::Draw::Slots { window: 3, end_included: true });
+        assert_eq!(access.on_failure, crate::backoff::OnFailure::Double { window_max: 7 });
+        assert_eq!(access.holding, Holding::Burst(Duration::from_micros(1504)));
+    }
+
+    /// RFC 4594 section 2.3: EF is 46, AF41 34, DF 0, CS1 8; IEEE 802.11-2016 clause 9.2.4.5.2: the abbreviations.
+    #[test]
+    fn categories_have_their_names_and_code_points() {
+        assert_eq!(Category::ALL.map(Category::name), ["vo", "vi", "be", "bk"]);
+        assert_eq!(Category::ALL.map(Category::dscp), [46, 34, 0, 8]);
+    }
 }

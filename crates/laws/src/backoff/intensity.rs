@@ -303,6 +303,54 @@ mod tests {
         assert_eq!(bad(Intensity { fixed: Some(Duration::ZERO), ..Intensity::lee12() }), "fixed");
     }
 
+    #[test]
+    fn times_fit_a_txop_of_sixteen_bits() {
+        let (fixed, holding_max) = (Some(LONGEST), LONGEST);
+        let longest = Intensity { fixed, holding_max, ..Intensity::lee12() };
+        // 65535 units of 32 us
+        assert_eq!(LONGEST, Duration::from_micros(2_097_120));
+        assert_eq!(longest.validated(), Ok(longest));
+        let more = LONGEST + Duration::from_nanos(1);
+        let bad = |params: Intensity| params.validated().unwrap_err().name;
+        assert_eq!(bad(Intensity { fixed: Some(more), ..longest }), "fixed");
+        assert_eq!(bad(Intensity { holding_max: more, ..longest }), "holding_max");
+        assert_eq!(bad(Intensity { holding_max: Duration::ZERO, ..longest }), "holding_max");
+        // 255 units are the longest of 8 bits.
+        assert_eq!(TXOP_MAX, Duration::from_micros(8_160));
+    }
+
+    #[test]
+    fn a_mean_holding_time_stays_between_the_ends_of_the_windows() {
+        let settings = |fixed_us, exponent: f64| {
+            let fixed = Some(Duration::from_micros(fixed_us));
+            let params = Intensity { execution: Execution::Hardware, fixed, ..Intensity::lee12() };
+            let access = params.access(exponent, &role());
+            let (Draw::Slots { window, .. }, Holding::Burst(limit)) = (access.draw, access.holding) else {
+                panic!("{access:?}")
+            };
+            (window, limit.as_nanos() / 1000)
+        };
+        // 5000·e^-2 = 676.7 us: 127 slots, 571.5 us, against 255, 1147.5; 156 steps of 32 us.
+        assert_eq!(settings(5_000, 2.0), (127, 4_992));
+        // 2960·e^-2 = 400.6 us: 63 slots, below √(283.5·571.5) = 402.5 us; two packets of 1480 us are a burst of 92 steps.
+        assert_eq!(settings(2_960, 2.0), (63, 2_944));
+        assert_eq!(settings(2_959, 2.0), (63, 0), "less than two packets");
+        // 20 ms of back-off: the largest window has 4603.5 us, and the holding time follows it, 143 steps.
+        assert_eq!(settings(20_000, 0.0), (1023, 4_576));
+    }
+
+    #[test]
+    fn hardware_has_its_least_window_written_out() {
+        let resolved = |execution, window_max| {
+            let mut params = Intensity { execution, window_max, ..Intensity::lee12() };
+            params.resolve(&role().surroundings);
+            params.window_min
+        };
+        assert_eq!(resolved(Execution::Hardware, 1023), Some(15));
+        assert_eq!(resolved(Execution::Hardware, 7), Some(7));
+        assert_eq!(resolved(Execution::Continuous, 1023), None);
+    }
+
     proptest! {
         /// [Lee12] Alg. 1 line 3: `p·μ = exp(x)`, whichever of both adapts; with hardware within half a window's step and a
         /// TXOP's, where its registers reach.

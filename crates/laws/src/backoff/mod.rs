@@ -114,3 +114,68 @@ impl Default for BackoffParams {
         DcfParams::default().into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Parameters;
+    use evenair_units::Volume;
+
+    fn link() -> LinkRole {
+        LinkRole::data(Surroundings::default())
+    }
+
+    #[test]
+    fn a_law_looks_as_often_as_it_is_told() {
+        let interval = Duration::from_millis(30);
+        let laws: [BackoffParams; 5] = [
+            AdaptiveParams { interval, ..AdaptiveParams::default() }.into(),
+            QueueingDelayParams { interval, ..QueueingDelayParams::default() }.into(),
+            QueueLengthParams { interval, ..QueueLengthParams::default() }.into(),
+            OptimalParams { frame: interval, ..OptimalParams::default() }.into(),
+            VirtualQueueParams { frame: interval, ..VirtualQueueParams::default() }.into(),
+        ];
+        for law in laws {
+            assert_eq!(law.begin(&link()).update_interval(), Some(interval), "{law:?}");
+        }
+    }
+
+    #[test]
+    fn a_law_of_windows_looks_at_nothing() {
+        for law in [BackoffParams::from(DcfParams::default()), EdcaParams::default().into()] {
+            let law = law.begin(&link());
+            assert_eq!(law.update_interval(), None);
+            assert_eq!(
+                (law.drop_probability(), law.dummy_packet(), law.aggressiveness()),
+                (None, None, None)
+            );
+        }
+    }
+
+    /// Two packets wait, and none is served: α times 2 · 8000 bit at 11 Mb/s ([Chen10] Alg. 1 line 3), the packets
+    /// ([QCSMA] section IV-C), b times the packets ([Lee12] eq. (1)).
+    #[test]
+    fn a_law_tells_its_aggressiveness() {
+        let backlog = Volume { packets: 2, bytes: 2_000 };
+        let view =
+            LinkView { backlog, data_rate: evenair_units::Rate::from_kbps(11_000), ..LinkView::default() };
+        let laws: [(BackoffParams, f64); 3] = [
+            (AdaptiveParams::default().into(), 0.1 * 16_000.0 / 11e6),
+            (QueueLengthParams::default().into(), 2.0),
+            (OptimalParams::default().into(), 0.02),
+        ];
+        for (params, expected) in laws {
+            let mut law = params.begin(&link());
+            law.on_update(&view);
+            assert!((law.aggressiveness().unwrap() - expected).abs() < 1e-12, "{law:?}");
+        }
+    }
+
+    #[test]
+    fn dummies_are_sent_where_they_are_wanted() {
+        let surroundings = Surroundings::default();
+        let wanted = OptimalParams { dummies: true, ..OptimalParams::default() };
+        assert_eq!(wanted.begin(&link()).dummy_packet(), Some(surroundings.packet.payload));
+        assert_eq!(OptimalParams::default().begin(&link()).dummy_packet(), None);
+    }
+}

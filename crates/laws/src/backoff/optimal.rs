@@ -167,6 +167,7 @@ pub fn drift(arrivals: f64, service: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::backoff::Draw;
+    use crate::ranges::{POSITIVE, assert_range};
 
     fn queue(packets: u64) -> LinkView {
         LinkView { backlog: Volume { packets, bytes: packets * 1000 }, ..LinkView::default() }
@@ -210,5 +211,16 @@ mod tests {
             q = next;
         }
         assert!(law.aggressiveness().unwrap().abs() < 1e-12, "never below zero");
+    }
+
+    #[test]
+    fn each_parameter_has_its_range() {
+        let params = OptimalParams::lee12();
+        let (good, bad) = POSITIVE;
+        assert_range("b", |weight| OptimalParams { weight, ..params }, good, bad);
+        let interval = |us| OptimalParams { frame: Duration::from_micros(us), ..params };
+        assert_range("interval", interval, &[10], &[0, 9]);
+        let aifsn = |aifsn| OptimalParams { intensity: Intensity { aifsn, ..params.intensity }, ..params };
+        assert_range("aifsn", aifsn, &[1, 15], &[0, 16]);
     }
 }

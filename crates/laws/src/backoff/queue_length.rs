@@ -164,6 +164,7 @@ impl BackoffLaw for QueueLength {
 mod tests {
     use super::*;
     use crate::backoff::Draw;
+    use crate::ranges::{NOT_NEGATIVE, assert_range};
     use evenair_units::Volume;
 
     fn ideal() -> Surroundings {
@@ -213,5 +214,35 @@ mod tests {
         let mut law = begin(scaled, Surroundings::default());
         law.on_update(&backlog(200)); // ρ = 2
         assert_eq!(law.access().draw, Draw::Slots { window: 18, end_included: true });
+    }
+
+    #[test]
+    fn each_parameter_has_its_range() {
+        let params = QueueLengthParams::qcsma();
+        let (good, bad) = NOT_NEGATIVE;
+        assert_range("scale", |scale| QueueLengthParams { scale, ..params }, good, bad);
+        let epsilon = |epsilon| QueueLengthParams { epsilon: Some(epsilon), ..params };
+        assert_range("epsilon", epsilon, good, bad);
+        let interval = |us| QueueLengthParams { interval: Duration::from_micros(us), ..params };
+        assert_range("interval", interval, &[10], &[0, 9]);
+        let window = |window| QueueLengthParams { window_max: Some(window), ..params };
+        assert_range("window_max", window, &[1, 65_535], &[0, 65_536]);
+    }
+
+    #[test]
+    fn what_is_not_given_is_the_macs() {
+        let mut params = QueueLengthParams::qcsma();
+        params.resolve(&ideal());
+        assert_eq!((params.form, params.window_max), (Some(BackoffForm::Exponential), Some(1023)));
+    }
+
+    #[test]
+    fn only_links_of_data_send_dummies() {
+        let data = LinkRole::data(ideal());
+        let answers = LinkRole { acknowledgements_only: true, ..data };
+        let params = QueueLengthParams { dummies: true, ..QueueLengthParams::qcsma() };
+        assert_eq!(params.begin(&data).dummy_packet(), Some(data.packet.size));
+        assert_eq!(params.begin(&answers).dummy_packet(), None);
+        assert_eq!(QueueLengthParams::qcsma().begin(&data).dummy_packet(), None);
     }
 }

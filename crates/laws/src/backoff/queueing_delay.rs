@@ -148,13 +148,9 @@ impl BackoffLaw for QueueingDelay {
     fn on_update(&mut self, link: &LinkView) {
         let rate = link.service.packets as f64 / link.interval.as_secs_f64().max(1e-9);
         self.average_rate = self.params.memory * self.average_rate + (1.0 - self.params.memory) * rate;
-        let backlog = link.backlog.packets as f64;
-        self.aggressiveness = if backlog > 0.0 {
-            let full = aggressiveness(self.contention.capacity(), backlog / self.average_rate.max(1e-300));
-            (self.params.scale * full).min(AGGRESSIVENESS_MAX)
-        } else {
-            0.0
-        };
+        let delay = link.backlog.packets as f64 / self.average_rate.max(1e-300);
+        let full = aggressiveness(self.contention.capacity(), delay);
+        self.aggressiveness = (self.params.scale * full).min(AGGRESSIVENESS_MAX);
         debug_assert!((0.0..=AGGRESSIVENESS_MAX).contains(&self.aggressiveness));
     }
 
@@ -188,6 +184,7 @@ mod tests {
     use super::*;
     use crate::backoff::Draw;
     use crate::conformance::drift;
+    use crate::ranges::{NOT_NEGATIVE, assert_range};
     use evenair_units::Volume;
 
     fn ideal() -> Surroundings {
@@ -279,5 +276,31 @@ mod tests {
         assert!((law.aggressiveness - AGGRESSIVENESS_MAX).abs() < 1e-12);
         law.on_update(&view(0, 0));
         assert!(law.aggressiveness.abs() < 1e-12, "an empty queue is in no hurry");
+    }
+
+    #[test]
+    fn each_parameter_has_its_range() {
+        let params = QueueingDelayParams::qcsma();
+        let (good, bad) = NOT_NEGATIVE;
+        assert_range("scale", |scale| QueueingDelayParams { scale, ..params }, good, bad);
+        let memory = |memory| QueueingDelayParams { memory, ..params };
+        assert_range("memory", memory, &[0.0, 0.999], &[-0.001, 1.0, f64::NAN]);
+        let interval = |us| QueueingDelayParams { interval: Duration::from_micros(us), ..params };
+        assert_range("interval", interval, &[10], &[0, 9]);
+        let window = |window| QueueingDelayParams { window_max: Some(window), ..params };
+        assert_range("window_max", window, &[1, 65_535], &[0, 65_536]);
+    }
+
+    #[test]
+    fn what_is_not_given_is_the_macs() {
+        let mut params = QueueingDelayParams::qcsma();
+        params.resolve(&Surroundings::default());
+        assert_eq!((params.form, params.window_max), (Some(BackoffForm::Windows), Some(1023)));
+    }
+
+    /// [QCSMA] eq. (18): 2 packets at 8 packets/s wait 1/4 s; by b = 4 packets/s that is e^-1 over 4.
+    #[test]
+    fn the_mean_back_off_is_the_exponential_of_the_delay() {
+        assert!((mean_backoff(4.0, 2.0, 8.0) - 0.25 * libm::exp(-1.0)).abs() < 1e-15);
     }
 }

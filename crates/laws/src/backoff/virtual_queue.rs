@@ -285,6 +285,7 @@ mod tests {
     use super::*;
     use crate::backoff::Draw;
     use crate::conformance::drift;
+    use crate::ranges::{POSITIVE, assert_range};
 
     fn begin(params: VirtualQueueParams) -> VirtualQueue {
         params.validated().unwrap().begin(&LinkRole::data(Surroundings::default()))
@@ -370,5 +371,41 @@ mod tests {
         let bad = |params: VirtualQueueParams| params.validated().unwrap_err().name;
         assert_eq!(bad(VirtualQueueParams { most: Some(0.5), ..VirtualQueueParams::lee12() }), "vq_max");
         assert_eq!(bad(VirtualQueueParams { start: Some(0.5), ..VirtualQueueParams::lee12() }), "vq_start");
+    }
+
+    #[test]
+    fn each_parameter_has_its_range() {
+        let params = VirtualQueueParams::lee12();
+        let (good, bad) = POSITIVE;
+        let with = |queue| VirtualQueueParams { queue, ..params };
+        assert_range("b", |weight| with(UtilityQueue { weight, ..params.queue }), good, bad);
+        assert_range("v", |utility| with(UtilityQueue { utility, ..params.queue }), good, bad);
+        assert_range("vq_min", |least| with(UtilityQueue { least, ..params.queue }), good, bad);
+        let aifsn =
+            |aifsn| VirtualQueueParams { intensity: Intensity { aifsn, ..params.intensity }, ..params };
+        assert_range("aifsn", aifsn, &[1, 15], &[0, 16]);
+        let interval = |us| VirtualQueueParams { frame: Duration::from_micros(us), ..params };
+        assert_range("interval", interval, &[10], &[0, 9]);
+        let start = |start| VirtualQueueParams { start: Some(start), most: Some(9.0), ..params };
+        assert_range("vq_start", start, &[1.0, 9.0], &[0.9, 9.1, f64::NAN]);
+    }
+
+    #[test]
+    fn it_starts_at_its_least_where_nothing_else_is_given() {
+        let mut params = VirtualQueueParams::lee12();
+        params.resolve(&Surroundings::default());
+        assert_eq!(params.start, Some(1.0));
+    }
+
+    /// A queue that waits while nothing is served grows by (2) also where an idle one is held: 501 + 500/501.
+    #[test]
+    fn a_queue_that_waits_is_not_idle() {
+        let mut law =
+            begin(VirtualQueueParams { while_empty: WhileEmpty::Hold, ..VirtualQueueParams::lee12() });
+        let backlog = Volume { packets: 1, bytes: 1064 };
+        law.on_update(&LinkView { backlog, ..arrivals(1) });
+        law.on_update(&LinkView { backlog, ..LinkView::default() });
+        assert!((law.queue - (501.0 + 500.0 / 501.0)).abs() < 1e-12);
+        assert!((law.aggressiveness().unwrap() - 0.01 * law.queue).abs() < 1e-15);
     }
 }

@@ -171,4 +171,22 @@ mod tests {
     fn a_shorter_path_is_learnt_by_itself() {
         assert_eq!(bits(delay(None, false), &[200, 150, 100, 100, 121], &[1]), [NO, NO, NO, NO, YES]);
     }
+
+    /// [CZ06] eq. (20) has `>`: 50 ms over a least of 100 ms are not above half of it.
+    #[test]
+    fn a_delay_at_the_threshold_is_not_above_it() {
+        let mut params = delay(None, false).params;
+        params.threshold = 0.5;
+        assert_eq!(bits(Delay::new(params), &[100, 150, 151], &[]), [NO, NO, YES]);
+    }
+
+    #[test]
+    fn changes_of_route_are_needed_where_no_window_forgets() {
+        let needs = |window, route_changes| delay(window, route_changes).needs();
+        let probes = Signal::RoundTripOfProbes;
+        assert_eq!(needs(None, true), [probes, Signal::RouteChanged]);
+        assert_eq!(needs(None, false), [probes]);
+        assert_eq!(needs(Some(200), true), [probes]);
+        assert_eq!(needs(Some(200), false), [probes]);
+    }
 }

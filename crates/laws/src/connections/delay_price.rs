@@ -391,6 +391,7 @@ impl ConnectionLaw for DelayPrice {
 mod tests {
     use super::*;
     use crate::conformance::drift;
+    use crate::ranges::{POSITIVE, assert_range};
     use crate::window::reno::aggregate_rate_drift;
     use alloc::vec::Vec;
     use evenair_units::Bytes;
@@ -649,5 +650,73 @@ mod tests {
             }
             prop_assert!((r / wanted - 1.0).abs() < 1e-6, "{r} {law:?}");
         }
+    }
+
+    #[test]
+    fn each_parameter_has_its_range() {
+        let params = DelayPriceParams::chen10();
+        let (good, bad) = POSITIVE;
+        assert_range("k", |per_second| DelayPriceParams { per_second, ..params }, good, bad);
+        assert_range("weight", |weight| DelayPriceParams { weight, ..params }, good, bad);
+        assert_range("per_packet", |per_packet| DelayPriceParams { per_packet, ..params }, good, bad);
+        let alpha = |fairness| DelayPriceParams { fairness, ..params };
+        assert_range("alpha", alpha, &[0.0, 100.0], &[-0.1, 100.1, f64::NAN]);
+        let gain = |gain| DelayPriceParams { gain, ..params };
+        assert_range("gain", gain, &[1e-9, 1.0], &[0.0, -1.0, 1.001, f64::NAN]);
+        let min = |connections_min| DelayPriceParams { connections_min, ..params };
+        assert_range("min", min, &[0.01, 1.0], &[0.0, 0.009, 1.1, f64::NAN]);
+        assert_range("max", |connections_max| DelayPriceParams { connections_max, ..params }, &[1], &[0]);
+    }
+
+    /// 1000 segments in 5 s are 200 a second; of 300 ms 200 are waited, and 200/s · 0.3 s are under way.
+    #[test]
+    fn an_interval_tells_rate_wait_window_and_shares() {
+        let flow = FlowView {
+            interval: Duration::from_secs(5),
+            sent: 1000,
+            retransmitted: 50,
+            marked: Some(20),
+            round_trip: Some(Duration::from_millis(300)),
+            least_round_trip: Some(Duration::from_millis(100)),
+            ..FlowView::default()
+        };
+        let mut law = law(4.0);
+        let seen = law.see(&flow).unwrap();
+        let told = [seen.rate, seen.waiting_s, seen.window, seen.again, seen.marked.unwrap()];
+        for (told, expected) in told.into_iter().zip([200.0, 0.2, 60.0, 0.05, 0.02]) {
+            assert!((told - expected).abs() < 1e-12, "{seen:?}");
+        }
+        // A learnt price is the line's slope by the wait.
+        law.params.price = Price::Learnt;
+        law.line.add(&flow, 0.2, law.params.memory);
+        let slope = law.line.slope(law.params.per_packet);
+        assert!((law.price(seen).unwrap() - 0.2 * slope).abs() < 1e-15);
+    }
+
+    #[test]
+    fn only_what_steers_changes_the_number() {
+        let flow = FlowView {
+            interval: Duration::from_secs(5),
+            sent: 1000,
+            round_trip: Some(Duration::from_millis(101)),
+            least_round_trip: Some(Duration::from_millis(100)),
+            ..FlowView::default()
+        };
+        let mut steers = law(4.0);
+        steers.on_interval(&flow);
+        assert!(steers.connections > 4.1, "cheap: {steers:?}");
+        let mut looks = DelayPrice { phase: Phase::Looks, ..law(4.0) };
+        looks.on_interval(&flow);
+        assert!((looks.connections - 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn more_than_the_most_loss_lets_nothing_grow() {
+        let grown = |again| {
+            let mut law = law(4.0);
+            law.step(seen(1e-6, again));
+            law.connections > 4.0
+        };
+        assert!(grown(LOSS_MOST) && !grown(LOSS_MOST + 1e-9));
     }
 }

@@ -110,4 +110,10 @@ mod tests {
         assert_eq!(law.at_start(), 8);
         assert!((0..100).all(|_| law.on_interval(&FlowView::default()) == 8));
     }
+
+    #[test]
+    fn there_is_at_least_one() {
+        let n = |connections| FixedParams { connections };
+        crate::ranges::assert_range("n", n, &[1, 100_000], &[0, 100_001]);
+    }
 }

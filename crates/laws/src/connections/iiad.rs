@@ -219,4 +219,11 @@ mod tests {
         let fall: Vec<u32> = (0..11).map(|_| see(&mut law, LEAST * 2)).collect();
         assert_eq!(fall, [9, 8, 7, 6, 5, 4, 3, 2, 1, 1, 1]);
     }
+
+    /// `(0.5·0.25/4 − 0.5·0.5)/20 s`.
+    #[test]
+    fn half_the_intervals_congested_are_half_of_both_steps() {
+        let params = IiadParams { decrease: 0.5, ..IiadParams::default() };
+        assert!((connections_drift(&params, 4.0, 0.5) - (0.03125 - 0.25) / 20.0).abs() < 1e-15);
+    }
 }

@@ -225,6 +225,7 @@ pub mod sawtooth {
 mod tests {
     use super::*;
     use crate::conformance::drift;
+    use crate::ranges::{POSITIVE, assert_range};
     use evenair_units::Bytes;
     use proptest::prelude::*;
 
@@ -295,6 +296,28 @@ mod tests {
             };
             drift(&law, |law| law.connections, &[(1.0, &step)], per_interval, 1e-12);
         }
+    }
+
+    #[test]
+    fn each_parameter_has_its_range() {
+        let params = IimdParams::cz06();
+        let beta = |decrease| IimdParams { decrease, ..params };
+        assert_range("beta", beta, &[1e-9, 0.999], &[0.0, -1.0, 1.0, f64::NAN]);
+        let alpha = |increase| IimdParams { increase, ..params };
+        assert_range("alpha", alpha, &[1e-9, 1.0], &[0.0, -1.0, 1.001, f64::NAN]);
+        let (good, bad) = POSITIVE;
+        assert_range("gamma", |threshold| IimdParams { threshold, ..params }, good, bad);
+        assert_range("max", |connections_max| IimdParams { connections_max, ..params }, &[1], &[0]);
+        let window = |ns| IimdParams { window: Some(Duration::from_nanos(ns)), ..params };
+        assert_range("window", window, &[1], &[0]);
+    }
+
+    /// [CZ06] eq. (13): `(e^βz − 1)/(e^βz + 1)`, here of βz = 6.
+    #[test]
+    fn the_smoothed_bit_is_a_logistic_function() {
+        let e = libm::exp(6.0);
+        assert!((smoothed_bit(2.0, 3.0) - (e - 1.0) / (e + 1.0)).abs() < 1e-15);
+        assert!(smoothed_bit(2.0, 0.0).abs() < 1e-15);
     }
 
     proptest! {

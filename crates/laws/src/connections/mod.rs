@@ -114,3 +114,90 @@ fn whole(connections: f64, most: u32) -> u32 {
     // The cast truncates and saturates, and maps what is not a number to zero.
     (connections as u32).clamp(1, most.max(1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{OwnLaw, Parameters};
+    use alloc::string::String;
+    use evenair_units::Bytes;
+
+    const ROLE: FlowRole = FlowRole { payload: Bytes::new(1000) };
+
+    /// A law that says no more than it must.
+    #[derive(Clone, Debug)]
+    struct Taciturn;
+
+    impl ConnectionLaw for Taciturn {
+        fn interval(&self) -> Duration {
+            Duration::from_secs(1)
+        }
+        fn on_interval(&mut self, _: &FlowView) -> u32 {
+            1
+        }
+    }
+
+    impl OwnLaw for Taciturn {
+        fn identity(&self) -> String {
+            "taciturn".into()
+        }
+    }
+
+    #[test]
+    fn a_law_of_ones_own_need_not_say_much() {
+        let params = ConnectionParams::from(OwnConnections::new(Taciturn));
+        assert_eq!(params.identity().as_deref(), Some("taciturn"));
+        let law = params.begin(&ROLE);
+        assert_eq!((law.at_start(), law.exact(), law.drains()), (1, None, false));
+        assert_eq!((law.needs(), law.reason()), ([Signal::RoundTrip].into(), Reason::Untold));
+        assert_eq!(ConnectionParams::from(FixedParams { connections: 2 }).identity(), None);
+    }
+
+    #[test]
+    fn a_law_runs_as_often_as_it_is_told() {
+        let interval = Duration::from_secs(7);
+        let laws: [ConnectionParams; 6] = [
+            RttProportionalParams { interval, ..RttProportionalParams::default() }.into(),
+            IimdParams { interval, ..IimdParams::default() }.into(),
+            UtilityParams { interval, ..UtilityParams::default() }.into(),
+            DelayPriceParams { interval, ..DelayPriceParams::default() }.into(),
+            IiadParams { interval, ..IiadParams::default() }.into(),
+            GuardedParams { interval, ..GuardedParams::default() }.into(),
+        ];
+        for law in laws {
+            assert_eq!(law.begin(&ROLE).interval(), interval, "{law:?}");
+        }
+        let fixed = ConnectionParams::from(FixedParams { connections: 2 }).begin(&ROLE);
+        assert!(!fixed.interval().is_zero());
+    }
+
+    #[test]
+    fn a_law_says_why() {
+        let reason = |params: ConnectionParams| params.begin(&ROLE).reason();
+        assert_eq!(reason(RttProportionalParams::default().into()), Reason::Followed);
+        assert_eq!(reason(UtilityParams::default().into()), Reason::Followed);
+        assert_eq!(reason(DelayPriceParams::default().into()), Reason::Priced);
+        assert_eq!(reason(FixedParams { connections: 2 }.into()), Reason::Configured);
+        assert_eq!(reason(GuardedParams::default().into()), Reason::Begins);
+    }
+
+    /// [CZ06] eq. (20) and its bit: the first average is the least, and one connection and α/1 are 1.25; E-MULTCP keeps β of
+    /// it, and MULTFRC takes β off, to 1 at least.
+    #[test]
+    fn inverse_increase_says_how_many_and_why() {
+        let laws: [(ConnectionParams, f64); 2] =
+            [(IimdParams::default().into(), 0.75 * 1.25 + 0.25 / 1.25), (IiadParams::default().into(), 1.0)];
+        for (params, left) in laws {
+            let mut law = params.begin(&ROLE);
+            let mut seen = |ms: Option<u64>| {
+                let round_trip_of_probes = ms.map(Duration::from_millis);
+                law.on_interval(&FlowView { round_trip_of_probes, ..FlowView::default() });
+                (law.exact().unwrap(), law.reason())
+            };
+            assert_eq!(seen(None), (1.0, Reason::Unsampled));
+            assert_eq!(seen(Some(100)), (1.25, Reason::Uncongested));
+            let (exact, reason) = seen(Some(200));
+            assert!((exact - left).abs() < 1e-12 && reason == Reason::Delayed, "{exact} {reason}");
+        }
+    }
+}

@@ -61,3 +61,16 @@ impl fmt::Display for Reason {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn a_reason_reads_as_a_sentence() {
+        assert_eq!(Reason::default().to_string(), "it begins");
+        assert_eq!(Reason::Delayed.to_string(), "too much waits in queues");
+        assert_eq!(Reason::Lossy.to_string(), "too much is sent again");
+    }
+}

@@ -182,7 +182,7 @@ impl RttProportional {
         let current = f64::from(self.connections);
         let inside =
             wanted >= current - self.params.hysteresis && wanted < current + 1.0 + self.params.hysteresis;
-        if !(inside && self.params.hysteresis > 0.0) {
+        if !inside {
             let whole = whole(wanted, self.params.connections_max);
             self.connections =
                 if self.params.smoothed { (whole + self.connections).div_ceil(2) } else { whole };
@@ -340,5 +340,40 @@ mod tests {
                 prop_assert!(law.on_interval(&seen(sample.map(Duration::from_millis))) <= most);
             }
         }
+    }
+
+    /// With k = 10/s: beyond 2 + 1 + 0.5 the number follows, 3.5 included.
+    #[test]
+    fn the_end_of_the_hysteresis_is_outside() {
+        let params = RttProportionalParams { hysteresis: 0.5, ..RttProportionalParams::chen10() };
+        let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
+        let follow = |law: &mut RttProportional, seconds| {
+            law.follow(secs(seconds));
+            law.connections
+        };
+        assert_eq!(follow(&mut law, 0.25), 2);
+        assert_eq!(follow(&mut law, 0.349), 2);
+        assert_eq!(follow(&mut law, 0.35), 3);
+    }
+
+    /// Halfway up, and rounded up: from 1 towards 9, 5, 7, 8, 9.
+    #[test]
+    fn a_smoothed_number_goes_halfway() {
+        let params = RttProportionalParams { smoothed: true, ..RttProportionalParams::chen10() };
+        let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
+        let seen = [(); 4].map(|()| {
+            law.follow(secs(0.95));
+            law.connections
+        });
+        assert_eq!(seen, [5, 7, 8, 9]);
+    }
+
+    #[test]
+    fn an_interval_without_a_sample_may_halve_the_round_trip() {
+        let params = RttProportionalParams { unsampled: Unsampled::Halve, ..RttProportionalParams::chen10() };
+        let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
+        law.follow(secs(0.8));
+        assert_eq!(law.on_interval(&FlowView::default()), 4);
+        assert_eq!(law.exact(), Some(4.0), "10/s · 0.4 s");
     }
 }

@@ -195,4 +195,20 @@ mod tests {
         let log = UtilityParams { fairness: 1.0, weight: 1.0, ..UtilityParams::chen10() };
         assert_eq!(begin(log).on_interval(&flow), 69);
     }
+
+    #[test]
+    fn an_interval_without_goodput_changes_nothing() {
+        let mut law = UtilityParams::chen10().begin(&FlowRole { payload: Bytes::new(1000) });
+        let delivered = Volume { packets: 1000, bytes: 1_000_000 };
+        let flow = FlowView {
+            interval: Duration::from_secs(5),
+            round_trip: Some(Duration::from_millis(350)),
+            delivered,
+            ..FlowView::default()
+        };
+        // U = −2/x: [Chen10] eq. (5.29) is k·T, whatever the rate.
+        assert_eq!(law.on_interval(&flow), 3);
+        assert_eq!(law.on_interval(&FlowView { delivered: Volume::default(), ..flow }), 3);
+        assert_eq!(law.on_interval(&FlowView { interval: Duration::ZERO, ..flow }), 3);
+    }
 }

@@ -260,4 +260,52 @@ mod tests {
         assert_eq!(epoch(&mut law, &[300, 200]).0, Step::Increase, "nothing to compare with");
         assert_eq!(epoch(&mut law, &[300, 150]).0, Step::Decrease);
     }
+
+    #[test]
+    fn a_drop_or_a_queue_makes_the_gateway_the_bottleneck() {
+        let packets = |packets| Volume { packets, bytes: packets * 1_000 };
+        let limited = |dropped, backlog| {
+            let (dropped, backlog) = (packets(dropped), packets(backlog));
+            limited(&ClassView { dropped, backlog, ..ClassView::default() })
+        };
+        assert!(limited(1, 0) && limited(0, 2) && !limited(0, 1) && !limited(0, 0));
+    }
+
+    /// 300 kb/s of weight 1 are more than 400 of weight 2.
+    #[test]
+    fn each_is_due_as_much_as_the_best_by_weight() {
+        let class = |weight| ClassRole { weight, ..ClassRole::default() };
+        let members = Members::new(&GatewayRole { classes: [class(1.0), class(2.0)].into() }, 1, false);
+        let served = |kbps: u64| ClassView {
+            served: Volume { packets: kbps, bytes: kbps * 1_250 },
+            ..ClassView::default()
+        };
+        let classes = [Some(served(300)), Some(served(400))].into();
+        let view = GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes };
+        assert_eq!(due(&members, &view), [300e3, 600e3]);
+    }
+
+    /// Other links, other bounds: the thesis's form goes on from its estimate, as far as it lies between them.
+    #[test]
+    fn the_search_goes_on_between_the_bounds_of_other_links() {
+        let role = |kbps: Option<u64>| {
+            let class = ClassRole { link_rate: kbps.map(Rate::from_kbps), ..ClassRole::default() };
+            GatewayRole { classes: [class; 2].into() }
+        };
+        let classes = |kbps| NewClasses { role: role(kbps), was: [Some(0), Some(1)].into() };
+        let total =
+            |law: &mut Arc, kbps| law.on_classes(&classes(kbps)).total.map(|rate| rate.as_bps() / 1000);
+        let middle = ArcParams { first: FirstEstimate::Middle, ..ArcParams::jam10() };
+        let mut law = middle.begin(&role(Some(900)));
+        assert_eq!(total(&mut law, Some(900)), Some(600), "nothing is other");
+        assert_eq!(total(&mut law, Some(450)), Some(450));
+        assert_eq!(total(&mut law, Some(3_000)), Some(1_000));
+        // Without bounds it begins as soon as there are.
+        let mut open = middle.begin(&role(None));
+        assert_eq!((open.at_start().total, open.at_start().decision.reason), (None, Reason::Unbounded));
+        assert_eq!(total(&mut open, Some(900)), Some(600));
+        assert_eq!(open.at_start().decision.reason, Reason::Configured);
+        let mut corrected = ArcParams::corrected().begin(&role(Some(900)));
+        assert_eq!(total(&mut corrected, Some(3_000)), Some(500), "half of W/3");
+    }
 }

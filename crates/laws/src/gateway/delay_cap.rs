@@ -293,4 +293,88 @@ mod tests {
         let (cap, step) = epoch(&mut law, 100, [Some(20), Some(20)]);
         assert_eq!((cap, step), (1_198_800, Step::Decrease));
     }
+
+    #[test]
+    fn each_parameter_has_its_range() {
+        let params = DelayCapParams { load: 0.7, ..DelayCapParams::default() };
+        let threshold = |ms| DelayCapParams { threshold: Duration::from_millis(ms), ..params };
+        crate::ranges::assert_range("threshold", threshold, &[11, 59], &[10, 60, 9, 61]);
+        let range = |key, with: &dyn Fn(f64) -> DelayCapParams, good: &[f64], bad: &[f64]| {
+            crate::ranges::assert_range(key, with, good, bad);
+        };
+        range(
+            "alpha",
+            &|alpha| DelayCapParams { alpha, ..params },
+            &[1.001, 10.0],
+            &[1.0, 0.9, 10.1, f64::NAN],
+        );
+        range(
+            "beta",
+            &|beta| DelayCapParams { beta, ..params },
+            &[1e-9, 0.99],
+            &[0.0, -1.0, 0.991, f64::NAN],
+        );
+        range("load", &|load| DelayCapParams { load, ..params }, &[1e-9, 1.0], &[0.0, -1.0, 1.001, f64::NAN]);
+        let kbps = |kbps: Option<u64>| kbps.map(Rate::from_kbps);
+        let bounds =
+            |(low, high)| DelayCapParams { capacity_low: kbps(low), capacity_high: kbps(high), ..params };
+        crate::ranges::assert_range(
+            "capacity_high",
+            bounds,
+            &[(None, Some(1))],
+            &[(None, Some(0)), (Some(0), None)],
+        );
+        crate::ranges::assert_range(
+            "capacity_low",
+            bounds,
+            &[(Some(1), Some(2))],
+            &[(Some(2), Some(2)), (Some(3), Some(2))],
+        );
+    }
+
+    #[test]
+    fn without_bounds_the_gateway_is_open_until_links_are_known() {
+        let mut law =
+            DelayCapParams::default().begin(&GatewayRole { classes: [ClassRole::default()].into() });
+        let at_start = law.at_start();
+        assert_eq!((at_start.total, at_start.decision.reason), (None, Reason::Unbounded));
+        let class = ClassRole { link_rate: Some(Rate::from_kbps(1_200)), ..ClassRole::default() };
+        let classes = NewClasses { role: GatewayRole { classes: [class].into() }, was: [Some(0)].into() };
+        let given = law.on_classes(&classes);
+        assert_eq!(given.total, Some(Rate::from_kbps(800)), "half way from W/3 to W");
+        assert_eq!((given.decision.step, given.decision.reason), (Step::Hold, Reason::Reconfigured));
+        assert_eq!(law.at_start().decision.reason, Reason::Configured);
+    }
+
+    /// At 0.75 of a cap of 800 kb/s there is no load, and a cap that is already at its base falls by nothing.
+    #[test]
+    fn the_load_is_more_than_its_share_of_the_cap() {
+        let mut at_share = law();
+        assert_eq!(epoch(&mut at_share, 600, [None; 2]).1, Step::Decrease, "it goes back to its base");
+        let mut above = law();
+        assert_eq!(epoch(&mut above, 601, [None; 2]), (800_000, Step::Hold), "nothing is told");
+        assert_eq!(epoch(&mut law(), 100, [None; 2]), (800_000, Step::Decrease));
+        let mut low = law();
+        low.rate = Some(500e3);
+        // 0.01 of the way a second: 500 + 0.003·300.
+        let (cap, step) = epoch(&mut low, 100, [None; 2]);
+        assert!((500_899..=500_900).contains(&cap) && step == Step::Increase, "{cap}");
+        assert_eq!(epoch(&mut law(), 100, [Some(20); 2]), (800_000, Step::Decrease), "no delay, no load");
+    }
+
+    /// Baselines fall by 0.9 and rise by 0.001 of the way.
+    #[test]
+    fn a_baseline_falls_fast_and_rises_slowly() {
+        let mut law = law();
+        let mut excess = |ms| {
+            let class = ClassView { delay: Some(Duration::from_millis(ms)), ..ClassView::default() };
+            let classes = [Some(class), None].into();
+            let view = GatewayView { now: Instant::ZERO, interval: Duration::from_millis(300), classes };
+            law.excess(&view).unwrap()
+        };
+        assert!(excess(100).abs() < 1e-12);
+        // 100 → 10 ms at 0 ms, 1 ms being left of ten: −10; then 10 + 0.001·90 at 100.
+        assert!((excess(0) + 0.010).abs() < 1e-12);
+        assert!((excess(100) - (0.1 - 0.01009)).abs() < 1e-12);
+    }
 }

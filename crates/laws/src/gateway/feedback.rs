@@ -350,3 +350,373 @@ impl Feedback {
         (Step::Increase, if narrow { Reason::Reopened } else { Reason::Satisfied }, None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::members::Change;
+    use crate::gateway::tests::{served, tuning, view};
+    use crate::gateway::{ClassRole, ClassView, GatewayRole, GatewayView};
+
+    const BOUNDS: CapacityBounds = CapacityBounds { low: 300e3, high: 900e3 };
+
+    fn limited(seen: &ClassView) -> bool {
+        seen.held.is_some()
+    }
+
+    /// A class that got so many kb/s, and had to wait for tokens.
+    #[allow(clippy::unnecessary_wraps, reason = "what a view has of a class")]
+    fn waits(kbps: u64) -> Option<ClassView> {
+        Some(ClassView { held: Some(1), ..served(kbps * 1_000) })
+    }
+
+    /// A class that got so many kb/s, and had not.
+    #[allow(clippy::unnecessary_wraps, reason = "what a view has of a class")]
+    fn gets(kbps: u64) -> Option<ClassView> {
+        Some(served(kbps * 1_000))
+    }
+
+    /// Two classes of one weight at a gateway between 300 and 900 kb/s.
+    struct Mesh {
+        search: Feedback,
+        members: Members,
+    }
+
+    impl Mesh {
+        fn new() -> Self {
+            let role = GatewayRole { classes: [ClassRole::default(); 2].into() };
+            let members = Members::new(&role, 3, false);
+            Self { search: Feedback::new(tuning(), BOUNDS, &members), members }
+        }
+
+        /// Both are there, have been seen to get so much, and the search is at this estimate \[kb/s\].
+        fn at(estimate: f64, known: [Option<f64>; 2]) -> Self {
+            let mut mesh = Self::new();
+            mesh.members.observe(&view(&[gets(100), gets(100)]));
+            mesh.search.estimate = estimate * 1e3;
+            for (memory, known) in mesh.search.classes.iter_mut().zip(known) {
+                memory.known = known.map(|kbps| kbps * 1e3);
+            }
+            (mesh.search.raised, mesh.search.weight) = (false, 2.0);
+            mesh
+        }
+
+        fn kbps(&self) -> (f64, f64, f64) {
+            let Feedback { low, estimate, high, .. } = self.search;
+            (low / 1e3, estimate / 1e3, high / 1e3)
+        }
+
+        /// What `with` gives of an epoch in which each is due half of the estimate.
+        fn with<T>(&mut self, seen: &GatewayView, with: impl FnOnce(&mut Feedback, &Epoch<'_>) -> T) -> T {
+            let due = [self.search.estimate / 2.0; 2];
+            let (change, members) = (Change::default(), &self.members);
+            let epoch = Epoch { view: seen, members, change, due: &due, limited, one_bucket: false };
+            with(&mut self.search, &epoch)
+        }
+
+        fn epoch(&mut self, classes: [Option<ClassView>; 2]) -> Verdict {
+            let (seen, due) = (view(&classes), [self.search.estimate / 2.0; 2]);
+            let change = self.members.observe(&seen);
+            let epoch =
+                Epoch { view: &seen, members: &self.members, change, due: &due, limited, one_bucket: false };
+            self.search.on_epoch(&epoch, BOUNDS)
+        }
+    }
+
+    /// From a third of the upper bound on: a quarter up; what follows starves one; back to what was good, where it is limited.
+    #[test]
+    fn an_increase_that_starves_is_taken_back() {
+        let mut mesh = Mesh::new();
+        assert_eq!(mesh.epoch([gets(0), gets(0)]), (Step::Hold, Reason::Idle, None));
+        assert_eq!(mesh.epoch([waits(150), waits(150)]), (Step::Start, Reason::Joined, Some(0)));
+        assert_eq!(mesh.epoch([waits(150), waits(150)]), (Step::Hold, Reason::Settling, None));
+        assert_eq!(mesh.epoch([waits(150), waits(150)]), (Step::Increase, Reason::Satisfied, None));
+        assert_eq!(mesh.kbps(), (300.0, 375.0, 900.0));
+        assert_eq!(mesh.epoch([waits(187), waits(187)]), (Step::Hold, Reason::Settling, None));
+        assert_eq!(mesh.epoch([waits(187), gets(100)]), (Step::Decrease, Reason::Starved, Some(1)));
+        assert_eq!(mesh.kbps(), (300.0, 300.0, 300.0));
+        assert_eq!(mesh.epoch([waits(150), waits(150)]), (Step::Hold, Reason::Settling, None));
+        assert_eq!(mesh.epoch([waits(150), waits(150)]), (Step::Increase, Reason::Relieved, Some(1)));
+        assert_eq!((mesh.search.since, mesh.search.raised), (0, true));
+    }
+
+    /// Half way to what is too much, a quarter at most; an interval of a twentieth is closed for 300 s, 30 epochs.
+    #[test]
+    fn more_is_half_way_up_and_a_quarter_at_most() {
+        let increase = |estimate, high, since| {
+            let mut mesh = Mesh::at(estimate, [None; 2]);
+            (mesh.search.high, mesh.search.since) = (high * 1e3, since);
+            let verdict = mesh.search.increase();
+            (mesh.kbps(), verdict.1, mesh.search.raised, mesh.search.since)
+        };
+        assert_eq!(increase(400.0, 900.0, 3), ((400.0, 500.0, 900.0), Reason::Satisfied, true, 3));
+        assert_eq!(increase(700.0, 900.0, 3), ((700.0, 800.0, 900.0), Reason::Satisfied, true, 3));
+        assert_eq!(increase(800.0, 840.0, 3), ((800.0, 820.0, 840.0), Reason::Satisfied, true, 3));
+        assert_eq!(increase(800.0, 839.0, 29), ((800.0, 800.0, 839.0), Reason::Converged, false, 29));
+        assert_eq!(increase(800.0, 839.0, 30), ((800.0, 850.0, 900.0), Reason::Reopened, true, 0));
+        let mut mesh = Mesh::at(400.0, [None; 2]);
+        mesh.search.tuning.search = SearchMethod::Exponential;
+        assert_eq!(mesh.search.increase(), (Step::Increase, Reason::Satisfied, None));
+        assert!((mesh.kbps().1 - 440.0).abs() < 1e-9, "1.1 of it");
+    }
+
+    /// Once, at rest: to what is carried, a tenth at most.
+    #[test]
+    fn a_nudge_is_a_tenth_at_most() {
+        let nudged = |carried: f64| {
+            let mut mesh = Mesh::at(500.0, [None; 2]);
+            mesh.search.low = 495e3;
+            mesh.search.nudge(carried * 1e3);
+            mesh.kbps()
+        };
+        assert_eq!(nudged(480.0), (480.0, 480.0, 480.0));
+        assert_eq!(nudged(300.0), (450.0, 450.0, 450.0));
+        assert_eq!(nudged(600.0), (495.0, 500.0, 500.0));
+    }
+
+    /// Of 1000 kb/s each is due 500; below 425 it wanted less, and what it left is in its bucket.
+    #[test]
+    fn what_is_carried_counts_what_is_left_in_buckets() {
+        let carried = |classes: [Option<ClassView>; 2], findings: [Finding; 2], demand: Option<f64>| {
+            let mut mesh = Mesh::at(1_000.0, [None; 2]);
+            if let Some(kbps) = demand {
+                mesh.search.classes[0].is_found_content(kbps * 1e3);
+            }
+            mesh.with(&view(&classes), |search, epoch| search.carried(epoch, &findings)) / 1e3
+        };
+        let (some, full) = (gets(400), gets(430));
+        assert!((carried([some, full], [Finding::Content, Finding::Limited], None) - 930.0).abs() < 1e-9);
+        assert!((carried([some, full], [Finding::Limited, Finding::Limited], None) - 930.0).abs() < 1e-9);
+        assert!((carried([some, full], [Finding::Starved, Finding::Limited], None) - 830.0).abs() < 1e-9);
+        assert!((carried([gets(425), full], [Finding::Content; 2], None) - 855.0).abs() < 1e-9);
+        assert!((carried([gets(50), full], [Finding::Content; 2], Some(100.0)) - 530.0).abs() < 1e-9);
+        assert!((carried([gets(120), full], [Finding::Content; 2], Some(100.0)) - 550.0).abs() < 1e-9);
+        assert!(
+            (carried([gets(10), gets(10)], [Finding::Starved; 2], None) - 300.0).abs() < 1e-9,
+            "the floor"
+        );
+    }
+
+    #[test]
+    fn in_one_bucket_others_take_what_one_leaves() {
+        let mut mesh = Mesh::at(1_000.0, [None; 2]);
+        let seen = view(&[gets(400), gets(430)]);
+        let carried = mesh.with(&seen, |search, epoch| {
+            let &Epoch { view, members, change, due, limited, .. } = epoch;
+            let epoch = Epoch { view, members, change, due, limited, one_bucket: true };
+            search.carried(&epoch, &[Finding::Content; 2])
+        });
+        assert!((carried - 830e3).abs() < 1e-6);
+    }
+
+    /// Both sides open when more than a fifth of the weight came or went.
+    #[test]
+    fn a_fifth_of_the_weight_opens_both_sides() {
+        let reopened = |weight: f64, joined: Option<u32>| {
+            let mut mesh = Mesh::at(500.0, [None; 2]);
+            (mesh.search.weight, mesh.search.low, mesh.search.high) = (weight, 450e3, 550e3);
+            let seen = view(&[gets(100), gets(100)]);
+            let verdict = mesh.with(&seen, |search, epoch| {
+                let &Epoch { view, members, due, limited, one_bucket, .. } = epoch;
+                let change = Change { joined, ..Default::default() };
+                search.reopen_for_change(&Epoch { view, members, change, due, limited, one_bucket })
+            });
+            (verdict, mesh.kbps(), mesh.search.settling)
+        };
+        let (closed, open) = ((450.0, 500.0, 550.0), (300.0, 500.0, 900.0));
+        assert_eq!(reopened(9.0, None), (None, closed, 0), "none came");
+        assert_eq!(reopened(2.5, Some(1)), (None, closed, 0));
+        assert_eq!(reopened(1.7, Some(1)), (None, closed, 0));
+        assert_eq!(reopened(2.6, Some(1)), (Some((Step::Hold, Reason::Joined, Some(1))), open, 1));
+        assert_eq!(reopened(1.6, Some(1)), (Some((Step::Hold, Reason::Joined, Some(1))), open, 1));
+        assert_eq!(reopened(0.0, Some(0)), (Some((Step::Start, Reason::Joined, Some(0))), open, 1));
+    }
+
+    /// Of 800 kb/s each is due 400: the first gets it, the second half of it, 600 are carried.
+    fn starved(mesh: &mut Mesh) -> Verdict {
+        let findings = [Finding::Limited, Finding::Starved];
+        mesh.with(&view(&[waits(400), gets(200)]), |search, epoch| search.starved(epoch, &findings, 1))
+    }
+
+    #[test]
+    fn who_is_starved_after_an_increase_gets_half_of_it_back() {
+        let back = |low: f64| {
+            let mut mesh = Mesh::at(800.0, [Some(400.0); 2]);
+            (mesh.search.low, mesh.search.raised) = (low * 1e3, true);
+            assert_eq!(starved(&mut mesh), (Step::Decrease, Reason::Starved, Some(1)));
+            assert_eq!((mesh.search.before, mesh.search.classes[1].alarm), (None, Some(200e3)));
+            (mesh.kbps(), mesh.search.raised)
+        };
+        assert_eq!(back(500.0), ((500.0, 550.0, 600.0), true));
+        assert_eq!(back(300.0), ((300.0, 480.0, 600.0), true), "a fifth at most");
+        assert_eq!(back(590.0), ((590.0, 590.0, 600.0), false), "closed");
+        assert_eq!(back(700.0), ((700.0, 700.0, 700.0), false));
+        let mut mesh = Mesh::at(800.0, [Some(400.0); 2]);
+        (mesh.search.raised, mesh.search.tuning.search) = (true, SearchMethod::Exponential);
+        starved(&mut mesh);
+        assert!((mesh.kbps().1 - 720.0).abs() < 1e-9, "0.9 of it");
+    }
+
+    #[test]
+    fn who_is_starved_at_rest_gets_a_fifth_and_then_a_test() {
+        let mut mesh = Mesh::at(800.0, [Some(400.0); 2]);
+        mesh.search.low = 700e3;
+        assert_eq!(starved(&mut mesh), (Step::Decrease, Reason::Starved, Some(1)));
+        assert_eq!((mesh.kbps(), mesh.search.before), ((300.0, 480.0, 600.0), Some((600e3, 900e3))));
+        mesh.search.estimate = 800e3;
+        assert_eq!(starved(&mut mesh), (Step::Decrease, Reason::Tested, Some(1)), "it is alarmed already");
+        assert_eq!((mesh.kbps(), mesh.search.before), ((300.0, 300.0, 600.0), Some((600e3, 900e3))));
+        assert_eq!(starved(&mut mesh), (Step::Hold, Reason::Tested, Some(1)), "there is no less");
+        for raised in [false, true] {
+            let mut unknown = Mesh::at(800.0, [Some(400.0), None]);
+            unknown.search.raised = raised;
+            assert_eq!(starved(&mut unknown), (Step::Decrease, Reason::Tested, Some(1)));
+            assert_eq!((unknown.kbps(), unknown.search.raised), ((300.0, 300.0, 600.0), false));
+        }
+    }
+
+    /// A test at the floor of the second class, which got 100 kb/s when it seemed starved; before, all had 600 of 800 kb/s.
+    fn tested(
+        known: Option<f64>,
+        alarm: f64,
+        classes: &[(Option<ClassView>, Finding)],
+    ) -> (Vec<Verdict>, Mesh) {
+        let mut mesh = Mesh::at(300.0, [Some(150.0), known]);
+        mesh.search.classes[1].alarm = Some(alarm * 1e3);
+        (mesh.search.before, mesh.search.high, mesh.search.low) = (Some((600e3, 800e3)), 700e3, 400e3);
+        let verdicts = classes.iter().map(|&(class, finding)| {
+            let findings = [Finding::Limited, finding];
+            mesh.with(&view(&[waits(150), class]), |search, epoch| search.test(epoch, &findings))
+        });
+        (verdicts.collect(), mesh)
+    }
+
+    #[test]
+    fn a_test_ends_at_once_when_less_for_all_has_helped() {
+        let helps = |known, alarm, class, finding| {
+            let (verdicts, mesh) = tested(known, alarm, &[(class, finding)]);
+            if verdicts[0] == (Step::Increase, Reason::Relieved, Some(1)) {
+                assert_eq!((mesh.kbps(), mesh.search.raised), ((300.0, 450.0, 600.0), true), "half way back");
+                return true;
+            }
+            assert_eq!(verdicts[0], (Step::Hold, Reason::Tested, None));
+            false
+        };
+        assert!(helps(None, 100.0, waits(50), Finding::Content), "limited by the gateway");
+        assert!(helps(Some(150.0), 100.0, gets(136), Finding::Content), "θ of what it was known to get");
+        assert!(!helps(Some(150.0), 100.0, gets(134), Finding::Starved));
+        assert!(!helps(Some(150.0), 140.0, gets(140), Finding::Content), "no more than before");
+        assert!(helps(None, 100.0, gets(111), Finding::Limited), "1.1 of what it got");
+        assert!(!helps(None, 100.0, gets(109), Finding::Limited));
+        assert!(!helps(None, 100.0, gets(120), Finding::Content));
+    }
+
+    #[test]
+    fn after_three_epochs_without_relief_it_wants_no_more() {
+        let (verdicts, mesh) = tested(Some(150.0), 100.0, &[(gets(101), Finding::Starved); 3]);
+        let tested = (Step::Hold, Reason::Tested, None);
+        assert_eq!(verdicts, [tested, tested, (Step::Increase, Reason::Content, None)]);
+        assert_eq!((mesh.kbps(), mesh.search.before), ((300.0, 600.0, 800.0), None), "as it was");
+        assert_eq!((mesh.search.demand(1), mesh.search.demand(0)), (Some(101e3), None));
+        assert_eq!((mesh.search.raised, mesh.search.since, mesh.search.tested), (true, 0, 0));
+    }
+
+    /// At 500 kb/s each is due 250.
+    fn decided(
+        change: &dyn Fn(&mut Feedback),
+        second: Option<ClassView>,
+        finding: Finding,
+    ) -> (Verdict, Mesh) {
+        let mut mesh = Mesh::at(500.0, [Some(250.0); 2]);
+        change(&mut mesh.search);
+        let findings = [Finding::Limited, finding];
+        let verdict =
+            mesh.with(&view(&[waits(250), second]), |search, epoch| search.decide(epoch, &findings));
+        (verdict, mesh)
+    }
+
+    #[test]
+    fn an_alarm_above_the_floor_is_over_when_the_class_fares_better() {
+        let alarmed = |search: &mut Feedback| search.classes[1].alarm = Some(100e3);
+        let (verdict, mesh) = decided(&alarmed, gets(240), Finding::Content);
+        assert_eq!(verdict, (Step::Hold, Reason::Relieved, Some(1)));
+        assert_eq!((mesh.kbps(), mesh.search.classes[1].alarm), ((500.0, 500.0, 900.0), None));
+        let (verdict, _) = decided(&alarmed, gets(0), Finding::Silent);
+        assert_eq!(verdict.1, Reason::Satisfied, "it has said nothing, and another wants more");
+        let at_floor = |search: &mut Feedback| {
+            alarmed(search);
+            search.estimate = 300e3;
+        };
+        assert_eq!(decided(&at_floor, gets(90), Finding::Starved).0, (Step::Hold, Reason::Tested, None));
+    }
+
+    #[test]
+    fn once_is_a_doubt_and_twice_or_after_an_increase_is_not() {
+        let starved = |search: &mut Feedback| search.classes[1].count(Finding::Starved);
+        let (verdict, mesh) = decided(&starved, gets(100), Finding::Starved);
+        assert_eq!(verdict, (Step::Hold, Reason::Doubted, Some(1)));
+        assert!((mesh.kbps().1 - 450.0).abs() < 1e-9, "a tenth less");
+        let twice = |search: &mut Feedback| [(); 2].iter().for_each(|()| starved(search));
+        assert_eq!(decided(&twice, gets(100), Finding::Starved).0.1, Reason::Starved);
+        let raised = |search: &mut Feedback| {
+            starved(search);
+            search.raised = true;
+        };
+        assert_eq!(decided(&raised, gets(100), Finding::Starved).0.1, Reason::Starved);
+        // Who has only come does not hold up the others.
+        for is_raised in [false, true] {
+            let new = |search: &mut Feedback| {
+                starved(search);
+                (search.classes[1].known, search.raised) = (None, is_raised);
+            };
+            assert_eq!(
+                decided(&new, gets(100), Finding::Starved).0,
+                (Step::Increase, Reason::Satisfied, None)
+            );
+        }
+    }
+
+    #[test]
+    fn who_does_not_respond_is_named_while_the_search_rests() {
+        let decide = |findings: [Finding; 2], high: f64| {
+            let mut mesh = Mesh::at(500.0, [Some(250.0); 2]);
+            mesh.search.high = high * 1e3;
+            mesh.with(&view(&[gets(250), gets(250)]), |search, epoch| search.decide(epoch, &findings))
+        };
+        let (limited, deaf, content) = (Finding::Limited, Finding::Unresponsive, Finding::Content);
+        assert_eq!(decide([content; 2], 900.0), (Step::Hold, Reason::Satisfied, None));
+        assert_eq!(decide([content, deaf], 900.0), (Step::Hold, Reason::Unresponsive, Some(1)));
+        assert_eq!(decide([limited, deaf], 900.0), (Step::Increase, Reason::Satisfied, None));
+        assert_eq!(decide([limited, deaf], 510.0), (Step::Hold, Reason::Unresponsive, Some(1)));
+        assert_eq!(decide([limited, content], 510.0), (Step::Hold, Reason::Converged, None));
+    }
+
+    #[test]
+    fn other_classes_keep_what_is_known_and_end_what_has_gone() {
+        let classes = |was: &[Option<u32>]| NewClasses {
+            role: GatewayRole { classes: alloc::vec![ClassRole::default(); was.len()] },
+            was: was.into(),
+        };
+        let mut mesh = Mesh::at(500.0, [Some(250.0), Some(200.0)]);
+        mesh.search.before = Some((600e3, 800e3));
+        mesh.search.classes[1].alarm = Some(1e5);
+        mesh.search.relieved = Some(1);
+        let changed = Reconfigured { weight: 1.5, shares: true, links: false };
+        mesh.search.on_classes(&classes(&[Some(1), None]), changed, None);
+        assert_eq!((mesh.search.classes[0].known, mesh.search.classes[1].known), (Some(200e3), None));
+        assert_eq!((mesh.search.relieved, mesh.search.before), (Some(0), Some((600e3, 800e3))));
+        assert!((mesh.search.weight - 3.5).abs() < 1e-12 && mesh.search.settling == 1);
+        // The class of the alarm has gone: all is as before it.
+        mesh.search.since = 9;
+        mesh.search.on_classes(&classes(&[Some(1)]), Reconfigured::default(), None);
+        assert_eq!((mesh.kbps(), mesh.search.before), ((300.0, 600.0, 800.0), None));
+        assert_eq!((mesh.search.raised, mesh.search.since), (true, 0));
+        let links = CapacityBounds { low: 100e3, high: 400e3 };
+        mesh.search.since = 9;
+        mesh.search.on_classes(&classes(&[Some(0)]), Reconfigured::default(), Some(links));
+        assert_eq!((mesh.kbps(), mesh.search.since), ((100.0, 400.0, 400.0), 0));
+        let mut new = Mesh::new();
+        new.search.on_classes(&classes(&[Some(0), Some(1)]), changed, None);
+        assert!(new.search.weight.abs() < 1e-12, "none has been there");
+    }
+}

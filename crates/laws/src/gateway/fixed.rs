@@ -124,6 +124,7 @@ impl GatewayLaw for FixedRate {
 mod tests {
     use super::*;
     use crate::gateway::ClassRole;
+    use alloc::string::ToString;
     use evenair_units::Instant;
 
     #[test]
@@ -150,5 +151,43 @@ mod tests {
         assert_eq!(split(1_000_000, &[1.0, 2.0]), [333_333, 666_667]);
         assert_eq!(split(10, &[1.0, 99.0]), [1, 10]);
         assert_eq!(split(0, &[1.0, 1.0]), [0, 0]);
+    }
+
+    #[test]
+    fn one_rate_or_those_of_each_above_zero() {
+        let [none, some] = [0, 60].map(Rate::from_kbps);
+        let with = |(rate, rates): (Option<Rate>, &[Rate])| FixedRateParams {
+            rate,
+            rates: rates.into(),
+            ..FixedRateParams::default()
+        };
+        let both = (Some(some), &[some][..]);
+        crate::ranges::assert_range(
+            "rates",
+            with,
+            &[(Some(some), &[]), (None, &[some]), (None, &[])],
+            &[both],
+        );
+        crate::ranges::assert_range("rate", with, &[], &[(Some(none), &[]), (None, &[some, none])]);
+    }
+
+    #[test]
+    fn who_comes_has_the_least_of_the_rates_or_a_part_of_what_is_shared() {
+        let classes = NewClasses {
+            role: GatewayRole { classes: [ClassRole::default(); 2].into() },
+            was: [Some(0), None].into(),
+        };
+        let role = GatewayRole { classes: [ClassRole::default(); 3].into() };
+        let kbps = |all: &[u64]| -> Vec<_> { all.iter().map(|&kbps| Rate::from_kbps(kbps)).collect() };
+        let own = FixedRateParams { rates: kbps(&[60, 40, 50]), ..FixedRateParams::default() };
+        let mut own = own.begin(&role);
+        assert!(!own.interval().is_zero());
+        let given = own.on_classes(&classes);
+        assert_eq!((given.each, given.decision.to_string()), (kbps(&[60, 40]), "hold: reconfigured".into()));
+        let rate = Some(Rate::from_kbps(90));
+        let mut shared = FixedRateParams { rate, shared: true, ..FixedRateParams::default() }.begin(&role);
+        assert_eq!(shared.on_classes(&classes).each, kbps(&[45, 45]));
+        let view = GatewayView { now: Instant::ZERO, interval: Duration::ZERO, classes: Vec::new() };
+        assert_eq!(shared.on_epoch(&view).decision.to_string(), "hold: configured");
     }
 }

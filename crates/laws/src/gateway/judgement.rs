@@ -226,3 +226,181 @@ impl Memory {
         self.known.filter(|_| self.is_content)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::tests::{served, tuning, view};
+    use crate::gateway::{ClassRole, GatewayRole};
+    use evenair_units::{Duration, Volume};
+
+    /// In these tests the gateway is the bottleneck of who had to wait.
+    fn limited(seen: &ClassView) -> bool {
+        seen.held.is_some()
+    }
+
+    /// What `with` gives of an epoch of ten seconds in which a class that is due 1 Mb/s was seen so; γ is 0.85, θ 0.9.
+    fn in_epoch<T>(seen: ClassView, with: impl FnOnce(&Epoch<'_>) -> T) -> T {
+        let role = GatewayRole { classes: [ClassRole::default()].into() };
+        let mut members = Members::new(&role, 3, false);
+        members.observe(&view(&[Some(served(1_000))]));
+        let seen = view(&[Some(seen)]);
+        let change = Change::default();
+        with(&Epoch { view: &seen, members: &members, change, due: &[1e6], limited, one_bucket: false })
+    }
+
+    fn judged(memory: &mut Memory, seen: ClassView) -> Finding {
+        in_epoch(seen, |epoch| memory.judge(&tuning(), epoch, 0, false))
+    }
+
+    fn settled(known: Option<f64>) -> Memory {
+        Memory { known, is_settled: true, ..Memory::default() }
+    }
+
+    fn busy(bps: u64, ms: u64) -> ClassView {
+        ClassView { busy: Some(Duration::from_millis(ms)), ..served(bps) }
+    }
+
+    fn held(seen: ClassView) -> ClassView {
+        ClassView { held: Some(1), ..seen }
+    }
+
+    #[test]
+    fn who_is_not_there_for_a_whole_epoch_is_absent() {
+        let mut new = Memory::default();
+        assert_eq!(judged(&mut new, served(900_000)), Finding::Absent);
+        assert_eq!(judged(&mut new, served(900_000)), Finding::Limited);
+        let role = GatewayRole { classes: [ClassRole::default()].into() };
+        let members = Members::new(&role, 3, false);
+        let mut gone = Memory { alarm: Some(1.0), doubt: 2, deaf: 4, ..settled(Some(5e5)) };
+        let seen = view(&[Some(served(0))]);
+        let change = Change::default();
+        let epoch = Epoch { view: &seen, members: &members, change, due: &[1e6], limited, one_bucket: false };
+        assert_eq!(gone.judge(&tuning(), &epoch, 0, false), Finding::Absent);
+        assert_eq!(gone, Memory { known: Some(5e5), deaf: 3, ..Memory::default() });
+    }
+
+    #[test]
+    fn an_epoch_without_a_packet_says_nothing_unless_it_was_busy() {
+        assert_eq!(judged(&mut settled(None), served(0)), Finding::Silent);
+        assert_eq!(judged(&mut settled(None), busy(0, 900)), Finding::Silent);
+        assert_eq!(judged(&mut settled(None), busy(0, 1_000)), Finding::Starved, "a tenth of the time");
+    }
+
+    #[test]
+    fn who_got_its_due_is_limited_and_remembered() {
+        let mut memory = settled(None);
+        assert_eq!(judged(&mut memory, served(850_000)), Finding::Limited);
+        assert_eq!(memory.known, Some(850e3));
+        assert_eq!(judged(&mut memory, served(950_000)), Finding::Limited);
+        assert_eq!(memory.known, Some(900e3), "half way");
+        let mut settling = settled(None);
+        in_epoch(served(900_000), |epoch| settling.judge(&tuning(), epoch, 0, true));
+        assert_eq!(settling.known, None, "the last move is not to be seen yet");
+        let dropped = Volume { packets: 600, bytes: 900_000 };
+        let lossy = ClassView { dropped, ..served(900_000) };
+        assert_eq!(judged(&mut settled(None), lossy), Finding::Unresponsive);
+        let mut content = Memory { is_content: true, ..settled(Some(5e5)) };
+        judged(&mut content, served(900_000));
+        assert_eq!(content.demand(), None, "it wanted more than it was known to");
+    }
+
+    #[test]
+    fn who_had_to_wait_is_limited_unless_its_bucket_had_more() {
+        assert_eq!(judged(&mut settled(None), held(served(100_000))), Finding::Limited);
+        assert_eq!(judged(&mut settled(None), held(busy(20_000, 500))), Finding::Limited);
+        assert_eq!(judged(&mut settled(None), held(busy(20_000, 5_000))), Finding::Starved);
+        assert_eq!(judged(&mut settled(None), held(busy(50_000, 1_000))), Finding::Starved);
+    }
+
+    /// Half a second of ten: it wants little. Of a second or two it got γ of its due while it was busy: 85 or 170 kb/s.
+    #[test]
+    fn who_is_idle_or_fast_while_busy_is_content() {
+        let mut idle = settled(None);
+        assert_eq!(judged(&mut idle, busy(20_000, 500)), Finding::Content);
+        assert_eq!(idle.demand(), Some(20e3));
+        assert_eq!(judged(&mut idle, busy(30_000, 500)), Finding::Content);
+        assert!((idle.demand().unwrap() - 23e3).abs() < 1e-6, "0.3 of the way");
+        assert_eq!(judged(&mut settled(None), busy(170_000, 2_000)), Finding::Content);
+        assert_eq!(judged(&mut settled(None), busy(169_000, 2_000)), Finding::Starved);
+        assert_eq!(judged(&mut settled(None), busy(84_000, 1_000)), Finding::Starved, "busy for a tenth");
+        assert_eq!(judged(&mut settled(None), held(busy(42_500, 500))), Finding::Content);
+        // What it had when it wanted all it could get is not what it wants.
+        let mut was_hungry = settled(Some(9e5));
+        judged(&mut was_hungry, busy(20_000, 500));
+        assert_eq!(was_hungry.demand(), Some(20e3));
+    }
+
+    /// θ = 0.9 of 500 kb/s is 450; two packets more in ten seconds are 2.4.
+    #[test]
+    fn who_gets_less_than_it_was_seen_to_get_is_starved() {
+        let mut memory = settled(Some(5e5));
+        assert_eq!(judged(&mut memory, served(447_600)), Finding::Content);
+        assert_eq!(memory.known, Some(5e5));
+        assert_eq!(judged(&mut memory, served(447_592)), Finding::Starved);
+        assert_eq!(judged(&mut memory, served(600_000)), Finding::Content);
+        assert_eq!(memory.known, Some(5.5e5), "half way up");
+        assert_eq!(
+            judged(&mut settled(None), served(800_000)),
+            Finding::Starved,
+            "never seen to get its due"
+        );
+    }
+
+    #[test]
+    fn who_cried_in_vain_is_heard_when_it_loses_half() {
+        let deaf = |deaf, known, bps| judged(&mut Memory { deaf, ..settled(known) }, served(bps));
+        assert_eq!(deaf(2, Some(5e5), 250_000), Finding::Content);
+        assert_eq!(deaf(2, Some(5e5), 249_600), Finding::Starved);
+        assert_eq!(deaf(1, Some(5e5), 250_000), Finding::Starved, "that was the last epoch");
+        assert_eq!(deaf(2, None, 250_000), Finding::Content);
+        let stays = |deaf| {
+            let mut memory = Memory { deaf, is_content: true, ..settled(Some(5e5)) };
+            judged(&mut memory, busy(300_000, 9_000));
+            memory.is_content
+        };
+        assert!(stays(2) && !stays(1));
+    }
+
+    #[test]
+    fn doubts_grow_while_it_is_starved_and_silence_keeps_them() {
+        let after = |finding| {
+            let mut memory = Memory { doubt: 2, ..Memory::default() };
+            memory.count(finding);
+            memory.doubt
+        };
+        assert_eq!([Finding::Starved, Finding::Silent, Finding::Content].map(after), [3, 2, 0]);
+        let lasting = |doubt, known, bps| {
+            let memory = Memory { doubt, ..settled(known) };
+            in_epoch(served(bps), |epoch| memory.is_lasting(epoch, 0))
+        };
+        assert!(lasting(2, None, 2_408) && !lasting(1, None, 2_408));
+        assert!(lasting(4, None, 2_400) && !lasting(3, None, 2_400), "two packets: a trickle");
+        assert!(lasting(2, Some(5e5), 2_400));
+        for (known, left) in [(Some(5e5), 0), (None, 2)] {
+            let mut memory = Memory { doubt: 2, ..settled(known) };
+            memory.forget_doubt();
+            assert_eq!(memory.doubt, left);
+        }
+    }
+
+    #[test]
+    fn who_is_known_and_heard_is_trusted() {
+        assert!(settled(Some(5e5)).is_trusted() && !settled(None).is_trusted());
+        assert!(!Memory { deaf: 1, ..settled(Some(5e5)) }.is_trusted());
+    }
+
+    /// The first false alarm teaches what it wants; then it is not heard for 6, 12, 24 and 48 epochs, and no longer.
+    #[test]
+    fn false_alarms_in_a_row_are_heard_ever_less() {
+        let mut memory = Memory { doubt: 2, alarm: Some(1e5), ..settled(Some(5e5)) };
+        let deaf = [(); 6].map(|()| {
+            memory.is_found_content(2e5);
+            memory.deaf
+        });
+        assert_eq!(deaf, [0, 6, 12, 24, 48, 48]);
+        assert_eq!((memory.demand(), memory.doubt), (Some(2e5), 0));
+        memory.was_starved();
+        assert_eq!((memory.alarm, memory.false_alarms), (None, 0));
+    }
+}

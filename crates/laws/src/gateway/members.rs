@@ -199,3 +199,111 @@ impl Members {
         change
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateway::tests::{served, view};
+    use alloc::vec;
+
+    fn role(classes: &[(f64, u64)]) -> GatewayRole {
+        let class = |&(weight, kbps)| ClassRole {
+            weight,
+            link_rate: Some(Rate::from_kbps(kbps)),
+            ..ClassRole::default()
+        };
+        GatewayRole { classes: classes.iter().map(class).collect() }
+    }
+
+    /// Classes that are silent for one epoch have gone.
+    fn members(classes: &[(f64, u64)]) -> Members {
+        Members::new(&role(classes), 1, false)
+    }
+
+    fn observe(members: &mut Members, there: &[bool]) -> Change {
+        let seen: Vec<_> = there.iter().map(|&is| Some(served(if is { 100_000 } else { 0 }))).collect();
+        members.observe(&view(&seen))
+    }
+
+    #[test]
+    fn who_comes_and_goes_is_named() {
+        let mut members = members(&[(1.0, 900); 2]);
+        let none = Change::default();
+        assert_eq!(members.sharing().count(), 2, "all share before anything is seen");
+        let first = observe(&mut members, &[true, false]);
+        assert_eq!(first, Change { joined: Some(0), is_first: true, ..none });
+        assert_eq!(members.sharing().collect::<Vec<_>>(), [0]);
+        let second = observe(&mut members, &[true, true]);
+        assert_eq!((second, second.is_any()), (Change { joined: Some(1), ..none }, true));
+        assert!(!observe(&mut members, &[true, true]).is_any());
+        let left = observe(&mut members, &[false, true]);
+        assert_eq!((left, left.reason()), (Change { left: Some(0), ..none }, Reason::Left));
+        assert_eq!(members.unknown(&view(&[None, Some(served(0))])), None, "it is not there");
+        assert_eq!(members.unknown(&view(&[Some(served(0)), None])), Some(1));
+    }
+
+    #[test]
+    fn an_active_class_that_the_operator_takes_away_has_left() {
+        let mut members = members(&[(1.0, 900); 2]);
+        observe(&mut members, &[true, true]);
+        members.change(&NewClasses { role: role(&[(1.0, 900)]), was: vec![Some(1)] });
+        let change = observe(&mut members, &[true]);
+        assert_eq!(change, Change { is_lost: true, ..Change::default() });
+        assert!(change.is_any() && !observe(&mut members, &[true]).is_any());
+        // One that was not there has not, and one that was there stays lost until it is told.
+        observe(&mut members, &[false]);
+        members.change(&NewClasses { role: role(&[(1.0, 900)]), was: vec![None] });
+        assert!(!observe(&mut members, &[false]).is_lost);
+    }
+
+    #[test]
+    fn a_loss_is_told_once_though_the_classes_change_again() {
+        let mut members = members(&[(1.0, 900)]);
+        observe(&mut members, &[true]);
+        members.change(&NewClasses { role: role(&[]), was: vec![] });
+        members.change(&NewClasses { role: role(&[(1.0, 900)]), was: vec![None] });
+        let change = observe(&mut members, &[true]);
+        assert_eq!(change, Change { joined: Some(0), is_lost: true, ..Change::default() });
+    }
+
+    #[test]
+    fn a_change_says_whose_weights_and_links_are_others() {
+        let changed = |now: &[(f64, u64)], was: &[Option<u32>]| {
+            let mut members = members(&[(1.0, 900), (2.0, 900), (5.0, 900)]);
+            observe(&mut members, &[true, true, false]);
+            members.change(&NewClasses { role: role(now), was: was.into() })
+        };
+        let none = Reconfigured::default();
+        let both = [Some(0), Some(1)];
+        assert_eq!(changed(&[(1.0, 900), (2.0, 900)], &both), none);
+        assert_eq!(
+            changed(&[(4.0, 900), (2.5, 900)], &both),
+            Reconfigured { weight: 3.5, shares: true, ..none }
+        );
+        assert_eq!(
+            changed(&[(4.0, 900), (2.0, 900)], &both),
+            Reconfigured { weight: 3.0, shares: true, ..none }
+        );
+        assert_eq!(changed(&[(1.0, 600), (2.0, 900)], &both), Reconfigured { links: true, ..none });
+        // Who is not active has no part in the weight, who is new in nothing, and who is out of range is new.
+        assert_eq!(changed(&[(6.0, 900)], &[Some(2)]), none);
+        assert_eq!(changed(&[(6.0, 600), (6.0, 600)], &[None, Some(3)]), none);
+    }
+
+    /// Without links the lower bound is a share of a third of what is configured.
+    #[test]
+    fn bounds_are_configured_or_of_links() {
+        let unknown = members(&[(1.0, 0); 2]);
+        let between = |members: &Members, low: Option<u64>, high: Option<u64>| {
+            let kbps = |kbps: Option<u64>| kbps.map(Rate::from_kbps);
+            members
+                .bounds_between(kbps(low), kbps(high), 0.5)
+                .map(|bounds| (libm::round(bounds.low), libm::round(bounds.high)))
+        };
+        assert_eq!(between(&unknown, None, None), None);
+        assert_eq!(between(&unknown, None, Some(900)), Some((150e3, 900e3)));
+        assert_eq!(between(&unknown, Some(600), None), Some((600e3, 600e3)));
+        let known = members(&[(1.0, 900); 2]);
+        assert_eq!(between(&known, None, None), Some((150e3, 900e3)), "W/3 and W");
+    }
+}

@@ -537,3 +537,168 @@ fn rate(bps: f64) -> Rate {
     // None is closed, and none beyond what can be written; the cast truncates and maps what is not a number to zero.
     Rate::from_bps((bps as u64).clamp(1, 1_000_000_000_000_000))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{OwnLaw, Parameters};
+    use alloc::string::{String, ToString};
+    use alloc::vec;
+
+    /// The corrected form's settings for γ = 0.85, as PFRC has them.
+    pub(super) fn tuning() -> Tuning {
+        Tuning {
+            form: Form::Corrected,
+            search: SearchMethod::Binary,
+            first: FirstEstimate::Low,
+            gamma: 0.85,
+            theta: 0.9,
+            alpha: 1.1,
+            beta: 0.9,
+            epoch: Duration::from_secs(10),
+            capacity_low: None,
+            capacity_high: None,
+            floor: 0.5,
+            patience: 3,
+            settle: 1,
+            reopen: Duration::from_secs(300),
+            per_subscriber: true,
+        }
+    }
+
+    /// A class that was served so fast in ten seconds \[bit/s\].
+    pub(super) fn served(bps: u64) -> ClassView {
+        let served = Volume { packets: bps.div_ceil(1_200), bytes: bps * 10 / 8 };
+        ClassView { arrived: served, served, ..ClassView::default() }
+    }
+
+    /// An epoch of ten seconds.
+    pub(super) fn view(classes: &[Option<ClassView>]) -> GatewayView {
+        GatewayView { now: Instant::ZERO, interval: Duration::from_secs(10), classes: classes.into() }
+    }
+
+    #[test]
+    fn whatever_came_left_or_waits_is_seen() {
+        let one = Volume { packets: 1, bytes: 1_500 };
+        assert!(!ClassView::default().is_seen());
+        assert!(ClassView { arrived: one, ..ClassView::default() }.is_seen());
+        assert!(ClassView { served: one, ..ClassView::default() }.is_seen());
+        assert!(ClassView { backlog: one, ..ClassView::default() }.is_seen());
+    }
+
+    #[test]
+    fn who_loses_more_than_half_of_what_it_gets_ignores_it() {
+        let packets = |packets| Volume { packets, bytes: packets * 1_500 };
+        let ignores = |dropped, served| {
+            let (dropped, served) = (packets(dropped), packets(served));
+            ClassView { served, dropped, ..ClassView::default() }.ignores_losses()
+        };
+        assert!(ignores(6, 10) && !ignores(5, 10) && !ignores(0, 0));
+    }
+
+    #[test]
+    fn a_rate_is_of_time() {
+        let mut seen = view(&[Some(served(8_000)), None]);
+        assert!((seen.rate(0) - 8_000.0).abs() < 1e-9 && seen.rate(1) <= 0.0);
+        seen.interval = Duration::ZERO;
+        assert!(seen.rate(0) <= 0.0 && seen.rate(1) <= 0.0);
+    }
+
+    #[test]
+    fn logs_read_as_words() {
+        assert_eq!([Direction::Up, Direction::Down].map(|way| way.to_string()), ["up", "down"]);
+        let decision = Decision { step: Step::Decrease, reason: Reason::Starved, class: Some(3) };
+        assert_eq!(decision.to_string(), "decrease: starved (class 3)");
+        assert_eq!(Decision::default().to_string(), "start: configured");
+    }
+
+    #[test]
+    fn a_class_is_found_where_it_is_now() {
+        let classes = NewClasses {
+            role: GatewayRole { classes: vec![ClassRole::default(); 3] },
+            was: vec![None, Some(2), Some(0)],
+        };
+        assert_eq!([0, 1, 2].map(|before| classes.place_of(before)), [Some(2), None, Some(1)]);
+    }
+
+    /// A law that counts how often it began.
+    #[derive(Clone, Debug, Default)]
+    struct Beginner(u64);
+
+    impl GatewayLaw for Beginner {
+        fn begin(&mut self, _: &GatewayRole) {
+            self.0 += 1;
+        }
+        fn interval(&self) -> Duration {
+            Duration::from_secs(1)
+        }
+        fn at_start(&self) -> Allocation {
+            Allocation { total: Some(Rate::from_bps(self.0)), ..Allocation::default() }
+        }
+        fn on_epoch(&mut self, _: &GatewayView) -> Allocation {
+            self.at_start()
+        }
+    }
+
+    impl OwnLaw for Beginner {
+        fn identity(&self) -> String {
+            "beginner".into()
+        }
+    }
+
+    #[test]
+    fn a_law_of_ones_own_begins_again_with_other_classes() {
+        let mut law =
+            GatewayParams::from(OwnGateway::new(Beginner::default())).begin(&GatewayRole::default());
+        assert_eq!(law.at_start().total, Some(Rate::from_bps(1)));
+        assert_eq!(law.on_classes(&NewClasses::default()).total, Some(Rate::from_bps(2)));
+    }
+
+    #[test]
+    fn each_parameter_of_a_search_has_its_range() {
+        let params = PfrcParams { floor: 0.4, ..PfrcParams::default() };
+        let range = |key, with: &dyn Fn(f64) -> PfrcParams, good: &[f64], bad: &[f64]| {
+            crate::ranges::assert_range(key, with, good, bad);
+        };
+        let (good, bad) = (&[1e-9, 1.0], &[0.0, -1.0, 1.001, f64::NAN]);
+        range("gamma", &|gamma| PfrcParams { gamma: Some(gamma), ..params }, good, bad);
+        range("theta", &|theta| PfrcParams { theta: Some(theta), ..params }, good, bad);
+        range("floor", &|floor| PfrcParams { floor, ..params }, good, bad);
+        range("alpha", &|alpha| PfrcParams { alpha, ..params }, &[1.001, 10.0], &[1.0, 0.5, 10.1, f64::NAN]);
+        range("beta", &|beta| PfrcParams { beta, ..params }, &[1e-9, 0.999], &[0.0, -1.0, 1.0, f64::NAN]);
+        let settle = |settle| ArcParams { settle, ..ArcParams::default() };
+        crate::ranges::assert_range("settle", settle, &[0, 2, 100], &[101]);
+        let patience = |patience| PfrcParams { patience: Some(patience), ..params };
+        crate::ranges::assert_range("patience", patience, &[1, 1000], &[0, 1001]);
+        let kbps = |kbps: Option<u64>| kbps.map(Rate::from_kbps);
+        let bounds =
+            |(low, high)| PfrcParams { capacity_low: kbps(low), capacity_high: kbps(high), ..params };
+        crate::ranges::assert_range(
+            "capacity_high",
+            bounds,
+            &[(None, Some(1))],
+            &[(Some(0), None), (None, Some(0))],
+        );
+        let ordered = &[(Some(1), Some(2)), (Some(9), None)];
+        crate::ranges::assert_range(
+            "capacity_low",
+            bounds,
+            ordered,
+            &[(Some(2), Some(2)), (Some(3), Some(2))],
+        );
+    }
+
+    #[test]
+    fn laws_run_once_an_epoch() {
+        let epoch = Duration::from_secs(7);
+        let laws: [GatewayParams; 3] = [
+            ArcParams { epoch, ..ArcParams::default() }.into(),
+            PfrcParams { epoch, ..PfrcParams::default() }.into(),
+            DelayCapParams { epoch, ..DelayCapParams::default() }.into(),
+        ];
+        for law in laws {
+            assert_eq!(law.begin(&GatewayRole::default()).interval(), epoch, "{law:?}");
+        }
+        assert_eq!(tuning().reopen_epochs(), 30);
+    }
+}

@@ -368,6 +368,77 @@ mod tests {
             epoch(&mut law, &[300, 300, 10]),
             (Step::Decrease, [455_000.0 / 3.0; 3].map(|b| b as u64).into())
         );
-        assert_eq!(epoch(&mut law, &[150, 150, 0]).0, Step::Increase);
+        // C_low = 300, C = (300 + 610)/2; who is not there would have a third of it.
+        let each = [227_500, 227_500, 151_666].into();
+        assert_eq!(epoch(&mut law, &[150, 150, 0]), (Step::Increase, each));
+    }
+
+    /// Section 8.2.4's floor is of equal weights, and of Alg. 6.
+    #[test]
+    fn the_floor_is_that_of_equal_weights_and_binary_search() {
+        let least = |params: PfrcParams, weights: &[f64]| params.begin(&role(weights)).least();
+        assert!((least(ANEW, &[2.0, 2.0]) - 300e3).abs() < 1e-9);
+        assert!(least(ANEW, &[1.0, 2.0]) <= 0.0);
+        assert!(least(PfrcParams { search: SearchMethod::Exponential, ..ANEW }, &[1.0, 1.0]) <= 0.0);
+        assert!(least(PfrcParams::corrected(), &[1.0, 1.0]) <= 0.0);
+    }
+
+    /// Three quarters of the packets, where those that wait are counted; else a drop, or a queue.
+    #[test]
+    fn a_bucket_is_the_bottleneck_of_who_waits_for_it() {
+        let packets = |packets| Volume { packets, bytes: packets * 1_000 };
+        let held =
+            |held, of| limited(&ClassView { held: Some(held), served: packets(of), ..ClassView::default() });
+        assert!(held(3, 4) && !held(2, 4) && !held(0, 0) && held(1, 0));
+        let queue = |dropped, backlog| {
+            let (dropped, backlog) = (packets(dropped), packets(backlog));
+            limited(&ClassView { dropped, backlog, ..ClassView::default() })
+        };
+        assert!(queue(1, 0) && queue(0, 2) && !queue(0, 1) && !queue(0, 0));
+    }
+
+    /// Σ min(w·L, d) = C of 900: the demands are met from the least on, and the rest is shared.
+    #[test]
+    fn what_is_not_wanted_is_shared_by_weight() {
+        let level = |weights: &[f64], demands: &[Option<f64>]| {
+            let members = Members::new(&role(weights), 1, false);
+            level(&members, 900.0, &wants(&members, |class| demands[class]))
+        };
+        assert!((level(&[1.0, 1.0], &[None, None]) - 450.0).abs() < 1e-9);
+        assert!((level(&[1.0, 1.0], &[Some(100.0), None]) - 800.0).abs() < 1e-9);
+        assert!((level(&[2.0, 1.0], &[Some(100.0), None]) - 800.0).abs() < 1e-9);
+        assert!((level(&[1.0, 2.0], &[Some(100.0), None]) - 400.0).abs() < 1e-9);
+        assert!((level(&[1.0, 1.0], &[Some(500.0), None]) - 450.0).abs() < 1e-9);
+        assert!((level(&[1.0, 1.0, 2.0], &[Some(100.0), Some(200.0), Some(250.0)]) - 550.0).abs() < 1e-9);
+    }
+
+    /// A subscriber's share of 900.
+    #[test]
+    fn a_class_has_what_the_others_of_its_subscriber_leave() {
+        let two = Wants { classes: 2.0, hungry: 1.0, demand: 100.0 };
+        let part = |want: Wants, demand, is_counted| want.part(900.0, demand, is_counted);
+        assert!((part(two, None, true) - 800.0).abs() < 1e-9);
+        assert!((part(two, Some(100.0), true) - 450.0).abs() < 1e-9, "it may want more at any time");
+        assert!((part(two, None, false) - 400.0).abs() < 1e-9, "beside another hungry one");
+        let three = Wants { classes: 3.0, hungry: 2.0, demand: 100.0 };
+        assert!((part(three, None, true) - 400.0).abs() < 1e-9);
+        assert!((part(Wants { demand: 1_000.0, ..two }, None, true) - 450.0).abs() < 1e-9);
+        assert!((part(Wants { demand: 1_000.0, ..two }, None, false) - 300.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_corrected_form_shares_by_subscriber_and_begins_with_a_third() {
+        assert!(PfrcParams::corrected().tuning().per_subscriber && !ANEW.tuning().per_subscriber);
+        let mut law = PfrcParams::corrected().begin(&role(&[1.0; 3]));
+        assert_eq!(law.at_start().each, [Rate::from_kbps(100); 3]);
+        // Two of three are there: half each, and a third for who would come.
+        let (step, each) = epoch(&mut law, &[100, 100, 0]);
+        assert_eq!((step, each), (Step::Start, [150_000, 150_000, 100_000].into()));
+        let classes = NewClasses { role: role(&[1.0; 2]), was: [Some(0), Some(1)].into() };
+        let given = law.on_classes(&classes);
+        assert_eq!(
+            (given.decision.reason, given.each),
+            (Reason::Reconfigured, [Rate::from_kbps(150); 2].into())
+        );
     }
 }

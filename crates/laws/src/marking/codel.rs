@@ -127,7 +127,7 @@ impl Codel {
     fn begin_spell(&mut self, now: Instant) {
         let delta = self.count.saturating_sub(self.lastcount);
         let is_recent = now.since(self.drop_next) < self.params.interval * MEMORY_INTERVALS;
-        self.count = if delta > 1 && is_recent { delta } else { 1 };
+        self.count = if is_recent { delta.max(1) } else { 1 };
         self.lastcount = self.count;
         self.drop_next = self.control_law(now);
         self.dropping = true;
@@ -232,5 +232,28 @@ mod tests {
             let now = Instant::from_nanos(at * 1_000_000);
             assert_eq!(law.on_departure(now, Duration::from_secs(1), &alone), Verdict::Send);
         }
+    }
+
+    #[test]
+    fn the_interval_is_no_shorter_than_the_target() {
+        let interval = |ms| CodelParams { interval: Duration::from_millis(ms), ..CodelParams::rfc8289() };
+        crate::ranges::assert_range("interval", interval, &[5, 100], &[4]);
+    }
+
+    /// RFC 8289 section 5.6: `sojourn_time < TARGET` is what goes below it.
+    #[test]
+    fn a_delay_at_the_target_is_too_long() {
+        assert_eq!(drops(&mut codel(), 0..150, 5), [100]);
+    }
+
+    /// RFC 8289 section 5.5: `now − drop_next < 16·INTERVAL`, 1.6 s.
+    #[test]
+    fn sixteen_intervals_later_the_last_spell_is_forgotten() {
+        let count = |ms: u64| {
+            let mut law = Codel { count: 9, lastcount: 1, ..codel() };
+            law.begin_spell(Instant::from_nanos(ms * 1_000_000));
+            law.count
+        };
+        assert_eq!((count(1_599), count(1_600)), (8, 1));
     }
 }

@@ -334,4 +334,87 @@ mod tests {
         assert_eq!(refused(FredParams { threshold_max: 1.0, ..FredParams::default() }), "threshold_max");
         assert_eq!(refused(FredParams { flow_max: Some(1), ..FredParams::default() }), "flow_max");
     }
+
+    #[test]
+    fn a_flow_may_have_its_least_at_least() {
+        let most = |flow_max| FredParams { flow_max: Some(flow_max), ..FredParams::default() };
+        crate::ranges::assert_range("flow_max", most, &[2, 50], &[0, 1]);
+        let least = |flow_max| FredParams { flow_min: 0, ..most(flow_max) };
+        crate::ranges::assert_range("flow_max", least, &[1], &[0]);
+    }
+
+    /// A law whose average is this, with flows that have so many packets and overruns.
+    fn with(params: FredParams, average: f64, flows: &[(u64, u32)]) -> Fred {
+        let mut law = Line::new(params).law;
+        law.average.packets = average;
+        let flows = flows.iter().map(|&(packets, overruns)| Active { packets, overruns });
+        law.flows = (0..).zip(flows).collect();
+        law
+    }
+
+    fn of(flow: u32) -> QueueView {
+        QueueView { waiting: Volume { packets: 9, bytes: 9_000 }, flow, size: Bytes::new(1000) }
+    }
+
+    #[test]
+    fn a_share_is_the_average_over_the_flows_and_a_packet_at_least() {
+        let share = |average, flows: &[(u64, u32)]| with(FredParams::default(), average, flows).share();
+        assert!((share(9.0, &[(3, 0), (3, 0), (3, 0)]) - 3.0).abs() < 1e-12);
+        assert!((share(2.0, &[(1, 0), (1, 0), (1, 0)]) - 1.0).abs() < 1e-12);
+        assert!((share(2.0, &[]) - 2.0).abs() < 1e-12);
+    }
+
+    /// Beyond `max_th` all are refused, and flows with more than twice their share, here 4 packets, overrun.
+    #[test]
+    fn twice_the_share_of_a_long_queue_is_an_overrun() {
+        let overruns = |packets| {
+            let mut law = with(FredParams { flow_max: Some(50), ..immediate() }, 16.0, &[(packets, 0); 8]);
+            assert_eq!(law.on_arrival(Instant::ZERO, &of(0)), Probability::ONE);
+            law.flows[&0].overruns
+        };
+        assert_eq!([1, 4, 5].map(overruns), [0, 0, 1]);
+    }
+
+    #[test]
+    fn a_flow_that_overran_once_may_have_more_than_its_share() {
+        let refused = |overruns| {
+            let mut law = with(FredParams::default(), 2.0, &[(3, overruns)]);
+            law.on_arrival(Instant::ZERO, &of(0))
+        };
+        assert_eq!((refused(1), refused(2)), (Probability::ZERO, Probability::ONE));
+    }
+
+    #[test]
+    fn two_packets_a_flow_are_for_long_queues_only() {
+        let mut law = with(FredParams { many_flows: true, ..FredParams::default() }, 2.0, &[(4, 0)]);
+        assert_eq!(law.on_arrival(Instant::ZERO, &of(0)), Probability::ZERO);
+    }
+
+    #[test]
+    fn arrivals_are_counted_from_the_lower_threshold_on() {
+        assert_eq!(with(FredParams::default(), 0.0, &[]).count, -1);
+        let mut law = with(FredParams::default(), 5.0, &[]);
+        law.on_arrival(Instant::ZERO, &of(0));
+        assert_eq!(law.count, 0);
+    }
+
+    /// 100 packets of 1 ms fit into 0.1 s: (1 − 0.002)^100 is left.
+    #[test]
+    fn the_average_fades_while_nothing_waits() {
+        let after = |packets| {
+            let mut law = with(FredParams::default(), 4.0, &[(1, 0)]);
+            let waiting = Volume { packets, bytes: packets * 1000 };
+            law.on_arrival(Instant::from_nanos(100_000_000), &QueueView { waiting, ..of(0) });
+            law.average.packets
+        };
+        assert!((after(0) - 4.0 * libm::pow(0.998, 100.0)).abs() < 1e-9);
+        assert!((after(1) - 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_packet_that_is_taken_out_has_left() {
+        let mut law = with(FredParams::default(), 4.0, &[(2, 0)]);
+        law.on_removal(Instant::ZERO, &of(0));
+        assert_eq!(law.flows[&0].packets, 1);
+    }
 }

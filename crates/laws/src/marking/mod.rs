@@ -111,3 +111,42 @@ family! {
         Pie(PieParams => Pie),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{OwnLaw, Parameters};
+    use evenair_units::Rate;
+
+    const ROLE: QueueRole = QueueRole { full_packet: Bytes::new(1000), rate: Rate::from_kbps(1_000) };
+
+    /// A law that says nothing.
+    #[derive(Clone, Debug)]
+    struct Silent;
+
+    impl MarkingLaw for Silent {}
+
+    impl OwnLaw for Silent {
+        fn identity(&self) -> alloc::string::String {
+            "silent".into()
+        }
+    }
+
+    #[test]
+    fn a_law_that_says_nothing_refuses_nothing() {
+        let mut law = MarkingParams::from(OwnMarking::new(Silent)).begin(&ROLE);
+        let queue = QueueView::of(Volume { packets: 9, bytes: 9_000 });
+        assert_eq!(law.on_arrival(Instant::ZERO, &queue), Probability::ZERO);
+        assert_eq!(law.on_departure(Instant::ZERO, Duration::from_secs(9), &queue), Verdict::Send);
+    }
+
+    #[test]
+    fn laws_without_state_are_their_parameters() {
+        let laws: [MarkingParams; 2] = [DropTail::packets(3).into(), Proportional { per_packet: 0.5 }.into()];
+        let queue = QueueView::of(Volume { packets: 3, bytes: 3_000 });
+        // A queue of three is full; three packets by a half each are more than certain.
+        for params in laws {
+            assert_eq!(params.begin(&ROLE).on_arrival(Instant::ZERO, &queue), Probability::ONE, "{params:?}");
+        }
+    }
+}

@@ -336,4 +336,79 @@ mod tests {
         assert_eq!(refused(PieParams { target: Duration::ZERO, ..PieParams::rfc8033() }), "target");
         assert_eq!(refused(PieParams { beta: -1.0, ..PieParams::rfc8033() }), "beta");
     }
+
+    /// RFC 8033 section 5.2: below 0.1 by 2, below 0.01 by 8, below 0.000001 by 2048; section 5.5: from 0.1 on no step is above
+    /// 0.02.
+    #[test]
+    fn gains_are_scaled_below_their_bounds() {
+        for (probability, divisor) in [(0.1, 1.0), (0.099, 2.0), (0.01, 2.0), (9e-7, 2048.0), (1e-6, 512.0)] {
+            assert!((scale(probability) * divisor - 1.0).abs() < 1e-15, "{probability}");
+        }
+        let step = |p| PieParams::rfc8033().drift(p, Duration::from_millis(315), Duration::ZERO);
+        let full = 0.125 * 0.3 + 1.25 * 0.315;
+        assert!((step(0.1) - 0.02).abs() < 1e-15 && (step(0.099) - full / 2.0).abs() < 1e-15);
+    }
+
+    /// A law past its burst.
+    fn law(drop_prob: f64, delay_us: u64, before_us: u64) -> Pie {
+        let [delay, qdelay_old] = [delay_us, before_us].map(Duration::from_micros);
+        let burst_allowance = Duration::ZERO;
+        Pie { drop_prob, burst_allowance, delay, qdelay_old, ..PieParams::rfc8033().begin(&ROLE) }
+    }
+
+    /// RFC 8033 appendix A: both delays below half the target, 7.5 ms.
+    #[test]
+    fn only_calm_lets_the_probability_decay_and_another_burst_pass() {
+        let decays = |delay_us, before_us| {
+            let mut law = law(0.5, delay_us, before_us);
+            let plain = 0.5 + law.params.drift(0.5, law.delay, law.qdelay_old);
+            law.update();
+            assert_eq!(law.burst_allowance, Duration::ZERO, "the probability is above zero");
+            (law.drop_prob - plain).abs() > 1e-9
+        };
+        assert!(decays(7_400, 7_400));
+        assert!(!decays(7_500, 7_400) && !decays(7_400, 7_500) && !decays(10_000, 10_000));
+        let burst = |delay_us, before_us| {
+            let mut law = law(0.0, delay_us, before_us);
+            law.update();
+            law.burst_allowance
+        };
+        assert_eq!(burst(3_000, 3_000), Duration::from_millis(150));
+        assert_eq!(burst(8_000, 60_000), Duration::ZERO, "it falls, but is not calm");
+    }
+
+    /// RFC 8033 section 4.1: nothing is refused where the last delay is below half the target and the probability below 0.2.
+    #[test]
+    fn a_short_delay_is_safe_up_to_a_fifth() {
+        let refusal = |drop_prob, before_us| {
+            let mut law = law(drop_prob, before_us, before_us);
+            law.params.spread = false;
+            law.on_arrival(Instant::ZERO, &LONG).value()
+        };
+        assert!(refusal(0.19, 7_400) <= 0.0);
+        for (p, before_us) in [(0.19, 7_500), (0.2, 7_400), (0.3, 7_400)] {
+            assert!((refusal(p, before_us) - p).abs() < 1e-15, "{p} {before_us}");
+        }
+    }
+
+    /// RFC 8033 section 5.4: `accu_prob < 0.85` is let through, and no probability ends the sum.
+    #[test]
+    fn the_sum_of_probabilities_begins_at_its_bound() {
+        let mut at_bound = law(0.85, 20_000, 20_000);
+        assert!((at_bound.on_arrival(Instant::ZERO, &LONG).value() - 0.85).abs() < 1e-15);
+        let mut none = Pie { accu_prob: 0.5, ..law(0.0, 20_000, 20_000) };
+        none.on_arrival(Instant::ZERO, &LONG);
+        assert!(none.accu_prob <= 0.0);
+    }
+
+    #[test]
+    fn an_empty_queue_has_no_delay_however_it_was_emptied() {
+        let after = |behind: &QueueView| {
+            let mut law = law(0.1, 20_000, 20_000);
+            law.on_removal(Instant::ZERO, behind);
+            law.delay
+        };
+        assert_eq!(after(&QueueView::default()), Duration::ZERO);
+        assert_eq!(after(&LONG), Duration::from_millis(20));
+    }
 }

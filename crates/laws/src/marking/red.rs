@@ -326,4 +326,40 @@ mod tests {
         assert_eq!(refused(RedParams { probability_max: 1.1, ..RedParams::default() }), "probability_max");
         assert_eq!(refused(RedParams { packet: Some(Bytes::new(0)), ..RedParams::default() }), "packet");
     }
+
+    /// Half way from 5 to 15 packets half of 0.1; gentle, half way from 15 to 30, half way from 0.1 to 1.
+    #[test]
+    fn the_price_is_a_line_between_thresholds_and_another_beyond() {
+        let red = RedParams::default();
+        for (average, price) in
+            [(4.0, 0.0), (5.0, 0.0), (10.0, 0.05), (15.0, 0.1), (22.5, 0.55), (30.0, 1.0), (40.0, 1.0)]
+        {
+            assert!((red.price(average) - price).abs() < 1e-12, "{average}");
+        }
+    }
+
+    #[test]
+    fn arrivals_are_counted_from_the_lower_threshold_on_and_after_a_refusal() {
+        let mut law = red(RedParams { weight: 1.0, ..RedParams::default() });
+        law.on_arrival(ms(1), &waiting(4));
+        assert_eq!(law.count, -1);
+        for count in [0, 1, 2] {
+            law.on_arrival(ms(1), &waiting(5));
+            assert_eq!(law.count, count);
+        }
+        law.after_arrival(ms(1), &waiting(5), true);
+        assert_eq!(law.count, 2);
+        law.after_arrival(ms(1), &waiting(5), false);
+        assert_eq!(law.count, 0);
+    }
+
+    /// 10 packets of 1 ms fit between 5 and 15 ms.
+    #[test]
+    fn a_queue_is_empty_however_it_was_emptied() {
+        let mut law = red(RedParams::default());
+        law.average.packets = 4.0;
+        law.on_removal(ms(5), &waiting(0));
+        law.on_arrival(ms(15), &waiting(0));
+        assert!((law.average() - 4.0 * libm::pow(0.998, 10.0)).abs() < 1e-12);
+    }
 }

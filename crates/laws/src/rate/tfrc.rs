@@ -404,6 +404,78 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
+    #[test]
+    fn each_parameter_has_its_range() {
+        let params = TfrcParams::rfc5348();
+        let memory = |round_trip_memory| TfrcParams { round_trip_memory, ..params };
+        crate::ranges::assert_range("round_trip_memory", memory, &[0.0, 0.5], &[-0.1, 1.0, f64::NAN]);
+        let b = |packets_per_ack| TfrcParams { packets_per_ack, ..params };
+        crate::ranges::assert_range("packets_per_ack", b, &[1.0, 2.0, 100.0], &[0.9, 100.1, f64::NAN]);
+    }
+
+    /// RFC 5348 section 3.1: `t_RTO` = 4·R. Section 4.3: no fewer than a packet in 64 s.
+    #[test]
+    fn what_a_report_says_is_remembered() {
+        assert!((TfrcParams::rfc5348().timeout(0.1) - 0.4).abs() < 1e-12);
+        let mut law = law();
+        assert_eq!((law.round_trip(), law.loss_event_rate()), (None, 0.0));
+        law.on_report(&report(10_000, 0.0, 0.5));
+        assert_eq!((law.round_trip(), law.loss_event_rate()), (Some(MS * 100), 0.5));
+        assert!((law.rate() - 1.0 / 64.0).abs() < 1e-15);
+    }
+
+    /// RFC 5348 section 4.5: `X_inst = X·R_sqmean/√R_sample`.
+    #[test]
+    fn only_a_law_that_reduces_oscillations_departs_from_its_rate() {
+        let now = |reduce_oscillations, last_sample_s| {
+            let law = Tfrc { rate: 30.0, root_mean: 0.5, last_sample_s, ..law() };
+            Tfrc { params: TfrcParams { reduce_oscillations, ..law.params }, ..law }.rate_now()
+        };
+        assert!((now(true, 0.16) - 30.0 * 0.5 / 0.4).abs() < 1e-12);
+        assert!((now(false, 0.16) - 30.0).abs() < 1e-12);
+        assert!((now(true, 0.0) - 30.0).abs() < 1e-12, "there is no sample");
+    }
+
+    /// RFC 5348 section 4.4: while it is idle a rate below twice `W_init/R` is left, here 2·4/0.1 s = 80/s; with losses, a
+    /// receive rate below `W_init/R`.
+    #[test]
+    fn an_idle_sender_keeps_what_it_may_begin_with() {
+        let after = |rate, loss_event_rate, received| {
+            let received = ReceiveRates::only(Instant::ZERO, received);
+            let mut law = Tfrc { rate, loss_event_rate, received, round_trip_s: Some(0.1), ..law() };
+            law.on_silence(Instant::ZERO + MS * 400, true);
+            law.rate
+        };
+        for (rate, left) in [(79.0, 79.0), (80.0, 40.0), (90.0, 45.0)] {
+            assert!((after(rate, 0.0, 1e3) - left).abs() < 1e-12, "{rate}");
+        }
+        assert!((after(50.0, 0.01, 39.0) - 50.0).abs() < 1e-12);
+        assert!(after(50.0, 0.01, 40.0) < 50.0);
+    }
+
+    /// RFC 5348 section 4.4: above twice the receive rate the limit is that, else half of what the equation gives.
+    #[test]
+    fn silence_halves_what_limits_the_rate() {
+        let after = |wanted| {
+            let received = ReceiveRates::only(Instant::ZERO, 10.0);
+            let mut law = Tfrc { rate: 15.0, received, round_trip_s: Some(0.1), ..law() };
+            law.loss_event_rate = law.params.loss_event_rate_for(wanted, 0.1);
+            law.on_silence(Instant::ZERO + MS * 400, false);
+            law.rate
+        };
+        assert!((after(15.0) - 7.5).abs() < 1e-6 && (after(25.0) - 10.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn half_of_no_limit_is_none() {
+        let mut rates = ReceiveRates::unlimited();
+        rates.halve();
+        assert_eq!(rates.greatest().to_bits(), UNLIMITED.to_bits());
+        let mut rates = ReceiveRates::only(Instant::ZERO, 5.0);
+        rates.halve();
+        assert!((rates.greatest() - 2.5).abs() < 1e-12);
+    }
+
     fn law() -> Tfrc {
         TfrcParams::rfc5348().begin(&FlowRole { payload: Bytes::new(1000) })
     }

@@ -190,4 +190,14 @@ mod tests {
         assert_eq!(rate(SeenQueue::FirstLink), ([Signal::FirstBacklog].into(), Rate::from_kbps(8_000)));
         assert_eq!(rate(SeenQueue::PathSum), ([Signal::PathBacklog].into(), Rate::from_kbps(1_600)));
     }
+
+    #[test]
+    fn it_runs_once_a_frame_and_checks_its_parameters() {
+        let params = UtilityBasedParams::lee12();
+        let frame = Duration::from_millis(30);
+        let with = UtilityBasedParams { frame, ..params };
+        assert_eq!(with.begin(&FlowRole { payload: Bytes::new(1000) }).interval(), frame);
+        let (good, bad) = crate::ranges::POSITIVE;
+        crate::ranges::assert_range("v", |utility| UtilityBasedParams { utility, ..params }, good, bad);
+    }
 }

@@ -387,4 +387,27 @@ mod tests {
         near(told(&mut near_by, 100.0), told(&mut far, 140.0));
         near(law(5, ShortPaths::OneHop).pacing_gap().unwrap().as_secs_f64() * 1e3, 50.0);
     }
+
+    #[test]
+    fn each_parameter_has_its_range() {
+        let params = AdaptivePacingParams::default();
+        crate::ranges::assert_range("hops", |hops| AdaptivePacingParams { hops, ..params }, &[1, 9], &[0]);
+        let overhead = |overhead| AdaptivePacingParams { overhead, ..params };
+        crate::ranges::assert_range("overhead", overhead, &[0, 10_000], &[10_001]);
+    }
+
+    /// Three samples are kept: the fourth takes the first's place, the fifth the second's, the sixth the third's.
+    #[test]
+    fn the_oldest_sample_makes_room() {
+        let params = AdaptivePacingParams { samples: 3, ..AdaptivePacingParams::default() };
+        let path = Hops { count: 4, data_s: 1e-3, acknowledgement_s: 0.0, wired: Duration::ZERO };
+        let mut law = params.begin(&WindowStart::default());
+        let oldest = [8, 9, 10, 11, 12, 13].map(|ms| {
+            law.learn(path, Duration::from_millis(ms));
+            law.oldest
+        });
+        assert_eq!(oldest, [0, 0, 0, 1, 2, 0]);
+        assert_eq!(law.samples.len(), 3);
+        assert!(law.samples.is_sorted(), "11, 12 and 13 ms: {:?}", law.samples);
+    }
 }

@@ -367,4 +367,108 @@ mod tests {
         let expected = 1.054 * libm::pow(0.1 / 1e-4, 0.75);
         assert!((mean_window(RFC, 0.1, 1e-4) - expected).abs() < 0.01 * expected);
     }
+
+    #[test]
+    fn each_parameter_has_its_range() {
+        let (good, bad) = crate::ranges::POSITIVE;
+        crate::ranges::assert_range("scale", |scale| CubicParams { scale, ..RFC }, good, bad);
+        let beta = |beta| CubicParams { beta, ..RFC };
+        crate::ranges::assert_range("beta", beta, &[1e-9, 0.999], &[0.0, -1.0, 1.0, f64::NAN]);
+    }
+
+    /// RFC 9438 section 4.3: 3·0.3/1.7 = 0.53; with Reno's half of the window, Reno's one.
+    #[test]
+    fn the_slope_of_reno_follows_beta() {
+        assert!((RFC.alpha() - 9.0 / 17.0).abs() < 1e-12);
+        assert!((CubicParams { beta: 0.5, ..RFC }.alpha() - 1.0).abs() < 1e-12);
+    }
+
+    fn sender(window: f64, ssthresh: f64) -> Cubic {
+        let start = WindowStart {
+            initial_window: window,
+            initial_ssthresh: ssthresh,
+            byte_counting: true,
+            ..WindowStart::default()
+        };
+        RFC.begin(&start)
+    }
+
+    fn segments(count: u32) -> Acked {
+        Acked { segments: count, advances: true, window_limited: true, ..Acked::default() }
+    }
+
+    /// RFC 9438 eq. (1): 0.4·(t − K)³ from the plateau, t a round trip on.
+    #[test]
+    fn the_target_is_the_cubic_a_round_trip_on() {
+        let target = |seconds, ahead_ms, plateau_after_s| {
+            let sender = sender(100.0, 2.0);
+            let epoch = Epoch { plateau_after_s, ..sender.begin_epoch(Instant::ZERO) };
+            let now = Instant::ZERO + Duration::from_secs(seconds);
+            epoch.target(0.4, &Acked { now, least: Some(Duration::from_millis(ahead_ms)), ..segments(1) })
+        };
+        // 2 + 1 − 1 = 2 s: 3.2 above; 0 + 0.5 − 3 = −2.5 s: 6.25 below.
+        assert!((target(2, 1000, 1.0) - 103.0).abs() < 1e-12);
+        assert!((target(0, 500, 3.0) - 94.0).abs() < 1e-12);
+    }
+
+    /// RFC 9438 section 4.7: below the last peak, (1 + 0.7)/2 of the window; section 4.6: 0.7 of the flight.
+    #[test]
+    fn a_flow_that_lost_below_its_peak_makes_room() {
+        let peak = |window| {
+            let mut sender = Cubic { peak: 100.0, ..sender(window, 2.0) };
+            sender.on_loss(&Loss { flight: window, ..Loss::default() });
+            sender.peak
+        };
+        assert_eq!((peak(100.0), peak(99.0)), (100.0, 84.0));
+    }
+
+    #[test]
+    fn a_repeated_timeout_holds_the_threshold() {
+        let threshold = |repeated| {
+            let mut sender = sender(10.0, 40.0);
+            sender.on_timeout(&Loss { flight: 10.0, repeated, ..Loss::default() });
+            assert!((sender.congestion_window() - 1.0).abs() < 1e-12);
+            sender.slow_start_threshold()
+        };
+        assert_eq!((threshold(false), threshold(true)), (7.0, 40.0));
+    }
+
+    #[test]
+    fn what_slow_start_leaves_of_an_acknowledgement_is_credit() {
+        let mut crosses = sender(3.0, 4.0);
+        crosses.on_ack(&segments(2));
+        assert_eq!((crosses.window, crosses.credit), (4.0, 1.0));
+        let mut reaches = sender(3.0, 4.0);
+        reaches.on_ack(&segments(1));
+        assert_eq!((reaches.window, reaches.epoch), (4.0, None));
+        let mut beyond = sender(4.0, 4.0);
+        beyond.on_ack(&segments(1));
+        assert_eq!((beyond.window, beyond.credit), (4.0, 1.0));
+    }
+
+    #[test]
+    fn credit_becomes_whole_segments() {
+        let credited = |credit, segments, per_segment| {
+            let mut sender = Cubic { credit, ..sender(10.0, 2.0) };
+            sender.credit_window(segments, per_segment);
+            (sender.window, sender.credit)
+        };
+        assert_eq!(credited(1.0, 6.0, 3.0), (12.0, 1.0));
+        assert_eq!(credited(5.0, 1.0, 5.0), (11.0, 1.0), "collected at a slower pace");
+    }
+
+    /// Eq. (4): ten segments of a window of ten are credit for the next one only when more come (Linux's `ack_cnt > delta`).
+    #[test]
+    fn renos_estimate_takes_more_than_a_window() {
+        let mut sender = sender(10.0, 2.0);
+        sender.params.beta = 0.5;
+        let estimate = |credit| {
+            let mut sender = sender.clone();
+            let mut epoch = Epoch { reno_credit: credit, ..sender.begin_epoch(Instant::ZERO) };
+            sender.set_pace(&segments(1), &mut epoch);
+            (epoch.reno_estimate, epoch.reno_credit)
+        };
+        assert_eq!((estimate(10.0), estimate(11.0)), ((10.0, 10.0), (11.0, 1.0)));
+        assert!((sender.acknowledged_per_segment(13.0, 0.0) - 3.0).abs() < 1e-12, "10 of a window make 3.3");
+    }
 }

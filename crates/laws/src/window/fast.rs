@@ -277,4 +277,48 @@ mod tests {
         assert_eq!(bad.validated().unwrap_err().name, "gamma");
         assert!(FastParams::qcsma().validated().is_ok());
     }
+
+    #[test]
+    fn each_parameter_has_its_range() {
+        let params = FastParams::default();
+        let (good, bad) = crate::ranges::POSITIVE;
+        crate::ranges::assert_range("alpha", |alpha| FastParams { alpha, ..params }, good, bad);
+        let gamma = |gamma| FastParams { gamma, ..params };
+        crate::ranges::assert_range("gamma", gamma, &[1e-9, 1.999], &[0.0, -1.0, 2.0, f64::NAN]);
+        crate::ranges::assert_range("rounds", |rounds| FastParams { rounds, ..params }, &[1], &[0]);
+    }
+
+    /// [QCSMA] section IV-C: p = 200 and κ = 1.5 of QUIC-TCP.
+    #[test]
+    fn the_papers_numbers_are_quic_tcps() {
+        assert_eq!(FastParams::qcsma(), FastParams { alpha: 200.0, gamma: 1.5, rounds: 1 });
+    }
+
+    /// Three of twenty segments' samples: 100 + 0.15·(200 − 100) ms; of ten, a quarter at most.
+    #[test]
+    fn the_average_moves_by_three_samples_of_a_window() {
+        let average = |window| {
+            let mut law = FastParams::default()
+                .begin(&WindowStart { initial_window: window, ..WindowStart::default() });
+            law.measure(Duration::from_millis(100));
+            law.measure(Duration::from_millis(200));
+            law.round_trip.unwrap().1
+        };
+        assert!((average(20.0) - 0.115).abs() < 1e-12 && (average(10.0) - 0.125).abs() < 1e-12);
+    }
+
+    /// Without a queue the window grows by γα; a step that does not double it waits for its round trip.
+    #[test]
+    fn only_doubling_is_not_waited_for() {
+        let params = FastParams { alpha: 3.0, gamma: 1.0, rounds: 2 };
+        let after = |window, rounds_left| {
+            let start =
+                WindowStart { initial_window: window, initial_ssthresh: 1.0, ..WindowStart::default() };
+            let mut law = Fast { rounds_left, round_trip: Some((0.1, 0.1)), ..params.begin(&start) };
+            law.on_ack(&Acked { segments: 1, advances: true, window_limited: true, ..Acked::default() });
+            law.congestion_window()
+        };
+        assert_eq!((after(10.0, 5), after(10.0, 0)), (10.0, 13.0));
+        assert!((after(2.0, 5) - 4.0).abs() < 1e-12, "doubled at most");
+    }
 }

@@ -222,3 +222,114 @@ fn slow_start_growth(segments: u32, byte_counting: bool) -> f64 {
 fn half(flight: f64) -> f64 {
     libm::floor(flight / 2.0).max(2.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Family, Parameters};
+    use std::vec::Vec;
+
+    const START: WindowStart =
+        WindowStart { initial_window: 10.0, initial_ssthresh: 40.0, byte_counting: false, path: None };
+
+    /// An acknowledgement of one segment in use.
+    const ONE: Acked = Acked {
+        now: Instant::ZERO,
+        segments: 1,
+        advances: true,
+        in_recovery: false,
+        window_limited: true,
+        flight: 10,
+        sample: Some(Duration::from_millis(100)),
+        smoothed: None,
+        least: None,
+    };
+
+    fn loss(repeated: bool) -> Loss {
+        Loss { flight: 11.0, repeated, ..Loss::default() }
+    }
+
+    /// Those whose window losses treat as Reno's.
+    fn renos() -> [AnyWindow; 6] {
+        let laws: [WindowParams; 6] = [
+            RenoParams {}.into(),
+            ScaledRenoParams {}.into(),
+            QuicTcpParams::default().into(),
+            VegasParams::default().into(),
+            FastParams::default().into(),
+            AdaptivePacingParams::default().into(),
+        ];
+        laws.map(|law| law.begin(&START))
+    }
+
+    /// RFC 5681 section 3.1: half of the flight, in whole segments; one segment after a time-out, and the threshold is held if
+    /// the segment was sent again already.
+    #[test]
+    fn losses_cut_as_the_rfc_says() {
+        let state = |law: &AnyWindow| (law.congestion_window(), law.slow_start_threshold());
+        for law in renos() {
+            assert_eq!(state(&law), (10.0, 40.0), "{law:?}");
+            let mut found = law.clone();
+            found.on_loss(&loss(false));
+            assert_eq!(state(&found), (5.0, 5.0), "{law:?}");
+            let mut silent = law.clone();
+            silent.on_timeout(&loss(false));
+            assert_eq!(state(&silent), (1.0, 5.0), "{law:?}");
+            let mut again = law;
+            again.on_timeout(&loss(true));
+            assert_eq!(state(&again), (1.0, 40.0), "{again:?}");
+        }
+    }
+
+    #[test]
+    fn recovery_without_sack_deflates_to_one_segment_at_least() {
+        for mut law in renos() {
+            law.deflate(3.0);
+            assert!((law.congestion_window() - 7.0).abs() < 1e-12, "{law:?}");
+            law.deflate(30.0);
+            assert!((law.congestion_window() - 1.0).abs() < 1e-12, "{law:?}");
+        }
+    }
+
+    /// RFC 5681 section 3.1: slow start opens by a segment for each that is acknowledged.
+    #[test]
+    fn slow_start_is_renos() {
+        let laws: [WindowParams; 5] = [
+            RenoParams {}.into(),
+            ScaledRenoParams {}.into(),
+            CubicParams::default().into(),
+            QuicTcpParams::default().into(),
+            AdaptivePacingParams::default().into(),
+        ];
+        for params in laws {
+            let mut law = params.begin(&START);
+            law.on_ack(&ONE);
+            assert!((law.congestion_window() - 11.0).abs() < 1e-12, "{law:?}");
+        }
+    }
+
+    #[test]
+    fn a_connection_that_begins_again_is_new() {
+        for params in WindowParams::laws() {
+            let mut law = params.begin(&START);
+            law.on_timeout(&loss(false));
+            law.on_ack(&ONE);
+            assert_ne!(law, params.begin(&START));
+            law.begin(&START);
+            assert_eq!(law, params.begin(&START));
+        }
+    }
+
+    #[test]
+    fn laws_of_delay_and_rate_see_deliveries() {
+        let laws = WindowParams::laws();
+        let with = |has: fn(&AnyWindow) -> bool| -> Vec<bool> {
+            laws.iter().map(|params| has(&params.begin(&START))).collect()
+        };
+        // Reno, scaled Reno, CUBIC, QUIC-TCP, Vegas, FAST, BBR, TCP-AP
+        let (no, yes) = (false, true);
+        assert_eq!(with(AnyWindow::sees_deliveries), [no, yes, no, no, yes, yes, yes, yes]);
+        assert_eq!(with(AnyWindow::can_be_worth_several), [no, yes, no, no, no, no, no, no]);
+        assert_eq!(with(AnyWindow::steers_recovery), [no, no, no, no, no, no, yes, no]);
+    }
+}

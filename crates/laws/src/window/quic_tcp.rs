@@ -510,4 +510,26 @@ mod tests {
         law.on_ack(&Acked { segments: 1, advances: true, flight: 4, sample, ..Acked::default() });
         assert!((law.reno.window - 64.0).abs() < 1e-12);
     }
+
+    #[test]
+    fn each_parameter_has_its_range() {
+        let params = QuicTcpParams::default();
+        let (good, bad) = crate::ranges::POSITIVE;
+        crate::ranges::assert_range("p", |target| QuicTcpParams { target, ..params }, good, bad);
+        crate::ranges::assert_range("kappa", |gain| QuicTcpParams { gain, ..params }, good, bad);
+        let rho = |shape| QuicTcpParams { shape, ..params };
+        crate::ranges::assert_range("rho", rho, &[0.0, 1.0], &[-0.1, 1.1, f64::NAN]);
+    }
+
+    /// Half of what fills the path: 40 segments, of whose round trips half is waiting, leave 10.
+    #[test]
+    fn the_queue_drains_with_half_of_what_fills_the_path() {
+        let params =
+            QuicTcpParams { round_trip_holds: Some(Duration::from_secs(10)), ..QuicTcpParams::default() };
+        let start = WindowStart { initial_window: 40.0, ..WindowStart::default() };
+        let mut law = params.begin(&start);
+        (law.round_trip, law.holds_since) = (Some((0.1, 0.2)), Some(Instant::ZERO));
+        assert!(law.refresh(&Acked { now: Instant::ZERO + Duration::from_secs(10), ..Acked::default() }));
+        assert!((law.congestion_window() - 10.0).abs() < 1e-12);
+    }
 }

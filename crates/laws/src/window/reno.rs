@@ -238,4 +238,10 @@ mod tests {
         let x = 9.0 / 0.2 * libm::sqrt(2.0 / 4e-3);
         assert!(aggregate_rate_drift(x, 9.0, 0.2, 4e-3).abs() < 1e-9);
     }
+
+    /// [Chen10] eq. (5.2): x = 10/s, n = 2, T = 0.5 s, q = 0.1: 100/4·(8/(0.25·100) − 0.1).
+    #[test]
+    fn the_drift_of_an_aggregate_is_the_papers() {
+        assert!((aggregate_rate_drift(10.0, 2.0, 0.5, 0.1) - 25.0 * (0.32 - 0.1)).abs() < 1e-12);
+    }
 }

@@ -378,4 +378,37 @@ mod tests {
         assert_eq!(bad.validated().unwrap_err().name, "beta");
         assert!(VegasParams::qcsma().validated().is_ok());
     }
+
+    #[test]
+    fn each_parameter_has_its_range() {
+        let params = VegasParams { alpha: 1e-10, ..VegasParams::linux() };
+        let (good, bad) = crate::ranges::POSITIVE;
+        let alpha = |alpha| VegasParams { alpha, beta: 1e10, ..params };
+        crate::ranges::assert_range("alpha", alpha, good, bad);
+        crate::ranges::assert_range("gamma", |gamma| VegasParams { gamma, ..params }, good, bad);
+        let beta = |beta| VegasParams { beta, ..VegasParams::linux() };
+        crate::ranges::assert_range("beta", beta, &[2.0, 9.0], &[1.9, f64::INFINITY, f64::NAN]);
+    }
+
+    /// [QCSMA] section IV-C.
+    #[test]
+    fn the_papers_thresholds_are_200_and_203() {
+        let VegasParams { alpha, beta, .. } = VegasParams::qcsma();
+        assert_eq!((alpha, beta), (200.0, 203.0));
+    }
+
+    /// Of a window of 10, 2 wait at a share of 0.8: α = 2 is not above them. Of 40, 3 do at 37/40: between both.
+    #[test]
+    fn between_its_thresholds_the_window_stays_and_is_the_next_threshold() {
+        assert!(VegasParams::linux().drift(10.0, 0.8).abs() < 1e-12);
+        let start = WindowStart { initial_window: 40.0, initial_ssthresh: 4.0, ..WindowStart::default() };
+        let mut law = VegasParams::linux().begin(&start);
+        law.decide(37.0 / 40.0, 1);
+        assert_eq!((law.congestion_window(), law.slow_start_threshold()), (40.0, 30.0), "0.75 of it");
+        // Slow start goes on while no more than γ = 1 wait: 8 · 1/8.
+        let start = WindowStart { initial_window: 8.0, initial_ssthresh: 40.0, ..WindowStart::default() };
+        let mut law = VegasParams::linux().begin(&start);
+        law.decide(7.0 / 8.0, 1);
+        assert!((law.congestion_window() - 9.0).abs() < 1e-12);
+    }
 }
