@@ -80,8 +80,11 @@ impl Scenario {
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
         let conflicts = medium.conflicts(&bare);
         let spec = self.mac_spec(&mac, radio.as_ref(), longest)?;
-        let largest =
-            flows.iter().map(|flow| flow.traffic.largest()).max().unwrap_or(tcp.payload + tcp.plain_headers());
+        let largest = flows
+            .iter()
+            .map(|flow| flow.traffic.largest())
+            .max()
+            .unwrap_or(tcp.payload + tcp.plain_headers());
         let surroundings = self.surroundings(&mac, &spec, tcp.payload, largest);
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);

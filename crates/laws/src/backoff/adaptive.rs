@@ -166,7 +166,7 @@ impl AdaptiveParams {
 
     /// `r_max`, given or not; infinity where nothing bounds it.
     pub fn bound(&self) -> f64 {
-        self.r_max.unwrap_or(8.0 / self.beta)
+        self.r_max.unwrap_or(8.0 / self.beta.abs()) // -0.0 is no bound either
     }
 }
 
