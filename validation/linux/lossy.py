@@ -529,7 +529,8 @@ def main() -> None:
     """The record, or one trace."""
     parser = argparse.ArgumentParser(description="Linux senders over a path that loses packets")
     parser.add_argument("--one", help=argparse.SUPPRESS)
-    parser.add_argument("--only", default="", choices=("200", "50", "20", "20-fast", "100-fast", "queues"), help="one path")
+    paths = ("200", "50", "20", "20-fast", "100-fast", "queues")
+    parser.add_argument("--only", default="", choices=paths, help="one path")
     parser.add_argument("--seeds", default="1-4", help="first and last")
     parser.add_argument("--at-once", type=int, default=48, help="runs at the same time")
     parser.add_argument("--trace", choices=LAWS, help="print what one run did instead")
