@@ -442,7 +442,9 @@ async fn connections_have_the_congestion_control_that_their_law_needs_else_the_o
         there_and_back(&client, 100_000).await;
         assert!(checked(10, || client.status()[0].connections.len() >= 2).await, "joined ones, too");
         let there = relay.watcher.sessions();
-        let there = there.iter().max_by_key(|session| session.number).unwrap();
+        // On a busy machine a session whose client dialled again may be left without a connection.
+        let there = there.iter().filter(|session| !session.connections.is_empty());
+        let there = there.max_by_key(|session| session.number).unwrap();
         for (side, wanted) in [(&client.status()[0], expected.0), (there, expected.1)] {
             let over = side.connections.iter().map(|one| one.congestion_control.as_deref());
             assert!(over.clone().count() > 0 && over.clone().all(|name| name == Some(wanted)), "{side:?}");
