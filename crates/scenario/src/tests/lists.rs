@@ -238,7 +238,7 @@ fn transfers_are_sizes_or_segments() {
     assert_eq!(source("20 packets"), Source::Segments(20));
     let refused = |amount: &str| set(&[&format!("flows.1.transfer={amount}")]).unwrap_err().to_string();
     assert!(refused("0 MB").contains("at least 1 byte"));
-    assert!(refused("5 Mb").contains("did you mean \"MB\"?"));
+    assert!(refused("5 Mb").contains("did you mean \"0.625 MB\"?"));
     assert!(refused("900000 GB").contains("without end"));
     assert!(set(&["flows.1.transfer=5 MB"]).unwrap().to_toml().unwrap().contains("transfer = \"5 MB\""));
 }
