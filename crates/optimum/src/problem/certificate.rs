@@ -377,7 +377,7 @@ mod tests {
         let flows_worth = log(1.0 / 0.7) - 1.0 + 2.0 * log(2.0 / 0.3) - 2.0 + 3.0 * log(3.0 / 0.4) - 3.0;
         let rest = flows_worth - 0.7 * 0.1;
         // An entropy of two cliques: of one with three sets, none among them, and of one with two.
-        for (beta, nats) in [(None, 0.0), (Some(2.0), (log(3.0) + log(2.0)) / 2.0)] {
+        for (beta, nats) in [(None, 0.0), (Some(2.0), f64::midpoint(log(3.0), log(2.0)))] {
             let problem = Problem {
                 air: ConflictGraph::from_edges(3, &[(0, 1)]),
                 flows: flows.to_vec(),
