@@ -318,11 +318,8 @@ impl Core {
         if self.active().next().is_none() {
             return; // it would only go out twice on this one
         }
-        let mut most = if self.ready.is_empty() {
-            COPIES
-        } else {
-            (COPIES + self.counts.sent / 8).saturating_sub(self.counts.again)
-        };
+        let spare = if self.ready.is_empty() { COPIES } else { 0 };
+        let mut most = (COPIES + self.counts.sent / 8).saturating_sub(self.counts.again).max(spare);
         for (id, entry) in self.streams.iter_mut().filter(|(_, entry)| !entry.is_over) {
             let bytes = entry.send.stuck(leg, most.min(COPIES));
             most = most.saturating_sub(bytes);

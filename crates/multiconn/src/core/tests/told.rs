@@ -439,7 +439,8 @@ fn stuck_connection_wakes_no_other_for_nothing() {
 }
 
 /// 64 chunks of three streams are on a connection that is stuck. 256 KiB and an eighth of all, 393,096 bytes, may go out once more:
-/// 256 KiB of the first stream are 17 chunks, and the other 114,806 bytes are 8 of the second.
+/// 256 KiB of the first stream are 17 chunks, and the other 114,806 bytes are 8 of the second. More goes only where nothing else is to
+/// be sent, 256 KiB at each look: the other 5 chunks of the first stream, and 12 of the second.
 #[test]
 fn bytes_of_a_stuck_connection_go_out_again_in_bounds() {
     let now = Instant::from_nanos(1);
@@ -463,8 +464,12 @@ fn bytes_of_a_stuck_connection_go_out_again_in_bounds() {
     };
     assert_eq!(again(&mut core, 201), [17, 8, 0]);
     assert_eq!(core.counts().again, 25 * CHUNK_MAX as u64);
+    let other = core.open(now).unwrap();
+    assert_eq!(core.write(other, &[7; 1000], now), Ok(1000));
     hold(&mut core, 1, now + ms(201), &[10]);
-    assert_eq!(again(&mut core, 211), [0; 3], "the bound holds in all");
+    assert_eq!(again(&mut core, 211), [0; 3], "the bound holds in all beside new data");
+    hold(&mut core, 1, now + ms(211), &[10]);
+    assert_eq!(again(&mut core, 221), [5, 12, 0]);
 }
 
 #[test]
