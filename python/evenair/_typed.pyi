@@ -446,7 +446,7 @@ class Times(TypedDict):
     mean_s: float
     """The mean [s]."""
     p50_s: NotRequired[float | None]
-    """The median [s], where each time was kept; as all percentiles within 1 %."""
+    """The median [s], where each time was kept; as all percentiles within 1 %, and never outside the times."""
     p95_s: NotRequired[float | None]
     """The time that 95 % did not exceed [s]."""
     p99_s: NotRequired[float | None]
