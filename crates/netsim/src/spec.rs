@@ -99,7 +99,7 @@ impl NetworkSpec {
         name(&self.nodes, node)
     }
 
-    /// The rate of DATA frames from one node of the air to another, or to [`BROADCAST`](evenair_wifi::BROADCAST).
+    /// The rate of DATA frames from one node of the air to another, or to [`BROADCAST`].
     pub fn rate(&self, from: u32, to: u32) -> Rate {
         if to == BROADCAST
             && let MacSpec::Dcf { timing, .. } = self.mac
@@ -246,7 +246,7 @@ pub struct FlowSpec {
     /// Its name.
     pub name: String,
     /// The nodes on its way, source and destination included; a source and
-    /// [`BROADCAST`](evenair_wifi::BROADCAST) for everybody in range.
+    /// [`BROADCAST`] for everybody in range.
     pub path: Vec<u32>,
     /// When it sends: from, until; in order, without overlap.
     pub active: Vec<(Instant, Instant)>,
