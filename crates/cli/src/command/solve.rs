@@ -266,7 +266,8 @@ fn as_text(optimum: &Optimum) -> String {
     let mut sets: Vec<&(Vec<u32>, f64)> =
         optimum.schedule.iter().filter(|(_, share)| *share > 5e-4).collect();
     sets.sort_by(|a, b| b.1.total_cmp(&a.1));
-    if !sets.is_empty() {
+    // Cliques and collision domains bound loads and give no schedule.
+    if sets.iter().any(|(set, _)| !set.is_empty()) {
         out += "\nshare of time, and the links that transmit at once\n";
         for (set, share) in sets.iter().take(ROWS_MAX) {
             let names: Vec<&str> = set.iter().map(|&l| optimum.theory.links[l as usize].as_str()).collect();
