@@ -13,8 +13,12 @@ if TYPE_CHECKING:
 
 def page(scenario: _evenair.Scenario) -> str:
     """Tell what a scenario is, with its map: where nodes stand and flows go, or its conflict graph."""
-    all_of = {"node": scenario.nodes(), "link": scenario.links(), "conflict": scenario.conflicts()}
-    sizes = ", ".join(counted(len(of), one) for one, of in all_of.items())
+    counts = {
+        "node": len(scenario.nodes()),
+        "link": len(scenario.links()),
+        "conflict": len(scenario.conflicts()),
+    }
+    sizes = ", ".join(counted(count, one) for one, count in counts.items())
     ranges = scenario.ranges_m()
     said = sizes if ranges is None else f"{sizes}; range {ranges[0]:.0f} m, carrier sense {ranges[1]:.0f} m"
     title = escape(scenario.name or "scenario")
