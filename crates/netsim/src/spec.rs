@@ -101,13 +101,16 @@ impl NetworkSpec {
 
     /// The rate of DATA frames from one node of the air to another, or to [`BROADCAST`].
     pub fn rate(&self, from: u32, to: u32) -> Rate {
-        if to == BROADCAST
-            && let MacSpec::Dcf { timing, .. } = self.mac
-        {
-            return timing.group_rate();
-        }
         let own = self.rates.iter().find(|link| (link.from, link.to) == (from, to));
-        own.map_or(self.data_rate, |link| link.rate)
+        self.rate_by(to, own.map(|link| link.rate))
+    }
+
+    /// The same, where the link's own rate has been looked up.
+    pub(crate) fn rate_by(&self, to: u32, own: Option<Rate>) -> Rate {
+        match &self.mac {
+            MacSpec::Dcf { timing, .. } if to == BROADCAST => timing.group_rate(),
+            _ => own.unwrap_or(self.data_rate),
+        }
     }
 
     /// The queues of the air of a node.

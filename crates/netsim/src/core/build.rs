@@ -60,11 +60,12 @@ impl<T: Copy> Core<T> {
     /// A network at its start, and where each flow enters it.
     pub(crate) fn new(spec: &NetworkSpec, seed: u64) -> (Self, Vec<FlowHops>) {
         let wires: BTreeMap<(u32, u32), &Wire> = spec.wires.iter().map(|w| ((w.from, w.to), w)).collect();
+        let rates: BTreeMap<(u32, u32), Rate> = spec.rates.iter().map(|r| ((r.from, r.to), r.rate)).collect();
         let keys = queue_keys(spec, &wires);
         let index: BTreeMap<Key, u32> = (0..).zip(&keys).map(|(i, (&key, _))| (key, i)).collect();
         let wire_index: BTreeMap<(u32, u32), u32> =
             (keys.len() as u32..).zip(wires.keys()).map(|(i, &ends)| (ends, i)).collect();
-        let rate = |from: u32, to: u32| spec.rate(from, to);
+        let rate = |from: u32, to: u32| spec.rate_by(to, rates.get(&(from, to)).copied());
         let full = full_packet(spec);
         let flows_known = Flows::of(&spec.flows);
         let mut queues: Vec<TransmitQueue> = keys

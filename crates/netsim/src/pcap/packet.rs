@@ -27,7 +27,8 @@ const IPV6_BYTES: usize = 40;
 /// A TCP header without options (RFC 9293 section 3.1), and UDP's (RFC 768).
 const TCP_BYTES: usize = 20;
 const UDP_BYTES: usize = 8;
-/// The header from which on a segment is IPv6's.
+/// The headers of a segment without options; from the second on it is IPv6's.
+const HEADERS_IPV4: u16 = (IPV4_BYTES + TCP_BYTES) as u16;
 const HEADERS_IPV6: u16 = (IPV6_BYTES + TCP_BYTES) as u16;
 
 /// Writes LLC's header and the packet's; its payload is not written. `now_us` is the clock that timestamps show.
@@ -35,7 +36,7 @@ pub(super) fn write(packet: Option<&Sent>, now_us: u32, bytes: &mut Vec<u8>) {
     let start = bytes.len();
     bytes.extend(LLC);
     let is_ipv6 = match packet.map(|packet| (packet, carried(packet))) {
-        Some((packet, Some((segment, agreed)))) if usize::from(agreed.headers) >= IPV4_BYTES + TCP_BYTES => {
+        Some((packet, Some((segment, agreed)))) if agreed.headers >= HEADERS_IPV4 => {
             segment_packet(packet, &segment, &agreed, now_us, bytes)
         }
         Some((packet, None)) if usize::from(packet.size) >= IPV4_BYTES + UDP_BYTES => {
@@ -67,10 +68,9 @@ fn segment_packet(
     bytes: &mut Vec<u8>,
 ) -> bool {
     let on_top = if agreed.options { Options::length(segment, agreed) as usize } else { 0 };
-    let headers = usize::from(agreed.headers) + on_top;
-    let payload = usize::from(packet.size).saturating_sub(headers);
+    let payload = usize::from(packet.size).saturating_sub(usize::from(agreed.headers) + on_top);
     let is_ipv6 = agreed.headers >= HEADERS_IPV6;
-    let room = headers - if is_ipv6 { IPV6_BYTES } else { IPV4_BYTES } - TCP_BYTES;
+    let room = usize::from(room_for_options(agreed)) + on_top;
     let options = Options::of(segment, agreed, packet.payload, now_us, room).padded();
     let length = TCP_BYTES + options.len() + payload;
     let [client, server] = ports(packet);
@@ -98,6 +98,12 @@ fn datagram_packet(packet: &Sent, bytes: &mut Vec<u8>) {
         _ => 0,
     };
     Ip { packet, protocol: UDP, congestion, length }.write(false, &header, 6, bytes);
+}
+
+/// What a flow's headers have beyond those without options \[bytes\].
+const fn room_for_options(agreed: &Agreed) -> u16 {
+    let without = if agreed.headers >= HEADERS_IPV6 { HEADERS_IPV6 } else { HEADERS_IPV4 };
+    agreed.headers.saturating_sub(without)
 }
 
 /// The congestion field of IP's header (RFC 3168 section 5): ECT(0), CE.
@@ -188,9 +194,8 @@ fn tcp_header(segment: &Segment, unit: u32, agreed: &Agreed, options: &[u8], byt
 fn window(segment: &Segment, agreed: &Agreed, unit: u32) -> u16 {
     const LARGEST_SEGMENT_AND_SCALE: u16 = 8;
     let opens = matches!(segment.kind, SegmentKind::Syn | SegmentKind::SynAck);
-    let fixed = if agreed.headers >= HEADERS_IPV6 { HEADERS_IPV6 } else { 40 };
-    let is_agreed = agreed.handshake
-        && (agreed.options || agreed.headers.saturating_sub(fixed) >= LARGEST_SEGMENT_AND_SCALE);
+    let is_agreed =
+        agreed.handshake && (agreed.options || room_for_options(agreed) >= LARGEST_SEGMENT_AND_SCALE);
     let window = u64::from(agreed.window) * u64::from(unit);
     let scale = if opens || !is_agreed { 0 } else { window_scale(agreed, unit) };
     window.div_ceil(1 << scale).min(u16::MAX.into()) as u16
