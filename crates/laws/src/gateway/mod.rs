@@ -547,23 +547,7 @@ mod tests {
 
     /// The corrected form's settings for γ = 0.85, as PFRC has them.
     pub(super) fn tuning() -> Tuning {
-        Tuning {
-            form: Form::Corrected,
-            search: SearchMethod::Binary,
-            first: FirstEstimate::Low,
-            gamma: 0.85,
-            theta: 0.9,
-            alpha: 1.1,
-            beta: 0.9,
-            epoch: Duration::from_secs(10),
-            capacity_low: None,
-            capacity_high: None,
-            floor: 0.5,
-            patience: 3,
-            settle: 1,
-            reopen: Duration::from_secs(300),
-            per_subscriber: true,
-        }
+        PfrcParams::corrected().tuning()
     }
 
     /// A class that was served so fast in ten seconds \[bit/s\].

@@ -93,7 +93,7 @@ impl PfrcParams {
         self.form.usual(self.gamma, 0.7, 0.85)
     }
 
-    fn tuning(&self) -> Tuning {
+    pub(super) fn tuning(&self) -> Tuning {
         Tuning { per_subscriber: self.form == Form::Corrected, ..self.tuned(self.gamma()) }
     }
 }
