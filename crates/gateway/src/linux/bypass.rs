@@ -75,9 +75,9 @@ impl Linux {
     /// If a device is gone.
     pub fn unfit(&mut self, subscribers: &Subscribers) -> Result<Vec<String>, Failure> {
         let [_, uplink] = self.both_indices()?;
-        let mut ways = subscribers.iter().flat_map(|one| &one.prefixes).take(WAYS);
+        let prefixes = subscribers.iter().flat_map(|one| &one.prefixes).take(WAYS);
         let mut ways =
-            ways.by_ref().filter_map(|prefix| self.netlink.device_towards(within(*prefix)).ok()).peekable();
+            prefixes.filter_map(|prefix| self.netlink.device_towards(within(*prefix)).ok()).peekable();
         let is_turned =
             self.forwarding == Forwarding::Routed && ways.peek().is_some() && ways.all(|way| way == uplink);
         let [mesh, uplink] = [Side::Down, Side::Up].map(|side| self.device(side).to_owned());
