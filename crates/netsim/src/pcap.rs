@@ -21,7 +21,7 @@ mod packet;
 use crate::trace::{FrameSink, Sent};
 use evenair_laws::backoff::Category;
 use evenair_units::{Bytes, Rate};
-use evenair_wifi::{BROADCAST, FrameKind, FrameRecord, MacTiming, Overheard};
+use evenair_wifi::{BROADCAST, FrameKind, FrameRecord, MacTiming, Overheard, PhyStandard};
 use packet::{ETHER_TYPE_IPV6, LLC};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -204,7 +204,7 @@ impl Encoder {
         let control: u8 = match frame.kind {
             FrameKind::Data => 0x08,
             FrameKind::Ack => 0xd4,
-            FrameKind::Cts => 0xc4,
+            FrameKind::Cts | FrameKind::CtsToSelf => 0xc4,
             FrameKind::Rts => 0xb4,
         };
         let retry = if frame.retry { 0x08 } else { 0 };
@@ -212,7 +212,7 @@ impl Encoder {
         bytes.extend((frame.reserves_us.min(0x7fff) as u16).to_le_bytes());
         bytes.extend(mac_address(frame.to));
         match frame.kind {
-            FrameKind::Ack | FrameKind::Cts => (bytes, frame.size.count()),
+            FrameKind::Ack | FrameKind::Cts | FrameKind::CtsToSelf => (bytes, frame.size.count()),
             FrameKind::Rts => {
                 bytes.extend(mac_address(frame.from));
                 (bytes, frame.size.count())
@@ -223,11 +223,11 @@ impl Encoder {
                 let sequence = &mut self.sequence[frame.from as usize];
                 *sequence = sequence.wrapping_add(u16::from(!frame.retry));
                 bytes.extend((*sequence << 4).to_le_bytes());
-                if self.timing.is_qos() {
+                if frame.qos {
                     bytes[0] |= 0x80; // QoS data
                     bytes.extend([packet.map_or(0, |packet| traffic_identifier(packet.category)), 0]);
                 }
-                let size = frame.size.count() - self.timing.overhead.count();
+                let size = frame.size.count() - self.timing.with_qos(frame.qos).overhead.count();
                 let length = (bytes.len() + LLC.len()) as u32 + size + CHECKSUM_BYTES;
                 match real {
                     Some(real) => real_packet(real, &mut bytes),
@@ -267,10 +267,10 @@ fn radiotap(timing: &MacTiming, rate: Rate, decoded: bool, out: &mut Vec<u8>) {
     out.push(if decoded { FLAG_FCS_AT_END } else { FLAG_FCS_AT_END | FLAG_BAD_FCS });
     out.push((rate.as_bps() / 500_000) as u8);
     let (frequency, band): (u16, u16) = match timing.phy.standard {
-        evenair_wifi::PhyStandard::A => (5180, CHANNEL_5_GHZ | CHANNEL_OFDM),
-        evenair_wifi::PhyStandard::G => (2412, CHANNEL_2_4_GHZ | CHANNEL_OFDM),
-        evenair_wifi::PhyStandard::B => (2412, CHANNEL_2_4_GHZ | CHANNEL_CCK),
+        PhyStandard::A => (5180, CHANNEL_5_GHZ),
+        PhyStandard::B | PhyStandard::G | PhyStandard::Mixed => (2412, CHANNEL_2_4_GHZ),
     };
+    let band = band | if timing.phy.is_dsss(rate) { CHANNEL_CCK } else { CHANNEL_OFDM };
     out.extend(frequency.to_le_bytes());
     out.extend(band.to_le_bytes());
     out.push(0);

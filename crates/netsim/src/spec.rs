@@ -4,7 +4,10 @@ use crate::options::Options;
 use crate::queue::DisciplineParams;
 use crate::trace::Agreed;
 use evenair_des::Stream;
-use evenair_laws::backoff::{BackoffParams, Category, DcfParams, FullPacket, Surroundings};
+use evenair_laws::Parameters;
+use evenair_laws::backoff::{
+    BackoffLaw, BackoffParams, Category, DcfParams, FullPacket, LinkRole, Space, Surroundings,
+};
 use evenair_laws::connections::ConnectionParams;
 use evenair_laws::flow::Signal;
 use evenair_laws::marking::MarkingParams;
@@ -14,7 +17,7 @@ use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, Recovery, Segment, SegmentKind, SenderParams};
 use evenair_topology::Medium;
 use evenair_units::{Bytes, Duration, Instant, Rate};
-use evenair_wifi::{BROADCAST, LossModel, MacTiming, Rules};
+use evenair_wifi::{BROADCAST, LossModel, MacTiming, Receivers, Rules};
 
 mod gateway;
 mod mix;
@@ -38,6 +41,8 @@ pub struct NetworkSpec {
     pub mac: MacSpec,
     /// The rate at which packets are sent over the air; those to everybody have 802.11's basic rate.
     pub data_rate: Rate,
+    /// What the stations decode.
+    pub receivers: Receivers,
     /// Links with a rate of their own.
     pub rates: Vec<LinkRate>,
     /// Links that lose what nothing else spoils, on the air or on a wire.
@@ -82,6 +87,7 @@ impl NetworkSpec {
             wires: Vec::new(),
             backoff: DcfParams::default().into(),
             surroundings: Surroundings::default(),
+            receivers: Receivers::default(),
             queue: QueueSpec::fifo(50),
             node_queues: Vec::new(),
             node_backoffs: Vec::new(),
@@ -111,6 +117,28 @@ impl NetworkSpec {
             MacSpec::Dcf { timing, .. } if to == BROADCAST => timing.group_rate(),
             _ => own.unwrap_or(self.data_rate),
         }
+    }
+
+    /// Medium access between two nodes, or to [`BROADCAST`]: frames have EDCA's longer header only where both ends know it.
+    pub fn mac_between(&self, from: u32, to: u32) -> MacSpec {
+        match self.mac {
+            MacSpec::Dcf { timing, rules } if !self.node_backoffs.is_empty() => {
+                let nodes = self.nodes.len() as u32;
+                let qos = if to == BROADCAST {
+                    (0..nodes).all(|node| self.knows_edca(node))
+                } else {
+                    self.knows_edca(from) && self.knows_edca(to)
+                };
+                MacSpec::Dcf { timing: timing.with_qos(qos), rules }
+            }
+            mac => mac,
+        }
+    }
+
+    /// Whether a node contends by EDCA.
+    fn knows_edca(&self, node: u32) -> bool {
+        let law = self.backoff_of(node).begin(&LinkRole::data(self.surroundings));
+        matches!(law.space(), Space::Aifs { .. })
     }
 
     /// The queues of the air of a node.

@@ -155,7 +155,7 @@ impl RunRecord {
     /// Keeps of a run of a scenario what was asked for.
     pub fn new(scenario: &Resolved, result: RunResult, options: RecordOptions) -> Self {
         let warmup = scenario.run_spec(result.seed).warmup;
-        let frames = frames::rows(&scenario.network().mac, &result);
+        let frames = frames::rows(&result);
         let mut record = Self {
             scenario: scenario.settings().name.clone(),
             seed: result.seed,

@@ -3,19 +3,21 @@
 mod flows;
 mod gateway;
 mod mac;
+mod rates;
 
 pub(crate) use mac::airtime;
 
 use self::flows::Ground;
 use crate::error::Mistake;
-use crate::language::{At, LinkTable, LossTable, QueueTable, RadioTable, Scenario, WireQueue};
+use crate::language::{
+    At, LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WireQueue,
+};
 use crate::meant::did_you_mean;
 use crate::resolved::{Mac, Parts, Radio, Resolved};
-use evenair_laws::backoff::BackoffParams;
-use evenair_netsim::{FlowSpec, LinkLoss, LinkRate, NetworkSpec, QueueSpec, Wire};
+use evenair_netsim::{FlowSpec, LinkLoss, NetworkSpec, QueueSpec, Wire};
 use evenair_topology::{ConflictGraph, Hearing, Link, Medium, Position, Router, Wall};
 use evenair_units::{Dbm, Instant, Probability};
-use evenair_wifi::{BROADCAST, LossModel};
+use evenair_wifi::{BROADCAST, LossModel, Sensitivity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a scenario's nodes stand, which links carry data, and what conflicts.
@@ -46,21 +48,32 @@ impl Scenario {
     pub(crate) fn build(mut self, parts: Parts) -> Result<Resolved, Mistake> {
         let Parts { radio, mac, queue, tcp } = parts;
         let nodes = self.node_names();
+        let receivers = self.receivers(radio.as_ref());
+        self.separate_stations_of_b();
         let medium = self.medium(&nodes, radio.as_ref())?;
         let wires = self.wire_specs(&nodes)?;
-        let rates = self.link_rates(&nodes, &mac)?;
+        let rates = self.link_rates(&nodes, &mac, &medium, &receivers)?;
+        let medium = rates::over(medium, &rates, &mac, &receivers);
         let ends: Vec<(u32, u32)> = wires.iter().map(|wire| (wire.from, wire.to)).collect();
         let router = Router::with_wires(&medium, &ends);
-        let (data_rate, is_ideal) = (mac.data_rate, mac.is_ideal());
+        let is_ideal = mac.is_ideal();
+        let places = self.places();
+        let reach =
+            radio.as_ref().map(|radio| (radio.reach.transmission_range_m, radio.reach.carrier_sense_range_m));
+        let ranges_m = reach.filter(|_| self.signals.is_empty());
         let ground = Ground {
             nodes: &nodes,
             router: &router,
             wires: &wires,
             rates: &rates,
-            data_rate,
+            data_rate: mac.data_rate,
             tcp: &tcp,
             is_ideal,
             has_channels: self.nodes.iter().any(|node| node.channel.is_some()),
+            places: &places,
+            reach_m: ranges_m.map(|(decoded_m, _)| decoded_m),
+            has_rates: receivers.sensitivity.is_some(),
+            by_distance: mac.by_distance,
         };
         let flows = self.flow_specs(&ground)?;
         let routes = self.routes(&nodes, &router)?;
@@ -79,6 +92,7 @@ impl Scenario {
         };
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
         let conflicts = medium.conflicts(&bare);
+        let mac = Mac { data_rate: rates::nominal(&mac, &rates, &bare), ..mac };
         let spec = self.mac_spec(&mac, radio.as_ref(), longest)?;
         let largest = flows
             .iter()
@@ -96,7 +110,8 @@ impl Scenario {
             nodes,
             medium,
             mac: spec,
-            data_rate,
+            receivers,
+            data_rate: mac.data_rate,
             backoff: self.backoff.clone(),
             surroundings,
             queue,
@@ -109,10 +124,7 @@ impl Scenario {
             gateway: None,
             source_limits: Vec::new(),
         };
-        let places = self.places();
         let positions = places.iter().any(Option::is_some).then_some(places);
-        let reach = radio.map(|radio| (radio.reach.transmission_range_m, radio.reach.carrier_sense_range_m));
-        let ranges_m = reach.filter(|_| self.signals.is_empty());
         let layout = Layout { positions, ranges_m, links, conflicts };
         let mut resolved = Resolved { settings: self, layout, network, unused: Vec::new() };
         resolved.add_shapers()?;
@@ -198,7 +210,9 @@ impl Scenario {
         }
         self.check_powers()?;
         let medium = match (&self.radio, radio) {
-            (Some(table), _) if !self.signals.is_empty() => self.medium_of_signals(names, table)?,
+            (Some(table), Some(radio)) if !self.signals.is_empty() => {
+                self.medium_of_signals(names, table, radio)?
+            }
             (_, Some(radio)) => {
                 let own = |node: usize| self.nodes[node].transmit_power.map(|power| power.0);
                 Medium::from_transmitters(&self.places(), &self.walls(), &radio.reach, own)
@@ -222,7 +236,8 @@ impl Scenario {
                 "needs positions and a [radio]; where powers are given by [[signals]], change those",
             );
         };
-        if radio.receive_threshold.is_none() || radio.carrier_sense_threshold.is_none() {
+        let sense_is_range = radio.carrier_sense_range.is_some();
+        if radio.receive_threshold.is_none() || sense_is_range {
             return wrong(
                 "needs thresholds that are powers: give radio.receive_threshold and radio.carrier_sense_threshold instead of ranges",
             );
@@ -257,8 +272,22 @@ impl Scenario {
         Medium::from_conflicts(names.len(), &links, &ConflictGraph::from_edges(links.len(), &edges))
     }
 
-    fn medium_of_signals(&self, names: &[String], radio: &RadioTable) -> Result<Medium, Mistake> {
-        let (Some(receive), Some(sense)) = (radio.receive_threshold, radio.carrier_sense_threshold) else {
+    fn medium_of_signals(
+        &self,
+        names: &[String],
+        table: &RadioTable,
+        radio: &Radio,
+    ) -> Result<Medium, Mistake> {
+        let receive = match &table.receive_threshold {
+            Some(PerRate::All(Threshold::Power(power))) => Some(power.0),
+            Some(_) => radio.sensitivity.as_ref().and_then(Sensitivity::least),
+            None => None,
+        };
+        // Where rates differ, all that the slowest reaches is sensed.
+        let by_default =
+            receive.filter(|_| radio.sensitivity.is_some() && table.carrier_sense_range.is_none());
+        let sense = table.carrier_sense_threshold.map(|power| power.0).or(by_default);
+        let (Some(receive), Some(sense)) = (receive, sense) else {
             let why = "signals are powers: give receive_threshold and carrier_sense_threshold";
             return Err(Mistake::at("radio", why));
         };
@@ -270,7 +299,7 @@ impl Scenario {
                 signals.push(evenair_topology::Signal { from: to, to: from, power: signal.power.0 });
             }
         }
-        Ok(Medium::from_signals(names.len(), &signals, receive.0, sense.0))
+        Ok(Medium::from_signals(names.len(), &signals, receive, sense))
     }
 
     fn wire_specs(&mut self, names: &[String]) -> Result<Vec<Wire>, Mistake> {
@@ -313,30 +342,6 @@ impl Scenario {
             }
         }
         Ok(queues)
-    }
-
-    /// The nodes that back off by another law than all; names have been checked.
-    fn node_backoffs(&self, names: &[String]) -> Vec<(u32, BackoffParams)> {
-        let own = self.queues.iter().filter_map(|table| Some((table, table.backoff.as_ref()?)));
-        let nodes = own.flat_map(|(table, law)| table.nodes.iter().map(move |id| (id, law)));
-        let number = |id: &String| names.iter().position(|name| name == id).map_or(0, |i| i as u32);
-        nodes.map(|(id, law)| (number(id), law.clone())).collect()
-    }
-
-    fn link_rates(&self, names: &[String], mac: &Mac) -> Result<Vec<LinkRate>, Mistake> {
-        let mut rates = Vec::new();
-        for (index, entry) in self.rates.iter().enumerate() {
-            let (from, to) = ends("rates", index, &entry.from, &entry.to, names)?;
-            if let Some(phy) = mac.phy() {
-                phy.checked(entry.rate.0)
-                    .map_err(|e| Mistake::entry("rates", index, "rate", e.to_string()))?;
-            }
-            rates.push(LinkRate { from, to, rate: entry.rate.0 });
-            if !entry.one_way {
-                rates.push(LinkRate { from: to, to: from, rate: entry.rate.0 });
-            }
-        }
-        Ok(rates)
     }
 
     fn link_losses(&self, names: &[String], is_ideal: bool) -> Result<Vec<LinkLoss>, Mistake> {

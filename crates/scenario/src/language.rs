@@ -9,6 +9,7 @@ mod generate;
 mod listed;
 mod mac;
 mod pair;
+mod per_rate;
 mod queue;
 mod radio;
 mod tcp;
@@ -23,6 +24,7 @@ pub use generate::*;
 pub use listed::*;
 pub use mac::*;
 pub use pair::*;
+pub use per_rate::*;
 pub use queue::*;
 pub use radio::*;
 pub use tcp::*;
@@ -199,6 +201,19 @@ pub struct NodeTable {
     /// Its channel, if not that of `mac.channel`, 1 to 255. Nodes of different channels neither hear nor disturb each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<u32>,
+    /// Its MAC, if not that of `mac.kind`: "802.11b" beside stations of 802.11g. It knows DSSS alone, to and from it links have 11 Mbps
+    /// (or a rate of 802.11b that `rates` says), and OFDM is energy to it that makes the medium busy and nothing more. All slots of the
+    /// scenario are long then, and `mac.protection` says what stations of 802.11g do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mac: Option<NodeMac>,
+}
+
+/// A station's MAC beside another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum NodeMac {
+    /// 802.11b beside 802.11g.
+    #[serde(rename = "802.11b")]
+    Ieee80211b,
 }
 
 /// A link, given outright.

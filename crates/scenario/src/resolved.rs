@@ -60,14 +60,15 @@ impl Scenario {
     pub(crate) fn complete(mut self, folder: &Path, needs: Needs) -> Result<Resolved, Mistake> {
         let preset = self.preset;
         self.read_lists(folder)?;
-        let radio = self.radio.as_mut().map(|radio| radio.complete(preset)).transpose()?;
+        let beside_b = self.has_stations_of_b()?;
+        let mac = self.mac.complete(preset, beside_b)?;
+        let radio = self.radio.as_mut().map(|radio| radio.complete(preset, mac.phy())).transpose()?;
         self.generate(radio.as_ref())?;
         self.check(needs)?;
         let unused = self.unused();
         law::complete_any("drop", &mut self.drop)?;
         law::complete_any("connections", &mut self.connections)?;
         let queue = self.air_queue()?;
-        let mac = self.mac.complete(preset)?;
         let probes = self.probes()?;
         self.tfrc = self.tfrc()?;
         let come_and_go = self.connections.is_some() || self.flows.iter().any(|f| f.connections.is_some());

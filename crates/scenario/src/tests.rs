@@ -8,6 +8,7 @@ mod looked_at;
 mod order;
 mod outside;
 mod places;
+mod rates;
 mod shares;
 mod traffic;
 mod unused;
@@ -654,7 +655,7 @@ mod theory {
         let ideal = Resolved::parse("one.toml", text, &[]).unwrap().over_ideal_csma().unwrap();
         let mac = ideal.settings.mac;
         assert_eq!((mac.kind, mac.holding), (MacKind::Ideal, Some(HoldingLaw::Packet)));
-        assert_eq!(mac.data_rate, Some("11 Mbps".parse().unwrap()));
+        assert_eq!(mac.data_rate, Some(DataRate::Fixed("11 Mbps".parse().unwrap())));
         let edca = Resolved::parse("one.toml", text, &["backoff.law=edca".to_string()]).unwrap();
         assert!(edca.over_ideal_csma().is_err());
     }

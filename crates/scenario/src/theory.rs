@@ -226,16 +226,15 @@ fn limit_pps(traffic: &Traffic) -> f64 {
 
 /// The airtime that one packet costs on a link, with its TCP acknowledgement; the mean, where sizes are drawn.
 fn airtime_of(network: &NetworkSpec, link: Link, traffic: &Traffic) -> Duration {
-    let rate = |link: Link| network.rate(link.from, link.to);
     if let Some(mix) = traffic.mix() {
-        let (sum, count) = mix.sizes().fold((Duration::ZERO, 0), |(sum, count), size| {
-            (sum + airtime(network, size, rate(link)), count + 1)
-        });
+        let (sum, count) = mix
+            .sizes()
+            .fold((Duration::ZERO, 0), |(sum, count), size| (sum + airtime(network, link, size), count + 1));
         return sum / count;
     }
-    let data = airtime(network, traffic.size(), rate(link));
+    let data = airtime(network, link, traffic.size());
     let Some(tcp) = traffic.tcp() else { return data };
-    let answer = airtime(network, tcp.plain_headers(), rate(link.reversed()));
+    let answer = airtime(network, link.reversed(), tcp.plain_headers());
     // A delayed acknowledgement answers two segments.
     data + if tcp.acknowledge == AckPolicy::EachSegment { answer } else { answer / 2 }
 }

@@ -231,6 +231,19 @@ impl Medium {
         self
     }
 
+    /// The same medium, where a signal that is decodable remains so only by this rule, of its sender and its hearer; else it is sensed.
+    #[must_use]
+    pub fn decodable_where(mut self, rule: impl Fn(u32, &Hearing) -> bool) -> Self {
+        for (from, ears) in (0..).zip(&mut self.hearers) {
+            for ear in ears.iter_mut().filter(|ear| ear.is_decodable()) {
+                if !rule(from, ear) {
+                    ear.reach = Reach::Sensed;
+                }
+            }
+        }
+        self
+    }
+
     /// How many nodes there are.
     pub fn nodes(&self) -> usize {
         self.hearers.len()

@@ -6,7 +6,7 @@
 //! are data here ([`Access`](evenair_laws::backoff::Access)); the air draws the samples from one stream per contender.
 //!
 //! Read [`mac::dcf`] for channel access, its submodule `reception` for who decodes what, [`mac::edca`] for the access
-//! categories, [`mac::ideal`] for the papers' model, [`phy`] and [`timing`] for every microsecond, [`loss`] for error
+//! categories, [`mac::ideal`] for the papers' model, [`phy`] and [`timing`] for every microsecond, [`receivers`] for rates and ranges, [`loss`] for error
 //! models.
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "pure: no clock, no environment, no platform's exp and log")]
@@ -15,6 +15,7 @@ pub mod ledger;
 pub mod loss;
 pub mod mac;
 pub mod phy;
+pub mod receivers;
 pub mod timeline;
 pub mod timing;
 
@@ -27,5 +28,6 @@ pub use mac::dcf::{Capture, Contention, Counters, DcfAir, Rules};
 pub use mac::edca::Arbitration;
 pub use mac::ideal::IdealAir;
 pub use phy::{Mode, Phy, PhyStandard, Preamble, UnsupportedRate};
+pub use receivers::{Receivers, Sensitivity};
 pub use timeline::{FrameKind, FrameRecord, Overheard, Timeline};
 pub use timing::{ControlRate, MacTiming};

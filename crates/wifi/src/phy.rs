@@ -13,6 +13,8 @@ pub enum PhyStandard {
     A,
     /// 802.11g without stations of 802.11b: OFDM at 2.4 GHz, short slots (clause 18).
     G,
+    /// 802.11g beside stations of 802.11b: OFDM and DSSS at 2.4 GHz, long slots (clause 18).
+    Mixed,
 }
 
 /// How a DATA frame is modulated: all that its airtime depends on beside its size. A DSSS or OFDM physical layer has one
@@ -40,7 +42,7 @@ impl PhyStandard {
     pub const fn layer(self) -> PhysicalLayer {
         match self {
             Self::B => PhysicalLayer::Dsss,
-            Self::A | Self::G => PhysicalLayer::Ofdm,
+            Self::A | Self::G | Self::Mixed => PhysicalLayer::Ofdm,
         }
     }
 }
@@ -59,7 +61,7 @@ pub enum Preamble {
 pub struct Phy {
     /// Which physical layer.
     pub standard: PhyStandard,
-    /// Which preamble, of 802.11b only.
+    /// Which preamble, of DSSS only.
     pub preamble: Preamble,
     /// Round the payload up to whole microseconds, as the standard does for 802.11b and ns-2 does not.
     pub whole_micros: bool,
@@ -98,6 +100,9 @@ const fn rates<const N: usize>(kbps: [u64; N]) -> [Rate; N] {
 }
 
 const B_RATES: [Rate; 4] = rates([1_000, 2_000, 5_500, 11_000]);
+/// Those of [`PhyStandard::Mixed`], DSSS first: no rate is both.
+const MIXED_RATES: [Rate; 12] =
+    rates([1_000, 2_000, 5_500, 11_000, 6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000]);
 const OFDM_RATES: [Rate; 8] = rates([6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000]);
 /// The rates that every OFDM station must have (clause 17.2.3.4), and answers with.
 const OFDM_MANDATORY: [Rate; 3] = rates([6_000, 12_000, 24_000]);
@@ -127,21 +132,43 @@ impl Phy {
         Self { standard: PhyStandard::G, ..Self::b_long() }
     }
 
+    /// 802.11g beside stations of 802.11b.
+    pub const fn mixed(preamble: Preamble) -> Self {
+        Self { standard: PhyStandard::Mixed, ..Self::b(preamble) }
+    }
+
+    /// The physical layer of the stations of 802.11b in this one.
+    pub const fn of_b(self) -> Self {
+        Self { standard: PhyStandard::B, ..self }
+    }
+
     /// The rates of this physical layer with this preamble.
     pub fn rates(&self) -> &'static [Rate] {
         match (self.standard, self.preamble) {
             (PhyStandard::B, Preamble::Long) => &B_RATES,
             (PhyStandard::B, Preamble::Short) => &B_RATES[1..],
             (PhyStandard::A | PhyStandard::G, _) => &OFDM_RATES,
+            (PhyStandard::Mixed, Preamble::Long) => &MIXED_RATES,
+            (PhyStandard::Mixed, Preamble::Short) => &MIXED_RATES[1..],
         }
     }
 
-    /// The rates that control frames may use unless the scenario says otherwise: the mandatory ones.
-    pub fn mandatory(&self) -> &'static [Rate] {
-        match (self.standard, self.preamble) {
-            (PhyStandard::B, Preamble::Long) => &B_RATES[..2],
-            (PhyStandard::B, Preamble::Short) => &B_RATES[1..2],
-            (PhyStandard::A | PhyStandard::G, _) => &OFDM_MANDATORY,
+    /// Whether a frame of this rate is DSSS, which every station of 802.11b and 802.11g decodes; OFDM, if it is not.
+    pub const fn is_dsss(&self, rate: Rate) -> bool {
+        match self.standard {
+            PhyStandard::B => true,
+            PhyStandard::A | PhyStandard::G => false,
+            PhyStandard::Mixed => matches!(rate.as_bps(), 1_000_000 | 2_000_000 | 5_500_000 | 11_000_000),
+        }
+    }
+
+    /// The mandatory rates of the modulation that a frame of this rate has: control frames may use them unless the scenario
+    /// says otherwise.
+    pub fn mandatory(&self, rate: Rate) -> &'static [Rate] {
+        match (self.is_dsss(rate), self.preamble) {
+            (true, Preamble::Long) => &B_RATES[..2],
+            (true, Preamble::Short) => &B_RATES[1..2],
+            (false, _) => &OFDM_MANDATORY,
         }
     }
 
@@ -154,40 +181,39 @@ impl Phy {
         if allowed.contains(&rate) { Ok(rate) } else { Err(UnsupportedRate { rate, allowed }) }
     }
 
-    /// Preamble and header, which precede the first bit of a frame.
-    pub const fn preamble_time(&self) -> Duration {
-        match (self.standard, self.preamble) {
-            (PhyStandard::B, Preamble::Long) => Duration::from_micros(144 + 48),
-            (PhyStandard::B, Preamble::Short) => Duration::from_micros(72 + 24),
+    /// Preamble and header, which precede the first bit of a frame of this rate: from a frame's first energy to the moment at
+    /// which its receiver knows that it has begun (aRxPHYStartDelay, clauses 15.3.3, 16.3.4, 17.4.4).
+    pub const fn preamble_time(&self, rate: Rate) -> Duration {
+        match (self.is_dsss(rate), self.preamble) {
+            (true, Preamble::Long) => Duration::from_micros(144 + 48),
+            (true, Preamble::Short) => Duration::from_micros(72 + 24),
             // Training symbols 16 µs, SIGNAL 4 µs (clause 17.4.3).
-            (PhyStandard::A | PhyStandard::G, _) => Duration::from_micros(16 + 4),
+            (false, _) => Duration::from_micros(16 + 4),
         }
     }
 
-    /// From a frame's first energy to the moment at which its receiver knows that a frame has begun
-    /// (aRxPHYStartDelay, clauses 15.3.3, 16.3.4, 17.4.4).
-    pub const fn start_delay(&self) -> Duration {
-        self.preamble_time()
+    /// The longest of these times.
+    pub fn start_delay(&self) -> Duration {
+        self.preamble_time(self.rates()[0])
     }
 
     /// Airtime of a frame of `size` MAC bytes, header and checksum included. 802.11b: `preamble + header +
     /// ⌈8·LENGTH/RATE⌉` (IEEE 802.11-2016 clause 16.3.4). OFDM: whole symbols after the preamble (clause 17.4.3), and
     /// for 802.11g the signal extension of 6 µs (clause 18.3.2.4).
     pub const fn airtime(&self, size: Bytes, rate: Rate) -> Duration {
-        let payload_ns = match self.standard {
-            PhyStandard::B if self.whole_micros => rate.whole_micros_for(size).as_nanos(),
-            PhyStandard::B => rate.time_for(size).as_nanos(),
-            PhyStandard::A | PhyStandard::G => {
-                let bits_per_symbol = rate.as_bps() * SYMBOL.as_nanos() / 1_000_000_000;
-                let symbols = (size.bits() + SERVICE_AND_TAIL_BITS).div_ceil(bits_per_symbol);
-                symbols * SYMBOL.as_nanos()
-            }
+        let payload_ns = if self.is_dsss(rate) {
+            let payload = if self.whole_micros { rate.whole_micros_for(size) } else { rate.time_for(size) };
+            payload.as_nanos()
+        } else {
+            let bits_per_symbol = rate.as_bps() * SYMBOL.as_nanos() / 1_000_000_000;
+            let symbols = (size.bits() + SERVICE_AND_TAIL_BITS).div_ceil(bits_per_symbol);
+            symbols * SYMBOL.as_nanos()
         };
         let extension_ns = match self.standard {
-            PhyStandard::G => 6_000,
-            PhyStandard::A | PhyStandard::B => 0,
+            PhyStandard::G | PhyStandard::Mixed if !self.is_dsss(rate) => 6_000,
+            _ => 0,
         };
-        Duration::from_nanos(self.preamble_time().as_nanos() + payload_ns + extension_ns)
+        Duration::from_nanos(self.preamble_time(rate).as_nanos() + payload_ns + extension_ns)
     }
 }
 
@@ -218,5 +244,20 @@ mod tests {
         );
         assert!(Phy::b(Preamble::Short).checked(Rate::from_kbps(1_000)).is_err());
         assert!(Phy::a().checked(Rate::from_kbps(54_000)).is_ok());
+    }
+
+    #[test]
+    fn a_mixed_cell_has_the_frames_of_both() {
+        let (mixed, size) = (Phy::mixed(Preamble::Long), Bytes::new(1536));
+        for kbps in [1_000, 2_000, 5_500, 11_000] {
+            let rate = Rate::from_kbps(kbps);
+            assert_eq!(mixed.airtime(size, rate), Phy::b_long().airtime(size, rate), "{kbps} kb/s");
+        }
+        for kbps in [6_000, 12_000, 54_000] {
+            let rate = Rate::from_kbps(kbps);
+            assert_eq!(mixed.airtime(size, rate), Phy::g().airtime(size, rate), "{kbps} kb/s");
+        }
+        assert_eq!(mixed.start_delay(), Duration::from_micros(192));
+        assert!(Phy::mixed(Preamble::Short).checked(Rate::from_kbps(1_000)).is_err());
     }
 }

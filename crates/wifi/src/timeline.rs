@@ -13,6 +13,8 @@ pub enum FrameKind {
     Rts,
     /// The answer to one.
     Cts,
+    /// A CTS that names its own sender and reserves the medium for the frame that follows.
+    CtsToSelf,
 }
 
 impl FrameKind {
@@ -22,7 +24,7 @@ impl FrameKind {
             Self::Data => "DATA",
             Self::Ack => "ACK",
             Self::Rts => "RTS",
-            Self::Cts => "CTS",
+            Self::Cts | Self::CtsToSelf => "CTS",
         }
     }
 }
@@ -51,6 +53,8 @@ pub struct FrameRecord {
     pub decoded: bool,
     /// Whether it repeats a DATA frame.
     pub retry: bool,
+    /// Whether it has the QoS control field of EDCA's DATA frames.
+    pub qos: bool,
     /// For how long after its end it reserves the medium \[µs\].
     pub reserves_us: u32,
 }
@@ -142,6 +146,7 @@ mod tests {
                 by: 0,
                 decoded: true,
                 retry: false,
+                qos: false,
                 reserves_us: 0,
             });
             timeline.overhear(Overheard { from: 0, start, at: 1 });

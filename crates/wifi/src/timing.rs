@@ -1,12 +1,16 @@
 //! Every microsecond of a frame exchange: slots, inter-frame spaces, airtimes, time-outs.
 
 use crate::phy::{Phy, PhyStandard, Preamble};
+use crate::timeline::FrameKind;
 use evenair_units::{Bytes, Duration, Rate};
 
 /// The rate of control frames (IEEE 802.11-2016 clause 10.7.6.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlRate {
-    /// One rate for all: the only one in the set of basic rates.
+    /// The only one in the set of basic rates; a DATA frame that is slower, or of another modulation, is answered as by
+    /// [`Mandatory`](Self::Mandatory).
+    Basic(Rate),
+    /// One rate for all, as in ns-2.
     Fixed(Rate),
     /// The fastest mandatory rate that is not above that of the DATA frame.
     Mandatory,
@@ -34,6 +38,9 @@ pub struct MacTiming {
     pub overhead: Bytes,
     /// Rate of control frames.
     pub control_rate: ControlRate,
+    /// OFDM frames are announced so that stations of 802.11b understand it: by a CTS to the sender itself, or by RTS and CTS at
+    /// the basic rate (clause 10.26.2, protection for receivers without ERP).
+    pub protects: bool,
 }
 
 /// Size of an ACK or CTS frame (IEEE 802.11-2016 clause 9.3.1).
@@ -52,12 +59,8 @@ impl MacTiming {
     /// out at the slot boundary, as the slot's own sum in clause 15.3.3 supposes. docs/validation.md shows how results
     /// depend on it.
     pub const fn b(preamble: Preamble, basic_rate: Rate) -> Self {
-        let slowest = match preamble {
-            Preamble::Long => Rate::from_kbps(1_000),
-            Preamble::Short => Rate::from_kbps(2_000),
-        };
-        let control = ControlRate::Fixed(basic_rate);
-        Self::new(Phy::b(preamble), (20, 10, 15), slowest, control)
+        let slowest = slowest_dsss(preamble);
+        Self::new(Phy::b(preamble), (20, 10, 15), slowest, ControlRate::Basic(basic_rate))
     }
 
     /// 802.11a by the standard: slots of 9 µs, SIFS 16 µs, clear channel assessment within 4 µs (clause 17.4.4).
@@ -70,6 +73,13 @@ impl MacTiming {
         Self::new(Phy::g(), (9, 10, 4), Rate::from_kbps(6_000), control)
     }
 
+    /// 802.11g beside stations of 802.11b: long slots and their sensing delay (clause 18.4.5), frames to everybody, RTS and CTS
+    /// at a basic rate that 802.11b has.
+    pub const fn mixed(preamble: Preamble, basic_rate: Rate, protects: bool) -> Self {
+        let (slowest, control) = (slowest_dsss(preamble), ControlRate::Basic(basic_rate));
+        Self { protects, ..Self::new(Phy::mixed(preamble), (20, 10, 15), slowest, control) }
+    }
+
     /// `micros` are slot, SIFS, and sensing delay; `slowest` is the lowest mandatory rate.
     const fn new(phy: Phy, micros: (u64, u64, u64), slowest: Rate, control_rate: ControlRate) -> Self {
         let (slot_us, sifs_us, sensing_us) = micros;
@@ -78,7 +88,8 @@ impl MacTiming {
         let slow_ack_ns = phy.airtime(ACK_BYTES, slowest).as_nanos();
         let eifs_ns = Duration::from_micros(sifs_us).as_nanos() + slow_ack_ns + difs.as_nanos();
         // Clause 10.3.2.9: SIFS + slot + aRxPHYStartDelay.
-        let timeout_ns = Duration::from_micros(sifs_us + slot_us).as_nanos() + phy.start_delay().as_nanos();
+        let start_delay = phy.preamble_time(slowest);
+        let timeout_ns = Duration::from_micros(sifs_us + slot_us).as_nanos() + start_delay.as_nanos();
         Self {
             phy,
             slot: Duration::from_micros(slot_us),
@@ -89,6 +100,7 @@ impl MacTiming {
             sensing_delay: Duration::from_micros(sensing_us),
             overhead: OVERHEAD,
             control_rate,
+            protects: false,
         }
     }
 
@@ -97,7 +109,12 @@ impl MacTiming {
     #[must_use]
     pub fn ns2(self) -> Self {
         let phy = Phy { whole_micros: false, ..self.phy };
-        let timing = Self { phy, sensing_delay: Duration::ZERO, overhead: Bytes::new(34), ..self };
+        let control_rate = match self.control_rate {
+            ControlRate::Basic(rate) => ControlRate::Fixed(rate),
+            other => other,
+        };
+        let timing =
+            Self { phy, sensing_delay: Duration::ZERO, overhead: Bytes::new(34), control_rate, ..self };
         let answer = timing.answer(Rate::from_kbps(11_000));
         let flight = Duration::from_micros(2);
         Self { answer_timeout: flight + self.sifs + answer + flight, ..timing }
@@ -135,7 +152,7 @@ impl MacTiming {
     /// begins before the standard's time-out.
     pub(crate) fn near(&self) -> Duration {
         match self.phy.standard {
-            PhyStandard::B => Duration::from_nanos(10_000),
+            PhyStandard::B | PhyStandard::Mixed => Duration::from_nanos(10_000),
             PhyStandard::A | PhyStandard::G => Duration::from_nanos(4_500),
         }
     }
@@ -143,7 +160,17 @@ impl MacTiming {
     /// With the longer header of EDCA's frames.
     #[must_use]
     pub fn qos(self) -> Self {
-        Self { overhead: self.overhead + QOS_BYTES, ..self }
+        self.with_qos(true)
+    }
+
+    /// With the longer header of EDCA's frames, or without: a frame has it where both its ends know EDCA (clause 10.2.4.2).
+    #[must_use]
+    pub fn with_qos(self, qos: bool) -> Self {
+        match (self.is_qos(), qos) {
+            (false, true) => Self { overhead: self.overhead + QOS_BYTES, ..self },
+            (true, false) => Self { overhead: OVERHEAD, ..self },
+            _ => self,
+        }
     }
 
     /// Whether DATA frames have EDCA's longer header.
@@ -151,23 +178,55 @@ impl MacTiming {
         self.overhead == OVERHEAD + QOS_BYTES
     }
 
-    /// The rate of the control frames around a DATA frame at this rate.
+    /// The rate of the acknowledgement of a DATA frame at this rate.
     pub fn control(&self, data_rate: Rate) -> Rate {
+        let phy = &self.phy;
         match self.control_rate {
             ControlRate::Fixed(rate) => rate,
-            ControlRate::Mandatory => {
-                let mandatory = self.phy.mandatory();
+            ControlRate::Basic(rate) if rate <= data_rate && phy.is_dsss(rate) == phy.is_dsss(data_rate) => {
+                rate
+            }
+            ControlRate::Basic(_) | ControlRate::Mandatory => {
+                let mandatory = phy.mandatory(data_rate);
                 mandatory.iter().copied().rfind(|&rate| rate <= data_rate).unwrap_or(mandatory[0])
             }
         }
+    }
+
+    /// The rate of the frames that announce a DATA frame at this rate: RTS, CTS, and a CTS to the sender itself.
+    pub fn announcement(&self, data_rate: Rate) -> Rate {
+        if self.is_protected(data_rate) { self.group_rate() } else { self.control(data_rate) }
+    }
+
+    /// The rate of a frame of this kind in the exchange of a DATA frame at this rate.
+    pub fn rate_of(&self, kind: FrameKind, data_rate: Rate) -> Rate {
+        match kind {
+            FrameKind::Data => data_rate,
+            FrameKind::Ack => self.control(data_rate),
+            FrameKind::Rts | FrameKind::Cts | FrameKind::CtsToSelf => self.announcement(data_rate),
+        }
+    }
+
+    /// Whether a DATA frame of this rate is announced to stations of 802.11b.
+    fn is_protected(&self, data_rate: Rate) -> bool {
+        self.protects && !self.phy.is_dsss(data_rate)
     }
 
     /// The rate of DATA frames to everybody: the lowest of the basic set, which every station decodes. IEEE 802.11-2016
     /// clause 10.7.5.3 leaves the choice in that set open; Linux and ns-3 choose the lowest, and ns-2 has only one.
     pub fn group_rate(&self) -> Rate {
         match self.control_rate {
-            ControlRate::Fixed(rate) => rate,
-            ControlRate::Mandatory => self.phy.mandatory()[0],
+            ControlRate::Basic(rate) | ControlRate::Fixed(rate) => rate,
+            ControlRate::Mandatory => self.phy.mandatory(self.phy.rates()[0])[0],
+        }
+    }
+
+    /// From the end of a frame to the moment at which a missing answer at this rate is a failure.
+    pub fn answer_timeout_at(&self, answer_rate: Rate) -> Duration {
+        if self.phy.standard == PhyStandard::Mixed {
+            self.answer_timeout - (self.phy.start_delay() - self.phy.preamble_time(answer_rate))
+        } else {
+            self.answer_timeout
         }
     }
 
@@ -176,18 +235,34 @@ impl MacTiming {
         self.phy.airtime(size + self.overhead, rate)
     }
 
-    /// Airtime of the ACK or CTS that belongs to a DATA frame at this rate.
+    /// Airtime of the ACK of a DATA frame at this rate.
     pub fn answer(&self, data_rate: Rate) -> Duration {
         self.phy.airtime(ACK_BYTES, self.control(data_rate))
     }
 
     /// Airtime of the RTS before a DATA frame at this rate.
     pub fn request(&self, data_rate: Rate) -> Duration {
-        self.phy.airtime(RTS_BYTES, self.control(data_rate))
+        self.phy.airtime(RTS_BYTES, self.announcement(data_rate))
     }
 
-    /// One whole exchange that nobody disturbs, back-off left out: DIFS, DATA, SIFS, ACK.
+    /// Airtime of the CTS before a DATA frame at this rate.
+    pub fn clearance(&self, data_rate: Rate) -> Duration {
+        self.phy.airtime(ACK_BYTES, self.announcement(data_rate))
+    }
+
+    /// Airtime of the CTS that a sender sends to itself before a DATA frame of this rate; none, where it does not.
+    pub fn protection(&self, data_rate: Rate) -> Option<Duration> {
+        self.is_protected(data_rate).then(|| self.clearance(data_rate))
+    }
+
+    /// One whole exchange that nobody disturbs, back-off left out: DIFS, DATA, SIFS, ACK; where OFDM is protected, a CTS to the sender
+    /// itself and a SIFS before the DATA.
     pub fn exchange(&self, size: Bytes, rate: Rate) -> Duration {
+        let protection = self.protection(rate).map_or(Duration::ZERO, |cts| cts + self.sifs);
+        protection + self.bare_exchange(size, rate)
+    }
+
+    fn bare_exchange(&self, size: Bytes, rate: Rate) -> Duration {
         self.difs + self.data(size, rate) + self.sifs + self.answer(rate)
     }
 
@@ -196,14 +271,23 @@ impl MacTiming {
         self.difs + self.data(size, self.group_rate())
     }
 
-    /// An [`exchange`](Self::exchange) with RTS and CTS before it.
+    /// An exchange with RTS and CTS before it.
     pub fn protected_exchange(&self, size: Bytes, rate: Rate) -> Duration {
-        self.request(rate) + self.sifs + self.answer(rate) + self.sifs + self.exchange(size, rate)
+        let announced = self.request(rate) + self.sifs + self.clearance(rate) + self.sifs;
+        announced + self.bare_exchange(size, rate)
     }
 
     /// Whether slots, spaces and windows are OFDM's.
     pub fn is_ofdm(&self) -> bool {
         self.phy.standard != PhyStandard::B
+    }
+}
+
+/// The slowest DSSS rate with this preamble.
+const fn slowest_dsss(preamble: Preamble) -> Rate {
+    match preamble {
+        Preamble::Long => Rate::from_kbps(1_000),
+        Preamble::Short => Rate::from_kbps(2_000),
     }
 }
 
@@ -300,11 +384,51 @@ mod tests {
         let mbps = |n: u64| Rate::from_kbps(n * 1000);
         assert_eq!(MacTiming::a(ControlRate::Mandatory).group_rate(), mbps(6));
         assert_eq!(MacTiming::g(ControlRate::Mandatory).group_rate(), mbps(6));
-        assert_eq!(MacTiming::g(ControlRate::Fixed(mbps(24))).group_rate(), mbps(24));
+        assert_eq!(MacTiming::g(ControlRate::Basic(mbps(24))).group_rate(), mbps(24));
         assert_eq!(MacTiming::b(Preamble::Short, mbps(2)).group_rate(), mbps(2));
         // ns-2's basicRate_, 1 Mb/s: 500 bytes and 34 of overhead in 4272 us after the preamble's 192; DIFS 50.
         let ns2 = MacTiming::b(Preamble::Long, mbps(1)).ns2();
         assert_eq!(ns2.group_exchange(Bytes::new(500)), Duration::from_micros(50 + 192 + 4272));
+    }
+
+    #[test]
+    fn a_mixed_cell_announces_ofdm_by_dsss() {
+        // Long slots: DIFS 10 + 40. CTS to self of 14 bytes at 1 Mb/s, 192 + 112; 1536 bytes at 54 Mb/s, 20 + 57·4 + 6; ACK at 24.
+        let us = Duration::from_micros;
+        let (mbps, size) = (|n: u64| Rate::from_kbps(n * 1000), Bytes::new(1500));
+        let mixed = MacTiming::mixed(Preamble::Long, mbps(1), true);
+        assert_eq!((mixed.slot, mixed.difs), (us(20), us(50)));
+        assert_eq!(mixed.exchange(size, mbps(54)), us(304 + 10) + us(50 + 254 + 10 + 34));
+        assert_eq!(mixed.protection(mbps(11)), None);
+        assert_eq!((mixed.control(mbps(54)), mixed.control(mbps(11))), (mbps(24), mbps(1)));
+        assert_eq!(mixed.group_rate(), mbps(1));
+        // RTS and CTS replace it: 192 + 160, 192 + 112.
+        assert_eq!(
+            mixed.protected_exchange(size, mbps(54)),
+            us(352 + 10 + 304 + 10) + us(50 + 254 + 10 + 34)
+        );
+        // An ACK's preamble is OFDM's, a CTS's is DSSS's: SIFS, slot and either of them.
+        assert_eq!(mixed.answer_timeout_at(mbps(24)), us(10 + 20 + 20));
+        assert_eq!(mixed.answer_timeout_at(mbps(1)), us(10 + 20 + 192));
+        let open = MacTiming::mixed(Preamble::Long, mbps(1), false);
+        assert_eq!(open.exchange(size, mbps(54)), us(50 + 254 + 10 + 34));
+    }
+
+    #[test]
+    fn answers_are_never_faster_than_what_they_answer() {
+        // Clause 10.7.6.5.2: no basic rate is at or below the frame's, so the fastest mandatory one that is.
+        let mbps = |n: u64| Rate::from_kbps(n * 1000);
+        let g = MacTiming::g(ControlRate::Basic(mbps(24)));
+        assert_eq!(
+            (g.control(mbps(54)), g.control(mbps(18)), g.control(mbps(9))),
+            (mbps(24), mbps(12), mbps(6))
+        );
+        let b = MacTiming::b(Preamble::Long, mbps(11));
+        assert_eq!(
+            (b.control(mbps(11)), b.control(mbps(2)), b.control(mbps(1))),
+            (mbps(11), mbps(2), mbps(1))
+        );
+        assert_eq!(b.ns2().control(mbps(2)), mbps(11));
     }
 
     #[test]

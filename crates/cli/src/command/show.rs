@@ -9,7 +9,7 @@ use crate::{terminal, text};
 use anyhow::Result;
 use clap::Args;
 use evenair_netsim::MacSpec;
-use evenair_scenario::{Layout, NodeTable, Objective, Scenario, Size};
+use evenair_scenario::{Layout, NodeTable, Objective, Resolved, Scenario, Size};
 use evenair_study::figure;
 use std::path::PathBuf;
 
@@ -120,6 +120,7 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
             layout.conflicts.neighbours(l).iter().map(|&m| layout.links[m as usize].0.as_str()).collect();
         out += &format!("  {name}: {}\n", if others.is_empty() { "none".into() } else { others.join(", ") });
     }
+    out += &link_rates(&scenario);
     let segment = settings.tcp.payload.zip(settings.tcp.headers);
     if let (MacSpec::Dcf { timing, .. }, Some((Size(payload), Size(headers)))) = (network.mac, segment) {
         let rate = network.data_rate;
@@ -141,4 +142,19 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         }
     }
     print(&out)
+}
+
+/// The rates of links and the power at which they are received, where links have rates of their own.
+fn link_rates(scenario: &Resolved) -> String {
+    let (network, links) = (scenario.network(), &scenario.layout().links);
+    if network.rates.is_empty() || links.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![vec!["link".to_string(), "rate".into(), "received".into()]];
+    for (name, link) in links {
+        let ear = network.medium.hearing(link.from as usize, link.to as usize);
+        let received = ear.map_or(String::new(), |ear| format!("{:.1} dBm", ear.power.level()));
+        rows.push(vec![name.clone(), network.rate(link.from, link.to).to_string(), received]);
+    }
+    format!("\n{}", text::columns(&rows))
 }

@@ -208,7 +208,7 @@ fn transmit_queue(
         Scope::NextHop(next) => format!("{node_name}>{}", spec.nodes[next as usize]),
     };
     let category = if let Scope::Category(category) = scope { category } else { Category::BestEffort };
-    let packet = largest_packet(spec, carries, place.queue.rate);
+    let packet = largest_packet(spec, node, carries, place.queue.rate);
     let surroundings = spec.surroundings;
     let role = LinkRole {
         surroundings,
@@ -227,7 +227,8 @@ fn transmit_queue(
 }
 
 /// The largest packet that a queue of the air carries, at its rate.
-fn largest_packet(spec: &NetworkSpec, carries: Carries, rate: Rate) -> FullPacket {
+fn largest_packet(spec: &NetworkSpec, node: u32, carries: Carries, rate: Rate) -> FullPacket {
+    let mac = spec.mac_between(node, carries.next_hop);
     let FullPacket { payload, size, .. } = spec.surroundings.packet;
     let answer = |flow: &FlowSpec| match flow.traffic.kind() {
         Traffic::Tcp(tcp) | Traffic::Web(WebSpec { tcp, .. }) => Some(tcp.plain_headers()),
@@ -236,8 +237,8 @@ fn largest_packet(spec: &NetworkSpec, carries: Carries, rate: Rate) -> FullPacke
     };
     let answers = || spec.flows.iter().filter_map(answer).max();
     match (!carries.data).then(answers).flatten() {
-        Some(headers) => spec.mac.packet(Bytes::new(0), headers, rate),
-        None => spec.mac.packet(payload, size, rate),
+        Some(headers) => mac.packet(Bytes::new(0), headers, rate),
+        None => mac.packet(payload, size, rate),
     }
 }
 
@@ -316,7 +317,8 @@ fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {
                 let arbitration = Arbitration::of(law.space(), access.holding, &timing);
                 Contention { node: queue.node, access, arbitration, stream }
             });
-            let mut air = DcfAir::new(&spec.medium, contenders.collect(), timing, rules);
+            let contenders = contenders.collect();
+            let mut air = DcfAir::with_receivers(&spec.medium, contenders, timing, rules, &spec.receivers);
             for loss in &spec.losses {
                 let name = format!("{}>{}", spec.nodes[loss.from as usize], spec.nodes[loss.to as usize]);
                 let stream = Stream::named(seed, &name, "loss");

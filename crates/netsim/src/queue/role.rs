@@ -110,6 +110,8 @@ pub struct Airtimes {
     pub(crate) rate: Rate,
     /// Next hops with a rate of their own.
     pub(crate) rates: BTreeMap<u32, Rate>,
+    /// Next hops to which frames have another header than to most.
+    pub(crate) macs: BTreeMap<u32, MacSpec>,
     /// The air tells of each attempt; else a packet is sent once.
     pub(crate) per_attempt: bool,
 }
@@ -118,24 +120,32 @@ impl Airtimes {
     /// The flows of a node of the air.
     pub(crate) fn of_node(spec: &NetworkSpec, node: u32) -> Self {
         let own = spec.rates.iter().filter(|link| link.from == node);
+        let differs = |&(_, mac): &(u32, MacSpec)| mac != spec.mac;
+        let macs = if spec.node_backoffs.is_empty() {
+            BTreeMap::new()
+        } else {
+            let hearers = spec.medium.hearers(node as usize).iter().map(|ear| ear.node);
+            hearers.chain([BROADCAST]).map(|to| (to, spec.mac_between(node, to))).filter(differs).collect()
+        };
         Self {
             mac: spec.mac,
             rate: spec.data_rate,
             rates: own.map(|link| (link.to, link.rate)).collect(),
+            macs,
             per_attempt: matches!(spec.mac, MacSpec::Dcf { .. }),
         }
     }
 
     /// The flows of a wire.
     pub(crate) const fn of_wire(rate: Rate) -> Self {
-        Self { mac: MacSpec::Ideal, rate, rates: BTreeMap::new(), per_attempt: false }
+        Self { mac: MacSpec::Ideal, rate, rates: BTreeMap::new(), macs: BTreeMap::new(), per_attempt: false }
     }
 
     /// One attempt to send so much to this next hop, with all that the MAC adds.
     pub(crate) fn of(&self, next_hop: u32, size: u32) -> Duration {
         let rate = self.rates.get(&next_hop).copied().unwrap_or(self.rate);
         let size = Bytes::new(size);
-        match &self.mac {
+        match self.macs.get(&next_hop).unwrap_or(&self.mac) {
             MacSpec::Dcf { timing, .. } if next_hop == BROADCAST => timing.group_exchange(size),
             MacSpec::Dcf { timing, .. } => timing.exchange(size, rate),
             MacSpec::Ideal => rate.time_for(size),

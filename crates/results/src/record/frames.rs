@@ -1,6 +1,6 @@
 //! Frames of a window: who held the air, when, for whom, and what became of it.
 
-use evenair_netsim::{Body, MacSpec, RunResult, Sent};
+use evenair_netsim::{Body, RunResult, Sent};
 use evenair_wifi::{BROADCAST, FrameKind, FrameRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ pub struct FrameRow {
 }
 
 /// The frames that a run recorded.
-pub(super) fn rows(mac: &MacSpec, result: &RunResult) -> Vec<FrameRow> {
+pub(super) fn rows(result: &RunResult) -> Vec<FrameRow> {
     let row = |(frame, sent): &(FrameRecord, Option<Sent>)| FrameRow {
         start_ms: frame.start.as_secs_f64() * 1e3,
         end_ms: frame.end.as_secs_f64() * 1e3,
@@ -52,14 +52,9 @@ pub(super) fn rows(mac: &MacSpec, result: &RunResult) -> Vec<FrameRow> {
         size_bytes: sent.as_ref().map(|sent| match frame.kind {
             FrameKind::Data => u32::from(sent.size),
             FrameKind::Rts => 20,
-            FrameKind::Ack | FrameKind::Cts => 14,
+            FrameKind::Ack | FrameKind::Cts | FrameKind::CtsToSelf => 14,
         }),
-        rate_mbps: sent.as_ref().map(|sent| match (mac, frame.kind) {
-            (MacSpec::Dcf { timing, .. }, FrameKind::Ack | FrameKind::Rts | FrameKind::Cts) => {
-                timing.control(sent.rate).as_bps() as f64 / 1e6
-            }
-            _ => sent.rate.as_bps() as f64 / 1e6,
-        }),
+        rate_mbps: sent.as_ref().map(|_| frame.rate.as_bps() as f64 / 1e6),
         queue: result.links[frame.by as usize].queue.clone(),
     };
     result.timeline.iter().map(row).collect()

@@ -11,7 +11,7 @@ use evenair_laws::connections::ConnectionLaw;
 use evenair_laws::flow::{FlowRole, Signal};
 use evenair_laws::window::AirPath;
 use evenair_netsim::{FlowSpec, LinkRate, Sampling, TcpSpec, TfrcSpec, Traffic, Wire};
-use evenair_topology::Router;
+use evenair_topology::{Position, Router};
 use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::BROADCAST;
 
@@ -30,6 +30,14 @@ pub(super) struct Ground<'a> {
     pub(super) is_ideal: bool,
     /// Whether nodes are on several channels.
     pub(super) has_channels: bool,
+    /// Where nodes stand.
+    pub(super) places: &'a [Option<Position>],
+    /// How far nodes are decoded, where that is a distance \[m\].
+    pub(super) reach_m: Option<f64>,
+    /// Whether rates reach different distances.
+    pub(super) has_rates: bool,
+    /// Whether each link has the fastest rate that it can carry.
+    pub(super) by_distance: bool,
 }
 
 impl Scenario {
@@ -141,21 +149,35 @@ impl Ground<'_> {
             }
             path
         } else {
+            let path_ends = [from, to];
             router.route(from, to).map_err(|_| {
                 let (from, to) = (&flow.from, &flow.to);
-                wrong(
-                    "to",
-                    format!(
-                        "there is no route from \"{from}\" to \"{to}\": no chain of nodes within transmission range{}",
-                        if self.has_channels { " and on one channel" } else { "" }
-                    ),
-                )
+                let channel = if self.has_channels { " and on one channel" } else { "" };
+                let why = format!(
+                    "there is no route from \"{from}\" to \"{to}\": no chain of nodes within transmission range{channel}{}",
+                    self.how_far(path_ends)
+                );
+                wrong("to", why)
             })?
         };
         if path.len() > 200 {
             return Err(wrong("to", "the route has more than 200 hops".into()));
         }
         Ok(path)
+    }
+
+    /// How far two nodes are apart, and how far any goes, where that is known.
+    fn how_far(&self, ends: [u32; 2]) -> String {
+        let place = |end: u32| self.places.get(end as usize).copied().flatten();
+        let (Some(reach_m), [Some(from), Some(to)]) = (self.reach_m, ends.map(place)) else {
+            return String::new();
+        };
+        let at_rate = match (self.has_rates, self.by_distance) {
+            (false, _) => "",
+            (true, true) => " at the slowest rate",
+            (true, false) => " at the slowest rate (mac.data_rate = \"by-distance\" takes it where it must)",
+        };
+        format!("; they are {:.1} m apart, and the range is {reach_m:.1} m{at_rate}", from.distance_m(to))
     }
 
     /// The knowledge of a path that TCP's senders can have; nothing, if none of it is on the air.

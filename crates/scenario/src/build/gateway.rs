@@ -11,6 +11,7 @@ use evenair_netsim::{
     FlowSpec, GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit, WebSpec,
 };
 use evenair_optimum::Failure;
+use evenair_topology::Link;
 use evenair_units::{Duration, Instant, Rate};
 
 impl Resolved {
@@ -115,7 +116,7 @@ impl Resolved {
             return None;
         }
         let packet = network.surroundings.packet.size;
-        let exchange = airtime(network, packet, network.rate(hop[0], hop[1]));
+        let exchange = airtime(network, Link { from: hop[0], to: hop[1] }, packet);
         let time = exchange + self.mean_backoff(hop[0]);
         Some(Rate::from_bps((packet.bits() as f64 / time.as_secs_f64()) as u64))
     }

@@ -1,7 +1,7 @@
 //! From the scenario's MAC and back-off law to those of the packet world.
 
 use crate::error::Mistake;
-use crate::language::{ClockKind, HoldingLaw, MacKind, Preset, Scenario};
+use crate::language::{ClockKind, HoldingLaw, MacKind, NodeQueuesTable, Preset, Scenario};
 use crate::law;
 use crate::resolved::{Mac, Radio};
 use evenair_laws::Parameters;
@@ -10,7 +10,9 @@ use evenair_laws::backoff::{
     Space, Surroundings,
 };
 use evenair_netsim::{Clocks, MacSpec, NetworkSpec};
-use evenair_units::{Bytes, Duration, Rate};
+use evenair_topology::Link;
+use evenair_units::{Bytes, Duration};
+use std::collections::BTreeSet;
 
 impl Scenario {
     /// `longest` is the propagation over the longest hop in use.
@@ -61,16 +63,51 @@ impl Scenario {
     /// Completes the back-off laws: that of all nodes, and those of some.
     pub(super) fn complete_backoffs(&mut self, surroundings: &Surroundings) -> Result<(), Mistake> {
         self.backoff = self.complete_backoff("backoff", &self.backoff, surroundings)?;
+        let of_b = Surroundings { physical_layer: PhysicalLayer::Dsss, ..*surroundings };
         for index in 0..self.queues.len() {
             let Some(law) = &self.queues[index].backoff else { continue };
-            let complete = self.complete_backoff("backoff", law, surroundings).and_then(|law| {
-                let why = "802.11e's spaces and TXOPs are those of all nodes or of none: [backoff] has them where this law has not, or the other way round";
-                let agree = is_qos(&law) == is_qos(&self.backoff);
-                if agree { Ok(law) } else { Err(Mistake::at("backoff", why)) }
-            });
+            let is_b = |id: &String| self.nodes.iter().any(|node| node.id == *id && node.mac.is_some());
+            let own = if self.queues[index].nodes.iter().any(is_b) { &of_b } else { surroundings };
+            let complete = self.complete_backoff("backoff", law, own);
             self.queues[index].backoff = Some(complete.map_err(|mistake| mistake.within("queues", index))?);
         }
         Ok(())
+    }
+
+    /// The nodes that back off by another law than all; names have been checked.
+    pub(super) fn node_backoffs(&self, names: &[String]) -> Vec<(u32, BackoffParams)> {
+        let own = self.queues.iter().filter_map(|table| Some((table, table.backoff.as_ref()?)));
+        let nodes = own.flat_map(|(table, law)| table.nodes.iter().map(move |id| (id, law)));
+        let number = |id: &String| names.iter().position(|name| name == id).map_or(0, |i| i as u32);
+        nodes.map(|(id, law)| (number(id), law.clone())).collect()
+    }
+
+    /// Gives stations of 802.11b beside 802.11g tables of queues of their own, since they have the windows of their own physical layer.
+    pub(super) fn separate_stations_of_b(&mut self) {
+        let of_b: BTreeSet<String> =
+            self.nodes.iter().filter(|node| node.mac.is_some()).map(|node| node.id.clone()).collect();
+        if of_b.is_empty() {
+            return;
+        }
+        let mut left = of_b.clone();
+        let mut tables = Vec::new();
+        for table in std::mem::take(&mut self.queues) {
+            let (own, others): (Vec<_>, Vec<_>) =
+                table.nodes.iter().cloned().partition(|node| of_b.contains(node));
+            own.iter().for_each(|node| _ = left.remove(node));
+            let backoff = table.backoff.clone().or_else(|| Some(self.backoff.clone()));
+            if !others.is_empty() {
+                tables.push(NodeQueuesTable { nodes: others, ..table.clone() });
+            }
+            if !own.is_empty() {
+                tables.push(NodeQueuesTable { nodes: own, backoff, ..table });
+            }
+        }
+        if !left.is_empty() {
+            let (nodes, backoff) = (left.into_iter().collect(), Some(self.backoff.clone()));
+            tables.push(NodeQueuesTable { nodes, backoff, ..NodeQueuesTable::default() });
+        }
+        self.queues = tables;
     }
 
     /// Whether some node's back-off law looks at its queue once in an interval.
@@ -124,7 +161,8 @@ fn is_qos(law: &BackoffParams) -> bool {
     matches!(law.begin(&LinkRole::data(Surroundings::default())).space(), Space::Aifs { .. })
 }
 
-/// Airtime of one packet and its link-layer acknowledgement at a rate, inter-frame spaces counted, back-off not.
-pub(crate) fn airtime(network: &NetworkSpec, size: Bytes, rate: Rate) -> Duration {
-    network.mac.packet(size, size, rate).exchange
+/// Airtime of one packet and its link-layer acknowledgement on a link, inter-frame spaces counted, back-off not.
+pub(crate) fn airtime(network: &NetworkSpec, link: Link, size: Bytes) -> Duration {
+    let rate = network.rate(link.from, link.to);
+    network.mac_between(link.from, link.to).packet(size, size, rate).exchange
 }

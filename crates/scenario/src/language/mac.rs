@@ -11,17 +11,24 @@ pub struct MacTable {
     /// Which MAC.
     #[serde(default)]
     pub kind: MacKind,
-    /// Rate of data frames: one that the physical layer has; any, of 802.11b by ns-2's preset.
+    /// Rate of data frames: one that the physical layer has; any, of 802.11b by ns-2's preset. "by-distance" is the fastest that each
+    /// link can carry, by the range or the threshold that its radio has for each rate.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub data_rate: Option<RateQuantity>,
+    #[schemars(with = "Option<String>")]
+    pub data_rate: Option<DataRate>,
     /// The basic rate: of control frames and of frames to everybody. By default 1 Mbps for 802.11b (2 Mbps with short
     /// preambles). For 802.11a and g control frames have by default the fastest mandatory rate that is not above the data's,
-    /// and frames to everybody the lowest, 6 Mbps (IEEE 802.11-2016 clauses 10.7.6.5 and 10.7.5.3).
+    /// and frames to everybody the lowest, 6 Mbps (IEEE 802.11-2016 clauses 10.7.6.5 and 10.7.5.3). Beside stations of 802.11b it is a
+    /// rate of theirs, 1 Mbps by default, and that of what announces OFDM frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basic_rate: Option<RateQuantity>,
     /// Preamble of 802.11b.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preamble: Option<PreambleKind>,
+    /// What stations of 802.11g do beside those of 802.11b (`nodes.X.mac`): "cts-to-self" announces each OFDM frame by a CTS at the
+    /// basic rate (the default; RTS and CTS, where they are, do it too), "none" announces nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protection: Option<Protection>,
     /// The channel of nodes that have none of their own (`nodes.X.channel`), 1 to 255; 1, if it is not given. Channels are orthogonal:
     /// a node hears and disturbs those of its own alone. The number says nothing of frequency.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,12 +83,51 @@ pub enum MacKind {
     /// 802.11a: OFDM at 5 GHz.
     #[serde(rename = "802.11a")]
     Ieee80211a,
-    /// 802.11g without stations of 802.11b.
+    /// 802.11g, with stations of 802.11b where `nodes.X.mac` says so.
     #[serde(rename = "802.11g")]
     Ieee80211g,
     /// Ideal CSMA: continuous time, zero sensing time, no collisions.
     #[serde(rename = "ideal")]
     Ideal,
+}
+
+/// The rate of DATA frames.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum DataRate {
+    /// The same on all links.
+    Fixed(RateQuantity),
+    /// The fastest that a link can carry.
+    ByDistance,
+}
+
+impl TryFrom<String> for DataRate {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        if text == "by-distance" {
+            return Ok(Self::ByDistance);
+        }
+        text.parse().map(Self::Fixed).map_err(|why: String| format!("{why}, or \"by-distance\""))
+    }
+}
+
+impl From<DataRate> for String {
+    fn from(rate: DataRate) -> Self {
+        match rate {
+            DataRate::Fixed(rate) => rate.to_string(),
+            DataRate::ByDistance => "by-distance".into(),
+        }
+    }
+}
+
+/// What stations of 802.11g do beside those of 802.11b.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protection {
+    /// A CTS to the sender itself before each OFDM frame.
+    CtsToSelf,
+    /// Nothing.
+    None,
 }
 
 /// How long an ACK or a CTS is waited for.

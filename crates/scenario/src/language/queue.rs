@@ -81,7 +81,7 @@ pub enum HostsName {
 }
 
 /// The queues of the air of some nodes, where they are not those of all, and how these nodes back off.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeQueuesTable {
     /// Which nodes.

@@ -1,21 +1,25 @@
 //! The radio, and tables of signals.
 
-use super::exactly;
+use super::{PerRate, Threshold, exactly};
 use crate::quantity::{Decibels, Frequency, Length, Power};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A radio. Each threshold is a range or a power, one of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RadioTable {
-    /// Frames from nearer than this are decoded.
+    /// Frames from nearer than this are decoded; or a range for each rate, as `{ "6 Mbps" = "150 m", "54 Mbps" = "30 m" }`. A rate that
+    /// is not there goes as far as the next faster one that is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub transmission_range: Option<Length>,
-    /// Frames stronger than this are decoded.
+    pub transmission_range: Option<PerRate<Length>>,
+    /// Frames at least this strong are decoded; or a power for each rate, as `{ "6 Mbps" = "-90 dBm", "54 Mbps" = "-72 dBm" }`; or
+    /// "standard", the minimum sensitivity of each rate (IEEE 802.11-2016 table 17-18, clauses 15.4.6.2 and 16.3.8.2), which real receivers
+    /// surpass by 5 to 10 dB. A rate that is not there needs what the next faster one needs that is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub receive_threshold: Option<Power>,
-    /// Frames from nearer than this make the medium busy.
+    pub receive_threshold: Option<PerRate<Threshold>>,
+    /// Frames from nearer than this make the medium busy. Where each rate has a range or a threshold, and this is not given, all that the
+    /// slowest rate reaches (clause 17.3.10.6).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier_sense_range: Option<Length>,
     /// Frames stronger than this make the medium busy.

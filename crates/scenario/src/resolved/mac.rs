@@ -1,7 +1,9 @@
 //! Medium access.
 
 use crate::error::Mistake;
-use crate::language::{AckTimeout, HoldingLaw, InterruptedDifs, MacKind, MacTable, PreambleKind, Preset};
+use crate::language::{
+    AckTimeout, DataRate, HoldingLaw, InterruptedDifs, MacKind, MacTable, PreambleKind, Preset, Protection,
+};
 use crate::quantity::{RateQuantity, Time};
 use evenair_units::{Duration, Rate};
 use evenair_wifi::{ControlRate, MacTiming, Phy, Preamble, Rules};
@@ -19,7 +21,10 @@ const NS2_WAITS_ANYWAY: &str =
 pub(crate) struct Mac {
     /// Times and rules of 802.11; none, if the MAC is ideal.
     pub(crate) ieee80211: Option<(MacTiming, Rules)>,
+    /// The rate of links that have none of their own; of none, if each has the fastest that it can carry.
     pub(crate) data_rate: Rate,
+    /// Each link has the fastest rate that it can carry.
+    pub(crate) by_distance: bool,
     pub(crate) link_layer_delay: Duration,
 }
 
@@ -35,20 +40,30 @@ impl Mac {
 }
 
 impl MacTable {
-    pub(crate) fn complete(&mut self, preset: Preset) -> Result<Mac, Mistake> {
+    /// `beside_b`: there are stations of 802.11b among those of 802.11g.
+    pub(crate) fn complete(&mut self, preset: Preset, beside_b: bool) -> Result<Mac, Mistake> {
         let ns2 = preset == Preset::Ns2;
-        let ieee80211 = self.ieee80211(preset)?;
+        let ieee80211 = self.ieee80211(preset, beside_b)?;
         let fastest =
             if matches!(self.kind, MacKind::Ieee80211a | MacKind::Ieee80211g) { 54_000 } else { 11_000 };
         let link_layer = Duration::from_micros(if ns2 { 25 } else { 0 });
+        let fastest = RateQuantity(Rate::from_kbps(fastest));
+        let data_rate = *self.data_rate.get_or_insert(DataRate::Fixed(fastest));
+        let by_distance = data_rate == DataRate::ByDistance;
+        let data_rate = if let DataRate::Fixed(rate) = data_rate { rate } else { fastest };
         let mac = Mac {
             ieee80211,
-            data_rate: self.data_rate.get_or_insert(RateQuantity(Rate::from_kbps(fastest))).0,
+            data_rate: data_rate.0,
+            by_distance,
             link_layer_delay: self.link_layer_delay.get_or_insert(Time(link_layer)).0,
         };
         // ns-2 knows no list of rates: its frames of 802.11b are sent at whatever rate it is told.
         if let Some(phy) = mac.phy().filter(|_| !ns2) {
-            let rates = [("mac.data_rate", self.data_rate), ("mac.basic_rate", self.basic_rate)];
+            if let Some(basic) = self.basic_rate.filter(|rate| beside_b && !phy.is_dsss(rate.0)) {
+                let why = format!("{basic} is not a rate of 802.11b, whose stations must understand it");
+                return Err(Mistake::at("mac.basic_rate", why));
+            }
+            let rates = [("mac.data_rate", Some(data_rate)), ("mac.basic_rate", self.basic_rate)];
             for (key, rate) in rates.into_iter().filter_map(|(key, rate)| Some((key, rate?))) {
                 phy.checked(rate.0).map_err(|e| Mistake::at(key, e.to_string()))?;
             }
@@ -57,25 +72,25 @@ impl MacTable {
     }
 
     /// Times and rules of 802.11; none, if the MAC is ideal.
-    fn ieee80211(&mut self, preset: Preset) -> Result<Option<(MacTiming, Rules)>, Mistake> {
+    fn ieee80211(&mut self, preset: Preset, beside_b: bool) -> Result<Option<(MacTiming, Rules)>, Mistake> {
         let control = |rate: Option<RateQuantity>| {
-            rate.map_or(ControlRate::Mandatory, |rate| ControlRate::Fixed(rate.0))
+            rate.map_or(ControlRate::Mandatory, |rate| ControlRate::Basic(rate.0))
         };
         if self.kind != MacKind::Ideal {
-            self.check(preset)?;
+            self.check(preset, beside_b)?;
         }
         let timing = match self.kind {
             MacKind::Ideal => return self.ideal().map(|()| None),
             MacKind::Ieee80211a => MacTiming::a(control(self.basic_rate)),
+            MacKind::Ieee80211g if beside_b => {
+                let (preamble, basic_rate) = self.dsss();
+                let protects = *self.protection.get_or_insert(Protection::CtsToSelf) != Protection::None;
+                MacTiming::mixed(preamble, basic_rate, protects)
+            }
             MacKind::Ieee80211g => MacTiming::g(control(self.basic_rate)),
             MacKind::Ieee80211b => {
-                // The lowest rate that the preamble has.
-                let (preamble, lowest) = match *self.preamble.get_or_insert(PreambleKind::Long) {
-                    PreambleKind::Long => (Preamble::Long, 1_000),
-                    PreambleKind::Short => (Preamble::Short, 2_000),
-                };
-                let basic_rate = *self.basic_rate.get_or_insert(RateQuantity(Rate::from_kbps(lowest)));
-                MacTiming::b(preamble, basic_rate.0)
+                let (preamble, basic_rate) = self.dsss();
+                MacTiming::b(preamble, basic_rate)
             }
         };
         let (timing, rules) = match preset {
@@ -107,11 +122,21 @@ impl MacTable {
         Ok(Some((MacTiming { sensing_delay, ..timing }, rules)))
     }
 
+    /// The preamble and the basic rate of 802.11b: the lowest rate that the preamble has.
+    fn dsss(&mut self) -> (Preamble, Rate) {
+        let (preamble, lowest) = match *self.preamble.get_or_insert(PreambleKind::Long) {
+            PreambleKind::Long => (Preamble::Long, 1_000),
+            PreambleKind::Short => (Preamble::Short, 2_000),
+        };
+        (preamble, self.basic_rate.get_or_insert(RateQuantity(Rate::from_kbps(lowest))).0)
+    }
+
     /// The keys that the ideal MAC does not know.
     fn ideal(&mut self) -> Result<(), Mistake> {
         let unused = [
             ("basic_rate", self.basic_rate.is_some()),
             ("preamble", self.preamble.is_some()),
+            ("protection", self.protection.is_some()),
             ("short_retry_limit", self.short_retry_limit.is_some()),
             ("long_retry_limit", self.long_retry_limit.is_some()),
             ("rts_threshold", self.rts_threshold.is_some()),
@@ -128,11 +153,16 @@ impl MacTable {
     }
 
     /// The keys that 802.11 does not know, or not all of.
-    fn check(&self, preset: Preset) -> Result<(), Mistake> {
+    fn check(&self, preset: Preset, beside_b: bool) -> Result<(), Mistake> {
         let (is_b, ns2) = (self.kind == MacKind::Ieee80211b, preset == Preset::Ns2);
         let wrong = [
             (self.holding.is_some(), "mac.holding", "is for the ideal MAC; 802.11 holds a packet's airtime"),
-            (self.preamble.is_some() && !is_b, "mac.preamble", "is for 802.11b"),
+            (self.preamble.is_some() && !is_b && !beside_b, "mac.preamble", "is for 802.11b"),
+            (
+                self.protection.is_some() && !beside_b,
+                "mac.protection",
+                "is for 802.11g beside 802.11b: give a station nodes.X.mac = \"802.11b\"",
+            ),
             (ns2 && !is_b, "preset", "ns-2's 802.11 is 802.11b"),
             (ns2 && self.coverage_class.is_some(), "mac.coverage_class", NS2_HAS_NONE),
             (ns2 && self.ack_timeout.is_some(), "mac.ack_timeout", NS2_HAS_NONE),

@@ -1,17 +1,21 @@
 //! The radio.
 
 use crate::error::Mistake;
-use crate::language::{InterferenceRule, Preset, PropagationName, RadioTable, WeakSignals};
-use crate::quantity::{Decibels, Frequency, Length, Power};
+use crate::language::{
+    InterferenceRule, PerRate, Preset, PropagationName, RadioTable, Threshold, WeakSignals,
+};
+use crate::quantity::{Decibels, Frequency, Length, Power, RateQuantity};
 use evenair_topology::{PathLoss, Propagation, ThresholdRadio};
-use evenair_units::Dbm;
-use evenair_wifi::{Capture, Rules};
+use evenair_units::{Dbm, Rate};
+use evenair_wifi::{Capture, Phy, Rules, Sensitivity};
 
 /// A radio, as the packet world knows it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Radio {
-    /// How far it reaches.
+    /// How far it reaches; of rates that reach different distances, the slowest.
     pub(crate) reach: ThresholdRadio,
+    /// The power that each rate needs, where they differ.
+    pub(crate) sensitivity: Option<Sensitivity>,
     capture: Capture,
     capture_db: f64,
     weak_is_error: bool,
@@ -26,7 +30,8 @@ impl Radio {
 }
 
 impl RadioTable {
-    pub(crate) fn complete(&mut self, preset: Preset) -> Result<Radio, Mistake> {
+    /// `phy`: the rates that there are; none, if the MAC is ideal.
+    pub(crate) fn complete(&mut self, preset: Preset, phy: Option<Phy>) -> Result<Radio, Mistake> {
         let default = Propagation::default();
         let propagation = Propagation {
             transmit: self.transmit_power.get_or_insert(Power(default.transmit)).0,
@@ -34,7 +39,9 @@ impl RadioTable {
             loss: self.path_loss()?,
         };
         let capture = self.capture(preset)?;
-        let (transmission_range_m, carrier_sense_range_m) = self.ranges_m(&propagation)?;
+        let sensitivity = self.sensitivity(&propagation, phy, preset)?;
+        let furthest = sensitivity.as_ref().and_then(Sensitivity::least);
+        let (transmission_range_m, carrier_sense_range_m) = self.ranges_m(&propagation, furthest)?;
         let interference_range_m =
             self.interference_threshold.map_or(0.0, |least| propagation.range_m(least.0));
         Ok(Radio {
@@ -44,6 +51,7 @@ impl RadioTable {
                 interference_range_m: interference_range_m.max(carrier_sense_range_m),
                 propagation,
             },
+            sensitivity,
             capture,
             capture_db: self.capture.get_or_insert(Decibels(Rules::standard().capture_db)).0,
             weak_is_error: *self.weak_signals.get_or_insert(WeakSignals::Errors) == WeakSignals::Errors,
@@ -99,8 +107,77 @@ impl RadioTable {
         })
     }
 
-    /// Transmission and carrier-sense range \[m\], whichever way they are given.
-    fn ranges_m(&self, propagation: &Propagation) -> Result<(f64, f64), Mistake> {
+    /// The power that each rate needs, where they are given one by one.
+    fn sensitivity(
+        &self,
+        propagation: &Propagation,
+        phy: Option<Phy>,
+        preset: Preset,
+    ) -> Result<Option<Sensitivity>, Mistake> {
+        let Some((key, given)) = self.thresholds(propagation, phy)? else { return Ok(None) };
+        let wrong = |why: String| Err(Mistake::at(key, why));
+        let Some(phy) = phy else {
+            return wrong(
+                "has no meaning for the ideal MAC, which decodes all rates alike; give one value".into(),
+            );
+        };
+        if preset == Preset::Ns2 {
+            return wrong("is one for all rates in ns-2; give one value, or the standard preset".into());
+        }
+        if given.is_empty() {
+            return wrong("is an empty table; give a value for each rate, or one for all".into());
+        }
+        let standard = Sensitivity::new(&phy, &Sensitivity::standard(&phy));
+        let mut powers: Vec<(Rate, Dbm)> = Vec::new();
+        for (rate, threshold) in given {
+            let rate = phy.checked(rate.0).map_err(|e| Mistake::at(key, e.to_string()))?;
+            if powers.iter().any(|(other, _)| *other == rate) {
+                return wrong(format!("{rate} is there twice"));
+            }
+            let power = match threshold {
+                Threshold::Power(power) => power.0,
+                Threshold::Standard => standard.threshold(rate).expect("the standard has all rates"),
+            };
+            powers.push((rate, power));
+        }
+        powers.sort_by_key(|&(rate, _)| (phy.is_dsss(rate), rate));
+        let alike = |pair: &&[(Rate, Dbm)]| phy.is_dsss(pair[0].0) == phy.is_dsss(pair[1].0);
+        if let Some(pair) = powers.windows(2).filter(alike).find(|pair| pair[1].1 < pair[0].1) {
+            return wrong(format!("{} would reach further than {}", pair[1].0, pair[0].0));
+        }
+        Ok(Some(Sensitivity::new(&phy, &powers)))
+    }
+
+    /// The thresholds that are given one by one, as powers, and the key that has them.
+    #[allow(clippy::type_complexity, reason = "a key and a table, taken apart at once")]
+    fn thresholds(
+        &self,
+        propagation: &Propagation,
+        phy: Option<Phy>,
+    ) -> Result<Option<(&'static str, Vec<(RateQuantity, Threshold)>)>, Mistake> {
+        let power = |range: Length| Threshold::Power(Power(propagation.received(range.0)));
+        Ok(match (&self.transmission_range, &self.receive_threshold) {
+            (Some(_), Some(_)) => {
+                let why = "gives the transmission range twice; keep transmission_range or receive_threshold";
+                return Err(Mistake::at("radio", why));
+            }
+            (Some(PerRate::Each(ranges)), None) => {
+                let powers = ranges.iter().map(|&(rate, range)| (rate, power(range)));
+                Some(("radio.transmission_range", powers.collect()))
+            }
+            (None, Some(PerRate::Each(powers))) => Some(("radio.receive_threshold", powers.clone())),
+            (None, Some(PerRate::All(Threshold::Standard))) => {
+                let rates = phy.iter().flat_map(|phy| phy.rates());
+                let all = rates.map(|&rate| (RateQuantity(rate), Threshold::Standard));
+                Some(("radio.receive_threshold", all.collect()))
+            }
+            _ => None,
+        })
+    }
+
+    /// Transmission and carrier-sense range \[m\], whichever way they are given; `furthest` is the power that the slowest rate needs,
+    /// where rates differ.
+    fn ranges_m(&self, propagation: &Propagation, furthest: Option<Dbm>) -> Result<(f64, f64), Mistake> {
         let one = |what: &str, range: Option<Length>, threshold: Option<Power>, keys: &str| match (
             range, threshold,
         ) {
@@ -111,12 +188,28 @@ impl RadioTable {
             }
             (None, None) => Err(Mistake::at("radio", format!("does not give the {what}; add {keys}"))),
         };
+        let range = match &self.transmission_range {
+            Some(PerRate::All(range)) => Some(*range),
+            Some(PerRate::Each(ranges)) => {
+                ranges.iter().map(|&(_, range)| range).max_by(|a, b| a.0.total_cmp(&b.0))
+            }
+            None => None,
+        };
+        let threshold = match &self.receive_threshold {
+            Some(PerRate::All(Threshold::Power(power))) => Some(*power),
+            Some(_) => furthest.map(Power),
+            None => None,
+        };
         let transmission_m = one(
             "transmission range",
-            self.transmission_range,
-            self.receive_threshold,
+            range,
+            threshold,
             "transmission_range = \"250 m\" or receive_threshold = \"-64 dBm\"",
         )?;
+        let own_sense = self.carrier_sense_range.is_some() || self.carrier_sense_threshold.is_some();
+        if furthest.is_some() && !own_sense {
+            return Ok((transmission_m, transmission_m));
+        }
         let sense_m = one(
             "carrier-sense range",
             self.carrier_sense_range,

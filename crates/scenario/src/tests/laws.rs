@@ -537,8 +537,6 @@ fn some_nodes_may_back_off_by_another_law() {
     assert_eq!(parse(&hasty.to_toml().unwrap()).unwrap(), hasty, "it reads back as the same");
     assert_eq!(hasty.written_out().resolve().unwrap(), hasty);
     let wrong = |changes: &[&str]| two(changes).unwrap_err().to_string();
-    let edca = wrong(&["queues=[{ nodes = ['a'], backoff = 'edca' }]"]);
-    assert!(edca.contains("queues[0].backoff: 802.11e's spaces"), "{edca}");
     let window = wrong(&["queues=[{ nodes = ['a'], backoff = { law = 'dcf', window_min = 70000 } }]"]);
     assert!(window.contains("queues[0].backoff.window_min: 70000 is not allowed"), "{window}");
     let adaptive = two(&[

@@ -28,6 +28,7 @@ use super::edca::Arbitration;
 use crate::air::{Contender, Effects, Head, Outcome, PacketId, Up, Wake};
 use crate::ledger::Ledger;
 use crate::loss::LossProcess;
+use crate::receivers::{Decoding, Receivers};
 use crate::timeline::{FrameKind, Timeline};
 use crate::timing::MacTiming;
 use evenair_des::{Fingerprint, Stream};
@@ -200,10 +201,14 @@ struct Sending {
     size: Bytes,
     /// It repeats a DATA frame.
     retry: bool,
+    /// It has EDCA's longer header.
+    qos: bool,
     /// Its addressee is not near.
     far: bool,
     /// Airtime of the frame that answers it.
     answer: Duration,
+    /// Rates of one and the same hearers: that of its own.
+    class: u8,
     /// For how long after its end it reserves the medium.
     reserves: Duration,
     /// Rate of the exchange's DATA frame.
@@ -223,6 +228,8 @@ enum Expecting {
     Data,
     /// The moment, a SIFS away, at which it goes on with a TXOP.
     Burst,
+    /// The moment, a SIFS after a CTS to itself, at which it sends the DATA frame.
+    Protected,
 }
 
 /// The answer that a node sends a SIFS from now.
@@ -243,19 +250,29 @@ struct Reply {
 struct Plan {
     /// Of the DATA frame, header and checksum included.
     size: Bytes,
+    /// It has EDCA's longer header.
+    qos: bool,
     /// Rate of the DATA frame.
     rate: Rate,
     data: Duration,
-    /// ACK or CTS.
+    /// ACK.
     answer: Duration,
+    /// CTS.
+    clearance: Duration,
     /// RTS, if the packet is large enough for one.
     request: Option<Duration>,
+    /// CTS to the sender itself, where there is no RTS.
+    protection: Option<Duration>,
 }
 
 impl Plan {
     /// The frame that the exchange begins with.
     fn first(&self) -> FrameKind {
-        if self.request.is_some() { FrameKind::Rts } else { FrameKind::Data }
+        match (self.request, self.protection) {
+            (Some(_), _) => FrameKind::Rts,
+            (None, Some(_)) => FrameKind::CtsToSelf,
+            (None, None) => FrameKind::Data,
+        }
     }
 }
 
@@ -336,15 +353,19 @@ pub struct DcfAir {
     capture_ratio: f32,
     noise_mw: f32,
     ears: Vec<Ear>,
-    /// Each node's near hearers.
+    /// Each node's near hearers: a row for each class of rates, a place in it for each node.
     ear_range: Vec<(u32, u32)>,
     /// Each node's hearers further off.
     far_range: Vec<(u32, u32)>,
+    /// The class of each rate; nothing, where there is one for all.
+    classes: Vec<(Rate, u8)>,
     /// Frames on their way to far hearers, at places that are used again.
     flights: Vec<Flight>,
     free_flights: Vec<u32>,
     /// There are far hearers at all.
     is_wide: bool,
+    /// Some of the contenders are EDCA's and some are not.
+    is_part_edca: bool,
     /// The contenders of each node and of all that hear it.
     around: Vec<Contender>,
     around_range: Vec<(u32, u32)>,
@@ -392,31 +413,42 @@ impl Queue {
 }
 
 impl DcfAir {
-    /// An idle medium. The contenders come in ascending order of nodes, and at one node in descending order of urgency,
-    /// which settles ties between them.
+    /// An idle medium, whose stations decode all rates alike. The contenders come in ascending order of nodes, and at one node in
+    /// descending order of urgency, which settles ties between them.
     pub fn new(medium: &Medium, contenders: Vec<Contention>, timing: MacTiming, rules: Rules) -> Self {
+        Self::with_receivers(medium, contenders, timing, rules, &Receivers::default())
+    }
+
+    /// The same, whose stations decode some rates and not others.
+    pub fn with_receivers(
+        medium: &Medium,
+        contenders: Vec<Contention>,
+        timing: MacTiming,
+        rules: Rules,
+        receivers: &Receivers,
+    ) -> Self {
         assert!(contenders.is_sorted_by_key(|c| c.node), "contenders are not sorted by node");
         let noise_mw = match rules.capture {
             Capture::Sinr { noise } => milliwatts(noise),
             Capture::Strongest | Capture::First => 0.0,
         };
         let capture_ratio = libm::pow(10.0, rules.capture_db / 10.0) as f32;
-        let ear = |hearing: &Hearing| Ear::of(hearing, rules.weak_is_error, capture_ratio * noise_mw);
+        let least_mw = capture_ratio * noise_mw;
+        let (classes, rates) = receivers.classes(&timing.phy);
         let mut ears = Vec::new();
         let (mut ear_range, mut far_range) = (Vec::new(), Vec::new());
-        let mut nodes = Vec::new();
-        for node in 0..medium.nodes() {
+        for (node, rate) in rates.iter().flat_map(|&rate| (0..medium.nodes()).map(move |node| (node, rate))) {
+            let ear = |hearing: &Hearing| {
+                Ear::of(hearing, receivers.of(hearing, rate, &timing.phy), rules.weak_is_error, least_mw)
+            };
             for (is_far, range) in [(false, &mut ear_range), (true, &mut far_range)] {
                 let start = ears.len() as u32;
                 let hearers = medium.hearers(node).iter().filter(|ear| (ear.delay > timing.near()) == is_far);
                 ears.extend(hearers.map(ear));
                 range.push((start, ears.len() as u32));
             }
-            let first = contenders.partition_point(|c| (c.node as usize) < node) as u32;
-            let end = contenders.partition_point(|c| c.node as usize <= node) as u32;
-            let count = u16::try_from(end - first).expect("a node has fewer than 65 536 queues");
-            nodes.push(Node::idle(first, count));
         }
+        let nodes: Vec<Node> = (0..medium.nodes()).map(|node| contenders_of(node, &contenders)).collect();
         let (mut around, mut around_range) = (Vec::new(), Vec::new());
         for node in 0..medium.nodes() {
             let start = around.len() as u32;
@@ -428,6 +460,9 @@ impl DcfAir {
             around_range.push((start, around.len() as u32));
         }
         let countdowns = contenders.iter().map(Countdown::none).collect();
+        let of_edca = contenders.iter().filter(|c| c.arbitration.at_boundary).count();
+        let is_part_edca = (1..contenders.len()).contains(&of_edca);
+        let timing = timing.with_qos(of_edca > 0 && !is_part_edca);
         let queues: Vec<Queue> = contenders.into_iter().map(Queue::empty).collect();
         Self {
             timing,
@@ -438,6 +473,8 @@ impl DcfAir {
             ear_range,
             is_wide: far_range.iter().any(|(start, end)| start < end),
             far_range,
+            classes: if rates.len() == 1 { Vec::new() } else { classes },
+            is_part_edca,
             flights: Vec::new(),
             free_flights: Vec::new(),
             around,
@@ -457,11 +494,13 @@ impl DcfAir {
 
     /// Gives the link from one node to another an error model; without effect if they do not hear each other.
     pub fn set_loss(&mut self, from: u32, to: u32, process: LossProcess) {
-        let from_index = from as usize;
-        let mut all = self.ears_of(from_index).chain(self.far_ears_of(from_index));
-        if let Some(ear) = all.find(|&i| self.ears[i].node == to) {
-            self.ears[ear].lossy = true;
-            self.losses.insert((from, to), process);
+        let rows = self.ear_range.iter().chain(&self.far_range).skip(from as usize).step_by(self.nodes.len());
+        for (start, end) in rows.copied().collect::<Vec<_>>() {
+            let ears = &mut self.ears[start as usize..end as usize];
+            if let Some(ear) = ears.iter_mut().find(|ear| ear.node == to) {
+                ear.lossy = true;
+                self.losses.insert((from, to), process.clone());
+            }
         }
     }
 
@@ -535,15 +574,41 @@ impl DcfAir {
         node.first..node.first + u32::from(node.count)
     }
 
-    fn ears_of(&self, node: usize) -> std::ops::Range<usize> {
-        let (start, end) = self.ear_range[node];
+    /// The class of a frame's rate.
+    #[inline]
+    fn class_of(&self, kind: FrameKind, data_rate: Rate) -> u8 {
+        if self.classes.is_empty() { 0 } else { self.class_among(self.timing.rate_of(kind, data_rate)) }
+    }
+
+    fn class_among(&self, rate: Rate) -> u8 {
+        let of_rate = self.classes.iter().find(|(other, _)| *other == rate);
+        of_rate.expect("a rate of the physical layer").1
+    }
+
+    /// The near hearers of a node's frames of some class.
+    #[inline]
+    fn ears_of(&self, node: usize, class: u8) -> std::ops::Range<usize> {
+        let (start, end) = self.ear_range[node + usize::from(class) * self.nodes.len()];
         start as usize..end as usize
     }
 
-    fn far_ears_of(&self, node: usize) -> std::ops::Range<usize> {
-        let (start, end) = self.far_range[node];
+    #[inline]
+    fn far_ears_of(&self, node: usize, class: u8) -> std::ops::Range<usize> {
+        let (start, end) = self.far_range[node + usize::from(class) * self.nodes.len()];
         start as usize..end as usize
     }
+
+    /// Whether a node is near or far, to another that hears it.
+    fn is_far(&self, node: usize, to: u32) -> bool {
+        self.is_wide && self.far_ears_of(node, 0).any(|i| self.ears[i].node == to)
+    }
+}
+
+/// A node that hears nothing, with its contenders.
+fn contenders_of(node: usize, all: &[Contention]) -> Node {
+    let first = all.partition_point(|c| (c.node as usize) < node) as u32;
+    let end = all.partition_point(|c| c.node as usize <= node) as u32;
+    Node::idle(first, u16::try_from(end - first).expect("a node has fewer than 65 536 queues"))
 }
 
 impl Ear {
@@ -554,9 +619,9 @@ impl Ear {
     }
 
     /// A hearer that takes weak signals for errors, or not, and decodes those that are this strong.
-    fn of(hearing: &Hearing, weak_is_error: bool, least_mw: f32) -> Self {
-        let (decodable, sensed, power_mw) =
-            (hearing.is_decodable(), hearing.is_sensed(), milliwatts(hearing.power));
+    fn of(hearing: &Hearing, decoding: Decoding, weak_is_error: bool, least_mw: f32) -> Self {
+        let (sensed, power_mw) = (hearing.is_sensed(), milliwatts(hearing.power));
+        let decodable = decoding == Decoding::Whole;
         Self {
             node: hearing.node,
             delay_ns: u32::try_from(hearing.delay.as_nanos()).unwrap_or(u32::MAX),
@@ -564,7 +629,11 @@ impl Ear {
             decodable,
             sensed,
             lossy: false,
-            noticed: decodable || (sensed && weak_is_error),
+            noticed: match decoding {
+                Decoding::Whole | Decoding::Header => true,
+                Decoding::Weak => sensed && weak_is_error,
+                Decoding::Energy => false,
+            },
             clear_alone: decodable && power_mw >= least_mw,
         }
     }

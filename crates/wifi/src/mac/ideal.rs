@@ -200,6 +200,7 @@ impl IdealAir {
                 by: l,
                 decoded: true,
                 retry: false,
+                qos: false,
                 reserves_us: 0,
             });
         }

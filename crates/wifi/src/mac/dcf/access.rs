@@ -9,7 +9,7 @@ use evenair_units::{Duration, Instant};
 impl DcfAir {
     /// See [`Air::offer`](crate::Air::offer).
     pub fn offer(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
-        let plan = self.plan(&head);
+        let plan = self.plan(self.queues[by as usize].node as usize, &head);
         let queue = &mut self.queues[by as usize];
         assert!(queue.head.is_none(), "contender {by} is offered a head while it has one");
         let node = queue.node as usize;
@@ -57,21 +57,41 @@ impl DcfAir {
     }
 
     /// How long the head's frames take.
-    fn plan(&self, head: &Head) -> Plan {
+    fn plan(&self, node: usize, head: &Head) -> Plan {
         let timing = &self.timing;
         let rate = head.mode.rate();
-        let size = head.size + timing.overhead;
+        let qos = self.is_qos(node, head.to);
+        let size = head.size + timing.with_qos(qos).overhead;
+        let data = timing.phy.airtime(size, rate);
         if head.to == BROADCAST {
-            return Plan { size, rate, data: timing.data(head.size, rate), ..Plan::default() };
+            return Plan { size, qos, rate, data, ..Plan::default() };
         }
         let long = self.rules.rts_threshold.is_some_and(|limit| size > limit);
         Plan {
             size,
+            qos,
             rate,
-            data: timing.data(head.size, rate),
+            data,
             answer: timing.answer(rate),
+            clearance: timing.clearance(rate),
             request: long.then(|| timing.request(rate)),
+            protection: timing.protection(rate).filter(|_| !long),
         }
+    }
+
+    /// Whether DATA frames to a node have EDCA's longer header: only where both ends know it.
+    #[inline]
+    fn is_qos(&self, node: usize, to: u32) -> bool {
+        if self.is_part_edca {
+            to != BROADCAST && self.knows_edca(node) && self.knows_edca(to as usize)
+        } else {
+            self.timing.is_qos()
+        }
+    }
+
+    /// Whether a node contends by EDCA; one that never contends is taken to.
+    fn knows_edca(&self, node: usize) -> bool {
+        self.contenders(node).all(|c| self.countdowns[c as usize].at_boundary)
     }
 
     /// Every contender in the neighbourhood whose countdown has ended transmits.
@@ -239,7 +259,7 @@ impl DcfAir {
     /// nothing since may use it (IEEE 802.11-2016 clause 10.3.2.4).
     pub(super) fn on_unreserve(&mut self, now: Instant, node: usize, out: &mut Effects) {
         let mut next = Instant::NEVER;
-        for i in self.ears_of(node) {
+        for i in self.ears_of(node, 0) {
             // Another RTS may be void at this instant too: its hearers that do not sense this one are left to its own wake,
             // since they are not of this neighbourhood.
             if self.ears[i].sensed {

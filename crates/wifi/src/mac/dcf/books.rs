@@ -25,11 +25,10 @@ impl DcfAir {
             FrameKind::Data => 0u64,
             FrameKind::Ack => 1,
             FrameKind::Rts => 2,
-            FrameKind::Cts => 3,
+            FrameKind::Cts | FrameKind::CtsToSelf => 3,
         };
         self.fingerprint.add(end, (node as u64) << 3 | kind << 1 | u64::from(decoded));
         if let Some(timeline) = &mut self.timeline {
-            let is_data = sent.kind == FrameKind::Data;
             timeline.add(FrameRecord {
                 start: sent.since,
                 end,
@@ -37,10 +36,11 @@ impl DcfAir {
                 to: sent.to,
                 kind: sent.kind,
                 size: sent.size,
-                rate: if is_data { sent.rate } else { self.timing.control(sent.rate) },
+                rate: self.timing.rate_of(sent.kind, sent.rate),
                 by: sent.by,
                 decoded,
                 retry: sent.retry,
+                qos: sent.qos,
                 reserves_us: sent.reserves.as_nanos().div_ceil(1000) as u32,
             });
         }

@@ -15,13 +15,16 @@ impl DcfAir {
     pub(super) fn begin_exchange(&mut self, now: Instant, c: Contender, out: &mut Effects) {
         let queue = &mut self.queues[c as usize];
         let kind = queue.plan.first();
-        if kind == FrameKind::Rts {
-            queue.announced = false;
-            queue.counters.requests += 1;
-        } else {
-            queue.counters.attempts += 1;
+        match kind {
+            FrameKind::Rts => {
+                queue.announced = false;
+                queue.counters.requests += 1;
+            }
+            FrameKind::Data => queue.counters.attempts += 1,
+            FrameKind::CtsToSelf | FrameKind::Ack | FrameKind::Cts => (),
         }
-        let to = queue.head.expect("an exchange without a head").to;
+        let head = queue.head.expect("an exchange without a head");
+        let to = if kind == FrameKind::CtsToSelf { queue.node } else { head.to };
         let (node, rate) = (queue.node as usize, queue.plan.rate);
         let (airtime, reserves) = self.extent(kind, c);
         self.start_frame(now, node, Reply { kind, to, by: c, airtime, reserves, rate }, out);
@@ -36,8 +39,9 @@ impl DcfAir {
         match kind {
             FrameKind::Rts => {
                 let request = plan.request.expect("an RTS was planned");
-                (request, self.timing.sifs + plan.answer + after_answer)
+                (request, self.timing.sifs + plan.clearance + after_answer)
             }
+            FrameKind::CtsToSelf => (plan.protection.expect("a CTS was planned"), after_answer),
             FrameKind::Data | FrameKind::Ack | FrameKind::Cts => (plan.data, after_data),
         }
     }
@@ -49,8 +53,8 @@ impl DcfAir {
         let queue = &self.queues[by as usize];
         let (size, answer) = match kind {
             FrameKind::Data => (queue.plan.size, queue.plan.answer),
-            FrameKind::Rts => (RTS_BYTES, queue.plan.answer),
-            FrameKind::Ack | FrameKind::Cts => (ACK_BYTES, Duration::ZERO),
+            FrameKind::Rts => (RTS_BYTES, queue.plan.clearance),
+            FrameKind::Ack | FrameKind::Cts | FrameKind::CtsToSelf => (ACK_BYTES, Duration::ZERO),
         };
         Sending {
             kind,
@@ -59,8 +63,10 @@ impl DcfAir {
             since: now,
             size,
             retry: kind == FrameKind::Data && queue.sent,
-            far: self.is_wide && self.far_ears_of(node).any(|i| self.ears[i].node == to),
+            qos: kind == FrameKind::Data && queue.plan.qos,
+            far: self.is_far(node, to),
             answer,
+            class: self.class_of(kind, rate),
             reserves,
             rate,
             receiver_busy: false,
@@ -70,6 +76,7 @@ impl DcfAir {
     fn start_frame(&mut self, now: Instant, node: usize, frame: Reply, out: &mut Effects) {
         let Reply { to, by, airtime, .. } = frame;
         let sending = self.sending(now, node, &frame);
+        let class = sending.class;
         self.queues[by as usize].sent |= sending.kind == FrameKind::Data;
         let until = now + airtime;
         debug_assert!(self.stations[node].sending.is_none(), "node {node} starts a frame during another");
@@ -86,7 +93,7 @@ impl DcfAir {
         }
         let ears = std::mem::take(&mut self.ears);
         let first_wins = self.rules.capture == Capture::First && !self.is_wide;
-        for ear in &ears[self.ears_of(node)] {
+        for ear in &ears[self.ears_of(node, class)] {
             let arrival = now + ear.delay();
             let there = ear.node as usize;
             if ear.sensed {
@@ -133,7 +140,7 @@ impl DcfAir {
         self.nodes[node].idle_since = self.nodes[node].idle_since.max(now);
         self.expect_answer(now, node, &sent, out);
         let ears = std::mem::take(&mut self.ears);
-        let hearers = &ears[self.ears_of(node)];
+        let hearers = &ears[self.ears_of(node, sent.class)];
         let (mut decoded, mut answered) = (false, false);
         // The addressee first, because the others depend on whether it will answer.
         if let Some(ear) = hearers.iter().find(|ear| ear.node == sent.to) {
@@ -147,7 +154,7 @@ impl DcfAir {
         }
         // An answer from near by comes before any countdown can end. A hearer of the answer need not run a countdown for
         // the SIFS between; other hearers are let go on when the answer has begun (`on_respond`).
-        let goes_on = answered && sent.kind != FrameKind::Ack;
+        let goes_on = (answered && sent.kind != FrameKind::Ack) || sent.kind == FrameKind::CtsToSelf;
         let mut next = Instant::NEVER;
         for ear in hearers {
             let (there, ended) = (ear.node as usize, now + ear.delay());
@@ -171,8 +178,9 @@ impl DcfAir {
         if sent.to == BROADCAST {
             self.end_broadcast(now, node, &sent, decoded, out);
         } else if !sent.far {
-            self.record(now, node, &sent, decoded);
-            if !answered {
+            // A CTS to its own sender has no other addressee.
+            self.record(now, node, &sent, decoded || sent.kind == FrameKind::CtsToSelf);
+            if !answered && sent.kind != FrameKind::CtsToSelf {
                 self.unanswered(now, node, &sent, decoded, out);
             }
         }
@@ -214,7 +222,7 @@ impl DcfAir {
 
     /// The hearers of a frame that a node ended a SIFS ago go on, but for those that hear the answer, if there is one.
     fn resume_hearers(&mut self, now: Instant, node: usize, out: &mut Effects) {
-        for i in self.ears_of(node) {
+        for i in self.ears_of(node, 0) {
             self.resume(self.ears[i].node as usize, now);
         }
         self.schedule_least(node, out);
@@ -233,8 +241,14 @@ impl DcfAir {
                 this.overdue = now + data + Duration::from_micros(4);
                 out.wakes.push((this.overdue, Wake::Timeout(node as u32)));
             }
+            FrameKind::CtsToSelf => {
+                this.awaiting = Some((sent.by, Expecting::Protected));
+                out.wakes.push((now + self.timing.sifs, Wake::Respond(node as u32)));
+            }
             FrameKind::Rts | FrameKind::Data if sent.to != BROADCAST => {
-                this.overdue = now + self.timing.answer_timeout;
+                let answer = if sent.kind == FrameKind::Rts { FrameKind::Cts } else { FrameKind::Ack };
+                let rate = self.timing.rate_of(answer, sent.rate);
+                this.overdue = now + self.timing.answer_timeout_at(rate);
                 this.request_void_at = void_at;
                 this.awaiting =
                     Some((sent.by, if sent.far { Expecting::FarAnswer } else { Expecting::Answer }));
@@ -300,7 +314,7 @@ impl DcfAir {
             rate: sent.rate,
         };
         match sent.kind {
-            FrameKind::Ack => None,
+            FrameKind::Ack | FrameKind::CtsToSelf => None,
             FrameKind::Cts if too_late => None,
             FrameKind::Cts => {
                 // A CTS that comes when its RTS was given up means nothing, unless the next one waits: it names no sender.
@@ -343,8 +357,10 @@ impl DcfAir {
 
     /// A SIFS has passed: the node answers, sends the DATA that its RTS announced, or goes on with its TXOP.
     pub(super) fn on_respond(&mut self, now: Instant, node: usize, out: &mut Effects) {
-        if let Some((c, Expecting::Burst)) = self.stations[node].awaiting {
-            return self.continue_burst(now, node, c, out);
+        match self.stations[node].awaiting {
+            Some((c, Expecting::Burst)) => return self.continue_burst(now, node, c, out),
+            Some((c, Expecting::Protected)) => return self.send_protected(now, node, c, out),
+            _ => (),
         }
         let reply = self.stations[node].reply.take().expect("a response without a reason");
         let (to, by) = (reply.to as usize, reply.by);
@@ -359,7 +375,7 @@ impl DcfAir {
         {
             // No answer; the other side runs into its time-out.
             self.queues[by as usize].counters.ack_lost += u64::from(reply.kind == FrameKind::Ack);
-            if !self.far_ears_of(node).any(|i| self.ears[i].node == reply.to) {
+            if !self.is_far(node, reply.to) {
                 self.expect_no_answer(now, to, out);
             }
             return self.resume_hearers(now, to, out);
@@ -375,6 +391,19 @@ impl DcfAir {
         self.start_frame(now, node, reply, out);
         // Hearers of the frame before that do not hear this one count down beside it.
         self.resume_hearers(now, to, out);
+    }
+
+    /// The DATA frame follows the CTS that its sender sent to itself, whatever the medium is (clause 10.3.2.11).
+    fn send_protected(&mut self, now: Instant, node: usize, c: Contender, out: &mut Effects) {
+        self.stations[node].awaiting = None;
+        for other in self.contenders(node).filter(|&other| other != c) {
+            self.interrupt(node, other, now, c);
+        }
+        let queue = &mut self.queues[c as usize];
+        queue.counters.attempts += 1;
+        let (to, rate) = (queue.head.expect("an exchange without a head").to, queue.plan.rate);
+        let (airtime, reserves) = self.extent(FrameKind::Data, c);
+        self.start_frame(now, node, Reply { kind: FrameKind::Data, to, by: c, airtime, reserves, rate }, out);
     }
 
     /// ns-2's DATA frame finds the medium busy after its CTS: another RTS, after a longer back-off.
@@ -407,6 +436,7 @@ impl DcfAir {
                 self.expect_no_answer(now, node, out);
             }
             FrameKind::Rts => self.expect_no_answer(now, node, out),
+            FrameKind::CtsToSelf => (),
             FrameKind::Ack | FrameKind::Cts => {
                 if sent.kind == FrameKind::Ack {
                     counters.ack_lost += u64::from(!decoded);
@@ -514,7 +544,7 @@ impl DcfAir {
             return;
         }
         let Some((c, expecting)) = self.stations[node].awaiting else { return };
-        if expecting == Expecting::Burst
+        if matches!(expecting, Expecting::Burst | Expecting::Protected)
             || (expecting == Expecting::FarAnswer && self.hears_out(now, node, out))
         {
             return;

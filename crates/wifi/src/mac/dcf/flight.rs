@@ -29,7 +29,7 @@ impl DcfAir {
     /// The frame that a node has begun to send sets out for its far hearers.
     pub(super) fn launch(&mut self, now: Instant, node: usize, airtime: Duration, out: &mut Effects) {
         let sent = self.stations[node].sending.expect("it has just begun");
-        for i in self.far_ears_of(node) {
+        for i in self.far_ears_of(node, sent.class) {
             let ear = self.ears[i];
             let flight = Flight { from: node as u32, ear, sent, airtime, present: false };
             let place = if let Some(place) = self.free_flights.pop() {
@@ -116,7 +116,7 @@ impl DcfAir {
                 counters.ack_lost += u64::from(!decoded);
                 counters.ack_late += u64::from(decoded && !answered); // else it was counted, or was in time
             }
-            FrameKind::Rts | FrameKind::Cts => (),
+            FrameKind::Rts | FrameKind::Cts | FrameKind::CtsToSelf => (),
         }
     }
 
@@ -171,7 +171,7 @@ impl DcfAir {
 
     /// At the time-out for an answer from afar: whether a frame is being received that may be the answer; then its end decides.
     pub(super) fn hears_out(&mut self, now: Instant, node: usize, out: &mut Effects) -> bool {
-        let start_delay = self.timing.phy.start_delay();
+        let start_delay = self.answer_start_delay(node);
         let (this, station) = (&self.nodes[node], &mut self.stations[node]);
         let has_begun = this.locked().is_some()
             && station.locked_since + start_delay <= now
@@ -182,6 +182,16 @@ impl DcfAir {
             out.wakes.push((station.overdue, Wake::Timeout(node as u32)));
         }
         has_begun
+    }
+
+    /// How long the preamble is of the answer that a node waits for.
+    fn answer_start_delay(&self, node: usize) -> Duration {
+        let phy = &self.timing.phy;
+        let Some((c, _)) = self.stations[node].awaiting else { return phy.start_delay() };
+        let queue = &self.queues[c as usize];
+        let waits_for_cts = queue.plan.request.is_some() && !queue.announced;
+        let answer = if waits_for_cts { FrameKind::Cts } else { FrameKind::Ack };
+        phy.preamble_time(self.timing.rate_of(answer, queue.plan.rate))
     }
 
     /// A node that awaits an answer from afar and receives another frame takes the answer for missing (clause 10.3.2.9).

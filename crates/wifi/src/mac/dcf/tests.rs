@@ -7,6 +7,7 @@ mod categories;
 mod causes;
 mod distance;
 mod fuzz;
+mod mixed;
 mod protection;
 
 use super::*;
@@ -470,7 +471,7 @@ fn interference_adds_up_under_sinr_and_does_not_pairwise() {
         let mut bench = Bench::line(&[90.0, 0.0, -290.0, -290.0, -700.0], |_| exactly(0), timing(), rules);
         for a in [0, 2, 3] {
             // Deaf to each other, so that they overlap.
-            for i in bench.air.ears_of(a) {
+            for i in bench.air.ears_of(a, 0) {
                 if [0, 2, 3].contains(&bench.air.ears[i].node) {
                     bench.air.ears[i].node = 4;
                 }

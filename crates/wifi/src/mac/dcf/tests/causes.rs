@@ -60,7 +60,7 @@ fn ledger_blames_the_frame_that_is_still_there() {
     // Node 0 waits while nodes 1 and 2, hidden from each other, send: from 50 to 996 µs, and from 400 to 1346 µs.
     let mut bench = Bench::standard(&[0.0, 100.0, -100.0], |n| exactly(if n == 0 { 1000 } else { 0 }));
     for (a, b) in [(1, 2), (2, 1)] {
-        let ear = bench.air.ears_of(a).find(|&i| bench.air.ears[i].node == b).unwrap();
+        let ear = bench.air.ears_of(a, 0).find(|&i| bench.air.ears[i].node == b).unwrap();
         bench.air.ears[ear].hide();
     }
     assert_eq!(data_ns(), 946_000);
@@ -110,7 +110,7 @@ fn receiver_is_free_when_its_own_frame_has_ended() {
         let own_end = 50_000 + data_ns();
         let arrives = own_end - flight_ns(100.0);
         let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(0));
-        let ear = bench.air.ears_of(1).next().unwrap();
+        let ear = bench.air.ears_of(1, 0).next().unwrap();
         bench.air.ears[ear].hide(); // node 0 does not hear node 1
         if is_lost {
             let always = vec![(Instant::ZERO, LossModel::Frames(Probability::ONE))];
@@ -219,7 +219,7 @@ fn ns2_waits_from_the_later_end_of_a_collision() {
     let timing = timing().ns2();
     let mut bench = Bench::line(&[0.0, 100.0, 200.0], |_| exactly(0), timing, Rules::ns2());
     for (a, b) in [(0, 2), (2, 0)] {
-        let ear = bench.air.ears_of(a).find(|&i| bench.air.ears[i].node == b).unwrap();
+        let ear = bench.air.ears_of(a, 0).find(|&i| bench.air.ears[i].node == b).unwrap();
         bench.air.ears[ear].hide();
     }
     bench.offer(0, BROADCAST);
@@ -253,7 +253,7 @@ fn ns2_discards_what_ends_while_it_transmits() {
 fn ns2_decodes_no_weak_frame_beside_interference() {
     let mut bench = Bench::line(&[0.0, 200.0, 600.0], |_| exactly(0), timing().ns2(), Rules::ns2());
     for (a, b) in [(0, 1), (0, 2), (2, 0)] {
-        let ear = bench.air.ears_of(a).find(|&i| bench.air.ears[i].node == b).unwrap();
+        let ear = bench.air.ears_of(a, 0).find(|&i| bench.air.ears[i].node == b).unwrap();
         bench.air.ears[ear].hide();
     }
     bench.offer(0, BROADCAST);

@@ -67,7 +67,7 @@ fn a_neighbour_may_begin_before_the_acknowledgement_from_afar_is_there() {
     let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
     let rules = Rules { weak_is_error: false, ..Rules::standard() };
     let mut bench = bench(&[0.0, 7_000.0, 100.0, 200.0], timing, rules);
-    let ear = bench.air.ears_of(0).find(|&i| bench.air.ears[i].node == 2).unwrap();
+    let ear = bench.air.ears_of(0, 0).find(|&i| bench.air.ears[i].node == 2).unwrap();
     let ear = &mut bench.air.ears[ear];
     (ear.decodable, ear.noticed, ear.clear_alone) = (false, false, false);
     bench.offer_at(0, 1, 54);
@@ -162,7 +162,7 @@ fn frames_from_afar_overlap_where_they_meet_and_nowhere_else() {
         let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
         let mut bench = bench(&[0.0, 30_000.0, 60_000.0], timing, Rules::standard());
         for (from, to) in [(0, 2), (2, 0)] {
-            let ear = bench.air.far_ears_of(from).find(|&i| bench.air.ears[i].node == to).unwrap();
+            let ear = bench.air.far_ears_of(from, 0).find(|&i| bench.air.ears[i].node == to).unwrap();
             bench.air.ears[ear].hide();
         }
         bench.run_to(us(1_000));
@@ -343,7 +343,7 @@ impl Bench {
     fn deafen(&mut self, from: Option<usize>, to: u32) {
         for node in 0..self.air.nodes.len() {
             if from.is_none_or(|from| from == node) {
-                for i in self.air.ears_of(node).chain(self.air.far_ears_of(node)) {
+                for i in self.air.ears_of(node, 0).chain(self.air.far_ears_of(node, 0)) {
                     if self.air.ears[i].node == to {
                         self.air.ears[i].hide();
                     }

@@ -49,7 +49,7 @@ fn a_packet_below_the_threshold_goes_without() {
 fn a_cts_silences_who_hears_the_receiver_only() {
     // Node 2 decodes node 1 but not node 0, whose carrier it does not sense either.
     let mut bench = bench(&[0.0, 249.0, 498.0, 600.0]);
-    for i in bench.air.ears_of(0) {
+    for i in bench.air.ears_of(0, 0) {
         if bench.air.ears[i].node != 1 {
             bench.air.ears[i].hide();
         }
@@ -84,7 +84,7 @@ fn ns2_answers_no_rts_while_it_senses_a_carrier() {
         let mut bench = Bench::line(&[0.0, 200.0, 600.0, 800.0], |_| exactly(0), timing(), rules);
         for (a, b) in [(0, 2), (2, 0)] {
             // Hidden from each other.
-            let ears = bench.air.ears_of(a);
+            let ears = bench.air.ears_of(a, 0);
             let ear = ears.into_iter().find(|&i| bench.air.ears[i].node == b).unwrap();
             bench.air.ears[ear].hide();
         }
@@ -112,7 +112,7 @@ fn ns2_announces_anew_when_the_medium_is_busy_after_the_cts() {
     };
     for (rules, requests) in [(protected(), 1), (Rules { idle_handshake: true, ..protected() }, 2)] {
         let mut bench = Bench::line(&[0.0, 200.0, -600.0, -800.0], twice, timing(), rules);
-        for ear in bench.air.ears_of(0).chain(bench.air.ears_of(1)) {
+        for ear in bench.air.ears_of(0, 0).chain(bench.air.ears_of(1, 0)) {
             if bench.air.ears[ear].node > 1 {
                 bench.air.ears[ear].hide();
             }
@@ -201,7 +201,7 @@ fn an_unused_reservation_is_dropped_after_the_time_of_a_cts() {
 fn a_reservation_that_data_follow_is_kept() {
     // Node 2 decodes node 0's RTS but hears nothing of node 1; the DATA frame begins before the reservation is void.
     let mut bench = bench(&[0.0, 200.0, -200.0, -300.0]);
-    for i in bench.air.ears_of(1) {
+    for i in bench.air.ears_of(1, 0) {
         if bench.air.ears[i].node != 0 {
             bench.air.ears[i].hide();
         }

@@ -1,0 +1,129 @@
+//! Rates that go different distances, and stations of two kinds.
+
+use super::*;
+use evenair_laws::backoff::DcfParams;
+use evenair_netsim::MacSpec;
+use evenair_units::{Duration, Rate};
+
+/// Free space at 5.18 GHz loses 46.73 dB over 1 m (Friis: 20·log10(4π·5.18e9/299792458)) and 20·log10(d) more.
+const RADIO: &str = "radio = { receive_threshold = 'standard', transmit_power = '20 dBm', propagation = 'free-space', frequency = '5.18 GHz' }";
+
+fn link(distance_m: f64, radio: &str, mac: &str) -> Result<Resolved, ScenarioError> {
+    parse(&format!(
+        "{radio}
+        mac = {{ kind = '802.11a'{mac} }}
+        nodes = [{{ id = 'a', at = [0, 0] }}, {{ id = 'b', at = [{distance_m}, 0] }}]
+        flows = [{{ id = '1', from = 'a', to = 'b' }}]"
+    ))
+}
+
+const BY_DISTANCE: &str = ", data_rate = 'by-distance'";
+
+#[test]
+fn links_have_the_fastest_rate_that_they_can_carry() {
+    // 20 dBm reach -65 dBm at 10^((85 - 46.73)/20) = 81.9 m, -66 at 91.9, -74 at 230.8, -82 at 579.8.
+    for (distance_m, mbps) in [(81.5, 54), (82.5, 48), (92.5, 36), (230.0, 24), (232.0, 18), (579.0, 6)] {
+        let scenario = link(distance_m, RADIO, BY_DISTANCE).unwrap();
+        assert_eq!(scenario.network().rate(0, 1), Rate::from_kbps(mbps * 1000), "{distance_m} m");
+        assert_eq!(scenario.network().data_rate, Rate::from_kbps(mbps * 1000));
+        assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
+    }
+    let far = link(581.0, RADIO, BY_DISTANCE).unwrap_err().to_string();
+    assert!(far.contains("they are 581.0 m apart, and the range is 579.8 m"), "{far}");
+}
+
+#[test]
+fn a_rate_that_does_not_reach_makes_no_route() {
+    assert!(link(230.0, RADIO, ", data_rate = '24 Mbps'").is_ok());
+    let far = link(232.0, RADIO, ", data_rate = '24 Mbps'").unwrap_err().to_string();
+    assert!(far.contains("no route") && far.contains("by-distance"), "{far}");
+    // A link's own rate may be slower.
+    let own = format!("{RADIO}\nrates = [{{ from = 'a', to = 'b', rate = '6 Mbps' }}]");
+    assert!(link(232.0, &own, ", data_rate = '24 Mbps'").is_ok());
+}
+
+#[test]
+fn ranges_and_thresholds_may_be_given_for_some_rates() {
+    let ranges = "radio = { transmission_range = { '12 Mbps' = '100 m', '54 Mbps' = '30 m' } }";
+    for (distance_m, mbps) in [(30.0, 54), (30.1, 12), (100.0, 12)] {
+        let scenario = link(distance_m, ranges, BY_DISTANCE).unwrap();
+        assert_eq!(scenario.network().rate(0, 1), Rate::from_kbps(mbps * 1000), "{distance_m} m");
+        assert_eq!(scenario.layout().ranges_m, Some((100.0, 100.0)));
+    }
+    assert!(link(100.1, ranges, BY_DISTANCE).is_err());
+    // 18 to 48 Mbps go as far as 54, 6 and 9 as far as 12.
+    assert!(link(30.1, ranges, ", data_rate = '18 Mbps'").is_err());
+    assert!(link(100.0, ranges, ", data_rate = '6 Mbps'").is_ok());
+    let some = RADIO.replace("'standard'", "{ '6 Mbps' = '-90 dBm', '54 Mbps' = 'standard' }");
+    assert_eq!(link(81.5, &some, BY_DISTANCE).unwrap().network().rate(0, 1), Rate::from_kbps(54_000));
+    assert_eq!(link(82.5, &some, BY_DISTANCE).unwrap().network().rate(0, 1), Rate::from_kbps(6_000));
+}
+
+#[test]
+fn what_says_nothing_of_rates_is_refused() {
+    let refused = |radio: &str, mac: &str| link(10.0, radio, mac).unwrap_err().to_string();
+    let one = "radio = { transmission_range = '250 m', carrier_sense_range = '550 m' }";
+    assert!(refused(one, BY_DISTANCE).contains("mac.data_rate: \"by-distance\" needs a range"));
+    let twice = RADIO.replace("{ receive", "{ transmission_range = '9 m', receive");
+    assert!(refused(&twice, "").contains("twice"));
+    let upside_down = "radio = { transmission_range = { '6 Mbps' = '30 m', '54 Mbps' = '90 m' } }";
+    assert!(refused(upside_down, "").contains("54 Mbps would reach further than 6 Mbps"));
+    let unknown = "radio = { transmission_range = { '11 Mbps' = '30 m' } }";
+    assert!(refused(unknown, "").contains("11 Mbps is not a rate of this physical layer"));
+    assert!(refused("radio = { receive_threshold = {} }", "").contains("an empty table"));
+    assert!(refused(RADIO, ", data_rate = 'by distance'").contains("or \"by-distance\""));
+    assert!(refused(&RADIO.replace("'standard'", "'standart'"), "").contains("or \"standard\""));
+}
+
+const MIXED: &str = "
+    radio = { transmission_range = '250 m', carrier_sense_range = '550 m' }
+    mac = { kind = '802.11g' }
+    nodes = [{ id = 'ap', at = [0, 0] }, { id = 'g', at = [9, 0] }, { id = 'b', at = [0, 9], mac = '802.11b' }]
+    flows = [{ id = '1', from = 'g', to = 'ap' }, { id = '2', from = 'b', to = 'ap' }]";
+
+/// IEEE 802.11-2016 clause 18.4.5: long slots; aCWmin is 31 for 802.11b (clause 16.3.4) and 15 for stations that have OFDM.
+#[test]
+fn stations_of_b_beside_g_have_their_own_rates_and_windows() {
+    let scenario = parse(MIXED).unwrap();
+    let network = scenario.network();
+    let MacSpec::Dcf { timing, .. } = network.mac else { panic!("802.11") };
+    assert_eq!((timing.slot, timing.difs), (Duration::from_micros(20), Duration::from_micros(50)));
+    let rates =
+        [(0, 1), (1, 0), (0, 2), (2, 0)].map(|(from, to)| network.rate(from, to).as_bps() / 1_000_000);
+    assert_eq!(rates, [54, 54, 11, 11]);
+    let window = |node| match network.backoff_of(node) {
+        BackoffParams::Dcf(DcfParams { window_min, .. }) => *window_min,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!([0, 1, 2].map(window), [Some(15), Some(15), Some(31)]);
+    assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
+    // Queues that it shared with a station of 802.11g keep their room.
+    let shared =
+        parse(&format!("{MIXED}\nqueues = [{{ nodes = ['g', 'b'], queue = '7 packets' }}]")).unwrap();
+    assert_eq!([1, 2].map(|node| shared.network().queue_of(node).limit_packets), [7, 7]);
+    assert_eq!(shared.network().backoff_of(2), network.backoff_of(2));
+    let message = message(&MIXED.replace("802.11g", "802.11a"));
+    assert!(message.contains("nodes[2].mac: is for a station of 802.11b beside 802.11g"), "{message}");
+    let ofdm = format!("{MIXED}\nrates = [{{ from = 'b', to = 'ap', rate = '6 Mbps' }}]");
+    assert!(super::message(&ofdm).contains("rates[0].rate: 6 Mbps is not a rate of this physical layer"));
+    let basic = MIXED.replace("kind = '802.11g'", "kind = '802.11g', basic_rate = '6 Mbps'");
+    assert!(super::message(&basic).contains("mac.basic_rate: 6 Mbps is not a rate of 802.11b"));
+}
+
+#[test]
+fn stations_of_edca_and_dcf_share_a_cell() {
+    let text = TWO.to_string() + "[[queues]]\nnodes = [\"a\"]\nbackoff = { law = \"edca\" }\n";
+    let scenario = parse(&text).unwrap();
+    assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
+    let has_qos = |from, to| match scenario.network().mac_between(from, to) {
+        MacSpec::Dcf { timing, .. } => timing.is_qos(),
+        MacSpec::Ideal => panic!("802.11"),
+    };
+    assert!(!has_qos(0, 1) && !has_qos(1, 0));
+    let other_way = parse(
+        &text
+            .replace("law = \"edca\"", "law = \"dcf\"")
+            .replace("[radio]", "[backoff]\nlaw = \"edca\"\n[radio]"),
+    );
+    assert!(other_way.is_ok());
+}

@@ -1,0 +1,175 @@
+//! Stations of two kinds in one cell: 802.11b beside 802.11g, EDCA beside DCF, and rates that go different distances.
+
+use super::*;
+use crate::receivers::{Receivers, Sensitivity};
+use crate::timing::ControlRate;
+use evenair_topology::Signal;
+
+const fn mbps(rate: u64) -> Rate {
+    Rate::from_kbps(rate * 1000)
+}
+
+/// Three nodes that hear each other; a contender on each.
+fn cell(access: impl Fn(usize) -> Access, timing: MacTiming, receivers: &Receivers) -> Bench {
+    let arbitrations = [Arbitration::dcf(&timing); 3];
+    cell_of(access, arbitrations, timing, receivers)
+}
+
+fn cell_of(
+    access: impl Fn(usize) -> Access,
+    arbitrations: [Arbitration; 3],
+    timing: MacTiming,
+    receivers: &Receivers,
+) -> Bench {
+    let signal = |from, to| Signal { from, to, power: Dbm::new(-60.0) };
+    let pairs = [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)];
+    let signals = pairs.map(|(from, to)| signal(from, to));
+    let medium = Medium::from_signals(3, &signals, Dbm::new(-82.0), Dbm::new(-82.0));
+    over(&medium, access, &arbitrations, timing, receivers)
+}
+
+fn over(
+    medium: &Medium,
+    access: impl Fn(usize) -> Access,
+    arbitrations: &[Arbitration],
+    timing: MacTiming,
+    receivers: &Receivers,
+) -> Bench {
+    let contention = |(n, &arbitration): (usize, &Arbitration)| Contention {
+        node: n as u32,
+        access: access(n),
+        arbitration,
+        stream: Stream::named(1, &format!("node {n}"), "backoff"),
+    };
+    let contenders = arbitrations.iter().enumerate().map(contention).collect();
+    let mut air = DcfAir::with_receivers(medium, contenders, timing, Rules::standard(), receivers);
+    air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
+    Bench { air, queue: EventQueue::new(), out: Effects::default(), now: Instant::ZERO, up: Vec::new() }
+}
+
+impl Bench {
+    fn offer_long(&mut self, by: u32, to: u32, rate: Rate) {
+        let head = Head { to, size: Bytes::new(1500), mode: Mode::at(rate), packet: PacketId(by) };
+        self.air.offer(self.now, by, head, &mut self.out);
+        self.collect();
+    }
+}
+
+/// Node 2 knows DSSS alone. Times by hand: DIFS 50, CTS to self 192 + 112, SIFS 10, 1536 bytes at 54 Mb/s 254, ACK at 24 Mb/s 34.
+#[test]
+fn ofdm_is_announced_where_a_station_does_not_know_it() {
+    let timing = MacTiming::mixed(crate::Preamble::Long, mbps(1), true);
+    let receivers = Receivers { sensitivity: None, of_b: vec![2] };
+    let mut bench = cell(|_| exactly(0), timing, &receivers);
+    bench.offer_long(0, 1, mbps(54));
+    bench.run_to(us(300));
+    bench.offer_long(2, 1, mbps(11)); // after a CTS that reserves the medium until 50 + 304 + 10 + 254 + 10 + 34
+    bench.run_to(us(3_000));
+    let expected = [
+        (50_000, 0, FrameKind::CtsToSelf),
+        (364_000, 0, FrameKind::Data),
+        (628_000, 1, FrameKind::Ack),
+        (712_000, 2, FrameKind::Data),
+    ];
+    assert_eq!(bench.frames()[..4], expected);
+    let cts = bench.air.timeline.as_ref().unwrap().frames()[0];
+    assert_eq!((cts.from, cts.to, cts.rate, cts.reserves_us), (0, 0, mbps(1), 308));
+    let outcomes: Vec<_> = bench.done().iter().map(|&(_, by, outcome)| (by, outcome)).collect();
+    assert_eq!(outcomes, [(0, Outcome::Delivered), (2, Outcome::Delivered)]);
+    assert_eq!((bench.air.counters(0).attempts, bench.air.counters(0).requests), (1, 0));
+}
+
+/// An OFDM frame is energy to a station of 802.11b: no error, so no extended inter-frame space; DSSS frames it decodes.
+#[test]
+fn a_station_of_b_takes_ofdm_for_energy() {
+    let timing = MacTiming::mixed(crate::Preamble::Long, mbps(1), false);
+    let receivers = Receivers { sensitivity: None, of_b: vec![2] };
+    let mut bench = cell(|_| exactly(0), timing, &receivers);
+    bench.offer_long(0, 1, mbps(54));
+    bench.run_to(us(100));
+    bench.offer_long(2, 1, mbps(11));
+    bench.run_to(us(3_000));
+    // DATA 50 to 304, ACK 314 to 348, DIFS.
+    assert_eq!(bench.data_starts(2), [398_000]);
+    // The other way round: it is not an addressee that could decode it.
+    let mut bench = cell(|_| exactly(0), timing, &receivers);
+    bench.offer_long(0, 2, mbps(54));
+    bench.run_to(us(100_000));
+    assert_eq!(bench.done()[0].2, Outcome::Dropped);
+    bench.offer_long(0, 2, mbps(11));
+    bench.run_to(us(200_000));
+    assert_eq!(bench.done()[1].2, Outcome::Delivered);
+}
+
+/// RTS and CTS at the basic rate announce it as well: 192 + 160 and 192 + 112 at 1 Mb/s.
+#[test]
+fn request_and_clearance_replace_the_announcement() {
+    let timing = MacTiming::mixed(crate::Preamble::Long, mbps(1), true);
+    let mut bench = cell(|_| exactly(0), timing, &Receivers { sensitivity: None, of_b: vec![2] });
+    bench.air.rules.rts_threshold = Some(Bytes::new(500));
+    bench.offer_long(0, 1, mbps(54));
+    bench.run_to(us(3_000));
+    let expected = [
+        (50_000, 0, FrameKind::Rts),
+        (412_000, 1, FrameKind::Cts),
+        (726_000, 0, FrameKind::Data),
+        (990_000, 1, FrameKind::Ack),
+    ];
+    assert_eq!(bench.frames(), expected);
+}
+
+/// Clause 10.2.4.2: the QoS control field is there only where both ends know it.
+#[test]
+fn headers_follow_both_ends_of_a_frame() {
+    let timing = MacTiming::a(ControlRate::Mandatory);
+    let edca = Edca::standard(Category::BestEffort, PhysicalLayer::Ofdm);
+    let edca = Arbitration::of(edca.space(), Holding::Packet, &timing);
+    let arbitrations = [edca, edca, Arbitration::dcf(&timing)];
+    let mut bench = cell_of(|_| exactly(0), arbitrations, timing, &Receivers::default());
+    for (by, to) in [(0, 1), (0, 2), (2, 1), (0, BROADCAST)] {
+        bench.offer_long(by, to, mbps(6));
+        bench.run_to(bench.now + Duration::from_micros(50_000));
+    }
+    let frames = bench.air.timeline.as_ref().unwrap().frames().iter();
+    let sizes: Vec<_> =
+        frames.filter(|f| f.kind == FrameKind::Data).map(|f| (f.size.count(), f.qos)).collect();
+    assert_eq!(sizes, [(1538, true), (1536, false), (1536, false), (1536, false)]);
+    let mut all = cell_of(|_| exactly(0), [edca; 3], timing, &Receivers::default());
+    all.offer_long(0, BROADCAST, mbps(6));
+    all.run_to(us(50_000));
+    let frame = all.air.timeline.as_ref().unwrap().frames()[0];
+    assert_eq!((frame.size.count(), frame.qos), (1538, true));
+}
+
+/// At -72 dBm 24 Mb/s (-74 by table 17-18) is decoded and 36 Mb/s (-70) is not; who decodes its header owes it an EIFS.
+#[test]
+fn power_decides_which_rate_is_decoded() {
+    let timing = MacTiming::a(ControlRate::Mandatory);
+    let sensitivity = Some(Sensitivity::new(&timing.phy, &Sensitivity::standard(&timing.phy)));
+    let receivers = Receivers { sensitivity, of_b: Vec::new() };
+    let signal = |from, to, dbm| Signal { from, to, power: Dbm::new(dbm) };
+    let signals = [
+        signal(0, 1, -72.0),
+        signal(1, 0, -72.0),
+        signal(0, 2, -80.5),
+        signal(2, 0, -80.5),
+        signal(2, 1, -60.0),
+        signal(1, 2, -60.0),
+    ];
+    let medium = Medium::from_signals(3, &signals, Dbm::new(-82.0), Dbm::new(-82.0));
+    let sent = |rate| {
+        let mut bench = over(&medium, |_| exactly(0), &[Arbitration::dcf(&timing); 3], timing, &receivers);
+        bench.offer_long(0, 1, rate);
+        bench.run_to(us(100));
+        bench.offer_long(2, 1, mbps(6));
+        bench.run_to(us(200_000));
+        let of_first = bench.done().iter().find(|done| done.1 == 0).unwrap().2;
+        (of_first, bench.data_starts(2)[0], bench.air.counters(0).collided)
+    };
+    // DATA at 24 Mb/s: 34 + 20 + 129·4, then SIFS, ACK of 28, DIFS. The ACK is strong at node 2, which decodes it.
+    assert_eq!(sent(mbps(24)), (Outcome::Delivered, (34 + 536 + 16 + 28 + 34) * 1000, 0));
+    // At 36 Mb/s, 20 + 86·4, no station decodes it. Its sender repeats it at each time-out of 45; after the last, EIFS of 94 at node 2.
+    let (outcome, next, lost) = sent(mbps(36));
+    assert_eq!((outcome, next), (Outcome::Dropped, (34 + 6 * (364 + 45) + 364 + 94) * 1000));
+    assert_eq!(lost, 7);
+}

@@ -1,0 +1,187 @@
+//! What stations decode: the power that each rate needs, and which modulation a station knows.
+
+use crate::phy::Phy;
+use evenair_topology::Hearing;
+use evenair_units::{Dbm, Rate};
+
+/// The power from which on a frame of each rate is decoded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensitivity {
+    thresholds: Vec<(Rate, Dbm)>,
+}
+
+impl Sensitivity {
+    /// Of a physical layer, where the thresholds of some of its rates are given. A rate without one goes as far as the next faster
+    /// one of its modulation that has one, and is not received at all where there is none.
+    pub fn new(phy: &Phy, given: &[(Rate, Dbm)]) -> Self {
+        let threshold = |rate: Rate| {
+            let alike = given.iter().filter(|(other, _)| phy.is_dsss(*other) == phy.is_dsss(rate));
+            alike.filter(|(other, _)| *other >= rate).min_by_key(|(other, _)| *other).map(|&(_, power)| power)
+        };
+        let thresholds = phy.rates().iter().filter_map(|&rate| Some((rate, threshold(rate)?)));
+        Self { thresholds: thresholds.collect() }
+    }
+
+    /// Receiver minimum input sensitivity: of OFDM by IEEE 802.11-2016 table 17-18 at 20 MHz, of DSSS by clauses 15.4.6.2
+    /// (2 Mb/s) and 16.3.8.2 (11 Mb/s), which say nothing of 1 and 5.5 Mb/s.
+    pub fn standard(phy: &Phy) -> Vec<(Rate, Dbm)> {
+        const OFDM: [(u64, f64); 8] = [
+            (6, -82.0),
+            (9, -81.0),
+            (12, -79.0),
+            (18, -77.0),
+            (24, -74.0),
+            (36, -70.0),
+            (48, -66.0),
+            (54, -65.0),
+        ];
+        const DSSS: [(u64, f64); 2] = [(2, -80.0), (11, -76.0)];
+        let known =
+            OFDM.iter().chain(&DSSS).map(|&(mbps, dbm)| (Rate::from_kbps(mbps * 1000), Dbm::new(dbm)));
+        known.filter(|(rate, _)| phy.rates().contains(rate)).collect()
+    }
+
+    /// The power that this rate needs; none, where it is not received at all.
+    pub fn threshold(&self, rate: Rate) -> Option<Dbm> {
+        self.thresholds.iter().find(|(other, _)| *other == rate).map(|&(_, power)| power)
+    }
+
+    /// The rates that are received at this power, with what each needs.
+    pub fn at(&self, power: Dbm) -> impl Iterator<Item = (Rate, Dbm)> {
+        self.thresholds.iter().copied().filter(move |&(_, least)| power >= least)
+    }
+
+    /// What the rate needs that goes furthest.
+    pub fn least(&self) -> Option<Dbm> {
+        self.thresholds.iter().map(|&(_, power)| power).min_by(|a, b| a.level().total_cmp(&b.level()))
+    }
+}
+
+/// What the stations of a network decode.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Receivers {
+    /// The power that each rate needs; without it all rates are decoded alike, where the medium says so.
+    pub sensitivity: Option<Sensitivity>,
+    /// The stations of 802.11b among those of 802.11g, in ascending order: OFDM is energy to them and nothing more.
+    pub of_b: Vec<u32>,
+}
+
+impl Receivers {
+    /// Whether a node is a station of 802.11b among those of 802.11g.
+    pub fn is_of_b(&self, node: u32) -> bool {
+        self.of_b.binary_search(&node).is_ok()
+    }
+
+    /// Rates of one and the same hearers are one class: the class of each rate, and a rate of each class.
+    pub(crate) fn classes(&self, phy: &Phy) -> (Vec<(Rate, u8)>, Vec<Rate>) {
+        let mut of_rates = Vec::new();
+        let mut classes: Vec<Rate> = Vec::new();
+        let kind = |rate: Rate| {
+            let threshold = self.sensitivity.as_ref().map(|sensitivity| sensitivity.threshold(rate));
+            (threshold, !self.of_b.is_empty() && phy.is_dsss(rate))
+        };
+        for &rate in phy.rates() {
+            let class = classes.iter().position(|&other| kind(other) == kind(rate)).unwrap_or_else(|| {
+                classes.push(rate);
+                classes.len() - 1
+            });
+            of_rates.push((rate, class as u8));
+        }
+        (of_rates, classes)
+    }
+
+    /// How a frame of this rate is received by one of its hearers, if nothing overlaps it.
+    pub(crate) fn of(&self, hearing: &Hearing, rate: Rate, phy: &Phy) -> Decoding {
+        if self.is_of_b(hearing.node) && !phy.is_dsss(rate) {
+            return Decoding::Energy;
+        }
+        let Some(sensitivity) = &self.sensitivity else {
+            return if hearing.is_decodable() { Decoding::Whole } else { Decoding::Weak };
+        };
+        let decodes = |rate| sensitivity.threshold(rate).is_some_and(|least| hearing.power >= least);
+        // The header goes at the slowest rate of the modulation.
+        let header = phy.rates().iter().copied().find(|&other| phy.is_dsss(other) == phy.is_dsss(rate));
+        match (hearing.is_sensed(), decodes(rate), header.is_some_and(decodes)) {
+            (true, true, _) => Decoding::Whole,
+            (true, false, true) => Decoding::Header,
+            _ => Decoding::Weak,
+        }
+    }
+}
+
+/// How much of a frame a receiver decodes where nothing overlaps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decoding {
+    /// All of it.
+    Whole,
+    /// Its header, by which the receiver locks to it; the rest is an error.
+    Header,
+    /// Nothing, as the signal is too weak.
+    Weak,
+    /// Nothing: it is of a modulation that the receiver does not know.
+    Energy,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::Preamble;
+    use evenair_topology::Reach;
+    use evenair_units::Duration;
+
+    const fn mbps(rate: u64) -> Rate {
+        Rate::from_kbps(rate * 1000)
+    }
+
+    fn hearing(node: u32, dbm: f64) -> Hearing {
+        Hearing { node, power: Dbm::new(dbm), reach: Reach::Decodable, delay: Duration::ZERO }
+    }
+
+    #[test]
+    fn the_standards_sensitivities_of_each_layer() {
+        // IEEE 802.11-2016 table 17-18: 6 Mb/s at -82 dBm, 54 at -65; clauses 15.4.6.2, 16.3.8.2: 2 Mb/s at -80, 11 at -76.
+        let of = |phy: Phy| Sensitivity::new(&phy, &Sensitivity::standard(&phy));
+        let power = |dbm: f64| Some(Dbm::new(dbm));
+        let a = of(Phy::a());
+        assert_eq!(
+            (a.threshold(mbps(6)), a.threshold(mbps(24)), a.threshold(mbps(54))),
+            (power(-82.0), power(-74.0), power(-65.0))
+        );
+        assert_eq!((a.threshold(mbps(11)), a.least()), (None, power(-82.0)));
+        let b = of(Phy::b_long());
+        assert_eq!((b.threshold(mbps(1)), b.threshold(mbps(2))), (power(-80.0), power(-80.0)));
+        assert_eq!(
+            (b.threshold(Rate::from_kbps(5_500)), b.threshold(mbps(11))),
+            (power(-76.0), power(-76.0))
+        );
+        let rates: Vec<Rate> = a.at(Dbm::new(-74.0)).map(|(rate, _)| rate).collect();
+        assert_eq!(rates, [6, 9, 12, 18, 24].map(mbps));
+    }
+
+    #[test]
+    fn a_rate_goes_as_far_as_the_next_faster_that_is_given() {
+        let given = [(mbps(12), Dbm::new(-79.0)), (mbps(24), Dbm::new(-74.0))];
+        let some = Sensitivity::new(&Phy::g(), &given);
+        let expected =
+            [(6, Some(-79.0)), (12, Some(-79.0)), (18, Some(-74.0)), (24, Some(-74.0)), (36, None)];
+        for (rate, dbm) in expected {
+            assert_eq!(some.threshold(mbps(rate)), dbm.map(Dbm::new), "{rate} Mb/s");
+        }
+    }
+
+    #[test]
+    fn a_frame_too_fast_for_its_power_is_known_by_its_header() {
+        let (phy, mixed) = (Phy::a(), Phy::mixed(Preamble::Long));
+        let sensitivity = Some(Sensitivity::new(&phy, &Sensitivity::standard(&phy)));
+        let all = Receivers { sensitivity, of_b: Vec::new() };
+        assert_eq!(all.of(&hearing(1, -70.0), mbps(36), &phy), Decoding::Whole);
+        assert_eq!(all.of(&hearing(1, -70.5), mbps(36), &phy), Decoding::Header);
+        assert_eq!(all.of(&hearing(1, -82.5), mbps(36), &phy), Decoding::Weak);
+        let some = Receivers { sensitivity: None, of_b: vec![1] };
+        assert_eq!(some.of(&hearing(1, -50.0), mbps(6), &mixed), Decoding::Energy);
+        assert_eq!(some.of(&hearing(1, -50.0), mbps(11), &mixed), Decoding::Whole);
+        assert_eq!(some.of(&hearing(2, -50.0), mbps(6), &mixed), Decoding::Whole);
+        assert_eq!(some.classes(&mixed).1, [mbps(1), mbps(6)]);
+        assert_eq!(Receivers::default().classes(&mixed).1, [mbps(1)]);
+    }
+}
