@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs mesh.cc over the scenarios that evenair is compared with; MESH is the program, its output goes beside this script.
-#   MESH=./mesh validation/ns3/run.sh
+# Runs mesh.cc and mixed.cc over the scenarios that evenair is compared with; MESH and MIXED are the programs, their output goes
+# beside this script.
+#   MESH=./mesh MIXED=./mixed validation/ns3/run.sh
 # Built against the libraries of the PyPI package ns3 (3.44), $NS3 being its folder ns3/:
 #   g++ -O2 -std=c++20 -I $NS3/include mesh.cc -o mesh -L $NS3/lib64 -Wl,-rpath,$NS3/lib64 -Wl,--allow-shlib-undefined \
 #     $(for m in core network internet mobility propagation wifi applications traffic-control; do echo -l:libns3.44-$m.so; done)
@@ -41,3 +42,9 @@ four() {
 four a "-600,0;-600,100;0,0;0,100;600,100;600,200;600,-100;600,-200"
 four b "-50,0;50,0;0,600;0,700;-520,-300;-606,-350;520,-300;606,-350"
 four c "-600,0;-600,100;0,100;0,200;0,-100;0,-200;600,0;600,100"
+: > "$here/mixed.txt"
+for cell in 1+1 2+1 1+2 2+2; do
+    for seed in 1 2 3 4 5; do
+        echo "$cell $seed $("$MIXED" --g="${cell%+*}" --b="${cell#*+}" --protection=0 --seed=$seed)" >> "$here/mixed.txt"
+    done
+done

@@ -23,6 +23,12 @@ pub fn four_links() -> Vec<(String, Vec<f64>)> {
     groups
 }
 
+/// Cells of stations of 802.11g and of 802.11b without protection: how many of each, and each flow's mean over seeds \[packets/s\], those of
+/// 802.11g first.
+pub fn mixed_cells() -> Vec<(String, Vec<f64>)> {
+    means(include_str!("../../../validation/ns3/mixed.txt"))
+}
+
 /// Means over seeds of all that is sent together.
 fn totals(text: &str) -> Vec<(u32, f64)> {
     means(text).into_iter().map(|(n, rates)| (count(&n), rates.iter().sum())).collect()

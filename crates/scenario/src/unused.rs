@@ -154,9 +154,11 @@ impl Resolved {
         if !unused.is_empty() {
             found.push(format!("nothing crosses link {}", listed(&unused)));
         }
+        // Stations of 802.11b beside 802.11g have a table of their own, whether it was written or not.
+        let is_b = |id: &String| settings.nodes.iter().any(|node| node.id == *id && node.mac.is_some());
         for (index, table) in settings.queues.iter().enumerate() {
-            let silent: Vec<&str> =
-                table.nodes.iter().filter(|id| !busy.contains(&number(id))).map(String::as_str).collect();
+            let silent = table.nodes.iter().filter(|id| !busy.contains(&number(id)) && !is_b(id));
+            let silent: Vec<&str> = silent.map(String::as_str).collect();
             if !silent.is_empty() {
                 found.push(format!(
                     "queues[{index}] has no effect at node {}: it sends nothing",
