@@ -109,7 +109,7 @@ pub fn mixed_pps(of_g: usize, of_b: usize, without_eifs: bool, seed: u64) -> Vec
     let mut changes = vec!["mac.kind=802.11g".to_string(), "mac.basic_rate=2 Mbps".into()];
     changes.extend((of_g..of_g + of_b).map(|i| format!("nodes.s{i}.mac=802.11b")));
     changes.extend((0..of_g + of_b).map(|i| format!("flows.{i}.size=1500 bytes")));
-    changes.extend(["mac.protection=none", "warmup=2 s", "duration=20 s"].map(Into::into));
+    changes.extend(["mac.protection=none", "warmup=2 s", "duration=40 s"].map(Into::into));
     let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
     let scenario = scenario((of_g + of_b) as u32, &changes);
     let mut network = scenario.network().clone();
