@@ -230,7 +230,7 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "rate adaptation; a link has the rate of `mac.data_rate`, or its own in `rates`",
+        "rate adaptation; a link has the rate of `mac.data_rate` (\"by-distance\": the fastest that it can carry), or its own in `rates`",
         &[
             "minstrel",
             "minstrelht",
