@@ -163,7 +163,7 @@ impl MacTiming {
         self.with_qos(true)
     }
 
-    /// With the longer header of EDCA's frames, or without: a frame has it where both its ends know EDCA (clause 10.2.4.2).
+    /// With the longer header of EDCA's frames, or without: a frame has it where both its ends know EDCA.
     #[must_use]
     pub fn with_qos(self, qos: bool) -> Self {
         match (self.is_qos(), qos) {

@@ -393,7 +393,7 @@ impl DcfAir {
         self.resume_hearers(now, to, out);
     }
 
-    /// The DATA frame follows the CTS that its sender sent to itself, whatever the medium is (clause 10.3.2.11).
+    /// The DATA frame follows the CTS that its sender sent to itself, whatever the medium is (clause 10.3.2, NAV distribution).
     fn send_protected(&mut self, now: Instant, node: usize, c: Contender, out: &mut Effects) {
         self.stations[node].awaiting = None;
         for other in self.contenders(node).filter(|&other| other != c) {

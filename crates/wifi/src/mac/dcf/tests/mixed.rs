@@ -118,7 +118,7 @@ fn request_and_clearance_replace_the_announcement() {
     assert_eq!(bench.frames(), expected);
 }
 
-/// Clause 10.2.4.2: the QoS control field is there only where both ends know it.
+/// The QoS control field is there only where both ends know it: a station without EDCA could not read the frame.
 #[test]
 fn headers_follow_both_ends_of_a_frame() {
     let timing = MacTiming::a(ControlRate::Mandatory);
