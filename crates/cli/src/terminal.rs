@@ -2,6 +2,7 @@
 
 use anstyle::{AnsiColor, Style};
 use clap::{Args, ValueEnum};
+use evenair_units::printable;
 use std::fmt::Display;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,13 +62,19 @@ pub(crate) fn is_quiet() -> bool {
 /// To the terminal, not into what is read by programs.
 pub(crate) fn warn(what: impl Display) {
     if !is_quiet() {
-        let _ = writeln!(anstream::stderr().lock(), "{OPEN}warning:{OPEN:#} {what}");
+        let _ = writeln!(anstream::stderr().lock(), "{OPEN}warning:{OPEN:#} {}", harmless(what));
     }
 }
 
 /// An error, the last thing that is said.
 pub(crate) fn error(what: impl Display) {
-    let _ = writeln!(anstream::stderr().lock(), "{BAD}evenair:{BAD:#} {what}");
+    let _ = writeln!(anstream::stderr().lock(), "{BAD}evenair:{BAD:#} {}", harmless(what));
+}
+
+/// Text line by line without what a terminal takes for commands: it may quote files and peers.
+fn harmless(what: impl Display) -> String {
+    let lines: Vec<String> = what.to_string().lines().map(|line| printable(line, usize::MAX)).collect();
+    lines.join("\n")
 }
 
 /// How many characters fit a line of what is printed.

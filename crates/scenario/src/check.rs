@@ -3,7 +3,26 @@
 use crate::error::Mistake;
 use crate::language::{At, Scenario};
 use crate::read::Needs;
+use evenair_units::{is_printable, printable};
 use std::collections::BTreeSet;
+
+/// So much of a text is shown that is not a name.
+const SHOWN_MAX: usize = 60;
+
+const HARMFUL: &str = "it has characters that terminals take for commands; leave them out";
+
+/// Why an id cannot be a name, if it cannot: names stand in terminals, and at the beginning of cells that spreadsheets read.
+fn no_name(id: &str) -> Option<&'static str> {
+    let begins_formula = id.starts_with(['=', '+', '-', '@']);
+    [
+        (id.is_empty(), "it is empty"),
+        (id.contains('>'), "it has a \">\""),
+        (id.contains(['\n', '\r', '\t']) || !is_printable(id), HARMFUL),
+        (begins_formula, "spreadsheets take it for a formula; begin it with a letter or a digit"),
+    ]
+    .into_iter()
+    .find_map(|(is, why)| is.then_some(why))
+}
 
 impl Scenario {
     /// Checks what no table can for itself.
@@ -57,13 +76,9 @@ impl Scenario {
         fn unique<'a>(table: &str, ids: impl Iterator<Item = &'a String>) -> Result<(), Mistake> {
             let mut seen = BTreeSet::new();
             for (index, id) in ids.enumerate() {
-                if id.is_empty() || id.contains('>') {
-                    return Err(Mistake::entry(
-                        table,
-                        index,
-                        "id",
-                        format!("\"{id}\" is not a name: it is empty or has a \">\""),
-                    ));
+                if let Some(why) = no_name(id) {
+                    let id = printable(id, SHOWN_MAX);
+                    return Err(Mistake::entry(table, index, "id", format!("\"{id}\" is not a name: {why}")));
                 }
                 if !seen.insert(id.as_str()) {
                     return Err(Mistake::entry(
@@ -75,6 +90,12 @@ impl Scenario {
                 }
             }
             Ok(())
+        }
+        for (key, text) in [("name", &self.name), ("description", &self.description)] {
+            if !is_printable(text) {
+                let why = format!("\"{}\": {HARMFUL}", printable(text, SHOWN_MAX));
+                return Err(Mistake::at(key, why));
+            }
         }
         unique("nodes", self.nodes.iter().map(|n| &n.id))?;
         unique("flows", self.flows.iter().map(|f| &f.id))?;

@@ -7,7 +7,7 @@ use crate::quantity::Quantity;
 use crate::written;
 use evenair_scenario::did_you_mean;
 use evenair_scenario::{KeyPath, Resolved, ScenarioError, explained, line_and_column, place_of};
-use evenair_units::plain_message;
+use evenair_units::{is_printable, plain_message, printable};
 use serde_path_to_error::Segment;
 use std::fmt;
 use std::path::Path;
@@ -46,6 +46,25 @@ impl fmt::Display for StudyError {
 }
 
 impl std::error::Error for StudyError {}
+
+/// The first key or text of a study that no terminal should be given, made printable, and where it is.
+fn unprintable(place: KeyPath, value: &toml::Value) -> Option<(KeyPath, String)> {
+    let shown = |text: &str| printable(text, 60);
+    match value {
+        toml::Value::String(text) => (!is_printable(text)).then(|| (place, shown(text))),
+        toml::Value::Array(all) => {
+            all.iter().enumerate().find_map(|(index, value)| unprintable(place.clone().at(index), value))
+        }
+        toml::Value::Table(table) => table.iter().find_map(|(key, value)| {
+            if is_printable(key) {
+                unprintable(place.clone().then(key), value)
+            } else {
+                Some((place.clone(), shown(key)))
+            }
+        }),
+        _ => None,
+    }
+}
 
 impl Study {
     /// Reads a study from its text.
@@ -96,6 +115,14 @@ impl Study {
             let at = e.span().map(|span| line_and_column(text, span.start));
             StudyError { at, ..StudyError::new(file, message(&e)) }
         })?;
+        if let Some((key, found)) = unprintable(KeyPath::root(), &toml::Value::Table(table.clone())) {
+            let why = format!("\"{found}\" has characters that terminals take for commands; leave them out");
+            return Err(StudyError {
+                at: place_of(text, &key),
+                key: Some(key),
+                ..StudyError::new(file, why)
+            });
+        }
         let written = each::written_out(table);
         let (table, places) = written.map_err(|(key, why)| StudyError {
             at: place_of(text, &key),

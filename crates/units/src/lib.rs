@@ -20,7 +20,7 @@ mod time;
 #[cfg(feature = "serde")]
 pub use message::plain_message;
 pub use power::Dbm;
-pub use printable::printable;
+pub use printable::{is_printable, printable};
 #[cfg(feature = "serde")]
 pub use probability::percent;
 pub use probability::{NotAProbability, Probability};

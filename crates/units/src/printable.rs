@@ -48,6 +48,18 @@ pub fn printable(text: &str, most: usize) -> String {
     shown
 }
 
+/// Whether text is its own [`printable`] form, line breaks and tabs between its lines left aside.
+///
+/// # Example
+/// ```
+/// use evenair_units::is_printable;
+///
+/// assert!(is_printable("two\nlines") && !is_printable("\u{1b}[2J"));
+/// ```
+pub fn is_printable(text: &str) -> bool {
+    text.split(['\n', '\r', '\t']).all(|line| printable(line, usize::MAX) == line)
+}
+
 /// Characters that `escape_debug` would escape for a string literal, and that harm no output.
 const fn is_plain(c: char) -> bool {
     matches!(c, '"' | '\'' | '\\')

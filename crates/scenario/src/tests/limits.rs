@@ -198,3 +198,22 @@ fn a_placement_on_far_too_large_an_area_is_refused_within_moments() {
         "it took minutes: every pair of nodes was looked at, a thousand times"
     );
 }
+
+/// ECMA-48's escape begins a terminal's commands, U+202E turns text round (UAX #9), and a cell that begins with one of `=+-@` is a formula.
+#[test]
+fn names_are_no_commands() {
+    for (id, why) in [
+        ("\\u001b[2J", "\\u{1b}[2J\" is not a name: it has characters"),
+        ("a\\nb", "terminals take for commands"),
+        ("\\u202egnp", "terminals take for commands"),
+        ("=HYPERLINK(1)", "spreadsheets take it for a formula"),
+        ("@x", "formula"),
+        ("-x", "formula"),
+    ] {
+        let text = message(&TWO.replace("id = \"b\"", &format!("id = \"{id}\"")));
+        assert!(text.contains(why) && text.starts_with("x.toml:11:"), "{text}");
+    }
+    let named = message(&format!("name = \"\\u001b]0;owned\\u0007\"\n{TWO}"));
+    assert!(named.starts_with("x.toml:1:8: name: \"\\u{1b}]0;owned\\u{7}\" has characters"), "{named}");
+    assert!(parse(&format!("name = \"Zoë's – naïve\"\ndescription = \"two\\nlines\"\n{TWO}")).is_ok());
+}
