@@ -142,5 +142,5 @@ fn program() -> String {
 
 /// JSON that may stand inside a script element.
 fn for_script(value: &serde_json::Value) -> String {
-    value.to_string().replace("</", "<\\/")
+    value.to_string().replace('<', "\\u003c")
 }

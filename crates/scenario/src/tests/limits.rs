@@ -214,6 +214,6 @@ fn names_are_no_commands() {
         assert!(text.contains(why) && text.starts_with("x.toml:11:"), "{text}");
     }
     let named = message(&format!("name = \"\\u001b]0;owned\\u0007\"\n{TWO}"));
-    assert!(named.starts_with("x.toml:1:8: name: \"\\u{1b}]0;owned\\u{7}\" has characters"), "{named}");
+    assert!(named.starts_with("x.toml:1:8: name: \"\\u{1b}]0;owned\\u{7}\": it has characters"), "{named}");
     assert!(parse(&format!("name = \"Zoë's – naïve\"\ndescription = \"two\\nlines\"\n{TWO}")).is_ok());
 }
