@@ -1,10 +1,14 @@
 //! Reading a scenario: text, overrides, checks, and where a mistake stands.
 
 use crate::error::{KeyPath, Mistake, ScenarioError, Step};
-use crate::language::{MacKind, MacTable, Scenario};
+use crate::language::{DataRate, MacKind, MacTable, RateTable, Scenario};
 use crate::meant::{did_you_mean, explained};
+use crate::quantity::RateQuantity;
 use crate::resolved::Resolved;
+use evenair_topology::Link;
 use evenair_units::plain_message;
+use evenair_wifi::{Receivers, Sensitivity};
+use std::collections::BTreeSet;
 use std::path::Path;
 use toml_edit::{Document, DocumentMut, Item, Table, Value};
 
@@ -87,13 +91,36 @@ impl Resolved {
     /// # Errors
     /// If something of the scenario needs 802.11, such as EDCA, channel errors or broadcasts.
     pub fn over_ideal_csma(&self) -> Result<Self, ScenarioError> {
-        let mac = MacTable {
+        let mut settings = self.written_out();
+        settings.mac = MacTable {
             kind: MacKind::Ideal,
-            data_rate: self.settings.mac.data_rate,
+            data_rate: Some(DataRate::Fixed(RateQuantity(self.network.data_rate))),
             queue: self.settings.mac.queue,
             ..MacTable::default()
         };
-        Scenario { mac, ..self.written_out() }.resolve()
+        settings.nodes.iter_mut().for_each(|node| node.mac = None);
+        if self.network.receivers != Receivers::default() {
+            settings.rates = self.rates_in_use();
+        }
+        let least = self.network.receivers.sensitivity.as_ref().and_then(Sensitivity::least);
+        if let (Some(radio), Some(least)) = (&mut settings.radio, least) {
+            radio.decode_alike(least);
+        }
+        settings.resolve()
+    }
+
+    /// The rate of each link that carries data, and of the way back, as the language has it.
+    fn rates_in_use(&self) -> Vec<RateTable> {
+        let ways = self.layout.links.iter().flat_map(|&(_, link)| [link, link.reversed()]);
+        let ways: BTreeSet<Link> = ways.collect();
+        let name = |node: u32| self.network.name(node).to_string();
+        let table = |link: Link| RateTable {
+            from: name(link.from),
+            to: name(link.to),
+            rate: RateQuantity(self.network.rate(link.from, link.to)),
+            one_way: true,
+        };
+        ways.into_iter().map(table).collect()
     }
 }
 

@@ -58,6 +58,30 @@ impl RadioTable {
         })
     }
 
+    /// Makes all rates decoded alike, as far as the slowest is, which needs this power.
+    pub(crate) fn decode_alike(&mut self, least: Dbm) {
+        let senses = self.carrier_sense_range.is_some() || self.carrier_sense_threshold.is_some();
+        if let Some(furthest) = self.furthest() {
+            self.transmission_range = Some(PerRate::All(furthest));
+            self.carrier_sense_range = if senses { self.carrier_sense_range } else { Some(furthest) };
+        } else {
+            self.receive_threshold = Some(PerRate::All(Threshold::Power(Power(least))));
+            self.carrier_sense_threshold =
+                if senses { self.carrier_sense_threshold } else { Some(Power(least)) };
+        }
+    }
+
+    /// The greatest of the ranges that are given.
+    fn furthest(&self) -> Option<Length> {
+        match &self.transmission_range {
+            Some(PerRate::All(range)) => Some(*range),
+            Some(PerRate::Each(ranges)) => {
+                ranges.iter().map(|&(_, range)| range).max_by(|a, b| a.0.total_cmp(&b.0))
+            }
+            None => None,
+        }
+    }
+
     fn path_loss(&mut self) -> Result<PathLoss, Mistake> {
         let name = *self.propagation.get_or_insert(PropagationName::TwoRayGround);
         let given = [
@@ -188,13 +212,6 @@ impl RadioTable {
             }
             (None, None) => Err(Mistake::at("radio", format!("does not give the {what}; add {keys}"))),
         };
-        let range = match &self.transmission_range {
-            Some(PerRate::All(range)) => Some(*range),
-            Some(PerRate::Each(ranges)) => {
-                ranges.iter().map(|&(_, range)| range).max_by(|a, b| a.0.total_cmp(&b.0))
-            }
-            None => None,
-        };
         let threshold = match &self.receive_threshold {
             Some(PerRate::All(Threshold::Power(power))) => Some(*power),
             Some(_) => furthest.map(Power),
@@ -202,7 +219,7 @@ impl RadioTable {
         };
         let transmission_m = one(
             "transmission range",
-            range,
+            self.furthest(),
             threshold,
             "transmission_range = \"250 m\" or receive_threshold = \"-64 dBm\"",
         )?;

@@ -127,3 +127,18 @@ fn stations_of_edca_and_dcf_share_a_cell() {
     );
     assert!(other_way.is_ok());
 }
+
+/// Ideal CSMA decodes all rates alike: links keep their rates, and hear each other as far as the slowest reaches.
+#[test]
+fn over_ideal_csma_links_keep_their_rates() {
+    let ranges = "radio = { transmission_range = { '12 Mbps' = '100 m', '54 Mbps' = '30 m' } }";
+    for scenario in [link(100.0, ranges, BY_DISTANCE), link(230.0, RADIO, BY_DISTANCE), parse(MIXED)] {
+        let scenario = scenario.unwrap();
+        let ideal = scenario.over_ideal_csma().unwrap();
+        for (_, link) in &scenario.layout().links {
+            let rate = |of: &Resolved| of.network().rate(link.from, link.to);
+            assert_eq!(rate(&ideal), rate(&scenario));
+        }
+        assert_eq!(ideal.layout().conflicts, scenario.layout().conflicts);
+    }
+}
