@@ -166,10 +166,16 @@ impl MacTiming {
     /// With the longer header of EDCA's frames, or without: a frame has it where both its ends know EDCA.
     #[must_use]
     pub fn with_qos(self, qos: bool) -> Self {
+        Self { overhead: self.header(qos), ..self }
+    }
+
+    /// What the MAC adds to a packet, with EDCA's longer header or without.
+    #[inline]
+    pub(crate) fn header(&self, qos: bool) -> Bytes {
         match (self.is_qos(), qos) {
-            (false, true) => Self { overhead: self.overhead + QOS_BYTES, ..self },
-            (true, false) => Self { overhead: OVERHEAD, ..self },
-            _ => self,
+            (false, true) => self.overhead + QOS_BYTES,
+            (true, false) => OVERHEAD,
+            _ => self.overhead,
         }
     }
 
@@ -221,13 +227,16 @@ impl MacTiming {
         }
     }
 
-    /// From the end of a frame to the moment at which a missing answer at this rate is a failure.
-    pub fn answer_timeout_at(&self, answer_rate: Rate) -> Duration {
-        if self.phy.standard == PhyStandard::Mixed {
-            self.answer_timeout - (self.phy.start_delay() - self.phy.preamble_time(answer_rate))
-        } else {
-            self.answer_timeout
+    /// From the end of an RTS or a DATA frame to the moment at which a missing answer is a failure.
+    #[inline]
+    pub(crate) fn answer_timeout_to(&self, kind: FrameKind, data_rate: Rate) -> Duration {
+        if self.phy.standard != PhyStandard::Mixed {
+            return self.answer_timeout;
         }
+        // The answer's preamble is DSSS's or OFDM's.
+        let answer = if kind == FrameKind::Rts { FrameKind::Cts } else { FrameKind::Ack };
+        let preamble = self.phy.preamble_time(self.rate_of(answer, data_rate));
+        self.answer_timeout - (self.phy.start_delay() - preamble)
     }
 
     /// Airtime of a DATA frame that carries a packet of `size` network-layer bytes.
@@ -408,8 +417,9 @@ mod tests {
             us(352 + 10 + 304 + 10) + us(50 + 254 + 10 + 34)
         );
         // An ACK's preamble is OFDM's, a CTS's is DSSS's: SIFS, slot and either of them.
-        assert_eq!(mixed.answer_timeout_at(mbps(24)), us(10 + 20 + 20));
-        assert_eq!(mixed.answer_timeout_at(mbps(1)), us(10 + 20 + 192));
+        assert_eq!(mixed.answer_timeout_to(FrameKind::Data, mbps(54)), us(10 + 20 + 20));
+        assert_eq!(mixed.answer_timeout_to(FrameKind::Rts, mbps(54)), us(10 + 20 + 192));
+        assert_eq!(mixed.answer_timeout_to(FrameKind::Data, mbps(11)), us(10 + 20 + 192));
         let open = MacTiming::mixed(Preamble::Long, mbps(1), false);
         assert_eq!(open.exchange(size, mbps(54)), us(50 + 254 + 10 + 34));
     }

@@ -1,6 +1,6 @@
 //! Countdowns: when they start, freeze, run on and end.
 
-use super::{Countdown, DcfAir, Expecting, IDLE_COUNTDOWN, Plan};
+use super::{Countdown, DcfAir, Expecting, IDLE_COUNTDOWN, Plan, Queue};
 use crate::air::{BROADCAST, Contender, Effects, Head, Wake};
 use crate::ledger::Doing;
 use evenair_laws::backoff::When;
@@ -9,7 +9,7 @@ use evenair_units::{Duration, Instant};
 impl DcfAir {
     /// See [`Air::offer`](crate::Air::offer).
     pub fn offer(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
-        let plan = self.plan(self.queues[by as usize].node as usize, &head);
+        let plan = self.plan(by, &head);
         let queue = &mut self.queues[by as usize];
         assert!(queue.head.is_none(), "contender {by} is offered a head while it has one");
         let node = queue.node as usize;
@@ -57,11 +57,12 @@ impl DcfAir {
     }
 
     /// How long the head's frames take.
-    fn plan(&self, node: usize, head: &Head) -> Plan {
+    fn plan(&self, by: Contender, head: &Head) -> Plan {
+        let Queue { node, plan: last, .. } = &self.queues[by as usize];
         let timing = &self.timing;
         let rate = head.mode.rate();
-        let qos = self.is_qos(node, head.to);
-        let size = head.size + timing.with_qos(qos).overhead;
+        let qos = self.is_qos(*node as usize, head.to);
+        let size = head.size + timing.header(qos);
         let data = timing.phy.airtime(size, rate);
         if head.to == BROADCAST {
             return Plan { size, qos, rate, data, ..Plan::default() };
@@ -72,8 +73,13 @@ impl DcfAir {
             qos,
             rate,
             data,
-            answer: timing.answer(rate),
-            clearance: timing.clearance(rate),
+            // As long as the last, at the same rate.
+            answer: if last.rate == rate && !last.answer.is_zero() {
+                last.answer
+            } else {
+                timing.answer(rate)
+            },
+            clearance: if long { timing.clearance(rate) } else { Duration::ZERO },
             request: long.then(|| timing.request(rate)),
             protection: timing.protection(rate).filter(|_| !long),
         }

@@ -246,9 +246,7 @@ impl DcfAir {
                 out.wakes.push((now + self.timing.sifs, Wake::Respond(node as u32)));
             }
             FrameKind::Rts | FrameKind::Data if sent.to != BROADCAST => {
-                let answer = if sent.kind == FrameKind::Rts { FrameKind::Cts } else { FrameKind::Ack };
-                let rate = self.timing.rate_of(answer, sent.rate);
-                this.overdue = now + self.timing.answer_timeout_at(rate);
+                this.overdue = now + self.timing.answer_timeout_to(sent.kind, sent.rate);
                 this.request_void_at = void_at;
                 this.awaiting =
                     Some((sent.by, if sent.far { Expecting::FarAnswer } else { Expecting::Answer }));
