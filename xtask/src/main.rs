@@ -59,7 +59,7 @@ cargo xtask test --due         these, and the parts marked + where what they sta
 cargo xtask test --all         all parts that are marked
 cargo xtask test --everything  all parts, and property tests from new seeds: before a release
 cargo xtask test --changed     the tests of the crates of theory and packets with changes since the last commit, and of those above;
-                               not examples of the documents and quick claims of the studies
+                               not the documents' examples, studies' quick claims, and comparisons with other simulators
 cargo xtask test --changed REF the same, since a commit
     --may-lack NEED            with any of these: fail on tests that are skipped, but for lack of this; may be given again
 cargo xtask needs              what tests use beyond Rust, Python and a C compiler: what is here, and how to get the rest

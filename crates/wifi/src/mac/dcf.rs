@@ -119,6 +119,14 @@ impl Rules {
         }
     }
 
+    /// The noise that counts as interference.
+    fn noise_mw(&self) -> f32 {
+        match self.capture {
+            Capture::Sinr { noise } => milliwatts(noise),
+            Capture::Strongest | Capture::First => 0.0,
+        }
+    }
+
     /// ns-2 2.35.
     pub const fn ns2() -> Self {
         Self {
@@ -428,10 +436,7 @@ impl DcfAir {
         receivers: &Receivers,
     ) -> Self {
         assert!(contenders.is_sorted_by_key(|c| c.node), "contenders are not sorted by node");
-        let noise_mw = match rules.capture {
-            Capture::Sinr { noise } => milliwatts(noise),
-            Capture::Strongest | Capture::First => 0.0,
-        };
+        let noise_mw = rules.noise_mw();
         let capture_ratio = libm::pow(10.0, rules.capture_db / 10.0) as f32;
         let least_mw = capture_ratio * noise_mw;
         let (classes, rates) = receivers.classes(&timing.phy);
