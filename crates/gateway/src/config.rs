@@ -84,9 +84,13 @@ pub struct Config {
     /// The socket by which the daemon is asked and told; `control.sock` in `state` where it is not given.
     #[serde(default)]
     pub socket: Option<PathBuf>,
-    /// The group that may change what runs, beside root and the daemon's own user; numbers only.
+    /// The group that may change what runs, beside root and the daemon's own user; a number. Its members have it as their primary or
+    /// as a supplementary group. The socket belongs to it, or else to the daemon's own group.
     #[serde(default)]
     pub group: Option<u32>,
+    /// Users that may ask for the status: those of the socket's group, or everyone.
+    #[serde(default)]
+    pub asked_by: AskedBy,
     /// Where the page and the metrics are, on loopback; nowhere, if it is not given.
     #[serde(default)]
     pub page: Option<SocketAddr>,
@@ -114,6 +118,17 @@ impl Mode {
             Self::Enforce => "enforce",
         }
     }
+}
+
+/// Users that may ask for the status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AskedBy {
+    /// The members of the socket's group.
+    #[default]
+    Group,
+    /// Every user of this machine.
+    Everyone,
 }
 
 /// How packets go from one device to the other.
@@ -612,6 +627,7 @@ impl Config {
             ("state", self.state != other.state),
             ("socket", self.socket() != other.socket()),
             ("group", self.group != other.group),
+            ("asked_by", self.asked_by != other.asked_by),
             ("page", self.page != other.page),
             ("log.folder", self.log_folder() != other.log_folder()),
         ];

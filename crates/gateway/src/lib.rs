@@ -33,6 +33,7 @@ pub mod replay;
 mod roster;
 pub mod run;
 mod sensor;
+mod server;
 mod share;
 mod side;
 mod sighted;

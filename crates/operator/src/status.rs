@@ -4,9 +4,14 @@ use crate::Program;
 use anyhow::{Result, bail};
 use evenair_gateway::config::Mode;
 use evenair_gateway::control::{Answer, Request, ask};
+use evenair_gateway::run::wall_ms;
 use evenair_gateway::status::{Status, rate};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// A gateway whose loop has not run for so many epochs hangs; no epoch is taken to be shorter than this \[s\].
+const HANGS_EPOCHS: f64 = 3.0;
+const HANGS_LEAST_S: f64 = 4.0;
 
 pub(super) fn status(file: &Path, (watch, json): (bool, bool), program: &Program) -> Result<()> {
     let socket = crate::socket(file);
@@ -56,6 +61,10 @@ fn text(status: &Status, program: &Program) -> String {
         Mode::Enforce => "enforces",
     };
     let mut text = format!("{} {mode}; {}", status.law, status.decision);
+    let silent_s = wall_ms().saturating_sub(status.at_ms) as f64 / 1e3;
+    if silent_s > HANGS_EPOCHS * status.epoch_s.max(HANGS_LEAST_S) {
+        text += &format!("; the gateway has not run for {silent_s:.0} s");
+    }
     if let Some(total) = status.total_bps {
         text += &format!("; all together {}", rate(total as f64));
     }
