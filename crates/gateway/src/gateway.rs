@@ -341,7 +341,8 @@ impl Gateway {
         let interval = now.since(self.last);
         let classes: Vec<_> = self.roster.classes().map(|(_, minor, side)| (side, minor)).collect();
         let of = |(&class, &limit): (&(Side, u16), &Rate)| {
-            let busy = sees.then(|| self.sensor.busy(class, now)).map(|busy| Count::Wide(busy.as_nanos()));
+            let knows = sees && self.sensor.is_known(class);
+            let busy = knows.then(|| self.sensor.busy(class, now)).map(|busy| Count::Wide(busy.as_nanos()));
             let (reading, wait) = match counted {
                 Counted::Queues(all) => {
                     self.reading(class, all[class.0 as usize].get(&class.1), limit, interval)
