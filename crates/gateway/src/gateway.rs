@@ -240,9 +240,7 @@ impl Gateway {
     /// Those who were seen and had no class have one from now on. Gives whether the kernel is to hold something else, and what the law is told.
     pub fn welcome(&mut self, now: Instant) -> (bool, Vec<Heard>) {
         let room = self.room();
-        for prefix in std::mem::take(&mut self.arrived) {
-            self.sighted.see_prefix(now, prefix, room);
-        }
+        self.sighted.see_prefixes(now, std::mem::take(&mut self.arrived), room);
         let is_other = self.sighted.take_other();
         let seen = if is_other { self.renew() } else { None };
         let newcomers = std::mem::take(&mut self.newcomers);
