@@ -1,7 +1,7 @@
 //! The gateway without its kernel: what is seen comes in with its time, what is wanted goes out.
 
 use crate::astray::Astray;
-use crate::config::{Config, Mode, SUBSCRIBERS_MAX};
+use crate::config::{Config, Mode};
 use crate::handles::Handles;
 use crate::kernel::{Counters, Neighbour, Passed, Readings};
 use crate::looks::{Before, Looks, before};
@@ -555,9 +555,7 @@ impl Gateway {
 /// Those of the operator's files, and those who were seen as long as there is room for them.
 fn all(listed: &Subscribers, sighted: &Sighted) -> Subscribers {
     let mut all = listed.clone();
-    let mut seen = sighted.leased();
-    seen.truncate(SUBSCRIBERS_MAX.saturating_sub(all.len()));
-    all.lease(&seen);
+    all.lease(&sighted.leased());
     all
 }
 
