@@ -306,6 +306,7 @@ fn check(file: &Path) -> Result<()> {
     }
     against.extend(unfit);
     against.iter().for_each(|against| anstream::println!("{against}"));
+    kernel.unchecked_sources().iter().for_each(|why| anstream::println!("{why}"));
     let unforwarded = kernel.unforwarded(&config, &subscribers);
     unforwarded.iter().for_each(|why| anstream::println!("{why}"));
     match () {

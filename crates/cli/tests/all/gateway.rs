@@ -112,6 +112,18 @@ fn a_mistake_in_the_file_costs_nobody_his_limits() {
     assert!(again.contains("\n5\ntable inet evenair\n") && again.contains("ended 0\n0\n"), "{text}");
 }
 
+/// Reverse paths are checked by the kernel where the operator turns it on; `check` names each device where it is not.
+#[test]
+fn check_names_devices_with_unchecked_sources() {
+    let script = "sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.mesh0.rp_filter=0 net.ipv4.conf.wan0.rp_filter=1
+        evenair gateway check gateway.toml; echo status $?
+        sysctl -qw net.ipv4.conf.mesh0.rp_filter=1; evenair gateway check gateway.toml; echo status $?";
+    let Some(text) = lab(script) else { return };
+    assert_eq!(text.matches("status 0\n").count(), 2, "{text}");
+    assert_eq!(text.matches("sources of IPv4 are checked not").count(), 1, "{text}");
+    assert!(text.contains("\nmesh0: sources of IPv4 are checked not (rp_filter = 0)"), "{text}");
+}
+
 #[test]
 fn leases_are_followed() {
     let script =
