@@ -170,6 +170,8 @@ impl<V: Service> Server<V> {
             match accept_with(&self.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
                 Ok(stream) => {
                     let Ok(owner) = self.service.owner(stream.as_fd()) else { continue };
+                    // It asks for what stands now.
+                    self.take_news(now);
                     self.places.admit(now, stream, owner);
                     // Most requests are there already.
                     let id = self.places.all.last().expect("it was admitted").id;

@@ -12,7 +12,7 @@ use std::time::Instant;
 pub(crate) fn status() -> Status {
     let evil = ClassStatus {
         id: "a\"}\n\\".into(),
-        name: "<script>alert('x')</script>".into(),
+        name: "<script>alert('x')</script>\u{202e}\u{9b}".into(),
         ..class(Side::Down, Standing::Share)
     };
     Status {
@@ -54,6 +54,11 @@ fn names_are_text_and_nothing_else() {
         "{page}"
     );
     assert!(!page.contains("<script") && !page.contains("<b>") && !page.contains("style=\""), "{page}");
+    for text in [&page, &ask("GET /metrics HTTP/1.1\r\nHost: localhost:9180\r\n")] {
+        let (_, body) = text.split_once("\r\n\r\n").unwrap();
+        let harms = |c: &char| (c.is_control() && *c != '\n') || *c == '\u{202e}';
+        assert_eq!(body.chars().find(harms), None, "{body}");
+    }
     assert!(page.contains("<svg viewBox=\"0 0 120 20\"") && page.contains("M116 1.0L118 1.0"), "{page}");
 }
 
