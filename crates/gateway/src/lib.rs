@@ -15,6 +15,7 @@ mod confine;
 pub mod control;
 mod daemon;
 mod descent;
+pub mod file;
 mod gateway;
 mod grip;
 pub mod handles;
