@@ -9,7 +9,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     let mut all = from_csv("subscribers.csv", text).and_then(Subscribers::new).unwrap_or_default();
     for format in [LeaseFormat::Dnsmasq, LeaseFormat::Odhcpd, LeaseFormat::Kea] {
         if let Ok(leases) = from_leases(format, "leases", text, 1) {
-            all.lease(&leases);
+            all.lease(&leases.leased);
         }
     }
     // An address is of one subscriber at most, whoever else is said to have it.

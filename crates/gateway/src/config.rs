@@ -1,6 +1,6 @@
 //! The operator's file: one TOML, or OpenWrt's way of writing the same (`uci.rs`), which says what the gateway is, what it may do, and where it keeps what it knows.
 
-use crate::mistake::{quoted, read};
+use crate::mistake::{quoted, read, read_foreign};
 use crate::subscribers::{LeaseFormat, Leased, Place, from_csv, from_leases};
 use crate::tree::OPEN;
 use crate::uci::as_toml;
@@ -84,9 +84,13 @@ pub struct Config {
     /// The socket by which the daemon is asked and told; `control.sock` in `state` where it is not given.
     #[serde(default)]
     pub socket: Option<PathBuf>,
-    /// The group that may change what runs, beside root and the daemon's own user; numbers only.
+    /// The group that may change what runs, beside root and the daemon's own user; a number. Its members have it as their primary or
+    /// as a supplementary group. The socket belongs to it, or else to the daemon's own group.
     #[serde(default)]
     pub group: Option<u32>,
+    /// Users that may ask for the status: those of the socket's group, or everyone.
+    #[serde(default)]
+    pub asked_by: AskedBy,
     /// Where the page and the metrics are, on loopback; nowhere, if it is not given.
     #[serde(default)]
     pub page: Option<SocketAddr>,
@@ -114,6 +118,17 @@ impl Mode {
             Self::Enforce => "enforce",
         }
     }
+}
+
+/// Users that may ask for the status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AskedBy {
+    /// The members of the socket's group.
+    #[default]
+    Group,
+    /// Every user of this machine.
+    Everyone,
 }
 
 /// How packets go from one device to the other.
@@ -516,27 +531,36 @@ impl Config {
             all.extend(from_csv(&path.display().to_string(), table)?);
         }
         let mut subscribers = Subscribers::new(all)?;
-        let mut troubles = self.doubts(file, &subscribers);
-        last.unread = 0;
-        for LeaseFile { format, file } in &self.leases {
-            let leased =
-                read(file).and_then(|text| from_leases(*format, &file.display().to_string(), &text, now_s));
-            match leased {
-                Ok(leased) => {
-                    subscribers.lease(&leased);
-                    last.said.insert(file.clone(), leased);
-                }
-                Err(trouble) => {
-                    troubles.push(trouble);
-                    last.unread += 1;
-                    subscribers.lease(last.said.get(file).map_or(&[], Vec::as_slice));
-                }
-            }
-        }
         if subscribers.len() > SUBSCRIBERS_MAX {
             let why =
                 format!("{} subscribers, one gateway has room for {SUBSCRIBERS_MAX}", subscribers.len());
             return Err(Mistake::of(file, why));
+        }
+        let mut troubles = self.doubts(file, &subscribers);
+        let mut left_out = 0;
+        last.unread = 0;
+        for LeaseFile { format, file } in &self.leases {
+            let leased = read_foreign(file)
+                .and_then(|text| from_leases(*format, &file.display().to_string(), &text, now_s));
+            match leased {
+                Ok(leases) => {
+                    troubles.extend(leases.trouble());
+                    left_out += subscribers.lease(&leases.leased);
+                    last.said.insert(file.clone(), leases.leased);
+                }
+                Err(trouble) => {
+                    troubles.push(trouble);
+                    last.unread += 1;
+                    left_out += subscribers.lease(last.said.get(file).map_or(&[], Vec::as_slice));
+                }
+            }
+        }
+        // Clients may take leases without end: the others are followed all the same.
+        if left_out > 0 {
+            let why = format!(
+                "{left_out} leases are left out: one gateway has room for {SUBSCRIBERS_MAX} subscribers"
+            );
+            troubles.push(Mistake::of(file, why).of_key("leases"));
         }
         Ok((subscribers, troubles))
     }
@@ -612,6 +636,7 @@ impl Config {
             ("state", self.state != other.state),
             ("socket", self.socket() != other.socket()),
             ("group", self.group != other.group),
+            ("asked_by", self.asked_by != other.asked_by),
             ("page", self.page != other.page),
             ("log.folder", self.log_folder() != other.log_folder()),
         ];

@@ -1,7 +1,7 @@
 //! The gateway without its kernel: what is seen comes in with its time, what is wanted goes out.
 
 use crate::astray::Astray;
-use crate::config::{Config, Mode, SUBSCRIBERS_MAX};
+use crate::config::{Config, Mode};
 use crate::handles::Handles;
 use crate::kernel::{Counters, Neighbour, Passed, Readings};
 use crate::looks::{Before, Looks, before};
@@ -240,9 +240,7 @@ impl Gateway {
     /// Those who were seen and had no class have one from now on. Gives whether the kernel is to hold something else, and what the law is told.
     pub fn welcome(&mut self, now: Instant) -> (bool, Vec<Heard>) {
         let room = self.room();
-        for prefix in std::mem::take(&mut self.arrived) {
-            self.sighted.see_prefix(now, prefix, room);
-        }
+        self.sighted.see_prefixes(now, std::mem::take(&mut self.arrived), room);
         let is_other = self.sighted.take_other();
         let seen = if is_other { self.renew() } else { None };
         let newcomers = std::mem::take(&mut self.newcomers);
@@ -341,7 +339,8 @@ impl Gateway {
         let interval = now.since(self.last);
         let classes: Vec<_> = self.roster.classes().map(|(_, minor, side)| (side, minor)).collect();
         let of = |(&class, &limit): (&(Side, u16), &Rate)| {
-            let busy = sees.then(|| self.sensor.busy(class, now)).map(|busy| Count::Wide(busy.as_nanos()));
+            let knows = sees && self.sensor.is_known(class);
+            let busy = knows.then(|| self.sensor.busy(class, now)).map(|busy| Count::Wide(busy.as_nanos()));
             let (reading, wait) = match counted {
                 Counted::Queues(all) => {
                     self.reading(class, all[class.0 as usize].get(&class.1), limit, interval)
@@ -556,9 +555,7 @@ impl Gateway {
 /// Those of the operator's files, and those who were seen as long as there is room for them.
 fn all(listed: &Subscribers, sighted: &Sighted) -> Subscribers {
     let mut all = listed.clone();
-    let mut seen = sighted.leased();
-    seen.truncate(SUBSCRIBERS_MAX.saturating_sub(all.len()));
-    all.lease(&seen);
+    all.lease(&sighted.leased());
     all
 }
 

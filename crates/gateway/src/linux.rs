@@ -5,6 +5,7 @@ mod devices;
 mod filter;
 pub(crate) mod leaf;
 mod root;
+mod sources;
 
 pub use bypass::Past;
 

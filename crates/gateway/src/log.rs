@@ -1,6 +1,7 @@
 //! The record's files: one after the other, each of which begins with all that a replay needs, until they are too many or too old.
 
 use crate::config::Log as Options;
+use crate::file;
 use crate::record::{Line, SCHEMA, What};
 use evenair_units::plain_message;
 use std::fs::{self, File, OpenOptions};
@@ -28,6 +29,7 @@ impl Log {
     pub fn new(folder: &Path, options: Options) -> io::Result<Self> {
         // It says who used how much: for the daemon's own user alone.
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        file::check_folder(folder)?;
         Ok(Self { folder: folder.into(), options, file: None })
     }
 

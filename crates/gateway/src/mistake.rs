@@ -1,6 +1,7 @@
 //! What is wrong with what the operator wrote.
 
 use std::fmt;
+use std::io::Read as _;
 use std::path::Path;
 
 /// A mistake in a file: where, and what to do.
@@ -62,6 +63,22 @@ pub(crate) fn read(path: &Path) -> Result<String, Mistake> {
         let byte = error.as_bytes().get(good).copied().unwrap_or_default();
         Mistake::of(&file, format!("the byte {byte:02x} is not UTF-8; save the file as UTF-8")).at(line)
     })
+}
+
+/// The longest file of leases \[bytes\]: what servers append to between two clean-ups, many times over.
+const LEASES_MAX: u64 = 64 << 20;
+
+/// A file of which clients of its server choose parts: a byte that is not UTF-8 costs no more than the line that it is in.
+pub(crate) fn read_foreign(path: &Path) -> Result<String, Mistake> {
+    let wrong = |why: String| Mistake::of(&path.display().to_string(), why);
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(LEASES_MAX + 1).read_to_end(&mut bytes))
+        .map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    if bytes.len() as u64 > LEASES_MAX {
+        return Err(wrong(format!("is longer than {} MB", LEASES_MAX >> 20)));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// What somebody wrote, quoted for a message: without control characters, and no more of it than one reads.

@@ -1,28 +1,35 @@
 //! What is to be seen on loopback: a page for people, metrics for Prometheus. It answers GET alone, to those who name loopback as their
-//! host, and it can change nothing: the thread that serves it has no capability, opens no file and starts nothing.
+//! host, and it can change nothing: see [`server`] for its thread.
 
 mod account;
 mod html;
 mod metrics;
 
 use crate::kernel::Failure;
+use crate::server::{self, Bell, Limits, Owner, Service, Text};
 use crate::status::Status;
 use account::Account;
-use evenair_linux::confinement::Confinement;
-use std::io::{self, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
-/// The longest request \[bytes\], and how long a client may take to say it, and to take the answer.
-const REQUEST_MAX: usize = 8192;
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Bounds of the clients. TCP does not tell whose a connection is, so all are one user's.
+const LIMITS: Limits = Limits {
+    trusted: 0,
+    others: 64,
+    per_user: 64,
+    requests: 200,
+    request_bytes: 8192,
+    time: Duration::from_secs(2),
+};
 
 /// The page's end: what it shows is put there after each epoch.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    shown: Arc<Mutex<Account>>,
+    shown: Arc<Mutex<Arc<Account>>>,
 }
 
 impl Page {
@@ -36,79 +43,65 @@ impl Page {
             return Err(Failure::new(at.to_string(), "only loopback"));
         }
         let listener = TcpListener::bind(at).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
         let page = Self::default();
-        let shown = page.clone();
-        let (tell, told) = mpsc::sync_channel(1);
-        thread::spawn(move || {
-            let is_confined = Confinement::default().enter();
-            let goes_on = is_confined.is_ok();
-            let _ = tell.send(is_confined);
-            if goes_on {
-                // One after the other: whoever is slow is left.
-                for stream in listener.incoming().flatten() {
-                    let _ = shown.serve(&stream);
-                }
-            }
-        });
-        // What the kernel lacks is the same for all threads, and told once.
-        let confined = told.recv().unwrap_or_else(|_| Err(io::Error::other("its thread ended")));
-        confined.map(|_| page).map_err(failed)
+        let desk = Desk { page: page.clone(), rendered: (Weak::new(), BTreeMap::new()) };
+        let started = Bell::new().and_then(|bell| server::start(listener.into(), bell, LIMITS, desk));
+        started.map(|_| page).map_err(failed)
     }
 
     /// What is shown from now on.
     pub fn show(&self, status: Status) {
-        self.account().hear(status);
+        // An account is copied only while it is being rendered: the loop waits for no reader.
+        Arc::make_mut(&mut self.account()).hear(status);
     }
 
-    fn account(&self) -> std::sync::MutexGuard<'_, Account> {
+    fn account(&self) -> std::sync::MutexGuard<'_, Arc<Account>> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn serve(&self, stream: &TcpStream) -> io::Result<()> {
-        let head = head(stream)?;
-        let answer = answer(&head, &self.account());
-        write(stream, answer.as_bytes())
+/// The thread's part.
+struct Desk {
+    page: Page,
+    /// Answers that were rendered of an account, by their paths.
+    rendered: (Weak<Account>, BTreeMap<&'static str, Text>),
+}
+
+impl Service for Desk {
+    fn owner(&self, _stream: BorrowedFd<'_>) -> io::Result<Owner> {
+        Ok(Owner { user: 0, is_trusted: false })
+    }
+
+    fn is_whole(&self, text: &[u8]) -> bool {
+        text.windows(4).any(|end| end == b"\r\n\r\n")
+    }
+
+    fn answer(&mut self, _id: u64, _owner: Owner, head: &[u8]) -> Option<Text> {
+        let account = Arc::clone(&self.page.account());
+        let (of, rendered) = &mut self.rendered;
+        if of.as_ptr() != Arc::as_ptr(&account) {
+            rendered.clear();
+            *of = Arc::downgrade(&account);
+        }
+        let head = String::from_utf8_lossy(head);
+        Some(match wanted(&head) {
+            Ok(path) => Arc::clone(
+                rendered.entry(path).or_insert_with(|| content(path, &account).into_bytes().into()),
+            ),
+            Err(refused) => refused.into_bytes().into(),
+        })
+    }
+
+    fn too_often(&self) -> Text {
+        response("503 Service Unavailable", PLAIN, "too many requests; ask again later\n").into_bytes().into()
     }
 }
 
-/// What is left of somebody's time.
-fn left(begun: Instant) -> io::Result<Option<Duration>> {
-    let left = PATIENCE.checked_sub(begun.elapsed()).filter(|left| !left.is_zero());
-    left.map(Some).ok_or_else(|| io::ErrorKind::TimedOut.into())
-}
+const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// The head of a request.
-fn head(mut stream: &TcpStream) -> io::Result<String> {
-    let (begun, mut head, mut piece) = (Instant::now(), Vec::new(), [0; 1024]);
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        // A byte now and then does not hold the others up for longer.
-        stream.set_read_timeout(left(begun)?)?;
-        let length = stream.read(&mut piece)?;
-        head.extend_from_slice(&piece[..length]);
-        if length == 0 {
-            break;
-        }
-        if head.len() > REQUEST_MAX {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-    }
-    Ok(String::from_utf8_lossy(&head).into_owned())
-}
-
-fn write(mut stream: &TcpStream, mut answer: &[u8]) -> io::Result<()> {
-    let begun = Instant::now();
-    while !answer.is_empty() {
-        stream.set_write_timeout(left(begun)?)?;
-        match stream.write(answer)? {
-            0 => return Err(io::ErrorKind::WriteZero.into()),
-            length => answer = &answer[length..],
-        }
-    }
-    Ok(())
-}
-
-/// The answer to a request.
-fn answer(head: &str, account: &Account) -> String {
+/// The path that a request names, or why it has no answer.
+fn wanted(head: &str) -> Result<&'static str, String> {
     let mut lines = head.lines();
     let mut words = lines.next().unwrap_or_default().split(' ');
     let (verb, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -116,17 +109,23 @@ fn answer(head: &str, account: &Account) -> String {
         lines.filter_map(|line| line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("host")));
     let (host, others) = (hosts.next(), hosts.count());
     let host = host.filter(|_| others == 0).map(|(_, host)| host.trim()).unwrap_or_default();
-    let plain = "text/plain; charset=utf-8";
-    match (verb, path) {
+    match (verb, PATHS.into_iter().find(|known| *known == path)) {
         // A page of somebody else's that has a name lead here is no reader.
-        _ if !is_loopback(host) => response("403 Forbidden", plain, "only by the name of loopback\n"),
-        ("GET", "/") => response("200 OK", "text/html; charset=utf-8", &html::page(account)),
-        ("GET", "/metrics") => {
-            response("200 OK", "text/plain; version=0.0.4; charset=utf-8", &metrics::text(account))
-        }
-        ("GET", "/style.css") => response("200 OK", "text/css; charset=utf-8", html::STYLE),
-        ("GET", _) => response("404 Not Found", plain, "there are / and /metrics\n"),
-        _ => response("405 Method Not Allowed\r\nAllow: GET", plain, "only GET\n"),
+        _ if !is_loopback(host) => Err(response("403 Forbidden", PLAIN, "only by the name of loopback\n")),
+        ("GET", Some(path)) => Ok(path),
+        ("GET", None) => Err(response("404 Not Found", PLAIN, "there are / and /metrics\n")),
+        _ => Err(response("405 Method Not Allowed\r\nAllow: GET", PLAIN, "only GET\n")),
+    }
+}
+
+const PATHS: [&str; 3] = ["/", "/metrics", "/style.css"];
+
+/// What is at one of the paths.
+fn content(path: &str, account: &Account) -> String {
+    match path {
+        "/metrics" => response("200 OK", "text/plain; version=0.0.4; charset=utf-8", &metrics::text(account)),
+        "/style.css" => response("200 OK", "text/css; charset=utf-8", html::STYLE),
+        _ => response("200 OK", "text/html; charset=utf-8", &html::page(account)),
     }
 }
 
@@ -152,4 +151,4 @@ fn response(status: &str, kind: &str, body: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,6 @@
 //! The daemon in real time: the clock, signals, files and the socket around [`Daemon`].
 
-use crate::config::{Config, LastLeases, Mode, OnStop};
+use crate::config::{AskedBy, Config, LastLeases, Mode, OnStop};
 use crate::control::{Answer, Listener, Request};
 use crate::kernel::Failure;
 use crate::log::Log;
@@ -139,15 +139,15 @@ pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Resu
         running.daemon.step(at);
         supervisor.expect(running.daemon.gateway().epoch());
         supervisor.is_alive(at);
+        listener.is_alive(wall_ms());
         if running.confirm_by.is_some_and(|by| at >= by) {
             break "nobody confirmed";
         }
-        listener.serve(|request| running.answer(request));
+        // One in each pass: whatever clients ask, an epoch waits for one request at most.
+        let answered = listener.take().map(|(ticket, request)| (ticket, running.answer(&request)));
         if running.hands_over {
             supervisor.tell("STOPPING=1");
             running.daemon.hand_over();
-            running.write(&mut told);
-            return Ok(Ended::HandedOver);
         }
         if std::mem::take(&mut running.asked_to_reload) {
             let words = running
@@ -156,7 +156,14 @@ pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Resu
             told(&words);
         }
         running.follow_leases(at, &mut told);
-        running.write(&mut told);
+        if running.write(&mut told) {
+            listener.show(running.status());
+        }
+        // The status that a client asks for next is one of what was done.
+        answered.into_iter().for_each(|(ticket, answer)| listener.reply(ticket, answer));
+        if running.hands_over {
+            return Ok(Ended::HandedOver);
+        }
     };
     supervisor.tell("STOPPING=1");
     running.end(why, &mut told)?;
@@ -199,7 +206,9 @@ impl Running {
         let state = State::take(&config.state)?;
         let log = Log::new(&config.log_folder(), config.log.clone());
         let log = log.map_err(|error| Failure::new(config.log_folder().display().to_string(), error))?;
-        let listener = Listener::new(&config.socket(), config.group)?;
+        let is_for_everyone = config.asked_by == AskedBy::Everyone;
+        let listener = Listener::new(&config.socket(), config.group, is_for_everyone)?;
+        listener.lack().into_iter().for_each(&mut *told);
         let page = config.page.map(Page::open).transpose()?;
         let held = confine::folders(path, &config);
         let mut kernel = Linux::new(&config)?;
@@ -244,6 +253,7 @@ impl Running {
         };
         let running = Self { changed: running.changes(), ..running };
         told(&running.greeting());
+        listener.show(running.status());
         Ok((running, listener))
     }
 
@@ -285,6 +295,7 @@ impl Running {
 
     fn answer(&mut self, request: &Request) -> Answer {
         match request {
+            // The socket's thread answers this from what it is shown.
             Request::Status => Answer::Status(Box::new(self.status())),
             Request::Pause => {
                 self.daemon.pause(true);
@@ -391,11 +402,11 @@ impl Running {
         }
     }
 
-    /// What happened is written down, and what must be found again is kept.
-    fn write(&mut self, told: &mut impl FnMut(&str)) {
+    /// What happened is written down, and what must be found again is kept. Tells whether something happened.
+    fn write(&mut self, told: &mut impl FnMut(&str)) -> bool {
         let happened = self.daemon.take_happened();
         if happened.is_empty() {
-            return;
+            return false;
         }
         for what in &happened {
             if let What::Event(event) = what {
@@ -421,6 +432,7 @@ impl Running {
                 self.troubles.push(trouble);
             }
         }
+        true
     }
 
     fn end(mut self, why: &str, told: &mut impl FnMut(&str)) -> Result<(), Problem> {

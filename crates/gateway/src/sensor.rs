@@ -6,16 +6,23 @@
 //! A reset ends both sides of its connection: data that were on their way are never acknowledged (RFC 9293 §3.5.3). No sequence number is compared,
 //! since the gateway does not see all of them: data that follow a reset that was none, of a stranger or of another connection, open the flow again.
 //! Data to an address that is away ([`Answers`]) keep nobody busy.
+//!
+//! Flows and addresses are bounded, and classes share the places ([`Places`]): a subscriber that opens flows or invents addresses without end
+//! takes none of the others'. A class with a flow that found no place has no busy time that is known ([`Sensor::is_known`]).
+
+mod places;
 
 use crate::Side;
 use crate::kernel::Passed;
 use evenair_laws::gateway::{Answers, BusyClass, BusyFlow, Count, FORGOTTEN, RoundTrip, RoundTrips};
 use evenair_units::{Duration, Instant, Volume};
+use places::Places;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// The most flows that are followed: who opens more is not told apart further, and busy time is what the others say.
+/// The most flows that are followed, and the most addresses that are remembered.
 const FLOWS_MAX: usize = 65_536;
+const HOSTS_MAX: usize = 65_536;
 
 /// Packets from a subscriber in a flow without acknowledgements that make the flow one with answers: a request and its repetitions are fewer.
 const ANSWERED: u32 = 8;
@@ -26,10 +33,12 @@ const HEARD: Duration = Duration::from_secs(3_600);
 /// A flow, from the subscriber's end: both addresses, protocol, ports.
 type Key = (IpAddr, IpAddr, u8, u16, u16);
 
-/// A flow's state, with its class.
+/// One way of one subscriber.
+type Class = (Side, u16);
+
+/// A flow's state.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
-    class: (Side, u16),
     state: BusyFlow,
     trip: RoundTrip,
     /// Packets of it so far.
@@ -40,8 +49,6 @@ struct Flow {
 /// An address of a subscriber from which something has come. Where nothing ever does, answers may take another way, and are no business of ours.
 #[derive(Clone, Copy, Debug)]
 struct Host {
-    /// The subscriber's class.
-    minor: u16,
     /// When something was seen of it last, either way.
     seen: Instant,
     /// Data to it that have had no answer.
@@ -61,16 +68,32 @@ impl Host {
 }
 
 /// The account of all that passed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sensor {
-    flows: BTreeMap<(Side, Key), Flow>,
-    busy: BTreeMap<(Side, u16), BusyClass>,
-    trips: BTreeMap<(Side, u16), RoundTrips>,
-    passed: BTreeMap<(Side, u16), Volume>,
-    /// Addresses from which something has come.
-    hosts: BTreeMap<IpAddr, Host>,
+    flows: Places<Class, Key, Flow>,
+    /// When each class had something of a flow that found no place.
+    unfollowed: BTreeMap<Class, Instant>,
+    busy: BTreeMap<Class, BusyClass>,
+    trips: BTreeMap<Class, RoundTrips>,
+    passed: BTreeMap<Class, Volume>,
+    /// Addresses from which something has come, by subscriber.
+    hosts: Places<u16, IpAddr, Host>,
     /// For how long data to each class have had none, at the end of an epoch.
-    unanswered: BTreeMap<(Side, u16), Duration>,
+    unanswered: BTreeMap<Class, Duration>,
+}
+
+impl Default for Sensor {
+    fn default() -> Self {
+        Self {
+            flows: Places::new(FLOWS_MAX),
+            unfollowed: BTreeMap::new(),
+            busy: BTreeMap::new(),
+            trips: BTreeMap::new(),
+            passed: BTreeMap::new(),
+            hosts: Places::new(HOSTS_MAX),
+            unanswered: BTreeMap::new(),
+        }
+    }
 }
 
 impl Sensor {
@@ -95,7 +118,7 @@ impl Sensor {
         let key = (own, other, packet.protocol, near, far);
         self.heed(packet, key, minor);
         if packet.tcp.is_some_and(|tcp| tcp.is_reset) {
-            self.break_off(packet.at, key);
+            self.break_off(packet.at, key, minor);
         } else {
             self.follow(packet, key, minor);
         }
@@ -106,82 +129,83 @@ impl Sensor {
     fn heed(&mut self, packet: &Passed, key: Key, minor: u16) {
         let (now, own) = (packet.at, key.0);
         if packet.side == Side::Up {
-            if self.hosts.len() < FLOWS_MAX || self.hosts.contains_key(&own) {
-                self.hosts.insert(own, Host { minor, seen: now, silent: None });
-            }
+            // An address without a place is as one from which nothing came: it is not judged.
+            let new = Host { seen: now, silent: None };
+            self.hosts.get_or_insert(minor, own, || new).into_iter().for_each(|host| *host = new);
             return;
         }
-        let is_answered = || self.flows.get(&(Side::Up, key)).is_some_and(|up| up.packets >= ANSWERED);
+        let is_answered = || self.flows.get((Side::Up, minor), &key).is_some_and(|up| up.packets >= ANSWERED);
         let asks = packet.tcp.map_or_else(is_answered, |tcp| tcp.has_data);
-        if let Some(host) = self.hosts.get_mut(&own).filter(|_| asks) {
+        if let Some(host) = self.hosts.get_mut(minor, &own).filter(|_| asks) {
             host.seen = now;
             host.silent.get_or_insert(Answers::new(now)).on_data(now);
         }
     }
 
     /// A connection is no more, either way.
-    fn break_off(&mut self, now: Instant, key: Key) {
+    fn break_off(&mut self, now: Instant, key: Key, minor: u16) {
         for side in Side::ALL {
-            if let Some(mut known) = self.flows.remove(&(side, key)) {
-                known.state.end(now, self.busy.entry(known.class).or_default());
+            if let Some(mut known) = self.flows.remove((side, minor), &key) {
+                known.state.end(now, self.busy.entry((side, minor)).or_default());
             }
         }
     }
 
     fn follow(&mut self, packet: &Passed, key: Key, minor: u16) {
         let (now, side) = (packet.at, packet.side);
+        let class = (side, minor);
         let carries = packet.tcp.is_none_or(|tcp| tcp.has_data || tcp.is_last);
-        if carries && (self.flows.len() < FLOWS_MAX || self.flows.contains_key(&(side, key))) {
+        if carries {
             let (state, trip) = (BusyFlow::default(), RoundTrip::default());
-            let new = Flow { class: (side, minor), state, trip, packets: 0, seen: now };
-            let known = self.flows.entry((side, key)).or_insert(new);
-            (known.seen, known.packets) = (now, known.packets.saturating_add(1));
-            let busy = self.busy.entry(known.class).or_default();
-            match packet.tcp {
-                Some(tcp) if tcp.is_last && side == Side::Up => known.state.end(now, busy),
-                Some(tcp) if side == Side::Down => {
-                    known.state.on_sequence(now, tcp.end, busy);
-                    known.trip.on_sequence(now, tcp.end);
+            let new = || Flow { state, trip, packets: 0, seen: now };
+            match self.flows.get_or_insert(class, key, new) {
+                Some(known) => {
+                    let away = self.hosts.get(minor, &key.0).and_then(|host| host.away_from(now));
+                    carry(packet, known, away, self.busy.entry(class).or_default());
                 }
-                _ => known.state.on_packet(now, packet.size, busy),
-            }
-            if let Some(away) = self.hosts.get(&key.0).and_then(|host| host.away_from(now)) {
-                known.state.end(away, busy);
+                None => drop(self.unfollowed.insert(class, now)),
             }
         }
         if side == Side::Up
             && let Some(number) = packet.tcp.and_then(|tcp| tcp.acknowledged)
-            && let Some(known) = self.flows.get_mut(&(Side::Down, key))
+            && let Some(known) = self.flows.get_mut((Side::Down, minor), &key)
         {
+            let class = (Side::Down, minor);
             known.seen = now;
-            known.state.on_acknowledgement(now, number, self.busy.entry(known.class).or_default());
-            known.trip.on_acknowledgement(now, number, self.trips.entry(known.class).or_default());
+            known.state.on_acknowledgement(now, number, self.busy.entry(class).or_default());
+            known.trip.on_acknowledgement(now, number, self.trips.entry(class).or_default());
         }
     }
 
     /// An epoch ends: whatever is over by now was over when its silence began to say so. Flows of which nothing has passed for long make room.
     pub(crate) fn expire(&mut self, now: Instant) {
-        let Self { flows, busy, hosts, unanswered, .. } = self;
+        let Self { flows, busy, hosts, unanswered, unfollowed, .. } = self;
         unanswered.clear();
-        flows.retain(|(_, key), known| {
-            let busy = busy.entry(known.class).or_default();
+        flows.retain(|class, key, known| {
+            let busy = busy.entry(class).or_default();
             known.state.expire(now, busy);
-            let host = hosts.get(&key.0);
+            let host = hosts.get(class.1, &key.0);
             if let Some(away) = host.and_then(|host| host.away_from(now)) {
                 known.state.end(away, busy);
             } else if known.state.is_busy() {
                 let waits = host.map_or(Duration::ZERO, |host| host.unanswered(now));
-                unanswered.entry(known.class).and_modify(|least| *least = waits.min(*least)).or_insert(waits);
+                unanswered.entry(class).and_modify(|least| *least = waits.min(*least)).or_insert(waits);
             }
             now.since(known.seen) < FORGOTTEN
         });
-        hosts.retain(|_, host| {
+        flows.level(|class, mut flow| {
+            flow.state.end(now, busy.entry(class).or_default());
+            unfollowed.insert(class, now);
+        });
+        unfollowed.retain(|_, seen| now.since(*seen) < FORGOTTEN);
+        hosts.retain(|_, _, host| {
             host.silent = host.silent.filter(|silent| !silent.is_over(now));
             now.since(host.seen) < HEARD
         });
+        hosts.level(|_, _| ());
         // Where nothing keeps a class busy, those that are away.
-        for host in hosts.values().filter(|host| host.away_from(now).is_some()) {
-            unanswered.entry((Side::Down, host.minor)).or_insert(host.unanswered(now));
+        for (minor, host) in hosts.iter().filter(|(_, host)| host.away_from(now).is_some()) {
+            unanswered.entry((Side::Down, minor)).or_insert(host.unanswered(now));
         }
     }
 
@@ -190,25 +214,47 @@ impl Sensor {
         self.hosts.clear();
     }
 
-    /// For how long data of a class have had no answer, when the epoch ended.
-    pub(crate) fn unanswered(&self, class: (Side, u16)) -> Option<Duration> {
-        self.unanswered.get(&class).copied()
+    /// Whether all flows of a class were followed of late, so that its busy time is known, when the epoch ended.
+    pub(crate) fn is_known(&self, class: Class) -> bool {
+        !self.unfollowed.contains_key(&class)
+    }
+
+    /// For how long data of a class have had no answer, when the epoch ended; none, where that is not known.
+    pub(crate) fn unanswered(&self, class: Class) -> Option<Duration> {
+        self.unanswered.get(&class).copied().filter(|_| self.is_known(class))
     }
 
     /// For how long a class was busy so far.
-    pub(crate) fn busy(&self, class: (Side, u16), now: Instant) -> Duration {
+    pub(crate) fn busy(&self, class: Class, now: Instant) -> Duration {
         self.busy.get(&class).map_or(Duration::ZERO, |busy| busy.time(now))
     }
 
     /// How long a class's round trips took so far \[ns\], and how many there were.
-    pub(crate) fn round_trips(&self, class: (Side, u16)) -> (Count, Count) {
+    pub(crate) fn round_trips(&self, class: Class) -> (Count, Count) {
         let trips = self.trips.get(&class).copied().unwrap_or_default();
         (Count::Wide(trips.sum.as_nanos()), Count::Wide(trips.count))
     }
 
     /// What passed of a class so far.
-    pub(crate) fn passed(&self, class: (Side, u16)) -> Volume {
+    pub(crate) fn passed(&self, class: Class) -> Volume {
         self.passed.get(&class).copied().unwrap_or_default()
+    }
+}
+
+/// Data of a flow passed, to an address that is away since a time, or is there.
+fn carry(packet: &Passed, known: &mut Flow, away: Option<Instant>, busy: &mut BusyClass) {
+    let (now, side) = (packet.at, packet.side);
+    (known.seen, known.packets) = (now, known.packets.saturating_add(1));
+    match packet.tcp {
+        Some(tcp) if tcp.is_last && side == Side::Up => known.state.end(now, busy),
+        Some(tcp) if side == Side::Down => {
+            known.state.on_sequence(now, tcp.end, busy);
+            known.trip.on_sequence(now, tcp.end);
+        }
+        _ => known.state.on_packet(now, packet.size, busy),
+    }
+    if let Some(away) = away {
+        known.state.end(away, busy);
     }
 }
 
@@ -260,6 +306,79 @@ mod tests {
         let mut sensor = Sensor::default();
         let seen = sensor.see(&packet(0, Side::Up, ("10.0.0.9", 1), 1500, DATA), true, owner);
         assert_eq!((seen, sensor.flows.len()), (Some("10.0.0.9".parse().unwrap()), 0));
+    }
+
+    /// A sender of datagrams to ever other ports; then two others begin bulk downloads.
+    #[test]
+    fn sender_of_many_flows_blinds_itself_alone() {
+        let mut sensor = Sensor::default();
+        let owners = |address: IpAddr| match address {
+            IpAddr::V4(address) => Some(address.octets()[3].into()),
+            IpAddr::V6(_) => None,
+        };
+        let (sprayer, modest) = (0x20_u16, 0x10_u16);
+        let spray = |sensor: &mut Sensor, ms: u64| {
+            for flow in 0..66_000_u32 {
+                let server = IpAddr::from([192, 168, (flow >> 15) as u8, 2]);
+                let ports = Some((20_000, flow as u16 & 0x7fff));
+                let from = "10.0.0.32".parse().unwrap();
+                let (side, protocol, tcp) = (Side::Up, 17, None);
+                let packet = Passed { at: at(ms), side, size: 29, from, to: server, protocol, ports, tcp };
+                sensor.see(&packet, true, owners);
+            }
+        };
+        let mut end = 0;
+        for second in 0..20 {
+            if second % 7 == 0 {
+                spray(&mut sensor, 1_000 * second);
+            }
+            for port in 0..50 {
+                end += 1460;
+                let tcp = Segment { end, ..DATA };
+                sensor.see(
+                    &packet(1_000 * second + 1, Side::Down, ("10.0.0.16", port), 1500, tcp),
+                    true,
+                    owners,
+                );
+            }
+            sensor.expire(at(1_000 * second + 2));
+        }
+        let now = at(20_000);
+        sensor.expire(now);
+        assert!(sensor.is_known((Side::Down, modest)) && sensor.is_known((Side::Up, modest)));
+        assert_eq!(sensor.busy((Side::Down, modest), now), Duration::from_millis(19_999));
+        assert!(!sensor.is_known((Side::Up, sprayer)) && sensor.is_known((Side::Down, sprayer)));
+        // Ten seconds after the last packet without a place all is known again.
+        sensor.expire(at(24_000));
+        assert!(sensor.is_known((Side::Up, sprayer)));
+    }
+
+    /// One subscriber with a /56 sends from ever other addresses; the addresses of another are judged all the same.
+    #[test]
+    fn subscriber_with_many_addresses_hides_no_others() {
+        let mut sensor = Sensor::default();
+        let owners = |address: IpAddr| Some(if address.is_ipv6() { 0x20 } else { 0x10 });
+        for host in 0..200_000_u128 {
+            let from = IpAddr::from((0x2001_0db8_u128 << 96 | host).to_be_bytes());
+            let to = "2001:db9::1".parse().unwrap();
+            let datagram = Passed {
+                at: at(0),
+                side: Side::Up,
+                size: 49,
+                from,
+                to,
+                protocol: 17,
+                ports: None,
+                tcp: None,
+            };
+            sensor.see(&datagram, true, owners);
+        }
+        assert!(sensor.hosts.len() <= HOSTS_MAX / 2);
+        let acknowledgement = Segment { has_data: false, ..DATA };
+        sensor.see(&packet(0, Side::Up, ANNA, 40, acknowledgement), true, owners);
+        sensor.see(&packet(10, Side::Down, ANNA, 1500, Segment { end: 1460, ..DATA }), true, owners);
+        sensor.expire(at(6_000));
+        assert_eq!(sensor.unanswered((Side::Down, 0x10)), Some(Duration::from_millis(5_990)));
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! What a daemon must find again, in a file, and the lock that keeps a second one out.
 
 use crate::kernel::Failure;
-use crate::{Kept, Written};
+use crate::{Kept, Written, file};
 use evenair_units::plain_message;
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
-use std::fs::{self, File, OpenOptions};
-use std::io::Write as _;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// The folder of a daemon's state, as long as nobody else has it.
@@ -28,7 +27,8 @@ impl State {
     pub fn take(folder: &Path) -> Result<Self, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::new(folder.display().to_string(), error);
         fs::create_dir_all(folder).map_err(|error| failed(&error))?;
-        let lock = open_lock(&folder.join("lock")).map_err(|error| failed(&error))?;
+        file::check_folder(folder).map_err(|error| failed(&error))?;
+        let lock = file::open_lock(&folder.join("lock")).map_err(|error| failed(&error))?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Self { folder: folder.into(), _lock: lock }),
             Err(rustix::io::Errno::WOULDBLOCK) => {
@@ -53,7 +53,7 @@ impl State {
             );
             Failure::new(self.path().display().to_string(), why)
         };
-        match fs::read_to_string(self.path()) {
+        match file::read(&self.path()) {
             Ok(text) => serde_json::from_str(&text)
                 .map(Some)
                 .map_err(|error| failed(&plain_message(&error.to_string()))),
@@ -80,30 +80,15 @@ impl State {
 
     /// What the operator wrote that worked last, of a folder whoever has it; none, if nothing has, or it cannot be read.
     pub fn worked(folder: &Path) -> Option<Written> {
-        serde_json::from_slice(&fs::read(folder.join(WORKED)).ok()?).ok()
+        serde_json::from_str(&file::read(&folder.join(WORKED)).ok()?).ok()
     }
 }
 
 /// Writes a file in the place of the one before.
 fn keep(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
-    let new = path.with_extension("json.new");
-    let write = || {
-        let mut file = File::create(&new)?;
-        file.write_all(&serde_json::to_vec(what)?)?;
-        file.sync_data()?;
-        fs::rename(&new, path)
-    };
-    write().map_err(|error: std::io::Error| Failure::new(path.display().to_string(), error))
-}
-
-/// Opens a lock, or makes it. Who may not write it may still hold it: one that root made is no bar to the service's own user.
-fn open_lock(path: &Path) -> std::io::Result<File> {
-    match File::open(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            OpenOptions::new().create(true).truncate(false).write(true).open(path)
-        }
-        opened => opened,
-    }
+    let written =
+        serde_json::to_vec(what).map_err(std::io::Error::from).and_then(|text| file::replace(path, &text));
+    written.map_err(|error| Failure::new(path.display().to_string(), error))
 }
 
 #[cfg(test)]

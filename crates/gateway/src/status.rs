@@ -3,7 +3,12 @@
 use crate::Side;
 use crate::config::Mode;
 use evenair_laws::gateway::AWAY;
+use evenair_units::printable;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Characters of a name or an id that are printed.
+const NAME_MAX: usize = 200;
 
 /// What bounds a class's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,6 +123,16 @@ pub fn rate(bps: f64) -> String {
 }
 
 impl ClassStatus {
+    /// Its subscriber's name, fit to print; with the id, where that is wanted and another.
+    pub fn called(&self, with_id: bool) -> String {
+        let name = printable(&self.name, NAME_MAX);
+        if with_id && self.name != self.id {
+            format!("{name} ({})", printable(&self.id, NAME_MAX))
+        } else {
+            name
+        }
+    }
+
     /// What bounds it, in a word or two.
     pub const fn bound(&self) -> &'static str {
         match self.standing {
@@ -185,22 +200,42 @@ impl ClassStatus {
 }
 
 impl Status {
+    /// Why no limit holds, if none does.
+    const fn reservation(&self) -> &'static str {
+        match self.mode {
+            _ if self.is_paused || self.is_blind => "\nAll limits are open at present.\n",
+            Mode::Enforce => "\n",
+            _ => "\nThe gateway only watches at present: it limits nobody.\n",
+        }
+    }
+
+    /// The names that several subscribers have, or that are another one's id: clients choose their host names.
+    pub fn ambiguous(&self) -> BTreeSet<&str> {
+        let mut owners = BTreeMap::new();
+        let ids = self.classes.iter().map(|class| (class.id.as_str(), class.id.as_str()));
+        let names = self.classes.iter().map(|class| (class.name.as_str(), class.id.as_str()));
+        let taken = |(name, id)| (owners.insert(name, id).is_some_and(|before| before != id)).then_some(name);
+        ids.chain(names).filter_map(taken).collect()
+    }
+
     /// Why a subscriber has the rates that it has, in words for customers; none, if nobody has this id or name.
     pub fn why(&self, asked: &str) -> Option<String> {
-        let is_meant = |class: &&ClassStatus| class.id == asked || class.name == asked;
-        let own: Vec<&ClassStatus> = self.classes.iter().filter(is_meant).collect();
-        let first = own.first()?;
-        let mut text = first.name.clone();
-        if first.name != first.id {
-            text += &format!(" ({})", first.id);
+        // Clients choose their host names, so an id goes before a name that is the same.
+        let of = |is_meant: &dyn Fn(&ClassStatus) -> bool| -> Vec<&ClassStatus> {
+            self.classes.iter().filter(|class| is_meant(class)).collect()
+        };
+        let mut own = of(&|class| class.id == asked);
+        if own.is_empty() {
+            own = of(&|class| class.name == asked);
         }
-        text += "\n";
-        if self.is_paused || self.is_blind {
-            text += "All limits are open at present.\n";
-        } else if self.mode != Mode::Enforce {
-            text += "The gateway only watches at present: it limits nobody.\n";
-        }
+        own.first()?;
+        let mut text = String::new();
+        let mut last = None;
         for class in &own {
+            if last.replace(&class.id) != Some(&class.id) {
+                text += &class.called(true);
+                text += self.reservation();
+            }
             let warning = if class.ignores_losses { class.warning() } else { "" };
             text += &format!("{}{warning}\n", class.words());
         }
@@ -266,6 +301,31 @@ pub(crate) mod tests {
         assert_eq!(deaf.bound(), "deaf to losses");
         let text = Status { classes: vec![deaf], ..status }.why("s1").unwrap();
         assert!(text.contains("It grows as others want less. More than a third of what came"), "{text}");
+    }
+
+    /// A client that calls itself as another subscriber is called, or as its id.
+    #[test]
+    fn names_that_clients_choose_hide_no_others() {
+        let of = |id: &str, name: &str, standing| ClassStatus {
+            id: id.into(),
+            name: name.into(),
+            ..class(Side::Down, standing)
+        };
+        let classes = vec![
+            of("mac-1", "anna", Standing::Idle),
+            of("anna", "Anna", Standing::Share),
+            of("mac-2", "Anna", Standing::Idle),
+            of("ben", "Ben", Standing::Share),
+        ];
+        let status = Status { classes, ..crate::page::tests::status() };
+        assert_eq!(status.ambiguous().into_iter().collect::<Vec<_>>(), ["Anna", "anna"]);
+        let told = status.why("anna").unwrap();
+        assert!(told.starts_with("Anna (anna)\n") && !told.contains("mac-1"), "{told}");
+        let told = status.why("Anna").unwrap();
+        assert!(
+            told.contains("Anna (anna)\nDownloads: 400") && told.contains("Anna (mac-2)\nDownloads: nothing"),
+            "{told}"
+        );
     }
 
     #[test]

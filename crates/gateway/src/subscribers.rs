@@ -5,8 +5,9 @@ mod leases;
 
 pub use csv::from_csv;
 pub(crate) use leases::hardware_id;
-pub use leases::{LeaseFormat, Leased, from_leases};
+pub use leases::{LeaseFormat, Leased, Leases, from_leases};
 
+use crate::config::SUBSCRIBERS_MAX;
 use crate::mistake::quoted;
 use crate::{Mistake, Prefix};
 use evenair_units::Rate;
@@ -141,11 +142,17 @@ impl Subscribers {
     }
 
     /// Adds what leases say: a lease of who is known by its id is one more address of his, and of nobody known a subscriber of its own.
-    /// An address that is configured as someone's stays his.
-    pub fn lease(&mut self, leased: &[Leased]) {
+    /// An address that is configured as someone's stays his. Gives how many leases are left out because there is no room for more
+    /// subscribers ([`SUBSCRIBERS_MAX`]).
+    pub fn lease(&mut self, leased: &[Leased]) -> usize {
+        let mut left_out = 0;
         for lease in leased {
             let prefix = lease.prefix;
             if self.overlapping(prefix).is_some() {
+                continue;
+            }
+            if self.by_id.len() >= SUBSCRIBERS_MAX && !self.by_id.contains_key(&lease.id) {
+                left_out += 1;
                 continue;
             }
             let named = || Subscriber { name: lease.name.clone(), ..Subscriber::new(lease.id.clone()) };
@@ -153,6 +160,7 @@ impl Subscribers {
             subscriber.prefixes.push(prefix);
             self.owners.insert(prefix, lease.id.clone());
         }
+        left_out
     }
 
     /// In the order of their ids.

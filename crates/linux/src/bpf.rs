@@ -95,10 +95,9 @@ pub fn load_types(types: &[u8]) -> io::Result<OwnedFd> {
         log_level: u32,
     }
     let size = types.len() as u32;
-    descriptor(
-        Command::BtfLoad,
-        Attributes { types: address(types), log: 0, size, log_size: 0, log_level: 0 },
-    )
+    let attributes = Attributes { types: address(types), log: 0, size, log_size: 0, log_level: 0 };
+    // SAFETY: the kernel reads `size` bytes of the types, and writes no log.
+    unsafe { descriptor(Command::BtfLoad, attributes) }
 }
 
 #[repr(C)]
@@ -125,7 +124,8 @@ struct MapAttributes {
 /// If the process lacks `CAP_BPF`.
 pub fn create_value(name: &str, size: u32) -> io::Result<OwnedFd> {
     let map = MapAttributes { kind: ARRAY_MAP, flags: READ_ONLY, ..one_value(name, size) };
-    descriptor(Command::MapCreate, map)
+    // SAFETY: there is no address among the attributes.
+    unsafe { descriptor(Command::MapCreate, map) }
 }
 
 /// A map of one of the kernel's structures of functions, whose value has this type of the kernel's, and size.
@@ -135,10 +135,9 @@ pub fn create_value(name: &str, size: u32) -> io::Result<OwnedFd> {
 pub fn create_struct_ops(name: &str, size: u32, value: u32, types: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let types = types.as_raw_fd().cast_unsigned();
     let map = one_value(name, size);
-    descriptor(
-        Command::MapCreate,
-        MapAttributes { kind: STRUCT_OPS_MAP, flags: BY_LINK, types, kernel_value_type: value, ..map },
-    )
+    let map = MapAttributes { kind: STRUCT_OPS_MAP, flags: BY_LINK, types, kernel_value_type: value, ..map };
+    // SAFETY: there is no address among the attributes.
+    unsafe { descriptor(Command::MapCreate, map) }
 }
 
 fn one_value(name: &str, value_size: u32) -> MapAttributes {
@@ -172,40 +171,55 @@ struct ElementAttributes {
 /// Writes a map's one value, which must have the map's size.
 ///
 /// # Errors
-/// If it has another, or the kernel refuses it: a structure of functions that is incomplete, or is there already by this name.
+/// If it has another, or the map is not one of those that [`read`] takes, or the kernel refuses it: a structure of functions that is incomplete, or is there already by this name.
 pub fn write(map: impl AsFd, value: &[u8]) -> io::Result<()> {
     if value.len() != value_size(&map)? {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
     let key = [0_u8; 4];
     let (map, key) = (raw(map), address(&key));
-    call(Command::MapUpdate, &mut ElementAttributes { map, _pad: 0, key, value: address(value), flags: 0 })
-        .map(|_| ())
+    let mut element = ElementAttributes { map, _pad: 0, key, value: address(value), flags: 0 };
+    // SAFETY: the kernel reads a key of four bytes and a value of the map's size, as `value_size` has found.
+    unsafe { call(Command::MapUpdate, &mut element) }.map(|_| ())
 }
 
 /// Reads a map's one value.
 ///
 /// # Errors
-/// If it is no map.
+/// If it is no map of one value: one with a value for each processor, or with keys of its own, is refused.
 pub fn read(map: impl AsFd) -> io::Result<Vec<u8>> {
     let mut value = vec![0; value_size(&map)?];
     let key = [0_u8; 4];
     let (map, key) = (raw(map), address(&key));
     let value_at = value.as_mut_ptr() as u64;
-    call(Command::MapLookup, &mut ElementAttributes { map, _pad: 0, key, value: value_at, flags: 0 })?;
+    let mut element = ElementAttributes { map, _pad: 0, key, value: value_at, flags: 0 };
+    // SAFETY: the kernel reads a key of four bytes and writes a value of the map's size, as `value_size` has found.
+    unsafe { call(Command::MapLookup, &mut element) }?;
     Ok(value)
 }
 
-/// The size of a map's values, each of which the kernel reads and writes whole, whatever the room.
+/// The size of a map's values, which the kernel reads and writes whole, whatever the room. Only of the kinds of maps that are made
+/// here: the kernel reads and writes a value for each processor of a map per processor, and a number in the place of a value of maps of
+/// programs, maps and sockets (`bpf_map_value_size` in the kernel's `syscall.c`).
 fn value_size(map: impl AsFd) -> io::Result<usize> {
-    /// Among the bytes of `struct bpf_map_info`; other things' descriptions are longer or shorter, and have no such number.
-    const SIZE: usize = 12;
+    /// Among the bytes of `struct bpf_map_info`: type, size of a key and of a value. For anything but a map, whose description may begin
+    /// alike, the kernel reads and writes nothing.
+    const KIND: usize = 0;
+    const KEY_SIZE: usize = 8;
+    const VALUE_SIZE: usize = 12;
     const LENGTH_MIN: u32 = 16;
+    /// No value of ours is longer; an array's may have 4 GB.
+    const SIZE_MAX: u32 = 1 << 20;
     let (info, length) = info(map)?;
-    if length < LENGTH_MIN {
-        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    let at = |place| u32_of(&info, place);
+    let is_one_value = length >= LENGTH_MIN
+        && [ARRAY_MAP, STRUCT_OPS_MAP].contains(&at(KIND))
+        && at(KEY_SIZE) == 4
+        && at(VALUE_SIZE) <= SIZE_MAX;
+    if !is_one_value {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no map of one value"));
     }
-    Ok(u32_of(&info, SIZE) as usize)
+    Ok(at(VALUE_SIZE) as usize)
 }
 
 #[repr(C)]
@@ -277,7 +291,9 @@ pub fn load(program: &Program<'_>, log: Option<&mut String>) -> io::Result<Owned
         relocation_length: program.relocations.length as u32,
         _end: 0,
     };
-    let loaded = descriptor(Command::ProgramLoad, attributes);
+    // SAFETY: the kernel reads whole instructions, records and a text with its zero, by the counts and lengths beside them, and
+    // writes no more of the log than its size.
+    let loaded = unsafe { descriptor(Command::ProgramLoad, attributes) };
     if let Some(log) = log {
         let length = words.iter().position(|byte| *byte == 0).unwrap_or(words.len());
         log.push_str(&String::from_utf8_lossy(&words[..length]));
@@ -336,7 +352,8 @@ pub fn numbers(kind: Kind) -> io::Result<Vec<u32>> {
     // Where to go on from, the next number, flags.
     let mut place = [0_u32; 3];
     loop {
-        match call(command, &mut place) {
+        // SAFETY: there is no address among the attributes.
+        match unsafe { call(command, &mut place) } {
             Ok(_) => numbers.push(place[1]),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(numbers),
             Err(error) => return Err(error),
@@ -356,7 +373,8 @@ fn info(thing: impl AsFd) -> io::Result<([u8; 256], u32)> {
     let mut info = [0; 256];
     let length = info.len() as u32;
     let mut attributes = Attributes { thing: raw(thing), length, info: info.as_mut_ptr() as u64 };
-    call(Command::ObjectInfo, &mut attributes)?;
+    // SAFETY: the kernel writes `length` bytes at most, and all addresses among those that it reads first are 0.
+    unsafe { call(Command::ObjectInfo, &mut attributes) }?;
     Ok((info, attributes.length))
 }
 
@@ -374,7 +392,8 @@ struct LinkAttributes {
 /// If the map has no value, or the kernel has one by this name already.
 pub fn link_struct_ops(map: impl AsFd) -> io::Result<OwnedFd> {
     let link = LinkAttributes { linked: raw(map), target: 0, place: STRUCT_OPS, flags: 0 };
-    descriptor(Command::LinkCreate, link)
+    // SAFETY: there is no address among the attributes.
+    unsafe { descriptor(Command::LinkCreate, link) }
 }
 
 /// Puts an iterator's program in its place.
@@ -383,7 +402,8 @@ pub fn link_struct_ops(map: impl AsFd) -> io::Result<OwnedFd> {
 /// If the program is none of an iterator's.
 pub fn link_iterator(program: impl AsFd) -> io::Result<OwnedFd> {
     let link = LinkAttributes { linked: raw(program), target: 0, place: ITERATOR, flags: 0 };
-    descriptor(Command::LinkCreate, link)
+    // SAFETY: there is no address among the attributes.
+    unsafe { descriptor(Command::LinkCreate, link) }
 }
 
 /// Puts another structure of functions into a link's place, at once; the old one stays with those that it serves.
@@ -392,7 +412,8 @@ pub fn link_iterator(program: impl AsFd) -> io::Result<OwnedFd> {
 /// If the new one has another name.
 pub fn replace_struct_ops(link: impl AsFd, map: impl AsFd) -> io::Result<()> {
     let mut update = LinkAttributes { linked: raw(link), target: raw(map), place: 0, flags: 0 };
-    call(Command::LinkUpdate, &mut update).map(|_| ())
+    // SAFETY: there is no address among the attributes.
+    unsafe { call(Command::LinkUpdate, &mut update) }.map(|_| ())
 }
 
 /// A pass over all things of an iterator; its program's output is read from it.
@@ -400,7 +421,8 @@ pub fn replace_struct_ops(link: impl AsFd, map: impl AsFd) -> io::Result<()> {
 /// # Errors
 /// If the link is none of an iterator's.
 pub fn iterate(link: impl AsFd) -> io::Result<OwnedFd> {
-    descriptor(Command::IteratorCreate, [raw(link), 0])
+    // SAFETY: there is no address among the attributes.
+    unsafe { descriptor(Command::IteratorCreate, [raw(link), 0]) }
 }
 
 #[repr(C)]
@@ -417,7 +439,8 @@ struct PinAttributes {
 pub fn pin(thing: impl AsFd, path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let mut pin = PinAttributes { path: address(path.as_bytes_with_nul()), thing: raw(thing), flags: 0 };
-    call(Command::ObjectPin, &mut pin).map(|_| ())
+    // SAFETY: the kernel reads the path up to its zero.
+    unsafe { call(Command::ObjectPin, &mut pin) }.map(|_| ())
 }
 
 /// The thing of this name.
@@ -427,9 +450,46 @@ pub fn pin(thing: impl AsFd, path: &Path) -> io::Result<()> {
 pub fn open_pinned(path: &Path) -> io::Result<OwnedFd> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let pin = PinAttributes { path: address(path.as_bytes_with_nul()), thing: 0, flags: 0 };
-    descriptor(Command::ObjectGet, pin)
+    // SAFETY: the kernel reads the path up to its zero.
+    unsafe { descriptor(Command::ObjectGet, pin) }
 }
 
 fn raw(thing: impl AsFd) -> u32 {
     thing.as_fd().as_raw_fd().cast_unsigned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `BPF_MAP_TYPE_HASH`, `BPF_MAP_TYPE_PROG_ARRAY`, `BPF_MAP_TYPE_PERCPU_ARRAY`.
+    const OTHERS: [u32; 3] = [1, 3, 6];
+
+    fn create(map: MapAttributes) -> io::Result<OwnedFd> {
+        // SAFETY: there is no address among the attributes.
+        unsafe { descriptor(Command::MapCreate, map) }
+    }
+
+    #[test]
+    fn only_maps_of_one_value_are_read_and_written() {
+        let one = match create_value("one", 8) {
+            Ok(one) => one,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return evenair_needs::skip("CAP_BPF", error.to_string());
+            }
+            Err(error) => panic!("{error}"),
+        };
+        write(&one, &[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+        assert_eq!(read(&one).unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
+        for kind in OTHERS {
+            let value_size = if kind == 3 { 4 } else { 8 };
+            let map = create(MapAttributes { kind, value_size, ..one_value("other", 0) }).unwrap();
+            let refused = io::ErrorKind::InvalidInput;
+            assert_eq!(read(&map).unwrap_err().kind(), refused, "{kind}");
+            assert_eq!(write(&map, &vec![0; value_size as usize]).unwrap_err().kind(), refused, "{kind}");
+        }
+        let large = create_value("large", 2 << 20).unwrap();
+        assert!(read(&large).is_err());
+        assert!(read(std::fs::File::open("/dev/null").unwrap()).is_err());
+    }
 }

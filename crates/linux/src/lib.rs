@@ -7,6 +7,7 @@
 //!
 //! Everything here works for an ordinary user, in namespaces of his own; as root it works the same way. Linux 5.11 is the least.
 #![cfg(target_os = "linux")]
+#![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 pub mod bpf;
 pub mod confinement;

@@ -14,8 +14,9 @@ const HEADER: usize = 12;
 /// Linux' `NDA_DST` and `NDA_LLADDR`.
 const ADDRESS: u16 = 1;
 const HARDWARE: u16 = 2;
-/// Linux' `NUD_REACHABLE`, `STALE`, `DELAY`, `PROBE` and `PERMANENT`: it has answered, or somebody said that it would.
-const ANSWERED: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x80;
+/// Linux' `NUD_REACHABLE`, `DELAY`, `PROBE` and `PERMANENT`: it has answered, packets go to it, or an operator entered it. `STALE` is
+/// none of these: one frame with an invented sender is enough for it (RFC 826; RFC 4861 §7.2.3).
+const ANSWERED: u16 = 0x02 | 0x08 | 0x10 | 0x80;
 
 /// An address on a device's link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub struct Neighbour {
     pub address: IpAddr,
     /// The address of the hardware that has it.
     pub hardware: Vec<u8>,
-    /// Whether it has answered, and nothing has been asked in vain since.
+    /// Whether it has answered, or packets go to it, and nothing has been asked in vain since.
     pub has_answered: bool,
 }
 
@@ -78,19 +79,21 @@ impl Rtnetlink {
 mod tests {
     use super::*;
 
-    /// `ip neighbour add 10.0.0.11 lladdr 02:00:00:00:00:0b dev mesh0 nud stale`, as the kernel tells it.
+    /// `ip neighbour add 10.0.0.11 lladdr 02:00:00:00:00:0b dev mesh0 nud reachable`, as the kernel tells it.
     #[test]
     fn a_neighbour_is_read_and_nothing_else_is() {
-        let mut bytes = vec![2, 0, 0, 0, 7, 0, 0, 0, 4, 0, 0, 1];
+        let mut bytes = vec![2, 0, 0, 0, 7, 0, 0, 0, 2, 0, 0, 1];
         bytes.extend([8, 0, 1, 0, 10, 0, 0, 11]);
         bytes.extend([10, 0, 2, 0, 2, 0, 0, 0, 0, 11, 0, 0]);
         let read = Neighbour::read(7, &bytes).expect("a message").expect("a neighbour");
         assert_eq!((read.address, read.has_answered), (IpAddr::from([10, 0, 0, 11]), true));
         assert_eq!(read.hardware(), "02:00:00:00:00:0b");
         assert_eq!(Neighbour::read(8, &bytes).expect("a message"), None, "another device's");
-        // NUD_FAILED.
-        bytes[8] = 0x20;
-        assert!(!Neighbour::read(7, &bytes).expect("a message").expect("a neighbour").has_answered);
+        // NUD_FAILED; NUD_STALE, by a frame from it alone.
+        for state in [0x20, 0x04] {
+            bytes[8] = state;
+            assert!(!Neighbour::read(7, &bytes).expect("a message").expect("a neighbour").has_answered);
+        }
         assert_eq!(Neighbour::read(7, &bytes[..20]).expect("a message"), None, "no hardware");
         for length in 0..HEADER {
             assert!(Neighbour::read(7, &bytes[..length]).is_err());

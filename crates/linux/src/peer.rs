@@ -1,9 +1,20 @@
-//! Who is at the other end of a local socket (unix(7)), by the kernel's word.
+//! The user at the other end of a local socket (unix(7)), by the kernel's word.
 
+use crate::socket_option;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The supplementary groups that the other end had when it connected; its own user and group are `SO_PEERCRED`'s.
+/// The user and the primary group that the other end had when it connected (`SO_PEERCRED`). Its process' number is not told: it is 0 in
+/// a namespace that does not see the process.
+///
+/// # Errors
+/// If it is no socket.
+pub fn user_and_group(socket: impl AsFd) -> io::Result<(u32, u32)> {
+    let [_process, user, group] = socket_option::value(socket, libc::SOL_SOCKET, libc::SO_PEERCRED)?;
+    Ok((user, group))
+}
+
+/// The supplementary groups that the other end had when it connected.
 ///
 /// # Errors
 /// If it is no local socket that is connected.
@@ -41,6 +52,8 @@ mod tests {
         let (one, _other) = UnixStream::pair().unwrap();
         let own = rustix::process::getgroups().unwrap();
         assert_eq!(groups(&one).unwrap(), own.iter().map(|group| group.as_raw()).collect::<Vec<_>>());
+        let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+        assert_eq!(user_and_group(&one).unwrap(), (user.as_raw(), group.as_raw()));
         assert!(groups(std::fs::File::open("/dev/null").unwrap()).is_err());
     }
 }

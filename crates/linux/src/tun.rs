@@ -2,7 +2,7 @@
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, read, write};
-use rustix::ioctl::{IntegerSetter, Setter, ioctl};
+use rustix::ioctl::{IntegerSetter, Updater, ioctl};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -49,8 +49,8 @@ impl Tun {
         request.name[..name.len()].copy_from_slice(name.as_bytes());
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let device = open("/dev/net/tun", flags, Mode::empty())?;
-        // SAFETY: TUNSETIFF reads a `struct ifreq`, whose layout this is.
-        unsafe { ioctl(&device, Setter::<TUNSETIFF, Request>::new(request)) }?;
+        // SAFETY: TUNSETIFF reads a `struct ifreq`, whose layout this is, and writes the device's name and flags into it.
+        unsafe { ioctl(&device, Updater::<TUNSETIFF, Request>::new(&mut request)) }?;
         Ok(Self { device })
     }
 

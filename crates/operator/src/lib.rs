@@ -3,10 +3,15 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "this is where printing lives")]
 
+/// Prints what may hold text of others: names of subscribers, hosts, devices and rules.
+macro_rules! say {
+    ($($words:tt)*) => { anstream::println!("{}", crate::lines(&format!($($words)*))) };
+}
+
 mod replay;
 mod status;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use evenair_gateway::config::{Config, LastLeases, Mode};
 use evenair_gateway::control::{Answer, Request, ask};
@@ -15,7 +20,7 @@ use evenair_gateway::plan::{Names, difference};
 use evenair_gateway::run::{self, Ended, RunOptions, wall_ms};
 use evenair_gateway::subscribers::Place;
 use evenair_gateway::{Gateway, Linux, Meaning, Memory, Mistake, Side, Subscriber, Subscribers, Written};
-use evenair_units::Instant;
+use evenair_units::{Instant, printable};
 use std::path::{Path, PathBuf};
 
 /// A daemon ends with this where another is to follow it (`EX_TEMPFAIL` of sysexits.h).
@@ -201,6 +206,18 @@ pub struct Program {
 /// # Errors
 /// If the file is wrong, no gateway runs where one is asked, or the machine refuses; says what to do.
 pub fn gateway(options: &GatewayOptions, program: &Program) -> Result<()> {
+    done(options, program).map_err(|error| {
+        // The kind of an error of input and output says more than its words.
+        if error.is::<std::io::Error>() { error } else { Error::msg(lines(&format!("{error:#}"))) }
+    })
+}
+
+/// A text as it may be printed, line by line.
+fn lines(text: &str) -> String {
+    text.split('\n').map(|line| printable(line, usize::MAX)).collect::<Vec<_>>().join("\n")
+}
+
+fn done(options: &GatewayOptions, program: &Program) -> Result<()> {
     match &options.verb {
         Verb::Check(FileArgument { file }) => check(file),
         Verb::Plan(FileArgument { file }) => plan(file),
@@ -212,7 +229,7 @@ pub fn gateway(options: &GatewayOptions, program: &Program) -> Result<()> {
                 confirm: *confirm,
                 or_last: *or_last,
             };
-            match run::run(&file.file, options, |words| anstream::println!("{words}"))? {
+            match run::run(&file.file, options, |words| say!("{words}"))? {
                 Ended::Stopped => Ok(()),
                 Ended::HandedOver => std::process::exit(HANDED_OVER),
             }
@@ -228,7 +245,7 @@ pub fn gateway(options: &GatewayOptions, program: &Program) -> Result<()> {
         Verb::HandOver(FileArgument { file }) => tell(file, &Request::HandOver),
         Verb::Clear(ClearArguments { if_it_hung: true, .. }) if !has_hung() => Ok(()),
         Verb::Clear(ClearArguments { file, all, .. }) => {
-            anstream::println!("{}", run::clear(&file.file, *all)?);
+            say!("{}", run::clear(&file.file, *all)?);
             Ok(())
         }
         Verb::Replay(arguments) => replay::replay(arguments, program),
@@ -244,7 +261,10 @@ fn has_hung() -> bool {
 /// The socket of the gateway that runs with a file. It goes on by what it read when somebody has written a mistake into the file since.
 fn socket(file: &Path) -> PathBuf {
     if let Err(mistake) = Config::load(file) {
-        anstream::eprintln!("{mistake} (a gateway that runs goes on by what it read before)");
+        anstream::eprintln!(
+            "{} (a gateway that runs goes on by what it read before)",
+            lines(&mistake.to_string())
+        );
     }
     Config::socket_of(file)
 }
@@ -254,7 +274,7 @@ fn tell(file: &Path, request: &Request) -> Result<()> {
     // Who reads the file again says what is wrong with it.
     let socket = if *request == Request::Reload { Config::socket_of(file) } else { socket(file) };
     match ask(&socket, request)? {
-        Answer::Done(words) => anstream::println!("{words}"),
+        Answer::Done(words) => say!("{words}"),
         Answer::Refused(why) => bail!("{why}"),
         Answer::Status(_) => bail!("the gateway answered something else"),
     }
@@ -269,27 +289,27 @@ fn meaning(file: &Path) -> Result<Meaning, Mistake> {
 fn check(file: &Path) -> Result<()> {
     let Meaning { config, subscribers, troubles } = meaning(file)?;
     let plural = if subscribers.len() == 1 { "" } else { "s" };
-    anstream::println!("{}: {} subscriber{plural}", file.display(), subscribers.len());
-    troubles.iter().for_each(|trouble| anstream::println!("{trouble}"));
+    say!("{}: {} subscriber{plural}", file.display(), subscribers.len());
+    troubles.iter().for_each(|trouble| say!("{trouble}"));
     // What the law would do once somebody is there.
     let somebody = || Subscribers::new([(Place::default(), Subscriber::new("somebody"))]);
     let limited = if subscribers.is_empty() { somebody()? } else { subscribers.clone() };
     let gateway = Gateway::new(Instant::ZERO, &config, limited, Memory::default());
     let decision = gateway.allocation().decision;
-    anstream::println!("law: {decision}; a decision every {}", gateway.epoch());
+    say!("law: {decision}; a decision every {}", gateway.epoch());
     if decision.reason == evenair_laws::gateway::Reason::Unbounded {
         bail!("the law has no bounds: give link_rate, or capacity_high of the law");
     }
     let mut kernel = Linux::new(&config)?;
     let seen = if kernel.packets().is_some() { "yes" } else { "no (CAP_NET_RAW): the law goes without" };
-    anstream::println!("kernel {}; busy time: {seen}", evenair_linux::kernel());
+    say!("kernel {}; busy time: {seen}", evenair_linux::kernel());
     let mut against = Vec::new();
     let found = kernel.find()?;
     for (side, device) in [(Side::Down, &config.mesh), (Side::Up, &config.uplink)] {
         match &found.of(side).root {
             Root::Gone => against.push(format!("{device}: no such device; see: ip link")),
-            Root::Usual => anstream::println!("{device}: free"),
-            Root::Ours => anstream::println!("{device}: a tree of evenair's is there, which run adopts"),
+            Root::Usual => say!("{device}: free"),
+            Root::Ours => say!("{device}: a tree of evenair's is there, which run adopts"),
             Root::Foreign { kind, major, kept } => {
                 let remedy = if kept.is_some() {
                     "run --take-over replaces it until the end"
@@ -305,9 +325,10 @@ fn check(file: &Path) -> Result<()> {
         against.extend(kernel.bypasses(&subscribers)?.iter().map(ToString::to_string));
     }
     against.extend(unfit);
-    against.iter().for_each(|against| anstream::println!("{against}"));
+    against.iter().for_each(|against| say!("{against}"));
+    kernel.unchecked_sources().iter().for_each(|why| say!("{why}"));
     let unforwarded = kernel.unforwarded(&config, &subscribers);
-    unforwarded.iter().for_each(|why| anstream::println!("{why}"));
+    unforwarded.iter().for_each(|why| say!("{why}"));
     match () {
         () if !against.is_empty() => bail!("mode = \"enforce\" would not hold, see above"),
         () if !unforwarded.is_empty() => bail!("this machine forwards nothing, see above"),
@@ -321,7 +342,7 @@ fn plan(file: &Path) -> Result<()> {
     let found = match Linux::new(&config).and_then(|mut kernel| kernel.find()) {
         Ok(found) => found,
         Err(failure) => {
-            anstream::println!("# {failure}; a plan from nothing:");
+            say!("# {failure}; a plan from nothing:");
             AllFound::default()
         }
     };
@@ -329,35 +350,35 @@ fn plan(file: &Path) -> Result<()> {
     let plan = difference(&gateway.wanted(false), &found);
     let names = Names::of(&config);
     for line in plan.iter().flat_map(|change| change.lines(&names)) {
-        anstream::println!("{line}");
+        say!("{line}");
     }
     if plan.is_empty() {
-        anstream::println!("# all stands as it should");
+        say!("# all stands as it should");
     }
     Ok(())
 }
 
 fn support_dump(file: &Path, program: &Program) -> Result<()> {
-    anstream::println!("evenair {} on {}\n", program.version, evenair_linux::kernel());
+    say!("evenair {} on {}\n", program.version, evenair_linux::kernel());
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    anstream::println!("--- {}\n{text}", file.display());
+    say!("--- {}\n{text}", file.display());
     let config = match Config::load(file) {
         Ok(config) => config,
         // Who is to help has to see this, too.
         Err(mistake) => {
-            anstream::println!("--- {mistake}\n--- status");
+            say!("--- {mistake}\n--- status");
             return status_in(&Config::socket_of(file));
         }
     };
     let found = Linux::new(&config).and_then(|mut kernel| kernel.find());
-    anstream::println!("--- kernel\n{found:#?}\n--- status");
+    say!("--- kernel\n{found:#?}\n--- status");
     status_in(&config.socket())?;
-    anstream::println!("--- the record's last lines");
+    say!("--- the record's last lines");
     let files = evenair_gateway::log::files(&config.log_folder()).unwrap_or_default();
     if let Some((_, last)) = files.last() {
-        let text = std::fs::read_to_string(last)?;
+        let text = evenair_gateway::file::read(last)?;
         let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(30)..].iter().for_each(|line| anstream::println!("{line}"));
+        lines[lines.len().saturating_sub(30)..].iter().for_each(|line| say!("{line}"));
     }
     Ok(())
 }
@@ -365,8 +386,8 @@ fn support_dump(file: &Path, program: &Program) -> Result<()> {
 /// The whole status of who answers at a socket, or why nobody does.
 fn status_in(socket: &Path) -> Result<()> {
     match ask(socket, &Request::Status) {
-        Ok(answer) => anstream::println!("{}", serde_json::to_string_pretty(&answer)?),
-        Err(failure) => anstream::println!("{failure}"),
+        Ok(answer) => say!("{}", serde_json::to_string_pretty(&answer)?),
+        Err(failure) => say!("{failure}"),
     }
     Ok(())
 }

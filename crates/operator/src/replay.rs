@@ -44,9 +44,9 @@ pub(super) fn replay(arguments: &ReplayArguments, program: &Program) -> Result<(
     std::panic::set_hook(usual);
     read.map_err(Error::msg)?;
     if rows.len() > 1 {
-        anstream::print!("{}", (program.columns)(&rows));
+        anstream::print!("{}", crate::lines(&(program.columns)(&rows)));
     }
-    anstream::println!("{count} answers, {differing} differ");
+    say!("{count} answers, {differing} differ");
     if differing > 0 && !is_other {
         bail!(
             "the law on record gives other answers in this program: it is of another version, or the record was changed"

@@ -4,19 +4,28 @@ use crate::Program;
 use anyhow::{Result, bail};
 use evenair_gateway::config::Mode;
 use evenair_gateway::control::{Answer, Request, ask};
+use evenair_gateway::run::wall_ms;
 use evenair_gateway::status::{Status, rate};
+use evenair_units::printable;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// A gateway whose loop has not run for so many epochs hangs; no epoch is taken to be shorter than this \[s\].
+const HANGS_EPOCHS: f64 = 3.0;
+const HANGS_LEAST_S: f64 = 4.0;
+
+/// Characters of a decision or a trouble.
+const TEXT_MAX: usize = 4096;
 
 pub(super) fn status(file: &Path, (watch, json): (bool, bool), program: &Program) -> Result<()> {
     let socket = crate::socket(file);
     loop {
         let status = asked(&socket)?;
         if json {
-            anstream::println!("{}", serde_json::to_string_pretty(&status)?);
+            say!("{}", serde_json::to_string_pretty(&status)?);
         } else {
             let clear = if watch { "\x1b[H\x1b[2J" } else { "" };
-            anstream::print!("{clear}{}", text(&status, program));
+            anstream::print!("{clear}{}", crate::lines(&text(&status, program)));
         }
         if !watch {
             return Ok(());
@@ -33,7 +42,7 @@ pub(super) fn why(words: &[String]) -> Result<()> {
     };
     let status = asked(&crate::socket(&file))?;
     match status.why(name) {
-        Some(text) => anstream::print!("{text}"),
+        Some(text) => anstream::print!("{}", crate::lines(&text)),
         None if status.classes.is_empty() => bail!("no epoch has passed yet: ask again in a moment"),
         None => bail!("nobody with the id or name \"{name}\" has a class; see: evenair gateway status"),
     }
@@ -55,7 +64,11 @@ fn text(status: &Status, program: &Program) -> String {
         Mode::DryRun => "dry run: nothing is limited",
         Mode::Enforce => "enforces",
     };
-    let mut text = format!("{} {mode}; {}", status.law, status.decision);
+    let mut text = format!("{} {mode}; {}", status.law, printable(&status.decision, TEXT_MAX));
+    let silent_s = wall_ms().saturating_sub(status.at_ms) as f64 / 1e3;
+    if silent_s > HANGS_EPOCHS * status.epoch_s.max(HANGS_LEAST_S) {
+        text += &format!("; the gateway has not run for {silent_s:.0} s");
+    }
     if let Some(total) = status.total_bps {
         text += &format!("; all together {}", rate(total as f64));
     }
@@ -69,10 +82,11 @@ fn text(status: &Status, program: &Program) -> String {
     let head =
         ["subscriber", "way", "weight", "rate", "limit", "busy [%]", "waits [%]", "dropped", "bound by"];
     let mut rows = vec![head.map(String::from).to_vec()];
+    let ambiguous = status.ambiguous();
     for class in &status.classes {
         let percent = |share: f64| format!("{:.0}", 100.0 * share);
         rows.push(vec![
-            class.name.clone(),
+            class.called(ambiguous.contains(class.name.as_str())),
             class.side.to_string(),
             class.weight.to_string(),
             class.rate_bps.map_or_else(|| "–".into(), rate),
@@ -84,6 +98,65 @@ fn text(status: &Status, program: &Program) -> String {
         ]);
     }
     text += &(program.columns)(&rows);
-    status.troubles.iter().for_each(|trouble| text += &format!("trouble: {trouble}\n"));
+    for trouble in &status.troubles {
+        text += &format!("trouble: {}\n", printable(trouble, TEXT_MAX));
+    }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenair_gateway::Side;
+    use evenair_gateway::status::{ClassStatus, Standing};
+
+    fn columns(rows: &[Vec<String>]) -> String {
+        rows.iter().map(|row| row.join(" ") + "\n").collect()
+    }
+
+    /// Escape sequences of ECMA-48, a line break and a bidirectional mark in all that others choose.
+    #[test]
+    fn names_of_others_are_printed_harmlessly() {
+        let evil = "a\u{1b}[2J\nb\u{9b}31m\u{202e}c";
+        let class = ClassStatus {
+            id: evil.into(),
+            name: evil.into(),
+            side: Side::Down,
+            minor: 16,
+            weight: 1.0,
+            rate_bps: None,
+            limit_bps: None,
+            cap_bps: None,
+            dropped: 0,
+            waits: 0.0,
+            busy: None,
+            standing: Standing::Idle,
+            ignores_losses: false,
+        };
+        let status = Status {
+            schema: 1,
+            at_ms: wall_ms(),
+            epochs: 1,
+            epoch_s: 1.0,
+            mode: Mode::Enforce,
+            is_paused: false,
+            is_blind: false,
+            confirm_by_ms: None,
+            law: "pfrc".into(),
+            decision: format!("hold: starved ({evil} down)"),
+            total_bps: None,
+            fairness: None,
+            strangers: 0,
+            troubles: vec![format!("packets of {evil} do not come to their classes")],
+            classes: vec![class],
+        };
+        let shown = crate::lines(&text(&status, &Program { version: "1", columns }));
+        let why = crate::lines(&status.why(evil).unwrap());
+        for text in [&shown, &why] {
+            let harms = |c: &char| (c.is_control() && *c != '\n') || *c == '\u{202e}';
+            assert_eq!(text.chars().find(harms), None, "{text:?}");
+        }
+        assert_eq!(shown.matches("a\\u{1b}[2J\\nb\\u{9b}31m\\u{202e}c").count(), 3, "{shown}");
+        assert_eq!(shown.lines().count(), 5, "no line is another's: {shown}");
+    }
 }

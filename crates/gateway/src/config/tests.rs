@@ -159,6 +159,32 @@ fn leases_that_are_being_written_are_as_they_were() {
     assert_eq!(ids(), ("mac-bb".into(), 0, true));
 }
 
+/// A host name that is no UTF-8, a line that is no lease, and more leases than there is room for.
+#[test]
+fn leases_of_clients_that_attack_hide_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &[u8]| std::fs::write(folder.path().join(name), text).unwrap();
+    write("g.toml", format!("{LEAST}[[leases]]\nformat = \"dnsmasq\"\nfile = \"l\"\n").as_bytes());
+    let path = folder.path().join("g.toml");
+    let read = || subscribers(&path, &mut LastLeases::default()).unwrap();
+    write("l", b"0 aa 10.0.0.3 c\xff *\nnonsense\n0 bb 10.0.0.4 d *\n");
+    let (all, troubles) = read();
+    assert_eq!(all.iter().map(Subscriber::called).collect::<Vec<_>>(), ["c", "d"]);
+    let told: Vec<String> = troubles.iter().map(ToString::to_string).collect();
+    assert!(matches!(&told[..], [one] if one.contains("l:2: lease: expected end, ")), "{told:?}");
+    let mut many = String::new();
+    for k in 0..70_000_u32 {
+        many += &format!("0 {k:x} 10.{}.{}.{} x *\n", k >> 16, (k >> 8) & 255, k & 255);
+    }
+    write("l", many.as_bytes());
+    let (all, troubles) = read();
+    assert!(
+        all.len() == SUBSCRIBERS_MAX && troubles[0].to_string().contains("leases are left out"),
+        "{}",
+        all.len()
+    );
+}
+
 #[test]
 fn what_is_hardly_meant_is_told() {
     let doubts = |text: &str| {

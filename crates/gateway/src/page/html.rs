@@ -3,17 +3,21 @@
 use super::account::{Account, EPOCHS, Past};
 use crate::config::Mode;
 use crate::status::{ClassStatus, Standing, Status, rate};
+use evenair_units::printable;
 use std::fmt::Write as _;
 
 /// The most rows; who has more reads them in a terminal.
 const ROWS: usize = 1000;
+
+/// Characters of a text.
+const TEXT_MAX: usize = 4096;
 
 pub(super) const STYLE: &str = include_str!("style.css");
 
 /// A text as it stands in HTML, or in a value between quotes.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in printable(text, TEXT_MAX).chars() {
         match c {
             '&' => escaped += "&amp;",
             '<' => escaped += "&lt;",
@@ -68,8 +72,10 @@ fn told(status: &Status, account: &Account, page: &mut String) {
         .collect();
     let (first, then): (Vec<_>, Vec<_>) =
         status.classes.iter().partition(|class| lively.contains(class.id.as_str()));
+    let ambiguous = status.ambiguous();
     for class in first.into_iter().chain(then).take(ROWS) {
-        row(class, account.past.get(&(class.id.clone(), class.side)), page);
+        let is_ambiguous = ambiguous.contains(class.name.as_str());
+        row(class, is_ambiguous, account.past.get(&(class.id.clone(), class.side)), page);
     }
     *page += "</tbody>\n</table>\n";
     if let Some(more) = status.classes.len().checked_sub(ROWS).filter(|more| *more > 0) {
@@ -96,7 +102,7 @@ fn facts(status: &Status, page: &mut String) {
     *page += "</dl>\n";
 }
 
-fn row(class: &ClassStatus, past: Option<&Past>, page: &mut String) {
+fn row(class: &ClassStatus, is_ambiguous: bool, past: Option<&Past>, page: &mut String) {
     let got = class.rate_bps.unwrap_or_default();
     let limit = class.limit_bps.map_or("–".into(), |limit| rate(limit as f64));
     let bar = class
@@ -111,7 +117,7 @@ fn row(class: &ClassStatus, past: Option<&Past>, page: &mut String) {
         "<tr class=\"{}\"><th scope=\"row\">{}</th><td>{}</td><td>{bar}{}</td><td>{limit}</td><td>{}</td><td>{}</td><td>{busy}</td>\
         <td>{:.0} %</td><td>{}</td></tr>",
         if class.standing == Standing::Idle { "idle" } else { "lively" },
-        escaped(&class.name),
+        escaped(&class.called(is_ambiguous)),
         class.side,
         rate(got),
         class.bound(),

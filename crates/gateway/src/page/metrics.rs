@@ -4,6 +4,7 @@
 use super::account::Account;
 use crate::Side;
 use crate::status::{ClassStatus, Status};
+use evenair_units::printable;
 use std::fmt::{Display, Write as _};
 
 /// A family of samples.
@@ -28,7 +29,7 @@ impl<'a> Family<'a> {
 
 /// A label's value.
 fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    printable(value, usize::MAX).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 const fn way(side: Side) -> &'static str {

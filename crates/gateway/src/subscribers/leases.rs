@@ -2,6 +2,9 @@
 //!
 //! A lease's id is what its client keeps when its address changes: the hardware address for IPv4 and where the server has one, else the
 //! client's identifier (DUID). Leases that have ended are left out where the file says when they end.
+//!
+//! Clients choose their host names, so a line may hold anything: one that is no lease costs that lease, and is reported. Only a last line
+//! without its end is taken for a file that its server is writing.
 
 use super::Place;
 use crate::{Mistake, Prefix};
@@ -34,16 +37,62 @@ pub struct Leased {
     pub prefix: Prefix,
 }
 
+/// The leases of a file, and what of it was none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leases {
+    /// All that can be read.
+    pub leased: Vec<Leased>,
+    /// The first line that is no lease, and how many there are.
+    pub wrong: Option<(Mistake, usize)>,
+}
+
+impl Leases {
+    fn add(&mut self, read: Result<Vec<Leased>, Mistake>) {
+        match (read, &mut self.wrong) {
+            (Ok(leased), _) => self.leased.extend(leased),
+            (Err(_), Some((_, count))) => *count += 1,
+            (Err(wrong), None) => self.wrong = Some((wrong, 1)),
+        }
+    }
+
+    /// What of the file was no lease, in words.
+    pub fn trouble(&self) -> Option<Mistake> {
+        let (wrong, count) = self.wrong.as_ref()?;
+        let others = match count - 1 {
+            0 => String::new(),
+            others => format!("; so are {others} lines more"),
+        };
+        Some(Mistake { message: format!("{}: the line is left out{others}", wrong.message), ..wrong.clone() })
+    }
+}
+
 /// Reads a file of leases as it stands at a time \[s since 1970\].
 ///
 /// # Errors
-/// Names file and line of what is no lease.
-pub fn from_leases(format: LeaseFormat, file: &str, text: &str, now_s: u64) -> Result<Vec<Leased>, Mistake> {
-    match format {
-        LeaseFormat::Dnsmasq => dnsmasq(file, text, now_s),
-        LeaseFormat::Odhcpd => odhcpd(file, text, now_s),
-        LeaseFormat::Kea => kea(file, text, now_s),
+/// If it has another form, or ends within a line that is no lease; names file and line.
+pub fn from_leases(format: LeaseFormat, file: &str, text: &str, now_s: u64) -> Result<Leases, Mistake> {
+    let mut leases = Leases::default();
+    let mut lines = (1..).zip(text.split_inclusive('\n'));
+    let mut kea = match format {
+        LeaseFormat::Kea => Some(Kea::new(file, lines.next().map_or("", |(_, head)| head.trim_end()))?),
+        LeaseFormat::Dnsmasq | LeaseFormat::Odhcpd => None,
+    };
+    for (number, line) in lines {
+        let told = |why: &str| wrong(file, number, why);
+        let read = match (&mut kea, line.trim_end_matches(['\r', '\n'])) {
+            (_, "") => continue,
+            (Some(kea), words) => kea.read(words, now_s).map(|()| Vec::new()),
+            (None, words) if format == LeaseFormat::Dnsmasq => dnsmasq(words, now_s),
+            (None, words) => odhcpd(words, now_s),
+        };
+        let read = read.map_err(|why| told(&why));
+        if read.is_err() && !line.ends_with('\n') {
+            return Err(read.expect_err("it was one"));
+        }
+        leases.add(read);
     }
+    leases.leased.extend(kea.into_iter().flat_map(|kea| kea.leases.into_values().flatten()));
+    Ok(leases)
 }
 
 /// Names are what clients say of themselves: letters, digits and a few signs are kept.
@@ -72,91 +121,86 @@ fn wrong(file: &str, line: usize, why: &str) -> Mistake {
     Place { file: file.into(), line: Some(line) }.mistake("lease", why.into())
 }
 
-fn dnsmasq(file: &str, text: &str, now_s: u64) -> Result<Vec<Leased>, Mistake> {
-    let mut leases = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        if words.is_empty() || words[0] == "duid" {
-            continue;
-        }
-        let [end, hardware, address, client, rest @ ..] = &words[..] else {
-            return Err(wrong(file, number, "expected end, hardware address, address and name"));
-        };
-        let end: u64 = end.parse().map_err(|_| wrong(file, number, "the first word is no time"))?;
-        let address: IpAddr =
-            address.parse().map_err(|_| wrong(file, number, "the third word is no address"))?;
-        if end != 0 && end <= now_s {
-            continue;
-        }
-        // Of IPv6 the second word is the number of the client's interface, the last one its identifier.
-        let id = match rest.last() {
-            Some(duid) if address.is_ipv6() && *duid != "*" => id("duid", duid),
-            _ => hardware_id(hardware),
-        };
-        leases.push(Leased { id, name: name(client), prefix: Prefix::host(address) });
+/// The lease of one line; none, of one that has ended.
+fn dnsmasq(line: &str, now_s: u64) -> Result<Vec<Leased>, String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    if words.is_empty() || words[0] == "duid" {
+        return Ok(Vec::new());
     }
-    Ok(leases)
-}
-
-fn odhcpd(file: &str, text: &str, now_s: u64) -> Result<Vec<Leased>, Mistake> {
-    let mut leases = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        // Lines without the sign repeat the leases for a resolver.
-        let Some(line) = line.strip_prefix('#') else { continue };
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, duid, iaid, client, end, _, _, addresses @ ..] = &words[..] else {
-            return Err(wrong(
-                file,
-                number,
-                "expected device, duid, iaid, name, end, id, length and addresses",
-            ));
-        };
-        let end: i64 = end.parse().map_err(|_| wrong(file, number, "the fifth word is no time"))?;
-        if end >= 0 && end.unsigned_abs() <= now_s {
-            continue;
-        }
-        let kind = if *iaid == "ipv4" { "mac" } else { "duid" };
-        for address in addresses {
-            let prefix =
-                address.parse().map_err(|_| wrong(file, number, "what should be an address is none"))?;
-            leases.push(Leased { id: id(kind, duid), name: name(client), prefix });
-        }
-    }
-    Ok(leases)
-}
-
-fn kea(file: &str, text: &str, now_s: u64) -> Result<Vec<Leased>, Mistake> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
-    let head = reader.headers().map_err(|error| Mistake::of(file, error.to_string()))?.clone();
-    let column = |name: &str| head.iter().position(|column| column == name);
-    let (Some(address), Some(end)) = (column("address"), column("expire")) else {
-        return Err(Mistake::of(file, "no columns \"address\" and \"expire\", as Kea's memfiles have"));
+    let [end, hardware, address, client, rest @ ..] = &words[..] else {
+        return Err("expected end, hardware address, address and name".into());
     };
-    let mut leases = BTreeMap::new();
-    for record in reader.records() {
-        let record = record.map_err(|error| Mistake::of(file, error.to_string()))?;
-        let line = record.position().map_or(1, csv::Position::line) as usize;
-        let word = |column: Option<usize>| column.and_then(|column| record.get(column)).unwrap_or_default();
-        let address: IpAddr =
-            word(Some(address)).parse().map_err(|_| wrong(file, line, "the column \"address\" has none"))?;
-        let end: u64 =
-            word(Some(end)).parse().map_err(|_| wrong(file, line, "the column \"expire\" has no time"))?;
+    let end: u64 = end.parse().map_err(|_| "the first word is no time")?;
+    let address: IpAddr = address.parse().map_err(|_| "the third word is no address")?;
+    if end != 0 && end <= now_s {
+        return Ok(Vec::new());
+    }
+    // Of IPv6 the second word is the number of the client's interface, the last one its identifier.
+    let id = match rest.last() {
+        Some(duid) if address.is_ipv6() && *duid != "*" => id("duid", duid),
+        _ => hardware_id(hardware),
+    };
+    Ok(vec![Leased { id, name: name(client), prefix: Prefix::host(address) }])
+}
+
+/// The leases of one line; none, where they have ended.
+fn odhcpd(line: &str, now_s: u64) -> Result<Vec<Leased>, String> {
+    // Lines without the sign repeat the leases for a resolver.
+    let Some(line) = line.strip_prefix('#') else { return Ok(Vec::new()) };
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [_, duid, iaid, client, end, _, _, addresses @ ..] = &words[..] else {
+        return Err("expected device, duid, iaid, name, end, id, length and addresses".into());
+    };
+    let end: i64 = end.parse().map_err(|_| "the fifth word is no time")?;
+    if end >= 0 && end.unsigned_abs() <= now_s {
+        return Ok(Vec::new());
+    }
+    let kind = if *iaid == "ipv4" { "mac" } else { "duid" };
+    let leased = addresses.iter().map(|address| {
+        let prefix = address.parse().map_err(|_| "what should be an address is none")?;
+        Ok(Leased { id: id(kind, duid), name: name(client), prefix })
+    });
+    leased.collect()
+}
+
+/// A memfile of Kea's: values between commas, without quotes; a comma within a value is `&#x2c` (`CSVRow::escapeCharacters`).
+struct Kea {
+    columns: BTreeMap<String, usize>,
+    /// By prefix: the last line counts; none, where that lease has ended.
+    leases: BTreeMap<Prefix, Option<Leased>>,
+}
+
+impl Kea {
+    fn new(file: &str, head: &str) -> Result<Self, Mistake> {
+        let columns: BTreeMap<String, usize> = head.split(',').map(String::from).zip(0..).collect();
+        if !columns.contains_key("address") || !columns.contains_key("expire") {
+            return Err(Mistake::of(file, "no columns \"address\" and \"expire\", as Kea's memfiles have"));
+        }
+        Ok(Self { columns, leases: BTreeMap::new() })
+    }
+
+    fn read(&mut self, line: &str, now_s: u64) -> Result<(), String> {
+        let words: Vec<&str> = line.split(',').collect();
+        let word = |name: &str| self.columns.get(name).and_then(|column| words.get(*column)).copied();
+        let word = |name| word(name).unwrap_or_default();
+        let address: IpAddr = word("address").parse().map_err(|_| "the column \"address\" has none")?;
+        let end: u64 = word("expire").parse().map_err(|_| "the column \"expire\" has no time")?;
         // State 0 is a lease that is in use; declined and expired ones have others.
-        let is_used = matches!(word(column("state")), "" | "0") && end > now_s;
-        let (hardware, duid) = (word(column("hwaddr")), word(column("duid")));
+        let is_used = matches!(word("state"), "" | "0") && end > now_s;
+        let (hardware, duid) = (word("hwaddr"), word("duid"));
         let id = if hardware.is_empty() { id("duid", duid) } else { hardware_id(hardware) };
-        let prefix = match word(column("prefix_len")) {
+        let prefix = match word("prefix_len") {
             "" => Prefix::host(address),
             bits => bits
                 .parse()
                 .ok()
                 .and_then(|bits| Prefix::new(address, bits))
-                .ok_or_else(|| wrong(file, line, "the column \"prefix_len\" has no prefix's length"))?,
+                .ok_or("the column \"prefix_len\" has no prefix's length")?,
         };
-        let leased = Leased { id, name: name(word(column("hostname"))), prefix };
-        leases.insert(prefix, is_used.then_some(leased));
+        let leased = Leased { id, name: name(&word("hostname").replace("&#x2c", ",")), prefix };
+        self.leases.insert(prefix, is_used.then_some(leased));
+        Ok(())
     }
-    Ok(leases.into_values().flatten().collect())
 }
 
 #[cfg(test)]
@@ -166,7 +210,8 @@ mod tests {
 
     fn ids(format: LeaseFormat, text: &str) -> Vec<(String, String, String)> {
         let leases = from_leases(format, "leases", text, 1_000).unwrap();
-        leases.into_iter().map(|lease| (lease.id, lease.name, lease.prefix.to_string())).collect()
+        assert_eq!(leases.trouble(), None);
+        leases.leased.into_iter().map(|lease| (lease.id, lease.name, lease.prefix.to_string())).collect()
     }
 
     fn lease(id: &str, name: &str, address: &str) -> (String, String, String) {
@@ -217,16 +262,49 @@ mod tests {
                 lease("duid-00:01:0a", "", "2001:db8:0:400::/56")
             ]
         );
-        assert!(from_leases(LeaseFormat::Kea, "k", "address,expire,prefix_len\n::1,5000,129\n", 0).is_err());
     }
 
     #[test]
-    fn what_is_no_lease_is_told_with_its_line() {
+    fn bad_line_costs_that_line_and_is_reported() {
+        // A client that calls itself `"mallory`, one with a comma, as Kea writes it, and lines that are none.
+        let head = "address,hwaddr,client_id,valid_lifetime,expire,subnet_id,fqdn_fwd,fqdn_rev,hostname,state,user_context,pool_id\n";
+        let kea = format!(
+            "{head}10.0.0.11,02:00:00:00:00:01,,4000,4102444800,1,0,0,\"mallory,0,,0\n\
+            10.0.0.12,02:00:00:00:00:02,,4000,4102444800,1,0,0,an&#x2cna,0,,0\n\
+            nonsense\n10.0.0.14,02:00:00:00:00:04,,4000,soon,1,0,0,carl,0,,0\n\n\
+            10.0.0.13,02:00:00:00:00:03,,4000,4102444800,1,0,0,bert,0,,0\n"
+        );
+        let read = from_leases(LeaseFormat::Kea, "k", &kea, 0).unwrap();
+        let names = read.leased.iter().map(|lease| (lease.name.as_str(), lease.prefix.to_string()));
+        let wanted = [("mallory", "10.0.0.11"), ("anna", "10.0.0.12"), ("bert", "10.0.0.13")];
+        assert_eq!(names.collect::<Vec<_>>(), wanted.map(|(name, address)| (name, address.to_string())));
+        let why = "k:4: lease: the column \"address\" has none: the line is left out; so are 1 lines more";
+        assert_eq!(read.trouble().unwrap().to_string(), why);
+        for (format, text) in [
+            (LeaseFormat::Dnsmasq, "nonsense\n0 aa 10.0.0.5 a *\n2000 aa x a *\n"),
+            (
+                LeaseFormat::Odhcpd,
+                "# br-lan x ipv4 a soon 1 2 10.0.0.1\n# br-lan x ipv4 a -1 1 2 10.0.0.5\n# x\n",
+            ),
+        ] {
+            let read = from_leases(format, "l", text, 0).unwrap();
+            assert_eq!(
+                read.leased.iter().map(|lease| lease.prefix.to_string()).collect::<Vec<_>>(),
+                ["10.0.0.5"]
+            );
+            assert_eq!(read.wrong.as_ref().map(|(wrong, count)| (wrong.line, *count)), Some((Some(1), 2)));
+        }
+    }
+
+    /// A server may be writing the file: then it is read again later.
+    #[test]
+    fn file_that_ends_within_a_line_is_refused() {
         let refused =
-            from_leases(LeaseFormat::Dnsmasq, "/var/l", "2000 aa 10.0.0.5 a *\nnonsense\n", 0).unwrap_err();
+            from_leases(LeaseFormat::Dnsmasq, "/var/l", "2000 aa 10.0.0.5 a *\n2000 aa 10.", 0).unwrap_err();
         assert_eq!(refused.to_string(), "/var/l:2: lease: expected end, hardware address, address and name");
+        assert!(from_leases(LeaseFormat::Kea, "k", "address,expire,prefix_len\n::1,5000,129", 0).is_err());
         assert!(from_leases(LeaseFormat::Kea, "k", "one,two\n", 0).is_err());
-        assert!(from_leases(LeaseFormat::Odhcpd, "o", "# br-lan x ipv4 a soon 1 2 10.0.0.1\n", 0).is_err());
+        assert!(from_leases(LeaseFormat::Odhcpd, "o", "# br-lan x ipv4 a soon 1 2 10.0.0.1", 0).is_err());
     }
 
     proptest! {

@@ -9,6 +9,10 @@
 //!
 //! A class is busy while any of its flows is. A flow of which nothing passes for [`FORGOTTEN`] is over.
 //!
+//! A number far from those before ([`JUMP`]) is a stranger's or another connection's: it counts once a second one is near it. What is
+//! acknowledged is no more than what was let through (RFC 9293 §3.10.7.4). So one invented segment changes nothing for longer than until the
+//! next true one.
+//!
 //! # Source
 //! Ours. It is what tells a subscriber whom others starve from one who wants little: neither leaves a backlog at the gateway.
 //!
@@ -47,12 +51,18 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 /// Each packet fades the longest pause by this part of it.
 const FADING: u64 = 64;
 
+/// Numbers of one connection that follow each other are no further apart \[bytes\]: what a window lets be lost before the gateway at the
+/// rates of a mesh, many times over.
+const JUMP: u32 = 4 << 20;
+
 /// One flow that passes the gateway.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BusyFlow {
     /// Behind the last byte that was let through, and behind the last that was acknowledged: sequence numbers, which wrap.
     sent: Option<u32>,
     acknowledged: Option<u32>,
+    /// The last one that was far from those before.
+    odd: Option<u32>,
     /// The largest packet \[bytes\].
     largest: u32,
     /// The longest pause between packets of late, of what nobody will say whether it arrived.
@@ -66,10 +76,23 @@ const fn is_beyond(one: u32, other: u32) -> bool {
     one.wrapping_sub(other).cast_signed() > 0
 }
 
+/// Whether two numbers may be of one connection at about one time.
+const fn is_near(one: u32, other: u32) -> bool {
+    one.wrapping_sub(other).cast_signed().unsigned_abs() <= JUMP
+}
+
 impl BusyFlow {
     /// Data that TCP will acknowledge were let through: `end` is the number behind them.
     pub fn on_sequence(&mut self, now: Instant, end: u32, class: &mut BusyClass) {
         self.seen = now;
+        if self.sent.is_some_and(|sent| !is_near(end, sent)) {
+            if self.odd.replace(end).is_none_or(|odd| !is_near(end, odd)) {
+                return;
+            }
+            // Another connection of the same ports.
+            (self.sent, self.acknowledged) = (None, None);
+        }
+        self.odd = None;
         self.sent = Some(self.sent.filter(|&sent| !is_beyond(end, sent)).unwrap_or(end));
         self.set(now, self.is_outstanding(), class);
     }
@@ -77,6 +100,10 @@ impl BusyFlow {
     /// All before this number was acknowledged.
     pub fn on_acknowledgement(&mut self, now: Instant, number: u32, class: &mut BusyClass) {
         self.seen = now;
+        let Some(sent) = self.sent.filter(|&sent| is_near(number, sent) || !is_beyond(number, sent)) else {
+            return;
+        };
+        let number = if is_beyond(number, sent) { sent } else { number };
         self.acknowledged =
             Some(self.acknowledged.filter(|&before| !is_beyond(number, before)).unwrap_or(number));
         self.set(now, self.is_outstanding(), class);
@@ -187,6 +214,38 @@ mod tests {
         assert_eq!(ms(&class, 500), 120);
         // Numbers wrap.
         one.on_sequence(at(500), u32::MAX, &mut BusyClass::default());
+    }
+
+    /// RFC 9293 §3.10.7.4: data outside the window are dropped, and an acknowledgement of what was not sent yet is ignored.
+    #[test]
+    fn invented_numbers_change_nothing() {
+        let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
+        for k in 0..100_u32 {
+            let (now, end) = (u64::from(k) * 100, 1_000 * (k + 1));
+            flow.on_sequence(at(now), end, &mut class);
+            // Far ahead, and far behind; neither twice.
+            flow.on_sequence(at(now + 1), end.wrapping_add(0x2000_0000 * (k % 3 + 1)), &mut class);
+            flow.on_acknowledgement(at(now + 2), end.wrapping_add(0x4000_0000), &mut class);
+            flow.on_acknowledgement(at(now + 40), end, &mut class);
+        }
+        assert_eq!(ms(&class, 20_000), 100 * 40, "between data and their acknowledgement");
+        // What is acknowledged ahead of what was let through is acknowledged as far as that goes.
+        flow.on_sequence(at(20_000), 101_000, &mut class);
+        flow.on_acknowledgement(at(20_010), 103_000, &mut class);
+        flow.on_sequence(at(20_020), 102_000, &mut class);
+        flow.on_acknowledgement(at(20_050), 102_000, &mut class);
+        assert_eq!(ms(&class, 21_000), 4_000 + 10 + 30);
+    }
+
+    #[test]
+    fn another_connection_of_the_same_ports_is_followed() {
+        let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
+        flow.on_sequence(at(0), 1_000, &mut class);
+        flow.on_acknowledgement(at(10), 1_000, &mut class);
+        flow.on_sequence(at(100), 0x8000_0000, &mut class);
+        flow.on_sequence(at(110), 0x8000_1000, &mut class);
+        flow.on_acknowledgement(at(150), 0x8000_1000, &mut class);
+        assert_eq!(ms(&class, 9_000), 10 + 40, "from its second segment on");
     }
 
     #[test]

@@ -221,7 +221,9 @@ impl Feedback {
         }
         let verdict = match has(Finding::Limited) {
             Some(_) => self.increase(),
-            None => (Step::Hold, Reason::Satisfied, None),
+            None => has(Finding::Unjudged).map_or((Step::Hold, Reason::Satisfied, None), |class| {
+                (Step::Hold, Reason::Unknown, Some(class as u32))
+            }),
         };
         // No rate of the gateway's cures it: who it is, is what the operator can be told.
         match has(Finding::Unresponsive) {
@@ -641,6 +643,11 @@ mod tests {
         let (verdict, mesh) = decided(&alarmed, gets(240), Finding::Content);
         assert_eq!(verdict, (Step::Hold, Reason::Relieved, Some(1)));
         assert_eq!((mesh.kbps(), mesh.search.classes[1].alarm), ((500.0, 500.0, 900.0), None));
+        let mut mesh = Mesh::at(500.0, [Some(250.0); 2]);
+        let verdict = mesh.with(&view(&[gets(10), gets(20)]), |search, epoch| {
+            search.decide(epoch, &[Finding::Content, Finding::Unjudged])
+        });
+        assert_eq!(verdict, (Step::Hold, Reason::Unknown, Some(1)), "all are not known to be satisfied");
         let (verdict, _) = decided(&alarmed, gets(0), Finding::Silent);
         assert_eq!(verdict.1, Reason::Satisfied, "it has said nothing, and another wants more");
         let at_floor = |search: &mut Feedback| {

@@ -12,6 +12,9 @@
 //! may take its share. It is not limited, though most of its packets waited: what mesh and TCP let through of an upload comes in bursts, which
 //! wait for tokens that nobody used in between.
 //!
+//! Where the host tells busy time of some classes and not of one, that one gets γ of its due, or is not judged: a sender that hides what it
+//! has outstanding neither makes all content nor has the rate of others lowered.
+//!
 //! Where the host tells *answers* (`answers.rs`), a class whose subscriber is away wants what it gets, and an alarm that was raised for it is none; while
 //! the last data have waited for an answer for a second or more, a class is not found starved: the epoch says nothing of it.
 //!
@@ -65,6 +68,11 @@ impl Epoch<'_> {
         self.view.class(class).is_some_and(self.limited)
     }
 
+    /// Whether the host tells busy time, of one class at least.
+    fn tells_busy(&self) -> bool {
+        self.view.classes.iter().flatten().any(|class| class.busy.is_some())
+    }
+
     /// The chance deviation of a rate \[bit/s\].
     fn slack(&self) -> f64 {
         SLACK_BITS / self.view.interval.as_secs_f64()
@@ -86,6 +94,8 @@ pub(super) enum Finding {
     Content,
     /// Others take what it could have.
     Starved,
+    /// It got less than its due, and whether it wants more is not told.
+    Unjudged,
 }
 
 /// The record of a class.
@@ -155,6 +165,9 @@ impl Memory {
         if enough || limited {
             return if seen.ignores_losses() { Finding::Unresponsive } else { Finding::Limited };
         }
+        if busy.is_none() && epoch.tells_busy() {
+            return Finding::Unjudged;
+        }
         let starved = if seen.is_unheard() { Finding::Silent } else { Finding::Starved };
         match self.known {
             // A packet more or less is no less.
@@ -185,7 +198,7 @@ impl Memory {
     pub(super) fn count(&mut self, finding: Finding) {
         self.doubt = match finding {
             Finding::Starved => self.doubt.saturating_add(1),
-            Finding::Silent => self.doubt,
+            Finding::Silent | Finding::Unjudged => self.doubt,
             _ => 0,
         };
     }
@@ -311,6 +324,29 @@ mod tests {
         assert_eq!(judged(&mut settled(None), held(busy(20_000, 500))), Finding::Limited);
         assert_eq!(judged(&mut settled(None), held(busy(20_000, 5_000))), Finding::Starved);
         assert_eq!(judged(&mut settled(None), held(busy(50_000, 1_000))), Finding::Starved);
+    }
+
+    /// A class that hides its busy time while another's is told: 85 % of its due is limited, less is not judged.
+    #[test]
+    fn class_without_busy_time_among_others_is_not_judged() {
+        let judged = |memory: &mut Memory, seen: ClassView| {
+            let role = GatewayRole { classes: [ClassRole::default(); 2].into() };
+            let mut members = Members::new(&role, 3, false);
+            members.observe(&view(&[Some(served(1_000)); 2]));
+            let seen = view(&[Some(seen), Some(busy(1_000, 100))]);
+            let (change, due) = (Change::default(), &[1e6; 2][..]);
+            let epoch = Epoch { view: &seen, members: &members, change, due, limited, one_bucket: false };
+            memory.judge(&tuning(), &epoch, 0, false)
+        };
+        for known in [None, Some(1e6)] {
+            let mut memory = settled(known);
+            assert_eq!(judged(&mut memory, served(20_000)), Finding::Unjudged);
+            memory.count(Finding::Unjudged);
+            assert_eq!(memory, settled(known), "nothing is learnt");
+            assert_eq!(judged(&mut settled(known), busy(20_000, 5_000)), Finding::Starved);
+            assert_eq!(judged(&mut settled(known), served(850_000)), Finding::Limited);
+            assert_eq!(judged(&mut settled(known), ClassView::default()), Finding::Silent);
+        }
     }
 
     /// Half a second of ten: it wants little. Of a second or two it got γ of its due while it was busy: 85 or 170 kb/s.

@@ -42,12 +42,16 @@ pub(super) fn address(bytes: &[u8]) -> u64 {
 /// How often a call is made that gives way to a signal, as the verification of a program does.
 const TRIES: u32 = 16;
 
-/// Calls with attributes that live until it returns, as all that their addresses name does. The kernel may answer in them.
-pub(super) fn call<A>(command: Command, attributes: &mut A) -> io::Result<i32> {
+/// Calls with attributes. The kernel may answer in them.
+///
+/// # Safety
+/// Every address in the attributes is 0 or that of memory that lives until the call returns, and of which the kernel reads or writes
+/// no more than there is: lengths stand beside the addresses, or follow from the command and, for a map's values, from the map.
+pub(super) unsafe fn call<A>(command: Command, attributes: &mut A) -> io::Result<i32> {
     let mut error = io::Error::from(io::ErrorKind::Interrupted);
     for _ in 0..TRIES {
-        // SAFETY: the kernel reads and writes no more than the attributes, and what their addresses name, whose lengths stand
-        // beside them, or are the map's, which the caller has asked for.
+        // SAFETY: the kernel reads and writes no more than the attributes, whose size it is given, and what their addresses name,
+        // for which the caller answers.
         let done = unsafe {
             libc::syscall(
                 libc::SYS_bpf,
@@ -68,8 +72,12 @@ pub(super) fn call<A>(command: Command, attributes: &mut A) -> io::Result<i32> {
 }
 
 /// Calls for what comes with a descriptor.
-pub(super) fn descriptor<A>(command: Command, mut attributes: A) -> io::Result<OwnedFd> {
-    let descriptor = call(command, &mut attributes)?;
-    // SAFETY: the kernel has just made it, and nobody else has it.
+///
+/// # Safety
+/// As of [`call`]; and the command answers with a new descriptor.
+pub(super) unsafe fn descriptor<A>(command: Command, mut attributes: A) -> io::Result<OwnedFd> {
+    // SAFETY: the caller answers for the attributes.
+    let descriptor = unsafe { call(command, &mut attributes) }?;
+    // SAFETY: the kernel has just made it, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

@@ -104,7 +104,8 @@ fn the_text_keeps_prometheus_rules() {
     let text = full();
     let families = families(&text).unwrap();
     assert!(families.len() >= 18 && families.values().all(|(_, samples)| *samples > 0), "{families:?}");
-    let own = "{subscriber=\"a\\\"}\\n\\\\\",direction=\"down\"}";
+    // A line break is printed as a backslash and an n, and the format has two backslashes for one.
+    let own = "{subscriber=\"a\\\"}\\\\n\\\\\",direction=\"down\"}";
     for line in [
         format!("evenair_gateway_class_rate_bytes_per_second{own} 50000"),
         // Two epochs of 10 s.

@@ -1,0 +1,128 @@
+//! Files of the daemon's own, in folders that may be another user's: no link is followed, nothing but a plain file is opened, and what is
+//! written is written into a new file.
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+/// The longest file that is read \[bytes\].
+const LENGTH_MAX: u64 = 256 << 20;
+
+/// Opens a plain file. A pipe in its place holds nothing up.
+///
+/// # Errors
+/// If it is a link, or no plain file.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = openat(CWD, path, flags, Mode::empty()).map_err(|error| match error {
+        rustix::io::Errno::LOOP => io::Error::other("is a link, which somebody put there; remove it"),
+        error => error.into(),
+    })?;
+    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
+        return Err(io::Error::other("is no plain file; remove it"));
+    }
+    Ok(File::from(file))
+}
+
+/// Reads a plain file.
+///
+/// # Errors
+/// As [`open`]; or if it is too long.
+pub fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    open(path)?.take(LENGTH_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LENGTH_MAX {
+        return Err(io::Error::other(format!("is longer than {} MB", LENGTH_MAX >> 20)));
+    }
+    Ok(text)
+}
+
+/// Puts a file in the place of another: after a power cut there is either.
+///
+/// # Errors
+/// If the disk is full, or the folder may not be written to.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let new = path.with_extension("json.new");
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => (),
+    }
+    // A link that is put there in between is not followed (`O_EXCL`).
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&new)?;
+    file.write_all(bytes)?;
+    file.sync_data()?;
+    fs::rename(&new, path)
+}
+
+/// Opens a lock, or makes it. Who may not write it may still hold it: one that root made is no bar to the service's own user.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open(path),
+        made => made,
+    }
+}
+
+/// Makes sure that not every user may put files into a folder.
+///
+/// # Errors
+/// If they may; says what to do.
+pub(crate) fn check_folder(folder: &Path) -> io::Result<()> {
+    if fs::metadata(folder)?.mode() & 0o002 == 0 {
+        return Ok(());
+    }
+    let why = "every user may put files there, and the daemon believes what it finds: chmod o-w, or name a folder of its own";
+    Err(io::Error::other(why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    /// Whoever owns the folder puts links, pipes and folders in the places of the daemon's files.
+    #[test]
+    fn links_and_pipes_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("victim"), "precious").unwrap();
+        for name in ["state.json.new", "state.json", "lock", "worked.json"] {
+            symlink(at("victim"), at(name)).unwrap();
+        }
+        replace(&at("state.json"), b"{}").unwrap();
+        assert_eq!(
+            (read(&at("victim")).unwrap(), read(&at("state.json")).unwrap()),
+            ("precious".into(), "{}".into())
+        );
+        assert!(!at("state.json").is_symlink() && !at("state.json.new").exists());
+        for name in ["lock", "worked.json"] {
+            let refused = read(&at(name)).unwrap_err().to_string();
+            assert!(refused.contains("is a link"), "{refused}");
+            assert!(open_lock(&at(name)).is_err());
+        }
+        // A link to where nothing is makes nothing there.
+        symlink(at("elsewhere"), at("other")).unwrap();
+        assert!(open_lock(&at("other")).is_err() && !at("elsewhere").exists());
+        // Nor does a pipe without a writer hold the daemon up.
+        let pipe = at("pipe");
+        rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        assert!(read(&pipe).unwrap_err().to_string().contains("no plain file"));
+        fs::create_dir(at("folder")).unwrap();
+        assert!(read(&at("folder")).is_err());
+    }
+
+    #[test]
+    fn folders_for_every_user_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(check_folder(folder.path()).is_ok());
+        for mode in [0o777, 0o1777] {
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+            let refused = check_folder(folder.path()).unwrap_err().to_string();
+            assert!(refused.contains("chmod o-w"), "{refused}");
+        }
+    }
+}

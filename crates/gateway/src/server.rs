@@ -1,0 +1,240 @@
+//! Answers at a listening socket, from a thread of its own: the loop that sets the limits waits for no client.
+//!
+//! The thread has no capability, opens no file and starts nothing. It waits for all its clients at once; what they may have is in
+//! [`Limits`].
+
+mod places;
+
+pub(crate) use places::{Limits, Owner};
+
+use evenair_linux::confinement::Confinement;
+use places::{Place, Places, Stage};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, SocketFlags, accept_with, recv, send};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Connections that are taken from the kernel's queue before those that are there are served again.
+const ACCEPTS: usize = 64;
+/// Pause after the kernel refuses a connection, such as for want of descriptors.
+const PAUSE: Duration = Duration::from_millis(10);
+/// Time for answers to go out once the gateway ends.
+const END_TIME: Duration = Duration::from_millis(200);
+
+/// An answer, which any number of clients may be sent.
+pub(crate) type Text = Arc<[u8]>;
+
+/// What a socket answers.
+pub(crate) trait Service: Send + 'static {
+    /// The user at the other end.
+    fn owner(&self, stream: BorrowedFd<'_>) -> io::Result<Owner>;
+    /// Whether a request is complete.
+    fn is_whole(&self, text: &[u8]) -> bool;
+    /// The answer; none, if it comes later.
+    fn answer(&mut self, id: u64, owner: Owner, text: &[u8]) -> Option<Text>;
+    /// The answer to a user that asks more often than it may.
+    fn too_often(&self) -> Text;
+    /// Takes what the gateway's loop has sent: answers that come later, and whether the gateway ends.
+    fn take_news(&mut self) -> (Vec<(u64, Text)>, bool) {
+        (Vec::new(), false)
+    }
+}
+
+/// A count that one thread raises to wake another (eventfd(2)).
+#[derive(Clone, Debug)]
+pub(crate) struct Bell(Arc<OwnedFd>);
+
+impl Bell {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self(Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)))
+    }
+
+    pub(crate) fn ring(&self) {
+        // A count that is full wakes, too.
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+    }
+
+    pub(crate) fn quiet(&self) {
+        let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
+    }
+}
+
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Starts the thread; it ends with the process, or when [`Service::take_news`] says so. `bell` wakes it. Returns what is dropped
+/// when the thread has ended.
+///
+/// # Errors
+/// If the thread cannot give its privileges away.
+pub(crate) fn start(
+    listener: OwnedFd,
+    bell: Bell,
+    limits: Limits,
+    service: impl Service,
+) -> io::Result<mpsc::Receiver<()>> {
+    let (tell, told) = mpsc::sync_channel(1);
+    let (lives, ended) = mpsc::sync_channel(1);
+    thread::Builder::new().spawn(move || {
+        let _lives: mpsc::SyncSender<()> = lives;
+        // What the kernel lacks is the same for all threads; the daemon's own confinement reports it.
+        let confined = Confinement::default().enter().map(|_| ());
+        let goes_on = confined.is_ok();
+        let _ = tell.send(confined);
+        if goes_on {
+            Server { listener, bell, places: Places::new(limits), service, ends: None }.run();
+        }
+    })?;
+    told.recv().unwrap_or_else(|_| Err(io::Error::other("its thread ended")))?;
+    Ok(ended)
+}
+
+struct Server<V> {
+    listener: OwnedFd,
+    bell: Bell,
+    places: Places<OwnedFd>,
+    service: V,
+    /// When it ends, once the gateway does.
+    ends: Option<Instant>,
+}
+
+impl<V: Service> Server<V> {
+    fn run(mut self) {
+        loop {
+            let ready = self.wait();
+            let now = Instant::now();
+            self.places.expire(now);
+            self.take_news(now);
+            if self.ends.is_some_and(|ends| now >= ends || !self.writes()) {
+                return;
+            }
+            for id in ready {
+                self.step(now, id);
+            }
+            if self.ends.is_none() {
+                self.accept(now);
+            }
+        }
+    }
+
+    /// Whether an answer is still on its way out.
+    fn writes(&self) -> bool {
+        self.places.all.iter().any(|place| matches!(place.stage, Stage::Writes(..)))
+    }
+
+    /// Waits until something is to be done; returns the connections that are ready.
+    fn wait(&self) -> Vec<u64> {
+        let next = self.places.next_end().into_iter().chain(self.ends).min();
+        let left = next.map(|next| next.saturating_duration_since(Instant::now()));
+        let timeout = left.map(|left| Timespec {
+            tv_sec: left.as_secs().cast_signed(),
+            tv_nsec: left.subsec_nanos().into(),
+        });
+        let listens = if self.ends.is_none() { PollFlags::IN } else { PollFlags::empty() };
+        let mut fds = vec![PollFd::new(&self.listener, listens), PollFd::new(&self.bell, PollFlags::IN)];
+        fds.extend(self.places.all.iter().map(|place| {
+            let flags = match place.stage {
+                Stage::Reads(_) => PollFlags::IN,
+                // A client that has gone is told all the same.
+                Stage::Waits => PollFlags::empty(),
+                Stage::Writes(..) => PollFlags::OUT,
+            };
+            PollFd::new(&place.stream, flags)
+        }));
+        let _ = poll(&mut fds, timeout.as_ref());
+        let ready = fds[2..].iter().zip(&self.places.all).filter(|(fd, _)| !fd.revents().is_empty());
+        ready.map(|(_, place)| place.id).collect()
+    }
+
+    fn take_news(&mut self, now: Instant) {
+        self.bell.quiet();
+        let (answers, ends) = self.service.take_news();
+        for (id, text) in answers {
+            if let Some(index) = self.places.of(id) {
+                self.places.set(now, index, Stage::Writes(text, 0));
+                self.step(now, id);
+            }
+        }
+        self.ends = self.ends.or(ends.then_some(now + END_TIME));
+    }
+
+    fn accept(&mut self, now: Instant) {
+        for _ in 0..ACCEPTS {
+            match accept_with(&self.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+                Ok(stream) => {
+                    let Ok(owner) = self.service.owner(stream.as_fd()) else { continue };
+                    // It asks for what stands now.
+                    self.take_news(now);
+                    self.places.admit(now, stream, owner);
+                    // Most requests are there already.
+                    let id = self.places.all.last().expect("it was admitted").id;
+                    self.step(now, id);
+                }
+                Err(Errno::AGAIN) => return,
+                Err(Errno::CONNABORTED | Errno::INTR) => (),
+                Err(_) => return thread::sleep(PAUSE),
+            }
+        }
+    }
+
+    /// Does for a connection what can be done now; one that is over is closed.
+    fn step(&mut self, now: Instant, id: u64) {
+        let Some(index) = self.places.of(id) else { return };
+        let goes_on = match &self.places.all[index].stage {
+            Stage::Reads(_) => self.read(now, index),
+            Stage::Waits => false,
+            Stage::Writes(..) => write(&mut self.places.all[index]),
+        };
+        if !goes_on {
+            self.places.all.remove(index);
+        }
+    }
+
+    fn read(&mut self, now: Instant, index: usize) -> bool {
+        let Place { id, owner, ref stream, ref mut stage, .. } = self.places.all[index];
+        let Stage::Reads(text) = stage else { return false };
+        let mut piece = [0; 1024];
+        let read = match recv(stream, &mut piece, RecvFlags::DONTWAIT) {
+            Ok((_, length)) => length,
+            Err(Errno::AGAIN | Errno::INTR) => return true,
+            Err(_) => return false,
+        };
+        text.extend_from_slice(&piece[..read]);
+        let is_over = read == 0 || text.len() > self.places.limits.request_bytes;
+        if read == 0 && text.is_empty() {
+            return false;
+        }
+        if !is_over && !self.service.is_whole(text) {
+            return true;
+        }
+        let text = std::mem::take(text);
+        let answer = if self.places.may_ask(now, owner) {
+            self.service.answer(id, owner, &text)
+        } else {
+            Some(self.service.too_often())
+        };
+        self.places.set(now, index, answer.map_or(Stage::Waits, |text| Stage::Writes(text, 0)));
+        matches!(self.places.all[index].stage, Stage::Waits) || write(&mut self.places.all[index])
+    }
+}
+
+/// Sends what the client takes now; whether more is to go.
+fn write(place: &mut Place<OwnedFd>) -> bool {
+    let Stage::Writes(text, done) = &mut place.stage else { return false };
+    while *done < text.len() {
+        match send(&place.stream, &text[*done..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Ok(length) => *done += length,
+            Err(Errno::INTR) => (),
+            Err(Errno::AGAIN) => return true,
+            Err(_) => return false,
+        }
+    }
+    false
+}
