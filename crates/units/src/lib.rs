@@ -11,6 +11,7 @@ extern crate alloc;
 #[cfg(feature = "serde")]
 mod message;
 mod power;
+mod printable;
 mod probability;
 mod rate;
 mod text;
@@ -19,6 +20,7 @@ mod time;
 #[cfg(feature = "serde")]
 pub use message::plain_message;
 pub use power::Dbm;
+pub use printable::printable;
 #[cfg(feature = "serde")]
 pub use probability::percent;
 pub use probability::{NotAProbability, Probability};
