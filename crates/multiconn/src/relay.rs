@@ -43,7 +43,13 @@ pub async fn serve(mut listener: Listener) {
 
 /// How a relay stands.
 pub fn status(watcher: &Watcher) -> Status {
-    Status { schema: SCHEMA, role: "relay", sessions: watcher.sessions(), trouble: watcher.trouble() }
+    Status {
+        schema: SCHEMA,
+        role: "relay",
+        sessions: watcher.sessions(),
+        trouble: watcher.trouble(),
+        handshakes: Some(watcher.handshakes_so_far()),
+    }
 }
 
 /// Sockets to destinations: there are only so many descriptors.

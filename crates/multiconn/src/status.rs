@@ -3,6 +3,7 @@
 use crate::control;
 use crate::session::Session;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,18 @@ pub struct Status {
     pub sessions: Vec<SessionStatus>,
     /// What is wrong now, if something is.
     pub trouble: Option<String>,
+    /// A relay's handshakes.
+    pub handshakes: Option<Handshakes>,
+}
+
+/// Connections that come in, until they belong to a session.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Handshakes {
+    /// Unfinished now.
+    pub open: u32,
+    /// How many ended how since the start: accepted, displaced by newer ones, late, `unknown_key`, failed (no TLS, or gone), refused
+    /// (more than the key may have).
+    pub ended: BTreeMap<&'static str, u64>,
 }
 
 /// A session.

@@ -13,7 +13,7 @@ use crate::paths::{Known, Seen};
 use crate::probe::{End, Party, live};
 use crate::prompt::Prompt;
 use crate::session::Session;
-use evenair_units::Bytes;
+use evenair_units::{Bytes, printable};
 use rustls::pki_types::ServerName;
 use std::fmt;
 use std::io;
@@ -30,6 +30,8 @@ use tokio_rustls::client::TlsStream;
 const ADDRESS: Duration = Duration::from_secs(4);
 /// All of it may take so long.
 const WHOLE: Duration = Duration::from_secs(10);
+/// The most characters that are kept of what the relay says of its law.
+const LAW_MAX: usize = 200;
 /// So long after a socket for probes was of no more use there is another.
 const REOPENS: Duration = Duration::from_millis(500);
 
@@ -171,7 +173,8 @@ impl Dialler {
             tokio::spawn(probe(session.clone(), governor.clone(), key, Arc::clone(&self.silent)));
         }
         let most = options.most.min(connections.into()).max(1);
-        Ok(Current { session, id, key, most, governor, relay_law: law, seen, known })
+        let relay_law = printable(&law, LAW_MAX);
+        Ok(Current { session, id, key, most, governor, relay_law, seen, known })
     }
 
     /// The path that a connection has, if its socket tells.
