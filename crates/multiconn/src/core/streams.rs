@@ -293,6 +293,18 @@ impl Core {
         })
     }
 
+    /// Takes all bytes that can be read, without giving them.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn discard(&mut self, stream: StreamId, now: Instant) -> Result<Read, Broken> {
+        let Some(entry) = self.streams.get(&stream) else { return Err(Broken::Aborted) };
+        match entry.receive.readable() as usize {
+            0 => self.read(stream, &mut [0], now),
+            count => self.consume(stream, count, now).map(|()| Read::Bytes(count)),
+        }
+    }
+
     /// Takes bytes that were looked at.
     ///
     /// # Errors

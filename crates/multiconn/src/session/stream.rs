@@ -74,6 +74,25 @@ impl Stream {
         taken.map_err(broken)
     }
 
+    /// Reads to the end, or until the stream breaks, and keeps nothing of it.
+    pub(crate) async fn discard(&self) {
+        let discards = |context: &mut Context<'_>| {
+            self.session.with(|inner| {
+                loop {
+                    match inner.core.discard(self.id, now()) {
+                        Ok(Read::Bytes(_)) => {}
+                        Ok(Read::Wait) => {
+                            inner.wait(self.id, 0, context);
+                            return Poll::Pending;
+                        }
+                        Ok(Read::End) | Err(_) => return Poll::Ready(()),
+                    }
+                }
+            })
+        };
+        std::future::poll_fn(discards).await;
+    }
+
     /// Whether all that was written, and the end after it, has reached the other side.
     pub fn is_delivered(&self) -> bool {
         self.session.with(|inner| inner.core.is_delivered(self.id))
