@@ -1,11 +1,15 @@
 //! Whether an address is this machine's own, found out without a packet.
 
+use rustix::net::sockopt;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 /// Addresses that no machine has: of TEST-NET-1 (RFC 5737), and of the prefix that is thrown away (RFC 6666).
 const NONE_4: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 254));
 const NONE_6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 0xfe));
+
+/// The largest packet of loopback \[bytes\]: 64 kB (Linux' `drivers/net/loopback.c`), as far as IPv4's length goes (RFC 791 §3.1).
+const LOOPBACK_MTU: u32 = 65_535;
 
 /// Whether a socket may have the address (bind(2)): the kernel gives it all that it takes packets for, secondary addresses and local
 /// routes among them.
@@ -17,16 +21,22 @@ pub(super) fn is_own(address: IpAddr) -> io::Result<bool> {
     if !may_bind(address)? {
         return Ok(false);
     }
-    // `ip_nonlocal_bind` lets a socket have any address; then it is own if packets to it have it as their source.
-    if may_bind(if address.is_ipv4() { NONE_4 } else { NONE_6 })? {
-        let any =
-            if address.is_ipv4() { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { Ipv6Addr::UNSPECIFIED.into() };
-        let socket = UdpSocket::bind((any, 0))?;
-        return Ok(
-            socket.connect((address, 9)).is_ok() && socket.local_addr()?.ip().to_canonical() == address
-        );
+    // With `ip_nonlocal_bind` a socket may have any address.
+    let none = if address.is_ipv4() { NONE_4 } else { NONE_6 };
+    Ok(!may_bind(none)? || stays_here(address)?)
+}
+
+/// Whether packets to an address would not leave: they have it as their source, or, where it is a secondary address, go by loopback,
+/// whose packets may be larger than any other device's.
+fn stays_here(address: IpAddr) -> io::Result<bool> {
+    let any =
+        if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
+    let socket = UdpSocket::bind((any, 0))?;
+    if socket.connect((address, 9)).is_err() {
+        return Ok(false);
     }
-    Ok(true)
+    let by_loopback = address.is_ipv4() && sockopt::ip_mtu(&socket)? >= LOOPBACK_MTU;
+    Ok(by_loopback || socket.local_addr()?.ip().to_canonical() == address)
 }
 
 fn may_bind(address: IpAddr) -> io::Result<bool> {
@@ -50,10 +60,12 @@ mod tests {
     #[test]
     fn loopback_is_own_and_the_net_is_not() {
         for own in ["127.0.0.1", "127.3.2.1", "::ffff:127.0.0.1"] {
-            assert!(is_own(own.parse().unwrap()).unwrap(), "{own}");
+            let own: IpAddr = own.parse().unwrap();
+            assert!(is_own(own).unwrap() && stays_here(own.to_canonical()).unwrap(), "{own}");
         }
         for other in ["192.0.2.1", "8.8.8.8", "2001:db8::1", "::ffff:8.8.8.8"] {
-            assert!(!is_own(other.parse().unwrap()).unwrap(), "{other}");
+            let other: IpAddr = other.parse().unwrap();
+            assert!(!is_own(other).unwrap() && !stays_here(other.to_canonical()).unwrap(), "{other}");
         }
     }
 }
