@@ -7,6 +7,7 @@
 //! Chunks are held until acknowledged, and sent again on another connection. Answers are states, not changes: after a loss (or while a
 //! connection is stuck) they are told again, and the other side is asked for its own.
 
+mod cost;
 mod finished;
 mod leg;
 mod pace;
@@ -14,6 +15,8 @@ mod streams;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(crate) use cost::STREAM as STREAM_COST;
 pub use leg::{AHEAD_MOST, Measured};
 pub use streams::{OpenError, Read};
 

@@ -5,6 +5,7 @@ mod admission;
 mod attack;
 mod clock;
 mod greet;
+mod returns;
 mod sessions;
 mod troubles;
 
@@ -19,6 +20,7 @@ use admission::{Admission, OUTCOMES};
 pub use clock::TimeOfDay;
 use evenair_laws::connections::ConnectionParams;
 use evenair_units::Rate;
+use returns::{CONNECTION, Returns};
 use sessions::Sessions;
 use std::fmt;
 use std::io;
@@ -366,6 +368,7 @@ impl Rests {
 /// Reads the file of authorised keys again when it changes, and ends the sessions of keys that hold no more.
 async fn watch(shared: Arc<Shared>, read: Option<Stamp>) {
     let mut file = Rests { read, seen: read };
+    let mut returns = Returns::default();
     loop {
         tokio::time::sleep(LOOK).await;
         if let Source::File(path) = &shared.options.authorised
@@ -384,6 +387,11 @@ async fn watch(shared: Arc<Shared>, read: Option<Stamp>) {
             shared.admission.retain(|key| shared.known.find(key).is_some());
         }
         shared.sessions.reap(&shared.known);
+        if returns
+            .is_due(shared.sessions.memory() + shared.admission.connections() * CONNECTION, Instant::now())
+        {
+            let _ = tokio::task::spawn_blocking(evenair_linux::memory::trim).await;
+        }
     }
 }
 

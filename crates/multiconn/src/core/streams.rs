@@ -1,5 +1,6 @@
 //! The streams of a session: what the host does with them, and what frames say of them.
 
+use super::cost::{self, Paid};
 use super::{Core, Event, LATE, Side};
 use crate::budget::Share;
 use crate::frame::{Broken, CHUNK_MAX, Closed, Frame, StreamId};
@@ -48,6 +49,8 @@ pub(super) struct Entry {
     window: u64,
     /// Bytes of the budget that it has for receiving, and for sending.
     taken: [u64; 2],
+    /// Blocks of the budget that it has for pieces.
+    pub(super) paid: Paid,
     /// Of that for sending, what somebody is about to use.
     reserved: u64,
     round: Round,
@@ -134,7 +137,7 @@ impl Core {
             return Err(OpenError::Closed(why));
         }
         let has_room = self.open[0] < self.limits.own_streams && self.next_own < u32::MAX / 2;
-        if !has_room || !self.budget.take(self.limits.window, Share::All) {
+        if !has_room || !self.budget.take(self.limits.window + cost::STREAM, Share::All) {
             return Err(OpenError::TooMany);
         }
         let stream = self.next_own * 2 + u32::from(self.side == Side::Client);
@@ -153,6 +156,7 @@ impl Core {
             send: Send::new(window),
             window,
             taken: [window, 0],
+            paid: [0; 2],
             reserved: 0,
             round: Round { since: now, read: 0, seen: 0 },
             told: 0,
@@ -253,6 +257,7 @@ impl Core {
     }
 
     fn make_ready(&mut self, stream: StreamId) {
+        self.pay_for_chunks(stream);
         if let Some(entry) = self.streams.get_mut(&stream)
             && !entry.is_over
             && entry.send.is_ready()
@@ -421,8 +426,9 @@ impl Core {
         let is_own = self.is_own(stream);
         let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) else { return };
         entry.is_over = true;
-        self.budget.give(entry.taken.iter().sum());
-        (entry.taken, entry.reserved) = ([0; 2], 0);
+        let pieces = cost::of_blocks(entry.paid.iter().sum());
+        self.budget.give(cost::STREAM + entry.taken.iter().sum::<u64>() + pieces);
+        (entry.taken, entry.paid, entry.reserved) = ([0; 2], [0; 2], 0);
         entry.send = Send::default();
         if entry.broken.is_some() {
             entry.receive = Receive::default();
@@ -486,6 +492,10 @@ impl Core {
                 }
             }
         }
+        if !self.pay_for_gaps(stream) {
+            self.reset(stream, Broken::Overloaded, now);
+            return Ok(());
+        }
         self.widen(stream);
         self.finish_if_over(stream);
         Ok(())
@@ -498,7 +508,7 @@ impl Core {
         if self.finished.ranges() as u32 > 4 * most || self.resets.len() as u32 > 4 * most {
             return Err(Closed::Protocol);
         }
-        if self.open[1] >= most || !self.budget.take(self.limits.window, Share::All) {
+        if self.open[1] >= most || !self.budget.take(self.limits.window + cost::STREAM, Share::All) {
             self.finished.insert(stream / 2);
             self.resets.insert(stream, Broken::Overloaded);
             self.unsaid.push_back(stream);
@@ -526,6 +536,7 @@ impl Core {
 
     /// What the other side has is held no more.
     fn free_sent(&mut self, stream: StreamId) {
+        self.repay_chunks(stream);
         let Some(entry) = self.streams.get_mut(&stream) else { return };
         let free = entry.taken[1].saturating_sub(entry.send.held() + entry.reserved);
         if free > 0 {

@@ -171,6 +171,11 @@ impl Admission {
         self.connections.take(key, keys)
     }
 
+    /// Connections that have a place.
+    pub(super) fn connections(&self) -> u64 {
+        self.connections.all()
+    }
+
     /// Counts what became of a handshake.
     pub(super) fn ended(&self, outcome: Outcome) {
         *self.waiting().outcomes.entry(outcome).or_default() += 1;
