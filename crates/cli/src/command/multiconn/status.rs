@@ -93,7 +93,7 @@ fn text(status: &Value) -> String {
     }
     if let Some(handshakes) = status["handshakes"].as_object() {
         let ended = handshakes["ended"].as_object().into_iter().flatten();
-        let ended = ended.filter(|(_, count)| count.as_u64() != Some(0));
+        let ended = ended.filter(|(outcome, count)| count.as_u64() != Some(0) || *outcome == "accepted");
         let ended: Vec<_> =
             ended.map(|(outcome, count)| format!("{count} {}", outcome.replace('_', " "))).collect();
         let _ = writeln!(text, "handshakes: {} open; {}", handshakes["open"], ended.join(", "));
