@@ -142,6 +142,8 @@ pub struct Core {
     /// Streams that wait for memory to write.
     hungry: Vec<StreamId>,
     hungry_until: Option<Instant>,
+    /// Given back since they were woken last \[bytes\].
+    freed: u64,
     /// Streams that were broken off here, until the other side knows, and those of which it is to be said.
     resets: BTreeMap<StreamId, Broken>,
     unsaid: VecDeque<StreamId>,
@@ -175,6 +177,7 @@ impl Core {
             late_at: None,
             hungry: Vec::new(),
             hungry_until: None,
+            freed: 0,
             resets: BTreeMap::new(),
             unsaid: VecDeque::new(),
             overs: VecDeque::new(),

@@ -186,6 +186,8 @@ pub(crate) struct Shared {
     desk: Desk,
     admission: Arc<Admission>,
     accepted: mpsc::Sender<Accepted>,
+    /// Whose turn it is to take a step of its handshake.
+    handshaking: tokio::sync::Mutex<()>,
     troubles: Mutex<Troubles>,
 }
 
@@ -254,6 +256,7 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
         known,
         desk: Desk::default(),
         accepted: sender,
+        handshaking: tokio::sync::Mutex::default(),
         troubles: Mutex::default(),
         congestion,
         options,

@@ -57,7 +57,7 @@ const fn is_plain(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// Escapes and bounds of ECMA-48 (C0, C1), Unicode's bidirectional controls (UAX #9 §2) and separators.
+    /// Control characters of ECMA-48, Unicode's bidirectional controls (UAX #9 §2) and separators.
     const HARMFUL: &str = "\u{0}\u{7}\u{8}\t\n\r\u{1b}\u{7f}\u{80}\u{85}\u{9b}\u{9d}\u{a0}\u{ad}\u{61c}\u{200b}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}\u{feff}\u{fff9}\u{e0001}";
 
     #[test]

@@ -331,3 +331,47 @@ fn of_tls(error: &io::Error) -> ConnectError {
         _ => ConnectError::Tls(error.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connect::connect;
+    use crate::keys::{PublicKey, SecretKey};
+    use tokio::net::TcpListener;
+
+    #[derive(Debug)]
+    struct Everybody;
+
+    impl crate::tls::Knows for Everybody {
+        fn knows(&self, _: PublicKey) -> bool {
+            true
+        }
+    }
+
+    /// A relay with the right key that welcomes a client with a law of its own words.
+    async fn welcomes(key: SecretKey, law: String) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let config = crate::tls::relay(&[key], Arc::new(Everybody)).unwrap();
+        tokio::spawn(async move {
+            let (socket, _) = listener.accept().await.unwrap();
+            let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+            let mut tls = acceptor.accept(socket).await.unwrap();
+            let answer = Answer::Welcome { session: [1; 16], streams: 1, connections: 1, law };
+            tls.write_all(&answer.encode()).await.unwrap();
+            std::future::pending::<()>().await;
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn words_of_a_relay_are_made_printable() {
+        let key = SecretKey::generate();
+        let said = format!("guarded\u{1b}]0;owned\u{7}\u{1b}[2J\n\u{202e}{}", "x".repeat(1000));
+        let relay = welcomes(key.clone(), said).await;
+        let options = ConnectOptions::new(relay.to_string(), key.public(), SecretKey::generate());
+        let law = connect(options).await.unwrap().relay_law().unwrap();
+        assert!(law.starts_with("guarded\\u{1b}]0;owned\\u{7}\\u{1b}[2J\\n\\u{202e}xxx"), "{law}");
+        assert!(law.chars().count() == LAW_MAX && law.ends_with('…'), "{law}");
+    }
+}

@@ -11,6 +11,8 @@ use evenair_units::{Duration, Instant};
 /// A round trip, before one is known; and the least that the growth of windows goes by: below it is this machine's own scheduling.
 const ROUND_TRIP: Duration = Duration::from_millis(100);
 const ROUND_TRIP_LEAST: Duration = Duration::from_millis(1);
+/// Streams that wait for memory are woken once so much of it is free again \[bytes\].
+const FEEDS: u64 = 16 << 10;
 /// So many streams at most wait for it to be said that they are over.
 const OVERS_MAX: usize = 1 << 16;
 
@@ -445,7 +447,7 @@ impl Core {
 
     /// Who waited for memory may try again.
     pub(super) fn feed(&mut self) {
-        self.hungry_until = None;
+        (self.hungry_until, self.freed) = (None, 0);
         for stream in std::mem::take(&mut self.hungry) {
             if let Some(entry) = self.streams.get_mut(&stream) {
                 entry.is_hungry = false;
@@ -543,7 +545,11 @@ impl Core {
             entry.taken[1] -= free;
             self.budget.give(free);
             self.events.push_back(Event::Writable(stream));
-            self.feed();
+            self.freed += free;
+            // For a few bytes not all of them are woken: they try again by themselves.
+            if self.freed >= FEEDS {
+                self.feed();
+            }
         }
     }
 

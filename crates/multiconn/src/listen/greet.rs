@@ -8,9 +8,12 @@ use crate::hello::{Answer, Exported, HELLO_MAX, Hello, JOIN_LABEL, Refusal, SESS
 use crate::keys::PublicKey;
 use crate::notice;
 use crate::prompt::Prompt;
+use std::future::poll_fn;
 use std::io;
 use std::os::fd::AsFd as _;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -97,7 +100,8 @@ async fn greet(
         Ok(readable) => readable?,
         Err(_) => return Ok(Outcome::Late),
     }
-    let mut tls = match acceptor.accept(Prompt::new(socket)).into_fallible().await {
+    let accepts = acceptor.accept(Prompt::new(socket)).into_fallible();
+    let mut tls = match one_at_a_time(&shared.handshaking, accepts).await {
         Ok(tls) => tls,
         Err((error, socket)) => {
             // Its end is not this handshake's outcome.
@@ -153,6 +157,25 @@ async fn greet(
     }
 }
 
+/// Awaits something whose steps take processor time, one step of all that share a turn at a time: a flood of handshakes keeps no
+/// more than one core from the sessions that there are.
+async fn one_at_a_time<T>(turn: &tokio::sync::Mutex<()>, what: impl Future<Output = T>) -> T {
+    let mut what = pin!(what);
+    loop {
+        let step = {
+            let _turn = turn.lock().await;
+            poll_fn(|context| Poll::Ready(what.as_mut().poll(context))).await
+        };
+        if let Poll::Ready(done) = step {
+            return done;
+        }
+        // Until the task is woken, as the step asked for.
+        let mut is_woken = false;
+        poll_fn(|_| if std::mem::replace(&mut is_woken, true) { Poll::Ready(()) } else { Poll::Pending })
+            .await;
+    }
+}
+
 /// Lets the alert arrive: a socket that is closed with bytes unread takes back what it sent.
 async fn farewell(mut socket: TcpStream) -> io::Result<()> {
     socket.shutdown().await?;
@@ -178,4 +201,40 @@ async fn refuse(tls: &mut TlsStream<Prompt>, why: Refusal) -> io::Result<Outcome
 fn is_of_key(error: &io::Error) -> bool {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     matches!(inner, Some(rustls::Error::InvalidCertificate(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn steps_take_turns_and_none_is_lost() {
+        let (turn, inside) = (Arc::new(tokio::sync::Mutex::new(())), Arc::new(AtomicU32::new(0)));
+        let tasks: Vec<_> = (0..100_u64)
+            .map(|number| {
+                let (turn, inside) = (Arc::clone(&turn), Arc::clone(&inside));
+                tokio::spawn(async move {
+                    let steps = async {
+                        for step in 0..20 {
+                            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "one at a time");
+                            inside.fetch_sub(1, Ordering::SeqCst);
+                            // Woken at once, or by the clock.
+                            if (number + step) % 3 == 0 {
+                                tokio::time::sleep(Duration::from_millis(1)).await;
+                            } else {
+                                tokio::task::yield_now().await;
+                            }
+                        }
+                        number
+                    };
+                    one_at_a_time(&turn, steps).await
+                })
+            })
+            .collect();
+        for (number, task) in (0..).zip(tasks) {
+            let done = tokio::time::timeout(Duration::from_secs(20), task).await;
+            assert_eq!(done.expect("no wake is lost").unwrap(), number);
+        }
+    }
 }

@@ -63,3 +63,24 @@ fn small_chunks_take_memory_and_wait_where_there_is_none() {
     let taken = core.budget.taken() - WINDOW - STREAM_COST;
     assert!(taken <= 32 * PIECE, "{taken}");
 }
+
+#[test]
+fn credit_of_a_few_bytes_wakes_no_herd() {
+    let (mut core, now) = relay(Limits { their_streams: 200, ..limits(WINDOW) });
+    for number in 0..200 {
+        tell(&mut core, chunk(2 * number + 1, 0, b"x"), now).unwrap();
+    }
+    assert_eq!(core.write(1, &[7; 40_000], now), Ok(40_000));
+    core.budget.set_most(0);
+    for number in 1..200 {
+        assert_eq!(core.write(2 * number + 1, b"y", now), Ok(0), "there is no memory");
+    }
+    (0..10).for_each(|_| core.pull(1, now, 1 << 16, &mut Vec::new()));
+    let mut woken = |received, now| {
+        while core.event().is_some() {}
+        tell(&mut core, Frame::Credit { stream: 1, received, limit: WINDOW }, now).unwrap();
+        std::iter::from_fn(|| core.event()).filter(|event| matches!(event, Event::Writable(_))).count()
+    };
+    assert_eq!((1..=100).map(|received| woken(received, now)).sum::<usize>(), 100, "the stream alone");
+    assert_eq!(woken(30_000, now), 200, "for more than 16 kB all who wait");
+}
