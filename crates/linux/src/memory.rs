@@ -1,6 +1,6 @@
 //! Memory of the process.
 
-/// Gives pages of the allocator that nothing is in back to the system (malloc_trim(3)). Without it glibc keeps what lies between
+/// Gives pages of the allocator that nothing is in back to the system (`malloc_trim(3)`). Without it glibc keeps what lies between
 /// pieces that are in use, however long. It takes some milliseconds for each 100 MB, in which other threads may wait for memory.
 /// Other C libraries give pages back by themselves.
 pub fn trim() {

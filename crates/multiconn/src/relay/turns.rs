@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::keys::SecretKey;
     use std::future::Future;
-    use std::pin::{Pin, pin};
+    use std::pin::Pin;
     use std::task::{Context, Poll, Waker};
 
     type Asks<'a> = Pin<Box<dyn Future<Output = Turn> + 'a>>;
@@ -184,11 +184,9 @@ mod tests {
         let turns = Turns::new(1);
         let (_, had) = ask(&turns, one, 1);
         drop(ask(&turns, other, 100_000));
-        let last = pin!(turns.take(one));
         drop(had);
         let (_, had) = ask(&turns, one, 1);
         assert_eq!(had.len(), 1);
-        let _ = last;
         drop(had);
         let state = turns.state();
         assert!(state.busy.is_empty() && state.waiting.is_empty(), "{state:?}");

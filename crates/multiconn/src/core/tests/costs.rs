@@ -15,7 +15,7 @@ fn gaps_take_memory_and_give_it_back() {
         tell(&mut core, chunk(1, 2 * number + 1, b"x"), now).unwrap();
     }
     let taken = core.budget.taken() - WINDOW - STREAM_COST;
-    assert!(taken >= 984 * PIECE && taken <= 1024 * PIECE, "sixteen are part of the stream: {taken}");
+    assert!((984 * PIECE..=1024 * PIECE).contains(&taken), "sixteen are part of the stream: {taken}");
     tell(&mut core, chunk(1, 0, &[b'y'; 2000]), now).unwrap();
     let taken = core.budget.taken() - WINDOW - STREAM_COST;
     assert!(taken <= 32 * PIECE, "a block may be kept: {taken}");
@@ -51,7 +51,7 @@ fn small_chunks_take_memory_and_wait_where_there_is_none() {
     };
     assert_eq!(sent(&mut core), 1000, "each goes out by itself");
     let taken = core.budget.taken() - WINDOW - STREAM_COST - 1000;
-    assert!(taken >= 984 * PIECE && taken <= 1024 * PIECE, "{taken}");
+    assert!((984 * PIECE..=1024 * PIECE).contains(&taken), "{taken}");
     // Without memory for more chunks bytes wait, and go out in a large one when the others are there.
     core.budget.set_most(core.budget.taken() + 10_000);
     assert!(sent(&mut core) < 100);
@@ -70,7 +70,7 @@ fn credit_of_a_few_bytes_wakes_no_herd() {
     for number in 0..200 {
         tell(&mut core, chunk(2 * number + 1, 0, b"x"), now).unwrap();
     }
-    assert_eq!(core.write(1, &[7; 40_000], now), Ok(40_000));
+    assert_eq!(core.write(1, &vec![7; 40_000], now), Ok(40_000));
     core.budget.set_most(0);
     for number in 1..200 {
         assert_eq!(core.write(2 * number + 1, b"y", now), Ok(0), "there is no memory");
