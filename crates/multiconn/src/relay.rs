@@ -84,7 +84,11 @@ async fn serve_one(accepted: Accepted, watcher: &Watcher, names: &Arc<Names>) {
     if target.is_discard() {
         return discard(stream).await;
     }
-    let dialled = tokio::time::timeout(DIAL, dial(&target, &entry, names)).await;
+    let dialled = tokio::select! {
+        dialled = tokio::time::timeout(DIAL, dial(&target, &entry, names)) => dialled,
+        // What was broken off meanwhile holds nothing.
+        () = stream.broken() => return,
+    };
     match dialled.unwrap_or(Err(Outcome::TimedOut)) {
         Ok(socket) => {
             if stream.write_all(&[Outcome::Connected.code()]).await.is_ok() {

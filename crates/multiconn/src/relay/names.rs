@@ -46,7 +46,7 @@ impl fmt::Debug for Names {
 
 /// An answer that is there, or on its way.
 struct Kept {
-    answer: watch::Receiver<Option<Answer>>,
+    answer: Arc<watch::Sender<Option<Answer>>>,
     /// Until when it holds; none while it is on its way.
     until: Option<Instant>,
 }
@@ -81,26 +81,42 @@ impl Names {
         let own = kept.entry(key).or_default();
         own.retain(|_, one| one.until.is_none_or(|until| now < until));
         if let Some(one) = own.get(name) {
-            return one.answer.clone();
+            return one.answer.subscribe();
         }
         if own.len() >= ANSWERS_MAX {
             let first = own.iter().filter(|(_, one)| one.until.is_some()).min_by_key(|(_, one)| one.until);
             let first = first.map(|(name, _)| name.clone());
             first.iter().for_each(|name| drop(own.remove(name)));
         }
-        let (tells, answer) = watch::channel(None);
-        own.insert(name.into(), Kept { answer: answer.clone(), until: None });
-        tokio::spawn(Arc::clone(self).resolve(key, name.into(), tells));
-        answer
+        let (answer, waits) = watch::channel(None);
+        let answer = Arc::new(answer);
+        own.insert(name.into(), Kept { answer: Arc::clone(&answer), until: None });
+        tokio::spawn(Arc::clone(self).resolve(key, name.into(), answer));
+        waits
     }
 
-    async fn resolve(self: Arc<Self>, key: PublicKey, name: String, tells: watch::Sender<Option<Answer>>) {
-        let turn = self.turns.take(key).await;
-        // Beside the one that is kept nobody may wait any more; then the thread is better spent on others.
-        if tells.receiver_count() <= 1 {
-            self.kept().entry(key).or_default().remove(&name);
-            return;
-        }
+    /// Asks for a name once it is its key's turn, unless nobody waits for the answer any more.
+    async fn resolve(
+        self: Arc<Self>,
+        key: PublicKey,
+        name: String,
+        answer: Arc<watch::Sender<Option<Answer>>>,
+    ) {
+        let turn = loop {
+            let turn = tokio::select! {
+                turn = self.turns.take(key) => Some(turn),
+                () = answer.closed() => None,
+            };
+            let mut kept = self.kept();
+            // Somebody may have asked in this moment.
+            if answer.receiver_count() == 0 {
+                kept.entry(key).or_default().remove(&name);
+                return;
+            }
+            if let Some(turn) = turn {
+                break turn;
+            }
+        };
         let (names, asked) = (Arc::clone(&self), name.clone());
         // The turn lasts as long as the thread is held.
         let found = tokio::task::spawn_blocking(move || {
@@ -113,7 +129,7 @@ impl Names {
         if let Some(one) = self.kept().get_mut(&key).and_then(|own| own.get_mut(&name)) {
             one.until = Some((self.clock)() + holds);
         }
-        let _ = tells.send(Some(found));
+        answer.send_replace(Some(found));
     }
 
     /// Forgets the answers of keys that ask no more.
@@ -213,6 +229,11 @@ mod tests {
             left = names.kept().values().flat_map(BTreeMap::values).filter(|one| one.until.is_none()).count();
         }
         assert!(resolver.asked() < 100 + 2 * THREADS as usize, "{} were asked", resolver.asked());
+        let kept: Vec<usize> = names.kept().values().map(BTreeMap::len).collect();
+        assert!(
+            kept.iter().sum::<usize>() < 100 + 2 * THREADS as usize,
+            "nothing is kept of the others: {kept:?}"
+        );
     }
 
     #[tokio::test]

@@ -5,7 +5,7 @@
 //! free for a key that has none.
 
 use crate::keys::PublicKey;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
@@ -20,15 +20,23 @@ pub(super) struct Turns {
 struct State {
     /// How many turns a key has; none that has none.
     busy: BTreeMap<PublicKey, u32>,
-    waiting: BTreeMap<PublicKey, VecDeque<Waiter>>,
+    /// By their tickets; no key without a waiter.
+    waiting: BTreeMap<PublicKey, BTreeMap<u64, oneshot::Sender<Turn>>>,
     /// Waiters so far.
     tickets: u64,
 }
 
-#[derive(Debug)]
-struct Waiter {
+/// A waiter, which is forgotten with this.
+struct Waits<'a> {
+    turns: &'a Turns,
+    key: PublicKey,
     ticket: u64,
-    turn: oneshot::Sender<Turn>,
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.turns.state().forget(self.key, self.ticket);
+    }
 }
 
 /// A turn of a key, until it is dropped.
@@ -45,24 +53,27 @@ impl State {
     }
 
     /// The next waiter that may have a turn: of the key that has fewest, and of those the one that came first.
-    fn next(&mut self, most: u32) -> Option<(PublicKey, Waiter)> {
-        self.waiting.retain(|_, waiters| {
-            while waiters.front().is_some_and(|waiter| waiter.turn.is_closed()) {
-                waiters.pop_front();
-            }
-            !waiters.is_empty()
-        });
-        let rank = |key: &PublicKey| self.busy.get(key).copied().unwrap_or(0);
-        let first = |(key, waiters): &(&PublicKey, &VecDeque<Waiter>)| {
-            (rank(key), waiters.front().map_or(u64::MAX, |waiter| waiter.ticket))
+    fn next(&mut self, most: u32) -> Option<(PublicKey, oneshot::Sender<Turn>)> {
+        let rank = |(key, waiters): &(&PublicKey, &BTreeMap<u64, _>)| {
+            (self.busy.get(key).copied().unwrap_or(0), waiters.first_key_value().map(|(ticket, _)| *ticket))
         };
-        let key = *self.waiting.iter().min_by_key(first)?.0;
+        let (key, waiters) = self.waiting.iter().min_by_key(rank)?;
+        let (key, ticket) = (*key, *waiters.first_key_value()?.0);
         if !self.may(key, most) {
             return None; // and no other: it has fewest
         }
-        let waiter = self.waiting.get_mut(&key)?.pop_front()?;
+        let turn = self.forget(key, ticket)?;
         *self.busy.entry(key).or_default() += 1;
-        Some((key, waiter))
+        Some((key, turn))
+    }
+
+    fn forget(&mut self, key: PublicKey, ticket: u64) -> Option<oneshot::Sender<Turn>> {
+        let own = self.waiting.get_mut(&key)?;
+        let turn = own.remove(&ticket);
+        if own.is_empty() {
+            self.waiting.remove(&key);
+        }
+        turn
     }
 }
 
@@ -77,18 +88,19 @@ impl Turns {
 
     /// Waits for a turn.
     pub(super) async fn take(self: &Arc<Self>, key: PublicKey) -> Turn {
-        let receives = {
+        let (turn, receives) = oneshot::channel();
+        let ticket = {
             let mut state = self.state();
-            let (turn, receives) = oneshot::channel();
             state.tickets += 1;
             let ticket = state.tickets;
-            state.waiting.entry(key).or_default().push_back(Waiter { ticket, turn });
-            receives
+            state.waiting.entry(key).or_default().insert(ticket, turn);
+            ticket
         };
+        let _waits = Waits { turns: self, key, ticket };
         self.give();
         match receives.await {
             Ok(turn) => turn,
-            // The sender is dropped only when the receiver is gone.
+            // The sender is dropped only with the waiter.
             Err(_) => std::future::pending().await,
         }
     }
@@ -97,9 +109,9 @@ impl Turns {
     fn give(self: &Arc<Self>) {
         loop {
             let next = self.state().next(self.most);
-            let Some((key, waiter)) = next else { return };
+            let Some((key, turn)) = next else { return };
             // Where the waiter has gone in this moment, the turn comes back by its drop.
-            let _ = waiter.turn.send(Turn { turns: Arc::clone(self), key });
+            let _ = turn.send(Turn { turns: Arc::clone(self), key });
         }
     }
 }
@@ -183,7 +195,10 @@ mod tests {
         let [one, other] = [(); 2].map(|()| SecretKey::generate().public());
         let turns = Turns::new(1);
         let (_, had) = ask(&turns, one, 1);
-        drop(ask(&turns, other, 100_000));
+        let (patient, _) = ask(&turns, other, 1);
+        drop(ask(&turns, other, 1000));
+        assert_eq!(turns.state().waiting[&other].len(), 1, "of those behind one that waits nothing is kept");
+        drop(patient);
         drop(had);
         let (_, had) = ask(&turns, one, 1);
         assert_eq!(had.len(), 1);
