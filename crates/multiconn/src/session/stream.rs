@@ -77,12 +77,12 @@ impl Stream {
     /// Waits until the stream is broken off; no other task reads it meanwhile.
     pub(crate) async fn broken(&self) {
         let is_broken = |context: &mut Context<'_>| {
-            self.session.with(|inner| match inner.core.peek(self.id, &mut [0]) {
-                Err(_) => Poll::Ready(()),
-                Ok(_) => {
-                    inner.wait(self.id, 0, context);
-                    Poll::Pending
+            self.session.with(|inner| {
+                if inner.core.peek(self.id, &mut [0]).is_err() {
+                    return Poll::Ready(());
                 }
+                inner.wait(self.id, 0, context);
+                Poll::Pending
             })
         };
         std::future::poll_fn(is_broken).await;
