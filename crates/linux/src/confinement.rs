@@ -79,7 +79,8 @@ fn keep_capabilities(wanted: CapabilitySet) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::fs::{self, File};
-    use std::net::{TcpListener, UdpSocket};
+    use std::net::{SocketAddr, SocketAddrV4, TcpListener, UdpSocket};
+    use std::os::fd::AsRawFd;
     use std::process::Command;
     use std::thread;
 
@@ -123,10 +124,57 @@ mod tests {
                 assert!(Command::new("true").status().is_err(), "no program is started");
                 assert!(thread::Builder::new().spawn(|| ()).is_err(), "nor a thread");
                 assert!(crate::NetworkNamespace::new().is_err() && crate::Rtnetlink::new().is_err());
+                assert!(
+                    UdpSocket::bind("127.0.0.1:0").is_err(),
+                    "no socket by which bytes leave the machine"
+                );
+                let features = crate::offload::Offloads::read("lo").map(|of| of.features().len());
+                assert!(features.is_ok_and(|features| features > 0), "it asks a device for its features");
             }
         });
         confined.join().unwrap();
         assert_eq!(status("CapEff"), before, "other threads keep what they have");
+    }
+
+    /// Connects a socket of TCP by what it sends (RFC 7413 §4.2.1), as `sendto` and `sendmsg` do.
+    fn fast_open(socket: &impl AsRawFd, to: SocketAddrV4) -> [io::Result<()>; 2] {
+        // SAFETY: zero is a value of both structures.
+        let (mut address, mut message): (libc::sockaddr_in, libc::msghdr) = unsafe { std::mem::zeroed() };
+        address.sin_family = libc::AF_INET as libc::sa_family_t;
+        address.sin_port = to.port().to_be();
+        address.sin_addr.s_addr = u32::from(*to.ip()).to_be();
+        let length = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+        let mut word = libc::iovec { iov_base: c"out".as_ptr().cast_mut().cast(), iov_len: 3 };
+        (message.msg_name, message.msg_namelen) = ((&raw mut address).cast(), length);
+        (message.msg_iov, message.msg_iovlen) = (&raw mut word, 1);
+        let (fd, flag) = (socket.as_raw_fd(), libc::MSG_FASTOPEN);
+        // SAFETY: both read an address and three bytes, which are there as long as the call.
+        let by_message = unsafe { libc::sendmsg(fd, &raw const message, flag) };
+        let by_message = if by_message < 0 { Err(io::Error::last_os_error()) } else { Ok(()) };
+        // SAFETY: as above.
+        let sent = unsafe { libc::sendto(fd, word.iov_base, 3, flag, message.msg_name.cast(), length) };
+        [by_message, if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }]
+    }
+
+    #[test]
+    fn no_thread_connects_by_what_it_sends() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let SocketAddr::V4(at) = listener.local_addr().unwrap() else { panic!("it is of IPv4") };
+        for administers in [true, false] {
+            // A socket from before: one that listened, and may connect once it was shut.
+            let own = TcpListener::bind("127.0.0.1:0").unwrap();
+            let confined = thread::spawn(move || {
+                let lacks = Confinement { administers, ..Confinement::default() }.enter().unwrap();
+                rustix::net::shutdown(&own, rustix::net::Shutdown::Both).unwrap();
+                let has = !lacks.iter().any(|lack| lack.contains("system calls"));
+                has.then(|| fast_open(&own, at).map(|done| done.map_err(|error| error.raw_os_error())))
+            });
+            if let Some(done) = confined.join().unwrap() {
+                assert_eq!(done, [(); 2].map(|()| Err(Some(libc::EPERM))), "{administers}");
+            }
+        }
+        listener.set_nonblocking(true).unwrap();
+        assert!(listener.accept().is_err(), "nothing came");
     }
 
     #[test]

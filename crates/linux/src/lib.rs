@@ -3,7 +3,7 @@
 //! ([`neighbours`]), queues
 //! and their classes ([`tc`]), tables that classify and count packets ([`nft`]), the packets that pass ([`packets`]), large segments
 //! ([`offload`]), settings ([`sysctl`]), a way to the machine's own network ([`uplink`]), what a thread gives away for good
-//! ([`confinement`]), programs of congestion control ([`bpf`]), and what a TCP socket tells and takes ([`tcp`]).
+//! ([`confinement`]), the process's [`memory`], programs of congestion control ([`bpf`]), and what a TCP socket tells and takes ([`tcp`]).
 //!
 //! Everything here works for an ordinary user, in namespaces of his own; as root it works the same way. Linux 5.11 is the least.
 #![cfg(target_os = "linux")]
@@ -14,6 +14,7 @@ pub mod confinement;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod link;
+pub mod memory;
 mod namespace;
 pub mod neighbours;
 pub mod netlink;

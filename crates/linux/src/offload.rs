@@ -139,7 +139,9 @@ impl Words {
 
 impl Ethtool {
     fn new(device: &str) -> io::Result<Self> {
-        let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+        // Any family's socket passes the question on; this one's sends nothing to another machine.
+        let generic = Some(rustix::net::netlink::GENERIC);
+        let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, generic)?;
         // SAFETY: zero is a value of the name and of all else that the structure may have.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         if device.is_empty() || device.len() >= request.ifr_name.len() {

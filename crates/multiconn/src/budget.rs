@@ -55,7 +55,8 @@ impl Budget {
         if self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum).is_err() {
             return false;
         }
-        let whole = self.within.as_ref().is_none_or(|whole| whole.take(bytes, share));
+        // The share is of the own part: others who have theirs leave it as it is.
+        let whole = self.within.as_ref().is_none_or(|whole| whole.take(bytes, Share::All));
         if !whole {
             self.taken.fetch_sub(bytes, Ordering::Relaxed);
         }
@@ -82,10 +83,12 @@ mod tests {
         let (one, other) = (Budget::within(80, &whole), Budget::within(80, &whole));
         assert!(one.take(80, Share::All) && !one.take(1, Share::All));
         assert!(!other.take(21, Share::All) && other.taken() == 0);
-        assert!(!other.take(20, Share::Most), "three quarters of the whole are taken");
-        assert!(other.take(20, Share::All) && whole.taken() == 100);
+        assert!(
+            other.take(20, Share::Half) && whole.taken() == 100,
+            "what another has is no matter of its share"
+        );
         one.give(80);
-        assert!(other.take(20, Share::Half) && !other.take(1, Share::Half));
+        assert!(other.take(20, Share::Half) && !other.take(1, Share::Half), "half of 80");
         assert_eq!((whole.taken(), other.taken()), (40, 40));
     }
 }

@@ -7,6 +7,7 @@
 //! Chunks are held until acknowledged, and sent again on another connection. Answers are states, not changes: after a loss (or while a
 //! connection is stuck) they are told again, and the other side is asked for its own.
 
+mod cost;
 mod finished;
 mod leg;
 mod pace;
@@ -14,6 +15,8 @@ mod streams;
 #[cfg(test)]
 mod tests;
 
+#[cfg(test)]
+pub(crate) use cost::STREAM as STREAM_COST;
 pub use leg::{AHEAD_MOST, Measured};
 pub use streams::{OpenError, Read};
 
@@ -139,6 +142,8 @@ pub struct Core {
     /// Streams that wait for memory to write.
     hungry: Vec<StreamId>,
     hungry_until: Option<Instant>,
+    /// Given back since they were woken last \[bytes\].
+    freed: u64,
     /// Streams that were broken off here, until the other side knows, and those of which it is to be said.
     resets: BTreeMap<StreamId, Broken>,
     unsaid: VecDeque<StreamId>,
@@ -172,6 +177,7 @@ impl Core {
             late_at: None,
             hungry: Vec::new(),
             hungry_until: None,
+            freed: 0,
             resets: BTreeMap::new(),
             unsaid: VecDeque::new(),
             overs: VecDeque::new(),

@@ -5,30 +5,33 @@ mod admission;
 mod attack;
 mod clock;
 mod greet;
+mod returns;
 mod sessions;
+mod troubles;
 
 use crate::authorised::{Authorised, Entry};
 use crate::budget::Budget;
 use crate::keys::SecretKey;
-use crate::notice::Lasting;
 use crate::probe::live::Desk;
 use crate::session::Stream;
-use crate::status::SessionStatus;
-use crate::{Mistake, notice, tls};
-use admission::Admission;
+use crate::status::{Handshakes, SessionStatus};
+use crate::{Mistake, tls};
+use admission::{Admission, OUTCOMES};
 pub use clock::TimeOfDay;
 use evenair_laws::connections::ConnectionParams;
 use evenair_units::Rate;
+use returns::{CONNECTION, Returns};
 use sessions::Sessions;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::mpsc;
+use troubles::Troubles;
 
 /// How often the file of authorised keys is looked at, and expiries with it: what is revoked ends within a second.
 const LOOK: Duration = Duration::from_millis(300);
@@ -183,10 +186,15 @@ pub(crate) struct Shared {
     desk: Desk,
     admission: Arc<Admission>,
     accepted: mpsc::Sender<Accepted>,
-    /// What was found wrong with the file since it was read.
-    trouble: RwLock<Option<String>>,
-    /// That there are no sockets for those who connect.
-    scarce: Mutex<Lasting<i32>>,
+    /// Whose turn it is to take a step of its handshake.
+    handshaking: tokio::sync::Mutex<()>,
+    troubles: Mutex<Troubles>,
+}
+
+impl Shared {
+    fn troubles(&self) -> MutexGuard<'_, Troubles> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What connections begin with: which law a client wishes is known after its greeting, and who once had BBR stays paced (see `dial`).
@@ -248,8 +256,8 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
         known,
         desk: Desk::default(),
         accepted: sender,
-        trouble: RwLock::new(None),
-        scarce: Mutex::default(),
+        handshaking: tokio::sync::Mutex::default(),
+        troubles: Mutex::default(),
         congestion,
         options,
     });
@@ -307,11 +315,15 @@ impl Watcher {
         self.0.sessions.status()
     }
 
-    /// What is wrong: with the file of authorised keys since it was read last, or that there are no descriptors for those who connect.
+    /// What is wrong now, if something is.
     pub fn trouble(&self) -> Option<String> {
-        let of_file = self.0.trouble.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let scarce = || self.0.scarce.lock().unwrap_or_else(PoisonError::into_inner).now(Instant::now());
-        of_file.or_else(|| scarce().map(notice::scarce))
+        self.0.troubles().now(Instant::now(), self.0.options.handshakes)
+    }
+
+    /// What became of handshakes.
+    pub fn handshakes_so_far(&self) -> Handshakes {
+        let ended = OUTCOMES.iter().map(|(outcome, name)| (*name, self.0.admission.so_far(*outcome)));
+        Handshakes { open: self.handshakes(), ended: ended.collect() }
     }
 
     /// Connections of whom it is not known yet who they are.
@@ -359,6 +371,7 @@ impl Rests {
 /// Reads the file of authorised keys again when it changes, and ends the sessions of keys that hold no more.
 async fn watch(shared: Arc<Shared>, read: Option<Stamp>) {
     let mut file = Rests { read, seen: read };
+    let mut returns = Returns::default();
     loop {
         tokio::time::sleep(LOOK).await;
         if let Source::File(path) = &shared.options.authorised
@@ -373,9 +386,15 @@ async fn watch(shared: Arc<Shared>, read: Option<Stamp>) {
                 // What was right before still holds.
                 Err(mistake) => Some(mistake.to_string()),
             };
-            *shared.trouble.write().unwrap_or_else(PoisonError::into_inner) = trouble;
+            shared.troubles().file = trouble;
+            shared.admission.retain(|key| shared.known.find(key).is_some());
         }
         shared.sessions.reap(&shared.known);
+        if returns
+            .is_due(shared.sessions.memory() + shared.admission.connections() * CONNECTION, Instant::now())
+        {
+            let _ = tokio::task::spawn_blocking(evenair_linux::memory::trim).await;
+        }
     }
 }
 

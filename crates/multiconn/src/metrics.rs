@@ -1,7 +1,8 @@
 //! The status as Prometheus reads it (text format 0.0.4), with names as `node_exporter` makes them and as the gateway's page has them: base
 //! units at the end, sums that only grow ending in `_total`. Rates are bytes per second.
 
-use crate::status::{Connection, SessionStatus, Status};
+use crate::status::{Connection, Handshakes, SessionStatus, Status};
+use evenair_units::printable;
 use std::fmt::{Display, Write as _};
 
 type Labels<'a> = [(&'static str, &'a str)];
@@ -27,9 +28,12 @@ impl<'a> Family<'a> {
     }
 }
 
+/// The most characters of a label's value.
+const LABEL_MAX: usize = 100;
+
 /// A label's value.
 fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    printable(value, LABEL_MAX).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 /// A status as text.
@@ -41,10 +45,22 @@ pub fn text(status: &Status) -> String {
         .sample(&[], u8::from(status.trouble.is_some()));
     Family::new(&mut text, ("sessions", "gauge"), "Sessions that there are.")
         .sample(&[], status.sessions.len());
+    status.handshakes.iter().for_each(|all| handshakes(all, &mut text));
     directions(status, &mut text);
     sessions(status, &mut text);
     connections(status, &mut text);
     text
+}
+
+/// Connections that come in.
+fn handshakes(all: &Handshakes, text: &mut String) {
+    Family::new(text, ("handshakes_open", "gauge"), "Connections that have not finished their handshake.")
+        .sample(&[], all.open);
+    let mut ended =
+        Family::new(text, ("handshakes_total", "counter"), "Handshakes that ended, by their outcome.");
+    for (outcome, count) in &all.ended {
+        ended.sample(&[("outcome", outcome)], count);
+    }
 }
 
 /// What the laws of both directions want.

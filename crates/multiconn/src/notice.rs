@@ -135,7 +135,7 @@ impl<K: Ord> Sparing<K> {
     }
 }
 
-/// Something that lasts while it happens again and again: told until it has not happened for a minute.
+/// Something that lasts while it happens again and again: told until it has not happened for a minute, as it was the first time.
 #[derive(Debug)]
 pub(crate) struct Lasting<T>(Option<(Instant, T)>);
 
@@ -148,7 +148,9 @@ impl<T> Default for Lasting<T> {
 impl<T: Clone> Lasting<T> {
     /// It happens.
     pub(crate) fn happens(&mut self, now: Instant, what: T) {
-        self.0 = Some((now, what));
+        let first =
+            self.0.take().filter(|(last, _)| now.duration_since(*last) < PAUSE).map(|(_, first)| first);
+        self.0 = Some((now, first.unwrap_or(what)));
     }
 
     /// What has happened within the last minute.
@@ -215,6 +217,8 @@ mod tests {
         for s in [0, 4, 50, 90] {
             lasting.happens(at(s), s);
         }
-        assert_eq!((lasting.now(at(149)), lasting.now(at(150))), (Some(90), None));
+        assert_eq!((lasting.now(at(149)), lasting.now(at(150))), (Some(0), None));
+        lasting.happens(at(150), 150);
+        assert_eq!(lasting.now(at(151)), Some(150), "it was over");
     }
 }

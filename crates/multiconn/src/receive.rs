@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, VecDeque};
 pub const PIECES_MAX: usize = 1024;
 /// A piece this long has no more added to it.
 const PIECE: usize = 32 << 10;
+/// Shorter ones are put together, where they follow each other.
+const SMALL: usize = 4 << 10;
 
 /// What is wrong with a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +95,7 @@ impl Receive {
                     **start + piece.len() as u64 == at && piece.len() + fresh.len() <= PIECE
                 })
             {
-                piece.extend_from_slice(fresh);
+                grow(piece, fresh);
             } else {
                 self.early.insert(at, fresh.to_vec());
             }
@@ -105,7 +107,11 @@ impl Receive {
     fn follow(&mut self) {
         while let Some(piece) = self.early.remove(&self.next) {
             self.next += piece.len() as u64;
-            self.ordered.push_back(piece);
+            if piece.len() < SMALL {
+                append(&mut self.ordered, &piece);
+            } else {
+                self.ordered.push_back(piece);
+            }
         }
     }
 
@@ -137,6 +143,13 @@ impl Receive {
                 self.ordered.pop_front();
                 self.of_first = 0;
             }
+        }
+        // Of a piece that is mostly read, only the rest is kept.
+        if let Some(first) = self.ordered.front_mut().filter(|first| first.len() > SMALL)
+            && self.of_first > first.len() / 2
+        {
+            *first = first[self.of_first..].to_vec();
+            self.of_first = 0;
         }
     }
 
@@ -193,6 +206,11 @@ impl Receive {
         !self.is_complete()
     }
 
+    /// Pieces that came too early.
+    pub fn gaps(&self) -> usize {
+        self.early.len()
+    }
+
     /// Bytes held.
     #[cfg(test)]
     fn held(&self) -> u64 {
@@ -203,11 +221,17 @@ impl Receive {
 /// Puts bytes behind others, in pieces that are neither tiny nor huge.
 fn append(pieces: &mut VecDeque<Vec<u8>>, fresh: &[u8]) {
     match pieces.back_mut() {
-        Some(last) if last.len() + fresh.len() <= last.capacity().max(PIECE / 8) => {
-            last.extend_from_slice(fresh);
-        }
+        Some(last) if last.len() + fresh.len() <= last.capacity().max(SMALL) => grow(last, fresh),
         _ => pieces.push_back(fresh.to_vec()),
     }
+}
+
+/// Puts bytes at the end of a piece, which grows by an eighth at a time: a piece has little room that nothing is in.
+fn grow(piece: &mut Vec<u8>, fresh: &[u8]) {
+    if piece.capacity() - piece.len() < fresh.len() {
+        piece.reserve_exact(fresh.len().max(piece.len() / 8));
+    }
+    piece.extend_from_slice(fresh);
 }
 
 #[cfg(test)]
@@ -239,6 +263,28 @@ mod tests {
         assert_eq!(all_of(&mut half), b"XYcdYZ");
         assert_eq!(half.chunk(3, b"!!!", false), Ok(false));
         assert_eq!((half.received(), half.readable()), (6, 0));
+    }
+
+    /// What a half has of the memory: its bytes with what is free behind them, and for each piece what `core/cost.rs` counts.
+    fn resident(half: &Receive) -> (usize, usize) {
+        let pieces = || half.ordered.iter().chain(half.early.values());
+        (pieces().map(Vec::capacity).sum(), pieces().count())
+    }
+
+    #[test]
+    fn small_pieces_that_follow_each_other_become_large_ones() {
+        let mut half = Receive::new(1 << 16);
+        // Every second byte, as many as may be early, and then the bytes between.
+        for round in 0..32 {
+            let first = round * 2048;
+            (0..1024).for_each(|i| assert_eq!(half.chunk(first + 2 * i + 1, b"x", false), Ok(false)));
+            (0..1024).for_each(|i| assert_eq!(half.chunk(first + 2 * i, b"y", false), Ok(true)));
+        }
+        let (bytes, pieces) = resident(&half);
+        assert!(bytes <= (1 << 16) * 9 / 8 && pieces <= 17, "{bytes} bytes in {pieces} pieces");
+        half.consume(60_000);
+        let (bytes, _) = resident(&half);
+        assert!(bytes <= 2 * 5536 + SMALL, "{bytes} bytes");
     }
 
     #[test]
@@ -290,6 +336,8 @@ mod tests {
                 model[from as usize..until as usize].fill(true);
                 let first = model.iter().position(|held| !held).unwrap_or(model.len()) as u64;
                 prop_assert_eq!(half.received() - u64::from(half.is_complete()), first);
+                let (bytes, pieces) = resident(&half);
+                prop_assert!(bytes as u64 <= half.held() * 2 + 8 && pieces <= half.gaps() + 2);
                 prop_assert_eq!(half.held() + half.consumed(), model.iter().filter(|held| **held).count() as u64);
                 if reads {
                     read.extend(all_of(&mut half));

@@ -1,6 +1,11 @@
 //! The relay: streams of those who are known, to where they may go.
 
-use crate::destination::{allows, may_resolve};
+mod names;
+mod own;
+mod turns;
+
+use crate::authorised::Entry;
+use crate::destination::{Destination, allows, may_resolve};
 use crate::frame::Broken;
 use crate::listen::{Accepted, Listener, Watcher};
 use crate::pump::pump;
@@ -8,12 +13,12 @@ use crate::session::Stream;
 use crate::shares::Shares;
 use crate::status::{SCHEMA, Status};
 use crate::target::{Host, Outcome, TARGET_MAX, Target};
-use std::io;
+use names::Names;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 
 /// A stream has so long to say where it is to go.
 const HEAD: Duration = Duration::from_secs(30);
@@ -23,19 +28,30 @@ const DIAL: Duration = Duration::from_secs(15);
 const ADDRESS: Duration = Duration::from_secs(5);
 /// Descriptors that are kept for everything but streams' sockets.
 const RESERVED: u64 = 256;
+/// How often answers of the resolver that hold no more are forgotten.
+const TIDY: Duration = Duration::from_secs(60);
 
 /// Serves until the listener ends.
 pub async fn serve(mut listener: Listener) {
     let watcher = listener.watcher();
-    let places = places();
-    while let Some(accepted) = listener.accept().await {
+    let (places, names) = (places(), Names::of_system());
+    let mut tidies = tokio::time::interval(TIDY);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = tidies.tick() => {
+                names.tidy();
+                continue;
+            }
+        };
+        let Some(accepted) = accepted else { return };
         let Some(place) = places.take(accepted.entry.key, watcher.keys()) else {
             accepted.stream.reset(Broken::Overloaded);
             continue;
         };
-        let watcher = watcher.clone();
+        let (watcher, names) = (watcher.clone(), Arc::clone(&names));
         tokio::spawn(async move {
-            serve_one(accepted, &watcher).await;
+            serve_one(accepted, &watcher, &names).await;
             drop(place);
         });
     }
@@ -43,7 +59,13 @@ pub async fn serve(mut listener: Listener) {
 
 /// How a relay stands.
 pub fn status(watcher: &Watcher) -> Status {
-    Status { schema: SCHEMA, role: "relay", sessions: watcher.sessions(), trouble: watcher.trouble() }
+    Status {
+        schema: SCHEMA,
+        role: "relay",
+        sessions: watcher.sessions(),
+        trouble: watcher.trouble(),
+        handshakes: Some(watcher.handshakes_so_far()),
+    }
 }
 
 /// Sockets to destinations: there are only so many descriptors.
@@ -52,7 +74,7 @@ fn places() -> Arc<Shares> {
     Shares::new(limit.current.unwrap_or(1 << 20).saturating_sub(RESERVED).max(16))
 }
 
-async fn serve_one(accepted: Accepted, watcher: &Watcher) {
+async fn serve_one(accepted: Accepted, watcher: &Watcher, names: &Arc<Names>) {
     let Accepted { mut stream, entry } = accepted;
     let Ok(Some((target, rest))) = tokio::time::timeout(HEAD, head(&mut stream)).await else {
         return stream.reset(Broken::Aborted);
@@ -62,7 +84,11 @@ async fn serve_one(accepted: Accepted, watcher: &Watcher) {
     if target.is_discard() {
         return discard(stream).await;
     }
-    let dialled = tokio::time::timeout(DIAL, dial(&target, &entry.destinations)).await;
+    let dialled = tokio::select! {
+        dialled = tokio::time::timeout(DIAL, dial(&target, &entry, names)) => dialled,
+        // What was broken off meanwhile holds nothing.
+        () = stream.broken() => return,
+    };
     match dialled.unwrap_or(Err(Outcome::TimedOut)) {
         Ok(socket) => {
             if stream.write_all(&[Outcome::Connected.code()]).await.is_ok() {
@@ -73,27 +99,22 @@ async fn serve_one(accepted: Accepted, watcher: &Watcher) {
             let _ = stream.write_all(&[outcome.code()]).await;
             let _ = stream.shutdown().await;
             // What it still sends is for nobody; its end is awaited, so that it hears why.
-            let drains = async {
-                let mut nothing = [0; 4096];
-                while matches!(stream.read(&mut nothing).await, Ok(1..)) {}
-            };
-            let _ = tokio::time::timeout(Duration::from_secs(5), drains).await;
+            let _ = tokio::time::timeout(Duration::from_secs(5), stream.discard()).await;
         }
     }
 }
 
 /// Takes what a survey sends, and throws it away.
 async fn discard(mut stream: Stream) {
-    let mut nothing = vec![0; 64 << 10];
     if stream.write_all(&[Outcome::Connected.code()]).await.is_ok() {
-        while matches!(stream.read(&mut nothing).await, Ok(1..)) {}
+        stream.discard().await;
     }
 }
 
 /// Where a stream is to go, and what came with it.
 async fn head(stream: &mut Stream) -> Option<(Target, Vec<u8>)> {
     let mut held = Vec::new();
-    let mut batch = [0; 1024];
+    let mut batch = [0; TARGET_MAX];
     loop {
         match Target::decode(&held) {
             Ok(Some((target, used))) => return Some((target, held.split_off(used))),
@@ -106,23 +127,28 @@ async fn head(stream: &mut Stream) -> Option<(Target, Vec<u8>)> {
 }
 
 /// Connects to a destination, if the rules allow the address that it turns out to have.
-async fn dial(target: &Target, rules: &[crate::destination::Destination]) -> Result<TcpStream, Outcome> {
+async fn dial(target: &Target, entry: &Entry, names: &Arc<Names>) -> Result<TcpStream, Outcome> {
+    let rules = &entry.destinations;
     let (name, addresses) = match &target.host {
-        Host::Address(address) => (None, vec![SocketAddr::new(*address, target.port)]),
+        Host::Address(address) => (None, [*address].into()),
         Host::Name(name) => {
             if !may_resolve(rules, name, target.port) {
                 return Err(Outcome::NotAllowed);
             }
-            let found = lookup_host((name.as_str(), target.port)).await;
-            (Some(name.as_str()), found.map_err(|_| Outcome::HostUnreachable)?.collect())
+            let found = names.look_up(entry.key, name).await;
+            (Some(name.as_str()), if found.is_empty() { return Err(Outcome::HostUnreachable) } else { found })
         }
     };
-    let allowed: Vec<SocketAddr> =
-        addresses.into_iter().filter(|address| allows(rules, name, *address)).collect();
     let mut last = Outcome::NotAllowed;
-    for address in allowed {
+    for address in addresses.iter().map(|address| SocketAddr::new(*address, target.port)) {
+        if !leads_out(rules, name, address)? {
+            continue;
+        }
         match tokio::time::timeout(ADDRESS, TcpStream::connect(address)).await {
-            Ok(Ok(socket)) => return own_or_not(socket, rules, address),
+            Ok(Ok(socket)) => {
+                socket.set_nodelay(true).map_err(|error| Outcome::of_error(&error))?;
+                return Ok(socket);
+            }
             Ok(Err(error)) => last = Outcome::of_error(&error),
             Err(_) => last = Outcome::TimedOut,
         }
@@ -130,19 +156,12 @@ async fn dial(target: &Target, rules: &[crate::destination::Destination]) -> Res
     Err(last)
 }
 
-/// A public address of the relay's own leads into the relay: it must be named, too.
-fn own_or_not(
-    socket: TcpStream,
-    rules: &[crate::destination::Destination],
-    address: SocketAddr,
-) -> Result<TcpStream, Outcome> {
-    let is_own = |socket: &TcpStream| -> io::Result<bool> {
-        Ok(socket.local_addr()?.ip().to_canonical() == address.ip().to_canonical())
-    };
-    let is_own = is_own(&socket).map_err(|error| Outcome::of_error(&error))?;
-    if is_own && !rules.iter().any(|rule| rule.names_address(address)) {
-        return Err(Outcome::NotAllowed);
+/// Whether an address is allowed; decided before anything is sent there, so that a refusal tells nothing of it. A public address of
+/// this machine's own leads into the relay: a rule must name it, too.
+fn leads_out(rules: &[Destination], name: Option<&str>, address: SocketAddr) -> Result<bool, Outcome> {
+    if !allows(rules, name, address) {
+        return Ok(false);
     }
-    socket.set_nodelay(true).map_err(|error| Outcome::of_error(&error))?;
-    Ok(socket)
+    let is_named = rules.iter().any(|rule| rule.names_address(address));
+    Ok(is_named || !own::is_own(address.ip()).map_err(|error| Outcome::of_error(&error))?)
 }

@@ -9,6 +9,7 @@ use crate::paths::Known;
 use crate::status::{SCHEMA, Status, StatusSocket};
 use crate::{Mistake, control, relay, status};
 use evenair_laws::connections::ConnectionParams;
+use evenair_units::printable;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// How often it is looked whether something is wrong.
 const LOOK: Duration = Duration::from_secs(1);
+/// The most characters of a line of the log: what a peer wrote may be in it.
+const LINE_MAX: usize = 1000;
 
 /// Why it ended.
 #[derive(Debug)]
@@ -65,6 +68,7 @@ impl From<io::Error> for RunError {
 /// # Errors
 /// Why it cannot begin.
 pub fn relay(place: &str, config: &RelayConfig, say: impl Fn(&str)) -> Result<(), RunError> {
+    let say = |line: &str| say(&printable(line, LINE_MAX));
     let options = config.options(place)?;
     let law = options.law.as_ref().map_or("each client's wish, else guarded".into(), words);
     let keys: Vec<_> = options.keys.iter().map(crate::keys::SecretKey::public).collect();
@@ -101,6 +105,7 @@ pub fn relay(place: &str, config: &RelayConfig, say: impl Fn(&str)) -> Result<()
 /// # Errors
 /// Why it cannot begin: the relay refuses, say, or a port is taken.
 pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Result<(), RunError> {
+    let say = |line: &str| say(&printable(line, LINE_MAX));
     let options = config.options(place)?;
     if config.forward.is_empty() {
         let why = "name at least one local port: -L tcp://8080:example.org:80 or -L socks5://1080";
@@ -134,6 +139,7 @@ pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Resu
             role: "connect",
             sessions: watched.status(),
             trouble: trouble(&watched),
+            handshakes: None,
         };
         let _status = serve_status(&path, answer, &say);
         for (forward, one) in open {

@@ -11,6 +11,8 @@ const COPIES_MAX: u8 = 2;
 
 /// The most chunks of a stream that are not known to be there: what a program writes byte by byte then waits, and goes out in larger ones.
 const CHUNKS_MAX: usize = 4096;
+/// So many of them need no memory of their own; for more, [`set_chunks_most`](Send::set_chunks_most) says how many there may be.
+pub const CHUNKS_FREE: usize = 16;
 
 /// A chunk that was sent.
 #[derive(Debug)]
@@ -62,6 +64,8 @@ pub struct Send {
     acknowledged: u64,
     /// No byte from this number on may be sent.
     limit: u64,
+    /// The most chunks in `sent`.
+    chunks_most: usize,
     /// The program has written all.
     ended: bool,
     end_sent: bool,
@@ -70,7 +74,27 @@ pub struct Send {
 impl Send {
     /// With so many bytes allowed from the start.
     pub fn new(limit: u64) -> Self {
-        Self { limit, ..Self::default() }
+        Self { limit, chunks_most: CHUNKS_FREE, ..Self::default() }
+    }
+
+    /// Chunks that are not known to be there.
+    pub fn chunks(&self) -> usize {
+        self.sent.len()
+    }
+
+    /// Whether bytes could be sent but for the number of chunks.
+    pub fn is_crowded(&self) -> bool {
+        self.has_fresh() && self.sent.len() >= self.chunks_most && self.chunks_most < CHUNKS_MAX
+    }
+
+    /// There may be so many chunks that are not known to be there.
+    pub fn set_chunks_most(&mut self, chunks: usize) {
+        self.chunks_most = chunks.min(CHUNKS_MAX);
+        self.sent.shrink_to(self.chunks_most);
+    }
+
+    fn has_fresh(&self) -> bool {
+        self.waiting > 0 && self.next < self.limit
     }
 
     /// Bytes to be sent.
@@ -120,7 +144,7 @@ impl Send {
 
     /// Whether a chunk can be sent now.
     pub fn is_ready(&self) -> bool {
-        let fresh = self.waiting > 0 && self.next < self.limit && self.sent.len() < CHUNKS_MAX;
+        let fresh = self.has_fresh() && self.sent.len() < self.chunks_most;
         !self.again.is_empty() || fresh || (self.ended && self.waiting == 0 && !self.end_sent)
     }
 

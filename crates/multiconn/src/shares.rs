@@ -29,6 +29,11 @@ impl Shares {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Places that are taken.
+    pub(crate) fn all(&self) -> u64 {
+        self.taken().values().sum()
+    }
+
     /// A place for a key, where so many keys are known now; none, if its own part and the common half are used up.
     pub(crate) fn take(self: &Arc<Self>, key: PublicKey, keys: usize) -> Option<Place> {
         let part = self.most / 2 / (keys as u64).max(1);

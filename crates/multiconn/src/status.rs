@@ -3,6 +3,7 @@
 use crate::control;
 use crate::session::Session;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Semaphore;
 
 /// The form of the answer: it grows by one where a reader would have to know.
 pub const SCHEMA: u32 = 1;
@@ -25,6 +27,18 @@ pub struct Status {
     pub sessions: Vec<SessionStatus>,
     /// What is wrong now, if something is.
     pub trouble: Option<String>,
+    /// A relay's handshakes.
+    pub handshakes: Option<Handshakes>,
+}
+
+/// Connections that come in, until they belong to a session.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Handshakes {
+    /// Unfinished now.
+    pub open: u32,
+    /// How many ended how since the start: accepted, displaced by newer ones, late, `unknown_key`, failed (no TLS, or gone), refused
+    /// (more than the key may have).
+    pub ended: BTreeMap<&'static str, u64>,
 }
 
 /// A session.
@@ -180,7 +194,10 @@ impl Drop for StatusSocket {
 const LINE_MAX: u64 = 64;
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Answers who asks; only the program's own user may.
+/// Answers that are under way at once, at most: who asks and does not read is left after [`PATIENCE`].
+const ANSWERS_MAX: usize = 16;
+
+/// Answers who asks; only the program's own user may, and root.
 ///
 /// # Errors
 /// If another program answers there, or the folder may not be written to.
@@ -196,11 +213,25 @@ pub fn serve(path: &Path, status: impl Fn() -> Status + Send + Sync + 'static) -
     }
     let listener = UnixListener::bind(path)?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-    let status = Arc::new(status);
+    let (status, own) = (Arc::new(status), rustix::process::getuid().as_raw());
     let task = tokio::spawn(async move {
-        while let Ok((stream, _)) = listener.accept().await {
-            // One after another: who asks slowly is left.
-            let _ = tokio::time::timeout(PATIENCE, answer(stream, &*status)).await;
+        let places = Arc::new(Semaphore::new(ANSWERS_MAX));
+        loop {
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+            let Ok((stream, _)) = listener.accept().await else {
+                // No descriptor for it: others are given back meanwhile.
+                tokio::time::sleep(PATIENCE).await;
+                continue;
+            };
+            // The socket is its owner's alone only once its mode is set.
+            if !stream.peer_cred().is_ok_and(|peer| [0, own].contains(&peer.uid())) {
+                continue;
+            }
+            let status = Arc::clone(&status);
+            tokio::spawn(async move {
+                let _ = tokio::time::timeout(PATIENCE, answer(stream, &*status)).await;
+                drop(place);
+            });
         }
     });
     Ok(StatusSocket { path: path.into(), task })
@@ -256,4 +287,31 @@ pub fn ask(path: &Path, question: Question) -> io::Result<String> {
         };
         io::Error::new(error.kind(), format!("{}: {why}", path.display()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn silent_and_deaf_askers_leave_others_their_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let status = || Status {
+            schema: SCHEMA,
+            role: "relay",
+            sessions: Vec::new(),
+            trouble: Some("x".repeat(1 << 20)),
+            handshakes: None,
+        };
+        let _serves = serve(&path, status).unwrap();
+        let connect = || std::os::unix::net::UnixStream::connect(&path).unwrap();
+        let _silent: Vec<_> = (0..ANSWERS_MAX / 2).map(|_| connect()).collect();
+        let mut deaf: Vec<_> = (0..ANSWERS_MAX / 2 - 1).map(|_| connect()).collect();
+        deaf.iter_mut().for_each(|one| io::Write::write_all(one, b"status\n").unwrap());
+        let asked = std::time::Instant::now();
+        let answer = tokio::task::spawn_blocking(move || ask(&path, Question::Status)).await.unwrap();
+        assert!(answer.unwrap().contains("xxx"));
+        assert!(asked.elapsed() < PATIENCE, "it waits for none of them: {:?}", asked.elapsed());
+    }
 }

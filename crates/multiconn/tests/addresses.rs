@@ -5,10 +5,10 @@ mod parts;
 
 use evenair_laws::connections::IimdParams;
 use evenair_linux::link::LinkOptions;
-use evenair_linux::{NetworkNamespace, Rtnetlink, sandbox, scheduling};
+use evenair_linux::{NetworkNamespace, Rtnetlink, sandbox, scheduling, sysctl};
 use evenair_multiconn::control::Source;
 use evenair_multiconn::listen::Watcher;
-use evenair_multiconn::target::DISCARD;
+use evenair_multiconn::target::{DISCARD, Outcome};
 use evenair_multiconn::{Client, ConnectOptions, connect};
 use evenair_needs::Missing;
 use evenair_needs::harness::{self, Test};
@@ -29,12 +29,18 @@ fn main() -> ExitCode {
         a_session_survives_a_change_of_address(home);
         Ok(())
     });
+    let own: Test<Result<(), Missing>> = ("own_public_addresses_are_refused_unseen", || {
+        let missing = |error| Missing::new("veth devices", error);
+        let fresh = NetworkNamespace::new().map_err(missing)?;
+        let done = fresh.within(|| Home::new().map(own_public_addresses_are_refused_unseen));
+        done.and_then(|done| done).map_err(missing)
+    });
     let prepare = || {
         sandbox::enter().map_err(|refused| Missing::new("user namespaces", refused))?;
         scheduling::stay_ordinary();
         Ok(())
     };
-    harness::main(&[test], prepare, |test| test())
+    harness::main(&[test, own], prepare, |test| test())
 }
 
 fn address(text: &str) -> IpAddr {
@@ -127,6 +133,45 @@ fn a_session_survives_a_change_of_address(mut home: Home) {
         let law = client.status().remove(0).sending.law.unwrap();
         assert_eq!(law.source, Source::Probes, "they go from the new address: {law:?}");
     });
+}
+
+/// A key that may go to all that is public is not told which ports of the relay's own public addresses are open, and goes to none.
+fn own_public_addresses_are_refused_unseen(mut home: Home) {
+    // The second one is a secondary address, whose packets have the first as their source.
+    let own = ["45.3.0.1", "45.3.0.2"];
+    let other = "45.3.0.3";
+    own.iter().for_each(|own| home.gets(own));
+    // Where nothing would answer, but for the kernel's own word that nothing is there.
+    home.netlink.set_up(home.netlink.index("lo").unwrap(), LinkOptions::default()).unwrap();
+    for any_may_bind in ["0", "1"] {
+        sysctl::set("ipv4/ip_nonlocal_bind", any_may_bind).unwrap();
+        runtime().block_on(async {
+            let relay = Relay::start().await;
+            let entry = parts::entry("me", &relay.client_key, "\"*:*\"");
+            relay.authorise(&[entry]).await;
+            let client = first_session(relay.options()).await;
+            let listener = tokio::net::TcpListener::bind("0.0.0.0:0").await.unwrap();
+            let open = listener.local_addr().unwrap().port();
+            let closed = {
+                let free = tokio::net::TcpListener::bind("0.0.0.0:0").await.unwrap();
+                free.local_addr().unwrap().port()
+            };
+            for (host, port) in own.iter().flat_map(|own| [(own, open), (own, closed)]) {
+                assert_eq!(outcome(&client, host, port).await, Outcome::NotAllowed, "{host}:{port}");
+            }
+            // Another machine's is dialled: nobody there has it.
+            assert_ne!(outcome(&client, other, open).await, Outcome::NotAllowed);
+            let came = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
+            assert!(came.is_err(), "no connection was made");
+        });
+    }
+}
+
+async fn outcome(client: &Client, host: &str, port: u16) -> Outcome {
+    let mut stream = client.open().await.unwrap();
+    let target = target(SocketAddr::new(address(host), port));
+    stream.write_all(&target.encode()).await.unwrap();
+    Outcome::of(within(20, stream.read_u8()).await.unwrap())
 }
 
 /// While the kernel has not noticed that a device has a carrier, nothing gets there.

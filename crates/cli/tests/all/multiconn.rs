@@ -156,6 +156,10 @@ fn a_port_and_socks_carry_bytes_to_where_the_relay_allows() {
     assert!(metrics.contains("\nevenair_multiconn_session_sent_bytes_total{peer="), "{metrics}");
     let theirs = status("relay.sock");
     assert!(theirs.contains("\"peer\": \"me\""), "{theirs}");
+    let theirs = stdout(&multiconn(folder, &["status", "relay.sock"]));
+    // The session's first connection at least, and none that was refused.
+    let accepted = theirs.lines().find_map(|line| line.strip_prefix("handshakes: 0 open; "));
+    assert!(accepted.is_some_and(|all| all.ends_with(" accepted") && !all.contains(',')), "{theirs}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::io;
 
-/// A thread that answers at sockets that are open, and a memory of its own.
+/// A thread that answers at sockets that are open, and a memory of its own. What sends has a condition, see [`rules`].
 const SERVES: &[libc::c_long] = &[
     // Its sockets.
     libc::SYS_accept4,
@@ -15,8 +15,6 @@ const SERVES: &[libc::c_long] = &[
     libc::SYS_readv,
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,
-    libc::SYS_sendmsg,
-    libc::SYS_sendto,
     libc::SYS_setsockopt,
     libc::SYS_shutdown,
     libc::SYS_write,
@@ -146,9 +144,16 @@ fn rules(administers: bool) -> Result<Rules, seccompiler::BackendError> {
     for call in [libc::SYS_mmap, libc::SYS_mprotect] {
         rules.insert(call, vec![only(2, libc::PROT_EXEC, 0)?]);
     }
+    // With this flag a socket of TCP connects as it sends, past the rules about connect(2): Landlock's ports as well as this list.
+    rules.insert(libc::SYS_sendto, vec![only(3, libc::MSG_FASTOPEN, 0)?]);
+    rules.insert(libc::SYS_sendmsg, vec![only(2, libc::MSG_FASTOPEN, 0)?]);
     if administers {
-        // Questions about a device's features are put to a socket of this family; all other sockets are open already.
-        rules.insert(libc::SYS_socket, vec![only(0, !0, libc::AF_INET)?]);
+        // Questions about a device's features are put to such a socket, which reaches the kernel alone; all others are open already.
+        let is = |argument, value: i32| {
+            SeccompCondition::new(argument, Dword, SeccompCmpOp::Eq, value.cast_unsigned().into())
+        };
+        let generic = SeccompRule::new(vec![is(0, libc::AF_NETLINK)?, is(2, libc::NETLINK_GENERIC)?])?;
+        rules.insert(libc::SYS_socket, vec![generic]);
     }
     Ok(rules)
 }

@@ -13,7 +13,7 @@ use crate::paths::{Known, Seen};
 use crate::probe::{End, Party, live};
 use crate::prompt::Prompt;
 use crate::session::Session;
-use evenair_units::Bytes;
+use evenair_units::{Bytes, printable};
 use rustls::pki_types::ServerName;
 use std::fmt;
 use std::io;
@@ -30,6 +30,8 @@ use tokio_rustls::client::TlsStream;
 const ADDRESS: Duration = Duration::from_secs(4);
 /// All of it may take so long.
 const WHOLE: Duration = Duration::from_secs(10);
+/// The most characters that are kept of what the relay says of its law.
+const LAW_MAX: usize = 200;
 /// So long after a socket for probes was of no more use there is another.
 const REOPENS: Duration = Duration::from_millis(500);
 
@@ -171,7 +173,8 @@ impl Dialler {
             tokio::spawn(probe(session.clone(), governor.clone(), key, Arc::clone(&self.silent)));
         }
         let most = options.most.min(connections.into()).max(1);
-        Ok(Current { session, id, key, most, governor, relay_law: law, seen, known })
+        let relay_law = printable(&law, LAW_MAX);
+        Ok(Current { session, id, key, most, governor, relay_law, seen, known })
     }
 
     /// The path that a connection has, if its socket tells.
@@ -326,5 +329,49 @@ fn of_tls(error: &io::Error) -> ConnectError {
             | AlertDescription::CertificateUnknown,
         )) => ConnectError::UnknownKey,
         _ => ConnectError::Tls(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connect::connect;
+    use crate::keys::{PublicKey, SecretKey};
+    use tokio::net::TcpListener;
+
+    #[derive(Debug)]
+    struct Everybody;
+
+    impl crate::tls::Knows for Everybody {
+        fn knows(&self, _: PublicKey) -> bool {
+            true
+        }
+    }
+
+    /// A relay with the right key that welcomes a client with a law of its own words.
+    async fn welcomes(key: SecretKey, law: String) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let config = crate::tls::relay(&[key], Arc::new(Everybody)).unwrap();
+        tokio::spawn(async move {
+            let (socket, _) = listener.accept().await.unwrap();
+            let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+            let mut tls = acceptor.accept(socket).await.unwrap();
+            let answer = Answer::Welcome { session: [1; 16], streams: 1, connections: 1, law };
+            tls.write_all(&answer.encode()).await.unwrap();
+            std::future::pending::<()>().await;
+        });
+        address
+    }
+
+    #[tokio::test]
+    async fn words_of_a_relay_are_made_printable() {
+        let key = SecretKey::generate();
+        let said = format!("guarded\u{1b}]0;owned\u{7}\u{1b}[2J\n\u{202e}{}", "x".repeat(1000));
+        let relay = welcomes(key.clone(), said).await;
+        let options = ConnectOptions::new(relay.to_string(), key.public(), SecretKey::generate());
+        let law = connect(options).await.unwrap().relay_law().unwrap();
+        assert!(law.starts_with("guarded\\u{1b}]0;owned\\u{7}\\u{1b}[2J\\n\\u{202e}xxx"), "{law}");
+        assert!(law.chars().count() == LAW_MAX && law.ends_with('…'), "{law}");
     }
 }

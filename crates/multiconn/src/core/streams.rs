@@ -1,5 +1,6 @@
 //! The streams of a session: what the host does with them, and what frames say of them.
 
+use super::cost::{self, Paid};
 use super::{Core, Event, LATE, Side};
 use crate::budget::Share;
 use crate::frame::{Broken, CHUNK_MAX, Closed, Frame, StreamId};
@@ -10,6 +11,8 @@ use evenair_units::{Duration, Instant};
 /// A round trip, before one is known; and the least that the growth of windows goes by: below it is this machine's own scheduling.
 const ROUND_TRIP: Duration = Duration::from_millis(100);
 const ROUND_TRIP_LEAST: Duration = Duration::from_millis(1);
+/// Streams that wait for memory are woken once so much of it is free again \[bytes\].
+const FEEDS: u64 = 16 << 10;
 /// So many streams at most wait for it to be said that they are over.
 const OVERS_MAX: usize = 1 << 16;
 
@@ -48,6 +51,8 @@ pub(super) struct Entry {
     window: u64,
     /// Bytes of the budget that it has for receiving, and for sending.
     taken: [u64; 2],
+    /// Blocks of the budget that it has for pieces.
+    pub(super) paid: Paid,
     /// Of that for sending, what somebody is about to use.
     reserved: u64,
     round: Round,
@@ -134,7 +139,7 @@ impl Core {
             return Err(OpenError::Closed(why));
         }
         let has_room = self.open[0] < self.limits.own_streams && self.next_own < u32::MAX / 2;
-        if !has_room || !self.budget.take(self.limits.window, Share::All) {
+        if !has_room || !self.budget.take(self.limits.window + cost::STREAM, Share::All) {
             return Err(OpenError::TooMany);
         }
         let stream = self.next_own * 2 + u32::from(self.side == Side::Client);
@@ -153,6 +158,7 @@ impl Core {
             send: Send::new(window),
             window,
             taken: [window, 0],
+            paid: [0; 2],
             reserved: 0,
             round: Round { since: now, read: 0, seen: 0 },
             told: 0,
@@ -253,6 +259,7 @@ impl Core {
     }
 
     fn make_ready(&mut self, stream: StreamId) {
+        self.pay_for_chunks(stream);
         if let Some(entry) = self.streams.get_mut(&stream)
             && !entry.is_over
             && entry.send.is_ready()
@@ -291,6 +298,18 @@ impl Core {
             0 if !into.is_empty() => Read::Wait,
             count => Read::Bytes(count),
         })
+    }
+
+    /// Takes all bytes that can be read, without giving them.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn discard(&mut self, stream: StreamId, now: Instant) -> Result<Read, Broken> {
+        let Some(entry) = self.streams.get(&stream) else { return Err(Broken::Aborted) };
+        match entry.receive.readable() as usize {
+            0 => self.read(stream, &mut [0], now),
+            count => self.consume(stream, count, now).map(|()| Read::Bytes(count)),
+        }
     }
 
     /// Takes bytes that were looked at.
@@ -409,8 +428,9 @@ impl Core {
         let is_own = self.is_own(stream);
         let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) else { return };
         entry.is_over = true;
-        self.budget.give(entry.taken.iter().sum());
-        (entry.taken, entry.reserved) = ([0; 2], 0);
+        let pieces = cost::of_blocks(entry.paid.iter().sum());
+        self.budget.give(cost::STREAM + entry.taken.iter().sum::<u64>() + pieces);
+        (entry.taken, entry.paid, entry.reserved) = ([0; 2], [0; 2], 0);
         entry.send = Send::default();
         if entry.broken.is_some() {
             entry.receive = Receive::default();
@@ -427,7 +447,7 @@ impl Core {
 
     /// Who waited for memory may try again.
     pub(super) fn feed(&mut self) {
-        self.hungry_until = None;
+        (self.hungry_until, self.freed) = (None, 0);
         for stream in std::mem::take(&mut self.hungry) {
             if let Some(entry) = self.streams.get_mut(&stream) {
                 entry.is_hungry = false;
@@ -474,6 +494,10 @@ impl Core {
                 }
             }
         }
+        if !self.pay_for_gaps(stream) {
+            self.reset(stream, Broken::Overloaded, now);
+            return Ok(());
+        }
         self.widen(stream);
         self.finish_if_over(stream);
         Ok(())
@@ -486,7 +510,7 @@ impl Core {
         if self.finished.ranges() as u32 > 4 * most || self.resets.len() as u32 > 4 * most {
             return Err(Closed::Protocol);
         }
-        if self.open[1] >= most || !self.budget.take(self.limits.window, Share::All) {
+        if self.open[1] >= most || !self.budget.take(self.limits.window + cost::STREAM, Share::All) {
             self.finished.insert(stream / 2);
             self.resets.insert(stream, Broken::Overloaded);
             self.unsaid.push_back(stream);
@@ -514,13 +538,18 @@ impl Core {
 
     /// What the other side has is held no more.
     fn free_sent(&mut self, stream: StreamId) {
+        self.repay_chunks(stream);
         let Some(entry) = self.streams.get_mut(&stream) else { return };
         let free = entry.taken[1].saturating_sub(entry.send.held() + entry.reserved);
         if free > 0 {
             entry.taken[1] -= free;
             self.budget.give(free);
             self.events.push_back(Event::Writable(stream));
-            self.feed();
+            self.freed += free;
+            // For a few bytes not all of them are woken: they try again by themselves.
+            if self.freed >= FEEDS {
+                self.feed();
+            }
         }
     }
 

@@ -2,6 +2,8 @@
 
 use super::{ListenOptions, Source, listen};
 use crate::authorised::Authorised;
+use crate::core::Limits;
+use crate::frame::Frame;
 use crate::hello::{Answer, Hello, Refusal};
 use crate::keys::{PublicKey, SecretKey};
 use crate::target::{Host, Target};
@@ -287,7 +289,52 @@ async fn slow_readers_have_the_memory_that_they_may_and_no_more() {
     held.iter().for_each(tokio::task::JoinHandle::abort);
     drop((held, clients, client, stream));
     assert!(relay.comes_to(60, |stands| stands.memory == 0).await, "{:?}", relay.stands().await);
+    // What the process had of the system is given back, too.
+    let calm = relay.calm.resident + (16 << 20);
+    assert!(relay.comes_to(20, |stands| stands.resident < calm).await, "{:?}", relay.stands().await);
     eprintln!("calm {:?}\nfull {full:?}\nafter {:?}", relay.calm, relay.stands().await);
+}
+
+/// An address that answers no connection for as long as the listener is held: its backlog is full.
+async fn mute() -> (SocketAddr, (TcpListener, Vec<TcpStream>)) {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(0).unwrap();
+    let (address, mut held) = (listener.local_addr().unwrap(), Vec::new());
+    let wait = Duration::from_millis(300);
+    while let Ok(Ok(socket)) = tokio::time::timeout(wait, TcpStream::connect(address)).await {
+        held.push(socket);
+    }
+    (address, (listener, held))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bytes_one_by_one_take_no_more_than_bytes_at_once() {
+    const STREAMS: u32 = 24;
+    let eve = SecretKey::generate();
+    let relay = Attacked::begin(&[("eve", &eve)]).await;
+    let (to, _held) = mute().await;
+    let mut tls = relay.encrypted(&eve).await.unwrap();
+    let hello = Hello::New { streams: 1024, connections: 1, law: String::new() };
+    tls.write_all(&hello.encode()).await.unwrap();
+    // While a destination is dialled nothing is read of its stream: every second byte comes, and then those between.
+    let head = go_to(to);
+    let window = Limits::default().window;
+    for stream in (0..STREAMS).map(|number| 2 * number + 1) {
+        let mut frames = Vec::new();
+        Frame::Data { stream, offset: 0, end: false, bytes: &head }.encode(&mut frames);
+        for first in (head.len() as u64..window - 2000).step_by(2000) {
+            for offset in (1..2000).step_by(2).chain((0..2000).step_by(2)) {
+                Frame::Data { stream, offset: first + offset, end: false, bytes: b"x" }.encode(&mut frames);
+            }
+        }
+        tls.write_all(&frames).await.unwrap();
+    }
+    let counted = u64::from(STREAMS) * (window + (12 << 10));
+    assert!(relay.comes_to(5, |stands| stands.memory_most >= counted).await, "{:?}", relay.stands().await);
+    let full = relay.stands().await;
+    // A connection, and what the allocator has beside.
+    assert!(full.resident_most < relay.calm.resident + counted + (8 << 20), "{:?} {full:?}", relay.calm);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

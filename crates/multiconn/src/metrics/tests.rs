@@ -138,7 +138,14 @@ fn full() -> Status {
         stuck: 2,
         connections: vec![connection(1, true), connection(2, false)],
     };
-    Status { schema: SCHEMA, role: "relay", sessions: vec![session(7), session(8)], trouble: None }
+    let handshakes = Handshakes { open: 3, ended: [("accepted", 17), ("displaced", 4000)].into() };
+    Status {
+        schema: SCHEMA,
+        role: "relay",
+        sessions: vec![session(7), session(8)],
+        trouble: None,
+        handshakes: Some(handshakes),
+    }
 }
 
 #[test]
@@ -146,7 +153,8 @@ fn the_text_keeps_prometheus_rules() {
     let text = text(&full());
     let families = families(&text).unwrap();
     assert!(families.len() >= 20 && families.values().all(|(_, samples)| *samples > 0), "{families:?}");
-    let own = "peer=\"an\\\"na\\\\\\n\",session=\"7\"";
+    // A line break in a name is written as an escape, whose backslash the label escapes.
+    let own = "peer=\"an\\\"na\\\\\\\\n\",session=\"7\"";
     for line in [
         format!("session_connections_active{{{own}}} 1"),
         format!("session_connections_wanted{{{own},direction=\"sending\"}} 2"),
@@ -156,6 +164,8 @@ fn the_text_keeps_prometheus_rules() {
         format!("connection_congestion_window_bytes{{{own},connection=\"2\"}} 14480"),
         format!("connection_delivery_rate_bytes_per_second{{{own},connection=\"1\"}} 125000"),
         format!("session_rate_limit_bytes_per_second{{{own}}} 1000000"),
+        "handshakes_open 3".into(),
+        "handshakes_total{outcome=\"displaced\"} 4000".into(),
         "sessions 2".into(),
         "trouble 0".into(),
     ] {

@@ -74,6 +74,39 @@ impl Stream {
         taken.map_err(broken)
     }
 
+    /// Waits until the stream is broken off; no other task reads it meanwhile.
+    pub(crate) async fn broken(&self) {
+        let is_broken = |context: &mut Context<'_>| {
+            self.session.with(|inner| {
+                if inner.core.peek(self.id, &mut [0]).is_err() {
+                    return Poll::Ready(());
+                }
+                inner.wait(self.id, 0, context);
+                Poll::Pending
+            })
+        };
+        std::future::poll_fn(is_broken).await;
+    }
+
+    /// Reads to the end, or until the stream breaks, and keeps nothing of it.
+    pub(crate) async fn discard(&self) {
+        let discards = |context: &mut Context<'_>| {
+            self.session.with(|inner| {
+                loop {
+                    match inner.core.discard(self.id, now()) {
+                        Ok(Read::Bytes(_)) => {}
+                        Ok(Read::Wait) => {
+                            inner.wait(self.id, 0, context);
+                            return Poll::Pending;
+                        }
+                        Ok(Read::End) | Err(_) => return Poll::Ready(()),
+                    }
+                }
+            })
+        };
+        std::future::poll_fn(discards).await;
+    }
+
     /// Whether all that was written, and the end after it, has reached the other side.
     pub fn is_delivered(&self) -> bool {
         self.session.with(|inner| inner.core.is_delivered(self.id))
@@ -133,5 +166,34 @@ impl AsyncWrite for Stream {
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.end();
         Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Budget;
+    use crate::core::{Limits, Side};
+    use crate::session::Session;
+    use std::time::Duration;
+    use tokio::io::AsyncWriteExt as _;
+
+    #[tokio::test]
+    async fn a_break_is_told_and_bytes_and_the_end_are_none() {
+        let (here, there) = tokio::io::duplex(1 << 16);
+        let session = |side, io| {
+            let session = Session::new(side, Limits::default(), Budget::new(1 << 30));
+            session.add(io, None, String::new(), Box::new(()));
+            session
+        };
+        let (near, far) = (session(Side::Client, here), session(Side::Relay, there));
+        let mut own = near.open().unwrap();
+        own.write_all(b"bytes").await.unwrap();
+        let theirs = far.accept().await.unwrap();
+        own.shutdown().await.unwrap();
+        let waits = tokio::time::timeout(Duration::from_millis(100), theirs.broken()).await;
+        assert!(waits.is_err(), "bytes and the end have come, and no break");
+        own.reset(Broken::Aborted);
+        tokio::time::timeout(Duration::from_secs(10), theirs.broken()).await.expect("it is broken");
     }
 }

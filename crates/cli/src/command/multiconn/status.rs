@@ -6,6 +6,7 @@ use clap::Args;
 use evenair_multiconn::run::status_socket;
 use evenair_multiconn::status::{Question, ask};
 use evenair_results::digits::counted;
+use evenair_units::printable;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -40,12 +41,13 @@ pub(super) fn status(arguments: &StatusArguments) -> Result<()> {
             socket.display(),
             text.trim()
         );
-        anstream::print!("{text}");
+        text.lines().for_each(|line| anstream::println!("{}", printable(line, LINE_MAX)));
         return Ok(());
     }
     loop {
-        let status: Value =
+        let mut status: Value =
             serde_json::from_str(&ask(&socket, Question::Status)?).context("the answer is no JSON")?;
+        make_printable(&mut status);
         if arguments.json {
             anstream::println!("{}", serde_json::to_string_pretty(&status)?);
         } else {
@@ -59,6 +61,25 @@ pub(super) fn status(arguments: &StatusArguments) -> Result<()> {
     }
 }
 
+/// The most characters of a line of metrics, and of a text in the status.
+const LINE_MAX: usize = 1000;
+
+/// Another program wrote the answer, and a peer or a tenant some of its texts.
+fn make_printable(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = printable(text, LINE_MAX),
+        Value::Array(all) => all.iter_mut().for_each(make_printable),
+        Value::Object(all) => {
+            *all = std::mem::take(all)
+                .into_iter()
+                .map(|(key, value)| (printable(&key, LINE_MAX), value))
+                .collect();
+            all.values_mut().for_each(make_printable);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 /// What an answer says, for people.
 fn text(status: &Value) -> String {
     let mut text = String::new();
@@ -69,6 +90,13 @@ fn text(status: &Value) -> String {
     let sessions = status["sessions"].as_array().unwrap_or(&none);
     if sessions.is_empty() {
         text += "no session\n";
+    }
+    if let Some(handshakes) = status["handshakes"].as_object() {
+        let ended = handshakes["ended"].as_object().into_iter().flatten();
+        let ended = ended.filter(|(outcome, count)| count.as_u64() != Some(0) || *outcome == "accepted");
+        let ended: Vec<_> =
+            ended.map(|(outcome, count)| format!("{count} {}", outcome.replace('_', " "))).collect();
+        let _ = writeln!(text, "handshakes: {} open; {}", handshakes["open"], ended.join(", "));
     }
     for session in sessions {
         let number = |key: &str| session[key].as_u64().unwrap_or(0);
@@ -136,6 +164,27 @@ fn bytes(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn handshakes_are_told_where_there_is_no_session() {
+        let ended = serde_json::json!({"accepted": 2, "displaced": 4000, "late": 0, "unknown_key": 3});
+        let status = serde_json::json!({"sessions": [], "handshakes": {"open": 256, "ended": ended}});
+        assert_eq!(
+            text(&status),
+            "no session\nhandshakes: 256 open; 2 accepted, 4000 displaced, 3 unknown key\n"
+        );
+    }
+
+    #[test]
+    fn escapes_of_others_reach_no_terminal() {
+        let harmful = "a\u{1b}[2J\u{9b}\u{202e}b";
+        let mut status = serde_json::json!({"trouble": harmful, "sessions": [{"peer": harmful, harmful: 1}]});
+        make_printable(&mut status);
+        for shown in [text(&status), status.to_string()] {
+            assert!(shown.contains("\\u{202e}b") && shown.is_ascii(), "{shown}");
+            assert!(!shown.contains('\u{1b}'), "{shown}");
+        }
+    }
 
     #[test]
     fn the_reason_for_n_is_a_line() {

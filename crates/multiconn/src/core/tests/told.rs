@@ -1,9 +1,10 @@
 //! One side alone, to which frames are told one by one: what it says to each, and when.
 
+use super::super::STREAM_COST;
 use super::*;
 
 /// A relay with limits of its own, 2^24 bytes of memory and a connection, 1.
-fn relay(limits: Limits) -> (Core, Instant) {
+pub(super) fn relay(limits: Limits) -> (Core, Instant) {
     let now = Instant::from_nanos(1);
     let mut core = Core::new(Side::Relay, limits, Budget::new(1 << 24), now);
     core.add_leg(1, now);
@@ -32,11 +33,11 @@ fn said(core: &mut Core, leg: LegId, now: Instant) -> Vec<String> {
 }
 
 /// Tells a frame on connection 1.
-fn tell(core: &mut Core, frame: Frame<'_>, now: Instant) -> Result<(), Closed> {
+pub(super) fn tell(core: &mut Core, frame: Frame<'_>, now: Instant) -> Result<(), Closed> {
     core.frame(1, frame, now)
 }
 
-fn chunk(stream: StreamId, offset: u64, bytes: &[u8]) -> Frame<'_> {
+pub(super) fn chunk(stream: StreamId, offset: u64, bytes: &[u8]) -> Frame<'_> {
     Frame::Data { stream, offset, end: false, bytes }
 }
 
@@ -286,7 +287,7 @@ fn released_stream_breaks_unless_both_ends_came() {
 #[test]
 fn writer_without_memory_tries_again_in_100_ms() {
     let now = Instant::from_nanos(1);
-    let memory = Budget::new(3000);
+    let memory = Budget::new(3000 + STREAM_COST);
     let mut core = Core::new(Side::Client, limits(1000), Arc::clone(&memory), now);
     core.add_leg(1, now);
     let stream = core.open(now).unwrap();
@@ -324,7 +325,7 @@ fn fixed_reading_rate_asks_for_no_wider_window() {
         assert_eq!(core.read(1, &mut [0; 1 << 13], now), Ok(Read::Bytes(1 << 12)));
         now += ms(100);
     }
-    assert_eq!(core.budget.taken(), before + (1 << 16), "its first window");
+    assert_eq!(core.budget.taken(), before + (1 << 16) + STREAM_COST, "its first window");
 }
 
 #[test]

@@ -1,0 +1,46 @@
+//! When memory that is free again is given back to the system: the allocator keeps it, in pieces between those that are in use.
+
+use std::time::{Duration, Instant};
+
+/// What a connection takes beside the bytes of streams, for TLS and for what is read and written at a time \[bytes\].
+pub(super) const CONNECTION: u64 = 320 << 10;
+/// So much less than before is worth it \[bytes\].
+const LESS: u64 = 16 << 20;
+/// It is done no more often.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// The most that was in use since memory was given back.
+#[derive(Debug, Default)]
+pub(super) struct Returns {
+    peak: u64,
+    last: Option<Instant>,
+}
+
+impl Returns {
+    /// Whether memory is to be given back now, where so much is in use \[bytes\].
+    pub(super) fn is_due(&mut self, in_use: u64, now: Instant) -> bool {
+        self.peak = self.peak.max(in_use);
+        let rests = self.last.is_none_or(|last| now.duration_since(last) >= PAUSE);
+        if self.peak - in_use < LESS || !rests {
+            return false;
+        }
+        (self.peak, self.last) = (in_use, Some(now));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_given_back_once_it_falls_and_now_and_then() {
+        let begun = Instant::now();
+        let mut returns = Returns::default();
+        let mut due = |seconds, mb: u64| returns.is_due(mb << 20, begun + Duration::from_secs(seconds));
+        assert!(!due(0, 10) && !due(1, 200) && !due(2, 190));
+        assert!(due(3, 100) && !due(4, 100), "once");
+        assert!(!due(5, 10) && due(8, 10), "a while after the last time");
+        assert!(!due(20, 10));
+    }
+}
