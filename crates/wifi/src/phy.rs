@@ -208,6 +208,12 @@ mod tests {
     }
 
     #[test]
+    fn contention_depends_on_the_kind_of_layer() {
+        let layers = [PhyStandard::B, PhyStandard::A, PhyStandard::G].map(PhyStandard::layer);
+        assert_eq!(layers, [PhysicalLayer::Dsss, PhysicalLayer::Ofdm, PhysicalLayer::Ofdm]);
+    }
+
+    #[test]
     fn unknown_rates_are_named() {
         let phy = Phy::b_long();
         assert!(phy.checked(Rate::from_kbps(11_000)).is_ok());
