@@ -34,6 +34,8 @@ fn the_third_packet_after_a_gap_makes_it_a_loss() {
     assert_eq!(lost(&[(0, 0), (2, 20), (3, 30), (1, 31), (4, 40)]), [], "it was late");
     // Section 5.2: evenly between those around the gap.
     assert_eq!(lost(&[(0, 0), (4, 80), (5, 90), (6, 95)]), [(1, 20), (2, 40), (3, 60)]);
+    // T_loss = T_before + (T_after − T_before)·(S_loss − S_before)/(S_after − S_before).
+    assert_eq!(lost(&[(0, 0), (1, 10), (5, 90), (6, 92), (7, 95)]), [(2, 30), (3, 50), (4, 70)]);
     assert_eq!(lost(&[(2, 5), (3, 30), (4, 40)]), [(0, 5), (1, 5)], "the first of all");
     assert_eq!(
         lost(&[(0, 0), (2, 20), (2, 21), (2, 22), (4, 40), (5, 50)]),

@@ -183,6 +183,9 @@ fn new_law_sets_the_window_unless_one_failed() {
     assert_eq!(bench.air.queues[0].window, 15, "2·(7 + 1) − 1");
     bench.air.set_access(0, slots(31));
     assert_eq!(bench.air.queues[0].window, 15);
+    (bench.air.queues[0].short_failures, bench.air.queues[0].long_failures) = (1, 1);
+    bench.air.set_access(0, slots(7));
+    assert_eq!(bench.air.queues[0].window, 15, "after an RTS and a DATA frame that failed, too");
 }
 
 /// A frame that arrives at the very instant at which its receiver's own frame ends meets an idle receiver.
