@@ -9,7 +9,7 @@ use evenair_laws::Parameters;
 use evenair_laws::backoff::{
     Access, BackoffLaw, BackoffParams, Category, Dcf, LinkRole, LinkView, OwnBackoff, Scope, Surroundings,
 };
-use evenair_laws::marking::{AnyMarking, MarkingLaw, OwnMarking, QueueView};
+use evenair_laws::marking::{AnyMarking, CodelParams, MarkingLaw, OwnMarking, QueueView, Verdict};
 use evenair_topology::Medium;
 use evenair_units::{Dbm, Probability, Volume};
 use evenair_wifi::{MacTiming, Preamble, Rules};
@@ -148,6 +148,44 @@ fn marking_learns_what_became_of_packets() {
     let evicted = queue.evict(ms(1), &packet(3, 1, 100, ms(1)));
     assert_eq!(evicted.map(|evicted| evicted.packet), Some(PacketId(0)), "of the longest line the first");
     assert_eq!(law.told(), [(0, "accepted"), (1, "accepted"), (2, "refused"), (1, "removed")]);
+    queue.note_mark(ms(2), &packet(4, 0, 100, ms(2)));
+    assert_eq!(law.told(), [(1, "refused")], "marked instead of refused");
+}
+
+/// Drops packets of an odd size when they leave.
+#[derive(Clone, Debug)]
+struct Sieve;
+
+impl OwnLaw for Sieve {
+    fn identity(&self) -> String {
+        "sieve".into()
+    }
+}
+
+impl MarkingLaw for Sieve {
+    fn on_departure(&mut self, _: Instant, _: Duration, queue: &QueueView) -> Verdict {
+        if queue.size.count() % 2 == 1 { Verdict::Drop } else { Verdict::Send }
+    }
+}
+
+/// RFC 3168 section 5: a router marks instead of dropping, where the packet is capable of it.
+#[test]
+fn packets_are_dropped_or_marked_when_they_leave() {
+    let params: MarkingParams = OwnMarking::new(Sieve).into();
+    let mut queue = queue(&DisciplineParams::Fifo, Some(params.begin(&ROLE)));
+    for (id, size, mark) in [
+        (0, 101, Mark::Impossible),
+        (1, 102, Mark::Impossible),
+        (2, 103, Mark::Possible),
+        (3, 104, Mark::Possible),
+    ] {
+        queue.accept(ms(0), Queued { mark, ..packet(id, 0, size, ms(0)) });
+    }
+    let mut culled = Vec::new();
+    let sent: Vec<(u32, Mark)> =
+        std::iter::from_fn(|| queue.next(ms(1), &mut culled)).map(|sent| (sent.size, sent.mark)).collect();
+    assert_eq!(sent, [(102, Mark::Impossible), (103, Mark::Made), (104, Mark::Possible)]);
+    assert_eq!(culled.iter().map(|gone| gone.size).collect::<Vec<_>>(), [101]);
 }
 
 #[test]
@@ -160,6 +198,61 @@ fn stations_learn_what_their_lines_refused() {
     queue.refuse(ms(0), &packet(1, 0, 100, ms(0)));
     queue.refuse(ms(0), &packet(2, 6, 100, ms(0)));
     assert_eq!(law.told(), [(0, "accepted"), (1, "refused"), (0, "refused")]);
+    assert!((queue.refusal(ms(0), &packet(3, 6, 100, ms(0))).value() - 0.5).abs() < 1e-12);
+}
+
+/// Linux's mac80211: quanta of 300 bytes, CoDel at 20 and 100 ms; turns of 256 µs.
+#[test]
+fn airtime_has_the_defaults_of_mac80211() {
+    let params = AirtimeParams::mac80211();
+    assert_eq!((params.airtime, params.flows.quantum), (Duration::from_micros(256), Bytes::new(300)));
+    let codel = CodelParams { target: Duration::from_millis(20), interval: Duration::from_millis(100) };
+    assert_eq!(params.flows.marking, Some(codel.into()));
+    assert!(params.flows.sparse_first);
+}
+
+/// Packets of 1000 bytes at 11 Mb/s that take 1310 µs each time they are sent, and turns of 256 µs.
+fn airtime(per_attempt: bool) -> AnyDiscipline {
+    let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
+    let mac = MacSpec::Dcf { timing, rules: Rules::standard() };
+    let airtimes = Airtimes { mac, rate: Rate::from_kbps(11_000), rates: BTreeMap::new(), per_attempt };
+    let role = DisciplineRole { airtimes, ..ROLE.into() };
+    DisciplineParams::Airtime(AirtimeParams::mac80211()).begin_at(&role)
+}
+
+#[test]
+fn attempts_are_charged_to_their_station() {
+    for (attempts, order) in [(0, [0, 1, 2, 3]), (1, [0, 2, 1, 3])] {
+        let mut queue = airtime(true);
+        assert!(queue.wants_attempts());
+        (0..4).for_each(|id| queue.enqueue(ms(0), packet(id, id / 2 * 2, 1000, ms(0)))); // two for each next hop
+        let sent = order.map(|_| {
+            let next = queue.dequeue(ms(1), &mut Vec::new()).map(|next| next.packet.0);
+            (0..attempts).for_each(|_| queue.attempted());
+            next
+        });
+        assert_eq!(sent, order.map(Some), "{attempts} attempts");
+    }
+    assert!(!airtime(false).wants_attempts() && !DisciplineParams::Fifo.begin(&ROLE).wants_attempts());
+}
+
+/// A station that used eight turns' time for one packet pays for it when it comes back, whoever has something to send meanwhile.
+#[test]
+fn station_that_comes_back_has_its_debt() {
+    let mut queue = airtime(true);
+    queue.enqueue(ms(0), packet(0, 0, 1000, ms(0)));
+    assert!(queue.dequeue(ms(1), &mut Vec::new()).is_some());
+    (0..3).for_each(|_| queue.attempted());
+    assert_eq!(queue.dequeue(ms(2), &mut Vec::new()), None);
+    queue.enqueue(ms(3), packet(1, 0, 1000, ms(3)));
+    (2..6).for_each(|id| queue.enqueue(ms(3), packet(id, 2, 1000, ms(3))));
+    let mut order = Vec::new();
+    while let Some(next) = queue.dequeue(ms(4), &mut Vec::new()) {
+        order.push(next.packet.0);
+        queue.attempted();
+    }
+    // 3·1310 − 256 µs are fifteen turns; of the other station each packet costs five or six.
+    assert_eq!(order, [2, 3, 4, 1, 5]);
 }
 
 /// A back-off law that writes down what it sees.
@@ -184,6 +277,9 @@ impl BackoffLaw for Watch {
     }
     fn dummy_packet(&self) -> Option<Bytes> {
         Some(Bytes::new(50))
+    }
+    fn aggressiveness(&self) -> Option<f64> {
+        Some(0.25)
     }
 }
 
@@ -217,9 +313,19 @@ fn back_off_law_sees_what_came_and_left() {
     queue.next(ms(12), &mut Vec::new());
     queue.service = Service::Nothing;
     queue.update(ms(30));
-    let view = seen.0.lock().unwrap()[0];
+    let view = std::mem::take(&mut *seen.0.lock().unwrap())[0];
     assert_eq!((view.arrivals, view.service, view.dummies), (volume(0, 0), volume(3, 1200), volume(0, 0)));
     assert_eq!((view.head_of_line_delay, view.interval), (Some(Duration::ZERO), Duration::from_millis(20)));
+    // While a dummy is in service what waits behind it is unknown, if anything does.
+    queue.service = Service::Dummy;
+    queue.update(ms(40));
+    queue.accept(ms(40), packet(5, 0, 100, ms(40)));
+    queue.update(ms(50));
+    let delays: Vec<_> = seen.0.lock().unwrap().iter().map(|view| view.head_of_line_delay).collect();
+    assert_eq!(delays, [Some(Duration::ZERO), None]);
+    assert!(queue.aggressiveness().is_some_and(|r| (r - 0.25).abs() < 1e-12));
+    queue.law = None;
+    assert_eq!(queue.aggressiveness(), None);
 }
 
 /// mac80211 drops from the longest line of all stations.

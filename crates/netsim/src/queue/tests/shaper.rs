@@ -157,6 +157,11 @@ fn one_bucket_over_one_line_limits_the_sum() {
     let bytes: u64 = got.iter().sum();
     assert!(bytes.abs_diff(1_125_000) <= 1500, "{bytes} bytes in 10 s at 900 kb/s");
     assert_eq!(all.packets(), 4, "one line with room for five, of which one has just left");
+    let arrival = packet(0, 0, 500, ms(10_000));
+    let mut any = AnyDiscipline::Shaper(Box::new(all));
+    assert!(!any.is_full(&arrival));
+    any.enqueue(ms(10_000), arrival);
+    assert!(any.is_full(&arrival) && !DisciplineParams::Fifo.begin(&ROLE).is_full(&arrival));
 }
 
 #[test]
