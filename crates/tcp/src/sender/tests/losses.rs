@@ -302,3 +302,25 @@ fn probe_of_new_data_waits_for_its_own_acknowledgement() {
     sender.handle_reply(due + Duration::from_millis(10), ack(5));
     assert_eq!((sender.guard, sender.outstanding()), (Guard::Retransmission, 1));
 }
+
+/// RFC 8985 section 7.2: "If Now() + PTO > TCP_RTO_expiration(): PTO = TCP_RTO_expiration() - Now()". Of a lone segment PTO is
+/// 2·600 + 200 ms, RTO 600 + 4·300 = 1800 ms at first; after samples alike the variation fades, and the time-out's second is less.
+#[test]
+fn probe_is_no_later_than_the_time_out() {
+    let mut sender = by_time(1);
+    for round in 1..=20 {
+        sender.supply(round);
+        let now = at(600 * u64::from(round - 1));
+        send_all(&mut sender, now);
+        sender.handle_reply(now + Duration::from_millis(600), ack(round));
+    }
+    sender.supply(21);
+    assert_eq!(send_all(&mut sender, at(12_000)), [20]);
+    assert_eq!(sender.retransmission_timeout(), Duration::from_secs(1));
+    assert_eq!(sender.poll_timeout(), at(13_000));
+    sender.handle_timeout(at(13_000));
+    assert_eq!((sender.stats().probes, sender.stats().timeouts), (0, 0));
+    assert_eq!(send_all(&mut sender, at(13_000)), [20]);
+    assert_eq!((sender.stats().probes, sender.stats().timeouts), (1, 0));
+    assert_eq!((sender.guard, sender.poll_timeout()), (Guard::Retransmission, at(14_000)));
+}
