@@ -24,11 +24,11 @@ fn packet(id: u32, flow: u32, size: u32, at: Instant) -> Queued {
 
 /// The last comes first, but nothing leaves except on whole tens of milliseconds: what a user's own may be.
 #[derive(Clone, Debug, Default)]
-struct Stack(Vec<Queued>);
+struct Stack(Vec<Queued>, Option<&'static str>);
 
 impl OwnLaw for Stack {
     fn identity(&self) -> String {
-        "a stack that opens every 10 ms".into()
+        self.1.unwrap_or("a stack that opens every 10 ms").into()
     }
 }
 
@@ -136,6 +136,31 @@ fn a_sparse_flow_goes_before_the_round_and_only_while_it_is_sparse() {
     assert_eq!(order(FairParams::round_robin())[4..], [0, 9, 9, 1]);
 }
 
+/// Piece of CAKE, section III-B: a host's flows share its turn, those that have something to send. Flow 1 of the first host has one
+/// packet; once it is gone flow 0 has the turn alone, and gets as much as the other host's flow.
+#[test]
+fn flow_that_is_over_shares_its_hosts_turn_no_more() {
+    for (hosts, ends) in [
+        (Hosts::Source, [(1, 7), (1, 8), (2, 9)]),
+        (Hosts::Destination, [(7, 1), (8, 1), (9, 2)]),
+        (Hosts::Both, [(1, 7), (1, 8), (2, 9)]),
+    ] {
+        let flows = Flows::new(&ends.map(|(from, to)| FlowFacts { weight: 1.0, from, to }));
+        let params = FairParams { quantum: Bytes::new(1000), ..FairParams::cake(hosts) };
+        let params = FairParams { sparse_first: false, marking: None, ..params };
+        let mut fair = DisciplineParams::Fair(params).begin_at(&DisciplineRole { flows, ..ROLE.into() });
+        for id in 0..100 {
+            fair.enqueue(ms(0), packet(id, if id == 1 { 1 } else { id % 2 * 2 }, 500, ms(0)));
+        }
+        let mut got = [0; 3];
+        for _ in 0..61 {
+            got[fair.dequeue(ms(1), &mut Vec::new()).unwrap().flow as usize] += 1;
+        }
+        assert_eq!(got[1], 1);
+        assert!(got[0].abs_diff(got[2]) <= 3, "{hosts:?}: {got:?}");
+    }
+}
+
 #[test]
 fn a_full_buffer_costs_the_longest_line_its_first_packet() {
     let mut fair = DisciplineParams::Fair(FairParams::fq_codel()).begin(&ROLE);
@@ -153,7 +178,10 @@ fn a_full_buffer_costs_the_longest_line_its_first_packet() {
 fn a_discipline_of_ones_own_is_told_apart_by_its_identity() {
     let [own, again] = [0, 0].map(|_| DisciplineParams::Own(OwnDiscipline::new(Stack::default())));
     assert_eq!(own, again);
+    assert!(format!("{own:?}").contains("Stack([]"), "{own:?}");
     assert_ne!(own, DisciplineParams::Fifo);
+    let other = OwnDiscipline::new(Stack(Vec::new(), Some("another stack")));
+    assert_ne!(own, DisciplineParams::Own(other));
     assert_eq!(own.identity().unwrap(), "a stack that opens every 10 ms");
     assert_eq!(DisciplineParams::Fifo.identity(), None);
 }
