@@ -347,7 +347,7 @@ pub(crate) mod exact {
             assert_eq!(whole.0.to_bits(), 3f64.to_bits(), "as another language may write it");
             assert!(serde_json::from_str::<Number>("\"five\"").is_err());
             let told = serde_json::from_str::<Number>("[]")
-                .map_or_else(|error| alloc::format!("{error}"), |_| "".into());
+                .map_or_else(|error| alloc::format!("{error}"), |_| alloc::string::String::new());
             assert!(told.contains("a number, or the bits of one"), "{told}");
         }
 

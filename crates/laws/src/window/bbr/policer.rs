@@ -162,7 +162,7 @@ mod tests {
             let mut policer = Policer { rate_pps: Some(before), ..Policer::default() };
             policer.end_interval(now, rate);
             assert_eq!(policer.is_used(), same, "{before} {rate}");
-            assert!(policer.rate_pps().is_none_or(|mean| (mean - (before + rate) / 2.0).abs() < 1e-12));
+            assert!(policer.rate_pps().is_none_or(|mean| (mean - f64::midpoint(before, rate)).abs() < 1e-12));
         }
     }
 

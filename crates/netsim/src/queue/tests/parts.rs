@@ -201,7 +201,7 @@ fn stations_learn_what_their_lines_refused() {
     assert!((queue.refusal(ms(0), &packet(3, 6, 100, ms(0))).value() - 0.5).abs() < 1e-12);
 }
 
-/// Linux's mac80211: quanta of 300 bytes, CoDel at 20 and 100 ms; turns of 256 µs.
+/// Linux's mac80211: quanta of 300 bytes, `CoDel` at 20 and 100 ms; turns of 256 µs.
 #[test]
 fn airtime_has_the_defaults_of_mac80211() {
     let params = AirtimeParams::mac80211();

@@ -58,7 +58,7 @@ fn burst_grows_with_the_pace() {
     }
 }
 
-/// `bbr_quantization_budget`: `cwnd += 3 * bbr_tso_segs_goal(sk)`, rounded up to even, and 2 more in phase 0 of PROBE_BW.
+/// `bbr_quantization_budget`: `cwnd += 3 * bbr_tso_segs_goal(sk)`, rounded up to even, and 2 more in phase 0 of `PROBE_BW`.
 #[test]
 fn room_is_three_bursts_even_and_two_for_the_probe() {
     for (phase, pace, room) in [(1, 100.0, 14.0), (1, 990.0, 18.0), (1, 5120.0, 26.0), (0, 100.0, 16.0)] {
@@ -323,7 +323,7 @@ fn found_policer() -> Policer {
     policer
 }
 
-/// `bbr_lt_bw_sampling`: `lt_use_bw` lasts 48 round trips of PROBE_BW, and bandwidth is probed anew then.
+/// `bbr_lt_bw_sampling`: `lt_use_bw` lasts 48 round trips of `PROBE_BW`, and bandwidth is probed anew then.
 #[test]
 fn policer_ages_by_rounds_of_bandwidth_probing() {
     let mut law = probing(2);
