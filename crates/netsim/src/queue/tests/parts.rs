@@ -4,7 +4,7 @@ use super::*;
 use crate::queue::{
     BackoffHost, Delays, Dropped, Line, NO_CLASS, Outlet, Service, Shaper, TokenBucket, TransmitQueue,
 };
-use crate::spec::{FlowSpec, LinkRate, MacSpec, NetworkSpec, Pattern, Traffic};
+use crate::spec::{FlowSpec, LinkRate, MacSpec, NetworkSpec, Pattern, Per, Traffic};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{
     Access, BackoffLaw, BackoffParams, Category, Dcf, LinkRole, LinkView, OwnBackoff, Scope, Surroundings,
@@ -12,7 +12,7 @@ use evenair_laws::backoff::{
 use evenair_laws::marking::{AnyMarking, CodelParams, MarkingLaw, OwnMarking, QueueView, Verdict};
 use evenair_topology::Medium;
 use evenair_units::{Dbm, Probability, Volume};
-use evenair_wifi::{MacTiming, Preamble, Rules};
+use evenair_wifi::{BROADCAST, MacTiming, Preamble, Rules};
 use std::sync::{Arc, Mutex};
 
 /// Refuses half of all, and writes down what it is told: how many wait, and what became of an arrival or of one that waited.
@@ -393,6 +393,12 @@ fn airtime_is_of_the_link_from_this_node() {
     let airtimes = Airtimes::of_node(&of(mac), 1);
     assert_eq!(us(&airtimes), [1507, 8288, 754].map(|payload| 50 + 192 + payload + 10 + 304));
     assert!(airtimes.per_attempt, "the air tells of each attempt");
+    // To everybody: at the basic rate, and unanswered.
+    assert_eq!(airtimes.of(BROADCAST, 1000), Duration::from_micros(50 + 192 + 8288));
+    // Flows are told apart one by one, or by their subscribers.
+    let flows = Flows::of(&[datagrams(&[3, 5, 9], 2.0)]);
+    let apart = flows.at(&of(mac), 1, Per::Flow);
+    assert_eq!((apart.get(0), apart.key(1)), (flows.get(0), 1));
     let airtimes = Airtimes::of_node(&of(MacSpec::Ideal), 1);
     assert_eq!(us(&airtimes), [1454, 8000, 727]);
     assert!(!airtimes.per_attempt);

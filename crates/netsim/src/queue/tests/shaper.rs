@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::queue::{ClassCounts, Line, NO_CLASS, Shaper, TokenBucket};
-use evenair_laws::gateway::ClassView;
+use evenair_laws::gateway::{ClassView, Count, Counted};
 use evenair_units::Rate;
 
 fn kbps(rate: u64) -> Rate {
@@ -233,6 +233,41 @@ fn classes_are_counted_where_they_come_leave_wait_and_are_dropped() {
         [(3, 1, 0, 2, Some(2)), (3, 0, 1, 2, Some(2)), (1, 0, 0, 1, Some(1))]
     );
     assert_eq!(views[2].backlog.bytes, 200);
+    let told = all.counts()[1].counters();
+    let arrived = Volume { packets: 3, bytes: 4500 };
+    assert_eq!((told.arrived, told.dropped_bytes), (Some(Counted::wide(arrived)), Some(Count::Wide(1500))));
+}
+
+/// A packet is held that finds one before it in its line, or anywhere where one bucket is for all, or too few tokens.
+#[test]
+fn packets_are_held_behind_others_or_for_tokens() {
+    for (total, each, held) in [(None, Some(300), [1, 0]), (Some(900), None, [1, 1])] {
+        let mut lines = shaper(false, total, each, [1; 3]);
+        for (id, way) in [(0, 0), (1, 0), (2, 2)] {
+            lines.enqueue(ms(0), packet(id, way, 500, ms(0))); // tokens for three are there
+        }
+        assert_eq!([0, 1].map(|class| lines.counts()[class].held), held, "{total:?} {each:?}");
+        while lines.dequeue(ms(0), &mut Vec::new()).is_some() {}
+        assert_eq!(lines.packets(), 0);
+        let before = lines.counts()[0].held;
+        lines.enqueue(ms(0), packet(3, 0, 1500, ms(0)));
+        assert_eq!(lines.counts()[0].held, before + 1, "its tokens are spent");
+    }
+}
+
+#[test]
+fn turns_may_change_where_lines_have_any() {
+    let turns = [3000, 1500, 1500].map(Bytes::new);
+    let mut lines = shaper(false, Some(900), None, [1; 3]);
+    lines.set_turns(&turns);
+    let got = backlogged(&mut lines, [1000, 1000, 1000], ms(10_000));
+    for (bytes, share) in got.into_iter().zip([562_500, 281_250, 281_250]) {
+        assert!(u64::abs_diff(bytes, share) <= 6000, "{got:?}");
+    }
+    let mut shared = shaper(true, Some(900), None, [1; 3]);
+    let before = format!("{shared:?}");
+    shared.set_turns(&turns);
+    assert_eq!(format!("{shared:?}"), before, "a line for all has none");
 }
 
 #[test]

@@ -303,7 +303,7 @@ fn probe_of_new_data_waits_for_its_own_acknowledgement() {
     assert_eq!((sender.guard, sender.outstanding()), (Guard::Retransmission, 1));
 }
 
-/// RFC 8985 section 7.2: "If Now() + PTO > TCP_RTO_expiration(): PTO = TCP_RTO_expiration() - Now()". Of a lone segment PTO is
+/// RFC 8985 section 7.2: `If Now() + PTO > TCP_RTO_expiration(): PTO = TCP_RTO_expiration() - Now()`. Of a lone segment PTO is
 /// 2·600 + 200 ms, RTO 600 + 4·300 = 1800 ms at first; after samples alike the variation fades, and the time-out's second is less.
 #[test]
 fn probe_is_no_later_than_the_time_out() {
