@@ -409,13 +409,81 @@ fn airtime_is_of_the_link_from_this_node() {
 #[test]
 fn full_buffer_costs_the_longest_line_for_its_weight() {
     let flow = |weight, to| FlowFacts { weight, from: 9, to };
-    let flows = Flows::new(&[flow(1.0, 0), flow(4.0, 1)]);
+    let flows = Flows::new(&[flow(1.0, 0), flow(4.0, 1), flow(1.0, 2)]);
     let role = DisciplineRole { flows, ..ROLE.into() };
     let mut weighted = DisciplineParams::Weighted(WeightedParams::default()).begin_at(&role);
     for (id, flow, size) in [(0, 0, 400), (1, 0, 600), (2, 1, 1000), (3, 1, 1000)] {
         weighted.enqueue(ms(0), packet(id, flow, size, ms(0)));
     }
     assert_eq!(weighted.evict(&packet(4, 1, 1000, ms(0))).map(|gone| gone.packet), Some(PacketId(1)));
+    // 1000 and 900 at one, 1003 at four; then 600, 900; 600, 700; 600.
+    let mut weighted = DisciplineParams::Weighted(WeightedParams::default()).begin_at(&role);
+    for (id, flow, size) in [(0, 0, 600), (1, 0, 400), (2, 1, 1003), (3, 2, 700), (4, 2, 200)] {
+        weighted.enqueue(ms(0), packet(id, flow, size, ms(0)));
+    }
+    let evicted = [(); 4].map(|()| weighted.evict(&packet(5, 1, 1000, ms(0))).map(|gone| gone.packet.0));
+    assert_eq!(evicted, [Some(1), Some(4), Some(3), Some(0)]);
+}
+
+/// Flows of weights one, four and two. A packet that comes and is given up at once changes nothing for those that stay, whether it was
+/// the only one of its flow or not, with a packet in service or not.
+#[test]
+fn evicted_packet_leaves_no_trace() {
+    let flow = |weight, to| FlowFacts { weight, from: 9, to };
+    let flows = Flows::new(&[flow(1.0, 0), flow(4.0, 1), flow(2.0, 2)]);
+    let role = DisciplineRole { flows, ..ROLE.into() };
+    for (first, evicted_flow) in [(0..0, 0), (0..2, 0), (0..9, 1), (0..9, 2), (3..9, 0)] {
+        for in_service in [false, true] {
+            let mut alike =
+                [(); 2].map(|()| DisciplineParams::Weighted(WeightedParams::default()).begin_at(&role));
+            let sizes = [700, 300, 1100];
+            let mut orders = [Vec::new(), Vec::new()];
+            for (weighted, (order, evicts)) in alike.iter_mut().zip(orders.iter_mut().zip([true, false])) {
+                for id in first.clone() {
+                    weighted.enqueue(ms(0), packet(id, id % 3, sizes[id as usize % 3], ms(0)));
+                }
+                if in_service {
+                    order.extend(weighted.dequeue(ms(0), &mut Vec::new()).map(|next| next.packet.0));
+                }
+                if evicts {
+                    weighted.enqueue(ms(0), packet(100, evicted_flow, 60_000, ms(0)));
+                    let gone = weighted.evict(&packet(101, 0, 0, ms(0)));
+                    assert_eq!(gone.map(|gone| gone.packet), Some(PacketId(100)), "the largest");
+                }
+                for id in 9..30 {
+                    let flow = id * 7 % 3;
+                    weighted.enqueue(ms(1), packet(id, flow, sizes[(id as usize + 1) % 3], ms(1)));
+                }
+                order.extend(
+                    (2..60)
+                        .filter_map(|at| weighted.dequeue(ms(at), &mut Vec::new()))
+                        .map(|next| next.packet.0),
+                );
+            }
+            assert_eq!(
+                orders[0], orders[1],
+                "{first:?} before, flow {evicted_flow}, in service: {in_service}"
+            );
+        }
+    }
+}
+
+#[test]
+fn weighted_queueing_bounds_each_line() {
+    let params = DisciplineParams::Weighted(WeightedParams { line_limit: Some(2) });
+    let mut weighted = params.begin(&ROLE);
+    for (id, flow, refused) in [(0, 0, false), (1, 0, false), (2, 0, true), (3, 1, false)] {
+        let arrival = packet(id, flow, 1000, ms(0));
+        let refusal = weighted.refusal(ms(0), &arrival);
+        assert_eq!(refusal, if refused { Probability::ONE } else { Probability::ZERO });
+        if !refused {
+            weighted.enqueue(ms(0), arrival);
+        }
+    }
+    // What has left a line makes it no longer: 1000 of three are left of flow 0.
+    weighted.dequeue(ms(1), &mut Vec::new());
+    weighted.enqueue(ms(1), packet(4, 1, 500, ms(1)));
+    assert_eq!(weighted.evict(&packet(5, 1, 1000, ms(1))).map(|gone| gone.packet), Some(PacketId(4)));
 }
 
 /// A user's discipline may hold back what it has; its line keeps its turn. The line that has nothing goes behind the others when it has

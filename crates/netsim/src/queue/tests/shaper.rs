@@ -255,6 +255,18 @@ fn packets_are_held_behind_others_or_for_tokens() {
     }
 }
 
+/// Asked in vain, a shaper goes on where it was.
+#[test]
+fn asking_in_vain_moves_no_turn() {
+    let mut asked = shaper(false, None, Some(300), [1; 3]);
+    (0..12).for_each(|id| asked.enqueue(ms(0), packet(id, id % 3 * 2, 1500, ms(0))));
+    while asked.dequeue(ms(0), &mut Vec::new()).is_some() {}
+    let mut unasked = asked.clone();
+    assert_eq!(asked.dequeue(ms(1), &mut Vec::new()), None);
+    let order = |shaper: &mut Shaper| [(); 3].map(|()| shaper.dequeue(ms(40), &mut Vec::new()));
+    assert_eq!(order(&mut asked), order(&mut unasked));
+}
+
 #[test]
 fn turns_may_change_where_lines_have_any() {
     let turns = [3000, 1500, 1500].map(Bytes::new);
