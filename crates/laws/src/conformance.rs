@@ -46,19 +46,7 @@ const STEPS: u32 = 300;
 /// # Panics
 /// Where it does not conform.
 pub fn backoff(params: &BackoffParams, keep: impl Fn(&AnyBackoff) -> AnyBackoff, seed: u64) {
-    let mut draws = Draws(seed);
-    let surroundings = Surroundings {
-        physical_layer: draws.one_of([PhysicalLayer::Dsss, PhysicalLayer::Ofdm]),
-        rendering: draws.one_of([Rendering::Standard, Rendering::Ns2]),
-        is_ideal: draws.chance(),
-        ..Surroundings::default()
-    };
-    let role = LinkRole {
-        category: draws.one_of(Category::ALL),
-        acknowledgements_only: draws.chance(),
-        carries_tcp: draws.chance(),
-        ..LinkRole::data(surroundings)
-    };
+    let role = link_role(&mut Draws(seed));
     let mut resolved = params.clone();
     resolved.resolve(&role.surroundings);
     same(&resolved.begin(&role), &params.begin(&role), "resolved parameters are the same law");
@@ -84,6 +72,21 @@ pub fn backoff(params: &BackoffParams, keep: impl Fn(&AnyBackoff) -> AnyBackoff,
         assert!(law.aggressiveness().is_none_or(f64::is_finite), "{law:?}");
         format!("{:?} {:?} {:?}", law.access(), law.drop_probability(), law.dummy_packet())
     });
+}
+
+fn link_role(draws: &mut Draws) -> LinkRole {
+    let surroundings = Surroundings {
+        physical_layer: draws.one_of([PhysicalLayer::Dsss, PhysicalLayer::Ofdm]),
+        rendering: draws.one_of([Rendering::Standard, Rendering::Ns2]),
+        is_ideal: draws.chance(),
+        ..Surroundings::default()
+    };
+    LinkRole {
+        category: draws.one_of(Category::ALL),
+        acknowledgements_only: draws.chance(),
+        carries_tcp: draws.chance(),
+        ..LinkRole::data(surroundings)
+    }
 }
 
 fn check_access(law: &AnyBackoff) {
@@ -515,11 +518,15 @@ impl Draws {
 }
 
 #[cfg(test)]
+mod witness;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::backoff::{Access, OwnBackoff, Scope, When};
     use crate::connections::OwnConnections;
     use crate::gateway::{Allocation, OwnGateway};
+    use crate::marking::{OwnMarking, Verdict};
     use crate::rate::OwnRate;
     use crate::window::OwnWindow;
     use crate::{Family, OwnLaw};
@@ -631,6 +638,13 @@ mod tests {
         }
     }
 
+    impl MarkingLaw for Wrong {
+        fn on_departure(&mut self, _: Instant, _: Duration, _: &QueueView) -> Verdict {
+            self.told += 1;
+            Verdict::Send
+        }
+    }
+
     impl GatewayLaw for Wrong {
         fn interval(&self) -> Duration {
             self.interval()
@@ -735,6 +749,9 @@ mod tests {
         let own = |law| GatewayParams::from(OwnGateway::new(law));
         let role = GatewayRole::default();
         check(|law, keep, seed| gateway(law, keep, seed), own, |law| law.begin(&role), &faults);
+        let own = |law| MarkingParams::from(OwnMarking::new(law));
+        let role = QueueRole { full_packet: Bytes::new(1500), rate: Rate::from_kbps(1_000) };
+        check(|law, keep, seed| marking(law, keep, seed), own, |law| law.begin(&role), &[]);
     }
 
     #[test]

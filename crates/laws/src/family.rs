@@ -482,6 +482,9 @@ mod tests {
         let read = |text| serde_json::from_str::<ConnectionParams>(text).map_err(|error| error.to_string());
         assert_eq!(read(r#"{"law": "fixed", "n": 3}"#), Ok(FixedParams { connections: 3 }.into()));
         assert_eq!(read(r#"{"n": 3, "law": "fixed"}"#), Ok(FixedParams { connections: 3 }.into()));
+        let one = FixedParams::default();
+        assert_eq!(read(r#"{"law": "fixed"}"#), Ok(one.into()));
+        assert_eq!(one.identity(), None, "its parameters tell it from others");
         let default = ConnectionParams::from(crate::connections::RttProportionalParams::default());
         assert_eq!(read("{}"), Ok(default));
         assert!(serde_json::from_str::<BackoffParams>("{}").is_err(), "it has no default");

@@ -346,6 +346,18 @@ pub(crate) mod exact {
             let whole: Number = serde_json::from_str("3").unwrap();
             assert_eq!(whole.0.to_bits(), 3f64.to_bits(), "as another language may write it");
             assert!(serde_json::from_str::<Number>("\"five\"").is_err());
+            let told = serde_json::from_str::<Number>("[]")
+                .map_or_else(|error| alloc::format!("{error}"), |_| alloc::string::String::new());
+            assert!(told.contains("a number, or the bits of one"), "{told}");
+        }
+
+        #[test]
+        fn facts_that_may_be_none_or_several_are_kept_one_by_one() {
+            let [one, other] = [3, 5].map(Duration::from_nanos);
+            assert_eq!(Some(one).kept(), Some(3));
+            assert_eq!([Some(3), None].map(Option::<Duration>::read), [Some(one), None]);
+            assert_eq!(alloc::vec![one, other].kept(), [3, 5]);
+            assert_eq!(alloc::vec::Vec::<Duration>::read([3, 5].into()), [one, other]);
         }
     }
 }

@@ -172,6 +172,15 @@ mod tests {
         assert_eq!(receiver.duplicates(), 1);
     }
 
+    /// RFC 7323 section 3.2: the SYN-ACK echoes the SYN's timestamp.
+    #[test]
+    fn syn_is_answered_with_its_stamp() {
+        let mut receiver = Receiver::new(AckPolicy::EachSegment);
+        let syn = Segment { stamp: 1234, ..Segment::plain(SegmentKind::Syn, 0) };
+        let answer = receiver.handle_segment(Instant::ZERO, syn).unwrap();
+        assert_eq!((answer.kind, answer.stamp, answer.number), (SegmentKind::SynAck, 1234, 0));
+    }
+
     #[test]
     fn delayed_acknowledgements_come_by_twos_or_late_or_at_once_in_disorder() {
         let delay = Duration::from_millis(100);

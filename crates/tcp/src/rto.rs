@@ -156,5 +156,8 @@ mod tests {
         let mut rto = RtoEstimator::new(RtoParams { min: Duration::ZERO, ..RtoParams::ns2() });
         rto.sample(1, Duration::from_millis(2)); // less than a tick counts as one
         assert_eq!(rto.smoothed(), Some(Duration::from_millis(10)));
+        let mut rto = RtoEstimator::new(RtoParams { min: Duration::ZERO, ..RtoParams::ns2() });
+        rto.sample(1, Duration::from_millis(26)); // the nearest: three
+        assert_eq!(rto.smoothed(), Some(Duration::from_millis(30)));
     }
 }

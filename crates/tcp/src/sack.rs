@@ -1,6 +1,7 @@
 //! Selective acknowledgement: the blocks on the wire (RFC 2018).
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// How many blocks fit beside the timestamps option.
 const BLOCKS: usize = 3;
@@ -18,37 +19,15 @@ impl SackBlocks {
     /// block with `latest` first.
     pub(crate) fn of(expected: u32, ahead: &VecDeque<bool>, latest: u32) -> Self {
         let mut blocks = Self::NONE;
-        if ahead.is_empty() {
-            return blocks;
-        }
-        let mut next = 0;
-        let mut add = |(from, to): (usize, usize)| {
-            // Segment `expected + 1 + index` is at `index`.
-            if let (Ok(from), Ok(to)) = (u16::try_from(from + 1), u16::try_from(to + 1))
-                && next < BLOCKS
-            {
-                blocks.0[next] = [from, to];
-                next += 1;
-            }
-        };
-        let first = latest.checked_sub(expected + 1).and_then(|at| block_around(ahead, at as usize));
-        if let Some(block) = first {
-            add(block);
-        }
-        let mut at = 0;
-        let mut others = 0;
-        while at < ahead.len() && others < BLOCKS {
-            match block_around(ahead, at) {
-                Some(block) => {
-                    if Some(block) != first {
-                        add(block);
-                        others += 1;
-                    }
-                    at = block.1;
-                }
-                None => at += 1,
-            }
-        }
+        // Segment `expected + 1 + index` is at `index`.
+        let latest = latest.checked_sub(expected + 1).map(|index| index as usize);
+        let first = runs(ahead).find(|run| latest.is_some_and(|index| run.contains(&index)));
+        let others = runs(ahead).filter(|run| Some(run) != first.as_ref());
+        let in_reach =
+            first.iter().cloned().chain(others).filter_map(|run| {
+                Some([u16::try_from(run.start + 1).ok()?, u16::try_from(run.end + 1).ok()?])
+            });
+        blocks.0.iter_mut().zip(in_reach).for_each(|(block, run)| *block = run);
         blocks
     }
 
@@ -60,12 +39,12 @@ impl SackBlocks {
     }
 }
 
-/// The run of marks around an index, its end excluded.
-fn block_around(ahead: &VecDeque<bool>, at: usize) -> Option<(usize, usize)> {
-    if !ahead.get(at).copied().unwrap_or(false) {
-        return None;
-    }
-    let from = (0..at).rev().find(|&i| !ahead[i]).map_or(0, |gap| gap + 1);
-    let to = (at..ahead.len()).find(|&i| !ahead[i]).unwrap_or(ahead.len());
-    Some((from, to))
+/// The runs of marks, as ranges of indices.
+fn runs(ahead: &VecDeque<bool>) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut end = 0;
+    std::iter::from_fn(move || {
+        let start = end + ahead.range(end..).position(|&here| here)?;
+        end = ahead.range(start..).position(|&here| !here).map_or(ahead.len(), |length| start + length);
+        Some(start..end)
+    })
 }

@@ -189,9 +189,9 @@ impl Scoreboard {
 
     /// The first below the highest arrival that has neither arrived nor been sent again (`NextSeg` rule 3).
     pub(crate) fn next_missing(&self) -> Option<u32> {
-        let highest = self.marks().rfind(|(_, mark)| mark.fate == Fate::Arrived)?.0;
-        let missing = |&(offset, mark): &(u32, Mark)| offset < highest && mark.fate == Fate::UnderWay;
-        self.marks().find(missing).map(|(offset, _)| offset)
+        let highest = self.marks.iter().rposition(|mark| mark.fate == Fate::Arrived)?;
+        let missing = self.marks.iter().take(highest).position(|mark| mark.fate == Fate::UnderWay);
+        missing.map(|offset| offset as u32)
     }
 }
 

@@ -390,18 +390,16 @@ impl Sender {
         self.guard = Guard::Retransmission;
     }
 
-    /// The timer guards the segments under way: first by a probe, if it is allowed (RFC 8985 section 7.2), else by a time-out
-    /// (RFC 6298 section 5.2 and 5.3).
+    /// The timer guards the segments under way: first by a probe, if it is allowed, which is no later than the time-out would be
+    /// (RFC 8985 section 7.2), else by a time-out (RFC 6298 section 5.2 and 5.3).
     fn rearm(&mut self, now: Instant) {
         if self.highest == self.oldest {
             self.timer = Instant::NEVER;
             return;
         }
         self.guard(now, self.rto.timeout());
-        if let Some(wait) = self.probe_wait()
-            && now + wait < self.timer
-        {
-            self.timer = now + wait;
+        if let Some(wait) = self.probe_wait() {
+            self.timer = self.timer.min(now + wait);
             self.guard = Guard::Probe;
         }
     }

@@ -228,9 +228,20 @@ mod tests {
         assert_eq!(Phy::a().airtime(size, Rate::from_kbps(6_000)), Duration::from_micros(20 + 513 * 4));
         assert_eq!(Phy::a().airtime(size, Rate::from_kbps(54_000)), Duration::from_micros(20 + 57 * 4));
         assert_eq!(Phy::g().airtime(size, Rate::from_kbps(54_000)), Duration::from_micros(20 + 57 * 4 + 6));
+        // 100 bytes: 822 bits are 34.25 symbols of 24.
+        assert_eq!(
+            Phy::a().airtime(Bytes::new(100), Rate::from_kbps(6_000)),
+            Duration::from_micros(20 + 35 * 4)
+        );
         // An acknowledgement, 134 bits: 6 symbols at 6 Mb/s, 2 at 24.
         assert_eq!(Phy::a().airtime(Bytes::new(14), Rate::from_kbps(6_000)), Duration::from_micros(44));
         assert_eq!(Phy::a().airtime(Bytes::new(14), Rate::from_kbps(24_000)), Duration::from_micros(28));
+    }
+
+    #[test]
+    fn contention_depends_on_the_kind_of_layer() {
+        let layers = [PhyStandard::B, PhyStandard::A, PhyStandard::G].map(PhyStandard::layer);
+        assert_eq!(layers, [PhysicalLayer::Dsss, PhysicalLayer::Ofdm, PhysicalLayer::Ofdm]);
     }
 
     #[test]

@@ -361,6 +361,8 @@ mod tests {
         assert_eq!(a.answer_timeout, Duration::from_micros(16 + 9 + 20));
         let g = MacTiming::g(ControlRate::Mandatory);
         assert_eq!(g.difs, Duration::from_micros(28));
+        let b = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
+        assert_eq!([a, g, b].map(|timing| timing.is_ofdm()), [true, true, false]);
     }
 
     #[test]
@@ -447,6 +449,7 @@ mod tests {
         // 1074·8/11 = 781.0909 µs
         assert_eq!(timing.data(Bytes::new(1040), Rate::from_kbps(11_000)).as_nanos(), 192_000 + 781_091);
         assert_eq!(timing.answer_timeout, Duration::from_micros(318));
+        assert_eq!(timing.sensing_delay, Duration::ZERO, "a carrier is sensed when its first bit arrives");
         assert_eq!(timing.eifs, Duration::from_micros(364));
     }
 }

@@ -438,4 +438,11 @@ mod tests {
             prop_assert!(factor > 0.0 && factor <= 1.0);
         }
     }
+
+    /// [Chen10] section 4.5: α = 0.05, β = 800, every 2 s, `r_max` = 0.01.
+    #[test]
+    fn chapter_4_has_its_own_parameters() {
+        let params = AdaptiveParams::chen10_chapter4();
+        assert_eq!((params.r_max, params.interval), (Some(0.01), Duration::from_secs(2)));
+    }
 }

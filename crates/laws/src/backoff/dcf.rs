@@ -203,4 +203,11 @@ mod tests {
         assert_eq!(ns2.access().when, When::AfterTransmissionAndBeforeFrame);
         assert_eq!(Dcf::dsss().access().when, When::AfterTransmission);
     }
+
+    #[test]
+    fn the_medium_is_held_as_its_place_says() {
+        let holding = Holding::Burst(evenair_units::Duration::from_millis(1));
+        let place = LinkRole::data(Surroundings { holding, ..Surroundings::default() });
+        assert_eq!(DcfParams::default().begin(&place).access().holding, holding);
+    }
 }

@@ -166,7 +166,7 @@ pub fn drift(arrivals: f64, service: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Draw;
+    use crate::backoff::{Draw, Execution, PhysicalLayer};
     use crate::ranges::{POSITIVE, assert_range};
 
     fn queue(packets: u64) -> LinkView {
@@ -222,5 +222,16 @@ mod tests {
         assert_range("interval", interval, &[10], &[0, 9]);
         let aifsn = |aifsn| OptimalParams { intensity: Intensity { aifsn, ..params.intensity }, ..params };
         assert_range("aifsn", aifsn, &[1, 15], &[0, 16]);
+    }
+
+    #[test]
+    fn resolved_parameters_say_what_the_place_leaves_open() {
+        let ofdm = Surroundings { physical_layer: PhysicalLayer::Ofdm, ..Surroundings::default() };
+        let mut params = OptimalParams::default();
+        params.intensity.execution = Execution::Hardware;
+        let law = params.begin(&LinkRole::data(ofdm));
+        assert_ne!(law.params, params);
+        params.resolve(&ofdm);
+        assert_eq!(law.params, params);
     }
 }

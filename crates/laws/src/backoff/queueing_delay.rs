@@ -303,4 +303,16 @@ mod tests {
     fn the_mean_back_off_is_the_exponential_of_the_delay() {
         assert!((mean_backoff(4.0, 2.0, 8.0) - 0.25 * libm::exp(-1.0)).abs() < 1e-15);
     }
+
+    /// [QCSMA] eq. (1): the mean back-off is `exp(−ρ)` over the capacity.
+    #[test]
+    fn aggressiveness_is_the_logarithm_of_the_back_off() {
+        let mut law = begin(QueueingDelayParams::qcsma(), ideal());
+        (0..200).for_each(|_| law.on_update(&view(100, 500)));
+        let rho = BackoffLaw::aggressiveness(&law).unwrap();
+        assert!(rho > 1.0, "{rho}");
+        let Draw::Exponential { mean, .. } = law.access().draw else { panic!("{:?}", law.access()) };
+        let expected = libm::exp(-rho) / law.contention.capacity();
+        assert!((mean.as_secs_f64() / expected - 1.0).abs() < 1e-3, "{mean} {expected}");
+    }
 }

@@ -472,6 +472,11 @@ mod tests {
         assert_eq!(law.on_interval(&FlowView { round_trip: None, ..flow }), 4);
         assert_eq!(law.on_interval(&FlowView { sent: 0, ..flow }), 4);
         assert_eq!(law.on_interval(&FlowView { retransmitted: 300, ..flow }), 4);
+        assert_eq!(law.line, Line::default(), "its price is told, not learnt");
+        let params = DelayPriceParams { price: Price::Learnt, ..DelayPriceParams::chen10() };
+        let mut learns = params.begin(&FlowRole { payload: Bytes::new(1000) });
+        learns.on_interval(&flow);
+        assert_ne!(learns.line, Line::default());
     }
 
     fn ms(millis: u64) -> Duration {

@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn a_change_forgets_the_greatest_rates() {
         let mut law = law(&ArcParams { on_change: OnChange::Step, ..ArcParams::jam10() });
-        epoch(&mut law, &[300, 0]);
+        assert_eq!(epoch(&mut law, &[300, 0]).0, Step::Start, "there was nothing before");
         epoch(&mut law, &[600, 0]);
         assert_eq!(epoch(&mut law, &[300, 200]).0, Step::Increase, "nothing to compare with");
         assert_eq!(epoch(&mut law, &[300, 150]).0, Step::Decrease);
@@ -307,5 +307,54 @@ mod tests {
         assert_eq!(open.at_start().decision.reason, Reason::Configured);
         let mut corrected = ArcParams::corrected().begin(&role(Some(900)));
         assert_eq!(total(&mut corrected, Some(3_000)), Some(500), "half of W/3");
+    }
+
+    /// [Jam10] Alg. 1 as printed: `rmax` is the rate of the last epoch that ended in an increase: 300, also after 280.
+    #[test]
+    fn history_that_is_overwritten_stays_in_a_decrease() {
+        let history = RateHistory::Overwritten;
+        let mut law = law(&ArcParams { history, on_change: OnChange::Restart, ..ArcParams::jam10() });
+        epoch(&mut law, &[100, 100]);
+        assert_eq!(epoch(&mut law, &[400, 300]).0, Step::Increase);
+        // Less than 0.95·300, and than 0.9·400.
+        assert_eq!([280, 284].map(|kbps| epoch(&mut law, &[400, kbps]).0), [Step::Decrease; 2]);
+    }
+
+    /// Alg. 1 asks for less than γ of the best, and less than θ of the greatest, not for as much.
+    #[test]
+    fn class_at_its_share_is_not_starved() {
+        for (gamma, theta, kbps) in [(0.5, Some(0.95), 200), (0.9, Some(0.5), 150)] {
+            for (less, step) in [(0, Step::Increase), (1, Step::Decrease)] {
+                let params = ArcParams { gamma, theta, on_change: OnChange::Restart, ..ArcParams::jam10() };
+                let mut law = law(&params);
+                epoch(&mut law, &[100, 100]);
+                epoch(&mut law, &[400, 300]);
+                assert_eq!(epoch(&mut law, &[400, kbps - less]).0, step, "{gamma} {theta:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn same_classes_at_the_same_links_change_nothing() {
+        let mut told = law(&ArcParams { on_change: OnChange::Restart, ..ArcParams::jam10() });
+        for kbps in [[100, 100], [300, 200], [400, 195], [400, 180]] {
+            epoch(&mut told, &kbps);
+        }
+        let mut untold = told.clone();
+        let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
+        told.on_classes(&NewClasses {
+            role: GatewayRole { classes: [class; 2].into() },
+            was: [Some(0), Some(1)].into(),
+        });
+        assert_eq!(epoch(&mut told, &[300, 200]), epoch(&mut untold, &[300, 200]));
+    }
+
+    #[test]
+    fn epoch_without_anyone_is_not_judged() {
+        let mut law = law(&ArcParams::jam10());
+        epoch(&mut law, &[300, 200]);
+        let before = (0..10).map(|_| epoch(&mut law, &[0, 0])).last().unwrap();
+        assert_eq!(before.0, Step::Hold);
+        assert_eq!(epoch(&mut law, &[0, 0]), before);
     }
 }

@@ -273,6 +273,19 @@ mod tests {
         let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
         (0..100).for_each(|k| flow.on_packet(at(20 * k), 200, &mut class));
         assert_eq!(ms(&class, 2_000), 0);
+        for (size, busy) in [(SMALL, 0), (SMALL + 1, 80)] {
+            let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
+            (0..5).for_each(|k| flow.on_packet(at(20 * k), size, &mut class));
+            assert_eq!(ms(&class, 80), busy, "{size} bytes");
+        }
+    }
+
+    #[test]
+    fn flow_that_ends_is_busy_no_more() {
+        let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
+        flow.on_sequence(at(0), 100, &mut class);
+        flow.end(at(50), &mut class);
+        assert_eq!((ms(&class, 500), flow.is_busy()), (50, false));
     }
 
     #[test]
@@ -295,6 +308,14 @@ mod tests {
 
     #[test]
     fn an_upload_that_ends_is_soon_over() {
+        assert_eq!(
+            full_packets([20_000, 20_020].into_iter()),
+            20 + 1_000,
+            "what was before it is no pause of it"
+        );
+        // A pause of 900 ms fades by a 64th with each of ten packets: 3·900·(63/64)¹⁰ = 2307.
+        let busy = full_packets([0].into_iter().chain((0..11).map(|k| 900 + 20 * k)));
+        assert!(busy.abs_diff(1_100 + 2_307) <= 2, "{busy}");
         assert_eq!(full_packets((0..100).map(|k| 20 * k)), 1_980 + 1_000);
         assert_eq!(full_packets((0..20).map(|k| 500 * k)), 9_500 + 1_500, "it pauses for half a second");
     }

@@ -290,4 +290,15 @@ mod tests {
         assert_eq!(served(meter.look(time(20), &[at(9), at(1001)])), [Some(0), Some(1)]);
         assert_eq!(served(meter.look(time(30), &[None, at(1001)])), [None, Some(0)], "it could not be read");
     }
+
+    #[test]
+    fn interval_is_a_jump_only_beyond_the_longest() {
+        for (beyond, is_known) in [(0, true), (1, false)] {
+            let counters = [Some(Queue::default().read(0))];
+            let longest = Duration::from_secs(20);
+            let mut meter = Meter::new(Instant::ZERO, counters.into(), longest);
+            let now = Instant::ZERO + longest + Duration::from_nanos(beyond);
+            assert_eq!(meter.look(now, &counters).classes[0].is_some(), is_known);
+        }
+    }
 }

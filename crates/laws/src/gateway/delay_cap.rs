@@ -377,4 +377,16 @@ mod tests {
         assert!((excess(0) + 0.010).abs() < 1e-12);
         assert!((excess(100) - (0.1 - 0.01009)).abs() < 1e-12);
     }
+
+    /// Half-way from 30 ms to 60 ms, a packet's time more each, the cap falls by a hundredth and half of the rest to 0.75.
+    #[test]
+    fn cap_falls_further_the_longer_packets_wait() {
+        let mut law = law();
+        assert_eq!(epoch(&mut law, 700, [Some(50), Some(20)]).0, 832_000);
+        let packet_ms = 12_000.0 / 832.0;
+        let far = (60.0 * 0.999 - (30.0 + packet_ms)) / 30.0;
+        let (cap, step) = epoch(&mut law, 700, [Some(110), Some(80)]);
+        let expected = 832_000.0 * (0.99 - far * 0.24);
+        assert!(step == Step::Decrease && (cap as f64 - expected).abs() < 2.0, "{cap} {expected}");
+    }
 }

@@ -726,4 +726,24 @@ mod tests {
         new.search.on_classes(&classes(&[Some(0), Some(1)]), changed, None);
         assert!(new.search.weight.abs() < 1e-12, "none has been there");
     }
+
+    /// What has not moved needs no epochs to settle.
+    #[test]
+    fn estimate_that_stays_is_judged_at_once() {
+        let mut mesh = Mesh::at(500.0, [Some(200.0); 2]);
+        for _ in 0..3 {
+            assert_eq!(mesh.epoch([gets(200), gets(200)]), (Step::Hold, Reason::Satisfied, None));
+        }
+        assert_eq!(mesh.kbps().1.to_bits(), 500f64.to_bits());
+    }
+
+    #[test]
+    fn nothing_is_learnt_of_classes_while_the_search_settles() {
+        for (settling, is_learnt) in [(1, false), (0, true)] {
+            let mut mesh = Mesh::at(500.0, [None; 2]);
+            mesh.search.settling = settling;
+            mesh.epoch([waits(250), waits(250)]);
+            assert_eq!(mesh.search.classes[0].known.is_some(), is_learnt);
+        }
+    }
 }

@@ -327,6 +327,8 @@ mod tests {
     fn binary_search_is_algorithm_6() {
         let mut law = ANEW.begin(&role(&[1.0, 2.0]));
         assert_eq!(epoch(&mut law, &[150, 350]), (Step::Start, [200_000, 400_000].into()), "both came");
+        // 0.7·200 is not below 0.7·200.
+        assert_eq!(epoch(&mut law.clone(), &[140, 400]).0, Step::Increase);
         // All got at least 0.7 of it: C_low = 600, C = (600 + 900)/2 = 750.
         assert_eq!(epoch(&mut law, &[200, 400]), (Step::Increase, [250_000, 500_000].into()));
         // 150 < 0.7·250: C_up = 630, C = (600 + 630)/2 = 615.
@@ -440,5 +442,16 @@ mod tests {
             (given.decision.reason, given.each),
             (Reason::Reconfigured, [Rate::from_kbps(150); 2].into())
         );
+    }
+
+    /// Of a subscriber's 600 the others want 100, and none of them all that there is: the rest is the hungry class's. A class beside one that
+    /// is as hungry has half of it, and one that wants 50 no less than a third of the share.
+    #[test]
+    fn class_has_what_the_others_of_its_subscriber_leave() {
+        let wants = Wants { classes: 3.0, hungry: 1.0, demand: 100.0 };
+        assert_eq!(wants.part(600.0, None, true).to_bits(), 500f64.to_bits());
+        assert_eq!(wants.part(600.0, Some(50.0), true).to_bits(), 275f64.to_bits());
+        let wants = Wants { classes: 3.0, hungry: 2.0, demand: 100.0 };
+        assert_eq!(wants.part(600.0, None, true).to_bits(), 250f64.to_bits());
     }
 }

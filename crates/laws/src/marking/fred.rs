@@ -417,4 +417,38 @@ mod tests {
         law.on_removal(Instant::ZERO, &of(0));
         assert_eq!(law.flows[&0].packets, 1);
     }
+
+    /// D. Lin, R. Morris: without `many_flows` a flow with more than twice the average number is refused and remembered while the queue is
+    /// long: more than six, where 18 packets are of six flows.
+    #[test]
+    fn flow_with_more_than_twice_its_share_overruns() {
+        for (packets, overruns) in [(6, 0), (7, 1)] {
+            let params = FredParams { flow_max: Some(100), many_flows: false, ..immediate() };
+            let mut law = Line::new(params).law;
+            law.average.packets = 18.0;
+            for flow in 0..6 {
+                law.flows.insert(flow, Active { packets: if flow == 0 { packets } else { 2 }, overruns: 0 });
+            }
+            let view =
+                QueueView { waiting: Volume { packets: 18, bytes: 18_000 }, flow: 0, size: Bytes::new(1000) };
+            assert_eq!(law.on_arrival(Instant::ZERO, &view), Probability::ONE);
+            assert_eq!(law.flows[&0].overruns, overruns, "{packets} packets");
+        }
+    }
+
+    /// The same: below its share, and `min_q`, a flow's packets are always taken; at it as RED does.
+    #[test]
+    fn flow_at_its_share_is_refused_by_lot() {
+        for (packets, is_certain) in [(1, true), (2, false)] {
+            let mut law = Line::new(FredParams { flow_max: Some(100), flow_min: 2, ..immediate() }).law;
+            law.average.packets = 10.0;
+            for flow in 0..5 {
+                law.flows.insert(flow, Active { packets: if flow == 0 { packets } else { 2 }, overruns: 0 });
+            }
+            let view =
+                QueueView { waiting: Volume { packets: 10, bytes: 10_000 }, flow: 0, size: Bytes::new(1000) };
+            let refusal = law.on_arrival(Instant::ZERO, &view).value();
+            assert_eq!(refusal < 1e-12, is_certain, "{packets} packets: {refusal}");
+        }
+    }
 }

@@ -466,9 +466,7 @@ impl Bbr {
     /// A recovery first lets out what arrives, for a round trip; after it the window is what it was. Gives whether packets
     /// are being conserved.
     fn recover_or_restore(&mut self, delivery: &Delivery, acked: f64) -> bool {
-        if delivery.lost > 0 {
-            self.window = (self.window - f64::from(delivery.lost)).max(1.0);
-        }
+        self.window = (self.window - f64::from(delivery.lost)).max(1.0);
         let before = core::mem::replace(&mut self.repair, delivery.repair);
         let arrives = f64::from(delivery.flight) + acked;
         if delivery.repair == Repair::Recovery && before != Repair::Recovery {

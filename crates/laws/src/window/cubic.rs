@@ -471,4 +471,17 @@ mod tests {
         assert_eq!((estimate(10.0), estimate(11.0)), ((10.0, 10.0), (11.0, 1.0)));
         assert!((sender.acknowledged_per_segment(13.0, 0.0) - 3.0).abs() < 1e-12, "10 of a window make 3.3");
     }
+
+    /// Linux's `bictcp_update`: `last_cwnd == cwnd && tcp_jiffies32 - last_time <= HZ / 32` computes nothing.
+    #[test]
+    fn pace_holds_for_a_thirty_second_of_a_second() {
+        let mut law = cubic(1000.0, 2.0);
+        law.on_loss(&loss(1000.0));
+        let round_trip = Duration::from_millis(100);
+        let told = [1.0, 1.01, 1.03125, 1.032, 1.04].map(|at_s| {
+            ack(&mut law, at_s, round_trip);
+            law.pace.at.since(Instant::ZERO).as_secs_f64()
+        });
+        assert_eq!(told.map(|at_s| (at_s * 1e3).round() as u32), [1000, 1000, 1000, 1032, 1032]);
+    }
 }

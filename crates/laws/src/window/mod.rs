@@ -332,4 +332,10 @@ mod tests {
         assert_eq!(with(AnyWindow::can_be_worth_several), [no, yes, no, no, no, no, no, no]);
         assert_eq!(with(AnyWindow::steers_recovery), [no, no, no, no, no, no, yes, no]);
     }
+
+    /// RFC 5681 paces nothing.
+    #[test]
+    fn reno_leaves_the_pace_to_the_window() {
+        assert_eq!(WindowParams::from(RenoParams {}).begin(&START).pacing_gap(), None);
+    }
 }

@@ -292,4 +292,13 @@ mod tests {
         lose(&mut law);
         assert!((law.congestion_window() - 10.0).abs() < 1e-12);
     }
+
+    /// As much as one connection for each segment that is counted: two of them in a window of ten.
+    #[test]
+    fn each_segment_that_counts_grows_the_window() {
+        let mut law = law(10.0, 1.0);
+        law.reno.byte_counting = true;
+        law.grow(2, 1.0);
+        assert!((law.reno.window - 10.2).abs() < 1e-12, "{}", law.reno.window);
+    }
 }

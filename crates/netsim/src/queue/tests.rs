@@ -24,11 +24,11 @@ fn packet(id: u32, flow: u32, size: u32, at: Instant) -> Queued {
 
 /// The last comes first, but nothing leaves except on whole tens of milliseconds: what a user's own may be.
 #[derive(Clone, Debug, Default)]
-struct Stack(Vec<Queued>);
+struct Stack(Vec<Queued>, Option<&'static str>);
 
 impl OwnLaw for Stack {
     fn identity(&self) -> String {
-        "a stack that opens every 10 ms".into()
+        self.1.unwrap_or("a stack that opens every 10 ms").into()
     }
 }
 
@@ -136,6 +136,46 @@ fn a_sparse_flow_goes_before_the_round_and_only_while_it_is_sparse() {
     assert_eq!(order(FairParams::round_robin())[4..], [0, 9, 9, 1]);
 }
 
+/// RFC 8290 section 4.2: a new flow whose line is empty goes through the round once before it is new again.
+#[test]
+fn flow_that_was_new_is_not_new_again_at_once() {
+    let params = FairParams { marking: None, ..FairParams::fq_codel() };
+    let mut fair = DisciplineParams::Fair(params).begin(&ROLE);
+    (0..20).for_each(|id| fair.enqueue(ms(0), packet(id, id % 2, 1500, ms(0))));
+    let next = |fair: &mut AnyDiscipline| fair.dequeue(ms(1), &mut Vec::new()).unwrap().flow;
+    // 1514 bytes are a packet, and a bit.
+    assert_eq!([(); 4].map(|()| next(&mut fair)), [0, 0, 1, 1]);
+    fair.enqueue(ms(1), packet(20, 9, 100, ms(1)));
+    assert_eq!([(); 2].map(|()| next(&mut fair)), [9, 0]);
+    fair.enqueue(ms(1), packet(21, 9, 100, ms(1)));
+    assert_eq!([(); 2].map(|()| next(&mut fair)), [1, 9]);
+}
+
+/// Piece of CAKE, section III-B: a host's flows share its turn, those that have something to send. Flow 1 of the first host has one
+/// packet; once it is gone flow 0 has the turn alone, and gets as much as the other host's flow.
+#[test]
+fn flow_that_is_over_shares_its_hosts_turn_no_more() {
+    for (hosts, ends) in [
+        (Hosts::Source, [(1, 7), (1, 8), (2, 9)]),
+        (Hosts::Destination, [(7, 1), (8, 1), (9, 2)]),
+        (Hosts::Both, [(1, 7), (1, 8), (2, 9)]),
+    ] {
+        let flows = Flows::new(&ends.map(|(from, to)| FlowFacts { weight: 1.0, from, to }));
+        let params = FairParams { quantum: Bytes::new(1000), ..FairParams::cake(hosts) };
+        let params = FairParams { sparse_first: false, marking: None, ..params };
+        let mut fair = DisciplineParams::Fair(params).begin_at(&DisciplineRole { flows, ..ROLE.into() });
+        for id in 0..100 {
+            fair.enqueue(ms(0), packet(id, if id == 1 { 1 } else { id % 2 * 2 }, 500, ms(0)));
+        }
+        let mut got = [0u32; 3];
+        for _ in 0..61 {
+            got[fair.dequeue(ms(1), &mut Vec::new()).unwrap().flow as usize] += 1;
+        }
+        assert_eq!(got[1], 1);
+        assert!(got[0].abs_diff(got[2]) <= 3, "{hosts:?}: {got:?}");
+    }
+}
+
 #[test]
 fn a_full_buffer_costs_the_longest_line_its_first_packet() {
     let mut fair = DisciplineParams::Fair(FairParams::fq_codel()).begin(&ROLE);
@@ -144,6 +184,12 @@ fn a_full_buffer_costs_the_longest_line_its_first_packet() {
     }
     assert_eq!(fair.evict(&packet(0, 0, 0, ms(0))).unwrap().packet, PacketId(0));
     assert_eq!((fair.packets(), fair.bytes()), (4, 4000));
+    // What has left a line makes it no longer.
+    let mut fair = DisciplineParams::Fair(FairParams::round_robin()).begin(&ROLE);
+    (0..5).for_each(|id| fair.enqueue(ms(0), packet(id, 0, 1000, ms(0))));
+    (0..3).for_each(|_| assert!(fair.dequeue(ms(1), &mut Vec::new()).is_some()));
+    (5..8).for_each(|id| fair.enqueue(ms(1), packet(id, 1, 1000, ms(1))));
+    assert_eq!(fair.evict(&packet(8, 0, 0, ms(1))).unwrap().packet, PacketId(5));
     let mut fifo = DisciplineParams::Fifo.begin(&ROLE);
     fifo.enqueue(ms(0), packet(0, 0, 100, ms(0)));
     assert_eq!(fifo.evict(&packet(0, 0, 0, ms(0))), None, "the arrival is refused");
@@ -153,7 +199,10 @@ fn a_full_buffer_costs_the_longest_line_its_first_packet() {
 fn a_discipline_of_ones_own_is_told_apart_by_its_identity() {
     let [own, again] = [0, 0].map(|_| DisciplineParams::Own(OwnDiscipline::new(Stack::default())));
     assert_eq!(own, again);
+    assert!(format!("{own:?}").contains("Stack([]"), "{own:?}");
     assert_ne!(own, DisciplineParams::Fifo);
+    let other = OwnDiscipline::new(Stack(Vec::new(), Some("another stack")));
+    assert_ne!(own, DisciplineParams::Own(other));
     assert_eq!(own.identity().unwrap(), "a stack that opens every 10 ms");
     assert_eq!(DisciplineParams::Fifo.identity(), None);
 }

@@ -179,8 +179,9 @@ impl Account {
         self.flight_from = sent.at;
         let sending = sent.at.since(sent.flight_from);
         let interval = sending.max(now.since(sent.total_at));
+        debug_assert!(self.total > sent.total, "this segment has arrived since");
         // Less than a round trip: the arrival was sent before (the repetition was not needed).
-        let tells = self.total > sent.total && self.least.is_none_or(|least| interval >= least);
+        let tells = self.least.is_none_or(|least| interval >= least);
         tells.then(|| RateSample {
             before: sent.total,
             segments: self.total - sent.total,
@@ -216,6 +217,7 @@ mod tests {
         assert!(!told[0].after_idle, "nothing was delivered before");
         let last = told[9].rate.expect("ten segments in 38 ms");
         assert_eq!((last.before, last.segments, last.interval), (0, 10, Duration::from_millis(38)));
+        assert_eq!((told[0].now, told[9].now), (at(20), at(38)));
         // Sent when ten had arrived at 38 ms, and then four in 4 ms, acknowledged at once at 60: 5 in 22 ms, not in none.
         (10..15).for_each(|n| account.on_sent(at(40 + u64::from(n) - 10), n));
         account.advance_in_order(15);
@@ -244,6 +246,25 @@ mod tests {
         account.on_sent(at(30), 2);
         account.advance_in_order(3);
         assert!(!account.tell(at(50)).rate.unwrap().application_limited);
+    }
+
+    /// draft-cheng-iccrg-delivery-rate-estimation section 3.4: `C.app_limited` = `C.delivered` + `C.pipe`, which is 3 + 2, and is
+    /// forgotten when more than those have been delivered.
+    #[test]
+    fn what_was_under_way_is_delivered_first() {
+        let mut account = Account::default();
+        let mut marked = Vec::new();
+        (0..5).for_each(|n| account.on_sent(at(0), n));
+        account.advance_in_order(3);
+        account.tell(at(10));
+        account.on_nothing_to_send(2);
+        for n in 3..8 {
+            account.advance_in_order(n + 1);
+            account.tell(at(20 + u64::from(n)));
+            account.on_sent(at(20 + u64::from(n)), n + 2);
+            marked.push(account.segments.back().unwrap().limited);
+        }
+        assert_eq!(marked, [true, true, false, false, false], "four, five, six delivered");
     }
 
     #[test]
@@ -280,6 +301,8 @@ mod tests {
         (0..5).for_each(|n| account.on_sent(at(u64::from(n)), n));
         (0..7).for_each(|_| account.on_duplicate());
         assert_eq!((account.duplicates(), account.tell(at(20)).segments), (4, 4));
+        account.forget_duplicates();
+        assert_eq!(account.duplicates(), 0, "at a time-out all comes again");
     }
 
     /// `C.delivered_time` is that of the last delivery (draft-cheng-iccrg-delivery-rate-estimation section 3.1.2): an

@@ -152,6 +152,18 @@ mod tests {
         assert_eq!((found.lost, found.repetitions), (1, 1));
     }
 
+    /// Nothing has been reported out of order: the oldest, sent again at 60 ms, is lost all the same once one that was sent at 200 ms
+    /// has arrived.
+    #[test]
+    fn repetition_is_lost_though_all_before_it_has_arrived() {
+        let (mut rack, mut board) = (Rack::default(), board(2));
+        board.send_again(1, at(60));
+        board.send_again(0, at(200));
+        rack.on_arrival(at(300), 0, board.pop().unwrap(), None);
+        let found = rack.detect(at(300), &mut board, 1, Duration::ZERO);
+        assert_eq!((found.lost, found.repetitions), (1, 1));
+    }
+
     #[test]
     fn an_acknowledgement_that_comes_too_soon_is_the_originals() {
         let (mut rack, mut board) = (Rack::default(), board(1));

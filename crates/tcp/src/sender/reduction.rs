@@ -67,6 +67,17 @@ mod tests {
         assert_eq!((pipe, sent), (5, 4));
     }
 
+    /// RFC 6937 section 3, slow-start reduction bound: below the threshold at most what was delivered and one more, which only an
+    /// acknowledgement with progress brings (Linux).
+    #[test]
+    fn reduction_grows_back_by_one_a_round_trip() {
+        for (progress, window) in [(false, 5), (true, 6)] {
+            let mut reduction = ProportionalRateReduction::begin(20);
+            reduction.on_ack(2, 3, 10.0, progress);
+            assert_eq!(reduction.window(), window);
+        }
+    }
+
     /// RFC 6937 section 3: `sndcnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out` while the pipe is above the
     /// threshold: 1·2/1 after a window of one, 2·2/1 − 2 − …, and 3·7/10 rounded up after one of ten.
     #[test]

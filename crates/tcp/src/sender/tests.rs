@@ -197,15 +197,20 @@ fn karn_takes_no_sample_of_a_repeated_segment() {
 #[test]
 fn a_connection_opens_drains_and_closes() {
     let mut sender = reno(SenderParams { handshake: true, ..params(Recovery::Reno) });
-    assert_eq!(sender.poll_transmit(at(0)).unwrap().kind, SegmentKind::Syn);
-    assert_eq!(sender.poll_transmit(at(0)), None);
-    sender.handle_reply(at(40), Segment::plain(SegmentKind::SynAck, 0));
+    let syn = sender.poll_transmit(at(3)).unwrap();
+    assert_eq!((syn.kind, syn.stamp), (SegmentKind::Syn, 3_000));
+    assert_eq!(sender.poll_transmit(at(3)), None);
+    sender.handle_reply(at(43), Segment::plain(SegmentKind::SynAck, 0));
     assert_eq!(sender.take_round_trip(), Some(Duration::from_millis(40)));
-    assert_eq!(send_all(&mut sender, at(40)), [0, 1]);
+    assert_eq!(send_all(&mut sender, at(43)), [0, 1]);
+    assert!(sender.is_open() && !sender.is_closed());
     sender.drain();
+    assert!(!sender.is_open() && !sender.is_closed());
     sender.handle_reply(at(80), ack(1));
+    assert_eq!(sender.acknowledged(), 1);
     assert!(send_all(&mut sender, at(80)).is_empty(), "nothing new while draining");
     sender.handle_reply(at(81), ack(2));
+    assert_eq!((sender.acknowledged(), sender.is_closed()), (2, false));
     assert_eq!(sender.poll_transmit(at(81)).unwrap().kind, SegmentKind::Fin);
     sender.handle_reply(at(120), Segment::plain(SegmentKind::FinAck, 2));
     assert!(sender.is_closed());
@@ -238,6 +243,7 @@ fn selective_acknowledgements_repair_all_holes_in_one_round_trip() {
     // Ten under way, 0, 2 and 4 are lost; the reports of 1, 3, 5 begin recovery (RFC 6675 section 5).
     let mut sender = with_flight(Recovery::Sack, 10);
     sender.handle_reply(at(100), sack(0, &[(1, 2)]));
+    assert_eq!(sender.poll_timeout(), at(1000), "only new data restart the timer (RFC 6298 section 5.3)");
     assert_eq!(send_all(&mut sender, at(100)), [10], "an arrival lets a new segment out");
     sender.handle_reply(at(101), sack(0, &[(1, 2), (3, 4)]));
     assert_eq!(send_all(&mut sender, at(101)), [11]);
@@ -251,6 +257,7 @@ fn selective_acknowledgements_repair_all_holes_in_one_round_trip() {
     for (to, repaired) in [(9, 2), (10, 4)] {
         sender.handle_reply(at(104), sack(0, &[(1, 2), (3, 4), (5, to)]));
         assert_eq!(send_all(&mut sender, at(104)), [repaired]);
+        assert_eq!(sender.poll_timeout(), at(1102), "it guards the repetition of the oldest");
     }
     sender.handle_reply(at(200), sack(12, &[]));
     // The acknowledgement that ends recovery counts like any other: 5 + 1/5.
@@ -403,6 +410,9 @@ fn timestamps_measure_every_acknowledgement_and_repetitions_too() {
         Some(Duration::from_millis(40)),
         "no ambiguity, Karn's rule is not needed"
     );
+    send_all(&mut sender, at(1045));
+    sender.handle_reply(at(1060), reply(again));
+    assert_eq!(sender.take_round_trip(), None, "section 4.1: of new data only");
 }
 
 #[test]

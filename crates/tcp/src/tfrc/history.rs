@@ -118,9 +118,7 @@ impl LossIntervals {
     /// The interval before the first event (section 6.3.1): the oldest, also where one arrival tells of several events.
     pub(super) fn seed(&mut self, packets: f64) {
         debug_assert_eq!(self.closed.len() as u64, (self.events - 1).min(INTERVALS as u64), "seeded twice");
-        if self.closed.len() < INTERVALS {
-            self.closed.push_back((packets.max(1.0), 1.0));
-        }
+        self.closed.push_back((packets.max(1.0), 1.0)); // of more than eight the oldest do not count
     }
 
     fn close(&mut self, packets: f64) {

@@ -203,3 +203,26 @@ impl Unreported {
         any && !full
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    /// RFC 5348 section 8.2.1: only where nothing was left to send all the time. A report splits what was sent at its echo.
+    #[test]
+    fn reports_take_what_was_sent_until_their_echo() {
+        let mut unreported = Unreported::default();
+        (0..=10).for_each(|n| unreported.add(at(10 * n), false));
+        assert!(unreported.is_data_limited(at(50)), "of those until 50 ms");
+        assert!(unreported.is_data_limited(at(100)), "of the others");
+        assert!(!unreported.is_data_limited(at(100)), "nothing was sent since");
+        unreported.add(at(110), true);
+        assert!(!unreported.is_data_limited(at(110)));
+        unreported.add(at(120), false);
+        assert!(unreported.is_data_limited(at(120)), "what was sent before is reported");
+    }
+}

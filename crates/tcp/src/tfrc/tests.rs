@@ -34,6 +34,8 @@ fn the_third_packet_after_a_gap_makes_it_a_loss() {
     assert_eq!(lost(&[(0, 0), (2, 20), (3, 30), (1, 31), (4, 40)]), [], "it was late");
     // Section 5.2: evenly between those around the gap.
     assert_eq!(lost(&[(0, 0), (4, 80), (5, 90), (6, 95)]), [(1, 20), (2, 40), (3, 60)]);
+    // T_loss = T_before + (T_after − T_before)·(S_loss − S_before)/(S_after − S_before).
+    assert_eq!(lost(&[(0, 0), (1, 10), (5, 90), (6, 92), (7, 95)]), [(2, 30), (3, 50), (4, 70)]);
     assert_eq!(lost(&[(2, 5), (3, 30), (4, 40)]), [(0, 5), (1, 5)], "the first of all");
     assert_eq!(
         lost(&[(0, 0), (2, 20), (2, 21), (2, 22), (4, 40), (5, 50)]),
@@ -93,6 +95,8 @@ fn a_long_time_without_loss_discounts_what_was_before() {
     assert!((plain.rate(1400) - 4.8 / 1380.0).abs() < 1e-12);
     let mut discounted = filled(true);
     assert!((discounted.rate(500) - 0.01).abs() < 1e-12);
+    // One of 400: DF = 200/400.
+    assert!((filled(true).rate(800) - 2.9 / 590.0).abs() < 1e-12);
     assert!((discounted.rate(1400) - 1.95 / 1095.0).abs() < 1e-12);
     // The next event keeps the discount: (1000 + 0.25·380)/(1 + 0.25·3.8) again, then without a word of the open one.
     discounted.lose(1400, at(20_000), R);
@@ -133,6 +137,46 @@ fn first_interval_is_of_one_connections_rate() {
     assert!((throughput / 50.0 - 1.0).abs() < 1e-5, "{throughput} packets/s at {p}");
 }
 
+/// Section 6.3.1, where no round trip is known: as if half a packet a round trip had come.
+#[test]
+fn first_interval_without_a_round_trip_is_of_half_a_packet_a_round_trip() {
+    let mut receiver = TfrcReceiver::new(&TfrcParams::rfc5348());
+    let mut reports = Vec::new();
+    for i in [0, 1, 3, 4, 5] {
+        let packet = TfrcData { round_trip_us: 0, event_us: 0, ..data(i, 0) };
+        reports.extend(receiver.handle_data(at(10 * u64::from(i)), packet));
+    }
+    let p = f64::from(reports.last().unwrap().loss_event_rate);
+    let timeouts = 4.0 * 3.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p);
+    let packets = 1.0 / ((2.0 * p / 3.0).sqrt() + timeouts);
+    assert!((packets / 0.5 - 1.0).abs() < 1e-5, "{packets} in a round trip at {p}");
+}
+
+/// Section 6.1: a new loss event is reported at once if it raises p above what was computed at the last report or event. Every tenth
+/// packet is lost until 1001, so that eight intervals are of ten; then the timer reports every twentieth.
+#[test]
+fn loss_event_that_raises_no_p_waits_for_the_timer() {
+    let params = TfrcParams { discounting: false, ..TfrcParams::rfc5348() };
+    // When there were reports after so much calm, by the timer and at once.
+    let reports = |lost: std::ops::Range<u32>| {
+        let mut receiver = TfrcReceiver::new(&params);
+        let (mut by_timer, mut at_once) = (Vec::new(), Vec::new());
+        for i in (1..1300).filter(|i| (*i > 1001 || i % 10 != 1) && !lost.contains(i)) {
+            let now = at(5 * u64::from(i));
+            by_timer.extend(receiver.handle_timeout(now).map(|_| i));
+            let packet = TfrcData { event_us: 25_000, ..data(i, 5 * u64::from(i)) };
+            at_once.extend(receiver.handle_data(now, packet).map(|_| i).filter(|&i| i > 1100));
+        }
+        (by_timer, at_once)
+    };
+    let due = reports(0..0).0.into_iter().find(|&i| i > 1200).unwrap();
+    assert_eq!(reports(due..due + 1).1, [0; 0], "an interval of just the length that was reported");
+    // Events at seven and twelve more: X + 7, 5 and the tens weigh X + 52, where X and the tens weighed X + 50.
+    assert_eq!(reports(due + 7..due + 13).1, [0; 0]);
+    // At one and six more: X + 1 + 5 + 40.
+    assert_eq!(reports(due + 1..due + 7).1, [due + 9]);
+}
+
 #[test]
 fn a_receiver_reports_at_once_then_once_a_round_trip_and_at_a_loss_event() {
     let mut receiver = TfrcReceiver::new(&TfrcParams::rfc5348());
@@ -140,6 +184,8 @@ fn a_receiver_reports_at_once_then_once_a_round_trip_and_at_a_loss_event() {
         receiver.handle_data(at(50), TfrcData { round_trip_us: 0, event_us: 0, ..data(0, 0) }).unwrap();
     let zeros = TfrcReport { echo: at(0), delay_us: 0, receive_rate: 0.0, loss_event_rate: 0.0 };
     assert_eq!(first, zeros);
+    let mut another = TfrcReceiver::new(&TfrcParams::rfc5348());
+    assert!(another.handle_data(at(50), data(0, 0)).is_some(), "the first, whatever it tells");
     // Ten a round trip.
     assert_eq!(receiver.handle_data(at(150), data(1, 100)), None);
     assert_eq!(receiver.poll_timeout(), at(250), "the timer goes on from the last report");
@@ -184,7 +230,9 @@ fn a_sender_whose_reports_stay_away_slows_down_to_a_packet_a_minute() {
     let last = sent.len() - 1;
     assert!((sent[last] - sent[last - 1] - 64.0).abs() < 1e-6, "{sent:?}");
     assert!(sent.len() < 40, "{}", sent.len());
+    assert!(sender.is_open());
     sender.close();
+    assert!(!sender.is_open());
     assert!(sender.poll_timeout().is_never() && sender.poll_transmit(at(2_000_000)).is_none());
 }
 
@@ -334,6 +382,9 @@ fn data_limited_sender_keeps_its_rate() {
 #[test]
 fn silence_of_two_seconds_is_a_timeout() {
     let mut sender = TfrcSender::new(at(0), &TfrcParams::rfc5348(), Bytes::new(1000));
+    assert!((sender.worth() - 1.0).abs() < 1e-12, "one connection");
+    sender.set_worth(2.5);
+    assert!((sender.worth() - 2.5).abs() < 1e-12);
     sender.handle_timeout(at(1999));
     assert_eq!(sender.stats().timeouts, 0);
     sender.handle_timeout(at(2000));
@@ -347,7 +398,9 @@ fn window_is_the_rate_times_the_round_trip() {
     sender.poll_transmit(at(0)).unwrap();
     let report =
         |loss_event_rate| TfrcReport { echo: at(0), delay_us: 0, receive_rate: 0.0, loss_event_rate };
+    assert_eq!(sender.smoothed_round_trip(), None);
     sender.handle_report(at(250), &report(0.0));
+    assert_eq!(sender.smoothed_round_trip(), Some(Duration::from_millis(250)), "the first sample");
     assert!(
         (sender.window() - 4.0).abs() < 1e-9 && (sender.rate() - 16.0).abs() < 1e-9,
         "{}",

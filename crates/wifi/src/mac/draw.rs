@@ -71,6 +71,21 @@ pub(crate) const fn first_window(draw: Draw) -> u32 {
 mod tests {
     use super::*;
 
+    /// IEEE 802.11-2016 clause 10.3.3: from 0 to the window, which is included; in ns-2 (`BackoffTimer::start`) it is not.
+    #[test]
+    fn slots_are_drawn_up_to_the_window() {
+        let slot = Duration::from_micros(20);
+        let airtimes = Airtimes { frame: slot, packet: slot };
+        for (end_included, most) in [(true, 3), (false, 2)] {
+            let (draw, mut stream) =
+                (Draw::Slots { window: 3, end_included }, Stream::named(1, "node", "backoff"));
+            let drawn: Vec<u64> =
+                (0..100).map(|_| backoff(draw, 3, slot, airtimes, &mut stream).whole(slot)).collect();
+            assert!((0..=most).all(|slots| drawn.contains(&slots)));
+            assert_eq!(drawn.iter().max(), Some(&most));
+        }
+    }
+
     /// An exponential back-off in slots is a whole number of them, and its mean that of the distribution: rounded to the
     /// nearest, 1000 µs in slots of 20 µs are within 1 %.
     #[test]

@@ -46,3 +46,21 @@ impl Arbitration {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ControlRate, MacTiming};
+
+    /// A law keeps the medium for its span after a DIFS as well as after an AIFS.
+    #[test]
+    fn txop_of_a_law_is_its_holding() {
+        let (timing, limit) = (MacTiming::a(ControlRate::Mandatory), Duration::from_micros(1_504));
+        for space in [Space::Difs, Space::Aifs { slots: 2 }] {
+            for holding in [Holding::Burst(limit), Holding::Span(limit)] {
+                assert_eq!(Arbitration::of(space, holding, &timing).txop_limit, limit);
+            }
+            assert!(Arbitration::of(space, Holding::Packet, &timing).txop_limit.is_zero());
+        }
+    }
+}

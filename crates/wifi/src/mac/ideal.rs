@@ -310,6 +310,28 @@ mod tests {
         assert!(wins[0].abs_diff(200) < 50, "{wins:?}");
     }
 
+    #[test]
+    fn new_law_holds_from_the_next_draw_on() {
+        let access = |us| Access {
+            draw: Draw::Fixed { mean: Duration::from_micros(us) },
+            on_failure: OnFailure::Redraw,
+            when: When::BeforeFrame,
+            holding: Holding::Packet,
+        };
+        let link = vec![(0, access(10), Stream::named(1, "0", "backoff"))];
+        let mut air = crate::Air::Ideal(Box::new(IdealAir::new(ConflictGraph::new(1), link)));
+        let mode = Mode::at(Rate::from_kbps(8_000));
+        let mut out = Effects::default();
+        air.set_access(0, access(50));
+        air.offer(
+            Instant::ZERO,
+            0,
+            Head { to: 9, size: Bytes::new(100), mode, packet: PacketId(1) },
+            &mut out,
+        );
+        assert_eq!(out.wakes[0].0, Instant::ZERO + Duration::from_micros(50));
+    }
+
     /// Links that always have a packet of 100 µs to send, over so long.
     fn saturated(graph: &[(usize, usize)], access: &[Access], until: Instant) -> Vec<FrameRecord> {
         let link =

@@ -30,15 +30,16 @@ impl GreatestLately {
         } else if value >= known[2].1 {
             known[2] = new;
         }
-        if age(known[0]) > keeps {
+        let passed = age(known[0]);
+        if passed > keeps {
             *known = [known[1], known[2], new];
             if age(known[0]) > keeps {
                 *known = [known[1], known[2], new];
             }
-        } else if known[1].0 == known[0].0 && age(known[1]) > keeps / 4 {
+        } else if known[1].0 == known[0].0 && passed > keeps / 4 {
             // A quarter, and a half, has passed without another candidate: this one will do.
             (known[1], known[2]) = (new, new);
-        } else if known[2].0 == known[1].0 && age(known[2]) > keeps / 2 {
+        } else if known[2].0 == known[1].0 && passed > keeps / 2 {
             known[2] = new;
         }
     }
@@ -107,6 +108,57 @@ mod tests {
         }
         // 9, measured at 1, holds until 5. The next candidate is 6, at 3: 7, a quarter of the time after 9, came too soon.
         assert_eq!(seen, [5.0, 9.0, 9.0, 9.0, 9.0, 9.0, 6.0, 6.0]);
+    }
+
+    /// `minmax_running_max` of Linux by hand: candidates of a window of eight, as (when, how much).
+    #[test]
+    fn candidates_are_those_of_linux() {
+        let told = |values: &[(u32, f64)]| {
+            let mut greatest = GreatestLately::default();
+            values.iter().for_each(|&(now, value)| greatest.add(now, 8, value));
+            greatest.candidates
+        };
+        let first = (0, 9.0);
+        assert_eq!(told(&[first, (2, 5.0)]), [first; 3], "a quarter is over after it");
+        assert_eq!(told(&[first, (3, 5.0)]), [first, (3, 5.0), (3, 5.0)]);
+        assert_eq!(told(&[first, (3, 5.0), (4, 3.0)]), [first, (3, 5.0), (3, 5.0)], "so is a half");
+        assert_eq!(told(&[first, (3, 5.0), (5, 3.0)]), [first, (3, 5.0), (5, 3.0)], "since the greatest");
+        assert_eq!(told(&[first, (3, 5.0), (5, 3.0), (6, 4.0)]), [first, (3, 5.0), (6, 4.0)]);
+        assert_eq!(told(&[first, (3, 5.0), (5, 3.0), (6, 6.0)]), [first, (6, 6.0), (6, 6.0)]);
+        assert_eq!(told(&[first, (3, 5.0), (5, 5.0)]), [first, (5, 5.0), (5, 5.0)], "the later of equals");
+        assert_eq!(told(&[first, (3, 5.0), (5, 3.0), (8, 1.0)]), [first, (3, 5.0), (5, 3.0)]);
+        assert_eq!(told(&[first, (3, 5.0), (5, 3.0), (9, 1.0)]), [(3, 5.0), (5, 3.0), (9, 1.0)]);
+        assert_eq!(told(&[first, (3, 5.0), (5, 3.0), (11, 1.0)]), [(3, 5.0), (5, 3.0), (11, 1.0)]);
+        assert_eq!(told(&[first, (3, 5.0), (5, 3.0), (12, 1.0)]), [(5, 3.0), (12, 1.0), (12, 1.0)]);
+        assert_eq!(told(&[first, (3, 5.0), (5, 3.0), (13, 1.0)]), [(5, 3.0), (13, 1.0), (13, 1.0)]);
+        assert_eq!(told(&[first, (3, 5.0), (5, 3.0), (14, 1.0)]), [(14, 1.0); 3], "nothing is left");
+        assert_eq!(told(&[first, (4, 9.0)]), [(4, 9.0); 3]);
+    }
+
+    /// Linux's `bbr_update_ack_aggregation`, at 100 segments/s.
+    #[test]
+    fn clump_ends_when_the_rate_has_caught_up() {
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut aggregation = Aggregation::default();
+        for (ms, segments, count, extra) in
+            [(10, 1, 1.0, 1.0), (20, 5, 5.0, 5.0), (30, 4, 9.0, 8.0), (120, 1, 1.0, 8.0)]
+        {
+            aggregation.add(at(ms), segments, 100.0, 50.0);
+            let known = (aggregation.count, aggregation.extra[0]);
+            assert!((known.0 - count).abs() + (known.1 - extra).abs() < 1e-12, "{ms} ms: {known:?}");
+        }
+        // What arrives in 100 ms is room enough.
+        assert!((aggregation.room(50.0) - 5.0).abs() < 1e-12 && (aggregation.room(90.0) - 8.0).abs() < 1e-12);
+        // Five to ten round trips.
+        (0..9).for_each(|_| aggregation.count_round());
+        assert!((aggregation.room(100.0) - 8.0).abs() < 1e-12);
+        aggregation.count_round();
+        assert!(aggregation.room(100.0).abs() < 1e-12);
+        let mut long = Aggregation::default();
+        for (segments, count) in [(1_000_000, 1e6), (48_575, 1_048_575.0), (1, 1.0)] {
+            long.add(at(1), segments, 0.0, 50.0);
+            assert!((long.count - count).abs() < 1e-12, "up to 2²⁰: {}", long.count);
+        }
     }
 
     #[test]

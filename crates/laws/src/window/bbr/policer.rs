@@ -110,6 +110,62 @@ mod tests {
         assert_eq!(rounds(10, 100).rate_pps(), None, "a tenth is not enough");
     }
 
+    /// Linux's `bbr_lt_bw_sampling`: an interval begins with the first loss and has four round trips at least (`lt_intvl_min_rtts`), four
+    /// times as many at most; the application's limit ends it.
+    #[test]
+    fn interval_has_from_four_to_sixteen_rounds() {
+        let told = |loss_rounds: &[u64], limited: Option<u64>| {
+            let mut policer = Policer::default();
+            for round in 0..20 {
+                let is_lost = loss_rounds.contains(&round);
+                let at = Instant::ZERO + Duration::from_millis(50) * round;
+                let now = Delivered { at, total: 70 * round, lost: 30 * round };
+                policer.learn(now, is_lost, limited == Some(round), true);
+            }
+            policer.rate_pps
+        };
+        assert_eq!(told(&[], None), None, "no loss, no interval");
+        // The round in which it begins is counted.
+        assert_eq!(told(&[1, 3], None), None);
+        assert_eq!(told(&[1, 4], None).map(f64::round), Some(1400.0), "70 in 50 ms");
+        assert_eq!(told(&[1, 16], None).map(f64::round), Some(1400.0));
+        assert_eq!(told(&[1, 17], None), None);
+        assert_eq!(told(&[1, 4], Some(2)), None);
+    }
+
+    /// Without a delivery there is no rate; 50 of 256 lost is the least that is much.
+    #[test]
+    fn interval_needs_deliveries_and_losses() {
+        for (total, lost, counts) in [(0, 30, false), (256, 49, false), (256, 50, true)] {
+            let mut policer = Policer::default();
+            for round in 0..5 {
+                let at = Instant::ZERO + Duration::from_millis(50) * round;
+                let share = |all: u64| if round == 4 { all } else { 0 };
+                policer.learn(Delivered { at, total: share(total), lost: share(lost) }, true, false, true);
+            }
+            assert_eq!(policer.rate_pps.is_some(), counts, "{lost} lost, {total} delivered");
+        }
+    }
+
+    /// `bbr_lt_bw_interval_done`: within an eighth, or within 4 kb/s: 0.342 segments of 1460 bytes a second. Their mean is the rate.
+    #[test]
+    fn rates_are_the_same_within_an_eighth_or_4_kbps() {
+        let now = Delivered::default();
+        for (before, rate, same) in [
+            (100.0, 112.5, true),
+            (100.0, 112.6, false),
+            (100.0, 87.5, true),
+            (100.0, 87.4, false),
+            (1.0, 1.34, true),
+            (1.0, 1.35, false),
+        ] {
+            let mut policer = Policer { rate_pps: Some(before), ..Policer::default() };
+            policer.end_interval(now, rate);
+            assert_eq!(policer.is_used(), same, "{before} {rate}");
+            assert!(policer.rate_pps().is_none_or(|mean| (mean - f64::midpoint(before, rate)).abs() < 1e-12));
+        }
+    }
+
     #[test]
     fn a_rate_is_believed_for_48_round_trips() {
         let mut policer = rounds(30, 12);

@@ -1,5 +1,7 @@
 use super::*;
 
+mod rules;
+
 fn bbr() -> Bbr {
     let start = WindowStart {
         initial_window: 10.0,

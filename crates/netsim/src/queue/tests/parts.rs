@@ -4,15 +4,15 @@ use super::*;
 use crate::queue::{
     BackoffHost, Delays, Dropped, Line, NO_CLASS, Outlet, Service, Shaper, TokenBucket, TransmitQueue,
 };
-use crate::spec::{FlowSpec, LinkRate, MacSpec, NetworkSpec, Pattern, Traffic};
+use crate::spec::{FlowSpec, LinkRate, MacSpec, NetworkSpec, Pattern, Per, Traffic};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{
     Access, BackoffLaw, BackoffParams, Category, Dcf, LinkRole, LinkView, OwnBackoff, Scope, Surroundings,
 };
-use evenair_laws::marking::{AnyMarking, MarkingLaw, OwnMarking, QueueView};
+use evenair_laws::marking::{AnyMarking, CodelParams, MarkingLaw, OwnMarking, QueueView, Verdict};
 use evenair_topology::Medium;
 use evenair_units::{Dbm, Probability, Volume};
-use evenair_wifi::{MacTiming, Preamble, Rules};
+use evenair_wifi::{BROADCAST, MacTiming, Preamble, Rules};
 use std::sync::{Arc, Mutex};
 
 /// Refuses half of all, and writes down what it is told: how many wait, and what became of an arrival or of one that waited.
@@ -148,6 +148,44 @@ fn marking_learns_what_became_of_packets() {
     let evicted = queue.evict(ms(1), &packet(3, 1, 100, ms(1)));
     assert_eq!(evicted.map(|evicted| evicted.packet), Some(PacketId(0)), "of the longest line the first");
     assert_eq!(law.told(), [(0, "accepted"), (1, "accepted"), (2, "refused"), (1, "removed")]);
+    queue.note_mark(ms(2), &packet(4, 0, 100, ms(2)));
+    assert_eq!(law.told(), [(1, "refused")], "marked instead of refused");
+}
+
+/// Drops packets of an odd size when they leave.
+#[derive(Clone, Debug)]
+struct Sieve;
+
+impl OwnLaw for Sieve {
+    fn identity(&self) -> String {
+        "sieve".into()
+    }
+}
+
+impl MarkingLaw for Sieve {
+    fn on_departure(&mut self, _: Instant, _: Duration, queue: &QueueView) -> Verdict {
+        if queue.size.count() % 2 == 1 { Verdict::Drop } else { Verdict::Send }
+    }
+}
+
+/// RFC 3168 section 5: a router marks instead of dropping, where the packet is capable of it.
+#[test]
+fn packets_are_dropped_or_marked_when_they_leave() {
+    let params: MarkingParams = OwnMarking::new(Sieve).into();
+    let mut queue = queue(&DisciplineParams::Fifo, Some(params.begin(&ROLE)));
+    for (id, size, mark) in [
+        (0, 101, Mark::Impossible),
+        (1, 102, Mark::Impossible),
+        (2, 103, Mark::Possible),
+        (3, 104, Mark::Possible),
+    ] {
+        queue.accept(ms(0), Queued { mark, ..packet(id, 0, size, ms(0)) });
+    }
+    let mut culled = Vec::new();
+    let sent: Vec<(u32, Mark)> =
+        std::iter::from_fn(|| queue.next(ms(1), &mut culled)).map(|sent| (sent.size, sent.mark)).collect();
+    assert_eq!(sent, [(102, Mark::Impossible), (103, Mark::Made), (104, Mark::Possible)]);
+    assert_eq!(culled.iter().map(|gone| gone.size).collect::<Vec<_>>(), [101]);
 }
 
 #[test]
@@ -160,6 +198,61 @@ fn stations_learn_what_their_lines_refused() {
     queue.refuse(ms(0), &packet(1, 0, 100, ms(0)));
     queue.refuse(ms(0), &packet(2, 6, 100, ms(0)));
     assert_eq!(law.told(), [(0, "accepted"), (1, "refused"), (0, "refused")]);
+    assert!((queue.refusal(ms(0), &packet(3, 6, 100, ms(0))).value() - 0.5).abs() < 1e-12);
+}
+
+/// Linux's mac80211: quanta of 300 bytes, `CoDel` at 20 and 100 ms; turns of 256 µs.
+#[test]
+fn airtime_has_the_defaults_of_mac80211() {
+    let params = AirtimeParams::mac80211();
+    assert_eq!((params.airtime, params.flows.quantum), (Duration::from_micros(256), Bytes::new(300)));
+    let codel = CodelParams { target: Duration::from_millis(20), interval: Duration::from_millis(100) };
+    assert_eq!(params.flows.marking, Some(codel.into()));
+    assert!(params.flows.sparse_first);
+}
+
+/// Packets of 1000 bytes at 11 Mb/s that take 1310 µs each time they are sent, and turns of 256 µs.
+fn airtime(per_attempt: bool) -> AnyDiscipline {
+    let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
+    let mac = MacSpec::Dcf { timing, rules: Rules::standard() };
+    let airtimes = Airtimes { mac, rate: Rate::from_kbps(11_000), rates: BTreeMap::new(), per_attempt };
+    let role = DisciplineRole { airtimes, ..ROLE.into() };
+    DisciplineParams::Airtime(AirtimeParams::mac80211()).begin_at(&role)
+}
+
+#[test]
+fn attempts_are_charged_to_their_station() {
+    for (attempts, order) in [(0, [0, 1, 2, 3]), (1, [0, 2, 1, 3])] {
+        let mut queue = airtime(true);
+        assert!(queue.wants_attempts());
+        (0..4).for_each(|id| queue.enqueue(ms(0), packet(id, id / 2 * 2, 1000, ms(0)))); // two for each next hop
+        let sent = order.map(|_| {
+            let next = queue.dequeue(ms(1), &mut Vec::new()).map(|next| next.packet.0);
+            (0..attempts).for_each(|_| queue.attempted());
+            next
+        });
+        assert_eq!(sent, order.map(Some), "{attempts} attempts");
+    }
+    assert!(!airtime(false).wants_attempts() && !DisciplineParams::Fifo.begin(&ROLE).wants_attempts());
+}
+
+/// A station that used eight turns' time for one packet pays for it when it comes back, whoever has something to send meanwhile.
+#[test]
+fn station_that_comes_back_has_its_debt() {
+    let mut queue = airtime(true);
+    queue.enqueue(ms(0), packet(0, 0, 1000, ms(0)));
+    assert!(queue.dequeue(ms(1), &mut Vec::new()).is_some());
+    (0..3).for_each(|_| queue.attempted());
+    assert_eq!(queue.dequeue(ms(2), &mut Vec::new()), None);
+    queue.enqueue(ms(3), packet(1, 0, 1000, ms(3)));
+    (2..6).for_each(|id| queue.enqueue(ms(3), packet(id, 2, 1000, ms(3))));
+    let mut order = Vec::new();
+    while let Some(next) = queue.dequeue(ms(4), &mut Vec::new()) {
+        order.push(next.packet.0);
+        queue.attempted();
+    }
+    // 3·1310 − 256 µs are fifteen turns; of the other station each packet costs five or six.
+    assert_eq!(order, [2, 3, 4, 1, 5]);
 }
 
 /// A back-off law that writes down what it sees.
@@ -184,6 +277,9 @@ impl BackoffLaw for Watch {
     }
     fn dummy_packet(&self) -> Option<Bytes> {
         Some(Bytes::new(50))
+    }
+    fn aggressiveness(&self) -> Option<f64> {
+        Some(0.25)
     }
 }
 
@@ -217,9 +313,19 @@ fn back_off_law_sees_what_came_and_left() {
     queue.next(ms(12), &mut Vec::new());
     queue.service = Service::Nothing;
     queue.update(ms(30));
-    let view = seen.0.lock().unwrap()[0];
+    let view = std::mem::take(&mut *seen.0.lock().unwrap())[0];
     assert_eq!((view.arrivals, view.service, view.dummies), (volume(0, 0), volume(3, 1200), volume(0, 0)));
     assert_eq!((view.head_of_line_delay, view.interval), (Some(Duration::ZERO), Duration::from_millis(20)));
+    // While a dummy is in service what waits behind it is unknown, if anything does.
+    queue.service = Service::Dummy;
+    queue.update(ms(40));
+    queue.accept(ms(40), packet(5, 0, 100, ms(40)));
+    queue.update(ms(50));
+    let delays: Vec<_> = seen.0.lock().unwrap().iter().map(|view| view.head_of_line_delay).collect();
+    assert_eq!(delays, [Some(Duration::ZERO), None]);
+    assert!(queue.aggressiveness().is_some_and(|r| (r - 0.25).abs() < 1e-12));
+    queue.law = None;
+    assert_eq!(queue.aggressiveness(), None);
 }
 
 /// mac80211 drops from the longest line of all stations.
@@ -287,6 +393,12 @@ fn airtime_is_of_the_link_from_this_node() {
     let airtimes = Airtimes::of_node(&of(mac), 1);
     assert_eq!(us(&airtimes), [1507, 8288, 754].map(|payload| 50 + 192 + payload + 10 + 304));
     assert!(airtimes.per_attempt, "the air tells of each attempt");
+    // To everybody: at the basic rate, and unanswered.
+    assert_eq!(airtimes.of(BROADCAST, 1000), Duration::from_micros(50 + 192 + 8288));
+    // Flows are told apart one by one, or by their subscribers.
+    let flows = Flows::of(&[datagrams(&[3, 5, 9], 2.0)]);
+    let apart = flows.at(&of(mac), 1, Per::Flow);
+    assert_eq!((apart.get(0), apart.key(1)), (flows.get(0), 1));
     let airtimes = Airtimes::of_node(&of(MacSpec::Ideal), 1);
     assert_eq!(us(&airtimes), [1454, 8000, 727]);
     assert!(!airtimes.per_attempt);
@@ -297,13 +409,81 @@ fn airtime_is_of_the_link_from_this_node() {
 #[test]
 fn full_buffer_costs_the_longest_line_for_its_weight() {
     let flow = |weight, to| FlowFacts { weight, from: 9, to };
-    let flows = Flows::new(&[flow(1.0, 0), flow(4.0, 1)]);
+    let flows = Flows::new(&[flow(1.0, 0), flow(4.0, 1), flow(1.0, 2)]);
     let role = DisciplineRole { flows, ..ROLE.into() };
     let mut weighted = DisciplineParams::Weighted(WeightedParams::default()).begin_at(&role);
     for (id, flow, size) in [(0, 0, 400), (1, 0, 600), (2, 1, 1000), (3, 1, 1000)] {
         weighted.enqueue(ms(0), packet(id, flow, size, ms(0)));
     }
     assert_eq!(weighted.evict(&packet(4, 1, 1000, ms(0))).map(|gone| gone.packet), Some(PacketId(1)));
+    // 1000 and 900 at one, 1003 at four; then 600, 900; 600, 700; 600.
+    let mut weighted = DisciplineParams::Weighted(WeightedParams::default()).begin_at(&role);
+    for (id, flow, size) in [(0, 0, 600), (1, 0, 400), (2, 1, 1003), (3, 2, 700), (4, 2, 200)] {
+        weighted.enqueue(ms(0), packet(id, flow, size, ms(0)));
+    }
+    let evicted = [(); 4].map(|()| weighted.evict(&packet(5, 1, 1000, ms(0))).map(|gone| gone.packet.0));
+    assert_eq!(evicted, [Some(1), Some(4), Some(3), Some(0)]);
+}
+
+/// Flows of weights one, four and two. A packet that comes and is given up at once changes nothing for those that stay, whether it was
+/// the only one of its flow or not, with a packet in service or not.
+#[test]
+fn evicted_packet_leaves_no_trace() {
+    let flow = |weight, to| FlowFacts { weight, from: 9, to };
+    let flows = Flows::new(&[flow(1.0, 0), flow(4.0, 1), flow(2.0, 2)]);
+    let role = DisciplineRole { flows, ..ROLE.into() };
+    for (first, evicted_flow) in [(0..0, 0), (0..2, 0), (0..9, 1), (0..9, 2), (3..9, 0)] {
+        for in_service in [false, true] {
+            let mut alike =
+                [(); 2].map(|()| DisciplineParams::Weighted(WeightedParams::default()).begin_at(&role));
+            let sizes = [700, 300, 1100];
+            let mut orders = [Vec::new(), Vec::new()];
+            for (weighted, (order, evicts)) in alike.iter_mut().zip(orders.iter_mut().zip([true, false])) {
+                for id in first.clone() {
+                    weighted.enqueue(ms(0), packet(id, id % 3, sizes[id as usize % 3], ms(0)));
+                }
+                if in_service {
+                    order.extend(weighted.dequeue(ms(0), &mut Vec::new()).map(|next| next.packet.0));
+                }
+                if evicts {
+                    weighted.enqueue(ms(0), packet(100, evicted_flow, 60_000, ms(0)));
+                    let gone = weighted.evict(&packet(101, 0, 0, ms(0)));
+                    assert_eq!(gone.map(|gone| gone.packet), Some(PacketId(100)), "the largest");
+                }
+                for id in 9..30 {
+                    let flow = id * 7 % 3;
+                    weighted.enqueue(ms(1), packet(id, flow, sizes[(id as usize + 1) % 3], ms(1)));
+                }
+                order.extend(
+                    (2..60)
+                        .filter_map(|at| weighted.dequeue(ms(at), &mut Vec::new()))
+                        .map(|next| next.packet.0),
+                );
+            }
+            assert_eq!(
+                orders[0], orders[1],
+                "{first:?} before, flow {evicted_flow}, in service: {in_service}"
+            );
+        }
+    }
+}
+
+#[test]
+fn weighted_queueing_bounds_each_line() {
+    let params = DisciplineParams::Weighted(WeightedParams { line_limit: Some(2) });
+    let mut weighted = params.begin(&ROLE);
+    for (id, flow, refused) in [(0, 0, false), (1, 0, false), (2, 0, true), (3, 1, false)] {
+        let arrival = packet(id, flow, 1000, ms(0));
+        let refusal = weighted.refusal(ms(0), &arrival);
+        assert_eq!(refusal, if refused { Probability::ONE } else { Probability::ZERO });
+        if !refused {
+            weighted.enqueue(ms(0), arrival);
+        }
+    }
+    // What has left a line makes it no longer: 1000 of three are left of flow 0.
+    weighted.dequeue(ms(1), &mut Vec::new());
+    weighted.enqueue(ms(1), packet(4, 1, 500, ms(1)));
+    assert_eq!(weighted.evict(&packet(5, 1, 1000, ms(1))).map(|gone| gone.packet), Some(PacketId(4)));
 }
 
 /// A user's discipline may hold back what it has; its line keeps its turn. The line that has nothing goes behind the others when it has

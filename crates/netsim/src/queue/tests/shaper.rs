@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::queue::{ClassCounts, Line, NO_CLASS, Shaper, TokenBucket};
-use evenair_laws::gateway::ClassView;
+use evenair_laws::gateway::{ClassView, Count, Counted};
 use evenair_units::Rate;
 
 fn kbps(rate: u64) -> Rate {
@@ -157,6 +157,15 @@ fn one_bucket_over_one_line_limits_the_sum() {
     let bytes: u64 = got.iter().sum();
     assert!(bytes.abs_diff(1_125_000) <= 1500, "{bytes} bytes in 10 s at 900 kb/s");
     assert_eq!(all.packets(), 4, "one line with room for five, of which one has just left");
+    let arrival = packet(0, 0, 500, ms(10_000));
+    let mut any = AnyDiscipline::Shaper(Box::new(all));
+    assert!(!any.is_full(&arrival));
+    any.enqueue(ms(10_000), arrival);
+    assert!(any.is_full(&arrival));
+    assert!(
+        every_discipline().iter().all(|params| !params.begin(&ROLE).is_full(&arrival)),
+        "they have no bound of their own"
+    );
 }
 
 #[test]
@@ -224,6 +233,53 @@ fn classes_are_counted_where_they_come_leave_wait_and_are_dropped() {
         [(3, 1, 0, 2, Some(2)), (3, 0, 1, 2, Some(2)), (1, 0, 0, 1, Some(1))]
     );
     assert_eq!(views[2].backlog.bytes, 200);
+    let told = all.counts()[1].counters();
+    let arrived = Volume { packets: 3, bytes: 4500 };
+    assert_eq!((told.arrived, told.dropped_bytes), (Some(Counted::wide(arrived)), Some(Count::Wide(1500))));
+}
+
+/// A packet is held that finds one before it in its line, or anywhere where one bucket is for all, or too few tokens.
+#[test]
+fn packets_are_held_behind_others_or_for_tokens() {
+    for (total, each, held) in [(None, Some(300), [1, 0]), (Some(900), None, [1, 1])] {
+        let mut lines = shaper(false, total, each, [1; 3]);
+        for (id, way) in [(0, 0), (1, 0), (2, 2)] {
+            lines.enqueue(ms(0), packet(id, way, 500, ms(0))); // tokens for three are there
+        }
+        assert_eq!([0, 1].map(|class| lines.counts()[class].held), held, "{total:?} {each:?}");
+        while lines.dequeue(ms(0), &mut Vec::new()).is_some() {}
+        assert_eq!(lines.packets(), 0);
+        let before = lines.counts()[0].held;
+        lines.enqueue(ms(0), packet(3, 0, 1500, ms(0)));
+        assert_eq!(lines.counts()[0].held, before + 1, "its tokens are spent");
+    }
+}
+
+/// Asked in vain, a shaper goes on where it was.
+#[test]
+fn asking_in_vain_moves_no_turn() {
+    let mut asked = shaper(false, None, Some(300), [1; 3]);
+    (0..12).for_each(|id| asked.enqueue(ms(0), packet(id, id % 3 * 2, 1500, ms(0))));
+    while asked.dequeue(ms(0), &mut Vec::new()).is_some() {}
+    let mut unasked = asked.clone();
+    assert_eq!(asked.dequeue(ms(1), &mut Vec::new()), None);
+    let order = |shaper: &mut Shaper| [(); 3].map(|()| shaper.dequeue(ms(40), &mut Vec::new()));
+    assert_eq!(order(&mut asked), order(&mut unasked));
+}
+
+#[test]
+fn turns_may_change_where_lines_have_any() {
+    let turns = [3000, 1500, 1500].map(Bytes::new);
+    let mut lines = shaper(false, Some(900), None, [1; 3]);
+    lines.set_turns(&turns);
+    let got = backlogged(&mut lines, [1000, 1000, 1000], ms(10_000));
+    for (bytes, share) in got.into_iter().zip([562_500, 281_250, 281_250]) {
+        assert!(u64::abs_diff(bytes, share) <= 6000, "{got:?}");
+    }
+    let mut shared = shaper(true, Some(900), None, [1; 3]);
+    let before = format!("{shared:?}");
+    shared.set_turns(&turns);
+    assert_eq!(format!("{shared:?}"), before, "a line for all has none");
 }
 
 #[test]

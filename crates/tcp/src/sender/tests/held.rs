@@ -7,6 +7,7 @@ use evenair_laws::window::ScaledRenoParams;
 fn who_is_held_back_sends_nothing_new_beyond_so_many() {
     for kind in [Recovery::NewReno, Recovery::Sack] {
         let mut sender = with_flight(kind, 10);
+        assert!(!sender.is_held_back());
         sender.hold_back(2);
         assert!(sender.is_held_back());
         let mut sent = Vec::new();
@@ -17,6 +18,7 @@ fn who_is_held_back_sends_nothing_new_beyond_so_many() {
         assert_eq!(sent, [10, 11], "two are under way, the window is ten");
         // Let go it opens as in slow start: each that arrives lets out two, up to the window.
         sender.let_go();
+        assert!(!sender.is_held_back());
         let mut under_way = Vec::new();
         for number in 11..=20 {
             sender.handle_reply(at(200), ack(number));

@@ -184,3 +184,143 @@ fn counts_of_connections_add_up() {
     let sums = [both.sent, both.retransmitted, both.fast_retransmits, both.marks, both.marked];
     assert_eq!((sums, both.timeouts, both.probes), ([11, 22, 33, 44, 55], 66, 77));
 }
+
+/// RFC 5681 section 2: an acknowledgement is a duplicate only while data are outstanding.
+#[test]
+fn acknowledgements_of_nothing_outstanding_are_no_duplicates() {
+    let mut sender = reno(params(Recovery::NewReno));
+    sender.supply(2);
+    send_all(&mut sender, at(0));
+    for ms in [100, 101, 102, 103] {
+        sender.handle_reply(at(ms), ack(2));
+    }
+    assert_eq!((sender.stats().fast_retransmits, sender.congestion_window() >= 2.0), (0, true));
+}
+
+/// RFC 6298 section 3: a segment is timed from when it was sent to when *it* is acknowledged, not the one before.
+#[test]
+fn timed_segment_waits_for_its_own_acknowledgement() {
+    let mut sender = reno(params(Recovery::NewReno)); // a window of two
+    assert_eq!(send_all(&mut sender, at(0)), [0, 1]);
+    sender.handle_reply(at(100), ack(1));
+    assert_eq!(sender.take_round_trip(), Some(Duration::from_millis(100)));
+    assert_eq!(send_all(&mut sender, at(100)), [2, 3]);
+    sender.handle_reply(at(110), ack(2));
+    assert_eq!(sender.take_round_trip(), None);
+    sender.handle_reply(at(190), ack(3));
+    assert_eq!(sender.take_round_trip(), Some(Duration::from_millis(90)));
+}
+
+/// Karn: 20 is timed from 100 ms on, and 15 sent again at 120 ms. An acknowledgement of both may be late for 15's sake, so that one
+/// that left after it is timed.
+#[test]
+fn segment_behind_a_repetition_is_timed_no_more() {
+    let mut sender = with_flight(Recovery::Sack, 20);
+    let mut sent = Vec::new();
+    for to in 2..=15 {
+        sender.handle_reply(at(100), sack(0, &[(1, to)]));
+        sent.extend(send_all(&mut sender, at(100)));
+    }
+    sender.handle_reply(at(120), sack(0, &[(1, 15), (16, 20)]));
+    sent.extend(send_all(&mut sender, at(120)));
+    let place = |number| sent.iter().position(|&n| n == number).unwrap();
+    assert!(place(20) < place(15), "{sent:?}");
+    sender.handle_reply(at(300), ack(sender.highest));
+    assert_eq!(sender.take_round_trip(), Some(Duration::from_millis(180)));
+}
+
+/// RFC 5681 equation (4): half of the flight, of which six are left where ten may be under way.
+#[test]
+fn timeout_halves_the_flight_not_the_window() {
+    let mut sender = with_flight(Recovery::NewReno, 10);
+    sender.supply(16);
+    sender.handle_reply(at(100), ack(10));
+    assert_eq!(send_all(&mut sender, at(100)).len(), 6);
+    sender.handle_timeout(sender.poll_timeout());
+    assert!((sender.slow_start_threshold() - 3.0).abs() < 1e-12, "{}", sender.slow_start_threshold());
+}
+
+/// After a time-out the repetitions of 1 and 2 leave together. 2 arrives: 1 is lost once more, and the window is cut again (Linux).
+#[test]
+fn lost_repetition_after_a_timeout_cuts_again() {
+    let mut sender = by_time(6);
+    sender.supply(6);
+    sender.handle_timeout(sender.poll_timeout());
+    assert_eq!(send_all(&mut sender, at(1000)), [0]);
+    sender.handle_reply(at(1100), ack(1));
+    assert_eq!(send_all(&mut sender, at(1100)), [1, 2]);
+    sender.handle_reply(at(1200), sack(1, &[(2, 3)]));
+    assert_eq!((sender.stats().timeouts, sender.stats().fast_retransmits), (1, 1));
+}
+
+/// RFC 6937 section 3 below the threshold: what arrived goes out, and one more where the acknowledgement advances (Linux). Of ten the
+/// first seven are lost; the threshold is five.
+#[test]
+fn reduction_grows_with_acknowledgements_that_advance() {
+    let mut sender = with_flight(Recovery::Sack, 10);
+    sender.handle_reply(at(100), sack(0, &[(7, 10)]));
+    assert_eq!(send_all(&mut sender, at(100)), [0, 1, 2]);
+    sender.handle_reply(at(200), sack(1, &[(7, 10)]));
+    assert_eq!(send_all(&mut sender, at(200)), [3, 4]);
+    sender.handle_reply(at(201), sack(1, &[(2, 3), (7, 10)]));
+    assert_eq!(send_all(&mut sender, at(201)), [5]);
+}
+
+/// Karn: the acknowledgement that covers a repetition measures nothing, neither by it nor by those that it waited for.
+#[test]
+fn acknowledgement_of_a_repetition_measures_nothing() {
+    let mut sender = by_time(6);
+    sender.supply(6);
+    sender.handle_reply(at(100), sack(0, &[(1, 5)]));
+    assert_eq!(send_all(&mut sender, at(100)), [0]);
+    sender.take_round_trip();
+    sender.handle_reply(at(200), ack(6));
+    assert_eq!((sender.take_round_trip(), sender.acknowledged()), (None, 6));
+}
+
+/// RFC 8985 section 7.2: in recovery no probe is scheduled, though nothing is reported out of order.
+#[test]
+fn probe_waits_for_the_end_of_recovery() {
+    let mut sender = by_time(6);
+    sender.supply(6);
+    sender.handle_reply(at(100), sack(0, &[(1, 4)]));
+    assert_eq!(send_all(&mut sender, at(100)), [0]);
+    sender.handle_reply(at(200), ack(4));
+    assert_eq!((sender.phase, sender.scoreboard.arrived()), (Phase::Recovery, 0));
+    assert_eq!((sender.guard, sender.poll_timeout()), (Guard::Retransmission, at(1200)));
+}
+
+/// RFC 8985 section 7.4: a probe is over when it is acknowledged itself, and until then there is no other.
+#[test]
+fn probe_of_new_data_waits_for_its_own_acknowledgement() {
+    let mut sender = by_time(4);
+    sender.handle_reply(at(100), ack(1));
+    assert_eq!(send_all(&mut sender, at(100)), [4]);
+    let due = sender.poll_timeout();
+    sender.handle_timeout(due);
+    assert_eq!(send_all(&mut sender, due), [5]);
+    sender.handle_reply(due + Duration::from_millis(10), ack(5));
+    assert_eq!((sender.guard, sender.outstanding()), (Guard::Retransmission, 1));
+}
+
+/// RFC 8985 section 7.2: `If Now() + PTO > TCP_RTO_expiration(): PTO = TCP_RTO_expiration() - Now()`. Of a lone segment PTO is
+/// 2·600 + 200 ms, RTO 600 + 4·300 = 1800 ms at first; after samples alike the variation fades, and the time-out's second is less.
+#[test]
+fn probe_is_no_later_than_the_time_out() {
+    let mut sender = by_time(1);
+    for round in 1..=20 {
+        sender.supply(round);
+        let now = at(600 * u64::from(round - 1));
+        send_all(&mut sender, now);
+        sender.handle_reply(now + Duration::from_millis(600), ack(round));
+    }
+    sender.supply(21);
+    assert_eq!(send_all(&mut sender, at(12_000)), [20]);
+    assert_eq!(sender.retransmission_timeout(), Duration::from_secs(1));
+    assert_eq!(sender.poll_timeout(), at(13_000));
+    sender.handle_timeout(at(13_000));
+    assert_eq!((sender.stats().probes, sender.stats().timeouts), (0, 0));
+    assert_eq!(send_all(&mut sender, at(13_000)), [20]);
+    assert_eq!((sender.stats().probes, sender.stats().timeouts), (1, 0));
+    assert_eq!((sender.guard, sender.poll_timeout()), (Guard::Retransmission, at(14_000)));
+}

@@ -252,3 +252,28 @@ fn opening_ends_when_the_window_is_filled() {
     sender.handle_reply(at(300), ack(16));
     assert_eq!(send_all(&mut sender, at(300)), [26]);
 }
+
+/// After a time-out the segments under way then are being repaired, until the last of them is acknowledged.
+#[test]
+fn repair_after_a_timeout_ends_with_its_flight() {
+    let witness = Witness { asks: true, ..Witness::default() };
+    let mut sender = witness.sender(params(Recovery::NewReno));
+    assert_eq!(send_all(&mut sender, at(0)).len(), 10);
+    sender.handle_timeout(at(1000));
+    for (ms, acknowledged) in [(1100, 1), (1200, 9), (1300, 10), (1400, 12)] {
+        send_all(&mut sender, at(ms - 50));
+        sender.handle_reply(at(ms), ack(acknowledged));
+    }
+    let told: Vec<Repair> = witness.deliveries.lock().unwrap().iter().map(|told| told.repair).collect();
+    assert_eq!(told, [Repair::Timeout, Repair::Timeout, Repair::None, Repair::None]);
+}
+
+#[test]
+fn law_is_told_when_its_pacing_lets_the_next_segment_out() {
+    let gap = Some(Duration::from_millis(7));
+    let witness = Witness { asks: true, gap, ..Witness::default() };
+    let mut sender = witness.sender(params(Recovery::Sack));
+    assert_eq!(send_all(&mut sender, at(20)), [0]);
+    sender.handle_reply(at(100), ack(1));
+    assert_eq!(witness.deliveries.lock().unwrap()[0].paced_until, at(27));
+}

@@ -246,19 +246,9 @@ impl DcfAir {
     #[inline]
     fn ready(&self, node: usize, countdown: &Countdown) -> Instant {
         let node = &self.nodes[node];
-        let space = countdown.space;
-        if self.rules.eifs_reserves {
-            node.idle_since.max(node.reserved_until) + space
-        } else {
-            // Clause 10.22.2.4: EIFS − DIFS + AIFS, which is EIFS for DCF.
-            let longer = if node.extended { self.timing.eifs - self.timing.difs } else { Duration::ZERO };
-            let after_reservation = if node.reserved_until > node.idle_since {
-                node.reserved_until + space
-            } else {
-                Instant::ZERO
-            };
-            (node.idle_since + longer + space).max(after_reservation)
-        }
+        // Clause 10.22.2.4: EIFS − DIFS + AIFS, which is EIFS for DCF.
+        let longer = if node.extended { self.timing.eifs - self.timing.difs } else { Duration::ZERO };
+        (node.idle_since + longer).max(node.reserved_until) + countdown.space
     }
 
     /// A SIFS and a CTS after an RTS whose exchange did not go on: hearers that reserved the medium for it and have heard

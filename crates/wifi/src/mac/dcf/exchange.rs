@@ -329,7 +329,9 @@ impl DcfAir {
                 Some(Reply { kind: FrameKind::Data, to: from as u32, by, airtime, reserves, rate })
             }
             FrameKind::Data => {
-                if let Some((_, Expecting::Data)) = this.awaiting {
+                if let Some((_, Expecting::Data)) = this.awaiting
+                    && !too_late
+                {
                     this.awaiting = None;
                     self.note_engagement(there);
                 } else if self.rules.idle_handshake {
@@ -436,10 +438,7 @@ impl DcfAir {
             FrameKind::Rts => self.expect_no_answer(now, node, out),
             FrameKind::CtsToSelf => (),
             FrameKind::Ack | FrameKind::Cts => {
-                if sent.kind == FrameKind::Ack {
-                    counters.ack_lost += u64::from(!decoded);
-                    counters.ack_late += u64::from(decoded);
-                }
+                counters.ack_lost += u64::from(sent.kind == FrameKind::Ack && !decoded);
                 // The other side noticed the answer begin; it concludes when that is over (clause 10.3.2.9).
                 self.expect_no_answer(now, sent.to as usize, out);
             }
@@ -465,6 +464,7 @@ impl DcfAir {
             return true;
         };
         if self.is_too_late(node, at) {
+            self.queues[by as usize].counters.ack_late += 1;
             return false;
         }
         let queue = &self.queues[c as usize];

@@ -112,10 +112,7 @@ impl DcfAir {
                 counters.receiver_busy += u64::from(!decoded && sent.receiver_busy);
                 counters.ack_lost += u64::from(decoded && !answered);
             }
-            FrameKind::Ack => {
-                counters.ack_lost += u64::from(!decoded);
-                counters.ack_late += u64::from(decoded && !answered); // else it was counted, or was in time
-            }
+            FrameKind::Ack => counters.ack_lost += u64::from(!decoded),
             FrameKind::Rts | FrameKind::Cts | FrameKind::CtsToSelf => (),
         }
     }
@@ -175,7 +172,6 @@ impl DcfAir {
         let (this, station) = (&self.nodes[node], &mut self.stations[node]);
         let has_begun = this.locked().is_some()
             && station.locked_since + start_delay <= now
-            && this.locked_until > now
             && self.rules.hears_out_answers;
         if has_begun {
             station.overdue = this.locked_until;

@@ -206,9 +206,13 @@ impl Node {
     /// One of several signals ends: the last one takes its place.
     #[inline(never)]
     pub(super) fn hear_less(&mut self, from: u32, station: &mut Station) {
-        let last = if self.crowded { station.more.pop() } else { None };
-        let last = last.unwrap_or_else(|| std::mem::replace(&mut self.few[1], Heard::NOTHING));
-        self.crowded = self.crowded && !station.more.is_empty();
+        let last = if self.crowded {
+            let last = station.more.pop().expect("there are others");
+            self.crowded = !station.more.is_empty();
+            last
+        } else {
+            std::mem::replace(&mut self.few[1], Heard::NOTHING)
+        };
         let gone = if last.from() == from {
             last
         } else {

@@ -8,6 +8,7 @@ mod causes;
 mod distance;
 mod fuzz;
 mod mixed;
+mod overlap;
 mod protection;
 
 use super::*;
@@ -100,10 +101,39 @@ impl Bench {
     }
 
     fn offer(&mut self, by: u32, to: u32) {
+        self.offer_bytes(by, to, DATA_BYTES);
+    }
+
+    fn offer_bytes(&mut self, by: u32, to: u32, bytes: u32) {
         let mode = Mode::at(Rate::from_kbps(11_000));
-        let head = Head { to, size: Bytes::new(DATA_BYTES), mode, packet: PacketId(by) };
+        let head = Head { to, size: Bytes::new(bytes), mode, packet: PacketId(by) };
         self.air.offer(self.now, by, head, &mut self.out);
         self.collect();
+    }
+
+    /// Nobody hears one node, or one node another.
+    fn deafen(&mut self, from: Option<usize>, to: u32) {
+        for node in 0..self.air.nodes.len() {
+            if from.is_none_or(|from| from == node) {
+                for i in self.air.ears_of(node, 0).chain(self.air.far_ears_of(node, 0)) {
+                    if self.air.ears[i].node == to {
+                        self.air.ears[i].hide();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Two nodes do not hear each other.
+    fn part(&mut self, a: u32, b: u32) {
+        self.deafen(Some(a as usize), b);
+        self.deafen(Some(b as usize), a);
+    }
+
+    /// Whether `at` has decoded a packet of contender `from`.
+    fn has_received(&self, from: u32, at: u32) -> bool {
+        let is_it = |up: &Up| matches!(*up, Up::Received { from: f, at: a, .. } if (f, a) == (from, at));
+        self.up.iter().any(|(_, up)| is_it(up))
     }
 
     /// Runs until this instant.
@@ -171,21 +201,56 @@ fn a_frame_that_comes_within_the_difs_waits_for_its_end_only() {
     assert_eq!(bench.data_starts(0), [50_000]);
 }
 
+/// Clause 10.3.4.2: with a back-off, where the packet comes while the medium is busy, or reserved.
+#[test]
+fn packet_on_a_busy_medium_needs_a_back_off() {
+    for is_reserved in [false, true] {
+        let waits: Vec<u64> = (0..8)
+            .map(|trial| {
+                let mut bench = Bench::standard(&[0.0, 100.0, 50.0], |_| dcf());
+                for _ in 0..trial {
+                    bench.air.queues[2].stream.unit(); // another back-off in each trial
+                }
+                let idle_from = if is_reserved {
+                    bench.air.nodes[2].reserved_until = us(2_000);
+                    2_000_000
+                } else {
+                    bench.offer(0, 1);
+                    50_000 + data_ns() + flight_ns(100.0) + 10_000 + 304_000 + flight_ns(50.0)
+                };
+                bench.run_to(us(500));
+                bench.offer(2, 1);
+                bench.run_to(us(10_000));
+                bench.data_starts(2)[0] - idle_from - 50_000
+            })
+            .collect();
+        assert!(waits.iter().all(|wait| wait.is_multiple_of(20_000)), "{waits:?}");
+        assert!(waits.iter().any(|&wait| wait > 0), "{waits:?}");
+    }
+}
+
 /// Clause 10.3.4.2: the medium must be idle for a DIFS *after* the packet came, too. Node 1 answers at the instant at which a
 /// frame has reached it: its own ACK comes first, so that its packet needs a back-off. In ns-3 it does not.
 #[test]
 fn a_frame_that_comes_on_an_idle_medium_draws_if_another_comes_within_its_difs() {
-    for (idle_once_is_enough, is_drawn) in [(false, true), (true, false)] {
-        let rules = Rules { idle_once_is_enough, ..Rules::standard() };
+    let enough = Rules { idle_once_is_enough: true, ..Rules::standard() };
+    // In ns-2 a back-off that pauses keeps its count (`BackoffTimer::pause`).
+    for (rules, timing, is_drawn) in [
+        (Rules::standard(), timing(), true),
+        (enough, timing(), false),
+        (Rules::ns2(), timing().ns2(), false),
+    ] {
+        let data = timing.data(Bytes::new(DATA_BYTES), Rate::from_kbps(11_000)).as_nanos();
+        let difs_of_its_own = if rules.own_difs { 50_000 } else { 0 };
         let waits: Vec<u64> = (0..8)
             .map(|trial| {
-                let mut bench = Bench::line(&[0.0, 100.0], |_| dcf(), timing(), rules);
+                let mut bench = Bench::line(&[0.0, 100.0], |_| dcf(), timing, rules);
                 for _ in 0..trial {
                     bench.air.queues[1].stream.unit(); // another back-off in each trial
                 }
                 bench.run_to(us(1000));
                 bench.offer(0, 1);
-                let data_end = 1_000_000 + data_ns() + flight_ns(100.0);
+                let data_end = 1_000_000 + difs_of_its_own + data + flight_ns(100.0);
                 bench.run_to(Instant::from_nanos(data_end));
                 bench.offer(1, 0);
                 bench.run_to(us(10_000));
@@ -456,7 +521,7 @@ fn the_stronger_frame_survives_if_it_is_ten_decibels_stronger() {
 #[test]
 fn interference_adds_up_under_sinr_and_does_not_pairwise() {
     // Node 1 receives from 90 m; two nodes 290 m away, each 20.3 dB weaker, together 17.3 dB: at a threshold of 18 dB
-    // the frame survives each alone, and both together only where frames are compared one by one.
+    // the frame survives each alone, and both together only where frames are compared one by one. At 17 dB it survives both.
     for (rules, decoded) in [
         (Rules { capture_db: 18.0, ..Rules::standard() }, true),
         (
@@ -466,6 +531,14 @@ fn interference_adds_up_under_sinr_and_does_not_pairwise() {
                 ..Rules::standard()
             },
             false,
+        ),
+        (
+            Rules {
+                capture_db: 17.0,
+                capture: Capture::Sinr { noise: Dbm::new(-110.0) },
+                ..Rules::standard()
+            },
+            true,
         ),
     ] {
         let mut bench = Bench::line(&[90.0, 0.0, -290.0, -290.0, -700.0], |_| exactly(0), timing(), rules);
@@ -589,6 +662,29 @@ fn back_off_after_a_transmission_is_drawn_once() {
     bench.offer(0, 1);
     bench.run_to(us(5_000));
     assert_eq!(bench.data_starts(0)[1], exchange_end + 80_000 + 60_000);
+}
+
+/// Clause 10.3.4.3: so it does if another frame interrupts it; what is left is counted down before the next packet. While nothing
+/// waits, nothing is blocked.
+#[test]
+fn back_off_with_nothing_to_send_is_interrupted() {
+    let after = Access { when: When::AfterTransmission, ..exactly(10) };
+    let mut bench = Bench::standard(&[0.0, 100.0, 50.0], |n| if n == 0 { after } else { exactly(0) });
+    bench.offer(0, 1);
+    let exchange_end = 50_000 + data_ns() + 10_000 + 304_000 + 2 * flight_ns(100.0);
+    bench.run_to(Instant::from_nanos(exchange_end));
+    bench.air.start_ledger(bench.now);
+    let rival = exchange_end + 50_000 + 60_000;
+    bench.run_to(Instant::from_nanos(rival));
+    bench.offer(2, BROADCAST);
+    bench.run_to(Instant::from_nanos(rival + 500_000));
+    let ledger = bench.air.ledger.as_mut().unwrap();
+    ledger.close(bench.now);
+    assert_eq!(ledger.airtime(0).empty.as_nanos(), 110_000 + 500_000);
+    bench.offer(0, 1);
+    bench.run_to(us(10_000));
+    // The back-off is continuous: 60 µs and the flight have been counted. The medium is idle a flight after the frame's end.
+    assert_eq!(bench.data_starts(0)[1], rival + data_ns() + 50_000 + 140_000);
 }
 
 /// A medium with one node whose two queues send to two others.

@@ -94,6 +94,19 @@ fn an_interrupted_countdown_has_counted_the_slot_that_began() {
     assert_eq!(bench.air.countdowns[1].left, Some(timing_slot() * 2));
 }
 
+/// Clause 10.22.2.4: at each boundary from the end of the space on, unless the medium is known to be busy by then, which takes 4 µs.
+#[test]
+fn slot_counts_if_it_began_before_the_frame_was_noticed() {
+    let mut bench = rivals(Category::BestEffort, Category::BestEffort);
+    bench.offer_with(0, 2, 5);
+    // The space is over at 16 + 3·9 = 43 µs.
+    for (noticed_ns, left) in [(42_999, 5), (43_000, 4), (51_999, 4), (52_000, 3)] {
+        let mut air = bench.air.clone();
+        air.freeze(0, 0, Instant::from_nanos(noticed_ns - 4_000));
+        assert_eq!(air.countdowns[0].left, Some(timing_slot() * left), "noticed at {noticed_ns} ns");
+    }
+}
+
 #[test]
 fn a_winner_keeps_the_medium_for_its_txop() {
     // 1008-byte frames at 54 Mb/s: 20 + 39·4 = 176 µs with QoS header; with SIFS, ACK (28 µs) and the SIFS after it an
@@ -133,16 +146,31 @@ fn a_law_may_change_its_txop() {
 
 #[test]
 fn a_span_is_met_in_the_mean() {
-    // Two and a half exchanges: two in every span, and a third in every other.
-    let mut bench = rivals(Category::BestEffort, Category::BestEffort);
-    let exchange = saturated(bench.clone(), us(1_000)).1 - 16_000;
-    let span = Duration::from_nanos(2 * (exchange + 16_000) + exchange / 2);
-    bench.air.set_access(0, Access { holding: Holding::Span(span), ..at_once() });
-    let (gaps, exchange) = saturated(bench, us(400_000));
-    let spans = gaps.iter().filter(|&&gap| gap > exchange).count() as f64;
-    let packets = gaps.len() as f64 / spans;
-    // Some 600 spans: four standard errors of a fair coin are 0.08.
-    assert!((packets - 2.5).abs() < 0.08, "{packets}");
+    // Two exchanges and a half, or a quarter: two in every span, and a third in every other, or fourth.
+    for parts in [2, 4] {
+        let mut bench = rivals(Category::BestEffort, Category::BestEffort);
+        let exchange = saturated(bench.clone(), us(1_000)).1 - 16_000;
+        let span = Duration::from_nanos(2 * (exchange + 16_000) + exchange / parts);
+        bench.air.set_access(0, Access { holding: Holding::Span(span), ..at_once() });
+        let (gaps, exchange) = saturated(bench, us(400_000));
+        let spans = gaps.iter().filter(|&&gap| gap > exchange).count() as f64;
+        let packets = gaps.len() as f64 / spans;
+        // Some 600 spans: four standard errors of a fair coin are 0.08.
+        assert!((packets - 2.0 - 1.0 / parts as f64).abs() < 0.08, "{packets}");
+    }
+}
+
+/// A law that draws before each frame draws when a packet comes, not when a TXOP ends that had nothing more to send.
+#[test]
+fn no_back_off_is_drawn_at_the_end_of_an_empty_txop() {
+    let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(3));
+    bench.air.set_access(0, Access { holding: Holding::Burst(Duration::from_micros(5_000)), ..exactly(3) });
+    bench.offer(0, 1);
+    let exchange_end = 110_000 + data_ns() + 10_000 + 304_000 + 2 * flight_ns(100.0);
+    bench.run_to(Instant::from_nanos(exchange_end + 80_000));
+    bench.offer(0, 1);
+    bench.run_to(us(5_000));
+    assert_eq!(bench.data_starts(0), [110_000, exchange_end + 80_000 + 60_000]);
 }
 
 #[test]

@@ -50,9 +50,91 @@ fn timeline_lists_the_receivers_in_range() {
     bench.offer(0, 1);
     bench.run_to(us(5_000));
     let timeline = bench.air.timeline.as_mut().unwrap();
+    let frames: Vec<_> =
+        timeline.frames().iter().map(|f| (f.kind, f.size.bits() / 8, f.rate.as_bps())).collect();
+    // An acknowledgement has 14 bytes, and the rate of control frames; header, checksum and LLC add 36 to DATA.
+    assert_eq!(frames, [(FrameKind::Data, 1036, 11_000_000), (FrameKind::Ack, 14, 1_000_000)]);
     let mut heard: Vec<(u32, u32)> = timeline.take_overheard().map(|heard| (heard.from, heard.at)).collect();
     heard.sort_unstable();
     assert_eq!(heard, [(0, 1), (0, 2), (1, 0), (1, 2)]);
+    bench.offer(0, BROADCAST);
+    bench.run_to(us(10_000));
+    let frame = *bench.air.timeline.as_ref().unwrap().frames().last().unwrap();
+    assert_eq!((frame.to, frame.size.bits() / 8, frame.rate.as_bps()), (BROADCAST, 1036, 11_000_000));
+}
+
+/// Frames that differ in the node, the kind, or their fate leave different fingerprints.
+#[test]
+fn fingerprint_tells_frames_apart() {
+    let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(0));
+    bench.offer(0, 1);
+    bench.run_to(us(60));
+    let sent = bench.air.stations[0].sending.unwrap();
+    let mut prints = Vec::new();
+    for node in 0..4 {
+        for kind in [FrameKind::Data, FrameKind::Ack, FrameKind::Rts, FrameKind::Cts] {
+            for decoded in [false, true] {
+                let mut air = bench.air.clone();
+                air.record(us(60), node, &Sending { kind, ..sent }, decoded);
+                assert!(!prints.contains(&air.fingerprint()), "{node} {kind:?} {decoded}");
+                prints.push(air.fingerprint());
+            }
+        }
+    }
+}
+
+/// Node 2, 50 m from both, waits while node 0 and node 1 exchange a frame. The medium is idle in the SIFS between.
+#[test]
+fn ledger_books_the_sifs_of_an_exchange_as_idle() {
+    let mut bench = Bench::standard(&[0.0, 100.0, 50.0], |n| exactly(if n == 2 { 1000 } else { 0 }));
+    bench.air.start_ledger(Instant::ZERO);
+    bench.offer(0, 1);
+    bench.offer(2, 1);
+    bench.run_to(us(2_000));
+    let ledger = bench.air.ledger.as_mut().unwrap();
+    ledger.close(us(2_000));
+    let time = ledger.airtime(2);
+    assert_eq!(time.blocked_by[0], Duration::from_micros(946 + 304));
+    // A DIFS before and one after; the answer begins a SIFS after the frame has arrived at node 1.
+    assert_eq!(time.interframe.as_nanos(), 50_000 + 10_000 + flight_ns(100.0) + 50_000);
+    assert_eq!(time.total(), us(2_000).since(Instant::ZERO));
+}
+
+/// Node 2's back-off of no slots, with nothing to send, is over once the medium has been idle for a SIFS, watched or not: the packet
+/// that comes then draws another.
+#[test]
+fn ledger_changes_no_frame() {
+    for watched in [false, true] {
+        let mut bench = Bench::standard(&[0.0, 100.0, 50.0], |n| exactly(if n == 2 { 3 } else { 0 }));
+        if watched {
+            bench.air.start_ledger(Instant::ZERO);
+        }
+        bench.offer(0, 1);
+        bench.run_to(us(500));
+        bench.air.countdowns[2].left = Some(Duration::ZERO);
+        bench.run_to(us(1_100)); // the acknowledgement is on the air
+        bench.offer(2, BROADCAST);
+        bench.run_to(us(5_000));
+        let ack_end = 996_000 + flight_ns(100.0) + 10_000 + 304_000 + flight_ns(50.0);
+        assert_eq!(bench.data_starts(2), [ack_end + 50_000 + 60_000], "watched: {watched}");
+    }
+}
+
+#[test]
+fn ledger_may_begin_within_an_exchange() {
+    // The first queue's frame lasts from 90 to 1036 µs, its acknowledgement begins at 1046 µs.
+    for begins in [500, 1041] {
+        let mut bench = two_queues();
+        bench.offer(0, 1);
+        bench.offer(1, 2);
+        bench.run_to(us(begins));
+        bench.air.start_ledger(us(begins));
+        bench.run_to(us(1046 + 100));
+        let ledger = bench.air.ledger.as_mut().unwrap();
+        ledger.close(bench.now);
+        let kept = Duration::from_micros(1046 + 100 - begins);
+        assert_eq!((ledger.airtime(0).own, ledger.airtime(1).blocked_by[0]), (kept, kept));
+    }
 }
 
 #[test]
@@ -101,6 +183,9 @@ fn new_law_sets_the_window_unless_one_failed() {
     assert_eq!(bench.air.queues[0].window, 15, "2·(7 + 1) − 1");
     bench.air.set_access(0, slots(31));
     assert_eq!(bench.air.queues[0].window, 15);
+    (bench.air.queues[0].short_failures, bench.air.queues[0].long_failures) = (1, 1);
+    bench.air.set_access(0, slots(7));
+    assert_eq!(bench.air.queues[0].window, 15, "after an RTS and a DATA frame that failed, too");
 }
 
 /// A frame that arrives at the very instant at which its receiver's own frame ends meets an idle receiver.
@@ -158,6 +243,7 @@ fn head_is_received_before_its_acknowledgement() {
 #[test]
 fn air_hands_calls_on_to_its_mac() {
     let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(0));
+    bench.air.timeline = None;
     let mut air = crate::Air::Dcf(Box::new(bench.air));
     air.record(Timeline::new(Instant::ZERO, Instant::NEVER));
     air.start_ledger(Instant::ZERO);
@@ -211,54 +297,4 @@ fn lossy_link_loses_what_its_model_says() {
     }
     let counters = bench.air.counters(0);
     assert_eq!((counters.attempts, counters.collided, bench.done().len()), (3, 1, 2));
-}
-
-/// ns-2's `collision`: of two frames that overlap the one that ends later is kept, and an EIFS follows its end.
-#[test]
-fn ns2_waits_from_the_later_end_of_a_collision() {
-    let timing = timing().ns2();
-    let mut bench = Bench::line(&[0.0, 100.0, 200.0], |_| exactly(0), timing, Rules::ns2());
-    for (a, b) in [(0, 2), (2, 0)] {
-        let ear = bench.air.ears_of(a, 0).find(|&i| bench.air.ears[i].node == b).unwrap();
-        bench.air.ears[ear].hide();
-    }
-    bench.offer(0, BROADCAST);
-    bench.run_to(us(100));
-    bench.offer(2, BROADCAST); // a DIFS of its own: from 150 µs on
-    bench.run_to(us(200));
-    bench.offer(1, BROADCAST);
-    bench.run_to(us(5_000));
-    assert_eq!((bench.data_starts(0), bench.data_starts(2)), (vec![50_000], vec![150_000]));
-    let data = timing.data(Bytes::new(DATA_BYTES), Rate::from_kbps(11_000)).as_nanos();
-    let end = 150_000 + data + flight_ns(100.0);
-    assert_eq!(bench.data_starts(1), [end + 364_000 + 50_000]);
-}
-
-/// ns-2's `recv_timer`: a frame that ends while the station transmits is discarded, without an EIFS.
-#[test]
-fn ns2_discards_what_ends_while_it_transmits() {
-    let mut bench = Bench::line(&[0.0, 100.0], |_| exactly(0), timing().ns2(), Rules::ns2());
-    bench.offer(1, BROADCAST); // both from 50 µs on
-    let mode = Mode::at(Rate::from_kbps(11_000));
-    let short = Head { to: BROADCAST, size: Bytes::new(100), mode, packet: PacketId(0) };
-    bench.air.offer(bench.now, 0, short, &mut bench.out);
-    bench.collect();
-    bench.run_to(us(500));
-    assert!(bench.air.stations[1].sending.is_some() && bench.air.stations[0].sending.is_none());
-    assert_eq!(bench.air.nodes[1].reserved_until, Instant::ZERO);
-}
-
-/// Interference that no carrier sense notices does not make another frame decodable that is too weak.
-#[test]
-fn ns2_decodes_no_weak_frame_beside_interference() {
-    let mut bench = Bench::line(&[0.0, 200.0, 600.0], |_| exactly(0), timing().ns2(), Rules::ns2());
-    for (a, b) in [(0, 1), (0, 2), (2, 0)] {
-        let ear = bench.air.ears_of(a, 0).find(|&i| bench.air.ears[i].node == b).unwrap();
-        bench.air.ears[ear].hide();
-    }
-    bench.offer(0, BROADCAST);
-    bench.run_to(us(100));
-    bench.offer(2, BROADCAST); // 400 m away
-    bench.run_to(us(5_000));
-    assert!(!bench.up.iter().any(|(_, up)| matches!(up, Up::Received { at: 1, .. })));
 }

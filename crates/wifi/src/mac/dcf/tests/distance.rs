@@ -137,20 +137,119 @@ fn a_coverage_class_lengthens_slot_spaces_and_time_out() {
 #[test]
 fn who_waits_for_an_answer_from_afar_and_receives_something_else_has_failed() {
     // Node 2 sends to node 0 while that awaits an acknowledgement from 40 km: it fails at the end of node 2's frame, long
-    // before its time-out, and answers node 2 a SIFS later.
+    // before its time-out, and answers node 2 a SIFS later. In ns-2 nothing but the time-out decides.
     let flight = flight_ns(40_000.0);
     let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
-    let mut bench = bench(&[0.0, 40_000.0, 100.0], timing, Rules::standard());
+    for hears_out_answers in [true, false] {
+        let rules = Rules { hears_out_answers, ..Rules::standard() };
+        let mut bench = bench(&[0.0, 40_000.0, 100.0], timing, rules);
+        bench.offer_at(0, 1, 54);
+        bench.run_to(us(35));
+        bench.offer_at(2, 0, 54);
+        let end = DIFS + data_a_ns();
+        // Node 2 has decoded the frame, and leaves the acknowledgement its time as if it came at once.
+        let rival_end = end + flight_ns(100.0) + SIFS + ACK + DIFS + data_a_ns();
+        bench.run_to(Instant::from_nanos(rival_end + flight_ns(100.0) + SIFS + 1));
+        let (station, overdue) = (&bench.air.stations[0], Instant::from_nanos(end) + timing.answer_timeout);
+        assert_eq!(station.awaiting.is_none(), hears_out_answers);
+        assert_eq!(station.overdue < overdue, hears_out_answers);
+        assert!(station.sending.is_some_and(|frame| frame.kind == FrameKind::Ack));
+    }
+}
+
+/// Two frames overlap at node 0 while it awaits an acknowledgement from 40 km. Its receiver stays with the one that ends later, and
+/// takes the answer for missing then.
+#[test]
+fn overlapping_frames_end_a_wait_at_the_later_end() {
+    let timing = a().with_round_trip(Duration::from_nanos(2 * flight_ns(40_000.0)));
+    let mut bench = bench(&[0.0, 40_000.0, 100.0, -100.0], timing, Rules::standard());
+    bench.part(2, 3);
+    bench.deafen(None, 1); // no answer comes
     bench.offer_at(0, 1, 54);
     bench.run_to(us(35));
-    bench.offer_at(2, 0, 54);
+    bench.offer_at(2, BROADCAST, 54);
     let end = DIFS + data_a_ns();
-    // Node 2 has decoded the frame, and leaves the acknowledgement its time as if it came at once.
-    let rival_end = end + flight_ns(100.0) + SIFS + ACK + DIFS + data_a_ns();
-    bench.run_to(Instant::from_nanos(rival_end + flight_ns(100.0) + SIFS + 1));
-    assert!(bench.air.stations[0].awaiting.is_none());
-    assert!(bench.air.stations[0].overdue < Instant::from_nanos(end) + timing.answer_timeout);
-    assert!(bench.air.stations[0].sending.is_some_and(|frame| frame.kind == FrameKind::Ack));
+    let first = end + flight_ns(100.0) + SIFS + ACK + DIFS;
+    bench.run_to(Instant::from_nanos(first + 50_000));
+    bench.offer_at(3, BROADCAST, 54);
+    let first_end = first + data_a_ns() + flight_ns(100.0);
+    assert!(first_end + 50_000 < end + timing.answer_timeout.as_nanos());
+    for (at, awaits) in [(first_end + 1, true), (first_end + 50_001, false)] {
+        bench.run_to(Instant::from_nanos(at));
+        assert_eq!(bench.air.stations[0].awaiting.is_some(), awaits, "at {at} ns");
+    }
+    assert_eq!((bench.data_starts(2), bench.data_starts(3)), (vec![first], vec![first + 50_000]));
+}
+
+/// Node 2 begins 10 µs before node 0's time-out, and its preamble is not over by then (aRxPHYStartDelay, 20 µs), whichever capture.
+#[test]
+fn frame_without_a_whole_preamble_extends_no_wait() {
+    for capture in [Capture::Strongest, Capture::First] {
+        let timing = a().with_round_trip(Duration::from_nanos(2 * flight_ns(10_000.0)));
+        let rules = Rules { capture, ..Rules::standard() };
+        let mut bench = bench(&[0.0, 10_000.0, 100.0], timing, rules);
+        bench.deafen(None, 1);
+        bench.offer_at(0, 1, 54);
+        let overdue = DIFS + data_a_ns() + timing.answer_timeout.as_nanos();
+        bench.run_to(Instant::from_nanos(overdue - 10_000));
+        bench.offer_at(2, BROADCAST, 54);
+        bench.run_to(Instant::from_nanos(overdue));
+        assert!(bench.air.nodes[0].locked().is_some());
+        assert_eq!(bench.air.stations[0].awaiting, None, "{capture:?}");
+    }
+}
+
+/// ns-2's time-out leaves twice 2 µs for propagation, 599.6 m each way, and cuts an answer that comes later.
+#[test]
+fn ns2_cuts_an_answer_from_beyond_600_m() {
+    for (metres, flight, in_time) in [(599.6, 2_000, true), (599.9, 2_001, false)] {
+        assert_eq!(flight_ns(metres), flight);
+        for handshake in [false, true] {
+            let rts_threshold = handshake.then(|| Bytes::new(0));
+            let rules = Rules { rts_threshold, short_retry_limit: 1, ..Rules::ns2() };
+            let mut bench = bench(&[0.0, metres], timing().ns2(), rules);
+            bench.offer_at(0, 1, 11);
+            bench.run_to(us(10_000));
+            let outcome = match (in_time, handshake) {
+                (true, _) => Outcome::Delivered,
+                (false, true) => Outcome::Dropped,
+                (false, false) => Outcome::Unacknowledged,
+            };
+            assert_eq!(bench.done()[0].2, outcome, "{metres} m");
+            let counters = bench.air.counters(0);
+            assert_eq!(counters.attempts, u64::from(in_time || !handshake));
+            assert_eq!(counters.ack_late, u64::from(!in_time && !handshake));
+            assert_eq!(counters.requests_failed, u64::from(!in_time && handshake));
+        }
+    }
+}
+
+/// In ns-2 the sender of a CTS waits for its DATA frame, whose airtime and 4 µs it allows, and answers it no more when it is late.
+#[test]
+fn ns2_answers_no_late_data_frame() {
+    for metres in [700.0, 10_000.0] {
+        let rules = Rules { rts_threshold: Some(Bytes::new(0)), long_retry_limit: 1, ..Rules::ns2() };
+        let timing = timing().ns2().with_round_trip(Duration::from_nanos(2 * flight_ns(metres)));
+        let mut bench = bench(&[0.0, metres], timing, rules);
+        bench.offer_at(0, 1, 11);
+        bench.run_to(us(20_000));
+        let kinds: Vec<FrameKind> = bench.frames().iter().map(|f| f.2).collect();
+        assert_eq!(kinds, [FrameKind::Rts, FrameKind::Cts, FrameKind::Data], "{metres} m");
+        let counters = bench.air.counters(0);
+        assert_eq!((counters.attempts, counters.ack_lost, counters.ack_late), (1, 1, 0));
+    }
+}
+
+/// A packet is over when its own frames have landed: no matter whether its acknowledgement flies on, or its frame to other ears.
+#[test]
+fn end_of_a_packet_waits_for_its_addressee_alone() {
+    let timing = a().with_round_trip(Duration::from_nanos(2 * flight_ns(20_000.0)));
+    let mut bench = bench(&[0.0, 20_000.0, 59_000.0], timing, Rules::standard());
+    bench.offer_at(0, 1, 54);
+    bench.run_to(us(10_000));
+    let ack_end = DIFS + data_a_ns() + 2 * flight_ns(20_000.0) + SIFS + ACK;
+    assert!(ack_end < DIFS + data_a_ns() + flight_ns(59_000.0), "before the frame is at node 2");
+    assert_eq!(bench.done(), [(ack_end, 0, Outcome::Delivered)]);
 }
 
 #[test]
@@ -337,21 +436,6 @@ fn broadcast_to_far_hearers_alone_is_delivered() {
 const RTS: u64 = 28_000;
 /// Clause 10.3.2.4: 2 SIFS + CTS + aRxPHYStartDelay + 2 slots.
 const UNUSED: u64 = 2 * SIFS + 28_000 + 20_000 + 2 * 9_000;
-
-impl Bench {
-    /// Nobody hears one node, or one node another.
-    fn deafen(&mut self, from: Option<usize>, to: u32) {
-        for node in 0..self.air.nodes.len() {
-            if from.is_none_or(|from| from == node) {
-                for i in self.air.ears_of(node, 0).chain(self.air.far_ears_of(node, 0)) {
-                    if self.air.ears[i].node == to {
-                        self.air.ears[i].hide();
-                    }
-                }
-            }
-        }
-    }
-}
 
 #[test]
 fn rts_from_afar_reserves_until_it_is_unused() {

@@ -183,8 +183,15 @@ fn the_window_doubles_over_short_and_long_failures_alike() {
 fn an_unused_reservation_is_dropped_after_the_time_of_a_cts() {
     // Node 1 is out of node 0's range and never answers; node 2 decodes the RTS. By the standard it may go on after
     // 2 SIFS + CTS + preamble + 2 slots; in ns-2 it waits for the whole exchange that never comes.
-    for (drops, wait_us) in [(true, 20 + 304 + 192 + 40), (false, 10 + 304 + 10 + 10 + 304)] {
-        let rules = Rules { drops_unused_reservation: drops, short_retry_limit: 1, ..protected() };
+    let keeps = Rules { drops_unused_reservation: false, ..protected() };
+    let ns2 = Rules { rts_threshold: protected().rts_threshold, ..Rules::ns2() };
+    for (rules, wait_us) in [
+        (protected(), 20 + 304 + 192 + 40),
+        (keeps, 10 + 304 + 10 + 10 + 304),
+        (ns2, 10 + 304 + 10 + 10 + 304),
+    ] {
+        let drops = rules.drops_unused_reservation;
+        let rules = Rules { short_retry_limit: 1, ..rules };
         let mut bench = Bench::line(&[0.0, 400.0, -200.0, -300.0], |_| exactly(0), timing(), rules);
         bench.offer(0, 1);
         bench.run_to(us(60));
@@ -238,4 +245,112 @@ fn reservations_of_one_instant_are_each_dropped() {
     // 2 SIFS + CTS + preamble + 2 slots after the RTS, and a DIFS.
     let wait = (20 + 304 + 192 + 40 + 50) * 1000;
     assert_eq!(bench.data_starts(2), [50_000 + RTS + wait]);
+}
+
+/// Clause 10.3.2.4: only a reservation that the RTS itself has made may be dropped, not one that another frame has made until then
+/// or longer.
+#[test]
+fn reservation_by_another_frame_is_kept() {
+    for longer_ns in [0, 5_000_000] {
+        let rules = Rules { short_retry_limit: 1, ..protected() };
+        let mut bench = Bench::line(&[0.0, 400.0, -200.0], |_| exactly(0), timing(), rules);
+        let heard = 50_000 + RTS + flight_ns(200.0);
+        let until = heard + SIFS + CTS + SIFS + data_ns() + SIFS + CTS + longer_ns;
+        bench.offer(0, 1);
+        bench.run_to(us(60));
+        bench.air.nodes[2].reserved_until = Instant::from_nanos(until);
+        bench.offer(2, BROADCAST);
+        bench.run_to(us(20_000));
+        assert_eq!(bench.data_starts(2), [until + 50_000]);
+    }
+}
+
+/// Node 2 decodes node 0's RTS, not the one of node 3, 400 m away and hidden from node 0, which has ended before. What is void of
+/// node 3's drops nothing.
+#[test]
+fn reservation_is_dropped_at_its_own_instant() {
+    let rules = Rules { short_retry_limit: 1, ..protected() };
+    let at_m = [0.0, -400.0, 200.0, 600.0, 1000.0];
+    let mut bench = Bench::line(&at_m, |_| exactly(0), timing(), rules);
+    bench.part(0, 3);
+    bench.offer(3, 4);
+    bench.run_to(us(410)); // it has ended at 402 µs
+    bench.offer(0, 1);
+    bench.run_to(us(420));
+    bench.offer(2, BROADCAST);
+    bench.run_to(us(5_000));
+    // 2 SIFS + CTS + preamble + 2 slots after the RTS, and a DIFS.
+    assert_eq!(bench.data_starts(2), [410_000 + RTS + (20 + 304 + 192 + 40 + 50) * 1000]);
+}
+
+/// dot11LongRetryLimit is 4: so often a DATA frame is sent whose RTS was answered each time.
+#[test]
+fn long_retry_limit_counts_data_frames() {
+    let mut bench = bench(&[0.0, 100.0]);
+    bench.offer(0, 1);
+    while bench.done().is_empty() && bench.now < us(100_000) {
+        bench.run_to(bench.now + Duration::from_micros(10));
+        if bench.air.stations[0].sending.is_some_and(|frame| frame.kind == FrameKind::Data) {
+            bench.air.nodes[1].spoil();
+        }
+    }
+    let counters = bench.air.counters(0);
+    assert_eq!((counters.requests, counters.attempts, counters.requests_failed), (4, 4, 0));
+    assert_eq!(bench.done()[0].2, Outcome::Dropped);
+}
+
+/// ns-2 looks at its reservation when the CTS is due, a SIFS after the RTS: one that ends between does not matter.
+#[test]
+fn ns2_answers_an_rts_when_its_reservation_ends_in_time() {
+    for (rules, answers) in [(protected(), false), (Rules { idle_handshake: true, ..protected() }, true)] {
+        let mut bench = Bench::line(&[0.0, 100.0], |_| exactly(0), timing(), rules);
+        bench.air.nodes[1].reserved_until = us(50 + 352 + 5);
+        bench.offer(0, 1);
+        bench.run_to(us(1_000));
+        assert_eq!(bench.frames().iter().any(|f| f.2 == FrameKind::Cts), answers);
+    }
+}
+
+/// ns-2: a packet without RTS is acknowledged after one with it.
+#[test]
+fn ns2_acknowledges_a_small_packet_after_a_large_one() {
+    let rules = Rules { rts_threshold: protected().rts_threshold, ..Rules::ns2() };
+    let mut bench = Bench::line(&[0.0, 100.0], |_| exactly(0), timing().ns2(), rules);
+    for bytes in [1000, 100] {
+        bench.offer_bytes(0, 1, bytes);
+        bench.run_to(bench.now + Duration::from_micros(5_000));
+    }
+    let counters = bench.air.counters(0);
+    assert_eq!((counters.requests, counters.attempts, bench.done().len()), (1, 2, 2));
+}
+
+/// A CTS names no sender: it means nothing while a DATA frame awaits its acknowledgement.
+#[test]
+fn stray_cts_starts_no_frame() {
+    for rules in [Rules::standard(), protected()] {
+        let mut bench = Bench::line(&[0.0, 100.0], |_| exactly(0), timing(), rules);
+        bench.offer(0, 1);
+        let handshake = if rules == protected() { RTS + CTS + 2 * (SIFS + flight_ns(100.0)) } else { 0 };
+        bench.run_to(Instant::from_nanos(50_000 + handshake + data_ns() + 1_000));
+        let data = bench.air.stations[0].awaiting;
+        assert_eq!((data, bench.air.counters(0).attempts), (Some((0, Expecting::Answer)), 1));
+        let plan = bench.air.queues[0].plan;
+        let cts = Sending {
+            kind: FrameKind::Cts,
+            to: 0,
+            by: 0,
+            since: bench.now,
+            size: Bytes::new(14),
+            retry: false,
+            qos: false,
+            class: 0,
+            far: false,
+            answer: Duration::ZERO,
+            reserves: Duration::ZERO,
+            rate: plan.rate,
+            receiver_busy: false,
+        };
+        assert!(!bench.air.accept(0, 1, &cts, bench.now, &mut bench.out));
+        assert!(bench.air.stations[0].reply.is_none());
+    }
 }
