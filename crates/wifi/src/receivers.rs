@@ -13,7 +13,7 @@ pub struct Sensitivity {
 impl Sensitivity {
     /// Of a physical layer, where the thresholds of some of its rates are given. A rate without one goes as far as the next faster
     /// one of its modulation that has one, and is not received at all where there is none.
-    pub fn new(phy: &Phy, given: &[(Rate, Dbm)]) -> Self {
+    pub fn new(phy: Phy, given: &[(Rate, Dbm)]) -> Self {
         let threshold = |rate: Rate| {
             let alike = given.iter().filter(|(other, _)| phy.is_dsss(*other) == phy.is_dsss(rate));
             alike.filter(|(other, _)| *other >= rate).min_by_key(|(other, _)| *other).map(|&(_, power)| power)
@@ -24,7 +24,7 @@ impl Sensitivity {
 
     /// Receiver minimum input sensitivity: of OFDM by IEEE 802.11-2016 table 17-18 at 20 MHz, of DSSS by clauses 15.4.6.2
     /// (2 Mb/s) and 16.3.8.2 (11 Mb/s), which say nothing of 1 and 5.5 Mb/s.
-    pub fn standard(phy: &Phy) -> Vec<(Rate, Dbm)> {
+    pub fn standard(phy: Phy) -> Vec<(Rate, Dbm)> {
         const OFDM: [(u64, f64); 8] = [
             (6, -82.0),
             (9, -81.0),
@@ -73,7 +73,7 @@ impl Receivers {
     }
 
     /// Rates of one and the same hearers are one class: the class of each rate, and a rate of each class.
-    pub(crate) fn classes(&self, phy: &Phy) -> (Vec<(Rate, u8)>, Vec<Rate>) {
+    pub(crate) fn classes(&self, phy: Phy) -> (Vec<(Rate, u8)>, Vec<Rate>) {
         let mut of_rates = Vec::new();
         let mut classes: Vec<Rate> = Vec::new();
         let kind = |rate: Rate| {
@@ -91,7 +91,7 @@ impl Receivers {
     }
 
     /// How a frame of this rate is received by one of its hearers, if nothing overlaps it.
-    pub(crate) fn of(&self, hearing: &Hearing, rate: Rate, phy: &Phy) -> Decoding {
+    pub(crate) fn of(&self, hearing: &Hearing, rate: Rate, phy: Phy) -> Decoding {
         if self.is_of_b(hearing.node) && !phy.is_dsss(rate) {
             return Decoding::Energy;
         }
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn the_standards_sensitivities_of_each_layer() {
         // IEEE 802.11-2016 table 17-18: 6 Mb/s at -82 dBm, 54 at -65; clauses 15.4.6.2, 16.3.8.2: 2 Mb/s at -80, 11 at -76.
-        let of = |phy: Phy| Sensitivity::new(&phy, &Sensitivity::standard(&phy));
+        let of = |phy: Phy| Sensitivity::new(phy, &Sensitivity::standard(phy));
         let power = |dbm: f64| Some(Dbm::new(dbm));
         let a = of(Phy::a());
         assert_eq!(
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_rate_goes_as_far_as_the_next_faster_that_is_given() {
         let given = [(mbps(12), Dbm::new(-79.0)), (mbps(24), Dbm::new(-74.0))];
-        let some = Sensitivity::new(&Phy::g(), &given);
+        let some = Sensitivity::new(Phy::g(), &given);
         let expected =
             [(6, Some(-79.0)), (12, Some(-79.0)), (18, Some(-74.0)), (24, Some(-74.0)), (36, None)];
         for (rate, dbm) in expected {
@@ -172,16 +172,16 @@ mod tests {
     #[test]
     fn a_frame_too_fast_for_its_power_is_known_by_its_header() {
         let (phy, mixed) = (Phy::a(), Phy::mixed(Preamble::Long));
-        let sensitivity = Some(Sensitivity::new(&phy, &Sensitivity::standard(&phy)));
+        let sensitivity = Some(Sensitivity::new(phy, &Sensitivity::standard(phy)));
         let all = Receivers { sensitivity, of_b: Vec::new() };
-        assert_eq!(all.of(&hearing(1, -70.0), mbps(36), &phy), Decoding::Whole);
-        assert_eq!(all.of(&hearing(1, -70.5), mbps(36), &phy), Decoding::Header);
-        assert_eq!(all.of(&hearing(1, -82.5), mbps(36), &phy), Decoding::Weak);
+        assert_eq!(all.of(&hearing(1, -70.0), mbps(36), phy), Decoding::Whole);
+        assert_eq!(all.of(&hearing(1, -70.5), mbps(36), phy), Decoding::Header);
+        assert_eq!(all.of(&hearing(1, -82.5), mbps(36), phy), Decoding::Weak);
         let some = Receivers { sensitivity: None, of_b: vec![1] };
-        assert_eq!(some.of(&hearing(1, -50.0), mbps(6), &mixed), Decoding::Energy);
-        assert_eq!(some.of(&hearing(1, -50.0), mbps(11), &mixed), Decoding::Whole);
-        assert_eq!(some.of(&hearing(2, -50.0), mbps(6), &mixed), Decoding::Whole);
-        assert_eq!(some.classes(&mixed).1, [mbps(1), mbps(6)]);
-        assert_eq!(Receivers::default().classes(&mixed).1, [mbps(1)]);
+        assert_eq!(some.of(&hearing(1, -50.0), mbps(6), mixed), Decoding::Energy);
+        assert_eq!(some.of(&hearing(1, -50.0), mbps(11), mixed), Decoding::Whole);
+        assert_eq!(some.of(&hearing(2, -50.0), mbps(6), mixed), Decoding::Whole);
+        assert_eq!(some.classes(mixed).1, [mbps(1), mbps(6)]);
+        assert_eq!(Receivers::default().classes(mixed).1, [mbps(1)]);
     }
 }

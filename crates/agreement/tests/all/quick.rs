@@ -470,7 +470,7 @@ fn a_cell_of_dcf_and_edca_agrees_with_counters_compared_slot_by_slot() {
         changes.extend([queues, "warmup=2 s".into(), "duration=60 s".into()]);
         let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
         let scenario = cell::scenario((of_edca + of_dcf) as u32, &changes);
-        let ours = evenair_netsim::Network::run(scenario.network(), scenario.run_spec(1));
+        let ours = Network::run(scenario.network(), scenario.run_spec(1));
         let mean = |rates: &[f64], of: std::ops::Range<usize>| {
             rates[of.clone()].iter().sum::<f64>() / of.len() as f64
         };

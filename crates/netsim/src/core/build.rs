@@ -322,7 +322,7 @@ fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {
             for loss in &spec.losses {
                 let name = format!("{}>{}", spec.nodes[loss.from as usize], spec.nodes[loss.to as usize]);
                 let stream = Stream::named(seed, &name, "loss");
-                air.set_loss(loss.from, loss.to, LossProcess::new(loss.schedule.clone(), stream));
+                air.set_loss(loss.from, loss.to, &LossProcess::new(loss.schedule.clone(), stream));
             }
             Air::Dcf(Box::new(air))
         }

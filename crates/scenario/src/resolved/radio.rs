@@ -151,7 +151,7 @@ impl RadioTable {
         if given.is_empty() {
             return wrong("is an empty table; give a value for each rate, or one for all".into());
         }
-        let standard = Sensitivity::new(&phy, &Sensitivity::standard(&phy));
+        let standard = Sensitivity::new(phy, &Sensitivity::standard(phy));
         let mut powers: Vec<(Rate, Dbm)> = Vec::new();
         for (rate, threshold) in given {
             let rate = phy.checked(rate.0).map_err(|e| Mistake::at(key, e.to_string()))?;
@@ -169,7 +169,7 @@ impl RadioTable {
         if let Some(pair) = powers.windows(2).filter(alike).find(|pair| pair[1].1 < pair[0].1) {
             return wrong(format!("{} would reach further than {}", pair[1].0, pair[0].0));
         }
-        Ok(Some(Sensitivity::new(&phy, &powers)))
+        Ok(Some(Sensitivity::new(phy, &powers)))
     }
 
     /// The thresholds that are given one by one, as powers, and the key that has them.
@@ -191,7 +191,7 @@ impl RadioTable {
             }
             (None, Some(PerRate::Each(powers))) => Some(("radio.receive_threshold", powers.clone())),
             (None, Some(PerRate::All(Threshold::Standard))) => {
-                let rates = phy.iter().flat_map(|phy| phy.rates());
+                let rates = phy.iter().flat_map(Phy::rates);
                 let all = rates.map(|&rate| (RateQuantity(rate), Threshold::Standard));
                 Some(("radio.receive_threshold", all.collect()))
             }

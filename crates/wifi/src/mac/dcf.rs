@@ -439,12 +439,12 @@ impl DcfAir {
         let noise_mw = rules.noise_mw();
         let capture_ratio = libm::pow(10.0, rules.capture_db / 10.0) as f32;
         let least_mw = capture_ratio * noise_mw;
-        let (classes, rates) = receivers.classes(&timing.phy);
+        let (classes, rates) = receivers.classes(timing.phy);
         let mut ears = Vec::new();
         let (mut ear_range, mut far_range) = (Vec::new(), Vec::new());
         for (node, rate) in rates.iter().flat_map(|&rate| (0..medium.nodes()).map(move |node| (node, rate))) {
             let ear = |hearing: &Hearing| {
-                Ear::of(hearing, receivers.of(hearing, rate, &timing.phy), rules.weak_is_error, least_mw)
+                Ear::of(hearing, receivers.of(hearing, rate, timing.phy), rules.weak_is_error, least_mw)
             };
             for (is_far, range) in [(false, &mut ear_range), (true, &mut far_range)] {
                 let start = ears.len() as u32;
@@ -498,7 +498,7 @@ impl DcfAir {
     }
 
     /// Gives the link from one node to another an error model; without effect if they do not hear each other.
-    pub fn set_loss(&mut self, from: u32, to: u32, process: LossProcess) {
+    pub fn set_loss(&mut self, from: u32, to: u32, process: &LossProcess) {
         let rows = self.ear_range.iter().chain(&self.far_range).skip(from as usize).step_by(self.nodes.len());
         for (start, end) in rows.copied().collect::<Vec<_>>() {
             let ears = &mut self.ears[start as usize..end as usize];

@@ -215,7 +215,13 @@ fn airtime_has_the_defaults_of_mac80211() {
 fn airtime(per_attempt: bool) -> AnyDiscipline {
     let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
     let mac = MacSpec::Dcf { timing, rules: Rules::standard() };
-    let airtimes = Airtimes { mac, rate: Rate::from_kbps(11_000), rates: BTreeMap::new(), per_attempt };
+    let airtimes = Airtimes {
+        mac,
+        rate: Rate::from_kbps(11_000),
+        rates: BTreeMap::new(),
+        macs: BTreeMap::new(),
+        per_attempt,
+    };
     let role = DisciplineRole { airtimes, ..ROLE.into() };
     DisciplineParams::Airtime(AirtimeParams::mac80211()).begin_at(&role)
 }

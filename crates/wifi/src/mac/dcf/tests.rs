@@ -564,7 +564,7 @@ fn interference_adds_up_under_sinr_and_does_not_pairwise() {
 fn a_link_with_an_error_model_loses_what_it_should_and_owes_an_eifs() {
     let mut bench = Bench::standard(&[0.0, 100.0, 200.0], |_| exactly(0));
     let always = vec![(Instant::ZERO, LossModel::Frames(Probability::ONE))];
-    bench.air.set_loss(0, 1, LossProcess::new(always, Stream::named(1, "0>1", "loss")));
+    bench.air.set_loss(0, 1, &LossProcess::new(always, Stream::named(1, "0>1", "loss")));
     bench.offer(0, 1);
     bench.run_to(us(20_000));
     assert_eq!(bench.air.counters(0).collided, 7);

@@ -199,7 +199,7 @@ fn receiver_is_free_when_its_own_frame_has_ended() {
         bench.air.ears[ear].hide(); // node 0 does not hear node 1
         if is_lost {
             let always = vec![(Instant::ZERO, LossModel::Frames(Probability::ONE))];
-            bench.air.set_loss(0, 1, LossProcess::new(always, Stream::named(1, "0>1", "loss")));
+            bench.air.set_loss(0, 1, &LossProcess::new(always, Stream::named(1, "0>1", "loss")));
         }
         bench.offer(1, BROADCAST);
         bench.run_to(Instant::from_nanos(arrives));
@@ -290,7 +290,7 @@ fn unsent_acknowledgement_counts_as_lost() {
 fn lossy_link_loses_what_its_model_says() {
     let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(0));
     let every = vec![(Instant::ZERO, LossModel::Every(2))];
-    bench.air.set_loss(0, 1, LossProcess::new(every, Stream::named(1, "0>1", "loss")));
+    bench.air.set_loss(0, 1, &LossProcess::new(every, Stream::named(1, "0>1", "loss")));
     for _ in 0..2 {
         bench.offer(0, 1);
         bench.run_to(bench.now + Duration::from_micros(10_000));

@@ -354,7 +354,7 @@ fn receiver_is_free_when_a_frame_arrives_at_its_end() {
     let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
     let mut bench = bench(&[0.0, 30_000.0], timing, Rules::standard());
     let always = vec![(Instant::ZERO, LossModel::Frames(Probability::ONE))];
-    bench.air.set_loss(0, 1, LossProcess::new(always, Stream::named(1, "0>1", "loss")));
+    bench.air.set_loss(0, 1, &LossProcess::new(always, Stream::named(1, "0>1", "loss")));
     bench.deafen(Some(1), 0);
     bench.offer_at(1, BROADCAST, 54);
     let end = DIFS + data_a_ns();
@@ -373,7 +373,7 @@ fn sender_half_way_is_no_cause_of_a_loss() {
     let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
     let mut bench = bench(&[0.0, 30_000.0, 60_000.0], timing, Rules::standard());
     let always = vec![(Instant::ZERO, LossModel::Frames(Probability::ONE))];
-    bench.air.set_loss(0, 2, LossProcess::new(always, Stream::named(1, "0>2", "loss")));
+    bench.air.set_loss(0, 2, &LossProcess::new(always, Stream::named(1, "0>2", "loss")));
     bench.offer_at(0, 2, 54);
     let landing = DIFS + flight + data_a_ns();
     bench.run_to(Instant::from_nanos(landing - 90_000));

@@ -140,7 +140,7 @@ impl Case {
             if let Some(p) = self.loss {
                 let model = LossModel::Frames(Probability::clamped(p));
                 let stream = Stream::named(1, &format!("{a}>{b}"), "loss");
-                bench.air.set_loss(a, b, LossProcess::new(vec![(Instant::ZERO, model)], stream));
+                bench.air.set_loss(a, b, &LossProcess::new(vec![(Instant::ZERO, model)], stream));
             }
         }
         bench.air.start_ledger(Instant::ZERO);

@@ -145,7 +145,7 @@ fn headers_follow_both_ends_of_a_frame() {
 #[test]
 fn power_decides_which_rate_is_decoded() {
     let timing = MacTiming::a(ControlRate::Mandatory);
-    let sensitivity = Some(Sensitivity::new(&timing.phy, &Sensitivity::standard(&timing.phy)));
+    let sensitivity = Some(Sensitivity::new(timing.phy, &Sensitivity::standard(timing.phy)));
     let receivers = Receivers { sensitivity, of_b: Vec::new() };
     let signal = |from, to, dbm| Signal { from, to, power: Dbm::new(dbm) };
     let signals = [

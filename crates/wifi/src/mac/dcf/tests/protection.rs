@@ -158,10 +158,10 @@ fn a_failed_rts_counts_as_short_and_a_failed_data_frame_as_long() {
     far.run_to(us(100_000));
     assert_eq!((far.air.counters(0).requests, far.air.counters(0).attempts), (7, 0));
     let mut bad = bench(&[0.0, 100.0]);
-    bad.air.set_loss(0, 1, LossProcess::new(Vec::new(), Stream::named(1, "0>1", "loss")));
+    bad.air.set_loss(0, 1, &LossProcess::new(Vec::new(), Stream::named(1, "0>1", "loss")));
     let every_data_frame = LossModel::Bits(1e-2); // an RTS survives with 0.2, 8288 bits never
     let process = LossProcess::new(vec![(Instant::ZERO, every_data_frame)], Stream::named(3, "0>1", "loss"));
-    bad.air.set_loss(0, 1, process);
+    bad.air.set_loss(0, 1, &process);
     bad.offer(0, 1);
     bad.run_to(us(200_000));
     let counters = *bad.air.counters(0);
