@@ -198,7 +198,7 @@ mod tests {
             "relay:7443: 2 streams; 1.2 MB sent, 12 B received",
             "sending by guarded: n is 3: a trial",
             "wants 2",
-            "1 connections broke",
+            "1 connection broke",
             "50.0 ms",
             "sends",
         ] {
