@@ -26,6 +26,7 @@ mod python;
 mod recipe;
 mod routers;
 mod run;
+mod sanitizer;
 mod suite;
 mod tally;
 mod tests;

@@ -4,7 +4,7 @@ use crate::suite::LIVE_AND_ABOVE;
 use crate::tally::Tally;
 use crate::{
     compiler, deb, dependencies, docs, foreign, minimum, module, mutants, packages, packaging, python,
-    recipe, routers, run, tests, tidy, wheel,
+    recipe, routers, run, sanitizer, tests, tidy, wheel,
 };
 use anyhow::Result;
 
@@ -68,7 +68,7 @@ const COMPUTES: &[&str] = &[
 ];
 
 /// The parts, in the order in which they fail fastest.
-pub(crate) const PARTS: [Part; 22] = [
+pub(crate) const PARTS: [Part; 23] = [
     always("tidy", "floors, long functions, equations cited by paper, labels, paths", tidy::run),
     always("formatting", "cargo fmt --check", || run::cargo(&["fmt", "--all", "--check"])),
     always("python", "ruff over validation/, python/ and docs/", python::run),
@@ -192,6 +192,12 @@ pub(crate) const PARTS: [Part; 22] = [
         "nothing in the release build that rustc 1.88 to 1.96 compiles wrongly",
         compiler::run,
         COMPUTES,
+    ),
+    release(
+        "sanitizer",
+        "no fault of memory: what is read from outside, fuzzed for a minute a target, and the crate with unsafe code",
+        sanitizer::run,
+        &["Cargo.lock", "crates", "fuzz", "xtask/src/sanitizer.rs"],
     ),
     release(
         "mutants",

@@ -109,6 +109,11 @@ pub const NEEDS: &[Need] = &[
         "faults put into the code for tests to find",
     ),
     ability(
+        "nightly Rust",
+        "rustup toolchain install nightly --profile minimal",
+        "fuzzing, and accesses to memory that are checked",
+    ),
+    ability(
         "the least Rust",
         "rustup toolchain install 1.88 --profile minimal --target thumbv7em-none-eabi",
         "a build by the oldest compiler that is promised",
