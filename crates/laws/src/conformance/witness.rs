@@ -105,7 +105,7 @@ impl WindowLaw for Witness {
     fn on_ack(&mut self, acked: &Acked) {
         let what = [("a loss", false), ("a time-out", false), ("a deflation", false)];
         self.note(&what);
-        if acked.flight == 2000 && !acked.now.since(Instant::ZERO).is_zero() {
+        if acked.flight == 500 && !acked.now.since(Instant::ZERO).is_zero() {
             self.note(&[
                 ("advances", acked.advances),
                 ("in recovery", acked.in_recovery),
@@ -114,6 +114,7 @@ impl WindowLaw for Witness {
                 ("smoothed", acked.smoothed.is_some()),
                 ("least", acked.least.is_some()),
                 ("segments", acked.segments > 0),
+                ("of those under way", acked.segments <= acked.flight),
             ]);
         }
     }
@@ -127,7 +128,7 @@ impl WindowLaw for Witness {
         self.note(&[("a deflation", true)]);
     }
     fn congestion_window(&self) -> f64 {
-        2000.0
+        500.0
     }
     fn slow_start_threshold(&self) -> f64 {
         2.0
@@ -216,7 +217,7 @@ fn window_laws_are_told_everything() {
     let rare = 1.0 / 14.0;
     witness.confirms(&[("a loss", rare), ("a time-out", rare), ("a deflation", rare)]);
     witness.confirms(&[("advances", 0.9), ("in recovery", 0.1), ("limited", 0.9), ("segments", 1.0)]);
-    witness.confirms(&[("sampled", 0.75), ("smoothed", 1.0), ("least", 1.0)]);
+    witness.confirms(&[("sampled", 0.75), ("smoothed", 1.0), ("least", 1.0), ("of those under way", 1.0)]);
     witness.confirms(&[("lost", 0.75), ("restored", 0.6), ("recovery", 0.2), ("round trip", 0.75)]);
     // A time is none in a sixth of the cases, and in half of another.
     witness.confirms(&[("idle", 1.0 / 21.0), ("paced", 0.75), ("rate", 0.75)]);

@@ -741,7 +741,9 @@ mod tests {
     fn nothing_is_learnt_of_classes_while_the_search_settles() {
         for (settling, is_learnt) in [(1, false), (0, true)] {
             let mut mesh = Mesh::at(500.0, [None; 2]);
-            mesh.search.settling = settling;
+            mesh.epoch([gets(10), gets(10)]); // not there for a whole epoch
+            (mesh.search.estimate, mesh.search.settling) = (500e3, settling);
+            assert_eq!(mesh.search.classes[0].known, None);
             mesh.epoch([waits(250), waits(250)]);
             assert_eq!(mesh.search.classes[0].known.is_some(), is_learnt);
         }

@@ -68,11 +68,12 @@ mod tests {
     }
 
     /// Loss is the delay: Σld − Σl·Σsd/Σs = 1 − 0.8, Σsd² − (Σsd)²/Σs = 1 − 0.8, so that the slope is one a second. It is drawn towards
-    /// the one that was told, 0.002·1000 a second, with the doubt of 40 losses of 2000: 0.02/2².
+    /// the one that was told, 0.003·1000 a second, with the doubt of 40 losses of 2000: 0.02/3².
     #[test]
     fn slope_is_the_least_squares_line_drawn_to_what_was_told() {
         let line = line(Duration::from_secs(1_000_000_000));
-        assert!((line.slope(0.002) - (0.2 + 0.01) / (0.2 + 0.005)).abs() < 1e-6, "{}", line.slope(0.002));
+        let slope = line.slope(0.003);
+        assert!((slope - (0.2 + 0.02 / 3.0) / (0.2 + 0.02 / 9.0)).abs() < 1e-6, "{slope}");
     }
 
     #[test]

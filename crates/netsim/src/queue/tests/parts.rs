@@ -444,6 +444,7 @@ fn evicted_packet_leaves_no_trace() {
                 [(); 2].map(|()| DisciplineParams::Weighted(WeightedParams::default()).begin_at(&role));
             let sizes = [700, 300, 1100];
             let mut orders = [Vec::new(), Vec::new()];
+            let mut references = Vec::new();
             for (weighted, (order, evicts)) in alike.iter_mut().zip(orders.iter_mut().zip([true, false])) {
                 for id in first.clone() {
                     weighted.enqueue(ms(0), packet(id, id % 3, sizes[id as usize % 3], ms(0)));
@@ -456,6 +457,9 @@ fn evicted_packet_leaves_no_trace() {
                     let gone = weighted.evict(&packet(101, 0, 0, ms(0)));
                     assert_eq!(gone.map(|gone| gone.packet), Some(PacketId(100)), "the largest");
                 }
+                // The reference: the flows that have a backlog, their weights together, and its time.
+                let state = format!("{weighted:?}");
+                references.push(state[state.find("heads: ").expect("a field")..].to_owned());
                 for id in 9..30 {
                     let flow = id * 7 % 3;
                     weighted.enqueue(ms(1), packet(id, flow, sizes[(id as usize + 1) % 3], ms(1)));
