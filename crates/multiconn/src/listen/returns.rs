@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 pub(super) const CONNECTION: u64 = 320 << 10;
 /// So much less than before is worth it \[bytes\].
 const LESS: u64 = 16 << 20;
+/// So is a fall to less than half of what was there, if it is by this \[bytes\].
+const LESS_BY_HALF: u64 = 1 << 20;
 /// It is done no more often.
 const PAUSE: Duration = Duration::from_secs(5);
 
@@ -21,7 +23,9 @@ impl Returns {
     pub(super) fn is_due(&mut self, in_use: u64, now: Instant) -> bool {
         self.peak = self.peak.max(in_use);
         let rests = self.last.is_none_or(|last| now.duration_since(last) >= PAUSE);
-        if self.peak - in_use < LESS || !rests {
+        let less = self.peak - in_use;
+        let is_worth_it = less >= LESS || (less >= LESS_BY_HALF && less > in_use);
+        if !is_worth_it || !rests {
             return false;
         }
         (self.peak, self.last) = (in_use, Some(now));
@@ -41,6 +45,8 @@ mod tests {
         assert!(!due(0, 10) && !due(1, 200) && !due(2, 190));
         assert!(due(3, 100) && !due(4, 100), "once");
         assert!(!due(5, 10) && due(8, 10), "a while after the last time");
-        assert!(!due(20, 10));
+        assert!(!due(20, 10) && !due(21, 6), "a little less is not worth it");
+        assert!(due(22, 4) && due(30, 0), "unless it is most of what was there");
+        assert!(!due(40, 0));
     }
 }
