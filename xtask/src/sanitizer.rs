@@ -1,4 +1,4 @@
-//! Faults of memory, by AddressSanitizer: what is read from outside, fuzzed for a minute a target, and the unit tests of the crate that
+//! Faults of memory, by the address sanitizer: what is read from outside, fuzzed for a minute a target, and the unit tests of the crate that
 //! has unsafe code.
 //!
 //! The build is cargo-fuzz's own (its flags are below), so that nothing but a nightly compiler is needed.
@@ -69,6 +69,6 @@ fn note(tally: &mut Tally, what: &str, passed: bool) {
     if passed {
         tally.passed += 1;
     } else {
-        tally.failed.push(format!("{what} under AddressSanitizer"));
+        tally.failed.push(format!("{what} under the address sanitizer"));
     }
 }

@@ -234,6 +234,7 @@ pages! {
     papers_qcsma "papers/qcsma.md",
     papers_verdicts "papers/verdicts.md",
     performance "performance.md",
+    security "security.md",
     tutorial_figure "tutorial/figure.md",
     tutorial_law "tutorial/law.md",
     tutorial_network "tutorial/network.md",

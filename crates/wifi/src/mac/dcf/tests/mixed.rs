@@ -141,7 +141,7 @@ fn headers_follow_both_ends_of_a_frame() {
     assert_eq!((frame.size.count(), frame.qos), (1538, true));
 }
 
-/// At -72 dBm 24 Mb/s (-74 by table 17-18) is decoded and 36 Mb/s (-70) is not; who decodes its header owes it an EIFS.
+/// At -72 dBm 24 Mb/s (-74 by table 17-18) is decoded and 36 Mb/s (-70) is not; a station that decodes the header alone owes it an EIFS.
 #[test]
 fn power_decides_which_rate_is_decoded() {
     let timing = MacTiming::a(ControlRate::Mandatory);
