@@ -29,7 +29,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 /// Reads a plain file.
 ///
 /// # Errors
-/// As [`open`]; or if it is too long.
+/// If it is no plain file, cannot be read, or is too long.
 pub fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open(path)?.take(LENGTH_MAX + 1).read_to_string(&mut text)?;

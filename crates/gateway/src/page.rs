@@ -1,5 +1,5 @@
 //! What is to be seen on loopback: a page for people, metrics for Prometheus. It answers GET alone, to those who name loopback as their
-//! host, and it can change nothing: see [`server`] for its thread.
+//! host, and it can change nothing: `server` has its thread.
 
 mod account;
 mod html;
