@@ -217,7 +217,7 @@ impl Network {
         let flow = |(index, counts): (usize, &FlowCounts)| self.flow_result(index, *counts, &waiting, end);
         let flows = counts.flows.iter().enumerate().map(flow).collect();
         let links = self.link_results(&counts, &passed, end);
-        let fingerprint = self.fingerprint();
+        let fingerprint = self.fingerprint(end);
         let events = self.core.handled();
         let packets = self.account();
         let gateway = self.gateway_result(end);
@@ -384,15 +384,14 @@ impl Network {
         }
     }
 
-    /// The trajectory's hash: every frame on the air, then what every flow got.
-    fn fingerprint(&self) -> Fingerprint {
-        let now = self.core.now();
+    /// The trajectory's hash: every frame on the air, then what every flow got by the run's end.
+    fn fingerprint(&self, end: Instant) -> Fingerprint {
         let mut fingerprint = match &self.core.air {
             Air::Dcf(air) => air.fingerprint(),
             Air::Ideal(_) => Fingerprint::default(),
         };
         for flow in &self.attached.flows {
-            fingerprint.add(now, flow.delivered);
+            fingerprint.add(end, flow.delivered);
         }
         fingerprint
     }
