@@ -312,6 +312,7 @@ mod tests {
         let asked = std::time::Instant::now();
         let answer = tokio::task::spawn_blocking(move || ask(&path, Question::Status)).await.unwrap();
         assert!(answer.unwrap().contains("xxx"));
-        assert!(asked.elapsed() < PATIENCE, "it waits for none of them: {:?}", asked.elapsed());
+        // One after the other they would take fifteen times as long as one.
+        assert!(asked.elapsed() < PATIENCE * 4, "it waits for none of them: {:?}", asked.elapsed());
     }
 }

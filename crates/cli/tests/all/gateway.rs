@@ -259,7 +259,9 @@ fn a_running_daemon_may_do_little() {
 #[test]
 fn a_daemon_that_hands_over_loses_nothing() {
     let script = "ping_() { mesh ping -q -i 0.01 -c 500 -I 10.0.0.11 192.0.2.2 > ping.log 2>&1 & ping=$!; }
-        begin --mode enforce; shows 'ceil 1Mbit' tc class show dev mesh0 classid e7a1:10; tc class show dev mesh0 | sort > before; ping_; sleep 1
+        begin --mode enforce; shows 'ceil 1Mbit' tc class show dev mesh0 classid e7a1:10
+        sed -i 's/1 s/60 s/' gateway.toml; evenair gateway reload gateway.toml; sleep 1.5 # no decision from now on
+        tc class show dev mesh0 | sort > before; ping_; sleep 1
         evenair gateway hand-over gateway.toml; wait $gateway; echo handed $?
         tc class show dev mesh0 | sort | diff - before && echo same; evenair gateway status gateway.toml
         begin --mode enforce; tc class show dev mesh0 | sort | diff - before && echo same

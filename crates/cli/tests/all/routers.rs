@@ -43,9 +43,9 @@ fn a_flow_through_a_router_counts_the_whole_way() {
         assert!((least..most).contains(&ratio), "{quantity}: {} of {}", of(&emulated), of(&simulated));
     }
     let delay = |document: &serde_json::Value| document["flows"][0]["delay"]["p50_s"].as_f64();
-    // Three hops of 1 Mb/s; a router's kernel takes no more than the machine needs.
+    // Three hops of 1 Mb/s, and what the machine needs to run two kernels' ways: less than from one packet to the next, 0.3 s.
     let (real, ours) = (delay(&emulated).expect("a time"), delay(&simulated).expect("a time"));
-    assert!((ours * 0.9..ours * 1.5 + 0.01).contains(&real), "{real} for {ours} s");
+    assert!((ours * 0.9..ours + 0.2).contains(&real), "{real} for {ours} s");
 }
 
 #[test]

@@ -252,6 +252,13 @@ impl Drop for Flow {
     }
 }
 
+/// What something takes of a processor, the kernel's work for it included; what runs beside does not lengthen it.
+pub(crate) fn cost<T>(act: impl FnOnce() -> T) -> (T, Duration) {
+    let begin = processor();
+    let done = act();
+    (done, processor() - begin)
+}
+
 /// What the calling thread has had of a processor.
 pub(crate) fn processor() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);

@@ -1,6 +1,6 @@
 //! What a gateway costs on the running kernel. Figures of 10 000 subscribers, and of longer runs, are asked for: `EVENAIR_TEN_THOUSAND=1`.
 
-use crate::lab::{Lab, begun_with, config, pass, processor, timed, work};
+use crate::lab::{Lab, begun_with, config, cost, pass, processor, work};
 use evenair_gateway::config::Mode;
 use evenair_gateway::kernel::Kernel as _;
 use evenair_gateway::record::{Event, What};
@@ -32,19 +32,19 @@ fn resident() -> u64 {
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).expect("a number of kB")
 }
 
-/// What an epoch costs with a thousand subscribers, all of them with classes. The bound is ten times what was measured on two cores of a
-/// shared machine.
+/// What an epoch costs with a thousand subscribers, all of them with classes, in processor time. The bound is ten times what was measured
+/// on two cores of a shared machine.
 pub(crate) fn many_subscribers() {
     let count: u32 = if is_asked() { 10_000 } else { 1_000 };
     let _lab = Lab::new(1);
     let config =
         config("eager = 100000\n[law]\nlaw = \"pfrc\"\nepoch = \"1 s\"\ncapacity_high = \"400 Mbps\"\n");
-    let (mut daemon, begin) = timed(|| begun_with(&config, subscribers(count), None, false));
-    let (_, find) = timed(|| Linux::new(&config).expect("the kernel").find().expect("what is there"));
+    let (mut daemon, begin) = cost(|| begun_with(&config, subscribers(count), None, false));
+    let (_, find) = cost(|| Linux::new(&config).expect("the kernel").find().expect("what is there"));
     // Limits come down before the first epoch begins.
     work(&mut daemon, Duration::from_secs(if count > 1_000 { 4 } else { 1 }));
-    let ((), epoch) = timed(|| pass(&mut daemon, Duration::from_secs(1)));
-    let ((), pause) = timed(|| daemon.pause(true));
+    let ((), epoch) = cost(|| pass(&mut daemon, Duration::from_secs(1)));
+    let ((), pause) = cost(|| daemon.pause(true));
     let found = Linux::new(&config).expect("the kernel").find().expect("what is there");
     assert_eq!(found.up.tree.classes.len() as u32, count + 4);
     let is_change = |what: &What| matches!(what, What::Event(Event::Mended(..) | Event::Trouble(_)));
@@ -56,7 +56,7 @@ pub(crate) fn many_subscribers() {
     assert!(
         epoch < Duration::from_secs(1) && begin < Duration::from_secs(if count > 1_000 { 60 } else { 2 })
     );
-    let (_, stop) = timed(|| daemon.stop("test", true).expect("all is removed"));
+    let (_, stop) = cost(|| daemon.stop("test", true).expect("all is removed"));
     println!("  stop {stop}");
 }
 
