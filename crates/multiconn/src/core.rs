@@ -136,7 +136,7 @@ pub struct Core {
     ready: VecDeque<StreamId>,
     /// Streams whose credit is to be told, each once.
     credits: VecDeque<StreamId>,
-    /// Streams whose credit is told a little later.
+    /// Streams whose credit is told a little later, each once.
     late: Vec<StreamId>,
     late_at: Option<Instant>,
     /// Streams that wait for memory to write.
@@ -383,7 +383,7 @@ impl Core {
         if self.late_at.is_some_and(|at| at <= now) {
             self.late_at = None;
             for id in std::mem::take(&mut self.late) {
-                self.tell_credit(id);
+                self.tell_late(id);
             }
         }
         let mut wakes = Vec::new();

@@ -112,7 +112,7 @@ impl Leg {
 
     /// Both sides send no more on it, and both know.
     pub(super) const fn has_served(&self) -> bool {
-        self.retire_said && self.is_heard && self.peer_retired && self.hears
+        self.is_heard && self.hears
     }
 
     fn usual_round_trip(&self) -> Duration {
@@ -141,7 +141,7 @@ impl Leg {
         // TCP's acknowledgements are progress while the socket holds something. A middlebox may acknowledge and swallow: once TCP has
         // acknowledged all of it, a question among it, only an answer is progress.
         let waits = measured.waiting > 0 || self.asked_at.is_some();
-        let begins = measured.waiting > 0 && self.last.waiting == 0 && self.asked_at.is_none();
+        let begins = self.last.waiting == 0 && self.asked_at.is_none();
         let moves = measured.waiting > 0 && measured.acknowledged != self.last.acknowledged;
         let drains = measured.waiting == 0 && self.last.waiting > 0;
         if !waits || begins || moves || drains {

@@ -237,9 +237,7 @@ impl Core {
             self.make_ready(stream);
             self.used_at = now;
         }
-        if bytes.len() < reserved {
-            self.free_sent(stream);
-        }
+        self.free_sent(stream);
         self.settle(now);
         Ok(())
     }
@@ -322,9 +320,7 @@ impl Core {
             return Err(why);
         }
         entry.receive.consume(count);
-        if count > 0 && !entry.receive.is_over() {
-            self.allow_more(stream, now);
-        }
+        self.allow_more(stream, now);
         self.finish_if_over(stream);
         self.settle(now);
         Ok(())
@@ -369,7 +365,7 @@ impl Core {
             return;
         };
         let more = wanted.min(self.limits.window_most).saturating_sub(entry.window);
-        if more > 0 && self.budget.take(more, Share::Half) {
+        if self.budget.take(more, Share::Half) {
             entry.window += more;
             entry.taken[0] += more;
         }
@@ -377,10 +373,18 @@ impl Core {
 
     pub(super) fn tell_credit(&mut self, stream: StreamId) {
         if let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) {
-            entry.in_late = false;
             if !std::mem::replace(&mut entry.in_credits, true) {
                 self.credits.push_back(stream);
             }
+        }
+    }
+
+    /// Tells what was received, if it was not told meanwhile.
+    pub(super) fn tell_late(&mut self, stream: StreamId) {
+        let Some(entry) = self.streams.get_mut(&stream) else { return };
+        entry.in_late = false;
+        if entry.receive.received() > entry.told {
+            self.tell_credit(stream);
         }
     }
 
@@ -659,5 +663,8 @@ mod tests {
         assert_eq!(round.pace(&receive, round_trip, at(99)), 2000);
         assert_eq!(round.pace(&receive, round_trip, at(200)), 1000);
         assert_eq!((round.since, round.read, round.seen), (at(200), 3000, 3000));
+        // After just one of them, too.
+        next.pace(&receive, round_trip, at(200));
+        assert_eq!(next.since, at(200));
     }
 }

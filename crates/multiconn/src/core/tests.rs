@@ -2,8 +2,11 @@
 
 mod behind;
 mod bounded;
+mod connections;
 mod costs;
+mod credits;
 mod lossy;
+mod numbers;
 mod slow_start;
 mod told;
 

@@ -66,3 +66,39 @@ fn without_a_bound_it_does_not_wait() {
     let (idle, dry) = core.take_idle(begun + Duration::from_millis(500));
     assert!(!idle.is_zero() && dry.is_zero(), "there is nothing to send");
 }
+
+/// 8 Mb/s: 50,000 bytes go out at once, and three chunks of 16,369 leave 893 of them; the fourth waits for the 15,476 that are missing.
+#[test]
+fn bounded_session_goes_on_at_the_instant_of_its_tokens() {
+    let (mut pair, stream, legs) = Pair::of_four(limits(1 << 20), 1 << 24);
+    let begun = pair.now;
+    let core = &mut pair.cores[0];
+    core.bound(Bucket::new(Some(Rate::from_kbps(8000))));
+    assert_eq!(core.write(stream, &vec![1; 100_000], begun), Ok(100_000));
+    (0..2).for_each(|_| core.pull(legs[0], begun, 4 * FRAME_MAX, &mut Vec::new()));
+    assert_eq!((CHUNK_MAX, core.counts().sent), (16_369, 3 * 16_369));
+    let due = begun + Duration::from_micros(15_476);
+    assert_eq!(core.timeout(), Some(due));
+    core.on_timeout(begun + Duration::from_nanos(15_475_999));
+    assert_eq!(core.timeout(), Some(due));
+    core.on_timeout(due);
+    assert!(core.timeout() != Some(due), "nothing is due twice");
+    core.pull(legs[0], due, 4 * FRAME_MAX, &mut Vec::new());
+    assert_eq!(core.counts().sent, 4 * 16_369);
+}
+
+/// Of 50,000 bytes: 10,000 are taken, of which 4000 go out, or 2000 more do.
+#[test]
+fn tokens_are_taken_for_what_goes_out() {
+    let now = Instant::from_nanos(1);
+    for (sent, left) in [(10_000, 40_000), (4_000, 46_000), (12_000, 38_000)] {
+        let (mut pair, ..) = Pair::of_four(limits(1 << 20), 1 << 24);
+        let core = &mut pair.cores[0];
+        let bucket = Bucket::new(Some(Rate::from_kbps(8000)));
+        core.bound(Arc::clone(&bucket));
+        assert_eq!(core.pace.take(10_000, now), Some(10_000));
+        core.pace.settle(10_000, sent, now);
+        assert_eq!(bucket.book(left, now), now, "{sent}");
+        assert_eq!(bucket.book(1000, now), now + Duration::from_millis(1), "{sent}");
+    }
+}

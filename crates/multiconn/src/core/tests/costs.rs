@@ -64,6 +64,67 @@ fn small_chunks_take_memory_and_wait_where_there_is_none() {
     assert!(taken <= 32 * PIECE, "{taken}");
 }
 
+/// The memory of blocks of 32 pieces, beside a stream with its window and so many bytes to send.
+fn blocks(core: &Core, held: u64) -> u64 {
+    let taken = core.budget.taken() - WINDOW - STREAM_COST - held;
+    assert_eq!(taken % (32 * PIECE), 0);
+    taken / (32 * PIECE)
+}
+
+/// Sixteen gaps cost nothing, and each 32 more a block. A block more than is needed is kept.
+#[test]
+fn gaps_take_memory_in_blocks() {
+    let with_gaps = |gaps| {
+        let (mut core, now) = relay(limits(WINDOW));
+        for number in 0..gaps {
+            tell(&mut core, chunk(1, 2 * number + 1, b"x"), now).unwrap();
+        }
+        core
+    };
+    assert_eq!([16, 17, 48, 49, 80, 81].map(|gaps| blocks(&with_gaps(gaps), 0)), [0, 1, 1, 2, 2, 3]);
+    let after_filling = |gaps: u64, left: u64| {
+        let mut core = with_gaps(gaps);
+        tell(&mut core, chunk(1, 0, &vec![b'y'; 2 * (gaps - left) as usize]), Instant::from_nanos(1))
+            .unwrap();
+        blocks(&core, 0)
+    };
+    assert_eq!([after_filling(48, 16), after_filling(49, 48), after_filling(81, 49)], [1, 2, 3], "kept");
+    assert_eq!([after_filling(49, 16), after_filling(81, 48)], [0, 1]);
+    // A stream that needs no more memory goes on where there is none left.
+    let mut core = with_gaps(17);
+    core.budget.set_most(core.budget.taken() - 1);
+    tell(&mut core, chunk(1, 2 * 17 + 1, b"x"), Instant::from_nanos(1)).unwrap();
+    assert_eq!(core.peek(1, &mut [0; 8]), Ok(Read::Wait));
+}
+
+/// The same of chunks that are not acknowledged. What was given back is taken again where it is needed, and not before.
+#[test]
+fn chunks_take_memory_in_blocks() {
+    let sent = |core: &mut Core, now, chunks: u64| {
+        for _ in 0..chunks {
+            assert_eq!(core.write(1, b"y", now), Ok(1));
+            core.pull(1, now, 1 << 16, &mut Vec::new());
+        }
+    };
+    let after = |chunks: u64, acknowledged: u64| {
+        let (mut core, now) = relay(limits(WINDOW));
+        tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
+        sent(&mut core, now, chunks);
+        let credit = Frame::Credit { stream: 1, received: acknowledged, limit: WINDOW };
+        tell(&mut core, credit, now).unwrap();
+        (blocks(&core, chunks - acknowledged), core, now)
+    };
+    assert_eq!([16, 17, 48, 49, 80, 81].map(|chunks| after(chunks, 0).0), [0, 1, 1, 2, 2, 3]);
+    assert_eq!([after(48, 32).0, after(49, 1).0, after(81, 32).0], [1, 2, 3], "kept");
+    assert_eq!([after(49, 33).0, after(81, 33).0], [0, 1]);
+    let (paid, mut core, now) = after(81, 41);
+    assert_eq!(paid, 1, "for 24 of 40");
+    sent(&mut core, now, 8);
+    assert_eq!(blocks(&core, 48), 1);
+    sent(&mut core, now, 1);
+    assert_eq!(blocks(&core, 49), 2);
+}
+
 #[test]
 fn credit_of_a_few_bytes_wakes_no_herd() {
     let (mut core, now) = relay(Limits { their_streams: 200, ..limits(WINDOW) });

@@ -11,12 +11,12 @@ pub(super) fn relay(limits: Limits) -> (Core, Instant) {
     (core, now)
 }
 
-fn ms(ms: u64) -> Duration {
+pub(super) fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
 /// All that a connection is given to send, as frames in words.
-fn said(core: &mut Core, leg: LegId, now: Instant) -> Vec<String> {
+pub(super) fn said(core: &mut Core, leg: LegId, now: Instant) -> Vec<String> {
     let (mut out, mut words) = (Vec::new(), Vec::new());
     loop {
         out.clear();
@@ -41,7 +41,7 @@ pub(super) fn chunk(stream: StreamId, offset: u64, bytes: &[u8]) -> Frame<'_> {
     Frame::Data { stream, offset, end: false, bytes }
 }
 
-fn events(core: &mut Core) -> Vec<Event> {
+pub(super) fn events(core: &mut Core) -> Vec<Event> {
     std::iter::from_fn(|| core.event()).collect()
 }
 
@@ -544,6 +544,35 @@ fn lost_connection_repeats_its_bytes_once() {
     let credit = "Credit { stream: 1, received: 1, limit: 65536 }";
     assert_eq!(said(&mut core, 2, now), [credit, "Ask { stream: 1 }", HELLO]);
     assert_eq!((core.counts().lost, core.counts().again), (1, 5));
+}
+
+/// Two streams of two chunks each, the first of which are on a connection that is lost: each keeps its turn.
+#[test]
+fn lost_connection_changes_no_turns() {
+    let (mut core, now) = relay(limits(1 << 16));
+    core.add_leg(2, now);
+    core.set_wanted(2, now);
+    for stream in [1, 3] {
+        tell(&mut core, chunk(stream, 0, b"x"), now).unwrap();
+        assert_eq!(core.write(stream, &[7; 2 * CHUNK_MAX], now), Ok(2 * CHUNK_MAX));
+    }
+    let sent = |core: &mut Core, leg| {
+        let (mut out, mut streams) = (Vec::new(), Vec::new());
+        core.pull(leg, now, 2 * FRAME_MAX, &mut out);
+        let mut rest = &out[..];
+        while let Some((frame, length)) = Frame::decode(rest).expect("a frame") {
+            if let Frame::Data { stream, offset, .. } = frame {
+                streams.push((stream, offset));
+            }
+            rest = &rest[length..];
+        }
+        streams
+    };
+    assert_eq!(sent(&mut core, 1), [(1, 0), (3, 0)]);
+    core.lost(1, now);
+    let all: Vec<_> = [(); 4].iter().flat_map(|()| sent(&mut core, 2)).collect();
+    let chunk = CHUNK_MAX as u64;
+    assert_eq!(all, [(1, 0), (3, 0), (1, chunk), (3, chunk)]);
 }
 
 #[test]

@@ -1,0 +1,79 @@
+//! One connection: when it is stuck, when it is given up, and when it has served.
+
+use super::super::leg::{Change, Leg};
+use super::told::{events, ms, relay, said, tell};
+use super::*;
+
+/// A connection with a round trip of 20 ms that began at zero.
+fn begun() -> Leg {
+    let mut leg = Leg::new(1, Instant::ZERO);
+    let idle = Measured { round_trip: Some(ms(20)), ..Measured::default() };
+    assert_eq!(leg.measured(Instant::ZERO, idle), Change::None);
+    leg
+}
+
+const WAITING: Measured = Measured { round_trip: None, waiting: 1, acknowledged: 0, window: None };
+
+fn at(after_ms: u64) -> Instant {
+    Instant::ZERO + ms(after_ms)
+}
+
+/// 200 ms are counted from when something waits, however long nothing did.
+#[test]
+fn connection_is_not_stuck_for_having_been_idle() {
+    let mut leg = begun();
+    assert_eq!(leg.measured(at(900), WAITING), Change::None);
+    assert_eq!(leg.measured(at(1100), WAITING), Change::None);
+    assert_eq!(leg.measured(at(1101), WAITING), Change::Stuck);
+    assert_eq!(leg.measured(at(1102), WAITING), Change::StillStuck);
+    assert_eq!(leg.measured(at(1103), Measured { acknowledged: 1, ..WAITING }), Change::Free);
+    assert_eq!(leg.measured(at(1104), Measured { acknowledged: 1, ..WAITING }), Change::None);
+}
+
+/// With a question open, 1500 ms are counted from when TCP has acknowledged all.
+#[test]
+fn answer_is_waited_for_from_the_last_acknowledgement_on() {
+    let mut leg = begun();
+    leg.asked_at = Some(at(0));
+    assert_eq!(leg.measured(at(50), WAITING), Change::None);
+    assert_eq!(leg.measured(at(150), Measured::default()), Change::None);
+    assert_eq!(leg.measured(at(1650), Measured::default()), Change::None);
+    assert_eq!(leg.measured(at(1651), Measured::default()), Change::Stuck);
+}
+
+/// After more than 20 s without progress, or nine round trips.
+#[test]
+fn stuck_connection_is_given_up_in_the_end() {
+    for (round_trip_ms, most_ms) in [(20, 20_000), (2_000, 20_000), (3_000, 27_000)] {
+        let mut leg = begun();
+        let waiting = Measured { round_trip: Some(ms(round_trip_ms)), ..WAITING };
+        leg.measured(at(0), waiting);
+        assert_eq!(leg.measured(at(most_ms - 1), waiting), Change::Stuck);
+        assert_eq!(leg.measured(at(most_ms), waiting), Change::StillStuck);
+        assert_eq!(leg.measured(at(most_ms + 1), waiting), Change::GivenUp);
+        assert_eq!(leg.measured(at(most_ms + 60_000), waiting), Change::GivenUp);
+    }
+}
+
+/// Whoever leaves it first: this side's word has to be answered, and the other's.
+#[test]
+fn connection_has_served_once_both_words_are_answered() {
+    let served = |core: &mut Core| events(core).contains(&Event::Served(1));
+    let (mut core, now) = relay(limits(1 << 16));
+    core.retire(1);
+    assert_eq!(said(&mut core, 1, now), ["Retire"]);
+    tell(&mut core, Frame::Retired, now).unwrap();
+    assert!(!served(&mut core), "the client still sends");
+    tell(&mut core, Frame::Retire, now).unwrap();
+    assert!(!served(&mut core), "the client waits for an answer");
+    assert_eq!(said(&mut core, 1, now), ["Retired"]);
+    assert!(served(&mut core));
+
+    let (mut core, now) = relay(limits(1 << 16));
+    tell(&mut core, Frame::Retired, now).unwrap();
+    tell(&mut core, Frame::Retire, now).unwrap();
+    assert_eq!(said(&mut core, 1, now), ["Retired", "Retire"]);
+    assert!(!served(&mut core), "what was answered before it was said is no answer");
+    tell(&mut core, Frame::Retired, now).unwrap();
+    assert!(served(&mut core));
+}
