@@ -41,6 +41,7 @@ use super::{
 };
 use crate::{BadParameter, Parameters, check, check_interval};
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 use evenair_units::{Duration, Rate};
 
 /// `L` \[bits\].
@@ -169,7 +170,8 @@ impl DelayCap {
         (count > 0.0).then(|| sum / count)
     }
 
-    fn judge(&mut self, view: &GatewayView, bounds: CapacityBounds, cap: f64) -> (f64, Step, Reason) {
+    /// The next cap, whatever its bounds \[bit/s\].
+    fn judge(&mut self, view: &GatewayView, bounds: CapacityBounds, cap: f64) -> (f64, Reason) {
         let Self { params, .. } = *self;
         let packet = PACKET / cap;
         let threshold = params.threshold.as_secs_f64() + packet;
@@ -178,18 +180,17 @@ impl DelayCap {
         match self.excess(view) {
             Some(excess) if excess > threshold => {
                 let far = ((excess - threshold) / (bad - threshold)).min(1.0);
-                (cap * (1.0 - LEAST - far * (1.0 - LEAST - params.beta)), Step::Decrease, Reason::Starved)
+                (cap * (1.0 - LEAST - far * (1.0 - LEAST - params.beta)), Reason::Starved)
             }
             Some(excess) if got > params.load * cap => {
                 let far = ((threshold - excess) / (threshold - good)).min(1.0);
-                (cap * (1.0 + far * (params.alpha - 1.0)), Step::Increase, Reason::Satisfied)
+                (cap * (1.0 + far * (params.alpha - 1.0)), Reason::Satisfied)
             }
-            None if got > params.load * cap => (cap, Step::Hold, Reason::Unknown),
+            None if got > params.load * cap => (cap, Reason::Unknown),
             _ => {
                 let base = self.base(bounds);
                 let change = (DECAY * view.interval.as_secs_f64()).min(1.0);
-                let step = if base > cap { Step::Increase } else { Step::Decrease };
-                (cap + change * (base - cap), step, Reason::Content)
+                (cap + change * (base - cap), Reason::Content)
             }
         }
     }
@@ -229,8 +230,14 @@ impl GatewayLaw for DelayCap {
                 self.members.observe(view);
                 match self.bounds().filter(|_| self.members.any_active()) {
                     Some(bounds) => {
-                        let (next, step, reason) = self.judge(view, bounds, cap);
-                        self.rate = Some(next.clamp(bounds.low, bounds.high));
+                        let (next, reason) = self.judge(view, bounds, cap);
+                        let next = next.clamp(bounds.low, bounds.high);
+                        self.rate = Some(next);
+                        let step = match next.total_cmp(&cap) {
+                            Ordering::Less => Step::Decrease,
+                            Ordering::Equal => Step::Hold,
+                            Ordering::Greater => Step::Increase,
+                        };
                         (step, reason, None)
                     }
                     None => (Step::Hold, Reason::Idle, None),
@@ -253,15 +260,19 @@ mod tests {
         DelayCapParams::default().begin(&GatewayRole { classes: [class; 2].into() })
     }
 
-    /// One epoch of 300 ms in which each of two classes got half of so many kb/s, with such delays.
-    fn epoch(law: &mut DelayCap, kbps: u64, delays: [Option<u64>; 2]) -> (u64, Step) {
+    /// 300 ms in which each of two classes got half of so many kb/s, with such delays.
+    fn view(kbps: u64, delays: [Option<u64>; 2]) -> GatewayView {
         let served = Volume { packets: 1, bytes: kbps * 300 / 16 };
         let seen = |delay: Option<u64>| {
             Some(ClassView { served, delay: delay.map(Duration::from_millis), ..ClassView::default() })
         };
         let interval = Duration::from_millis(300);
-        let view = GatewayView { now: Instant::ZERO, interval, classes: delays.map(seen).into() };
-        let given = law.on_epoch(&view);
+        GatewayView { now: Instant::ZERO, interval, classes: delays.map(seen).into() }
+    }
+
+    /// One such epoch.
+    fn epoch(law: &mut DelayCap, kbps: u64, delays: [Option<u64>; 2]) -> (u64, Step) {
+        let given = law.on_epoch(&view(kbps, delays));
         (given.total.expect("one bucket").as_bps(), given.decision.step)
     }
 
@@ -279,7 +290,8 @@ mod tests {
         for _ in 0..20 {
             epoch(&mut law, 400, [Some(500), Some(500)]);
         }
-        assert_eq!(law.rate, Some(400e3), "no less than W/3");
+        let starved = epoch(&mut law, 400, [Some(500), Some(500)]);
+        assert_eq!(starved, (400_000, Step::Hold), "no less than W/3");
     }
 
     /// Who asks for little: by a hundredth of the way a second.
@@ -289,7 +301,7 @@ mod tests {
         for _ in 0..20 {
             epoch(&mut law, 1_190, [Some(20), Some(20)]);
         }
-        assert_eq!(law.rate, Some(1_200e3), "no more than W");
+        assert_eq!(epoch(&mut law, 1_190, [Some(20), Some(20)]), (1_200_000, Step::Hold), "no more than W");
         let (cap, step) = epoch(&mut law, 100, [Some(20), Some(20)]);
         assert_eq!((cap, step), (1_198_800, Step::Decrease));
     }
@@ -346,20 +358,40 @@ mod tests {
         assert_eq!(law.at_start().decision.reason, Reason::Configured);
     }
 
-    /// At 0.75 of a cap of 800 kb/s there is no load, and a cap that is already at its base falls by nothing.
+    /// At 0.75 of a cap of 800 kb/s there is no load, and a cap that is already at its base stays.
     #[test]
     fn the_load_is_more_than_its_share_of_the_cap() {
-        let mut at_share = law();
-        assert_eq!(epoch(&mut at_share, 600, [None; 2]).1, Step::Decrease, "it goes back to its base");
-        let mut above = law();
-        assert_eq!(epoch(&mut above, 601, [None; 2]), (800_000, Step::Hold), "nothing is told");
-        assert_eq!(epoch(&mut law(), 100, [None; 2]), (800_000, Step::Decrease));
-        let mut low = law();
-        low.rate = Some(500e3);
+        let with = |cap| DelayCap { rate: Some(cap), ..law() };
+        // 400 + 0.003·(800 − 400), where a load would have given 1.04·400.
+        for delays in [[None; 2], [Some(20); 2]] {
+            assert_eq!(epoch(&mut with(400e3), 300, delays), (401_200, Step::Increase), "{delays:?}");
+        }
+        assert_eq!(epoch(&mut with(400e3), 301, [None; 2]), (400_000, Step::Hold), "nothing is told");
+        assert_eq!(epoch(&mut law(), 100, [None; 2]), (800_000, Step::Hold));
+        let mut low = with(500e3);
         // 0.01 of the way a second: 500 + 0.003·300.
         let (cap, step) = epoch(&mut low, 100, [None; 2]);
         assert!((500_899..=500_900).contains(&cap) && step == Step::Increase, "{cap}");
-        assert_eq!(epoch(&mut law(), 100, [Some(20); 2]), (800_000, Step::Decrease), "no delay, no load");
+        assert_eq!(epoch(&mut law(), 100, [Some(20); 2]), (800_000, Step::Hold), "no delay, no load");
+    }
+
+    /// A packet of 12,000 bits has a second at 12 kb/s, so that the threshold is 0.998 s more than that: 1.998 s, as far as two seconds are
+    /// above a baseline of none that rises by a thousandth of the way. Less would be taken off only above.
+    #[test]
+    fn delay_at_its_threshold_leaves_the_cap() {
+        let threshold = Duration::from_millis(998);
+        let params = DelayCapParams {
+            threshold,
+            bad: Duration::from_secs(1),
+            capacity_low: Some(Rate::from_bps(12_000)),
+            base: Some(Rate::from_bps(12_000)),
+            ..DelayCapParams::default()
+        };
+        let class = ClassRole { link_rate: Some(Rate::from_kbps(1_200)), ..ClassRole::default() };
+        let mut law = params.begin(&GatewayRole { classes: [class; 2].into() });
+        law.baselines = alloc::vec![Some(0.0); 2];
+        assert_eq!(law.clone().excess(&view(0, [Some(2_000); 2])), Some(threshold.as_secs_f64() + 1.0));
+        assert_eq!(epoch(&mut law, 80, [Some(2_000); 2]), (12_000, Step::Hold));
     }
 
     /// Baselines fall by 0.9 and rise by 0.001 of the way.
