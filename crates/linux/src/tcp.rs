@@ -182,6 +182,15 @@ mod tests {
     use std::os::fd::OwnedFd;
     use std::time::{Duration as Time, Instant};
 
+    /// Linux' `struct tcp_info`: 8 bytes, 24 words to `tcpi_total_retrans`, four of 8 bytes to `tcpi_bytes_received`, six words to
+    /// `tcpi_data_segs_out`, four of 8 bytes to `tcpi_sndbuf_limited`, two words, two of 8 bytes, and six words from `tcpi_dsack_dups` to
+    /// `tcpi_rehash`.
+    #[test]
+    fn count_of_time_outs_is_where_linux_puts_it() {
+        let bytes = 8 + 24 * 4 + 4 * 8 + 6 * 4 + 4 * 8 + 2 * 4 + 2 * 8 + 6 * 4;
+        assert_eq!((TOTAL_RTO * 2, bytes), (240, 240));
+    }
+
     /// Both ends of a connection within this machine.
     fn pair() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");

@@ -137,4 +137,12 @@ mod tests {
         assert_eq!(options.find(6), Some(&[9][..]));
         assert_eq!(options.find(7), None);
     }
+
+    #[test]
+    fn flags_are_asked_for_once() {
+        let mut message = Message::new(36, libc::NLM_F_CREATE, &[]);
+        let bytes = message.acknowledged().acknowledged().finish(3);
+        // NLM_F_REQUEST is 1, NLM_F_ACK 4, NLM_F_CREATE 0x400.
+        assert_eq!(bytes[6..8], 0x405_u16.to_ne_bytes());
+    }
 }

@@ -152,7 +152,7 @@ pub(crate) fn rule(payload: &[u8]) -> Option<Steering> {
                     == (Some(libc::NFT_PAYLOAD_TRANSPORT_HEADER as u32), Some(2), Some(2));
                 loaded.insert(register(1)?, if is_port { Loaded::Port } else { Loaded::Other });
             }
-            "immediate" if register(1) != Some(0) => {
+            "immediate" => {
                 let value = data.within(2).find(VALUE).unwrap_or_default();
                 loaded.insert(register(1)?, Loaded::Bytes(value));
             }

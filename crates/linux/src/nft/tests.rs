@@ -320,6 +320,19 @@ fn asked(kernel: &UnixDatagram) -> u16 {
     u16::from_ne_bytes([bytes[4], bytes[5]])
 }
 
+/// `NFNL_SUBSYS_NFTABLES` (10) in the high byte, and `enum nf_tables_msg_types` counted from `NFT_MSG_NEWTABLE` (0).
+#[test]
+fn kinds_are_numbered_as_in_linux() {
+    let tables = [kind::NEW_TABLE, kind::GET_TABLE, kind::DELETE_TABLE];
+    assert_eq!(tables, [0x0a00, 0x0a01, 0x0a02]);
+    let rules = [kind::NEW_CHAIN, kind::GET_CHAIN, kind::NEW_RULE, kind::GET_RULE, kind::DELETE_RULE];
+    assert_eq!(rules, [0x0a03, 0x0a04, 0x0a06, 0x0a07, 0x0a08]);
+    let sets = [kind::NEW_SET, kind::NEW_ELEMENT, kind::GET_ELEMENT, kind::DELETE_ELEMENT];
+    assert_eq!(sets, [0x0a09, 0x0a0c, 0x0a0d, 0x0a0e]);
+    let others = [kind::NEW_GENERATION, kind::GET_GENERATION, kind::NEW_FLOWTABLE, kind::GET_FLOWTABLE];
+    assert_eq!(others, [0x0a0f, 0x0a10, 0x0a16, 0x0a17]);
+}
+
 #[test]
 fn tables_and_flowtables_are_listed() {
     // NFPROTO_IPV4 2, NFPROTO_BRIDGE 7; the table's name is the first attribute. NFT_MSG_NEWTABLE 0, NFT_MSG_NEWFLOWTABLE 22.

@@ -54,6 +54,11 @@ fn devices_that_a_rule_asks_for_are_read() {
     assert_eq!(out(7, &name), Some(Asked::Name("eth1".into())));
     assert_eq!(out(7, b"eth"), Some(Asked::Prefix("eth".into())));
     assert_eq!(out(5, &4_u32.to_ne_bytes()), Some(Asked::Number(4)));
+    assert!(Asked::Number(4).is(4, "eth1") && !Asked::Number(4).is(5, "eth1"));
+    // `iif 4` (`NFT_META_IIF` 4) is the device that packets come from.
+    let number = compared(0, &4_u32.to_ne_bytes());
+    let from = read(&[("meta", &meta(4)), ("cmp", &number), ("meta", &set_priority())]).expect("it sets");
+    assert_eq!((from.from, from.out), (Some(Asked::Number(4)), None));
     assert!(Asked::Prefix("eth".into()).is(9, "eth1") && !Asked::Name("eth".into()).is(9, "eth1"));
     // `oifname != "eth1"` (NEQ 1) asks for all others.
     let other = read(&[("meta", &meta(7)), ("cmp", &compared(1, &name)), ("meta", &set_priority())])
@@ -89,9 +94,24 @@ fn rules_that_keep_packets_here_are_seen() {
     let to = read(&[("immediate", &address), ("nat", &nat(1))]).expect("elsewhere");
     assert_eq!(to.what, Steers::To([10, 0, 0, 1].into()));
     assert_eq!(read(&[("immediate", &address), ("nat", &nat(0))]), None, "a source is masqueraded");
+    // `dnat to [2001:db8::1]:3128`: NFPROTO_IPV6 is 10.
+    let host = std::net::Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
+    let address = [number(1, 1), nest(2, &[one(1, &host.octets())])];
+    let to = read(&[("immediate", &address), ("nat", &[number(1, 1), number(2, 10), number(3, 1)])]);
+    assert_eq!(to.expect("elsewhere").what, Steers::To(host.into()));
     let target = |name: &[u8]| read(&[("target", &[one(1, name)])]).map(|steering| steering.what);
     assert_eq!(target(b"CLASSIFY\0"), Some(Steers::Priority));
     assert_eq!((target(b"REDIRECT\0"), target(b"LOG\0")), (Some(Steers::Here), None));
+}
+
+/// `tcp dport set 80` (`NFTA_PAYLOAD_SREG` 5) loads nothing, and a verdict (`accept`, register 0) no value.
+#[test]
+fn rule_that_writes_and_accepts_is_read_on() {
+    let written = [number(5, 1), number(2, 2), number(3, 2), number(4, 2)];
+    let verdict = [number(1, 0), nest(2, &[nest(2, &[number(1, 1)])])];
+    let steering =
+        read(&[("payload", &written), ("meta", &set_priority()), ("immediate", &verdict)]).expect("it sets");
+    assert_eq!((steering.what, steering.port), (Steers::Priority, None));
 }
 
 /// A chain of its own has its hook; one that others lead to has all hooks of its table.
