@@ -553,6 +553,12 @@ mod tests {
         assert_eq!(back(300.0), ((300.0, 480.0, 600.0), true), "a fifth at most");
         assert_eq!(back(590.0), ((590.0, 590.0, 600.0), false), "closed");
         assert_eq!(back(700.0), ((700.0, 700.0, 700.0), false));
+        // 25 are just a twentieth of 500, and so not less than it.
+        let mut mesh = Mesh::at(800.0, [Some(400.0); 2]);
+        (mesh.search.low, mesh.search.raised) = (500e3, true);
+        let findings = [Finding::Limited, Finding::Starved];
+        mesh.with(&view(&[waits(400), gets(150)]), |search, epoch| search.starved(epoch, &findings, 1));
+        assert_eq!((mesh.kbps(), mesh.search.raised), ((500.0, 525.0, 550.0), true));
         let mut mesh = Mesh::at(800.0, [Some(400.0); 2]);
         (mesh.search.raised, mesh.search.tuning.search) = (true, SearchMethod::Exponential);
         starved(&mut mesh);

@@ -176,7 +176,7 @@ impl Memory {
                 Finding::Content
             }
             // Who cried in vain is heard again when it loses half, and not at once.
-            Some(known) if self.deaf > 0 && rate < DEEP * known => starved,
+            Some(known) if rate < DEEP * known => starved,
             _ if self.deaf > 0 => Finding::Content,
             _ => starved,
         }

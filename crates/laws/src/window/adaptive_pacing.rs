@@ -369,6 +369,23 @@ mod tests {
         near(law.waiting_s * 1e3, 66.823);
     }
 
+    /// On a path of one hop whose packets take no time, a packet waits for half of the round trip.
+    #[test]
+    fn longest_wait_is_still_believed() {
+        let params = AdaptivePacingParams::published();
+        let path = Hops { count: 1, data_s: 0.0, acknowledgement_s: 0.0, wired: Duration::ZERO };
+        let waited = |round_trip| {
+            let mut law = params.begin(&WindowStart::default());
+            law.sample_s(path, round_trip);
+            law.waiting_s
+        };
+        let longest = params.delay_max * 2;
+        assert!(
+            (waited(longest) - (1.0 - params.queueing_memory) * params.delay_max.as_secs_f64()).abs() < 1e-12
+        );
+        assert!(waited(longest + Duration::from_micros(1)).abs() < 1e-12);
+    }
+
     #[test]
     fn a_sender_that_does_not_know_its_path_is_reno() {
         let mut law = AdaptivePacingParams::published().begin(&WindowStart::default());
