@@ -81,3 +81,31 @@ impl Answers {
         now.since(self.last) >= REPEATED
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(seconds)
+    }
+
+    /// Data from 10 s on are unanswered from then on, however many follow.
+    #[test]
+    fn host_that_never_answers_is_away_after_five_seconds() {
+        let mut answers = Answers::new(at(10));
+        answers.on_data(at(13));
+        assert_eq!(answers.unanswered(at(14)), Duration::from_secs(4));
+        assert_eq!(answers.away_from(), at(15));
+        assert_eq!([10, 14, 15, 99].map(|now| answers.is_away(at(now))), [false, false, true, true]);
+    }
+
+    /// A sender of Linux' repeats data within 120 s of the last (`TCP_RTO_MAX`).
+    #[test]
+    fn sender_has_given_up_once_it_repeats_no_more() {
+        let mut answers = Answers::new(at(10));
+        assert_eq!([129, 130].map(|now| answers.is_over(at(now))), [false, true]);
+        answers.on_data(at(20));
+        assert_eq!([130, 139, 140].map(|now| answers.is_over(at(now))), [false, false, true]);
+    }
+}

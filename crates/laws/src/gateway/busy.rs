@@ -209,6 +209,7 @@ mod tests {
         one.on_sequence(at(0), 100, &mut class);
         other.on_sequence(at(50), 100, &mut class);
         one.on_acknowledgement(at(80), 100, &mut class);
+        assert_eq!((one.is_busy(), other.is_busy()), (false, true));
         assert_eq!(ms(&class, 90), 90);
         other.on_acknowledgement(at(120), 100, &mut class);
         assert_eq!(ms(&class, 500), 120);

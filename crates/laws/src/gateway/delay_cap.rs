@@ -383,7 +383,7 @@ mod tests {
         let params = DelayCapParams {
             threshold,
             bad: Duration::from_secs(1),
-            capacity_low: Some(Rate::from_bps(12_000)),
+            capacity_low: Some(Rate::from_bps(6_000)),
             base: Some(Rate::from_bps(12_000)),
             ..DelayCapParams::default()
         };

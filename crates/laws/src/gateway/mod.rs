@@ -580,6 +580,19 @@ mod tests {
         assert!(ignores(6, 10) && !ignores(5, 10) && !ignores(0, 0));
     }
 
+    /// After a second without an answer the epoch says nothing of the class, after five its host is away.
+    #[test]
+    fn class_without_answers_is_unheard_and_then_away() {
+        let told = |unanswered_ms: Option<u64>| {
+            let seen =
+                ClassView { unanswered: unanswered_ms.map(Duration::from_millis), ..ClassView::default() };
+            (seen.is_unheard(), seen.is_away())
+        };
+        assert_eq!([None, Some(999)].map(told), [(false, false); 2]);
+        assert_eq!([1_000, 4_999].map(|ms| told(Some(ms))), [(true, false); 2]);
+        assert_eq!(told(Some(5_000)), (true, true));
+    }
+
     #[test]
     fn a_rate_is_of_time() {
         let mut seen = view(&[Some(served(8_000)), None]);

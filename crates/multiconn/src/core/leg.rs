@@ -140,11 +140,10 @@ impl Leg {
         }
         // TCP's acknowledgements are progress while the socket holds something. A middlebox may acknowledge and swallow: once TCP has
         // acknowledged all of it, a question among it, only an answer is progress.
-        let waits = measured.waiting > 0 || self.asked_at.is_some();
-        let begins = self.last.waiting == 0 && self.asked_at.is_none();
+        let waited_for_nothing = self.last.waiting == 0 && self.asked_at.is_none();
         let moves = measured.waiting > 0 && measured.acknowledged != self.last.acknowledged;
         let drains = measured.waiting == 0 && self.last.waiting > 0;
-        if !waits || begins || moves || drains {
+        if waited_for_nothing || moves || drains {
             self.progress_at = now;
         }
         self.last = measured;
