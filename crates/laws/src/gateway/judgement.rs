@@ -398,6 +398,20 @@ mod tests {
         assert!(stays(2) && !stays(1));
     }
 
+    /// Five seconds without an answer: what it gets is all that it wants, unless that is γ of its due. After one the epoch tells nothing.
+    #[test]
+    fn class_of_a_host_that_has_left_wants_no_more() {
+        let silent =
+            |seconds, bps| ClassView { unanswered: Some(Duration::from_secs(seconds)), ..served(bps) };
+        let mut memory = Memory { alarm: Some(1e5), doubt: 2, ..settled(Some(5e5)) };
+        assert_eq!(judged(&mut memory, silent(5, 20_000)), Finding::Content);
+        assert_eq!((memory.demand(), memory.alarm, memory.doubt), (Some(20e3), None, 0));
+        let mut there = settled(None);
+        assert_eq!(judged(&mut there, silent(5, 850_000)), Finding::Limited);
+        assert_eq!((there.demand(), there.known), (None, Some(850e3)));
+        assert_eq!(judged(&mut settled(None), silent(1, 20_000)), Finding::Silent);
+    }
+
     #[test]
     fn doubts_grow_while_it_is_starved_and_silence_keeps_them() {
         let after = |finding| {
