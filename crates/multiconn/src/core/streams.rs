@@ -372,10 +372,10 @@ impl Core {
     }
 
     pub(super) fn tell_credit(&mut self, stream: StreamId) {
-        if let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) {
-            if !std::mem::replace(&mut entry.in_credits, true) {
-                self.credits.push_back(stream);
-            }
+        if let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over)
+            && !std::mem::replace(&mut entry.in_credits, true)
+        {
+            self.credits.push_back(stream);
         }
     }
 

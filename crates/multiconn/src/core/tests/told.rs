@@ -51,6 +51,10 @@ fn defaults_are_those_of_the_manual() {
     let Limits { own_streams, their_streams, window, window_most, held_most } = Limits::default();
     assert_eq!((own_streams, their_streams), (1024, 1024));
     assert_eq!((window, window_most, held_most), (65_536, 16_777_216, 16_777_216));
+    // 12 kB of memory for each stream, beside its window.
+    let (mut core, now) = relay(limits(1000));
+    core.open(now).unwrap();
+    assert_eq!((STREAM_COST, core.budget.taken()), (12 << 10, 1000 + (12 << 10)));
 }
 
 #[test]
@@ -554,7 +558,7 @@ fn lost_connection_changes_no_turns() {
     core.set_wanted(2, now);
     for stream in [1, 3] {
         tell(&mut core, chunk(stream, 0, b"x"), now).unwrap();
-        assert_eq!(core.write(stream, &[7; 2 * CHUNK_MAX], now), Ok(2 * CHUNK_MAX));
+        assert_eq!(core.write(stream, &vec![7; 2 * CHUNK_MAX], now), Ok(2 * CHUNK_MAX));
     }
     let sent = |core: &mut Core, leg| {
         let (mut out, mut streams) = (Vec::new(), Vec::new());
