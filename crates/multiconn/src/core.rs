@@ -136,7 +136,7 @@ pub struct Core {
     ready: VecDeque<StreamId>,
     /// Streams whose credit is to be told, each once.
     credits: VecDeque<StreamId>,
-    /// Streams whose credit is told a little later, each once.
+    /// Streams whose credit is told a little later, unless it is told at once meanwhile.
     late: Vec<StreamId>,
     late_at: Option<Instant>,
     /// Streams that wait for memory to write.

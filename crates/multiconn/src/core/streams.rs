@@ -372,18 +372,17 @@ impl Core {
     }
 
     pub(super) fn tell_credit(&mut self, stream: StreamId) {
-        if let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over)
-            && !std::mem::replace(&mut entry.in_credits, true)
-        {
-            self.credits.push_back(stream);
+        if let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) {
+            entry.in_late = false;
+            if !std::mem::replace(&mut entry.in_credits, true) {
+                self.credits.push_back(stream);
+            }
         }
     }
 
-    /// Tells what was received, if it was not told meanwhile.
+    /// Tells a credit that was to be told later, if it was not told meanwhile.
     pub(super) fn tell_late(&mut self, stream: StreamId) {
-        let Some(entry) = self.streams.get_mut(&stream) else { return };
-        entry.in_late = false;
-        if entry.receive.received() > entry.told {
+        if self.streams.get(&stream).is_some_and(|entry| entry.in_late) {
             self.tell_credit(stream);
         }
     }

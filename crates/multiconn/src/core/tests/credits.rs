@@ -54,7 +54,11 @@ fn credit_that_is_told_later_is_noted_once() {
     assert_eq!((core.timeout(), &core.late[..]), (Some(now + ms(25)), &[1][..]));
     core.on_timeout(now + ms(25));
     assert_eq!(said(&mut core, 1, now + ms(25)), credit(2, WINDOW));
-    // Nor is it where it is about to be told.
+    // A sender that repeats itself may not have heard it.
+    bytes(&mut core, 0, 1, now + ms(30));
+    core.on_timeout(now + ms(55));
+    assert_eq!(said(&mut core, 1, now + ms(55)), credit(2, WINDOW));
+    // What is about to be told is not noted.
     let (mut core, now) = relay(limits(WINDOW / 2));
     bytes(&mut core, 0, QUARTER / 2, now);
     bytes(&mut core, QUARTER / 2, 1, now);
