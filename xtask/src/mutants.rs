@@ -31,6 +31,7 @@ const SUBJECTS: [Subject; 7] = [
         package: "evenair-linux",
         files: &[
             "crates/linux/src/netlink.rs",
+            "crates/linux/src/netlink/**",
             "crates/linux/src/tc*",
             "crates/linux/src/tc/**",
             "crates/linux/src/nft*",
