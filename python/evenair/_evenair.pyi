@@ -380,6 +380,11 @@ class FlowView:
         When [s].
         """
     @property
+    def outstanding(self, /) -> int | None:
+        """
+        Segments sent and not acknowledged at the interval's end; None over another transport than TCP.
+        """
+    @property
     def path_backlog_bytes(self, /) -> int | None:
         """
         What waits at all links on the flow's way [bytes], for laws that ask for it.

@@ -323,6 +323,7 @@ fn flow_view(now: &mut Instant, draws: &mut Draws) -> FlowView {
         lost: draws.maybe(|draws| draws.up_to(1000).into()),
         first_backlog: draws.maybe(Draws::volume),
         path_backlog: draws.maybe(Draws::volume),
+        outstanding: draws.maybe(|draws| draws.up_to(1000).into()),
     }
 }
 

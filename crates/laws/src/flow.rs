@@ -63,6 +63,9 @@ pub struct FlowView {
     pub sent: u64,
     /// Repetitions among them: all that a sender knows of losses (Linux' `tcpi_total_retrans`).
     pub retransmitted: u64,
+    /// Segments sent and not acknowledged at the interval's end, over all open connections (Linux' `tcpi_unacked`): what waits for a
+    /// time-out is among them. None over another transport than TCP.
+    pub outstanding: Option<u64>,
     /// Segments that queues marked, as acknowledgements of the interval count them (accurate ECN, RFC 9768); none where nothing is marked,
     /// or where the host cannot tell: with ECN as of RFC 3168 an echo lasts for a round trip, however many marks it has.
     pub marked: Option<u64>,

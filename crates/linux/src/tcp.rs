@@ -22,6 +22,8 @@ pub struct Info {
     pub acknowledged_bytes: u64,
     /// Segments with data sent, repetitions included.
     pub sent_segments: u64,
+    /// Segments that the other side has not acknowledged.
+    pub unacknowledged: u64,
     /// The rate at which the other side got data when it was measured last \[bytes/s\], if it has been.
     pub delivery_rate: Option<u64>,
     /// Retransmission time-outs; none before Linux 6.7, which does not count them.
@@ -65,6 +67,7 @@ pub fn info(socket: impl AsFd) -> io::Result<Info> {
         segment: Bytes::new(raw.tcpi_snd_mss),
         acknowledged_bytes: raw.tcpi_bytes_acked,
         sent_segments: raw.tcpi_data_segs_out.into(),
+        unacknowledged: raw.tcpi_unacked.into(),
         delivery_rate: (raw.tcpi_delivery_rate > 0).then_some(raw.tcpi_delivery_rate),
         timeouts: timeouts(&halves, length as usize),
     })

@@ -43,7 +43,7 @@
 //!   counts as one packet that waits; it is of segments, so that probes, which are shorter, tell a little less. Acknowledgements that queue count, too (n-ACK with one unit for all packets).
 //! - A wire's price in [Chen10] eq. (5.34) is its loss, not its delay: behind a shallow buffer a told price cannot see it; a learnt one
 //!   does as far as drained intervals lose less than others. Nothing opens while more than [`LOSS_MOST`] of what is sent is sent again,
-//!   whatever loses it; and there are never more than segments under way, nor than [`DelayPriceParams::connections_max`].
+//!   whatever loses it; and there are never more than segments outstanding, those that wait for a time-out included, nor than [`DelayPriceParams::connections_max`].
 //! - A connection's window answers one mark a round trip (RFC 3168), so that one socket with many segments under way answers too few of
 //!   them: marks price many sockets, and losses, of which scaled AIMD answers each, price one.
 //! - A single connection that can be worth a real number of them (scaled AIMD, TFRC's) is given `n` itself, not rounded.
@@ -271,7 +271,7 @@ struct Seen {
     rate: f64,
     /// `T − T₀` \[s\].
     waiting_s: f64,
-    /// `x·T`: what is under way \[segments\].
+    /// What is under way \[segments\]: not acknowledged at the interval's end; over another transport than TCP `x·T`.
     window: f64,
     /// The share that was sent again.
     again: f64,
@@ -320,7 +320,7 @@ impl DelayPrice {
         let seen = Seen {
             rate,
             waiting_s,
-            window: rate * average.as_secs_f64(),
+            window: flow.outstanding.map_or(rate * average.as_secs_f64(), |outstanding| outstanding as f64),
             again: flow.retransmitted as f64 / sent,
             marked: flow.marked.map(|marked| marked as f64 / sent),
         };
@@ -608,6 +608,26 @@ mod tests {
         assert!((law.connections - 12.5).abs() < 1e-12, "{law:?}");
         law.step(Seen { window: 0.2, ..seen(0.0, 0.0) });
         assert!((law.connections - 1.0).abs() < 1e-12, "{law:?}");
+    }
+
+    /// 20 segments/s of 10 ms each: a fifth of one under way in the mean, while thirty connections wait for their time-outs.
+    #[test]
+    fn segments_that_wait_for_a_time_out_are_outstanding() {
+        let after = |outstanding| {
+            let mut law = law(30.0);
+            let flow = FlowView {
+                interval: ms(5_000),
+                round_trip: Some(ms(10)),
+                least_round_trip: Some(ms(10)),
+                sent: 100,
+                outstanding,
+                ..FlowView::default()
+            };
+            law.on_interval(&flow);
+            law.connections
+        };
+        assert!((after(Some(30)) - 30.0).abs() < 1e-12 && (after(Some(12)) - 12.0).abs() < 1e-12);
+        assert!((after(None) - 1.0).abs() < 1e-12, "datagrams");
     }
 
     #[test]

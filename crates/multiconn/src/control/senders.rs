@@ -87,6 +87,7 @@ impl Senders {
             delivered: Volume { packets: bytes / u64::from(payload.count().max(1)), bytes },
             sent: counts.segments.saturating_sub(before.segments),
             retransmitted: counts.repeated.saturating_sub(before.repeated),
+            outstanding: Some(open.iter().map(|info| info.unacknowledged).sum()),
             ..FlowView::default()
         }
     }
@@ -131,6 +132,7 @@ mod tests {
             segment: Bytes::new(1448),
             acknowledged_bytes: acknowledged,
             sent_segments: segments,
+            unacknowledged: 0,
             delivery_rate: None,
             timeouts: None,
         }

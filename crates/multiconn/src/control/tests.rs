@@ -35,6 +35,7 @@ impl Path {
                 segment: Bytes::new(1448),
                 acknowledged_bytes: 0,
                 sent_segments: 0,
+                unacknowledged: 0,
                 delivery_rate: None,
                 timeouts: None,
             };

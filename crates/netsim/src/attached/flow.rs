@@ -327,11 +327,13 @@ impl Attached {
         let stats = SenderStats { sent: self.sent(core, flow), ..self.stats(flow) };
         let lost = core.passages()[Way::forward(flow).0 as usize].lost();
         let smoothed = self.smoothed_round_trip(flow);
+        let outstanding = self.outstanding(flow);
         let state = &mut self.flows[flow as usize];
         let first = state.hops.forward;
         let seen = state.take_interval(core.now(), stats, lost);
         FlowView {
             smoothed_round_trip: smoothed.filter(|_| seen.round_trip.is_some()),
+            outstanding,
             first_backlog: Some(core.backlog_at(first)),
             path_backlog: state.needs_path.then(|| core.backlog_along(first)),
             ..seen
@@ -346,6 +348,14 @@ impl Attached {
         } else {
             self.stats(flow).sent + u64::from(state.next_datagram)
         }
+    }
+
+    /// Segments of its open connections that are not acknowledged; none, if it is of no TCP.
+    fn outstanding(&self, flow: u32) -> Option<u64> {
+        let flow = &self.flows[flow as usize];
+        let senders = flow.connections.iter().map(|&id| &self.connections[id as usize].sender);
+        let open = |sender: &&Sender| sender.is_open();
+        (!flow.is_tfrc()).then(|| senders.filter(open).map(|sender| u64::from(sender.outstanding())).sum())
     }
 
     /// The mean of what its open connections have for their smoothed round trips, if any has one.

@@ -113,6 +113,8 @@ view! {
         least_round_trip_s: Option<f64> = |flow| long(flow.least_round_trip);
         /// The least round-trip time of the segments acknowledged in the interval [s].
         least_in_interval_s: Option<f64> = |flow| long(flow.least_in_interval);
+        /// Segments sent and not acknowledged at the interval's end; None over another transport than TCP.
+        outstanding: Option<u64> = |flow| flow.outstanding;
         /// Segments that queues marked in the interval; None where nothing is marked, or where the host cannot tell.
         marked: Option<u64> = |flow| flow.marked;
         /// Whether the path has changed in the interval; None where the host cannot tell.
