@@ -184,7 +184,8 @@ END
         first=$(epochs); python3 attack.py; echo passed $(($(epochs) - first)); kill $gateway; wait $gateway"#;
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
     let passed = text.strip_prefix("passed ").and_then(|count| count.trim().parse::<u32>().ok());
-    assert!(passed.is_some_and(|passed| (5..=8).contains(&passed)), "{text}");
+    // In six seconds none would pass if an epoch waited for its clients; a busy machine begins some late.
+    assert!(passed.is_some_and(|passed| (3..=8).contains(&passed)), "{text}");
 }
 
 /// Nothing is to be reached from outside: the page is on loopback, all else is a socket of files, netlink, or hears packets of its device alone.
