@@ -27,6 +27,7 @@ COMMON = [
     "backoff.law=adaptive",
     "mac.clocks=own",
     "connections.k=10",
+    "connections.samples=segments",
     'mac.queue="1000 packets"',
     'tcp.receiver_window="400 packets"',
     "warmup=100 s",

@@ -305,20 +305,23 @@ ranges! { ConnectionParams
 }
 
 fn rtt_proportional() -> impl Strategy<Value = RttProportionalParams> {
-    let bounds = (0.01..=1.0, 1u32..5000);
+    let bounds = (0u32..5, 0.01..=1.0, 1u32..5000);
     let proportional = (1e-3..1e4, time(), 0.0..5.0, any::<bool>(), bounds, 0usize..3, samples());
-    proportional.prop_map(|(per_second, interval, hysteresis, smoothed, (least, most), rule, samples)| {
-        RttProportionalParams {
-            connections_min: least,
-            per_second,
-            interval,
-            hysteresis,
-            smoothed,
-            connections_max: most,
-            samples,
-            unsampled: [Unsampled::Hold, Unsampled::Halve, Unsampled::Grow][rule],
-        }
-    })
+    proportional.prop_map(
+        |(per_second, interval, hysteresis, smoothed, (base, least, most), rule, samples)| {
+            RttProportionalParams {
+                base,
+                connections_min: least,
+                per_second,
+                interval,
+                hysteresis,
+                smoothed,
+                connections_max: most,
+                samples,
+                unsampled: [Unsampled::Hold, Unsampled::Halve, Unsampled::Grow][rule],
+            }
+        },
+    )
 }
 
 fn iiad() -> impl Strategy<Value = IiadParams> {

@@ -254,7 +254,7 @@ fn a_study_reports_resumes_and_repeats_itself() {
         list
     };
     let all = files();
-    assert_eq!(all.len(), 6, "three variants, two seeds");
+    assert_eq!(all.len(), 8, "four variants, two seeds");
     // Lose one run and damage another: both are done again, the rest is kept.
     let kept = std::fs::metadata(&all[2]).unwrap().modified().unwrap();
     std::fs::remove_file(&all[0]).unwrap();

@@ -7,24 +7,28 @@
 //! [Chen10] eq. (5.1), section 5.2, C6.
 //!
 //! # Symbols
-//! `k` → [`RttProportionalParams::per_second`] \[connections/s\]; `T` → [`FlowView::round_trip`] \[s\]; `n` → `connections`.
+//! `k` → [`RttProportionalParams::per_second`] \[connections/s\]; `T` → [`RttProportionalParams::samples`] \[s\]; `n` →
+//! `connections`.
 //!
 //! # Signals
-//! The mean round-trip time of the packets that were acknowledged in the last interval, if there was one; of all of them, or
-//! of one a window, or of probes, or as the endpoints smooth it ([`RoundTripSamples`]).
+//! The round-trip time at an interval's end that brought an acknowledgement: TCP's own smoothed one, its mean over the open
+//! connections; or the interval's mean of all segments, of one a window, or of probes ([`RoundTripSamples`]).
 //!
 //! # Deviations
+//! Section 5.2 has an intermediate layer keep `kT` connections "from monitored RTT", and offers an application a UDP connection
+//! to measure it. The layer has TCP's own estimate (RFC 6298; `srtt_` of ns-2's agents), so that is `T` here. The mean over all
+//! segments is longer in time-outs, and makes `n` larger at large `k`.
 //! The thesis does not say what becomes of `n` when an interval brings no acknowledgement; [`Unsampled`] offers three
 //! answers. Only a number that is held says nothing that was not measured: a flow whose connections all wait for their
 //! retransmission timers waits for these, not for its queue, and what it then takes for a long round trip makes it open
 //! connections, which lengthen everybody's queue.
 //!
-//! Ours, both off by default: `hysteresis` keeps `n` while `k·T` lies within that distance of the whole numbers that
+//! Ours, all off by default: `base` connections stand beside `int(k·T)` more; `hysteresis` keeps `n` while `k·T` lies within that distance of the whole numbers that
 //! would give it; `smoothed` takes the mean of the new and the last `n` (the option of section 6.1.1). A bound on `n`
 //! protects the host from a flow that is cut off for good.
 //! A single connection that can be worth a real number of them (scaled AIMD, TFRC's) is given `k·T` itself, not its whole part,
 //! unless one of the two is on.
-//! A drift there is not: `n` jumps to `k·T`. Its fluid models take `n = kT` for what it is (`evenair-fluid`).
+//! A drift there is not: `n` jumps to `k·T`. Its fluid models and the fixed point take `n = kT`, without `base` (`evenair-fluid`).
 //!
 //! # Example
 //! ```
@@ -34,8 +38,8 @@
 //! use evenair_units::{Bytes, Duration};
 //! let mut law = RttProportionalParams::chen10().begin(&FlowRole { payload: Bytes::new(1000) });
 //! // [Chen10] section 6.1.7, user 2: T = 2·129/149 s, so k·T = 17.3
-//! let round_trip = Some(Duration::from_secs_f64(2.0 * 129.0 / 149.0));
-//! assert_eq!(law.on_interval(&FlowView { round_trip, ..FlowView::default() }), 17);
+//! let smoothed_round_trip = Some(Duration::from_secs_f64(2.0 * 129.0 / 149.0));
+//! assert_eq!(law.on_interval(&FlowView { smoothed_round_trip, ..FlowView::default() }), 17);
 //! assert_eq!(law.on_interval(&FlowView::default()), 17);
 //! ```
 
@@ -73,6 +77,8 @@ pub struct RttProportionalParams {
     pub per_second: f64,
     /// How often the number is evaluated.
     pub interval: Duration,
+    /// Connections that a flow keeps besides those of k·T. At 0, [Chen10]'s, it has one at least.
+    pub base: u32,
     /// How far k·T must move beyond its whole number before n follows.
     pub hysteresis: f64,
     /// Whether n is the mean of its new and its last value.
@@ -95,11 +101,12 @@ impl RttProportionalParams {
         Self {
             per_second: 10.0,
             interval: Duration::from_secs(5),
+            base: 0,
             hysteresis: 0.0,
             smoothed: false,
             connections_min: 1.0,
             connections_max: 1000,
-            samples: RoundTripSamples::Segments,
+            samples: RoundTripSamples::Smoothed,
             unsampled: Unsampled::Hold,
         }
     }
@@ -152,7 +159,7 @@ impl ConnectionLaw for RttProportional {
     }
 
     fn exact(&self) -> Option<f64> {
-        let wanted = self.params.per_second * self.round_trip.as_secs_f64();
+        let wanted = self.wanted();
         let most = f64::from(self.params.connections_max);
         let follows = self.params.hysteresis > 0.0 || self.params.smoothed;
         (!follows && !self.round_trip.is_zero()).then(|| wanted.clamp(self.params.connections_min, most))
@@ -176,9 +183,14 @@ impl ConnectionLaw for RttProportional {
 }
 
 impl RttProportional {
+    /// [Chen10] eq. (5.1), as a real number.
+    fn wanted(&self) -> f64 {
+        f64::from(self.params.base) + self.params.per_second * self.round_trip.as_secs_f64()
+    }
+
     fn follow(&mut self, round_trip: Duration) {
         self.round_trip = round_trip;
-        let wanted = self.params.per_second * round_trip.as_secs_f64(); // [Chen10] eq. (5.1)
+        let wanted = self.wanted();
         let current = f64::from(self.connections);
         let inside =
             wanted >= current - self.params.hysteresis && wanted < current + 1.0 + self.params.hysteresis;
@@ -206,8 +218,8 @@ mod tests {
         params.validated().unwrap().begin(&FlowRole { payload: Bytes::new(1000) })
     }
 
-    fn seen(round_trip: Option<Duration>) -> FlowView {
-        FlowView { round_trip, ..FlowView::default() }
+    fn seen(smoothed_round_trip: Option<Duration>) -> FlowView {
+        FlowView { smoothed_round_trip, ..FlowView::default() }
     }
 
     #[test]
@@ -221,6 +233,13 @@ mod tests {
     #[test]
     fn there_is_always_one_connection() {
         assert_eq!(law(|_| ()).on_interval(&seen(Some(Duration::ZERO))), 1);
+    }
+
+    #[test]
+    fn base_connections_are_kept_beside_those_of_kt() {
+        for (round_trip_s, n) in [(0.05, 1), (0.343, 4), (1.732, 18)] {
+            assert_eq!(law(|p| p.base = 1).on_interval(&seen(Some(secs(round_trip_s)))), n);
+        }
     }
 
     #[test]
@@ -253,6 +272,7 @@ mod tests {
         assert_eq!(exact(|p| p.smoothed = true, 0.25), None);
         assert_eq!(law(|_| ()).exact(), None, "nothing was measured");
         assert_eq!(exact(|p| p.connections_min = 0.5, 0.01), Some(0.5));
+        assert_eq!(exact(|p| p.base = 1, 0.25), Some(3.5));
         assert_eq!(exact(|p| p.connections_max = 2, 0.25), Some(2.0));
     }
 
@@ -300,13 +320,13 @@ mod tests {
         let flow = FlowView {
             round_trip_of_windows: Some(secs(0.3)),
             round_trip_of_probes: Some(secs(0.2)),
-            smoothed_round_trip: Some(secs(0.7)),
-            ..seen(Some(secs(0.9)))
+            round_trip: Some(secs(0.9)),
+            ..seen(Some(secs(0.7)))
         };
-        assert_eq!(law(|_| ()).on_interval(&flow), 9);
+        assert_eq!(law(|_| ()).on_interval(&flow), 7, "TCP's own by default");
+        assert_eq!(law(|p| p.samples = RoundTripSamples::Segments).on_interval(&flow), 9);
         assert_eq!(law(|p| p.samples = RoundTripSamples::Windows).on_interval(&flow), 3);
         assert_eq!(law(|p| p.samples = RoundTripSamples::Probes).on_interval(&flow), 2);
-        assert_eq!(law(|p| p.samples = RoundTripSamples::Smoothed).on_interval(&flow), 7);
     }
 
     #[test]

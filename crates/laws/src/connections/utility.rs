@@ -12,7 +12,7 @@
 //! [`FlowView::goodput`] \[segments/s\]; `n`.
 //!
 //! # Signals
-//! The flow's own rate and round-trip time, of whatever [`UtilityParams::samples`] says.
+//! The flow's own rate, and its round-trip time by [`UtilityParams::samples`]: TCP's own smoothed one, as of (5.1).
 //!
 //! # Deviations
 //! The thesis says that `U = −1/x` gives back `n = kT`; it gives `kT/√2`, and `U = −2/x` gives `kT`: the default here, so that
@@ -66,7 +66,7 @@ impl UtilityParams {
             weight: 2.0,
             interval: Duration::from_secs(5),
             connections_max: 1000,
-            samples: RoundTripSamples::Segments,
+            samples: RoundTripSamples::Smoothed,
         }
     }
 
@@ -185,9 +185,9 @@ mod tests {
         // 300 segments/s of 1000 bytes for 5 s, T = 0.57 s: U = −2/x gives int(10·0.57) whatever the rate; U = log x
         // gives 10·0.57·√300/√2 = 69.8.
         let delivered = Volume { packets: 1500, bytes: 1_500_000 };
-        let round_trip = Some(Duration::from_millis(570));
-        let flow =
-            FlowView { interval: Duration::from_secs(5), round_trip, delivered, ..FlowView::default() };
+        let smoothed_round_trip = Some(Duration::from_millis(570));
+        let interval = Duration::from_secs(5);
+        let flow = FlowView { interval, smoothed_round_trip, delivered, ..FlowView::default() };
         let begin = |params: UtilityParams| params.begin(&FlowRole { payload: Bytes::new(1000) });
         let mut law = begin(UtilityParams::chen10());
         assert_eq!(law.on_interval(&flow), 5);
@@ -202,7 +202,7 @@ mod tests {
         let delivered = Volume { packets: 1000, bytes: 1_000_000 };
         let flow = FlowView {
             interval: Duration::from_secs(5),
-            round_trip: Some(Duration::from_millis(350)),
+            smoothed_round_trip: Some(Duration::from_millis(350)),
             delivered,
             ..FlowView::default()
         };

@@ -297,7 +297,7 @@ fn golden_trajectories() {
 const GOLDEN: [&str; 3] = [
     "standard e22c280c653147f8 [419.0, 1.7, 217.3, 227.1]",
     "ns2 0c27d81ebf1180bf [418.8, 1.1, 217.7, 211.6]",
-    "adaptive 36b59d9bdba038f2 [306.7, 59.6, 183.6, 168.1]",
+    "adaptive 1bce7ca5ffe92c97 [313.6, 51.5, 188.1, 172.2]",
 ];
 
 #[test]

@@ -4,7 +4,7 @@ use super::gateway::shaped;
 use super::*;
 use evenair_laws::Family;
 use evenair_laws::backoff::OwnBackoff;
-use evenair_laws::connections::{ConnectionParams, ConnectionTold, OwnConnections, RoundTripSamples};
+use evenair_laws::connections::{ConnectionParams, ConnectionTold, OwnConnections};
 use evenair_laws::gateway::{GatewayParams, OwnGateway};
 use evenair_laws::marking::{MarkingParams, OwnMarking};
 use evenair_laws::rate::{OwnRate, RateParams};
@@ -114,11 +114,7 @@ fn another_law_is_found_out() {
 /// The simulation knows all that a host may not know, and smooths round trips as endpoints do.
 #[test]
 fn a_view_has_what_linux_tells_and_what_it_does_not() {
-    let params = RttProportionalParams {
-        samples: RoundTripSamples::Smoothed,
-        per_second: 40.0,
-        ..RttProportionalParams::chen10()
-    };
+    let params = RttProportionalParams { per_second: 40.0, ..RttProportionalParams::chen10() };
     let tapes = Tapes::default();
     let mut tcp = tcp(None);
     tcp.connections = Some(OwnConnections::new(tapes.record(&params.into())).into());
