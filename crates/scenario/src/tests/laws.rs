@@ -61,7 +61,7 @@ fn no_law_decides_more_often_than_there_is_anything_new() {
 fn a_queue_for_the_node_needs_80211() {
     for law in ["queueing-delay", "queue-length"] {
         let backoff = format!("backoff={{law='{law}', queues='per-node'}}");
-        let refused = set(&["preset=ideal", &backoff]).unwrap_err().to_string();
+        let refused = set(&["mac.kind=ideal", &backoff]).unwrap_err().to_string();
         let expected =
             "backoff.queues: a queue for the node needs 802.11: over ideal CSMA each link has its own";
         assert!(refused.contains(expected), "{refused}");
