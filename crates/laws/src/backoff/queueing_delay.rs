@@ -291,7 +291,7 @@ mod tests {
         let of = |queues| {
             begin(QueueingDelayParams { queues, ..Default::default() }, Surroundings::default()).scope()
         };
-        assert_eq!(begin(Default::default(), Surroundings::default()).scope(), Scope::NextHop);
+        assert_eq!(begin(QueueingDelayParams::default(), Surroundings::default()).scope(), Scope::NextHop);
         assert_eq!((of(QueuesOf::PerNextHop), of(QueuesOf::PerNode)), (Scope::NextHop, Scope::Node));
     }
 
