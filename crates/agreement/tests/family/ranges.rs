@@ -10,7 +10,7 @@ use evenair_laws::Family;
 use evenair_laws::backoff::{
     AckPriority, AdaptiveParams, Adapts, BackoffForm, BackoffParams, BackoffUnit, CapacityUnit,
     CategoryParams, DcfParams, EdcaParams, Execution, Intensity, Links, OptimalParams, QueueLengthParams,
-    QueueMeasure, QueueingDelayParams, UtilityQueue, VirtualQueueParams, WhileEmpty,
+    QueueMeasure, QueueingDelayParams, QueuesOf, UtilityQueue, VirtualQueueParams, WhileEmpty,
 };
 use evenair_laws::connections::{
     ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IiadParams, IimdParams, Price,
@@ -172,15 +172,16 @@ fn intensity() -> impl Strategy<Value = Intensity> {
     )
 }
 
-fn capacity() -> impl Strategy<Value = (CapacityUnit, Option<BackoffForm>, Option<u32>, bool)> {
+fn capacity() -> impl Strategy<Value = (CapacityUnit, Option<BackoffForm>, Option<u32>, bool, QueuesOf)> {
     let units = prop::sample::select(vec![CapacityUnit::Exchange, CapacityUnit::Bits]);
     let forms = prop::sample::select(vec![None, Some(BackoffForm::Exponential), Some(BackoffForm::Windows)]);
-    (units, forms, prop::option::of(1u32..65_536), any::<bool>())
+    let queues = prop::sample::select(vec![QueuesOf::PerNextHop, QueuesOf::PerNode]);
+    (units, forms, prop::option::of(1u32..65_536), any::<bool>(), queues)
 }
 
 fn queueing_delay() -> impl Strategy<Value = QueueingDelayParams> {
     (0.0..1e3, 0.0..1.0, time(), capacity()).prop_map(
-        |(scale, memory, interval, (capacity, form, window_max, dummies))| QueueingDelayParams {
+        |(scale, memory, interval, (capacity, form, window_max, dummies, queues))| QueueingDelayParams {
             scale,
             memory,
             interval,
@@ -188,13 +189,14 @@ fn queueing_delay() -> impl Strategy<Value = QueueingDelayParams> {
             form,
             window_max,
             dummies,
+            queues,
         },
     )
 }
 
 fn queue_length() -> impl Strategy<Value = QueueLengthParams> {
     (0.0..1e3, prop::option::of(0.0..10.0), time(), capacity()).prop_map(
-        |(scale, epsilon, interval, (capacity, form, window_max, dummies))| QueueLengthParams {
+        |(scale, epsilon, interval, (capacity, form, window_max, dummies, queues))| QueueLengthParams {
             scale,
             epsilon,
             interval,
@@ -202,6 +204,7 @@ fn queue_length() -> impl Strategy<Value = QueueLengthParams> {
             form,
             window_max,
             dummies,
+            queues,
         },
     )
 }

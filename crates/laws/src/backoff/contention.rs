@@ -9,7 +9,7 @@
 //! interferes. A link of acknowledgements carries many more packets per second than one of data; with one `b` for both the
 //! price of an acknowledgement's wait would count as often as a data packet's share of the medium is larger.
 
-use super::{Access, Dcf, Draw, Holding, LinkRole, OnFailure, Rendering, Surroundings, When};
+use super::{Access, Dcf, Draw, Holding, LinkRole, OnFailure, Rendering, Scope, Surroundings, When};
 use crate::BadParameter;
 use evenair_units::Duration;
 
@@ -43,6 +43,28 @@ impl BackoffForm {
     /// Ideal CSMA knows no slots, 802.11 little else.
     pub(super) fn of(surroundings: &Surroundings) -> Self {
         if surroundings.is_ideal { Self::Exponential } else { Self::Windows }
+    }
+}
+
+/// The queues of a node, each with a state of the law.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum QueuesOf {
+    /// One for each next hop: the model's, where each link has a price.
+    #[default]
+    PerNextHop,
+    /// One for the node, as ns-2's interface queue: "each wireless transmitter node read its queue length" ([QCSMA] section
+    /// III-C). Over 802.11 only.
+    PerNode,
+}
+
+impl QueuesOf {
+    pub(super) const fn scope(self) -> Scope {
+        match self {
+            Self::PerNextHop => Scope::NextHop,
+            Self::PerNode => Scope::Node,
+        }
     }
 }
 

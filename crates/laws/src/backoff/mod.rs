@@ -24,7 +24,7 @@ pub mod virtual_queue;
 
 pub use access::{Access, Draw, Holding, OnFailure, Space, When};
 pub use adaptive::{AckPriority, Adaptive, AdaptiveParams, BackoffUnit, QueueMeasure};
-pub use contention::{BackoffForm, CapacityUnit};
+pub use contention::{BackoffForm, CapacityUnit, QueuesOf};
 pub use dcf::{Dcf, DcfParams};
 pub use edca::{Category, CategoryParams, Edca, EdcaParams};
 pub use intensity::{Adapts, Execution, Intensity};

@@ -33,7 +33,9 @@
 //! assert!((law.aggressiveness().unwrap() - 3.0).abs() < 1e-12);
 //! ```
 
-use super::contention::{AGGRESSIVENESS_MAX, BackoffForm, CapacityUnit, Contention, check_window_max};
+use super::contention::{
+    AGGRESSIVENESS_MAX, BackoffForm, CapacityUnit, Contention, QueuesOf, check_window_max,
+};
 use super::{Access, BackoffLaw, Dcf, LinkRole, LinkView, Scope, Surroundings};
 use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::{Bytes, Duration};
@@ -65,6 +67,8 @@ pub struct QueueLengthParams {
     pub window_max: Option<u32>,
     /// Send dummy packets when a queue of data is empty.
     pub dummies: bool,
+    /// A queue for each next hop, or one for the node.
+    pub queues: QueuesOf,
 }
 
 impl QueueLengthParams {
@@ -78,6 +82,7 @@ impl QueueLengthParams {
             form: None,
             window_max: None,
             dummies: false,
+            queues: QueuesOf::PerNextHop,
         }
     }
 
@@ -133,7 +138,7 @@ pub struct QueueLength {
 
 impl BackoffLaw for QueueLength {
     fn scope(&self) -> Scope {
-        Scope::NextHop
+        self.params.queues.scope()
     }
 
     fn update_interval(&self) -> Option<Duration> {
@@ -214,6 +219,16 @@ mod tests {
         let mut law = begin(scaled, Surroundings::default());
         law.on_update(&backlog(200)); // ρ = 2
         assert_eq!(law.access().draw, Draw::Slots { window: 18, end_included: true });
+    }
+
+    /// [QCSMA] section III-C: "each wireless transmitter node read its queue length".
+    #[test]
+    fn queues_are_the_links_or_the_nodes() {
+        let of = |queues| {
+            begin(QueueLengthParams { queues, ..Default::default() }, Surroundings::default()).scope()
+        };
+        assert_eq!(begin(QueueLengthParams::default(), Surroundings::default()).scope(), Scope::NextHop);
+        assert_eq!((of(QueuesOf::PerNextHop), of(QueuesOf::PerNode)), (Scope::NextHop, Scope::Node));
     }
 
     #[test]

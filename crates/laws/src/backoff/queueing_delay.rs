@@ -25,6 +25,8 @@
 //! - [`QueueingDelayParams::scale`], 1 in the paper, multiplies `ρ`. Problem (2) has one unit, the packet: `ρ = s·b·q` and
 //!   windows that keep `p` packets waiting rest where `ρ = b·q` and `s·p` do, but with queues `1/s` as long, whose randomness
 //!   counts as much less. The paper's own `p = 200` makes `ρ` hundreds ([`AGGRESSIVENESS_MAX`] is soon reached).
+//! - A link has a queue of its own, as in problem (2). The paper also gives each transmitter a single queue for all incoming
+//!   traffic (section II-B), which may be the link's or the node's: [`QueueingDelayParams::queues`].
 //! - In the paper's model a link with an empty queue contends nevertheless, with `ρ = 0`. Ours is silent then, as any
 //!   transmitter is; with [`QueueingDelayParams::dummies`] it sends dummy packets.
 //!
@@ -42,7 +44,9 @@
 //! assert!((law.aggressiveness().unwrap() - 75.1).abs() < 0.1);
 //! ```
 
-use super::contention::{AGGRESSIVENESS_MAX, BackoffForm, CapacityUnit, Contention, check_window_max};
+use super::contention::{
+    AGGRESSIVENESS_MAX, BackoffForm, CapacityUnit, Contention, QueuesOf, check_window_max,
+};
 use super::{Access, BackoffLaw, Dcf, LinkRole, LinkView, Scope, Surroundings};
 use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::{Bytes, Duration};
@@ -72,6 +76,8 @@ pub struct QueueingDelayParams {
     pub window_max: Option<u32>,
     /// Send dummy packets when a queue of data is empty.
     pub dummies: bool,
+    /// A queue for each next hop, or one for the node.
+    pub queues: QueuesOf,
 }
 
 impl QueueingDelayParams {
@@ -85,6 +91,7 @@ impl QueueingDelayParams {
             form: None,
             window_max: None,
             dummies: false,
+            queues: QueuesOf::PerNextHop,
         }
     }
 }
@@ -137,7 +144,7 @@ pub struct QueueingDelay {
 
 impl BackoffLaw for QueueingDelay {
     fn scope(&self) -> Scope {
-        Scope::NextHop
+        self.params.queues.scope()
     }
 
     fn update_interval(&self) -> Option<Duration> {
@@ -276,6 +283,16 @@ mod tests {
         assert!((law.aggressiveness - AGGRESSIVENESS_MAX).abs() < 1e-12);
         law.on_update(&view(0, 0));
         assert!(law.aggressiveness.abs() < 1e-12, "an empty queue is in no hurry");
+    }
+
+    /// [QCSMA] section III-C: "each wireless transmitter node read its queue length".
+    #[test]
+    fn queues_are_the_links_or_the_nodes() {
+        let of = |queues| {
+            begin(QueueingDelayParams { queues, ..Default::default() }, Surroundings::default()).scope()
+        };
+        assert_eq!(begin(QueueingDelayParams::default(), Surroundings::default()).scope(), Scope::NextHop);
+        assert_eq!((of(QueuesOf::PerNextHop), of(QueuesOf::PerNode)), (Scope::NextHop, Scope::Node));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use crate::law;
 use crate::resolved::{Mac, Radio};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{
-    BackoffLaw, BackoffParams, DcfParams, FullPacket, Holding, LinkRole, PhysicalLayer, Rendering, Scope,
-    Space, Surroundings,
+    BackoffLaw, BackoffParams, DcfParams, FullPacket, Holding, LinkRole, PhysicalLayer, QueueLengthParams,
+    QueueingDelayParams, QueuesOf, Rendering, Scope, Space, Surroundings,
 };
 use evenair_netsim::{Clocks, MacSpec, NetworkSpec};
 use evenair_topology::Link;
@@ -147,8 +147,22 @@ impl Scenario {
             let why = "0 is not allowed: at least 1 slot, since ns-2's draw excludes the window's end";
             return Err(Mistake::at(&format!("{table}.window_min"), why));
         }
+        if has_queue_of_node(law) && self.mac.kind == MacKind::Ideal {
+            let why = "a queue for the node needs 802.11: over ideal CSMA each link has its own";
+            return Err(Mistake::at(&format!("{table}.queues"), why));
+        }
         law::complete(table, law.clone(), surroundings)
     }
+}
+
+/// Whether a law that is made for links is told to have a queue for the node.
+fn has_queue_of_node(law: &BackoffParams) -> bool {
+    let queues = match law {
+        BackoffParams::QueueingDelay(QueueingDelayParams { queues, .. })
+        | BackoffParams::QueueLength(QueueLengthParams { queues, .. }) => *queues,
+        _ => QueuesOf::PerNextHop,
+    };
+    queues == QueuesOf::PerNode
 }
 
 /// Whether a back-off law has a queue per access category.

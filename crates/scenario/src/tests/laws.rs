@@ -1,9 +1,8 @@
 //! Laws in scenarios: names, tables, users' own.
 
 use super::*;
-use evenair_laws::OwnLaw;
 use evenair_laws::backoff::{
-    Access, BackoffLaw, Draw, Holding, LinkView, OnFailure, OwnBackoff, Scope, When,
+    Access, BackoffLaw, Draw, Holding, LinkRole, LinkView, OnFailure, OwnBackoff, Scope, Surroundings, When,
 };
 use evenair_laws::connections::{ConnectionLaw, ConnectionParams, OwnConnections, RttProportionalParams};
 use evenair_laws::flow::{FlowView, Signal};
@@ -11,6 +10,7 @@ use evenair_laws::marking::{CodelParams, DropTail, MarkingParams};
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::rate::{OwnRate, RateLaw, RateParams, SeenQueue, UtilityBasedParams};
 use evenair_laws::window::{AirPath, CubicParams, QuicTcpParams, RenoParams};
+use evenair_laws::{OwnLaw, Parameters};
 use evenair_netsim::{DisciplineParams, QueueSpec, Traffic, WeightedParams};
 use evenair_tcp::{AckPolicy, Recovery};
 use evenair_units::{Bytes, Duration, Rate};
@@ -54,6 +54,23 @@ fn no_law_decides_more_often_than_there_is_anything_new() {
         assert!(text.contains("is not allowed: at least 10 us: a slot of 802.11"), "{changes:?}: {text}");
     }
     assert!(set(&["connections={k=10, interval=\"10 us\"}"]).is_ok());
+}
+
+/// [QCSMA] section III-C reads the queue of a node; over ideal CSMA there is none.
+#[test]
+fn a_queue_for_the_node_needs_80211() {
+    for law in ["queueing-delay", "queue-length"] {
+        let backoff = format!("backoff={{law='{law}', queues='per-node'}}");
+        let refused = set(&["mac.kind=ideal", &backoff]).unwrap_err().to_string();
+        let expected =
+            "backoff.queues: a queue for the node needs 802.11: over ideal CSMA each link has its own";
+        assert!(refused.contains(expected), "{refused}");
+        let over_80211 = set(&["preset=standard", &backoff]).unwrap();
+        assert_eq!(
+            over_80211.network().backoff.begin(&LinkRole::data(Surroundings::default())).scope(),
+            Scope::Node
+        );
+    }
 }
 
 /// Nodes 200 m apart, each with a flow to the first, at 1 Mb/s.

@@ -1,7 +1,7 @@
 //! The clocks by which back-off laws of an interval are updated: one for all nodes, or each node's own.
 
 use super::*;
-use evenair_laws::backoff::{BackoffTold, OwnBackoff};
+use evenair_laws::backoff::{BackoffTold, OwnBackoff, QueueingDelayParams, QueuesOf};
 use std::collections::BTreeSet;
 
 const SECONDS: u64 = 40;
@@ -64,6 +64,16 @@ fn the_queues_of_one_node_go_by_its_clock() {
     let queues = updates(by_own_clocks(adaptive_chain()), 1);
     let distinct: BTreeSet<&Vec<Instant>> = queues.iter().collect();
     assert_eq!((queues.len(), distinct.len()), (6, 4), "two relays of two queues, and two ends of one");
+}
+
+#[test]
+fn a_law_with_queues_per_node_has_one_in_each() {
+    let queues = |queues| {
+        let law = QueueingDelayParams { queues, ..QueueingDelayParams::qcsma() };
+        updates(NetworkSpec { backoff: law.into(), ..chain(Traffic::Tcp(tcp(None))) }, 1).len()
+    };
+    // Two ends and two relays: data up and acknowledgements down share the relays' queue, or do not.
+    assert_eq!((queues(QueuesOf::PerNode), queues(QueuesOf::PerNextHop)), (4, 6));
 }
 
 #[test]
