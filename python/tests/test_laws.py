@@ -61,13 +61,15 @@ class Reno(WindowLaw):
 class Proportional(ConnectionLaw):
     """[Chen10] eq. (5.1)."""
 
+    needs = ("smoothed_round_trip",)
+
     def __init__(self, k: float) -> None:
         self.k = k
         self.connections = 1
 
     def on_interval(self, flow: evenair.laws.FlowView) -> int:
-        if flow.round_trip_s is not None:
-            self.connections = max(1, int(self.k * flow.round_trip_s))
+        if flow.smoothed_round_trip_s is not None:
+            self.connections = max(1, int(self.k * flow.smoothed_round_trip_s))
         return self.connections
 
 
@@ -121,9 +123,9 @@ def test_a_marking_law_takes_the_path_of_its_twin() -> None:
 def test_a_connection_law_takes_the_path_of_its_twin() -> None:
     built_in = evenair.Scenario("chen10/a").with_(connections={"k": 10, "interval": "1 s"})
     assert path("chen10/a", connections=Proportional(10.0)) == path(built_in)
-    of_one = {"flows.3.connections": {"k": 10, "interval": "1 s"}}
+    of_one = {"flows.3.connections": {"k": 40, "interval": "1 s"}}
     a = evenair.Scenario("chen10/a")
-    assert path(a.with_({"flows.3.connections": Proportional(10.0)})) == path(a.with_(of_one))
+    assert path(a.with_({"flows.3.connections": Proportional(40.0)})) == path(a.with_(of_one))
     assert len({path(a.with_(of_one))[0], path(a)[0], path(built_in)[0]}) == 3
 
 
