@@ -252,7 +252,7 @@ impl Drop for Flow {
     }
 }
 
-/// What something takes of a processor, the kernel's work for it included; what runs beside does not lengthen it.
+/// The processor time of a call, the kernel's work for it included. Other programs do not lengthen it.
 pub(crate) fn cost<T>(act: impl FnOnce() -> T) -> (T, Duration) {
     let begin = processor();
     let done = act();

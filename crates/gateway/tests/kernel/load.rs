@@ -32,7 +32,7 @@ fn resident() -> u64 {
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).expect("a number of kB")
 }
 
-/// What an epoch costs with a thousand subscribers, all of them with classes, in processor time. The bound is ten times what was measured
+/// The processor time of an epoch with a thousand subscribers, all of them with classes. The bound is ten times what was measured
 /// on two cores of a shared machine.
 pub(crate) fn many_subscribers() {
     let count: u32 = if is_asked() { 10_000 } else { 1_000 };

@@ -43,7 +43,8 @@
 //!   counts as one packet that waits; it is of segments, so that probes, which are shorter, tell a little less. Acknowledgements that queue count, too (n-ACK with one unit for all packets).
 //! - A wire's price in [Chen10] eq. (5.34) is its loss, not its delay: behind a shallow buffer a told price cannot see it; a learnt one
 //!   does as far as drained intervals lose less than others. Nothing opens while more than [`LOSS_MOST`] of what is sent is sent again,
-//!   whatever loses it; and there are never more than segments outstanding, those that wait for a time-out included, nor than [`DelayPriceParams::connections_max`].
+//!   whatever loses it. Connections are bounded by the segments outstanding, which include those that wait for a time-out, and by
+//!   [`DelayPriceParams::connections_max`].
 //! - A connection's window answers one mark a round trip (RFC 3168), so that one socket with many segments under way answers too few of
 //!   them: marks price many sockets, and losses, of which scaled AIMD answers each, price one.
 //! - A single connection that can be worth a real number of them (scaled AIMD, TFRC's) is given `n` itself, not rounded.

@@ -23,11 +23,11 @@
 //! retransmission timers waits for these, not for its queue, and what it then takes for a long round trip makes it open
 //! connections, which lengthen everybody's queue.
 //!
-//! Ours, all off by default: `base` connections stand beside `int(k·T)` more; `hysteresis` keeps `n` while `k·T` lies within that distance of the whole numbers that
-//! would give it; `smoothed` takes the mean of the new and the last `n` (the option of section 6.1.1). A bound on `n`
-//! protects the host from a flow that is cut off for good.
+//! Ours, all off by default: `base` connections stand beside `int(k·T)` more; `hysteresis` keeps `n` while `k·T` lies within
+//! that distance of the whole numbers that would give it; `smoothed` takes the mean of the new and the last `n` (the option of
+//! section 6.1.1). A bound on `n` protects the host from a flow that is cut off for good.
 //! A single connection that can be worth a real number of them (scaled AIMD, TFRC's) is given `k·T` itself, not its whole part,
-//! unless one of the two is on.
+//! unless `hysteresis` or `smoothed` is on.
 //! A drift there is not: `n` jumps to `k·T`. Its fluid models and the fixed point take `n = kT`, without `base` (`evenair-fluid`).
 //!
 //! # Example

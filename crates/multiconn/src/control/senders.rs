@@ -151,19 +151,22 @@ mod tests {
         senders.begin(at(0), [&first]);
         // The first goes on; a second comes, and only sends what it has.
         let (first, second) = (info(150, 2, 140_000, 60), info(20, 0, 10_000, 0));
+        let (first, second) = (Info { unacknowledged: 3, ..first }, Info { unacknowledged: 9, ..second });
         let view = senders.look(at(5), PAYLOAD, (&[first], &[second]), None);
         assert_eq!((view.interval, view.sent, view.retransmitted), (Duration::from_secs(5), 70, 1));
         assert_eq!(view.delivered, Volume { packets: 60, bytes: 60_000 });
         assert_eq!(view.smoothed_round_trip, Some(Duration::from_millis(60)));
         assert_eq!(view.least_round_trip, Some(Duration::from_millis(30)));
+        assert_eq!(view.outstanding, Some(3), "of those that are open");
         // The second is over with a little more; a third is open.
         senders.part(&info(25, 0, 15_000, 0));
-        let third = info(10, 0, 8_000, 100);
+        let third = Info { unacknowledged: 4, ..info(10, 0, 8_000, 100) };
         let view = senders.look(at(10), PAYLOAD, (&[first, third], &[]), Some(Duration::from_millis(33)));
         assert_eq!((view.sent, view.retransmitted, view.delivered.bytes), (15, 0, 13_000));
         assert_eq!(view.smoothed_round_trip, Some(Duration::from_millis(80)));
         assert_eq!(view.least_round_trip, Some(Duration::from_millis(30)), "what was read is kept");
         assert_eq!(view.round_trip_of_probes, Some(Duration::from_millis(33)));
+        assert_eq!(view.outstanding, Some(7));
     }
 
     #[test]
