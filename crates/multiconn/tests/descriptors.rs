@@ -10,7 +10,7 @@ use parts::{Relay, checked};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::fs::File;
 use std::sync::{Arc, Mutex};
-use tokio::net::TcpStream;
+use tokio::net::TcpSocket;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_descriptor_for_who_connects_is_told() {
@@ -24,13 +24,16 @@ async fn no_descriptor_for_who_connects_is_told() {
             hears.lock().unwrap().push(*notice);
         }
     }));
-    // One is kept for the socket that connects, and all others are taken.
+    // Sockets have their descriptors before all others are taken; several connect, as what closes meanwhile frees one.
+    let sockets: Vec<TcpSocket> = std::iter::repeat_with(|| TcpSocket::new_v4().unwrap()).take(8).collect();
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = Some(256);
     setrlimit(Resource::Nofile, limit).unwrap();
-    let mut held: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
-    held.pop();
-    let waits = TcpStream::connect(port).await.unwrap();
+    let held: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
+    let mut waits = Vec::new();
+    for socket in sockets {
+        waits.push(socket.connect(port).await.unwrap());
+    }
     assert!(checked(10, || !told.lock().unwrap().is_empty()).await);
     let notice = told.lock().unwrap()[0];
     let said = notice.to_string();
