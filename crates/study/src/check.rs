@@ -1,5 +1,6 @@
 //! The mistakes that a well-formed study can have: names of nothing, and metrics that cannot be measured.
 
+use crate::causes;
 use crate::language::{Holds, Study, Value, Variant};
 use crate::metric::flows_named;
 use crate::quantity::Quantity;
@@ -39,6 +40,7 @@ impl Study {
             .or_else(|| self.no_number())
             .or_else(|| self.empty_bounds())
             .or_else(|| self.told_twice())
+            .or_else(|| self.unknown_cause())
             .or_else(|| self.mistake_of_pools())
     }
 
@@ -110,6 +112,18 @@ impl Study {
             let message = format!("a number for the same is given{line} already; give another origin");
             Some(Mistake { key: KeyPath::root().then("published").at(i), message })
         })
+    }
+
+    /// Causes are named as the list of them has it.
+    fn unknown_cause(&self) -> Option<Mistake> {
+        let of_study = self.cause.iter().map(|cause| (KeyPath::key("cause"), cause));
+        let of_claims = self.claims.iter().enumerate();
+        let of_claims = of_claims
+            .filter_map(|(i, claim)| Some((KeyPath::entry("claims", i, "cause"), claim.cause.as_ref()?)));
+        let (key, cause) = of_study.chain(of_claims).find(|(_, cause)| causes::look_up(cause).is_none())?;
+        let meant = did_you_mean(cause, causes::entries().iter().map(|cause| cause.id.as_str()));
+        let meant = meant.unwrap_or_else(|| "say it in `why`".into());
+        Some(Mistake { key, message: format!("there is no cause \"{cause}\"; {meant}") })
     }
 
     /// Each value that a claim measures, with its place.

@@ -174,6 +174,41 @@ impl Sample {
     }
 }
 
+/// What runs gave of a claim.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub(crate) measured: Option<f64>,
+    /// The 95 % interval; the value itself where there is no chance, none for a single seed.
+    pub(crate) interval: Option<[f64; 2]>,
+    pub(crate) seeds: usize,
+}
+
+impl Found {
+    /// The verdict on a claim whose printed number is the mean of so many runs.
+    pub(crate) fn verdict(self, claim: &Claim, runs: Option<u32>) -> Verdict {
+        let holds = match claim.runs(runs) {
+            Some(runs) => self.is_explained(claim, runs),
+            None => self.interval.and_then(|interval| claim.holds.check(interval)),
+        };
+        match holds {
+            Some(true) => Verdict::Holds,
+            Some(false) => Verdict::Fails,
+            None => Verdict::Undecided,
+        }
+    }
+
+    /// Whether the printed mean of so many runs lies where the mean of as many of ours may: n seeds with an interval of ±h leave
+    /// it ±h·√(1 + n/runs). Undecided where that reaches further than half of the number, which then says nothing.
+    fn is_explained(self, claim: &Claim, runs: u32) -> Option<bool> {
+        let (Some([low, high]), Some(mean)) = (self.interval, self.measured) else { return None };
+        let wider = (1.0 + self.seeds as f64 / f64::from(runs)).sqrt();
+        let (below, above) = ((mean - low) * wider, (high - mean) * wider);
+        let fails = claim.holds.check([mean - below, mean + above]) == Some(false);
+        let says_nothing = claim.paper.is_some_and(|paper| below.max(above) > 0.5 * paper.abs());
+        if fails { Some(false) } else { (!says_nothing).then_some(true) }
+    }
+}
+
 fn sample(claim: &Claim, outcome: &Outcome) -> Option<Sample> {
     let mut sample = Sample::of(&claim.value, outcome)?;
     if let Some(minus) = &claim.minus {
@@ -189,28 +224,26 @@ fn sample(claim: &Claim, outcome: &Outcome) -> Option<Sample> {
 pub(crate) fn check(claim: &Claim, outcome: &Outcome) -> ClaimResult {
     let sample = sample(claim, outcome);
     let (measured, interval) = sample.as_ref().map_or((None, None), |s| s.estimate(claim.over_seeds));
-    let verdict = match interval.and_then(|interval| claim.holds.check(interval)) {
-        Some(true) => Verdict::Holds,
-        Some(false) => Verdict::Fails,
-        None => Verdict::Undecided,
-    };
     let half_width = sample.as_ref().filter(|s| s.random).and_then(|s| match claim.over_seeds {
         OverSeeds::Mean => Estimate::from_samples(&s.values).half_width,
         OverSeeds::Deviation => interval.map(|[low, high]| (high - low) / 2.0),
     });
+    let seeds = sample.map_or(0, |s| s.values.len());
+    let found = Found { measured, interval, seeds };
+    let verdict = found.verdict(claim, outcome.study.runs);
     ClaimResult {
         claim: claim.text.clone(),
         place: claim.place.clone(),
         measured,
         half_width: half_width.filter(|half| measured.is_some() && half.is_finite()),
-        seeds: sample.map_or(0, |s| s.values.len()),
+        seeds,
         paper: claim.paper,
         reference: claim.reference.clone(),
-        required: claim.required(),
+        required: claim.required(outcome.study.runs),
         verdict,
         why: match verdict {
             Verdict::Holds => None,
-            Verdict::Fails => claim.why.as_ref().or(outcome.study.why.as_ref()).cloned(),
+            Verdict::Fails => outcome.study.why_of(claim).map(Into::into),
             Verdict::Undecided => claim.why.clone(),
         },
     }

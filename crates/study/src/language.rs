@@ -1,5 +1,6 @@
 //! Study files.
 
+use crate::causes;
 use crate::each::Places;
 use crate::metric::Metric;
 use crate::quantity::{Of, Quantity, Statistic};
@@ -33,6 +34,11 @@ pub struct Study {
     pub deviations: Vec<String>,
     /// Why claims do not hold, where that is known: told beside each that does not and has no `why` of its own.
     pub why: Option<String>,
+    /// The named cause of the claims that do not hold, as [`crate::causes`] has it, where a claim names none of its own.
+    pub cause: Option<String>,
+    /// How many runs each printed number is the mean of: one, where the paper names no more. A printed number then holds if the
+    /// mean of so many of our runs may well be it; without this key, if the mean over all seeds is.
+    pub runs: Option<u32>,
     /// How many seeds; the fewest, if a precision is asked for.
     #[serde(default = "five")]
     pub seeds: u32,
@@ -87,6 +93,21 @@ impl Study {
         self.variants.iter().any(|variant| variant.world == World::Linux)
     }
 
+    /// The named cause of a claim that does not hold.
+    pub(crate) fn cause_of<'a>(&'a self, claim: &'a Claim) -> Option<&'a str> {
+        claim.cause.as_deref().or(self.cause.as_deref())
+    }
+
+    /// Why a claim does not hold: its own reason, the study's, or the named cause's.
+    pub(crate) fn why_of<'a>(&'a self, claim: &'a Claim) -> Option<&'a str> {
+        let named = || causes::look_up(self.cause_of(claim)?).map(|cause| cause.text.as_str());
+        let of_claim = claim
+            .why
+            .as_deref()
+            .or_else(|| causes::look_up(claim.cause.as_deref()?).map(|c| c.text.as_str()));
+        of_claim.or(self.why.as_deref()).or_else(named)
+    }
+
     /// Overrides keys of every variant's scenario, whatever the study and its variants say of them.
     ///
     /// # Errors
@@ -117,6 +138,8 @@ impl Study {
             about: String::new(),
             deviations: Vec::new(),
             why: None,
+            cause: None,
+            runs: None,
             seeds: five(),
             precision: None,
             seeds_max: two_hundred(),
@@ -305,8 +328,19 @@ pub struct Claim {
     pub reference: Option<Reference>,
     /// When the sentence holds.
     pub holds: Holds,
+    /// What the page of verdicts counts as one claim, a word for each sentence of a paper: claims of one paper with the same word are
+    /// checks of one sentence. Without it, all rows of an entry that prints no number are, and a printed number is a claim of its own.
+    pub sentence: Option<String>,
+    /// Which of a sentence's checks must hold.
+    #[serde(default)]
+    pub needs: Needs,
+    /// The origin of the bound.
+    #[serde(default)]
+    pub bound: Bound,
     /// Why it does not hold, where that is known: told beside it if it does not.
     pub why: Option<String>,
+    /// The named cause, as [`crate::causes`] has it; the study's, if none is given.
+    pub cause: Option<String>,
     /// How its numbers are written in the file.
     #[serde(skip)]
     pub(crate) written: Vec<Written>,
@@ -323,10 +357,38 @@ pub enum OverSeeds {
     Deviation,
 }
 
+/// Which checks of a sentence must hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Needs {
+    /// All of them.
+    #[default]
+    All,
+    /// One of them: they are readings of what the paper leaves open.
+    One,
+}
+
+/// The origin of a claim's bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// The paper: its number at the precision of its last digit, or an order that it names.
+    #[default]
+    Paper,
+    /// Ours: the paper has a word ("almost the same", "starves", "stable") and no number.
+    Ours,
+}
+
 impl Claim {
     /// Every value that it measures.
     pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
         std::iter::once(&self.value).chain(&self.minus).chain(&self.over)
+    }
+
+    /// How many runs its number is the mean of, in a study whose printed numbers are of so many; none, if it is no such number.
+    pub(crate) fn runs(&self, of_study: Option<u32>) -> Option<u32> {
+        let is_printed = self.paper.is_some() && matches!(self.holds, Holds::Within(_));
+        of_study.filter(|_| is_printed && self.over_seeds == OverSeeds::Mean)
     }
 
     /// Whether no paper says so.

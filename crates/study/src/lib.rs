@@ -5,6 +5,7 @@
 //! claims and the figures, and [`html::report`] draws them into one file that works offline.
 #![forbid(unsafe_code)]
 
+pub mod causes;
 pub mod chart;
 mod check;
 mod claim;
@@ -43,8 +44,8 @@ pub use claim::{ClaimResult, Tally, Verdict};
 pub use compare::compare;
 pub use experiment::FairShare;
 pub use language::{
-    Claim, Figure, FigureKind, Holds, OverSeeds, ParameterSweep, Point, Published, Quick, Reference, Sampled,
-    Study, Summary, Value, Variant,
+    Bound, Claim, Figure, FigureKind, Holds, Needs, OverSeeds, ParameterSweep, Point, Published, Quick,
+    Reference, Sampled, Study, Summary, Value, Variant,
 };
 pub use library::{builtin_scenario, network, scenario, scenario_ids, study_ids, study_text};
 pub use live::Live;

@@ -168,7 +168,9 @@ impl<'a> Entry<'a> {
     fn claims(&self) -> impl Iterator<Item = (&'a Claim, Option<&'a RecordedClaim>, Standing)> {
         let record = self.record;
         self.study.claims.iter().map(move |claim| {
-            let same = |of: &&RecordedClaim| of.claim == claim.text && of.required == claim.required();
+            let same = |of: &&RecordedClaim| {
+                of.claim == claim.text && of.required == claim.required(self.study.runs)
+            };
             let recorded = record.and_then(|record| record.claims.iter().find(same));
             (claim, recorded, Standing::of(claim, recorded))
         })
@@ -296,7 +298,7 @@ holds = { above = 0.0 }
 "#;
 
     fn recorded(claim: &Claim, verdict: Verdict, measured: f64, half: f64) -> RecordedClaim {
-        let (claim, required) = (claim.text.clone(), claim.required());
+        let (claim, required) = (claim.text.clone(), claim.required(None));
         RecordedClaim {
             claim,
             required,

@@ -37,8 +37,17 @@ fn collect(value: &DeValue<'_>, written: &mut Vec<Written>) {
 }
 
 impl Claim {
-    /// The condition under which it holds, with the author's digits.
-    pub(crate) fn required(&self) -> String {
+    /// The condition under which it holds, with the author's digits; of a study's printed numbers, which are means of so many runs.
+    pub(crate) fn required(&self, runs: Option<u32>) -> String {
+        let bounds = self.bounds_written();
+        match self.runs(runs) {
+            None => bounds,
+            Some(1) => format!("{bounds} in a run"),
+            Some(runs) => format!("{bounds} in a mean of {runs} runs"),
+        }
+    }
+
+    fn bounds_written(&self) -> String {
         let number = |x: f64| {
             let mut written = self.written.iter();
             written
@@ -83,7 +92,9 @@ mod tests {
             holds = { below = 1e-3 }
         "#;
         let mut study = Study::checked("digits", "digits", text).unwrap();
-        let told = |study: &Study| study.claims.iter().map(Claim::required).collect::<Vec<_>>();
+        let told = |study: &Study| {
+            study.claims.iter().map(|claim: &Claim| claim.required(study.runs)).collect::<Vec<_>>()
+        };
         assert_eq!(told(&study), ["0.70 to 0.8", "above 3.50", "above 4", "below 1e-3"]);
         study.keep(&["one".into()]).unwrap();
         assert_eq!(told(&study)[0], "0.70 to 0.8");
