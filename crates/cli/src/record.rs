@@ -1,8 +1,8 @@
-//! Verdicts of full runs, kept as files beside each other, one for each study.
+//! What full runs measured, kept as files beside each other, one for each study.
 
 use anyhow::{Context, Error, Result, bail};
-use evenair_study::Outcome;
-use evenair_study::verdicts::Record;
+use evenair_study::verdicts::{Record, digests};
+use evenair_study::{Outcome, Study};
 use evenair_units::plain_message;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,20 +30,43 @@ impl Recorder {
         Ok(Self { folder: folder.into(), commit, date: date(now) })
     }
 
-    /// Keeps the verdicts of a study, in the place of its earlier ones.
-    pub(crate) fn keep(&self, outcome: &Outcome, command: &str) -> Result<()> {
-        let record = Record::of(outcome, command, self.commit, &self.date);
-        let path = self.folder.join(&record.study).with_extension("json");
-        let told = || format!("--record {}", path.display());
-        if path.exists() {
-            let text = fs::read_to_string(&path).with_context(told)?;
-            let read = serde_json::from_str::<Record>(&text)
-                .map_err(|error| Error::msg(plain_message(&error.to_string())));
-            read.with_context(told).context("what is there is no record")?;
-        }
+    /// Keeps what a study's runs measured, which took so long, in the place of an earlier record.
+    pub(crate) fn keep(&self, outcome: &Outcome, command: &str, took: Duration) -> Result<()> {
+        let variants = digests(&outcome.study)?;
+        let seconds = (took.as_secs_f64() * 10.0).round() / 10.0;
+        let record = Record::of(outcome, variants, [command, self.commit, &self.date], Some(seconds));
+        self.read(&outcome.study.id)?;
+        let path = self.path(&outcome.study.id);
+        let told = || told(&path);
         fs::create_dir_all(path.parent().unwrap_or(&self.folder)).with_context(told)?;
         fs::write(&path, record.to_json()).with_context(told)
     }
+
+    /// Whether a study's record is not there or not of what it would run now, and that record.
+    pub(crate) fn is_due(&self, study: &Study) -> Result<(bool, Option<Record>)> {
+        let Some(record) = self.read(&study.id)? else { return Ok((true, None)) };
+        let due = record.is_due(study, &digests(study)?);
+        Ok((due, Some(record)))
+    }
+
+    fn path(&self, study: &str) -> PathBuf {
+        self.folder.join(study).with_extension("json")
+    }
+
+    /// The record of a study, if there is any.
+    fn read(&self, study: &str) -> Result<Option<Record>> {
+        let path = self.path(study);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let text = fs::read_to_string(&path).with_context(|| told(&path))?;
+        let read = serde_json::from_str(&text).map_err(|error| Error::msg(plain_message(&error.to_string())));
+        read.with_context(|| told(&path)).context("what is there is no record").map(Some)
+    }
+}
+
+fn told(path: &Path) -> String {
+    format!("--record {}", path.display())
 }
 
 /// The day in UTC of so much time since 1970, by a calendar whose years begin in March, so that leap days come last.

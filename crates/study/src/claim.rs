@@ -42,6 +42,8 @@ pub struct ClaimResult {
     pub measured: Option<f64>,
     /// Half of the 95 % interval; none where there is no chance, or a single seed.
     pub half_width: Option<f64>,
+    /// The 95 % interval as far as the quantity can be there at all; the value itself where there is no chance.
+    pub interval: Option<[f64; 2]>,
     /// How many values it is the mean of.
     pub seeds: usize,
     /// The paper's number.
@@ -236,6 +238,7 @@ pub(crate) fn check(claim: &Claim, outcome: &Outcome) -> ClaimResult {
         place: claim.place.clone(),
         measured,
         half_width: half_width.filter(|half| measured.is_some() && half.is_finite()),
+        interval,
         seeds,
         paper: claim.paper,
         reference: claim.reference.clone(),

@@ -217,6 +217,14 @@ impl Study {
         crate::scenario(id, self.origin.folder.as_deref(), changes)
     }
 
+    /// The text of such a scenario.
+    pub(crate) fn scenario_text(&self, id: &str) -> Option<String> {
+        let file =
+            self.origin.folder.iter().flat_map(|folder| [folder.join(id), folder.join(format!("{id}.toml"))]);
+        let file = file.filter_map(|path| std::fs::read_to_string(path).ok()).next();
+        file.or_else(|| crate::builtin_scenario(id).map(Into::into))
+    }
+
     /// Keeps some variants, and what is told of them alone.
     ///
     /// # Errors

@@ -22,6 +22,7 @@ use evenair_study::document::StudyDocument;
 use evenair_study::{Outcome, Progress as _, Shard, Study, Sweep, Tally, Variant, html};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use wildmatch::WildMatch;
 
 #[derive(Debug, Args)]
@@ -76,10 +77,14 @@ pub(crate) struct StudyOptions {
     /// Do one part of the runs only, and no report
     #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with_all = ["precision", "seeds_max", "json", "latex"])]
     pub(crate) shard: Option<Shard>,
-    /// Keep the verdicts with commit and day in DIR/ID.json, from which docs/papers/verdicts.md is made; only of a study in full, by
-    /// a program that was built from a commit
+    /// Keep what was measured with commit and day in DIR/ID.json, from which docs/papers/verdicts.md is made; only of a study in full,
+    /// by a program that was built from a commit
     #[arg(long, value_name = "DIR", conflicts_with_all = ["set", "seeds", "variant", "quick", "shard", "precision", "export", "check"])]
     pub(crate) record: Option<PathBuf>,
+    /// Only those studies of which --record's folder has no record, or one of other scenarios or other trajectories; with --decide
+    /// where the record had it
+    #[arg(long, requires = "record")]
+    pub(crate) due: bool,
     /// Go on with more seeds until each flow's goodput is known this well, such as 2%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) precision: Option<f64>,
@@ -193,6 +198,29 @@ struct Asked {
     /// Where its results go, below the folder of all.
     folder: PathBuf,
     study: Study,
+    /// Whether it goes on until its claims are decided.
+    decide: bool,
+}
+
+/// Those whose record is not of what they would run now.
+fn due(all: Vec<Asked>, recorder: &Recorder) -> Result<Vec<Asked>> {
+    let (count, mut due, mut seconds) = (all.len(), Vec::new(), 0.0);
+    for mut asked in all {
+        let (is_due, record) = recorder.is_due(&asked.study)?;
+        if is_due {
+            asked.decide |= record.as_ref().is_some_and(|record| record.command.contains(" --decide"));
+            seconds += record.and_then(|record| record.seconds).unwrap_or_default();
+            due.push(asked);
+        }
+    }
+    let names = due.iter().map(|asked| asked.name.as_str()).collect::<Vec<_>>().join(", ");
+    let took =
+        if seconds > 0.0 { format!("; their records took {:.0} min", seconds / 60.0) } else { String::new() };
+    let text = format!("{} of {} due{took}: {names}\n", due.len(), counted(count, "study is", "studies are"));
+    if !due.is_empty() {
+        tell(&text)?;
+    }
+    Ok(due)
 }
 
 /// Many studies that were not named one by one: those over real sockets, which take as long as they simulate, are not meant unless it
@@ -209,7 +237,9 @@ fn without_live(all: Vec<Asked>) -> Vec<Asked> {
 
 /// All that are asked for, read before any runs: a misspelt id must not cost the studies before it.
 fn asked(options: &StudyOptions) -> Result<Vec<Asked>> {
-    let builtin = |id: &str| Ok(Asked { name: id.into(), folder: id.into(), study: Study::builtin(id)? });
+    let decide = options.decide;
+    let builtin =
+        |id: &str| Ok(Asked { name: id.into(), folder: id.into(), study: Study::builtin(id)?, decide });
     if options.all {
         let all = evenair_study::study_ids().map(builtin).collect::<Result<Vec<_>>>()?;
         return Ok(if options.with_live() { all } else { without_live(all) });
@@ -219,7 +249,7 @@ fn asked(options: &StudyOptions) -> Result<Vec<Asked>> {
         let path = Path::new(name);
         if path.is_file() {
             let folder = PathBuf::from(path.file_stem().unwrap_or(path.as_os_str()));
-            all.push(Asked { name: name.clone(), folder, study: Study::load(path)? });
+            all.push(Asked { name: name.clone(), folder, study: Study::load(path)?, decide });
         } else if name.contains(['*', '?']) {
             let pattern = WildMatch::new(name);
             let ids = evenair_study::study_ids().filter(|id| pattern.matches(id));
@@ -243,7 +273,7 @@ fn asked(options: &StudyOptions) -> Result<Vec<Asked>> {
 
 /// The changes that the options make to a study; gives the command that does the same.
 fn changed(asked: &mut Asked, options: &StudyOptions) -> Result<String> {
-    let Asked { name, study, .. } = asked;
+    let Asked { name, study, decide, .. } = asked;
     let mut command = format!("evenair study {}", shell_word(name));
     if options.quick {
         command += " --quick";
@@ -269,7 +299,7 @@ fn changed(asked: &mut Asked, options: &StudyOptions) -> Result<String> {
     if let Some(precision) = options.precision {
         command += &format!(" --precision {precision}");
     }
-    if options.decide {
+    if *decide {
         command += " --decide";
     }
     Ok(command)
@@ -288,6 +318,13 @@ fn check(asked: &Asked, quick: bool) -> Result<()> {
 pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     options.tables.heed();
     let mut all = asked(options)?;
+    let recorder = options.record.as_deref().map(Recorder::new).transpose()?;
+    if let Some(recorder) = recorder.as_ref().filter(|_| options.due) {
+        all = due(all, recorder)?;
+        if all.is_empty() {
+            return tell("no study is due\n");
+        }
+    }
     if all.is_empty() {
         ensure!(options.is_for_a_list(), "name the studies that are meant, or say --all");
         return list::list(&ListOptions {
@@ -314,14 +351,14 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     // Those that come with evenair are meant as they are.
     let own = sweeps.iter().zip(&all).filter(|(_, asked)| evenair_study::study_text(&asked.name).is_none());
     warn_of_all(own.flat_map(|(sweep, _)| sweep.simulated()));
-    let recorder = options.record.as_deref().map(Recorder::new).transpose()?;
     interrupt::watch();
     let bar = Bar::new("");
     let parts = options.shard.map_or(1.0, |shard| shard.of as f64);
     sweeps.iter().for_each(|sweep| bar.expected(sweep.work() / parts));
     let (count, mut tally) = (all.len(), Tally::default());
     let planned = all.into_iter().zip(commands).zip(outputs).zip(sweeps);
-    for (((Asked { folder, study, .. }, command), output), sweep) in planned {
+    for (((Asked { folder, study, decide, .. }, command), output), sweep) in planned {
+        let begun = Instant::now();
         let folder = options.folder().join(folder);
         if let Some(shard) = options.shard {
             bar.stage(&study.id);
@@ -331,9 +368,9 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
             bar.aside(|| print(&text))?;
             continue;
         }
-        let outcome = conduct(&sweep, study, output, &command, options.decide, &bar)?;
+        let outcome = conduct(&sweep, study, output, &command, decide, &bar)?;
         if let Some(recorder) = &recorder {
-            recorder.keep(&outcome, &command)?;
+            recorder.keep(&outcome, &command, begun.elapsed())?;
         }
         tally.add(outcome.tally());
         let text = if options.json {
@@ -362,7 +399,7 @@ fn planned(study: &Study, options: &StudyOptions) -> Result<Sweep> {
 
 /// Writes a study and the scenarios that it names where they can be edited.
 fn export(all: &[Asked], folder: &Path, overwrite: Overwrite) -> Result<()> {
-    let [Asked { name, folder: id, study }] = all else {
+    let [Asked { name, folder: id, study, .. }] = all else {
         bail!("--export takes one study, and {} are named", all.len())
     };
     let last = id.file_name().unwrap_or(id.as_os_str());

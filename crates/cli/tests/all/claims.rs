@@ -6,7 +6,7 @@
 //! `EVENAIR_BLESS=1 cargo test -p evenair-cli claims` writes these records.
 
 use crate::{evenair, json, stderr};
-use evenair_study::verdicts::{self, Record};
+use evenair_study::verdicts::{self, Record, digests};
 use evenair_study::{Study, study_ids};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -136,7 +136,9 @@ fn the_page_of_verdicts_is_what_was_recorded() {
         Some((study.id.clone(), record))
     };
     let records: BTreeMap<String, Record> = studies.iter().filter_map(record).collect();
-    let page = verdicts::page(&studies, &records);
+    let digests = |study: &Study| (study.id.clone(), digests(study).unwrap());
+    let now = studies.iter().map(digests).collect();
+    let page = verdicts::page(&studies, &records, &now);
     let path = root().join("docs/papers/verdicts.md");
     if std::env::var_os("EVENAIR_BLESS").is_some() {
         std::fs::write(&path, &page).unwrap();
@@ -164,6 +166,18 @@ fn verdicts_are_kept_of_whole_studies_and_of_programs_that_a_commit_names() {
     }
     let text = std::fs::read_to_string(Path::new(records).join("jam10/fig-7-1.json")).expect("it was kept");
     let record: Record = serde_json::from_str(&text).unwrap();
-    assert_eq!((record.command.as_str(), record.claims.len()), ("evenair study jam10/fig-7-1", 3));
+    assert_eq!((record.command.as_str(), record.measured.len()), ("evenair study jam10/fig-7-1", 3));
     assert_eq!(record.to_json(), text);
+    let due = ["study", "jam10/fig-7-1", "--out", out, "--record", records, "--due"];
+    assert_eq!(stderr(&evenair(&due)).lines().last(), Some("no study is due"));
+    let (_, digest) = record.variants.first_key_value().unwrap();
+    let other = text.replace(&digest.scenario, "0123456789ab");
+    std::fs::write(Path::new(records).join("jam10/fig-7-1.json"), other).unwrap();
+    let run = stderr(&evenair(&due));
+    assert!(
+        run.contains("1 of 1 study is due; their records took")
+            || run.contains("1 of 1 study is due: jam10/fig-7-1"),
+        "{run}"
+    );
+    assert_eq!(stderr(&evenair(&due)).lines().last(), Some("no study is due"), "it was recorded again");
 }
