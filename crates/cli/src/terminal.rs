@@ -66,6 +66,13 @@ pub(crate) fn warn(what: impl Display) {
     }
 }
 
+/// What is about to be done, to the terminal alone.
+pub(crate) fn note(what: impl Display) {
+    if !is_quiet() {
+        let _ = writeln!(anstream::stderr().lock(), "{}", harmless(what));
+    }
+}
+
 /// An error, the last thing that is said.
 pub(crate) fn error(what: impl Display) {
     let _ = writeln!(anstream::stderr().lock(), "{BAD}evenair:{BAD:#} {}", harmless(what));

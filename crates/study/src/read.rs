@@ -219,10 +219,10 @@ impl Study {
 
     /// The text of such a scenario.
     pub(crate) fn scenario_text(&self, id: &str) -> Option<String> {
-        let file =
+        let mut file =
             self.origin.folder.iter().flat_map(|folder| [folder.join(id), folder.join(format!("{id}.toml"))]);
-        let file = file.filter_map(|path| std::fs::read_to_string(path).ok()).next();
-        file.or_else(|| crate::builtin_scenario(id).map(Into::into))
+        file.find_map(|path| std::fs::read_to_string(path).ok())
+            .or_else(|| crate::builtin_scenario(id).map(Into::into))
     }
 
     /// Keeps some variants, and what is told of them alone.

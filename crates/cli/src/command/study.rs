@@ -214,11 +214,10 @@ fn due(all: Vec<Asked>, recorder: &Recorder) -> Result<Vec<Asked>> {
         }
     }
     let names = due.iter().map(|asked| asked.name.as_str()).collect::<Vec<_>>().join(", ");
-    let took =
-        if seconds > 0.0 { format!("; their records took {:.0} min", seconds / 60.0) } else { String::new() };
-    let text = format!("{} of {} due{took}: {names}\n", due.len(), counted(count, "study is", "studies are"));
+    let took = if seconds > 0.0 { format!("; recorded in {:.0} min", seconds / 60.0) } else { String::new() };
     if !due.is_empty() {
-        tell(&text)?;
+        let all = counted(count, "study is", "studies are");
+        terminal::note(format_args!("{} of {all} due{took}: {names}", due.len()));
     }
     Ok(due)
 }
@@ -322,7 +321,8 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
     if let Some(recorder) = recorder.as_ref().filter(|_| options.due) {
         all = due(all, recorder)?;
         if all.is_empty() {
-            return tell("no study is due\n");
+            terminal::note("no study is due");
+            return Ok(());
         }
     }
     if all.is_empty() {

@@ -175,7 +175,7 @@ fn verdicts_are_kept_of_whole_studies_and_of_programs_that_a_commit_names() {
     std::fs::write(Path::new(records).join("jam10/fig-7-1.json"), other).unwrap();
     let run = stderr(&evenair(&due));
     assert!(
-        run.contains("1 of 1 study is due; their records took")
+        run.contains("1 of 1 study is due; recorded in")
             || run.contains("1 of 1 study is due: jam10/fig-7-1"),
         "{run}"
     );

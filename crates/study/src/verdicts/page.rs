@@ -44,8 +44,9 @@ fn cells(counts: &[usize]) -> String {
 struct Row([Counts; 3]);
 
 impl Row {
-    fn of<'a>(statements: impl Iterator<Item = &'a Statement<'a>> + Clone) -> Self {
-        Self([Origin::Paper, Origin::Word, Origin::Ours].map(|origin| Counts::of(statements.clone(), origin)))
+    fn of(study: &Study, statements: &[Statement<'_>]) -> Self {
+        let here = || statements.iter().filter(|s| s.study == study.id);
+        Self([Origin::Paper, Origin::Word, Origin::Ours].map(|origin| Counts::of(here(), origin)))
     }
 
     fn cells(self) -> String {
@@ -112,7 +113,7 @@ pub fn page(
     for (name, live, paper) in chapters {
         let is_here = |study: &Study| study.is_live() == live && (live || Paper::of(&study.id) == paper);
         let here: Vec<&Entry<'_>> = entries.iter().filter(|entry| is_here(entry.study)).collect();
-        let row_of = |entry: &Entry<'_>| Row::of(statements.iter().filter(|s| s.study == entry.study.id));
+        let row_of = |entry: &Entry<'_>| Row::of(entry.study, &statements);
         let mut row = Row::default();
         here.iter().for_each(|entry| row += row_of(entry));
         if !live {

@@ -90,7 +90,7 @@ impl Record {
     pub fn to_json(&self) -> String {
         let Self { study, command, commit, date, seconds, variants, measured } = self;
         let keys = [("study", study), ("command", command), ("commit", commit), ("date", date)];
-        let keys: String = keys.iter().map(|(key, word)| format!("  \"{key}\": {},\n", json(word))).collect();
+        let keys = keys.map(|(key, word)| format!("  \"{key}\": {},\n", json(word))).concat();
         let variants = variants.iter().map(|(id, digest)| format!("    {}: {}", json(id), json(digest)));
         let variants = variants.collect::<Vec<_>>().join(",\n");
         let measured =

@@ -105,7 +105,7 @@ fn the_page_counts_a_sentence_once_and_words_and_ours_apart_and_knows_what_is_st
     assert_eq!(serde_json::from_str::<Record>(&record.to_json()).unwrap(), record);
     let page_of = |word: &str| {
         let now = BTreeMap::from([(study.id.clone(), BTreeMap::from([("one".into(), digest(word))]))]);
-        page(&[study.clone()], &BTreeMap::from([(record.study.clone(), record.clone())]), &now)
+        page(std::slice::from_ref(&study), &BTreeMap::from([(record.study.clone(), record.clone())]), &now)
     };
     let fresh = page_of("a");
     let counts = "1 | · | 3 | · | · | · | 1 | · | · | 1 | · | · | ·";
