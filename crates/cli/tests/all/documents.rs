@@ -211,6 +211,8 @@ macro_rules! pages {
 
 pages! {
     citations "citations.md",
+    concepts_gateway_laws "concepts/gateway-laws.md",
+    concepts_gateway "concepts/gateway.md",
     dependencies "dependencies.md",
     gateway_laws "gateway-laws.md",
     how_to_cc "how-to/cc.md",
@@ -226,6 +228,7 @@ pages! {
     how_to_wireshark "how-to/wireshark.md",
     index "index.md",
     json "json.md",
+    notes_gateway_laws "notes/gateway-laws.md",
     papers_chen10 "papers/chen10.md",
     papers_cz06 "papers/cz06.md",
     papers_index "papers/index.md",
@@ -234,6 +237,7 @@ pages! {
     papers_qcsma "papers/qcsma.md",
     papers_verdicts "papers/verdicts.md",
     performance "performance.md",
+    reference_gateway "reference/gateway.md",
     security "security.md",
     tutorial_figure "tutorial/figure.md",
     tutorial_law "tutorial/law.md",
