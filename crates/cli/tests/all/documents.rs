@@ -211,6 +211,7 @@ macro_rules! pages {
 
 pages! {
     citations "citations.md",
+    concepts_connections "concepts/connections.md",
     concepts_gateway_laws "concepts/gateway-laws.md",
     concepts_gateway "concepts/gateway.md",
     dependencies "dependencies.md",
@@ -238,6 +239,7 @@ pages! {
     papers_verdicts "papers/verdicts.md",
     performance "performance.md",
     reference_gateway "reference/gateway.md",
+    reference_multiconn "reference/multiconn.md",
     security "security.md",
     tutorial_figure "tutorial/figure.md",
     tutorial_law "tutorial/law.md",
