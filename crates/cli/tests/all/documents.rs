@@ -212,6 +212,7 @@ macro_rules! pages {
 pages! {
     citations "citations.md",
     concepts_connections "concepts/connections.md",
+    concepts_emulator "concepts/emulator.md",
     concepts_gateway_laws "concepts/gateway-laws.md",
     concepts_gateway "concepts/gateway.md",
     dependencies "dependencies.md",
