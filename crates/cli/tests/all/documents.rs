@@ -231,6 +231,7 @@ pages! {
     index "index.md",
     json "json.md",
     notes_gateway_laws "notes/gateway-laws.md",
+    notes_performance "notes/performance.md",
     papers_chen10 "papers/chen10.md",
     papers_cz06 "papers/cz06.md",
     papers_index "papers/index.md",
