@@ -211,6 +211,10 @@ macro_rules! pages {
 
 pages! {
     citations "citations.md",
+    concepts_connections "concepts/connections.md",
+    concepts_emulator "concepts/emulator.md",
+    concepts_gateway_laws "concepts/gateway-laws.md",
+    concepts_gateway "concepts/gateway.md",
     dependencies "dependencies.md",
     gateway_laws "gateway-laws.md",
     how_to_cc "how-to/cc.md",
@@ -226,6 +230,8 @@ pages! {
     how_to_wireshark "how-to/wireshark.md",
     index "index.md",
     json "json.md",
+    notes_gateway_laws "notes/gateway-laws.md",
+    notes_performance "notes/performance.md",
     papers_chen10 "papers/chen10.md",
     papers_cz06 "papers/cz06.md",
     papers_index "papers/index.md",
@@ -234,6 +240,8 @@ pages! {
     papers_qcsma "papers/qcsma.md",
     papers_verdicts "papers/verdicts.md",
     performance "performance.md",
+    reference_gateway "reference/gateway.md",
+    reference_multiconn "reference/multiconn.md",
     security "security.md",
     tutorial_figure "tutorial/figure.md",
     tutorial_law "tutorial/law.md",

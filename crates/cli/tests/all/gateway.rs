@@ -306,7 +306,7 @@ END
 fn the_operators_page_does_what_it_says() {
     let page = include_str!("../../../../docs/how-to/gateway.md");
     let (_, page) = page.split_once("## From nothing to watching").expect("its first part");
-    let (page, _) = page.split_once("## What it sets").expect("what comes behind its last command");
+    let (page, _) = page.split_once("## As a service").expect("the part behind its last command");
     let blocks = |kind: &str| {
         let fence = format!("```{kind}\n");
         page.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap_or("")).collect::<Vec<_>>()

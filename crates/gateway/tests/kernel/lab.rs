@@ -368,7 +368,7 @@ pub(crate) fn given_and_got(
 }
 
 /// Asserts that a flow never has more than what was given, but for what the bucket held, and most of it: how nearly TCP fills it is the
-/// machine's, and recorded in docs/performance.md.
+/// machine's, and recorded in docs/notes/performance.md.
 pub(crate) fn assert_fills(&[given, got]: &[f64; 2]) {
     assert!((0.5..1.02).contains(&(got / given)), "{got:.0} bytes of {given:.0}");
 }

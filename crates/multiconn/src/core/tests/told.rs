@@ -47,7 +47,7 @@ pub(super) fn events(core: &mut Core) -> Vec<Event> {
 
 #[test]
 fn defaults_are_those_of_the_manual() {
-    // docs/how-to/multiconn.md: 1024 streams each way, a window of 64 kB at first, up to 16 MB.
+    // docs/reference/multiconn.md: 1024 streams each way, a window of 64 kB at first, up to 16 MB.
     let Limits { own_streams, their_streams, window, window_most, held_most } = Limits::default();
     assert_eq!((own_streams, their_streams), (1024, 1024));
     assert_eq!((window, window_most, held_most), (65_536, 16_777_216, 16_777_216));
