@@ -216,7 +216,6 @@ pages! {
     concepts_gateway_laws "concepts/gateway-laws.md",
     concepts_gateway "concepts/gateway.md",
     dependencies "dependencies.md",
-    gateway_laws "gateway-laws.md",
     how_to_cc "how-to/cc.md",
     how_to_cluster "how-to/cluster.md",
     how_to_conflict_graph "how-to/conflict-graph.md",
