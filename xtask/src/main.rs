@@ -32,6 +32,7 @@ mod tally;
 mod tests;
 mod tidy;
 mod wheel;
+mod words;
 
 use anyhow::{Context as _, Result, bail};
 use evenair_needs::{NEEDS, Remedy, find};

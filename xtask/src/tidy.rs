@@ -3,7 +3,7 @@
 use crate::metadata::Metadata;
 use crate::parts::PARTS;
 use crate::tally::Tally;
-use crate::{citations, labels};
+use crate::{citations, labels, words};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::fs;
@@ -59,6 +59,9 @@ pub(crate) fn run() -> Result<Tally> {
     findings.extend(labels::unexplained(&root, &files(&root.join("crates"), &["rs"])?)?);
     findings.extend(studies(&root)?);
     findings.extend(parts(&root)?);
+    let (of_words, counts) = words::findings(&root)?;
+    findings.extend(of_words);
+    println!("tidy: {counts}");
     for finding in &findings {
         println!("tidy: {finding}");
     }
