@@ -74,7 +74,8 @@ pub(crate) fn findings(root: &Path) -> Result<(Vec<String>, String)> {
             continue;
         }
         let text = fs::read_to_string(&file)?;
-        let prose = Prose::of(&if name.ends_with(".md") { of_page(&text) } else { of_code(&text) });
+        let is_page = file.extension().is_some_and(|ending| ending == "md");
+        let prose = Prose::of(&if is_page { of_page(&text) } else { of_code(&text) });
         all.add(prose);
         let common = prose.common_limits();
         let limit = limits.get(&name).copied().unwrap_or(common);
