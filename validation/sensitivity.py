@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""What [Chen10] chapter 6 does not say, and how much each reading matters: tables of docs/validation.md section 6.
+"""What [Chen10] chapter 6 does not say, and how much each reading matters.
+
+Prints tables of docs/notes: readings-chen10, clocks-chen10, variants-chen10 and limit-cycle.
 
     validation/sensitivity.py [clocks | readings | interval | round-trip | silence | parameters]...
 

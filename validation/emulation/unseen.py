@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Scenarios that nobody chose: drawn meshes, radios and flows, by real Linux sockets and simulated, side by side.
 
-    python3 validation/emulation/unseen.py             # the twelve of docs/validation.md, a quarter of an hour
+    python3 validation/emulation/unseen.py             # the twelve of docs/notes/emulator.md, a quarter of an hour
     python3 validation/emulation/unseen.py 101 3       # three more
 
 Needs what twin.py needs. Each seed draws 802.11a, b or g and a rate, 6 to 14 nodes within reach of each other, Reno or

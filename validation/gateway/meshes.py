@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random meshes that nobody chose, behind a gateway of each kind: the tables of docs/validation.md section 8.
+"""Random meshes that nobody chose, behind a gateway of each kind: the tables of docs/notes/gateway-simulated.md.
 
     validation/gateway/meshes.py [FIRST [COUNT]]
 

@@ -1,4 +1,4 @@
-"""What the points of live.py say together: the table of docs/validation.md.
+"""What the points of live.py say together: the table of docs/notes/transport.md.
 
     python3 validation/multiconn/summary.py validation/multiconn/points.csv
 

@@ -1,4 +1,5 @@
-//! Prints the tables of docs/validation.md: `cargo run --release -p evenair-agreement --example validation`.
+//! Prints tables of docs/notes (single-cell, theory, ns-2, tcp, vegas-fast-bbr):
+//! `cargo run --release -p evenair-agreement --example validation`.
 #![allow(clippy::print_stdout, reason = "printing is its purpose")]
 
 use evenair_agreement::cell::Exchange;

@@ -1,7 +1,7 @@
 //! The references for evenair: closed forms, an independent slot-level DCF, and recorded results of ns-2.
 //!
 //! The quick form of every check runs with the tests; `cargo run --release -p evenair-agreement --example validation`
-//! prints the long form, the tables of docs/validation.md.
+//! prints the long form, tables of docs/notes (single-cell, theory, ns-2, tcp, vegas-fast-bbr).
 #![forbid(unsafe_code)]
 
 pub mod bianchi;

@@ -1,7 +1,7 @@
 //! The cost of a connection to the host that keeps it, measured: [Chen10]'s `D_e`, `D_c` and `D_p` (section 5.3.5, C12), and memory.
 //!
 //! `cargo run --release -p evenair-multiconn --example costs`. Both ends are this thread, over loopback: what the kernel does for either is in its processor
-//! time, so that each number is of both ends together. TLS comes on top (docs/validation.md).
+//! time, so that each number is of both ends together. TLS comes on top (docs/notes/transport.md).
 #![allow(clippy::print_stdout, reason = "its output is a table")]
 
 use std::fs;

@@ -2,7 +2,7 @@
 //!
 //! Linux takes whoever sends now and then for half of a conversation, and keeps his acknowledgements back, 40 ms and more, for an
 //! answer to go with. Who receives a stream here says now and then what he has received, and is in no conversation: where a window is
-//! of a few segments, as over a lossy link, the sender would wait for each odd one (docs/validation.md has what that cost).
+//! of a few segments, as over a lossy link, the sender would wait for each odd one (docs/notes/transport.md has what that cost).
 //! `TCP_QUICKACK` holds until the kernel changes its mind, so that it is set again with each read.
 //!
 //! What is said of a stream, a credit now and then, may wait for a segment to go with: acknowledged at once, each would be a packet more

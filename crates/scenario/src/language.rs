@@ -180,7 +180,7 @@ pub enum Preset {
     /// IEEE 802.11-2016 and the RFCs.
     #[default]
     Standard,
-    /// ns-2 2.35: docs/validation.md lists every difference.
+    /// ns-2 2.35: docs/notes/ns-2.md lists every difference.
     Ns2,
 }
 

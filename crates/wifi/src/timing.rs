@@ -56,7 +56,7 @@ impl MacTiming {
     /// 802.11b by the standard, control frames at one rate.
     ///
     /// The sensing delay is aCCATime, of which the standard says "less than 15 µs"; the 5 µs turnaround is taken to run
-    /// out at the slot boundary, as the slot's own sum in clause 15.3.3 supposes. docs/validation.md shows how results
+    /// out at the slot boundary, as the slot's own sum in clause 15.3.3 supposes. docs/notes/single-cell.md shows how results
     /// depend on it.
     pub const fn b(preamble: Preamble, basic_rate: Rate) -> Self {
         let slowest = slowest_dsss(preamble);

@@ -1,5 +1,5 @@
 //! The quick form of every check against something that evenair did not write. The long form is
-//! `examples/validation.rs`, its figures are in docs/validation.md.
+//! `examples/validation.rs`, its figures are in docs/notes; docs/validation.md has the summary.
 
 use evenair_agreement::cell::Exchange;
 use evenair_agreement::ideal::Shape;
@@ -100,7 +100,7 @@ fn a_saturated_cell_agrees_with_an_independent_slot_level_dcf() {
 }
 
 /// Bianchi's model knows no sensing delay: under its assumption we are within 1 % up to ten stations over 802.11b, and
-/// over 802.11a as far as docs/validation.md says.
+/// over 802.11a as far as docs/notes/single-cell.md says.
 #[test]
 fn a_saturated_cell_agrees_with_bianchi() {
     for exchange in exchanges() {
@@ -396,7 +396,7 @@ fn the_ns2_preset_agrees_with_ns2_on_handshakes_and_time_outs() {
 /// ns-3's error model decodes 1 Mb/s down to 2.3 dB below the interference (DBPSK with a spreading gain of 13.4 dB), and its
 /// receiver takes what it cannot lock to for energy; what a relay forwards at the end of a frame goes a DIFS after its ACK without
 /// a back-off: with these three of its rules we agree within 3 %. With ours, capture at
-/// 10 dB and an EIFS after such frames, it is a quarter apart from three hops on (docs/validation.md).
+/// 10 dB and an EIFS after such frames, it is a quarter apart from three hops on (docs/notes/ns-3.md).
 #[test]
 fn chains_agree_with_ns3_under_its_error_model() {
     let rules = [

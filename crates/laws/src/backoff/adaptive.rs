@@ -28,7 +28,7 @@
 //!   it for, whatever its packets' sizes. Other units are there to compare with. With one unit for all packets as many
 //!   acknowledgements queue as data, and where one clock updates all nodes data and acknowledgements of a flow take
 //!   turns, one interval each: a limit cycle at the thesis's interval. The thesis's section 6.1.2, acknowledgements piled
-//!   up where queues are counted in bytes, is only seen with it (docs/validation.md section 6).
+//!   up where queues are counted in bytes, is only seen with it (docs/notes/readings-chen10.md).
 //!
 //! # Example
 //! ```

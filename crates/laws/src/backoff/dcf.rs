@@ -16,7 +16,7 @@
 //! # Deviations
 //! ns-2 2.35 draws from `0..CW`, the end excluded, and before every frame: [`Dcf::ns2`].
 //! It has no fluid drift: no state of it follows the load. Its mean throughput is compared with Bianchi's fixed point
-//! (docs/validation.md).
+//! (docs/notes/single-cell.md).
 //!
 //! # Example
 //! ```

@@ -19,7 +19,7 @@
 //! are whole numbers, rounded so that the plateau is reached up to ∛(1/C) = 1.36 s early; the round trip looked ahead is the
 //! least one seen; a time-out forgets `W_max`. `W_est` grows by α for good: section 4.3 lets it grow by one segment per
 //! round trip once it has passed the window before the last loss, which makes the RFC's CUBIC a third faster than Reno
-//! under random loss where Linux's is as fast (docs/validation.md, section 10). Slow start ends at the threshold or with a
+//! under random loss where Linux's is as fast (docs/notes/tcp.md). Slow start ends at the threshold or with a
 //! loss: `HyStart++` (RFC 9406), which the RFC recommends, is not built. The epoch is not shifted for idle times (section 5.8).
 //! A drift of the window alone there is not: what it does depends on the time since the last loss. Its fluid face is the
 //! mean window under random loss, [`mean_window`].

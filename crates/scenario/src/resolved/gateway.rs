@@ -14,7 +14,7 @@ const LINE_PACKETS: u32 = 5;
 const SHARED_PACKETS: u32 = 25;
 /// Packets of a source's line.
 const SOURCE_PACKETS: u32 = 50;
-/// Full packets that a bucket holds. The thesis does not say; docs/validation.md, section 8, shows how little it matters.
+/// Full packets that a bucket holds. The thesis does not say; docs/notes/gateway-simulated.md shows how little it matters.
 const BURST_PACKETS: u32 = 2;
 
 impl GatewayTable {
