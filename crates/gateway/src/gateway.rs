@@ -182,7 +182,7 @@ impl Gateway {
         }
     }
 
-    /// Tells the sensor that packets cannot be seen.
+    /// Notes in the sensor that packets cannot be seen.
     pub(crate) fn see_nothing(&mut self) {
         self.sensor.see_nothing();
     }

@@ -137,7 +137,8 @@ impl<K: Kernel> Grip<K> {
         }
     }
 
-    /// A device that came back may be a different one: its present state is restored at the end.
+    /// Records the present state of a device that came back, which may be a different one: it is
+    /// restored at the end.
     fn take_over_again(&mut self, believed: &AllFound, found: &AllFound) {
         let Some(before) = &mut self.before else { return };
         for side in Side::ALL {

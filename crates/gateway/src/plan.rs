@@ -1,8 +1,8 @@
 //! Computes the changes from the installed to the wanted state, in an order that leaves no traffic
 //! without a limit at any step.
 //!
-//! An address whose class is missing would be unlimited without an error. So classes are added before
-//! the addresses that lead to them, and deleted after them. Rules come last, because no packet is
+//! An address with a missing class would be unlimited without an error. So classes are added before the
+//! addresses that lead to them, and deleted after them. Rules come last, because no packet is
 //! classified without them.
 
 mod print;

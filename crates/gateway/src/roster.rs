@@ -66,7 +66,7 @@ impl Roster {
         }
     }
 
-    /// Removes the classes of all other subscribers.
+    /// Keeps only the classes of subscribers for which `stays` returns true.
     fn keep(&mut self, stays: impl Fn(&str) -> bool) {
         self.members.retain(|id| stays(id));
         self.places = self.members.iter().cloned().zip(0..).collect();

@@ -143,8 +143,7 @@ pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Resu
         if running.confirm_by.is_some_and(|by| at >= by) {
             break "nobody confirmed";
         }
-        // One request in each pass: an epoch waits for one request at most, whatever the number of
-        // clients.
+        // One request in each pass: an epoch waits for one request at most, for any number of clients.
         let answered = listener.take().map(|(ticket, request)| (ticket, running.answer(&request)));
         if running.hands_over {
             supervisor.tell("STOPPING=1");
@@ -429,7 +428,7 @@ impl Running {
         let unkept = self.state.keep(&self.daemon.kept()).err().map(|failure| failure.to_string());
         for trouble in unwritten.into_iter().chain(unkept) {
             told(&trouble);
-            // A full disk is reported in each epoch.
+            // A full disk fails in each epoch; the status lists it once.
             if !self.troubles.contains(&trouble) {
                 self.troubles.push(trouble);
             }

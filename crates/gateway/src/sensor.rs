@@ -182,8 +182,8 @@ impl Sensor {
         }
     }
 
-    /// Ends an epoch: a silent flow has ended at the time when its silence began. Forgets flows without
-    /// packets for long.
+    /// Ends an epoch: a silent flow has ended at the time when its silence began. Forgets flows that
+    /// have been silent for long.
     pub(crate) fn expire(&mut self, now: Instant) {
         let Self { flows, busy, hosts, unanswered, unfollowed, .. } = self;
         unanswered.clear();

@@ -14,10 +14,10 @@
 //! counted in its own direction's class. A law that gives every active class its share ([Jam10] Alg. 4)
 //! would then find that class starved at any rate.
 //!
-//! A class borrows from the common class, whose rate is the law's sum (of one bucket for both
-//! directions, its direction's share: `share.rs`). No class exceeds its own ceiling. The kernel lets a
-//! class send within its own rate even if its parent is exhausted. So with one bucket for all, each
-//! class has next to no rate of its own.
+//! A class borrows from the common class, which has the law's total rate. If one bucket serves both
+//! directions, it has its direction's share of that (`share.rs`). No class exceeds its own ceiling. The
+//! kernel lets a class send within its own rate even if its parent is exhausted. So with one bucket for
+//! all, each class has next to no rate of its own.
 
 use crate::{Prefix, Side};
 use evenair_units::Rate;
@@ -70,7 +70,7 @@ pub struct Class {
     pub rate: Rate,
     /// Its highest rate.
     pub ceiling: Rate,
-    /// The bytes that it may send in each round \[bytes\].
+    /// The amount that it may send in each round \[bytes\].
     pub quantum: u32,
     /// The depth of its buckets \[bytes\].
     pub burst: u32,

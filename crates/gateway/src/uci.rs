@@ -8,7 +8,7 @@ use crate::Mistake;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The section whose options are the file's own keys.
+/// The section that has the file's own keys.
 const OWN: &str = "gateway";
 /// Sections that may occur more than once.
 const MANY: [&str; 3] = ["subscriber", "leases", "delegated"];

@@ -33,8 +33,8 @@ impl Leaf {
     /// # Errors
     /// If the kernel lacks the wanted kind.
     pub(super) fn choose(netlink: &mut Rtnetlink, wanted: Wanted) -> Result<Self, Failure> {
-        // Without permission to ask, the answer is no: then the kind that comes with HTB itself is
-        // used.
+        // If the process lacks permission to ask, every kind counts as missing. `Fifo` and `Auto` then
+        // use `Plain`, which every kernel with HTB has.
         let mut has = |kind: &str| netlink.has_discipline(kind).unwrap_or(false);
         match wanted {
             Wanted::Cake if has("cake") => Ok(Self::Cake),

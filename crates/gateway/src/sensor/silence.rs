@@ -252,8 +252,8 @@ fn datagrams_that_were_answered_tell_who_leaves() {
     assert_eq!((busy, unanswered), (1_990 + 5_000, Some(16_000 - 1_990)));
 }
 
-/// An upload whose sender vanishes, or a download by datagrams, ends after three of its own pauses, one
-/// second at least.
+/// An upload or a download by datagrams that stops without notice ends after three of its own pauses,
+/// one second at least.
 #[test]
 fn whose_packets_cease_is_over_soon() {
     for side in Side::ALL {

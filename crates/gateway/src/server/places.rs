@@ -140,7 +140,7 @@ impl<S> Places<S> {
         self.all.iter().position(|place| place.id == id)
     }
 
-    /// Closes the connections whose time is over.
+    /// Closes the expired connections.
     pub(super) fn expire(&mut self, now: Instant) {
         self.all.retain(|place| place.ends > now);
     }

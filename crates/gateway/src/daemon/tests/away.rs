@@ -113,8 +113,8 @@ fn both(daemon: &mut Daemon<InMemory>, (from, to): (u64, u64), anna: &mut Downlo
     wait(daemon, anna.place, false);
 }
 
-/// Returns Ben's limit \[bit/s\] beside Anna, who downloads for one second of every six, and the
-/// decisions that lower rates.
+/// Returns Ben's limit \[bit/s\] and the decisions that lower rates. Anna downloads beside Ben for one
+/// second of every six.
 fn beside_tabs(is_closed: bool) -> (f64, Vec<String>) {
     let mut daemon = start(&config_of_two(), InMemory::default(), None);
     let mut ben = Download::new(1, 6000);
