@@ -263,8 +263,8 @@ fn has_hung() -> bool {
     std::env::var("SERVICE_RESULT").is_ok_and(|result| result == "watchdog")
 }
 
-/// Returns the socket of the gateway that runs with a file. A running gateway keeps its earlier
-/// configuration if the file has a mistake now.
+/// Returns the socket of the gateway that runs with a file. Warns about a mistake in the file, because
+/// a running gateway keeps its earlier configuration.
 fn socket(file: &Path) -> PathBuf {
     if let Err(mistake) = Config::load(file) {
         anstream::eprintln!(

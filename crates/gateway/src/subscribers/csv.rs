@@ -1,4 +1,5 @@
-//! Subscribers from a table: `id, name, prefixes, weight, cap`, with a header that names the columns.
+//! Subscribers from a table: `id, name, prefixes, weight, cap, link_rate`, with a header that names the
+//! columns.
 
 use super::{Place, Subscriber};
 use crate::Mistake;
