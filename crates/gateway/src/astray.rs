@@ -1,49 +1,53 @@
-//! Packets that were led to a class and did not come there: another rule or filter has given them another class behind the gateway's rules.
+//! Detects diverted packets: another rule or filter moved them out of the class that the gateway's
+//! rules chose.
 //!
-//! The packet filter counts what it leads to classes, by address, before any queue; the queues count what came to each class. Where a class
-//! lacks a good part of what was led to it, and what passes without a subscriber's limit has about as much, it is there. Both are needed: what another rule of the
-//! packet filter drops behind the gateway's own comes to no class either, and is no concern of the gateway's.
+//! The packet filter counts the packets for each subscriber, by address, before any queue. The queues
+//! count the packets that reach each class. Packets are diverted if a class lacks a good part of its
+//! packets and the unlimited classes have about as many. Both conditions are needed: packets that a
+//! later rule drops reach no class either, and the gateway ignores them.
 
 use crate::Side;
 use crate::kernel::{Counters, Readings};
 use crate::tree::{DIRECT, EXEMPT};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So much is a matter of a few packets \[bytes\]: twenty full ones.
+/// Smallest volume of one subscriber that is judged \[bytes\]: twenty full packets.
 const LEAST: u64 = 30_000;
-/// A class lacks packets if so much of them is missing: what drops are taken to be is no better known, where segments are joined.
+/// Smallest missing part of a class's packets that counts as diverted. The size of drops is known no
+/// better where segments are joined.
 const MISSING: f64 = 0.25;
-/// And if what has no subscriber's limit had so much of what is missing, or more.
+/// Smallest part of the missing bytes that must be in the unlimited classes.
 const FOUND: f64 = 0.5;
 
-/// The account of an epoch.
+/// The account of diverted packets of one epoch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Astray {
-    /// What was led to each subscriber's classes, both ways together \[bytes\].
+    /// Bytes that the packet filter led to each subscriber's classes, both directions together.
     led: BTreeMap<u16, u64>,
-    /// Where the queues' counters stood when the epoch began; none, where they could not be read.
+    /// The queues' counters at the start of the epoch; `None` if they could not be read.
     then: Option<[Readings; 2]>,
-    /// The subscribers whose packets went astray in the last epoch.
+    /// The subscribers with diverted packets in the last epoch.
     of: BTreeSet<u16>,
-    /// Those of whom it was told, and whose packets were not seen to come again since.
+    /// The subscribers that were reported and have not received their packets again.
     told: BTreeSet<u16>,
-    /// What is to be told: those who are astray, more than before; or that none is any more.
+    /// The next report: all diverted subscribers if there are new ones, or the empty set once none is
+    /// left.
     news: Option<BTreeSet<u16>>,
 }
 
 impl Astray {
-    /// So much more was led to a subscriber's classes \[bytes\].
+    /// Adds bytes that were led to a subscriber's classes.
     pub(crate) fn lead(&mut self, minor: u16, bytes: u64) {
         *self.led.entry(minor).or_default() += bytes;
     }
 
-    /// An epoch begins.
+    /// Starts an epoch.
     pub(crate) fn begin(&mut self, now: Option<&[Readings; 2]>) {
         self.led.clear();
         self.then = now.cloned();
     }
 
-    /// An epoch ends, and another begins; none, where the queues' counters could not be read.
+    /// Ends an epoch and starts the next; `now` is `None` if the queues' counters could not be read.
     pub(crate) fn end(&mut self, now: Option<&[Readings; 2]>) {
         let led = std::mem::take(&mut self.led);
         let then = std::mem::replace(&mut self.then, now.cloned());
@@ -66,18 +70,20 @@ impl Astray {
         }
     }
 
-    /// Those who are astray, if there are more since this was asked last; none of them, where all have come again.
+    /// Takes the next report: all diverted subscribers if there are new ones, or the empty set once
+    /// none is left.
     pub(crate) const fn take_news(&mut self) -> Option<BTreeSet<u16>> {
         self.news.take()
     }
 
-    /// Those whose packets went astray in the last epoch.
+    /// Returns the subscribers with diverted packets in the last epoch.
     pub(crate) const fn of(&self) -> &BTreeSet<u16> {
         &self.of
     }
 }
 
-/// What came to a subscriber's classes, kept, passed on or dropped \[bytes\]; none, if a class was made anew.
+/// Returns the bytes that reached a subscriber's classes: queued, sent or dropped. `None` if a class
+/// was replaced in between.
 fn came(then: &[Readings; 2], now: &[Readings; 2], minor: u16) -> Option<f64> {
     let of = |side: Side| {
         let Some(now) = now[side as usize].get(&minor) else { return Some(0.0) };
@@ -86,7 +92,8 @@ fn came(then: &[Readings; 2], now: &[Readings; 2], minor: u16) -> Option<f64> {
     Some(of(Side::Down)? + of(Side::Up)?)
 }
 
-/// What came to a class between two readings \[bytes\], drops taken to be as large as the mean; none, if it was made anew.
+/// Returns the bytes that reached a class between two readings; drops count with the mean packet size.
+/// `None` if the class was replaced in between.
 fn more(then: &Counters, now: &Counters) -> Option<f64> {
     let served = now.bytes.checked_sub(then.bytes)? as f64;
     let [packets, dropped] =
@@ -100,19 +107,20 @@ mod tests {
     use super::*;
     use crate::tree::FIRST;
 
-    /// Counters after so many packets of 1500 bytes, and so many drops.
+    /// Returns counters after a number of packets of 1500 bytes and a number of drops.
     fn counters(packets: u32, dropped: u32) -> Counters {
         Counters { packets, bytes: u64::from(packets) * 1_500, dropped, ..Counters::default() }
     }
 
-    /// Readings of the exempt class and two subscribers' on the way down, each \[packets, drops\].
+    /// Returns readings of the exempt class and of two subscribers' download classes, each \[packets,
+    /// drops\].
     fn readings(exempt: [u32; 2], classes: [[u32; 2]; 2]) -> [Readings; 2] {
         let of = |[packets, dropped]: [u32; 2]| counters(packets, dropped);
         let down = [(EXEMPT, of(exempt)), (FIRST, of(classes[0])), (FIRST + 1, of(classes[1]))].into();
         [down, Readings::new()]
     }
 
-    /// Who is told to be astray, where so many packets were led to each of two.
+    /// Returns the diverted subscribers; `led` has the packets that were led to each of two.
     fn astray(led: [u64; 2], exempt: [u32; 2], classes: [[u32; 2]; 2]) -> Vec<u16> {
         let mut astray = Astray::default();
         astray.begin(Some(&readings([7, 7], [[9, 9]; 2])));
@@ -125,24 +133,24 @@ mod tests {
 
     #[test]
     fn what_is_in_the_exempt_class_is_missed_where_it_was_led_to() {
-        // All of both are in the exempt class, which has dropped three quarters of it.
+        // The exempt class has all packets of both, and has dropped three quarters of them.
         assert_eq!(astray([400, 400], [200, 600], [[0, 0]; 2]), [FIRST, FIRST + 1]);
-        // A third of one subscriber's: packets with a mark of their own.
+        // A third of one subscriber's packets, which have a mark of their own.
         assert_eq!(astray([300, 300], [100, 0], [[200, 0], [300, 0]]), [FIRST]);
     }
 
     #[test]
     fn what_is_dropped_or_waits_is_not_astray() {
         assert_eq!(astray([400, 400], [500, 0], [[100, 300], [400, 0]]), [0_u16; 0]);
-        // A firewall drops a flood behind the gateway's rules: it is in no class.
+        // A firewall drops a flood behind the gateway's rules: the flood is in no class.
         assert_eq!(astray([4_000, 400], [100, 0], [[100, 0], [400, 0]]), [0_u16; 0]);
         // A few packets.
         assert_eq!(astray([19, 0], [19, 0], [[0, 0]; 2]), [0_u16; 0]);
-        // Nothing was counted by address: the packet filter did not tell.
+        // The packet filter reported no counts by address.
         assert_eq!(astray([0, 0], [500, 0], [[10, 0]; 2]), [0_u16; 0]);
     }
 
-    /// Who is silent for an epoch has not come again, and is not told of twice.
+    /// A subscriber that is silent for an epoch stays diverted and is not reported twice.
     #[test]
     fn it_is_told_once_until_packets_come_again() {
         let mut astray = Astray::default();

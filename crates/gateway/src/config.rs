@@ -1,4 +1,5 @@
-//! The operator's file: one TOML, or OpenWrt's way of writing the same (`uci.rs`), which says what the gateway is, what it may do, and where it keeps what it knows.
+//! The operator's file, in TOML or in OpenWrt's UCI form (`uci.rs`): devices, law, limits, subscribers
+//! and folders.
 
 use crate::mistake::{quoted, read, read_foreign};
 use crate::subscribers::{LeaseFormat, Leased, Place, from_csv, from_leases};
@@ -15,102 +16,104 @@ use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What the operator says of a gateway.
+/// The configuration of a gateway.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// What it may do to the kernel.
+    /// Whether the gateway may change the kernel.
     #[serde(default)]
     pub mode: Mode,
     /// The device towards the mesh.
     pub mesh: String,
     /// The device towards the Internet.
     pub uplink: String,
-    /// How packets go from one to the other.
+    /// How packets go from one device to the other.
     #[serde(default)]
     pub forwarding: Forwarding,
-    /// What each subscriber's packets wait in.
+    /// The queueing discipline of each subscriber's classes.
     #[serde(default)]
     pub leaf: Leaf,
-    /// What leads packets past the limits, and is as it should be.
+    /// Paths around the limits that the operator accepts.
     #[serde(default)]
     pub despite: Vec<Bypass>,
-    /// The law with its parameters, its epoch and bounds among them.
+    /// The law with its parameters, including its epoch and bounds.
     #[serde(default = "usual_law")]
     pub law: GatewayParams,
-    /// The capacity of the gateway's own links into the mesh, net of the MAC's overhead at full packets; of a subscriber its own, if
-    /// that is given.
+    /// The capacity of the gateway's own links into the mesh, net of the MAC's overhead at full
+    /// packets. A subscriber's own `link_rate` overrides it.
     #[serde(default)]
     pub link_rate: Option<Rate>,
-    /// A table of subscribers, beside this file or by its whole path.
+    /// A table of subscribers: a path, relative to this file's folder.
     #[serde(default)]
     pub subscribers: Option<PathBuf>,
-    /// Subscribers that stand here.
+    /// Subscribers that are listed in this file.
     #[serde(default)]
     pub subscriber: Vec<Subscriber>,
-    /// Files in which DHCP servers keep their leases.
+    /// Lease files of DHCP servers.
     #[serde(default)]
     pub leases: Vec<LeaseFile>,
-    /// Whether everyone who answers on the mesh's own link is a subscriber, known by the hardware's address.
+    /// Whether every host that answers on the mesh's own link is a subscriber, identified by its
+    /// hardware address.
     #[serde(default)]
     pub neighbours: bool,
-    /// Ranges whose prefixes are a subscriber each, once one of their addresses is seen.
+    /// Ranges in which each prefix becomes a subscriber, once one of its addresses is seen.
     #[serde(default)]
     pub delegated: Vec<Delegated>,
-    /// Who is nobody's.
+    /// The class of addresses that belong to no subscriber.
     #[serde(default)]
     pub unknown: Unknown,
-    /// What passes beside all limits.
+    /// Packets that pass beside all limits.
     #[serde(default)]
     pub exempt: Exempt,
-    /// No subscriber's limit is below this, whatever the law says.
+    /// The lowest limit of a subscriber; it overrides the law.
     #[serde(default = "usual_least")]
     pub least_rate: Rate,
-    /// Where there are more subscribers than this, one has a class once it is seen.
+    /// With more subscribers than this, a subscriber gets its class only once it is seen.
     #[serde(default = "usual_eager")]
     pub eager: usize,
-    /// What becomes of rates that somebody changed by hand.
+    /// The reaction to rates that another program changed.
     #[serde(default)]
     pub by_hand: ByHand,
-    /// What becomes of the limits when the daemon stops.
+    /// The limits after the daemon stops.
     #[serde(default)]
     pub on_stop: OnStop,
-    /// The folder for what the daemon must know again: handles, what was there before, what the law has found.
+    /// The folder of the daemon's persistent state: handles, the earlier queues, the law's state.
     #[serde(default = "usual_state")]
     pub state: PathBuf,
     /// The record of decisions.
     #[serde(default)]
     pub log: Log,
-    /// The socket by which the daemon is asked and told; `control.sock` in `state` where it is not given.
+    /// The control socket; `control.sock` in `state` by default.
     #[serde(default)]
     pub socket: Option<PathBuf>,
-    /// The group that may change what runs, beside root and the daemon's own user; a number. Its members have it as their primary or
-    /// as a supplementary group. The socket belongs to it, or else to the daemon's own group.
+    /// The number of the group that may change the running gateway, beside root and the daemon's own
+    /// user. It may be a member's primary or supplementary group. The socket belongs to it, or else to
+    /// the daemon's own group.
     #[serde(default)]
     pub group: Option<u32>,
-    /// Users that may ask for the status: those of the socket's group, or everyone.
+    /// Users that may read the status: members of the socket's group, or everyone.
     #[serde(default)]
     pub asked_by: AskedBy,
-    /// Where the page and the metrics are, on loopback; nowhere, if it is not given.
+    /// The loopback address of the page and the metrics; without it there is no page.
     #[serde(default)]
     pub page: Option<SocketAddr>,
 }
 
-/// What the daemon may do.
+/// The daemon's permission to change the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Measure and decide; nothing in the kernel changes.
+    /// Measures and decides; nothing in the kernel changes.
     #[default]
     Observe,
-    /// The same, and say what would be changed.
+    /// Measures and decides, and reports the changes that it would make.
     DryRun,
-    /// Hold everyone to what the law gives.
+    /// Limits every subscriber to the law's rate.
     Enforce,
 }
 
 impl Mode {
-    /// As the file says it.
+    /// Returns the word of the configuration file.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Observe => "observe",
@@ -120,7 +123,7 @@ impl Mode {
     }
 }
 
-/// Users that may ask for the status.
+/// Users that may read the status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AskedBy {
@@ -135,30 +138,30 @@ pub enum AskedBy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forwarding {
-    /// By their addresses: each device has its own.
+    /// Packets are routed by address: each device has its own.
     #[default]
     Routed,
     /// Both devices are ports of one bridge.
     Bridged,
 }
 
-/// What packets of a class wait in.
+/// The queueing discipline of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Leaf {
-    /// One line, in their order.
+    /// One queue, first in, first out.
     #[default]
     Fifo,
-    /// A line for each flow, each kept short.
+    /// One queue for each flow, each kept short.
     FqCodel,
-    /// The same, where hosts share evenly, too; takes a megabyte for each class.
+    /// As `FqCodel`, and hosts also share evenly; takes a megabyte for each class.
     Cake,
-    /// Lines for flows where the kernel has them, else one line.
+    /// `FqCodel` where the kernel has it, else `Fifo`.
     Auto,
 }
 
 impl Leaf {
-    /// As the file and the kernel say it.
+    /// Returns the word of the configuration file and of the kernel.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Fifo => "fifo",
@@ -169,28 +172,28 @@ impl Leaf {
     }
 }
 
-/// What leads packets past the limits.
+/// A path around the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bypass {
-    /// Connections that the packet filter was told to pass on by itself.
+    /// Connections that the packet filter forwards on its fast path.
     Flowtables,
-    /// Flows and frames that a device passes on by itself.
+    /// Flows and frames that a device forwards in hardware.
     Offload,
-    /// Programs that take a device's packets before the kernel does.
+    /// Programs that take a device's packets before the kernel's stack.
     Programs,
-    /// Subscribers who are reached by other devices, such as lines of ppp.
+    /// Subscribers that are reached through other devices, such as ppp links.
     Tunnels,
-    /// Ways to the Internet beside the uplink.
+    /// Routes to the Internet beside the uplink.
     Routes,
-    /// Rules of the packet filter that give packets another class behind the gateway's.
+    /// Rules of the packet filter that change a packet's class after the gateway's rules.
     Priorities,
-    /// Rules of the packet filter that lead subscribers' connections to a program on this machine.
+    /// Rules of the packet filter that redirect subscribers' connections to a program on this machine.
     Proxies,
 }
 
 impl Bypass {
-    /// As the file says it.
+    /// Returns the word of the configuration file.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Flowtables => "flowtables",
@@ -204,22 +207,23 @@ impl Bypass {
     }
 }
 
-/// What becomes of rates that somebody else gave to classes. What is missing is made again in any case: nobody would be limited.
+/// The reaction to rates of classes that another program changed. Missing classes are always restored,
+/// because without them nothing is limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ByHand {
-    /// It is told, and they are changed back.
+    /// Reports the change and undoes it.
     #[default]
     Mend,
-    /// It is told, and they stay until the file is read again.
+    /// Reports the change and keeps it until the file is reloaded.
     Leave,
 }
 
-/// What is left behind by a daemon that stops.
+/// The installed state after the daemon stops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnStop {
-    /// The devices are as they were before it began.
+    /// The devices are as they were before the start.
     #[default]
     Remove,
     /// The limits stay as they are.
@@ -232,79 +236,81 @@ pub enum OnStop {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseFile {
-    /// Who wrote it.
+    /// The format of the file.
     pub format: LeaseFormat,
-    /// Where.
+    /// The path of the file.
     pub file: PathBuf,
 }
 
-/// What each file of leases said when it last could be read.
+/// The last readable content of each lease file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LastLeases {
     said: BTreeMap<PathBuf, Vec<Leased>>,
-    /// Those that could not be read the last time.
+    /// The number of files that could not be read in the last pass.
     unread: usize,
 }
 
 impl LastLeases {
-    /// Whether all could be read the last time.
+    /// Returns whether all files could be read in the last pass.
     pub const fn are_all(&self) -> bool {
         self.unread == 0
     }
 }
 
-/// A range that is given away in prefixes, one to each subscriber.
+/// A range that is delegated in prefixes, one to each subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Delegated {
     /// The range.
     pub within: Prefix,
-    /// How many bits of a subscriber's prefix are fixed, such as 56.
+    /// The length of a subscriber's prefix \[bits\], such as 56.
     pub length: u8,
 }
 
-/// Addresses that are nobody's: one class for all of them, counted.
+/// Addresses that belong to no subscriber: one counted class for all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Unknown {
-    /// What they share, each way.
+    /// The rate that they share, each direction.
     pub rate: Rate,
-    /// How many of them are remembered; and how many neighbours and delegated prefixes together.
+    /// The number of such addresses that are remembered; also the limit of neighbours and delegated
+    /// prefixes together.
     pub addresses: u32,
 }
 
-/// What passes without a limit of its own: what a network needs to work at all.
+/// Packets without a limit of their own, which a network needs to work at all.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Exempt {
-    /// What it shares, each way, so that nothing is without bound; a quarter of the most that the mesh may carry, where it is not given
-    /// (`Config::exempt_rate`).
+    /// The rate that they share, each direction. By default a quarter of the most that the mesh may
+    /// carry (`Config::exempt_rate`).
     pub rate: Option<Rate>,
     /// UDP and TCP ports at either end: DNS, DHCP, Babel, OLSR, batman-adv's Alfred.
     pub ports: Vec<u16>,
-    /// Whole prefixes, such as the mesh routers' own management.
+    /// Whole prefixes, such as those for managing the mesh routers.
     pub prefixes: Vec<Prefix>,
-    /// Acknowledgements of TCP that carry no data: packets of subscribers with the flag ACK, none of SYN, FIN and RST, and no more bytes than
-    /// the headers may have.
+    /// TCP acknowledgements without data: subscribers' packets with the flag ACK and none of SYN, FIN
+    /// and RST. Their length is that of the headers at most.
     pub acknowledgements: bool,
 }
 
-/// What is exempt has such a part of the most that the mesh may carry, if nobody says otherwise: it goes first, and three quarters stay.
+/// Divisor for the default exempt rate: a quarter of the most that the mesh may carry. Exempt packets
+/// go first, and three quarters remain for the rest.
 const EXEMPT_PART: u64 = 4;
-/// And no less than this: names, leases and a shell.
+/// Lowest default exempt rate: enough for DNS, DHCP and a shell.
 const EXEMPT_LEAST: Rate = Rate::from_kbps(256);
 
 /// The record of decisions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Log {
-    /// Its folder; `log` in `state` where it is not given.
+    /// The folder of the log; `log` in `state` by default.
     pub folder: Option<PathBuf>,
-    /// A file is followed by the next at this size \[MB\].
+    /// The size of one file \[MB\]; a larger file is closed and the next is opened.
     pub megabytes: u64,
-    /// How many files are kept.
+    /// The number of files that are kept.
     pub files: u32,
-    /// Files older than this are deleted: what people use is nobody's business for ever \[days\].
+    /// The age at which files are deleted, for the subscribers' privacy \[days\].
     pub days: u32,
 }
 
@@ -339,26 +345,27 @@ const fn usual_eager() -> usize {
     256
 }
 
-/// The socket's name in the folder of the state.
+/// The socket's file name in the state folder.
 const SOCKET: &str = "control.sock";
 
 fn usual_state() -> PathBuf {
     "/var/lib/evenair".into()
 }
 
-/// The most subscribers: the minor numbers of a queue's classes, less those that are the gateway's.
+/// The largest number of subscribers: the minor numbers of a queue's classes, less those of the gateway
+/// itself.
 pub const SUBSCRIBERS_MAX: usize = (crate::tree::LAST - crate::tree::FIRST) as usize + 1;
 
 impl Config {
-    /// Reads a file. Paths in it are beside it.
+    /// Reads a file. Its paths are relative to its folder.
     ///
     /// # Errors
-    /// Names file, line and key of the first mistake, with the value and what would be right.
+    /// Names file, line and key of the first mistake, with the value and the remedy.
     pub fn load(path: &Path) -> Result<Self, Mistake> {
         Self::written(path, &read(path)?)
     }
 
-    /// The same of a text that is, or was, the file's.
+    /// Parses the present or an earlier text of a file.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -373,17 +380,18 @@ impl Config {
         Ok(config)
     }
 
-    /// The folder of the state that a file names, whatever else it says.
+    /// Returns the state folder that a file names, even if the rest of the file is invalid.
     pub(crate) fn state_of(path: &Path) -> PathBuf {
         Self::named_in(path, "state").unwrap_or_else(|| folder(path).join(usual_state()))
     }
 
-    /// The socket that a file names, whatever else it says: a gateway that runs can be asked and told while somebody edits its file.
+    /// Returns the socket that a file names, even if the rest is invalid: a running gateway stays
+    /// reachable while its file is edited.
     pub fn socket_of(path: &Path) -> PathBuf {
         Self::named_in(path, "socket").unwrap_or_else(|| Self::state_of(path).join(SOCKET))
     }
 
-    /// A path that a file names, of what of it can be read.
+    /// Returns a path that a file names, from the part of it that can be parsed.
     fn named_in(path: &Path, key: &str) -> Option<PathBuf> {
         let text = read(path).ok()?;
         let text = as_toml("", &text).ok()?;
@@ -392,16 +400,16 @@ impl Config {
         Some(folder(path).join(named))
     }
 
-    /// A gateway between two devices, of which nothing else is said.
+    /// Returns a configuration with two devices and defaults for all other keys.
     ///
     /// # Errors
-    /// If they are no devices' names.
+    /// If they are no device names.
     pub(crate) fn between(mesh: &str, uplink: &str) -> Result<Self, Mistake> {
         let word = |text: &str| toml::Value::String(text.into());
         Self::parse("state.json", &format!("mesh = {}\nuplink = {}\n", word(mesh), word(uplink)))
     }
 
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -415,7 +423,8 @@ impl Config {
         let config: Self = serde_path_to_error::deserialize(deserializer).map_err(|error| {
             let path = key_path(error.path());
             let known = broken(error.inner());
-            // An unknown key is named by the message itself; of one in a table of several kinds, the reader knows the table's line only.
+            // The message itself names an unknown key. For a key in an enum's table, the parser gives
+            // only the table's line.
             if let Some(unknown) = unknown_field(&known.message) {
                 let way = path.iter().map(String::as_str).filter(|key| *key != unknown).chain([unknown]);
                 let way: Vec<String> = way.map(String::from).collect();
@@ -433,7 +442,7 @@ impl Config {
         }
     }
 
-    /// What is wrong with it: the key, and why.
+    /// Returns the key of the first mistake and its reason.
     fn wrong(&self) -> Option<(String, String)> {
         if let Err(bad) = self.law.clone().validated() {
             return Some((
@@ -508,12 +517,13 @@ impl Config {
         None
     }
 
-    /// The subscribers: of the file itself, of its table, and of the leases as they stand at a time \[s since 1970\]. The file is its name and
-    /// text, the table its text. Leases that cannot be read are as they were when they last could: servers write into the file that is read.
+    /// Returns the subscribers of the file, of its table and of the leases at a time \[s since 1970\].
+    /// `file` is the file's name and text, `table` the table's text. An unreadable lease file counts
+    /// with its last readable content, because servers write into the file that is read.
     ///
     /// # Errors
-    /// Names file, line and column. What keeps nobody from beginning is told second: leases that never could be read, since a server may
-    /// not have begun, are left out.
+    /// Names file, line and column. The second value holds mistakes that do not prevent a start. Leases
+    /// that never could be read are left out, since their server may not have started.
     pub fn subscribers_of(
         &self,
         (file, text): (&str, &str),
@@ -555,7 +565,7 @@ impl Config {
                 }
             }
         }
-        // Clients may take leases without end: the others are followed all the same.
+        // Clients may take leases without end: all other subscribers still count.
         if left_out > 0 {
             let why = format!(
                 "{left_out} leases are left out: one gateway has room for {SUBSCRIBERS_MAX} subscribers"
@@ -565,12 +575,13 @@ impl Config {
         Ok((subscribers, troubles))
     }
 
-    /// Whether nobody subscribes, and nobody will unless the file is another.
+    /// Returns whether there is no subscriber, and the file allows none to appear.
     pub fn is_nobodys(&self, subscribers: &Subscribers) -> bool {
         subscribers.is_empty() && self.leases.is_empty() && !self.neighbours && self.delegated.is_empty()
     }
 
-    /// What may be meant, and hardly is: subscribers without an address, or past their limits.
+    /// Returns warnings about valid but unlikely settings: subscribers without an address, or exempt
+    /// ones.
     fn doubts(&self, file: &str, subscribers: &Subscribers) -> Vec<Mistake> {
         let mut doubts = Vec::new();
         let mut doubt = |key: &str, who: Vec<&Subscriber>, why: &str| {
@@ -600,9 +611,10 @@ impl Config {
         doubts
     }
 
-    /// What is exempt shares so much, each way: what the operator says, else a quarter of the most that the mesh may carry, 256 kb/s at least. That most
-    /// is the law's `capacity_high` or fixed rate, else the fastest of the gateway's own links. Where nothing of all that is known the law limits
-    /// nobody either.
+    /// Returns the rate that exempt packets share, each direction. It is the operator's, else a quarter
+    /// of the most that the mesh may carry, 256 kb/s at least. That most is the law's `capacity_high`
+    /// or fixed rate, else the fastest of the gateway's own links. If none of these is known, the law
+    /// sets no limits either, and this rate is unlimited.
     pub(crate) fn exempt_rate(&self, subscribers: &Subscribers) -> Rate {
         let configured = match &self.law {
             GatewayParams::Fixed(law) => law.rate,
@@ -618,13 +630,13 @@ impl Config {
         self.exempt.rate.unwrap_or(part.max(EXEMPT_LEAST))
     }
 
-    /// The delegated prefix that an address is in.
+    /// Returns the delegated prefix that contains an address.
     pub(crate) fn delegated(&self, address: IpAddr) -> Option<Prefix> {
         let range = self.delegated.iter().find(|range| range.within.contains(address))?;
         Prefix::new(address, range.length)
     }
 
-    /// The keys that another configuration has others of, and that cannot change while a daemon runs.
+    /// Returns the keys that differ from another configuration and cannot change while a daemon runs.
     pub(crate) fn others_for_a_start(&self, other: &Self) -> Vec<&'static str> {
         let others = [
             ("mesh", self.mesh != other.mesh),
@@ -643,23 +655,23 @@ impl Config {
         others.into_iter().filter_map(|(key, is_other)| is_other.then_some(key)).collect()
     }
 
-    /// The daemon's socket.
+    /// Returns the path of the daemon's socket.
     pub fn socket(&self) -> PathBuf {
         self.socket.clone().unwrap_or_else(|| self.state.join(SOCKET))
     }
 
-    /// The folder of the record of decisions.
+    /// Returns the folder of the log of decisions.
     pub fn log_folder(&self) -> PathBuf {
         self.log.folder.clone().unwrap_or_else(|| self.state.join("log"))
     }
 }
 
-/// The folder that a file's paths are beside.
+/// Returns the folder of a file, to which the file's paths are relative.
 fn folder(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
 }
 
-/// What a reader of TOML says, as one who writes it would want to hear it.
+/// Returns the TOML reader's message in words for the operator.
 fn plain(error: &toml::de::Error, text: &str) -> String {
     let message = plain_message(error.message());
     let at_fault = error.span().and_then(|span| text.get(span)).unwrap_or_default();
@@ -676,12 +688,12 @@ fn plain(error: &toml::de::Error, text: &str) -> String {
     }
 }
 
-/// The name in a message that begins with "unknown field".
+/// Returns the name in a message that begins with "unknown field".
 fn unknown_field(message: &str) -> Option<&str> {
     message.strip_prefix("unknown field `")?.split('`').next()
 }
 
-/// The line of a place in a text, from one.
+/// Returns the line of an offset in a text, from one.
 fn line(text: &str, offset: usize) -> usize {
     text.get(..offset).unwrap_or(text).matches('\n').count() + 1
 }
@@ -695,7 +707,7 @@ fn key_path(path: &serde_path_to_error::Path) -> Vec<String> {
     words.collect()
 }
 
-/// The line of the value at a way of keys, or of the last table on the way that is there.
+/// Returns the line of the value at a path of keys, or of the last table on the path that exists.
 fn place(text: &str, path: &[String]) -> Option<usize> {
     use toml::de::{DeTable, DeValue};
     fn step<'a>(table: &'a DeValue<'_>, key: &str) -> Option<(Range<usize>, &'a DeValue<'a>)> {

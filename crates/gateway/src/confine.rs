@@ -1,4 +1,5 @@
-//! What the daemon gives away once all is set up: all but the capability to set queues and filters, and the folders it works in.
+//! Drops the daemon's privileges after its set-up: only the capability to set queues and filters and
+//! its own folders remain.
 
 use crate::Config;
 use crate::kernel::Failure;
@@ -6,9 +7,10 @@ use evenair_linux::confinement::Confinement;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folders that a gateway with this file works in.
+/// Returns the folders that a gateway with this file works in.
 pub(crate) fn folders(path: &Path, config: &Config) -> Confinement {
-    // Editors and DHCP servers put another file in the place of one: so a file's folder, not the file.
+    // Editors and DHCP servers replace files by renaming: access is to a file's folder, not to the
+    // file.
     let files = [Some(path), config.subscribers.as_deref()].into_iter().flatten();
     let files = files.chain(config.leases.iter().map(|lease| lease.file.as_path()));
     let reads =
@@ -17,7 +19,7 @@ pub(crate) fn folders(path: &Path, config: &Config) -> Confinement {
     Confinement { administers: true, reads: whole(reads.flatten()), writes: whole(own) }
 }
 
-/// A file's folder.
+/// Returns a file's folder.
 fn folder(file: &Path) -> PathBuf {
     match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder.into(),
@@ -25,7 +27,7 @@ fn folder(file: &Path) -> PathBuf {
     }
 }
 
-/// Folders by their whole names, each once; one that is not there as it is called.
+/// Returns folders by their canonical paths, each once; a missing folder keeps its given path.
 fn whole(folders: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     let whole = |folder: PathBuf| fs::canonicalize(&folder).unwrap_or(folder);
     let mut folders: Vec<PathBuf> = folders.into_iter().map(whole).collect();
@@ -34,10 +36,10 @@ fn whole(folders: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether a daemon that works in some folders can go on with another file.
+/// Checks whether a confined daemon can go on with another file.
 ///
 /// # Errors
-/// If that names files elsewhere, which it would not be let read.
+/// If the file names other files in folders that the daemon may not read.
 pub(crate) fn still_reaches(held: &Confinement, path: &Path, config: &Config) -> Result<(), Failure> {
     let within = |folder: &Path| held.reads.iter().chain(&held.writes).any(|held| folder.starts_with(held));
     match folders(path, config).reads.iter().find(|folder| !within(folder)) {
@@ -53,7 +55,8 @@ pub(crate) fn still_reaches(held: &Confinement, path: &Path, config: &Config) ->
 mod tests {
     use super::*;
 
-    /// No shell is run, nor any other program: the daemon's filter of system calls refuses it, and no source of this crate asks for it.
+    /// Checks that no source of this crate starts a program; the daemon's filter of system calls
+    /// refuses that too.
     #[test]
     fn no_source_starts_a_program() {
         let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];

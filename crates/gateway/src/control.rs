@@ -1,8 +1,9 @@
-//! The socket by which a running gateway is asked and told: a line of JSON each way.
+//! The control socket of a running gateway: one line of JSON in each direction.
 //!
-//! Root, the daemon's own user, and the members of the operator's group may change something. The socket's mode decides who may ask:
-//! the daemon's group, or the operator's, by default. A thread of its own answers ([`Listener`]), from the status that the loop
-//! showed last; what changes something is put to the loop.
+//! Root, the daemon's own user, and the members of the operator's group may change the gateway. The
+//! socket's mode decides which users may read the status: by default the daemon's group, or the
+//! operator's. A separate thread answers ([`Listener`]) with the last status that the main loop
+//! published. It passes requests for changes to the loop.
 
 mod listener;
 
@@ -17,53 +18,53 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// A question, or a wish.
+/// A request to the daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Request {
-    /// How all fare.
+    /// Requests the status.
     Status,
-    /// The limits are to open.
+    /// Opens the limits.
     Pause,
-    /// The limits are to hold again.
+    /// Sets the limits again.
     Resume,
-    /// All is well: what was begun on trial stays.
+    /// Confirms a trial: its settings stay.
     Confirm,
-    /// The operator's file is to be read again.
+    /// Reloads the operator's file.
     Reload,
-    /// The daemon is to end, and leave all as it is to the next one.
+    /// Ends the daemon and leaves the installed state to the next one.
     HandOver,
 }
 
-/// An answer.
+/// The daemon's reply to a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// How all fare.
+    /// The status.
     Status(Box<Status>),
-    /// It is done: what, in words.
+    /// The request was carried out; the text describes the result.
     Done(String),
-    /// It is not done: why.
+    /// The request was refused; the text gives the reason.
     Refused(String),
 }
 
 impl Request {
-    /// Whether it changes something.
+    /// Returns whether the request changes something.
     pub fn changes(&self) -> bool {
         *self != Self::Status
     }
 }
 
-/// So often a request is made that the daemon left unread.
+/// Number of attempts while the daemon closes connections unread.
 const TRIES: u32 = 20;
 
-/// Asks a running gateway.
+/// Sends a request to a running gateway and returns its reply.
 ///
 /// # Errors
-/// If none runs there.
+/// If no gateway runs there, or it does not answer.
 pub fn ask(path: &Path, request: &Request) -> Result<Answer, Failure> {
-    // Under a flood of the same user's connections one may be closed before its request is read: the kernel refuses to take the
-    // request, or says that the other end closed with bytes unread.
+    // Under a flood of the same user's connections one may be closed before its request is read. The
+    // kernel then refuses the request, or reports that the other end closed with bytes unread.
     let is_unread = |error: &io::Error| {
         matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
     };

@@ -1,4 +1,5 @@
-//! The gateway with its kernel, step by step: time comes in, everything that happened comes out. Whoever has a clock calls [`Daemon::step`].
+//! The gateway with its kernel, step by step: time is the input, events are the output. The owner of
+//! the clock calls [`Daemon::step`].
 
 use crate::config::{Config, Mode, OnStop};
 use crate::gateway::{Counted, Gateway, Memory};
@@ -13,20 +14,20 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// How often addresses are looked for that were not seen as packets.
+/// Time between two readings of addresses from the packet filter and the neighbour table.
 const SCAN: Duration = Duration::from_secs(1);
 
-/// So many subscribers are named in one line.
+/// Largest number of subscribers that one log line names.
 const NAMED: usize = 5;
 
-/// What a daemon must find again when it is started anew, after whatever end.
+/// The state that a daemon must find again after a restart, however the last one ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
     /// The devices, mesh and uplink.
     pub devices: [String; 2],
-    /// What was on them before; none, as long as nothing was changed.
+    /// The devices' earlier settings; `None` as long as nothing was changed.
     pub before: Option<[Before; 2]>,
-    /// What the gateway knows.
+    /// The gateway's memory.
     pub memory: Memory,
     /// Whether the operator opened the limits: a crash does not close them.
     #[serde(default)]
@@ -39,7 +40,8 @@ pub struct Daemon<K> {
     grip: Grip<K>,
     gateway: Gateway,
     config: Config,
-    /// What is counted until limits are where they should be is no measure of them.
+    /// Whether the next epoch starts once the limits are in place: bytes counted before that do not
+    /// measure them.
     starts_anew: bool,
     next_look: Instant,
     next_scan: Instant,
@@ -54,11 +56,11 @@ pub struct Daemon<K> {
 }
 
 impl<K: Kernel> Daemon<K> {
-    /// Looks at what is there and gets ready; nothing changes yet. `kept` is what the last daemon left, `takes_over` whether queues
-    /// of others may go until this one ends.
+    /// Reads the present state of the devices and prepares; nothing changes yet. `kept` is the last
+    /// daemon's persistent state. `takes_over` allows replacing foreign queues until this daemon ends.
     ///
     /// # Errors
-    /// If the devices are not there, or not to be touched; says what to do.
+    /// If a device is missing, or must not be changed; the message names the remedy.
     pub fn new(
         now: Instant,
         config: &Config,
@@ -74,7 +76,7 @@ impl<K: Kernel> Daemon<K> {
             Mode::Observe | Mode::DryRun => Grip::loose(kernel, config),
         };
         let gateway = Gateway::new(now, config, subscribers, kept.memory);
-        // What passed before is nothing to the gateway.
+        // Packets from before the start do not count.
         let sees = grip.kernel.passed(&mut |_| ()).is_some();
         let is_paused = kept.is_paused && config.mode == Mode::Enforce;
         let mut happened = vec![gateway.beginning(), What::Event(Event::Started(config.mode))];
@@ -97,17 +99,17 @@ impl<K: Kernel> Daemon<K> {
         })
     }
 
-    /// What is to be written down before anything changes.
+    /// Returns the state that must be saved before anything changes.
     pub fn kept(&self) -> Kept {
         let devices = [self.config.mesh.clone(), self.config.uplink.clone()];
         let (before, memory) = (self.grip.before(), self.gateway.memory());
         Kept { devices, before, memory, is_paused: self.is_paused }
     }
 
-    /// Puts up what is wanted, on top of whatever of ours is there.
+    /// Installs the wanted state, on top of any of the gateway's own that exists.
     ///
     /// # Errors
-    /// At the first change that fails. What stands by then is taken down again by [`stop`](Self::stop).
+    /// At the first change that fails. [`stop`](Self::stop) then removes the changes made so far.
     pub fn begin(&mut self, now: Instant) -> Result<(), Failure> {
         if self.config.mode == Mode::Enforce {
             self.grip.begin(self.gateway.wanted(self.is_paused))?;
@@ -116,26 +118,26 @@ impl<K: Kernel> Daemon<K> {
         Ok(())
     }
 
-    /// An epoch begins: whatever was counted before is no part of it.
+    /// Starts an epoch: earlier counts are no part of it.
     fn start(&mut self, now: Instant) {
         let counters = self.counted();
         self.gateway.on_start(now, &self.source(counters.as_ref()), self.sees);
     }
 
-    /// When there is something to do next.
+    /// Returns the time of the next step.
     pub fn due(&self) -> Instant {
         if self.grip.is_settled() { self.next_look.min(self.next_epoch) } else { self.next_look }
     }
 
-    /// Does what is due.
+    /// Does all steps that are due.
     pub fn step(&mut self, now: Instant) {
         self.take_packets();
         if now >= self.next_look {
             self.look(now);
-            // Looks that were missed are not made up for.
+            // Missed samples are not caught up.
             self.next_look = later(self.next_look, EVERY, now);
         }
-        // Rates that come down are no epoch's.
+        // No epoch ends while limits still come down.
         if now >= self.next_epoch && self.grip.is_settled() {
             self.epoch(now);
             self.next_epoch = later(self.next_epoch, self.gateway.epoch(), now);
@@ -145,7 +147,7 @@ impl<K: Kernel> Daemon<K> {
     fn take_packets(&mut self) {
         let gateway = &mut self.gateway;
         if let Some(lost) = self.grip.kernel.passed(&mut |packet| gateway.see(packet)) {
-            // Who does not see all packets does not know how busy anyone was.
+            // If some packets were not seen, it is unknown how busy each subscriber was.
             self.sees &= lost == self.lost;
             self.lost = lost;
         } else {
@@ -177,7 +179,7 @@ impl<K: Kernel> Daemon<K> {
         }
     }
 
-    /// One bucket for both directions is shared by who waits in them now.
+    /// Divides one bucket for both directions by the present backlogs.
     fn share(&mut self) {
         if let Some(totals) = self.gateway.totals().filter(|_| !self.is_paused) {
             let done = self.grip.share(totals);
@@ -185,18 +187,20 @@ impl<K: Kernel> Daemon<K> {
         }
     }
 
-    /// Whether somebody led packets past the limits: that waits for no epoch's end.
+    /// Repairs the installed state at once, not at the epoch's end, if another program diverted
+    /// packets.
     fn check(&mut self, now: Instant) {
         let is_other = self.grip.is_other();
         self.tell(Ok(()));
         if is_other && now >= self.next_check {
-            // Others change the packet filter as often as they like, and what it takes to look is theirs to choose.
+            // Other programs may change the packet filter at any rate: this bounds the cost of checking
+            // it.
             self.next_check = now + SCAN;
             self.mend();
         }
     }
 
-    /// Limits that come down come down by a step.
+    /// Lowers limits by one step.
     fn descend(&mut self, now: Instant) {
         if !self.grip.is_settled() {
             let counted = self.counted();
@@ -209,7 +213,8 @@ impl<K: Kernel> Daemon<K> {
         }
     }
 
-    /// Who was counted by the packet filter alone, and who answers on the mesh's own link.
+    /// Reads the addresses that only the packet filter counted, and the hosts that answer on the mesh's
+    /// own link.
     fn scan(&mut self, now: Instant) {
         if self.config.neighbours
             && let Ok(neighbours) = self.grip.kernel.neighbours()
@@ -219,7 +224,7 @@ impl<K: Kernel> Daemon<K> {
         self.take_offered();
     }
 
-    /// What the packet filter has counted since this was asked last.
+    /// Reads the packet filter's counts since the last call.
     fn take_offered(&mut self) {
         if self.config.mode != Mode::Enforce {
             return;
@@ -272,7 +277,7 @@ impl<K: Kernel> Daemon<K> {
         self.happened.push(What::Event(event));
     }
 
-    /// What counts: no queue does where nothing is set.
+    /// Returns the counts to use: without enforcement no queue counts.
     fn source<'a>(&self, counters: Option<&'a [Readings; 2]>) -> Counted<'a> {
         match counters {
             Some(counters) => Counted::Queues(counters),
@@ -281,7 +286,7 @@ impl<K: Kernel> Daemon<K> {
         }
     }
 
-    /// Where the queues' counters stand, if they count, and are to be read.
+    /// Returns the queues' counters, if the gateway enforces and they can be read.
     fn counted(&mut self) -> Option<[Readings; 2]> {
         if self.config.mode != Mode::Enforce {
             return None;
@@ -296,13 +301,13 @@ impl<K: Kernel> Daemon<K> {
         }
     }
 
-    /// Looks at what is there, and makes it what is wanted.
+    /// Reads the installed state and changes it to the wanted state.
     fn mend(&mut self) {
         let done = self.grip.mend(self.gateway.wanted(self.is_paused));
         self.tell(done);
     }
 
-    /// Makes what is known to be there what is wanted.
+    /// Changes the last known installed state to the wanted state, without reading it.
     fn advance(&mut self) {
         if self.config.mode == Mode::Enforce {
             let done = self.grip.advance(self.gateway.wanted(self.is_paused));
@@ -315,7 +320,7 @@ impl<K: Kernel> Daemon<K> {
         self.happened.extend(self.grip.take_told().into_iter().chain(trouble).map(What::Event));
     }
 
-    /// Opens the limits, or lets them hold again.
+    /// Opens the limits, or sets them again.
     pub fn pause(&mut self, is_paused: bool) {
         if self.is_paused != is_paused {
             self.is_paused = is_paused;
@@ -325,17 +330,17 @@ impl<K: Kernel> Daemon<K> {
         }
     }
 
-    /// Others subscribe from now on, or have other addresses.
+    /// Replaces the subscribers and their addresses.
     pub fn on_subscribers(&mut self, subscribers: Subscribers) {
         let heard = self.gateway.on_subscribers(subscribers);
         self.happened.extend(heard.map(What::Heard));
         self.advance();
     }
 
-    /// Another configuration, or other subscribers.
+    /// Replaces the configuration and the subscribers.
     ///
     /// # Errors
-    /// If a key is another that wants a new start, such as a device.
+    /// If a changed key, such as a device, needs a restart.
     pub fn reload(&mut self, now: Instant, config: &Config, subscribers: Subscribers) -> Result<(), Failure> {
         let others = self.config.others_for_a_start(config);
         if !others.is_empty() {
@@ -358,10 +363,10 @@ impl<K: Kernel> Daemon<K> {
         Ok(())
     }
 
-    /// Ends as the operator wants it to, or, if `always`, as it was before.
+    /// Ends as the configuration demands, or, if `always`, restores the earlier state.
     ///
     /// # Errors
-    /// If the kernel refuses; then what the last daemon kept is still needed.
+    /// If the kernel refuses a change; then the last daemon's saved state is still needed.
     pub fn stop(&mut self, why: &str, always: bool) -> Result<OnStop, Failure> {
         self.happened.push(What::Event(Event::Stopped(why.into())));
         let how = if always { OnStop::Remove } else { self.config.on_stop };
@@ -370,49 +375,50 @@ impl<K: Kernel> Daemon<K> {
             OnStop::Open if self.grip.before().is_some() => self.pause(true),
             OnStop::Open | OnStop::Freeze => (),
         }
-        // Whoever begins again wants limits.
+        // The next start sets limits.
         self.is_paused = false;
         Ok(how)
     }
 
-    /// Ends, and leaves all as it is: the next daemon adopts it, and no packet is lost meanwhile.
+    /// Ends and leaves the installed state: the next daemon adopts it without losing a packet.
     pub fn hand_over(&mut self) {
         self.happened.push(What::Event(Event::Stopped("handed over to the next".into())));
     }
 
-    /// What happened since this was asked last.
+    /// Takes the events since the last call.
     pub fn take_happened(&mut self) -> Vec<What> {
         std::mem::take(&mut self.happened)
     }
 
-    /// Something for the record that happened to the daemon itself.
+    /// Adds an event of the daemon itself to the record.
     pub fn note(&mut self, event: Event) {
         self.happened.push(What::Event(event));
     }
 
-    /// The gateway, to be looked at.
+    /// Returns the gateway, read-only.
     pub const fn gateway(&self) -> &Gateway {
         &self.gateway
     }
 
-    /// Whether the limits are open, and why: the operator's wish, or that nothing is known.
+    /// Returns whether the limits are open by the operator's request, and whether they are open for
+    /// lack of counts.
     pub const fn is_open(&self) -> (bool, bool) {
         (self.is_paused, self.is_open)
     }
 
-    /// The kernel.
+    /// Returns the kernel.
     pub const fn kernel(&self) -> &K {
         &self.grip.kernel
     }
 
-    /// The kernel, to be meddled with.
+    /// Returns the kernel, for tests that change it.
     #[cfg(test)]
     pub(crate) const fn kernel_mut(&mut self) -> &mut K {
         &mut self.grip.kernel
     }
 }
 
-/// The next time of something that is due every so often, after now.
+/// Returns the next time after now of a periodic task.
 fn later(due: Instant, every: Duration, now: Instant) -> Instant {
     let next = due + every;
     if next > now { next } else { now + every }

@@ -1,9 +1,12 @@
-//! How limits come down: not at once, but by half every 0.4 s, from what a class carried.
+//! Lowers limits gradually: by half every 0.4 s, starting from the rate that a class carried.
 //!
-//! A flow of 5 Gb/s has some three megabytes on their way. Cut to 250 kb/s within a packet's time, the gateway drops nearly all of them, and
-//! for a minute and a half TCP sends nothing but what was lost: the application gets nothing, and the law hears of a class that does not use
-//! what it has. While a limit comes down step by step each loss is one that TCP answers by a smaller window. Who carries less than its limit has
-//! the limit at the first look, and a limit that falls by less than half falls at once, as those of a law do.
+//! A flow of 5 Gb/s has some three megabytes in flight. If it is cut to 250 kb/s within a packet's
+//! time, the gateway drops nearly all of them. TCP then only retransmits for a minute and a half: the
+//! application gets nothing, and the law sees a class that leaves its rate unused. If a limit comes
+//! down step by step, TCP answers each loss with a smaller window.
+//!
+//! A class that carries less than its limit gets the limit at the first sample. A limit that falls by
+//! less than half falls at once, as a law's limits do.
 
 use crate::Side;
 use crate::kernel::{AllFound, Readings, Root};
@@ -11,21 +14,21 @@ use crate::tree::{OPEN, Trees};
 use evenair_units::{Instant, Rate};
 use std::collections::BTreeMap;
 
-/// What remains of a limit after one look, in 1/1024: the fourth root of a half.
+/// The part of a limit that remains after one sample, in 1/1024: the fourth root of a half.
 const STEP: u64 = 861;
 
-/// Where a class's limit stands that comes down.
+/// The present limit of a class on its way down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     at: Rate,
     carries: Carries,
 }
 
-/// What a class carries.
+/// The measured rate of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Carries {
     Unknown,
-    /// What will have been counted since then \[bytes\].
+    /// The start of the measurement and the byte counter at that time \[bytes\].
     Since(Instant, u64),
     Known,
 }
@@ -37,8 +40,8 @@ pub(crate) struct Descent {
 }
 
 impl Descent {
-    /// Holds what is wanted up to where limits have come. `begins` says that nothing held anybody before, so that a tree which is made now
-    /// begins without limits.
+    /// Raises wanted ceilings to the present limits on their way down. `begins` means that no limit was
+    /// set before, so that a new tree starts without limits.
     pub(crate) fn hold(&mut self, wanted: &mut Trees, there: &AllFound, begins: bool) {
         for side in Side::ALL {
             let found = there.of(side);
@@ -63,7 +66,8 @@ impl Descent {
         self.classes.retain(|(side, minor), _| wanted.of(*side).classes.contains_key(minor));
     }
 
-    /// A look later: what was measured is where the way down begins. Gives whether somebody carries more than it should.
+    /// Takes one sample: measures a class's rate first, then lowers its limit by a step. Returns
+    /// whether a class carries more than it should.
     pub(crate) fn step(&mut self, now: Instant, readings: &[Readings; 2]) -> bool {
         let mut carries = false;
         for ((side, minor), place) in &mut self.classes {
@@ -84,12 +88,12 @@ impl Descent {
         carries
     }
 
-    /// Whether some are still on their way.
+    /// Returns whether no limit is on its way down.
     pub(crate) fn is_over(&self) -> bool {
         self.classes.is_empty()
     }
 
-    /// All limits are where they should be.
+    /// Ends the descent: the wanted limits apply at once.
     pub(crate) fn end(&mut self) {
         *self = Self::default();
     }
@@ -115,7 +119,8 @@ mod tests {
         Trees { down: tree.clone(), up: tree }
     }
 
-    /// What stands after a look at which so many bytes had passed, and a hold: the subscriber's ceiling downwards \[kb/s\].
+    /// Returns the subscriber's download ceiling \[kb/s\] after a sample with so many bytes, and a
+    /// hold.
     fn look(descent: &mut Descent, there: &mut AllFound, (ms, bytes): (u64, u64), kbps: u64) -> u64 {
         let counters = Counters { bytes, ..Counters::default() };
         descent
@@ -162,7 +167,7 @@ mod tests {
         assert_eq!(held(&mut descent, &mut there, 250, false), 250, "a device that came back");
         assert_eq!(held(&mut descent, &mut there, 130, false), 130);
         assert_eq!(held(&mut descent, &mut there, 60, false), 130);
-        // Whatever it is that is wanted now, it is not less.
+        // A wanted ceiling above the present limit ends the descent.
         assert_eq!(held(&mut descent, &mut there, 900, false), 900);
         assert!(descent.is_over());
     }

@@ -1,5 +1,5 @@
-//! Files of the daemon's own, in folders that may be another user's: no link is followed, nothing but a plain file is opened, and what is
-//! written is written into a new file.
+//! The daemon's own files, in folders that another user may own. Links are not followed, only plain
+//! files are opened, and each write makes a new file.
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use std::fs::{self, File, OpenOptions};
@@ -10,7 +10,7 @@ use std::path::Path;
 /// The longest file that is read \[bytes\].
 const LENGTH_MAX: u64 = 256 << 20;
 
-/// Opens a plain file. A pipe in its place holds nothing up.
+/// Opens a plain file. A pipe in its place does not block.
 ///
 /// # Errors
 /// If it is a link, or no plain file.
@@ -39,24 +39,25 @@ pub fn read(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Puts a file in the place of another: after a power cut there is either.
+/// Replaces a file atomically: after a power cut the old or the new one exists.
 ///
 /// # Errors
-/// If the disk is full, or the folder may not be written to.
+/// If the disk is full, or the folder is not writable.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let new = path.with_extension("json.new");
     match fs::remove_file(&new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => (),
     }
-    // A link that is put there in between is not followed (`O_EXCL`).
+    // `O_EXCL` follows no link that is created in between.
     let mut file = OpenOptions::new().write(true).create_new(true).open(&new)?;
     file.write_all(bytes)?;
     file.sync_data()?;
     fs::rename(&new, path)
 }
 
-/// Opens a lock, or makes it. Who may not write it may still hold it: one that root made is no bar to the service's own user.
+/// Opens a lock file, or creates it. The lock needs no write permission: the service's own user can
+/// hold one that root created.
 ///
 /// # Errors
 /// As [`open`].
@@ -67,10 +68,10 @@ pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Makes sure that not every user may put files into a folder.
+/// Checks that a folder is not writable for every user.
 ///
 /// # Errors
-/// If they may; says what to do.
+/// If it is; the message names the remedy.
 pub(crate) fn check_folder(folder: &Path) -> io::Result<()> {
     if fs::metadata(folder)?.mode() & 0o002 == 0 {
         return Ok(());
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-    /// Whoever owns the folder puts links, pipes and folders in the places of the daemon's files.
+    /// The folder's owner puts links, pipes and folders in the places of the daemon's files.
     #[test]
     fn links_and_pipes_are_not_followed() {
         let folder = tempfile::tempdir().unwrap();
@@ -104,10 +105,10 @@ mod tests {
             assert!(refused.contains("is a link"), "{refused}");
             assert!(open_lock(&at(name)).is_err());
         }
-        // A link to where nothing is makes nothing there.
+        // A link to a missing file creates no file there.
         symlink(at("elsewhere"), at("other")).unwrap();
         assert!(open_lock(&at("other")).is_err() && !at("elsewhere").exists());
-        // Nor does a pipe without a writer hold the daemon up.
+        // A pipe without a writer does not block the daemon.
         let pipe = at("pipe");
         rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
         assert!(read(&pipe).unwrap_err().to_string().contains("no plain file"));

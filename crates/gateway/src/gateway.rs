@@ -1,4 +1,5 @@
-//! The gateway without its kernel: what is seen comes in with its time, what is wanted goes out.
+//! The gateway without its kernel: observations with their times are the input, the wanted state is the
+//! output.
 
 use crate::astray::Astray;
 use crate::config::{Config, Mode};
@@ -25,37 +26,37 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// After so many epochs of which nothing is known the limits open.
+/// Number of epochs without any reading after which the limits open.
 const PATIENCE: u32 = 3;
 
-/// What a gateway knows again after it was started anew.
+/// The part of the gateway's state that outlives a restart.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
-    /// Everyone's number.
+    /// The class numbers of the subscribers.
     pub handles: Handles,
-    /// Who had classes, in the law's order.
+    /// The subscribers that had classes, in the law's order.
     pub members: Vec<String>,
-    /// Who was seen that stands in no file.
+    /// The discovered subscribers that no file lists.
     #[serde(default)]
     pub sighted: BTreeMap<Prefix, String>,
-    /// The law, what it had found, and what the gateway might do then: rates that people had without limits are no measure of those
-    /// that they have under them.
+    /// The mode, the law's parameters and its state. The mode matters because rates without limits do
+    /// not measure those under limits.
     pub law: Option<(Mode, GatewayParams, AnyGateway)>,
 }
 
-/// What counts, at the end of an epoch.
+/// The source of counts at the end of an epoch.
 #[derive(Clone, Copy, Debug)]
 pub enum Counted<'a> {
     /// The queues of both sides.
     Queues(&'a [Readings; 2]),
-    /// No queue does, only who sees all packets.
+    /// The packet sensor alone; no queue counts.
     Packets,
-    /// Nothing could be read.
+    /// No source could be read.
     Nothing,
 }
 
 impl Counted<'_> {
-    /// The queues' counters, if they count.
+    /// Returns the queues' counters, if they are the source.
     const fn queues(&self) -> Option<&[Readings; 2]> {
         match self {
             Self::Queues(all) => Some(all),
@@ -68,7 +69,7 @@ impl Counted<'_> {
 #[derive(Clone, Debug)]
 pub struct Gateway {
     config: Config,
-    /// Those of the operator's files.
+    /// The subscribers of the operator's files.
     listed: Subscribers,
     sighted: Sighted,
     roster: Roster,
@@ -78,31 +79,31 @@ pub struct Gateway {
     sensor: Sensor,
     astray: Astray,
     looks: Looks,
-    /// Packets of each class that had to wait, as far as looks tell.
+    /// The number of packets of each class that had to wait, estimated from samples.
     held: BTreeMap<(Side, u16), u64>,
-    /// Where counters stood at the end of the last epoch.
+    /// The counters at the end of the last epoch.
     then: BTreeMap<(Side, u16), Counters>,
     last: Instant,
-    /// Who waits just now.
+    /// The classes with a backlog at present.
     waiting: Waiting,
-    /// Epochs in a row of which nothing is known.
+    /// Number of consecutive epochs without any reading.
     missed: u32,
-    /// Epochs that have passed, and how long the last one was.
+    /// The number of epochs, and the length of the last one.
     epochs: (u64, Duration),
     newcomers: BTreeSet<String>,
-    /// Delegated prefixes of which something was seen, and that are nobody's yet.
+    /// Delegated prefixes that were seen and have no subscriber yet.
     arrived: BTreeSet<Prefix>,
     strangers: BTreeMap<IpAddr, Volume>,
     statuses: Vec<ClassStatus>,
 }
 
 impl Gateway {
-    /// Begins, or goes on from what is remembered.
+    /// Creates a gateway, or continues from a memory.
     pub fn new(now: Instant, config: &Config, subscribers: Subscribers, memory: Memory) -> Self {
         let Memory { handles, members, sighted, law } = memory;
         let sighted = Sighted::new(now, sighted);
         let roster = Roster::new(config, all(&subscribers, &sighted), handles, &members);
-        // A law goes on where it stood if it is the same law of the same classes.
+        // A law's state is kept if mode, law and classes are the same.
         let is_same = (config.mode, &config.law, roster.members());
         let kept = law.filter(|(mode, params, _)| (*mode, params, &members[..]) == is_same);
         let law = kept.map_or_else(|| config.law.begin(&roster.role()), |(.., law)| law);
@@ -132,7 +133,7 @@ impl Gateway {
         gateway
     }
 
-    /// How often the law is told.
+    /// Returns the interval between two calls of the law.
     pub fn epoch(&self) -> Duration {
         self.law.interval()
     }
@@ -143,7 +144,7 @@ impl Gateway {
         self.last = now;
     }
 
-    /// What a replay begins with.
+    /// Returns the record's first entry, with which a replay starts.
     pub fn beginning(&self) -> What {
         What::Begin {
             law: self.config.law.clone(),
@@ -153,7 +154,7 @@ impl Gateway {
         }
     }
 
-    /// What is to be known again.
+    /// Returns the state to save.
     pub fn memory(&self) -> Memory {
         Memory {
             handles: self.roster.handles.clone(),
@@ -163,7 +164,7 @@ impl Gateway {
         }
     }
 
-    /// A packet passed.
+    /// Counts a packet that passed.
     pub fn see(&mut self, packet: &Passed) {
         let roster = &self.roster;
         let mut newcomer = None;
@@ -181,12 +182,12 @@ impl Gateway {
         }
     }
 
-    /// No packet is to be seen.
+    /// Notes in the sensor that packets cannot be seen.
     pub(crate) fn see_nothing(&mut self) {
         self.sensor.see_nothing();
     }
 
-    /// An address offered so much more, as the packet filter counted.
+    /// Adds the packet filter's count of an address.
     pub fn offer(&mut self, address: IpAddr, more: Volume) {
         match self.roster.owner(address) {
             Some((subscriber, false)) => {
@@ -209,25 +210,26 @@ impl Gateway {
         }
     }
 
-    /// How many are remembered of those whom nobody listed.
+    /// Returns the largest number of unlisted addresses, prefixes or neighbours that are remembered.
     const fn room(&self) -> usize {
         self.config.unknown.addresses as usize
     }
 
-    /// These answer on the mesh's own link.
+    /// Adds hosts that answer on the mesh's own link.
     pub fn meet(&mut self, now: Instant, neighbours: &[Neighbour]) {
         let room = self.room();
         let own = neighbours.iter().filter(|neighbour| is_somebody(&neighbour.address)).cloned();
         self.sighted.meet(now, &own.collect::<Vec<_>>(), room);
     }
 
-    /// So many packets wait of each class that was looked at.
+    /// Takes a sample of backlogs \[packets\], by class.
     pub fn look(&mut self, side: Side, lines: &BTreeMap<u16, u64>) {
         self.looks.look(side, lines);
         self.waiting.look(side, lines);
     }
 
-    /// The classes whose lines are worth a look: all of a few, else those of which there was something in the last epoch.
+    /// Returns the classes that are worth sampling. These are all if there are few, else those that
+    /// were not idle in the last epoch.
     pub fn active(&self, side: Side) -> Vec<u16> {
         let is_active = |class: &ClassStatus| class.standing != Standing::Idle;
         if self.roster.members().len() <= self.config.eager || self.statuses.is_empty() {
@@ -237,7 +239,8 @@ impl Gateway {
         self.statuses.iter().filter(of).map(|class| class.minor).collect()
     }
 
-    /// Those who were seen and had no class have one from now on. Gives whether the kernel is to hold something else, and what the law is told.
+    /// Gives classes to subscribers that were seen and have none. Returns whether the wanted state
+    /// changed, and the law's calls.
     pub fn welcome(&mut self, now: Instant) -> (bool, Vec<Heard>) {
         let room = self.room();
         self.sighted.see_prefixes(now, std::mem::take(&mut self.arrived), room);
@@ -249,25 +252,27 @@ impl Gateway {
         (is_other || !heard.is_empty(), heard)
     }
 
-    /// Who subscribes by the operator's files.
+    /// Returns the subscribers of the operator's files.
     pub(crate) const fn listed(&self) -> &Subscribers {
         &self.listed
     }
 
-    /// Others subscribe from now on; none, if that changes nothing for the law.
+    /// Replaces the listed subscribers. Returns the law's call, or `None` if nothing changes for the
+    /// law.
     pub fn on_subscribers(&mut self, subscribers: Subscribers) -> Option<Heard> {
         self.listed = subscribers;
         self.renew()
     }
 
-    /// Who subscribes is whoever stands in a file, and whoever was seen.
+    /// Rebuilds the subscriber table from files and discovered hosts.
     fn renew(&mut self) -> Option<Heard> {
         let all = all(&self.listed, &self.sighted);
         let change = self.roster.on_subscribers(all, self.config.link_rate)?;
         Some(self.on_classes(&change))
     }
 
-    /// The operator's file is another. The law begins anew where it is another law; says what it is told, if it goes on with others.
+    /// Replaces the configuration. A different law starts from its initial state; otherwise the law's
+    /// call about new classes is returned, if any.
     pub fn on_config(&mut self, now: Instant, config: &Config, subscribers: Subscribers) -> Option<Heard> {
         let is_other = config.law != self.config.law;
         self.config = config.clone();
@@ -297,7 +302,7 @@ impl Gateway {
         Heard { told, answer, classes: None }
     }
 
-    /// An epoch ends. `sees` says whether all packets were seen.
+    /// Ends an epoch. `sees` is whether all packets were seen.
     pub fn on_epoch(&mut self, now: Instant, counted: &Counted<'_>, sees: bool) -> Vec<Heard> {
         self.sensor.expire(now);
         let classes: Vec<_> = self.roster.classes().map(|(_, minor, side)| (side, minor)).collect();
@@ -305,7 +310,7 @@ impl Gateway {
         let (mut readings, waits) = self.readings(now, counted, sees, &limits);
         self.missed =
             if readings.iter().all(Option::is_none) && !readings.is_empty() { self.missed + 1 } else { 0 };
-        // The counters of a class that its packets do not come to tell nothing: the law waits.
+        // The counters of a class without its packets are meaningless: the law waits.
         self.astray.end(counted.queues());
         for (_, reading) in
             classes.iter().zip(&mut readings).filter(|((_, minor), _)| self.astray.of().contains(minor))
@@ -328,7 +333,7 @@ impl Gateway {
         heard
     }
 
-    /// The classes' readings, with what they waited for under these limits.
+    /// Returns the classes' readings, and the cause of each class's backlog under these limits.
     fn readings(
         &mut self,
         now: Instant,
@@ -349,14 +354,14 @@ impl Gateway {
                 Counted::Packets | Counted::Nothing => (None, Wait::default()),
             };
             let round_trips = sees.then(|| self.sensor.round_trips(class));
-            // A few packets that were not seen make no silence of seconds.
+            // A few unseen packets do not cause a silence of seconds.
             let unanswered = self.sensor.unanswered(class);
             (reading.map(|reading| ClassCounters { busy, round_trips, unanswered, ..reading }), wait)
         };
         classes.iter().zip(limits).map(of).unzip()
     }
 
-    /// Where the counters stand when the first epoch begins.
+    /// Reads the counters at the start of the first epoch.
     pub fn on_start(&mut self, now: Instant, counted: &Counted<'_>, sees: bool) {
         let limits = vec![OPEN; 2 * self.roster.members().len()];
         let (readings, _) = self.readings(now, counted, sees, &limits);
@@ -365,7 +370,8 @@ impl Gateway {
         self.last = now;
     }
 
-    /// A class's reading, with how many of its packets had to wait.
+    /// Returns a class's reading with the number of packets that had to wait, and the cause of its
+    /// backlog.
     fn reading(
         &mut self,
         class: (Side, u16),
@@ -382,7 +388,7 @@ impl Gateway {
             + now.backlog.packets;
         let arrived = arrived.saturating_sub(then.backlog.packets);
         let before = before(share.unwrap_or(0.0), now.bytes - then.bytes, limit, interval);
-        // What waits for the device itself waits for no tokens.
+        // Packets that wait for the device wait for no tokens.
         let counts = before == Before::Own || (before == Before::Other && self.allocation.total.is_some());
         let held = self.held.entry(class).or_default();
         if counts {
@@ -398,7 +404,7 @@ impl Gateway {
         (Some(reading), Wait { before, share: share.unwrap_or(0.0) })
     }
 
-    /// How each class fared, in words of its own.
+    /// Returns the status of each class in this epoch.
     fn judge(&self, view: &GatewayView, limits: &[Rate], waits: &[Wait]) -> Vec<ClassStatus> {
         let seconds = view.interval.as_secs_f64();
         let of = |(i, (subscriber, minor, side)): (usize, (&crate::Subscriber, u16, Side))| {
@@ -432,12 +438,12 @@ impl Gateway {
         self.roster.classes().enumerate().map(of).collect()
     }
 
-    /// Whether the limits are open because nothing is known.
+    /// Returns whether the limits are open because nothing could be read.
     pub fn is_blind(&self) -> bool {
         self.missed >= PATIENCE
     }
 
-    /// What all of each side have together, where one bucket is for both.
+    /// Returns the total rate of each side, if both share one bucket.
     pub(crate) fn totals(&self) -> Option<[Rate; 2]> {
         let total = self.allocation.total.filter(|_| !self.is_blind())?.as_bps() as f64;
         let mut wishes = [Vec::new(), Vec::new()];
@@ -452,7 +458,7 @@ impl Gateway {
             let up_to = class.rate_bps.unwrap_or(0.0);
             wishes[class.side as usize].push(Wish { weight: class.weight, up_to });
         }
-        // What the next one of weight 1 would have.
+        // The reserved minimum: the rate of one more class of weight 1.
         let door = (total / (weights + 1.0)).max(self.config.least_rate.as_bps() as f64);
         let [down, up] = &wishes;
         Some(split(total, door, [down, up]).map(|bps| Rate::from_bps(bps as u64)))
@@ -463,7 +469,7 @@ impl Gateway {
         self.roster.subscribers().get(&self.roster.members()[place])
     }
 
-    /// A class's limit as it stands.
+    /// Returns a class's present limit.
     fn limit(&self, (side, minor): (Side, u16)) -> Rate {
         if self.is_blind() {
             return OPEN;
@@ -479,7 +485,8 @@ impl Gateway {
         Some(own.unwrap_or(all).min(subscriber.cap.unwrap_or(OPEN)))
     }
 
-    /// What the kernel should hold. Where `open`, there are classes, and no limits but the plans'.
+    /// Returns the state that the kernel should hold. If `open`, classes exist, but only the
+    /// subscribers' caps limit them.
     pub fn wanted(&self, open: bool) -> Trees {
         let open = open || self.is_blind();
         let mut trees = Trees::default();
@@ -507,28 +514,28 @@ impl Gateway {
         trees
     }
 
-    /// The classes of a side of which there was anything in the last epoch, with their weights.
+    /// Returns the classes of a side that were not idle in the last epoch, with their weights.
     fn busy(&self, side: Side) -> BTreeMap<u16, f64> {
         let of = |class: &&ClassStatus| class.side == side && class.standing != Standing::Idle;
         self.statuses.iter().filter(of).map(|class| (class.minor, class.weight)).collect()
     }
 
-    /// How each class fared in the last epoch.
+    /// Returns the status of each class in the last epoch.
     pub fn statuses(&self) -> &[ClassStatus] {
         &self.statuses
     }
 
-    /// How many epochs have passed, and how long the last one was.
+    /// Returns the number of epochs, and the length of the last one.
     pub const fn epochs(&self) -> (u64, Duration) {
         self.epochs
     }
 
-    /// What the law gave last.
+    /// Returns the law's last allocation.
     pub const fn allocation(&self) -> &Allocation {
         &self.allocation
     }
 
-    /// What the law decided last, and because of whom, in words.
+    /// Returns the law's last decision in words, with the subscriber that caused it.
     pub fn decision(&self) -> String {
         let decision = self.allocation.decision;
         let cause = decision.class.and_then(|class| self.roster.classes().nth(class as usize));
@@ -539,39 +546,41 @@ impl Gateway {
         )
     }
 
-    /// The names of those whose packets do not come to their classes, if there are more since this was asked last; none of them, where all come again.
+    /// Takes the names of subscribers with diverted packets, if there are new ones, or an empty list
+    /// once none is left.
     pub(crate) fn take_astray(&mut self) -> Option<Vec<String>> {
         let minors = self.astray.take_news()?;
         let name = |minor: &u16| self.subscriber(*minor).map(|subscriber| subscriber.called().to_owned());
         Some(minors.iter().filter_map(name).collect())
     }
 
-    /// Addresses that are nobody's, with what they offered.
+    /// Returns the addresses that belong to no subscriber, with the volume that they offered.
     pub const fn strangers(&self) -> &BTreeMap<IpAddr, Volume> {
         &self.strangers
     }
 }
 
-/// Those of the operator's files, and those who were seen as long as there is room for them.
+/// Returns the listed subscribers, and the discovered ones as far as there is room.
 fn all(listed: &Subscribers, sighted: &Sighted) -> Subscribers {
     let mut all = listed.clone();
     all.lease(&sighted.leased());
     all
 }
 
-/// What made a class wait, and for which share of the looks.
+/// The cause of a class's backlog, and the share of samples with a backlog.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wait {
     before: Before,
     share: f64,
 }
 
-/// What passed of a class that has no queue.
+/// Returns the counters of a class without a queue.
 fn passing(volume: Volume) -> ClassCounters {
     ClassCounters { served: laws::Counted::wide(volume), ..ClassCounters::default() }
 }
 
-/// An address that one subscriber may have: neither a group's nor a link's own.
+/// Returns whether one subscriber may have an address: it is neither multicast nor link-local nor
+/// special.
 fn is_somebody(address: &IpAddr) -> bool {
     let own = match address {
         IpAddr::V4(address) => address.is_link_local() || address.is_broadcast(),
@@ -580,9 +589,9 @@ fn is_somebody(address: &IpAddr) -> bool {
     !(own || address.is_multicast() || address.is_unspecified() || address.is_loopback())
 }
 
-/// Whoever has data outstanding for less of the time wants little.
+/// A class with data outstanding for a smaller part of the time is idle.
 const IDLE: f64 = 0.1;
-/// Whoever has so much of its limit has it.
+/// A class with this part of its limit uses its limit.
 const HAD: f64 = 0.85;
 
 fn standing(

@@ -1,4 +1,5 @@
-//! The gateway's grip on its kernel: what stands there, what was there before, and the changes that make it what is wanted.
+//! Reconciles the kernel with the wanted state: the installed state, the earlier one, and the changes
+//! between them.
 
 use crate::Side;
 use crate::config::{ByHand, Config, Leaf};
@@ -12,12 +13,12 @@ use std::collections::BTreeMap;
 
 /// The gateway's table of the packet filter.
 pub const TABLE: &str = "evenair";
-/// So many lines of a plan are written down.
+/// Largest number of a plan's lines that the log has.
 const LINES: usize = 20;
-/// A share that is another by less than one such part is the same.
+/// A share that changes by less than one such part is kept.
 const SHIFT: u64 = 50;
 
-/// The grip.
+/// The reconciler of one kernel.
 #[derive(Debug)]
 pub(crate) struct Grip<K> {
     pub(crate) kernel: K,
@@ -26,20 +27,20 @@ pub(crate) struct Grip<K> {
     leaf: Leaf,
     by_hand: ByHand,
     before: Option<[Before; 2]>,
-    /// What is there; none, where nobody knows.
+    /// The installed state; `None` if it is unknown.
     there: Option<AllFound>,
-    /// What it was told by when it was looked at last.
+    /// The kernel's stamp when its state was last read.
     stamp: Option<Stamp>,
-    /// Rates that somebody else gave, and that stay.
+    /// Rates that another program set, and that stay.
     left: BTreeMap<(Side, u16), Class>,
     descent: Descent,
-    /// Nothing has held anybody yet.
+    /// Whether no limit has been set yet.
     begins: bool,
     told: Vec<Event>,
 }
 
 impl<K: Kernel> Grip<K> {
-    /// Of a kernel in which nothing is to be changed.
+    /// Creates a reconciler for a kernel that must not be changed.
     pub(crate) fn loose(kernel: K, config: &Config) -> Self {
         let Names { table, leaf, .. } = Names::of(config);
         Self {
@@ -58,11 +59,11 @@ impl<K: Kernel> Grip<K> {
         }
     }
 
-    /// Looks at what is there; nothing changes yet. `known` is what a daemon before found there before it came, and `takes_over` says whether
-    /// queues of others may go until this one ends.
+    /// Reads the installed state; nothing changes yet. `known` is the state that an earlier daemon
+    /// found. `takes_over` allows replacing foreign queues until this daemon ends.
     ///
     /// # Errors
-    /// If the devices are not there, or not to be touched; says what to do.
+    /// If a device is missing, or must not be changed; the message names the remedy.
     pub(crate) fn new(
         kernel: K,
         config: &Config,
@@ -78,15 +79,15 @@ impl<K: Kernel> Grip<K> {
         Ok(grip)
     }
 
-    /// What was there before anything was changed; none, as long as nothing was.
+    /// Returns the devices' state before the first change; `None` as long as nothing was changed.
     pub(crate) fn before(&self) -> Option<[Before; 2]> {
         self.before.clone()
     }
 
-    /// Puts up what is wanted, on top of whatever of the gateway's is there.
+    /// Installs the wanted state, on top of any of the gateway's own that exists.
     ///
     /// # Errors
-    /// At the first change that fails. What stands by then is taken down again by [`restore`](Self::restore).
+    /// At the first change that fails. [`restore`](Self::restore) then removes the changes made so far.
     pub(crate) fn begin(&mut self, wanted: Trees) -> Result<(), Failure> {
         self.there = None;
         let done = self.advance(wanted);
@@ -94,17 +95,18 @@ impl<K: Kernel> Grip<K> {
         done
     }
 
-    /// Whether something may have led packets past the limits since this was asked last.
+    /// Returns whether something may have diverted packets since the last call.
     pub(crate) fn is_other(&mut self) -> bool {
         let stamp = Some(self.kernel.stamp());
         self.told.extend(self.kernel.take_notes().into_iter().map(Event::Trouble));
         stamp != self.stamp
     }
 
-    /// Looks at what is there, says what somebody changed, and makes it what is wanted.
+    /// Reads the installed state, reports changes by other programs, and changes it to the wanted
+    /// state.
     ///
     /// # Errors
-    /// If the kernel does not tell, or refuses.
+    /// If the kernel cannot be read, or refuses a change.
     pub(crate) fn mend(&mut self, wanted: Trees) -> Result<(), Failure> {
         let found = self.find()?;
         if let Some(believed) = self.there.take().filter(|believed| found != *believed) {
@@ -135,7 +137,8 @@ impl<K: Kernel> Grip<K> {
         }
     }
 
-    /// What came back may be another device: what is on it now is what is put back at the end.
+    /// Records the present state of a device that came back, which may be a different one: it is
+    /// restored at the end.
     fn take_over_again(&mut self, believed: &AllFound, found: &AllFound) {
         let Some(before) = &mut self.before else { return };
         for side in Side::ALL {
@@ -147,7 +150,7 @@ impl<K: Kernel> Grip<K> {
         }
     }
 
-    /// Whether what somebody else did to a class stays.
+    /// Returns whether another program's change to a class stays.
     fn leaves(&mut self, mending: &Change, found: &AllFound) -> bool {
         let Change::ChangeClass(side, minor, _) = *mending else { return false };
         let leaves = self.by_hand == ByHand::Leave;
@@ -157,16 +160,17 @@ impl<K: Kernel> Grip<K> {
         leaves
     }
 
-    /// Makes what is known to be there what is wanted.
+    /// Changes the last known installed state to the wanted one.
     ///
     /// # Errors
-    /// If the kernel refuses. Of a plan that failed in its middle only the kernel knows what stands: it is asked before the next.
+    /// If the kernel refuses a change. After a plan that failed in its middle the state is unknown, and
+    /// is read before the next plan.
     pub(crate) fn advance(&mut self, mut wanted: Trees) -> Result<(), Failure> {
         let there = match self.there.take() {
             Some(there) => there,
             None => self.find()?,
         };
-        // What stays as somebody left it is not on its way to anywhere.
+        // Classes with rates set by hand take no part in the descent.
         for (&(side, minor), class) in &self.left {
             wanted.of_mut(side).classes.entry(minor).and_modify(|wanted| *wanted = *class);
         }
@@ -182,8 +186,8 @@ impl<K: Kernel> Grip<K> {
         gone.map_or(Ok(()), |side| Err(no_device(&self.devices[side as usize])))
     }
 
-    /// Each side has another share of the bucket for all. Nothing happens while limits come down, where somebody set the share by hand, or if it
-    /// is as good as what stands.
+    /// Sets each side's share of the common bucket. Does nothing while limits come down, if a share was
+    /// set by hand, or if the share hardly changes.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -212,7 +216,8 @@ impl<K: Kernel> Grip<K> {
         done
     }
 
-    /// What would be changed, if it were to be: so many things, the first of them in lines. From now on it counts as done.
+    /// Returns the changes that a dry run would make: their number and the first lines. From then on
+    /// they count as made.
     pub(crate) fn would_change(&mut self, wanted: &Trees) -> Event {
         let there = self.there.take().unwrap_or_default();
         let plan = difference(wanted, &there);
@@ -220,8 +225,8 @@ impl<K: Kernel> Grip<K> {
         Event::WouldChange(plan.len(), self.lines(&plan))
     }
 
-    /// Limits that come down come down by a step, by what was counted, or at once where nothing is to be read; gives whether somebody carried
-    /// more than it should: then what was counted is no measure of the limits.
+    /// Lowers limits by one step, or ends the descent if no counters could be read. Returns whether a
+    /// class carried more than it should; its counts then do not measure the limits.
     pub(crate) fn descend(&mut self, now: Instant, counted: Option<&[Readings; 2]>) -> bool {
         let Some(readings) = counted else {
             self.descent.end();
@@ -230,21 +235,21 @@ impl<K: Kernel> Grip<K> {
         self.descent.step(now, readings)
     }
 
-    /// Whether no limit is on its way down.
+    /// Returns whether no limit is on its way down.
     pub(crate) fn is_settled(&self) -> bool {
         self.descent.is_over()
     }
 
-    /// The operator's file was read again.
+    /// Applies a reloaded configuration.
     pub(crate) fn on_config(&mut self, config: &Config) {
         self.by_hand = config.by_hand;
         self.left.clear();
     }
 
-    /// All is as it was before; gives whether there was something to restore.
+    /// Restores the devices' earlier state.
     ///
     /// # Errors
-    /// If the kernel refuses; then what was there before is still needed.
+    /// If the kernel refuses; then the earlier state is still needed.
     pub(crate) fn restore(&mut self) -> Result<(), Failure> {
         if let Some([down, up]) = &self.before {
             let plan = restoration([down, up], &self.kernel.find()?);
@@ -254,12 +259,12 @@ impl<K: Kernel> Grip<K> {
         Ok(())
     }
 
-    /// What happened since this was asked last.
+    /// Takes the events since the last call.
     pub(crate) fn take_told(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.told)
     }
 
-    /// The first lines of a plan.
+    /// Returns the first lines of a plan.
     fn lines(&self, plan: &[Change]) -> Vec<String> {
         let [mesh, uplink] = &self.devices;
         let names = Names { mesh, uplink, table: self.table, leaf: self.leaf };
@@ -271,7 +276,10 @@ fn no_device(name: &str) -> Failure {
     Failure::new(name, "no such device; see: ip link")
 }
 
-/// What was on a device before the gateway came; an error, if it may not be touched.
+/// Returns the state of a device before the gateway's first change.
+///
+/// # Errors
+/// If the device must not be changed.
 fn before_us(
     there: &AllFound,
     side: Side,
@@ -279,7 +287,7 @@ fn before_us(
     (known, takes_over): (Option<&[Before; 2]>, bool),
 ) -> Result<Before, Failure> {
     let found = there.of(side);
-    // A daemon that was killed may have been at any step of its plan.
+    // A killed daemon may have stopped at any step of its plan.
     let known = known.map(|known| &known[side as usize]);
     let is_other = |known: &&Before| matches!(found.root, Root::Foreign { .. }) && found.root != known.root;
     if let Some(known) = known.filter(|known| !is_other(known)) {

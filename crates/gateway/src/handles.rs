@@ -1,11 +1,12 @@
-//! Numbers of subscribers' classes: a subscriber keeps the one it had, whether it is there or not, as long as there are others.
+//! The numbers of subscribers' classes. A subscriber keeps its number, even while it is absent, as long
+//! as there are free ones.
 
 use crate::config::SUBSCRIBERS_MAX;
 use crate::tree::{FIRST, LAST};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Who has which.
+/// The class number of each subscriber.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "BTreeMap<String, u16>", into = "BTreeMap<String, u16>")]
 pub struct Handles {
@@ -14,8 +15,8 @@ pub struct Handles {
 }
 
 impl Handles {
-    /// A subscriber's number: the one that it had, else one that nobody has, else that of somebody who is not `there`. Who is
-    /// there has room ([`SUBSCRIBERS_MAX`]).
+    /// Returns a subscriber's number: its own, else a free one, else one of a subscriber that is not
+    /// `there`. At most [`SUBSCRIBERS_MAX`] subscribers are there.
     pub fn of(&mut self, id: &str, there: impl Fn(&str) -> bool) -> u16 {
         if let Some(&minor) = self.by_id.get(id) {
             return minor;
@@ -24,7 +25,7 @@ impl Handles {
             self.by_id.retain(|other, _| there(other));
             self.by_minor.retain(|_, other| there(other));
         }
-        // Numbers are dense, so that the search ends at once as a rule.
+        // Numbers are dense, so the search usually ends at once.
         let likely = FIRST + self.by_id.len() as u16;
         let free = (likely..=LAST).chain(FIRST..likely).find(|minor| !self.by_minor.contains_key(minor));
         let minor = free.expect("there is room for all who are there");
@@ -33,18 +34,18 @@ impl Handles {
         minor
     }
 
-    /// A subscriber's number, if it has one.
+    /// Returns a subscriber's number, if it has one.
     pub fn find(&self, id: &str) -> Option<u16> {
         self.by_id.get(id).copied()
     }
 
-    /// Whose a number is.
+    /// Returns the subscriber that has a number.
     pub fn owner(&self, minor: u16) -> Option<&str> {
         self.by_minor.get(&minor).map(String::as_str)
     }
 }
 
-/// As it is kept: a file that gives a number twice, or one of the gateway's own, is read without.
+/// Reads the saved form; an entry with a duplicate number, or one of the gateway's own, is left out.
 impl From<BTreeMap<String, u16>> for Handles {
     fn from(read: BTreeMap<String, u16>) -> Self {
         let mut handles = Self::default();

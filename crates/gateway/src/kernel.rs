@@ -1,4 +1,4 @@
-//! What the gateway asks of a kernel.
+//! The kernel's interface for the gateway: installed state, changes, counters and packets.
 
 use crate::plan::Change;
 use crate::{Side, tree};
@@ -8,17 +8,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
-/// A kernel did not do or tell what it was asked.
+/// An operation that failed, with its cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What was asked.
+    /// The operation or object.
     pub doing: String,
-    /// What it said.
+    /// The cause.
     pub why: String,
 }
 
 impl Failure {
-    /// So.
+    /// Creates a failure.
     pub fn new(doing: impl Into<String>, why: impl fmt::Display) -> Self {
         Self { doing: doing.into(), why: why.to_string() }
     }
@@ -32,86 +32,88 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// What stands at a device's root.
+/// The queueing discipline at a device's root.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Root {
-    /// What the kernel gives a device that nobody has set.
+    /// The kernel's default.
     #[default]
     Usual,
-    /// A queue with the gateway's own number.
+    /// The gateway's own, by its major number.
     Ours,
-    /// Nothing: the device itself is gone.
+    /// No discipline: the device is gone.
     Gone,
-    /// Somebody's.
+    /// Another program's.
     Foreign {
         /// Its kind, such as `cake`.
         kind: String,
-        /// Its number.
+        /// Its major number.
         major: u16,
-        /// All that is needed to make it again, if it can be.
+        /// Its serialized settings, if it can be restored.
         kept: Option<Vec<u8>>,
     },
 }
 
-/// Which of a device's features that join packets, or leave them joined, are on, by the kernel's names (GRO, TSO and their like).
+/// The state of a device's features that join packets or keep them joined, by the kernel's names (GRO,
+/// TSO and their like).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Offloads(pub BTreeMap<String, bool>);
 
 impl Offloads {
-    /// Every packet by itself, as a bucket wants them.
+    /// Returns the same features switched off: a token bucket needs single packets.
     pub fn apart(&self) -> Self {
         Self(self.0.keys().map(|feature| (feature.clone(), false)).collect())
     }
 }
 
-/// What stands on a device.
+/// The installed state of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
-    /// At the root.
+    /// The root.
     pub root: Root,
-    /// Below the gateway's own root, and in its map.
+    /// The classes below the gateway's own root, and the entries of the device's map.
     pub tree: tree::Tree,
-    /// How it joins and cuts.
+    /// The offloads that join or cut packets.
     pub offloads: Offloads,
 }
 
-/// What stands in the kernel.
+/// The installed state of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllFound {
-    /// On the mesh's device.
+    /// The mesh's device.
     pub down: Found,
-    /// On the uplink.
+    /// The uplink.
     pub up: Found,
-    /// Of the packet filter.
+    /// The table of the packet filter.
     pub filter: Filter,
 }
 
-/// How much stands of the gateway's table of the packet filter.
+/// The condition of the gateway's table in the packet filter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Filter {
-    /// It is not there.
+    /// The table is missing.
     #[default]
     Missing,
-    /// It lacks a map.
+    /// The table lacks a map.
     Broken,
-    /// It is whole, and its rules are not those that were put there, for the devices as they are numbered now.
+    /// The table has all maps, but its rules are not the gateway's rules for the present device
+    /// numbers.
     Silent,
-    /// Packets go by it.
+    /// The table is complete and classifies packets.
     Leads,
 }
 
 impl Filter {
-    /// Whether addresses have their places in it.
+    /// Returns whether the table has its address maps.
     pub const fn has_maps(self) -> bool {
         matches!(self, Self::Silent | Self::Leads)
     }
 }
 
 impl AllFound {
-    /// Of one device.
+    /// Returns the state of one device.
     pub const fn of(&self, side: Side) -> &Found {
         match side {
             Side::Down => &self.down,
@@ -119,7 +121,7 @@ impl AllFound {
         }
     }
 
-    /// Of one device, to be changed.
+    /// Returns the state of one device, mutably.
     pub const fn of_mut(&mut self, side: Side) -> &mut Found {
         match side {
             Side::Down => &mut self.down,
@@ -133,127 +135,128 @@ impl AllFound {
 pub struct Counters {
     /// Packets that left it; wraps.
     pub packets: u32,
-    /// The same \[bytes\], as the device sees them.
+    /// Bytes that left it, as the device counts them.
     pub bytes: u64,
-    /// Packets that it gave up; wraps.
+    /// Packets that it dropped; wraps.
     pub dropped: u32,
-    /// Packets that wait.
+    /// Its backlog.
     pub backlog: Volume,
 }
 
 /// The counters of a device's classes, by minor number.
 pub type Readings = BTreeMap<u16, Counters>;
 
-/// Numbers that are others after a change ([`Kernel::stamp`]).
+/// Numbers that differ after a change ([`Kernel::stamp`]).
 pub type Stamp = [u32; 5];
 
-/// What an address offered, before any queue.
+/// The volume that an address offered, before any queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offered {
-    /// Whose.
+    /// The address.
     pub address: IpAddr,
-    /// Since it was first seen, or seen again.
+    /// The volume since the address was first seen, or seen again.
     pub volume: Volume,
 }
 
-/// Who answers on the mesh's own link.
+/// A host that answers on the mesh's own link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbour {
-    /// By this address.
+    /// Its address.
     pub address: IpAddr,
-    /// The hardware's address, in hexadecimal pairs with colons.
+    /// Its hardware address, in hexadecimal pairs with colons.
     pub hardware: String,
 }
 
 /// A packet that passed the mesh's device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
-    /// When.
+    /// The time.
     pub at: Instant,
-    /// Which way.
+    /// The direction.
     pub side: Side,
     /// Its size at the network layer \[bytes\].
     pub size: u32,
-    /// From where.
+    /// The source address.
     pub from: IpAddr,
-    /// To where.
+    /// The destination address.
     pub to: IpAddr,
-    /// The transport's number.
+    /// The number of the transport protocol.
     pub protocol: u8,
-    /// The ports that it comes from and goes to, where it has some.
+    /// The source and destination ports, if it has ports.
     pub ports: Option<(u16, u16)>,
-    /// What TCP's header says.
+    /// The fields of TCP's header, if it is TCP.
     pub tcp: Option<Segment>,
 }
 
 impl Passed {
-    /// Whether it only acknowledges what went the other way.
+    /// Returns whether it is an acknowledgement without data.
     pub fn is_acknowledgement(&self) -> bool {
         self.tcp.is_some_and(|tcp| tcp.acknowledged.is_some() && !tcp.has_data && !tcp.is_last)
     }
 }
 
-/// What TCP's header says of a packet.
+/// The fields of a packet's TCP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// The number behind its last byte, with the ends counted that TCP counts.
+    /// The sequence number after its last byte; SYN and FIN count as TCP counts them.
     pub end: u32,
-    /// All before this has come.
+    /// The acknowledgement number, if it has one.
     pub acknowledged: Option<u32>,
     /// Whether it carries data.
     pub has_data: bool,
-    /// Whether nothing follows it.
+    /// Whether it ends its direction (FIN or RST).
     pub is_last: bool,
-    /// Whether it breaks the connection off.
+    /// Whether it resets the connection.
     pub is_reset: bool,
 }
 
-/// A kernel, as far as the gateway needs one.
+/// The part of a kernel that the gateway uses.
 pub trait Kernel {
-    /// What stands there; a device that is gone has [`Root::Gone`].
+    /// Reads the installed state; a missing device has [`Root::Gone`].
     ///
     /// # Errors
-    /// If the kernel refuses to tell.
+    /// If the state cannot be read.
     fn find(&mut self) -> Result<AllFound, Failure>;
 
     /// Makes changes, in their order.
     ///
     /// # Errors
-    /// At the first that fails; those before it stand.
+    /// At the first that fails; the changes before it remain.
     fn apply(&mut self, changes: &[Change]) -> Result<(), Failure>;
 
-    /// Where the counters of a device's classes stand.
+    /// Reads the counters of a device's classes.
     ///
     /// # Errors
-    /// If the device is gone, or the kernel refuses to tell.
+    /// If the device is gone, or the counters cannot be read.
     fn counters(&mut self, side: Side) -> Result<Readings, Failure>;
 
-    /// Which of some classes have packets that wait \[packets\].
+    /// Reads the backlogs of some classes \[packets\].
     ///
     /// # Errors
     /// As [`counters`](Self::counters).
     fn backlogs(&mut self, side: Side, minors: &[u16]) -> Result<BTreeMap<u16, u64>, Failure>;
 
-    /// What addresses offered lately, behind the mesh, either way together.
+    /// Reads the volumes that addresses behind the mesh offered recently, both directions together.
     ///
     /// # Errors
     /// As [`find`](Self::find).
     fn offered(&mut self) -> Result<Vec<Offered>, Failure>;
 
-    /// Who has answered lately on the mesh's own link.
+    /// Reads the hosts that answered recently on the mesh's own link.
     ///
     /// # Errors
     /// As [`counters`](Self::counters).
     fn neighbours(&mut self) -> Result<Vec<Neighbour>, Failure>;
 
-    /// Numbers that are others after whatever could lead packets past their classes: another change of the packet filter than the gateway's own, a
-    /// device that went, came back or has another queue. It costs no more than some microseconds.
+    /// Returns numbers that differ after any event that could divert packets. These are foreign changes
+    /// of the packet filter, and a device that went, came back or has another queue. Costs some
+    /// microseconds at most.
     fn stamp(&mut self) -> Stamp;
 
-    /// What is worth a word since this was asked last, and is no failure.
+    /// Takes the notices since the last call, which are no failures.
     fn take_notes(&mut self) -> Vec<String>;
 
-    /// Packets that passed since this was asked last, in their order; gives how many were lost because nobody asked for long; none,
-    /// where nothing can be seen.
+    /// Passes the packets since the last call to `see`, in their order. Returns the number lost to
+    /// overflow so far, or `None` if packets cannot be seen.
     fn passed(&mut self, see: &mut dyn FnMut(&Passed)) -> Option<u64>;
 }

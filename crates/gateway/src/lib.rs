@@ -1,11 +1,12 @@
-//! The mesh gateway on Linux: one box at the edge, fair rates for every subscriber behind it.
+//! The mesh gateway on Linux: limits the rate of every subscriber behind one edge router fairly.
 //!
-//! The daemon reads what the kernel's queues counted, tells it to a law of [`evenair_laws::gateway`], and sets the rates that the law
-//! answers with. Nothing here decides about rates, and nothing here knows netlink: what is wanted of the kernel is data
-//! ([`Change`]), which one piece prints, another applies, and tests apply to a kernel in memory.
+//! The daemon reads the counters of the kernel's queues, passes them to a law of
+//! [`evenair_laws::gateway`], and sets the rates that the law returns. This crate decides about no
+//! rate. Changes of the kernel are data ([`Change`]): one module prints them, another applies them, and
+//! tests apply them to a kernel in memory.
 //!
 //! # How to read it
-//! [`config`] and [`subscribers`] are what the operator writes.
+//! The operator writes [`config`] and [`subscribers`].
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 

@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// More classes are read all at once; fewer one by one.
+/// Up to this number, classes are read one by one; more are read in one dump.
 const ONE_BY_ONE: usize = 200;
 
 /// The running kernel.
@@ -38,7 +38,7 @@ pub struct Linux {
     netlink: Rtnetlink,
     filter: Nftables,
     devices: Devices,
-    /// The rules that were put there last: for which devices, and their numbers.
+    /// The device numbers and rule numbers of the last rules that were set.
     rules: Option<([u32; 2], Vec<u64>)>,
     exempt: Exempt,
     strangers: u32,
@@ -47,16 +47,17 @@ pub struct Linux {
     despite: Vec<Bypass>,
     leaf: Leaf,
     packets: Option<Packets>,
-    /// Whether they are those of the device that has its name now.
+    /// Whether the socket captures on the device that has the mesh's name now.
     hears: bool,
     lost: u64,
 }
 
 impl Linux {
-    /// The kernel, for a gateway's devices.
+    /// Opens the kernel's interfaces for a gateway's devices.
     ///
     /// # Errors
-    /// If a device is not there, the kernel lacks HTB or the packet filter, or the process what it takes to ask.
+    /// If a device is missing, the kernel lacks HTB or the packet filter, or the process lacks a
+    /// capability.
     pub fn new(config: &Config) -> Result<Self, Failure> {
         let mut kernel = Self::without_devices(config)?;
         for side in Side::ALL {
@@ -69,10 +70,10 @@ impl Linux {
         Ok(kernel)
     }
 
-    /// The kernel, whether its devices are there or not.
+    /// Opens the kernel's interfaces, even if the devices are missing.
     ///
     /// # Errors
-    /// As [`new`](Self::new), of all else.
+    /// As [`new`](Self::new), except for missing devices.
     pub fn without_devices(config: &Config) -> Result<Self, Failure> {
         let failed = |doing: &'static str| move |error: io::Error| Failure::new(doing, error);
         old_enough(&evenair_linux::kernel())?;
@@ -98,14 +99,15 @@ impl Linux {
         })
     }
 
-    /// The descriptor that is readable when packets have passed, if they can be seen.
+    /// Returns the descriptor that becomes readable when packets have passed, if they can be seen.
     pub fn packets(&self) -> Option<BorrowedFd<'_>> {
         self.packets.as_ref().filter(|_| self.hears).map(AsFd::as_fd)
     }
 
     fn open_packets(&mut self) {
         let Ok(index) = self.index(Side::Down) else { return };
-        // Who is confined may not open another socket, but lead the one that is open to the device that has the name now.
+        // A confined daemon may not open another socket, but it may bind the open one to the device
+        // that has the name now.
         if let Some(packets) = &mut self.packets {
             self.hears = packets.follow(index).is_ok();
         } else {
@@ -188,7 +190,7 @@ impl Linux {
         }
     }
 
-    /// A class, and the line behind it.
+    /// Adds the changes for a class and its queue to a batch.
     fn class(
         &mut self,
         side: Side,
@@ -209,7 +211,8 @@ impl Linux {
         };
         let parent = Handle::new(MAJOR, class.parent);
         batch.push(tc::Change { device, parent, handle, what: What::Class(mode, htb) });
-        // A line of another kind gives way, and one of the same has another length. Who was killed between a class and its line left none.
+        // A queue of another kind is replaced, and one of the same kind gets the new length. A class
+        // may lack its queue if the daemon was killed in between.
         let is_new = mode == Mode::Add;
         let mode = if is_new { mode } else { Mode::Replace };
         batch.extend(class.line.map(|line| {
@@ -219,7 +222,7 @@ impl Linux {
         Ok(())
     }
 
-    /// The gateway's own root, or what was there before, in the place of the other at one instant.
+    /// Replaces the root in one step: by the gateway's own, or by the earlier one.
     fn replace_root(&mut self, side: Side, before: Option<&Root>) -> Result<(), Failure> {
         let device = self.index(side)?;
         let change = |handle, what| tc::Change { device, parent: Handle::ROOT, handle, what };
@@ -227,7 +230,7 @@ impl Linux {
         let failed = self.failed(side, "its root");
         let add = match before {
             None => {
-                // A queue that has the number already would be changed, and HTB refuses that.
+                // A queue with this number would be changed, not replaced, and HTB refuses that.
                 if root::of(&self.netlink.qdiscs(device).map_err(&failed)?) == Root::Ours {
                     self.netlink.apply([&remove]).map_err(&failed)?;
                 }
@@ -240,7 +243,7 @@ impl Linux {
                 change(Handle::new(*major, 0), What::Qdisc(Mode::Replace, discipline))
             }
             Some(_) => {
-                // What the kernel itself put there cannot be removed, and need not.
+                // The kernel's own default cannot be removed, and need not be.
                 self.netlink.apply([&remove]).map_err(&failed)?;
                 return Ok(());
             }
@@ -262,10 +265,10 @@ impl Linux {
     }
 }
 
-/// Sets of the packet filter that count came with this version; Debian's 5.10 refuses them.
+/// The first version with counting sets in the packet filter; Debian's 5.10 refuses them.
 const LEAST_KERNEL: (u32, u32) = (5, 11);
 
-/// Whether a kernel has what is needed; one whose release nobody can read is asked.
+/// Checks a kernel's release. One that cannot be parsed is accepted.
 fn old_enough(release: &str) -> Result<(), Failure> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|word| word.parse().ok());
     match (numbers.next(), numbers.next()) {
@@ -277,12 +280,12 @@ fn old_enough(release: &str) -> Result<(), Failure> {
     }
 }
 
-/// A class as it is wanted.
+/// Converts a kernel class to the gateway's form.
 fn read(class: &tc::Class, lines: &BTreeMap<Handle, u32>) -> Option<(u16, Class)> {
     let htb = class.htb?;
     let minor = class.handle.minor;
     let parent = if class.parent.major == MAJOR { class.parent.minor } else { 0 };
-    // The kernel keeps a burst as a time, and cuts it to ticks.
+    // The kernel stores a burst as a time, and rounds it to ticks.
     let usual = burst(htb.ceiling);
     let is_usual = [htb.burst, htb.ceiling_burst]
         .iter()
@@ -299,7 +302,7 @@ fn read(class: &tc::Class, lines: &BTreeMap<Handle, u32>) -> Option<(u16, Class)
     Some((minor, read))
 }
 
-/// What passes at a rate in one of the kernel's ticks of 64 ns \[bytes\].
+/// Returns the bytes that pass at a rate in one of the kernel's ticks of 64 ns.
 fn tick(rate: Rate) -> u32 {
     (rate.min(OPEN).as_bps() / 8 * 64 / 1_000_000_000) as u32 + 1
 }
@@ -311,7 +314,7 @@ fn counters(class: &tc::Class, given_up: &BTreeMap<Handle, u32>) -> Counters {
     Counters { packets: packets as u32, bytes, dropped, backlog }
 }
 
-/// A packet as the gateway sees it.
+/// Converts a captured packet to the gateway's form.
 fn passed(packet: &Packet) -> Passed {
     let headers = packet.headers;
     let segment = |tcp: evenair_linux::packets::Segment| Segment {
@@ -374,7 +377,7 @@ impl Kernel for Linux {
         if classes.is_empty() {
             return Err(Failure::new(self.device(side), "the tree is gone"));
         }
-        // What a line gives up of a segment that it cuts is counted by the line alone.
+        // If a queue cuts segments, only the queue counts their drops, not the class.
         let lines = self.netlink.qdiscs(index).map_err(self.failed(side, "its lines"))?;
         let given_up: BTreeMap<Handle, u32> =
             lines.iter().map(|line| (line.parent, line.statistics.drops)).collect();
@@ -443,19 +446,19 @@ impl Kernel for Linux {
         let told = packets.read(|packet| see(&passed(packet)));
         match told.and_then(|_| packets.drops()) {
             Ok(lost) => self.lost = lost,
-            // The device went: whatever has its name next is looked at from the next time on.
+            // The device is gone: the next call follows the device that has its name then.
             Err(_) => self.hears = false,
         }
         self.hears.then_some(self.lost)
     }
 }
 
-/// The map of a side and family.
+/// Returns the name of the map of a side and family.
 fn map(side: Side, is_v6: bool) -> String {
     format!("{side}{}", if is_v6 { 6 } else { 4 })
 }
 
-/// A range of the packet filter.
+/// Converts a prefix to a range of the packet filter.
 fn range(prefix: Prefix) -> evenair_linux::nft::Range {
     evenair_linux::nft::Range::new(prefix.address(), prefix.last())
         .expect("a prefix's addresses are in order")

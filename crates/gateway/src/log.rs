@@ -1,4 +1,5 @@
-//! The record's files: one after the other, each of which begins with all that a replay needs, until they are too many or too old.
+//! The files of the record of decisions. Each begins with all that a replay needs; files that are too
+//! many or too old are deleted.
 
 use crate::config::Log as Options;
 use crate::file;
@@ -9,11 +10,11 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-/// How files are called: by the time at which they begin.
+/// File names have the time of the first entry.
 const PREFIX: &str = "gateway-";
 const SUFFIX: &str = ".jsonl";
 
-/// The record as it is written.
+/// The writer of the record.
 #[derive(Debug)]
 pub struct Log {
     folder: PathBuf,
@@ -22,21 +23,21 @@ pub struct Log {
 }
 
 impl Log {
-    /// A record in a folder, which is made where it is not there.
+    /// Opens a record in a folder, and creates the folder if needed.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If it cannot be created.
     pub fn new(folder: &Path, options: Options) -> io::Result<Self> {
-        // It says who used how much: for the daemon's own user alone.
+        // The record has each subscriber's usage: only the daemon's own user may read it.
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         file::check_folder(folder)?;
         Ok(Self { folder: folder.into(), options, file: None })
     }
 
-    /// Writes lines at a time \[ms since 1970\]; `beginning` says what a file begins with that follows another.
+    /// Writes entries with a time \[ms since 1970\]; `beginning` returns the first entry of a new file.
     ///
     /// # Errors
-    /// If the disk is full; the next lines begin another file.
+    /// If the disk is full; the next entries start another file.
     pub fn write(&mut self, at_ms: u64, what: Vec<What>, beginning: impl Fn() -> What) -> io::Result<()> {
         for what in what {
             let is_full =
@@ -65,7 +66,7 @@ impl Log {
         written
     }
 
-    /// Begins the next file, and deletes those that are too many or too old.
+    /// Opens the next file, and deletes files that are too many or too old.
     fn next(&mut self, at_ms: u64) -> io::Result<()> {
         let mut number = at_ms;
         let file = loop {
@@ -81,7 +82,7 @@ impl Log {
         let surplus = files.len().saturating_sub(self.options.files as usize);
         files.pop();
         for (i, (began, path)) in files.iter().enumerate() {
-            // A file holds what happened until the next one began.
+            // A file covers the time up to the start of the next one.
             let ended = files.get(i + 1).map_or(at_ms, |(began, _)| *began);
             if i < surplus || ended.max(*began) < oldest {
                 fs::remove_file(path)?;
@@ -91,7 +92,7 @@ impl Log {
     }
 }
 
-/// The files of a record, the oldest first, with the time at which each began \[ms since 1970\].
+/// Returns the files of a record, oldest first, with their start times \[ms since 1970\].
 ///
 /// # Errors
 /// If the folder cannot be read.
@@ -107,10 +108,11 @@ pub fn files(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     Ok(files)
 }
 
-/// Reads a record, line by line: a file, or all files of a folder.
+/// Reads a record line by line: a file, or all files of a folder.
 ///
 /// # Errors
-/// If a file cannot be read, or `hear` refuses a line, whose place is named. A last line that was cut off by a crash is passed over.
+/// If a file cannot be read, or `hear` refuses a line; the message has the line's place. Skips a last
+/// line that a crash cut off.
 pub fn read(path: &Path, mut hear: impl FnMut(&Line) -> Result<(), String>) -> Result<(), String> {
     let paths = if path.is_dir() {
         files(path)

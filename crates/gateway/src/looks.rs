@@ -1,43 +1,48 @@
-//! How many of a class's packets had to wait for the gateway itself: told from looks at the lines, every tenth of a second.
+//! Estimates the number of packets that waited for the gateway's limits, from samples of backlogs every
+//! 0.1 s.
 //!
-//! The kernel counts no packet that waits ("overlimits" are changes of mode). But who sends all that it can has a line at nearly every look, who
-//! opens pages at some, and who is slow for other reasons at none; the share of looks with a line, times what came, is the estimate. A line stands
-//! before the class's own bucket if the class had its ceiling while it stood; else before the bucket for all, or because the device itself takes no more.
+//! The kernel does not count packets that wait ("overlimits" are changes of mode). A sender at full
+//! rate has a backlog in nearly every sample. A browser has one in some samples, and a sender that is
+//! slow for other reasons in none. The estimate is the share of samples with a backlog, times the
+//! packets that arrived.
+//!
+//! A backlog waits for the class's own bucket if the class had its ceiling in that time. Otherwise it
+//! waits for the common bucket or for the device.
 
 use crate::Side;
 use evenair_units::{Duration, Rate};
 use std::collections::BTreeMap;
 
-/// How often lines are looked at.
+/// Interval between samples.
 pub(crate) const EVERY: Duration = Duration::from_millis(100);
-/// Who had so much of its ceiling had it.
+/// A class with this part of its ceiling had its ceiling.
 const HAD: f64 = 0.95;
 
-/// A class's looks in an epoch.
+/// A class's samples in an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Seen {
     looks: u32,
     lines: u32,
 }
 
-/// What made a class's packets wait.
+/// The cause of a class's backlog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Before {
-    /// Nothing that is worth a word.
+    /// No significant backlog.
     #[default]
     Nothing,
-    /// Its own bucket.
+    /// The class's own bucket.
     Own,
-    /// The bucket for all, or the device.
+    /// The common bucket, or the device.
     Other,
 }
 
-/// The looks since the epoch began.
+/// The samples since the start of the epoch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Looks(BTreeMap<(Side, u16), Seen>);
 
 impl Looks {
-    /// How many packets wait of each class that was looked at.
+    /// Adds a sample of backlogs \[packets\], by class.
     pub(crate) fn look(&mut self, side: Side, lines: &BTreeMap<u16, u64>) {
         for (&minor, &packets) in lines {
             let seen = self.0.entry((side, minor)).or_default();
@@ -46,19 +51,20 @@ impl Looks {
         }
     }
 
-    /// The share of looks at which a class had a line; none, if nobody looked.
+    /// Returns the share of samples with a backlog, or `None` without samples.
     pub(crate) fn share(&self, class: (Side, u16)) -> Option<f64> {
         let seen = self.0.get(&class).filter(|seen| seen.looks > 0)?;
         Some(f64::from(seen.lines) / f64::from(seen.looks))
     }
 
-    /// An epoch ends.
+    /// Clears the samples at the end of an epoch.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 }
 
-/// What made a class wait that had a line for this share of an interval, and sent so many bytes under its ceiling.
+/// Returns the cause of a backlog that was seen in this share of an interval, in which the class sent
+/// so many bytes under its ceiling.
 pub(crate) fn before(share: f64, bytes: u64, ceiling: Rate, interval: Duration) -> Before {
     let could = ceiling.as_bps() as f64 / 8.0 * interval.as_secs_f64();
     match share {

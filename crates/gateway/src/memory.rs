@@ -1,5 +1,5 @@
-//! A kernel in memory, for tests: it refuses what a real one refuses, and what would leave traffic without a limit; it counts what tests
-//! let pass, and fails when they want it to.
+//! An in-memory kernel for tests. It refuses everything that a real one refuses, and any change that
+//! leaves traffic without a limit. Tests set its packets, counters and failures.
 
 use crate::kernel::{
     AllFound, Counters, Failure, Filter, Found, Kernel, Neighbour, Offered, Offloads, Passed, Readings, Root,
@@ -10,23 +10,23 @@ use crate::tree::{Class, Tree};
 use crate::{Prefix, Side};
 use std::collections::BTreeMap;
 
-/// A kernel.
+/// The in-memory kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
     pub(crate) there: AllFound,
     pub(crate) counters: [Readings; 2],
     pub(crate) offered: Vec<Offered>,
-    /// Packets that wait to be seen.
+    /// Packets that `passed` has not delivered yet.
     pub(crate) passed: Vec<Passed>,
-    /// Packets that nobody saw; none, where nothing can be seen.
+    /// Number of packets that were not seen; `None` if packets cannot be seen.
     pub(crate) lost: Option<u64>,
-    /// So many more changes are made, and then none.
+    /// Number of changes that still succeed.
     pub(crate) changes_left: usize,
-    /// They are there, and their counters are not to be read.
+    /// Whether reading the counters fails.
     pub(crate) no_counters: bool,
-    /// Nothing that stands is to be read.
+    /// Whether reading the installed state fails.
     pub(crate) is_dumb: bool,
-    /// Who answers on the mesh's link.
+    /// Hosts that answer on the mesh's link.
     pub(crate) neighbours: Vec<Neighbour>,
 }
 
@@ -51,12 +51,12 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// A change of somebody else's.
+    /// Makes a change on behalf of another program.
     pub(crate) fn by_hand(&mut self, change: &Change) {
         self.make(change).expect("a change that the kernel makes");
     }
 
-    /// The class of an address, and its ceiling.
+    /// Returns the class of an address with its settings.
     pub(crate) fn class_of(&self, side: Side, address: &str) -> Option<(u16, Class)> {
         let address = address.parse().unwrap();
         let tree = &self.there.of(side).tree;
@@ -64,14 +64,14 @@ impl Memory {
         tree.entries.iter().find(of).map(|(_, minor)| (*minor, tree.classes[minor]))
     }
 
-    /// Packets of a class leave.
+    /// Counts sent packets of a class.
     pub(crate) fn serve(&mut self, side: Side, minor: u16, packets: u32) {
         let counters = self.counters[side as usize].entry(minor).or_default();
         counters.packets = counters.packets.wrapping_add(packets);
         counters.bytes += u64::from(packets) * 1500;
     }
 
-    /// A device goes, and what stood there with it; the packet filter's table stays.
+    /// Removes a device with its state; the packet filter's table stays.
     pub(crate) fn remove(&mut self, side: Side) {
         let entries = std::mem::take(&mut self.there.of_mut(side).tree.entries);
         *self.there.of_mut(side) =
@@ -80,7 +80,7 @@ impl Memory {
         self.there.filter = self.there.filter.min(Filter::Silent);
     }
 
-    /// A device comes, as the kernel makes one.
+    /// Adds a new device with the kernel's defaults.
     pub(crate) fn plug(&mut self, side: Side) {
         let entries = std::mem::take(&mut self.there.of_mut(side).tree.entries);
         *self.there.of_mut(side) =
@@ -95,7 +95,7 @@ impl Memory {
         }
     }
 
-    /// Whether there was a place for the class.
+    /// Adds a class; returns whether its parent exists and it is new.
     fn add_class(&mut self, side: Side, minor: u16, class: Class) -> bool {
         let device = self.there.of_mut(side);
         let parent = class.parent == 0 || device.tree.classes.contains_key(&class.parent);

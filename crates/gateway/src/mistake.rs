@@ -1,35 +1,35 @@
-//! What is wrong with what the operator wrote.
+//! Mistakes in the operator's files.
 
 use std::fmt;
 use std::io::Read as _;
 use std::path::Path;
 
-/// A mistake in a file: where, and what to do.
+/// A mistake in a file: its place, cause and remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// The file.
     pub file: String,
-    /// The line, from one, where it is known.
+    /// The line, from one, if known.
     pub line: Option<usize>,
-    /// The key or column, where it is one.
+    /// The key or column, if there is one.
     pub key: Option<String>,
-    /// What is wrong, with the value, and what would be right.
+    /// The cause with the value, and the remedy.
     pub message: String,
 }
 
 impl Mistake {
-    /// Of a whole file.
+    /// Creates a mistake that concerns a whole file.
     pub fn of(file: &str, message: impl Into<String>) -> Self {
         Self { file: file.into(), line: None, key: None, message: message.into() }
     }
 
-    /// At a line, from one.
+    /// Sets the line, from one.
     #[must_use]
     pub fn at(self, line: usize) -> Self {
         Self { line: Some(line), ..self }
     }
 
-    /// At a key or column.
+    /// Sets the key or column.
     #[must_use]
     pub fn of_key(self, key: impl Into<String>) -> Self {
         Self { key: Some(key.into()), ..self }
@@ -52,7 +52,7 @@ impl fmt::Display for Mistake {
 
 impl std::error::Error for Mistake {}
 
-/// A file of text.
+/// Reads a text file.
 pub(crate) fn read(path: &Path) -> Result<String, Mistake> {
     let file = path.display().to_string();
     let bytes =
@@ -65,10 +65,12 @@ pub(crate) fn read(path: &Path) -> Result<String, Mistake> {
     })
 }
 
-/// The longest file of leases \[bytes\]: what servers append to between two clean-ups, many times over.
+/// The longest file of leases \[bytes\]: many times the volume that servers append between two
+/// clean-ups.
 const LEASES_MAX: u64 = 64 << 20;
 
-/// A file of which clients of its server choose parts: a byte that is not UTF-8 costs no more than the line that it is in.
+/// Reads a file that a server's clients can influence: a byte that is not UTF-8 spoils only its own
+/// line.
 pub(crate) fn read_foreign(path: &Path) -> Result<String, Mistake> {
     let wrong = |why: String| Mistake::of(&path.display().to_string(), why);
     let mut bytes = Vec::new();
@@ -81,7 +83,7 @@ pub(crate) fn read_foreign(path: &Path) -> Result<String, Mistake> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What somebody wrote, quoted for a message: without control characters, and no more of it than one reads.
+/// Quotes an input for a message: escaped, and cut to a readable length.
 pub(crate) fn quoted(text: &str) -> String {
     const MOST: usize = 64;
     let shown: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();

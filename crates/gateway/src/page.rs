@@ -1,5 +1,5 @@
-//! What is to be seen on loopback: a page for people, metrics for Prometheus. It answers GET alone, to those who name loopback as their
-//! host, and it can change nothing: `server` has its thread.
+//! The loopback server: a page for people and metrics for Prometheus. It answers only GET, and only if
+//! the host is a loopback name; it changes nothing. `server` runs its thread.
 
 mod account;
 mod html;
@@ -16,7 +16,8 @@ use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-/// Bounds of the clients. TCP does not tell whose a connection is, so all are one user's.
+/// Bounds of the clients. TCP does not identify the user of a connection, so all clients count as one
+/// user.
 const LIMITS: Limits = Limits {
     trusted: 0,
     others: 64,
@@ -26,7 +27,7 @@ const LIMITS: Limits = Limits {
     time: Duration::from_secs(2),
 };
 
-/// The page's end: what it shows is put there after each epoch.
+/// The loop's end of the page; its content is replaced after each epoch.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     shown: Arc<Mutex<Arc<Account>>>,
@@ -36,7 +37,7 @@ impl Page {
     /// Opens the page, on a thread of its own that ends with the process.
     ///
     /// # Errors
-    /// If the address is not loopback's, or taken, or the thread cannot give its privileges away.
+    /// If the address is not a loopback address, or taken, or the thread cannot drop its privileges.
     pub fn open(at: SocketAddr) -> Result<Self, Failure> {
         let failed = |error: io::Error| Failure::new(format!("page = \"{at}\""), error);
         if !at.ip().is_loopback() {
@@ -50,7 +51,7 @@ impl Page {
         started.map(|_| page).map_err(failed)
     }
 
-    /// What is shown from now on.
+    /// Publishes a status.
     pub fn show(&self, status: Status) {
         // An account is copied only while it is being rendered: the loop waits for no reader.
         Arc::make_mut(&mut self.account()).hear(status);
@@ -61,10 +62,10 @@ impl Page {
     }
 }
 
-/// The thread's part.
+/// The thread's end of the page.
 struct Desk {
     page: Page,
-    /// Answers that were rendered of an account, by their paths.
+    /// Rendered answers of an account, by their paths.
     rendered: (Weak<Account>, BTreeMap<&'static str, Text>),
 }
 
@@ -100,7 +101,7 @@ impl Service for Desk {
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// The path that a request names, or why it has no answer.
+/// Returns the path that a request names, or the error response.
 fn wanted(head: &str) -> Result<&'static str, String> {
     let mut lines = head.lines();
     let mut words = lines.next().unwrap_or_default().split(' ');
@@ -110,7 +111,7 @@ fn wanted(head: &str) -> Result<&'static str, String> {
     let (host, others) = (hosts.next(), hosts.count());
     let host = host.filter(|_| others == 0).map(|(_, host)| host.trim()).unwrap_or_default();
     match (verb, PATHS.into_iter().find(|known| *known == path)) {
-        // A page of somebody else's that has a name lead here is no reader.
+        // Rejects a foreign page that reaches this server by a name that resolves to loopback.
         _ if !is_loopback(host) => Err(response("403 Forbidden", PLAIN, "only by the name of loopback\n")),
         ("GET", Some(path)) => Ok(path),
         ("GET", None) => Err(response("404 Not Found", PLAIN, "there are / and /metrics\n")),
@@ -120,7 +121,7 @@ fn wanted(head: &str) -> Result<&'static str, String> {
 
 const PATHS: [&str; 3] = ["/", "/metrics", "/style.css"];
 
-/// What is at one of the paths.
+/// Returns the response for one of the paths.
 fn content(path: &str, account: &Account) -> String {
     match path {
         "/metrics" => response("200 OK", "text/plain; version=0.0.4; charset=utf-8", &metrics::text(account)),
@@ -129,7 +130,7 @@ fn content(path: &str, account: &Account) -> String {
     }
 }
 
-/// Whether a host is loopback, with or without its port.
+/// Returns whether a host is loopback, with or without its port.
 fn is_loopback(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),

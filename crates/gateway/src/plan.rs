@@ -1,7 +1,9 @@
-//! From what stands in the kernel to what is wanted: a list of changes, in an order in which nothing is ever without a limit.
+//! Computes the changes from the installed to the wanted state, in an order that leaves no traffic
+//! without a limit at any step.
 //!
-//! An address whose class is not there would be unlimited without a word. So classes come before the addresses that lead to them, and
-//! go after them; rules come last, since until then nobody is led anywhere.
+//! An address with a missing class would be unlimited without an error. So classes are added before the
+//! addresses that lead to them, and deleted after them. Rules come last, because no packet is
+//! classified without them.
 
 mod print;
 
@@ -16,34 +18,34 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// A device joins and cuts packets otherwise.
+    /// Sets a device's offloads.
     SetOffloads(Side, Offloads),
-    /// The root that stands there goes, and the gateway's own comes.
+    /// Replaces the present root with the gateway's own.
     AddRoot(Side),
-    /// A class comes, with its line.
+    /// Adds a class, with its queue.
     AddClass(Side, u16, Class),
-    /// A class has other rates, turns or line.
+    /// Changes a class's rates, quantum, priority or queue.
     ChangeClass(Side, u16, Class),
-    /// The gateway's table of the packet filter comes, without addresses and rules.
+    /// Adds the gateway's table of the packet filter, without addresses and rules.
     AddTable,
-    /// The table has its rules, in the place of others: from now on packets go by their addresses.
+    /// Replaces the table's rules: from now on packets are classified by their addresses.
     SetRules,
-    /// An address has a class.
+    /// Adds the class of an address.
     AddEntry(Side, Prefix, u16),
-    /// An address has another class, without a moment between.
+    /// Changes the class of an address in one step.
     ChangeEntry(Side, Prefix, u16, u16),
-    /// An address has none.
+    /// Deletes the class of an address.
     DeleteEntry(Side, Prefix, u16),
-    /// A class goes, with its line.
+    /// Deletes a class, with its queue.
     DeleteClass(Side, u16),
-    /// The gateway's table goes, with all addresses.
+    /// Deletes the gateway's table, with all addresses.
     DeleteTable,
-    /// The gateway's root goes, with all classes, and what was there before comes.
+    /// Replaces the gateway's root and its classes with the earlier root.
     DeleteRoot(Side, Root),
 }
 
 impl Change {
-    /// The device that it is made on; none, where it is the packet filter's.
+    /// Returns the device of a change, or `None` for the packet filter.
     pub(crate) const fn side(&self) -> Option<Side> {
         match self {
             Self::SetOffloads(side, _)
@@ -62,7 +64,7 @@ impl Change {
     }
 }
 
-/// From what stands there to the trees that are wanted, on the devices that are there.
+/// Returns the changes from the installed state to the wanted trees, on the devices that exist.
 pub fn difference(wanted: &Trees, found: &AllFound) -> Vec<Change> {
     let mut plan = Vec::new();
     let is_there = |side: &Side| found.of(*side).root != Root::Gone;
@@ -84,7 +86,7 @@ pub fn difference(wanted: &Trees, found: &AllFound) -> Vec<Change> {
     for side in Side::ALL.into_iter().filter(is_there) {
         let (wanted, found) = (wanted.of(side), found.of(side));
         if stays(wanted, found) {
-            // Children before parents: those that the gateway itself makes have higher numbers.
+            // Children before parents: the gateway gives children higher numbers.
             let gone = found.tree.classes.keys().rev().filter(|minor| !wanted.classes.contains_key(minor));
             plan.extend(gone.map(|&minor| Change::DeleteClass(side, minor)));
         }
@@ -92,8 +94,8 @@ pub fn difference(wanted: &Trees, found: &AllFound) -> Vec<Change> {
     plan
 }
 
-/// Whether the tree that stands on a device can be made the one that is wanted. The kernel moves no class below another parent: where
-/// somebody did, all is made anew.
+/// Returns whether a device's tree can be changed to the wanted one. The kernel does not move a class
+/// to another parent: if another program did, the whole tree is replaced.
 fn stays(wanted: &Tree, found: &Found) -> bool {
     let moved = |(minor, class): (&u16, &Class)| {
         found.tree.classes.get(minor).is_some_and(|there| there.parent != class.parent)
@@ -101,7 +103,7 @@ fn stays(wanted: &Tree, found: &Found) -> bool {
     found.root == Root::Ours && !wanted.classes.iter().any(moved)
 }
 
-/// Classes come, or change.
+/// Adds the changes that add or change classes.
 fn come(side: Side, wanted: &Tree, found: &Found, plan: &mut Vec<Change>) {
     if found.offloads != found.offloads.apart() {
         plan.push(Change::SetOffloads(side, found.offloads.apart()));
@@ -119,7 +121,7 @@ fn come(side: Side, wanted: &Tree, found: &Found, plan: &mut Vec<Change>) {
     }
 }
 
-/// Addresses lead to their classes. Who lost an address loses it before another has it: prefixes of a map may not overlap.
+/// Adds the changes of addresses. Deletions come first, because prefixes of a map may not overlap.
 fn lead(side: Side, wanted: &Tree, there: &Tree, plan: &mut Vec<Change>) {
     for (&prefix, &minor) in &there.entries {
         if !wanted.entries.contains_key(&prefix) {
@@ -135,7 +137,7 @@ fn lead(side: Side, wanted: &Tree, there: &Tree, plan: &mut Vec<Change>) {
     }
 }
 
-/// What stands there once the trees do.
+/// Returns the installed state after the wanted trees are installed.
 pub fn after(wanted: &Trees, before: &AllFound) -> AllFound {
     let found = |side| match before.of(side) {
         gone if gone.root == Root::Gone => gone.clone(),
@@ -146,16 +148,16 @@ pub fn after(wanted: &Trees, before: &AllFound) -> AllFound {
     AllFound { down, up, filter: if leads { Filter::Leads } else { Filter::Silent } }
 }
 
-/// What was there before the gateway.
+/// The state of a device before the gateway's first change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Before {
-    /// At the device's root.
+    /// The root.
     pub root: Root,
-    /// How it joined and cut.
+    /// The offloads that join or cut packets.
     pub offloads: Offloads,
 }
 
-/// From what stands there to what was there before, on the devices that are there.
+/// Returns the changes from the installed state to the earlier one, on the devices that exist.
 pub fn restoration(before: [&Before; 2], found: &AllFound) -> Vec<Change> {
     let mut plan = Vec::new();
     if found.filter != Filter::Missing {
@@ -163,7 +165,8 @@ pub fn restoration(before: [&Before; 2], found: &AllFound) -> Vec<Change> {
     }
     let is_there = |(side, _): &(Side, &Before)| found.of(*side).root != Root::Gone;
     for (side, before) in Side::ALL.into_iter().zip(before).filter(is_there) {
-        // Who was killed between two steps may have left neither his own queue nor the one that was there.
+        // A daemon that was killed between two steps may have left neither its own queue nor the
+        // earlier one.
         let is_missing = found.of(side).root == Root::Usual && before.root != Root::Usual;
         if found.of(side).root == Root::Ours || is_missing {
             plan.push(Change::DeleteRoot(side, before.root.clone()));
@@ -208,8 +211,9 @@ mod tests {
     }
 
     proptest! {
-        /// From anywhere to anywhere, and back to where nothing was. The kernel in memory refuses an address without its class, a class
-        /// without its parent, and a class that goes while an address leads to it; so each plan is safe at each of its steps.
+        /// Changes any state to any other, and back to the first. The in-memory kernel refuses an
+        /// address without its class and a class without its parent. It also refuses to delete a class
+        /// that has an address. So each plan is safe at each of its steps.
         #[test]
         fn plans_lead_there_and_back(one in subscribers(), other in subscribers(), stop in 0usize..40) {
             let mut kernel = Memory::default();

@@ -7,29 +7,31 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// The addresses that begin with the same bits; ordered by family, then first address, so that what lies within another follows it.
+/// The addresses that share their first bits. Prefixes are ordered by family, then first address, so
+/// that a prefix follows the one that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Prefix {
-    /// The bits, as the low ones of a number as wide as the family's addresses; those behind the prefix are zero.
+    /// The bits, as the low ones of a number as wide as the family's addresses; those behind the prefix
+    /// are zero.
     bits: u128,
     length: u8,
     is_v6: bool,
 }
 
 impl Prefix {
-    /// One address.
+    /// Returns the prefix of one address.
     pub fn host(address: IpAddr) -> Self {
         let (bits, is_v6) = bits(address);
         Self { bits, length: if is_v6 { 128 } else { 32 }, is_v6 }
     }
 
-    /// The prefix of an address with so many bits; none, if the address has fewer.
+    /// Returns the prefix of an address with this length \[bits\], or `None` if the address has fewer.
     pub fn new(address: IpAddr, length: u8) -> Option<Self> {
         let host = Self::host(address);
         (length <= host.length).then(|| Self { length, bits: host.bits & mask(length, host.length), ..host })
     }
 
-    /// From its first address to its last; none, if that is no prefix.
+    /// Returns the prefix from a first to a last address, or `None` if that range is no prefix.
     pub fn between(first: IpAddr, last: IpAddr) -> Option<Self> {
         let (start, end) = (bits(first).0, bits(last).0);
         let width = Self::host(first).width();
@@ -38,7 +40,7 @@ impl Prefix {
         (prefix.address() == first && prefix.last() == last).then_some(prefix)
     }
 
-    /// Its first address.
+    /// Returns its first address.
     pub fn address(self) -> IpAddr {
         if self.is_v6 {
             IpAddr::from(self.bits.to_be_bytes())
@@ -47,35 +49,35 @@ impl Prefix {
         }
     }
 
-    /// Its last address.
+    /// Returns its last address.
     pub fn last(self) -> IpAddr {
         let width = self.width();
         let all = mask(width, width) & !mask(self.length, width);
         Self { bits: self.bits | all, ..self }.address()
     }
 
-    /// How many bits are fixed.
+    /// Returns its length \[bits\].
     pub const fn length(self) -> u8 {
         self.length
     }
 
-    /// Whether it is of IPv6.
+    /// Returns whether it is of IPv6.
     pub const fn is_v6(self) -> bool {
         self.is_v6
     }
 
-    /// Whether it is one address.
+    /// Returns whether it is one address.
     pub const fn is_host(self) -> bool {
         self.length == self.width()
     }
 
-    /// Whether an address is in it.
+    /// Returns whether it contains an address.
     pub fn contains(self, address: IpAddr) -> bool {
         let (bits, is_v6) = bits(address);
         is_v6 == self.is_v6 && bits & mask(self.length, self.width()) == self.bits
     }
 
-    /// Whether any address is in both.
+    /// Returns whether two prefixes share an address.
     pub fn overlaps(self, other: Self) -> bool {
         self.contains(other.address()) || other.contains(self.address())
     }
@@ -92,7 +94,7 @@ fn bits(address: IpAddr) -> (u128, bool) {
     }
 }
 
-/// The first `length` of `width` bits.
+/// Returns a mask of the first `length` of `width` bits.
 const fn mask(length: u8, width: u8) -> u128 {
     let all = if width == 128 { u128::MAX } else { (1 << width) - 1 };
     if length == 0 { 0 } else { all & (all << (width - length)) }
@@ -132,7 +134,7 @@ impl FromStr for Prefix {
             )
         };
         let address: IpAddr = address.trim().parse().map_err(|_| wrong())?;
-        // Packets have the address of their own family, so that nobody would ever be met under the other's.
+        // Packets have addresses of their own family, so a mapped address would match no packet.
         if let IpAddr::V6(mapped) = address
             && let Some(own) = mapped.to_ipv4_mapped()
         {
@@ -203,7 +205,7 @@ mod tests {
     }
 
     proptest! {
-        /// Of two prefixes either one holds the other or no address is in both; and text reads back.
+        /// Of two prefixes either one contains the other or they share no address; and text reads back.
         #[test]
         fn prefixes_nest_or_are_apart(one in any::<(u128, u8, bool)>(), other in any::<(u128, u8)>(), near in any::<bool>()) {
             let make = |bits: u128, length: u8| {
@@ -218,7 +220,7 @@ mod tests {
             prop_assert_eq!(Prefix::between(one.address(), one.last()), Some(one));
         }
 
-        /// No text makes it panic.
+        /// Parsing never panics.
         #[test]
         fn any_text_is_read_or_refused(text in "[0-9a-f:./ ]{0,40}") {
             if let Ok(prefix) = text.parse::<Prefix>() {

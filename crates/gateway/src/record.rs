@@ -1,87 +1,88 @@
-//! What the daemon writes down: a line for all that happened, which is the law's tape at the same time.
+//! The record of decisions: one line for each event. It is also the law's tape for a replay.
 
 use crate::Side;
 use crate::config::Mode;
 use evenair_laws::gateway::{AnyGateway, GatewayAnswer, GatewayParams, GatewayRole, GatewayTold};
 use serde::{Deserialize, Serialize};
 
-/// The form of the lines: it grows by one where a reader would have to know.
+/// The version of the line format; it grows by one with each incompatible change.
 pub const SCHEMA: u32 = 1;
 
 /// A line of the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// [`SCHEMA`].
+    /// The version, [`SCHEMA`].
     pub schema: u32,
-    /// By the clock on the wall \[ms since 1970\].
+    /// The wall clock \[ms since 1970\].
     pub at_ms: u64,
-    /// What.
+    /// The event.
     pub what: What,
 }
 
-/// What happened.
+/// An entry of the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(clippy::large_enum_variant, reason = "a line of a file; boxed, its fields would not be its own")]
 pub enum What {
-    /// A file begins, or another law: all that a replay needs to know.
+    /// The start of a file, or of another law, with all that a replay needs.
     Begin {
         /// The law's parameters.
         law: GatewayParams,
-        /// What it has found so far.
+        /// The law's present state.
         state: AnyGateway,
-        /// The gateway, for another law that is to begin here.
+        /// The gateway, for a replay by another law.
         role: GatewayRole,
-        /// Whose the classes are, in the law's order.
+        /// Subscriber and direction of each class, in the law's order.
         classes: Vec<(String, Side)>,
     },
-    /// The law was told something, and answered.
+    /// A call of the law, and its answer.
     Heard(Heard),
-    /// Something else.
+    /// Any other event.
     Event(Event),
 }
 
-/// What the law was told and answered.
+/// A call of the law.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Heard {
-    /// What it was told.
+    /// The input.
     pub told: GatewayTold,
-    /// What it answered.
+    /// The answer.
     pub answer: GatewayAnswer,
-    /// Whose the classes are from now on, where they are others.
+    /// Subscriber and direction of each class, if they changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<Vec<(String, Side)>>,
 }
 
-/// What else happens.
+/// An event of the daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Event {
-    /// The daemon begins.
+    /// The daemon has started.
     Started(Mode),
-    /// It ends, and why.
+    /// The daemon has stopped, with the reason.
     Stopped(String),
-    /// The kernel or a file did not do what it was asked.
+    /// An operation on the kernel or a file has failed.
     Trouble(String),
-    /// What stands in the kernel is not what was put there: so many changes mend it, the first of them these.
+    /// Another program changed the installed state: the number of repairs, and the first of them.
     Mended(usize, Vec<String>),
-    /// So many classes have rates that somebody else gave them, and keep them: the operator wants it so. The first of them are these.
+    /// Classes keep the rates that another program set, as configured: their number, and the first of
+    /// them.
     Left(usize, Vec<String>),
-    /// So many changes would be made, the first of them these.
+    /// Changes that a dry run would make: their number, and the first of them.
     WouldChange(usize, Vec<String>),
-    /// Packets of these subscribers do not come to their classes.
+    /// Packets of these subscribers are diverted from their classes.
     Astray(Vec<String>),
-    /// All packets come to their classes again.
+    /// All packets reach their classes again.
     NotAstray,
-    /// Nothing was to be read for so long that the limits are opened.
+    /// Nothing could be read for so long that the limits are open.
     Opened,
-    /// There is something to be read again, and the limits hold.
+    /// Counters can be read again, and the limits hold.
     Closed,
-    /// The operator opens the limits.
+    /// The operator opened the limits.
     Paused,
-    /// The operator lets them hold again.
+    /// The operator set the limits again.
     Resumed,
-    /// The operator says that all is well.
+    /// The operator confirmed a trial.
     Confirmed,
     /// The operator's file was read again.
     Reloaded,

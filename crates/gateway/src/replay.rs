@@ -1,4 +1,4 @@
-//! A record heard again, by the law that made it or by another: what would that have done?
+//! Replays a record, with its own law or with another.
 
 use crate::Side;
 use crate::record::{Heard, Line, SCHEMA, What};
@@ -7,20 +7,20 @@ use evenair_laws::gateway::{Allocation, AnyGateway, GatewayAnswer, GatewayParams
 use evenair_laws::tape::Taped;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// One answer, beside the one on record.
+/// One replayed answer, beside the recorded one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// When \[ms since 1970\].
+    /// The time \[ms since 1970\].
     pub at_ms: u64,
-    /// What is on record.
+    /// The recorded allocation.
     pub recorded: Allocation,
-    /// What the law that hears it again gives.
+    /// The allocation of the replaying law.
     pub replayed: Allocation,
-    /// Whether all that it answers is the same to the last bit.
+    /// Whether the whole answer is the same to the last bit.
     pub is_same: bool,
 }
 
-/// A law that hears a record, line by line.
+/// A law that replays a record, line by line.
 #[derive(Clone, Debug)]
 pub struct Replay {
     other: Option<GatewayParams>,
@@ -30,22 +30,23 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// By another law, or by the one on record.
+    /// Creates a replay by another law, or by the recorded one.
     pub const fn new(other: Option<GatewayParams>) -> Self {
         Self { other, law: None, recorded: None, classes: Vec::new() }
     }
 
-    /// One more line; gives the law's answer, if it is one that the law hears.
+    /// Replays one line; returns the law's answer, if the line is a call of the law.
     ///
     /// # Errors
-    /// If the record does not begin with its law, is of another form, or holds what no law ever was in or heard, since somebody changed it.
+    /// If the record does not begin with its law, or has another version. Also if it holds a state or
+    /// an input that is impossible for the law, because the file was changed.
     pub fn hear(&mut self, line: &Line) -> Result<Option<Answer>, String> {
         if line.schema != SCHEMA {
             return Err(format!("a line of form {}, this program reads form {SCHEMA}", line.schema));
         }
         match &line.what {
             What::Begin { law, state, role, classes } => {
-                // Where the same law goes on in another file, another law that hears it goes on, too.
+                // If the recorded law continues in another file, so does the replaying one.
                 let goes_on = self.recorded.as_ref() == Some(law) && self.classes == *classes;
                 match &self.other {
                     Some(_) if goes_on => (),
@@ -63,26 +64,27 @@ impl Replay {
 
     fn answer(&mut self, at_ms: u64, heard: &Heard) -> Result<Answer, String> {
         let law = self.law.as_mut().ok_or("the record does not begin with its law (\"begin\")")?;
-        // A law's assertions are for its own mistakes; what stands in a file is its writer's. The law is not asked again.
+        // A law's assertions guard against its own mistakes; a changed file may violate them too. After
+        // a panic the law is not called again.
         let told = catch_unwind(AssertUnwindSafe(|| GatewayParams::tell(law, &heard.told)));
         let answer =
             told.map_err(|_| "the law's state and what it heard do not fit: the record was changed")?;
         if let Some(classes) = &heard.classes {
             self.classes.clone_from(classes);
         }
-        // What `Debug` prints of a number tells it from every other.
+        // `Debug` prints any two different numbers differently.
         let is_same = format!("{answer:?}") == format!("{:?}", heard.answer);
         let [recorded, replayed] = [&heard.answer, &answer].map(given);
         Ok(Answer { at_ms, recorded, replayed, is_same })
     }
 
-    /// Whose the classes are, in the order of the rates.
+    /// Returns subscriber and direction of each class, in the order of the rates.
     pub fn classes(&self) -> &[(String, Side)] {
         &self.classes
     }
 }
 
-/// The rates that an answer gives.
+/// Returns the rates of an answer.
 fn given(answer: &GatewayAnswer) -> Allocation {
     answer
         .on_epoch

@@ -1,4 +1,4 @@
-//! Who takes part: subscribers that have classes, in the order in which the law knows them.
+//! The subscribers that have classes, in the law's order.
 
 use crate::config::Config;
 use crate::handles::Handles;
@@ -8,31 +8,33 @@ use evenair_units::Rate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-/// Epochs without a packet after which a class that came when it was first seen goes again.
+/// Epochs without a packet after which a class is deleted again, if it was added when its subscriber
+/// was first seen.
 const FORGOTTEN: u32 = 360;
 
-/// A class of the law: one way of one subscriber.
+/// A class of the law: one direction of one subscriber.
 pub(crate) type ClassName = (String, Side);
 
-/// Who takes part.
+/// The subscribers and their classes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Roster {
     subscribers: Subscribers,
     pub(crate) handles: Handles,
-    /// Those with classes, in the order of the law's: first the way down, then the way up.
+    /// The subscribers with classes, in the law's order. Each has its download class first, then its
+    /// upload class.
     members: Vec<String>,
-    /// Where each stands among them.
+    /// The place of each in that order.
     places: BTreeMap<String, usize>,
-    /// Epochs without a packet.
+    /// The number of consecutive epochs without a packet.
     silent: BTreeMap<String, u32>,
-    /// Whether classes come when their subscribers are first seen.
+    /// Whether classes are added when their subscribers are first seen.
     is_lazy: bool,
     link_rate: Option<Rate>,
     eager: usize,
 }
 
 impl Roster {
-    /// Subscribers with the numbers that they had before, and who had classes then.
+    /// Creates a roster with earlier class numbers; `had` lists the subscribers that had classes.
     pub(crate) fn new(config: &Config, subscribers: Subscribers, handles: Handles, had: &[String]) -> Self {
         let mut roster =
             Self { handles, link_rate: config.link_rate, eager: config.eager, ..Self::default() };
@@ -43,7 +45,7 @@ impl Roster {
         roster
     }
 
-    /// Others subscribe from now on.
+    /// Replaces the subscribers.
     fn set(&mut self, subscribers: Subscribers) {
         self.is_lazy = subscribers.len() > self.eager;
         self.subscribers = subscribers;
@@ -64,13 +66,13 @@ impl Roster {
         }
     }
 
-    /// Some go.
+    /// Keeps only the classes of subscribers for which `stays` returns true.
     fn keep(&mut self, stays: impl Fn(&str) -> bool) {
         self.members.retain(|id| stays(id));
         self.places = self.members.iter().cloned().zip(0..).collect();
     }
 
-    /// Others subscribe from now on; none, if that changes nothing for the law.
+    /// Replaces the subscribers. Returns the new classes, or `None` if nothing changes for the law.
     pub(crate) fn on_subscribers(
         &mut self,
         subscribers: Subscribers,
@@ -82,15 +84,17 @@ impl Roster {
         })
     }
 
-    /// Some are seen who have no class yet; none, if nobody has come.
+    /// Adds classes for subscribers that were seen. Returns the new classes, or `None` if none is
+    /// added.
     pub(crate) fn on_seen(&mut self, ids: &BTreeSet<String>) -> Option<NewClasses> {
         self.changed(|roster| {
-            // The order of coming would be the order of packets; ids make it the same in a replay.
+            // Ordered by id, not by arrival, so that a replay has the same order.
             ids.iter().for_each(|id| roster.join(id));
         })
     }
 
-    /// An epoch has passed in which some were active; none, if nobody has been silent for so long that the class goes.
+    /// Counts an epoch in which some were active. Returns the new classes, or `None` if no class is
+    /// deleted for silence.
     pub(crate) fn on_epoch(&mut self, is_active: impl Fn(&str) -> bool) -> Option<NewClasses> {
         for id in &self.members {
             let silent = self.silent.entry(id.clone()).or_default();
@@ -106,7 +110,7 @@ impl Roster {
         })
     }
 
-    /// What a change makes of the classes.
+    /// Returns the new classes after a change, with their earlier places.
     fn changed(&mut self, change: impl FnOnce(&mut Self)) -> Option<NewClasses> {
         let (before, role_before) = (self.members.clone(), self.role());
         change(self);
@@ -122,7 +126,7 @@ impl Roster {
         Some(NewClasses { role, was: self.members.iter().flat_map(was).collect() })
     }
 
-    /// The gateway as the law sees it.
+    /// Returns the gateway's role for the law.
     pub(crate) fn role(&self) -> GatewayRole {
         let classes = self.classes().map(|(subscriber, minor, side)| ClassRole {
             weight: subscriber.weight,
@@ -133,12 +137,12 @@ impl Roster {
         GatewayRole { classes: classes.collect() }
     }
 
-    /// The law's classes, in their order: whose, its number, which way.
+    /// Returns the law's classes, in their order: subscriber, number, direction.
     pub(crate) fn classes(&self) -> impl Iterator<Item = (&Subscriber, u16, Side)> {
         self.taking_part().flat_map(|(subscriber, minor)| Side::ALL.map(|side| (subscriber, minor, side)))
     }
 
-    /// Those who have classes, with their numbers.
+    /// Returns the subscribers with classes, with their numbers.
     pub(crate) fn taking_part(&self) -> impl Iterator<Item = (&Subscriber, u16)> {
         self.members.iter().map(|id| {
             let subscriber = self.subscribers.get(id).expect("members subscribe");
@@ -146,17 +150,17 @@ impl Roster {
         })
     }
 
-    /// Their ids.
+    /// Returns the ids of the subscribers with classes.
     pub(crate) fn members(&self) -> &[String] {
         &self.members
     }
 
-    /// The names of the law's classes.
+    /// Returns the names of the law's classes.
     pub(crate) fn names(&self) -> Vec<ClassName> {
         self.classes().map(|(subscriber, _, side)| (subscriber.id.clone(), side)).collect()
     }
 
-    /// Where a number's owner stands among them.
+    /// Returns the place of a number's subscriber in the law's order.
     pub(crate) fn place(&self, minor: u16) -> Option<usize> {
         let owner = self.handles.owner(minor)?;
         self.places.get(owner).copied()
@@ -170,7 +174,7 @@ impl Roster {
         &self.subscribers
     }
 
-    /// Whose an address is, and whether it has a class.
+    /// Returns the subscriber of an address, and whether it has a class.
     pub(crate) fn owner(&self, address: IpAddr) -> Option<(&Subscriber, bool)> {
         let subscriber = self.subscribers.owner(address)?;
         let has = !self.is_lazy || self.places.contains_key(&subscriber.id);

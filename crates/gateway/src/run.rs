@@ -21,25 +21,25 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// How a daemon is run.
+/// The options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// What it may do, in place of what the file says.
+    /// The mode, in place of the configured one.
     pub mode: Option<Mode>,
-    /// Queues of others go until it ends.
+    /// Whether foreign queues are replaced until the end.
     pub takes_over: bool,
-    /// It ends after this time, and all is as before, unless somebody confirms.
+    /// The time after which the daemon ends and restores the earlier state, unless it is confirmed.
     pub confirm: Option<Duration>,
-    /// Where the operator's file has a mistake it goes on by what worked last.
+    /// Whether a mistake in the file makes the daemon use its last working configuration.
     pub or_last: bool,
 }
 
-/// Why a daemon does not run.
+/// The reason for which a daemon does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// What the operator wrote is not right.
+    /// A mistake in the operator's files.
     Mistake(Mistake),
-    /// The machine does not do it.
+    /// A failure of the machine.
     Failure(Failure),
 }
 
@@ -66,41 +66,41 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// How often leases are looked at.
+/// Interval between two checks of the lease files.
 const LEASES: Duration = Duration::from_secs(5);
-/// So many troubles are remembered for who asks.
+/// Number of troubles that the status lists.
 const TROUBLES: usize = 10;
 
-/// Time by the clock that nobody sets.
+/// Returns the monotonic time.
 pub fn now() -> Instant {
     let time = clock_gettime(ClockId::Monotonic);
     Instant::from_nanos(time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned())
 }
 
-/// Time by the clock on the wall \[ms since 1970\].
+/// Returns the wall clock \[ms since 1970\].
 pub fn wall_ms() -> u64 {
     let time = clock_gettime(ClockId::Realtime);
     time.tv_sec.max(0).cast_unsigned() * 1000 + time.tv_nsec.cast_unsigned() / 1_000_000
 }
 
-/// A daemon that runs.
+/// A running daemon.
 struct Running {
     path: PathBuf,
     options: RunOptions,
-    /// What the operator wrote, of which the configuration is.
+    /// The operator's files, from which the configuration was read.
     written: Written,
     config: Config,
     daemon: Daemon<Linux>,
     state: State,
     log: Log,
-    /// When it ends unless somebody confirms.
+    /// The time at which it ends unless it is confirmed.
     confirm_by: Option<Instant>,
     troubles: Vec<String>,
     page: Option<Page>,
-    /// When tables and leases were last changed, and when that was last looked at.
+    /// The times at which the lease files last changed, and the time of the last check.
     changed: Vec<Option<SystemTime>>,
     looked: Instant,
-    /// What leases said when they could be read, and what was told of those that could not.
+    /// The last readable leases, and the messages about unreadable ones.
     leases: LastLeases,
     unread: Vec<String>,
     asked_to_reload: bool,
@@ -109,19 +109,19 @@ struct Running {
     held: Confinement,
 }
 
-/// How a daemon ended.
+/// The way in which a daemon ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// By a signal, or since nobody confirmed; what becomes of the limits is as the operator wants it.
+    /// By a signal, or for lack of a confirmation; the configuration decides about the limits.
     Stopped,
-    /// All is as it was, for the next one.
+    /// By a hand-over: the installed state stays for the next daemon.
     HandedOver,
 }
 
-/// Runs a gateway until it is told to end. `told` is given what is worth a line on the terminal.
+/// Runs a gateway until it is stopped. `told` gets the lines for the terminal.
 ///
 /// # Errors
-/// If it cannot begin; then all is as it was. Says what to do.
+/// If it cannot start; then the earlier state is restored. The message names the remedy.
 pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Result<Ended, Problem> {
     let mut supervisor = Supervisor::of_environment();
     let mut signals = Signals::new().map_err(|error| Failure::new("signals", error))?;
@@ -143,7 +143,7 @@ pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Resu
         if running.confirm_by.is_some_and(|by| at >= by) {
             break "nobody confirmed";
         }
-        // One in each pass: whatever clients ask, an epoch waits for one request at most.
+        // One request in each pass: an epoch waits for one request at most, for any number of clients.
         let answered = listener.take().map(|(ticket, request)| (ticket, running.answer(&request)));
         if running.hands_over {
             supervisor.tell("STOPPING=1");
@@ -159,7 +159,7 @@ pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Resu
         if running.write(&mut told) {
             listener.show(running.status());
         }
-        // The status that a client asks for next is one of what was done.
+        // Replies after the status is published, so that the client's next status shows the change.
         answered.into_iter().for_each(|(ticket, answer)| listener.reply(ticket, answer));
         if running.hands_over {
             return Ok(Ended::HandedOver);
@@ -170,7 +170,8 @@ pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Resu
     Ok(Ended::Stopped)
 }
 
-/// What the operator's file says; or, where it has a mistake and that is wanted, what the one said that worked last.
+/// Reads the operator's files. If they have a mistake and `or_last` is set, returns the last working
+/// ones.
 fn meant(
     path: &Path,
     or_last: bool,
@@ -223,7 +224,7 @@ impl Running {
         }
         let kept = state.read()?;
         let mut daemon = Daemon::new(now(), &config, subscribers, kernel, (kept, options.takes_over))?;
-        // Whatever happens from now on, the next one knows what was there.
+        // Saves the earlier state before the first change, for the next daemon.
         state.keep(&daemon.kept())?;
         if let Err(failure) = daemon.begin(now()) {
             let undone = daemon.stop("it could not begin", true).and_then(|_| state.keep(&daemon.kept()));
@@ -257,7 +258,7 @@ impl Running {
         Ok((running, listener))
     }
 
-    /// From now on it may do what it must, and no more.
+    /// Drops all privileges that the daemon does not need.
     fn confine(&self, told: &mut impl FnMut(&str)) -> Result<(), Failure> {
         let lacks =
             self.held.enter().map_err(|error| Failure::new("privileges cannot be given away", error))?;
@@ -279,7 +280,7 @@ impl Running {
         )
     }
 
-    /// Until something is due, or to be read.
+    /// Waits until something is due, or readable.
     fn wait(&self, signals: &Signals, listener: &Listener) {
         let left = self.daemon.due().since(now()).as_nanos();
         let timeout = Timespec {
@@ -289,13 +290,13 @@ impl Running {
         let mut descriptors = vec![signals.as_fd(), listener.as_fd()];
         descriptors.extend(self.daemon.kernel().packets());
         let mut fds: Vec<_> = descriptors.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
-        // A wait that a signal ends is over all the same.
+        // A wait that a signal interrupts ends too.
         let _ = poll(&mut fds, Some(&timeout));
     }
 
     fn answer(&mut self, request: &Request) -> Answer {
         match request {
-            // The socket's thread answers this from what it is shown.
+            // The socket's thread answers this from the published status.
             Request::Status => Answer::Status(Box::new(self.status())),
             Request::Pause => {
                 self.daemon.pause(true);
@@ -346,20 +347,20 @@ impl Running {
         Ok(format!("read again: {count} subscribers"))
     }
 
-    /// When the files of subscribers were changed.
+    /// Returns the times at which the lease files were last changed.
     fn changes(&self) -> Vec<Option<SystemTime>> {
         let files = self.config.leases.iter().map(|lease| &lease.file);
         files.map(|file| std::fs::metadata(file).and_then(|file| file.modified()).ok()).collect()
     }
 
-    /// Leases come and go without anybody's word.
+    /// Reads the lease files again if they changed.
     fn follow_leases(&mut self, at: Instant, told: &mut impl FnMut(&str)) {
         if at.since(self.looked) < LEASES {
             return;
         }
         self.looked = at;
         let changed = self.changes();
-        // What could not be read is tried again: a server may have been writing it.
+        // An unreadable file is read again: a server may have been writing it.
         if changed == self.changed && self.leases.are_all() {
             return;
         }
@@ -402,7 +403,7 @@ impl Running {
         }
     }
 
-    /// What happened is written down, and what must be found again is kept. Tells whether something happened.
+    /// Writes the record and saves the state; returns whether an event has happened.
     fn write(&mut self, told: &mut impl FnMut(&str)) -> bool {
         let happened = self.daemon.take_happened();
         if happened.is_empty() {
@@ -427,7 +428,7 @@ impl Running {
         let unkept = self.state.keep(&self.daemon.kept()).err().map(|failure| failure.to_string());
         for trouble in unwritten.into_iter().chain(unkept) {
             told(&trouble);
-            // A disk that is full is so each epoch.
+            // A full disk fails in each epoch; the status lists it once.
             if !self.troubles.contains(&trouble) {
                 self.troubles.push(trouble);
             }
@@ -446,10 +447,10 @@ impl Running {
     }
 }
 
-/// Nobody is held to limits past which packets go.
+/// Checks that no path leads around the limits.
 fn nothing_past(kernel: &mut Linux, subscribers: &Subscribers) -> Result<(), Failure> {
     let mut words = kernel.unfit(subscribers)?;
-    // What is the wrong way round is elsewhere from every point of view.
+    // If the devices are swapped, all other findings are wrong too.
     if words.is_empty() {
         words.extend(kernel.bypasses(subscribers)?.iter().map(ToString::to_string));
     }
@@ -459,13 +460,13 @@ fn nothing_past(kernel: &mut Linux, subscribers: &Subscribers) -> Result<(), Fai
     Err(Failure::new("the limits would not hold", words.join("\n")))
 }
 
-/// What went wrong, for whoever asks later.
+/// Returns an event's words for the list of troubles.
 fn trouble(event: &Event) -> String {
     let words = words(event);
     words.strip_prefix("trouble: ").map_or_else(|| words.clone(), String::from)
 }
 
-/// An event in words.
+/// Returns an event in words.
 fn words(event: &Event) -> String {
     match event {
         Event::Started(_) => "begun".into(),
@@ -497,7 +498,7 @@ fn words(event: &Event) -> String {
     }
 }
 
-/// A law's name.
+/// Returns a law's name.
 const fn law(law: &GatewayParams) -> &'static str {
     match law {
         GatewayParams::Fixed(_) => "fixed",
@@ -508,21 +509,22 @@ const fn law(law: &GatewayParams) -> &'static str {
     }
 }
 
-/// The file, or, where it has a mistake, what is needed to clear: the folder of the state, which knows the devices.
+/// Returns the configuration, or, if the file has a mistake, the state folder and its devices, which
+/// suffice to clear.
 fn for_clearing(path: &Path) -> Result<Config, Problem> {
     let mistake = match Config::load(path) {
         Ok(config) => return Ok(config),
         Err(mistake) => mistake,
     };
     let folder = Config::state_of(path);
-    // Whoever never began has left nothing.
+    // A gateway that never ran has left nothing.
     let kept = if folder.is_dir() { State::take(&folder)?.read()? } else { None };
     let Some(Kept { devices: [mesh, uplink], .. }) = kept else { return Err(mistake.into()) };
     Ok(Config { state: folder, ..Config::between(&mesh, &uplink)? })
 }
 
-/// Takes away what a daemon left that has ended: exactly what the state folder says is its own. With `all`, also a tree and a table
-/// with evenair's number and name of which nothing is kept.
+/// Removes the state that an ended daemon left, exactly as the state folder records it. With `all`,
+/// also removes a tree and a table with evenair's number and name that no state folder records.
 ///
 /// # Errors
 /// If a daemon runs, or the kernel refuses.
@@ -533,7 +535,7 @@ pub fn clear(path: &Path, all: bool) -> Result<String, Problem> {
     let state = State::take(&config.state)?;
     let kept = if all { state.read().unwrap_or_default() } else { state.read()? };
     let devices = [config.mesh.clone(), config.uplink.clone()];
-    // Whoever's device is gone for good has the rest to clear.
+    // A device may be gone for good; the rest is cleared.
     let mut kernel = Linux::without_devices(&config)?;
     let found = kernel.find()?;
     let before = kept.as_ref().filter(|kept| kept.devices == devices).and_then(|kept| kept.before.clone());

@@ -1,14 +1,17 @@
-//! What is told from packets that pass: whose they are, how much of them there is, and for how long each class had data outstanding.
+//! Measures passing packets: their subscribers, their volume, and the time for which each class had
+//! data outstanding.
 //!
-//! A flow is followed from its data's side: what a subscriber is sent over TCP is outstanding until the subscriber acknowledges it; all else goes by
-//! the size of packets ([`BusyFlow`]).
+//! A flow is followed from its data's side: TCP data to a subscriber are outstanding until the
+//! subscriber acknowledges them. For all other flows the size of packets decides ([`BusyFlow`]).
 //!
-//! A reset ends both sides of its connection: data that were on their way are never acknowledged (RFC 9293 §3.5.3). No sequence number is compared,
-//! since the gateway does not see all of them: data that follow a reset that was none, of a stranger or of another connection, open the flow again.
-//! Data to an address that is away ([`Answers`]) keep nobody busy.
+//! A reset ends both sides of its connection, because data in flight are then never acknowledged (RFC
+//! 9293 §3.5.3). Sequence numbers of resets are not compared, since the gateway does not see all
+//! packets. If a reset was forged or of another connection, later data open the flow again. Data to an
+//! address that is away ([`Answers`]) keep no class busy.
 //!
-//! Flows and addresses are bounded, and classes share the places ([`Places`]): a subscriber that opens flows or invents addresses without end
-//! takes none of the others'. A class with a flow that found no place has no busy time that is known ([`Sensor::is_known`]).
+//! Flows and addresses are bounded, and classes share the places ([`Places`]). A subscriber that opens
+//! flows or invents addresses without end takes no place of the others. A class with a flow without a
+//! place has no known busy time ([`Sensor::is_known`]).
 
 mod places;
 
@@ -20,20 +23,21 @@ use places::Places;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// The most flows that are followed, and the most addresses that are remembered.
+/// Largest numbers of flows that are followed and of addresses that are remembered.
 const FLOWS_MAX: usize = 65_536;
 const HOSTS_MAX: usize = 65_536;
 
-/// Packets from a subscriber in a flow without acknowledgements that make the flow one with answers: a request and its repetitions are fewer.
+/// Number of a subscriber's packets that shows that a flow without acknowledgements has answers. A
+/// request and its repetitions are fewer.
 const ANSWERED: u32 = 8;
 
-/// A host that was heard is remembered for so long: a server may have something for it long after, when it has left.
+/// Time for which a host is remembered: a server may send data long after the host has left.
 const HEARD: Duration = Duration::from_secs(3_600);
 
 /// A flow, from the subscriber's end: both addresses, protocol, ports.
 type Key = (IpAddr, IpAddr, u8, u16, u16);
 
-/// One way of one subscriber.
+/// One direction of one subscriber.
 type Class = (Side, u16);
 
 /// A flow's state.
@@ -41,44 +45,45 @@ type Class = (Side, u16);
 struct Flow {
     state: BusyFlow,
     trip: RoundTrip,
-    /// Packets of it so far.
+    /// Number of its packets so far.
     packets: u32,
     seen: Instant,
 }
 
-/// An address of a subscriber from which something has come. Where nothing ever does, answers may take another way, and are no business of ours.
+/// A subscriber's address that has sent packets. An address that never sends is not judged: its answers
+/// may take another path.
 #[derive(Clone, Copy, Debug)]
 struct Host {
-    /// When something was seen of it last, either way.
+    /// The time of its last packet, in either direction.
     seen: Instant,
-    /// Data to it that have had no answer.
+    /// The unanswered data to it.
     silent: Option<Answers>,
 }
 
 impl Host {
-    /// Whether it is away, and since when.
+    /// Returns the time since which it is away, if it is.
     fn away_from(&self, now: Instant) -> Option<Instant> {
         self.silent.filter(|silent| silent.is_away(now)).map(|silent| silent.away_from())
     }
 
-    /// For how long data have had no answer.
+    /// Returns the time for which data to it have been unanswered.
     fn unanswered(&self, now: Instant) -> Duration {
         self.silent.map_or(Duration::ZERO, |silent| silent.unanswered(now))
     }
 }
 
-/// The account of all that passed.
+/// The account of all packets that passed.
 #[derive(Clone, Debug)]
 pub(crate) struct Sensor {
     flows: Places<Class, Key, Flow>,
-    /// When each class had something of a flow that found no place.
+    /// The time of each class's last packet in a flow without a place.
     unfollowed: BTreeMap<Class, Instant>,
     busy: BTreeMap<Class, BusyClass>,
     trips: BTreeMap<Class, RoundTrips>,
     passed: BTreeMap<Class, Volume>,
-    /// Addresses from which something has come, by subscriber.
+    /// Addresses that have sent packets, by subscriber.
     hosts: Places<u16, IpAddr, Host>,
-    /// For how long data to each class have had none, at the end of an epoch.
+    /// The time for which data to each class have been unanswered, at the end of an epoch.
     unanswered: BTreeMap<Class, Duration>,
 }
 
@@ -97,8 +102,8 @@ impl Default for Sensor {
 }
 
 impl Sensor {
-    /// A packet passed, which may be beside what counts; `owner` says whose class an address has. Gives the address behind the mesh, if
-    /// it is nobody's.
+    /// Takes a packet; `counts` is whether it adds to the volume, and `owner` returns an address's
+    /// class. Returns the address behind the mesh, if it has no class.
     pub(crate) fn see(
         &mut self,
         packet: &Passed,
@@ -125,11 +130,11 @@ impl Sensor {
         None
     }
 
-    /// Whether the subscriber answers from this address.
+    /// Notes whether the subscriber answers from this address.
     fn heed(&mut self, packet: &Passed, key: Key, minor: u16) {
         let (now, own) = (packet.at, key.0);
         if packet.side == Side::Up {
-            // An address without a place is as one from which nothing came: it is not judged.
+            // An address without a place is treated like one that never sends: it is not judged.
             let new = Host { seen: now, silent: None };
             self.hosts.get_or_insert(minor, own, || new).into_iter().for_each(|host| *host = new);
             return;
@@ -142,7 +147,7 @@ impl Sensor {
         }
     }
 
-    /// A connection is no more, either way.
+    /// Ends a connection in both directions.
     fn break_off(&mut self, now: Instant, key: Key, minor: u16) {
         for side in Side::ALL {
             if let Some(mut known) = self.flows.remove((side, minor), &key) {
@@ -177,7 +182,8 @@ impl Sensor {
         }
     }
 
-    /// An epoch ends: whatever is over by now was over when its silence began to say so. Flows of which nothing has passed for long make room.
+    /// Ends an epoch: a silent flow has ended at the time when its silence began. Forgets flows that
+    /// have been silent for long.
     pub(crate) fn expire(&mut self, now: Instant) {
         let Self { flows, busy, hosts, unanswered, unfollowed, .. } = self;
         unanswered.clear();
@@ -203,45 +209,47 @@ impl Sensor {
             now.since(host.seen) < HEARD
         });
         hosts.level(|_, _| ());
-        // Where nothing keeps a class busy, those that are away.
+        // If no flow keeps a class busy, its addresses that are away count.
         for (minor, host) in hosts.iter().filter(|(_, host)| host.away_from(now).is_some()) {
             unanswered.entry((Side::Down, minor)).or_insert(host.unanswered(now));
         }
     }
 
-    /// No packet is to be seen: nothing is known of who answers.
+    /// Forgets the hosts, because packets cannot be seen and answers are unknown.
     pub(crate) fn see_nothing(&mut self) {
         self.hosts.clear();
     }
 
-    /// Whether all flows of a class were followed of late, so that its busy time is known, when the epoch ended.
+    /// Returns whether all recent flows of a class were followed, so that its busy time is known, at
+    /// the end of the epoch.
     pub(crate) fn is_known(&self, class: Class) -> bool {
         !self.unfollowed.contains_key(&class)
     }
 
-    /// For how long data of a class have had no answer, when the epoch ended; none, where that is not known.
+    /// Returns the time for which data of a class have been unanswered at the end of the epoch, or
+    /// `None` if unknown.
     pub(crate) fn unanswered(&self, class: Class) -> Option<Duration> {
         self.unanswered.get(&class).copied().filter(|_| self.is_known(class))
     }
 
-    /// For how long a class was busy so far.
+    /// Returns the busy time of a class so far.
     pub(crate) fn busy(&self, class: Class, now: Instant) -> Duration {
         self.busy.get(&class).map_or(Duration::ZERO, |busy| busy.time(now))
     }
 
-    /// How long a class's round trips took so far \[ns\], and how many there were.
+    /// Returns the sum of a class's round-trip times so far \[ns\], and their number.
     pub(crate) fn round_trips(&self, class: Class) -> (Count, Count) {
         let trips = self.trips.get(&class).copied().unwrap_or_default();
         (Count::Wide(trips.sum.as_nanos()), Count::Wide(trips.count))
     }
 
-    /// What passed of a class so far.
+    /// Returns the volume of a class so far.
     pub(crate) fn passed(&self, class: Class) -> Volume {
         self.passed.get(&class).copied().unwrap_or_default()
     }
 }
 
-/// Data of a flow passed, to an address that is away since a time, or is there.
+/// Adds a data packet to a flow. `away` is the time since which its address is away.
 fn carry(packet: &Passed, known: &mut Flow, away: Option<Instant>, busy: &mut BusyClass) {
     let (now, side) = (packet.at, packet.side);
     (known.seen, known.packets) = (now, known.packets.saturating_add(1));
@@ -270,7 +278,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(ms)
     }
 
-    /// A packet between a server and who has this address and port.
+    /// Returns a packet between a server and this address and port.
     fn packet(ms: u64, side: Side, (own, port): (&str, u16), size: u32, tcp: Segment) -> Passed {
         let (own, server) = (own.parse().unwrap(), "1.1.1.1".parse().unwrap());
         let (from, to, ports) = match side {
@@ -308,7 +316,7 @@ mod tests {
         assert_eq!((seen, sensor.flows.len()), (Some("10.0.0.9".parse().unwrap()), 0));
     }
 
-    /// A sender of datagrams to ever other ports; then two others begin bulk downloads.
+    /// A sender of datagrams to ever more ports; then two others start bulk downloads.
     #[test]
     fn sender_of_many_flows_blinds_itself_alone() {
         let mut sensor = Sensor::default();
@@ -348,12 +356,13 @@ mod tests {
         assert!(sensor.is_known((Side::Down, modest)) && sensor.is_known((Side::Up, modest)));
         assert_eq!(sensor.busy((Side::Down, modest), now), Duration::from_millis(19_999));
         assert!(!sensor.is_known((Side::Up, sprayer)) && sensor.is_known((Side::Down, sprayer)));
-        // Ten seconds after the last packet without a place all is known again.
+        // Ten seconds after the last packet without a place, busy times are known again.
         sensor.expire(at(24_000));
         assert!(sensor.is_known((Side::Up, sprayer)));
     }
 
-    /// One subscriber with a /56 sends from ever other addresses; the addresses of another are judged all the same.
+    /// A subscriber with a /56 sends from ever more addresses; another's addresses are judged all the
+    /// same.
     #[test]
     fn subscriber_with_many_addresses_hides_no_others() {
         let mut sensor = Sensor::default();

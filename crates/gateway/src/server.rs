@@ -1,7 +1,8 @@
-//! Answers at a listening socket, from a thread of its own: the loop that sets the limits waits for no client.
+//! Serves a listening socket from a thread of its own, so that the loop that sets the limits waits for
+//! no client.
 //!
-//! The thread has no capability, opens no file and starts nothing. It waits for all its clients at once; what they may have is in
-//! [`Limits`].
+//! The thread has no capability, opens no file and starts no program. It waits for all its clients at
+//! once; [`Limits`] bounds them.
 
 mod places;
 
@@ -18,33 +19,33 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Connections that are taken from the kernel's queue before those that are there are served again.
+/// Connections that are accepted before the existing ones are served again.
 const ACCEPTS: usize = 64;
-/// Pause after the kernel refuses a connection, such as for want of descriptors.
+/// Pause after the kernel refuses a connection, for example for lack of descriptors.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Time for answers to go out once the gateway ends.
+/// Time for sending answers after the end of the gateway.
 const END_TIME: Duration = Duration::from_millis(200);
 
-/// An answer, which any number of clients may be sent.
+/// An answer, which any number of clients may share.
 pub(crate) type Text = Arc<[u8]>;
 
-/// What a socket answers.
+/// The behaviour of a socket.
 pub(crate) trait Service: Send + 'static {
-    /// The user at the other end.
+    /// Returns the user at the other end.
     fn owner(&self, stream: BorrowedFd<'_>) -> io::Result<Owner>;
-    /// Whether a request is complete.
+    /// Returns whether a request is complete.
     fn is_whole(&self, text: &[u8]) -> bool;
-    /// The answer; none, if it comes later.
+    /// Returns the answer, or `None` if it comes later.
     fn answer(&mut self, id: u64, owner: Owner, text: &[u8]) -> Option<Text>;
-    /// The answer to a user that asks more often than it may.
+    /// Returns the answer to a user above the limit of requests.
     fn too_often(&self) -> Text;
-    /// Takes what the gateway's loop has sent: answers that come later, and whether the gateway ends.
+    /// Takes messages of the gateway's loop: later answers, and whether the gateway ends.
     fn take_news(&mut self) -> (Vec<(u64, Text)>, bool) {
         (Vec::new(), false)
     }
 }
 
-/// A count that one thread raises to wake another (eventfd(2)).
+/// An event counter by which one thread wakes another (eventfd(2)).
 #[derive(Clone, Debug)]
 pub(crate) struct Bell(Arc<OwnedFd>);
 
@@ -54,7 +55,7 @@ impl Bell {
     }
 
     pub(crate) fn ring(&self) {
-        // A count that is full wakes, too.
+        // A full counter wakes the thread, too.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
@@ -69,11 +70,11 @@ impl AsFd for Bell {
     }
 }
 
-/// Starts the thread; it ends with the process, or when [`Service::take_news`] says so. `bell` wakes it. Returns what is dropped
-/// when the thread has ended.
+/// Starts the thread; it ends with the process, or when [`Service::take_news`] returns true. `bell`
+/// wakes it. Returns a channel that closes when the thread has ended.
 ///
 /// # Errors
-/// If the thread cannot give its privileges away.
+/// If the thread cannot drop its privileges.
 pub(crate) fn start(
     listener: OwnedFd,
     bell: Bell,
@@ -84,7 +85,7 @@ pub(crate) fn start(
     let (lives, ended) = mpsc::sync_channel(1);
     thread::Builder::new().spawn(move || {
         let _lives: mpsc::SyncSender<()> = lives;
-        // What the kernel lacks is the same for all threads; the daemon's own confinement reports it.
+        // All threads lack the same kernel features; the daemon's own confinement reports them.
         let confined = Confinement::default().enter().map(|_| ());
         let goes_on = confined.is_ok();
         let _ = tell.send(confined);
@@ -101,7 +102,7 @@ struct Server<V> {
     bell: Bell,
     places: Places<OwnedFd>,
     service: V,
-    /// When it ends, once the gateway does.
+    /// The time at which it ends, once the gateway does.
     ends: Option<Instant>,
 }
 
@@ -124,12 +125,12 @@ impl<V: Service> Server<V> {
         }
     }
 
-    /// Whether an answer is still on its way out.
+    /// Returns whether an answer is still being sent.
     fn writes(&self) -> bool {
         self.places.all.iter().any(|place| matches!(place.stage, Stage::Writes(..)))
     }
 
-    /// Waits until something is to be done; returns the connections that are ready.
+    /// Waits until something is due; returns the connections that are ready.
     fn wait(&self) -> Vec<u64> {
         let next = self.places.next_end().into_iter().chain(self.ends).min();
         let left = next.map(|next| next.saturating_duration_since(Instant::now()));
@@ -142,7 +143,7 @@ impl<V: Service> Server<V> {
         fds.extend(self.places.all.iter().map(|place| {
             let flags = match place.stage {
                 Stage::Reads(_) => PollFlags::IN,
-                // A client that has gone is told all the same.
+                // The kernel reports a client that has gone all the same.
                 Stage::Waits => PollFlags::empty(),
                 Stage::Writes(..) => PollFlags::OUT,
             };
@@ -170,10 +171,10 @@ impl<V: Service> Server<V> {
             match accept_with(&self.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
                 Ok(stream) => {
                     let Ok(owner) = self.service.owner(stream.as_fd()) else { continue };
-                    // It asks for what stands now.
+                    // The request gets the present state.
                     self.take_news(now);
                     self.places.admit(now, stream, owner);
-                    // Most requests are there already.
+                    // Most requests have arrived already.
                     let id = self.places.all.last().expect("it was admitted").id;
                     self.step(now, id);
                 }
@@ -184,7 +185,7 @@ impl<V: Service> Server<V> {
         }
     }
 
-    /// Does for a connection what can be done now; one that is over is closed.
+    /// Advances a connection as far as possible now, and closes it at its end.
     fn step(&mut self, now: Instant, id: u64) {
         let Some(index) = self.places.of(id) else { return };
         let goes_on = match &self.places.all[index].stage {
@@ -225,7 +226,7 @@ impl<V: Service> Server<V> {
     }
 }
 
-/// Sends what the client takes now; whether more is to go.
+/// Sends as much as the client takes now; returns whether more remains.
 fn write(place: &mut Place<OwnedFd>) -> bool {
     let Stage::Writes(text, done) = &mut place.stage else { return false };
     while *done < text.len() {

@@ -1,33 +1,37 @@
-//! How much of one bucket for both directions each direction has, where the kernel has a tree for each.
+//! Divides one bucket for both directions between the kernel's two trees, one for each direction.
 //!
-//! One bucket would serve, packet by packet, whoever waits: by weight, and nobody more than it wants. So the two trees' ceilings are what
-//! that gives in sum to each direction's classes, found anew at every look at the lines: a tenth of a second, not an epoch, is how long
-//! either direction may have what the other has begun to want.
+//! One bucket would serve all backlogged classes packet by packet, by weight, and give no class more
+//! than it needs. So each tree's ceiling is the sum of those rates over its direction's classes. It is
+//! computed at every sample of the backlogs, every 0.1 s. So one direction keeps the other's rate for
+//! 0.1 s at most, not for an epoch.
 
 use crate::Side;
 use crate::looks::EVERY;
 use evenair_units::Duration;
 use std::collections::BTreeMap;
 
-/// How long a class counts for something after its line was seen last: a line of four packets is empty now and then, though TCP fills it.
+/// Time for which a class counts after its last backlog. A queue of four packets is empty now and then,
+/// though TCP fills it.
 const MEMORY: Duration = Duration::from_millis(500);
-/// Whose line was seen so seldom does not wait.
+/// Smallest share of samples with a backlog that counts.
 const NOTHING: f64 = 0.02;
 
-/// What somebody would take of a bucket that all share.
+/// The demand of a class on the common bucket.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Wish {
-    /// Of two who wait, each has in proportion to this.
+    /// The weight: two backlogged classes get rates in proportion to theirs.
     pub(crate) weight: f64,
-    /// It takes no more \[bit/s\]; infinite, of who waits for this bucket.
+    /// The largest rate that it takes \[bit/s\]; infinite for a class with a backlog in this bucket.
     pub(crate) up_to: f64,
 }
 
-/// The shares of a bucket that each direction has \[bit/s\]: max-min by weight. Whoever still waits has all that others leave; each direction has `door`
-/// at least (half of all, if that is less), so that who begins there need not wait until he was seen.
+/// Returns each direction's share of a bucket \[bit/s\]: max-min by weight. Backlogged classes get the
+/// rate that others leave. Each direction gets `door`, the reserved minimum, at least (half of all, if
+/// that is less), so that a new sender need not wait for the next sample.
 ///
-/// The shares sum to the bucket's rate where both directions want more than they have. Where one wants less, what is kept open for it is the other's
-/// as well, and where nobody waits each direction has all that the other does not take.
+/// The shares sum to the bucket's rate if both directions want more than they get. If one wants less,
+/// its reserved minimum is also the other's. If no class is backlogged, each direction gets all that
+/// the other does not take.
 pub(crate) fn split(total: f64, door: f64, wishes: [&[Wish]; 2]) -> [f64; 2] {
     let door = door.min(total / 2.0);
     let level = level(total, wishes);
@@ -41,7 +45,8 @@ pub(crate) fn split(total: f64, door: f64, wishes: [&[Wish]; 2]) -> [f64; 2] {
     }
 }
 
-/// What one of weight 1 has who waits \[bit/s\]; infinite, where all have what they want.
+/// Returns the max-min rate of a backlogged class of weight 1 \[bit/s\]; infinite if no class is
+/// backlogged.
 fn level(total: f64, wishes: [&[Wish]; 2]) -> f64 {
     let mut all: Vec<Wish> = wishes.concat();
     all.retain(|wish| wish.weight > 0.0);
@@ -57,12 +62,12 @@ fn level(total: f64, wishes: [&[Wish]; 2]) -> f64 {
     f64::INFINITY
 }
 
-/// Who waits, as the looks at the lines of the last half a second tell.
+/// The backlogged classes, from the samples of the last half second.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting(BTreeMap<(Side, u16), f64>);
 
 impl Waiting {
-    /// So many packets wait of each class of a side that was looked at.
+    /// Adds a sample of a side's backlogs \[packets\], by class.
     pub(crate) fn look(&mut self, side: Side, lines: &BTreeMap<u16, u64>) {
         let gain = EVERY.as_secs_f64() / MEMORY.as_secs_f64();
         for ((_, minor), part) in self.0.iter_mut().filter(|(class, _)| class.0 == side) {
@@ -75,12 +80,13 @@ impl Waiting {
         self.0.retain(|_, part| *part > NOTHING);
     }
 
-    /// For which part of the last half a second each class waited, of those who did.
+    /// Returns the backlogged classes, each with the part of the last half second in which it had a
+    /// backlog.
     pub(crate) fn parts(&self) -> impl Iterator<Item = ((Side, u16), f64)> {
         self.0.iter().map(|(&class, &part)| (class, part))
     }
 
-    /// Whether a class waited.
+    /// Returns whether a class was backlogged.
     pub(crate) fn has(&self, class: (Side, u16)) -> bool {
         self.0.contains_key(&class)
     }
@@ -102,7 +108,7 @@ mod tests {
     fn three_who_wait_beside_two_have_three_fifths() {
         let [three, two] = [[of(1.0, ALL); 3].to_vec(), [of(1.0, ALL); 2].to_vec()];
         assert_eq!(split(1000.0, 100.0, [&three, &two]), [600.0, 400.0]);
-        // A page's 50 come off the top.
+        // A page's demand of 50 is subtracted first.
         let two_and_a_page = [two, vec![of(1.0, 50.0)]].concat();
         assert_eq!(split(1000.0, 100.0, [&three, &two_and_a_page]), [570.0, 430.0]);
         // A weight of two counts twice.
@@ -115,7 +121,7 @@ mod tests {
         assert_eq!(split(1000.0, 250.0, [&[of(1.0, ALL)], &[of(1.0, 100.0)]]), [900.0, 250.0]);
         assert_eq!(split(1000.0, 250.0, [&[], &[]]), [1000.0, 1000.0]);
         assert_eq!(split(1000.0, 250.0, [&[of(1.0, 300.0)], &[of(1.0, 100.0)]]), [900.0, 700.0]);
-        // Hardly anybody, but one who waits: the door is his.
+        // Hardly any load, but one backlogged class: it has the reserved minimum.
         assert_eq!(split(1000.0, 250.0, [&[of(0.9, ALL)], &[of(0.1, ALL)]]), [750.0, 250.0]);
     }
 
@@ -143,10 +149,10 @@ mod tests {
             if wants[0].is_infinite() || wants[1].is_infinite() {
                 prop_assert!(sum <= total + door + slack, "no more than a door is given twice: {shares:?} of {total}");
             }
-            // Who is alone has all.
+            // A direction that is alone gets all.
             prop_assert_eq!(split(total, door, [&down, &[]])[0], total);
             prop_assert_eq!(split(total, door, [&[], &up])[1], total);
-            // The directions' names say nothing.
+            // The result does not depend on the order of the directions.
             let [b, a] = split(total, door, [&up, &down]);
             prop_assert!((a - shares[0]).abs() <= slack && (b - shares[1]).abs() <= slack);
         }
@@ -174,14 +180,14 @@ mod tests {
         assert!((part(&waiting) - 0.2).abs() < 1e-9 && !waiting.has((Side::Up, 0x11)));
         for _ in 0..20 {
             waiting.look(Side::Up, &[(0x10, 3)].into());
-            // The other side's lines say nothing of this one's.
+            // The other side's samples do not change this one.
             waiting.look(Side::Down, &BTreeMap::new());
         }
         assert!(part(&waiting) > 0.98);
         waiting.look(Side::Up, &[(0x10, 0)].into());
         assert!(part(&waiting) > 0.78, "one look without a line is no end");
         for _ in 0..20 {
-            // Who is not looked at has none.
+            // A class without samples has no backlog.
             waiting.look(Side::Up, &BTreeMap::new());
         }
         assert!(!waiting.has((Side::Up, 0x10)));

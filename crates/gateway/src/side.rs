@@ -1,4 +1,4 @@
-//! The two ways through a gateway.
+//! The two directions through a gateway.
 
 use evenair_laws::gateway::Direction;
 use serde::{Deserialize, Serialize};
@@ -8,17 +8,17 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// To the subscribers: what leaves by the mesh's device.
+    /// To the subscribers: packets that leave through the mesh's device.
     Down,
-    /// From them: what leaves by the uplink.
+    /// From the subscribers: packets that leave through the uplink.
     Up,
 }
 
 impl Side {
-    /// Both, in the order in which a subscriber's classes stand.
+    /// Both, in the order of a subscriber's classes.
     pub const ALL: [Self; 2] = [Self::Down, Self::Up];
 
-    /// The law's word.
+    /// Returns the law's direction.
     pub const fn direction(self) -> Direction {
         match self {
             Self::Down => Direction::Down,

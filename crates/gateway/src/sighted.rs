@@ -1,8 +1,9 @@
-//! Subscribers that stand in no file: whoever answers on the mesh's own link, by the hardware's address, and every prefix of a length within
-//! a range, such as the /56 that homes are given, once an address of it is seen.
+//! Subscribers that no file lists. One kind are hosts that answer on the mesh's own link, by hardware
+//! address. The other kind are prefixes of a given length within a range, such as a home's /56, once an
+//! address of it is seen.
 //!
-//! Both can be invented by any host of the mesh. So few come in a second, and where there is no room those give way that have been without
-//! packets for the longest time.
+//! Any host of the mesh can invent both. So few are added in a second, and if there is no room, the one
+//! without packets for the longest time is removed.
 
 use crate::Prefix;
 use crate::kernel::Neighbour;
@@ -10,34 +11,35 @@ use crate::subscribers::{Leased, hardware_id};
 use evenair_units::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who shows no sign of life for so long is forgotten; the number of the class is not.
+/// Time without a sign of life after which a subscriber is forgotten; its class number is kept.
 const FORGOTTEN: Duration = Duration::from_secs(3600);
-/// Newcomers of each kind per second: this part of those that are remembered, and no fewer than so many.
+/// Largest number of newcomers of each kind per second: this part of the room, and `NEWCOMERS_LEAST` at
+/// least.
 const NEWCOMERS: usize = 64;
 const NEWCOMERS_LEAST: usize = 8;
 
-/// Whose an address or prefix is, by what was seen.
+/// The subscriber of each discovered address or prefix.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sighted {
     owners: BTreeMap<Prefix, Sight>,
-    /// When the last epoch ended.
+    /// The end of the last epoch.
     epoch: Instant,
-    /// Neighbours' room for newcomers, and prefixes'.
+    /// The budgets for new neighbours and for new prefixes.
     budgets: [Budget; 2],
-    /// Whether others are there than were told last.
+    /// Whether the set changed since the last call of [`take_other`](Self::take_other).
     is_other: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Sight {
     id: String,
-    /// When there was a sign of life last.
+    /// The time of the last sign of life.
     seen: Instant,
-    /// When packets passed last, or when it came.
+    /// The time of the last packets, or of the discovery.
     used: Instant,
 }
 
-/// A bound of newcomers per second, and whose turn it is among more.
+/// A bound of newcomers per second, with a round-robin position among more.
 #[derive(Clone, Copy, Debug, Default)]
 struct Budget {
     begun: Option<Instant>,
@@ -46,7 +48,7 @@ struct Budget {
 }
 
 impl Budget {
-    /// As many of these as may come now; of more than that others each time.
+    /// Returns as many as may be added now; if there are more, different ones each time.
     fn take<T>(&mut self, now: Instant, mut newcomers: Vec<T>, most: usize) -> Vec<T> {
         if self.begun.is_none_or(|begun| now.since(begun) >= Duration::from_secs(1)) {
             (self.begun, self.taken) = (Some(now), 0);
@@ -64,25 +66,25 @@ impl Budget {
 }
 
 impl Sighted {
-    /// What a daemon before had seen.
+    /// Creates the set that an earlier daemon saved.
     pub(crate) fn new(now: Instant, owners: BTreeMap<Prefix, String>) -> Self {
         let sight = |id| Sight { id, seen: now, used: now };
         let owners = owners.into_iter().map(|(prefix, id)| (prefix, sight(id))).collect();
         Self { owners, epoch: now, ..Self::default() }
     }
 
-    /// What the next daemon is to know.
+    /// Returns the set to save.
     pub(crate) fn owners(&self) -> BTreeMap<Prefix, String> {
         self.owners.iter().map(|(prefix, sight)| (*prefix, sight.id.clone())).collect()
     }
 
-    /// These answer on the mesh's link; so many are remembered in all.
+    /// Adds hosts that answer on the mesh's link; `room` is the largest size of the set.
     pub(crate) fn meet(&mut self, now: Instant, neighbours: &[Neighbour], room: usize) {
         let met = neighbours.iter().map(|one| (Prefix::host(one.address), hardware_id(&one.hardware)));
         self.see(now, met.collect(), (0, room));
     }
 
-    /// Something was seen of prefixes each of which is a subscriber's own.
+    /// Adds prefixes that were seen; each is one subscriber's.
     pub(crate) fn see_prefixes(&mut self, now: Instant, prefixes: BTreeSet<Prefix>, room: usize) {
         let seen = prefixes.into_iter().map(|prefix| (prefix, format!("net-{prefix}")));
         self.see(now, seen.collect(), (1, room));
@@ -95,7 +97,7 @@ impl Sighted {
                 newcomers.push((prefix, id));
                 continue;
             };
-            // An address that other hardware answers for is another's from now on.
+            // An address that other hardware answers for changes its subscriber.
             self.is_other |= known.id != id;
             (known.id, known.seen) = (id, now);
         }
@@ -108,14 +110,15 @@ impl Sighted {
         }
     }
 
-    /// Forgets whatever has been without packets for the longest time; not, if all had some in the last epoch.
+    /// Removes the entry without packets for the longest time; returns false if all had packets in the
+    /// last epoch.
     fn make_room(&mut self) -> bool {
         let idle = self.owners.iter().min_by_key(|(_, sight)| sight.used);
         let idle = idle.filter(|(_, sight)| sight.used < self.epoch).map(|(prefix, _)| *prefix);
         idle.is_some_and(|prefix| self.owners.remove(&prefix).is_some())
     }
 
-    /// An epoch has passed in which some were active.
+    /// Ends an epoch in which some were active.
     pub(crate) fn on_epoch(&mut self, now: Instant, is_active: impl Fn(&str) -> bool) {
         let before = self.owners.len();
         self.epoch = now;
@@ -128,12 +131,12 @@ impl Sighted {
         self.is_other |= self.owners.len() < before;
     }
 
-    /// Whether others are there since this was asked last.
+    /// Returns whether the set changed since the last call.
     pub(crate) fn take_other(&mut self) -> bool {
         std::mem::take(&mut self.is_other)
     }
 
-    /// All of them, as leases are told.
+    /// Returns the set as leases.
     pub(crate) fn leased(&self) -> Vec<Leased> {
         let of = |(prefix, sight): (&Prefix, &Sight)| Leased {
             id: sight.id.clone(),
@@ -173,7 +176,7 @@ mod tests {
         assert_eq!(again.leased(), sighted.leased());
     }
 
-    /// The /56 of this number.
+    /// Returns the /56 with this number.
     fn home(number: u32) -> Prefix {
         format!("2001:db8:{:x}:{:x}00::/56", number / 256, number % 256).parse().unwrap()
     }
@@ -201,12 +204,13 @@ mod tests {
             }
             assert_eq!(sighted.leased().len(), (10 * (second as usize + 1)).min(35));
         }
-        // Neighbours have a budget of their own.
+        // Neighbours have a separate budget.
         sighted.meet(at(0), &[neighbour("10.0.0.5", "02:00:00:00:00:01")], 640);
         assert_eq!(sighted.leased().len(), 36);
     }
 
-    /// Each second a thousand others are invented; two are active in each epoch, and one of them comes when there is no room.
+    /// A thousand others are invented each second. Two are active in each epoch, and one of them
+    /// arrives when there is no room.
     #[test]
     fn invented_ones_give_way_to_active_ones() {
         let mut sighted = Sighted::default();
@@ -230,7 +234,7 @@ mod tests {
             }
         }
         assert!(came.is_some(), "it came");
-        // Where all are active no other comes.
+        // If all are active, no other is added.
         let all = sighted.owners.clone();
         sighted.on_epoch(at(3_000), |_| true);
         sighted.see_prefixes(at(3_001), [home(7_000_000)].into(), room);

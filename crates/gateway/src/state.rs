@@ -1,4 +1,4 @@
-//! What a daemon must find again, in a file, and the lock that keeps a second one out.
+//! The daemon's persistent state, in a file, and the lock that excludes a second daemon.
 
 use crate::kernel::Failure;
 use crate::{Kept, Written, file};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// The folder of a daemon's state, as long as nobody else has it.
+/// The locked folder of a daemon's state.
 #[derive(Debug)]
 pub struct State {
     folder: PathBuf,
@@ -16,14 +16,14 @@ pub struct State {
     _lock: File,
 }
 
-/// The name of what worked last.
+/// The file with the last working configuration.
 const WORKED: &str = "worked.json";
 
 impl State {
-    /// Takes the folder, and makes it where it is not there.
+    /// Locks the folder, and creates it if needed.
     ///
     /// # Errors
-    /// If another daemon has it, or it cannot be made.
+    /// If another daemon has it, or it cannot be created.
     pub fn take(folder: &Path) -> Result<Self, Failure> {
         let failed = |error: &dyn std::fmt::Display| Failure::new(folder.display().to_string(), error);
         fs::create_dir_all(folder).map_err(|error| failed(&error))?;
@@ -42,10 +42,11 @@ impl State {
         self.folder.join("state.json")
     }
 
-    /// What the last daemon left; none, if there was none, or if it restored everything and forgot it.
+    /// Reads the state of the last daemon. Returns `None` if there was none, or if it restored the
+    /// earlier settings and removed its state.
     ///
     /// # Errors
-    /// If there is something that cannot be read: then nobody knows what was there before.
+    /// If the file cannot be read: then the earlier settings are unknown.
     pub fn read(&self) -> Result<Option<Kept>, Failure> {
         let failed = |error: &dyn std::fmt::Display| {
             let why = format!(
@@ -62,7 +63,7 @@ impl State {
         }
     }
 
-    /// Keeps it: after a power cut there is either this or what was kept before.
+    /// Writes the state: after a power cut either this state or the earlier one exists.
     ///
     /// # Errors
     /// If the disk is full.
@@ -70,7 +71,7 @@ impl State {
         keep(&self.path(), kept)
     }
 
-    /// Keeps what the operator wrote and what has worked.
+    /// Writes the operator's files that have worked.
     ///
     /// # Errors
     /// As [`keep`](Self::keep).
@@ -78,13 +79,14 @@ impl State {
         keep(&self.folder.join(WORKED), written)
     }
 
-    /// What the operator wrote that worked last, of a folder whoever has it; none, if nothing has, or it cannot be read.
+    /// Reads the operator's files that last worked, with or without the lock. Returns `None` if there
+    /// are none, or they cannot be read.
     pub fn worked(folder: &Path) -> Option<Written> {
         serde_json::from_str(&file::read(&folder.join(WORKED)).ok()?).ok()
     }
 }
 
-/// Writes a file in the place of the one before.
+/// Replaces a file.
 fn keep(path: &Path, what: &impl Serialize) -> Result<(), Failure> {
     let written =
         serde_json::to_vec(what).map_err(std::io::Error::from).and_then(|text| file::replace(path, &text));

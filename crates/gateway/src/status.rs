@@ -1,4 +1,4 @@
-//! How everyone fares, for people and programs.
+//! The gateway's status, for people and programs.
 
 use crate::Side;
 use crate::config::Mode;
@@ -7,103 +7,104 @@ use evenair_units::printable;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Characters of a name or an id that are printed.
+/// Largest number of printed characters of a name or an id.
 const NAME_MAX: usize = 200;
 
-/// What bounds a class's rate.
+/// The bound of a class's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// There was nothing of it.
+    /// It had no packets.
     Idle,
-    /// Its share of the mesh.
+    /// Its fair share of the mesh.
     Share,
-    /// Its plan.
+    /// Its cap.
     Plan,
-    /// All together have what the mesh carries.
+    /// The sum of all rates: all together use as much as the mesh carries.
     All,
-    /// Something behind the gateway: the mesh on its way, its own devices, or the server.
+    /// A bottleneck behind the gateway: the mesh, its own devices, or the server.
     Mesh,
-    /// Data go to it, and nothing comes back: it is switched off or out of reach.
+    /// Its host does not answer data: it is switched off or out of reach.
     Away,
-    /// Its packets do not come to its classes: another rule or filter on this machine leads them elsewhere.
+    /// Its packets do not reach its classes: another rule or filter on this machine diverts them.
     Astray,
-    /// It wants no more.
+    /// Its own demand.
     Content,
-    /// Nothing is known of it.
+    /// Unknown, because nothing could be read.
     Unknown,
 }
 
-/// One way of one subscriber.
+/// One direction of one subscriber.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassStatus {
-    /// Whose.
+    /// The subscriber's id.
     pub id: String,
-    /// The same in words.
+    /// The subscriber's name.
     pub name: String,
-    /// Which way.
+    /// The direction.
     pub side: Side,
-    /// Its class's number.
+    /// The number of its class.
     pub minor: u16,
     /// Its weight.
     pub weight: f64,
-    /// What it got in the last epoch \[bit/s\].
+    /// Its rate in the last epoch \[bit/s\].
     pub rate_bps: Option<f64>,
-    /// Its limit then; none, if there is none \[bit/s\].
+    /// Its limit in that epoch, if there is one \[bit/s\].
     pub limit_bps: Option<u64>,
-    /// Its plan \[bit/s\].
+    /// Its cap \[bit/s\].
     pub cap_bps: Option<u64>,
-    /// Packets that the gateway gave up in the last epoch.
+    /// Packets that the gateway dropped in the last epoch.
     pub dropped: u64,
-    /// At which share of the looks it had a line.
+    /// The share of samples with a backlog.
     pub waits: f64,
-    /// For which share of the time it had data outstanding, where that is known.
+    /// The share of time with data outstanding, where known.
     pub busy: Option<f64>,
-    /// What bounds it.
+    /// The bound of its rate.
     pub standing: Standing,
-    /// Whether whoever sends does not slow down at losses.
+    /// Whether its sender does not slow down at losses.
     #[serde(default)]
     pub ignores_losses: bool,
 }
 
-/// How the gateway fares.
+/// The status of the gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
-    /// The form of this document: [`SCHEMA`](crate::record::SCHEMA).
+    /// The version of this document: [`SCHEMA`](crate::record::SCHEMA).
     pub schema: u32,
-    /// When \[ms since 1970\].
+    /// The time \[ms since 1970\].
     pub at_ms: u64,
-    /// Epochs that have passed since the daemon began.
+    /// The number of epochs since the start of the daemon.
     #[serde(default)]
     pub epochs: u64,
-    /// How long the last one was \[s\].
+    /// The length of the last epoch \[s\].
     #[serde(default)]
     pub epoch_s: f64,
-    /// What it may do.
+    /// The daemon's permission to change the kernel.
     pub mode: Mode,
     /// Whether the operator opened the limits.
     pub is_paused: bool,
-    /// Whether they are open because nothing is to be read.
+    /// Whether the limits are open because nothing could be read.
     pub is_blind: bool,
-    /// Until when a change must be confirmed \[ms since 1970\].
+    /// The time by which a trial must be confirmed \[ms since 1970\].
     pub confirm_by_ms: Option<u64>,
     /// The law.
     pub law: String,
     /// Its last decision, in words.
     pub decision: String,
-    /// The rate for all together, where the law has one \[bit/s\].
+    /// The total rate of all classes, if the law has one \[bit/s\].
     pub total_bps: Option<u64>,
-    /// Jain's index of the rates over weights of those who want more than they get; none, where fewer than two do.
+    /// Jain's index of the rates over weights of classes that want more than they get; `None` if there
+    /// are fewer than two.
     pub fairness: Option<f64>,
-    /// Addresses that are nobody's.
+    /// The number of addresses that belong to no subscriber.
     pub strangers: usize,
-    /// What went wrong last, the latest last.
+    /// The latest troubles, oldest first.
     pub troubles: Vec<String>,
-    /// Every subscriber's ways.
+    /// The classes of all subscribers.
     pub classes: Vec<ClassStatus>,
 }
 
-/// Jain's index of rates over weights, of those on one way that the gateway or the mesh holds back.
+/// Returns Jain's index of rates over weights, of classes that the gateway or the mesh holds back.
 pub fn fairness(classes: &[ClassStatus]) -> Option<f64> {
     let wants =
         |class: &&ClassStatus| matches!(class.standing, Standing::Share | Standing::All | Standing::Mesh);
@@ -113,7 +114,7 @@ pub fn fairness(classes: &[ClassStatus]) -> Option<f64> {
     (shares.len() > 1 && squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
-/// A rate as people say it \[bit/s\].
+/// Formats a rate \[bit/s\] for people.
 pub fn rate(bps: f64) -> String {
     match bps {
         bps if bps >= 10e6 => format!("{:.0} Mb/s", bps / 1e6),
@@ -123,7 +124,7 @@ pub fn rate(bps: f64) -> String {
 }
 
 impl ClassStatus {
-    /// Its subscriber's name, fit to print; with the id, where that is wanted and another.
+    /// Returns its subscriber's printable name, with the id if `with_id` is set and the two differ.
     pub fn called(&self, with_id: bool) -> String {
         let name = printable(&self.name, NAME_MAX);
         if with_id && self.name != self.id {
@@ -133,7 +134,7 @@ impl ClassStatus {
         }
     }
 
-    /// What bounds it, in a word or two.
+    /// Returns the bound of its rate in a word or two.
     pub const fn bound(&self) -> &'static str {
         match self.standing {
             _ if self.ignores_losses => "deaf to losses",
@@ -149,7 +150,7 @@ impl ClassStatus {
         }
     }
 
-    /// What a customer would want to hear of one way.
+    /// Returns a sentence for customers about one direction.
     fn words(&self) -> String {
         let way = if self.side == Side::Down { "Downloads" } else { "Uploads" };
         let got = rate(self.rate_bps.unwrap_or_default());
@@ -186,7 +187,7 @@ impl ClassStatus {
         }
     }
 
-    /// What a customer should know of a sender that does not listen.
+    /// Returns a warning for customers about a sender that ignores losses.
     const fn warning(&self) -> &'static str {
         match self.side {
             Side::Down => {
@@ -200,7 +201,7 @@ impl ClassStatus {
 }
 
 impl Status {
-    /// Why no limit holds, if none does.
+    /// Returns the reason for which no limit holds, if so.
     const fn reservation(&self) -> &'static str {
         match self.mode {
             _ if self.is_paused || self.is_blind => "\nAll limits are open at present.\n",
@@ -209,7 +210,8 @@ impl Status {
         }
     }
 
-    /// The names that several subscribers have, or that are another one's id: clients choose their host names.
+    /// Returns the names that several subscribers share, or that are another's id: clients choose their
+    /// host names.
     pub fn ambiguous(&self) -> BTreeSet<&str> {
         let mut owners = BTreeMap::new();
         let ids = self.classes.iter().map(|class| (class.id.as_str(), class.id.as_str()));
@@ -218,9 +220,10 @@ impl Status {
         ids.chain(names).filter_map(taken).collect()
     }
 
-    /// Why a subscriber has the rates that it has, in words for customers; none, if nobody has this id or name.
+    /// Explains a subscriber's rates in words for customers; `None` if no subscriber has this id or
+    /// name.
     pub fn why(&self, asked: &str) -> Option<String> {
-        // Clients choose their host names, so an id goes before a name that is the same.
+        // Clients choose their host names, so an id takes precedence over an equal name.
         let of = |is_meant: &dyn Fn(&ClassStatus) -> bool| -> Vec<&ClassStatus> {
             self.classes.iter().filter(|class| is_meant(class)).collect()
         };
@@ -303,7 +306,7 @@ pub(crate) mod tests {
         assert!(text.contains("It grows as others want less. More than a third of what came"), "{text}");
     }
 
-    /// A client that calls itself as another subscriber is called, or as its id.
+    /// A client that uses another subscriber's name or id as its host name.
     #[test]
     fn names_that_clients_choose_hide_no_others() {
         let of = |id: &str, name: &str, standing| ClassStatus {

@@ -1,4 +1,4 @@
-//! Who is behind the gateway: subscribers by stable ids, with their addresses.
+//! The subscribers behind the gateway, by stable ids, with their addresses.
 
 mod csv;
 mod leases;
@@ -15,25 +15,25 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// One who shares the mesh, with all addresses of his or hers.
+/// A subscriber with all its addresses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Subscriber {
-    /// By which the subscriber is known for good: class and history follow it, whatever addresses it has.
+    /// The stable identifier: class and history follow it, whichever addresses the subscriber has.
     pub id: String,
-    /// In words, for people; the id where it is not given.
+    /// The name for people; the id by default.
     #[serde(default)]
     pub name: String,
     /// Its addresses.
     #[serde(default)]
     pub prefixes: Vec<Prefix>,
-    /// Its share beside others.
+    /// Its weight relative to others.
     #[serde(default = "one")]
     pub weight: f64,
-    /// What it never gets more than, either way: its plan.
+    /// Its highest rate in each direction: the customer's plan.
     #[serde(default)]
     pub cap: Option<Rate>,
-    /// The capacity of the gateway's own link towards it, where that is not everyone's.
+    /// The capacity of the gateway's own link towards it, if it differs from the common one.
     #[serde(default)]
     pub link_rate: Option<Rate>,
 }
@@ -42,22 +42,22 @@ const fn one() -> f64 {
     1.0
 }
 
-/// The heaviest weight: a share of a millionth is none.
+/// The largest weight: a share of a millionth would be none.
 const WEIGHT_MAX: f64 = 1000.0;
 
 impl Subscriber {
-    /// With a weight of one, and no address yet.
+    /// Creates a subscriber with a weight of one and no address.
     pub fn new(id: impl Into<String>) -> Self {
         let id = id.into();
         Self { name: String::new(), id, prefixes: Vec::new(), weight: 1.0, cap: None, link_rate: None }
     }
 
-    /// Its name, or its id.
+    /// Returns its name, or its id.
     pub fn called(&self) -> &str {
         if self.name.is_empty() { &self.id } else { &self.name }
     }
 
-    /// What is wrong with it by itself: the key, and why.
+    /// Returns the key of its first mistake and the reason.
     fn wrong(&self) -> Option<(&'static str, String)> {
         let is_id = !self.id.is_empty() && self.id.len() <= 64;
         if !is_id || self.id.chars().any(|c| c.is_control() || c.is_whitespace()) {
@@ -81,12 +81,12 @@ impl Subscriber {
     }
 }
 
-/// Where a subscriber was read.
+/// The place where a subscriber was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The file.
     pub file: String,
-    /// Its line, where that is known.
+    /// The line, if known.
     pub line: Option<usize>,
 }
 
@@ -100,7 +100,7 @@ impl Place {
     }
 }
 
-/// All subscribers: ids are unique, and no address is of two.
+/// All subscribers: ids are unique, and no two share an address.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Subscribers {
     by_id: BTreeMap<String, Subscriber>,
@@ -108,10 +108,10 @@ pub struct Subscribers {
 }
 
 impl Subscribers {
-    /// Checks them together.
+    /// Checks subscribers together.
     ///
     /// # Errors
-    /// Names the first that is wrong by itself, or that has an id or an address of another.
+    /// Names the first that is invalid by itself, or that shares an id or an address with another.
     pub fn new(read: impl IntoIterator<Item = (Place, Subscriber)>) -> Result<Self, Mistake> {
         let mut places: BTreeMap<String, Place> = BTreeMap::new();
         let mut all = Self::default();
@@ -141,9 +141,9 @@ impl Subscribers {
         Ok(all)
     }
 
-    /// Adds what leases say: a lease of who is known by its id is one more address of his, and of nobody known a subscriber of its own.
-    /// An address that is configured as someone's stays his. Gives how many leases are left out because there is no room for more
-    /// subscribers ([`SUBSCRIBERS_MAX`]).
+    /// Merges leases: a known id gains an address, an unknown id becomes a subscriber. A configured
+    /// address stays with its subscriber. Returns the number of leases without room
+    /// ([`SUBSCRIBERS_MAX`]).
     pub fn lease(&mut self, leased: &[Leased]) -> usize {
         let mut left_out = 0;
         for lease in leased {
@@ -163,35 +163,36 @@ impl Subscribers {
         left_out
     }
 
-    /// In the order of their ids.
+    /// Returns all subscribers, ordered by id.
     pub fn iter(&self) -> impl Iterator<Item = &Subscriber> {
         self.by_id.values()
     }
 
-    /// How many there are.
+    /// Returns their number.
     pub fn len(&self) -> usize {
         self.by_id.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
     }
 
-    /// By id.
+    /// Returns the subscriber with an id.
     pub fn get(&self, id: &str) -> Option<&Subscriber> {
         self.by_id.get(id)
     }
 
-    /// Whose an address is.
+    /// Returns the subscriber of an address.
     pub fn owner(&self, address: IpAddr) -> Option<&Subscriber> {
         let (_, owner) = self.overlapping(Prefix::host(address))?;
         self.by_id.get(owner)
     }
 
-    /// The prefix that has an address of this one, and its owner.
+    /// Returns the prefix that overlaps this one, and its subscriber's id.
     fn overlapping(&self, prefix: Prefix) -> Option<(Prefix, &String)> {
-        // Prefixes do not overlap, so only the neighbours in their order can hold or be held.
+        // Prefixes do not overlap, so only the neighbours in their order can contain it or be
+        // contained.
         let before = self.owners.range(..=prefix).next_back();
         let after = self.owners.range(prefix..).next();
         let of = before.into_iter().chain(after).find(|(theirs, _)| theirs.overlaps(prefix));
@@ -250,7 +251,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is accepted together, an address is of one at most, whichever way one looks.
+        /// Of all accepted subscribers, one at most has a given address.
         #[test]
         fn an_address_is_of_one(prefixes in prop::collection::vec((any::<u16>(), 16u8..=32), 0..40), asked in any::<u16>()) {
             let make = |(bits, length): (u16, u8)| Prefix::new(IpAddr::from((u32::from(bits) << 8).to_be_bytes()), length).unwrap();

@@ -1,5 +1,5 @@
-//! Whoever supervises the daemon is told that it is ready, lives, and ends (`sd_notify(3)`): a datagram to the socket that the
-//! environment names. Without one nothing is told.
+//! Notifies the service manager that the daemon is ready, alive, or ending (`sd_notify(3)`). Each
+//! notice is a datagram to the socket that the environment names; without one there are none.
 
 use evenair_units::{Duration, Instant};
 use std::env;
@@ -9,25 +9,26 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// Epochs that may be missed before the daemon is ended and started anew.
+/// Number of missed epochs after which the daemon is restarted.
 const EPOCHS: u64 = 3;
-/// No daemon is given up sooner: a large plan takes seconds.
+/// Shortest watchdog time: a large plan takes seconds.
 const LEAST: Duration = Duration::from_secs(10);
 
-/// The one that supervises.
+/// The service manager.
 #[derive(Debug, Default)]
 pub(crate) struct Supervisor {
     socket: Option<UnixDatagram>,
-    /// Whether it waits for signs of life.
+    /// Whether it expects signs of life.
     watches: bool,
-    /// How long without.
+    /// The watchdog time.
     patience: Duration,
-    /// When the next one is due.
+    /// The time of the next sign of life.
     due: Option<Instant>,
 }
 
 impl Supervisor {
-    /// The one that the environment names. The socket is connected at once: later the daemon may not open one.
+    /// Connects to the service manager that the environment names. The socket is connected at once:
+    /// later the daemon may not open one.
     pub(crate) fn of_environment() -> Self {
         let socket = env::var_os("NOTIFY_SOCKET").and_then(|name| connect(&name).ok());
         let is_own = |number: String| number.parse() == Ok(std::process::id());
@@ -35,12 +36,12 @@ impl Supervisor {
         Self { socket, watches, ..Self::default() }
     }
 
-    /// Tells it something; if it has gone, nothing is lost.
+    /// Sends a notice; errors are ignored.
     pub(crate) fn tell(&self, words: &str) {
         let _ = self.socket.as_ref().map(|socket| socket.send(words.as_bytes()));
     }
 
-    /// The daemon decides once an epoch from now on: it is to be ended and started anew when three are missed.
+    /// Sets the watchdog time to three epochs, in each of which the daemon decides once.
     pub(crate) fn expect(&mut self, epoch: Duration) {
         let patience = (epoch * EPOCHS).max(LEAST);
         if std::mem::replace(&mut self.patience, patience) != patience && self.watches {
@@ -48,7 +49,7 @@ impl Supervisor {
         }
     }
 
-    /// The daemon lives.
+    /// Sends a sign of life if one is due.
     pub(crate) fn is_alive(&mut self, now: Instant) {
         if self.watches && self.due.is_none_or(|due| now >= due) {
             self.tell("WATCHDOG=1");
@@ -57,14 +58,14 @@ impl Supervisor {
     }
 }
 
-/// Connects to a socket by its path, or, after a sign, by its abstract name.
+/// Connects to a socket by its path, or, after an @, by its abstract name.
 fn connect(name: &OsStr) -> io::Result<UnixDatagram> {
     let socket = UnixDatagram::unbound()?;
     match name.as_bytes() {
         [b'@', name @ ..] => socket.connect_addr(&SocketAddr::from_abstract_name(name)?)?,
         _ => socket.connect(name)?,
     }
-    // Who is slow to read holds no limits up.
+    // A slow reader does not delay the gateway.
     socket.set_nonblocking(true)?;
     Ok(socket)
 }

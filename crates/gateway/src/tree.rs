@@ -1,81 +1,87 @@
-//! What the gateway wants to stand in the kernel: a tree of classes on each device, and which address is whose.
+//! The state that the gateway wants in the kernel: a tree of classes on each device, and the class of
+//! each address.
 //!
 //! ```text
 //! e7a1:            HTB, root of the device
 //! ├─ e7a1:1        all subscribers together: ARC's bucket
-//! │  ├─ e7a1:3     addresses that are nobody's
-//! │  ├─ e7a1:10    a subscriber, with a line of its own
+//! │  ├─ e7a1:3     addresses of no subscriber
+//! │  ├─ e7a1:10    a subscriber, with a queue of its own
 //! │  └─ …
-//! ├─ e7a1:2        exempt, and whatever is not forwarded
+//! ├─ e7a1:2        exempt packets, and all that are not forwarded
 //! └─ e7a1:4        acknowledgements without data
 //! ```
-//! An acknowledgement belongs to data that go the other way, which have a class. Were it counted in its own way's class, a law that takes
-//! every class of which something is seen for one that is due its share ([Jam10] Alg. 4) would find that class starved whatever it gives.
+//! An acknowledgement belongs to data in the other direction, which have a class. Suppose that it
+//! counted in its own direction's class. A law that gives every active class its share ([Jam10] Alg. 4)
+//! would then find that class starved at any rate.
 //!
-//! A class lends from the one for all, which has as much as the law allows in sum (of one bucket for both directions, its direction's share of it:
-//! `share.rs`), and no class is above its own ceiling. The kernel
-//! lets a class send within its own rate whatever its parent says, so where one bucket is for all, each has next to none of its own.
+//! A class borrows from the common class, which has the law's total rate. If one bucket serves both
+//! directions, it has its direction's share of that (`share.rs`). No class exceeds its own ceiling. The
+//! kernel lets a class send within its own rate even if its parent is exhausted. So with one bucket for
+//! all, each class has next to no rate of its own.
 
 use crate::{Prefix, Side};
 use evenair_units::Rate;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The number of the gateway's own queue on either device.
+/// The major number of the gateway's own queue on either device.
 pub const MAJOR: u16 = 0xe7a1;
-/// No class: what passes the tree directly (`direct_packets_stat` of HTB), which the root alone counts.
+/// Minor number of packets that bypass the classes (`direct_packets_stat` of HTB), which the root alone
+/// counts.
 pub const DIRECT: u16 = 0;
 /// The class of all subscribers together.
 pub const AGGREGATE: u16 = 1;
 /// The class without a subscriber's limit.
 pub const EXEMPT: u16 = 2;
-/// The class of addresses that are nobody's.
+/// The class of addresses that belong to no subscriber.
 pub const UNKNOWN: u16 = 3;
 /// The class of subscribers' acknowledgements that carry no data.
 pub const ACKNOWLEDGEMENTS: u16 = 4;
 /// The first number of a subscriber's class.
 pub const FIRST: u16 = 0x10;
-/// The last.
+/// The last number of a subscriber's class.
 pub const LAST: u16 = 0xffef;
 
 /// A rate that is no limit on any device of a mesh.
 pub const OPEN: Rate = Rate::from_kbps(10_000_000);
-/// What a class has for itself where one bucket is for all.
+/// The rate of a class of its own, if all share one bucket.
 pub const TRICKLE: Rate = Rate::from_kbps(8);
 
 /// Ethernet's largest frame, as HTB counts it \[bytes\].
 const FRAME: u32 = 1514;
-/// The shortest line: two full packets wait for a third, and one comes.
+/// The shortest queue: two full packets wait for a third, and one arrives.
 const LINE_MIN: u32 = 4 * FRAME;
-/// How long packets wait in a full line at what its class has: its ceiling, or its share of what all have \[ms\].
+/// Time that packets wait in a full queue at the class's ceiling, or at its share of the common rate
+/// \[ms\].
 const LINE_MS: u64 = 100;
-/// The longest line \[bytes\].
+/// The longest queue \[bytes\].
 const LINE_MAX: u64 = 4 << 20;
-/// How deep buckets are: the larger of so many bytes, and what the rate lets through in so many milliseconds.
+/// The depth of buckets: `BURST_MIN` bytes, or the bytes of the rate in `BURST_MS` milliseconds, if
+/// those are more.
 const BURST_MIN: u32 = 2 * FRAME;
 const BURST_MS: u64 = 4;
 
-/// A class of HTB, with the line behind it.
+/// A class of HTB, with its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Class {
     /// Its parent's minor number; 0 for the root.
     pub parent: u16,
-    /// What is its own.
+    /// Its guaranteed rate.
     pub rate: Rate,
-    /// What it has at most.
+    /// Its highest rate.
     pub ceiling: Rate,
-    /// How much it may send in its turn \[bytes\].
+    /// The amount that it may send in each round \[bytes\].
     pub quantum: u32,
-    /// How deep its buckets are \[bytes\].
+    /// The depth of its buckets \[bytes\].
     pub burst: u32,
-    /// How long its line is \[bytes\]; none, where it has children.
+    /// The length of its queue \[bytes\]; `None` if it has children.
     pub line: Option<u32>,
-    /// Who goes first: 0 before 1.
+    /// Its priority: 0 before 1.
     pub priority: u32,
 }
 
 impl Class {
-    /// A class with a line, below another.
+    /// Returns a class with a queue, below another.
     fn leaf(parent: u16, rate: Rate, ceiling: Rate, weight: f64, priority: u32) -> Self {
         // The kernel counts in whole bytes a second.
         let [rate, ceiling] = [rate, ceiling].map(|rate| Rate::from_bps((rate.as_bps() / 8).max(1) * 8));
@@ -83,12 +89,12 @@ impl Class {
         Self { parent, rate, ceiling, quantum, burst: burst(ceiling), line: Some(line(ceiling)), priority }
     }
 
-    /// The class of all subscribers together.
+    /// Returns the class of all subscribers together.
     pub(crate) fn all(total: Rate) -> Self {
         Self { line: None, ..Self::leaf(0, total, total, 1.0, 1) }
     }
 
-    /// The same class with a higher ceiling, and with the line and buckets that go with it.
+    /// Returns the same class with a higher ceiling, and with the queue and buckets for it.
     pub(crate) fn up_to(self, ceiling: Rate) -> Self {
         let own = if self.rate == self.ceiling { ceiling } else { self.rate };
         let leaf = Self::leaf(self.parent, own, ceiling, 1.0, self.priority);
@@ -96,15 +102,15 @@ impl Class {
     }
 }
 
-/// How long the line of a rate is \[bytes\]. Small changes of a rate change no line: it is a power of two long, or a quarter, a half or
-/// three quarters more.
+/// Returns the length of a queue for a rate \[bytes\]. It is a power of two, or a quarter, a half or
+/// three quarters more, so that small changes of the rate do not change the queue.
 fn line(rate: Rate) -> u32 {
     let bytes = (rate.as_bps() / 8 * LINE_MS / 1000).min(LINE_MAX) as u32;
     let step = 1 << bytes.max(LINE_MIN).ilog2().saturating_sub(2);
     (bytes / step * step).max(LINE_MIN)
 }
 
-/// How deep the buckets of a ceiling are \[bytes\].
+/// Returns the depth of a ceiling's buckets \[bytes\].
 pub fn burst(ceiling: Rate) -> u32 {
     ((ceiling.as_bps() / 8 * BURST_MS / 1000).min(1 << 20) as u32).max(BURST_MIN)
 }
@@ -118,43 +124,44 @@ pub struct Tree {
     pub entries: BTreeMap<Prefix, u16>,
 }
 
-/// What a subscriber has.
+/// A subscriber's bucket.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Has {
     /// A bucket of its own.
     Bucket(Rate),
-    /// The bucket for all, and such a part of what its direction has of it while all who send something now want all that they can get.
+    /// The common bucket. The second value is the class's part of its direction's share, while all
+    /// active classes are backlogged.
     Part(Rate, f64),
 }
 
-/// What the law gives a device's subscribers.
+/// The limits of a device's subscribers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// All together, this way; none: as much as they can.
+    /// The sum of this direction; `None` for no limit.
     pub total: Option<Rate>,
-    /// Addresses that are nobody's.
+    /// The limit of addresses that belong to no subscriber.
     pub unknown: Rate,
-    /// What passes beside the limits.
+    /// The limit of exempt packets.
     pub exempt: Rate,
-    /// Whether acknowledgements without data do.
+    /// Whether acknowledgements without data are exempt.
     pub acknowledgements: bool,
 }
 
 impl Tree {
-    /// A tree without subscribers.
+    /// Returns a tree without subscribers.
     pub fn new(limits: &Limits) -> Self {
         let total = limits.total.unwrap_or(OPEN);
         let all = Class::all(total);
         let exempt = Class::leaf(0, limits.exempt, limits.exempt, 1.0, 0);
         let unknown = Class::leaf(AGGREGATE, TRICKLE.min(limits.unknown), limits.unknown.min(total), 1.0, 2);
         let classes = [(AGGREGATE, all), (EXEMPT, exempt), (UNKNOWN, unknown)];
-        // A class of their own, so that whoever sends data by tiny segments takes no room of routing and names.
+        // A separate class, so that a sender of data in tiny segments takes no room of routing and DNS.
         let acknowledgements = limits.acknowledgements.then_some((ACKNOWLEDGEMENTS, exempt));
         let classes = classes.into_iter().chain(acknowledgements).collect();
         Self { classes, entries: BTreeMap::new() }
     }
 
-    /// A subscriber's class. Weights order turns where one bucket is for all.
+    /// Adds a subscriber's class. With one bucket for all, weights set the quanta.
     pub fn subscriber(&mut self, minor: u16, (has, cap): (Has, Option<Rate>), weight: f64, least: Rate) {
         let total = self.classes[&AGGREGATE].ceiling;
         let (given, own) = match has {
@@ -163,7 +170,8 @@ impl Tree {
         };
         let ceiling = given.min(cap.unwrap_or(OPEN));
         let mut class = Class::leaf(AGGREGATE, own.min(ceiling), ceiling, weight, 1);
-        // A line as long as all might fill alone would hold each back for as long as all others take.
+        // With the queue of a class that is alone, each class would be delayed for as long as all
+        // others take.
         if let Has::Part(_, part) = has {
             let share = Rate::from_bps((total.as_bps() as f64 * part) as u64);
             class.line = Some(line(share.min(ceiling)));
@@ -175,14 +183,14 @@ impl Tree {
 /// The trees of both devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trees {
-    /// On the mesh's device.
+    /// The mesh's device.
     pub down: Tree,
-    /// On the uplink.
+    /// The uplink.
     pub up: Tree,
 }
 
 impl Trees {
-    /// Of one device.
+    /// Returns the tree of one device.
     pub const fn of(&self, side: Side) -> &Tree {
         match side {
             Side::Down => &self.down,
@@ -190,7 +198,7 @@ impl Trees {
         }
     }
 
-    /// Of one device, to be changed.
+    /// Returns the tree of one device, mutably.
     pub const fn of_mut(&mut self, side: Side) -> &mut Tree {
         match side {
             Side::Down => &mut self.down,
@@ -242,8 +250,8 @@ mod tests {
         assert_eq!(tree.classes[&AGGREGATE].ceiling, OPEN);
     }
 
-    /// A full line lasts a tenth of a second at most from 500 kb/s on, at 400 kb/s 121 ms: four packets. A part of a bucket for all has a
-    /// line for that part.
+    /// A full queue lasts 100 ms at most from 500 kb/s on. At 400 kb/s it lasts 121 ms: four packets. A
+    /// part of a common bucket has a queue for that part.
     #[test]
     fn lines_are_short() {
         let lasts = |has: Has, kbps: u64| {

@@ -1,30 +1,32 @@
-//! The operator's file as OpenWrt has it (`/etc/config/evenair`, UCI): the same keys, each section a table.
+//! The operator's file in OpenWrt's form (`/etc/config/evenair`, UCI): the same keys, each section a
+//! table.
 //!
-//! What UCI says is written as TOML line by line, so that one reader knows all keys, and a mistake has the line that the operator wrote.
+//! UCI is translated to TOML line by line. So one parser has all keys, and a mistake has the operator's
+//! line number.
 
 use crate::Mistake;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The section whose options are the file's own keys.
+/// The section that has the file's own keys.
 const OWN: &str = "gateway";
-/// Sections that may be there more than once.
+/// Sections that may occur more than once.
 const MANY: [&str; 3] = ["subscriber", "leases", "delegated"];
-/// Options of which each is one of a list.
+/// Options that are lists; each line adds one value.
 const LISTS: [&str; 3] = ["prefixes", "ports", "despite"];
-/// Options that are words, also where they look like numbers.
+/// Options that are words, even if they look like numbers.
 const WORDS: [&str; 6] = ["mesh", "uplink", "id", "name", "prefixes", "page"];
 /// Options that are yes or no, for which UCI has many words.
 const SWITCHES: [&str; 3] = ["acknowledgements", "neighbours", "shared"];
-/// Whether the service is to run: of `/etc/init.d`, not of the gateway.
+/// Whether the service is started: an option of `/etc/init.d`, not of the gateway.
 const ENABLED: &str = "enabled";
 
-/// A text as TOML, whichever of the two it is.
+/// Returns a text as TOML, from either form.
 pub(crate) fn as_toml<'a>(file: &str, text: &'a str) -> Result<Cow<'a, str>, Mistake> {
     if is_uci(text) { Reader::new(file).read(text).map(Cow::Owned) } else { Ok(Cow::Borrowed(text)) }
 }
 
-/// No line of TOML begins with a key and a blank, and then another word.
+/// Returns whether a text is UCI: no line of TOML begins with a key and a blank, and then another word.
 fn is_uci(text: &str) -> bool {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
     first.is_some_and(|line| {
@@ -36,7 +38,7 @@ fn is_uci(text: &str) -> bool {
 struct Reader<'a> {
     file: &'a str,
     section: String,
-    /// The file's own section has begun, after which others may stand.
+    /// Whether the file's own section has begun; the others must follow it.
     own: bool,
     /// Lists of the section, by the line of their first option.
     lists: BTreeMap<String, (usize, Vec<String>)>,
@@ -67,7 +69,7 @@ impl<'a> Reader<'a> {
         Ok(self.lines.join("\n") + "\n")
     }
 
-    /// The section before is over: its lists have all their values.
+    /// Ends the section: writes its lists with all their values.
     fn end(&mut self) {
         for (key, (line, values)) in std::mem::take(&mut self.lists) {
             let values: Vec<String> = values.iter().map(|value| scalar(&key, value)).collect();
@@ -99,7 +101,7 @@ impl<'a> Reader<'a> {
             "" => Err(format!("option {key} is in no section: config {OWN} stands before it")),
             OWN if key == ENABLED => Ok(String::new()),
             _ if LISTS.contains(&key) => {
-                // Several in one option, as TOML's table of subscribers has them.
+                // Several values in one option, as in the table of subscribers.
                 value.split_whitespace().try_for_each(|one| self.list(key, one).map(drop))?;
                 Ok(String::new())
             }
@@ -127,7 +129,8 @@ fn is_key(key: &str) -> Result<(), String> {
     }
 }
 
-/// A value as TOML has it. UCI knows words only: what can be a number is one, but for options that are words.
+/// Returns a value in TOML's form. UCI has only words: one that parses as a number becomes a number,
+/// except in options that are words.
 fn scalar(key: &str, value: &str) -> String {
     let switch = match value {
         "1" | "on" | "true" | "yes" | "enabled" => Some(true),
@@ -145,7 +148,7 @@ fn scalar(key: &str, value: &str) -> String {
     }
 }
 
-/// The words of a line, without their quotes.
+/// Returns the words of a line, without their quotes.
 fn words(line: &str) -> Result<Vec<String>, &'static str> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     let mut letters = line.chars();
@@ -233,7 +236,7 @@ config subscriber
         assert!(Config::parse("evenair", UCI).unwrap_err().to_string().contains("link_rate"));
     }
 
-    /// What a table takes, as the reader itself says.
+    /// Returns the keys of a table, from the parser's own message.
     fn keys(table: &str) -> BTreeSet<String> {
         let header = if MANY.contains(&table) { format!("[[{table}]]") } else { format!("[{table}]") };
         let least = "mesh = \"a\"\nuplink = \"b\"\n";
@@ -247,7 +250,7 @@ config subscriber
         expected.split('`').skip(1).step_by(2).map(String::from).collect()
     }
 
-    /// What OpenWrt's users find after the package's installation has every key that there is, and no other.
+    /// OpenWrt's installed configuration file has every key, and no other.
     #[test]
     fn openwrts_file_has_all_keys() {
         let text = include_str!("../../../packaging/openwrt/files/evenair.config");

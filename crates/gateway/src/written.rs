@@ -1,5 +1,6 @@
-//! What the operator wrote, as texts: the file and the table that it names. What has worked is kept, so that a daemon that is begun again beside a mistake can go
-//! on by it.
+//! The operator's files as texts: the configuration and the table of subscribers that it names. Texts
+//! that have worked are saved, so that a restarted daemon can use them if the present file has a
+//! mistake.
 
 use crate::config::LastLeases;
 use crate::mistake::read;
@@ -7,26 +8,26 @@ use crate::{Config, Mistake, Subscribers};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The operator's file, and the table of subscribers where it names one.
+/// The operator's file, and the table of subscribers if it names one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
     file: String,
     table: Option<String>,
 }
 
-/// What a text means: the configuration, and who subscribes, with what is to be told of it.
+/// The parsed content: the configuration, the subscribers and warnings.
 #[derive(Clone, Debug)]
 pub struct Meaning {
     /// The configuration.
     pub config: Config,
-    /// Who subscribes.
+    /// The subscribers.
     pub subscribers: Subscribers,
-    /// What keeps nobody from beginning.
+    /// Mistakes that do not prevent a start.
     pub troubles: Vec<Mistake>,
 }
 
 impl Written {
-    /// Reads both.
+    /// Reads both files.
     ///
     /// # Errors
     /// Names the file that cannot be read, or the mistake that hides the table's name.
@@ -37,7 +38,7 @@ impl Written {
         Ok(Self { file, table })
     }
 
-    /// What it means, at a time \[s since 1970\].
+    /// Parses the content, at a time \[s since 1970\].
     ///
     /// # Errors
     /// Names file, line and key of the first mistake.
@@ -47,7 +48,7 @@ impl Written {
         Ok(Meaning { config, subscribers, troubles })
     }
 
-    /// Who subscribes by it and by the leases as they stand at a time \[s since 1970\].
+    /// Returns the subscribers of the files and of the leases at a time \[s since 1970\].
     ///
     /// # Errors
     /// As [`meaning`](Self::meaning).

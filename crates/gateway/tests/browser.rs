@@ -1,4 +1,4 @@
-//! The page in Chromium, as people see it: by day, at night, on a telephone. Skipped where there is no Chromium.
+//! The page in Chromium: in light and dark colours, and on a telephone. Skipped without Chromium.
 #![cfg(target_os = "linux")]
 
 use evenair_gateway::Side;
@@ -57,7 +57,7 @@ fn chromium() -> Option<PathBuf> {
     places.into_iter().map(PathBuf::from).find(|program| program.exists())
 }
 
-/// What Chromium does with a page, and what it says of it.
+/// Runs Chromium on a page; returns its output and its log.
 fn browse(program: &Path, url: &str, arguments: &[&str]) -> (String, String) {
     let profile = tempfile::tempdir().expect("a folder");
     let mut command = Command::new(program);
@@ -78,13 +78,13 @@ fn browse(program: &Path, url: &str, arguments: &[&str]) -> (String, String) {
     (text(&done.stdout), text(&done.stderr))
 }
 
-/// The brightness of a place, from 0 to 255.
+/// Returns the brightness of a pixel, from 0 to 255.
 fn brightness(picture: &Pixmap, x: u32, y: u32) -> u32 {
     let pixel = picture.pixel(x, y).expect("in the picture");
     (u32::from(pixel.red()) + u32::from(pixel.green()) + u32::from(pixel.blue())) / 3
 }
 
-/// How far right something stands out from the background.
+/// Returns the rightmost column with a pixel unlike the background.
 fn right_end(picture: &Pixmap) -> u32 {
     let ground = brightness(picture, 0, 0);
     let stands_out =
@@ -104,12 +104,12 @@ fn people_see_who_has_what_by_day_at_night_and_on_a_telephone() {
     let (page, said) = browse(&program, &url, &["--dump-dom"]);
     assert_eq!(page.matches("<svg ").count(), 8, "one for each way of who got something: {page}");
     assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;") && !page.contains("<img"), "{page}");
-    // The policy lets pass all that the page needs, and nothing more is tried.
+    // The policy allows all that the page needs, and the page attempts no more.
     for trouble in ["Content Security Policy", "Refused", "CONSOLE"] {
         assert!(!said.contains(trouble), "{said}");
     }
     let folder = tempfile::tempdir().expect("a folder");
-    // For whoever wants to look.
+    // Keeps the pictures in this folder for inspection.
     let kept =
         std::env::var_os("EVENAIR_PICTURES").map_or_else(|| folder.path().to_path_buf(), PathBuf::from);
     let picture = |name: &str, width: u32, dark: bool| {
@@ -121,7 +121,7 @@ fn people_see_who_has_what_by_day_at_night_and_on_a_telephone() {
     };
     let [day, night] = [picture("day", 1200, false), picture("night", 1200, true)];
     assert!(brightness(&day, 5, 5) > 230 && brightness(&night, 5, 5) < 60);
-    // On a telephone nothing runs out of the page: beyond its edge there is ground alone.
+    // On a telephone the content stays within the page: its edge is plain background.
     for (name, dark) in [("telephone-day", false), ("telephone-night", true)] {
         let telephone = picture(name, 390, dark);
         assert!(telephone.width() == 390 && right_end(&telephone) < 386, "{}", right_end(&telephone));

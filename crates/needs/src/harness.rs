@@ -1,15 +1,16 @@
-//! The main program of tests that run before their process has a second thread: they enter namespaces.
+//! The main program of tests that run before their process has a second thread, because they enter
+//! namespaces.
 //!
-//! It answers as libtest does to `--list` and `--exact NAME`, so that one runner runs all.
+//! It accepts libtest's `--list` and `--exact NAME`, so that one runner runs all tests.
 
 use crate::Missing;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// How a test ended that did not panic.
+/// The outcome of a test that did not panic.
 pub trait Outcome {
-    /// What the machine lacked.
+    /// Returns the need that the machine lacked, if any.
     fn missing(self) -> Option<Missing>;
 }
 
@@ -28,9 +29,9 @@ impl Outcome for Result<(), Missing> {
 /// A test and its name. It fails by a panic.
 pub type Test<O> = (&'static str, fn() -> O);
 
-/// Runs the tests that the arguments name: by their whole name after `--exact`, otherwise by a part of it; all without a name.
-/// `prepare` is called once, before the first, and `around` calls each, in a namespace of its own. A test that lacks something is
-/// counted as skipped.
+/// Runs the tests that the arguments name: by their whole name after `--exact`, otherwise by a part of
+/// it; all without a name. `prepare` is called once, before the first, and `around` calls each, in a
+/// namespace of its own. A test that lacks something is counted as skipped.
 #[expect(clippy::print_stdout, reason = "this is the main program of tests, which reports how they went")]
 pub fn main<O: Outcome>(
     tests: &[Test<O>],

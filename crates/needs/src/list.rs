@@ -1,4 +1,4 @@
-//! The list, and where programs lie.
+//! The list of needs, and the search for programs.
 
 use std::path::PathBuf;
 
@@ -7,18 +7,18 @@ use std::path::PathBuf;
 pub struct Need {
     /// The program's name, or the ability in words.
     pub name: &'static str,
-    /// What is missing without it.
+    /// The features that are missing without it.
     pub gives: &'static str,
-    /// How to get it.
+    /// The remedy.
     pub remedy: Remedy,
 }
 
-/// How something that is missing can be had.
+/// The way to get a missing need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// A package of Debian and its relatives, which has the program.
     Package(&'static str),
-    /// In words.
+    /// A description of the steps.
     Words(&'static str),
 }
 
@@ -122,7 +122,7 @@ pub const NEEDS: &[Need] = &[
     ability("a commit", "commit, so that the program knows of which commit it is", "a test of kept verdicts"),
 ];
 
-/// The remedy of a need in words; empty, if the list has none of this name.
+/// Returns the remedy of a need in words, or an empty text if the list has no such name.
 pub fn remedy(name: &str) -> String {
     match NEEDS.iter().find(|need| need.name == name).map(|need| need.remedy) {
         Some(Remedy::Package(package)) => format!("apt install {package}"),
@@ -131,17 +131,17 @@ pub fn remedy(name: &str) -> String {
     }
 }
 
-/// Where a program lies: on the path, or where administrators' programs are.
+/// Returns the place of a program: on the path, or in the folders of administrators' programs.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
     folders.map(|folder| folder.join(program)).find(|place| place.is_file())
 }
 
-/// Looks for programs.
+/// Checks that programs are installed.
 ///
 /// # Errors
-/// The first that is not there.
+/// The first that is missing.
 pub fn find_all(programs: &[&'static str]) -> Result<(), crate::Missing> {
     match programs.iter().find(|program| find(program).is_none()) {
         Some(program) => Err(crate::Missing { need: program, details: "not installed".into() }),

@@ -1,34 +1,34 @@
-//! A test says that it was skipped, for `cargo xtask test` to count.
+//! Records that a test was skipped, for `cargo xtask test` to count.
 //!
-//! libtest has two ends of a test, and holds back what a test prints. A skip is therefore a line in a file that the runner names; without a
-//! runner it is a line on the standard error, past libtest.
+//! libtest has only two outcomes of a test, and captures its output. A skip is therefore a line in a
+//! file that the runner names. Without a runner it is a line on the standard error, past libtest.
 
 use std::fmt::{self, Display};
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::PathBuf;
 
-/// The variable that names the file for the skips of a test. A line has three fields between tabs: what is skipped (`test` or
-/// `part`), the need, details.
+/// The variable that names the file for the skips of a test. A line has three fields between tabs: the
+/// effect (`test` or `part`), the need, details.
 pub const SKIPS: &str = "EVENAIR_SKIPS";
 
-/// The variable that names a folder for what the tests of a run find out of the machine.
+/// The variable that names a folder for facts about the machine, which the tests of a run share.
 pub const FOLDER: &str = "EVENAIR_TESTS";
 
-/// The first field of a line: what is skipped.
+/// The first field of a line: the skipped unit.
 pub const EFFECT: [&str; 2] = ["test", "part"];
 
-/// Something that the machine lacks.
+/// A need that the machine lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// The name of an entry of [`crate::NEEDS`].
     pub need: &'static str,
-    /// What was tried, and how it went.
+    /// The attempt and its result.
     pub details: String,
 }
 
 impl Missing {
-    /// A need of the list, and how it went.
+    /// Returns a need of the list with details.
     ///
     /// # Panics
     /// If the list has no such need.
@@ -37,7 +37,7 @@ impl Missing {
         Self { need, details: details.to_string() }
     }
 
-    /// Counts the calling test as skipped, for this; the caller returns.
+    /// Counts the calling test as skipped for this need; the caller returns.
     pub fn skip(&self) {
         skip(self.need, &self.details);
     }
@@ -54,7 +54,7 @@ pub fn skip(need: &'static str, details: impl Display) {
     record(EFFECT[0], &Missing::new(need, details));
 }
 
-/// Says that a part of the calling test was left out; the rest of it counts.
+/// Counts a part of the calling test as skipped; the rest of it counts as run.
 pub fn skip_part(need: &'static str, details: impl Display) {
     record(EFFECT[1], &Missing::new(need, details));
 }
@@ -69,13 +69,14 @@ fn record(effect: &str, missing: &Missing) {
         let thread = std::thread::current();
         let test = thread.name().unwrap_or("a test");
         let line = format!("skipped {test}: {}: {details} ({})\n", missing.need, crate::remedy(missing.need));
-        // Not by eprintln!, which libtest holds back.
+        // eprintln! would be captured by libtest.
         std::io::stderr().write_all(line.as_bytes())
     };
     written.expect("a skip can be recorded");
 }
 
-/// Finds something out once a run of `cargo xtask test`, which has a process for each test.
+/// Runs a probe once in a run of `cargo xtask test`, which has a process for each test; later calls
+/// return the saved result.
 ///
 /// # Errors
 /// Those of the probe.
@@ -94,7 +95,7 @@ pub fn once(name: &str, probe: impl FnOnce() -> Result<String, String>) -> Resul
         Ok(found) => format!("yes\n{found}"),
         Err(why) => format!("no\n{why}"),
     };
-    // Whole or not at all: other tests read it meanwhile.
+    // Renaming makes the file appear complete: other tests may read it at the same time.
     let draft = folder.join(format!("{name}.{}", std::process::id()));
     if fs::write(&draft, text).is_ok() {
         let _ = fs::rename(draft, kept);

@@ -1,9 +1,10 @@
-//! `evenair gateway`: what an operator types, of the whole evenair and of the command for routers.
+//! `evenair gateway`: the operator's commands, for the complete evenair and for the command for
+//! routers.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "this is where printing lives")]
 
-/// Prints what may hold text of others: names of subscribers, hosts, devices and rules.
+/// Prints text that may contain foreign names: of subscribers, hosts, devices and rules.
 macro_rules! say {
     ($($words:tt)*) => { anstream::println!("{}", crate::lines(&format!($($words)*))) };
 }
@@ -23,10 +24,10 @@ use evenair_gateway::{Gateway, Linux, Meaning, Memory, Mistake, Side, Subscriber
 use evenair_units::{Instant, printable};
 use std::path::{Path, PathBuf};
 
-/// A daemon ends with this where another is to follow it (`EX_TEMPFAIL` of sysexits.h).
+/// Exit status of a daemon that another is to follow (`EX_TEMPFAIL` of sysexits.h).
 const HANDED_OVER: i32 = 75;
 
-/// What is asked of the gateway.
+/// The options of `evenair gateway`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "One box between a mesh and the Internet, no software on the nodes: a token bucket for each subscriber and direction in this machine's own queues, \
@@ -45,18 +46,18 @@ pub struct GatewayOptions {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Read the file, and say what this machine has and lacks for it
+    /// Check the file, and list the features that this machine has and lacks for it
     #[command(
         after_help = "Nothing is changed. Exit status 2 where the file is wrong, or the machine would not enforce it.\n\nExample:\n  evenair gateway check gateway.toml"
     )]
     Check(FileArgument),
-    /// Print what `run` would change, as lines of tc, nft and ethtool; nothing is changed
+    /// Print the changes that `run` would make, as lines of tc, nft and ethtool; nothing is changed
     #[command(
         after_help = "The plan goes from what stands on the devices now to what the law gives at its start; without the devices, from nothing.\n\n\
     Example:\n  evenair gateway plan gateway.toml"
     )]
     Plan(FileArgument),
-    /// Run the gateway in the foreground, until Ctrl-C or SIGTERM; SIGHUP reads the file again
+    /// Run the gateway in the foreground, until Ctrl-C or SIGTERM; SIGHUP reloads the file
     #[command(
         after_help = "At the end the devices are as they were before (on_stop = \"remove\"). After a crash or a kill -9 the next run adopts what stands, and `clear` removes it. \
     It needs CAP_NET_ADMIN and CAP_NET_RAW: root has them, and so has who is in a network namespace of his own.\n\n\
@@ -65,31 +66,32 @@ enum Verb {
     evenair gateway run gateway.toml --mode enforce --confirm 5min    # then, if all is well: evenair gateway confirm gateway.toml"
     )]
     Run(RunArguments),
-    /// Show how everyone fares: rates, limits, and what bounds them
+    /// Show all subscribers: rates, limits, and their bounds
     #[command(
         after_help = "Examples:\n  evenair gateway status gateway.toml --watch\n  evenair gateway status gateway.toml --json"
     )]
     Status(StatusArguments),
-    /// Say why a subscriber has the rates that it has, in words for customers
+    /// Explain a subscriber's rates, in words for customers
     #[command(after_help = "Example:\n  evenair gateway why gateway.toml anna")]
     Why(WhyArguments),
-    /// Open all limits, for now
+    /// Open all limits until `resume`
     Pause(FileArgument),
-    /// Let the limits hold again
+    /// Set the limits again
     Resume(FileArgument),
-    /// Say that all is well: what was begun with `run --confirm` stays
+    /// Confirm a trial that `run --confirm` started: its settings stay
     Confirm(FileArgument),
-    /// Read the file again, without a gap
+    /// Reload the file, without a gap
     #[command(after_help = "What is wrong with the file is told, and all goes on as before.")]
     Reload(FileArgument),
-    /// End, and leave all as it is for the next `run`, which adopts it without losing a packet: for upgrades
+    /// Stop, and leave the limits to the next `run`, which adopts them without losing a packet: for
+    /// upgrades
     #[command(
         after_help = "The daemon ends with exit status 75, at which the service in the package starts the new one."
     )]
     HandOver(FileArgument),
-    /// Remove what a gateway left that has ended, and nothing else
+    /// Remove the remains of a gateway that has ended, and nothing else
     Clear(ClearArguments),
-    /// Hear a record again: what would another law have done?
+    /// Replay a record, with its own law or with another
     #[command(
         after_help = "By the law on record every decision comes out bit for bit; exit status 1, if one does not. By another law the rates stand beside those on record, but not what \
     people would have done under them.\n\n\
@@ -99,7 +101,7 @@ enum Verb {
     evenair gateway replay log --law '{\"law\": \"pfrc\", \"gamma\": 0.9}'"
     )]
     Replay(replay::ReplayArguments),
-    /// Print all that is needed to say what is wrong: file, machine, state of the kernel, the record's last lines
+    /// Print all data for a report of a problem: file, machine, kernel state, the record's last lines
     #[command(
         after_help = "Names and addresses are in it: look before you send it. Example:\n  evenair gateway support-dump gateway.toml > dump.txt"
     )]
@@ -117,16 +119,17 @@ struct FileArgument {
 struct RunArguments {
     #[command(flatten)]
     file: FileArgument,
-    /// What it may do, in place of what the file says
+    /// Override the file's mode
     #[arg(long)]
     mode: Option<ModeArgument>,
-    /// Replace queues of others on the devices until the end, and put them back then
+    /// Replace foreign queues on the devices, and restore them at the end
     #[arg(long)]
     take_over: bool,
-    /// End after this time, with all as it was before, unless somebody confirms; such as 5min
+    /// Stop after this time and restore the earlier state, unless confirmed; such as 5min
     #[arg(long, value_name = "TIME", value_parser = minutes)]
     confirm: Option<evenair_units::Duration>,
-    /// Where the file has a mistake, go on by the one that worked last: for services, which are begun again after a crash
+    /// If the file has a mistake, use the last one that worked: for services, which are restarted after
+    /// a crash
     #[arg(long)]
     or_last: bool,
 }
@@ -135,7 +138,7 @@ struct RunArguments {
 enum ModeArgument {
     /// Measure and decide, change nothing
     Observe,
-    /// The same, and say what would be changed
+    /// Measure and decide, and report the changes that would be made
     DryRun,
     /// Set the limits
     Enforce,
@@ -155,17 +158,17 @@ impl From<ModeArgument> for Mode {
 struct StatusArguments {
     #[command(flatten)]
     file: FileArgument,
-    /// Show it again each second, until Ctrl-C
+    /// Refresh each second, until Ctrl-C
     #[arg(long, conflicts_with = "json")]
     watch: bool,
-    /// As JSON, for programs
+    /// Print JSON, for programs
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Args)]
 struct WhyArguments {
-    /// The gateway's file, and the subscriber's id or name; the file may be left out
+    /// The gateway's file, and the subscriber's id or name; the file is optional
     #[arg(num_args = 1..=2, required = true, value_name = "[FILE] NAME")]
     words: Vec<String>,
 }
@@ -174,15 +177,16 @@ struct WhyArguments {
 struct ClearArguments {
     #[command(flatten)]
     file: FileArgument,
-    /// Also where nothing is kept of who made it: a tree and a table with evenair's own number and name
+    /// Also remove a tree and a table with evenair's own number and name that no state folder records
     #[arg(long)]
     all: bool,
-    /// Only if the service was ended since it hung, as systemd says by `SERVICE_RESULT`; of anyone else's end the next run adopts what stands
+    /// Only if the watchdog ended the service (`SERVICE_RESULT` of systemd); after any other end the
+    /// next run adopts the limits
     #[arg(long)]
     if_it_hung: bool,
 }
 
-/// Reads "5min", "5 m" or "300 s".
+/// Parses "5min", "5 m" or "300 s".
 fn minutes(text: &str) -> Result<evenair_units::Duration, String> {
     let minutes = text.strip_suffix("min").or_else(|| text.strip_suffix('m'));
     let time = match minutes.and_then(|minutes| minutes.trim().parse::<u64>().ok()) {
@@ -192,27 +196,28 @@ fn minutes(text: &str) -> Result<evenair_units::Duration, String> {
     if time.is_zero() { Err("give a time above 0".into()) } else { Ok(time) }
 }
 
-/// The program that an operator calls.
+/// The calling program.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
     /// Its version.
     pub version: &'static str,
-    /// How it lays out rows, the first of which is the head.
+    /// Its layout of rows; the first is the header.
     pub columns: fn(&[Vec<String>]) -> String,
 }
 
-/// Does what is asked.
+/// Runs a command.
 ///
 /// # Errors
-/// If the file is wrong, no gateway runs where one is asked, or the machine refuses; says what to do.
+/// If the file is invalid, no gateway runs although the command needs one, or the machine refuses. The
+/// message names the remedy.
 pub fn gateway(options: &GatewayOptions, program: &Program) -> Result<()> {
     done(options, program).map_err(|error| {
-        // The kind of an error of input and output says more than its words.
+        // An error of input and output keeps its kind, which the caller examines.
         if error.is::<std::io::Error>() { error } else { Error::msg(lines(&format!("{error:#}"))) }
     })
 }
 
-/// A text as it may be printed, line by line.
+/// Makes a text printable, line by line.
 fn lines(text: &str) -> String {
     text.split('\n').map(|line| printable(line, usize::MAX)).collect::<Vec<_>>().join("\n")
 }
@@ -253,12 +258,13 @@ fn done(options: &GatewayOptions, program: &Program) -> Result<()> {
     }
 }
 
-/// Whether the service whose end this is was ended by its watchdog (`systemd.exec(5)`).
+/// Returns whether the watchdog ended the service that runs this command (`systemd.exec(5)`).
 fn has_hung() -> bool {
     std::env::var("SERVICE_RESULT").is_ok_and(|result| result == "watchdog")
 }
 
-/// The socket of the gateway that runs with a file. It goes on by what it read when somebody has written a mistake into the file since.
+/// Returns the socket of the gateway that runs with a file. Warns about a mistake in the file, because
+/// a running gateway keeps its earlier configuration.
 fn socket(file: &Path) -> PathBuf {
     if let Err(mistake) = Config::load(file) {
         anstream::eprintln!(
@@ -269,9 +275,9 @@ fn socket(file: &Path) -> PathBuf {
     Config::socket_of(file)
 }
 
-/// Tells a running gateway something.
+/// Sends a request to a running gateway.
 fn tell(file: &Path, request: &Request) -> Result<()> {
-    // Who reads the file again says what is wrong with it.
+    // A reload reports mistakes of the file itself.
     let socket = if *request == Request::Reload { Config::socket_of(file) } else { socket(file) };
     match ask(&socket, request)? {
         Answer::Done(words) => say!("{words}"),
@@ -281,7 +287,7 @@ fn tell(file: &Path, request: &Request) -> Result<()> {
     Ok(())
 }
 
-/// What a file says now.
+/// Returns the parsed content of a file.
 fn meaning(file: &Path) -> Result<Meaning, Mistake> {
     Written::read(file)?.meaning(file, wall_ms() / 1000, &mut LastLeases::default())
 }
@@ -291,7 +297,7 @@ fn check(file: &Path) -> Result<()> {
     let plural = if subscribers.len() == 1 { "" } else { "s" };
     say!("{}: {} subscriber{plural}", file.display(), subscribers.len());
     troubles.iter().for_each(|trouble| say!("{trouble}"));
-    // What the law would do once somebody is there.
+    // Without subscribers, shows the law's decision for one.
     let somebody = || Subscribers::new([(Place::default(), Subscriber::new("somebody"))]);
     let limited = if subscribers.is_empty() { somebody()? } else { subscribers.clone() };
     let gateway = Gateway::new(Instant::ZERO, &config, limited, Memory::default());
@@ -364,7 +370,7 @@ fn support_dump(file: &Path, program: &Program) -> Result<()> {
     say!("--- {}\n{text}", file.display());
     let config = match Config::load(file) {
         Ok(config) => config,
-        // Who is to help has to see this, too.
+        // The report needs the mistake, too.
         Err(mistake) => {
             say!("--- {mistake}\n--- status");
             return status_in(&Config::socket_of(file));
@@ -383,7 +389,7 @@ fn support_dump(file: &Path, program: &Program) -> Result<()> {
     Ok(())
 }
 
-/// The whole status of who answers at a socket, or why nobody does.
+/// Prints the whole status of the gateway at a socket, or the reason for which there is none.
 fn status_in(socket: &Path) -> Result<()> {
     match ask(socket, &Request::Status) {
         Ok(answer) => say!("{}", serde_json::to_string_pretty(&answer)?),

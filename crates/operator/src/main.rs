@@ -1,13 +1,14 @@
-//! The command `evenair` for routers: the gateway, and nothing else of evenair, so that it fits.
+//! The command `evenair` for routers: only the gateway, so that it is small.
 #![forbid(unsafe_code)]
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Input that is not right, as of the whole evenair.
+/// Exit status of invalid input, as in the complete evenair.
 const BAD_INPUT: u8 = 2;
 
-/// Fair rates for everyone behind a mesh's gateway; simulations and studies are in evenair's other build.
+/// Fair rates for all subscribers behind a mesh's gateway; simulations and studies are in evenair's
+/// other build.
 #[derive(Debug, Parser)]
 #[command(name = "evenair", version)]
 struct Arguments {
@@ -17,7 +18,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Hold everyone behind a mesh's gateway to a fair share: this machine's own queues, set by [Jam10]'s laws
+    /// Limit all subscribers behind a mesh's gateway to fair shares, by this machine's own queues and
+    /// [Jam10]'s laws
     #[cfg(target_os = "linux")]
     Gateway(evenair_operator::GatewayOptions),
 }
@@ -35,7 +37,8 @@ fn main() -> ExitCode {
     ExitCode::from(BAD_INPUT)
 }
 
-/// Rows, the first of which is the head, in columns: the first to the left, the others to the right.
+/// Formats rows, the first of which is the header, in columns: the first to the left, the others to the
+/// right.
 #[cfg(target_os = "linux")]
 fn columns(rows: &[Vec<String>]) -> String {
     let length = |cell: &String| cell.chars().count();

@@ -1,4 +1,4 @@
-//! A record heard again.
+//! Replays of a record.
 
 use crate::Program;
 use anyhow::{Error, Result, bail};
@@ -16,7 +16,7 @@ pub(super) struct ReplayArguments {
     /// Another law: its name, or its name and parameters as JSON
     #[arg(long)]
     law: Option<String>,
-    /// Every decision, not only what they come to
+    /// Print every decision, not only the totals
     #[arg(long)]
     all: bool,
 }
@@ -28,7 +28,7 @@ pub(super) fn replay(arguments: &ReplayArguments, program: &Program) -> Result<(
     let (mut rows, mut count, mut differing) =
         (vec![row(["time [s]", "on record", "", "replayed", ""])], 0, 0);
     let mut first = None;
-    // Of a record that was changed the line is named, not the law's source.
+    // For a changed record, the message has the record's line, not a place in the law's source.
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| ()));
     let read = evenair_gateway::log::read(&arguments.record, |line| {
@@ -55,7 +55,7 @@ pub(super) fn replay(arguments: &ReplayArguments, program: &Program) -> Result<(
     Ok(())
 }
 
-/// Reads a law's name, or its name and parameters.
+/// Parses a law's name, or its name and parameters.
 fn law(text: &str) -> Result<GatewayParams> {
     let json = if text.starts_with('{') { text.to_string() } else { serde_json::to_string(text)? };
     let law: GatewayParams = serde_json::from_str(&json)
@@ -74,7 +74,7 @@ fn told(answer: &Answer, begun: u64) -> Vec<String> {
     row([&time, &given(recorded), &words[0], &given(replayed), &words[1]])
 }
 
-/// What is given: to all, or from the least to the most.
+/// Formats the rates of an allocation: the total, or the range from the least to the most.
 fn given(allocation: &Allocation) -> String {
     let kbps = |rate: Rate| (rate.as_bps() as f64 / 1e3).round().to_string();
     match (allocation.total, allocation.each.iter().min(), allocation.each.iter().max()) {

@@ -1,4 +1,4 @@
-//! How everyone fares, as a table and in words.
+//! The gateway's status, as a table and in words.
 
 use crate::Program;
 use anyhow::{Result, bail};
@@ -10,11 +10,12 @@ use evenair_units::printable;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A gateway whose loop has not run for so many epochs hangs; no epoch is taken to be shorter than this \[s\].
+/// A gateway hangs if its loop has not run for `HANGS_EPOCHS` epochs; an epoch counts as
+/// `HANGS_LEAST_S` at least \[s\].
 const HANGS_EPOCHS: f64 = 3.0;
 const HANGS_LEAST_S: f64 = 4.0;
 
-/// Characters of a decision or a trouble.
+/// Largest number of printed characters of a decision or a trouble.
 const TEXT_MAX: usize = 4096;
 
 pub(super) fn status(file: &Path, (watch, json): (bool, bool), program: &Program) -> Result<()> {
@@ -114,7 +115,7 @@ mod tests {
         rows.iter().map(|row| row.join(" ") + "\n").collect()
     }
 
-    /// Escape sequences of ECMA-48, a line break and a bidirectional mark in all that others choose.
+    /// Escape sequences of ECMA-48, a line break and a bidirectional mark in all foreign texts.
     #[test]
     fn names_of_others_are_printed_harmlessly() {
         let evil = "a\u{1b}[2J\nb\u{9b}31m\u{202e}c";

@@ -1,8 +1,9 @@
 #![doc = include_str!("../README.md")]
 //!
 //! # How to read it
-//! Time is integer nanoseconds, so that two machines agree on every instant. A bare `f64` of seconds crosses no public
-//! boundary of evenair except through the explicitly named conversions of [`Instant`] and [`Duration`].
+//! Time is integer nanoseconds, so that two machines agree on every instant. A bare `f64` of seconds
+//! crosses no public boundary of evenair except through the explicitly named conversions of [`Instant`]
+//! and [`Duration`].
 #![no_std]
 #![forbid(unsafe_code)]
 

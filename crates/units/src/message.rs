@@ -1,11 +1,12 @@
-//! What a reader of files objects to, in words of those who write them.
+//! Parsers' messages in words for the authors of files.
 
 use alloc::format;
 use alloc::string::{String, ToString};
 
-/// The message of a reader of TOML or JSON on one line, with no type of Rust in it: `expected f64` is `expected a number`.
+/// Returns the message of a TOML or JSON parser on one line, with no type of Rust in it: `expected f64`
+/// becomes `expected a number`.
 ///
-/// Only what the reader itself says is put so: a value that is quoted, and what a quantity says of itself, stay as they are.
+/// Only the parser's own words change: a quoted value, and a quantity's own message, stay as they are.
 ///
 /// # Example
 /// ```
@@ -18,13 +19,13 @@ use alloc::string::{String, ToString};
 /// ```
 pub fn plain_message(message: &str) -> String {
     let message = message.trim().replace('\n', "; ");
-    // A word was wanted of which a reader of TOML does not know that it stands for one of several.
+    // The TOML parser reports a missing enum word in these forms.
     if message == "wanted string or table" || message.starts_with("wanted exactly 1 element, ") {
         return "expected a word".into();
     }
-    // The last: values are quoted before it.
+    // The last one, because quoted values come before it.
     let Some((found, wanted)) = message.rsplit_once(", expected ") else { return message };
-    // A reader of JSON ends with the place.
+    // A message of the JSON parser ends with the place.
     let (wanted, place) = match wanted.find(" at line ") {
         Some(place) => wanted.split_at(place),
         None => (wanted, ""),
@@ -34,7 +35,7 @@ pub fn plain_message(message: &str) -> String {
     format!("{}, expected {wanted}{place}", plain_found(found))
 }
 
-/// A value that was found, as far as it is named by a type.
+/// Rewrites the found value, if the message names it by a type.
 fn plain_found(found: &str) -> String {
     let Some((begin, value)) = found.split_once(": ").filter(|(begin, _)| begin.starts_with("invalid "))
     else {
@@ -52,7 +53,8 @@ fn plain_found(found: &str) -> String {
     format!("{begin}: {value}")
 }
 
-/// What is wanted in place of a type, if it is named by one. A number that is beyond its type hears of the type's ends.
+/// Returns the words for an expected type, or `None` if it is no type's name. For a number out of range
+/// they include the range.
 fn kind(wanted: &str, is_beyond: bool) -> Option<String> {
     let within =
         |ends: &str| if is_beyond { format!("a whole number{ends}") } else { "a whole number".into() };
@@ -67,7 +69,7 @@ fn kind(wanted: &str, is_beyond: bool) -> Option<String> {
         "a sequence" => "a list".into(),
         "a map" => "a table".into(),
         "unit" => "nothing".into(),
-        // How readers call an enum's words, from TOML and from a table that they have read before.
+        // The parsers' names for an enum's words, from TOML and from a parsed table.
         "variant identifier" | "string or map" => "a word".into(),
         _ => {
             let name = |kind: &str| {
@@ -99,7 +101,7 @@ mod tests {
     use serde::Deserialize;
     use serde::de::DeserializeOwned;
 
-    /// What is said of a JSON text that is read as a type.
+    /// Returns the message for a JSON text that is parsed as a type.
     fn said<T: DeserializeOwned>(text: &str) -> String {
         let value: serde_json::Value = serde_json::from_str(text).unwrap();
         plain_message(&serde_json::from_value::<T>(value).err().unwrap().to_string())
@@ -172,13 +174,13 @@ mod tests {
             "",
         ] {
             assert_eq!(plain_message(message), message);
-            // Once is enough.
+            // A second pass changes nothing.
             assert_eq!(plain_message(&plain_message(message)), message);
         }
         assert_eq!(plain_message("\nunclosed\nmore\n"), "unclosed; more");
     }
 
-    /// Whatever a user's text is, it is quoted as it was written.
+    /// Any user's text is quoted as it was written.
     #[test]
     fn a_quoted_value_is_left_alone() {
         for value in

@@ -8,20 +8,20 @@ use core::ops::{Add, Sub};
 pub struct Dbm(f64);
 
 impl Dbm {
-    /// `level` dBm.
+    /// Returns a power of `level` dBm.
     #[inline]
     pub const fn new(level: f64) -> Self {
         Self(level)
     }
 
-    /// The level \[dBm\].
+    /// Returns the level \[dBm\].
     #[inline]
     pub const fn level(self) -> f64 {
         self.0
     }
 }
 
-/// How much stronger `self` is \[dB\].
+/// Returns the ratio of `self` to the other \[dB\].
 impl Sub for Dbm {
     type Output = f64;
     #[inline]
@@ -30,7 +30,7 @@ impl Sub for Dbm {
     }
 }
 
-/// Raised by so many decibels.
+/// Returns the power raised by a gain \[dB\].
 impl Add<f64> for Dbm {
     type Output = Self;
     #[inline]

@@ -2,13 +2,16 @@
 
 use alloc::string::String;
 
-/// Returns text that a peer, a file or another program wrote, fit for a terminal, a log, a status or a label.
+/// Returns text from a peer, a file or another program in a form that is safe for a terminal, a log, a
+/// status or a label.
 ///
-/// Control characters, line breaks, bidirectional marks, invisible characters and spaces other than U+0020 become escapes such as
-/// `\u{1b}`; letters with their accents, quotes and backslashes stay. The result has at most `most` characters (Unicode scalar
-/// values); what is cut off leaves `…` at the end. A text that was made printable stays as it is.
+/// Control characters, line breaks, bidirectional marks, invisible characters and spaces other than
+/// U+0020 become escapes such as `\u{1b}`. Letters with their accents, quotes and backslashes stay. The
+/// result has at most `most` characters (Unicode scalar values); a text that is cut off ends in `…`. A
+/// printable text stays as it is.
 ///
-/// Quotes and backslashes are for the form of the output to escape: a Prometheus label, HTML and JSON each have a way of their own.
+/// The output's format must escape quotes and backslashes: a Prometheus label, HTML and JSON each do so
+/// differently.
 ///
 /// # Example
 /// ```
@@ -20,7 +23,7 @@ use alloc::string::String;
 /// ```
 pub fn printable(text: &str, most: usize) -> String {
     let (mut shown, mut count) = (String::new(), 0);
-    // Where the text is cut off if it turns out to be too long.
+    // The end of the text if it turns out to be too long.
     let mut cut = 0;
     for c in text.chars() {
         // The letter before keeps an accent whole: `escape_debug` escapes a combining mark only at the start of a text.
@@ -48,7 +51,7 @@ pub fn printable(text: &str, most: usize) -> String {
     shown
 }
 
-/// Whether text is its own [`printable`] form, line breaks and tabs between its lines left aside.
+/// Returns whether text equals its own [`printable`] form, except for line breaks and tabs.
 ///
 /// # Example
 /// ```
@@ -60,7 +63,8 @@ pub fn is_printable(text: &str) -> bool {
     text.split(['\n', '\r', '\t']).all(|line| printable(line, usize::MAX) == line)
 }
 
-/// Characters that `escape_debug` would escape for a string literal, and that harm no output.
+/// Returns whether a character is harmless although `escape_debug` would escape it for a string
+/// literal.
 const fn is_plain(c: char) -> bool {
     matches!(c, '"' | '\'' | '\\')
 }

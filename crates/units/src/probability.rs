@@ -24,7 +24,7 @@ impl fmt::Display for NotAProbability {
 
 impl core::error::Error for NotAProbability {}
 
-/// A share as people write it: "5%", or "0.05".
+/// Parses a share: "5%", or "0.05".
 fn share(text: &str) -> Result<f64, String> {
     let text = text.trim();
     let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim_end(), 100.0));
@@ -41,7 +41,7 @@ impl core::str::FromStr for Probability {
     }
 }
 
-/// Files keep a probability as a number, and may have it as "5%".
+/// Serialization: files have a probability as a number, or as "5%".
 #[cfg(feature = "serde")]
 mod files {
     use super::{Probability, fmt, share};
@@ -59,7 +59,8 @@ mod files {
         }
     }
 
-    /// Reads a number that may be written as "5%", for parameters whose range is checked elsewhere.
+    /// Reads a number that may be written as "5%", for parameters with a range that is checked
+    /// elsewhere.
     ///
     /// # Errors
     /// If it is neither.
@@ -108,12 +109,12 @@ impl schemars::JsonSchema for Probability {
 }
 
 impl Probability {
-    /// It never happens.
+    /// The probability 0.
     pub const ZERO: Self = Self(0.0);
-    /// It always happens.
+    /// The probability 1.
     pub const ONE: Self = Self(1.0);
 
-    /// Accepts a value between zero and one.
+    /// Creates a probability from a value between zero and one.
     ///
     /// # Errors
     /// Names the value if it lies outside, or is not a number.
@@ -122,7 +123,7 @@ impl Probability {
         if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err(NotAProbability(value)) }
     }
 
-    /// The nearest probability: zero below zero and for what is not a number, one above one.
+    /// Returns the nearest probability: zero below zero and for NaN, one above one.
     #[inline]
     pub const fn clamped(value: f64) -> Self {
         if value >= 1.0 {
@@ -134,7 +135,7 @@ impl Probability {
         }
     }
 
-    /// The value.
+    /// Returns the value.
     #[inline]
     pub const fn value(self) -> f64 {
         self.0

@@ -1,4 +1,4 @@
-//! Rates and sizes, and the time that one takes at the other.
+//! Rates and sizes, and the time that a size takes at a rate.
 
 use crate::Duration;
 use core::fmt;
@@ -11,18 +11,18 @@ pub struct Rate(u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(u32);
 
-/// So much traffic.
+/// An amount of traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Volume {
-    /// \[packets\]
+    /// Number of packets.
     pub packets: u64,
-    /// Network-layer sizes \[bytes\].
+    /// Sum of network-layer sizes \[bytes\].
     pub bytes: u64,
 }
 
 impl Volume {
-    /// One more packet.
+    /// Adds a packet of a size.
     pub const fn add(&mut self, bytes: u64) {
         self.packets += 1;
         self.bytes += bytes;
@@ -30,25 +30,26 @@ impl Volume {
 }
 
 impl Rate {
-    /// `bps` bits per second.
+    /// Returns a rate of `bps` bits per second.
     #[inline]
     pub const fn from_bps(bps: u64) -> Self {
         Self(bps)
     }
 
-    /// `kbps` thousand bits per second.
+    /// Returns a rate of `kbps` thousand bits per second.
     #[inline]
     pub const fn from_kbps(kbps: u64) -> Self {
         Self(kbps * 1_000)
     }
 
-    /// Bits per second.
+    /// Returns the rate \[bit/s\].
     #[inline]
     pub const fn as_bps(self) -> u64 {
         self.0
     }
 
-    /// How long `size` takes, rounded to the nearest nanosecond; a rate of zero takes forever.
+    /// Returns the time for `size`, rounded to the nearest nanosecond; [`Duration::MAX`] for a rate of
+    /// zero.
     #[inline]
     pub const fn time_for(self, size: Bytes) -> Duration {
         if self.0 == 0 {
@@ -58,8 +59,8 @@ impl Rate {
         Duration::from_nanos((bit_ns + self.0 / 2) / self.0)
     }
 
-    /// How long `size` takes, rounded up to a whole microsecond, as the LENGTH field of 802.11b counts it
-    /// (IEEE 802.11-2016 clause 16.2.3.5).
+    /// Returns the time for `size`, rounded up to a whole microsecond, as the LENGTH field of 802.11b
+    /// counts it (IEEE 802.11-2016 clause 16.2.3.5).
     #[inline]
     pub const fn whole_micros_for(self, size: Bytes) -> Duration {
         if self.0 == 0 {
@@ -70,19 +71,19 @@ impl Rate {
 }
 
 impl Bytes {
-    /// `count` bytes.
+    /// Returns a size of `count` bytes.
     #[inline]
     pub const fn new(count: u32) -> Self {
         Self(count)
     }
 
-    /// The number of bytes.
+    /// Returns the number of bytes.
     #[inline]
     pub const fn count(self) -> u32 {
         self.0
     }
 
-    /// The number of bits.
+    /// Returns the number of bits.
     #[inline]
     pub const fn bits(self) -> u64 {
         self.0 as u64 * 8

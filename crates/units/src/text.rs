@@ -1,7 +1,7 @@
-//! Quantities as people write them: a number and a unit in one string, "50 us", "11 Mbps".
+//! Quantities as text: a number and a unit in one string, "50 us", "11 Mbps".
 //!
-//! Every quantity reads and prints this form ([`FromStr`](core::str::FromStr), `Display`); with the features `serde` and
-//! `schemars` it is the form that files keep and that their schema describes.
+//! Every quantity parses and prints this form ([`FromStr`](core::str::FromStr), `Display`). With the
+//! features `serde` and `schemars`, files and their schema use it too.
 
 use crate::{Bytes, Dbm, Duration, Rate};
 use alloc::format;
@@ -9,10 +9,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A unit and how many base units it is.
+/// A unit's name and its number of base units.
 type Unit = (&'static str, f64);
 
-/// Reads "11 Mbps" against a table of units; gives the number of base units.
+/// Parses "11 Mbps" with a table of units; returns the number of base units.
 fn parse(text: &str, units: &[Unit], example: &str) -> Result<f64, String> {
     let text = text.trim();
     let split = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
@@ -41,7 +41,7 @@ fn parse(text: &str, units: &[Unit], example: &str) -> Result<f64, String> {
     Ok(value * factor)
 }
 
-/// A question after what was meant by a unit of another spelling; nothing where none is near.
+/// Returns a question that suggests a unit with a similar spelling, or an empty text if there is none.
 fn meant(value: f64, unit: &str, units: &[Unit]) -> String {
     // "kilobytes/s", "MByte/s" and "KBps" count bytes, as "kB/s" does.
     let lower = unit.to_lowercase();
@@ -54,7 +54,7 @@ fn meant(value: f64, unit: &str, units: &[Unit]) -> String {
     let Some((name, _)) = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(&short)) else {
         return String::new();
     };
-    // A B is a byte and a b a bit, but in "bit" and "dBm".
+    // "B" is a byte and "b" a bit, except in "bit" and "dBm".
     let counts_bytes = |unit: &str| {
         unit.contains('B') && !["bit", "dbm"].iter().any(|other| unit.to_lowercase().contains(other))
     };
@@ -66,7 +66,7 @@ fn meant(value: f64, unit: &str, units: &[Unit]) -> String {
     format!("a B is a byte, of 8 bits, and a b is a bit: did you mean \"{} {name}\"? ", value * factor)
 }
 
-/// A quantity in files, as the text that it reads and prints, and the schema of that.
+/// Implements serialization of a quantity as text, and its schema.
 macro_rules! written {
     ($Quantity:ty, $schema:literal, $what:literal, $example:literal, [$($unit:literal),+]) => {
         #[cfg(feature = "serde")]
@@ -114,7 +114,8 @@ macro_rules! written {
     };
 }
 
-/// The text form of one quantity: what it is, an example, its units, and how a number of base units becomes a value.
+/// Implements parsing of a quantity: its name, an example, its units, and the conversion from base
+/// units.
 macro_rules! text {
     ($Quantity:ty, $schema:literal, $what:literal, $example:literal, [$($unit:literal = $factor:expr),+], $from:expr) => {
         impl core::str::FromStr for $Quantity {
@@ -150,7 +151,7 @@ text!(
     "50 us",
     ["ns" = 1e-9, "us" = 1e-6, "ms" = 1e-3, "s" = 1.0, "min" = 60.0, "h" = 3600.0, "µs" = 1e-6, "μs" = 1e-6],
     |s| {
-        // Ten years: beyond it nanoseconds no longer fit.
+        // Ten years: beyond that nanoseconds do not fit.
         let s = at_least_zero(s)?;
         if s > 3.2e8 { Err("is longer than ten years") } else { Ok(Duration::from_secs_f64(s)) }
     }
@@ -222,7 +223,7 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// The number of packets with `payload` each; a rest that fills none takes one of its own.
+    /// Returns the number of packets with `payload` bytes each; the last one may be shorter.
     pub const fn packets_of(self, payload: Bytes) -> u64 {
         match self {
             Self::Packets(packets) => packets.0 as u64,
@@ -260,7 +261,7 @@ impl core::str::FromStr for Amount {
     }
 }
 
-/// In the largest decimal unit that leaves a whole number.
+/// Prints the largest decimal unit with a whole number.
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = match *self {
@@ -362,7 +363,7 @@ mod tests {
         assert!("11 mbps".parse::<Rate>().unwrap_err().contains("did you mean \"Mbps\"?"));
     }
 
-    /// A byte has 8 bits (IEC 80000-13): whoever writes bytes means eight times as many bits.
+    /// A byte has 8 bits (IEC 80000-13): a rate in bytes is eight times as many bits.
     #[test]
     fn bytes_are_not_taken_for_bits() {
         let refused = |text: &str| text.parse::<Rate>().unwrap_err();
@@ -438,7 +439,7 @@ mod tests {
         for text in ["20 us", "1.5 s", "200 ms", "7 ns"] {
             assert_eq!(time(text).unwrap().to_string(), text);
         }
-        // Every nanosecond of a day: the digits of a state that is kept are its own.
+        // Samples of a day in nanoseconds: a saved state keeps every digit.
         for ns in (0..86_400_000_000_000).step_by(7_777_777_777).chain([1, 999_999_999, 86_399_999_999_999]) {
             let length = Duration::from_nanos(ns);
             assert_eq!(time(&length.to_string()), Ok(length));

@@ -5,7 +5,7 @@ use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
 /// A point in time \[ns since the start of the run\].
 ///
-/// Kept states (feature `serde`) hold it as this number: nobody writes instants by hand.
+/// Saved states (feature `serde`) have this number: people write no instants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Instant(u64);
@@ -20,31 +20,31 @@ impl Instant {
     /// Later than every instant of a run: a deadline that never comes.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// The instant `ns` nanoseconds after the start.
+    /// Returns the instant `ns` nanoseconds after the start.
     #[inline]
     pub const fn from_nanos(ns: u64) -> Self {
         Self(ns)
     }
 
-    /// Nanoseconds since the start.
+    /// Returns the nanoseconds since the start.
     #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the start, for results and figures.
+    /// Returns the seconds since the start, for results and figures.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9 // not times 1e-9: whole seconds stay whole
     }
 
-    /// The time from `earlier` to here, zero if `earlier` is later.
+    /// Returns the time from `earlier` to here, zero if `earlier` is later.
     #[inline]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// Whether this deadline never comes.
+    /// Returns whether this deadline never comes.
     #[inline]
     pub const fn is_never(self) -> bool {
         self.0 == u64::MAX
@@ -52,74 +52,74 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Self = Self(0);
-    /// Longer than any run.
+    /// The longest duration, longer than any run.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// `ns` nanoseconds.
+    /// Returns a duration of `ns` nanoseconds.
     #[inline]
     pub const fn from_nanos(ns: u64) -> Self {
         Self(ns)
     }
 
-    /// `us` microseconds.
+    /// Returns a duration of `us` microseconds.
     #[inline]
     pub const fn from_micros(us: u64) -> Self {
         Self(us * 1_000)
     }
 
-    /// `ms` milliseconds.
+    /// Returns a duration of `ms` milliseconds.
     #[inline]
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
 
-    /// `s` seconds.
+    /// Returns a duration of `s` seconds.
     #[inline]
     pub const fn from_secs(s: u64) -> Self {
         Self(s * 1_000_000_000)
     }
 
-    /// `s` seconds, rounded to the nearest nanosecond; negative and not-a-number become zero, and a time that is too
-    /// long becomes [`Duration::MAX`].
+    /// Returns a duration of `s` seconds, rounded to the nearest nanosecond. Negative numbers and NaN
+    /// become zero, and too long a time becomes [`Duration::MAX`].
     #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
         // The cast saturates at both ends and maps NaN to zero.
         Self((s * 1e9 + 0.5) as u64)
     }
 
-    /// Nanoseconds.
+    /// Returns the nanoseconds.
     #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds.
+    /// Returns the seconds.
     #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9 // not times 1e-9: whole seconds stay whole
     }
 
-    /// `self - other`, zero if `other` is longer.
+    /// Returns `self - other`, or zero if `other` is longer.
     #[inline]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// How many whole `other` fit; `other` must not be zero.
+    /// Returns the number of whole `other` in it; `other` must not be zero.
     #[inline]
     pub const fn whole(self, other: Self) -> u64 {
         self.0 / other.0
     }
 
-    /// Scaled by a non-negative factor, rounded to the nearest nanosecond.
+    /// Returns the duration times a non-negative factor, rounded to the nearest nanosecond.
     #[inline]
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor + 0.5) as u64)
     }
 
-    /// Whether this is no time at all.
+    /// Returns whether it is zero.
     #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0

@@ -2,7 +2,7 @@ use super::*;
 use crate::{Meaning, Written};
 use proptest::prelude::*;
 
-/// Who subscribes by a file, and what is told of it.
+/// Returns the subscribers of a file, and the warnings.
 fn subscribers(path: &Path, last: &mut LastLeases) -> Result<(Subscribers, Vec<Mistake>), Mistake> {
     let Meaning { subscribers, troubles, .. } = Written::read(path)?.meaning(path, 0, last)?;
     Ok((subscribers, troubles))
@@ -29,7 +29,8 @@ fn laws_have_the_names_and_parameters_of_the_simulator() {
     assert_eq!(word.law, PfrcParams::corrected().into());
 }
 
-/// Whoever loses the packet filter's table has a quarter of the mesh at most, whichever of its bounds is known.
+/// If the packet filter's table is lost, all packets share a quarter of the mesh at most, whichever of
+/// its bounds is known.
 #[test]
 fn what_is_exempt_has_a_quarter_of_what_the_mesh_may_carry() {
     let two = "[[subscriber]]\nid = \"a\"\nprefixes = [\"10.0.0.1\"]\n\
@@ -159,7 +160,8 @@ fn leases_that_are_being_written_are_as_they_were() {
     assert_eq!(ids(), ("mac-bb".into(), 0, true));
 }
 
-/// A host name that is no UTF-8, a line that is no lease, and more leases than there is room for.
+/// A host name that is not UTF-8, a line that is no lease, and more leases than the gateway has room
+/// for.
 #[test]
 fn leases_of_clients_that_attack_hide_no_others() {
     let folder = tempfile::tempdir().unwrap();

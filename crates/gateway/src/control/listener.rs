@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::time::{Duration, Instant};
 
-/// Bounds of the clients. `status --watch` asks once a second.
+/// Bounds of the clients. `status --watch` sends one request a second.
 const LIMITS: Limits = Limits {
     trusted: 16,
     others: 32,
@@ -29,20 +29,20 @@ const LIMITS: Limits = Limits {
     request_bytes: 4096,
     time: Duration::from_secs(5),
 };
-/// Connections that the kernel keeps until the thread takes them.
+/// Connections that the kernel queues until the thread accepts them.
 const BACKLOG: i32 = 128;
-/// Requests that wait for the loop.
+/// Requests that may wait for the loop.
 const REQUESTS: usize = 16;
-/// How long one rendering of the status serves.
+/// Longest time for which one rendering of the status is served.
 const RENDERED: Duration = Duration::from_secs(1);
 /// Longest wait for the thread's last answers.
 const END_TIME: Duration = Duration::from_millis(500);
 
-/// A request that the loop has not answered yet.
+/// The number of a request that the loop has not answered yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticket(u64);
 
-/// What the loop tells the thread.
+/// A message of the loop to the thread.
 #[derive(Debug)]
 enum News {
     Status(Box<Status>),
@@ -50,27 +50,28 @@ enum News {
     End,
 }
 
-/// The loop's part. Dropping it ends the thread and removes the socket.
+/// The loop's end of the socket. Dropping it ends the thread and removes the socket.
 #[derive(Debug)]
 pub struct Listener {
     path: PathBuf,
     lack: Option<String>,
     requests: Receiver<(u64, Request)>,
-    /// Rung for the loop, once there are requests.
+    /// Wakes the loop for requests.
     bell: Bell,
     news: Sender<News>,
-    /// Rung for the thread, once there are news.
+    /// Wakes the thread for messages.
     tells: Bell,
     alive_ms: Arc<AtomicU64>,
     ended: Receiver<()>,
 }
 
 impl Listener {
-    /// Opens the socket, in the place of one that a daemon before left, for a group or for everyone, and starts the thread that
-    /// answers there. The lock of the state folder ensures that no other daemon runs.
+    /// Opens the socket for a group or for everyone, and starts the thread that answers there. It
+    /// replaces a socket that an earlier daemon left. The lock of the state folder ensures that no
+    /// other daemon runs.
     ///
     /// # Errors
-    /// If something else is there, or the folder may not be written to.
+    /// If another kind of file is there, or the folder is not writable.
     pub fn new(path: &Path, group: Option<u32>, is_for_everyone: bool) -> Result<Self, Failure> {
         let failed = |error: io::Error| Failure::new(path.display().to_string(), error);
         let (socket, lack) = open(path, group, is_for_everyone).map_err(failed)?;
@@ -93,15 +94,15 @@ impl Listener {
         Ok(Self { path: path.into(), lack, requests, bell, news, tells, alive_ms, ended })
     }
 
-    /// What the socket lacks of what was wanted, in words.
+    /// Returns a description of the permissions that could not be set on the socket.
     pub fn lack(&self) -> Option<&str> {
         self.lack.as_deref()
     }
 
-    /// The next request that changes something.
+    /// Returns the next request that changes something.
     pub fn take(&self) -> Option<(Ticket, Request)> {
         let next = || self.requests.try_recv().ok();
-        // The bell rings on while there may be more; a request that comes after it was quieted rings it again.
+        // The bell stays rung while there may be more requests; a request after `quiet` rings it again.
         let taken = next().or_else(|| {
             self.bell.quiet();
             next()
@@ -114,18 +115,18 @@ impl Listener {
         self.tell(News::Answer(ticket.0, answer));
     }
 
-    /// Shows this status to all who ask from now on.
+    /// Publishes this status for all later requests.
     pub fn show(&self, status: Status) {
         self.tell(News::Status(Box::new(status)));
     }
 
-    /// The loop runs \[ms since 1970\]: the status is as of now.
+    /// Records that the loop runs at this time \[ms since 1970\]: the status is current.
     pub fn is_alive(&self, at_ms: u64) {
         self.alive_ms.store(at_ms, Ordering::Relaxed);
     }
 
     fn tell(&self, news: News) {
-        // A thread that has ended answers nobody; the limits hold all the same.
+        // If the thread has ended, no client gets an answer, but the limits still hold.
         let _ = self.news.send(news);
         self.tells.ring();
     }
@@ -145,7 +146,7 @@ impl Drop for Listener {
     }
 }
 
-/// Opens a socket, and names what it lacks.
+/// Opens a socket, and returns a description of the permissions that could not be set.
 fn open(path: &Path, group: Option<u32>, is_for_everyone: bool) -> io::Result<(OwnedFd, Option<String>)> {
     if UnixStream::connect(path).is_ok() {
         return Err(io::Error::new(io::ErrorKind::AddrInUse, "another daemon answers there"));
@@ -158,7 +159,8 @@ fn open(path: &Path, group: Option<u32>, is_for_everyone: bool) -> io::Result<(O
     })?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    // Linux gives the file the socket's own mode: it is never open to others, not even for a moment.
+    // Linux gives the file the socket's own mode, so the file is never open to others, not even for a
+    // moment.
     fchmod(&socket, Mode::from_raw_mode(0o600))?;
     bind(&socket, &address)?;
     listen(&socket, BACKLOG)?;
@@ -166,7 +168,8 @@ fn open(path: &Path, group: Option<u32>, is_for_everyone: bool) -> io::Result<(O
     Ok((socket, lack))
 }
 
-/// Gives the socket's file to a group, or to everyone. Another file that was put in its place meanwhile is left as it is.
+/// Gives the socket's file to a group, or to everyone. Leaves a file alone that replaced the socket in
+/// the meantime.
 fn give(path: &Path, group: Option<u32>, is_for_everyone: bool) -> io::Result<Option<String>> {
     let file = openat(CWD, path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     let there = fstat(&file)?;
@@ -181,7 +184,7 @@ fn give(path: &Path, group: Option<u32>, is_for_everyone: bool) -> io::Result<Op
         .filter(|group| *group != there.st_gid)
         .map_or(Ok(()), |group| chownat(&file, "", None, Some(Gid::from_raw(group)), AtFlags::EMPTY_PATH));
     let mode = if is_for_everyone { 0o666 } else { 0o660 };
-    // By the descriptor: a name would be followed to wherever it leads by now.
+    // Uses the descriptor: a name could lead to another file by now.
     fs::set_permissions(format!("/proc/self/fd/{}", file.as_raw_fd()), Permissions::from_mode(mode))?;
     Ok(given.err().filter(|_| !is_for_everyone).map(|error| {
         let (group, own) = (group.unwrap_or_default(), getegid().as_raw());
@@ -193,7 +196,7 @@ fn give(path: &Path, group: Option<u32>, is_for_everyone: bool) -> io::Result<Op
     }))
 }
 
-/// The thread's part.
+/// The thread's end of the socket.
 struct Desk {
     group: Option<u32>,
     own: u32,
@@ -206,7 +209,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// The status, rendered once a second at most.
+    /// Returns the status, rendered once a second at most.
     fn status(&mut self) -> Text {
         let is_fresh = |(at, _): &&(Instant, Text)| at.elapsed() < RENDERED;
         if let Some((_, text)) = self.rendered.as_ref().filter(is_fresh) {
@@ -227,7 +230,7 @@ impl Desk {
 }
 
 fn text(answer: &Answer) -> Text {
-    // Numbers that JSON cannot have are null there; nothing else can fail.
+    // Numbers that JSON cannot express become null; nothing else can fail.
     let mut text = serde_json::to_vec(answer).unwrap_or_default();
     text.push(b'\n');
     text.into()

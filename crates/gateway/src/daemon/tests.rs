@@ -37,14 +37,15 @@ fn start(config: &Config, kernel: InMemory, kept: Option<Kept>) -> Daemon<InMemo
     settled(daemon)
 }
 
-/// Limits come down in the first two looks, where nobody carries anything.
+/// Runs the first two samples, in which limits come down because no class carries anything.
 fn settled(mut daemon: Daemon<InMemory>) -> Daemon<InMemory> {
     daemon.step(at(100));
     daemon.step(at(200));
     daemon
 }
 
-/// Goes on to a time, with these packets of 1500 bytes that leave each class in every tenth of a second, and a line before it or none.
+/// Steps to a time. Each class serves the given packets of 1500 bytes in every 0.1 s, with or without a
+/// backlog.
 fn run(daemon: &mut Daemon<InMemory>, (from, to): (u64, u64), classes: &[(Side, u16, u32, bool)]) {
     for ms in (from..to).step_by(100) {
         for &(side, minor, packets, waits) in classes {
@@ -69,9 +70,9 @@ fn events(daemon: &mut Daemon<InMemory>) -> Vec<Event> {
 fn what_the_law_gives_stands_in_the_kernel() {
     let config = config("mode = \"enforce\"\n");
     let mut daemon = start(&config, InMemory::default(), None);
-    // W/3 for three subscribers, half of it each way: 50 kb/s.
+    // W/3 for three subscribers, half of it each direction: 50 kb/s.
     assert_eq!(ceiling(&mut daemon, Side::Down, "10.0.1.1"), Rate::from_kbps(50));
-    // What is exempt has a quarter of the link's 900 kb/s, or 256 kb/s.
+    // The exempt class has a quarter of the link's 900 kb/s, or 256 kb/s.
     for side in Side::ALL {
         let tree = &daemon.kernel_mut().there.of(side).tree;
         assert_eq!(tree.classes[&crate::tree::EXEMPT].ceiling, Rate::from_kbps(256));
@@ -97,14 +98,16 @@ fn one_bucket_for_all_is_the_parents() {
     };
     let total = daemon.gateway().allocation().total.unwrap();
     assert_eq!((parent(&mut daemon, Side::Down), total), (total, Rate::from_kbps(300)));
-    // What goes up is taken off what may go down, and whoever comes there finds half of it.
+    // The upload rate is subtracted from the download total, and half of the total stays reserved for a
+    // new upload.
     run(&mut daemon, (200, 10_000), &[(Side::Up, FIRST, 0, false), (Side::Down, FIRST, 0, false)]);
     daemon.kernel_mut().serve(Side::Up, FIRST, 40); // 48 kb/s for 10 s
     run(&mut daemon, (10_000, 20_000), &[]);
     let total = |daemon: &Daemon<InMemory>| daemon.gateway().allocation().total.unwrap().as_bps();
     assert_eq!(parent(&mut daemon, Side::Down).as_bps(), total(&daemon) - 48_000);
     assert_eq!(parent(&mut daemon, Side::Up).as_bps(), total(&daemon));
-    // Three wait down, one up: within a second each has the same, epochs or not; and when up is idle, all is the others'.
+    // Three classes wait down, one up: within a second each has the same share, within an epoch too.
+    // When up is idle, down gets all of it.
     let down = [0, 1, 2].map(|k| (Side::Down, FIRST + k, 1, true));
     run(&mut daemon, (20_000, 20_200), &down);
     let epochs = daemon.gateway().epochs();
@@ -156,7 +159,7 @@ fn a_strangers_root_is_kept_for_him_or_not_touched() {
     assert_eq!(daemon.kernel_mut().there, before);
     kernel.there.up.root = cake(None);
     assert!(new(&kernel, true).unwrap_err().to_string().contains("could not be put back"));
-    // Ours, of which nothing is known.
+    // The gateway's own tree, without a saved state.
     kernel.there.up.root = Root::Ours;
     assert!(new(&kernel, true).unwrap_err().to_string().contains("evenair gateway clear"));
 }
@@ -167,13 +170,13 @@ fn an_upgrade_changes_no_class_and_forgets_nothing() {
     let mut daemon = start(&config, InMemory::default(), None);
     run(&mut daemon, (0, 60_000), &[(Side::Down, FIRST, 2, true)]);
     let kept: Kept = serde_json::from_str(&serde_json::to_string(&daemon.kept()).unwrap()).unwrap();
-    // Not one change is made.
+    // No change is needed.
     let kernel = InMemory { changes_left: 0, ..daemon.kernel_mut().clone() };
     let next = start(&config, kernel, Some(kept));
     assert_eq!(next.gateway().memory(), daemon.gateway().memory());
 }
 
-/// What people have without limits is no measure of what they may want under them.
+/// Rates without limits do not measure demand under limits.
 #[test]
 fn a_law_that_watched_begins_anew_when_it_may_limit() {
     let mut daemon = start(&config(""), InMemory::default(), None);
@@ -240,7 +243,7 @@ fn a_pause_opens_and_a_stop_leaves_what_the_operator_wants() {
     }
 }
 
-/// A record that somebody changed is refused at its line, whatever it makes of a law.
+/// A changed record is refused at its line, even if a law could read it.
 #[test]
 fn a_record_that_was_changed_is_refused() {
     let mut daemon = start(&config("mode = \"enforce\"\n"), InMemory::default(), None);
@@ -261,7 +264,7 @@ fn a_record_that_was_changed_is_refused() {
     }
 }
 
-/// Whoever opened the limits has them open after a crash, and not after a stop.
+/// Limits that the operator opened stay open after a crash, and close after a stop.
 #[test]
 fn a_pause_outlives_a_crash() {
     let config = config("mode = \"enforce\"\n");
@@ -277,13 +280,13 @@ fn a_pause_outlives_a_crash() {
     next.pause(true);
     next.stop("test", false).unwrap();
     assert!(!next.kept().is_paused);
-    // What a daemon of before wrote has no word of it.
+    // A state file of an older daemon lacks the key.
     let mut old = serde_json::to_value(&kept).unwrap();
     old.as_object_mut().unwrap().remove("is_paused");
     assert!(!serde_json::from_value::<Kept>(old).unwrap().is_paused);
 }
 
-/// A record that went through a file gives the same decisions bit for bit, and another law's where one is asked for.
+/// A record from a file replays the same decisions bit for bit, or another law's decisions on request.
 #[test]
 fn a_record_replays_bit_for_bit() {
     let config = config("mode = \"enforce\"\neager = 1\n");
@@ -313,7 +316,7 @@ fn a_record_replays_bit_for_bit() {
         run(&mut daemon, (epoch * 10_000, (epoch + 1) * 10_000), &rates);
         write(daemon.take_happened(), epoch);
         if epoch == 20 {
-            write(vec![daemon.gateway().beginning()], epoch); // the record goes on in another file
+            write(vec![daemon.gateway().beginning()], epoch); // the record continues in the next file
         }
     }
     let lines: Vec<Line> = written.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

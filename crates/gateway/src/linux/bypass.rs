@@ -1,4 +1,4 @@
-//! What leads packets past the tree, of which neither queue nor packet filter would say a word.
+//! Paths around the tree, which neither queues nor packet filter report.
 
 use super::Linux;
 use crate::config::{Bypass, Config, Forwarding};
@@ -13,19 +13,19 @@ use evenair_linux::route::DefaultRoute;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// So many subscribers' ways are asked for.
+/// Largest number of subscribers' routes that are looked up.
 const WAYS: usize = 10_000;
-/// So many of a kind are named.
+/// Largest number of one kind that is named.
 const NAMED: usize = 5;
 /// The number of the main routing table.
 const MAIN: u32 = 254;
 
-/// Something that leads packets past the tree.
+/// A path around the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Past {
-    /// Its kind, by which an operator says that it is known.
+    /// Its kind, which the operator may list under `despite`.
     pub kind: Bypass,
-    /// What it is, and what to do.
+    /// Its description and remedy.
     pub words: String,
 }
 
@@ -42,10 +42,11 @@ impl fmt::Display for Past {
 }
 
 impl Linux {
-    /// What leads packets past the tree, each with its remedy, but for what the operator knows of.
+    /// Returns the paths around the tree with their remedies, except for the kinds that the operator
+    /// accepts.
     ///
     /// # Errors
-    /// If a device is gone, or the kernel refuses to tell.
+    /// If a device is gone, or the kernel's state cannot be read.
     pub fn bypasses(&mut self, subscribers: &Subscribers) -> Result<Vec<Past>, Failure> {
         let ours = self.both_indices()?;
         let tables = self.filter.flowtables().unwrap_or_default();
@@ -69,7 +70,7 @@ impl Linux {
         Ok(past)
     }
 
-    /// What is wrong on this machine beside what leads past the tree: no file that an operator could write is right with it.
+    /// Returns faults of this machine that no configuration can fix, other than paths around the tree.
     ///
     /// # Errors
     /// If a device is gone.
@@ -87,7 +88,7 @@ impl Linux {
         Ok(is_turned.then_some(turned).into_iter().collect())
     }
 
-    /// Why packets of subscribers would not be forwarded at all.
+    /// Returns the reasons for which subscribers' packets would not be forwarded at all.
     pub fn unforwarded(&self, config: &Config, subscribers: &Subscribers) -> Vec<String> {
         if self.forwarding == Forwarding::Bridged {
             return Vec::new();
@@ -96,12 +97,13 @@ impl Linux {
         let delegated = config.delegated.iter().map(|range| range.within);
         let has =
             |is_v6: bool| listed().copied().chain(delegated.clone()).any(|prefix| prefix.is_v6() == is_v6);
-        // Whoever answers on the mesh's own link has an address of IPv4.
+        // Neighbours on the mesh's own link have an IPv4 address.
         let has_v4 = has(false) || config.neighbours;
         let is_off = |key: &str| evenair_linux::sysctl::get(key).is_ok_and(|value| value == "0");
         let devices =
             [Side::Down, Side::Up].map(|side| format!("ipv4/conf/{}/forwarding", self.device(side)));
-        // IPv6 asks for all devices together, IPv4 for the one that a packet comes by (`ip-sysctl.rst`).
+        // IPv6 has one setting for all devices, IPv4 one for the device that a packet comes by
+        // (`ip-sysctl.rst`).
         let v4 = if is_off("ipv4/ip_forward") {
             Some("ipv4/ip_forward")
         } else {
@@ -111,7 +113,7 @@ impl Linux {
         let off = [(has_v4, "IPv4", v4), (has(true), "IPv6", v6)];
         let words = off.into_iter().filter_map(|(has, version, key)| Some((version, key.filter(|_| has)?)));
         let switch = |key: &str| {
-            // A device's name may have a dot of its own; then sysctl(8) wants the other form.
+            // A device's name may have a dot of its own; then sysctl(8) needs the other form.
             if key.contains('.') { format!("net/{key}") } else { format!("net.{}", key.replace('/', ".")) }
         };
         let say = |(version, key): (&str, &str)| {
@@ -123,13 +125,13 @@ impl Linux {
         words.map(say).collect()
     }
 
-    /// Rules of others that lead packets elsewhere, behind the gateway's own or before them.
+    /// Returns foreign rules that divert packets, before or after the gateway's own.
     fn steered(&mut self, names: &BTreeMap<u32, &str>, ours: [u32; 2]) -> Vec<Past> {
         let rules = self.filter.steering().unwrap_or_default();
         let own = self.table.clone();
         let is_here = |steers: Steers, netlink: &mut Rtnetlink| match steers {
             Steers::Here => true,
-            // A local address is reached by the device of all that stays here.
+            // A local address is routed to the loopback device.
             Steers::To(address) => {
                 netlink.device_towards(address).is_ok_and(|device| names.get(&device) == Some(&"lo"))
             }
@@ -151,14 +153,14 @@ impl Linux {
         past
     }
 
-    /// Subscribers who are reached by another device than the mesh's.
+    /// Returns subscribers that are reached through another device than the mesh's.
     fn elsewhere(&mut self, all: &Subscribers, names: &BTreeMap<u32, &str>, mesh: u32) -> Vec<Past> {
         let mut past = Vec::new();
         let mut more = 0;
         let prefixes =
             all.iter().flat_map(|one| one.prefixes.iter().map(move |prefix| (one.called(), *prefix)));
         for (name, prefix) in prefixes.take(WAYS) {
-            // Who cannot be reached now may be later.
+            // An address without a route may get one later.
             let Ok(device) = self.netlink.device_towards(within(prefix)) else { continue };
             if device == mesh {
                 continue;
@@ -181,7 +183,8 @@ impl Linux {
     }
 }
 
-/// Devices that are bridged are ports of one bridge, and those that are routed are none's: else no packet would be led anywhere.
+/// Checks the devices against the kind of forwarding: bridged ones must be ports of one bridge, routed
+/// ones of none. Otherwise no packet would be classified.
 pub(super) fn ports(
     netlink: &mut Rtnetlink,
     devices: [&str; 2],
@@ -214,7 +217,7 @@ pub(super) fn ports(
     }
 }
 
-/// An address of a prefix that is somebody's: a prefix's first is nobody's own, or every router's.
+/// Returns an address of a prefix that a host may have: the first is the network's, or every router's.
 fn within(prefix: Prefix) -> std::net::IpAddr {
     if prefix.is_host() { prefix.address() } else { prefix.last() }
 }
@@ -226,7 +229,8 @@ fn flowtable(table: &str) -> Past {
     Past::new(Bypass::Flowtables, words)
 }
 
-/// `NF_INET_PRE_ROUTING`, `NF_INET_FORWARD`, `NF_INET_POST_ROUTING`; bridges' have the same numbers (`NF_BR_…`).
+/// `NF_INET_PRE_ROUTING`, `NF_INET_FORWARD`, `NF_INET_POST_ROUTING`; bridges' have the same numbers
+/// (`NF_BR_…`).
 const PREROUTING: u32 = 0;
 const FORWARD: u32 = 2;
 const POSTROUTING: u32 = 4;
@@ -234,8 +238,8 @@ const POSTROUTING: u32 = 4;
 const NETDEV: u8 = 5;
 const EGRESS: u32 = 1;
 
-/// Whether tables of a family see what is forwarded: what a bridge passes on is seen by those of bridges, and by those of IP where the bridge hands it to
-/// them (`br_netfilter`).
+/// Returns whether tables of a family see forwarded packets. Bridged packets pass tables of the bridge
+/// family, and IP tables if `br_netfilter` passes them on.
 fn tables_that_see(forwarding: Forwarding) -> impl Fn(Family) -> bool {
     let hands_over =
         evenair_linux::sysctl::get("bridge/bridge-nf-call-iptables").is_ok_and(|value| value == "1");
@@ -247,7 +251,8 @@ fn tables_that_see(forwarding: Forwarding) -> impl Fn(Family) -> bool {
     }
 }
 
-/// Whether a rule gives packets that leave by one of the devices another priority behind the gateway's own rules.
+/// Returns whether a rule changes the priority of packets that leave by one of the devices, after the
+/// gateway's own rules.
 fn sets_after_us(rule: &Steering, names: &BTreeMap<u32, &str>, ours: [u32; 2]) -> bool {
     let is_ours = rule
         .out
@@ -256,7 +261,7 @@ fn sets_after_us(rule: &Steering, names: &BTreeMap<u32, &str>, ours: [u32; 2]) -
     let is_netdev = rule.table.family == Family::Other(NETDEV);
     let is_after = rule.when.iter().any(|when| match when.hook {
         EGRESS => is_netdev,
-        // At the same priority the order is that in which chains were made.
+        // At the same priority chains run in the order of their creation.
         FORWARD => !is_netdev && when.priority >= 0,
         POSTROUTING => !is_netdev,
         _ => false,
@@ -264,7 +269,8 @@ fn sets_after_us(rule: &Steering, names: &BTreeMap<u32, &str>, ours: [u32; 2]) -
     is_ours && is_after
 }
 
-/// Whether a rule may lead subscribers' connections elsewhere before they are routed, but for exempt ones.
+/// Returns whether a rule may redirect subscribers' connections before routing, except for exempt
+/// ports.
 fn is_of_subscribers(rule: &Steering, names: &BTreeMap<u32, &str>, ours: [u32; 2], exempt: &[u16]) -> bool {
     let mesh = ours[Side::Down as usize];
     let is_from_mesh =
@@ -293,7 +299,7 @@ fn leads_here(rule: &Steering) -> Past {
     Past::new(Bypass::Proxies, words)
 }
 
-/// As `nft` calls it.
+/// Returns the family's name in `nft`.
 const fn family(family: Family) -> &'static str {
     match family {
         Family::Inet => "inet",
@@ -312,7 +318,7 @@ fn takes_flows(device: &str) -> Past {
     Past::new(Bypass::Offload, words)
 }
 
-/// What devices do.
+/// Returns the paths around the tree that the devices open.
 fn of_links(links: &[Link], ours: [u32; 2], forwarding: Forwarding) -> Vec<Past> {
     let mut past = Vec::new();
     let own: Vec<&Link> =
@@ -350,7 +356,7 @@ fn of_links(links: &[Link], ours: [u32; 2], forwarding: Forwarding) -> Vec<Past>
     past
 }
 
-/// Ways to the Internet beside the uplink.
+/// Returns default routes beside the uplink.
 fn of_routes(routes: &[DefaultRoute], names: &BTreeMap<u32, &str>, uplink: u32) -> Vec<Past> {
     let others = routes.iter().filter(|route| route.device != uplink);
     let words = others.map(|route| {

@@ -1,4 +1,5 @@
-//! The two devices by their names and numbers: a name may go to another device, and a device may get another name.
+//! The two devices by their names and numbers: a name may pass to another device, and a device may be
+//! renamed.
 
 use super::root;
 use crate::Side;
@@ -7,13 +8,13 @@ use evenair_linux::Rtnetlink;
 use evenair_linux::tc::{Change, Handle, What};
 use std::io;
 
-/// The devices of a gateway, as the operator names them.
+/// The devices of a gateway, by their configured names.
 #[derive(Debug)]
 pub(super) struct Devices {
     names: [String; 2],
-    /// The numbers that they had last.
+    /// Their last numbers.
     indices: [Option<u32>; 2],
-    /// What they are called now, if not by their names.
+    /// Their present names, if they were renamed.
     called: [Option<String>; 2],
     notes: Vec<String>,
 }
@@ -23,18 +24,19 @@ impl Devices {
         Self { names, indices: [None; 2], called: [None, None], notes: Vec::new() }
     }
 
-    /// What a device is called now.
+    /// Returns the present name of a device.
     pub(super) fn name(&self, side: Side) -> &str {
         let place = side as usize;
         self.called[place].as_deref().unwrap_or(&self.names[place])
     }
 
-    /// What is worth a word since this was asked last.
+    /// Takes the notices since the last call.
     pub(super) fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
 
-    /// A device's number: of the one that has the name; else of the one that had it last, as long as that is there.
+    /// Returns the number of the device that has the name; else of the last device with that name, if
+    /// it still exists.
     pub(super) fn index(&mut self, netlink: &mut Rtnetlink, side: Side) -> io::Result<u32> {
         let place = side as usize;
         let before = self.indices[place];
@@ -62,7 +64,7 @@ impl Devices {
         }
     }
 
-    /// A device that had the name, if it is still there under another, is the gateway's no more.
+    /// Removes the gateway's root from a device that lost its name to another.
     fn leave(&mut self, netlink: &mut Rtnetlink, name: &str, index: u32) {
         let Ok(link) = netlink.link(index) else { return };
         let is_ours = netlink.qdiscs(index).is_ok_and(|qdiscs| root::of(&qdiscs) == Root::Ours);

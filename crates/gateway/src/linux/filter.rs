@@ -1,4 +1,4 @@
-//! The packet filter: which class an address belongs to, and what each address offers.
+//! The packet filter: the class of each address, and the volume that each address offers.
 
 use super::{Linux, map, range};
 use crate::config::Forwarding;
@@ -15,21 +15,21 @@ use evenair_units::Duration;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Who was silent for so long is forgotten by the kernel's own account.
+/// Silence after which the kernel forgets an address.
 const FORGOTTEN: Duration = Duration::from_secs(600);
 const VERSIONS: [(Version, bool); 2] = [(Version::V4, false), (Version::V6, true)];
-/// The chain in which packets are led.
+/// The chain that classifies packets.
 const CHAIN: &str = "forward";
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 /// An acknowledgement has this one of TCP's flags, and none of FIN, SYN and RST (RFC 9293 §3.1).
 const ACK: u8 = 0x10;
 const ACK_ALONE: u8 = ACK | 0x07;
-/// TCP's header with all options that it may have, and IP's without \[bytes\]. Full segments are longer: Linux sends none of
-/// less than 48 bytes of data and options (`tcp_min_snd_mss`).
+/// Length of TCP's header with all its options and of IP's without options \[bytes\]. Full segments are
+/// longer: Linux sends none of less than 48 bytes of data and options (`tcp_min_snd_mss`).
 const HEADERS: [(Version, u16); 2] = [(Version::V4, 20 + 60), (Version::V6, 40 + 60)];
 
-/// The change of an address: which map, what it had, and what it has from now on.
+/// Returns an entry's change: its side, its prefix, whether the map has it already, and its new class.
 const fn entry(change: &Change) -> Option<(Side, Prefix, bool, Option<u16>)> {
     Some(match change {
         Change::AddEntry(side, prefix, minor) => (*side, *prefix, false, Some(*minor)),
@@ -52,7 +52,7 @@ fn failed(doing: &'static str) -> impl Fn(io::Error) -> Failure {
     move |error| Failure::new(format!("nftables, {doing}"), error)
 }
 
-/// Ports in order, those that follow each other as one: every packet is asked about each.
+/// Merges adjacent ports into ranges, because each range costs every packet a comparison.
 fn spans(ports: &[u16]) -> Vec<(u16, u16)> {
     let mut ports = ports.to_vec();
     ports.sort_unstable();
@@ -66,7 +66,7 @@ fn spans(ports: &[u16]) -> Vec<(u16, u16)> {
     spans
 }
 
-/// The gateway's table of the packet filter.
+/// Returns the gateway's table of the packet filter.
 pub(super) fn table(forwarding: Forwarding) -> Table {
     let family = match forwarding {
         Forwarding::Routed => Family::Inet,
@@ -76,26 +76,28 @@ pub(super) fn table(forwarding: Forwarding) -> Table {
 }
 
 impl Linux {
-    /// The gateway's tables that are there: one whose devices were routed, and are bridged now, had another.
+    /// Returns the gateway's existing tables. Routed and bridged forwarding use different families, so
+    /// a table of the other family may be left over.
     fn own_tables(&mut self) -> Result<Vec<Table>, Failure> {
         let tables = self.filter.tables().map_err(failed("its tables"))?;
         let is_ours = |table: &Table| table.name == TABLE && !matches!(table.family, Family::Other(_));
         Ok(tables.into_iter().filter(is_ours).collect())
     }
 
-    /// Whether the gateway's table is there.
+    /// Returns whether the gateway's table exists.
     pub(super) fn has_table(&mut self) -> Result<bool, Failure> {
         Ok(!self.own_tables()?.is_empty())
     }
 
-    /// Whether its rules are there as this daemon put them, for these devices. Nobody knows of another's rules what they do: they are put anew.
+    /// Returns whether the rules are those that this daemon set for these devices. Rules of an earlier
+    /// daemon are unknown and are set again.
     pub(super) fn has_rules(&mut self) -> Result<bool, Failure> {
         let Ok(devices) = self.both_indices() else { return Ok(false) };
         let rules = self.filter.rules(&self.table, CHAIN).map_err(failed("its rules"))?;
         Ok(self.rules.as_ref() == Some(&(devices, rules)))
     }
 
-    /// The class of each address; none, if a map is not there.
+    /// Returns the class of each address, or `None` if a map is missing.
     pub(super) fn entries(&mut self, side: Side) -> Result<Option<BTreeMap<Prefix, u16>>, Failure> {
         let mut entries = BTreeMap::new();
         for version in VERSIONS {
@@ -111,7 +113,7 @@ impl Linux {
         Ok(Some(entries))
     }
 
-    /// What addresses offered.
+    /// Returns the volumes that addresses offered.
     pub(super) fn seen(&mut self) -> Result<Vec<Offered>, Failure> {
         let mut seen = Vec::new();
         for version in VERSIONS {
@@ -122,7 +124,8 @@ impl Linux {
         Ok(seen)
     }
 
-    /// Makes the first of some changes, with those behind it that may be made together; gives the rest.
+    /// Makes the first change, together with the ones after it that fit into the same batch. Returns
+    /// the rest.
     pub(super) fn filter<'a>(&mut self, changes: &'a [Change]) -> Result<&'a [Change], Failure> {
         match &changes[0] {
             Change::AddTable => self.create()?,
@@ -158,7 +161,7 @@ impl Linux {
         Ok(())
     }
 
-    /// The table with its maps and sets.
+    /// Creates the table with its maps and sets.
     fn create(&mut self) -> Result<(), Failure> {
         for other in self.own_tables()?.iter().filter(|table| **table != self.table) {
             self.filter.delete(other).map_err(failed("its table"))?;
@@ -168,13 +171,13 @@ impl Linux {
         self.filter.create(&self.table, &sets).map_err(failed("its table"))
     }
 
-    /// The rules, for the devices as they are numbered now.
+    /// Sets the rules for the present device numbers.
     fn set_rules(&mut self) -> Result<(), Failure> {
         let devices = self.both_indices()?;
         let of = |(side, device): (Side, &u32)| self.rules_of(side, Match::Out(*device));
         let rules: Vec<Rule> = Side::ALL.into_iter().zip(&devices).flat_map(of).collect();
-        // Where packets are forwarded their addresses are the subscribers' own, whatever is masqueraded later; bridges have a hook of
-        // this name, too, at which the devices are the ports.
+        // On this hook addresses are the subscribers' own, before any masquerading. Bridges have a hook
+        // of this name too, where the devices are the ports.
         let chain = Chain { name: CHAIN.into(), hook: Hook::Forward, priority: 0 };
         self.filter.set_rules(&self.table, &chain, &rules).map_err(failed("its rules"))?;
         let own = self.filter.rules(&self.table, CHAIN).map_err(failed("its rules"))?;
@@ -182,7 +185,8 @@ impl Linux {
         Ok(())
     }
 
-    /// What leaves by a device: nobody's, unless an address is somebody's, unless it is exempt; and what is not exempt is counted.
+    /// Returns the rules for packets that leave by a device. Their class is the unknown one, unless a
+    /// map has the address, unless they are exempt. Packets that are not exempt are counted.
     fn rules_of(&self, side: Side, out: Match) -> Vec<Rule> {
         let end = if side == Side::Down { nft::Side::Destination } else { nft::Side::Source };
         let rule = |matches: &[Match], action| Rule { matches: [&[out], matches].concat(), action };
@@ -209,7 +213,8 @@ impl Linux {
             let matched = Match::Address { side: end, address: prefix.address(), prefix: prefix.length() };
             rules.push(rule(&[matched], class(EXEMPT)));
         }
-        // What is led to subscribers' classes, or to nobody's: where it does not come there, something leads it on.
+        // Counts packets of the subscribers' and the unknown class: a class that gets fewer than that
+        // shows a diversion.
         let led = [EXEMPT, ACKNOWLEDGEMENTS].map(|minor| Match::NotClass(Handle::new(MAJOR, minor)));
         for (version, is_v6) in VERSIONS {
             let set = seen_set(self.strangers, (version, is_v6)).name;

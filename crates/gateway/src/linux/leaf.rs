@@ -1,4 +1,4 @@
-//! The lines behind classes: which kind of queue each is, and how long.
+//! The queues of classes: their kind and length.
 
 use crate::config::Leaf as Wanted;
 use crate::kernel::Failure;
@@ -6,30 +6,35 @@ use evenair_linux::Rtnetlink;
 use evenair_linux::tc::{Cake, Discipline, FqCodel, Isolation, Tbf};
 use evenair_units::{Bytes, Rate};
 
-/// The link layer's head and tags, beyond the largest packet \[bytes\].
+/// The link layer's header and tags, beyond the largest packet \[bytes\].
 const LINK_LAYER: u32 = 22;
-/// A rate that never holds a packet back: as fast as anything leaves a line.
+/// A rate that never delays a packet, as fast as any queue is drained.
 const SPLITTER: Rate = Rate::from_kbps(1_000_000_000);
-/// Queues for flows count the memory that packets take: a full one a half more than its bytes, a short one many times as much.
+/// Memory of a flow queue as a multiple of its bytes. Such queues count the memory of packets: a full
+/// packet takes half as much again as its bytes, a short one many times as much.
 pub(crate) const MEMORY: u32 = 2;
-/// A subscriber's flows are few, and each place for one takes 64 bytes of every line.
+/// Number of flows of a queue: a subscriber has few, and each takes 64 bytes of every queue.
 pub(crate) const FLOWS: u32 = 128;
 
 /// A kind of queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaf {
-    /// Packets in their order.
+    /// First in, first out.
     Plain,
-    /// The same, and segments of many packets are cut.
+    /// As `Plain`, and cuts segments of many packets.
     Cutting,
     FqCodel,
     Cake,
 }
 
 impl Leaf {
-    /// The kind that is wanted, or, where that is left to the gateway, the best that the kernel has.
+    /// Returns the wanted kind, or for `Auto` the best that the kernel has.
+    ///
+    /// # Errors
+    /// If the kernel lacks the wanted kind.
     pub(super) fn choose(netlink: &mut Rtnetlink, wanted: Wanted) -> Result<Self, Failure> {
-        // Who may not ask has what any kernel with HTB has.
+        // If the process lacks permission to ask, every kind counts as missing. `Fifo` and `Auto` then
+        // use `Plain`, which every kernel with HTB has.
         let mut has = |kind: &str| netlink.has_discipline(kind).unwrap_or(false);
         match wanted {
             Wanted::Cake if has("cake") => Ok(Self::Cake),
@@ -46,7 +51,7 @@ impl Leaf {
         }
     }
 
-    /// A queue of so many bytes, for a class that comes or that has one already.
+    /// Returns a queue of a length in bytes, for a new class or for one that has a queue.
     pub(super) fn discipline(self, line: u32, is_new: bool) -> Discipline {
         let (limit, memory) = (Bytes::new(line), Some(Bytes::new(line.saturating_mul(MEMORY))));
         match self {
@@ -55,7 +60,7 @@ impl Leaf {
                 Discipline::Tbf(Tbf { rate: SPLITTER, burst: Bytes::new(1500 + LINK_LAYER), limit })
             }
             Self::FqCodel => {
-                // The kernel refuses to be told again how many flows there are.
+                // The kernel refuses to set the number of flows twice.
                 let flows = is_new.then_some(FLOWS);
                 Discipline::FqCodel(FqCodel { memory, flows, ..FqCodel::default() })
             }
@@ -70,7 +75,7 @@ impl Leaf {
         }
     }
 
-    /// How long a queue is, if it is one of this kind.
+    /// Returns the length of a queue \[bytes\], if it is of this kind.
     pub(super) fn line(self, found: &Discipline) -> Option<u32> {
         let of_memory = |memory: Option<Bytes>| memory.map(|memory| memory.count() / MEMORY);
         match (self, found) {

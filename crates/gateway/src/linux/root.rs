@@ -1,4 +1,4 @@
-//! What stands at a device's root, and how somebody's queue is kept so that it can be put back.
+//! The root of a device, and the saved form of a foreign queue, from which it is restored.
 
 use crate::kernel::Root;
 use crate::tree::MAJOR;
@@ -6,11 +6,11 @@ use evenair_linux::tc::{Discipline, FqCodel, Handle, Qdisc, Tbf};
 use evenair_units::{Bytes, Duration, Rate};
 use serde::{Deserialize, Serialize};
 
-/// Queues without classes: what the kernel tells of them is all that they are.
+/// Queues without classes: the kernel's report of one describes it completely.
 const CLASSLESS: [&str; 9] =
     ["cake", "codel", "fq", "fq_codel", "fq_pie", "pfifo_fast", "pfifo_head_drop", "pie", "sfq"];
 
-/// A queue as it is kept.
+/// The saved form of a queue.
 #[derive(Debug, Serialize, Deserialize)]
 enum Kept {
     Pfifo(u32),
@@ -22,11 +22,11 @@ enum Kept {
     Other(String, Vec<u8>),
 }
 
-/// What stands at the root, of all queues of a device.
+/// Returns the root among all queues of a device.
 pub(super) fn of(qdiscs: &[Qdisc]) -> Root {
     let Some(root) = qdiscs.iter().find(|qdisc| qdisc.parent == Handle::ROOT) else { return Root::Usual };
     match root.handle.major {
-        // The kernel gives what it puts there itself no number.
+        // The kernel's own default has no number.
         0 => Root::Usual,
         MAJOR if matches!(root.discipline, Discipline::Htb(_)) => Root::Ours,
         major => {
@@ -62,7 +62,7 @@ fn keep(discipline: &Discipline) -> Option<Kept> {
     })
 }
 
-/// A queue that was kept.
+/// Returns the queue of a saved form.
 pub(super) fn read(kept: &[u8]) -> Option<Discipline> {
     Some(match serde_json::from_slice(kept).ok()? {
         Kept::Pfifo(packets) => Discipline::Pfifo { packets },

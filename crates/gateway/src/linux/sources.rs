@@ -1,20 +1,23 @@
-//! Sources of packets that nothing checks: a host that sends in another's name takes that subscriber's rate.
+//! Source addresses that nothing checks: a host with another subscriber's address uses that
+//! subscriber's rate.
 //!
-//! Two subscribers behind one device differ by nothing that the gateway can check: on a mesh the hardware's address in a frame is the last
-//! router's. So only what comes by a wrong device can be dropped, and the kernel does that by itself (`rp_filter`, RFC 3704 §2.2 and §2.3).
+//! The gateway cannot distinguish two subscribers behind one device: on a mesh a frame's hardware
+//! address is the last router's. So only packets on a wrong device can be dropped, and the kernel does
+//! that (`rp_filter`, RFC 3704 §2.2 and §2.3).
 
 use super::Linux;
 use crate::Side;
 use crate::config::Forwarding;
 use evenair_linux::sysctl;
 
-/// `rp_filter`'s strict mode: a source is reached by the device that its packets come by (`ip-sysctl.rst`).
+/// `rp_filter`'s strict mode: the route to a source leads through the device that its packets come by
+/// (`ip-sysctl.rst`).
 const STRICT: u32 = 1;
-/// Its loose mode: a source is reached by any device, and a default route reaches all.
+/// Its loose mode: any device has a route to the source, and a default route covers all.
 const LOOSE: u32 = 2;
 
 impl Linux {
-    /// The devices at which sources are not checked strictly, in words.
+    /// Returns a message for each device without strict checks of sources.
     pub fn unchecked_sources(&self) -> Vec<String> {
         if self.forwarding == Forwarding::Bridged {
             return Vec::new();
@@ -28,7 +31,8 @@ impl Linux {
     }
 }
 
-/// What is to be said of a device with these settings, its own and that of all devices: the greater one counts (`ip-sysctl.rst`).
+/// Returns the message for a device with its own setting and that of all devices: the greater one
+/// counts (`ip-sysctl.rst`).
 fn unchecked(device: &str, all: u32, own: u32) -> Option<String> {
     let why = match all.max(own) {
         STRICT => return None,

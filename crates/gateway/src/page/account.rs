@@ -1,36 +1,37 @@
-//! What the page and the metrics say beyond the last epoch: sums since the daemon began, and the last epochs' rates.
+//! Data of the page and the metrics beyond the last epoch: sums since the start of the daemon, and the
+//! last epochs' rates.
 
 use crate::Side;
 use crate::status::Status;
 use std::collections::{BTreeMap, VecDeque};
 
-/// So many epochs are drawn: ten minutes of the usual ones.
+/// Number of epochs that are drawn: ten minutes of the usual ones.
 pub(super) const EPOCHS: usize = 60;
 
-/// One way of one subscriber.
+/// The history of one direction of one subscriber.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Past {
-    /// What it got \[bytes\].
+    /// Bytes sent.
     pub(super) bytes: f64,
-    /// What was given up of it \[packets\].
+    /// Packets dropped.
     pub(super) dropped: u64,
-    /// Its rate in the last epochs, the oldest first; none, where it is not known \[bit/s\].
+    /// The rates in the last epochs, oldest first; `None` where unknown \[bit/s\].
     pub(super) rates: VecDeque<Option<f32>>,
 }
 
-/// All that is shown.
+/// The data that are shown.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Account {
-    /// The last status; none before the first epoch.
+    /// The last status; `None` before the first epoch.
     pub(super) status: Option<Status>,
-    /// Everyone's past, by id and way; of those who are there.
+    /// The histories of all present subscribers, by id and direction.
     pub(super) past: BTreeMap<(String, Side), Past>,
-    /// Troubles since the daemon began.
+    /// Number of troubles since the start of the daemon.
     pub(super) troubles: u64,
 }
 
 impl Account {
-    /// A status is the last one from now on. It counts if an epoch has passed since the one before.
+    /// Replaces the status. It adds to the sums if an epoch has passed since the last one.
     pub(super) fn hear(&mut self, status: Status) {
         let before = self.status.as_ref();
         let is_new = before.is_none_or(|before| before.epochs != status.epochs);

@@ -1,4 +1,5 @@
-//! The page for people: who gets what, what bounds it, and the last ten minutes or so. No script; colours follow the reader's.
+//! The page for people: rates, their bounds, and the last ten minutes or so. It has no script; its
+//! colours follow the reader's settings.
 
 use super::account::{Account, EPOCHS, Past};
 use crate::config::Mode;
@@ -6,15 +7,15 @@ use crate::status::{ClassStatus, Standing, Status, rate};
 use evenair_units::printable;
 use std::fmt::Write as _;
 
-/// The most rows; who has more reads them in a terminal.
+/// The largest number of rows; the terminal shows all.
 const ROWS: usize = 1000;
 
-/// Characters of a text.
+/// The longest text \[characters\].
 const TEXT_MAX: usize = 4096;
 
 pub(super) const STYLE: &str = include_str!("style.css");
 
-/// A text as it stands in HTML, or in a value between quotes.
+/// Escapes a text for HTML and for quoted attribute values.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in printable(text, TEXT_MAX).chars() {
@@ -63,7 +64,7 @@ fn told(status: &Status, account: &Account, page: &mut String) {
     *page += "<table>\n<thead><tr><th scope=\"col\">Subscriber</th><th scope=\"col\">Way</th><th scope=\"col\">Rate</th>\
         <th scope=\"col\">Limit</th><th scope=\"col\">Bound by</th><th scope=\"col\">History</th><th scope=\"col\">Busy</th>\
         <th scope=\"col\">Waits</th><th scope=\"col\">Dropped</th></tr></thead>\n<tbody>\n";
-    // Those of whom there is something, then the others; each subscriber's two ways stay together.
+    // Active subscribers first, then the idle ones; each subscriber's two directions stay together.
     let lively: std::collections::BTreeSet<&str> = status
         .classes
         .iter()
@@ -83,7 +84,7 @@ fn told(status: &Status, account: &Account, page: &mut String) {
     }
 }
 
-/// What holds for all.
+/// Writes the facts about the whole gateway.
 fn facts(status: &Status, page: &mut String) {
     let mut fact = |name: &str, value: &str| {
         let _ = write!(page, "<div><dt>{name}</dt><dd>{}</dd></div>", escaped(value));
@@ -127,14 +128,14 @@ fn row(class: &ClassStatus, is_ambiguous: bool, past: Option<&Past>, page: &mut 
     );
 }
 
-/// The last epochs' rates as a line, from nothing to the highest.
+/// Returns the last epochs' rates as a line, from zero to the highest.
 fn history(past: &Past) -> String {
     let highest = past.rates.iter().flatten().fold(0.0_f32, |highest, rate| highest.max(*rate));
     if highest <= 0.0 || past.rates.len() < 2 {
         return String::new();
     }
     let first = EPOCHS - past.rates.len();
-    // An epoch of which nothing is known is a gap.
+    // An epoch with an unknown rate is a gap.
     let (mut lines, mut is_on) = (String::new(), false);
     for (i, known) in past.rates.iter().enumerate() {
         if let Some(rate) = known {

@@ -1,5 +1,5 @@
-//! The status as Prometheus reads it (text format 0.0.4), with names as `node_exporter` makes them: base units at the end, sums that only
-//! grow ending in `_total`. Rates are bytes per second; whoever wants bits multiplies by eight.
+//! The status in Prometheus' text format 0.0.4. Names follow `node_exporter`: base units at the end,
+//! and `_total` for sums that only grow. Rates are bytes per second; multiply by eight for bits.
 
 use super::account::Account;
 use crate::Side;
@@ -27,7 +27,7 @@ impl<'a> Family<'a> {
     }
 }
 
-/// A label's value.
+/// Escapes a label's value.
 fn escaped(value: &str) -> String {
     printable(value, usize::MAX).replace('\\', "\\\\").replace('"', "\\\"")
 }
@@ -49,7 +49,7 @@ pub(super) fn text(account: &Account) -> String {
     text
 }
 
-/// What holds for all.
+/// Writes the samples of the whole gateway.
 fn of_all(status: &Status, account: &Account, text: &mut String) {
     let gauge = |name| (name, "gauge");
     Family::new(text, gauge("mode_info"), "What the daemon may do, and the law that decides.")
@@ -75,7 +75,7 @@ fn of_all(status: &Status, account: &Account, text: &mut String) {
         .sample(&[], account.troubles);
 }
 
-/// One sample for each way of each subscriber.
+/// Writes one sample for each direction of each subscriber.
 fn of_each(status: &Status, account: &Account, text: &mut String) {
     let mut all = |name, help: &str, of: &dyn Fn(&ClassStatus) -> Option<f64>| {
         let mut family = Family::new(text, name, help);

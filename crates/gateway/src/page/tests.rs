@@ -1,4 +1,4 @@
-//! The page as a browser and a stranger ask for it.
+//! Requests to the page from a browser and from hostile clients.
 
 use super::*;
 use crate::Side;
@@ -8,7 +8,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Instant;
 
-/// A status with names that somebody chose to do harm.
+/// Returns a status with hostile names.
 pub(crate) fn status() -> Status {
     let evil = ClassStatus {
         id: "a\"}\n\\".into(),
@@ -34,7 +34,7 @@ pub(crate) fn status() -> Status {
     }
 }
 
-/// An account of two epochs.
+/// Returns an account of two epochs.
 pub(super) fn account() -> Account {
     let mut account = Account::default();
     account.hear(Status { epochs: 6, ..status() });
@@ -105,7 +105,7 @@ fn only_get_and_only_by_loopbacks_name() {
     assert!(Page::open("0.0.0.0:0".parse().unwrap()).is_err());
 }
 
-/// A page on a port of its own, and its address.
+/// Opens a page on a free port; returns it with its address.
 fn open() -> (Page, SocketAddr) {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     (Page::open(free).unwrap(), free)
@@ -125,25 +125,25 @@ fn a_page_that_is_asked_answers_and_who_is_slow_holds_nobody_up() {
     assert!(get(at, "/").contains("No epoch has passed yet"));
     page.show(status());
     assert!(get(at, "/metrics").contains("\nevenair_gateway_fairness_ratio 0.99\n"));
-    // Silent clients and those that send a byte now and then, more than there are places.
+    // Silent and slow clients, more than there are places.
     let silent: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(at).unwrap()).collect();
     silent.iter().for_each(|mut slow| slow.write_all(b"x").unwrap_or_default());
     let begun = Instant::now();
     assert!(get(at, "/").contains("Holds everyone to a fair share"));
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
-    // Nor does a client that sends without end, or nothing, or reads nothing.
+    // Clients that send without end, or nothing, or do not read, delay no other either.
     let mut flood = TcpStream::connect(at).unwrap();
     let _ = flood.write_all(&vec![b'x'; 100_000]);
     drop(TcpStream::connect(at).unwrap());
     let mut deaf = TcpStream::connect(at).unwrap();
     write!(deaf, "GET / HTTP/1.1\r\nHost: {at}\r\n\r\n").unwrap();
     assert!(get(at, "/style.css").contains("prefers-color-scheme: dark"));
-    // A page that is shown is rendered once.
+    // A published status is rendered once.
     page.show(Status { fairness: Some(0.5), ..status() });
     assert!(get(at, "/metrics").contains("\nevenair_gateway_fairness_ratio 0.5\n"));
 }
 
-/// The thread that reads what strangers say has nothing to give away.
+/// The thread that parses strangers' requests has no privileges.
 #[test]
 fn the_pages_thread_may_do_nothing_else() {
     let (_page, _) = open();

@@ -1,4 +1,4 @@
-//! Plans as the lines of `tc`, `nft` and `ethtool` that would do the same, for people to read and to check.
+//! Prints plans as equivalent lines of `tc`, `nft` and `ethtool`, for people to read and to check.
 
 use super::Change;
 use crate::Config;
@@ -8,7 +8,7 @@ use crate::linux::leaf::{FLOWS, MEMORY};
 use crate::tree::{Class, EXEMPT, MAJOR};
 use crate::{Prefix, Side};
 
-/// The names that lines speak of.
+/// The names that the lines use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Names<'a> {
     /// The device towards the mesh.
@@ -17,12 +17,12 @@ pub struct Names<'a> {
     pub uplink: &'a str,
     /// The table of the packet filter, with its family.
     pub table: &'static str,
-    /// What packets of a class wait in.
+    /// The queueing discipline of a class.
     pub leaf: Leaf,
 }
 
 impl<'a> Names<'a> {
-    /// Those of a gateway's file.
+    /// Returns the names of a configuration.
     pub const fn of(config: &'a Config) -> Self {
         let table = match config.forwarding {
             Forwarding::Routed => "inet evenair",
@@ -40,7 +40,7 @@ impl<'a> Names<'a> {
 }
 
 impl Change {
-    /// The lines that do the same.
+    /// Returns the equivalent lines.
     pub fn lines(&self, names: &Names<'_>) -> Vec<String> {
         let device = |side: Side| names.device(side);
         match self {

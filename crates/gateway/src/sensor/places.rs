@@ -1,18 +1,21 @@
-//! Places that classes share: what one class keeps never takes the last places of the others.
+//! Places that classes share: no class takes the last places of the others.
 //!
-//! A class may keep as much as there are free places (the dynamic thresholds of Choudhury and Hahne, IEEE/ACM Transactions on Networking
-//! 6(2), 1998, with α = 1): one that opens without end has half of all, and of n such ones each has 1/(n + 1). A few are every class's own.
-//! Where classes have filled the places one after the other, [`Places::level`] takes the surplus from those with the most.
+//! A class may keep as many entries as there are free places (the dynamic thresholds of Choudhury and
+//! Hahne, IEEE/ACM Transactions on Networking 6(2), 1998, with α = 1). One class that opens entries
+//! without end gets half of all places, and each of n such classes 1/(n + 1). A few places are reserved
+//! for every class. If classes have filled the places one after the other, [`Places::level`] takes the
+//! surplus from those with the most.
 
 use std::collections::BTreeMap;
 
-/// So many are every class's own, however full it is.
+/// Number of places that every class has, however many are taken.
 const OWN: usize = 16;
-/// The places are levelled when more than this share of them is taken, in eighths; and then so many eighths stay taken.
+/// The places are levelled when more than this share of them is taken, in eighths; `LEVELLED` eighths
+/// then stay taken.
 const FULL: usize = 7;
 const LEVELLED: usize = 6;
 
-/// What classes keep.
+/// The entries of all classes.
 #[derive(Clone, Debug)]
 pub(super) struct Places<C, K, V> {
     of: BTreeMap<C, BTreeMap<K, V>>,
@@ -21,7 +24,7 @@ pub(super) struct Places<C, K, V> {
 }
 
 impl<C: Copy + Ord, K: Ord, V> Places<C, K, V> {
-    /// Room for `most`, and for a few of each class.
+    /// Returns room for `most` entries, and a few of each class.
     pub(super) const fn new(most: usize) -> Self {
         Self { of: BTreeMap::new(), count: 0, most }
     }
@@ -34,7 +37,7 @@ impl<C: Copy + Ord, K: Ord, V> Places<C, K, V> {
         self.of.get_mut(&class)?.get_mut(key)
     }
 
-    /// What is kept by this key, or is from now on; none, if the class has no place left.
+    /// Returns the entry of a key, and inserts it if needed; `None` if the class has no place left.
     pub(super) fn get_or_insert(&mut self, class: C, key: K, new: impl FnOnce() -> V) -> Option<&mut V> {
         let free = self.most.saturating_sub(self.count);
         let own = self.of.entry(class).or_default();
@@ -55,7 +58,7 @@ impl<C: Copy + Ord, K: Ord, V> Places<C, K, V> {
         Some(removed)
     }
 
-    /// Keeps what `stays`.
+    /// Keeps the entries for which `stays` returns true.
     pub(super) fn retain(&mut self, mut stays: impl FnMut(C, &K, &mut V) -> bool) {
         for (class, own) in &mut self.of {
             own.retain(|key, value| stays(*class, key, value));
@@ -64,7 +67,8 @@ impl<C: Copy + Ord, K: Ord, V> Places<C, K, V> {
         self.count = self.of.values().map(BTreeMap::len).sum();
     }
 
-    /// Takes from the classes with the most what is too much, and gives it to `each`, with its class.
+    /// Removes the surplus from the classes with the most entries, and passes it to `each` with its
+    /// class.
     pub(super) fn level(&mut self, mut each: impl FnMut(C, V)) {
         if self.count <= self.most / 8 * FULL {
             return;
@@ -79,7 +83,7 @@ impl<C: Copy + Ord, K: Ord, V> Places<C, K, V> {
         }
     }
 
-    /// The most that each class may have for all to have so many (max-min).
+    /// Returns the largest number of entries per class for which the sum is `all` at most (max-min).
     fn fair(&self, all: usize) -> usize {
         let mut counts: Vec<usize> = self.of.values().map(BTreeMap::len).collect();
         counts.sort_unstable();
@@ -97,7 +101,7 @@ impl<C: Copy + Ord, K: Ord, V> Places<C, K, V> {
         (self.of, self.count) = (BTreeMap::new(), 0);
     }
 
-    /// Everything, by class.
+    /// Returns all entries, by class.
     pub(super) fn iter(&self) -> impl Iterator<Item = (C, &V)> {
         self.of.iter().flat_map(|(class, own)| own.values().map(|value| (*class, value)))
     }
@@ -112,7 +116,7 @@ impl<C: Copy + Ord, K: Ord, V> Places<C, K, V> {
 mod tests {
     use super::*;
 
-    /// How many of `wanted` find a place.
+    /// Returns the number of new entries that find a place.
     fn fill(places: &mut Places<u16, usize, u8>, class: u16, wanted: usize) -> usize {
         (0..wanted).take_while(|key| places.get_or_insert(class, *key, || 0).is_some()).count()
     }
@@ -138,9 +142,9 @@ mod tests {
         }
         let mut lost = 0;
         places.level(|_, _| lost += 1);
-        // They had 32 768, 16 384, 8 192 and so on.
+        // The classes had 32 768, 16 384, 8 192 and so on.
         assert!(lost > 16_384 && own(&places, 0) < 16_384, "{lost} {}", own(&places, 0));
-        // A modest class comes last, and again a flood.
+        // A modest class comes last, and then another flood.
         assert_eq!(fill(&mut places, 200, 200), 200);
         for _ in 0..10 {
             for class in 0..100 {

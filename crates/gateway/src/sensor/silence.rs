@@ -1,4 +1,4 @@
-//! Connections that are reset, and hosts that leave: what keeps nobody busy.
+//! Connections that are reset, and hosts that leave: neither keeps a class busy.
 
 use super::*;
 use crate::kernel::Segment;
@@ -11,14 +11,15 @@ const DOWN: (Side, u16) = (Side::Down, CLASS);
 const UP: (Side, u16) = (Side::Up, CLASS);
 const DATA: Segment =
     Segment { end: 0, acknowledged: Some(1), has_data: true, is_last: false, is_reset: false };
-/// A reset as it is read from a header: it counts as the last.
+/// A reset as parsed from a header: it also counts as the last.
 const RESET: Segment = Segment { end: 0, acknowledged: None, has_data: false, is_last: true, is_reset: true };
 
 fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
-/// A sensor that is told of one subscriber, with two hosts, who has a connection and a flow of datagrams with one server.
+/// A sensor with one subscriber, two hosts and one server, between which there are a connection and a
+/// flow of datagrams.
 #[derive(Default)]
 struct Told(Sensor);
 
@@ -34,7 +35,7 @@ impl Told {
         assert_eq!(self.0.see(&packet, true, |_| Some(CLASS)), None);
     }
 
-    /// Data over TCP up to a number.
+    /// Sends TCP data up to a sequence number.
     fn data(&mut self, ms: u64, side: Side, own: &str, end: u32) {
         self.pass(ms, side, own, 1500, Some(Segment { end, ..DATA }));
     }
@@ -44,7 +45,7 @@ impl Told {
         self.pass(ms, Side::Up, own, 40, Some(tcp));
     }
 
-    /// Something comes from a host.
+    /// Sends an acknowledgement from a host.
     fn hear(&mut self, ms: u64, own: &str) {
         self.acknowledge(ms, own, 1);
     }
@@ -57,7 +58,8 @@ impl Told {
         self.pass(ms, side, ANNA, size, None);
     }
 
-    /// An epoch ends: for how long was a class busy so far, and for how long have its data had no answer \[ms\]?
+    /// Ends an epoch; returns the busy time of a class so far and the time for which its data have been
+    /// unanswered \[ms\].
     fn told(&mut self, ms: u64, class: (Side, u16)) -> (u64, Option<u64>) {
         self.0.expire(at(ms));
         let whole = |time: Duration| time.as_nanos() / 1_000_000;
@@ -65,7 +67,7 @@ impl Told {
     }
 }
 
-/// RFC 9293 §3.10.7.1: data to a connection that is closed are answered by a reset, and acknowledged by nobody.
+/// RFC 9293 §3.10.7.1: a closed connection answers data with a reset, and acknowledges none.
 #[test]
 fn a_reset_ends_both_sides() {
     for breaks in Side::ALL {
@@ -73,13 +75,13 @@ fn a_reset_ends_both_sides() {
         told.data(0, Side::Down, ANNA, 1460);
         told.data(10, Side::Up, ANNA, 1460);
         told.reset(200, breaks, 1);
-        // Both have lasted until the reset: the download since its data, the upload since its full packet.
+        // Both last until the reset: the download since its data, the upload since its full packet.
         assert_eq!(told.told(9_000, DOWN), (200, None), "{breaks}");
         assert_eq!(told.told(9_000, UP), (190, None), "{breaks}");
     }
 }
 
-/// What was on its way passes behind the reset, and each of it is answered by another.
+/// Data in flight pass after the reset, and each segment is answered by another reset.
 #[test]
 fn data_on_their_way_keep_nobody_busy() {
     let mut told = Told::default();
@@ -89,13 +91,13 @@ fn data_on_their_way_keep_nobody_busy() {
     told.data(110, Side::Down, ANNA, 2920);
     told.reset(160, Side::Up, 1);
     assert_eq!(told.told(2_000, DOWN), (150, None));
-    // The last answer is lost: nothing is told of the class meanwhile, and after five seconds nobody is busy.
+    // The last answer is lost: the class stays busy for five seconds, then counts as away.
     told.data(2_000, Side::Down, ANNA, 4380);
     assert_eq!(told.told(4_000, DOWN), (2_150, Some(2_000)));
     assert_eq!(told.told(9_000, DOWN), (5_150, Some(7_000)));
 }
 
-/// A reset with any number may be a stranger's: the connection goes on, and so does its busy time.
+/// A reset with any number may be forged: the connection goes on, and so does its busy time.
 #[test]
 fn a_reset_that_was_none_blinds_nobody() {
     let mut told = Told::default();
@@ -107,17 +109,17 @@ fn a_reset_that_was_none_blinds_nobody() {
             told.reset(ms + 10, Side::Up, 0xdead_0000 + end);
             told.reset(ms + 20, Side::Down, 7);
         }
-        // Always one segment behind.
+        // Acknowledgements stay one segment behind.
         told.acknowledge(ms + 50, ANNA, end - 1460);
     }
     let (busy, unanswered) = told.told(10_000, DOWN);
-    // Ten times it is blind from the reset to the next segment: 90 ms.
+    // Ten times the flow is not followed from the reset to the next segment: 90 ms.
     assert_eq!((busy, unanswered), (10_000 - 10 * 90, Some(0)));
     told.acknowledge(10_000, ANNA, end);
     assert_eq!(told.told(20_000, DOWN).0, 10_000 - 10 * 90, "and it ends as any other");
 }
 
-/// Another connection of the same ports begins where a reset ended one.
+/// Another connection with the same ports starts after a reset.
 #[test]
 fn the_next_connection_is_followed() {
     let mut told = Told::default();
@@ -128,7 +130,8 @@ fn the_next_connection_is_followed() {
     assert_eq!(told.told(9_000, DOWN), (100 + 300, None));
 }
 
-/// The server repeats its data after time-outs that double (RFC 6298 §5.5), for half a minute and longer.
+/// The server retransmits its data after time-outs that double (RFC 6298 §5.5), for half a minute and
+/// longer.
 #[test]
 fn who_leaves_is_busy_for_five_seconds_more() {
     let mut told = Told::default();
@@ -145,7 +148,7 @@ fn who_leaves_is_busy_for_five_seconds_more() {
         assert_eq!(told.told(ms + 500, DOWN), (away, Some(ms + 400)), "a repetition begins nothing");
     }
     assert_eq!(told.told(70_000, UP).1, None, "data go down");
-    // Back again: what is outstanding keeps it busy at once.
+    // The host is back: outstanding data keep the class busy at once.
     told.acknowledge(71_000, ANNA, 2920);
     told.data(71_000, Side::Down, ANNA, 4380);
     assert_eq!(told.told(71_500, DOWN), (away + 500, Some(500)));
@@ -160,14 +163,14 @@ fn whose_sender_gives_up_is_not_away_for_ever() {
     told.data(0, Side::Down, ANNA, 1460);
     assert_eq!(told.told(119_000, DOWN).1, Some(119_000));
     assert_eq!(told.told(120_000, DOWN).1, None);
-    // More for it begins as before.
+    // New data are judged as before.
     told.data(200_000, Side::Down, ANNA, 2920);
     assert_eq!(told.told(204_000, DOWN).1, Some(4_000));
     assert_eq!((told.told(3_799_000, DOWN).1, told.0.hosts.len()), (None, 1));
     assert_eq!((told.told(3_800_000, DOWN).1, told.0.hosts.len()), (None, 0));
 }
 
-/// Where packets are no longer to be seen nothing is known of who answers.
+/// Without packets it is unknown which hosts answer.
 #[test]
 fn who_is_not_seen_is_not_away() {
     let mut told = Told::default();
@@ -177,7 +180,7 @@ fn who_is_not_seen_is_not_away() {
     assert_eq!(told.told(9_000, DOWN), (9_000, Some(0)));
 }
 
-/// A connection that was idle for half an hour: the server has something to say to a telephone that has left meanwhile.
+/// A connection is idle for half an hour, and its telephone leaves; then the server sends data.
 #[test]
 fn who_left_in_silence_is_away_when_data_come() {
     let mut told = Told::default();
@@ -189,7 +192,7 @@ fn who_left_in_silence_is_away_when_data_come() {
     assert_eq!(told.told(1_808_000, DOWN), (5_000, Some(8_000)));
 }
 
-/// Answers that take another way are not seen, and tell nothing.
+/// Answers on another path are not seen, so the host is not judged.
 #[test]
 fn whose_answers_never_pass_is_not_away() {
     let mut told = Told::default();
@@ -199,7 +202,7 @@ fn whose_answers_never_pass_is_not_away() {
     assert_eq!(told.told(60_000, DOWN), (60_000, Some(0)));
 }
 
-/// One host of a household leaves, the other is starved: the class is busy by the one that is there.
+/// One host of a household leaves, the other is starved: the class is busy because of the present one.
 #[test]
 fn hosts_of_one_subscriber_answer_for_themselves() {
     let mut told = Told::default();
@@ -211,24 +214,26 @@ fn hosts_of_one_subscriber_answer_for_themselves() {
         told.0.expire(at(ms + 300));
     }
     let (busy, unanswered) = told.told(20_000, DOWN);
-    // Anna's for five seconds, in which the phone's are; then the phone's 200 ms of each half second.
+    // Anna's data count for five seconds, which include the phone's; then the phone's 200 ms of each
+    // half second.
     assert_eq!((busy, unanswered), (5_000 + 30 * 200, Some(20_000)));
     told.data(20_000, Side::Down, PHONE, 50_000);
     assert_eq!(told.told(20_100, DOWN).1, Some(100), "of who is there");
 }
 
-/// Datagrams one way are ordinary: who sends nothing of its own, or answers something else, is there.
+/// Datagrams in one direction are ordinary: a host that sends none back, or answers another flow, is
+/// present.
 #[test]
 fn datagrams_without_answers_make_nobody_away() {
     let mut told = Told::default();
-    told.datagram(0, Side::Up, 100); // asked for by one packet
+    told.datagram(0, Side::Up, 100); // requested by one packet
     for ms in (10..30_000).step_by(10) {
         told.datagram(ms, Side::Down, 1500);
     }
     assert_eq!(told.told(30_000, DOWN), (29_990, Some(0)));
 }
 
-/// A flow of datagrams that was answered, as QUIC's is, and is no more.
+/// A flow of datagrams that was answered, as QUIC's is, and then is not.
 #[test]
 fn datagrams_that_were_answered_tell_who_leaves() {
     let mut told = Told::default();
@@ -243,11 +248,12 @@ fn datagrams_that_were_answered_tell_who_leaves() {
         told.datagram(ms, Side::Down, 1300);
     }
     let (busy, unanswered) = told.told(16_000, DOWN);
-    // The last answer was at 1 985 ms, the first without one at 1 990.
+    // The last answer was at 1 985 ms, the first packet without one at 1 990.
     assert_eq!((busy, unanswered), (1_990 + 5_000, Some(16_000 - 1_990)));
 }
 
-/// An upload whose sender is broken off without a word, or a download by datagrams: over after three of its own pauses, a second at least.
+/// An upload or a download by datagrams that stops without notice ends after three of its own pauses,
+/// one second at least.
 #[test]
 fn whose_packets_cease_is_over_soon() {
     for side in Side::ALL {

@@ -1,4 +1,5 @@
-//! The places that clients of a socket take: so many for each user and in all, each for a bounded time. Time comes in as an argument.
+//! The places of a socket's clients: bounded for each user and in total, and in time. Time is an
+//! argument.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,23 +8,23 @@ use std::time::{Duration, Instant};
 /// Bounds of a socket's clients.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Connections of users that may change something.
+    /// Connections of users that may change the gateway.
     pub(crate) trusted: usize,
     /// Connections of all other users.
     pub(crate) others: usize,
-    /// Connections of one user among these.
+    /// Connections of one user among the others.
     pub(crate) per_user: usize,
-    /// Requests per second of one user among these.
+    /// Requests per second of one user among the others.
     pub(crate) requests: u32,
     /// The longest request \[bytes\].
     pub(crate) request_bytes: usize,
-    /// Time for the request, and time for reading the answer.
+    /// Time for sending the request, and time for reading the answer.
     pub(crate) time: Duration,
 }
 
-/// Time for the gateway's own loop to give an answer: reading a large file of subscribers takes seconds.
+/// Time for an answer of the gateway's own loop: reading a large file of subscribers takes seconds.
 const LOOP_TIME: Duration = Duration::from_secs(30);
-/// Users whose requests are counted within one second.
+/// Number of users with counted requests in one second.
 const USERS_MAX: usize = 1024;
 
 /// The user at the other end.
@@ -31,18 +32,18 @@ const USERS_MAX: usize = 1024;
 pub(crate) struct Owner {
     /// The user's number.
     pub(crate) user: u32,
-    /// Whether the user may change something.
+    /// Whether the user may change the gateway.
     pub(crate) is_trusted: bool,
 }
 
-/// How far a connection is.
+/// The stage of a connection.
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// The request comes.
+    /// The request is being read.
     Reads(Vec<u8>),
     /// The gateway's loop has the request.
     Waits,
-    /// The answer goes out; so many bytes are gone.
+    /// The answer is being sent; the number is the bytes sent so far.
     Writes(Arc<[u8]>, usize),
 }
 
@@ -62,7 +63,7 @@ pub(super) struct Places<S> {
     pub(super) limits: Limits,
     pub(super) all: Vec<Place<S>>,
     next: u64,
-    /// Requests of each user, and when the second began in which they are counted.
+    /// The requests of each user, and the start of the second in which they are counted.
     requests: BTreeMap<u32, (Instant, u32)>,
 }
 
@@ -71,8 +72,8 @@ impl<S> Places<S> {
         Self { limits, all: Vec::new(), next: 0, requests: BTreeMap::new() }
     }
 
-    /// Gives a connection a place. Where there is none, the oldest connection of the user with the most is closed: a client that sends
-    /// its request at once is answered before it can be the oldest.
+    /// Adds a connection. If no place is left, the oldest connection of the user with the most is
+    /// closed. A client that sends its request at once gets its answer before it can be the oldest.
     pub(super) fn admit(&mut self, now: Instant, stream: S, owner: Owner) {
         let Limits { trusted, others, per_user, time, .. } = self.limits;
         let users = self.users(owner.is_trusted);
@@ -98,7 +99,7 @@ impl<S> Places<S> {
         self.all.push(Place { id, stream, owner, stage: Stage::Reads(Vec::new()), ends: now + time });
     }
 
-    /// Connections by user.
+    /// Returns the number of connections by user.
     fn users(&self, is_trusted: bool) -> BTreeMap<u32, usize> {
         let mut users = BTreeMap::new();
         for place in self.all.iter().filter(|place| place.owner.is_trusted == is_trusted) {
@@ -107,7 +108,7 @@ impl<S> Places<S> {
         users
     }
 
-    /// Counts a request; whether it is to be answered.
+    /// Counts a request; returns whether it is within the limit.
     pub(super) fn may_ask(&mut self, now: Instant, owner: Owner) -> bool {
         if owner.is_trusted {
             return true;
@@ -127,24 +128,24 @@ impl<S> Places<S> {
         *count <= self.limits.requests
     }
 
-    /// Puts a connection into another stage.
+    /// Moves a connection to another stage.
     pub(super) fn set(&mut self, now: Instant, index: usize, stage: Stage) {
         let time = if matches!(stage, Stage::Waits) { LOOP_TIME } else { self.limits.time };
         self.all[index].ends = now + time;
         self.all[index].stage = stage;
     }
 
-    /// The place of a connection that is still there.
+    /// Returns the index of a connection that still exists.
     pub(super) fn of(&self, id: u64) -> Option<usize> {
         self.all.iter().position(|place| place.id == id)
     }
 
-    /// Closes the connections whose time is over.
+    /// Closes the expired connections.
     pub(super) fn expire(&mut self, now: Instant) {
         self.all.retain(|place| place.ends > now);
     }
 
-    /// When the next connection's time is over.
+    /// Returns the time at which the next connection expires.
     pub(super) fn next_end(&self) -> Option<Instant> {
         self.all.iter().map(|place| place.ends).min()
     }
@@ -218,7 +219,7 @@ mod tests {
         assert_eq!(answered(&mut places, now, 2), 3, "another user has requests of its own");
         assert_eq!(answered(&mut places, now, 0), 10, "root is not counted");
         assert_eq!(answered(&mut places, now + Duration::from_secs(1), 1), 3);
-        // A user with many numbers (subuid(5)) fills no memory.
+        // A user with many numbers (subuid(5)) does not fill the memory.
         let answered = (10..100_000).filter(|user| places.may_ask(now + Duration::from_secs(1), of(*user)));
         assert!(answered.count() < USERS_MAX);
         assert_eq!(places.requests.len(), USERS_MAX);

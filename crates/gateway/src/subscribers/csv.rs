@@ -1,13 +1,15 @@
-//! Subscribers from a table: `id, name, prefixes, weight, cap`, with a head that names the columns.
+//! Subscribers from a table: `id, name, prefixes, weight, cap, link_rate`, with a header that names the
+//! columns.
 
 use super::{Place, Subscriber};
 use crate::Mistake;
 use crate::mistake::quoted;
 
-/// The columns, of which `id` and `prefixes` must be there.
+/// The columns, of which `id` and `prefixes` are required.
 const COLUMNS: [&str; 6] = ["id", "name", "prefixes", "weight", "cap", "link_rate"];
 
-/// Reads a table; several prefixes of one subscriber are parted by blanks or semicolons. Lines that begin with # are comments.
+/// Reads a table; blanks or semicolons separate several prefixes of one subscriber. Lines that begin
+/// with # are comments.
 ///
 /// # Errors
 /// Names file, line and column.
@@ -76,7 +78,7 @@ fn set(subscriber: &mut Subscriber, key: &str, value: &str) -> Result<(), String
     Ok(())
 }
 
-/// The line of a record, which begins behind comments and empty lines, from one.
+/// Returns the line of a record, from one; the parser's position is before comments and empty lines.
 fn line(text: &str, position: &csv::Position) -> usize {
     let rest = text.get(position.byte() as usize..).unwrap_or_default();
     let is_passed = |line: &&str| line.trim().is_empty() || line.starts_with('#');

@@ -1,10 +1,11 @@
-//! Addresses that a DHCP server gave, from the files in which servers keep them.
+//! Addresses that a DHCP server assigned, from the server's lease files.
 //!
-//! A lease's id is what its client keeps when its address changes: the hardware address for IPv4 and where the server has one, else the
-//! client's identifier (DUID). Leases that have ended are left out where the file says when they end.
+//! A lease's id is one that its client keeps when its address changes. It is the hardware address for
+//! IPv4 and if the server has one, else the client's identifier (DUID). Expired leases are left out if
+//! the file has their end.
 //!
-//! Clients choose their host names, so a line may hold anything: one that is no lease costs that lease, and is reported. Only a last line
-//! without its end is taken for a file that its server is writing.
+//! Clients choose their host names, so a line may hold any text: one that is no lease is left out and
+//! reported. Only an incomplete last line means that the server is still writing the file.
 
 use super::Place;
 use crate::{Mistake, Prefix};
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Who wrote a file of leases.
+/// The format of a lease file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeaseFormat {
@@ -29,20 +30,20 @@ pub enum LeaseFormat {
 /// A lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leased {
-    /// Whose.
+    /// The subscriber's id.
     pub id: String,
-    /// The name that its client gave.
+    /// The host name that its client sent.
     pub name: String,
-    /// What it was given: an address, or a whole prefix (RFC 8415 §6.3).
+    /// The assigned address, or a whole prefix (RFC 8415 §6.3).
     pub prefix: Prefix,
 }
 
-/// The leases of a file, and what of it was none.
+/// The leases of a file, and its invalid lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leases {
-    /// All that can be read.
+    /// The valid leases.
     pub leased: Vec<Leased>,
-    /// The first line that is no lease, and how many there are.
+    /// The first line that is no lease, and the number of such lines.
     pub wrong: Option<(Mistake, usize)>,
 }
 
@@ -55,7 +56,7 @@ impl Leases {
         }
     }
 
-    /// What of the file was no lease, in words.
+    /// Returns a message about the invalid lines.
     pub fn trouble(&self) -> Option<Mistake> {
         let (wrong, count) = self.wrong.as_ref()?;
         let others = match count - 1 {
@@ -66,10 +67,10 @@ impl Leases {
     }
 }
 
-/// Reads a file of leases as it stands at a time \[s since 1970\].
+/// Reads a file of leases at a time \[s since 1970\].
 ///
 /// # Errors
-/// If it has another form, or ends within a line that is no lease; names file and line.
+/// If it has another format, or ends within a line that is no lease; names file and line.
 pub fn from_leases(format: LeaseFormat, file: &str, text: &str, now_s: u64) -> Result<Leases, Mistake> {
     let mut leases = Leases::default();
     let mut lines = (1..).zip(text.split_inclusive('\n'));
@@ -95,7 +96,7 @@ pub fn from_leases(format: LeaseFormat, file: &str, text: &str, now_s: u64) -> R
     Ok(leases)
 }
 
-/// Names are what clients say of themselves: letters, digits and a few signs are kept.
+/// Cleans a client's host name: keeps letters, digits and a few other characters.
 fn name(given: &str) -> String {
     let is_plain = |c: &char| c.is_alphanumeric() || "-_. ".contains(*c);
     if given == "*" || given == "-" {
@@ -105,14 +106,14 @@ fn name(given: &str) -> String {
     }
 }
 
-/// An id of the lease's own kind of number.
+/// Returns an id from a kind of identifier and its value.
 fn id(kind: &str, given: &str) -> String {
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || ":-".contains(*c);
     let plain: String = given.to_ascii_lowercase().chars().filter(is_plain).take(56).collect();
     format!("{kind}-{plain}")
 }
 
-/// The id of who has this hardware.
+/// Returns the id of a hardware address.
 pub(crate) fn hardware_id(address: &str) -> String {
     id("mac", address)
 }
@@ -121,7 +122,7 @@ fn wrong(file: &str, line: usize, why: &str) -> Mistake {
     Place { file: file.into(), line: Some(line) }.mistake("lease", why.into())
 }
 
-/// The lease of one line; none, of one that has ended.
+/// Returns the lease of one line; none if it has expired.
 fn dnsmasq(line: &str, now_s: u64) -> Result<Vec<Leased>, String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     if words.is_empty() || words[0] == "duid" {
@@ -135,7 +136,7 @@ fn dnsmasq(line: &str, now_s: u64) -> Result<Vec<Leased>, String> {
     if end != 0 && end <= now_s {
         return Ok(Vec::new());
     }
-    // Of IPv6 the second word is the number of the client's interface, the last one its identifier.
+    // For IPv6 the second word is the number of the client's interface, the last one its identifier.
     let id = match rest.last() {
         Some(duid) if address.is_ipv6() && *duid != "*" => id("duid", duid),
         _ => hardware_id(hardware),
@@ -143,9 +144,9 @@ fn dnsmasq(line: &str, now_s: u64) -> Result<Vec<Leased>, String> {
     Ok(vec![Leased { id, name: name(client), prefix: Prefix::host(address) }])
 }
 
-/// The leases of one line; none, where they have ended.
+/// Returns the leases of one line; none if they have expired.
 fn odhcpd(line: &str, now_s: u64) -> Result<Vec<Leased>, String> {
-    // Lines without the sign repeat the leases for a resolver.
+    // Lines without # repeat the leases for a resolver.
     let Some(line) = line.strip_prefix('#') else { return Ok(Vec::new()) };
     let words: Vec<&str> = line.split_whitespace().collect();
     let [_, duid, iaid, client, end, _, _, addresses @ ..] = &words[..] else {
@@ -163,10 +164,11 @@ fn odhcpd(line: &str, now_s: u64) -> Result<Vec<Leased>, String> {
     leased.collect()
 }
 
-/// A memfile of Kea's: values between commas, without quotes; a comma within a value is `&#x2c` (`CSVRow::escapeCharacters`).
+/// A Kea memfile: values between commas, without quotes; a comma within a value is `&#x2c`
+/// (`CSVRow::escapeCharacters`).
 struct Kea {
     columns: BTreeMap<String, usize>,
-    /// By prefix: the last line counts; none, where that lease has ended.
+    /// The leases by prefix: the last line counts; `None` if that lease has expired.
     leases: BTreeMap<Prefix, Option<Leased>>,
 }
 
@@ -266,7 +268,8 @@ mod tests {
 
     #[test]
     fn bad_line_costs_that_line_and_is_reported() {
-        // A client that calls itself `"mallory`, one with a comma, as Kea writes it, and lines that are none.
+        // A client with the host name `"mallory`, one with a comma in Kea's form, and lines that are no
+        // leases.
         let head = "address,hwaddr,client_id,valid_lifetime,expire,subnet_id,fqdn_fwd,fqdn_rev,hostname,state,user_context,pool_id\n";
         let kea = format!(
             "{head}10.0.0.11,02:00:00:00:00:01,,4000,4102444800,1,0,0,\"mallory,0,,0\n\

@@ -1,4 +1,4 @@
-//! What goes wrong under a gateway on the running kernel.
+//! Faults under a gateway on the running kernel.
 
 use crate::lab::{
     Lab, begun, begun_with, config, everything, is_seen_busy, now, pass, subscribers_of, timed, told, work,
@@ -19,7 +19,7 @@ pub(crate) fn who_is_killed_is_followed_by_who_adopts() {
     let daemon = begun(&config, None, false);
     let kept = daemon.kept();
     let classes = told("tc", "class show dev mesh0");
-    // No goodbye: the kernel keeps what stands.
+    // The daemon is killed without a stop: the kernel keeps the installed state.
     drop(daemon);
     let mut next = begun(&config, Some(kept), false);
     assert_eq!(told("tc", "class show dev mesh0"), classes, "not one class is made anew");
@@ -34,7 +34,7 @@ pub(crate) fn what_is_changed_by_hand_is_mended() {
     daemon.take_happened();
     told("tc", "class change dev mesh0 parent e7a1:1 classid e7a1:10 htb rate 9mbit ceil 9mbit");
     told("nft", "delete element inet evenair up4 { 10.0.0.11 }");
-    // As if somebody had been killed between a class and its line.
+    // The state of a daemon that was killed between a class and its queue.
     told("tc", "qdisc delete dev wan0 parent e7a1:11");
     pass(&mut daemon, Duration::from_millis(1_200));
     let happened = daemon.take_happened();
@@ -45,7 +45,7 @@ pub(crate) fn what_is_changed_by_hand_is_mended() {
     assert!(told("nft", "list map inet evenair up4").contains("10.0.0.11 : e7a1:10"));
     assert!(!told("tc", "class show dev mesh0 classid e7a1:10").contains("9Mbit"));
     assert!(told("tc", "qdisc show dev wan0").contains("parent e7a1:11"));
-    // It rests: what is read is what was set.
+    // No further repair: the kernel reports the state that was set.
     pass(&mut daemon, Duration::from_secs(3));
     let happened = daemon.take_happened();
     assert!(!happened.iter().any(|what| matches!(what, What::Event(_))), "{happened:?}");
@@ -62,7 +62,7 @@ pub(crate) fn a_device_that_comes_back_has_its_limits_again() {
     lab.join_mesh(3);
     pass(&mut daemon, Duration::from_millis(2_200));
     assert!(told("tc", "class show dev mesh0").contains("e7a1:12"));
-    // Its packets are led to their class, whatever number the device has now; and are seen.
+    // Packets are classified and seen, whichever number the device has now.
     let flow = lab.download("10.0.0.11");
     work(&mut daemon, Duration::from_secs(3));
     let (got, most) = (flow.bytes(), ceilings(&daemon)[0].as_bps() / 8 * 4);
@@ -87,7 +87,7 @@ pub(crate) fn a_strangers_queue_is_put_back() {
     assert_eq!(everything(), before);
 }
 
-/// What an operator has of his own, and what a gateway takes for a while, is as it was, to the last setting.
+/// The operator's own settings, and those that a gateway replaces for a while, are restored exactly.
 pub(crate) fn a_stop_leaves_nothing_of_a_gateway() {
     let lab = Lab::new(3);
     told("tc", "qdisc add dev wan0 root handle 7: pfifo limit 77");
@@ -105,7 +105,7 @@ pub(crate) fn a_stop_leaves_nothing_of_a_gateway() {
     assert_eq!(everything(), before);
 }
 
-/// A kernel under a daemon that is killed after so many changes.
+/// A kernel under a daemon that is killed after `left` changes.
 #[derive(Debug)]
 struct Cut {
     kernel: Linux,
@@ -153,7 +153,7 @@ impl Kernel for Cut {
     }
 }
 
-/// After each change of the first plan, somebody's queue among what was there.
+/// Kills the daemon after each change of the first plan, with a foreign queue before the start.
 pub(crate) fn who_is_killed_in_the_middle_is_followed_all_the_same() {
     let _lab = Lab::new(3);
     told("tc", "qdisc add dev wan0 root handle 7: pfifo limit 77");
@@ -179,7 +179,7 @@ pub(crate) fn who_is_killed_in_the_middle_is_followed_all_the_same() {
         let mut daemon = Daemon::new(now(), &config, subscribers, kernel, (None, true)).expect("devices");
         let kept = daemon.kept();
         let is_whole = daemon.begin(now()).is_ok();
-        // No goodbye.
+        // The daemon is killed without a stop.
         drop(daemon);
         let mut next = begun(&config, Some(kept), true);
         assert_eq!(classes(), wanted, "after {left} changes");
@@ -194,7 +194,7 @@ pub(crate) fn who_is_killed_in_the_middle_is_followed_all_the_same() {
     assert!(left > 20);
 }
 
-/// Epochs are long here. Whoever forwards without rules or tree has no more than what is exempt.
+/// Epochs are long here. Without rules or tree, a subscriber gets the exempt rate at most.
 pub(crate) fn what_leads_past_the_limits_waits_for_no_epoch() {
     let lab = Lab::new(3);
     let rest = THREE.replace("epoch = \"1 s\"", "epoch = \"60 s\"") + "[exempt]\nrate = \"20 Mbps\"\n";
@@ -214,7 +214,7 @@ pub(crate) fn what_leads_past_the_limits_waits_for_no_epoch() {
         work(&mut daemon, Duration::from_millis(1_200));
         let bps = (flow.bytes() - then) as f64 * 8.0 / now().since(begin).as_secs_f64();
         println!("  {program} {arguments}: {:.2} Mb/s until it was mended", bps / 1e6);
-        // What is on its way in lines and buckets comes besides.
+        // Packets in queues and buckets come on top.
         assert!(bps < most + 1.5e6, "{bps}");
         let happened = daemon.take_happened();
         let is_mended = |what: &What| matches!(what, What::Event(Event::Mended(..)));
@@ -255,13 +255,14 @@ pub(crate) fn a_device_may_be_renamed_and_another_have_its_name() {
         let got = flow.bytes();
         (flow, got)
     });
-    // The law gives one alone no more than all may have: 4 Mb/s. Without a limit it would be gigabytes.
+    // The law gives a single subscriber no more than the total: 4 Mb/s. Without a limit it would be
+    // gigabytes.
     let most = 4.5e6 / 8.0 * took.as_secs_f64();
     assert!(got > 10_000 && (got as f64) < most, "{got} bytes of {most:.0}");
     rename("radio0", "mesh0");
     work(&mut daemon, Duration::from_millis(300));
     assert!(told("tc", "class show dev mesh0").contains("e7a1:12"));
-    // Between two looks.
+    // Between two samples.
     rename("mesh0", "old0");
     lab.join_mesh_by("mesh0", "eth1", 3);
     says(&mut daemon, "another device is mesh0 now; old0, which was, has the kernel's usual queue again");
@@ -271,7 +272,7 @@ pub(crate) fn a_device_may_be_renamed_and_another_have_its_name() {
     assert!(!told("tc", "qdisc show").contains("e7a1"));
 }
 
-/// The subscriber with this number.
+/// Returns the subscriber with this number.
 fn numbered(i: u32) -> (Place, Subscriber) {
     let prefix = address(i).to_string().parse().expect("an address");
     (Place::default(), Subscriber { prefixes: vec![prefix], ..Subscriber::new(format!("s{i}")) })
@@ -281,7 +282,7 @@ fn address(i: u32) -> Ipv4Addr {
     Ipv4Addr::from(0x0a01_0001 + i)
 }
 
-/// They have classes, and nobody else has. It takes a second and a half, and longer on a machine that has much else to do.
+/// Only newcomers get classes. It takes a second and a half, and longer on a busy machine.
 pub(crate) fn a_thousand_newcomers() {
     let lab = Lab::new(1);
     lab.widen();
@@ -317,20 +318,20 @@ pub(crate) fn spoofed_sources_fill_no_more_than_their_room() {
     assert!((1..=100).contains(&counted), "{set}");
     assert_eq!(daemon.gateway().strangers().len(), 100);
     assert!(told("tc", "class show dev wan0").matches("class htb").count() < 10);
-    // Those who subscribe are led and counted as before.
+    // Packets of subscribers are classified and counted as before.
     let flow = lab.download("10.0.0.11");
     work(&mut daemon, Duration::from_millis(2_500));
     assert!(flow.bytes() > 10_000 && daemon.gateway().statuses()[0].rate_bps > Some(1e4));
     daemon.stop("test", false).expect("all is removed");
 }
 
-/// Who answers on the link has a class of its own, whatever files say.
+/// A host that answers on the link gets a class of its own, without any file.
 pub(crate) fn neighbours_subscribe() {
     let lab = Lab::new(3);
     let config = config(&format!("neighbours = true\n{THREE}"));
     let mut daemon = begun(&config, None, false);
     lab.greet([Ipv4Addr::new(10, 0, 0, 12)].into_iter());
-    // The gateway asks who has the address as soon as there is something for it.
+    // The gateway resolves the address as soon as it has a packet for it.
     let flow = lab.download("10.0.0.12");
     work(&mut daemon, Duration::from_millis(2_500));
     let map = told("nft", "list map inet evenair down4");

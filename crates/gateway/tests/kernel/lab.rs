@@ -1,4 +1,5 @@
-//! A gateway between a mesh and the Internet, in namespaces: the gateway is in the calling thread's own.
+//! A gateway between a mesh and the Internet, in namespaces: the gateway is in the calling thread's
+//! own.
 
 use evenair_gateway::config::{Config, LastLeases};
 use evenair_gateway::kernel::Kernel;
@@ -16,10 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
-/// Where the tools are.
+/// The folders of the tools.
 pub(crate) const PATHS: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
 
-/// The world around a gateway.
+/// The network around a gateway.
 pub(crate) struct Lab {
     mesh: NetworkNamespace,
     internet: NetworkNamespace,
@@ -29,7 +30,8 @@ fn address(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
-/// A bridge that passes frames on between a subscriber (10.0.0.11) and a server (10.0.0.2), by the ports `mesh0` and `wan0`.
+/// A bridge between a subscriber (10.0.0.11) and a server (10.0.0.2), with the ports `mesh0` and
+/// `wan0`.
 pub(crate) struct BridgeLab {
     mesh: NetworkNamespace,
     internet: NetworkNamespace,
@@ -57,13 +59,13 @@ impl BridgeLab {
         Self { mesh, internet }
     }
 
-    /// A server's bytes to the subscriber, as fast as they go.
+    /// Starts a server's transfer to the subscriber, as fast as possible.
     pub(crate) fn download(&self, to: &str) -> Flow {
         download((&self.mesh, &self.internet), to)
     }
 }
 
-/// A device that is up, with addresses.
+/// Sets up a device with addresses.
 fn up(netlink: &mut Rtnetlink, device: &str, addresses: &[(String, u8)]) -> u32 {
     let index = netlink.index(device).expect("it is there");
     for (own, prefix) in addresses {
@@ -81,7 +83,8 @@ fn default_by(netlink: &mut Rtnetlink, index: u32, gateway: &str) {
 }
 
 impl Lab {
-    /// Mesh and Internet with a gateway between; subscriber k has the address 10 + k, and a prefix k.
+    /// Creates mesh and Internet with a gateway between; subscriber k has the address 10 + k, and a
+    /// prefix k.
     pub(crate) fn new(subscribers: u8) -> Self {
         let [mesh, internet] = [(); 2].map(|()| NetworkNamespace::new().expect("a namespace"));
         let mut netlink = Rtnetlink::new().expect("netlink");
@@ -101,12 +104,12 @@ impl Lab {
         lab
     }
 
-    /// The device towards the mesh comes, or comes back.
+    /// Adds the device towards the mesh.
     pub(crate) fn join_mesh(&self, subscribers: u8) {
         self.join_mesh_by("mesh0", "eth0", subscribers);
     }
 
-    /// A device towards the mesh comes, by which all are from now on.
+    /// Adds a device towards the mesh, through which all subscribers are reached from now on.
     pub(crate) fn join_mesh_by(&self, device: &str, far: &str, subscribers: u8) {
         let mut netlink = Rtnetlink::new().expect("netlink");
         netlink.add_pair(device, far, &self.mesh).expect("a pair of devices");
@@ -122,7 +125,8 @@ impl Lab {
         self.mesh.within(at_home).expect("the mesh");
     }
 
-    /// A VLAN of this number on the wire towards the mesh, 10.N.0.1 at the gateway's end and 10.N.0.2 at the other.
+    /// Adds a VLAN of this number on the link towards the mesh: 10.N.0.1 at the gateway's end and
+    /// 10.N.0.2 at the other.
     pub(crate) fn tag(&self, number: u8) {
         let tag = |device: &str, host: u8| {
             told("ip", &format!("address add 10.{number}.0.{host}/24 dev {device}"));
@@ -136,7 +140,7 @@ impl Lab {
         self.mesh.within(far).expect("the mesh");
     }
 
-    /// All of 10.1.0.0/16 and 172.16.0.0/16 is behind the mesh, too.
+    /// Routes 10.1.0.0/16 and 172.16.0.0/16 to the mesh, too.
     pub(crate) fn widen(&self) {
         for prefix in ["10.1.0.0/16", "172.16.0.0/16"] {
             told("ip", &format!("route add {prefix} via 10.0.0.11"));
@@ -145,17 +149,17 @@ impl Lab {
         }
     }
 
-    /// Does something on the mesh's side.
+    /// Runs a function on the mesh's side.
     pub(crate) fn in_mesh<T>(&self, act: impl FnOnce() -> T) -> T {
         self.mesh.within(act).expect("the mesh")
     }
 
-    /// Does something on the Internet's side.
+    /// Runs a function on the Internet's side.
     pub(crate) fn abroad<T>(&self, act: impl FnOnce() -> T) -> T {
         self.internet.within(act).expect("the Internet")
     }
 
-    /// Each of these addresses behind the mesh sends a datagram abroad.
+    /// Sends a datagram to the Internet from each of these addresses behind the mesh.
     pub(crate) fn greet(&self, addresses: impl Iterator<Item = Ipv4Addr>) {
         self.in_mesh(|| {
             for address in addresses {
@@ -165,8 +169,9 @@ impl Lab {
         });
     }
 
-    /// Datagrams of 64 bytes from abroad to these addresses in turn, as many as go, for a while; gives how many come by a second of the processor
-    /// that sends them and takes them through the gateway, and by a second of the clock. The gateway's daemon works meanwhile.
+    /// Sends datagrams of 64 bytes from the Internet to these addresses in turn, as fast as possible,
+    /// while `meanwhile` runs the daemon. Returns the packets per CPU-second of sending and forwarding,
+    /// and the packets received per second.
     pub(crate) fn flood(&self, addresses: &[Ipv4Addr], meanwhile: impl FnOnce()) -> (f64, f64) {
         let socket = self.abroad(|| UdpSocket::bind("192.0.2.2:0")).expect("a port");
         let ends = Arc::new(AtomicBool::new(false));
@@ -175,7 +180,7 @@ impl Lab {
         let send = thread::spawn(move || {
             let (begin, mut sent) = (processor(), 0_u32);
             for address in addresses.iter().cycle() {
-                // A line that is full refuses some.
+                // A full queue refuses some.
                 sent += u32::from(socket.send_to(&[0; 64 - 28], (*address, 9)).is_ok());
                 if ended.load(Ordering::Relaxed) {
                     break;
@@ -191,12 +196,12 @@ impl Lab {
         (send.join().expect("it sends to its end"), rate)
     }
 
-    /// A server's bytes to a subscriber's address, as fast as they go.
+    /// Starts a server's transfer to a subscriber's address, as fast as possible.
     pub(crate) fn download(&self, to: &str) -> Flow {
         download((&self.mesh, &self.internet), to)
     }
 
-    /// The first subscriber's bytes to a server, as fast as they go.
+    /// Starts the first subscriber's transfer to a server, as fast as possible.
     pub(crate) fn upload(&self) -> Flow {
         download((&self.internet, &self.mesh), "192.0.2.2")
     }
@@ -207,12 +212,13 @@ fn download((mesh, internet): (&NetworkNamespace, &NetworkNamespace), to: &str) 
     let listener = mesh.within(|| TcpListener::bind(place)).expect("the mesh").expect("a port");
     let place = listener.local_addr().expect("an address");
     let connect = || std::net::TcpStream::connect(place);
-    // Reno on every machine: BBR, where that is the system's, follows a ceiling that rises only by its probes (0.78 to 0.94 of what it may have).
+    // Reno on every machine: BBR, where it is the default, follows a rising ceiling only by its probes
+    // (0.78 to 0.94 of the limit).
     internet
         .within(|| sysctl::set("ipv4/tcp_congestion_control", "reno"))
         .expect("the Internet")
         .expect("Reno");
-    // While others fill the device to its brim before their limits are down, a question who has the address may be lost.
+    // While others fill the device before their limits are down, an ARP request may be lost.
     let stream = internet.within(|| connect().or_else(|_| connect())).expect("the Internet");
     let mut stream = stream.expect("a way through the gateway");
     let (mut client, _) = listener.accept().expect("a connection");
@@ -232,7 +238,7 @@ fn download((mesh, internet): (&NetworkNamespace, &NetworkNamespace), to: &str) 
     Flow { got, ends, threads: vec![send, receive] }
 }
 
-/// A transfer that goes on until it is dropped.
+/// A transfer that runs until it is dropped.
 pub(crate) struct Flow {
     got: Arc<AtomicU64>,
     ends: Arc<AtomicBool>,
@@ -252,39 +258,40 @@ impl Drop for Flow {
     }
 }
 
-/// The processor time of a call, the kernel's work for it included. Other programs do not lengthen it.
+/// Returns the CPU time of a call, including the kernel's work for it. Other programs do not lengthen
+/// it.
 pub(crate) fn cost<T>(act: impl FnOnce() -> T) -> (T, Duration) {
     let begin = processor();
     let done = act();
     (done, processor() - begin)
 }
 
-/// What the calling thread has had of a processor.
+/// Returns the CPU time of the calling thread.
 pub(crate) fn processor() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::from_nanos(time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned())
 }
 
-/// Packets that a device of the calling thread's namespace received.
+/// Returns the packets that a device of the calling thread's namespace received.
 fn received(device: &str) -> u64 {
     let devices = std::fs::read_to_string("/proc/thread-self/net/dev").expect("it is there");
     let own = devices.lines().find_map(|line| line.trim_start().strip_prefix(device)?.strip_prefix(':'));
     own.and_then(|numbers| numbers.split_whitespace().nth(1)?.parse().ok()).expect("a number of packets")
 }
 
-/// A gateway's file.
+/// Returns a gateway's configuration.
 pub(crate) fn config(rest: &str) -> Config {
     Config::parse("gateway.toml", &format!("mesh = \"mesh0\"\nuplink = \"wan0\"\nmode = \"enforce\"\n{rest}"))
         .expect("a file without mistakes")
 }
 
-/// Who subscribes by a gateway's file.
+/// Returns the subscribers of a gateway's file.
 pub(crate) fn subscribers_of(config: &Config) -> Subscribers {
     let read = config.subscribers_of(("gateway.toml", ""), None, 0, &mut LastLeases::default());
     read.expect("subscribers without mistakes").0
 }
 
-/// A gateway that has begun.
+/// Returns a started gateway.
 pub(crate) fn begun(config: &Config, kept: Option<Kept>, takes_over: bool) -> Daemon<Linux> {
     begun_with(config, subscribers_of(config), kept, takes_over)
 }
@@ -303,16 +310,16 @@ pub(crate) fn begun_with(
 }
 
 thread_local! {
-    /// How far the daemon's time is ahead of the clock.
+    /// The daemon's time minus the clock.
     static AHEAD: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
-/// The daemon's time.
+/// Returns the daemon's time.
 pub(crate) fn now() -> Instant {
     evenair_gateway::run::now() + AHEAD.get()
 }
 
-/// Lets so much of the daemon's time pass at once, for its decisions alone: packets take real time.
+/// Advances the daemon's time at once, for its decisions alone: packets take real time.
 pub(crate) fn pass<K: Kernel>(daemon: &mut Daemon<K>, time: Duration) {
     let end = now() + time;
     while now() < end {
@@ -322,7 +329,7 @@ pub(crate) fn pass<K: Kernel>(daemon: &mut Daemon<K>, time: Duration) {
     }
 }
 
-/// Lets the gateway work until a time.
+/// Runs the gateway for a time.
 pub(crate) fn work<K: Kernel>(daemon: &mut Daemon<K>, for_: Duration) {
     let end = now() + for_;
     while now() < end {
@@ -332,8 +339,8 @@ pub(crate) fn work<K: Kernel>(daemon: &mut Daemon<K>, for_: Duration) {
     }
 }
 
-/// Bytes that left by a subscriber's class of a device, as `tc` tells them. What an application has read would not do: when a hole is
-/// filled, TCP hands on at once all that waited behind it.
+/// Returns the bytes that left a device through a subscriber's class, from `tc`. The bytes that the
+/// application read do not serve: when a gap is filled, TCP delivers all that waited behind it at once.
 pub(crate) fn passed(device: &str, subscriber: usize) -> u64 {
     let classes = told("tc", &format!("-s class show dev {device}"));
     let own = classes
@@ -343,8 +350,9 @@ pub(crate) fn passed(device: &str, subscriber: usize) -> u64 {
     sent.expect("a class and its bytes")
 }
 
-/// What a law gave each of the first subscribers in some seconds, and what they got by a device, in bytes. Rates change in between, and
-/// a busy machine makes each second a little longer: what was given is the larger rate at both ends of the real time.
+/// Returns the bytes that a law allowed each of the first subscribers in some seconds, and the bytes
+/// that passed a device. Rates change in between, and a busy machine makes each second a little longer.
+/// So the allowed bytes are the larger rate at both ends times the real time.
 pub(crate) fn given_and_got(
     daemon: &mut Daemon<Linux>,
     device: &str,
@@ -367,14 +375,14 @@ pub(crate) fn given_and_got(
     sums
 }
 
-/// Asserts that a flow never has more than what was given, but for what the bucket held, and most of it: how nearly TCP fills it is the
-/// machine's, and recorded in docs/notes/performance.md.
+/// Asserts that a flow gets most of its limit, and no more except for the bucket's content. How closely
+/// TCP fills the limit depends on the machine, and is recorded in docs/notes/performance.md.
 pub(crate) fn assert_fills(&[given, got]: &[f64; 2]) {
     assert!((0.5..1.02).contains(&(got / given)), "{got:.0} bytes of {given:.0}");
 }
 
-/// Whether the first subscriber is seen busy, in one of ten seconds: of an epoch in which a busy machine lost packets the daemon says
-/// nothing.
+/// Returns whether the first subscriber is busy in one of ten seconds. An epoch in which a busy machine
+/// lost packets has no busy time.
 pub(crate) fn is_seen_busy(daemon: &mut Daemon<Linux>) -> bool {
     let is_busy = |daemon: &Daemon<Linux>| daemon.gateway().statuses()[0].busy.is_some_and(|busy| busy > 0.1);
     is_busy(daemon)
@@ -384,14 +392,14 @@ pub(crate) fn is_seen_busy(daemon: &mut Daemon<Linux>) -> bool {
         })
 }
 
-/// How long something takes.
+/// Returns the time that a call takes.
 pub(crate) fn timed<T>(act: impl FnOnce() -> T) -> (T, Duration) {
     let begin = evenair_gateway::run::now();
     let done = act();
     (done, evenair_gateway::run::now().since(begin))
 }
 
-/// What a program prints, which knows the kernel's state by a way of its own.
+/// Returns the output of a program, which reads the kernel's state independently.
 pub(crate) fn told(program: &str, arguments: &str) -> String {
     let run = Command::new(program).args(arguments.split_whitespace()).env("PATH", PATHS).output();
     let output = run.expect("tc, nft and ip are installed");
@@ -399,9 +407,9 @@ pub(crate) fn told(program: &str, arguments: &str) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// All that a gateway may change, and more, as the tools see it.
+/// Returns all state that a gateway may change, and more, as the tools print it.
 pub(crate) fn everything() -> String {
-    // Devices that are new have other states for a second; what is theirs for good stands in the other lines.
+    // New devices have other states for a second; their permanent settings are in the other lines.
     let links = told("ip", "-details link show");
     let mut all: String = links.lines().filter(|line| !line.contains(" state ")).collect();
     all += &told("nft", "list ruleset");
@@ -419,11 +427,11 @@ pub(crate) fn everything() -> String {
     all
 }
 
-/// Settings that count, or that are the whole machine's, and may be others at any time.
+/// Settings that are counters, or that belong to the whole machine, and may change at any time.
 const OTHERS: [&str; 3] =
     ["nf_conntrack_count", "tcp_allowed_congestion_control", "tcp_available_congestion_control"];
 
-/// The kernel's settings below a folder.
+/// Appends the kernel's settings below a folder.
 fn settings(folder: &Path, all: &mut String) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();

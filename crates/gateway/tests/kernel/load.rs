@@ -1,4 +1,5 @@
-//! What a gateway costs on the running kernel. Figures of 10 000 subscribers, and of longer runs, are asked for: `EVENAIR_TEN_THOUSAND=1`.
+//! The cost of a gateway on the running kernel. `EVENAIR_TEN_THOUSAND=1` adds 10 000 subscribers and
+//! longer runs.
 
 use crate::lab::{Lab, begun_with, config, cost, pass, processor, work};
 use evenair_gateway::config::Mode;
@@ -25,15 +26,15 @@ fn subscribers(count: u32) -> Subscribers {
     Subscribers::new((0..count).map(of)).expect("subscribers")
 }
 
-/// What the process holds in memory \[kB\].
+/// Returns the process's resident memory \[kB\].
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("it is there");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).expect("a number of kB")
 }
 
-/// The processor time of an epoch with a thousand subscribers, all of them with classes. The bound is ten times what was measured
-/// on two cores of a shared machine.
+/// Measures the CPU time of an epoch with a thousand subscribers, all of them with classes. The bound
+/// is ten times the measurement on two cores of a shared machine.
 pub(crate) fn many_subscribers() {
     let count: u32 = if is_asked() { 10_000 } else { 1_000 };
     let _lab = Lab::new(1);
@@ -60,8 +61,8 @@ pub(crate) fn many_subscribers() {
     println!("  stop {stop}");
 }
 
-/// Small packets through the gateway: without a daemon, watched, and under limits that hold nobody back, to as many subscribers as there are;
-/// with what the daemon has of a processor and of memory.
+/// Sends small packets through the gateway: without a daemon, observed, and under limits that never
+/// hold. Prints the daemon's CPU time and memory.
 pub(crate) fn packets_pass_with_and_without_us() {
     let (counts, time) = if is_asked() {
         (&[100, 1_000, 10_000][..], Duration::from_secs(20))

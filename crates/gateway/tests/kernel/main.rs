@@ -20,7 +20,7 @@ use evenair_units::{Duration, Rate};
 use lab::{Lab, begun, config, everything, work};
 use std::process::ExitCode;
 
-/// Each is run in a network namespace of its own.
+/// The tests; each runs in a network namespace of its own.
 const TESTS: &[Test<()>] = &[
     ("everyone_gets_his_share_and_all_is_as_before", everyone_gets_his_share_and_all_is_as_before),
     ("both_directions_share_one_bucket", both_directions_share_one_bucket),
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     let prepare = || {
         find_all(&["tc", "nft", "ip"])?;
         sandbox::enter().map_err(|refused| Missing::new("user namespaces", refused))?;
-        scheduling::stay_ordinary(); // a test that sends all it can leaves a processor to others
+        scheduling::stay_ordinary(); // a test at full load leaves a processor to others
         Ok(())
     };
     harness::main(TESTS, prepare, in_a_namespace)
@@ -92,7 +92,8 @@ pub(crate) fn ceilings(daemon: &Daemon<Linux>) -> Vec<Rate> {
     daemon.gateway().allocation().each.iter().step_by(2).copied().collect()
 }
 
-/// One bucket of 4 Mb/s, as ARC's, in two trees: an upload alone has all of it, and a quarter beside three downloads, which have the rest.
+/// One bucket of 4 Mb/s, as ARC's, in two trees. An upload alone has all of it, and a quarter beside
+/// three downloads, which have the rest.
 fn both_directions_share_one_bucket() {
     let lab = Lab::new(3);
     let subscriber =
@@ -100,7 +101,7 @@ fn both_directions_share_one_bucket() {
     let subscribers = [1, 2, 3].map(subscriber).concat();
     let text = format!("[law]\nlaw = \"fixed\"\nrate = \"4 Mbps\"\n{subscribers}");
     let mut daemon = begun(&config(&text), None, false);
-    // What classes let pass in so many seconds, of 4 Mb/s.
+    // Returns the rates of classes over some seconds, as parts of 4 Mb/s.
     let mut parts = |classes: &[(&str, usize)], settle: u64, seconds: u64| -> Vec<f64> {
         let all = || classes.iter().map(|&(device, subscriber)| lab::passed(device, subscriber)).collect();
         work(&mut daemon, Duration::from_secs(settle));
@@ -123,13 +124,13 @@ fn both_directions_share_one_bucket() {
     daemon.stop("test", false).expect("all is removed");
 }
 
-/// TCP through the gateway has the rates that the law gave, by weight, over IPv4 and IPv6; then nothing is left.
+/// TCP through the gateway has the law's rates, by weight, over IPv4 and IPv6; then no state is left.
 fn everyone_gets_his_share_and_all_is_as_before() {
     let lab = Lab::new(3);
     let before = everything();
     let mut daemon = begun(&config(THREE), None, false);
     let _flows = ["10.0.0.11", "fd00:0:2::1", "10.0.0.13"].map(|address| lab.download(address));
-    // TCP that begins in so narrow a line takes some fifteen seconds until it fills one that has become wider.
+    // TCP that starts in so short a queue takes some fifteen seconds to fill a longer one.
     work(&mut daemon, Duration::from_secs(20));
     let sums = lab::given_and_got(&mut daemon, "mesh0", 3, 10);
     println!("  given and got in 10 s: {sums:.0?}");
@@ -142,8 +143,8 @@ fn everyone_gets_his_share_and_all_is_as_before() {
     assert_eq!(everything(), before);
 }
 
-/// What the queues towards the Internet count of three downloads, over IPv4, over IPv6, and by an address that is nobody's; and beside
-/// them.
+/// Returns the packets in the uplink's queues for three downloads: over IPv4, over IPv6, and by an
+/// address of no subscriber. The last value is the acknowledgements' class.
 fn acknowledged(rest: &str) -> [Option<u32>; 4] {
     let lab = Lab::new(4);
     let config = config(&format!("{THREE}{rest}"));
@@ -157,10 +158,11 @@ fn acknowledged(rest: &str) -> [Option<u32>; 4] {
     counted
 }
 
-/// Downloads' acknowledgements are nobody's uploads; those of an address that is nobody's are bound as all that it sends.
+/// Acknowledgements of downloads do not count as uploads. Those of an address without a subscriber are
+/// limited like all its packets.
 fn acknowledgements_have_a_class_of_their_own() {
     let [first, second, nobody, beside] = acknowledged("");
-    // A connection's beginning is no acknowledgement.
+    // The start of a connection is no acknowledgement.
     assert!([first, second].iter().all(|of| of.is_some_and(|packets| (1..5).contains(&packets))));
     assert!(nobody > Some(20) && beside > Some(100));
 }
@@ -170,7 +172,7 @@ fn acknowledgements_count_where_the_operator_says_so() {
     assert!(first > Some(50) && second > Some(50) && beside.is_none());
 }
 
-/// Packets that the gateway gave up in an epoch.
+/// Returns the packets that the gateway dropped in an epoch.
 fn dropped(what: &What) -> u64 {
     let What::Heard(heard) = what else { return 0 };
     let GatewayTold::OnEpoch { view } = &heard.told else { return 0 };
@@ -185,7 +187,7 @@ fn who_observes_sees_and_changes_nothing() {
     let mut daemon = begun(&config, None, false);
     let flow = lab.download("10.0.0.11");
     let mut seen = None;
-    // An epoch that a busy machine's clock cut short tells no rate.
+    // An epoch that a busy machine's clock cut short has no rate.
     for _ in 0..6 {
         work(&mut daemon, Duration::from_millis(2_500));
         assert_eq!(everything(), before);

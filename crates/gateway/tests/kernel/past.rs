@@ -1,5 +1,5 @@
-//! Bridges, VLANs, other leaves, and what leads packets past the tree. What this kernel lacks is tried on a stock one
-//! (`cargo xtask foreign`).
+//! Bridges, VLANs, other leaves, and paths around the tree. Features that this kernel lacks are tested
+//! on a stock one (`cargo xtask foreign`).
 
 use crate::THREE;
 use crate::lab::{
@@ -13,7 +13,7 @@ use evenair_linux::Rtnetlink;
 use evenair_needs::skip;
 use evenair_units::Duration;
 
-/// Whether the kernel has a queue; where not, the test says that it was skipped.
+/// Returns whether the kernel has a queueing discipline; if not, marks the test as skipped.
 fn has(kind: &'static str) -> bool {
     let has = Rtnetlink::new().expect("netlink").has_discipline(kind).expect("the kernel answers");
     if !has {
@@ -22,13 +22,13 @@ fn has(kind: &'static str) -> bool {
     has
 }
 
-/// What stands, once the kernel has noticed that devices are up, which takes it a second.
+/// Returns the installed state after the kernel has registered the devices as up, which takes a second.
 fn settled() -> String {
     std::thread::sleep(std::time::Duration::from_millis(1_200));
     everything()
 }
 
-/// What stands of queues and the packet filter: of a bridge `ip` tells its clocks, too.
+/// Returns the queues and the packet filter: for a bridge, `ip` also prints timers.
 fn queues_and_tables() -> String {
     told("tc", "qdisc show") + &told("nft", "list ruleset")
 }
@@ -44,7 +44,7 @@ fn troubles(daemon: &mut Daemon<Linux>) -> Vec<What> {
     daemon.take_happened().into_iter().filter(is_trouble).collect()
 }
 
-/// A subscriber behind a port has what the law gives, over both families; the bridge is as before then.
+/// A subscriber behind a port has the law's rate, over both families; then the bridge is restored.
 pub(crate) fn bridged_subscribers_have_their_shares() {
     let lab = BridgeLab::new();
     let before = queues_and_tables();
@@ -67,7 +67,7 @@ pub(crate) fn bridged_subscribers_have_their_shares() {
     assert_eq!(troubles(&mut daemon), []);
     daemon.stop("test", false).expect("all is removed");
     assert_eq!(queues_and_tables(), before);
-    // Devices that are no ports are no bridge's.
+    // Devices that are no ports belong to no bridge.
     told("ip", "link set mesh0 nomaster");
     let refused = Linux::new(&bridged).expect_err("no port").to_string();
     assert!(
@@ -76,7 +76,7 @@ pub(crate) fn bridged_subscribers_have_their_shares() {
     );
 }
 
-/// Ways beside the uplink, subscribers behind other devices; and nothing where nothing is.
+/// Routes beside the uplink and subscribers behind other devices are named; without any, nothing is.
 pub(crate) fn what_leads_past_the_tree_is_named() {
     let _lab = Lab::new(3);
     let of_three = config(THREE);
@@ -99,7 +99,7 @@ pub(crate) fn what_leads_past_the_tree_is_named() {
     assert_eq!(past(&known), [""; 0]);
 }
 
-/// A flowtable passes connections by the hook in which packets are led to their classes.
+/// A flowtable forwards connections around the hook that classifies packets.
 pub(crate) fn flowtables_are_named() {
     let _lab = Lab::new(3);
     let make = "add table inet fast; add flowtable inet fast f { hook ingress priority 0; devices = { mesh0, wan0 }; }";
@@ -113,7 +113,8 @@ pub(crate) fn flowtables_are_named() {
     assert!(named[0].ends_with("despite = [\"flowtables\"]"), "{named:?}");
 }
 
-/// Each kind of line is what `tc` shows, holds what the law gives, counts what it drops, and is read as it was set; another gives way to it.
+/// `tc` shows each kind of queue. It holds the law's rate, counts its drops, is read as it was set, and
+/// replaces another kind.
 pub(crate) fn leaves_are_what_the_file_says() {
     let lab = Lab::new(3);
     for (leaf, kind) in [(Leaf::Fifo, "tbf"), (Leaf::FqCodel, "fq_codel"), (Leaf::Cake, "cake")] {
@@ -124,7 +125,7 @@ pub(crate) fn leaves_are_what_the_file_says() {
             continue;
         }
         let before = settled();
-        // What another daemon left, of another kind, is no daemon's that begins: its lines give way.
+        // Queues of another kind that an earlier daemon left are replaced.
         let left = begun(&config(THREE), None, false).kept();
         let of_kind = config(&format!("leaf = \"{}\"\n{THREE}", leaf.word()));
         let mut daemon = begun(&of_kind, Some(left), false);
@@ -133,7 +134,7 @@ pub(crate) fn leaves_are_what_the_file_says() {
         assert!(own.starts_with(&format!("qdisc {kind} ")), "{shown}");
         daemon.take_happened();
         let flow = lab.download("10.0.0.11");
-        // TCP that began in so short a line comes to its rate after some fifteen seconds.
+        // TCP that started in so short a queue reaches its rate after some fifteen seconds.
         work(&mut daemon, Duration::from_secs(16));
         let sums = given_and_got(&mut daemon, "mesh0", 1, 4);
         println!("  {kind}: given and got {sums:.0?}; {own}");
@@ -149,7 +150,7 @@ pub(crate) fn leaves_are_what_the_file_says() {
     }
 }
 
-/// A device of a VLAN towards the mesh is one as any other.
+/// A VLAN device towards the mesh works like any other.
 pub(crate) fn vlans_are_devices_as_others() {
     let lab = Lab::new(3);
     let made = std::process::Command::new("/sbin/ip")

@@ -1,4 +1,4 @@
-//! Rules of others that lead packets elsewhere, devices that are the wrong way round, and a machine that forwards nothing.
+//! Foreign rules that divert packets, swapped devices, and a machine that does not forward.
 
 use crate::THREE;
 use crate::lab::{Lab, begun, config, subscribers_of, told, work};
@@ -14,7 +14,7 @@ fn past(config: &Config) -> Vec<String> {
     past.iter().map(ToString::to_string).collect()
 }
 
-/// Makes a table of somebody else's.
+/// Makes a foreign table.
 fn table(text: &str) {
     let done = std::process::Command::new("/usr/sbin/nft").arg(text).output().expect("nft");
     assert!(done.status.success(), "{text}: {}", String::from_utf8_lossy(&done.stderr));
@@ -26,7 +26,7 @@ fn chain(family: &str, hook: &str, rule: &str) {
     ));
 }
 
-/// Each rule that sets priorities behind the gateway's is named, and none that does not.
+/// Each rule that sets priorities after the gateway's is named, and no other.
 pub(crate) fn rules_that_set_priorities_are_named() {
     let _lab = Lab::new(3);
     let of_three = config(THREE);
@@ -48,19 +48,19 @@ pub(crate) fn rules_that_set_priorities_are_named() {
     assert_eq!(named("ip", postrouting, "meta priority set 1:13"), 1);
     assert_eq!(named("inet", &forward(0), "ip dscp ef meta priority set 1:11"), 1);
     assert_eq!(named("inet", postrouting, "oifname \"mesh0\" meta priority set 1:11"), 1);
-    // The gateway's own rules come later, or the packets are not its.
+    // The gateway's own rules come later, or the packets do not pass the gateway.
     assert_eq!(named("inet", &forward(-1), sets), 0);
     assert_eq!(named("inet", "type filter hook output priority 0;", "meta priority set 1:11"), 0);
     assert_eq!(named("inet", postrouting, "oifname \"lte0\" meta priority set 1:11"), 0);
     assert_eq!(named("inet", postrouting, "meta priority 1:11 accept"), 0);
-    // A chain that others lead to.
+    // A chain that others jump to.
     table("add table inet qos; add chain inet qos c; add rule inet qos c meta priority set 1:11");
     table("add chain inet qos p { type filter hook postrouting priority 0; }; add rule inet qos p jump c");
     assert_eq!(past(&of_three).len(), 1);
     assert_eq!(past(&config(&format!("despite = [\"priorities\"]\n{THREE}"))), [""; 0]);
 }
 
-/// Connections that end at a program on this machine are in no class, but for those that are exempt.
+/// Connections that end at a program on this machine are in no class, except for exempt ones.
 pub(crate) fn local_proxies_are_named() {
     let _lab = Lab::new(3);
     let of_three = config(THREE);
@@ -79,7 +79,7 @@ pub(crate) fn local_proxies_are_named() {
     assert_eq!(named("iifname \"wan0\" tcp dport 80 dnat to 10.0.0.11"), 0, "a subscriber's own server");
 }
 
-/// Devices the wrong way round are called that, and nothing else.
+/// Swapped devices are reported, and nothing else.
 pub(crate) fn turned_devices_are_named() {
     let _lab = Lab::new(3);
     let right = config(THREE);
@@ -95,7 +95,7 @@ pub(crate) fn turned_devices_are_named() {
     assert!(said[0].ends_with("write mesh = \"mesh0\" and uplink = \"wan0\""), "{said:?}");
 }
 
-/// A machine that forwards nothing, by family and by device.
+/// A machine that does not forward, by family and by device.
 pub(crate) fn what_is_not_forwarded_is_named() {
     let _lab = Lab::new(3);
     let of_three = config(THREE);
@@ -126,8 +126,9 @@ fn happened(daemon: &mut Daemon<Linux>) -> Vec<Event> {
     daemon.take_happened().into_iter().filter_map(event).collect()
 }
 
-/// A map from DSCP to priority, put up while the gateway runs, and a rule that leads past all classes: what the packet filter counts by address does not
-/// come to classes. When the rule goes all is as it was.
+/// A map from DSCP to priority, added while the gateway runs, and a rule that leads past all classes.
+/// The packets that the packet filter counts by address do not reach their classes. All is as before
+/// once the rule is deleted.
 pub(crate) fn what_another_rule_leads_away_is_seen() {
     let lab = Lab::new(3);
     let mut daemon = begun(&config(THREE), None, false);

@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-/// A folder that other users may enter, and a socket there.
+/// Returns a folder that other users may enter, and a socket's path in it.
 fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
@@ -15,7 +15,7 @@ fn place() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Answers until all of it is done, as the loop does.
+/// Runs `all` while a thread answers requests as the loop does.
 fn answering<T>(listener: Listener, all: impl FnOnce() -> T) -> T {
     let ends = Arc::new(AtomicBool::new(false));
     let ended = Arc::clone(&ends);
@@ -42,7 +42,7 @@ fn may_be_others() -> bool {
     may
 }
 
-/// Does something with this user and these groups; the thread alone is another user for a while.
+/// Runs `does` with this user and these groups, in a thread of its own.
 fn other<T: Send + 'static>(
     user: u32,
     group: u32,
@@ -86,7 +86,7 @@ fn group_members_change_and_others_are_refused() {
     });
 }
 
-/// The file's mode is checked against what unix(7) asks of who connects: the right to write.
+/// The file's mode is checked against unix(7): connecting needs write permission.
 #[test]
 fn socket_is_for_a_group_by_default() {
     if !may_be_others() {
@@ -123,7 +123,8 @@ fn nonsense_is_refused_and_another_daemon_is_noticed() {
     assert!(!path.exists());
 }
 
-/// A drip of bytes, silence, floods and clients that read nothing: root is answered, and the loop is not asked for anything.
+/// Slow, silent and flooding clients, and clients that do not read: root still gets answers, and the
+/// loop gets no request.
 #[test]
 fn root_is_answered_amid_attacks() {
     if !may_be_others() {
@@ -131,7 +132,7 @@ fn root_is_answered_amid_attacks() {
     }
     let (_folder, path) = place();
     let listener = Listener::new(&path, None, true).unwrap();
-    // An answer that no socket's buffer holds.
+    // An answer that fits in no socket's buffer.
     let large = Status { decision: "x".repeat(4 << 20), ..status() };
     listener.show(large);
     let ends = Arc::new(AtomicBool::new(false));
@@ -144,7 +145,7 @@ fn root_is_answered_amid_attacks() {
                     while !ends.load(Ordering::Relaxed) {
                         let Ok(mut stream) = UnixStream::connect(&path) else { continue };
                         stream.set_nonblocking(true).unwrap();
-                        // Silent, dripping, and deaf ones; a flood of requests.
+                        // Clients that are silent, slow, do not read, or flood.
                         let said: &[u8] =
                             [&b""[..], b" ", b"\"status\"\n", b"\"status\"\n"][attacker as usize];
                         let _ = stream.write_all(said);
@@ -192,7 +193,7 @@ fn answer_arrives_when_the_daemon_ends() {
     assert_eq!(asks.join().unwrap(), Ok(Answer::Done("it ends".into())));
 }
 
-/// `at_ms` is when the loop ran last: a daemon that hangs is seen by it.
+/// `at_ms` is the time of the loop's last pass: it reveals a daemon that hangs.
 #[test]
 fn status_has_the_time_of_the_loop() {
     let (_folder, path) = place();
@@ -209,7 +210,7 @@ fn status_has_the_time_of_the_loop() {
     assert_eq!(at(&listener, 1_800_000_000_000), 1_800_000_000_000);
 }
 
-/// A link in the socket's place leads to a file whose mode stays as it is.
+/// A link in the socket's place leads to a file; that file's mode does not change.
 #[test]
 fn mode_of_another_file_stays() {
     let (folder, path) = place();

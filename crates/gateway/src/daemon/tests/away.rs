@@ -1,4 +1,4 @@
-//! Tabs that are closed, and subscribers who leave: from packets to limits.
+//! Closed tabs and subscribers that leave: from packets to limits.
 
 use super::*;
 use crate::kernel::{Passed, Segment};
@@ -8,12 +8,12 @@ const CONFIG: &str =
     "mode = \"enforce\"\n[law]\nlaw = \"pfrc\"\nepoch = \"2 s\"\ncapacity_high = \"6 Mbps\"\n";
 const RTT_MS: u64 = 50;
 
-/// Bounds of the law's own, and no link's.
+/// Returns a configuration with the law's own bounds and no link rate.
 fn config_of_two() -> Config {
     Config::parse("g.toml", &format!("{HEAD}{CONFIG}").replace("link_rate = \"900 kbps\"\n", "")).unwrap()
 }
 
-/// A download of one subscriber, seen in steps of a tenth of a second.
+/// A download of one subscriber, sampled every 0.1 s.
 #[derive(Clone, Copy)]
 struct Download {
     place: u16,
@@ -37,7 +37,7 @@ impl Download {
         Passed { at: at(ms), side, size, from, to, protocol: 6, ports: Some(ports), tcp: Some(tcp) }
     }
 
-    /// Full segments pass, each acknowledged after a round trip if it is, and the last one then answered by a reset if it is closed.
+    /// Sends full segments down. If `is_answered`, an acknowledgement follows after a round trip.
     fn pass(&mut self, daemon: &mut Daemon<InMemory>, ms: u64, segments: u32, is_answered: bool) {
         for _ in 0..segments {
             self.end = self.end.wrapping_add(1460);
@@ -67,13 +67,13 @@ impl Download {
     }
 }
 
-/// Full packets that a class's limit lets through in a tenth of a second.
+/// Returns the number of full packets that a class's limit passes in 0.1 s.
 fn fitting(daemon: &mut Daemon<InMemory>, place: u16) -> u32 {
     let limit = ceiling(daemon, Side::Down, &format!("10.0.{place}.1"));
     (limit.as_bps() / 80 / 1500) as u32
 }
 
-/// A tenth of a second in which Ben has all that his limit lets through, and a line before it.
+/// Steps 0.1 s, in which Ben's download uses its whole limit and keeps a backlog.
 fn tenth(daemon: &mut Daemon<InMemory>, ms: u64, ben: &mut Download) {
     let packets = fitting(daemon, ben.place);
     ben.pass(daemon, ms, packets, true);
@@ -90,7 +90,7 @@ fn limit_bps(daemon: &mut Daemon<InMemory>, place: u16) -> f64 {
     ceiling(daemon, Side::Down, &format!("10.0.{place}.1")).as_bps() as f64
 }
 
-/// Decisions for less since this was asked last.
+/// Takes the decisions since the last call that lower rates.
 fn decreases(daemon: &mut Daemon<InMemory>) -> Vec<String> {
     let of = |what: What| match what {
         What::Heard(Heard { answer, .. }) => answer.on_epoch.map(|allocation| allocation.decision),
@@ -102,7 +102,7 @@ fn decreases(daemon: &mut Daemon<InMemory>) -> Vec<String> {
         .collect()
 }
 
-/// Anna downloads beside Ben, as fast as her limit lets her, until she ends it.
+/// Runs Anna's download beside Ben's, each at its limit, for a span of time.
 fn both(daemon: &mut Daemon<InMemory>, (from, to): (u64, u64), anna: &mut Download, ben: &mut Download) {
     for ms in (from..to).step_by(100) {
         let packets = fitting(daemon, anna.place);
@@ -113,7 +113,8 @@ fn both(daemon: &mut Daemon<InMemory>, (from, to): (u64, u64), anna: &mut Downlo
     wait(daemon, anna.place, false);
 }
 
-/// Ben's limit \[bit/s\] beside Anna, who looks at something for a second of each six, and the decisions for less.
+/// Returns Ben's limit \[bit/s\] and the decisions that lower rates. Anna downloads beside Ben for one
+/// second of every six.
 fn beside_tabs(is_closed: bool) -> (f64, Vec<String>) {
     let mut daemon = start(&config_of_two(), InMemory::default(), None);
     let mut ben = Download::new(1, 6000);
@@ -122,7 +123,7 @@ fn beside_tabs(is_closed: bool) -> (f64, Vec<String>) {
         let mut anna = Download::new(0, 5000 + tab);
         both(&mut daemon, (ms, ms + 1_000), &mut anna, &mut ben);
         if is_closed {
-            // What was on its way passes behind the reset, and is answered by another.
+            // Packets in flight pass after the reset, and another reset answers them.
             anna.reset(&mut daemon, ms + 1_000);
             anna.pass(&mut daemon, ms + 1_010, 3, false);
             anna.reset(&mut daemon, ms + 1_050);
@@ -136,7 +137,7 @@ fn beside_tabs(is_closed: bool) -> (f64, Vec<String>) {
     (limit_bps(&mut daemon, 1), decreases)
 }
 
-/// A tab that is closed counts as one whose server ends.
+/// A closed tab counts as a download that its server ends.
 #[test]
 fn who_closes_tabs_takes_nothing_from_others() {
     let [(closed, decreases), (clean, _)] = [true, false].map(beside_tabs);
@@ -144,7 +145,7 @@ fn who_closes_tabs_takes_nothing_from_others() {
     assert!(closed > 0.95 * clean, "{} and {}", rate(closed), rate(clean));
 }
 
-/// Anna leaves in the middle of a download; her server repeats what it sent after time-outs that double.
+/// Anna leaves in the middle of a download; her server retransmits after time-outs that double.
 #[test]
 fn who_leaves_takes_nobodys_rate_along() {
     let mut daemon = start(&config_of_two(), InMemory::default(), None);
@@ -152,7 +153,7 @@ fn who_leaves_takes_nobodys_rate_along() {
     both(&mut daemon, (200, 40_000), &mut anna, &mut ben);
     let before = limit_bps(&mut daemon, 1);
     daemon.take_happened();
-    // Linux' first time-out is 200 ms and the round trip.
+    // Linux's first time-out is 200 ms plus the round trip.
     let repeated =
         [250_u64, 750, 1_750, 3_750, 7_750, 15_750, 31_750].map(|after| 40_000 + after / 100 * 100);
     let (mut standings, mut least) = (Vec::new(), f64::INFINITY);
@@ -173,13 +174,14 @@ fn who_leaves_takes_nobodys_rate_along() {
         rate(before)
     );
     assert!(standings.contains(&Standing::Away), "{standings:?}");
-    // She is back.
+    // Anna is back.
     both(&mut daemon, (80_000, 110_000), &mut anna, &mut ben);
     let [hers, his] = [0, 1].map(|place| limit_bps(&mut daemon, place));
     assert!((hers / his - 1.0).abs() < 0.05 && hers > 0.8 * before, "{} and {}", rate(hers), rate(his));
 }
 
-/// The classes' own packets in another class: nothing is said of anybody, the law waits, and the operator is told who.
+/// The packets of a subscriber arrive in another class: their readings are unknown, the law waits, and
+/// an event names the subscriber.
 #[test]
 fn packets_that_are_led_past_their_class_are_told() {
     let mut daemon = start(&config_of_two(), InMemory::default(), None);

@@ -1,4 +1,4 @@
-//! What goes wrong under a gateway, and what it does then.
+//! Faults of the kernel and the clock, and the gateway's reactions.
 
 use super::*;
 use crate::Change;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const ENFORCE: &str = "mode = \"enforce\"\n";
 
-/// What the law was told at the ends of epochs.
+/// Takes the views that the law got at the ends of epochs.
 fn views(daemon: &mut Daemon<InMemory>) -> Vec<GatewayView> {
     let view = |what: What| match what {
         What::Heard(Heard { told: GatewayTold::OnEpoch { view }, .. }) => Some(view),
@@ -18,7 +18,7 @@ fn views(daemon: &mut Daemon<InMemory>) -> Vec<GatewayView> {
     daemon.take_happened().into_iter().filter_map(view).collect()
 }
 
-/// What the law was told last of a subscriber's way down.
+/// Returns the law's last view of a subscriber's download class.
 fn view_of(daemon: &mut Daemon<InMemory>, place: usize) -> Option<ClassView> {
     views(daemon).pop().unwrap().classes[2 * place]
 }
@@ -47,7 +47,7 @@ fn a_daemon_killed_anywhere_is_followed_by_one_that_adopts_and_restores() {
         let kept = serde_json::to_string(&daemon.kept()).unwrap();
         let done = daemon.begin(at(0));
         assert_eq!(done.is_ok(), changes_left >= changes, "{changes_left}");
-        // No goodbye.
+        // The daemon is killed without a stop.
         let kernel = InMemory { changes_left: usize::MAX, ..daemon.kernel_mut().clone() };
         let mut next = start(&config, kernel, Some(serde_json::from_str(&kept).unwrap()));
         assert_eq!(next.kernel_mut().there, whole);
@@ -71,7 +71,7 @@ fn what_is_changed_by_hand_is_seen_told_and_mended() {
         matches!(&told[..], [Event::Mended(1, lines)] if lines[0].starts_with("tc class change dev mesh0")),
         "{told:?}"
     );
-    // It comes down as any limit does, at once where nothing passes.
+    // It comes down as any limit does, at once if the class carries nothing.
     run(&mut daemon, (20_000, 20_200), &[]);
     assert_eq!(daemon.kernel_mut().class_of(Side::Down, "10.0.0.1"), Some((minor, class)));
     run(&mut daemon, (20_200, 30_000), &[]);
@@ -84,7 +84,7 @@ fn who_sees_nothing_for_three_epochs_opens_and_closes_again() {
     let mut daemon = start(&config, InMemory::default(), None);
     run(&mut daemon, (0, 10_000), &[(Side::Down, FIRST, 1, true)]);
     let given = ceiling(&mut daemon, Side::Down, "10.0.0.1");
-    // The counters are gone, not the device.
+    // The counters are missing, not the device.
     daemon.kernel_mut().no_counters = true;
     run(&mut daemon, (10_000, 30_000), &[]);
     assert_eq!(ceiling(&mut daemon, Side::Down, "10.0.0.1"), given, "it holds");
@@ -106,7 +106,7 @@ fn a_device_that_vanishes_and_comes_back_has_its_tree_again() {
     let is_told = |event: &Event| matches!(event, Event::Trouble(why) if why.contains("no such device"));
     assert!(events(&mut daemon).iter().any(is_told));
     daemon.kernel_mut().plug(Side::Down);
-    // Another device, on which segments are not joined.
+    // Another device, which does not join segments.
     let apart = daemon.kernel_mut().there.down.offloads.apart();
     daemon.kernel_mut().there.down.offloads = apart.clone();
     run(&mut daemon, (20_000, 21_100), &[]);
@@ -118,7 +118,7 @@ fn a_device_that_vanishes_and_comes_back_has_its_tree_again() {
     assert_eq!(there.up, InMemory::default().there.up);
 }
 
-/// What is there is mended and put back, whatever has become of the other device.
+/// One device is repaired and restored even if the other is gone.
 #[test]
 fn a_device_that_is_gone_keeps_nothing_of_the_other() {
     let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
@@ -144,7 +144,8 @@ fn a_clock_that_jumps_is_an_epoch_of_which_nothing_is_known() {
     assert!(views[0].classes.iter().all(Option::is_none));
 }
 
-/// The clock that nobody sets does not go back; if it does, all waits until it is where it was, and nothing is lost.
+/// The monotonic clock does not go back. If it does, the daemon waits until it is where it was, and no
+/// count is lost.
 #[test]
 fn a_clock_that_goes_back_is_waited_for() {
     let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
@@ -171,7 +172,7 @@ fn counters_that_wrap_are_read_on_and_those_that_begin_again_are_not_known() {
     run(&mut daemon, (10_000, 20_000), &[(Side::Down, FIRST, 1, true)]);
     let view = view_of(&mut daemon, 0).unwrap();
     assert_eq!((view.served.packets, view.served.bytes, view.dropped.packets), (100, 150_000, 10));
-    // Somebody made the class anew.
+    // Another program replaced the class.
     *daemon.kernel_mut().counters[0].get_mut(&FIRST).unwrap() = crate::kernel::Counters::default();
     run(&mut daemon, (20_000, 30_000), &[(Side::Down, FIRST + 1, 1, true)]);
     let view = views(&mut daemon).pop().unwrap();
@@ -181,7 +182,7 @@ fn counters_that_wrap_are_read_on_and_those_that_begin_again_are_not_known() {
     assert_eq!(view_of(&mut daemon, 0).unwrap().served.packets, 100);
 }
 
-/// Who does not see all packets does not say how busy anyone was; queues count on.
+/// A sensor that misses packets gives no busy times; queues still count.
 #[test]
 fn a_sensor_that_stops_or_misses_packets_tells_nothing() {
     let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
@@ -198,7 +199,7 @@ fn a_sensor_that_stops_or_misses_packets_tells_nothing() {
     assert!(busy(&mut daemon, 3));
     daemon.kernel_mut().lost = None;
     assert!(!busy(&mut daemon, 4) && !busy(&mut daemon, 5), "it is gone");
-    // Another one counts from nought.
+    // A new sensor counts from zero.
     daemon.kernel_mut().lost = Some(0);
     assert!(!busy(&mut daemon, 6) && !busy(&mut daemon, 7));
     assert!(busy(&mut daemon, 8), "it is there again");
@@ -223,7 +224,7 @@ fn what_is_changed_by_hand_stays_where_the_operator_says_so() {
         assert!(matches!(&told[..], [What::Event(Event::Left(1, _))]), "{told:?}");
         assert_eq!(daemon.kernel_mut().class_of(Side::Down, "10.0.0.1"), Some((minor, by_hand)));
     }
-    // Whose class is gone would have no limit.
+    // A subscriber without its class would have no limit.
     daemon.kernel_mut().by_hand(&Change::DeleteEntry(Side::Down, "10.0.1.1".parse().unwrap(), FIRST + 1));
     run(&mut daemon, (70_000, 80_000), &[]);
     assert!(daemon.kernel_mut().class_of(Side::Down, "10.0.1.1").is_some());
@@ -231,7 +232,8 @@ fn what_is_changed_by_hand_stays_where_the_operator_says_so() {
     assert!(ceiling(&mut daemon, Side::Down, "10.0.0.1") > Rate::from_kbps(20));
 }
 
-/// A table without one of its maps leads some past their classes: it is made anew, and does not stay when all is over.
+/// A table without one of its maps leads some packets past their classes. It is replaced, and the stop
+/// removes it.
 #[test]
 fn a_table_that_lost_a_map_is_made_anew_or_removed() {
     let breaks = |daemon: &mut Daemon<InMemory>| {
@@ -260,7 +262,8 @@ fn who_answers_on_the_link_or_has_a_prefix_subscribes_without_a_file() {
     };
     let neighbour =
         |address: &str| Neighbour { address: address.parse().unwrap(), hardware: "02:00:00:00:00:01".into() };
-    // One on the link, by two addresses and one of the link's own; and one whose address a subscriber of the file has.
+    // A neighbour with two addresses and a link-local one, and one with an address of a listed
+    // subscriber.
     daemon.kernel_mut().neighbours = ["10.8.0.1", "fd00::8", "fe80::1", "10.0.0.1"].map(neighbour).to_vec();
     let seen = |address: &str| Offered {
         address: address.parse().unwrap(),
@@ -272,7 +275,7 @@ fn who_answers_on_the_link_or_has_a_prefix_subscribes_without_a_file() {
     let [first, mac, net] = [FIRST, FIRST + 3, FIRST + 4].map(Some);
     assert_eq!(minors(&mut daemon, &all), [first, mac, mac, None, net, None]);
     assert_eq!(daemon.gateway().strangers().len(), 2);
-    // It moves to another address, and keeps what it is; the next daemon knows it.
+    // The neighbour changes its address and keeps its class; the next daemon finds it again.
     daemon.kernel_mut().neighbours = vec![neighbour("10.8.0.77")];
     run(&mut daemon, (1_400, 20_000), &[]);
     assert_eq!(minors(&mut daemon, &["10.8.0.77"]), [mac]);
@@ -281,18 +284,18 @@ fn who_answers_on_the_link_or_has_a_prefix_subscribes_without_a_file() {
     let kept = serde_json::from_str(&serde_json::to_string(&daemon.kept()).unwrap()).unwrap();
     let mut next = start(&config, kernel, Some(kept));
     assert_eq!((minors(&mut next, &all[..2]), next.kept().memory.law == law), (vec![first, mac], true));
-    // An hour of silence, and it is gone.
+    // The neighbour is forgotten after an hour of silence.
     next.kernel_mut().changes_left = usize::MAX;
     run(&mut next, (200, 3_620_000), &[]);
     assert_eq!(minors(&mut next, &["10.0.0.1", "10.8.0.77", "2001:db8:0:400::"]), [first, None, None]);
 }
 
-/// A sender that does not listen to losses is named, to people by the name that they know.
+/// A sender that ignores losses is named; the decision has the subscriber's display name.
 #[test]
 fn who_does_not_slow_down_is_named() {
     let mut daemon = start(&config(ENFORCE), InMemory { lost: None, ..InMemory::default() }, None);
     for epoch in 0..30 {
-        // It has all of its limit, and loses twice as much.
+        // It uses all of its limit, and loses twice as much.
         let packets = (ceiling(&mut daemon, Side::Down, "10.0.1.1").as_bps() * 10 / 12_000) as u32;
         daemon.kernel_mut().serve(Side::Down, FIRST + 1, packets);
         daemon.kernel_mut().counters[0].get_mut(&(FIRST + 1)).unwrap().dropped += 2 * packets;
@@ -306,7 +309,7 @@ fn who_does_not_slow_down_is_named() {
     assert_eq!(daemon.gateway().decision(), "hold: unresponsive (s0001 down)");
 }
 
-/// What the kernel does not do at one time it does at another: so many changes until memory is short, or nothing is to be read.
+/// A shortage: the kernel accepts only so many changes, or refuses to report its state or its counters.
 #[derive(Clone, Copy, Debug)]
 enum Shortage {
     Changes(usize),
@@ -326,8 +329,9 @@ fn shortages() -> impl Strategy<Value = Vec<(Shortage, u64)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Memory is short now and then, while people come, go and change things by hand. The kernel in memory refuses an address without its
-    /// class, so that nobody is without a limit at any step; once there is memory again, all stands, and at the end nothing is left.
+    /// Memory is short at times, while subscribers come and go and settings change by hand. The
+    /// in-memory kernel refuses an address without its class, so no step leaves a subscriber without a
+    /// limit. Once memory is back the wanted state is installed, and a stop leaves nothing.
     #[test]
     fn what_is_refused_is_made_once_there_is_memory(shortages in shortages()) {
         let config = config("mode = \"enforce\"\neager = 1\n");

@@ -1,10 +1,14 @@
-//! The text is held to Prometheus' rules by a reader of its own, and the board in `packaging` to the text.
+//! A separate parser checks the text against Prometheus' rules, and the dashboard in `packaging`
+//! against the text.
 
 use super::super::tests::account;
 use super::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The samples of a text, by family; says where it breaks a rule of the format or of naming.
+/// Returns type and number of samples of each family.
+///
+/// # Errors
+/// If the text breaks a rule of the format or of naming.
 fn families(text: &str) -> Result<BTreeMap<String, (String, usize)>, String> {
     let mut families: BTreeMap<String, (String, usize)> = BTreeMap::new();
     let (mut helped, mut current, mut seen) = (String::new(), String::new(), BTreeSet::new());
@@ -48,7 +52,7 @@ fn families(text: &str) -> Result<BTreeMap<String, (String, usize)>, String> {
     Ok(families)
 }
 
-/// Reads `name{label="value",…} number`; gives all before the number, and the number.
+/// Parses `name{label="value",…} number`; returns the text before the number, and the number.
 fn sample(line: &str) -> Result<(String, f64), String> {
     let wrong = |why: &str| format!("{why}: {line}");
     let is_name = |text: &str| {
@@ -104,7 +108,7 @@ fn the_text_keeps_prometheus_rules() {
     let text = full();
     let families = families(&text).unwrap();
     assert!(families.len() >= 18 && families.values().all(|(_, samples)| *samples > 0), "{families:?}");
-    // A line break is printed as a backslash and an n, and the format has two backslashes for one.
+    // A line break is printed as a backslash and an n, and the format doubles each backslash.
     let own = "{subscriber=\"a\\\"}\\\\n\\\\\",direction=\"down\"}";
     for line in [
         format!("evenair_gateway_class_rate_bytes_per_second{own} 50000"),
@@ -143,7 +147,7 @@ fn the_reader_of_the_format_finds_mistakes() {
     }
 }
 
-/// Every metric that the board asks for is one that there is; so are the labels that it groups by.
+/// Every metric of the dashboard exists.
 #[test]
 fn the_board_asks_for_what_there_is() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/grafana/evenair-gateway.json");
@@ -161,7 +165,7 @@ fn the_board_asks_for_what_there_is() {
             for name in words.filter(|word| word.starts_with("evenair_")) {
                 let (kind, _) =
                     families.get(name).unwrap_or_else(|| panic!("{name} is no metric: {expression}"));
-                // What only grows is read by its growth.
+                // Counters are read by their growth.
                 let grows = expression.contains(&format!("rate({name}"))
                     || expression.contains(&format!("increase({name}"));
                 assert_eq!(kind == "counter", grows, "{expression}");
