@@ -65,8 +65,12 @@ pub fn shares(
     let mut since = vec![Instant::ZERO; exponents.len()];
     let mut time = vec![vec![0.0; exponents.len()]; batches + 1];
     let end = Instant::ZERO + batch * (batches as u64 + 1);
+    let mut begun = Instant::ZERO;
     loop {
-        for (at, wake) in out.wakes.drain(..) {
+        while let Some((at, wake)) = out.wakes.pop() {
+            if let Wake::IdealEnd(l) = wake {
+                since[l as usize] = begun; // it began to transmit when this was asked for
+            }
             queue.push(at, wake.phase(), wake);
         }
         let Some((now, wake)) = queue.pop().filter(|(now, _)| *now < end) else { break };
@@ -80,11 +84,7 @@ pub fn shares(
                 air.offer(now, by, head, &mut out);
             }
         }
-        for (_, wake) in &out.wakes {
-            if let Wake::IdealEnd(l) = wake {
-                since[*l as usize] = now; // it begins to transmit
-            }
-        }
+        begun = now;
     }
     let share = |row: &Vec<f64>| row.iter().map(|t| t / batch.as_secs_f64()).collect();
     time.iter().skip(1).map(share).collect()

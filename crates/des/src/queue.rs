@@ -72,7 +72,7 @@ const REFILL: usize = 8;
 /// in the heap.
 ///
 /// The nearest events stand in a sorted line, the last of which is next; nothing in the heap comes before anything in the
-/// line. A short shift in one piece of memory costs less than the heap's walk.
+/// line, which is empty only where the heap is. A short shift in one piece of memory costs less than the heap's walk.
 #[derive(Clone, Debug)]
 pub struct Queue<E> {
     line: Vec<Entry<E>>,
@@ -100,32 +100,48 @@ impl<E: Copy> Queue<E> {
         }
         let place = self.place(at, phase);
         let entry = Entry { place, event };
-        if self.heap.peek().is_none_or(|first| place < first.place) {
-            self.stand_in_line(entry);
+        if self.heap.peek().is_some_and(|first| first.place < place) {
+            self.wait_in_the_heap(entry);
+        } else if self.line.len() < LINE_MAX && self.line.last().is_none_or(|next| place < next.place) {
+            self.line.push(entry); // it is the next
         } else {
-            self.heap.push(entry);
+            self.stand_in_line(entry);
         }
         debug_assert!(self.is_in_order(), "something in the heap comes before the line's end");
     }
 
-    #[inline]
+    #[inline(never)]
     fn stand_in_line(&mut self, entry: Entry<E>) {
         let mut index = self.line.len();
         self.line.push(entry);
-        while index > 0 && self.line[index - 1].place < entry.place {
-            self.line[index] = self.line[index - 1];
-            index -= 1;
+        for before in (0..index).rev() {
+            if self.line[before].place > entry.place {
+                break;
+            }
+            self.line[before + 1] = self.line[before];
+            index = before;
         }
         self.line[index] = entry;
         if self.line.len() > LINE_MAX {
-            self.heap.extend(self.line.drain(..LINE_MAX / 2));
+            self.shorten_the_line();
         }
+    }
+
+    #[inline(never)]
+    fn wait_in_the_heap(&mut self, entry: Entry<E>) {
+        self.heap.push(entry);
+    }
+
+    #[cold]
+    fn shorten_the_line(&mut self) {
+        self.heap.extend(self.line.drain(..LINE_MAX / 2));
     }
 
     fn is_in_order(&self) -> bool {
         let line = self.line.first().map(|entry| entry.place);
         let heap = self.heap.peek().map(|entry| entry.place);
-        self.line.is_sorted_by(|a, b| a.place > b.place) && (line.is_none() || heap.is_none() || line < heap)
+        self.line.is_sorted_by(|a, b| a.place > b.place)
+            && (heap.is_none() || (line.is_some() && line < heap))
     }
 
     /// Takes the next place in the order without queueing anything: for a host that keeps some events, such as those
@@ -137,13 +153,21 @@ impl<E: Copy> Queue<E> {
         Place(u128::from(at.as_nanos()) << 64 | u128::from(order))
     }
 
+    /// Takes the earliest event, if it is due at `until` or before.
+    #[inline]
+    pub fn pop_until(&mut self, until: Instant) -> Option<(Instant, E)> {
+        self.line.last().filter(|next| next.place.at() <= until)?;
+        self.pop()
+    }
+
     /// Takes the earliest event.
     #[inline]
     pub fn pop(&mut self) -> Option<(Instant, E)> {
-        if self.line.is_empty() {
+        let next = self.line.pop()?;
+        if self.line.is_empty() && !self.heap.is_empty() {
             self.refill();
         }
-        self.line.pop().map(|entry| (entry.place.at(), entry.event))
+        Some((next.place.at(), next.event))
     }
 
     #[cold]
@@ -162,7 +186,7 @@ impl<E: Copy> Queue<E> {
     /// Where the earliest event stands.
     #[inline]
     pub fn next_place(&self) -> Option<Place> {
-        self.line.last().or_else(|| self.heap.peek()).map(|entry| entry.place)
+        self.line.last().map(|next| next.place)
     }
 
     /// How many events wait.
@@ -172,7 +196,7 @@ impl<E: Copy> Queue<E> {
 
     /// Whether no event waits.
     pub fn is_empty(&self) -> bool {
-        self.line.is_empty() && self.heap.is_empty()
+        self.line.is_empty()
     }
 
     /// How many events were ever inserted.

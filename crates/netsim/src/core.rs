@@ -29,7 +29,7 @@ use crate::queue::{Buffer, Mark, Outlet, Queued, TransmitQueue};
 use backoff::Round;
 use evenair_des::{Phase, Place, Queue};
 use evenair_units::{Duration, Instant, Probability, Volume};
-use evenair_wifi::{Air, Effects, PacketId, Wake};
+use evenair_wifi::{Air, Effects, PacketId};
 use pool::Pool;
 use shaping::ShaperHost;
 use std::collections::VecDeque;
@@ -38,10 +38,9 @@ use trace::Trace;
 /// The hop of a packet that is at the end of its way.
 pub(crate) const END: u32 = u32::MAX;
 
-/// The kinds of events.
+/// The kinds of events that are not the air's.
 #[derive(Clone, Copy, Debug)]
 enum Event<T> {
-    Air(Wake),
     /// The last bit of a packet is on a wire.
     WireSent(u32),
     /// A packet reaches the end of a wire.
@@ -110,6 +109,7 @@ pub(crate) struct Core<T> {
     now: Instant,
     events: Queue<Event<T>>,
     pub(crate) air: Air,
+    /// The air's events are those that it asks for; of one instant they come before all others, by their phases.
     effects: Effects,
     /// How much of the air's news has been handled.
     handled: usize,
@@ -142,9 +142,14 @@ impl<T: Copy> Core<T> {
         if !self.news.is_empty() || self.handled < self.effects.up.len() {
             return self.now;
         }
-        let wakes = self.effects.wakes.iter().map(|&(at, _)| at);
-        let between = self.between_layers.front().map(|(place, ..)| place.at());
-        wakes.chain(between).chain(self.events.next_at()).fold(Instant::NEVER, Instant::min)
+        self.effects.wakes.next_at().into_iter().fold(self.next_beside_the_air(), Instant::min)
+    }
+
+    /// When an event is due that is not the air's.
+    #[inline]
+    fn next_beside_the_air(&self) -> Instant {
+        let between = self.between_layers.front().map_or(Instant::NEVER, |(place, ..)| place.at());
+        between.min(self.events.next_at().unwrap_or(Instant::NEVER))
     }
 
     /// Goes on to the next piece of news, through all that happens at `until` and before; none, if there is none by then.
@@ -162,29 +167,41 @@ impl<T: Copy> Core<T> {
                 self.effects.up.clear();
                 self.handled = 0;
             }
-            if !self.effects.wakes.is_empty() {
-                for &(at, wake) in &self.effects.wakes {
-                    debug_assert!(at >= self.now, "a wake in the past");
-                    self.events.push(at, wake.phase(), Event::Air(wake));
-                }
-                self.effects.wakes.clear();
-            }
-            if !self.step(until) {
+            let beside = self.next_beside_the_air();
+            let on_air = self.step_on_air(beside.min(until));
+            if !on_air && (beside > until || !self.step_beside_the_air()) {
                 return None;
             }
         }
     }
 
-    /// Handles the next event, unless it lies beyond `until`.
+    /// Goes on with the air through all that is due there at `until` and before, but only to its next news; tells whether anything
+    /// was.
     #[inline]
-    fn step(&mut self, until: Instant) -> bool {
+    fn step_on_air(&mut self, until: Instant) -> bool {
+        let mut any = false;
+        while let Some((now, wake)) = self.effects.wakes.pop_until(until) {
+            any = true;
+            self.turn_to(now);
+            self.air.wake(now, wake, &mut self.effects);
+            if self.trace.is_some() {
+                self.trace();
+                break;
+            }
+            if !self.effects.up.is_empty() {
+                break;
+            }
+        }
+        any
+    }
+
+    /// Handles the next event that is not the air's.
+    #[inline]
+    fn step_beside_the_air(&mut self) -> bool {
         let queued = self.events.next_place();
         if let Some(&(place, direction, id)) = self.between_layers.front()
             && queued.is_none_or(|queued| place < queued)
         {
-            if place.at() > until {
-                return false;
-            }
             self.between_layers.pop_front();
             self.turn_to(place.at());
             match direction {
@@ -193,18 +210,9 @@ impl<T: Copy> Core<T> {
             }
             return true;
         }
-        if queued.is_none_or(|queued| queued.at() > until) {
-            return false;
-        }
-        let (now, event) = self.events.pop().expect("there is a next event");
+        let Some((now, event)) = self.events.pop() else { return false };
         self.turn_to(now);
         match event {
-            Event::Air(wake) => {
-                self.air.wake(now, wake, &mut self.effects);
-                if self.trace.is_some() {
-                    self.trace();
-                }
-            }
             Event::WireSent(by) => self.on_wire_sent(by),
             Event::WireArrival(by) => self.on_wire_arrival(by),
             Event::Ready(by) => self.on_ready(by),
@@ -252,7 +260,8 @@ impl<T: Copy> Core<T> {
 
     /// Events handled.
     pub(crate) fn handled(&self) -> u64 {
-        self.events.inserted() - self.events.len() as u64
+        let (events, wakes) = (&self.events, &self.effects.wakes);
+        events.inserted() + wakes.inserted() - events.len() as u64 - wakes.len() as u64
     }
 
     /// By way; the last is that of all packets from outside.

@@ -1,8 +1,12 @@
 //! The interface between the air and its host.
 
-use crate::{DcfAir, IdealAir, Ledger, Mode, Timeline};
-use evenair_des::Phase;
+use crate::{
+    Contention, Counters, DcfAir, IdealAir, Ledger, LossProcess, MacTiming, Mode, Receivers, Rules, Small,
+    Timeline,
+};
+use evenair_des::{Fingerprint, Phase, Queue};
 use evenair_laws::backoff::Access;
+use evenair_topology::Medium;
 use evenair_units::{Bytes, Instant};
 
 /// A queue that contends: its number in the network. A node has one (DCF) or one per next hop (adaptive laws).
@@ -120,13 +124,20 @@ pub enum Up {
     },
 }
 
-/// The effects of a call to the air; reused by the host.
+/// The effects of calls to the air.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
-    /// Wakes that the host must give back at their instants.
-    pub wakes: Vec<(Instant, Wake)>,
+    /// Wakes that the host must give back at their instants, in order.
+    pub wakes: Queue<Wake>,
     /// News for the layers above, in order.
     pub up: Vec<Up>,
+}
+
+impl Effects {
+    #[inline]
+    pub(crate) fn wake_at(&mut self, at: Instant, wake: Wake) {
+        self.wakes.push(at, wake.phase(), wake);
+    }
 }
 
 /// All the air of a network.
@@ -134,16 +145,62 @@ pub struct Effects {
 pub enum Air {
     /// 802.11: real timing, collisions, hidden terminals, capture.
     Dcf(Box<DcfAir>),
+    /// The same of a small network.
+    Small(Box<DcfAir<Small>>),
     /// Ideal CSMA: continuous time, zero sensing time, no collisions.
     Ideal(Box<IdealAir>),
 }
 
 impl Air {
+    /// 802.11 on an idle medium. The contenders come in ascending order of nodes, and at one node in descending order of urgency,
+    /// which settles ties between them.
+    pub fn dcf(
+        medium: &Medium,
+        contenders: Vec<Contention>,
+        timing: MacTiming,
+        rules: Rules,
+        receivers: &Receivers,
+    ) -> Self {
+        if DcfAir::<Small>::fits(medium, &contenders, &timing, receivers) {
+            Self::Small(Box::new(DcfAir::with_receivers(medium, contenders, timing, rules, receivers)))
+        } else {
+            Self::Dcf(Box::new(DcfAir::with_receivers(medium, contenders, timing, rules, receivers)))
+        }
+    }
+
+    /// Gives the link from one node to another an error model; without effect if they do not hear each other, or the medium is ideal.
+    pub fn set_loss(&mut self, from: u32, to: u32, process: &LossProcess) {
+        match self {
+            Self::Dcf(air) => air.set_loss(from, to, process),
+            Self::Small(air) => air.set_loss(from, to, process),
+            Self::Ideal(_) => (),
+        }
+    }
+
+    /// Counts of this contender's frames so far, by their fate; ideal CSMA keeps none.
+    pub fn counters(&self, of: Contender) -> Option<&Counters> {
+        match self {
+            Self::Dcf(air) => Some(air.counters(of)),
+            Self::Small(air) => Some(air.counters(of)),
+            Self::Ideal(_) => None,
+        }
+    }
+
+    /// A hash of all frames so far; ideal CSMA keeps none.
+    pub fn fingerprint(&self) -> Fingerprint {
+        match self {
+            Self::Dcf(air) => air.fingerprint(),
+            Self::Small(air) => air.fingerprint(),
+            Self::Ideal(_) => Fingerprint::default(),
+        }
+    }
+
     /// A contender that had no head gets one.
     #[inline]
     pub fn offer(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
         match self {
             Self::Dcf(air) => air.offer(now, by, head, out),
+            Self::Small(air) => air.offer(now, by, head, out),
             Self::Ideal(air) => air.offer(now, by, head, out),
         }
     }
@@ -153,6 +210,7 @@ impl Air {
     pub fn wake(&mut self, now: Instant, wake: Wake, out: &mut Effects) {
         match self {
             Self::Dcf(air) => air.wake(now, wake, out),
+            Self::Small(air) => air.wake(now, wake, out),
             Self::Ideal(air) => air.wake(now, wake, out),
         }
     }
@@ -161,6 +219,7 @@ impl Air {
     pub fn set_access(&mut self, by: Contender, access: Access) {
         match self {
             Self::Dcf(air) => air.set_access(by, access),
+            Self::Small(air) => air.set_access(by, access),
             Self::Ideal(air) => air.set_access(by, access),
         }
     }
@@ -170,6 +229,7 @@ impl Air {
     pub fn report_attempts(&mut self, by: Contender, wanted: bool) {
         match self {
             Self::Dcf(air) => air.report_attempts(by, wanted),
+            Self::Small(air) => air.report_attempts(by, wanted),
             Self::Ideal(_) => (),
         }
     }
@@ -178,6 +238,7 @@ impl Air {
     pub fn ledger(&mut self, now: Instant) -> Option<&Ledger> {
         let ledger = match self {
             Self::Dcf(air) => air.ledger.as_deref_mut(),
+            Self::Small(air) => air.ledger.as_deref_mut(),
             Self::Ideal(air) => air.ledger.as_deref_mut(),
         }?;
         ledger.close(now);
@@ -188,6 +249,7 @@ impl Air {
     pub fn take_frames(&mut self) -> Option<std::vec::Drain<'_, crate::FrameRecord>> {
         match self {
             Self::Dcf(air) => air.timeline.as_deref_mut().map(Timeline::take),
+            Self::Small(air) => air.timeline.as_deref_mut().map(Timeline::take),
             Self::Ideal(air) => air.timeline.as_deref_mut().map(Timeline::take),
         }
     }
@@ -197,6 +259,7 @@ impl Air {
     pub fn take_overheard(&mut self) -> Option<std::vec::Drain<'_, crate::Overheard>> {
         match self {
             Self::Dcf(air) => air.timeline.as_deref_mut().map(Timeline::take_overheard),
+            Self::Small(air) => air.timeline.as_deref_mut().map(Timeline::take_overheard),
             Self::Ideal(_) => None,
         }
     }
@@ -205,6 +268,7 @@ impl Air {
     pub fn start_ledger(&mut self, now: Instant) {
         match self {
             Self::Dcf(air) => air.start_ledger(now),
+            Self::Small(air) => air.start_ledger(now),
             Self::Ideal(air) => air.start_ledger(now),
         }
     }
@@ -213,6 +277,7 @@ impl Air {
     pub fn record(&mut self, timeline: Timeline) {
         match self {
             Self::Dcf(air) => air.timeline = Some(Box::new(timeline)),
+            Self::Small(air) => air.timeline = Some(Box::new(timeline)),
             Self::Ideal(air) => air.timeline = Some(Box::new(timeline)),
         }
     }
@@ -221,6 +286,7 @@ impl Air {
     pub fn timeline(&self) -> Option<&Timeline> {
         match self {
             Self::Dcf(air) => air.timeline.as_deref(),
+            Self::Small(air) => air.timeline.as_deref(),
             Self::Ideal(air) => air.timeline.as_deref(),
         }
     }

@@ -12,7 +12,7 @@ use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, 
 use evenair_laws::marking::QueueRole;
 use evenair_topology::{ConflictGraph, Link};
 use evenair_units::{Bytes, Instant, Rate, Volume};
-use evenair_wifi::{Air, Arbitration, BROADCAST, Contention, DcfAir, Effects, IdealAir, LossProcess};
+use evenair_wifi::{Air, Arbitration, BROADCAST, Contention, Effects, IdealAir, LossProcess};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The key by which queues of one node are told apart.
@@ -318,13 +318,13 @@ fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {
                 Contention { node: queue.node, access, arbitration, stream }
             });
             let contenders = contenders.collect();
-            let mut air = DcfAir::with_receivers(&spec.medium, contenders, timing, rules, &spec.receivers);
+            let mut air = Air::dcf(&spec.medium, contenders, timing, rules, &spec.receivers);
             for loss in &spec.losses {
                 let name = format!("{}>{}", spec.nodes[loss.from as usize], spec.nodes[loss.to as usize]);
                 let stream = Stream::named(seed, &name, "loss");
                 air.set_loss(loss.from, loss.to, &LossProcess::new(loss.schedule.clone(), stream));
             }
-            Air::Dcf(Box::new(air))
+            air
         }
         MacSpec::Ideal => {
             let bare: Vec<Link> = queues.iter().map(|q| Link { from: q.node, to: q.next_hop }).collect();

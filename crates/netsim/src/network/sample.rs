@@ -14,7 +14,6 @@ use crate::times::{Histogram, Times};
 use crate::trace::Watchers;
 use evenair_des::Fingerprint;
 use evenair_units::{Bytes, Duration, Instant};
-use evenair_wifi::Air;
 
 impl Network {
     pub(super) fn on_warm(&mut self) {
@@ -48,9 +47,9 @@ impl Network {
         let queue = |(index, queue): (usize, &TransmitQueue)| QueueCounts {
             dropped: queue.dropped,
             marked: queue.marked,
-            frames: match (&self.core.air, &queue.outlet) {
-                (Air::Dcf(air), Outlet::Air) => Some(*air.counters(index as u32)),
-                (Air::Dcf(_) | Air::Ideal(_), _) => None,
+            frames: match queue.outlet {
+                Outlet::Air => self.core.air.counters(index as u32).copied(),
+                _ => None,
             },
         };
         Counts {
@@ -386,10 +385,7 @@ impl Network {
 
     /// The trajectory's hash: every frame on the air, then what every flow got by the run's end.
     fn fingerprint(&self, end: Instant) -> Fingerprint {
-        let mut fingerprint = match &self.core.air {
-            Air::Dcf(air) => air.fingerprint(),
-            Air::Ideal(_) => Fingerprint::default(),
-        };
+        let mut fingerprint = self.core.air.fingerprint();
         for flow in &self.attached.flows {
             fingerprint.add(end, flow.delivered);
         }

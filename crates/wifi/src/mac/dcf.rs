@@ -11,6 +11,9 @@
 //! where a frame's start and end are spread to them, never an event: a frame costs its neighbourhood, an exchange four
 //! wakes. `flight` has the hearers further off, to whom a frame travels longer than anything that they decide by.
 //!
+//! Of each node its back-offs that run, and those that stand still, are known to be there or not: a frame's start looks at
+//! the first and its end at the second. All of it is compiled for small networks once more ([`Small`]).
+//!
 //! A frame starting at `t` stops a hearer's countdown only if that expires after `t + propagation + sensing delay`;
 //! otherwise both transmit.
 
@@ -20,6 +23,7 @@ mod exchange;
 mod flight;
 mod node;
 mod reception;
+mod shape;
 #[cfg(test)]
 mod tests;
 
@@ -37,6 +41,8 @@ use evenair_topology::{Hearing, Medium};
 use evenair_units::{Bytes, Dbm, Duration, Instant, Rate};
 use flight::Flight;
 use node::{Node, Station};
+pub use shape::{General, Shape, Small};
+use shape::{PLACES, Table};
 use std::collections::BTreeMap;
 
 /// Which of overlapping frames survives at a receiver.
@@ -355,14 +361,14 @@ const IDLE_COUNTDOWN: Instant = Instant::from_nanos(u64::MAX - 1);
 
 /// 802.11 for all nodes of a network.
 #[derive(Clone, Debug)]
-pub struct DcfAir {
+pub struct DcfAir<S: Shape = General> {
     timing: MacTiming,
     rules: Rules,
     capture_ratio: f32,
     noise_mw: f32,
-    ears: Vec<Ear>,
+    ears: Box<[Ear]>,
     /// Each node's near hearers: a row for each class of rates, a place in it for each node.
-    ear_range: Vec<(u32, u32)>,
+    ear_range: S::Table<(u32, u32)>,
     /// Each node's hearers further off.
     far_range: Vec<(u32, u32)>,
     /// The class of each rate; nothing, where there is one for all.
@@ -376,15 +382,14 @@ pub struct DcfAir {
     is_part_edca: bool,
     /// The contenders of each node and of all that hear it.
     around: Vec<Contender>,
-    around_range: Vec<(u32, u32)>,
-    nodes: Vec<Node>,
-    stations: Vec<Station>,
-    queues: Vec<Queue>,
-    countdowns: Vec<Countdown>,
+    around_range: S::Table<(u32, u32)>,
+    nodes: S::Table<Node>,
+    stations: S::Table<Station>,
+    queues: S::Table<Queue>,
+    countdowns: S::Table<Countdown>,
     /// When each contender's countdown ends with a frame; [`IDLE_COUNTDOWN`] where it runs with nothing to send, never
     /// while it does not run. Apart from the queues because every wake reads a neighbourhood of them.
-    deadlines: Vec<Instant>,
-    due: Vec<Contender>,
+    deadlines: S::Table<Instant>,
     /// Error models of links, by sender and receiver.
     losses: BTreeMap<(u32, u32), LossProcess>,
     fingerprint: Fingerprint,
@@ -420,13 +425,32 @@ impl Queue {
     }
 }
 
-impl DcfAir {
+impl DcfAir<General> {
     /// An idle medium, whose stations decode all rates alike. The contenders come in ascending order of nodes, and at one node in
     /// descending order of urgency, which settles ties between them.
     pub fn new(medium: &Medium, contenders: Vec<Contention>, timing: MacTiming, rules: Rules) -> Self {
         Self::with_receivers(medium, contenders, timing, rules, &Receivers::default())
     }
+}
 
+impl DcfAir<Small> {
+    /// Whether a network is small, by [`Shape::SMALL`].
+    pub fn fits(
+        medium: &Medium,
+        contenders: &[Contention],
+        timing: &MacTiming,
+        receivers: &Receivers,
+    ) -> bool {
+        let is_near = |node| medium.hearers(node).iter().all(|ear| ear.delay <= timing.near());
+        (1..=PLACES).contains(&medium.nodes())
+            && !contenders.is_empty()
+            && contenders.windows(2).all(|pair| pair[0].node != pair[1].node)
+            && receivers.classes(timing.phy).1.len() == 1
+            && (0..medium.nodes()).all(is_near)
+    }
+}
+
+impl<S: Shape> DcfAir<S> {
     /// The same, whose stations decode some rates and not others.
     pub fn with_receivers(
         medium: &Medium,
@@ -460,7 +484,7 @@ impl DcfAir {
             let hearers =
                 medium.hearers(node).iter().filter(|ear| ear.is_sensed()).map(|ear| ear.node as usize);
             for n in std::iter::once(node).chain(hearers) {
-                around.extend(nodes[n].first..nodes[n].first + u32::from(nodes[n].count));
+                around.extend(nodes[n].contenders());
             }
             around_range.push((start, around.len() as u32));
         }
@@ -474,8 +498,8 @@ impl DcfAir {
             rules,
             capture_ratio,
             noise_mw,
-            ears,
-            ear_range,
+            ears: ears.into(),
+            ear_range: Table::new(ear_range),
             is_wide: far_range.iter().any(|(start, end)| start < end),
             far_range,
             classes: if rates.len() == 1 { Vec::new() } else { classes },
@@ -483,13 +507,12 @@ impl DcfAir {
             flights: Vec::new(),
             free_flights: Vec::new(),
             around,
-            around_range,
-            stations: vec![Station::idle(); nodes.len()],
-            nodes,
-            deadlines: vec![Instant::NEVER; queues.len()],
-            queues,
-            countdowns,
-            due: Vec::new(),
+            around_range: Table::new(around_range),
+            stations: Table::new(vec![Station::idle(); nodes.len()]),
+            nodes: Table::new(nodes),
+            deadlines: Table::new(vec![Instant::NEVER; queues.len()]),
+            queues: Table::new(queues),
+            countdowns: Table::new(countdowns),
             losses: BTreeMap::new(),
             fingerprint: Fingerprint::default(),
             ledger: None,
@@ -499,7 +522,8 @@ impl DcfAir {
 
     /// Gives the link from one node to another an error model; without effect if they do not hear each other.
     pub fn set_loss(&mut self, from: u32, to: u32, process: &LossProcess) {
-        let rows = self.ear_range.iter().chain(&self.far_range).skip(from as usize).step_by(self.nodes.len());
+        let (near, nodes) = (self.ear_range.all(), self.nodes.all().len());
+        let rows = near.iter().chain(&self.far_range).skip(from as usize).step_by(nodes);
         for (start, end) in rows.copied().collect::<Vec<_>>() {
             let ears = &mut self.ears[start as usize..end as usize];
             if let Some(ear) = ears.iter_mut().find(|ear| ear.node == to) {
@@ -571,18 +595,37 @@ impl DcfAir {
     /// Whether a node sends or awaits something has changed.
     #[inline]
     fn note_engagement(&mut self, node: usize) {
-        self.nodes[node].engaged = self.stations[node].is_engaged();
+        self.nodes[node].engage(self.stations[node].is_engaged());
     }
 
     fn contenders(&self, node: usize) -> std::ops::Range<Contender> {
-        let node = &self.nodes[node];
-        node.first..node.first + u32::from(node.count)
+        let this = &self.nodes[node];
+        // The compiler knows the loops over them to be none, where they are one at most.
+        if S::SMALL { this.first..this.first + u32::from(this.count > 0) } else { this.contenders() }
+    }
+
+    /// The other contenders of a contender's node.
+    #[inline]
+    fn rivals(&self, node: usize, c: Contender) -> impl Iterator<Item = Contender> + use<S> {
+        let all = if S::SMALL { 0..0 } else { self.contenders(node) };
+        all.filter(move |&other| other != c)
+    }
+
+    /// Gives a contender a back-off, which stands still.
+    #[inline]
+    fn back_off(&mut self, c: Contender, left: Duration) {
+        self.countdowns[c as usize].left = Some(left);
+        self.nodes[self.queues[c as usize].node as usize].back_offs.add_standing();
     }
 
     /// The class of a frame's rate.
     #[inline]
     fn class_of(&self, kind: FrameKind, data_rate: Rate) -> u8 {
-        if self.classes.is_empty() { 0 } else { self.class_among(self.timing.rate_of(kind, data_rate)) }
+        if S::SMALL || self.classes.is_empty() {
+            0
+        } else {
+            self.class_among(self.timing.rate_of(kind, data_rate))
+        }
     }
 
     fn class_among(&self, rate: Rate) -> u8 {
@@ -593,19 +636,26 @@ impl DcfAir {
     /// The near hearers of a node's frames of some class.
     #[inline]
     fn ears_of(&self, node: usize, class: u8) -> std::ops::Range<usize> {
-        let (start, end) = self.ear_range[node + usize::from(class) * self.nodes.len()];
+        let row = if S::SMALL { 0 } else { usize::from(class) * self.nodes.all().len() };
+        let (start, end) = self.ear_range[row + node];
         start as usize..end as usize
     }
 
     #[inline]
     fn far_ears_of(&self, node: usize, class: u8) -> std::ops::Range<usize> {
-        let (start, end) = self.far_range[node + usize::from(class) * self.nodes.len()];
+        let (start, end) = self.far_range[node + usize::from(class) * self.nodes.all().len()];
         start as usize..end as usize
+    }
+
+    /// Whether there are far hearers at all.
+    #[inline]
+    const fn is_wide(&self) -> bool {
+        !S::SMALL && self.is_wide
     }
 
     /// Whether a node is near or far, to another that hears it.
     fn is_far(&self, node: usize, to: u32) -> bool {
-        self.is_wide && self.far_ears_of(node, 0).any(|i| self.ears[i].node == to)
+        self.is_wide() && self.far_ears_of(node, 0).any(|i| self.ears[i].node == to)
     }
 }
 
@@ -621,6 +671,12 @@ impl Ear {
     #[inline]
     const fn delay(&self) -> Duration {
         Duration::from_nanos(self.delay_ns as u64)
+    }
+
+    /// When what leaves its sender at an instant gets there, if it is near: within the time that a simulation has.
+    #[inline]
+    const fn after(&self, at: Instant) -> Instant {
+        Instant::from_nanos(at.as_nanos() + self.delay_ns as u64)
     }
 
     /// A hearer that takes weak signals for errors, or not, and decodes those that are this strong.

@@ -100,7 +100,7 @@ impl IdealAir {
         if link.pausing && link.goes_on(now) {
             link.pausing = false;
             link.transmitting_since = Some(now);
-            out.wakes.push((now + link.airtime, Wake::IdealEnd(by)));
+            out.wake_at(now + link.airtime, Wake::IdealEnd(by));
             return self.book(by, now);
         }
         let link = &mut self.links[by as usize];
@@ -163,7 +163,7 @@ impl IdealAir {
             Holding::Uniform(mean) => link.stream.uniform(mean),
             Holding::Fixed(mean) => mean,
         };
-        out.wakes.push((now + held, Wake::IdealEnd(l)));
+        out.wake_at(now + held, Wake::IdealEnd(l));
         self.book(l, now);
         for i in 0..self.conflicts.neighbours(l as usize).len() {
             let m = self.conflicts.neighbours(l as usize)[i];
@@ -208,7 +208,7 @@ impl IdealAir {
         let link = &mut self.links[l as usize];
         link.pausing = now < link.held_until;
         if link.pausing {
-            out.wakes.push((now, Wake::IdealPause(l)));
+            out.wake_at(now, Wake::IdealPause(l));
         } else {
             self.release(l, now, out);
         }
@@ -233,7 +233,7 @@ impl IdealAir {
         if let (0, Some(left), None) = (link.blockers, link.left, link.transmitting_since) {
             link.from = now;
             link.generation = link.generation.wrapping_add(1);
-            out.wakes.push((now + left, Wake::IdealAccess(l, link.generation)));
+            out.wake_at(now + left, Wake::IdealAccess(l, link.generation));
         }
     }
 
@@ -293,7 +293,7 @@ mod tests {
             }
             let mut first = None;
             loop {
-                for (at, wake) in out.wakes.drain(..) {
+                while let Some((at, wake)) = out.wakes.pop() {
                     queue.push(at, wake.phase(), wake);
                 }
                 let Some((now, wake)) = queue.pop() else { break };
@@ -329,7 +329,7 @@ mod tests {
             Head { to: 9, size: Bytes::new(100), mode, packet: PacketId(1) },
             &mut out,
         );
-        assert_eq!(out.wakes[0].0, Instant::ZERO + Duration::from_micros(50));
+        assert_eq!(out.wakes.next_at(), Some(Instant::ZERO + Duration::from_micros(50)));
     }
 
     /// Links that always have a packet of 100 µs to send, over so long.
@@ -353,7 +353,7 @@ mod tests {
                     air.offer(now, by, head, &mut out);
                 }
             }
-            for (at, wake) in out.wakes.drain(..) {
+            while let Some((at, wake)) = out.wakes.pop() {
                 queue.push(at, wake.phase(), wake);
             }
             let Some((at, wake)) = queue.pop().filter(|&(at, _)| at < until) else { break };
@@ -417,7 +417,7 @@ mod tests {
         let (mut queue, mut out) = (Queue::new(), Effects::default());
         (0..2).for_each(|l| air.offer(Instant::ZERO, l, head, &mut out));
         loop {
-            for (at, wake) in out.wakes.drain(..) {
+            while let Some((at, wake)) = out.wakes.pop() {
                 queue.push(at, wake.phase(), wake);
             }
             let Some((now, wake)) = queue.pop() else { break };
@@ -452,7 +452,7 @@ mod tests {
         let (mut queue, mut out) = (Queue::new(), Effects::default());
         (0..2).for_each(|l| air.offer(Instant::ZERO, l, head, &mut out));
         loop {
-            for (at, wake) in out.wakes.drain(..) {
+            while let Some((at, wake)) = out.wakes.pop() {
                 queue.push(at, wake.phase(), wake);
             }
             let Some((now, wake)) = queue.pop() else { break };

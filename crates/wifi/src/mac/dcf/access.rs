@@ -1,22 +1,24 @@
 //! Countdowns: when they start, freeze, run on and end.
 
+use super::shape::Shape;
 use super::{Countdown, DcfAir, Expecting, IDLE_COUNTDOWN, Plan, Queue};
 use crate::air::{BROADCAST, Contender, Effects, Head, Wake};
 use crate::ledger::Doing;
 use evenair_laws::backoff::When;
 use evenair_units::{Duration, Instant};
 
-impl DcfAir {
+impl<S: Shape> DcfAir<S> {
     /// See [`Air::offer`](crate::Air::offer).
     pub fn offer(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
-        let plan = self.plan(by, &head);
+        if !self.is_planned(by, &head) {
+            self.queues[by as usize].plan = self.plan(by, &head);
+        }
         let queue = &mut self.queues[by as usize];
         assert!(queue.head.is_none(), "contender {by} is offered a head while it has one");
         let node = queue.node as usize;
         queue.head = Some(head);
         queue.packet = head.packet;
         self.countdowns[by as usize].has_head = true;
-        queue.plan = plan;
         queue.received = false;
         queue.sent = false;
         queue.short_failures = 0;
@@ -25,9 +27,9 @@ impl DcfAir {
             return self.book(by, now); // it holds the medium already
         }
         let busy = self.busy(node);
-        if !busy {
+        if self.may_resume(node) {
             // Between a frame and its answer countdowns may stand still.
-            let next = self.resume(node, now);
+            let next = self.resume_idle(node, now);
             self.schedule_access(node, next, out);
         }
         let ready = self.ready(node, &self.countdowns[by as usize]);
@@ -40,20 +42,34 @@ impl DcfAir {
             // reservation makes it busy too.
             let idle = !busy && self.nodes[node].reserved_until <= now;
             let at_once = idle && queue.access.when == When::AfterTransmission;
-            countdown.left = Some(if at_once { Duration::ZERO } else { self.timing.draw(queue) });
+            let left = if at_once { Duration::ZERO } else { self.timing.draw(queue) };
             countdown.undrawn = at_once && !self.rules.idle_once_is_enough;
             countdown.from = match (busy, self.rules.own_difs && idle) {
                 (true, _) => Instant::NEVER,
                 (false, true) => now + countdown.space,
                 (false, false) => ready.max(now),
             };
+            countdown.left = Some(left);
         }
-        if !busy {
+        if busy {
+            self.nodes[node].back_offs.add_standing();
+        } else {
             let deadline = countdown.from + countdown.left.expect("just drawn");
             self.deadlines[by as usize] = deadline;
+            self.nodes[node].back_offs.add_running();
             self.schedule_access(node, deadline, out);
         }
         self.book(by, now);
+    }
+
+    /// Whether the head's frames take as long as those of the last, which was for one receiver too.
+    #[inline]
+    fn is_planned(&self, by: Contender, head: &Head) -> bool {
+        let Queue { node, plan: last, .. } = &self.queues[by as usize];
+        let qos = self.is_qos(*node as usize, head.to);
+        let size = head.size + self.timing.header(qos);
+        let is_alike = (last.size, last.qos, last.rate) == (size, qos, head.mode.rate());
+        is_alike && head.to != BROADCAST && !last.answer.is_zero()
     }
 
     /// How long the head's frames take.
@@ -101,31 +117,24 @@ impl DcfAir {
     }
 
     /// Every contender in the neighbourhood whose countdown has ended transmits.
+    #[inline(never)]
     pub(super) fn on_access(&mut self, now: Instant, node: usize, out: &mut Effects) {
         if self.stations[node].next_access != now {
             return; // an earlier wake took its place
         }
         self.stations[node].next_access = Instant::NEVER;
-        let (mut due, mut next) = (std::mem::take(&mut self.due), Instant::NEVER);
-        for &c in self.around(node) {
-            let deadline = self.deadlines[c as usize];
-            if deadline == now {
-                due.push(c);
-            }
-            next = next.min(deadline);
-        }
-        if due.is_empty() {
+        let next = self.least_deadline(node);
+        if next > now {
             // So it is at nearly every other wake: those for whom it was asked have been stopped since.
-            self.due = due;
             return self.schedule_access(node, next, out);
         }
-        for c in due.drain(..) {
-            // Firing may have settled an internal tie against a later one.
+        let (start, end) = self.around_range[node];
+        for i in start..end {
+            let c = self.around[i as usize];
             if self.deadlines[c as usize] == now {
                 self.win(now, c, out);
             }
         }
-        self.due = due;
         self.schedule_least(node, out);
     }
 
@@ -147,7 +156,7 @@ impl DcfAir {
     /// Other contenders of the node whose countdown ends at this very instant lose as if they had collided (IEEE
     /// 802.11-2016 clause 10.22.2.4).
     fn settle_internal_ties(&mut self, now: Instant, node: usize, winner: Contender, out: &mut Effects) {
-        for c in self.contenders(node).filter(|&c| c != winner) {
+        for c in self.rivals(node, winner) {
             if self.deadlines[c as usize] == now {
                 self.queues[c as usize].counters.internal += 1;
                 self.fail_short(now, c, out);
@@ -161,9 +170,18 @@ impl DcfAir {
     }
 
     /// The medium becomes busy for a contender, with an exchange of `by`.
+    #[inline]
     pub(super) fn interrupt(&mut self, node: usize, c: Contender, at: Instant, by: Contender) {
         self.freeze(node, c, at);
-        if self.ledger.is_some() && matches!(self.doing(c), Doing::Waiting { .. }) {
+        if self.ledger.is_some() {
+            self.book_interruption(c, at, by);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn book_interruption(&mut self, c: Contender, at: Instant, by: Contender) {
+        if matches!(self.doing(c), Doing::Waiting { .. }) {
             self.turn_to(c, at, Doing::Blocked { by });
         }
     }
@@ -172,6 +190,11 @@ impl DcfAir {
     ///
     /// A slot counts if nothing was known to be on the air by its end: a frame that arrives within the sensing delay
     /// before it is noticed in the next one.
+    #[allow(
+        clippy::inline_always,
+        reason = "a twentieth of a run in a cell: part of what stops at a frame's start"
+    )]
+    #[inline(always)]
     pub(super) fn freeze(&mut self, node: usize, c: Contender, at: Instant) {
         debug_assert_eq!(self.queues[c as usize].node as usize, node);
         let countdown = &mut self.countdowns[c as usize];
@@ -188,58 +211,74 @@ impl DcfAir {
         } else {
             at.since(countdown.from)
         };
-        countdown.left = if counted >= left && !countdown.has_head {
-            None // ended with nothing to send
-        } else if std::mem::take(&mut countdown.undrawn) {
-            Some(self.timing.draw(&mut self.queues[c as usize])) // clause 10.3.4.2: idle, and no longer
-        } else {
-            Some(left.saturating_sub(counted))
-        };
         countdown.from = Instant::NEVER;
         self.deadlines[c as usize] = Instant::NEVER;
+        if counted >= left && !countdown.has_head {
+            countdown.left = None; // ended with nothing to send
+            return;
+        }
+        countdown.left = Some(left.saturating_sub(counted));
+        if std::mem::take(&mut countdown.undrawn) {
+            self.draw_late(c);
+        }
+        self.nodes[node].back_offs.add_standing();
+    }
+
+    /// The medium does not remain idle for a head that found it so: a back-off after all (clause 10.3.4.2).
+    #[cold]
+    #[inline(never)]
+    fn draw_late(&mut self, c: Contender) {
+        self.countdowns[c as usize].left = Some(self.timing.draw(&mut self.queues[c as usize]));
     }
 
     /// Lets the countdowns of a node run again if its medium is idle; gives the least of their deadlines.
-    #[allow(
-        clippy::inline_always,
-        reason = "half a hundredth of a run: asked at the end of every frame, of every hearer"
-    )]
-    #[inline(always)]
+    #[inline]
     pub(super) fn resume(&mut self, node: usize, now: Instant) -> Instant {
-        // More than half of those who are asked are busy: that is answered where it is asked.
-        if self.busy(node) { Instant::NEVER } else { self.resume_idle(node, now) }
+        if self.may_resume(node) { self.resume_idle(node, now) } else { Instant::NEVER }
     }
 
-    /// The same of a node whose medium is idle.
-    fn resume_idle(&mut self, node: usize, now: Instant) -> Instant {
-        let mut next = Instant::NEVER;
-        for c in self.contenders(node) {
-            let countdown = &self.countdowns[c as usize];
-            let Some(left) = countdown.left.filter(|_| countdown.from.is_never()) else { continue };
-            let has_head = countdown.has_head;
-            let ready = self.ready(node, countdown);
-            // Where slots are already being counted, join at the next boundary.
-            let from = if now <= ready {
-                ready
-            } else if countdown.slotted {
-                let missed = now.since(ready).as_nanos().div_ceil(self.timing.slot.as_nanos());
-                ready + self.timing.slot * missed
-            } else {
-                now
-            };
-            self.countdowns[c as usize].from = from;
-            if !has_head {
-                self.deadlines[c as usize] = IDLE_COUNTDOWN;
-                continue;
-            }
-            self.deadlines[c as usize] = from + left;
-            next = next.min(from + left);
-            if self.ledger.is_some() {
-                let since = self.nodes[node].idle_since;
-                self.turn_to(c, since, Doing::Waiting { countdown_from: from });
-            }
+    /// Whether a node's medium is idle while countdowns of it may stand still. Most of the nodes that a frame asks at its end are busy,
+    /// or have none.
+    #[inline]
+    pub(super) fn may_resume(&self, node: usize) -> bool {
+        !self.busy(node) && self.nodes[node].back_offs.stand()
+    }
+
+    /// Lets the countdowns of a node whose medium is idle run again; gives the least of their deadlines.
+    pub(super) fn resume_idle(&mut self, node: usize, now: Instant) -> Instant {
+        self.nodes[node].back_offs.go_on();
+        let all = self.contenders(node);
+        all.fold(Instant::NEVER, |next, c| next.min(self.go_on(node, c, now)))
+    }
+
+    /// Lets a countdown run again, if it stands still; gives its deadline, if something is to be sent then.
+    #[inline(never)]
+    fn go_on(&mut self, node: usize, c: Contender, now: Instant) -> Instant {
+        let countdown = &self.countdowns[c as usize];
+        let Some(left) = countdown.left.filter(|_| countdown.from.is_never()) else { return Instant::NEVER };
+        let ready = self.ready(node, countdown);
+        // Where slots are already being counted, join at the next boundary.
+        let from = if now <= ready {
+            ready
+        } else if countdown.slotted {
+            let missed = now.since(ready).as_nanos().div_ceil(self.timing.slot.as_nanos());
+            ready + self.timing.slot * missed
+        } else {
+            now
+        };
+        self.nodes[node].back_offs.add_running();
+        let countdown = &mut self.countdowns[c as usize];
+        countdown.from = from;
+        if !countdown.has_head {
+            self.deadlines[c as usize] = IDLE_COUNTDOWN;
+            return Instant::NEVER;
         }
-        next
+        self.deadlines[c as usize] = from + left;
+        if self.ledger.is_some() {
+            let since = self.nodes[node].idle_since;
+            self.turn_to(c, since, Doing::Waiting { countdown_from: from });
+        }
+        from + left
     }
 
     /// When a countdown may run: the medium has been idle for an inter-frame space and no reservation holds.
@@ -262,7 +301,7 @@ impl DcfAir {
                 next = next.min(self.unreserve(self.ears[i].node as usize, now));
             }
         }
-        if self.is_wide {
+        if self.is_wide() {
             next = next.min(self.unreserve(node, now)); // it has heard an RTS from afar
         }
         self.schedule_access(node, next, out);
@@ -289,11 +328,26 @@ impl DcfAir {
     )]
     #[inline(always)]
     pub(super) fn stop_countdowns(&mut self, node: usize, arrival: Instant, by: Contender) {
+        // Where none runs is told where it is asked.
+        if self.nodes[node].back_offs.run() {
+            self.stop_running(node, arrival, by);
+        }
+    }
+
+    /// The same of a node with countdowns that run.
+    #[inline(never)]
+    fn stop_running(&mut self, node: usize, arrival: Instant, by: Contender) {
         let stop = arrival + self.timing.sensing_delay;
+        self.nodes[node].back_offs.stop();
         for c in self.contenders(node) {
             let deadline = self.deadlines[c as usize];
-            if deadline > stop && !deadline.is_never() {
-                self.interrupt(node, c, arrival, by);
+            if deadline <= stop {
+                self.nodes[node].back_offs.add_running();
+            } else if !deadline.is_never() {
+                self.freeze(node, c, arrival);
+                if self.ledger.is_some() {
+                    self.book_interruption(c, arrival, by);
+                }
             }
         }
     }
@@ -302,22 +356,26 @@ impl DcfAir {
     #[inline]
     pub(super) fn busy(&self, node: usize) -> bool {
         let this = &self.nodes[node];
-        debug_assert_eq!(this.engaged, self.stations[node].is_engaged());
-        this.carriers > 0 || this.engaged
+        debug_assert_eq!(this.is_engaged(), self.stations[node].is_engaged());
+        this.is_busy()
     }
 
     /// Asks for a wake at the least deadline of a neighbourhood.
     pub(super) fn schedule_least(&mut self, node: usize, out: &mut Effects) {
+        self.schedule_access(node, self.least_deadline(node), out);
+    }
+
+    #[inline]
+    fn least_deadline(&self, node: usize) -> Instant {
         let around = self.around(node).iter().map(|&c| self.deadlines[c as usize]);
-        let next = around.fold(Instant::NEVER, Instant::min);
-        self.schedule_access(node, next, out);
+        around.fold(Instant::NEVER, Instant::min)
     }
 
     #[inline]
     pub(super) fn schedule_access(&mut self, node: usize, at: Instant, out: &mut Effects) {
         if at < self.stations[node].next_access && at < IDLE_COUNTDOWN {
             self.stations[node].next_access = at;
-            out.wakes.push((at, Wake::Access(node as u32)));
+            out.wake_at(at, Wake::Access(node as u32));
         }
     }
 

@@ -1,19 +1,20 @@
 //! The ledger and the timeline.
 
 use super::reception::Reception;
+use super::shape::{Shape, Table};
 use super::{DcfAir, Sending};
 use crate::air::Contender;
 use crate::ledger::{Doing, Ledger};
 use crate::timeline::{FrameKind, FrameRecord, Overheard};
 use evenair_units::Instant;
 
-impl DcfAir {
+impl<S: Shape> DcfAir<S> {
     pub(crate) fn start_ledger(&mut self, now: Instant) {
-        for node in 0..self.nodes.len() {
+        for node in 0..self.nodes.all().len() {
             self.resume(node, now); // between a frame and its answer countdowns may stand still
         }
-        let mut ledger = Ledger::new(self.queues.len(), now);
-        for c in 0..self.queues.len() as u32 {
+        let mut ledger = Ledger::new(self.queues.all().len(), now);
+        for c in 0..self.queues.all().len() as u32 {
             let doing = self.doing(c);
             ledger.turn_to(c, now, doing);
         }
@@ -28,6 +29,14 @@ impl DcfAir {
             FrameKind::Cts | FrameKind::CtsToSelf => 3,
         };
         self.fingerprint.add(end, (node as u64) << 3 | kind << 1 | u64::from(decoded));
+        if self.timeline.is_some() {
+            self.add_to_timeline(end, node, sent, decoded);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_to_timeline(&mut self, end: Instant, node: usize, sent: &Sending, decoded: bool) {
         if let Some(timeline) = &mut self.timeline {
             timeline.add(FrameRecord {
                 start: sent.since,

@@ -1,6 +1,7 @@
 //! The frames of an exchange: (RTS, CTS,) DATA, ACK; its end, and the effects of a failure.
 
 use super::node::Heard;
+use super::shape::Shape;
 use super::{Capture, DcfAir, Ear, Expecting, Reply, Sending, draw, reception::Reception};
 use crate::air::{BROADCAST, Contender, Effects, Outcome, Up, Wake};
 use crate::ledger::Doing;
@@ -10,7 +11,7 @@ use evenair_laws::backoff::{Holding, OnFailure, When, dcf::doubled};
 use evenair_units::{Duration, Instant};
 use smallvec::SmallVec;
 
-impl DcfAir {
+impl<S: Shape> DcfAir<S> {
     /// Sends the first frame of the exchange for a contender's head.
     pub(super) fn begin_exchange(&mut self, now: Instant, c: Contender, out: &mut Effects) {
         let queue = &mut self.queues[c as usize];
@@ -74,7 +75,7 @@ impl DcfAir {
     }
 
     fn start_frame(&mut self, now: Instant, node: usize, frame: Reply, out: &mut Effects) {
-        let Reply { to, by, airtime, .. } = frame;
+        let Reply { by, airtime, .. } = frame;
         let sending = self.sending(now, node, &frame);
         let class = sending.class;
         self.queues[by as usize].sent |= sending.kind == FrameKind::Data;
@@ -82,40 +83,56 @@ impl DcfAir {
         debug_assert!(self.stations[node].sending.is_none(), "node {node} starts a frame during another");
         self.stations[node].sending = Some(sending);
         let sender = &mut self.nodes[node];
-        sender.engaged = true;
+        sender.engage(true);
         sender.sending_until = until;
         sender.extended = false;
         if !sender.is_silent() {
             self.talk_over(node);
         }
-        if self.is_wide {
+        if self.is_wide() {
             self.miss_flights(node);
         }
         let ears = std::mem::take(&mut self.ears);
-        let first_wins = self.rules.capture == Capture::First && !self.is_wide;
-        for ear in &ears[self.ears_of(node, class)] {
-            let arrival = now + ear.delay();
-            let there = ear.node as usize;
-            if ear.sensed {
-                self.stop_countdowns(there, arrival, by);
-            }
-            if to == ear.node && self.nodes[there].sending_until > arrival {
-                self.stations[node].sending.as_mut().expect("just set").receiver_busy = true;
-            }
-            if first_wins {
-                self.arrive::<true>(there, node, ear, arrival, arrival + airtime);
-            } else {
-                self.arrive::<false>(there, node, ear, arrival, arrival + airtime);
-            }
-        }
+        let hearers = &ears[self.ears_of(node, class)];
+        let receiver_busy = if self.rules.capture == Capture::First && !self.is_wide() {
+            self.reach_hearers::<true>(now, node, &frame, hearers)
+        } else {
+            self.reach_hearers::<false>(now, node, &frame, hearers)
+        };
         self.ears = ears;
-        out.wakes.push((until, Wake::FrameEnd(node as u32)));
-        if self.is_wide {
+        if receiver_busy {
+            self.stations[node].sending.as_mut().expect("just set").receiver_busy = true;
+        }
+        out.wake_at(until, Wake::FrameEnd(node as u32));
+        if self.is_wide() {
             self.launch(now, node, airtime, out);
         }
     }
 
+    /// A frame's first energy reaches the near hearers of its sender; tells whether the addressee is itself transmitting then.
+    #[inline]
+    fn reach_hearers<const FIRST_WINS: bool>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        frame: &Reply,
+        hearers: &[Ear],
+    ) -> bool {
+        let (until, mut receiver_busy) = (now + frame.airtime, false);
+        for ear in hearers {
+            let (there, arrival) = (ear.node as usize, ear.after(now));
+            if ear.sensed {
+                self.stop_countdowns(there, arrival, frame.by);
+            }
+            if self.arrive::<FIRST_WINS>(there, node, ear, arrival, ear.after(until)) {
+                receiver_busy |= frame.to == ear.node;
+            }
+        }
+        receiver_busy
+    }
+
     /// A node begins to transmit while signals reach it: it misses them.
+    #[inline(never)]
     fn talk_over(&mut self, node: usize) {
         let this = &mut self.nodes[node];
         if self.rules.capture == Capture::First {
@@ -135,6 +152,7 @@ impl DcfAir {
         }
     }
 
+    #[inline(never)]
     pub(super) fn on_frame_end(&mut self, now: Instant, node: usize, out: &mut Effects) {
         let sent = self.stations[node].sending.take().expect("a frame ends that nobody sent");
         self.nodes[node].idle_since = self.nodes[node].idle_since.max(now);
@@ -144,36 +162,27 @@ impl DcfAir {
         let (mut decoded, mut answered) = (false, false);
         // The addressee first, because the others depend on whether it will answer.
         if let Some(ear) = hearers.iter().find(|ear| ear.node == sent.to) {
-            let (there, ended) = (ear.node as usize, now + ear.delay());
-            let reception = self.end_at(ended, node, ear, &sent);
+            let (there, ended) = (ear.node as usize, ear.after(now));
+            let reception = self.depart(there, node, ear, ended, &sent);
+            if self.timeline.is_some() {
+                self.overhear(there, node, reception, &sent);
+            }
             decoded = reception == Reception::Decoded;
             answered = decoded && self.accept(there, node, &sent, ended, out);
-            if self.is_wide {
+            if self.is_wide() {
                 self.end_far_wait(there, reception, ended, out);
             }
         }
         // An answer from near by comes before any countdown can end. A hearer of the answer need not run a countdown for
         // the SIFS between; other hearers are let go on when the answer has begun (`on_respond`).
         let goes_on = (answered && sent.kind != FrameKind::Ack) || sent.kind == FrameKind::CtsToSelf;
-        let mut next = Instant::NEVER;
-        for ear in hearers {
-            let (there, ended) = (ear.node as usize, now + ear.delay());
-            if ear.node != sent.to {
-                let reception = self.end_at(ended, node, ear, &sent);
-                if self.is_wide {
-                    self.end_far_wait(there, reception, ended, out);
-                }
-                if reception == Reception::Decoded && sent.to == BROADCAST {
-                    decoded = true;
-                    let packet = self.queues[sent.by as usize].packet;
-                    out.up.push(Up::Received { from: sent.by, at: ear.node, packet });
-                }
-            }
-            // Whoever is busy need not be looked at more closely.
-            if !self.busy(there) && (!goes_on || self.is_watched(there)) {
-                next = next.min(self.resume(there, ended));
-            }
-        }
+        let is_plain = !self.is_wide() && self.timeline.is_none() && sent.to != BROADCAST;
+        let (mut next, heard) = if is_plain {
+            self.leave_hearers::<true>(now, node, &sent, hearers, goes_on, out)
+        } else {
+            self.leave_hearers::<false>(now, node, &sent, hearers, goes_on, out)
+        };
+        decoded |= heard;
         self.ears = ears;
         if sent.to == BROADCAST {
             self.end_broadcast(now, node, &sent, decoded, out);
@@ -192,20 +201,51 @@ impl DcfAir {
         }
     }
 
-    /// A frame's last energy has reached one of its near hearers; gives the result of its reception.
-    #[allow(
-        clippy::inline_always,
-        reason = "a fiftieth of a run in a cell: asked at the end of every frame, of every hearer"
-    )]
-    #[inline(always)]
-    fn end_at(&mut self, ended: Instant, node: usize, ear: &Ear, sent: &Sending) -> Reception {
+    /// A frame's last energy has reached its near hearers beside the addressee, and all whose medium is idle go on. Gives the least
+    /// of their deadlines, and whether a broadcast was heard. Where `PLAIN`, it is none, no hearer is far and nothing is recorded, which
+    /// is then not asked at every hearer.
+    #[inline(never)]
+    fn leave_hearers<const PLAIN: bool>(
+        &mut self,
+        now: Instant,
+        node: usize,
+        sent: &Sending,
+        hearers: &[Ear],
+        goes_on: bool,
+        out: &mut Effects,
+    ) -> (Instant, bool) {
+        let (mut next, mut heard) = (Instant::NEVER, false);
+        for ear in hearers {
+            let (there, ended) = (ear.node as usize, ear.after(now));
+            if ear.node != sent.to {
+                if PLAIN {
+                    self.depart(there, node, ear, ended, sent);
+                } else {
+                    heard |= self.end_at(ended, node, ear, sent, out);
+                }
+            }
+            if self.may_resume(there) && (!goes_on || self.is_watched(there)) {
+                next = next.min(self.resume_idle(there, ended));
+            }
+        }
+        (next, heard)
+    }
+
+    /// A frame's last energy has reached one of its near hearers, which is not its addressee; tells whether that has heard a
+    /// broadcast.
+    fn end_at(&mut self, ended: Instant, node: usize, ear: &Ear, sent: &Sending, out: &mut Effects) -> bool {
         let there = ear.node as usize;
         let reception = self.depart(there, node, ear, ended, sent);
-        self.after_reception(there, reception, sent, ended);
-        if self.timeline.is_some() {
-            self.overhear(there, node, reception, sent);
+        self.overhear(there, node, reception, sent);
+        if self.is_wide() {
+            self.end_far_wait(there, reception, ended, out);
         }
-        reception
+        let heard = reception == Reception::Decoded && sent.to == BROADCAST;
+        if heard {
+            let packet = self.queues[sent.by as usize].packet;
+            out.up.push(Up::Received { from: sent.by, at: ear.node, packet });
+        }
+        heard
     }
 
     /// Whether a SIFS in which its countdowns do not run would show: in the ledger, or in a back-off of no slots with nothing to
@@ -239,11 +279,11 @@ impl DcfAir {
                 let data = sent.reserves - self.timing.sifs - answer;
                 this.awaiting = Some((sent.by, Expecting::Data));
                 this.overdue = now + data + Duration::from_micros(4);
-                out.wakes.push((this.overdue, Wake::Timeout(node as u32)));
+                out.wake_at(this.overdue, Wake::Timeout(node as u32));
             }
             FrameKind::CtsToSelf => {
                 this.awaiting = Some((sent.by, Expecting::Protected));
-                out.wakes.push((now + self.timing.sifs, Wake::Respond(node as u32)));
+                out.wake_at(now + self.timing.sifs, Wake::Respond(node as u32));
             }
             FrameKind::Rts | FrameKind::Data if sent.to != BROADCAST => {
                 this.overdue = now + self.timing.answer_timeout_to(sent.kind, sent.rate);
@@ -252,8 +292,8 @@ impl DcfAir {
                     Some((sent.by, if sent.far { Expecting::FarAnswer } else { Expecting::Answer }));
                 if sent.far {
                     // Before then it is unknown whether the answer comes.
-                    out.wakes.push((this.overdue, Wake::Timeout(node as u32)));
-                    out.wakes.push((this.request_void_at, Wake::Unreserve(node as u32)));
+                    out.wake_at(this.overdue, Wake::Timeout(node as u32));
+                    out.wake_at(this.request_void_at, Wake::Unreserve(node as u32));
                 }
             }
             _ => (),
@@ -289,7 +329,7 @@ impl DcfAir {
         }
         let Some(reply) = self.reply_to(there, from, sent, at) else { return false };
         self.stations[there].reply = Some(reply);
-        out.wakes.push((at + self.timing.sifs, Wake::Respond(there as u32)));
+        out.wake_at(at + self.timing.sifs, Wake::Respond(there as u32));
         let queue = &mut self.queues[sent.by as usize];
         if sent.kind == FrameKind::Data && !queue.received {
             queue.received = true;
@@ -356,6 +396,7 @@ impl DcfAir {
     }
 
     /// A SIFS has passed: the node answers, sends the DATA that its RTS announced, or goes on with its TXOP.
+    #[inline(never)]
     pub(super) fn on_respond(&mut self, now: Instant, node: usize, out: &mut Effects) {
         match self.stations[node].awaiting {
             Some((c, Expecting::Burst)) => return self.continue_burst(now, node, c, out),
@@ -365,7 +406,7 @@ impl DcfAir {
         let reply = self.stations[node].reply.take().expect("a response without a reason");
         let (to, by) = (reply.to as usize, reply.by);
         let this = &self.nodes[node];
-        let idle = this.carriers == 0 && this.reserved_until <= now;
+        let idle = this.carriers() == 0 && this.reserved_until <= now;
         if self.rules.idle_handshake && !idle && reply.kind == FrameKind::Data {
             return self.announce_anew(now, node, by, to, out);
         }
@@ -394,9 +435,10 @@ impl DcfAir {
     }
 
     /// The DATA frame follows the CTS that its sender sent to itself, whatever the medium is (clause 10.3.2, NAV distribution).
+    #[inline(never)]
     fn send_protected(&mut self, now: Instant, node: usize, c: Contender, out: &mut Effects) {
         self.stations[node].awaiting = None;
-        for other in self.contenders(node).filter(|&other| other != c) {
+        for other in self.rivals(node, c) {
             self.interrupt(node, other, now, c);
         }
         let queue = &mut self.queues[c as usize];
@@ -407,6 +449,7 @@ impl DcfAir {
     }
 
     /// ns-2's DATA frame finds the medium busy after its CTS: another RTS, after a longer back-off.
+    #[inline(never)]
     fn announce_anew(&mut self, now: Instant, node: usize, c: Contender, to: usize, out: &mut Effects) {
         self.stations[node].awaiting = None;
         self.note_engagement(node);
@@ -415,7 +458,8 @@ impl DcfAir {
         if let OnFailure::Double { window_max } = queue.access.on_failure {
             queue.window = doubled(queue.window, window_max);
         }
-        self.countdowns[c as usize].left = Some(self.timing.draw(queue));
+        let left = self.timing.draw(queue);
+        self.back_off(c, left);
         if let Some(ledger) = &mut self.ledger {
             ledger.failed(c, now, Doing::Nothing);
         }
@@ -426,6 +470,7 @@ impl DcfAir {
     }
 
     /// No answer to a frame will come, or it was lost.
+    #[inline(never)]
     fn unanswered(&mut self, now: Instant, node: usize, sent: &Sending, decoded: bool, out: &mut Effects) {
         let counters = &mut self.queues[sent.by as usize].counters;
         match sent.kind {
@@ -449,9 +494,9 @@ impl DcfAir {
     fn expect_no_answer(&mut self, now: Instant, node: usize, out: &mut Effects) {
         let this = &mut self.stations[node];
         this.overdue = this.overdue.max(now);
-        out.wakes.push((this.overdue, Wake::Timeout(node as u32)));
+        out.wake_at(this.overdue, Wake::Timeout(node as u32));
         if !this.request_void_at.is_never() {
-            out.wakes.push((this.request_void_at, Wake::Unreserve(node as u32)));
+            out.wake_at(this.request_void_at, Wake::Unreserve(node as u32));
             this.request_void_at = Instant::NEVER;
         }
     }
@@ -476,7 +521,7 @@ impl DcfAir {
         self.stations[node].awaiting = None;
         if at + self.timing.sifs < self.queues[c as usize].txop_until {
             self.stations[node].awaiting = Some((c, Expecting::Burst));
-            out.wakes.push((at + self.timing.sifs, Wake::Respond(node as u32)));
+            out.wake_at(at + self.timing.sifs, Wake::Respond(node as u32));
         }
         self.note_engagement(node);
         self.finish(c, at, Outcome::Delivered, out);
@@ -489,6 +534,7 @@ impl DcfAir {
     }
 
     /// The holder of a TXOP sends its next packet, if there is one and its exchange fits; else the TXOP is over.
+    #[inline(never)]
     fn continue_burst(&mut self, now: Instant, node: usize, c: Contender, out: &mut Effects) {
         self.stations[node].awaiting = None;
         self.note_engagement(node);
@@ -500,9 +546,10 @@ impl DcfAir {
             self.turn_to(c, now, Doing::Sending);
             return self.begin_exchange(now, c, out);
         }
-        let (queue, countdown) = (&mut self.queues[c as usize], &mut self.countdowns[c as usize]);
+        let (queue, countdown) = (&mut self.queues[c as usize], &self.countdowns[c as usize]);
         if countdown.has_head && countdown.left.is_none() {
-            countdown.left = Some(self.timing.draw(queue)); // a law that draws before each frame
+            let left = self.timing.draw(queue); // a law that draws before each frame
+            self.back_off(c, left);
         }
         let next = self.resume(node, now);
         self.schedule_access(node, next, out);
@@ -534,9 +581,14 @@ impl DcfAir {
         queue.window = draw::first_window(queue.access.draw);
         let countdown = &mut self.countdowns[c as usize];
         countdown.has_head = false;
-        countdown.left = (queue.access.when != When::BeforeFrame).then(|| self.timing.draw(queue));
+        countdown.left = None;
+        if queue.access.when != When::BeforeFrame {
+            let left = self.timing.draw(queue);
+            self.back_off(c, left);
+        }
     }
 
+    #[inline(never)]
     pub(super) fn on_timeout(&mut self, now: Instant, node: usize, out: &mut Effects) {
         if self.stations[node].overdue != now {
             return;
@@ -603,9 +655,8 @@ impl DcfAir {
             }
             let repeats = queue.access.on_failure == OnFailure::Repeat;
             let next = if repeats { queue.drawn } else { self.timing.draw(queue) };
-            let countdown = &mut self.countdowns[c as usize];
-            countdown.left = Some(next);
-            countdown.undrawn = false; // after a tie within the node
+            self.countdowns[c as usize].undrawn = false; // after a tie within the node
+            self.back_off(c, next);
         }
         self.fingerprint.add(now, u64::from(c));
     }

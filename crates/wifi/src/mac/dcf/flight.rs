@@ -9,6 +9,7 @@
 //! received packet is still there to be handed up: a broadcast's `Done`, and that of a packet given up while it travels,
 //! come up to one flight late. Back-offs run meanwhile.
 
+use super::shape::Shape;
 use super::{DcfAir, Ear, Expecting, Sending, reception::Reception};
 use crate::air::{BROADCAST, Contender, Effects, Outcome, Up, Wake};
 use crate::timeline::FrameKind;
@@ -25,7 +26,7 @@ pub(super) struct Flight {
     present: bool,
 }
 
-impl DcfAir {
+impl<S: Shape> DcfAir<S> {
     /// The frame that a node has begun to send sets out for its far hearers.
     pub(super) fn launch(&mut self, now: Instant, node: usize, airtime: Duration, out: &mut Effects) {
         let sent = self.stations[node].sending.expect("it has just begun");
@@ -40,7 +41,7 @@ impl DcfAir {
                 self.flights.len() as u32 - 1
             };
             self.queues[sent.by as usize].copies += u32::from(flight.carries_a_packet());
-            out.wakes.push((now + ear.delay(), Wake::Arrival(place)));
+            out.wake_at(now + ear.delay(), Wake::Arrival(place));
         }
     }
 
@@ -63,7 +64,7 @@ impl DcfAir {
         flight.sent.receiver_busy = self.nodes[there].sending_until > now;
         let until = now + airtime;
         self.arrive::<false>(there, from as usize, &ear, now, until);
-        out.wakes.push((until, Wake::Landing(place)));
+        out.wake_at(until, Wake::Landing(place));
     }
 
     /// A frame's last energy has reached a far hearer.
@@ -74,14 +75,13 @@ impl DcfAir {
         let Flight { from, ear, sent, airtime, .. } = flight;
         let there = ear.node as usize;
         let reception = self.depart(there, from as usize, &ear, now, &sent);
-        self.after_reception(there, reception, &sent, now);
         self.overhear(there, from as usize, reception, &sent);
         if reception == Reception::Decoded && sent.to != ear.node && sent.kind == FrameKind::Rts {
             let void_at = self.void_at(now, &sent);
             let this = &mut self.nodes[there];
             let at = if this.reserved_until == now + sent.reserves { void_at } else { Instant::NEVER };
             this.unreserve_at(at, &mut self.stations[there]);
-            out.wakes.push((at, Wake::Unreserve(ear.node)));
+            out.wake_at(at, Wake::Unreserve(ear.node));
         }
         if sent.to == ear.node {
             self.reach(now, &flight, reception, out);
@@ -118,6 +118,7 @@ impl DcfAir {
     }
 
     /// A broadcast ends at its sender.
+    #[inline(never)]
     pub(super) fn end_broadcast(
         &mut self,
         now: Instant,
@@ -175,7 +176,7 @@ impl DcfAir {
             && self.rules.hears_out_answers;
         if has_begun {
             station.overdue = this.locked_until;
-            out.wakes.push((station.overdue, Wake::Timeout(node as u32)));
+            out.wake_at(station.overdue, Wake::Timeout(node as u32));
         }
         has_begun
     }
@@ -199,7 +200,7 @@ impl DcfAir {
         // An answer that was accepted has ended the wait, or made it endless until the DATA frame.
         if matches!(this.awaiting, Some((_, Expecting::FarAnswer))) && !this.overdue.is_never() {
             this.overdue = at;
-            out.wakes.push((at, Wake::Timeout(node as u32)));
+            out.wake_at(at, Wake::Timeout(node as u32));
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::{Expecting, Reply, Sending};
 use crate::air::Contender;
 use evenair_units::Instant;
+use std::ops::Range;
 
 /// A signal present at a node.
 #[derive(Clone, Copy, Debug)]
@@ -29,22 +30,25 @@ pub(super) struct Node {
     pub(super) locked_until: Instant,
     /// Whose it is, and whether it will be decoded, as far as is known.
     locked: Source,
-    /// Its contenders.
+    /// The first of its contenders, and how many they are.
     pub(super) first: Contender,
     /// The first two of the signals that reach it; any others are with its [`Station`].
     few: [Heard; 2],
     pub(super) count: u16,
-    /// How many signals make its medium busy.
-    pub(super) carriers: u16,
+    /// Twice the number of signals that make its medium busy, and one more while it is engaged.
+    busy: u16,
     /// There are others.
     crowded: bool,
-    /// It sends, or is in the middle of an exchange of its own.
-    pub(super) engaged: bool,
     /// The last frame was not decoded: wait an EIFS.
     pub(super) extended: bool,
     /// Its reservation may be dropped at an instant that its [`Station`] knows.
     may_unreserve: bool,
+    pub(super) back_offs: BackOffs,
 }
+
+/// Whether back-offs of a node may run, and whether some may stand still: a frame looks at no others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BackOffs(u8);
 
 const _: () = assert!(size_of::<Node>() == 64, "a node fills one line of the cache");
 
@@ -94,6 +98,48 @@ impl Source {
     }
 }
 
+impl BackOffs {
+    const NONE: Self = Self(0);
+    const RUN: u8 = 1;
+    const STAND: u8 = 2;
+
+    /// Whether some may run.
+    #[inline]
+    pub(super) const fn run(self) -> bool {
+        self.0 & Self::RUN > 0
+    }
+
+    /// Whether some may stand still.
+    #[inline]
+    pub(super) const fn stand(self) -> bool {
+        self.0 & Self::STAND > 0
+    }
+
+    /// One stands still.
+    #[inline]
+    pub(super) const fn add_standing(&mut self) {
+        self.0 |= Self::STAND;
+    }
+
+    /// One runs.
+    #[inline]
+    pub(super) const fn add_running(&mut self) {
+        self.0 |= Self::RUN;
+    }
+
+    /// None runs.
+    #[inline]
+    pub(super) const fn stop(&mut self) {
+        self.0 &= !Self::RUN;
+    }
+
+    /// None stands still.
+    #[inline]
+    pub(super) const fn go_on(&mut self) {
+        self.0 &= !Self::STAND;
+    }
+}
+
 impl Heard {
     const NOTHING: Self = Self { source: Source::NOBODY, power_mw: 0.0 };
 
@@ -112,11 +158,17 @@ impl Heard {
     pub(super) const fn is_sensed(self) -> bool {
         self.source.yes()
     }
+
+    /// What it adds to [`Node::busy`].
+    #[inline]
+    const fn carries(self) -> u16 {
+        (self.source.yes() as u16) << 1
+    }
 }
 
 impl Node {
     /// A node that hears nothing and sends nothing, with these contenders.
-    pub(super) fn idle(first: Contender, count: u16) -> Self {
+    pub(super) const fn idle(first: Contender, count: u16) -> Self {
         Self {
             sending_until: Instant::ZERO,
             idle_since: Instant::ZERO,
@@ -126,12 +178,41 @@ impl Node {
             first,
             few: [Heard::NOTHING; 2],
             count,
-            carriers: 0,
+            busy: 0,
             crowded: false,
-            engaged: false,
             extended: false,
             may_unreserve: false,
+            back_offs: BackOffs::NONE,
         }
+    }
+
+    /// Its contenders.
+    #[inline]
+    pub(super) const fn contenders(&self) -> Range<Contender> {
+        self.first..self.first + self.count as u32
+    }
+
+    /// Whether it senses a carrier or is engaged.
+    #[inline]
+    pub(super) const fn is_busy(&self) -> bool {
+        self.busy > 0
+    }
+
+    /// How many signals make its medium busy.
+    #[inline]
+    pub(super) const fn carriers(&self) -> u16 {
+        self.busy >> 1
+    }
+
+    /// Whether it sends, or is in the middle of an exchange of its own.
+    #[inline]
+    pub(super) const fn is_engaged(&self) -> bool {
+        self.busy & 1 == 1
+    }
+
+    #[inline]
+    pub(super) const fn engage(&mut self, engaged: bool) {
+        self.busy = self.busy & !1 | engaged as u16;
     }
 
     #[inline]
@@ -163,6 +244,12 @@ impl Node {
         self.locked.0 &= !1;
     }
 
+    /// A signal ends: whether it was intact, if the receiver was locked to it; then it is locked to nothing.
+    #[inline]
+    pub(super) fn part_from(&mut self, from: u32) -> Option<bool> {
+        (self.locked.node() == from).then(|| self.unlock())
+    }
+
     /// The receiver is locked to nothing any more; says whether the signal was intact.
     #[inline]
     pub(super) const fn unlock(&mut self) -> bool {
@@ -172,15 +259,16 @@ impl Node {
     /// A signal begins where none was.
     #[inline]
     pub(super) fn hear_first(&mut self, heard: Heard) {
-        debug_assert!(self.is_silent() && self.carriers == 0 && self.locked().is_none());
-        self.carriers = u16::from(heard.is_sensed());
+        debug_assert!(self.is_silent() && self.carriers() == 0 && self.locked().is_none());
+        self.busy += heard.carries();
         self.few[0] = heard;
     }
 
     /// One more signal begins.
+    #[inline]
     pub(super) fn hear_more(&mut self, heard: Heard, station: &mut Station) {
         debug_assert!(!self.is_silent());
-        self.carriers += u16::from(heard.is_sensed());
+        self.busy += heard.carries();
         if self.hears_one() {
             self.few[1] = heard;
         } else {
@@ -193,7 +281,7 @@ impl Node {
     #[inline]
     pub(super) fn hear_none(&mut self, from: u32) {
         debug_assert!(self.hears_one() && self.few[0].from() == from, "a signal ends that never began");
-        self.carriers = 0;
+        self.busy &= 1;
         self.few[0] = Heard::NOTHING;
     }
 
@@ -204,7 +292,7 @@ impl Node {
     }
 
     /// One of several signals ends: the last one takes its place.
-    #[inline(never)]
+    #[inline]
     pub(super) fn hear_less(&mut self, from: u32, station: &mut Station) {
         let last = if self.crowded {
             let last = station.more.pop().expect("there are others");
@@ -222,7 +310,15 @@ impl Node {
             };
             std::mem::replace(place, last)
         };
-        self.carriers -= u16::from(gone.is_sensed());
+        self.busy -= gone.carries();
+    }
+
+    /// The signal of this sender, which reaches it.
+    #[inline]
+    pub(super) fn signal(&self, from: u32, station: &Station) -> Heard {
+        let among = |heard: &&Heard| heard.from() == from;
+        let found = self.few.iter().find(among).or_else(|| station.more.iter().find(among));
+        *found.expect("it began")
     }
 
     /// All signals that reach it.

@@ -5,6 +5,7 @@
 
 use super::flight::Flight;
 use super::node::Heard;
+use super::shape::Shape;
 use super::{Capture, DcfAir, Ear, Sending};
 use crate::air::Contender;
 use crate::ledger::Doing;
@@ -22,9 +23,9 @@ pub(super) enum Reception {
     Unnoticed,
 }
 
-impl DcfAir {
-    /// A frame's first energy reaches `node`. Where `FIRST_WINS`, the rule is [`Capture::First`] and nobody is far, which is then
-    /// not asked at every hearer.
+impl<S: Shape> DcfAir<S> {
+    /// A frame's first energy reaches `node`; tells whether that node is itself transmitting then. Where
+    /// `FIRST_WINS`, the rule is [`Capture::First`] and no hearer is far, which is then not asked at every hearer.
     #[allow(
         clippy::inline_always,
         reason = "a tenth of a run: near and far hearers both call it, for every frame and hearer"
@@ -37,46 +38,55 @@ impl DcfAir {
         ear: &Ear,
         at: Instant,
         until: Instant,
-    ) {
+    ) -> bool {
         let heard = Heard::new(from as u32, ear.power_mw, ear.sensed);
         let this = &mut self.nodes[node];
+        let transmitting = this.sending_until > at;
         if ear.sensed {
             this.keep_reservation();
         }
         if !this.is_silent() {
-            return self.arrive_among_others(node, heard, ear, at, until);
+            self.arrive_among_others::<FIRST_WINS>(node, heard, ear, at, until);
+            return transmitting;
         }
         this.hear_first(heard);
-        let transmitting = this.sending_until > at;
         match if FIRST_WINS { Capture::First } else { self.rules.capture } {
             Capture::First if !ear.sensed => (), // ns-2 drops it before its MAC
             Capture::First => this.lock(heard.from(), until, ear.clear_alone && !transmitting),
             Capture::Strongest | Capture::Sinr { .. } if transmitting || !ear.noticed => (),
             Capture::Strongest | Capture::Sinr { .. } => this.lock(heard.from(), until, ear.clear_alone),
         }
-        if !FIRST_WINS && self.is_wide {
+        if !FIRST_WINS && self.is_wide() {
             self.stations[node].locked_since = at;
         }
+        transmitting
     }
 
     /// The same where other signals are present.
     #[inline(never)]
-    fn arrive_among_others(&mut self, node: usize, heard: Heard, ear: &Ear, at: Instant, until: Instant) {
-        let (ratio, noise_mw) = (self.capture_ratio, self.noise_mw);
+    fn arrive_among_others<const FIRST_WINS: bool>(
+        &mut self,
+        node: usize,
+        heard: Heard,
+        ear: &Ear,
+        at: Instant,
+        until: Instant,
+    ) {
+        let rule = if FIRST_WINS { Capture::First } else { self.rules.capture };
+        let (ratio, noise_mw, is_wide) = (self.capture_ratio, self.noise_mw, self.is_wide());
         let (this, station) = (&mut self.nodes[node], &mut self.stations[node]);
         let transmitting = this.sending_until > at;
         // The power that the new frame must stand out from.
         let others = || this.signals(station).map(|h| h.power_mw);
-        let rival_mw = match self.rules.capture {
+        let rival_mw = match rule {
             Capture::Sinr { .. } => noise_mw + others().sum::<f32>(),
             Capture::Strongest => others().fold(0.0, f32::max),
             Capture::First => 0.0, // it is compared with the first alone
         };
-        let locked = this.locked().and_then(|from| this.signals(station).find(|h| h.from() == from));
-        debug_assert_eq!(locked.is_some(), this.locked().is_some(), "locked to a signal that is gone");
+        let locked = this.locked().map(|from| this.signal(from, station));
         this.hear_more(heard, station);
         let was_locked = this.locked();
-        match (self.rules.capture, locked) {
+        match (rule, locked) {
             (Capture::First, _) if !ear.sensed => (), // ns-2 drops it before its MAC
             (Capture::First, None) => this.lock(heard.from(), until, ear.decodable && !transmitting),
             (Capture::First, Some(locked)) if locked.power_mw >= ratio * ear.power_mw => {
@@ -111,12 +121,12 @@ impl DcfAir {
                 }
             }
         }
-        if self.is_wide && this.locked() != was_locked {
+        if !FIRST_WINS && is_wide && this.locked() != was_locked {
             station.locked_since = at;
         }
     }
 
-    /// A frame's last energy has reached `node`.
+    /// A frame's last energy has reached `node`, where it leaves a reservation behind, or a longer inter-frame space.
     #[allow(
         clippy::inline_always,
         reason = "a tenth of a run: near and far hearers both call it, for every frame and hearer"
@@ -131,35 +141,80 @@ impl DcfAir {
         sent: &Sending,
     ) -> Reception {
         let this = &mut self.nodes[node];
-        if this.hears_one() {
-            this.hear_none(from as u32);
-        } else {
-            this.hear_less(from as u32, &mut self.stations[node]);
-            if self.ledger.is_some() && ear.sensed {
-                self.pass_blame(node, sent.by, at);
-            }
+        if !this.hears_one() {
+            return self.depart_from_others(node, from, ear, at, sent);
         }
+        this.hear_none(from as u32);
+        self.end_reception(node, from, ear, at, sent)
+    }
+
+    /// The same where other signals are present.
+    #[inline(never)]
+    fn depart_from_others(
+        &mut self,
+        node: usize,
+        from: usize,
+        ear: &Ear,
+        at: Instant,
+        sent: &Sending,
+    ) -> Reception {
+        self.nodes[node].hear_less(from as u32, &mut self.stations[node]);
+        if self.ledger.is_some() {
+            self.pass_blame(node, ear, sent.by, at);
+        }
+        self.end_reception(node, from, ear, at, sent)
+    }
+
+    /// The result of a reception that ends, and what it leaves behind.
+    #[allow(clippy::inline_always, reason = "a twentieth of a run: part of `depart`")]
+    #[inline(always)]
+    fn end_reception(
+        &mut self,
+        node: usize,
+        from: usize,
+        ear: &Ear,
+        at: Instant,
+        sent: &Sending,
+    ) -> Reception {
         if !ear.sensed {
             return Reception::Unnoticed;
         }
         let this = &mut self.nodes[node];
         this.idle_since = this.idle_since.max(at);
-        if this.locked() != Some(from as u32) {
-            return Reception::Unnoticed;
+        let reception = match this.part_from(from as u32) {
+            Some(_) if this.sending_until > at => Reception::Unnoticed,
+            Some(true) if !(ear.lossy && self.spoils(from, node, sent, at)) => Reception::Decoded,
+            Some(_) => Reception::Error,
+            None => Reception::Unnoticed,
+        };
+        let this = &mut self.nodes[node];
+        match reception {
+            Reception::Unnoticed => (),
+            Reception::Error if self.rules.eifs_reserves => {
+                this.reserved_until = this.reserved_until.max(at + self.timing.eifs);
+            }
+            Reception::Error => this.extended = true,
+            Reception::Decoded => {
+                // IEEE 802.11-2016 clause 10.3.2.3.7: a frame received correctly ends the EIFS.
+                this.extended = false;
+                // Clause 10.3.2.4: others reserve the medium for the rest of the exchange.
+                let until = at + sent.reserves;
+                if sent.to as usize != node && until > this.reserved_until {
+                    this.reserved_until = until;
+                    if sent.kind == FrameKind::Rts {
+                        self.reserve_for_request(node, sent.by);
+                    }
+                }
+            }
         }
-        let intact = this.unlock();
-        match (this.sending_until > at, intact) {
-            (true, _) => Reception::Unnoticed,
-            (false, true) if ear.lossy && self.spoils(from, node, sent, at) => Reception::Error,
-            (false, true) => Reception::Decoded,
-            (false, false) => Reception::Error,
-        }
+        reception
     }
 
     /// An exchange of `gone` is sensed no more: a sender who is still sensed takes over the blame.
     #[cold]
-    fn pass_blame(&mut self, node: usize, gone: Contender, at: Instant) {
-        let Some(by) = self.sensed(node) else { return };
+    #[inline(never)]
+    fn pass_blame(&mut self, node: usize, ear: &Ear, gone: Contender, at: Instant) {
+        let Some(by) = self.sensed(node).filter(|_| ear.sensed) else { return };
         for c in self.contenders(node) {
             if self.ledger.as_ref().is_some_and(|l| l.doing(c) == Doing::Blocked { by: gone }) {
                 self.turn_to(c, at, Doing::Blocked { by });
@@ -176,39 +231,19 @@ impl DcfAir {
     }
 
     /// Whether the link's error model spoils a frame.
+    #[cold]
+    #[inline(never)]
     fn spoils(&mut self, from: usize, to: usize, sent: &Sending, at: Instant) -> bool {
         let process = self.losses.get_mut(&(from as u32, to as u32)).expect("lossy ears have a model");
         process.loses(at, sent.size)
     }
 
-    /// A frame that has ended leaves a reservation behind at `node`, or a longer inter-frame space.
-    #[allow(
-        clippy::inline_always,
-        reason = "a tenth of a run: near and far hearers both call it, for every frame and hearer"
-    )]
-    #[inline(always)]
-    pub(super) fn after_reception(&mut self, node: usize, reception: Reception, sent: &Sending, at: Instant) {
-        let this = &mut self.nodes[node];
-        match reception {
-            Reception::Unnoticed => (),
-            Reception::Error if self.rules.eifs_reserves => {
-                this.reserved_until = this.reserved_until.max(at + self.timing.eifs);
-            }
-            Reception::Error => this.extended = true,
-            Reception::Decoded => {
-                // IEEE 802.11-2016 clause 10.3.2.3.7: a frame received correctly ends the EIFS.
-                this.extended = false;
-                // Clause 10.3.2.4: others reserve the medium for the rest of the exchange.
-                let until = at + sent.reserves;
-                if sent.to as usize != node && until > this.reserved_until {
-                    this.reserved_until = until;
-                    if sent.kind == FrameKind::Rts {
-                        let sender = self.queues[sent.by as usize].node as usize;
-                        let void_at = self.stations[sender].request_void_at;
-                        self.nodes[node].unreserve_at(void_at, &mut self.stations[node]);
-                    }
-                }
-            }
-        }
+    /// The medium is reserved for an RTS of `by`, which may be void.
+    #[cold]
+    #[inline(never)]
+    fn reserve_for_request(&mut self, node: usize, by: Contender) {
+        let sender = self.queues[by as usize].node as usize;
+        let void_at = self.stations[sender].request_void_at;
+        self.nodes[node].unreserve_at(void_at, &mut self.stations[node]);
     }
 }

@@ -10,6 +10,7 @@ mod fuzz;
 mod mixed;
 mod overlap;
 mod protection;
+mod shape;
 
 use super::*;
 use crate::air::{BROADCAST, Outcome, PacketId, Up};
@@ -92,7 +93,7 @@ impl Bench {
     }
 
     fn collect(&mut self) {
-        for (at, wake) in self.out.wakes.drain(..) {
+        while let Some((at, wake)) = self.out.wakes.pop() {
             assert!(at >= self.now, "a wake in the past");
             assert!(at < IDLE_COUNTDOWN || at.is_never(), "a wake for nothing to send: {wake:?}");
             self.queue.push(at, wake.phase(), wake);

@@ -111,7 +111,7 @@ fn ledger_changes_no_frame() {
         }
         bench.offer(0, 1);
         bench.run_to(us(500));
-        bench.air.countdowns[2].left = Some(Duration::ZERO);
+        bench.air.back_off(2, Duration::ZERO);
         bench.run_to(us(1_100)); // the acknowledgement is on the air
         bench.offer(2, BROADCAST);
         bench.run_to(us(5_000));
@@ -254,7 +254,7 @@ fn air_hands_calls_on_to_its_mac() {
     air.offer(Instant::ZERO, 0, head, &mut bench.out);
     let mut up = Vec::new();
     loop {
-        for (at, wake) in bench.out.wakes.drain(..) {
+        while let Some((at, wake)) = bench.out.wakes.pop() {
             bench.queue.push(at, wake.phase(), wake);
         }
         up.append(&mut bench.out.up);

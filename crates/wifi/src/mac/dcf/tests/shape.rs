@@ -1,0 +1,103 @@
+//! A small network is the same network.
+
+use super::*;
+use crate::mac::dcf::shape::{PLACES, Shape, Small};
+use crate::receivers::Receivers;
+use proptest::prelude::*;
+
+/// The path of a network whose nodes all have packets for the next one, for so long.
+fn path<S: Shape>(mut air: DcfAir<S>, nodes: u32, end: Instant) -> (u64, Vec<Counters>) {
+    let mut out = Effects::default();
+    let mode = Mode::at(Rate::from_kbps(11_000));
+    let head = |by: u32| {
+        let to = if by + 1 == nodes { BROADCAST } else { by + 1 };
+        Head { to, size: Bytes::new(DATA_BYTES + by), mode, packet: PacketId(by) }
+    };
+    (0..nodes).for_each(|by| air.offer(Instant::ZERO, by, head(by), &mut out));
+    while let Some((now, wake)) = out.wakes.pop_until(end) {
+        air.wake(now, wake, &mut out);
+        for up in std::mem::take(&mut out.up) {
+            if let Up::Done { by, .. } = up {
+                air.offer(now, by, head(by), &mut out);
+            }
+        }
+    }
+    let counters = (0..nodes).map(|c| *air.counters(c)).collect();
+    (air.fingerprint().value(), counters)
+}
+
+/// Whether a line of nodes with these queues is small.
+fn is_small(at_m: &[f64], nodes_of_queues: &[u32]) -> bool {
+    let at: Vec<Position> = at_m.iter().map(|&x| Position::new(x, 0.0)).collect();
+    let contenders: Vec<Contention> = nodes_of_queues.iter().map(|&node| contention(node)).collect();
+    DcfAir::<Small>::fits(
+        &Medium::from_positions(&at, &radio()),
+        &contenders,
+        &timing(),
+        &Receivers::default(),
+    )
+}
+
+fn radio() -> ThresholdRadio {
+    ThresholdRadio {
+        transmission_range_m: 250.0,
+        carrier_sense_range_m: 550.0,
+        interference_range_m: 800.0,
+        propagation: Propagation::default(),
+    }
+}
+
+fn contention(node: u32) -> Contention {
+    Contention {
+        node,
+        access: Access {
+            draw: Draw::Slots { window: 7, end_included: true },
+            on_failure: OnFailure::Double { window_max: 31 },
+            when: When::AfterTransmission,
+            holding: Holding::Packet,
+        },
+        arbitration: Arbitration::dcf(&timing()),
+        stream: Stream::named(1, &format!("node {node}"), "backoff"),
+    }
+}
+
+#[test]
+fn small_is_what_fits() {
+    assert!(is_small(&[0.0, 100.0], &[0, 1]) && is_small(&[0.0, 100.0], &[1]));
+    assert!(!is_small(&[0.0, 100.0], &[0, 0]), "two queues at a node");
+    assert!(!is_small(&[0.0, 100.0], &[]), "no queue");
+    let line: Vec<f64> = (0..=PLACES).map(|n| n as f64).collect();
+    assert!(is_small(&line[1..], &[0]) && !is_small(&line, &[0]));
+}
+
+proptest! {
+    /// Frame by frame, whatever the rules are.
+    #[test]
+    fn a_small_network_takes_the_path_of_any(
+        at_m in prop::collection::vec(0.0..900.0f64, 2..8),
+        of_ns2: bool,
+        capture in prop_oneof![
+            Just(Capture::First),
+            Just(Capture::Strongest),
+            Just(Capture::Sinr { noise: Dbm::new(-96.0) }),
+        ],
+        requests: bool,
+    ) {
+        let at: Vec<Position> = at_m.iter().map(|&x| Position::new(x, 0.0)).collect();
+        let medium = Medium::from_positions(&at, &radio());
+        let nodes = at.len() as u32;
+        let rules = Rules {
+            capture,
+            rts_threshold: requests.then(|| Bytes::new(100)),
+            ..if of_ns2 { Rules::ns2() } else { Rules::standard() }
+        };
+        let contenders: Vec<Contention> = (0..nodes).map(contention).collect();
+        let (receivers, end) = (Receivers::default(), us(300_000));
+        prop_assert!(DcfAir::<Small>::fits(&medium, &contenders, &timing(), &receivers));
+        let any = DcfAir::new(&medium, contenders.clone(), timing(), rules);
+        let small = DcfAir::<Small>::with_receivers(&medium, contenders, timing(), rules, &receivers);
+        let path_of_any = path(any, nodes, end);
+        prop_assert!(path_of_any.1.iter().any(|counters| counters.attempts > 0));
+        prop_assert_eq!(path(small, nodes, end), path_of_any);
+    }
+}
