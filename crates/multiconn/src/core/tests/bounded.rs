@@ -1,10 +1,10 @@
-//! A session with a bound of rate: what goes out, and what it wakes for.
+//! A session with a rate bound: the bytes sent, and the wakes.
 
 use super::*;
 use crate::bucket::Bucket;
 use evenair_units::Rate;
 
-/// What goes out each millisecond of half a second, and how often a connection was woken.
+/// Returns the bytes sent in each millisecond of half a second, and the number of wakes.
 fn half_a_second(core: &mut Core, begun: Instant) -> (Vec<u64>, u32) {
     let (mut sent, mut wakes, mut out) = (Vec::new(), 0, Vec::new());
     for ms in 0..500 {
