@@ -21,7 +21,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 pub enum Direction {
     /// It was received.
     Incoming,
-    /// It was handed to the device.
+    /// It was passed to the device.
     Outgoing,
 }
 

@@ -242,9 +242,9 @@ fn ignore_interrupts() {
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
 }
 
-/// Prepares a process that does nothing but wait: it becomes an ordinary one. While another process opens the
-/// /proc folder of a process being reaped, Linux retries until it is done. A real-time process on the same
-/// processor would block the opener for ever.
+/// Prepares a process that does nothing but wait: it becomes an ordinary one. While another process reads the
+/// /proc folder of a process being reaped, Linux retries the reaping until that is done. A real-time reaper
+/// on the same processor would block the reader for ever.
 fn only_waits() {
     ignore_interrupts();
     crate::scheduling::stay_ordinary();

@@ -617,11 +617,11 @@ impl Core {
 pub struct LegState {
     /// Its number.
     pub id: LegId,
-    /// This side sends on it.
+    /// Whether this side sends on it.
     pub is_active: bool,
-    /// It has made no progress for a while.
+    /// Whether it has made no progress for a while.
     pub is_stuck: bool,
-    /// It retires.
+    /// Whether it retires.
     pub retires: bool,
     /// Smoothed round trip, if any was measured.
     pub round_trip: Option<Duration>,

@@ -53,17 +53,17 @@ pub(super) struct Leg {
     pub(super) id: LegId,
     /// Frames that belong on this connection.
     pub(super) own: Vec<Told>,
-    /// It waits, without data to send.
+    /// Whether it waits, without data to send.
     pub(super) idle: bool,
-    /// This side sends no more on it; the other side is informed or will be.
+    /// Whether this side sends no more on it; the other side is informed or will be.
     pub(super) retires: bool,
     pub(super) retire_said: bool,
     pub(super) peer_retired: bool,
-    /// The other side has everything sent on it.
+    /// Whether the other side has everything sent on it.
     pub(super) is_heard: bool,
-    /// This side has sent the confirmation of everything received.
+    /// Whether this side has sent the confirmation of everything received.
     pub(super) hears: bool,
-    /// Its socket has made no progress for a while.
+    /// Whether its socket has made no progress for a while.
     pub(super) stuck: bool,
     pub(super) round_trip: Option<Duration>,
     /// The most that it takes beyond its congestion window \[bytes\].
@@ -72,7 +72,7 @@ pub(super) struct Leg {
     progress_at: Instant,
     pub(super) heard_at: Instant,
     pub(super) asked_at: Option<Instant>,
-    /// Frames other than answers were sent on it since the last bytes arrived.
+    /// Whether frames other than answers were sent on it since the last bytes arrived.
     pub(super) is_unconfirmed: bool,
     pub(super) sent: u64,
     pub(super) received: u64,

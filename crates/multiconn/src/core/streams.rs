@@ -61,9 +61,9 @@ pub(super) struct Entry {
     /// The received count last sent to the other side.
     told: u64,
     broken: Option<Broken>,
-    /// It is over: no frame is sent about it any more.
+    /// Whether it is over: no frame is sent about it any more.
     pub(super) is_over: bool,
-    /// The host still uses it.
+    /// Whether the host still uses it.
     is_held: bool,
     pub(super) in_ready: bool,
     pub(super) in_credits: bool,

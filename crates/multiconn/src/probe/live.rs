@@ -11,8 +11,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::net::UdpSocket;
 
-/// A caller that needs no probes sends one at this interval: it keeps a NAT's mapping open for the other
-/// end's.
+/// A caller that needs no probes sends one at this interval. It keeps the mapping of a NAT or firewall open
+/// for the other end's probes.
 const BEAT: Duration = Duration::from_secs(5);
 /// The time between two checks of whether probes are needed.
 const LOOK: Duration = Duration::from_millis(500);
