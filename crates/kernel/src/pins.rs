@@ -276,7 +276,7 @@ fn make_folder(law: Law) -> Result<PathBuf, Trouble> {
         ErrorKind::PermissionDenied => Trouble::Unprivileged,
         _ => Trouble::of_pins(folder.clone(), error),
     })?;
-    // Where all users may create folders, another user could have created this one first.
+    // If all users may create folders there, another user could have created this one first.
     for folder in [Path::new(MOUNT).join(FOLDER), folder.clone()] {
         let found = fs::metadata(&folder).map_err(at("the folder of pins"))?;
         if found.uid() != geteuid().as_raw() || found.mode() & 0o077 != 0 {

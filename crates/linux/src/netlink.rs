@@ -420,7 +420,8 @@ mod tests {
 
     #[test]
     fn refusals_of_many_batches_are_numbered_through() {
-        // 70 requests go out as 64, numbers 1 to 64, and 6, to 70: the 3rd, the 64th and the 66th are refused.
+        // 70 requests go out as 64, numbers 1 to 64, and 6, to 70: the 3rd, the 64th and the 66th are
+        // refused.
         let answer =
             |sequence| told(sequence, if [3, 64, 66].contains(&sequence) { libc::ENOENT } else { 0 });
         // An answer to an earlier request, one beyond the batch, and a notification do not count.
@@ -536,7 +537,8 @@ mod tests {
 
     #[test]
     fn kernels_words_stand_behind_the_request() {
-        // NLM_F_ACK_TLVS (0x200) without NLM_F_CAPPED: the whole request is repeated, here its header and 5 bytes, aligned to 8.
+        // NLM_F_ACK_TLVS (0x200) without NLM_F_CAPPED: the whole request is repeated, here its header and 5
+        // bytes, aligned to 8.
         let request = framed(0x0a0c, 0x1, 7, &[1, 2, 3, 4, 5]);
         let words = [&[9, 0, 1, 0][..], b"why?\0", &[0; 3]].concat();
         let payload = [&(-libc::EINVAL).to_ne_bytes()[..], &request, &[0; 3], &words].concat();

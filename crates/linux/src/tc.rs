@@ -20,8 +20,8 @@ use std::{fmt, io};
 /// Bytes of `struct tcmsg`: family, padding, device, handle, parent, info.
 const OWN_HEADER: usize = 20;
 
-/// The name of a queueing discipline or class: two numbers, which tc(8) writes in hexadecimal, `1:2a`. A discipline's second
-/// number is 0, and a class has its discipline's first.
+/// The name of a queueing discipline or class: two numbers, which tc(8) writes in hexadecimal, `1:2a`. A
+/// discipline's second number is 0, and a class has its discipline's first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle {
     /// The discipline.

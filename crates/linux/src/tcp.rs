@@ -278,7 +278,8 @@ mod tests {
         assert_eq!(waiting(&listener).unwrap_err().kind(), ErrorKind::InvalidInput, "it listens");
     }
 
-    /// `struct tcp_info` of linux/tcp.h: 240 bytes until 6.6; then `tcpi_total_rto` of 16 bits, 248 bytes in all.
+    /// `struct tcp_info` of linux/tcp.h: 240 bytes until 6.6; then `tcpi_total_rto` of 16 bits, 248 bytes in
+    /// all.
     #[test]
     fn timeouts_are_counted_since_linux_6_7() {
         let mut halves = [1; 256];

@@ -327,8 +327,9 @@ impl Controller {
         self.observe_with_others(now, legs, (&[], 0), probes, busy)
     }
 
-    /// The same, with other connections that get no new data: their remaining data counts. `spare` of them
-    /// are open already and can carry data at once, so they need not be opened one by one.
+    /// Ends an interval like [`Self::observe`], with other connections that get no new data: their remaining
+    /// data counts. `spare` of them are open already and can carry data at once, so they need not be opened
+    /// one by one.
     pub fn observe_with_others(
         &mut self,
         now: Instant,

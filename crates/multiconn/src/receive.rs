@@ -146,7 +146,7 @@ impl Receive {
                 self.of_first = 0;
             }
         }
-        // Of a piece that is mostly read, only the rest is kept.
+        // If a piece is mostly read, only the rest is kept.
         if let Some(first) = self.ordered.front_mut().filter(|first| first.len() > SMALL)
             && self.of_first > first.len() / 2
         {

@@ -1,4 +1,5 @@
-//! A session with a clock and sockets: [`Core`] behind a lock, a task for each connection, streams that are `AsyncRead` and `AsyncWrite`.
+//! A session with a clock and sockets: [`Core`] behind a lock, a task for each connection, streams that are
+//! `AsyncRead` and `AsyncWrite`.
 
 mod leg;
 mod stream;
@@ -363,7 +364,7 @@ fn look(inner: &mut Inner, at: Instant) -> Duration {
     if waiting > 0 || inner.core.open_streams() > 0 { LOOK } else { LOOK_IDLE }
 }
 
-/// Returns the error of a broken stream: its bytes come in order and once, or not at all.
+/// Returns the error of a broken stream, for its reader and its writer.
 pub(crate) fn broken(why: Broken) -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::ConnectionReset, why)
 }

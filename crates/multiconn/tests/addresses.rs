@@ -176,7 +176,7 @@ async fn outcome(client: &Client, host: &str, port: u16) -> Outcome {
     Outcome::of(within(20, stream.read_u8()).await.unwrap())
 }
 
-/// Until the kernel has noticed a device's carrier, no packet passes.
+/// Connects, with further attempts: until the kernel has noticed a device's carrier, no packet passes.
 async fn first_session(options: ConnectOptions) -> Client {
     for _ in 0..5 {
         if let Ok(client) = connect(options.clone()).await {

@@ -97,7 +97,7 @@ fn written(come: &[(u64, u32, Vec<u8>)]) -> (Vec<Written>, Strays) {
     (out, strays)
 }
 
-/// The same in a network in which one node may be a router and nodes may hold packets back, with the
+/// Returns the same in a network in which one node may be a router and nodes may hold packets back, with the
 /// network's result.
 fn drive(
     spec: &NetworkSpec,

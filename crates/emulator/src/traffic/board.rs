@@ -45,7 +45,7 @@ impl Board {
         self.gates.iter().for_each(|gate| network.watch_departures(gate.flow));
     }
 
-    /// Publishes the network's counters, for the drive.
+    /// Publishes the network's counters; called by the drive's thread.
     pub(crate) fn tell(&self, network: &Network) {
         for gate in &self.gates {
             gate.entered.store(network.flow_state(gate.flow).sent, Ordering::Relaxed);
@@ -56,14 +56,14 @@ impl Board {
         }
     }
 
-    /// Publishes the state of flows' ends, for the sockets' thread.
+    /// Publishes the state of flows' ends; called by the sockets' thread.
     pub(super) fn write(&self, ends: impl Iterator<Item = (u32, OutsideEnds)>) {
         let mut written = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
         written.clear(); // the drive reads more often; if it has not, this is newer
         written.extend(ends);
     }
 
-    /// Reads that state into the network, for the drive, if it need not wait.
+    /// Passes that state to the network, if it need not wait; called by the drive's thread.
     pub(crate) fn read(&self, network: &mut Network) {
         if let Ok(mut written) = self.ends.try_lock() {
             written.drain(..).for_each(|(flow, ends)| network.tell_ends(flow, ends));

@@ -48,7 +48,7 @@ pub enum Match {
         /// The most.
         most: u16,
     },
-    /// Of TCP's flags in a mask exactly these are set: it follows a [`Match::Protocol`].
+    /// Exactly these of TCP's flags in a mask are set: it follows a [`Match::Protocol`].
     Flags {
         /// The mask.
         mask: u8,

@@ -174,12 +174,13 @@ fn masked(mask: &[u8]) -> [Vec<u8>; 5] {
     [number(1, 1), number(2, 1), length, nest(4, &[one(1, mask)]), nest(5, &[one(1, &none)])]
 }
 
-/// `immediate` into the register of verdicts (0): `NF_ACCEPT` 1.
+/// Returns `immediate` into the register of verdicts (0): `NF_ACCEPT` 1.
 fn accepted() -> [Vec<u8>; 2] {
     [number(1, 0), nest(2, &[nest(2, &[number(1, 1)])])]
 }
 
-/// `iif 3 oif 4 meta l4proto tcp tcp sport 80 tcp dport 1000-2000 tcp flags & (syn|ack) == syn meta priority != 1:2a accept`
+/// `iif 3 oif 4 meta l4proto tcp tcp sport 80 tcp dport 1000-2000 tcp flags & (syn|ack) == syn meta priority
+/// != 1:2a accept`
 #[test]
 fn matches_are_said_as_nft_does() {
     let all = [
@@ -214,8 +215,8 @@ fn matches_are_said_as_nft_does() {
     assert_eq!(rule(Family::Inet, &all, &Action::Accept), golden);
 }
 
-/// IPv4's total length is at 2 (RFC 791 §3.1), IPv6's, without its 40 bytes, at 4 (RFC 8200 §3); source addresses at 12 and 8,
-/// destinations at 16 and 24.
+/// IPv4's total length is at 2 (RFC 791 §3.1), IPv6's, without its 40 bytes, at 4 (RFC 8200 §3); source
+/// addresses at 12 and 8, destinations at 16 and 24.
 #[test]
 fn version_is_asked_for_once_by_family() {
     let length = |version| Match::Length { version, most: 128 };
@@ -294,8 +295,8 @@ fn actions_are_said_as_nft_does() {
 #[test]
 fn chain_is_made_as_nft_does() {
     let chain = |hook| Chain { name: "c".to_owned(), hook, priority: -150 };
-    // NFT_MSG_NEWCHAIN 3; NFTA_CHAIN_TABLE 1, …_NAME 3, …_HOOK 4 of NFTA_HOOK_HOOKNUM 1 and …_PRIORITY 2, …_TYPE 7. NF_INET_FORWARD 2,
-    // NF_INET_POST_ROUTING 4.
+    // NFT_MSG_NEWCHAIN 3; NFTA_CHAIN_TABLE 1, …_NAME 3, …_HOOK 4 of NFTA_HOOK_HOOKNUM 1 and …_PRIORITY 2,
+    // …_TYPE 7. NF_INET_FORWARD 2, NF_INET_POST_ROUTING 4.
     for (hook, place) in [(Hook::Forward, 2), (Hook::Postrouting, 4)] {
         let golden = [
             vec![1, 0, 0, 0],
@@ -323,7 +324,8 @@ fn asked(kernel: &UnixDatagram) -> u16 {
     u16::from_ne_bytes([bytes[4], bytes[5]])
 }
 
-/// `NFNL_SUBSYS_NFTABLES` (10) in the high byte, and `enum nf_tables_msg_types` counted from `NFT_MSG_NEWTABLE` (0).
+/// `NFNL_SUBSYS_NFTABLES` (10) in the high byte, and `enum nf_tables_msg_types` counted from
+/// `NFT_MSG_NEWTABLE` (0).
 #[test]
 fn kinds_are_numbered_as_in_linux() {
     let tables = [kind::NEW_TABLE, kind::GET_TABLE, kind::DELETE_TABLE];
@@ -338,7 +340,8 @@ fn kinds_are_numbered_as_in_linux() {
 
 #[test]
 fn tables_and_flowtables_are_listed() {
-    // NFPROTO_IPV4 2, NFPROTO_BRIDGE 7; the table's name is the first attribute. NFT_MSG_NEWTABLE 0, NFT_MSG_NEWFLOWTABLE 22.
+    // NFPROTO_IPV4 2, NFPROTO_BRIDGE 7; the table's name is the first attribute. NFT_MSG_NEWTABLE 0,
+    // NFT_MSG_NEWFLOWTABLE 22.
     let of = |family, name: &[u8]| [vec![family, 0, 0, 0], one(1, name)].concat();
     let all = [(0, of(7, b"b\0")), (22, of(1, b"f\0")), (0, of(2, b"nat\0")), (0, of(1, b"i\0"))];
     let table = |family, name: &str| Table { family, name: name.to_owned() };
@@ -430,7 +433,8 @@ fn rules_of_a_chain_are_set_at_once() {
     assert_eq!(kinds(&kernel), [(0x0a03, 0x401), (0x0a08, 1), (0x0a06, 0xc05)]);
 }
 
-/// `nft add table inet t; delete table inet t; add table inet t; add map inet t m …`, and `nft delete table inet t`
+/// `nft add table inet t; delete table inet t; add table inet t; add map inet t m …`, and `nft delete table
+/// inet t`
 #[test]
 fn table_takes_the_place_of_another() {
     let (mut nftables, kernel) = acknowledging(&[4, 1]);
@@ -441,12 +445,12 @@ fn table_takes_the_place_of_another() {
     assert_eq!(kinds(&kernel), [(0x0a02, 5)]);
 }
 
-/// `map m { type ipv4_addr : classid; flags interval; }`
+/// Returns `map m { type ipv4_addr : classid; flags interval; }`.
 fn classes() -> Set {
     Set { name: "m".to_owned(), version: Version::V4, kind: SetKind::Classes { counts: false } }
 }
 
-/// `10.0.a.b : 1:class`
+/// Returns `10.0.a.b : 1:class`.
 fn entry(number: u16, class: u16) -> Entry {
     let [high, low] = number.to_be_bytes();
     let address = std::net::IpAddr::from([10, 0, high, low]);

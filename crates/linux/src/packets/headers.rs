@@ -80,7 +80,7 @@ impl Headers {
         }
     }
 
-    /// RFC 791 §3.1.
+    /// Reads an IPv4 header (RFC 791 §3.1).
     fn parse_v4(bytes: &[u8], length: u32) -> Option<Self> {
         let fixed: &[u8; 20] = bytes.first_chunk()?;
         let header = usize::from(fixed[0] & 0xf) * 4;
@@ -95,7 +95,7 @@ impl Headers {
         Some(Self::with(address(12).into(), address(16).into(), size, &transport, bytes))
     }
 
-    /// RFC 8200 §3.
+    /// Reads an IPv6 header (RFC 8200 §3).
     fn parse_v6(bytes: &[u8], length: u32) -> Option<Self> {
         const HEADER: u32 = 40;
         let fixed: &[u8; HEADER as usize] = bytes.first_chunk()?;

@@ -55,7 +55,7 @@ mod frame {
 pub(crate) struct Frame<'a> {
     pub(crate) ethertype: u16,
     pub(crate) is_outgoing: bool,
-    /// By the adjustable clock, since 1970.
+    /// The time of capture, by the adjustable clock, since 1970 \[ns\].
     pub(crate) stamp_ns: u64,
     pub(crate) vlan: Option<u16>,
     /// From the network layer's header on.

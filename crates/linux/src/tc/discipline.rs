@@ -232,7 +232,7 @@ impl Tbf {
         }
     }
 
-    /// A discipline with a peak rate has more parameters than this type.
+    /// Parses a token bucket; returns none with a peak rate, which this type lacks.
     fn parse(options: &Attributes<'_>) -> Option<Self> {
         let own = options.find(tbf::PARAMETERS)?;
         if u32_at(own, 20)? != 0 {

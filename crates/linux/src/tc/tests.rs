@@ -65,7 +65,8 @@ fn htb_is_added_as_tc_does() {
     assert_eq!(message, bytes(golden));
 }
 
-/// `tc class add dev v0 parent 1:1 classid 1:2a htb rate 64kbit ceil 2mbit burst 3200 cburst 3200 quantum 1514 prio 3`
+/// `tc class add dev v0 parent 1:1 classid 1:2a htb rate 64kbit ceil 2mbit burst 3200 cburst 3200 quantum
+/// 1514 prio 3`
 #[test]
 fn a_class_is_added_as_tc_does() {
     let burst = Bytes::new(3_200); // whole ticks of 64 ns at both rates
@@ -111,7 +112,8 @@ fn rate_of_32_bits_stands_alone() {
     }
 }
 
-/// `NLM_F_REQUEST` 1, `NLM_F_REPLACE` 0x100, `NLM_F_EXCL` 0x200, `NLM_F_CREATE` 0x400, as `tc qdisc` and `tc class` with `add`, `change`, `replace`.
+/// `NLM_F_REQUEST` 1, `NLM_F_REPLACE` 0x100, `NLM_F_EXCL` 0x200, `NLM_F_CREATE` 0x400, as `tc qdisc` and `tc
+/// class` with `add`, `change`, `replace`.
 #[test]
 fn modes_are_flags() {
     let flags = |what| {

@@ -102,7 +102,7 @@ pub(crate) fn what_waits_has_not_passed() -> Outcome {
         .map(|packet| packet.at)
         .collect();
     assert_eq!(times.len(), 20);
-    // Of 1014 bytes each 10.14 ms, but for a burst of three.
+    // 1014 bytes each take 10.14 ms, but for a burst of three.
     let span = times[19].since(times[0]).as_secs_f64();
     assert!((0.150..0.200 + queueing).contains(&span), "{span} s");
     Ok(())

@@ -57,7 +57,7 @@ pub(super) struct Admission {
 struct Waiting {
     most: usize,
     per_source_most: usize,
-    /// By number: the oldest first.
+    /// The handshakes by number, the oldest first.
     all: BTreeMap<u64, Pending>,
     next: u64,
     /// The holders of places, by kind (recently authorised or not), level and network; each handshake holds

@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// A stream that the relay reads.
+    /// Opens a stream that the relay reads.
     async fn stream(client: &Client) -> Stream {
         let mut stream = client.open().await.unwrap();
         stream.write_all(&DISCARD.encode()).await.unwrap();

@@ -1,5 +1,5 @@
-//! When free memory is returned to the system: the allocator keeps it, in pieces between those that are in
-//! use.
+//! The times at which free memory is returned to the system: the allocator keeps it, in pieces between those
+//! that are in use.
 
 use std::time::{Duration, Instant};
 

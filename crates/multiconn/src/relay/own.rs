@@ -8,7 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 const NONE_4: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 254));
 const NONE_6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 0xfe));
 
-/// The largest packet of loopback \[bytes\]: 64 kB (Linux' `drivers/net/loopback.c`), as far as IPv4's length goes (RFC 791 §3.1).
+/// The largest packet of loopback \[bytes\]: 64 kB (Linux' `drivers/net/loopback.c`), as far as IPv4's length
+/// goes (RFC 791 §3.1).
 const LOOPBACK_MTU: u32 = 65_535;
 
 /// Returns whether a socket can bind the address (bind(2)): the kernel permits every address that it receives

@@ -14,7 +14,7 @@ fn read(expressions: &[(&str, &[Vec<u8>])]) -> Option<Steering> {
     rule(&listed_rule(1, b"c\0", expressions))
 }
 
-/// `meta priority set`: `NFTA_META_KEY` 2 of `NFT_META_PRIORITY` 2, `NFTA_META_SREG` 3.
+/// Returns `meta priority set`: `NFTA_META_KEY` 2 of `NFT_META_PRIORITY` 2, `NFTA_META_SREG` 3.
 fn set_priority() -> [Vec<u8>; 2] {
     [number(2, 2), number(3, 1)]
 }
@@ -92,7 +92,8 @@ fn rules_that_keep_packets_here_are_seen() {
     assert_eq!((redirect.what, redirect.port), (Steers::Here, Some(80)));
     assert_eq!(redirect.from, Some(Asked::Name("mesh0".into())));
     assert_eq!(read(&[("tproxy", &[number(1, 2)])]).expect("here").what, Steers::Here);
-    // NFTA_NAT_TYPE 1 of DNAT 1 and SNAT 0, …_FAMILY 2, …_REG_ADDR_MIN 3; register 1 again by the number of its first 4 bytes, 8.
+    // NFTA_NAT_TYPE 1 of DNAT 1 and SNAT 0, …_FAMILY 2, …_REG_ADDR_MIN 3; register 1 again by the number of
+    // its first 4 bytes, 8.
     let address = [number(1, 1), nest(2, &[one(1, &[10, 0, 0, 1])])];
     let nat = |kind| [number(1, kind), number(2, 2), number(3, 8)];
     let to = read(&[("immediate", &address), ("nat", &nat(1))]).expect("elsewhere");
