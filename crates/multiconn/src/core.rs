@@ -96,7 +96,7 @@ pub(crate) enum Told {
     Retired,
 }
 
-/// Counters in bytes of streams.
+/// Counters of a session since its start, in bytes of stream data or in events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Bytes sent for the first time.
