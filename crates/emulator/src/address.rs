@@ -1,9 +1,9 @@
-//! Which address a node has.
+//! The addresses of nodes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The addresses of a network's nodes: `10.0.0.1` and `fd65::1` for the first, and so on. Each node's own, without a subnet: a packet
-/// from one node to another always goes through the simulated network.
+/// The addresses of a network's nodes: `10.0.0.1` and `fd65::1` for the first, and so on. Each is a node's
+/// own, without a subnet, so a packet between nodes always goes through the simulated network.
 #[derive(Clone, Copy, Debug)]
 pub struct Addresses {
     nodes: u32,
@@ -15,7 +15,7 @@ pub(crate) const IPV4: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 0), 8);
 pub(crate) const IPV6: (Ipv6Addr, u8) = (Ipv6Addr::new(0xfd65, 0, 0, 0, 0, 0, 0, 0), 64);
 
 impl Addresses {
-    /// Those of so many nodes.
+    /// Returns the addresses of a number of nodes.
     ///
     /// # Panics
     /// If there are more nodes than addresses, sixteen million.
@@ -24,22 +24,22 @@ impl Addresses {
         Self { nodes }
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub(crate) const fn nodes(self) -> u32 {
         self.nodes
     }
 
-    /// A node's IPv4 address.
+    /// Returns a node's IPv4 address.
     pub const fn ipv4(self, node: u32) -> Ipv4Addr {
         Ipv4Addr::from_bits(IPV4.0.to_bits() + node + 1)
     }
 
-    /// A node's IPv6 address.
+    /// Returns a node's IPv6 address.
     pub const fn ipv6(self, node: u32) -> Ipv6Addr {
         Ipv6Addr::from_bits(IPV6.0.to_bits() + node as u128 + 1)
     }
 
-    /// Whether an address is one that a node could have.
+    /// Returns whether a node could have an address.
     pub(crate) fn is_inside(address: IpAddr) -> bool {
         match address {
             IpAddr::V4(address) => address.octets()[0] == IPV4.0.octets()[0],
@@ -47,7 +47,7 @@ impl Addresses {
         }
     }
 
-    /// The node that has an address.
+    /// Returns the node that has an address.
     pub fn node(self, address: IpAddr) -> Option<u32> {
         let number = match address {
             IpAddr::V4(address) => u128::from(address.to_bits().checked_sub(IPV4.0.to_bits())?),

@@ -1,15 +1,15 @@
-//! Frames with the bytes that they carry, for whoever captures them.
+//! Frames with the bytes that they carry, for captures.
 
 use crate::drive::Kept;
 use crate::packet;
 use evenair_netsim::{Body, FrameSink, Sent};
 use evenair_wifi::{FrameRecord, Overheard};
 
-/// A sink that is told of real packets what is in them, as they are on the air.
+/// A sink that receives the content of real packets, as on the air.
 pub(crate) struct RealBytes<'a> {
     pub(crate) sink: &'a mut dyn FrameSink,
     pub(crate) kept: &'a [Kept],
-    /// The packet as it is on the air: each router before has taken a hop.
+    /// The packet as it is on the air: each earlier router has decremented its hop limit.
     pub(crate) bytes: Vec<u8>,
 }
 

@@ -1,6 +1,8 @@
-//! The drive: a simulated network between ports that packets are read from and written to, along a clock.
+//! The drive: a simulated network between ports from which packets are read and to which they are written,
+//! along a clock.
 //!
-//! The clock is the ports': real time with TUN devices, virtual time in tests. The drive never lets the network run ahead of it.
+//! The clock is that of the ports: real time with TUN devices, virtual time in tests. The drive never lets
+//! the network run ahead of it.
 
 use crate::address::Addresses;
 use crate::capture::RealBytes;
@@ -18,60 +20,62 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Ports of a network's nodes, and the clock that they go by. A node has the port of its number; a router has one more for each of
-/// its wires.
+/// The ports of a network's nodes, and their clock. A node has the port of its number; a router has one more
+/// for each of its wires.
 pub(crate) trait Ports {
-    /// What time it is; the network begins at zero.
+    /// Returns the time; the network begins at zero.
     fn now(&self) -> Instant;
-    /// Waits until this instant, or until a port can be read; puts the ports that can into `ready`, which is empty.
+    /// Waits until this instant, or until a port can be read; adds the readable ports to `ready`, which is
+    /// empty.
     fn wait(&mut self, until: Instant, ready: &mut Ready);
-    /// Reads one packet of a port into `packet`, which is empty; tells whether there was one.
+    /// Reads one packet of a port into `packet`, which is empty; returns whether there was one.
     fn read(&mut self, port: u32, packet: &mut Vec<u8>) -> bool;
-    /// Packets of a port stay with their kernel, or are read again.
+    /// Makes packets of a port stay with their kernel, or be read again.
     fn hold(&mut self, port: u32, held: bool);
-    /// Writes a packet to a port; tells whether it was taken.
+    /// Writes a packet to a port; returns whether it was accepted.
     fn write(&mut self, port: u32, packet: &[u8]) -> bool;
 }
 
 /// Ports that can be read.
 pub(crate) type Ready = Vec<u32>;
 
-/// However little happens, it is asked this often whether to stop.
+/// The longest time between two checks of the stop flag.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Packets that a port gives at once, before others have their turn.
+/// The most packets read from a port before others have their turn.
 const TURN: usize = 64;
 
-/// Messages of trouble that a router tells one sender at once, and then one in so long, as Linux does (`icmp_ratelimit`).
+/// The error messages that a router sends one sender at once, and the time until each further one, as in
+/// Linux (`icmp_ratelimit`).
 const TOLD_AT_ONCE: u64 = 6;
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
-/// Packets that are in routers' kernels, at most; there are fewer, or those have dropped many.
+/// The most packets in routers' kernels; with more, the kernels have dropped many.
 const PASSING_MAX: usize = 1 << 16;
 
-/// A flow of the network whose packets are real: told by the port of its destination.
+/// A flow of the network with real packets, identified by the port of its destination.
 #[derive(Clone, Debug)]
 pub(crate) struct RealFlow {
     pub(crate) number: u32,
-    /// The nodes on its way, both ends included.
+    /// The nodes on its path, both ends included.
     pub(crate) way: Vec<u32>,
     /// Bytes by which the scenario's headers are larger than those of the packets.
     pub(crate) more: i32,
-    /// They only look at its way.
+    /// Whether its packets are probes of its path.
     pub(crate) is_probes: bool,
 }
 
-/// A packet while the network has its size alone.
+/// A packet's bytes, while the network has only its size.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     pub(crate) bytes: Vec<u8>,
     leg: Option<Leg>,
-    /// How often its place has been taken: a frame may repeat a packet that is gone.
+    /// The number of uses of its place: a frame may repeat a packet that is gone.
     uses: u32,
 }
 
 impl Kept {
-    /// The number of a place that the network has for its content.
+    /// Returns the number of a place, which the network has as its packet's content.
     fn number(&self, place: usize) -> u64 {
         u64::from(self.uses) << u32::BITS | place as u64
     }
@@ -80,13 +84,13 @@ impl Kept {
         number as u32 as usize
     }
 
-    /// A packet whose place nobody else has taken.
+    /// Returns a packet, unless its place has been reused.
     pub(crate) fn of(all: &[Self], number: u64) -> Option<&Self> {
         all.get(Self::place(number)).filter(|kept| kept.number(Self::place(number)) == number)
     }
 }
 
-/// The holding back of packets that find no room.
+/// The holding back of packets without room.
 #[derive(Debug)]
 struct Backpressure {
     /// The queues that packets of each port may enter.
@@ -103,15 +107,15 @@ pub(crate) struct Drive<P> {
     ways: Ways,
     /// Ports of routers' wires: the router, and the node at the other end.
     sides: Vec<(u32, u32)>,
-    /// The node to which everything goes that no node has the address of.
+    /// The node that receives packets to addresses outside of the network.
     uplink: Option<u32>,
-    /// When packets entered first that are in routers' kernels.
+    /// The time of first entry of packets that are in routers' kernels.
     passing: HashMap<u64, Instant>,
-    /// Until when a router's messages to a sender are spoken for.
+    /// The time up to which a router's messages to a sender use up its rate limit.
     told: BTreeMap<(u32, u32), Instant>,
     flows: BTreeMap<u16, RealFlow>,
     kept: Vec<Kept>,
-    /// Places of those that are gone, the longest gone first.
+    /// The free places, in the order of becoming free.
     free: VecDeque<usize>,
     clockwork: Clockwork,
     strays: Strays,
@@ -120,8 +124,8 @@ pub(crate) struct Drive<P> {
 }
 
 impl<P: Ports> Drive<P> {
-    /// A network at the beginning of its run, between these ports; those of these sides follow the nodes'. One node may be the
-    /// way to everywhere else.
+    /// Returns a network at the beginning of its run, between these ports; those of `sides` follow the
+    /// nodes'. One node may be the uplink.
     pub(crate) fn new(
         spec: &NetworkSpec,
         network: Network,
@@ -148,13 +152,13 @@ impl<P: Ports> Drive<P> {
         }
     }
 
-    /// Packets to this port of its destination, and from it, belong to a flow.
+    /// Assigns packets to this port of its destination, and from it, to a flow.
     pub(crate) fn add_flow(&mut self, port: u16, flow: RealFlow) {
         self.flows.insert(port, flow);
     }
 
-    /// Packets that find no room at their node stay with their kernel, which a radio's driver would stop; else they are lost at
-    /// the node, as a simulated flow's are.
+    /// Makes packets without room at their node stay with their kernel, as behind a radio's driver. Otherwise
+    /// they are lost at the node, as a simulated flow's are.
     pub(crate) fn hold_back(&mut self) {
         let queues = |port: u32| {
             let node = self.node_of(port);
@@ -165,7 +169,7 @@ impl<P: Ports> Drive<P> {
         self.backpressure = Some(Backpressure { queues: (0..ports).map(queues).collect(), held: Vec::new() });
     }
 
-    /// Whether a port's packets are to stay where they are; it is asked for again when there is room.
+    /// Returns whether a port's packets are to stay in their kernel; it is checked again when there is room.
     fn holds_back(&mut self, port: u32) -> bool {
         let Some(Backpressure { queues, held }) = &mut self.backpressure else { return false };
         let is_held = queues[port as usize].iter().any(|&queue| !self.network.has_room(queue));
@@ -176,7 +180,7 @@ impl<P: Ports> Drive<P> {
         is_held
     }
 
-    /// Ports are read again whose nodes have room.
+    /// Reads ports again once their nodes have room.
     fn let_go(&mut self) {
         let Some(Backpressure { queues, held }) = &mut self.backpressure else { return };
         let (network, ports) = (&self.network, &mut self.ports);
@@ -189,7 +193,8 @@ impl<P: Ports> Drive<P> {
         });
     }
 
-    /// Lets time pass until `end`, or until `stop` says so, which is asked often; gives the instant at which it ended.
+    /// Runs until `end`, or until `stop` returns true, which is called often; returns the instant at which it
+    /// ended.
     pub(crate) fn run(
         &mut self,
         end: Instant,
@@ -224,12 +229,12 @@ impl<P: Ports> Drive<P> {
         }
     }
 
-    /// The network, how late its packets were, and what did not pass through it.
+    /// Returns the network, the lateness of its packets, and the packets that did not pass through it.
     pub(crate) fn finish(self) -> (Network, Clockwork, Strays) {
         (self.network, self.clockwork, self.strays)
     }
 
-    /// All that happens in the network until now.
+    /// Processes all that happens in the network until now.
     fn catch_up(&mut self, now: Instant, watchers: &mut Watchers<'_>) {
         while let Some(emerged) = self.advance(now, watchers) {
             self.leave(&emerged);
@@ -248,7 +253,7 @@ impl<P: Ports> Drive<P> {
         self.network.advance_watched(now, &mut watchers)
     }
 
-    /// A packet that a node's kernel has sent enters the network, if it is one and there is a way.
+    /// Puts a packet that a node's kernel has sent into the network, if it is valid and there is a route.
     fn enter(&mut self, now: Instant, port: u32, bytes: Vec<u8>) {
         let Some(head) = packet::head(&bytes) else {
             self.strays.no_packet += 1;
@@ -256,7 +261,7 @@ impl<P: Ports> Drive<P> {
         };
         let node = self.node_of(port);
         if self.ways.is_router(node) && packet::is_redirect(&bytes) {
-            return; // a packet that goes out where it came in is none that takes a detour: the air is one device
+            return; // a packet that leaves by the device of its arrival takes no detour: the air is one device
         }
         let is_passing = self.ways.is_router(node) && self.addresses.node(head.from) != Some(node);
         let since = if is_passing { self.passing.remove(&packet::identity(&bytes)) } else { None };
@@ -280,13 +285,13 @@ impl<P: Ports> Drive<P> {
         port.checked_sub(nodes).map_or(port, |side| self.sides[side as usize].0)
     }
 
-    /// The port at which a packet reaches a node that comes from this neighbour.
+    /// Returns the port at which a packet from this neighbour reaches a node.
     fn port_of(&self, node: u32, neighbour: u32) -> u32 {
         let side = self.sides.iter().position(|&side| side == (node, neighbour));
         side.map_or(node, |side| self.addresses.nodes() + side as u32)
     }
 
-    /// Puts a packet into the network; gives it back if there is no way.
+    /// Puts a packet into the network; returns it if there is no route.
     fn send(
         &mut self,
         now: Instant,
@@ -327,8 +332,8 @@ impl<P: Ports> Drive<P> {
         None
     }
 
-    /// The flow that a packet between these nodes belongs to, and whether it goes back. One that a router gives on comes from where its
-    /// head says.
+    /// Returns the flow of a packet between these nodes, and whether it goes back. A packet that a router
+    /// forwards comes from the address in its header.
     fn flow_of(&self, from: u32, to: u32, head: &Head) -> Option<(&RealFlow, bool)> {
         let (source, destination) = head.ports?;
         let origin = self.addresses.node(head.from)?;
@@ -341,7 +346,7 @@ impl<P: Ports> Drive<P> {
         flow.filter(|(flow, _)| flow.way.contains(&from))
     }
 
-    /// Something has become of a packet.
+    /// Processes a packet that leaves the network.
     fn leave(&mut self, emerged: &Emerged) {
         let place = Kept::place(emerged.packet.content);
         let mut kept = std::mem::take(&mut self.kept[place]);
@@ -373,7 +378,7 @@ impl<P: Ports> Drive<P> {
         self.free.push_back(place);
     }
 
-    /// A router gets a packet that is for others: when it entered is not to be forgotten.
+    /// Stores the time of entry of a packet that a router receives for others.
     fn remember(&mut self, emerged: &Emerged, bytes: &[u8]) {
         let router = emerged.packet.to;
         let is_for =
@@ -395,7 +400,7 @@ impl<P: Ports> Drive<P> {
         self.clockwork.add(self.ports.now().since(due));
     }
 
-    /// A router tells a packet's sender why that does not go on.
+    /// Sends a packet's sender a router's error message.
     fn tell(&mut self, now: Instant, router: u32, trouble: Trouble, bytes: &[u8]) {
         let addresses = (self.addresses.ipv4(router), self.addresses.ipv6(router));
         let Some(answer) = packet::tell(trouble, bytes, addresses) else { return };
@@ -410,19 +415,19 @@ impl<P: Ports> Drive<P> {
         if sender == router {
             self.write(router, &answer, now);
         } else {
-            // No way back is no more than a router has, either.
+            // Without a route back the message is lost, as at a real router.
             self.send(now, (router, sender), None, &head, answer);
         }
     }
 }
 
 impl RealFlow {
-    /// Its source and its destination.
+    /// Returns its source and its destination.
     fn ends(&self) -> (u32, u32) {
         (self.way[0], self.way[self.way.len() - 1])
     }
 
-    /// The nodes that follow one on its way, or on the way back.
+    /// Iterates over the nodes that follow one on its path, or on the way back.
     fn after(&self, node: u32, back: bool) -> impl Iterator<Item = u32> {
         let count = self.way.len();
         let place = self.way.iter().position(|&other| other == node).unwrap_or(count);
@@ -433,7 +438,8 @@ impl RealFlow {
     }
 }
 
-/// The small number by which fair queues tell packets of no flow apart: a hash of ends, ports and protocol.
+/// Returns the small number by which fair queues distinguish packets of no flow: a hash of ends, ports and
+/// protocol.
 fn turn(head: &Head) -> u32 {
     let mut hasher = DefaultHasher::new();
     (head.from, head.to, head.ports, head.protocol).hash(&mut hasher);

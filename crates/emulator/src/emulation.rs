@@ -33,57 +33,57 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fmt, io};
 
-/// How a network is emulated.
+/// The options of an emulation.
 #[derive(Debug, Default)]
 pub struct Options<'a> {
-    /// Programs at nodes; the last is in the foreground, and its end is the end of all.
+    /// Programs at nodes; the last is in the foreground, and its end is the end of the run.
     pub programs: &'a [Program],
-    /// Real sockets carry the network's own flows, as far as Linux can; the others are simulated.
+    /// Whether real sockets carry the network's own flows, as far as Linux can; the others are simulated.
     pub with_flows: bool,
-    /// Nodes whose kernels forward what passes them.
+    /// Nodes with forwarding kernels.
     pub routers: &'a [u32],
-    /// A router that is the way to everywhere else, and what carries it there.
+    /// A router that leads to all other addresses, and the uplink that it uses.
     pub uplink: Option<(u32, &'a Uplink)>,
-    /// End where a packet is later than this.
+    /// Ends the run if a packet is later than this.
     pub abort_late: Option<Duration>,
-    /// Packets that find no room at their node stay with their kernel, whose device is full at last, as a radio's is; else they are
-    /// lost at the node, as a simulated flow's are.
+    /// Whether packets without room at their node stay with their kernel, until its device is full, like a
+    /// radio's. Otherwise they are lost at the node, as a simulated flow's are.
     pub backpressure: bool,
 }
 
 impl Options<'_> {
-    /// The node through which the machine's own network is reached.
+    /// Returns the node through which the machine's own network is reached.
     fn uplink_node(&self) -> Option<u32> {
         self.uplink.map(|(node, _)| node)
     }
 }
 
-/// What came of an emulation.
+/// The result of an emulation.
 #[derive(Debug)]
 pub struct Emulated {
-    /// The network's result, in which real flows count as their sockets have counted.
+    /// The network's result, with the counters of their sockets for real flows.
     pub result: RunResult,
-    /// How far to trust it, and what machine made it.
+    /// The record of lateness, and of the machine.
     pub live: LiveRecord,
-    /// The status of the program in the foreground, as a shell has it.
+    /// The status of the program in the foreground, as in a shell.
     pub status: Option<u8>,
 }
 
-/// Why there is no emulation, or why it ended early.
+/// The reason why an emulation failed or ended early.
 #[derive(Debug)]
 pub enum Problem {
-    /// A node's namespace or device could not be had.
+    /// A node's namespace or device could not be created.
     Host(io::Error),
-    /// A flow's sockets could not be had.
+    /// A flow's sockets could not be created.
     Flow {
         /// The flow.
         name: String,
-        /// What the kernel says.
+        /// The kernel's error.
         error: io::Error,
     },
-    /// The gateway's daemon cannot be what the scenario says, or the kernel did not do what it asked.
+    /// The gateway's daemon cannot implement the scenario, or the kernel refused a request of it.
     Gateway(String),
-    /// There is no way to the machine's own network.
+    /// The machine's own network cannot be reached.
     Uplink(io::Error),
     /// A program did not start.
     Program(NotStarted),
@@ -123,15 +123,16 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// How often it is asked whether a program has ended, and told how far the run is.
+/// The time between two checks of whether a program has ended, and between two progress reports.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Lets a network pass in real time, between hosts with this machine's kernel; nothing comes of one that a watcher ends.
+/// Runs a network in real time, between hosts with this machine's kernel; returns no result if a watcher ends
+/// it.
 ///
 /// The calling thread must be in a sandbox ([`evenair_linux::sandbox::enter`]).
 ///
 /// # Errors
-/// If hosts, sockets or programs cannot be had, or a packet is too late; everything is taken down again.
+/// If hosts, sockets or programs cannot be created, or a packet is too late; everything is removed again.
 pub fn emulate(
     spec: &NetworkSpec,
     run: RunSpec,
@@ -178,7 +179,7 @@ pub fn emulate(
             }
             too_late.is_some() || status.is_some() || is_stopped || done.load(Ordering::Relaxed)
         });
-        let unread = hosts::unread(&namespaces); // before sockets and programs go on with nobody to read
+        let unread = hosts::unread(&namespaces); // before sockets and programs continue without a reader
         done.store(true, Ordering::Relaxed);
         let tallies = sending.join().expect("the thread of the flows' sockets ends well");
         let shaped = shaping.map(|shaping| shaping.join().expect("the gateway's thread ends well"));
@@ -202,7 +203,7 @@ pub fn emulate(
     Ok(Some(Emulated { result, live, status }))
 }
 
-/// The hosts' namespaces, ready for connections, and with a way to the machine's own network where one is wanted.
+/// Returns the hosts' namespaces, ready for connections, and with an uplink if requested.
 fn connected(
     hosts: &mut Hosts,
     real: &[RealSpec],
@@ -220,7 +221,7 @@ fn connected(
     Ok(namespaces)
 }
 
-/// The way of each packet, and the nodes whose kernels lie on it.
+/// Returns the routes of all packets, and the nodes with kernels on them.
 fn grounds(
     spec: &NetworkSpec,
     real: &[RealSpec],
@@ -237,12 +238,12 @@ fn grounds(
     let router = |&node: &u32| RouterSpec { is_uplink: uplink == Some(node), ..router(&spec, &ways, node) };
     let routers = routers.iter().map(router).collect();
     if options.programs.is_empty() {
-        spec.routes.clear(); // flows alone send, so that laws know what a queue carries
+        spec.routes.clear(); // only flows send, so that laws can compute a queue's load
     }
     (spec, ways, routers)
 }
 
-/// What the hosts are, before anything has happened.
+/// Returns the properties of the hosts, before the run.
 fn report(hosts: &Hosts, scheduling: Scheduling, real: &[RealSpec], backpressure: bool) -> HostReport {
     HostReport {
         kernel: evenair_linux::kernel(),
@@ -255,7 +256,7 @@ fn report(hosts: &Hosts, scheduling: Scheduling, real: &[RealSpec], backpressure
     }
 }
 
-/// A network at its beginning, whose frames are seen if somebody watches.
+/// Returns a network at its beginning, with frames recorded if a watcher needs them.
 fn network(spec: &NetworkSpec, run: RunSpec, watchers: &Watchers<'_>) -> Network {
     let mut network = Network::new(spec, run);
     if watchers.frames.is_some() {
@@ -264,7 +265,7 @@ fn network(spec: &NetworkSpec, run: RunSpec, watchers: &Watchers<'_>) -> Network
     network
 }
 
-/// What lets saturated sources send when their packets have left.
+/// Returns the board that lets saturated sources send when their packets have left.
 fn board(real: &[RealSpec], network: &mut Network) -> io::Result<Arc<Board>> {
     let saturated = real.iter().filter(|flow| flow.is_saturated()).map(|flow| flow.number);
     let board = Board::new(saturated)?;
@@ -272,13 +273,13 @@ fn board(real: &[RealSpec], network: &mut Network) -> io::Result<Arc<Board>> {
     Ok(Arc::new(board))
 }
 
-/// The ends of all flows over TCP.
+/// Returns the ends of all flows over TCP.
 fn pairs(real: &[RealSpec]) -> BTreeSet<(u32, u32)> {
     let over_tcp = real.iter().filter(|flow| flow.traffic.tcp().is_some());
     over_tcp.map(|flow| (flow.source, flow.destination)).collect()
 }
 
-/// Has the drive know whose packets are whose, and what becomes of those that find no room.
+/// Configures the drive: the flows of packets, and the treatment of packets without room.
 fn prepare(drive: &mut Drive<Hosts>, spec: &NetworkSpec, real: &[RealSpec], backpressure: bool) {
     if backpressure {
         drive.hold_back();
@@ -286,7 +287,7 @@ fn prepare(drive: &mut Drive<Hosts>, spec: &NetworkSpec, real: &[RealSpec], back
     real.iter().for_each(|flow| tell_apart(drive, flow, &spec.flows[flow.number as usize].path));
 }
 
-/// Has the drive know the packets of a flow and of its probes.
+/// Registers the packets of a flow and of its probes with the drive.
 fn tell_apart(drive: &mut Drive<Hosts>, flow: &RealSpec, way: &[u32]) {
     let more = |on_the_air: Bytes, real: Bytes| on_the_air.count().wrapping_sub(real.count()).cast_signed();
     let headers = flow.traffic.tcp().map(|tcp| more(tcp.plain_headers(), real_headers(&flow.traffic)));
@@ -298,7 +299,7 @@ fn tell_apart(drive: &mut Drive<Hosts>, flow: &RealSpec, way: &[u32]) {
     }
 }
 
-/// The flows that real sockets carry: all that Linux has something like, but for those that are to be simulated.
+/// Returns the flows that real sockets carry: all that Linux supports, except those that are to be simulated.
 fn real_flows(spec: &NetworkSpec, seed: u64) -> Result<Vec<RealSpec>, Problem> {
     let mut real = Vec::new();
     for (number, flow) in (0..).zip(&spec.flows) {
@@ -317,19 +318,20 @@ fn real_flows(spec: &NetworkSpec, seed: u64) -> Result<Vec<RealSpec>, Problem> {
     Ok(real)
 }
 
-/// A flow that real sockets cannot carry as it is.
+/// Returns the error of a flow that real sockets cannot carry.
 fn refused(flow: &str, why: String) -> Problem {
     Problem::Flow { name: flow.into(), error: io::Error::new(io::ErrorKind::Unsupported, why) }
 }
 
-/// The gateway that a daemon is to be, if the scenario wants one.
+/// Returns the gateway that a daemon implements, if the scenario has one.
 fn real_gateway(spec: &NetworkSpec, options: &Options<'_>) -> Result<Option<RealGateway>, Problem> {
     let wanted = spec.gateway.as_ref().filter(|gateway| gateway.stack == Some(Stack::Linux));
     let Some(gateway) = wanted.filter(|_| options.with_flows) else { return Ok(None) };
     RealGateway::new(spec, gateway).map(Some).map_err(Problem::Gateway)
 }
 
-/// Refuses a window law that this kernel lacks, and a law of connections that must know what Linux does not tell.
+/// Refuses a window law that this kernel lacks, and a law of connections that needs a quantity that Linux
+/// does not report.
 fn check_laws(real: &[RealSpec]) -> Result<(), Problem> {
     let there = evenair_linux::tcp::available().map_err(Problem::Host)?;
     for flow in real {
@@ -360,7 +362,7 @@ fn check_laws(real: &[RealSpec]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Refuses parameters other than those with which the law is in the kernel, where this process may look.
+/// Refuses parameters that differ from those of the law in the kernel, if this process may read these.
 fn check_parameters(flow: &RealSpec, wanted: &WindowParams) -> Result<(), Problem> {
     let Some(law) = Law::of(wanted) else { return Ok(()) };
     let Ok(there) = Pinned::open(law).and_then(|pinned| pinned.params()) else { return Ok(()) };
@@ -378,8 +380,8 @@ fn check_parameters(flow: &RealSpec, wanted: &WindowParams) -> Result<(), Proble
     Err(refused(&flow.name, why))
 }
 
-/// The network with real flows' packets from outside, without its own flows where they are not wanted, and with ways between
-/// all nodes.
+/// Returns the network with real flows' packets from outside, and routes between all nodes. Its own flows are
+/// removed if not wanted.
 fn with_outside(spec: &NetworkSpec, real: &[RealSpec], with_flows: bool) -> NetworkSpec {
     let mut spec = spec.clone();
     if with_flows {
@@ -406,7 +408,7 @@ fn with_outside(spec: &NetworkSpec, real: &[RealSpec], with_flows: bool) -> Netw
     spec
 }
 
-/// A router, with the wires at which it stands.
+/// Returns a router with its wires.
 fn router(spec: &NetworkSpec, ways: &Ways, node: u32) -> RouterSpec {
     let ends: BTreeSet<u32> =
         spec.wires.iter().filter(|wire| wire.from == node).map(|wire| wire.to).collect();
@@ -415,17 +417,17 @@ fn router(spec: &NetworkSpec, ways: &Ways, node: u32) -> RouterSpec {
     RouterSpec { node, is_uplink: false, wires: ends.into_iter().map(|end| (end, behind(end))).collect() }
 }
 
-/// Headers of a real packet with data: IP's and TCP's, with timestamps where they are on.
+/// Returns the headers of a real packet with data: IP's and TCP's, with timestamps if enabled.
 fn real_headers(traffic: &Traffic) -> Bytes {
     let timestamps = traffic.tcp().is_some_and(|tcp| tcp.sender.timestamps);
     Bytes::new(if timestamps { 52 } else { 40 })
 }
 
-/// No window comes to such a threshold \[segments\].
+/// A threshold that no window reaches \[segments\].
 const LARGE_THRESHOLD: u32 = 1 << 20;
 
-/// Settings that make the hosts' TCP what the scenario's is. They are of all connections: the first flow's decide, and what any
-/// flow's law repairs losses by is there for all.
+/// Returns the settings that make the hosts' TCP the scenario's. They apply to all connections: the first
+/// flow's decide, and a loss recovery that any flow's law uses is enabled for all.
 fn host_options(real: &[RealSpec], scheduling: &Scheduling, backpressure: bool) -> HostOptions {
     let flows: Vec<&TcpSpec> = real.iter().filter_map(|flow| flow.traffic.tcp()).collect();
     let largest = real.iter().map(|flow| flow.traffic.largest()).max().unwrap_or_default();
@@ -439,7 +441,7 @@ fn host_options(real: &[RealSpec], scheduling: &Scheduling, backpressure: bool) 
     let Some(tcp) = flows.first() else { return options };
     options.route.least_rto = Some(tcp.sender.rto.min);
     options.route.first_window = Some(tcp.sender.start.initial_window as u32);
-    // Linux's own is without bound, as a scenario's is that says none.
+    // Linux' default is unbounded, as in a scenario without one.
     let threshold = tcp.sender.start.initial_ssthresh;
     if threshold < f64::from(LARGE_THRESHOLD) {
         options.route.first_threshold = Some(threshold as u32);
@@ -460,7 +462,7 @@ fn host_options(real: &[RealSpec], scheduling: &Scheduling, backpressure: bool) 
     options
 }
 
-/// The results of real flows; gives those that lack a connection, and why.
+/// Fills in the results of real flows; returns those that lack a connection, with the reason.
 fn count_all(result: &mut RunResult, tallies: &[Tally], real: &[RealSpec]) -> Vec<String> {
     for (tally, flow) in tallies.iter().zip(real) {
         count(&mut result.flows[tally.number as usize], tally, flow, result.measured_s);
@@ -470,16 +472,17 @@ fn count_all(result: &mut RunResult, tallies: &[Tally], real: &[RealSpec]) -> Ve
     tallies.iter().zip(real).filter_map(failed).collect()
 }
 
-/// A real flow's result: what its sockets have counted stands for what the network saw of its packets.
+/// Fills in a real flow's result: the counters of its sockets replace the network's counts of its packets.
 fn count(result: &mut FlowResult, tally: &Tally, flow: &RealSpec, measured_s: f64) {
     result.sent = tally.sent;
     let Some(tcp) = flow.traffic.tcp() else {
-        // As many bytes as it has of data: what a broadcast brings to several is handed over by each.
+        // All its bytes are data; a broadcast is delivered once by each receiver.
         result.goodput_bps = result.goodput_pps * 8.0 * f64::from(result.unit_bytes);
         (result.ack_queue, result.ack_queueing_delay_s) = (None, None);
         return;
     };
-    // What a segment's data wait for at their ends only the applications could know: the network saw packets.
+    // The waiting time of a segment's data at its ends is unknown outside of the applications: the network
+    // has only packets.
     (result.delay, result.jitter_s) = (None, None);
     result.silence_s = tally.silence.as_secs_f64();
     (result.retransmitted, result.timeouts) = (tally.retransmitted, tally.timeouts);

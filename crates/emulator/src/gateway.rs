@@ -1,4 +1,4 @@
-//! The gateway's daemon in the kernel of its node, as an operator would run it there.
+//! The gateway's daemon in its node's kernel, as an operator would run it there.
 
 use crate::address::Addresses;
 use crate::hosts::{Clock, DEVICE, wire};
@@ -17,10 +17,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How long the daemon sleeps at most, that it may end in time.
+/// The daemon's longest sleep, so that it ends in time.
 const NAP: Duration = Duration::from_millis(20);
 
-/// A gateway that a daemon is to be.
+/// A gateway that a daemon implements.
 #[derive(Clone, Debug)]
 pub(crate) struct RealGateway {
     /// Its node.
@@ -30,10 +30,10 @@ pub(crate) struct RealGateway {
 }
 
 impl RealGateway {
-    /// The daemon of a simulated gateway's law and subscribers.
+    /// Returns the daemon of a simulated gateway's law and subscribers.
     ///
     /// # Errors
-    /// If no daemon can be that; says why.
+    /// If no daemon can implement it, with the reason.
     pub(crate) fn new(spec: &NetworkSpec, gateway: &GatewaySpec) -> Result<Self, String> {
         let GatewayControl::Law(law) = &gateway.control else {
             return Err("the daemon sets rates by a law: give gateway.law, such as law = \"pfrc\"".into());
@@ -56,7 +56,7 @@ impl RealGateway {
         Ok(Self { node: gateway.node, config, subscribers })
     }
 
-    /// Runs in its node's namespace until all is done; gives its record. What it cannot do is the end of all.
+    /// Runs in its node's namespace until the run is over; returns its record. An error ends the run.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -99,7 +99,7 @@ impl RealGateway {
     }
 }
 
-/// The nodes whose flows have classes, with their addresses.
+/// Returns the nodes of flows with classes, with their addresses.
 fn subscribers(spec: &NetworkSpec, gateway: &GatewaySpec) -> Result<Subscribers, String> {
     let addresses = Addresses::of(spec.nodes.len() as u32);
     let mut found: BTreeMap<u32, Subscriber> = BTreeMap::new();
@@ -123,12 +123,12 @@ fn subscribers(spec: &NetworkSpec, gateway: &GatewaySpec) -> Result<Subscribers,
     Subscribers::new(listed).map_err(|mistake| mistake.to_string())
 }
 
-/// What the daemon saw and did.
+/// The daemon's observations and actions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Record {
     node: u32,
     classes: Vec<GatewayClass>,
-    /// The class of each of the law's, as they are now: who is silent for long has none for a while.
+    /// The present class of each class of the law: a subscriber that is silent for long has none for a while.
     order: Vec<usize>,
     series: GatewaySeries,
 }
@@ -181,7 +181,7 @@ impl Record {
         }
     }
 
-    /// What came of it, measured from the end of the warm-up to an instant.
+    /// Returns its result, measured from the end of the warm-up to an instant.
     pub(crate) fn result(self, nodes: &[String], (warmup, ended): (Duration, Instant)) -> GatewayResult {
         let node = nodes[self.node as usize].clone();
         GatewayResult::of(node, &self.classes, self.series, (warmup.as_secs_f64(), ended.as_secs_f64()))

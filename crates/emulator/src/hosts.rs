@@ -14,65 +14,67 @@ use std::os::fd::OwnedFd;
 /// The device's name in every namespace.
 pub(crate) const DEVICE: &str = "air0";
 
-/// The name of a router's device for one of its wires.
+/// Returns the name of a router's device for one of its wires.
 pub(crate) fn wire(number: usize) -> String {
     format!("wire{number}")
 }
 
-/// A node whose kernel forwards: the wires at which it stands, in order, and the nodes that it reaches over each.
+/// A node with a forwarding kernel: its wires, in order, and the nodes that it reaches over each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RouterSpec {
-    /// It is the way to everywhere else, too.
+    /// Whether it also leads to all other addresses.
     pub(crate) is_uplink: bool,
     pub(crate) node: u32,
     pub(crate) wires: Vec<(u32, Vec<u32>)>,
 }
 
 impl RouterSpec {
-    /// Its wires, each as this node and the one at the other end.
+    /// Iterates over its wires, each as this node and the one at the other end.
     pub(crate) fn sides(&self) -> impl Iterator<Item = (u32, u32)> {
         self.wires.iter().map(|&(to, _)| (self.node, to))
     }
 }
 
-/// So long before an instant the drive stops sleeping, and looks again and again: a sleeper wakes late.
+/// This long before an instant the drive stops sleeping, and polls: a sleeper wakes late.
 const SPIN: Duration = Duration::from_micros(200);
 
-/// A real-time drive that has been awake this long lets others run for a [`REST`] of it: so the machine goes on under any load, and
-/// the kernel, which allows 950 ms a second, has nothing to stop.
+/// A real-time drive that has been awake this long lets others run for a [`REST`] of it. So the machine stays
+/// responsive under any load, and the kernel, which allows 950 ms a second, never throttles it.
 const AWAKE_MAX: Duration = Duration::from_millis(1);
-/// One part in this many.
+/// The divisor of that time.
 const REST: u64 = 16;
-/// A wait that took this long was sleep.
+/// A wait that took this long was a sleep.
 const SLEEP: Duration = Duration::from_micros(50);
 
-/// Packets of a node that may wait to be read. They wait only while the drive is late or a program floods: 40 ms at 100 000 packets a
-/// second, several windows of TCP. So it is the simulated queue that decides, and a flood at every one of 100 nodes holds a gigabyte.
+/// The most packets of a node that wait to be read. They wait only while the drive is late or a program
+/// floods: 40 ms at 100 000 packets a second, several windows of TCP. So the simulated queue decides, and a
+/// flood at every one of 100 nodes holds a gigabyte.
 pub(crate) const UNREAD_MAX: u32 = 4096;
 
-/// The same where the simulated queue holds packets back: what Linux gives the devices of radios (`txqueuelen`).
+/// The same if the simulated queue holds packets back: Linux' value for radio devices (`txqueuelen`).
 pub(crate) const HELD_MAX: u32 = 1000;
 
-/// How every node's kernel is set.
+/// The settings of every node's kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct HostOptions {
-    /// The calling thread has real-time scheduling.
+    /// Whether the calling thread has real-time scheduling.
     pub(crate) real_time: bool,
     /// The largest packet.
     pub(crate) mtu: Bytes,
-    /// Packets that may wait in a device.
+    /// The most packets that wait in a device.
     pub(crate) unread_max: u32,
-    /// Of all routes.
+    /// The options of all routes.
     pub(crate) route: RouteOptions,
-    /// Settings beside those that every host has.
+    /// Further settings beside those that every host has.
     pub(crate) settings: Vec<(String, String)>,
 }
 
-/// What every host has, and why; set before there is a device, for `default` is what a new one gets.
+/// The settings of every host, with reasons; set before there is a device, since a new one gets those of
+/// `default`.
 const SETTINGS: [(&str, &str); 12] = [
-    // Connections would inherit windows and thresholds of those before.
+    // Connections would inherit windows and thresholds of earlier ones.
     ("ipv4/tcp_no_metrics_save", "1"),
-    // Nobody answers, and an idle device would talk.
+    // There is no router to answer, and an idle device would send.
     ("ipv6/conf/default/router_solicitations", "0"),
     ("ipv6/conf/default/accept_ra", "0"),
     ("ipv6/conf/default/accept_dad", "0"),
@@ -80,21 +82,23 @@ const SETTINGS: [(&str, &str); 12] = [
     ("ipv4/conf/all/send_redirects", "0"),
     ("ipv4/conf/default/send_redirects", "0"),
     ("ipv4/conf/default/rp_filter", "0"),
-    // A node is told by itself that its packet has no way.
+    // A node reports a missing route to itself.
     ("ipv4/conf/default/accept_local", "1"),
-    // What is left of a connection would hold the namespace for minutes. Of one that lives nothing is said here: it may starve.
+    // The remains of a connection would hold the namespace for minutes. Live connections keep the defaults,
+    // since one may starve.
     ("ipv4/tcp_orphan_retries", "1"),
     ("ipv4/tcp_fin_timeout", "1"),
-    // An ordinary user's servers, and ping.
+    // For an ordinary user's servers, and ping.
     ("ipv4/ip_unprivileged_port_start", "0"),
     ("ipv4/ping_group_range", "0 2147483647"),
 ];
 
-/// What a router has beside that.
+/// The further settings of a router.
 const ROUTERS_SETTINGS: [(&str, &str); 3] =
     [("ipv4/ip_forward", "1"), ("ipv6/conf/all/forwarding", "1"), ("ipv6/conf/default/forwarding", "1")];
 
-/// What the way to everywhere else has beside that: whoever is beyond asks for each node's address, not for its own alone.
+/// The further settings of the uplink's node: hosts beyond it request each node's hardware address, not only
+/// its own.
 const UPLINKS_SETTINGS: [(&str, &str); 1] = [("ipv4/conf/default/proxy_arp", "1")];
 
 /// The hosts of all nodes.
@@ -105,12 +109,12 @@ pub(crate) struct Hosts {
     found: Vec<epoll::Event>,
     buffer: Vec<u8>,
     clock: Clock,
-    /// How long before an instant it looks again and again: a lone processor is left to the others.
+    /// The time before an instant from which it polls: with a single processor it leaves that to the others.
     spin: Duration,
-    /// Whether nothing but a rest lets others run, and when the last sleep ended.
+    /// Whether only a rest lets others run, and the time at which the last sleep ended.
     real_time: bool,
     slept: Instant,
-    /// Settings that a kernel did not take.
+    /// Settings that a kernel rejected.
     pub(crate) unset: Vec<String>,
 }
 
@@ -154,12 +158,12 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// The namespaces, which hold what is made in them; the devices stay.
+    /// Returns the namespaces, which hold the sockets created in them; the devices stay.
     pub(crate) fn take_namespaces(&mut self) -> Vec<NetworkNamespace> {
         std::mem::take(&mut self.namespaces)
     }
 
-    /// The network begins now.
+    /// Starts the network's clock.
     pub(crate) fn start(&mut self) -> Clock {
         self.clock = Clock::started();
         self.slept = Instant::ZERO;
@@ -167,14 +171,15 @@ impl Hosts {
     }
 }
 
-/// Packets that devices have dropped since too many waited to be read.
+/// Returns the packets that devices have dropped since too many waited to be read.
 pub(crate) fn unread(namespaces: &[NetworkNamespace]) -> u64 {
     let devices = || std::iter::once(DEVICE.to_owned()).chain((0..).map(wire));
     let dropped = || devices().map_while(|device| link::dropped(&device).ok()).sum::<u64>();
     namespaces.iter().filter_map(|host| host.within(dropped).ok()).sum()
 }
 
-/// Sets the calling thread's namespace up as a node's; gives its device, and the settings that its kernel does not have.
+/// Sets the calling thread's namespace up as a node's; returns its device, and the settings that its kernel
+/// lacks.
 fn host(
     addresses: Addresses,
     node: u32,
@@ -210,19 +215,20 @@ fn host(
     Ok((device, unset))
 }
 
-/// A device that is up.
+/// Creates a device and sets it up.
 fn device(netlink: &mut Rtnetlink, name: &str, options: &HostOptions) -> io::Result<(Tun, u32)> {
     let device = Tun::new(name)?;
     device.outlive()?; // in a namespace of its own
     let index = netlink.index(name)?;
-    // In pieces of one segment no connection has more ready than it is to have.
+    // With pieces of one segment no connection has more data ready than intended.
     let device_options =
         LinkOptions { mtu: Some(options.mtu), queue: Some(options.unread_max), segments: Some(1) };
     netlink.set_up(index, device_options)?;
     Ok((device, index))
 }
 
-/// Gives the calling thread's namespace, a router's, a device for each of its wires, with routes to the nodes behind.
+/// Gives a router's namespace, the calling thread's, a device for each of its wires, with routes to the nodes
+/// behind.
 fn wires(addresses: Addresses, router: &RouterSpec, options: &HostOptions) -> io::Result<Vec<Tun>> {
     let mut netlink = Rtnetlink::new()?;
     let own = (addresses.ipv4(router.node), addresses.ipv6(router.node));
@@ -233,7 +239,7 @@ fn wires(addresses: Addresses, router: &RouterSpec, options: &HostOptions) -> io
             let to = addresses.ipv4(node).into();
             netlink.add_route(index, (to, 32), Some(own.0.into()), &options.route)?;
             let to = addresses.ipv6(node).into();
-            // As on the first device, where there may be no IPv6.
+            // As on the first device, IPv6 may be missing.
             let _ = netlink.add_route(index, (to, 128), Some(own.1.into()), &options.route);
         }
         devices.push(device);
@@ -241,15 +247,15 @@ fn wires(addresses: Addresses, router: &RouterSpec, options: &HostOptions) -> io
     Ok(devices)
 }
 
-/// The emulation's time, for all its threads: by the machine's clock that nobody sets.
+/// The emulation's time, for all its threads: by the machine's monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    /// That clock's reading at which the network begins.
+    /// That clock's reading at the network's beginning.
     epoch: std::time::Duration,
 }
 
 impl Clock {
-    /// A clock that begins now.
+    /// Returns a clock that begins now.
     fn started() -> Self {
         Self { epoch: Self::reading() }
     }
@@ -258,12 +264,12 @@ impl Clock {
         Instant::from_nanos(Self::reading().saturating_sub(self.epoch).as_nanos() as u64)
     }
 
-    /// The machine's clock that nobody sets.
+    /// Returns the machine's monotonic time.
     pub(crate) fn monotonic() -> Instant {
         Instant::from_nanos(Self::reading().as_nanos() as u64)
     }
 
-    /// An instant by that clock, in the emulation's time.
+    /// Converts an instant of that clock into the emulation's time.
     pub(crate) fn since_start(self, at: Instant) -> Instant {
         Instant::ZERO + at.since(Instant::from_nanos(self.epoch.as_nanos() as u64))
     }
@@ -274,7 +280,7 @@ impl Clock {
     }
 }
 
-/// A time as the kernel takes it.
+/// Returns a time in the kernel's form.
 pub(crate) const fn timespec(time: Duration) -> Timespec {
     const SECOND: u64 = 1_000_000_000;
     let nanos = time.as_nanos();

@@ -1,10 +1,10 @@
-//! How late packets were against their simulated instants.
+//! The lateness of packets against their simulated instants.
 
 use evenair_netsim::Histogram;
 use evenair_results::Lateness;
 use evenair_units::Duration;
 
-/// The count of it.
+/// The distribution of the lateness.
 #[derive(Debug, Default)]
 pub(crate) struct Clockwork {
     times: Histogram,
@@ -13,7 +13,7 @@ pub(crate) struct Clockwork {
 }
 
 impl Clockwork {
-    /// A packet was written this long after its instant.
+    /// Counts a packet that was written this long after its instant.
     pub(crate) fn add(&mut self, late: Duration) {
         self.times.add(late);
         self.most = self.most.max(late);

@@ -1,8 +1,9 @@
-//! Real Linux TCP over simulated air: [`emulate`] lets a network of `netsim` pass in real time, with a network namespace and a TUN
-//! device for each of its nodes.
+//! Real Linux TCP over simulated air: [`emulate`] runs a network of `netsim` in real time, with a network
+//! namespace and a TUN device for each of its nodes.
 //!
-//! A packet that a node's kernel sends is read from the node's device and put into the network at the instant at which it was
-//! read; what comes out is written to the device of its destination at its instant; how late that was is part of the result.
+//! A packet that a node's kernel sends is read from the node's device and put into the network at the instant
+//! of reading. A packet that leaves the network is written to its destination's device at its instant; its
+//! lateness is part of the result.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 

@@ -1,28 +1,29 @@
-//! IP packets, as far as the air needs to know them: where to, how important, how many hops more, and whether it may be marked.
+//! The fields of IP packets that the air needs: destination, priority, hop limit, and whether it may be
+//! marked.
 //!
-//! Everything is checked before it is used: what a program writes to a raw socket comes here as it is.
+//! Everything is checked before use: bytes that a program writes to a raw socket arrive here unchanged.
 
 use evenair_netsim::Codepoint;
 use evenair_netsim::pcap::internet_checksum;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What the head of a packet says.
+/// The fields of a packet's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Where it comes from.
+    /// Its source.
     pub from: IpAddr,
-    /// Where it goes.
+    /// Its destination.
     pub to: IpAddr,
-    /// How many hops it may still take (TTL, hop limit).
+    /// The hops that it may still take (TTL, hop limit).
     pub hops: u8,
     /// Differentiated services code point (RFC 2474).
     pub dscp: u8,
-    /// What it says of congestion (RFC 3168).
+    /// Its congestion notification (RFC 3168).
     pub ecn: Codepoint,
-    /// The ports of TCP and UDP, of a packet that is not a later fragment.
+    /// The ports of TCP and UDP; none in a later fragment.
     pub ports: Option<(u16, u16)>,
-    /// The protocol above IP; of IPv6 the first that is no extension known here.
+    /// The protocol above IP; for IPv6 the first that is not an extension supported here.
     pub protocol: u8,
 }
 
@@ -32,7 +33,7 @@ const ICMP6: u8 = 58;
 pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
 
-/// Reads the head of a packet; nothing, if it is none of IP, or is cut.
+/// Reads the header of a packet; returns none if it is not IP, or is cut.
 pub fn head(packet: &[u8]) -> Option<Head> {
     match packet.first()? >> 4 {
         4 => head4(packet),
@@ -90,7 +91,7 @@ fn ports(protocol: u8, above: &[u8]) -> Option<(u16, u16)> {
     matches!(protocol, TCP | UDP).then(|| (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])))
 }
 
-/// Of the second byte of IPv4, or the traffic class of IPv6.
+/// Returns the code point of the second byte of IPv4, or the traffic class of IPv6.
 const fn codepoint(class: u8) -> Codepoint {
     match class & 3 {
         0 => Codepoint::NotCapable,
@@ -99,7 +100,8 @@ const fn codepoint(class: u8) -> Codepoint {
     }
 }
 
-/// Marks a packet as one that met congestion (RFC 3168: CE), its checksum included. [`head`] has read it before.
+/// Marks a packet as one that met congestion (RFC 3168: CE), and updates its checksum. [`head`] has read it
+/// before.
 pub fn mark(packet: &mut [u8]) {
     match packet[0] >> 4 {
         4 => change4(packet, 1, |class| class | 3),
@@ -107,7 +109,7 @@ pub fn mark(packet: &mut [u8]) {
     }
 }
 
-/// Takes off the hops that a packet has taken, its checksum included. [`head`] has read it before.
+/// Subtracts the hops that a packet has taken, and updates its checksum. [`head`] has read it before.
 pub fn take_hops(packet: &mut [u8], taken: u8) {
     match packet[0] >> 4 {
         4 => change4(packet, 8, |hops| hops.saturating_sub(taken)),
@@ -128,20 +130,20 @@ fn change4(packet: &mut [u8], at: usize, change: impl Fn(u8) -> u8) {
     packet[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
 }
 
-/// Why a packet does not go on.
+/// The reason why a router drops a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// Its hops are used up.
     HopsUsedUp,
-    /// Its destination is nowhere.
+    /// There is no route to its destination.
     NoRoute,
 }
 
-/// Largest packet that tells of trouble, over IPv4 (RFC 1812 section 4.3.2.3) and over IPv6 (RFC 4443 section 2.4 c).
+/// The largest error message, over IPv4 (RFC 1812 section 4.3.2.3) and over IPv6 (RFC 4443 section 2.4 c).
 const TOLD_MAX: (usize, usize) = (576, 1280);
 
-/// What a router with these addresses tells the sender of a packet (RFC 792, RFC 4443); nothing, if that packet is itself about an
-/// error, goes to many, comes from nobody, or is a later fragment (RFC 1812 section 4.3.2.7).
+/// Returns a router's error message to the sender of a packet (RFC 792, RFC 4443). Returns none for an error
+/// message, a multicast, a packet without a source, or a later fragment (RFC 1812 section 4.3.2.7).
 pub fn tell(trouble: Trouble, packet: &[u8], router: (Ipv4Addr, Ipv6Addr)) -> Option<Vec<u8>> {
     let head = head(packet)?;
     if head.to.is_multicast() || head.from.is_multicast() || head.from.is_unspecified() {
@@ -155,7 +157,7 @@ pub fn tell(trouble: Trouble, packet: &[u8], router: (Ipv4Addr, Ipv6Addr)) -> Op
             (!is_error && !is_later && !to.is_broadcast()).then(|| tell4(trouble, packet, router.0, sender))
         }
         (IpAddr::V6(sender), _) => {
-            // Errors are below 128, and nothing is told of a redirect.
+            // Errors are below 128, and a redirect causes no message.
             let is_error = head.protocol == ICMP6 && matches!(packet.get(40), None | Some(..128 | 137));
             (!is_error).then(|| tell6(trouble, packet, router.1, sender))
         }
@@ -163,7 +165,8 @@ pub fn tell(trouble: Trouble, packet: &[u8], router: (Ipv4Addr, Ipv6Addr)) -> Op
     }
 }
 
-/// Its type and code, room for the checksum, four bytes that are unused, and as much of the packet as fits.
+/// Returns a message with its type and code, room for the checksum, four unused bytes, and as much of the
+/// packet as fits.
 fn message((kind, code): (u8, u8), packet: &[u8], room: usize) -> Vec<u8> {
     let mut message = vec![kind, code, 0, 0, 0, 0, 0, 0];
     message.extend_from_slice(&packet[..packet.len().min(room - message.len())]);
@@ -207,14 +210,15 @@ fn tell6(trouble: Trouble, packet: &[u8], router: Ipv6Addr, sender: Ipv6Addr) ->
     answer
 }
 
-/// Whether a router tells the sender of another way (RFC 4443: redirect). Linux has a switch for that over IPv4 alone.
+/// Returns whether a packet is a router's redirect (RFC 4443). Linux has a setting against it for IPv4 alone.
 pub fn is_redirect(packet: &[u8]) -> bool {
     packet.first().is_some_and(|first| first >> 4 == 6)
         && packet.get(6) == Some(&ICMP6)
         && packet.get(40) == Some(&137)
 }
 
-/// What stays the same of a packet while it is forwarded, as a number: by it a packet that a router gives back is known again.
+/// Returns a hash of the fields that forwarding leaves unchanged; it identifies a packet that a router
+/// returns.
 pub fn identity(packet: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     packet.len().hash(&mut hasher);
@@ -233,7 +237,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A UDP packet of four bytes from 10.0.0.1 to 10.0.0.2.
+    /// Returns a UDP packet of four bytes from 10.0.0.1 to 10.0.0.2.
     fn udp4(class: u8, hops: u8) -> Vec<u8> {
         let mut packet = vec![0x45, class, 0, 32, 0, 7, 0, 0, hops, UDP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
         let sum = internet_checksum(&[&packet]);
@@ -270,7 +274,7 @@ mod tests {
         assert_eq!((after.ecn, after.hops, after.dscp), (Codepoint::Marked, 3, before.dscp));
     }
 
-    /// A UDP packet of no bytes over IPv6, from the first node to the second.
+    /// Returns a UDP packet of no bytes over IPv6, from the first node to the second.
     fn udp6(hops: u8) -> Vec<u8> {
         let mut packet = vec![0x60, 0x20, 0, 0, 0, 8, UDP, hops];
         packet.extend_from_slice(&Ipv6Addr::new(0xfd65, 0, 0, 0, 0, 0, 0, 1).octets());

@@ -6,41 +6,42 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Programs behind have at least this long to get ready for the one in front: a server to listen.
+/// The least time that background programs have to get ready for the one in the foreground: a server to
+/// listen.
 const READY: Duration = Duration::from_millis(300);
-/// Beyond that they have at most this long, however busy the machine is.
+/// The most further time that they have, on a busy machine too.
 const READY_MORE: Duration = Duration::from_secs(5);
-/// A program is ready once it sleeps at so many looks in a row, `LOOK` apart.
+/// A program is ready once it sleeps at this many successive observations, `LOOK` apart.
 const LOOKS: u32 = 3;
 const LOOK: Duration = Duration::from_millis(30);
 
-/// A program, and the node that it runs at.
+/// A program and its node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The node's number.
     pub node: u32,
-    /// The program and its arguments; no shell looks at them.
+    /// The program and its arguments, without a shell.
     pub words: Vec<String>,
 }
 
-/// Programs that run: the last in the foreground, with the terminal; all others without input.
+/// Running programs: the last in the foreground, with the terminal; all others without input.
 #[derive(Debug)]
 pub(crate) struct Programs {
     behind: Vec<Child>,
     front: Option<Child>,
 }
 
-/// A program that could not be started, and the status that `env` has for it: 127 where it was not found, else 126.
+/// A program that could not be started. Its status is that of `env`: 127 if it was not found, else 126.
 #[derive(Debug)]
 pub struct NotStarted {
     /// The program.
     pub program: String,
-    /// What the kernel says.
+    /// The kernel's error.
     pub error: io::Error,
 }
 
 impl NotStarted {
-    /// The status with which `env` ends.
+    /// Returns the status with which `env` ends.
     pub fn status(&self) -> u8 {
         if self.error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }
     }
@@ -58,7 +59,7 @@ impl Programs {
             let mut command = Command::new(&program.words[0]);
             command.args(&program.words[1..]);
             if !is_last {
-                // Ctrl-C is for the one in front.
+                // Ctrl-C is for the one in the foreground.
                 command.stdin(Stdio::null()).process_group(0);
             }
             let not_started = |error| NotStarted { program: program.words[0].clone(), error };
@@ -73,7 +74,7 @@ impl Programs {
         Ok(started)
     }
 
-    /// The status of the foreground's program as a shell has it, once it has ended.
+    /// Returns the status of the foreground's program as in a shell, once it has ended.
     pub(crate) fn ended(&mut self) -> Option<u8> {
         let status = self.front.as_mut()?.try_wait().ok()??;
         Some(shell_status(status))
@@ -89,7 +90,7 @@ impl Drop for Programs {
     }
 }
 
-/// Waits until all programs wait for something, as a server does for its clients.
+/// Waits until all programs wait for an event, as a server does for its clients.
 #[expect(clippy::disallowed_methods, reason = "programs of the machine are waited for")]
 fn wait_until_ready(programs: &[Child]) {
     std::thread::sleep(READY);
@@ -100,7 +101,8 @@ fn wait_until_ready(programs: &[Child]) {
     }
 }
 
-/// Whether a program waits for something, or has ended: neither runs nor wants a processor (`proc_pid_stat(5)`, third field).
+/// Returns whether a program waits for an event, or has ended: it neither runs nor wants a processor
+/// (`proc_pid_stat(5)`, third field).
 fn is_asleep(program: &Child) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", program.id())).unwrap_or_default();
     let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());

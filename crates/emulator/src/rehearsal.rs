@@ -1,7 +1,8 @@
-//! Connections before the network begins, which leave the kernels a first slow-start threshold.
+//! Opens connections before the network begins, which leave the kernels a first slow-start threshold.
 //!
-//! Linux takes a threshold from a route when it first remembers a pair of addresses, which it does at the end of a connection between
-//! them, and gives it to those that begin later. So one opens and closes between each pair, its packets handed over at once.
+//! Linux stores metrics of a pair of addresses at the end of a connection between them, for later
+//! connections. It then copies the threshold from the route. So one connection opens and closes between each
+//! pair, with its packets passed at once.
 
 use crate::address::Addresses;
 use crate::drive::{Ports, Ready};
@@ -11,15 +12,15 @@ use std::io::{self, Read};
 use std::net::{SocketAddrV4, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// The setting that lets a kernel remember how connections went.
+/// The setting that lets a kernel store metrics of connections.
 const FORGETS: &str = "ipv4/tcp_no_metrics_save";
-/// The kernels hand packets over within microseconds.
+/// The time limit; the kernels pass packets within microseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Lets one connection open and close between each two of these nodes.
 ///
 /// # Errors
-/// If sockets cannot be had, or a connection does not come about.
+/// If sockets cannot be created, or a connection does not open.
 pub(crate) fn rehearse(
     ports: &mut impl Ports,
     addresses: Addresses,
@@ -39,7 +40,7 @@ pub(crate) fn rehearse(
         drop(client);
         until(ports, (from, to), || matches!(server.read(&mut [0]), Ok(0)).then_some(()))?;
         drop(server);
-        // The last acknowledgements; whoever waits for one remembers when it is there.
+        // The last acknowledgements: an end that waits for one stores its metrics on arrival.
         let last = Instant::now();
         until(ports, (from, to), || (last.elapsed() > Duration::from_millis(1)).then_some(()))?;
         both.iter().try_for_each(|host| host.within(|| sysctl::set(FORGETS, "1"))?)?;
@@ -47,7 +48,7 @@ pub(crate) fn rehearse(
     Ok(())
 }
 
-/// A connection that opens.
+/// Returns a connection that is opening.
 fn opening(place: SocketAddrV4) -> io::Result<TcpStream> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, Some(ipproto::TCP))?;
@@ -57,7 +58,7 @@ fn opening(place: SocketAddrV4) -> io::Result<TcpStream> {
     }
 }
 
-/// Hands packets over between two nodes until something is there.
+/// Passes packets between two nodes until a value is available.
 fn until<T>(
     ports: &mut impl Ports,
     (from, to): (u32, u32),

@@ -1,11 +1,13 @@
-//! Who runs when: the drive before everything, then the flows' sockets, and users' programs after all others.
+//! The order of execution: the drive before everything, then the flows' sockets, and users' programs after
+//! all others.
 
 use evenair_linux::scheduling;
 use evenair_results::Scheduling;
 
-/// The drive's priority among what is real-time: far beneath the kernel's own threads for interrupts (50), which bring it packets.
+/// The drive's real-time priority: far below the kernel's own threads for interrupts (50), which deliver its
+/// packets.
 const DRIVE: u8 = scheduling::REAL_TIME_MAX;
-/// That of the flows' sockets: a packet that is late costs more than one that is sent late.
+/// The priority of the flows' sockets: a late packet costs more than one that is sent late.
 const SOCKETS: u8 = DRIVE - 1;
 
 /// Real-time scheduling of the calling thread, until this is dropped.
@@ -13,7 +15,7 @@ const SOCKETS: u8 = DRIVE - 1;
 pub(crate) struct DrivesThread;
 
 impl DrivesThread {
-    /// The calling thread is the drive's.
+    /// Makes the calling thread the drive's.
     pub(crate) fn begin() -> (Self, Scheduling) {
         scheduling::wake_in_time();
         let granted = scheduling::real_time(DRIVE);
@@ -31,13 +33,13 @@ impl Drop for DrivesThread {
     }
 }
 
-/// The calling thread is that of the flows' sockets; the drive's has made it.
+/// Makes the calling thread, created by the drive's, that of the flows' sockets.
 pub(crate) fn sockets() {
     let _ = scheduling::real_time(SOCKETS);
 }
 
-/// Starts programs, which give way to everything else that runs. Not idle scheduling: beside two busy processes of others that cost a
-/// TCP 12 % of its rate where this costs 4 %, and packets were as late.
+/// Starts programs with a low priority. Idle scheduling is not used: beside two busy processes it cost a TCP
+/// 12 % of its rate where this costs 4 %, and packets were as late.
 pub(crate) fn behind<T: Send>(start: impl FnOnce() -> T + Send) -> T {
     // Programs inherit the scheduling of the thread that starts them.
     std::thread::scope(|scope| {

@@ -1,4 +1,5 @@
-//! The scenario's own flows, by sockets of this machine's kernel: one thread for all of them, beside the drive's.
+//! The scenario's own flows, by sockets of this machine's kernel: one thread for all of them, beside the
+//! drive's.
 
 mod board;
 mod flow;
@@ -34,10 +35,10 @@ use web::{End, Web};
 /// The port of the first flow; those of the others follow.
 pub(crate) const FIRST_PORT: u16 = 5001;
 
-/// How often sockets are asked how they are.
+/// The time between two observations of the sockets.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What is due at an instant.
+/// An event at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
     Warm,
@@ -45,18 +46,18 @@ enum Due {
     /// A flow's activity begins, or ends.
     Start(usize),
     Stop(usize),
-    /// The law of a flow's connections looks; void as below.
+    /// An interval of the law of a flow's connections ends; void after a start or stop, as below.
     Law(usize, u32),
-    /// A flow's application has something to send, if it still is what it says.
+    /// A flow's application has data to send, if this is still its due time.
     Produce(usize),
-    /// A source goes on, or off; a client makes a request: void as the law's.
+    /// A source turns on, or off; a client makes a request: void as the law's.
     Toggle(usize, u32),
     Request(usize, u32),
     /// A probe of a flow's path, or the next round of them.
     Probe(usize, u32),
 }
 
-/// What the bell of the saturated flows is told of by; no socket has this number.
+/// The event number of the saturated flows' bell; no socket has this number.
 const BELL: u64 = u64::MAX;
 
 /// All flows, and the sockets of all.
@@ -75,7 +76,7 @@ impl Traffic {
     /// Listens for all flows. Nothing is sent yet.
     ///
     /// # Errors
-    /// If a socket cannot be had, or does not take an option that the scenario asks for; the flow is named.
+    /// If a socket cannot be created, or does not accept an option of the scenario; the flow is named.
     pub(crate) fn new(
         specs: Vec<RealSpec>,
         warmup: Duration,
@@ -105,7 +106,7 @@ impl Traffic {
         Ok(traffic)
     }
 
-    /// Sends and receives until it is told to stop; gives what came of each flow.
+    /// Sends and receives until it is stopped; returns the tally of each flow.
     pub(crate) fn run(mut self, hosts: &[NetworkNamespace], stop: &AtomicBool) -> Vec<Tally> {
         let mut found = Vec::with_capacity(64);
         while !stop.load(Ordering::Relaxed) {
@@ -140,7 +141,7 @@ impl Traffic {
         }
     }
 
-    /// Keeps a socket; its number is what the kernel tells of it by.
+    /// Keeps a socket; its number identifies it in the kernel's events.
     fn keep(&mut self, socket: Socket, flags: epoll::EventFlags) -> io::Result<usize> {
         let place = self.sockets.iter().position(Option::is_none).unwrap_or(self.sockets.len());
         epoll::add(&self.events, &socket, epoll::EventData::new_u64(place as u64), flags)?;
@@ -153,7 +154,7 @@ impl Traffic {
 
     fn listen(&mut self, index: usize, spec: &RealSpec, hosts: &[NetworkNamespace]) -> io::Result<()> {
         if spec.destination == BROADCAST {
-            return Ok(()); // nobody has to listen: who hears it is the air's to say
+            return Ok(()); // no listener is needed: the air determines the receivers
         }
         let place = SocketAddrV4::new(self.addresses.ipv4(spec.destination), spec.port);
         let socket = hosts[spec.destination as usize].within(|| match spec.traffic.tcp() {
@@ -226,13 +227,13 @@ impl Traffic {
         }
     }
 
-    /// Segments that a flow has sent so far.
+    /// Returns the segments that a flow has sent so far.
     fn segments(&self, index: usize) -> u64 {
         let all = [self.infos(index, true), self.infos(index, false)].concat();
         self.flows[index].segments(&all)
     }
 
-    /// A probe of a flow's path is due, or a round of them is over.
+    /// Sends a due probe of a flow's path, or ends a round of them.
     fn probe(&mut self, at: Instant, index: usize) {
         let (data, run) = (self.segments(index), self.flows[index].run);
         let is_own = |socket: &&Socket| matches!(socket, Socket::Probe { flow, .. } if *flow == index);
@@ -242,7 +243,7 @@ impl Traffic {
         self.at(again, Due::Probe(index, run));
     }
 
-    /// A flow's activity ends: no new data; what its connections have is sent.
+    /// Ends a flow's activity: there is no new data; data in its connections is still sent.
     fn stop(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         flow.run += 1;
@@ -258,7 +259,7 @@ impl Traffic {
         }
     }
 
-    /// Opens so many connections, or the one source of datagrams, of a flow.
+    /// Opens a number of connections, or the one source of datagrams, of a flow.
     fn open(&mut self, index: usize, count: u32, hosts: &[NetworkNamespace]) {
         for _ in 0..count {
             let socket = if self.flows[index].spec.traffic.tcp().is_some() {
@@ -274,7 +275,7 @@ impl Traffic {
         }
     }
 
-    /// The source of a flow's datagrams.
+    /// Returns the source of a flow's datagrams.
     fn datagrams(&self, index: usize, hosts: &[NetworkNamespace]) -> io::Result<UdpSocket> {
         let spec = &self.flows[index].spec;
         let to = match spec.destination {
@@ -298,7 +299,8 @@ impl Traffic {
             .and_then(|stream| stream)
     }
 
-    /// The law of a flow's connections has looked: some are opened, or the last ones are closed once they have sent all they had.
+    /// Runs the law of a flow's connections: some are opened, or the last ones are closed once their data is
+    /// sent.
     fn ask_law(&mut self, at: Instant, index: usize, hosts: &[NetworkNamespace]) {
         let (open, draining) = (self.infos(index, true), self.infos(index, false));
         let wanted = self.flows[index].ask_law(at, &open, &draining);
@@ -321,14 +323,14 @@ impl Traffic {
         }
     }
 
-    /// How the connections of a flow are that are open, or that only send what they still have.
+    /// Returns the counters of a flow's open connections, or of those that only send their remaining data.
     fn infos(&self, index: usize, open: bool) -> Vec<Info> {
         let own = self.sockets.iter().flatten().filter(|socket| socket.flow() == index);
         own.filter(|socket| socket.is_open() == open).filter_map(Socket::info).collect()
     }
 
-    /// The application of a flow has a segment, or a datagram; the next one follows. Size and time are drawn in the order of a
-    /// simulated source.
+    /// Produces a segment or a datagram of a flow's application, and schedules the next. Size and time are
+    /// drawn in the order of a simulated source.
     fn produce(&mut self, at: Instant, index: usize) {
         let is_paced = match &self.flows[index].spec.traffic {
             Kind::Tcp(tcp) => matches!(tcp.source, Source::Paced(_)),
@@ -358,7 +360,7 @@ impl Traffic {
         self.at(due, Due::Produce(index));
     }
 
-    /// A flow's application hands a segment or a datagram to each of its sockets.
+    /// Passes a segment or a datagram of a flow's application to each of its sockets.
     fn hand_down(&mut self, index: usize) {
         for socket in self.sockets.iter_mut().flatten().filter(|socket| socket.flow() == index) {
             socket.produce(&mut self.flows[index]);
@@ -371,7 +373,7 @@ impl Traffic {
         self.at(next, Due::Toggle(index, run));
     }
 
-    /// An on-off source changes its state.
+    /// Changes the state of an on-off source.
     fn toggle(&mut self, at: Instant, index: usize) {
         let flow = &mut self.flows[index];
         let Kind::Datagrams { pattern: Pattern::OnOff { on, off, .. }, .. } = flow.spec.traffic else {
@@ -385,7 +387,7 @@ impl Traffic {
         }
     }
 
-    /// Saturated sources send what is missing at their nodes.
+    /// Sends the datagrams that saturated sources lack at their nodes.
     fn fill(&mut self) {
         self.board.hear();
         for index in 0..self.flows.len() {
@@ -399,7 +401,7 @@ impl Traffic {
         }
     }
 
-    /// A web client makes a request, over the connection that persists or over one of its own.
+    /// Makes a web client's request, over the persistent connection or a separate one.
     fn request(&mut self, at: Instant, index: usize, hosts: &[NetworkNamespace]) {
         let flow = &mut self.flows[index];
         let Kind::Web(spec) = flow.spec.traffic.clone() else { return };
@@ -419,7 +421,7 @@ impl Traffic {
         }
     }
 
-    /// Opens a web client's end of a connection; gives its place.
+    /// Opens a web client's end of a connection; returns its place.
     fn open_client(&mut self, index: usize, hosts: &[NetworkNamespace]) -> io::Result<usize> {
         let stream = self.connect(index, hosts)?;
         let port = stream.local_addr()?.port();
@@ -427,7 +429,7 @@ impl Traffic {
         self.keep(Socket::Web { flow: index, end }, sockets::ANYTHING)
     }
 
-    /// A socket can be read or written.
+    /// Serves a socket that can be read or written.
     fn on_ready(&mut self, now: Instant, place: usize) {
         let Some(socket) = &mut self.sockets[place] else { return };
         let index = socket.flow();
@@ -444,7 +446,7 @@ impl Traffic {
                 };
             }
         } else if socket.serve(now, flow) {
-            let over = self.sockets[place].take(); // dropped here, which takes it from the events
+            let over = self.sockets[place].take(); // dropped here, which removes it from the events
             over.iter().for_each(Socket::part_well);
             if let Some(Socket::Web { end, .. }) = over {
                 self.forget_web(index, place, &end);
@@ -452,7 +454,7 @@ impl Traffic {
         }
     }
 
-    /// A client's end of a connection is over, and so is the server's.
+    /// Removes the server's end of a connection after the client's is over.
     fn forget_web(&mut self, index: usize, place: usize, end: &End) {
         if end.is_server {
             return;
@@ -468,7 +470,7 @@ impl Traffic {
         }
     }
 
-    /// Asks all senders how they are.
+    /// Observes all senders.
     fn look(&mut self) {
         for index in 0..self.flows.len() {
             let (open, drained) = (self.infos(index, true), self.infos(index, false));

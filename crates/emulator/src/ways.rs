@@ -1,26 +1,26 @@
-//! The ways of packets, node by node.
+//! The routes of packets, node by node.
 
 use evenair_netsim::NetworkSpec;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where packets of no flow go from each node, as the network's own forwarding has it: a tree for each destination.
+/// The next hops of packets of no flow, by the network's own forwarding: a tree for each destination.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ways {
     next: BTreeMap<(u32, u32), u32>,
-    /// Nodes whose kernels forward what passes them.
+    /// Nodes with forwarding kernels.
     routers: BTreeSet<u32>,
 }
 
-/// The part of a way that a packet takes inside: to its destination, or to a router on the way there.
+/// The part of a route inside the network: to the destination, or to a router on the way there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Leg {
-    /// Where it ends.
+    /// The node at its end.
     pub(crate) to: u32,
     /// The node before that one.
     pub(crate) before: u32,
-    /// Nodes passed between, each of which takes a hop.
+    /// The nodes in between, each of which decrements the hop limit.
     pub(crate) passed: u8,
-    /// It ends at a node that finds the packet's hops used up.
+    /// Whether it ends at a node that finds the packet's hops used up.
     pub(crate) expires: bool,
 }
 
@@ -44,15 +44,16 @@ impl Ways {
         self.routers.contains(&node)
     }
 
-    /// The neighbour to which a node sends what goes to another.
+    /// Returns the neighbour to which a node sends packets to another.
     pub(crate) fn next(&self, from: u32, to: u32) -> Option<u32> {
         self.next.get(&(from, to)).copied()
     }
 
-    /// The first leg of a packet of no flow that may take so many hops; none, if there is no way.
+    /// Returns the first part of the route of a packet of no flow with this hop limit; none, if there is no
+    /// route.
     pub(crate) fn leg(&self, from: u32, to: u32, hops: u8) -> Option<Leg> {
         let mut goal = to;
-        // The way to a router that lies on the way may pass another one.
+        // The path to a router on the route may pass another one.
         for _ in 0..=self.routers.len() {
             let nodes = std::iter::successors(self.next(from, goal), |&node| self.next(node, goal));
             let leg = self.along(from, nodes, goal, hops)?;
@@ -64,7 +65,7 @@ impl Ways {
         None
     }
 
-    /// The first leg along these nodes, which follow `from`, towards one of them.
+    /// Returns the first part along these nodes, which follow `from`, towards one of them.
     pub(crate) fn along(
         &self,
         from: u32,

@@ -1,8 +1,8 @@
-//! Numbers and words among bytes, the least byte first, as objects and descriptions of types have them.
+//! Numbers and texts in bytes, little-endian, as in objects and descriptions of types.
 
 use std::fmt;
 
-/// Bytes that are not what they should be.
+/// The error of malformed bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(pub(crate) &'static str);
 
@@ -35,7 +35,7 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Result<u64, Malformed> {
     array(bytes, at).map(u64::from_le_bytes)
 }
 
-/// Text that ends with a zero.
+/// Returns the text at an offset, up to its zero.
 pub(crate) fn text(bytes: &[u8], at: usize) -> Result<&str, Malformed> {
     let rest = bytes.get(at..).ok_or(Malformed("a name is nowhere"))?;
     let end = rest.iter().position(|byte| *byte == 0).ok_or(Malformed("a name has no end"))?;

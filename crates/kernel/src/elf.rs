@@ -1,4 +1,4 @@
-//! What an object of clang's has: sections, and relocations to their symbols.
+//! The parts of clang's objects: sections, and relocations to their symbols.
 
 use super::bytes::{Malformed, slice, text, u16_at, u32_at, u64_at};
 
@@ -8,16 +8,16 @@ pub(crate) struct Section<'a> {
     pub(crate) name: &'a str,
     pub(crate) bytes: &'a [u8],
     kind: u32,
-    /// Of relocations: the section that they are for.
+    /// The section to which relocations apply.
     info: u32,
 }
 
-/// A place that is to hold the address of something in another section.
+/// A place that is to hold the address of an object in another section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Relocation<'a> {
-    /// Where [bytes from the section's start].
+    /// The place [bytes from the section's start].
     pub(crate) place: usize,
-    /// The section of what is meant, and where it is there.
+    /// The section of the object, and its offset there.
     pub(crate) section: &'a str,
     pub(crate) offset: u32,
 }
@@ -40,7 +40,7 @@ const HEADER: usize = 64;
 
 impl<'a> Elf<'a> {
     pub(crate) fn parse(file: &'a [u8]) -> Result<Self, Malformed> {
-        // 64 bits, the least byte first; a relocatable file for the machine BPF.
+        // 64 bits, little-endian; a relocatable file for the machine BPF.
         if slice(file, 0, 6)? != b"\x7fELF\x02\x01" || u16_at(file, 16)? != 1 || u16_at(file, 18)? != 247 {
             return Err(Malformed("no object of BPF"));
         }
@@ -71,7 +71,7 @@ impl<'a> Elf<'a> {
         self.sections.iter().find(|section| section.name == name).map(|section| section.bytes)
     }
 
-    /// The relocations of a section.
+    /// Returns the relocations of a section.
     pub(crate) fn relocations(&self, name: &str) -> Result<Vec<Relocation<'a>>, Malformed> {
         let number = self.sections.iter().position(|section| section.name == name);
         let of = self.sections.iter().filter(|s| s.kind == RELOCATIONS && Some(s.info as usize) == number);

@@ -1,4 +1,5 @@
-//! The laws that the kernel can have: their names there, their objects, and their parameters as the objects take them.
+//! The laws with a kernel implementation: their names, their objects, and their parameters in the objects'
+//! encoding.
 
 use evenair_laws::Parameters as _;
 use evenair_laws::window::{FastParams, QuicTcpParams, VegasMeasure, VegasParams, WindowParams};
@@ -9,7 +10,7 @@ use std::fmt;
 /// The compiler that made the objects.
 pub const COMPILER: &str = include_str!("../objects/COMPILER");
 
-/// A law that the kernel can have.
+/// A law with a kernel implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
     /// QUIC-TCP ([QCSMA]), with ρ = 0, ½ or 1.
@@ -20,7 +21,7 @@ pub enum Law {
     Vegas,
 }
 
-/// Parameters that a law's object cannot have.
+/// The error of parameters that a law's object does not support.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadSetting {
     /// The window law has no object.
@@ -46,22 +47,22 @@ impl fmt::Display for BadSetting {
 
 impl std::error::Error for BadSetting {}
 
-/// One packet, and a gain of one, as the objects have them.
+/// A packet, and a gain of one, in the objects' encoding.
 const PACKET: f64 = 65_536.0;
 const GAIN: f64 = 4_294_967_296.0;
-/// The most packets that a parameter may ask for.
+/// The largest parameter in packets.
 const PACKETS_MAX: f64 = 1_048_576.0;
-/// Gains that the objects can tell from none, and hold.
+/// The smallest and largest gains that the objects can represent.
 const GAIN_MIN: f64 = 1e-6;
 const GAIN_MAX: f64 = 65_536.0;
-/// For ever, in place of a time.
+/// An unlimited time.
 const ENDLESS: u64 = u64::MAX;
 
 impl Law {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::QuicTcp, Self::Fast, Self::Vegas];
 
-    /// Its name in scenarios and on the command line.
+    /// Returns its name in scenarios and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::QuicTcp => "quic-tcp",
@@ -70,7 +71,7 @@ impl Law {
         }
     }
 
-    /// Its name among the kernel's congestion controls, of fifteen letters at most.
+    /// Returns its name among the kernel's congestion controls, of fifteen letters at most.
     pub const fn control(self) -> &'static str {
         match self {
             Self::QuicTcp => "evenair_quic",
@@ -79,17 +80,17 @@ impl Law {
         }
     }
 
-    /// The law of this name.
+    /// Returns the law of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|law| [law.name(), law.control()].contains(&name))
     }
 
-    /// The law of a congestion control of this name, which may have a mark after it.
+    /// Returns the law of a congestion control of this name, which may have a mark after it.
     pub(crate) fn of_control(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|law| name.starts_with(law.control()))
     }
 
-    /// The law of these parameters, if the kernel can have it.
+    /// Returns the law of these parameters, if it has a kernel implementation.
     pub const fn of(params: &WindowParams) -> Option<Self> {
         match params {
             WindowParams::QuicTcp(_) => Some(Self::QuicTcp),
@@ -99,7 +100,7 @@ impl Law {
         }
     }
 
-    /// Its object, as clang made it of `bpf/`.
+    /// Returns its object, as clang built it from `bpf/`.
     pub const fn object(self) -> &'static [u8] {
         match self {
             Self::QuicTcp => include_bytes!("../objects/quic_tcp.o"),
@@ -108,12 +109,12 @@ impl Law {
         }
     }
 
-    /// The digest of its object (SHA-256), by which it is known.
+    /// Returns the digest of its object (SHA-256), which identifies it.
     pub fn digest(self) -> String {
         format!("{:x}", Sha256::digest(self.object()))
     }
 
-    /// The law's own parameters.
+    /// Returns the law's default parameters.
     pub fn defaults(self) -> WindowParams {
         match self {
             Self::QuicTcp => QuicTcpParams::default().into(),
@@ -123,7 +124,7 @@ impl Law {
     }
 }
 
-/// Parameters with some of them given anew, as `name=value`; a time may be `none`.
+/// Returns parameters with some of them replaced, as `name=value`; a time may be `none`.
 ///
 /// # Errors
 /// If one is unknown, or not of its kind.
@@ -140,7 +141,7 @@ pub fn with(params: &WindowParams, given: &[String]) -> Result<WindowParams, Bad
             _ => serde_json::Value::from(value),
         };
         table[name.trim()] = value;
-        // One after the other, so that an error is of the setting that it names.
+        // One by one, so that an error names its setting.
         changed = WindowParams::deserialize(&table).map_err(|error| {
             BadSetting::Unread(format!("{setting}: {}", plain_message(&error.to_string())))
         })?;
@@ -148,10 +149,10 @@ pub fn with(params: &WindowParams, given: &[String]) -> Result<WindowParams, Bad
     Ok(changed)
 }
 
-/// The parameters as the law's object takes them.
+/// Encodes the parameters for the law's object.
 ///
 /// # Errors
-/// If the law is none of the kernel's, or a parameter is out of the law's range or of what the object can hold.
+/// If the law has no kernel implementation, or a parameter is out of the law's range or the object's.
 pub fn encode(params: &WindowParams) -> Result<Vec<u64>, BadSetting> {
     let law = Law::of(params).ok_or_else(|| BadSetting::NoLaw(name_of(params)))?;
     let name = law.name();
@@ -193,10 +194,10 @@ pub fn encode(params: &WindowParams) -> Result<Vec<u64>, BadSetting> {
     }
 }
 
-/// The parameters that an object was given.
+/// Decodes the parameters of an object.
 pub fn decode(law: Law, numbers: &[u64]) -> Option<WindowParams> {
     let packets = |number: u64| number as f64 / PACKET;
-    // What was given with some digits has them again.
+    // Values given with few digits are returned with the same digits.
     let gain = |number: u64| (number as f64 / GAIN * 1e9).round() / 1e9;
     Some(match (law, numbers) {
         (Law::QuicTcp, &[target, kappa, shape, holds]) => QuicTcpParams {
@@ -220,19 +221,19 @@ pub fn decode(law: Law, numbers: &[u64]) -> Option<WindowParams> {
     })
 }
 
-/// A law's name in scenarios.
+/// Returns a law's name in scenarios.
 fn name_of(params: &WindowParams) -> String {
     let table = serde_json::to_value(params).unwrap_or_default();
     table["law"].as_str().unwrap_or("a law of one's own").to_owned()
 }
 
-/// The parameters in one line, `p=20 kappa=0.5 rho=0.5`.
+/// Returns the parameters in one line, `p=20 kappa=0.5 rho=0.5`.
 pub fn words(params: &WindowParams) -> String {
     settings(params).map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
-/// What to set where one law's parameters are to become others: all that those have, and `none` for what they have not. Each is one
-/// word of a shell.
+/// Returns the settings that turn one law's parameters into others: all of the wanted ones, and `none` for
+/// those that they lack. Each is one word of a shell.
 pub fn change(there: &WindowParams, wanted: &WindowParams) -> String {
     let mut told: Vec<_> = settings(wanted).collect();
     for (name, _) in settings(there) {
@@ -244,7 +245,7 @@ pub fn change(there: &WindowParams, wanted: &WindowParams) -> String {
     told.collect::<Vec<_>>().join(" ")
 }
 
-/// The parameters by their names, in the order of their names.
+/// Returns the parameters by their names, sorted.
 fn settings(params: &WindowParams) -> impl Iterator<Item = (String, String)> + use<> {
     let table = match serde_json::to_value(params) {
         Ok(serde_json::Value::Object(table)) => table,
@@ -325,7 +326,7 @@ mod tests {
         assert!(
             refused(Law::Vegas, "measure=x").contains("measure=x: unknown variant `x`, expected `waiting`")
         );
-        // Of several it names the one that is wrong.
+        // Of several settings the error names the wrong one.
         let two = with(&Law::QuicTcp.defaults(), &["p=5".into(), "kappa=much".into()]);
         assert!(two.unwrap_err().to_string().starts_with("kappa=much: "));
         let reno = WindowParams::from(evenair_laws::window::RenoParams {});

@@ -1,4 +1,5 @@
-//! Loading: an object's programs and parameters into the kernel, and the kernel's structure of functions filled with them.
+//! Loads an object's programs and parameters into the kernel, and fills the kernel's structure of functions
+//! with them.
 
 use super::bytes::u64_at;
 use super::law::{Law, encode};
@@ -10,24 +11,25 @@ use evenair_linux::bpf::{self, Program, ProgramInfo, Purpose, Records};
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// The kernel's structure of a congestion control's functions; what a map of it holds has that in a member `data`.
+/// The kernel's structure of a congestion control's functions; a map's value has it in a member `data`.
 const OPS: &str = "tcp_congestion_ops";
 const OPS_VALUE: &str = "bpf_struct_ops_tcp_congestion_ops";
 /// `TCP_CONG_NON_RESTRICTED`: users without `CAP_NET_ADMIN` may choose it.
 const FOR_EVERYBODY: u32 = 1;
-/// Letters of a congestion control's name, at most.
+/// The most letters of a congestion control's name.
 const NAME_MAX: usize = 15;
-/// The least kernel: its maps of structures of functions take effect by links, which can be pinned.
+/// The oldest supported kernel: from it on, maps of structures of functions take effect by links, which can
+/// be pinned.
 const LEAST: (u32, u32) = (6, 4);
 
-/// How a law is loaded.
+/// The options of loading a law.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// Its parameters.
     pub params: WindowParams,
     /// Whether users without `CAP_NET_ADMIN` may choose it.
     pub for_everybody: bool,
-    /// A mark after its name, so that several can be there at once; what is pinned has none.
+    /// A mark after its name, so that several can be loaded at once; a pinned law has none.
     pub mark: String,
 }
 
@@ -40,13 +42,13 @@ pub struct Loaded {
     pub name: String,
     /// The structure of its functions.
     pub functions: OwnedFd,
-    /// Its parameters, which can be written anew.
+    /// Its parameters, which can be rewritten.
     pub parameters: OwnedFd,
-    /// What the kernel says of each function.
+    /// The kernel's description of each function.
     pub programs: Vec<(String, ProgramInfo)>,
 }
 
-/// Says whether this machine's kernel can have congestion controls so.
+/// Checks whether this machine's kernel supports such congestion controls.
 ///
 /// # Errors
 /// If it is too old, or does not describe its types.
@@ -62,13 +64,13 @@ pub fn check() -> Result<(), Trouble> {
 /// The kernel's description of its types.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// The kernel's types, to be looked up.
+/// Returns the kernel's types.
 pub(crate) fn kernel_types() -> Result<Vec<u8>, Trouble> {
     check()?;
     fs::read(TYPES).map_err(Trouble::NoTypes)
 }
 
-/// Loads a law; the verifier's words go to `log`, where one is given.
+/// Loads a law; the verifier's messages go to `log`, if given.
 ///
 /// # Errors
 /// If a parameter is out of range, or the kernel refuses.
@@ -113,14 +115,14 @@ pub fn load(wanted: &Wanted, mut log: Option<&mut String>) -> Result<Loaded, Tro
     Ok(Loaded { law, name, functions: map, parameters, programs })
 }
 
-/// A map of an object's parameters, with these.
+/// Creates a map of an object's parameters, with these values.
 pub(crate) fn create_parameters(object: &Object, bytes: &[u8]) -> Result<OwnedFd, Trouble> {
     let map = bpf::create_value("evenair_params", object.parameters).map_err(at("a place for parameters"))?;
     bpf::write(&map, bytes).map_err(at("parameters"))?;
     Ok(map)
 }
 
-/// An iterator's program, and the kernel's function that calls it.
+/// Loads an iterator's program, for the kernel's function that calls it.
 pub(crate) fn load_iterator(object: &Object, parameters: &OwnedFd) -> Result<OwnedFd, Trouble> {
     let description = kernel_types()?;
     let kernel = Types::parse(&description).map_err(|why| Trouble::Malformed(TYPES, why))?;
@@ -135,7 +137,7 @@ fn lacks(what: &str) -> Trouble {
     Trouble::Lacks(what.to_owned())
 }
 
-/// A program of an object, and what it is loaded with.
+/// A program of an object, and the data to load it with.
 struct Part<'a> {
     object: &'a Object,
     code: &'a Code,
@@ -167,7 +169,7 @@ impl Part<'_> {
         }
         bpf::load(&program, None).map_err(|error| match at("a program")(error) {
             Trouble::Step(_, error) => {
-                // Once more, for the reason.
+                // A second attempt, for the reason.
                 let mut log = String::new();
                 let _ = bpf::load(&program, Some(&mut log));
                 let why = log.lines().rev().find(|line| !line.contains("processed ")).unwrap_or_default();
@@ -178,7 +180,7 @@ impl Part<'_> {
     }
 }
 
-/// The numbers in a map of parameters.
+/// Returns the numbers in a map of parameters.
 ///
 /// # Errors
 /// If it is no map.

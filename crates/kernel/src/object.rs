@@ -1,7 +1,7 @@
-//! A law's object, read into what the kernel takes: programs, the types that they speak of, and the place of the parameters.
+//! A law's object, parsed for the kernel: programs, their types, and the offsets of the parameters.
 //!
-//! The kernel itself fills in where its structures have the fields that a program uses (CO-RE, since Linux 5.17): it is handed the
-//! compiler's records of them. So nothing of libbpf's is needed beyond this and `load.rs`.
+//! The kernel itself resolves the fields of its structures that a program uses (CO-RE, since Linux 5.17),
+//! from the compiler's records. So libbpf is not needed beyond this file and `load.rs`.
 
 use super::bytes::{Malformed, slice, u16_at, u32_at};
 use super::elf::Elf;
@@ -13,14 +13,14 @@ const PARAMETERS: &str = ".params";
 /// A program of an object.
 #[derive(Clone, Debug)]
 pub(crate) struct Code {
-    /// What it is for: a member of the structure of functions, or the kind of an iterator.
+    /// Its purpose: a member of the structure of functions, or the kind of an iterator.
     pub(crate) place: String,
     /// Whether it is an iterator's.
     pub(crate) iterates: bool,
     instructions: Vec<u8>,
     pub(crate) functions: Vec<u8>,
     pub(crate) relocations: Vec<u8>,
-    /// Instructions that take the parameters' address \[bytes\], and the offset there.
+    /// Instructions that load the parameters' address \[bytes\], and the offset in them.
     parameters: Vec<(usize, u32)>,
 }
 
@@ -28,18 +28,18 @@ pub(crate) struct Code {
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
     pub(crate) license: String,
-    /// The description of its types, as the kernel takes it.
+    /// The description of its types, in the kernel's form.
     pub(crate) types: Vec<u8>,
     /// The size of its parameters \[bytes\].
     pub(crate) parameters: u32,
     pub(crate) programs: Vec<Code>,
 }
 
-/// Bytes of the records that say where a function begins, and which field of the kernel's an instruction uses.
+/// Bytes of the records of a function's start, and of an instruction's access to a field of the kernel's.
 pub(crate) const FUNCTION: usize = 8;
 pub(crate) const RELOCATION: usize = 16;
 
-/// Where `.BTF.ext` says where those are, and how long.
+/// The place in `.BTF.ext` of the position and length of those records.
 const FUNCTIONS_AT: usize = 8;
 const RELOCATIONS_AT: usize = 24;
 
@@ -81,14 +81,14 @@ impl Object {
 }
 
 impl Code {
-    /// Its instructions with the parameters in the map of this descriptor.
+    /// Returns its instructions with the parameters in the map of this descriptor.
     pub(crate) fn linked(&self, parameters: i32) -> Vec<u8> {
         /// `BPF_PSEUDO_MAP_VALUE`, as the source of a 64-bit load.
         const MAP_VALUE: u8 = 2;
         let mut code = self.instructions.clone();
         for (place, offset) in &self.parameters {
             let load = &mut code[*place..place + 16];
-            // What is to be added to the symbol's place stands where the map's descriptor is to be.
+            // The amount to add to the symbol's address is in the place of the map's descriptor.
             let added = [load[4], load[5], load[6], load[7]];
             load[1] = (load[1] & 0x0f) | MAP_VALUE << 4;
             load[4..8].copy_from_slice(&parameters.to_le_bytes());
@@ -98,7 +98,7 @@ impl Code {
     }
 }
 
-/// The records of a section, of those that `.BTF.ext` lists from here.
+/// Returns the records of a section, of those that `.BTF.ext` lists from an offset.
 fn records(
     extra: &[u8],
     from: usize,

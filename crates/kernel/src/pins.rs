@@ -1,7 +1,8 @@
-//! Laws that stay in the kernel when the process that loaded them is gone: pins below `/sys/fs/bpf/evenair`, a folder for each law.
+//! Laws that stay in the kernel after the process that loaded them: pins below `/sys/fs/bpf/evenair`, a
+//! folder for each law.
 //!
-//! What is in force is the link; when its last name and descriptor are gone, so is the law, for new sockets at once, for those that
-//! have it when they close.
+//! The link puts the law into force. Once its last pin and descriptor are gone, new sockets cannot use the
+//! law; sockets with it keep it until they close.
 
 use super::bytes::u32_at;
 use super::law::{Law, decode, encode};
@@ -20,13 +21,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Where file systems of pins are mounted, and `BPF_FS_MAGIC`.
+/// The mount point of file systems of pins, and `BPF_FS_MAGIC`.
 const MOUNT: &str = "/sys/fs/bpf";
 const MAGIC: u32 = 0xcafe_4a11;
-/// Whose pins they are.
+/// The folder of evenair's pins.
 const FOLDER: &str = "evenair";
 
-/// The names of a law's pins: what puts it into force, its functions, its parameters.
+/// The names of a law's pins: its link, its functions, its parameters.
 const LINK: &str = "link";
 const FUNCTIONS: &str = "functions";
 const PARAMETERS: &str = "parameters";
@@ -41,7 +42,7 @@ pub struct Pinned {
     parameters: OwnedFd,
 }
 
-/// Brings a law into force for as long as the link is held; nothing is pinned.
+/// Puts a law into force for as long as the link is held; nothing is pinned.
 ///
 /// # Errors
 /// If the kernel refuses, or has it already.
@@ -52,7 +53,7 @@ pub fn attach(loaded: &Loaded) -> Result<OwnedFd, Trouble> {
     })
 }
 
-/// Why a law's name is taken: it is pinned, or a process holds it.
+/// Returns the reason why a law's name is taken: it is pinned, or a process holds it.
 fn there_already(loaded: &Loaded) -> Trouble {
     let control = loaded.law.control();
     if loaded.name == control && Pinned::open(loaded.law).is_ok() {
@@ -62,10 +63,10 @@ fn there_already(loaded: &Loaded) -> Trouble {
     }
 }
 
-/// The laws that processes hold, without a pin.
+/// Returns the laws that processes hold, without a pin.
 ///
 /// # Errors
-/// If this process may not look for pins.
+/// If this process may not read the pins.
 pub fn held() -> Result<Vec<Law>, Trouble> {
     let mut held = Vec::new();
     for law in Law::ALL {
@@ -78,7 +79,7 @@ pub fn held() -> Result<Vec<Law>, Trouble> {
     Ok(held)
 }
 
-/// Whether a congestion control of this law's name is in force, pinned or not.
+/// Returns whether a congestion control of this law's name is in force, pinned or not.
 ///
 /// # Errors
 /// If `/proc` is not mounted.
@@ -87,7 +88,7 @@ pub fn is_in_force(law: Law) -> Result<bool, Trouble> {
     Ok(names.iter().any(|name| name == law.control()))
 }
 
-/// Holds what [`attach`] gave until Ctrl-C or SIGTERM, with no capability left.
+/// Holds the link of [`attach`] until Ctrl-C or SIGTERM, with no capability left.
 ///
 /// # Errors
 /// If the process may not wait for signals.
@@ -105,12 +106,12 @@ pub fn hold(link: OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Loads a law and pins it; where it is pinned already it is replaced, if that is wanted.
+/// Loads a law and pins it; a law that is pinned already is replaced if `replace` is set.
 ///
 /// # Errors
-/// If a parameter is out of range, the kernel refuses, or it is there and not to be replaced.
+/// If a parameter is out of range, the kernel refuses, or the law is pinned and not to be replaced.
 pub fn install(wanted: &Wanted, replace: bool) -> Result<Loaded, Trouble> {
-    encode(&wanted.params)?; // what is wrong with it is said first
+    encode(&wanted.params)?; // an error in them is reported first
     let law = Law::of(&wanted.params);
     let old = law.map(Pinned::open).transpose().or_else(|trouble| match trouble {
         Trouble::NotLoaded(_) => Ok(None),
@@ -121,7 +122,7 @@ pub fn install(wanted: &Wanted, replace: bool) -> Result<Loaded, Trouble> {
     }
     let loaded = load(wanted, None)?;
     if old.is_none() {
-        clear(&folder(loaded.law)); // whatever one that was killed has left
+        clear(&folder(loaded.law)); // the remains of a killed process
     }
     let folder = make_folder(loaded.law)?;
     let pin = |thing: &OwnedFd, name: &str| {
@@ -148,10 +149,10 @@ pub fn install(wanted: &Wanted, replace: bool) -> Result<Loaded, Trouble> {
 }
 
 impl Pinned {
-    /// The law that is pinned.
+    /// Opens the pinned law.
     ///
     /// # Errors
-    /// If it is not, be it that a process holds it, or the process may not look.
+    /// If it is not pinned, even if a process holds it, or the process may not read the pins.
     pub fn open(law: Law) -> Result<Self, Trouble> {
         let open = |name: &str| {
             let path = folder(law).join(name);
@@ -167,10 +168,10 @@ impl Pinned {
         Ok(Self { law, link: open(LINK)?, functions: open(FUNCTIONS)?, parameters: open(PARAMETERS)? })
     }
 
-    /// All that are pinned; those that a process holds are not.
+    /// Opens all pinned laws, but not those that a process holds.
     ///
     /// # Errors
-    /// If the process may not look.
+    /// If the process may not read the pins.
     pub fn all() -> Result<Vec<Self>, Trouble> {
         let mut all = Vec::new();
         for law in Law::ALL {
@@ -183,15 +184,15 @@ impl Pinned {
         Ok(all)
     }
 
-    /// Its parameters.
+    /// Returns its parameters.
     ///
     /// # Errors
-    /// If they are not to be read.
+    /// If they cannot be read.
     pub fn params(&self) -> Result<WindowParams, Trouble> {
         decode(self.law, &numbers(&self.parameters)?).ok_or_else(|| Trouble::Lacks("such parameters".into()))
     }
 
-    /// Gives it other parameters, which hold from the next acknowledgement on, for sockets that it has, too.
+    /// Replaces its parameters. They apply from the next acknowledgement on, also to sockets that use it.
     ///
     /// # Errors
     /// If one is out of range.
@@ -200,22 +201,24 @@ impl Pinned {
         bpf::write(&self.parameters, &bytes).map_err(at("parameters"))
     }
 
-    /// How many sockets have it, of all network namespaces, by the kernel's count of references.
+    /// Returns the number of sockets that use it, in all network namespaces, by the kernel's count of
+    /// references.
     ///
     /// # Errors
-    /// If the kernel does not say.
+    /// If the kernel does not return the count.
     pub fn sockets(&self) -> Result<u32, Trouble> {
         // The link is one reference.
         Ok(users(&self.functions)?.saturating_sub(1))
     }
 
-    /// Whether users without `CAP_NET_ADMIN` may choose it, by the kernel's list.
+    /// Returns whether users without `CAP_NET_ADMIN` may choose it, by the kernel's list.
     pub fn is_for_everybody(&self) -> bool {
         let allowed = evenair_linux::sysctl::get("ipv4/tcp_allowed_congestion_control").unwrap_or_default();
         allowed.split_whitespace().any(|name| name == self.law.control())
     }
 
-    /// Takes it out of force: for new sockets at once; those that have it keep it until they close. Gives what counts these.
+    /// Takes it out of force: new sockets cannot use it; sockets with it keep it until they close. Returns a
+    /// counter of these.
     ///
     /// # Errors
     /// If a pin cannot be removed.
@@ -237,19 +240,20 @@ pub struct Leaving {
 }
 
 impl Leaving {
-    /// How many sockets still have it.
+    /// Returns the number of sockets that still use it.
     ///
     /// # Errors
-    /// If the kernel does not say.
+    /// If the kernel does not return the count.
     pub fn sockets(&self) -> Result<u32, Trouble> {
         users(&self.functions)
     }
 }
 
-/// References to a structure of functions, beside descriptors and pins: one for each socket that has it, and one for its link.
+/// Returns the references to a structure of functions, without descriptors and pins: one for each socket that
+/// uses it, and one for its link.
 ///
 /// # Errors
-/// If it is none.
+/// If it is no such structure.
 pub fn users(functions: &OwnedFd) -> Result<u32, Trouble> {
     let value = bpf::read(functions).map_err(at("the law's users"))?;
     u32_at(&value, 0).map_err(|why| Trouble::Malformed("the law's users", why))
@@ -259,7 +263,7 @@ fn folder(law: Law) -> PathBuf {
     Path::new(MOUNT).join(FOLDER).join(law.control())
 }
 
-/// A law's folder, which only its owner enters; the file system is mounted where it is not.
+/// Creates a law's folder, which only its owner may enter; mounts the file system if necessary.
 fn make_folder(law: Law) -> Result<PathBuf, Trouble> {
     let is_there = || statfs(MOUNT).is_ok_and(|found| found.f_type as u32 == MAGIC);
     if !is_there() {
@@ -272,7 +276,7 @@ fn make_folder(law: Law) -> Result<PathBuf, Trouble> {
         ErrorKind::PermissionDenied => Trouble::Unprivileged,
         _ => Trouble::of_pins(folder.clone(), error),
     })?;
-    // Where everybody may make folders, another could have made this one first.
+    // If all users may create folders there, another user could have created this one first.
     for folder in [Path::new(MOUNT).join(FOLDER), folder.clone()] {
         let found = fs::metadata(&folder).map_err(at("the folder of pins"))?;
         if found.uid() != geteuid().as_raw() || found.mode() & 0o077 != 0 {
@@ -282,7 +286,7 @@ fn make_folder(law: Law) -> Result<PathBuf, Trouble> {
     Ok(folder)
 }
 
-/// Removes what is left of a law's folder, and the folder of all, if it is the last.
+/// Removes the remains of a law's folder, and the common folder if it is the last.
 fn clear(folder: &Path) {
     for name in [LINK, FUNCTIONS, PARAMETERS] {
         let _ = remove(&folder.join(name));

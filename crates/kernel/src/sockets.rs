@@ -1,4 +1,4 @@
-//! The sockets that have a law of evenair's, by a look at all of a network namespace, and what the law knows at each.
+//! The sockets of a network namespace that use a law of evenair's, with the law's state at each.
 
 use super::bytes::{Malformed, slice, u16_at, u32_at, u64_at};
 use super::law::Law;
@@ -18,7 +18,7 @@ const OBJECT: &[u8] = include_bytes!("../objects/sockets.o");
 const NAME: usize = 16;
 const RECORD: usize = 176;
 
-/// A socket that has a law.
+/// A socket that uses a law.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Seen {
     /// The law's name in scenarios.
@@ -27,37 +27,37 @@ pub struct Seen {
     pub from: SocketAddr,
     /// The other end's.
     pub to: SocketAddr,
-    /// Whether it is one that waits for connections.
+    /// Whether it listens for connections.
     pub listens: bool,
     /// Whether a loss is being repaired.
     pub repairs: bool,
     /// The window in force \[segments\].
     pub window: u32,
-    /// The slow-start threshold; none, where there is none yet \[segments\].
+    /// The slow-start threshold \[segments\]; none before the first.
     pub threshold: Option<u32>,
     /// The kernel's smoothed round trip \[us\].
     pub smoothed_us: f64,
     /// The law's window, with its fraction \[segments\].
     pub law_window: f64,
-    /// The least round trip by which the law goes \[us\]; none before a sample.
+    /// The law's least round trip \[us\]; none before a sample.
     pub base_us: Option<u32>,
-    /// The round trip that it compares with that: an average, or of Vegas the least of this round \[us\].
+    /// The round trip that it compares with that: an average, or for Vegas the least of this round \[us\].
     pub round_trip_us: Option<f64>,
-    /// How often the law has set the window.
+    /// The number of times that the law has set the window.
     pub steps: u32,
-    /// Why it was not moved to another law, if it was to be: an error's number.
+    /// The number of the error that kept it from being moved to another law, if requested.
     #[serde(skip)]
     pub moved: u32,
 }
 
-/// A look at all sockets of the network namespace in which it is taken.
+/// An iterator over all sockets of the network namespace in which it runs.
 #[derive(Debug)]
 pub struct Look {
     link: OwnedFd,
 }
 
 impl Look {
-    /// A look at the sockets of all laws.
+    /// Returns an iterator over the sockets of all laws.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -65,7 +65,7 @@ impl Look {
         Self::with("", "")
     }
 
-    /// A look that gives the sockets of one congestion control another.
+    /// Returns an iterator that moves the sockets of one congestion control to another.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -85,7 +85,7 @@ impl Look {
         Ok(Self { link: bpf::link_iterator(&program).map_err(at("a look at sockets"))? })
     }
 
-    /// The sockets as they are now.
+    /// Returns the sockets at present.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -99,7 +99,7 @@ impl Look {
     }
 }
 
-/// A record of `bpf/sockets.c`; nothing, of a law that this program does not know.
+/// Reads a record of `bpf/sockets.c`; returns none for a law that this version lacks.
 fn read(record: &[u8]) -> Result<Option<Seen>, Malformed> {
     let Some(law) = Law::of_control(super::bytes::text(record, 0)?) else { return Ok(None) };
     let is_v6 = u16_at(record, 48)? == 10;
@@ -138,13 +138,13 @@ fn read(record: &[u8]) -> Result<Option<Seen>, Malformed> {
 }
 
 impl Seen {
-    /// The packets that wait by the law's reckoning, `w·(1 − d/D)`.
+    /// Returns the packets that wait by the law's estimate, `w·(1 − d/D)`.
     pub fn waiting(&self) -> Option<f64> {
         let share = f64::from(self.base_us?) / self.round_trip_us?;
         Some(self.law_window * (1.0 - share.min(1.0)))
     }
 
-    /// The kernel's smoothed round trip.
+    /// Returns the kernel's smoothed round trip.
     pub fn smoothed(&self) -> Duration {
         Duration::from_nanos((self.smoothed_us * 1e3) as u64)
     }

@@ -1,4 +1,4 @@
-//! Why a congestion control could not be loaded, found or changed, with the remedy.
+//! The reasons why a congestion control could not be loaded, found or changed, with the remedy.
 
 use super::bytes::Malformed;
 use super::law::BadSetting;
@@ -9,22 +9,22 @@ use std::{fmt, io};
 const EPERM: i32 = 1;
 const EROFS: i32 = 30;
 
-/// What stands in the way.
+/// The reason of a failure.
 #[derive(Debug)]
 pub enum Trouble {
-    /// A parameter.
+    /// A parameter is wrong.
     Setting(BadSetting),
     /// The kernel is older than links of congestion controls.
     OldKernel(String),
     /// The kernel does not describe its types.
     NoTypes(io::Error),
-    /// The process may not.
+    /// The process lacks the privilege.
     Unprivileged,
-    /// A description or an object that cannot be read.
+    /// A description or an object cannot be read.
     Malformed(&'static str, Malformed),
     /// The kernel lacks a structure, or a member of it.
     Lacks(String),
-    /// The verifier refused a program; its last words.
+    /// The verifier rejected a program, with its last message.
     Refused {
         /// The program.
         program: String,
@@ -35,15 +35,15 @@ pub enum Trouble {
     },
     /// It is loaded already.
     Loaded(&'static str),
-    /// It is in force, but by no pin: a process holds it.
+    /// It is in force without a pin: a process holds it.
     Held(String),
     /// It is not loaded.
     NotLoaded(&'static str),
-    /// The folder of pins is another user's, or others may write there.
+    /// The folder of pins belongs to another user, or others may write there.
     StrangePins(PathBuf),
-    /// There is no place for pins.
+    /// There is no file system for pins.
     NoPins(PathBuf, io::Error),
-    /// The place for pins may not be written to.
+    /// The file system for pins is read-only.
     ReadOnlyPins(PathBuf),
     /// The kernel refused a step.
     Step(&'static str, io::Error),
@@ -105,7 +105,7 @@ impl From<BadSetting> for Trouble {
 }
 
 impl Trouble {
-    /// There is no place for pins, or none that can be written to.
+    /// Returns the error of a missing file system for pins, or of one that is not writable.
     pub(crate) fn of_pins(path: PathBuf, error: io::Error) -> Self {
         match error.raw_os_error() {
             Some(EROFS) => Self::ReadOnlyPins(path),
@@ -114,12 +114,12 @@ impl Trouble {
     }
 }
 
-/// What makes of the kernel's error that this step was refused.
+/// Returns a function that converts the kernel's error into the refusal of this step.
 pub(crate) fn at(step: &'static str) -> impl Fn(io::Error) -> Trouble {
-    // The verifier refuses with EACCES, a lack of capabilities is EPERM.
+    // The verifier rejects with EACCES, a lack of capabilities is EPERM.
     move |error| match error.raw_os_error() {
         Some(EPERM) => Trouble::Unprivileged,
-        // Nothing is written but pins.
+        // Only pins are ever written.
         Some(EROFS) => Trouble::ReadOnlyPins("/sys/fs/bpf".into()),
         _ => Trouble::Step(step, error),
     }

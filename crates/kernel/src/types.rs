@@ -1,4 +1,4 @@
-//! Descriptions of types (BTF): the kernel's own, in which places are looked up, and an object's.
+//! Descriptions of types (BTF): the kernel's own, in which offsets are looked up, and an object's.
 
 use super::bytes::{Malformed, slice, text, u16_at, u32_at};
 
@@ -15,7 +15,7 @@ const DATASEC: u32 = 15;
 const DECL_TAG: u32 = 17;
 const ENUM64: u32 = 19;
 
-/// Bytes of a type before what its kind adds.
+/// Bytes of a type before the part that depends on its kind.
 const HEAD: usize = 12;
 const MAGIC: u16 = 0xeb9f;
 
@@ -24,7 +24,7 @@ const MAGIC: u16 = 0xeb9f;
 pub(crate) struct Types<'a> {
     records: &'a [u8],
     strings: &'a [u8],
-    /// Where each type begins; the first has the number 1.
+    /// The start of each type; the first has the number 1.
     starts: Vec<usize>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Types<'a> {
         Ok(Self { records, strings, starts })
     }
 
-    /// The number of the type of this kind and name.
+    /// Returns the number of the type of this kind and name.
     pub(crate) fn find(&self, kind: u32, name: &str) -> Option<u32> {
         let is_it = |at: &usize| {
             u32_at(self.records, at + 4).is_ok_and(|info| kind_of(info) == kind)
@@ -70,12 +70,12 @@ impl<'a> Types<'a> {
         place.and_then(|place| self.starts.get(place)).copied().ok_or(Malformed("there is no such type"))
     }
 
-    /// The size of a structure \[bytes\].
+    /// Returns the size of a structure \[bytes\].
     pub(crate) fn size(&self, number: u32) -> Result<u32, Malformed> {
         u32_at(self.records, self.start(number)? + 8)
     }
 
-    /// A structure's member of this name.
+    /// Returns a structure's member of this name.
     pub(crate) fn member(&self, structure: u32, name: &str) -> Result<Option<Member<'a>>, Malformed> {
         let start = self.start(structure)?;
         let info = u32_at(self.records, start + 4)?;
@@ -84,7 +84,7 @@ impl<'a> Types<'a> {
             let named = text(self.strings, u32_at(self.records, at)? as usize)?;
             if named == name {
                 let bits = u32_at(self.records, at + 8)?;
-                // Where the structure has fields of bits, their number is above the place.
+                // If the structure has bit fields, their size is in the bits above the offset.
                 let bits = if info >> 31 == 1 { bits & 0x00ff_ffff } else { bits };
                 return Ok(Some(Member { name: named, number, offset: bits as usize / 8 }));
             }
@@ -92,7 +92,8 @@ impl<'a> Types<'a> {
         Ok(None)
     }
 
-    /// The description as the kernel takes it: without the places of data, which only a linker knows. Numbers of types stay.
+    /// Returns the description in the kernel's form: without the addresses of data, which only a linker could
+    /// add. Numbers of types stay.
     pub(crate) fn without_data(&self) -> Result<Vec<u8>, Malformed> {
         let mut records = Vec::with_capacity(self.records.len());
         for start in &self.starts {
@@ -120,7 +121,7 @@ impl<'a> Types<'a> {
         Ok(bytes)
     }
 
-    /// The name at this place among the strings.
+    /// Returns the name at this offset among the strings.
     pub(crate) fn name(&self, at: u32) -> Result<&'a str, Malformed> {
         text(self.strings, at as usize)
     }
@@ -130,7 +131,7 @@ fn kind_of(info: u32) -> u32 {
     (info >> 24) & 0x1f
 }
 
-/// Bytes of a type with this `info`.
+/// Returns the bytes of a type with this `info`.
 fn length(info: u32) -> usize {
     let members = (info & 0xffff) as usize;
     HEAD + match kind_of(info) {

@@ -1,5 +1,6 @@
-//! On the running kernel, under names of their own (`evenair_quic_a` and so on), so that what a user has loaded is left alone. It takes root
-//! outside of any user namespace; without that, or without BTF, each test is skipped.
+//! Tests on the running kernel, under separate names (`evenair_quic_a` and so on), so that a user's loaded
+//! laws stay untouched. They need root outside of any user namespace; without that, or without BTF, each test
+//! is skipped.
 #![cfg(target_os = "linux")]
 
 use evenair_kernel::law::{Law, encode, with};
@@ -14,7 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A law in force under a name of its own; nothing, with a word of why, where the machine has no such thing.
+/// Puts a law into force under a separate name; returns none, and prints the reason, if the machine does not
+/// support it.
 fn in_force(law: Law, mark: &str, settings: &[&str]) -> Option<(Loaded, OwnedFd)> {
     let settings: Vec<String> = settings.iter().map(ToString::to_string).collect();
     let params = with(&law.defaults(), &settings).unwrap();
@@ -31,7 +33,7 @@ fn in_force(law: Law, mark: &str, settings: &[&str]) -> Option<(Loaded, OwnedFd)
     }
 }
 
-/// A connection over the loopback whose sender has this congestion control, and the end that receives.
+/// Returns a connection over the loopback: a sender with this congestion control, and the receiving end.
 fn connection(control: &str) -> std::io::Result<(TcpStream, TcpStream)> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let sender = TcpStream::connect(listener.local_addr()?)?;
@@ -39,7 +41,7 @@ fn connection(control: &str) -> std::io::Result<(TcpStream, TcpStream)> {
     Ok((sender, listener.accept()?.0))
 }
 
-/// Sends so many bytes, and gives how many came; the connection stays open.
+/// Sends bytes, and returns the number received; the connection stays open.
 fn carry(sender: &mut TcpStream, receiver: &mut TcpStream, bytes: u64) -> u64 {
     thread::scope(|scope| {
         let reader = scope.spawn(|| std::io::copy(&mut receiver.take(bytes), &mut std::io::sink()).unwrap());
@@ -48,8 +50,8 @@ fn carry(sender: &mut TcpStream, receiver: &mut TcpStream, bytes: u64) -> u64 {
     })
 }
 
-/// Kernels before 6.4 are refused by their version, in one line; later ones are not too old. Debian's 6.1 is asked in
-/// `cargo xtask foreign`.
+/// Kernels before 6.4 are refused by their version, in one line; later ones are not too old. `cargo xtask
+/// foreign` tests Debian's 6.1.
 #[test]
 fn an_older_kernel_is_refused_by_its_version() {
     let release = evenair_linux::kernel();
@@ -79,10 +81,11 @@ fn each_law_carries_ten_megabytes_and_is_seen() {
         let seen = Look::new().unwrap().take().unwrap();
         let own = seen.iter().find(|socket| socket.from == sender.local_addr().unwrap()).unwrap();
         assert_eq!((own.law, own.to), (law.name(), sender.peer_addr().unwrap()));
-        // The law's window is the kernel's, and it has measured.
+        // The law's window equals the kernel's, and it has a sample.
         assert_eq!(own.law_window as u32, own.window, "{own:?}");
         assert!(own.window >= 2 && own.base_us.is_some(), "{own:?}");
-        // How many steps it takes is the loopback's affair (a window that no sender fills takes none); QUIC-TCP's come after slow start.
+        // The number of steps depends on the loopback (a window that no sender fills takes none); QUIC-TCP's
+        // begin after slow start.
         assert!(law != Law::QuicTcp || own.steps == 0 || own.threshold.is_some(), "{own:?}");
         assert_eq!(pins::users(&loaded.functions).unwrap(), 2, "the socket and the link");
         drop(link);
@@ -98,7 +101,7 @@ fn each_law_carries_ten_megabytes_and_is_seen() {
     }
 }
 
-/// Waits for what the kernel does a little later; at most a minute, for it waits for all processors.
+/// Waits, for at most a minute, for a delayed action of the kernel, which itself waits for all processors.
 fn wait(holds: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_secs(60);
     while !holds() {
@@ -117,7 +120,7 @@ fn parameters_are_read_at_once_and_bad_ones_refused() {
     bpf::write(&loaded.parameters, &bytes).unwrap();
     assert_eq!(numbers(&loaded.parameters), bytes);
     assert_eq!(bpf::write(&loaded.parameters, &bytes[8..]).unwrap_err().kind(), ErrorKind::InvalidInput);
-    // A second one of the same name is refused by its name.
+    // A second one of the same name is refused, and the error has the name.
     let again = Wanted { params, for_everybody: true, mark: "_b".into() };
     let again = load(&again, None).unwrap();
     assert!(matches!(pins::attach(&again), Err(Trouble::Held(name)) if name == "evenair_quic_b"));
@@ -136,8 +139,8 @@ fn sockets_are_moved_to_another_law() {
     assert_eq!(carry(&mut sender, &mut receiver, 1_000_000), 1_000_000);
 }
 
-/// A hundred laws, or a thousand if `EVENAIR_TEN_THOUSAND` asks for large figures, are loaded, replaced and unloaded while sockets come,
-/// send and go: none fails, and of programs, maps and links none is left.
+/// A hundred laws, or a thousand if `EVENAIR_TEN_THOUSAND` is set, are loaded, replaced and unloaded while
+/// sockets open, send and close. None fails, and no program, map or link remains.
 #[test]
 fn laws_that_come_and_go_leave_nothing() {
     let turns = if std::env::var_os("EVENAIR_TEN_THOUSAND").is_some() { 500 } else { 50 };

@@ -1,5 +1,5 @@
-//! The objects that are part of this crate are what clang makes of `bpf/`: with the clang that made them they are made again and compared;
-//! with another, or none, this is skipped. `EVENAIR_BLESS=1` writes them anew.
+//! The objects of this crate must equal clang's output for `bpf/`. With the same version of clang they are
+//! rebuilt and compared; with another, or none, the test is skipped. `EVENAIR_BLESS=1` rewrites them.
 #![cfg(target_os = "linux")]
 
 use evenair_needs::skip;
@@ -13,7 +13,7 @@ fn at(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// The compiler's own word on itself.
+/// Returns the compiler's version line.
 fn compiler() -> Option<String> {
     let output = Command::new("clang").arg("--version").output().ok()?;
     String::from_utf8(output.stdout).ok()?.lines().next().map(String::from)
@@ -21,7 +21,7 @@ fn compiler() -> Option<String> {
 
 fn made(name: &str, folder: &Path) -> Vec<u8> {
     let object = folder.join(format!("{name}.o"));
-    // Neither the place of this tree nor lines for debuggers are part of it, only types (BTF), which -g asks for.
+    // Neither the folder of this tree nor debug lines are part of it, only types (BTF), which need -g.
     let compiled = Command::new("clang")
         .current_dir(at("bpf"))
         .args([

@@ -1,7 +1,7 @@
-//! Programs and maps in the kernel (bpf(2)): what a law of congestion control (`struct_ops`) and a look at all sockets (an iterator)
-//! take, and no more.
+//! Programs and maps in the kernel (bpf(2)), as far as congestion control (`struct_ops`) and an iterator over
+//! all sockets need them.
 //!
-//! A descriptor holds what it names; the last one's end, pins included, is the end of the thing.
+//! A descriptor holds its object; the object ends with its last descriptor or pin.
 
 mod call;
 
@@ -15,7 +15,7 @@ use std::path::Path;
 /// `BPF_PROG_TYPE_STRUCT_OPS`, `BPF_PROG_TYPE_TRACING`.
 const STRUCT_OPS_PROGRAM: u32 = 27;
 const TRACING_PROGRAM: u32 = 26;
-/// `BPF_TRACE_ITER`, `BPF_STRUCT_OPS`, among the places where something is attached.
+/// `BPF_TRACE_ITER`, `BPF_STRUCT_OPS`: the kinds of attachment.
 const ITERATOR: u32 = 28;
 const STRUCT_OPS: u32 = 44;
 /// `BPF_MAP_TYPE_ARRAY`, `BPF_MAP_TYPE_STRUCT_OPS`.
@@ -25,12 +25,12 @@ const STRUCT_OPS_MAP: u32 = 26;
 const READ_ONLY: u32 = 1 << 7;
 const BY_LINK: u32 = 1 << 13;
 
-/// What a program is for.
+/// The purpose of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// The member of so much a number of one of the kernel's structures of functions.
+    /// A member, by its number, of one of the kernel's structures of functions.
     Member(u32),
-    /// It is called for each of some things of the kernel's.
+    /// A function that is called for each object of an iterator.
     Iterator,
 }
 
@@ -39,7 +39,7 @@ pub enum Purpose {
 pub struct Records<'a> {
     /// A record's length \[bytes\].
     pub length: usize,
-    /// One after the other.
+    /// The records, one after the other.
     pub bytes: &'a [u8],
 }
 
@@ -49,42 +49,42 @@ impl Records<'_> {
     }
 }
 
-/// A program as it is handed to the kernel.
+/// A program to load.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'a> {
     /// Its name, as tools show it.
     pub name: &'a str,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
-    /// The kernel's type (BTF) that it is for: a structure of functions, or an iterator's function.
+    /// The kernel's type (BTF) that it implements: a structure of functions, or an iterator's function.
     pub target: u32,
-    /// Its licence, which decides what it may call.
+    /// Its licence, which decides which functions it may call.
     pub license: &'a str,
     /// Instructions, of eight bytes each.
     pub instructions: &'a [u8],
-    /// The types that the records speak of.
+    /// The types of the records.
     pub types: BorrowedFd<'a>,
-    /// Where its functions begin, and their types.
+    /// The starts of its functions, and their types.
     pub functions: Records<'a>,
-    /// Places of fields of the kernel's, which the kernel fills in.
+    /// Accesses to fields of the kernel's structures, which the kernel fills in.
     pub relocations: Records<'a>,
 }
 
-/// What the kernel says of a program.
+/// The kernel's description of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProgramInfo {
     /// Its number.
     pub id: u32,
     /// Instructions, after the verifier's own changes.
     pub instructions: u32,
-    /// Instructions that the verifier followed, those of each way through counted.
+    /// Instructions that the verifier followed, counted on each path.
     pub verified: u32,
 }
 
-/// Hands the kernel a description of types (BTF).
+/// Loads a description of types (BTF) into the kernel.
 ///
 /// # Errors
-/// If the kernel finds fault with it, or the process lacks `CAP_BPF`.
+/// If the kernel rejects it, or the process lacks `CAP_BPF`.
 pub fn load_types(types: &[u8]) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Attributes {
@@ -118,17 +118,18 @@ struct MapAttributes {
     _end: u32,
 }
 
-/// A map of one value, which programs read and processes write.
+/// Creates a map of one value, which programs read and processes write.
 ///
 /// # Errors
 /// If the process lacks `CAP_BPF`.
 pub fn create_value(name: &str, size: u32) -> io::Result<OwnedFd> {
     let map = MapAttributes { kind: ARRAY_MAP, flags: READ_ONLY, ..one_value(name, size) };
-    // SAFETY: there is no address among the attributes.
+    // SAFETY: the attributes contain no address.
     unsafe { descriptor(Command::MapCreate, map) }
 }
 
-/// A map of one of the kernel's structures of functions, whose value has this type of the kernel's, and size.
+/// Creates a map for one of the kernel's structures of functions; the value has this type of the kernel's,
+/// and this size.
 ///
 /// # Errors
 /// If the kernel has no such structure, or the process lacks `CAP_BPF` or `CAP_NET_ADMIN`.
@@ -136,7 +137,7 @@ pub fn create_struct_ops(name: &str, size: u32, value: u32, types: BorrowedFd<'_
     let types = types.as_raw_fd().cast_unsigned();
     let map = one_value(name, size);
     let map = MapAttributes { kind: STRUCT_OPS_MAP, flags: BY_LINK, types, kernel_value_type: value, ..map };
-    // SAFETY: there is no address among the attributes.
+    // SAFETY: the attributes contain no address.
     unsafe { descriptor(Command::MapCreate, map) }
 }
 
@@ -171,7 +172,8 @@ struct ElementAttributes {
 /// Writes a map's one value, which must have the map's size.
 ///
 /// # Errors
-/// If it has another, or the map is not one of those that [`read`] takes, or the kernel refuses it: a structure of functions that is incomplete, or is there already by this name.
+/// If it has another size, or [`read`] refuses maps of this kind. Also if the kernel refuses it: a structure
+/// of functions that is incomplete, or one with a name that is taken.
 pub fn write(map: impl AsFd, value: &[u8]) -> io::Result<()> {
     if value.len() != value_size(&map)? {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
@@ -179,36 +181,39 @@ pub fn write(map: impl AsFd, value: &[u8]) -> io::Result<()> {
     let key = [0_u8; 4];
     let (map, key) = (raw(map), address(&key));
     let mut element = ElementAttributes { map, _pad: 0, key, value: address(value), flags: 0 };
-    // SAFETY: the kernel reads a key of four bytes and a value of the map's size, as `value_size` has found.
+    // SAFETY: the kernel reads a key of four bytes and a value of the map's size, which `value_size`
+    // returned.
     unsafe { call(Command::MapUpdate, &mut element) }.map(|_| ())
 }
 
 /// Reads a map's one value.
 ///
 /// # Errors
-/// If it is no map of one value: one with a value for each processor, or with keys of its own, is refused.
+/// If it is no map of one value: maps with a value for each processor, or with other keys, are refused.
 pub fn read(map: impl AsFd) -> io::Result<Vec<u8>> {
     let mut value = vec![0; value_size(&map)?];
     let key = [0_u8; 4];
     let (map, key) = (raw(map), address(&key));
     let value_at = value.as_mut_ptr() as u64;
     let mut element = ElementAttributes { map, _pad: 0, key, value: value_at, flags: 0 };
-    // SAFETY: the kernel reads a key of four bytes and writes a value of the map's size, as `value_size` has found.
+    // SAFETY: the kernel reads a key of four bytes and writes a value of the map's size, which `value_size`
+    // returned.
     unsafe { call(Command::MapLookup, &mut element) }?;
     Ok(value)
 }
 
-/// The size of a map's values, which the kernel reads and writes whole, whatever the room. Only of the kinds of maps that are made
-/// here: the kernel reads and writes a value for each processor of a map per processor, and a number in the place of a value of maps of
-/// programs, maps and sockets (`bpf_map_value_size` in the kernel's `syscall.c`).
+/// Returns the size of a map's values, which the kernel reads and writes whole, without regard to the buffer.
+/// It accepts only the kinds of maps that this module creates. For a map per processor the kernel copies a
+/// value for each processor. For maps of programs, maps and sockets it copies a number instead of a value
+/// (`bpf_map_value_size` in the kernel's `syscall.c`).
 fn value_size(map: impl AsFd) -> io::Result<usize> {
-    /// Among the bytes of `struct bpf_map_info`: type, size of a key and of a value. For anything but a map, whose description may begin
-    /// alike, the kernel reads and writes nothing.
+    /// Offsets in `struct bpf_map_info`: type, size of a key and of a value. Other objects, with descriptions
+    /// that may begin alike, fail in the kernel without any copy.
     const KIND: usize = 0;
     const KEY_SIZE: usize = 8;
     const VALUE_SIZE: usize = 12;
     const LENGTH_MIN: u32 = 16;
-    /// No value of ours is longer; an array's may have 4 GB.
+    /// The longest value accepted: none of ours is longer; an array's may have 4 GB.
     const SIZE_MAX: u32 = 1 << 20;
     let (info, length) = info(map)?;
     let at = |place| u32_of(&info, place);
@@ -252,10 +257,11 @@ struct ProgramAttributes {
     _end: u32,
 }
 
-/// Has the kernel verify and take a program; the verifier's words go to `log`, where one is given, also if it refuses.
+/// Loads a program, which the kernel verifies first. The verifier's messages go to `log`, if given, also on
+/// failure.
 ///
 /// # Errors
-/// If it refuses, or the process lacks `CAP_BPF`, `CAP_PERFMON` or `CAP_NET_ADMIN`.
+/// If the verifier rejects it, or the process lacks `CAP_BPF`, `CAP_PERFMON` or `CAP_NET_ADMIN`.
 pub fn load(program: &Program<'_>, log: Option<&mut String>) -> io::Result<OwnedFd> {
     let license = CString::new(program.license)?;
     let (kind, attached) = match program.purpose {
@@ -291,8 +297,8 @@ pub fn load(program: &Program<'_>, log: Option<&mut String>) -> io::Result<Owned
         relocation_length: program.relocations.length as u32,
         _end: 0,
     };
-    // SAFETY: the kernel reads whole instructions, records and a text with its zero, by the counts and lengths beside them, and
-    // writes no more of the log than its size.
+    // SAFETY: the kernel reads whole instructions, records and a text with its zero, by the counts and
+    // lengths beside them. It writes no more of the log than its size.
     let loaded = unsafe { descriptor(Command::ProgramLoad, attributes) };
     if let Some(log) = log {
         let length = words.iter().position(|byte| *byte == 0).unwrap_or(words.len());
@@ -301,12 +307,12 @@ pub fn load(program: &Program<'_>, log: Option<&mut String>) -> io::Result<Owned
     loaded
 }
 
-/// What the kernel says of a program.
+/// Returns the kernel's description of a program.
 ///
 /// # Errors
-/// If it is none.
+/// If the descriptor is not a program's.
 pub fn program_info(program: impl AsFd) -> io::Result<ProgramInfo> {
-    /// Among the bytes of `struct bpf_prog_info`.
+    /// Offsets in `struct bpf_prog_info`.
     const ID: usize = 4;
     const TRANSLATED: usize = 20;
     const VERIFIED: usize = 216;
@@ -315,7 +321,7 @@ pub fn program_info(program: impl AsFd) -> io::Result<ProgramInfo> {
     Ok(ProgramInfo { id: at(ID), instructions: at(TRANSLATED) / 8, verified: at(VERIFIED) })
 }
 
-/// The kernel's number of a map, or of a link.
+/// Returns the kernel's number of a map, or of a link.
 ///
 /// # Errors
 /// If it is neither.
@@ -327,7 +333,7 @@ fn u32_of(bytes: &[u8; 256], place: usize) -> u32 {
     u32::from_ne_bytes([bytes[place], bytes[place + 1], bytes[place + 2], bytes[place + 3]])
 }
 
-/// Things that the kernel keeps by number.
+/// Objects that the kernel numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Programs.
@@ -338,7 +344,7 @@ pub enum Kind {
     Link,
 }
 
-/// The numbers of all things of a kind, whoever made them.
+/// Returns the numbers of all objects of a kind, of all processes.
 ///
 /// # Errors
 /// If the process lacks `CAP_SYS_ADMIN`.
@@ -349,10 +355,10 @@ pub fn numbers(kind: Kind) -> io::Result<Vec<u32>> {
         Kind::Link => Command::NextLink,
     };
     let mut numbers = Vec::new();
-    // Where to go on from, the next number, flags.
+    // The number to start from, the next number, flags.
     let mut place = [0_u32; 3];
     loop {
-        // SAFETY: there is no address among the attributes.
+        // SAFETY: the attributes contain no address.
         match unsafe { call(command, &mut place) } {
             Ok(_) => numbers.push(place[1]),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(numbers),
@@ -362,7 +368,8 @@ pub fn numbers(kind: Kind) -> io::Result<Vec<u32>> {
     }
 }
 
-/// What the kernel says of a thing, without what it would write elsewhere, and how many bytes that is.
+/// Returns the start of the kernel's description of an object, without the parts that need further buffers,
+/// and its length.
 fn info(thing: impl AsFd) -> io::Result<([u8; 256], u32)> {
     #[repr(C)]
     struct Attributes {
@@ -373,7 +380,8 @@ fn info(thing: impl AsFd) -> io::Result<([u8; 256], u32)> {
     let mut info = [0; 256];
     let length = info.len() as u32;
     let mut attributes = Attributes { thing: raw(thing), length, info: info.as_mut_ptr() as u64 };
-    // SAFETY: the kernel writes `length` bytes at most, and all addresses among those that it reads first are 0.
+    // SAFETY: the kernel writes at most `length` bytes, and all addresses in the part that it reads first are
+    // 0.
     unsafe { call(Command::ObjectInfo, &mut attributes) }?;
     Ok((info, attributes.length))
 }
@@ -389,39 +397,39 @@ struct LinkAttributes {
 /// Puts a structure of functions into force, for as long as the link is held.
 ///
 /// # Errors
-/// If the map has no value, or the kernel has one by this name already.
+/// If the map has no value, or the name is taken.
 pub fn link_struct_ops(map: impl AsFd) -> io::Result<OwnedFd> {
     let link = LinkAttributes { linked: raw(map), target: 0, place: STRUCT_OPS, flags: 0 };
-    // SAFETY: there is no address among the attributes.
+    // SAFETY: the attributes contain no address.
     unsafe { descriptor(Command::LinkCreate, link) }
 }
 
-/// Puts an iterator's program in its place.
+/// Attaches an iterator's program.
 ///
 /// # Errors
-/// If the program is none of an iterator's.
+/// If the program is not an iterator's.
 pub fn link_iterator(program: impl AsFd) -> io::Result<OwnedFd> {
     let link = LinkAttributes { linked: raw(program), target: 0, place: ITERATOR, flags: 0 };
-    // SAFETY: there is no address among the attributes.
+    // SAFETY: the attributes contain no address.
     unsafe { descriptor(Command::LinkCreate, link) }
 }
 
-/// Puts another structure of functions into a link's place, at once; the old one stays with those that it serves.
+/// Replaces a link's structure of functions atomically; sockets that use the old one keep it.
 ///
 /// # Errors
 /// If the new one has another name.
 pub fn replace_struct_ops(link: impl AsFd, map: impl AsFd) -> io::Result<()> {
     let mut update = LinkAttributes { linked: raw(link), target: raw(map), place: 0, flags: 0 };
-    // SAFETY: there is no address among the attributes.
+    // SAFETY: the attributes contain no address.
     unsafe { call(Command::LinkUpdate, &mut update) }.map(|_| ())
 }
 
-/// A pass over all things of an iterator; its program's output is read from it.
+/// Begins a pass over all objects of an iterator; the program's output is read from the descriptor.
 ///
 /// # Errors
-/// If the link is none of an iterator's.
+/// If the link is not an iterator's.
 pub fn iterate(link: impl AsFd) -> io::Result<OwnedFd> {
-    // SAFETY: there is no address among the attributes.
+    // SAFETY: the attributes contain no address.
     unsafe { descriptor(Command::IteratorCreate, [raw(link), 0]) }
 }
 
@@ -432,10 +440,10 @@ struct PinAttributes {
     flags: u32,
 }
 
-/// Gives a thing a name in a file system of such things, which holds it.
+/// Pins an object in a BPF file system, which then holds it.
 ///
 /// # Errors
-/// If the folder is in no such file system, or the name is taken.
+/// If the folder is in no BPF file system, or the name is taken.
 pub fn pin(thing: impl AsFd, path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let mut pin = PinAttributes { path: address(path.as_bytes_with_nul()), thing: raw(thing), flags: 0 };
@@ -443,10 +451,10 @@ pub fn pin(thing: impl AsFd, path: &Path) -> io::Result<()> {
     unsafe { call(Command::ObjectPin, &mut pin) }.map(|_| ())
 }
 
-/// The thing of this name.
+/// Opens the pinned object of this name.
 ///
 /// # Errors
-/// If there is none, or it is somebody else's.
+/// If there is none, or it belongs to another user.
 pub fn open_pinned(path: &Path) -> io::Result<OwnedFd> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let pin = PinAttributes { path: address(path.as_bytes_with_nul()), thing: 0, flags: 0 };
@@ -466,7 +474,7 @@ mod tests {
     const OTHERS: [u32; 3] = [1, 3, 6];
 
     fn create(map: MapAttributes) -> io::Result<OwnedFd> {
-        // SAFETY: there is no address among the attributes.
+        // SAFETY: the attributes contain no address.
         unsafe { descriptor(Command::MapCreate, map) }
     }
 

@@ -1,8 +1,10 @@
-//! A thread gives away what it will not need again: capabilities (capabilities(7)), new privileges by programs that it starts, files
-//! and ports ([`landlock`](https://docs.kernel.org/userspace-api/landlock.html)), and system calls (seccomp(2)).
+//! Confines a thread: it drops capabilities (capabilities(7)), new privileges by programs that it starts,
+//! files and ports ([`landlock`](https://docs.kernel.org/userspace-api/landlock.html)), and system calls
+//! (seccomp(2)).
 //!
-//! There is no way back, for the thread and for those that it starts afterwards; threads that run already keep what they have, and
-//! are to be confined by themselves. What is open stays open: so sockets and folders are opened first.
+//! This cannot be undone, for the thread and for those that it starts afterwards. Threads that run already
+//! are not affected, and must be confined separately. Open descriptors stay open, so sockets and folders are
+//! opened first.
 
 mod calls;
 mod landlock;
@@ -15,41 +17,42 @@ use rustix::thread::{
 use std::io;
 use std::path::PathBuf;
 
-/// What a thread keeps.
+/// The rights that a thread keeps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Confinement {
-    /// It sets queues, filters and devices of its network namespace (`CAP_NET_ADMIN`, netlink and ethtool), opens files, and starts no
-    /// thread or program. Otherwise it has no capability, and answers at sockets that are open, and that is all.
+    /// Whether it administers its network namespace. It then sets queues, filters and devices
+    /// (`CAP_NET_ADMIN`, netlink and ethtool) and opens files, but starts no thread or program. Otherwise it
+    /// has no capability, and only answers at open sockets.
     pub administers: bool,
-    /// Folders in which it reads.
+    /// Folders with files that it may read.
     pub reads: Vec<PathBuf>,
-    /// Folders in which it reads, makes, changes and removes files.
+    /// Folders in which it may read, create, change and remove files.
     pub writes: Vec<PathBuf>,
 }
 
 impl Confinement {
-    /// From now on the calling thread may do no more than this. Gives a word for each part that the kernel does not have; the rest
-    /// holds all the same.
+    /// Confines the calling thread to these rights. Returns a message for each mechanism that the kernel
+    /// lacks; the others take effect all the same.
     ///
     /// # Errors
-    /// If the kernel has a part and refuses it.
+    /// If the kernel has a mechanism and refuses it.
     pub fn enter(&self) -> io::Result<Vec<String>> {
-        // Landlock and seccomp ask for it of who may not administer the machine.
+        // Landlock and seccomp require it of a thread without `CAP_SYS_ADMIN`.
         set_no_new_privs(true)?;
         let wanted = if self.administers { CapabilitySet::NET_ADMIN } else { CapabilitySet::empty() };
         keep_capabilities(wanted)?;
         let mut lacks = Vec::new();
         lacks.extend(landlock::restrict(&self.reads, &self.writes)?);
-        // The last: what the others do is not on the list.
+        // Last, since the list excludes the system calls of the other steps.
         lacks.extend(calls::restrict(self.administers)?);
         Ok(lacks)
     }
 }
 
-/// The calling thread keeps no capability, and gets none back.
+/// Drops all capabilities of the calling thread for good.
 ///
 /// # Errors
-/// None that a kernel is known to have.
+/// None on known kernels.
 pub fn give_up_capabilities() -> io::Result<()> {
     set_no_new_privs(true)?;
     keep_capabilities(CapabilitySet::empty())
@@ -58,7 +61,8 @@ pub fn give_up_capabilities() -> io::Result<()> {
 fn keep_capabilities(wanted: CapabilitySet) -> io::Result<()> {
     let own = capabilities(None)?;
     if own.effective.contains(CapabilitySet::SETPCAP) {
-        // What is not in this set comes back by no program, whatever its file says. Unknown numbers end the list.
+        // A capability outside of this set never returns, even by a program with file capabilities. Unknown
+        // numbers end the list.
         for number in 0..64 {
             match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number)) {
                 Ok(()) => (),
@@ -84,7 +88,7 @@ mod tests {
     use std::process::Command;
     use std::thread;
 
-    /// What the kernel says of the calling thread.
+    /// Returns a field of the calling thread's status in /proc.
     fn status(key: &str) -> String {
         let status = fs::read_to_string("/proc/thread-self/status").unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
@@ -101,7 +105,7 @@ mod tests {
         }
         let before = status("CapEff");
         let confined = thread::spawn(move || {
-            // The kernel's word on the thread must be read somewhere.
+            // The thread's status in /proc must stay readable.
             let kept = vec![reads.clone(), "/proc".into()];
             let lacks =
                 Confinement { administers: true, reads: kept, writes: vec![writes.clone()] }.enter().unwrap();
@@ -136,7 +140,7 @@ mod tests {
         assert_eq!(status("CapEff"), before, "other threads keep what they have");
     }
 
-    /// Connects a socket of TCP by what it sends (RFC 7413 §4.2.1), as `sendto` and `sendmsg` do.
+    /// Connects a TCP socket by sending (RFC 7413 §4.2.1), with `sendto` and with `sendmsg`.
     fn fast_open(socket: &impl AsRawFd, to: SocketAddrV4) -> [io::Result<()>; 2] {
         // SAFETY: zero is a value of both structures.
         let (mut address, mut message): (libc::sockaddr_in, libc::msghdr) = unsafe { std::mem::zeroed() };
@@ -148,7 +152,7 @@ mod tests {
         (message.msg_name, message.msg_namelen) = ((&raw mut address).cast(), length);
         (message.msg_iov, message.msg_iovlen) = (&raw mut word, 1);
         let (fd, flag) = (socket.as_raw_fd(), libc::MSG_FASTOPEN);
-        // SAFETY: both read an address and three bytes, which are there as long as the call.
+        // SAFETY: both read an address and three bytes, which outlive the call.
         let by_message = unsafe { libc::sendmsg(fd, &raw const message, flag) };
         let by_message = if by_message < 0 { Err(io::Error::last_os_error()) } else { Ok(()) };
         // SAFETY: as above.

@@ -1,14 +1,14 @@
-//! What is read of the kernel's answers and of packets, for the fuzzer (`fuzz/targets/kernel.rs`): nothing panics, whatever they
-//! are.
+//! Parsers of the kernel's answers and of packets, for the fuzzer (`fuzz/targets/kernel.rs`): none panics on
+//! any input.
 
 use crate::nft::{Version, elements, steering};
 use crate::packets::{Headers, ring};
 use crate::{neighbours, netlink, tc};
 
-/// Bytes that a netlink socket received.
+/// Parses bytes that a netlink socket received.
 ///
 /// # Panics
-/// If something is told of them that cannot be.
+/// If a result is impossible.
 pub fn answers(bytes: &[u8]) {
     let (all, refused) = netlink::count(bytes);
     assert!(refused <= all && all * netlink::HEADER <= bytes.len());
@@ -22,10 +22,10 @@ pub fn answers(bytes: &[u8]) {
     }
 }
 
-/// A block of the packet socket's ring, and a packet.
+/// Parses a block of the packet socket's ring, and a packet.
 ///
 /// # Panics
-/// If something is told of them that cannot be.
+/// If a result is impossible.
 pub fn packets(bytes: &[u8]) {
     for frame in ring::frames(bytes) {
         assert!(frame.bytes.len() <= bytes.len());

@@ -1,11 +1,25 @@
-//! What live rooms need of Linux, thin, without policy, safe outside: a sandbox of namespaces that dies with the process
-//! ([`sandbox`]), network namespaces ([`NetworkNamespace`]), TUN devices ([`Tun`]), devices, addresses and routes ([`link`], [`route`]), who answers on a link
-//! ([`neighbours`]), queues
-//! and their classes ([`tc`]), tables that classify and count packets ([`nft`]), the packets that pass ([`packets`]), large segments
-//! ([`offload`]), settings ([`sysctl`]), a way to the machine's own network ([`uplink`]), what a thread gives away for good
-//! ([`confinement`]), the process's [`memory`], programs of congestion control ([`bpf`]), and what a TCP socket tells and takes ([`tcp`]).
+//! Linux interfaces for the live crates: thin, without policy, safe to use.
 //!
-//! Everything here works for an ordinary user, in namespaces of his own; as root it works the same way. Linux 5.11 is the least.
+//! | module | content |
+//! |---|---|
+//! | [`sandbox`] | a sandbox of namespaces that ends with the process |
+//! | [`NetworkNamespace`] | network namespaces |
+//! | [`Tun`] | TUN devices |
+//! | [`link`], [`route`] | devices, addresses and routes |
+//! | [`neighbours`] | the hosts that answer on a link |
+//! | [`tc`] | queues and their classes |
+//! | [`nft`] | tables that classify and count packets |
+//! | [`packets`] | the packets that pass a device |
+//! | [`offload`] | large segments |
+//! | [`sysctl`] | settings |
+//! | [`uplink`] | a route to the machine's own network |
+//! | [`confinement`] | rights that a thread drops for good |
+//! | [`memory`] | the process's memory |
+//! | [`bpf`] | programs of congestion control |
+//! | [`tcp`] | the options and counters of a TCP socket |
+//!
+//! All of it works for an ordinary user, in namespaces of that user, and in the same way for root. It needs
+//! Linux 5.11 or later.
 #![cfg(target_os = "linux")]
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
@@ -37,7 +51,7 @@ pub use link::Rtnetlink;
 pub use namespace::NetworkNamespace;
 pub use tun::{PACKET_MAX, Tun};
 
-/// The kernel's release.
+/// Returns the kernel's release.
 pub fn kernel() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }

@@ -9,64 +9,65 @@ use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// A connection to the kernel's devices, addresses, routes and queues, of the network namespace in which it was made.
+/// A connection to the kernel's devices, addresses, routes and queues, of the network namespace in which it
+/// was created.
 #[derive(Debug)]
 pub struct Rtnetlink {
     pub(crate) socket: Socket,
 }
 
-/// How a device is set: what is not given is the kernel's.
+/// Settings of a device; those not given keep the kernel's values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkOptions {
     /// The largest packet.
     pub mtu: Option<Bytes>,
-    /// Packets that wait to be sent \[packets\]; of a TUN device, to be read.
+    /// The most packets that wait to be sent \[packets\]; of a TUN device, to be read.
     pub queue: Option<u32>,
-    /// Segments that TCP hands down in one piece, to be cut before the device.
+    /// The most segments that TCP passes down in one piece, to be cut before the device.
     pub segments: Option<u32>,
 }
 
-/// A device as it is.
+/// The state of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Its number.
     pub index: u32,
     /// Its name.
     pub name: String,
-    /// Whether it is meant to be up.
+    /// Whether it is set up.
     pub is_up: bool,
-    /// Whether it is up and, as far as the kernel has noticed, which may take a second, has a carrier.
+    /// Whether it is up and has a carrier; the kernel may take a second to notice one.
     pub is_running: bool,
-    /// The kind of a virtual device: `veth`, `bridge`, `tun`; empty of others.
+    /// The kind of a virtual device: `veth`, `bridge`, `tun`; empty for others.
     pub kind: String,
-    /// The bridge, or other device, whose port it is.
+    /// The bridge, or other device, of which it is a port.
     pub master: Option<u32>,
-    /// Whether it is a line of the point-to-point protocol (`ppp`).
+    /// Whether it is a link of the point-to-point protocol (`ppp`).
     pub is_ppp: bool,
-    /// Whether a program takes its packets before the kernel does (XDP).
+    /// Whether a program receives its packets before the kernel does (XDP).
     pub has_program: bool,
-    /// The switch that it is a port of, by the hardware's own number.
+    /// The switch of which it is a port, by the hardware's own number.
     pub switch: Option<Vec<u8>>,
     /// The largest packet.
     pub mtu: Bytes,
-    /// Segments that TCP hands down in one piece.
+    /// The most segments that TCP passes down in one piece.
     pub segments: Option<u32>,
 }
 
-/// How a route goes, and TCP behaves on it: what is not given is the kernel's.
+/// Options of a route, and of TCP on it; those not given keep the kernel's values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouteOptions {
-    /// The router on the device's link that packets go to; without one they go to whom they are for.
+    /// The router on the device's link that packets go to; without one they go to their destination directly.
     pub gateway: Option<IpAddr>,
-    /// Congestion control of connections that choose none themselves.
+    /// The congestion control of connections that set none themselves.
     pub congestion_control: Option<String>,
     /// The least retransmission time-out.
     pub least_rto: Option<Duration>,
     /// The first congestion window \[segments\].
     pub first_window: Option<u32>,
-    /// The first slow-start threshold \[segments\]; taken where `tcp_no_ssthresh_metrics_save` is 0.
+    /// The first slow-start threshold \[segments\]; used if `tcp_no_ssthresh_metrics_save` is 0.
     pub first_threshold: Option<u32>,
-    /// The largest segment that is asked for \[bytes of data\].
+    /// The largest segment announced to the peer \[bytes of data\].
     pub segment: Option<Bytes>,
 }
 
@@ -87,7 +88,7 @@ impl Rtnetlink {
         Ok(Self { socket: Socket::new(None)? })
     }
 
-    /// The number of a device.
+    /// Returns the number of a device.
     ///
     /// # Errors
     /// If there is none of this name.
@@ -95,17 +96,17 @@ impl Rtnetlink {
         self.socket.index(device)
     }
 
-    /// All devices.
+    /// Returns all devices.
     ///
     /// # Errors
-    /// If they change all the time.
+    /// If they change during each of several attempts.
     pub fn links(&mut self) -> io::Result<Vec<Link>> {
         let mut links = Vec::new();
         self.socket.dump(&of_device(libc::RTM_GETLINK, 0, 0, 0), &mut links, Link::read)?;
         Ok(links)
     }
 
-    /// A device as it is.
+    /// Returns the state of a device.
     ///
     /// # Errors
     /// If it is gone.
@@ -116,7 +117,7 @@ impl Rtnetlink {
     /// Sets a device up.
     ///
     /// # Errors
-    /// If it is gone, or the largest packet is not one that it can have.
+    /// If it is gone, or does not support this largest packet.
     pub fn set_up(&mut self, index: u32, options: LinkOptions) -> io::Result<()> {
         let mut message = of_device(libc::RTM_SETLINK, 0, index, libc::IFF_UP as u32);
         for (kind, value) in [
@@ -129,7 +130,8 @@ impl Rtnetlink {
         self.socket.ask(message)
     }
 
-    /// Makes two devices that are the ends of one wire (veth(4)), the second in another namespace; both are down.
+    /// Creates two devices that are the ends of one wire (veth(4)), the second in another namespace; both are
+    /// down.
     ///
     /// # Errors
     /// If a name is taken or longer than 15 bytes.
@@ -146,7 +148,7 @@ impl Rtnetlink {
         self.socket.ask(message)
     }
 
-    /// Makes a device that only forwards between its ports, down and without any.
+    /// Creates a bridge, down and without ports.
     ///
     /// # Errors
     /// If the name is taken or longer than 15 bytes, or the kernel has no bridges.
@@ -177,7 +179,8 @@ impl Rtnetlink {
         let mut own = [family(address), prefix, 0, libc::RT_SCOPE_UNIVERSE, 0, 0, 0, 0];
         own[4..].copy_from_slice(&index.to_ne_bytes());
         let mut message = Message::new(libc::RTM_NEWADDR, CREATE, &own);
-        // IPv4 tells its own end apart; IPv6 skips the search for duplicates, since nobody else is on the device.
+        // IPv4 has the local end as a separate attribute; IPv6 skips the search for duplicates, since no
+        // other host is on the device.
         message.put(libc::IFA_LOCAL, &octets(address)).put(libc::IFA_ADDRESS, &octets(address));
         if address.is_ipv6() {
             message.put_u32(libc::IFA_FLAGS, WITHOUT_DETECTION);
@@ -185,7 +188,7 @@ impl Rtnetlink {
         self.socket.ask(message)
     }
 
-    /// Takes an address from a device. Connections that have it lose their way, and are told nothing.
+    /// Removes an address from a device. Its connections can no longer send, and get no error.
     ///
     /// # Errors
     /// If the device does not have it.
@@ -231,7 +234,7 @@ impl Rtnetlink {
 }
 
 impl Link {
-    /// Reads a message about a device; what is about no device is none.
+    /// Reads a message about a device; messages about other objects return none.
     fn read(kind: u16, payload: &[u8]) -> io::Result<Option<Self>> {
         if kind != libc::RTM_NEWLINK {
             return Ok(None);
@@ -263,15 +266,15 @@ impl Link {
     }
 }
 
-/// Packets that a device of the calling thread's network namespace was to send and dropped; of a TUN device, since too many waited to
-/// be read.
+/// Returns the number of packets that a device of the calling thread's network namespace dropped instead of
+/// sending. A TUN device drops a packet if too many wait to be read.
 ///
 /// # Errors
 /// If there is none of this name, or /proc is not mounted.
 pub fn dropped(device: &str) -> io::Result<u64> {
     let devices = std::fs::read_to_string("/proc/thread-self/net/dev")?;
     let own = devices.lines().find_map(|line| line.trim_start().strip_prefix(device)?.strip_prefix(':'));
-    // Eight numbers of what was received, then packets and bytes sent, errors, drops (proc(5)).
+    // Eight numbers of received traffic, then packets and bytes sent, errors, drops (proc(5)).
     let drops = own.and_then(|numbers| numbers.split_whitespace().nth(8 + 3)?.parse().ok());
     drops.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no counts of a device {device}")))
 }
@@ -289,7 +292,7 @@ mod metric {
 impl RouteOptions {
     fn metrics(&self) -> Vec<(u16, Vec<u8>)> {
         let milliseconds = |time: Duration| time.as_nanos().div_ceil(1_000_000) as u32;
-        // Linux heeds a least time-out only where the metric is locked.
+        // Linux uses a least time-out only if the metric is locked.
         let numbers = [
             (metric::LEAST_RTO, self.least_rto.map(milliseconds)),
             (metric::LOCK, self.least_rto.map(|_| 1 << metric::LEAST_RTO)),
@@ -307,7 +310,7 @@ impl RouteOptions {
     }
 }
 
-/// A message about a device (`struct ifinfomsg`); flags are set.
+/// Returns a message about a device (`struct ifinfomsg`) that sets flags.
 fn of_device(kind: u16, flags: i32, index: u32, set: u32) -> Message {
     let mut own = [0; 16];
     own[4..8].copy_from_slice(&index.to_ne_bytes());
@@ -320,7 +323,7 @@ fn family(address: IpAddr) -> u8 {
     (if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }) as u8
 }
 
-/// An address in the network's byte order.
+/// Returns an address in network byte order.
 pub(crate) fn octets(address: IpAddr) -> Vec<u8> {
     match address {
         IpAddr::V4(address) => address.octets().to_vec(),

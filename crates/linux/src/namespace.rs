@@ -5,29 +5,29 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space,
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// A network namespace, held by a descriptor alone: it has no name and no file, and is gone once nothing is in it and this is
-/// dropped.
+/// A network namespace, held by a descriptor alone. It has no name and no file, and ends once it is empty and
+/// this is dropped.
 #[derive(Debug)]
 pub struct NetworkNamespace {
     held: OwnedFd,
 }
 
 impl NetworkNamespace {
-    /// A new namespace with nothing but a loopback device, which is down.
+    /// Creates a namespace with nothing but a loopback device, which is down.
     ///
     /// # Errors
-    /// If the kernel refuses: the calling thread lacks `CAP_SYS_ADMIN` in its user namespace ([`crate::sandbox::enter`] gives
-    /// it), or `user.max_net_namespaces` is reached.
+    /// If the kernel refuses: the calling thread lacks `CAP_SYS_ADMIN` in its user namespace
+    /// ([`crate::sandbox::enter`] grants it), or `user.max_net_namespaces` is reached.
     pub fn new() -> io::Result<Self> {
         let home = Self::current()?;
-        // SAFETY: only the network namespace is left, no memory or descriptor is unshared.
+        // SAFETY: only the network namespace changes; no memory or descriptor is unshared.
         unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(refused)?;
         let new = Self::current();
         home.enter()?;
         new
     }
 
-    /// The namespace that the calling thread is in.
+    /// Returns the calling thread's namespace.
     ///
     /// # Errors
     /// If /proc is not mounted.
@@ -36,14 +36,14 @@ impl NetworkNamespace {
         Ok(Self { held })
     }
 
-    /// Does something with the calling thread in this namespace. Sockets and processes that are made belong to the namespace,
-    /// also afterwards.
+    /// Runs a function with the calling thread in this namespace. Sockets and processes created in it stay in
+    /// the namespace afterwards.
     ///
     /// # Errors
     /// If the thread may not enter.
     ///
     /// # Panics
-    /// If the thread cannot return: it must not go on in the wrong namespace.
+    /// If the thread cannot return: it must not continue in the wrong namespace.
     pub fn within<T>(&self, act: impl FnOnce() -> T) -> io::Result<T> {
         let home = Self::current()?;
         self.enter()?;
@@ -57,7 +57,7 @@ impl NetworkNamespace {
     }
 }
 
-/// The kernel's error, with what to do where there are as many as may be (`namespaces(7)`).
+/// Returns the kernel's error, with the remedy if a limit of namespaces is reached (`namespaces(7)`).
 fn refused(error: rustix::io::Errno) -> io::Error {
     match error {
         rustix::io::Errno::NOSPC => {

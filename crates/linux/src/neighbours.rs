@@ -1,5 +1,5 @@
-//! Who answers on a device's own link: the kernel's table of addresses and the hardware behind them (ARP, RFC 826; neighbour discovery,
-//! RFC 4861).
+//! The hosts that answer on a device's own link: the kernel's table of addresses and their hardware addresses
+//! (ARP, RFC 826; neighbour discovery, RFC 4861).
 
 use crate::Rtnetlink;
 use crate::netlink::attributes::{Attributes, u16_at, u32_at};
@@ -14,8 +14,9 @@ const HEADER: usize = 12;
 /// Linux' `NDA_DST` and `NDA_LLADDR`.
 const ADDRESS: u16 = 1;
 const HARDWARE: u16 = 2;
-/// Linux' `NUD_REACHABLE`, `DELAY`, `PROBE` and `PERMANENT`: it has answered, packets go to it, or an operator entered it. `STALE` is
-/// none of these: one frame with an invented sender is enough for it (RFC 826; RFC 4861 §7.2.3).
+/// Linux' `NUD_REACHABLE`, `DELAY`, `PROBE` and `PERMANENT`: it has answered, packets go to it, or an
+/// operator entered it. `STALE` is none of these: one frame with a forged sender causes it (RFC 826; RFC 4861
+/// §7.2.3).
 const ANSWERED: u16 = 0x02 | 0x08 | 0x10 | 0x80;
 
 /// An address on a device's link.
@@ -23,14 +24,15 @@ const ANSWERED: u16 = 0x02 | 0x08 | 0x10 | 0x80;
 pub struct Neighbour {
     /// The address.
     pub address: IpAddr,
-    /// The address of the hardware that has it.
+    /// Its hardware address.
     pub hardware: Vec<u8>,
-    /// Whether it has answered, or packets go to it, and nothing has been asked in vain since.
+    /// Whether it has answered, or packets go to it, and no later request failed.
     pub has_answered: bool,
 }
 
 impl Neighbour {
-    /// Reads a message about an address on a device's link; what is about another device or without hardware is none.
+    /// Reads a message about an address on a device's link; returns none for another device or without a
+    /// hardware address.
     pub(crate) fn read(device: u32, payload: &[u8]) -> io::Result<Option<Self>> {
         let short = || malformed("a neighbour without a header");
         let attributes = Attributes::new(payload.get(HEADER..).ok_or_else(short)?);
@@ -49,11 +51,11 @@ impl Neighbour {
         }))
     }
 
-    /// The hardware's address as people write it: pairs of hexadecimal digits with colons.
+    /// Returns the hardware address as text: pairs of hexadecimal digits with colons.
     pub fn hardware(&self) -> String {
         let mut text = String::new();
         for (i, byte) in self.hardware.iter().enumerate() {
-            // A string takes whatever is written to it.
+            // Writing to a string cannot fail.
             let _ = write!(text, "{}{byte:02x}", if i == 0 { "" } else { ":" });
         }
         text
@@ -61,10 +63,10 @@ impl Neighbour {
 }
 
 impl Rtnetlink {
-    /// Who is known on a device's link.
+    /// Returns the known neighbours on a device's link.
     ///
     /// # Errors
-    /// If they change all the time.
+    /// If they change during each of several attempts.
     pub fn neighbours(&mut self, device: u32) -> io::Result<Vec<Neighbour>> {
         let mut neighbours = Vec::new();
         let request = Message::new(libc::RTM_GETNEIGH, 0, &[0; HEADER]);
@@ -79,7 +81,8 @@ impl Rtnetlink {
 mod tests {
     use super::*;
 
-    /// `ip neighbour add 10.0.0.11 lladdr 02:00:00:00:00:0b dev mesh0 nud reachable`, as the kernel tells it.
+    /// The kernel's message after `ip neighbour add 10.0.0.11 lladdr 02:00:00:00:00:0b dev mesh0 nud
+    /// reachable`.
     #[test]
     fn a_neighbour_is_read_and_nothing_else_is() {
         let mut bytes = vec![2, 0, 0, 0, 7, 0, 0, 0, 2, 0, 0, 1];
@@ -89,7 +92,7 @@ mod tests {
         assert_eq!((read.address, read.has_answered), (IpAddr::from([10, 0, 0, 11]), true));
         assert_eq!(read.hardware(), "02:00:00:00:00:0b");
         assert_eq!(Neighbour::read(8, &bytes).expect("a message"), None, "another device's");
-        // NUD_FAILED; NUD_STALE, by a frame from it alone.
+        // NUD_FAILED; NUD_STALE, caused by a frame from it alone.
         for state in [0x20, 0x04] {
             bytes[8] = state;
             assert!(!Neighbour::read(7, &bytes).expect("a message").expect("a neighbour").has_answered);

@@ -1,6 +1,6 @@
 //! Netlink (RFC 3549): requests to the kernel, each acknowledged; batches of them; transactions; dumps.
 //!
-//! The codec is in `message` and `attributes`; what messages mean is with whoever sends them: [`crate::link`], [`crate::tc`]
+//! The codec is in `message` and `attributes`; the contents of messages are in [`crate::link`], [`crate::tc`]
 //! and [`crate::nft`].
 
 pub(crate) mod attributes;
@@ -17,27 +17,28 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 use std::{fmt, io};
 
-/// Messages that are sent at once: their acknowledgements fit into the least buffer that a socket has.
+/// The messages sent at once: their acknowledgements fit into a socket's smallest buffer.
 const BATCH: usize = 64;
-/// A dump that the kernel says was interrupted by a change is asked for again, so often.
+/// The attempts of a dump that a change interrupts.
 const ATTEMPTS: usize = 8;
-/// The kernel fills no answer further than this.
+/// The kernel fills no answer beyond this size.
 const INBOX: usize = 64 * 1024;
-/// The longest transaction \[bytes\]; an ordinary user's is twice `net.core.wmem_max`, mostly 416 kB.
+/// The longest transaction \[bytes\]; for an ordinary user twice `net.core.wmem_max`, mostly 416 kB.
 const TRANSACTION: usize = 2 * 1024 * 1024;
-/// The kernel answers while it takes the request; this long only if an answer was lost.
+/// The time limit of an answer. The kernel answers while it processes the request, so it passes only if an
+/// answer was lost.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// `NLMSG_ERROR` and `NLMSG_DONE`, the messages that end an answer.
 const ERROR: u16 = libc::NLMSG_ERROR as u16;
 const DONE: u16 = libc::NLMSG_DONE as u16;
-/// `NLMSGERR_ATTR_MSG`: the kernel's words.
+/// `NLMSGERR_ATTR_MSG`: the kernel's error text.
 const ERROR_TEXT: u16 = 1;
 /// `NLM_F_ACK_TLVS`: attributes follow an error.
 const HAS_TEXT: u16 = 0x200;
 /// `NLM_F_CAPPED`: the request is not repeated behind an error, only its header.
 const IS_CAPPED: u16 = 0x100;
-/// `NLM_F_DUMP_INTR`: what is dumped changed meanwhile.
+/// `NLM_F_DUMP_INTR`: the dumped objects changed meanwhile.
 const IS_INTERRUPTED: u16 = 0x10;
 /// Bytes of a message's header.
 pub(crate) const HEADER: usize = 16;
@@ -45,11 +46,11 @@ pub(crate) const HEADER: usize = 16;
 /// A request that the kernel refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The position of the request among those that were made at once.
+    /// The position of the request in its batch or transaction.
     pub index: usize,
     /// The number of the error (`ENOENT`, …).
     pub code: i32,
-    /// The kernel's own words, if it has any.
+    /// The kernel's error text, if it has one.
     pub text: String,
 }
 
@@ -68,7 +69,7 @@ impl From<Refusal> for io::Error {
     }
 }
 
-/// A connection to one part of the kernel, of the network namespace in which it was made.
+/// A connection to one subsystem of the kernel, of the network namespace in which it was created.
 #[derive(Debug)]
 pub(crate) struct Socket {
     descriptor: OwnedFd,
@@ -81,30 +82,30 @@ struct Answer<'a> {
     kind: u16,
     flags: u16,
     sequence: u32,
-    /// What follows the header.
+    /// The bytes behind the header.
     payload: &'a [u8],
 }
 
 impl Socket {
-    /// Connects to `NETLINK_ROUTE` (none) or another part.
+    /// Connects to `NETLINK_ROUTE` (none) or another subsystem.
     pub(crate) fn new(part: Option<Protocol>) -> io::Result<Self> {
         let descriptor = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, part)?;
-        // Both are older than the least kernel; without them an error would be a number alone.
+        // Both are older than the oldest supported kernel; without them an error would be a number alone.
         socket_option::set(&descriptor, libc::SOL_NETLINK, libc::NETLINK_EXT_ACK, 1)?;
         socket_option::set(&descriptor, libc::SOL_NETLINK, libc::NETLINK_CAP_ACK, 1)?;
-        // As much as one may: a transaction is one message, and no longer than this.
+        // The largest permitted buffer: a transaction is one message, and no longer than this.
         sockopt::set_socket_send_buffer_size_force(&descriptor, TRANSACTION)
             .or_else(|_| sockopt::set_socket_send_buffer_size(&descriptor, TRANSACTION))?;
         sockopt::set_socket_timeout(&descriptor, sockopt::Timeout::Recv, Some(PATIENCE))?;
         Ok(Self { descriptor, sequence: 0, inbox: vec![0; INBOX] })
     }
 
-    /// The number of a device.
+    /// Returns the number of a device.
     pub(crate) fn index(&self, device: &str) -> io::Result<u32> {
         Ok(rustix::net::netdevice::name_to_index(&self.descriptor, device)?)
     }
 
-    /// One request.
+    /// Makes one request.
     pub(crate) fn ask(&mut self, request: Message) -> io::Result<()> {
         match self.ask_all([request])?.pop() {
             None => Ok(()),
@@ -112,7 +113,7 @@ impl Socket {
         }
     }
 
-    /// Requests that do not depend on each other, in batches; gives those that were refused.
+    /// Makes independent requests, in batches; returns those that were refused.
     pub(crate) fn ask_all(
         &mut self,
         requests: impl IntoIterator<Item = Message>,
@@ -133,7 +134,8 @@ impl Socket {
         Ok(refusals)
     }
 
-    /// Requests that are done together or not at all, between a message that begins them and one that ends them.
+    /// Makes requests that are executed together or not at all, between a message that begins the transaction
+    /// and one that ends it.
     pub(crate) fn transaction(
         &mut self,
         mut begin: Message,
@@ -144,7 +146,7 @@ impl Socket {
         let mut bytes = begin.finish(own).to_vec();
         let count = requests.len();
         for (index, mut request) in requests.into_iter().enumerate() {
-            // Refusals are told anyway; a socket has no room for thousands of acknowledgements.
+            // Refusals are always sent; a socket has no room for thousands of acknowledgements.
             if index + 1 == count {
                 request.acknowledged();
             }
@@ -153,7 +155,8 @@ impl Socket {
         bytes.extend_from_slice(end.finish(self.next_sequence()));
         send(&self.descriptor, &bytes, SendFlags::empty())?;
         let mut first = None;
-        // The answer to what begins it is a refusal of the whole, and the only one; that to the last request is the last.
+        // An answer to the beginning refuses the whole transaction, and is the only one; the answer to the
+        // last request is the last.
         loop {
             let length = self.receive()?;
             for answer in answers(&self.inbox[..length]).filter(|answer| answer.kind == ERROR) {
@@ -171,7 +174,7 @@ impl Socket {
         }
     }
 
-    /// Waits for the acknowledgements of so many requests; tells of each that was refused.
+    /// Waits for the acknowledgements of a batch; reports each refused request.
     fn acknowledgements(
         &mut self,
         first: u32,
@@ -198,8 +201,8 @@ impl Socket {
         Ok(())
     }
 
-    /// What the kernel has of a kind: each message of the answer is told with its kind, and `read` makes one of it, or none if it
-    /// is not meant. It is asked for anew while the kernel says that it changed meanwhile.
+    /// Dumps the kernel's objects of a kind: `read` converts each message of the answer, or returns none for
+    /// messages to skip. The dump is repeated if the kernel reports a change meanwhile.
     pub(crate) fn dump<T>(
         &mut self,
         request: &Message,
@@ -220,7 +223,7 @@ impl Socket {
         Err(io::Error::new(io::ErrorKind::Interrupted, "what the kernel lists keeps changing"))
     }
 
-    /// What the kernel answers to one request that names one thing.
+    /// Returns the kernel's answer to a request about one object.
     pub(crate) fn get<T>(
         &mut self,
         mut request: Message,
@@ -236,8 +239,8 @@ impl Socket {
         found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the kernel's answer is empty"))
     }
 
-    /// Takes all messages of one answer; tells whether it is of one piece. All are taken even if reading one fails, so that the
-    /// next answer is the next request's.
+    /// Reads all messages of one answer; returns whether it is consistent. All are read even if one cannot be
+    /// parsed, so that the next answer is the next request's.
     fn answers_of(
         &mut self,
         sequence: u32,
@@ -260,7 +263,7 @@ impl Socket {
         }
     }
 
-    /// Each message's number, which its answer has; they begin again.
+    /// Returns the next message's number, which its answer repeats; the numbers wrap.
     const fn next_sequence(&mut self) -> u32 {
         self.sequence = self.sequence.wrapping_add(1);
         self.sequence
@@ -281,12 +284,12 @@ impl Socket {
     }
 }
 
-/// An answer that is not as the kernel's are.
+/// Returns the error of a malformed answer.
 pub(crate) fn malformed(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("netlink: {what}"))
 }
 
-/// The messages in what was received; they end where one does not fit.
+/// Iterates over the messages in received bytes, up to one that does not fit.
 fn answers(mut bytes: &[u8]) -> impl Iterator<Item = Answer<'_>> {
     std::iter::from_fn(move || {
         let length = u32_at(bytes, 0)? as usize;
@@ -302,13 +305,13 @@ fn answers(mut bytes: &[u8]) -> impl Iterator<Item = Answer<'_>> {
     })
 }
 
-/// What an answer that ends says: `struct nlmsgerr`, or the number at the end of a dump.
+/// Returns the result in an answer's last message: `struct nlmsgerr`, or the number at the end of a dump.
 fn refusal(answer: &Answer<'_>) -> Result<(), Refusal> {
     let code = u32_at(answer.payload, 0).unwrap_or_default().cast_signed();
     if code >= 0 {
         return Ok(());
     }
-    // Behind the error stands the request: its header alone where the answer is capped. A dump's end has nothing of it.
+    // The request follows the error: its header alone if the answer is capped. A dump's end has none.
     let request = match answer.kind {
         DONE => 0,
         _ if answer.flags & IS_CAPPED != 0 => HEADER,
@@ -320,13 +323,13 @@ fn refusal(answer: &Answer<'_>) -> Result<(), Refusal> {
     Err(Refusal { index: 0, code: code.saturating_neg(), text })
 }
 
-/// How many messages are in what was received, and how many of them are refusals.
+/// Returns the number of messages in received bytes, and the number of refusals among them.
 pub(crate) fn count(bytes: &[u8]) -> (usize, usize) {
     (answers(bytes).count(), answers(bytes).filter(|answer| refusal(answer).is_err()).count())
 }
 
-/// A socket to which all of this was answered before anything is asked, and the end that hears what is asked: a number for
-/// messages is 1 and so on.
+/// Returns a socket with these answers queued before any request, and the end that receives the requests;
+/// their numbers begin at 1.
 #[cfg(test)]
 pub(crate) fn answered(answers: &[&[Vec<u8>]]) -> (Socket, std::os::unix::net::UnixDatagram) {
     let (own, kernel) = std::os::unix::net::UnixDatagram::pair().expect("a pair of sockets");
@@ -338,7 +341,7 @@ pub(crate) fn answered(answers: &[&[Vec<u8>]]) -> (Socket, std::os::unix::net::U
     (Socket { descriptor: own.into(), sequence: 0, inbox: vec![0; INBOX] }, kernel)
 }
 
-/// `struct nlmsghdr` and what follows it (`linux/netlink.h`): length, kind, flags, number, port.
+/// Returns `struct nlmsghdr` and its payload (`linux/netlink.h`): length, kind, flags, number, port.
 #[cfg(test)]
 pub(crate) fn framed(kind: u16, flags: u16, sequence: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = (HEADER as u32 + payload.len() as u32).to_ne_bytes().to_vec();
@@ -352,8 +355,8 @@ pub(crate) fn framed(kind: u16, flags: u16, sequence: u32, payload: &[u8]) -> Ve
 mod tests {
     use super::*;
 
-    /// `NLMSG_ERROR` (2) with `struct nlmsgerr`: the negative number of the error, 0 for an acknowledgement, and the header
-    /// of the request, capped (`NLM_F_CAPPED`, 0x100).
+    /// Returns `NLMSG_ERROR` (2) with `struct nlmsgerr`: the negative number of the error, 0 for an
+    /// acknowledgement, and the header of the request, capped (`NLM_F_CAPPED`, 0x100).
     fn told(sequence: u32, code: i32) -> Vec<u8> {
         let request = framed(0x0a0c, 0x1, sequence, &[]);
         framed(2, 0x100, sequence, &[&(-code).to_ne_bytes()[..], &request].concat())
@@ -363,7 +366,7 @@ mod tests {
         (0..count).map(|_| Message::new(0x0a0c, 0, &[0; 4])).collect()
     }
 
-    /// Three requests, 2 to 4, between a begin, 1, and an end, 5 (`NFNL_MSG_BATCH_BEGIN` and `…_END`).
+    /// Makes three requests, 2 to 4, between a begin, 1, and an end, 5 (`NFNL_MSG_BATCH_BEGIN` and `…_END`).
     fn transact(answers: &[&[Vec<u8>]]) -> (io::Result<()>, Vec<u8>) {
         let (mut socket, kernel) = answered(answers);
         let done = socket.transaction(
@@ -377,7 +380,7 @@ mod tests {
         (done, asked)
     }
 
-    /// Which request was refused, and the number of the error.
+    /// Returns the index of the refused request, and the number of the error.
     fn refused(answers: &[&[Vec<u8>]]) -> Option<(usize, i32)> {
         let error = transact(answers).0.err()?;
         let refusal = error.get_ref().and_then(|inner| inner.downcast_ref::<Refusal>());
@@ -395,31 +398,33 @@ mod tests {
 
     #[test]
     fn refusal_in_a_transaction_names_its_request() {
-        // The kernel refuses each request for itself, and acknowledges the last: the first refusal is told.
+        // The kernel refuses requests one by one, and acknowledges the last: the first refusal is returned.
         assert_eq!(refused(&[&[told(3, libc::ENOENT)], &[told(4, 0)]]), Some((1, libc::ENOENT)));
         let two = [told(2, libc::EEXIST), told(3, libc::ENOENT), told(4, 0)];
         assert_eq!(refused(&[&two]), Some((0, libc::EEXIST)));
         assert_eq!(refused(&[&[told(4, libc::EINVAL)]]), Some((2, libc::EINVAL)));
-        // What begins it is refused for the whole, and nothing follows.
+        // A refused beginning refuses the whole, and nothing follows.
         assert_eq!(refused(&[&[told(1, libc::EPERM)]]), Some((0, libc::EPERM)));
     }
 
     #[test]
     fn answers_to_others_end_no_transaction() {
-        // One to an earlier request, which was given up; one beyond the end; and news that is no answer (NFT_MSG_NEWGEN).
+        // One to an earlier request, which was given up; one beyond the end; and a notification that is no
+        // answer (NFT_MSG_NEWGEN).
         let news = framed(0x0a0f, 0, 4, &[0; 4]);
         assert_eq!(refused(&[&[told(0, libc::EPERM), told(5, libc::EPERM), news], &[told(4, 0)]]), None);
-        // A kernel that does not answer is given up.
+        // Without an answer the request times out.
         let error = transact(&[&[told(2, libc::ENOENT)]]).0.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
     #[test]
     fn refusals_of_many_batches_are_numbered_through() {
-        // 70 requests go out as 64, numbers 1 to 64, and 6, to 70: the 3rd, the 64th and the 66th are refused.
+        // 70 requests go out as 64, numbers 1 to 64, and 6, to 70: the 3rd, the 64th and the 66th are
+        // refused.
         let answer =
             |sequence| told(sequence, if [3, 64, 66].contains(&sequence) { libc::ENOENT } else { 0 });
-        // An answer to an earlier request, one beyond the batch, and news, count as none of them.
+        // An answer to an earlier request, one beyond the batch, and a notification do not count.
         let others = [told(u32::MAX, libc::EPERM), told(65, libc::EPERM), framed(0x0a0f, 0, 1, &[0; 4])];
         let first: Vec<_> = others.into_iter().chain((1..=64).map(answer)).collect();
         let second: Vec<_> = (65..=70).map(answer).collect();
@@ -435,7 +440,8 @@ mod tests {
 
     #[test]
     fn dump_that_was_interrupted_is_repeated() {
-        // NLM_F_MULTI (2) on each part, NLM_F_DUMP_INTR (0x10) where something changed; NLMSG_DONE (3) ends it with a number.
+        // NLM_F_MULTI (2) on each part, NLM_F_DUMP_INTR (0x10) after a change; NLMSG_DONE (3) ends it with a
+        // number.
         let part = |flags, sequence, value: u8| framed(20, flags, sequence, &[value, 0, 0, 0]);
         let done = |flags, sequence| framed(3, flags, sequence, &0_i32.to_ne_bytes());
         let (mut socket, kernel) = answered(&[
@@ -459,7 +465,7 @@ mod tests {
 
     #[test]
     fn part_that_cannot_be_read_fails_the_dump() {
-        // The parts behind it are taken, so that the next answer is the next request's.
+        // The parts behind it are read, so that the next answer is the next request's.
         let part = |sequence, value: u8| framed(20, 2, sequence, &[value, 0, 0, 0]);
         let done = |sequence| framed(3, 2, sequence, &[0; 4]);
         let (mut socket, _kernel) =
@@ -509,7 +515,7 @@ mod tests {
         assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
     }
 
-    /// socket(7): the kernel doubles what is asked for; an ordinary user has `net.core.wmem_max` at most.
+    /// socket(7): the kernel doubles the requested size; an ordinary user has `net.core.wmem_max` at most.
     #[test]
     fn transaction_of_2_mib_has_room() {
         let Ok(socket) = Socket::new(None) else { return };
@@ -531,7 +537,8 @@ mod tests {
 
     #[test]
     fn kernels_words_stand_behind_the_request() {
-        // NLM_F_ACK_TLVS (0x200) without NLM_F_CAPPED: the whole request is repeated, here its header and 5 bytes, aligned to 8.
+        // NLM_F_ACK_TLVS (0x200) without NLM_F_CAPPED: the whole request is repeated, here its header and 5
+        // bytes, aligned to 8.
         let request = framed(0x0a0c, 0x1, 7, &[1, 2, 3, 4, 5]);
         let words = [&[9, 0, 1, 0][..], b"why?\0", &[0; 3]].concat();
         let payload = [&(-libc::EINVAL).to_ne_bytes()[..], &request, &[0; 3], &words].concat();
@@ -542,7 +549,7 @@ mod tests {
         };
         assert_eq!(text(2, 0x200, &payload), Err((libc::EINVAL, "why?".to_owned())));
         assert_eq!(text(2, 0, &payload), Err((libc::EINVAL, String::new())), "no attributes are announced");
-        // At the end of a dump (NLMSG_DONE) the words follow the number at once.
+        // At the end of a dump (NLMSG_DONE) the text follows the number at once.
         let done = [&(-libc::ENODEV).to_ne_bytes()[..], &words].concat();
         assert_eq!(text(3, 0x202, &done), Err((libc::ENODEV, "why?".to_owned())));
         assert_eq!(text(2, 0x100, &0_i32.to_ne_bytes()), Ok(()));
@@ -554,7 +561,7 @@ mod tests {
         assert_eq!(count(&bytes), (3, 2));
     }
 
-    /// The kernel's answer to a class without a device, by strace: `EINVAL`, capped, with words.
+    /// The kernel's answer to a class without a device, by strace: `EINVAL`, capped, with text.
     #[test]
     fn an_error_has_the_kernels_words() {
         let mut bytes = Vec::new();
@@ -571,7 +578,8 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
     }
 
-    /// A daemon makes thousands of requests an epoch for months. Nobody may delete what is not there, so that nothing is changed.
+    /// A daemon makes thousands of requests an epoch for months. The request deletes a missing object, so it
+    /// changes nothing.
     #[test]
     fn numbers_of_messages_begin_again() {
         let Ok(mut socket) = Socket::new(None) else { return };

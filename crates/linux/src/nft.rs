@@ -1,9 +1,10 @@
-//! A table of nftables (nft(8)) of one's own: maps from addresses to classes of a queue, sets that count what passes for each
-//! address, and the rules that ask them.
+//! An own table of nftables (nft(8)): maps from addresses to classes of a queue, sets that count the traffic
+//! of each address, and the rules that use them.
 //!
-//! A packet's class is its priority (`meta priority`), which HTB reads. It is lost where it is set before forwarding; whose class
-//! is not there goes **without a limit**. So classes are made first, entries second, rules last. What the machine itself sends is
-//! not forwarded: it has the class that its socket asks for (`SO_PRIORITY`), or HTB's default.
+//! A packet's class is its priority (`meta priority`), which HTB reads. A priority set before forwarding is
+//! lost, and a packet with a missing class passes **without a limit**. So classes are created first, entries
+//! second, rules last. The machine's own packets are not forwarded: they have the class that their socket
+//! sets (`SO_PRIORITY`), or HTB's default.
 
 pub(crate) mod elements;
 mod rules;
@@ -19,18 +20,18 @@ use evenair_units::Duration;
 use rustix::net::netlink::NETFILTER;
 use std::io;
 
-/// A connection to nftables, of the network namespace in which it was made.
+/// A connection to nftables, of the network namespace in which it was created.
 #[derive(Debug)]
 pub struct Nftables {
     socket: Socket,
 }
 
-/// Which packets a table sees.
+/// The packets that a table processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
     /// IPv4 and IPv6 that the machine itself sends, receives and routes.
     Inet,
-    /// What its bridges pass on.
+    /// Packets that its bridges pass on.
     Bridge,
     /// Another (`NFPROTO_IPV4` and so on), which is only listed.
     Other(u8),
@@ -39,7 +40,7 @@ pub enum Family {
 /// A table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Table {
-    /// Which packets it sees.
+    /// The packets that it processes.
     pub family: Family,
     /// Its name: 1 to 255 bytes.
     pub name: String,
@@ -59,46 +60,46 @@ pub enum Version {
 pub struct Set {
     /// Its name in the table: 1 to 255 bytes.
     pub name: String,
-    /// Whose addresses it has.
+    /// The version of its addresses.
     pub version: Version,
-    /// What it is for.
+    /// Its purpose.
     pub kind: SetKind,
 }
 
-/// What a set is for.
+/// The purpose of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetKind {
     /// Ranges of addresses, and the class of each.
     Classes {
-        /// Whether it counts what passes for each range.
+        /// Whether it counts the traffic of each range.
         counts: bool,
     },
-    /// Addresses of which something passed, and how much: the kernel adds them by itself ([`Action::Count`]).
+    /// Addresses with traffic, and their counters: the kernel adds them by itself ([`Action::Count`]).
     Seen {
-        /// The most that it has; further ones are not counted.
+        /// The most addresses; further ones are not counted.
         size: u32,
-        /// Those of which nothing has passed for so long go.
+        /// Addresses without traffic for this time are removed.
         timeout: Duration,
     },
 }
 
-/// Where rules are asked.
+/// A chain of rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     /// Its name in the table.
     pub name: String,
-    /// When packets come there.
+    /// The point at which packets enter it.
     pub hook: Hook,
-    /// Lower ones are asked first.
+    /// Chains with lower priorities run first.
     pub priority: i32,
 }
 
-/// When packets come to a chain.
+/// The point at which packets enter a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
-    /// What is forwarded, before its source address is masqueraded and after its destination was restored.
+    /// Forwarded packets, before masquerading of the source and after restoring of the destination.
     Forward,
-    /// What is sent, the machine's own included; masquerading has priority 100 there.
+    /// Sent packets, the machine's own included; masquerading has priority 100 there.
     Postrouting,
 }
 
@@ -124,7 +125,8 @@ mod kind {
     pub(super) const GET_FLOWTABLE: u16 = SUBSYSTEM | 0x17;
 }
 
-/// The name, which is the first attribute of tables and the second of what is in a table (`NFTA_TABLE_NAME`, `NFTA_SET_NAME`, …).
+/// The name, the first attribute of tables and the second of objects in a table (`NFTA_TABLE_NAME`,
+/// `NFTA_SET_NAME`, …).
 const OUTER_NAME: u16 = 1;
 const INNER_NAME: u16 = 2;
 
@@ -156,11 +158,11 @@ mod set {
     pub(super) const TIMEOUT: u16 = 11;
     pub(super) const NOTES: u16 = 13;
     pub(super) const EXPRESSION: u16 = 17;
-    /// What nft notes of a map for itself: that classes are numbers of this machine's byte order, `NFTNL_UDATA_SET_DATABYTEORDER` and
-    /// `BYTEORDER_HOST_ENDIAN`.
+    /// nft's own note on a map: classes are numbers in this machine's byte order,
+    /// `NFTNL_UDATA_SET_DATABYTEORDER` and `BYTEORDER_HOST_ENDIAN`.
     pub(super) const NOTE_BYTE_ORDER: u8 = 1;
     pub(super) const OWN_ORDER: u32 = 1;
-    /// nft's own numbers of types, by which it prints: `ipv4_addr`, `ipv6_addr`, `classid`.
+    /// nft's own numbers of types, used for printing: `ipv4_addr`, `ipv6_addr`, `classid`.
     pub(super) const ADDRESS4: u32 = 7;
     pub(super) const ADDRESS6: u32 = 8;
     pub(super) const CLASS: u32 = 23;
@@ -168,8 +170,8 @@ mod set {
     pub(super) const COUNTS: u32 = 0x100;
 }
 
-/// Entries that are changed in one transaction: an ordinary user's is no longer than a socket's buffer (208 kB at least), and an
-/// attribute of many no longer than 64 KiB.
+/// The most entries in one transaction. An ordinary user's is no longer than a socket's buffer (208 kB at
+/// least), and an attribute of many no longer than 64 KiB.
 const PIECE: usize = 500;
 
 impl Nftables {
@@ -181,10 +183,10 @@ impl Nftables {
         Ok(Self { socket: Socket::new(Some(NETFILTER))? })
     }
 
-    /// Makes a table with sets that are empty, in the place of one of this name.
+    /// Creates a table with empty sets, in place of one of this name.
     ///
     /// # Errors
-    /// If the kernel has no nftables, lacks what a set needs, or the process lacks `CAP_NET_ADMIN`.
+    /// If the kernel has no nftables or lacks a feature of a set, or the process lacks `CAP_NET_ADMIN`.
     pub fn create(&mut self, table: &Table, sets: &[Set]) -> io::Result<()> {
         let mut requests = vec![table.message(kind::NEW_TABLE, libc::NLM_F_CREATE)];
         requests.push(table.message(kind::DELETE_TABLE, 0));
@@ -193,12 +195,12 @@ impl Nftables {
         self.transaction(requests)
     }
 
-    /// Removes ranges from a set of classes, and adds others. One that is in both lists changes its class at one instant. Long lists
-    /// are done in pieces of 500, those that only go first.
+    /// Removes ranges from a set of classes, and adds others. A range in both lists changes its class
+    /// atomically. Long lists are processed in pieces of 500, pure removals first.
     ///
     /// # Errors
-    /// If a range is twice in a list, or of another version than the set; if one to remove is not there, or one to add overlaps
-    /// another; pieces before it are done then.
+    /// If a range is twice in a list, or has another version than the set; if one to remove is missing, or
+    /// one to add overlaps another. Earlier pieces have taken effect then.
     pub fn change(&mut self, table: &Table, set: &Set, remove: &[Range], add: &[Entry]) -> io::Result<()> {
         let mut remove = remove.to_vec();
         remove.sort_unstable();
@@ -220,11 +222,11 @@ impl Nftables {
         Ok(())
     }
 
-    /// Gives a chain these rules and no others, at one instant; it is made if it is not there.
+    /// Replaces a chain's rules atomically; creates the chain if it is missing.
     ///
     /// # Errors
-    /// If a rule asks for a set that is not there, or the kernel lacks what it needs, or an ordinary user has some two thousand rules,
-    /// more than one transaction of his takes; the chain is as before then.
+    /// If a rule uses a missing set, or the kernel lacks a feature. Also for an ordinary user with some two
+    /// thousand rules, more than one transaction holds. The chain is unchanged then.
     pub fn set_rules(&mut self, table: &Table, chain: &Chain, rules: &[Rule]) -> io::Result<()> {
         let of_chain = |kind, flags| {
             let mut message = table.message(kind, flags);
@@ -240,11 +242,12 @@ impl Nftables {
         self.transaction(requests)
     }
 
-    /// The numbers of a chain's rules, in their order; none of a chain that is not there. The kernel never gives a number twice, and no rule changes
-    /// what it does: who knows the numbers of his rules knows whether they are still there.
+    /// Returns the numbers of a chain's rules, in their order; none if the chain is missing. The kernel never
+    /// reuses a number, and a rule never changes, so the numbers show whether the own rules are still
+    /// installed.
     ///
     /// # Errors
-    /// If they change all the time.
+    /// If they change during each of several attempts.
     pub fn rules(&mut self, table: &Table, chain: &str) -> io::Result<Vec<u64>> {
         let mut request = table.message(kind::GET_RULE, 0);
         request.put_text(INNER_NAME, chain);
@@ -259,10 +262,10 @@ impl Nftables {
         }
     }
 
-    /// What a set has, with what was counted, in the order of addresses.
+    /// Returns the elements of a set with their counters, sorted by address.
     ///
     /// # Errors
-    /// If it is not there, or changes all the time.
+    /// If it is missing, or changes during each of several attempts.
     pub fn elements(&mut self, table: &Table, set: &Set) -> io::Result<Vec<Element>> {
         let mut request = table.message(kind::GET_ELEMENT, 0);
         request.put_text(INNER_NAME, &set.name);
@@ -273,10 +276,10 @@ impl Nftables {
         Ok(elements::joined(pieces.into_iter().flatten().collect()))
     }
 
-    /// All tables, of whomever.
+    /// Returns all tables, of all programs.
     ///
     /// # Errors
-    /// If they change all the time.
+    /// If they change during each of several attempts.
     pub fn tables(&mut self) -> io::Result<Vec<Table>> {
         let mut tables = Vec::new();
         let request = Message::new(kind::GET_TABLE, 0, &own_header(0, 0));
@@ -286,10 +289,10 @@ impl Nftables {
         Ok(tables)
     }
 
-    /// The tables that have flowtables: packets of connections in them pass by all chains.
+    /// Returns the tables that have flowtables: packets of connections in them bypass all chains.
     ///
     /// # Errors
-    /// If they change all the time.
+    /// If they change during each of several attempts.
     pub fn flowtables(&mut self) -> io::Result<Vec<Table>> {
         let mut tables = Vec::new();
         let request = Message::new(kind::GET_FLOWTABLE, 0, &own_header(0, 0));
@@ -299,10 +302,11 @@ impl Nftables {
         Ok(tables)
     }
 
-    /// A number that is another after every change of any table, of whomever; addresses that are seen are no change.
+    /// Returns a number that differs after every change of any table, by any program; counted addresses do
+    /// not change it.
     ///
     /// # Errors
-    /// None that a kernel is known to have.
+    /// None on known kernels.
     pub fn generation(&mut self) -> io::Result<u32> {
         self.socket.get(Message::new(kind::GET_GENERATION, 0, &own_header(0, 0)), |kind, payload| {
             let number = Attributes::new(payload.get(4..).unwrap_or_default()).find(GENERATION);
@@ -311,10 +315,10 @@ impl Nftables {
         })
     }
 
-    /// Removes a table with all that is in it.
+    /// Removes a table with its contents.
     ///
     /// # Errors
-    /// If it is not there.
+    /// If it is missing.
     pub fn delete(&mut self, table: &Table) -> io::Result<()> {
         self.transaction(vec![table.message(kind::DELETE_TABLE, 0)])
     }
@@ -345,7 +349,7 @@ impl Family {
 }
 
 impl Table {
-    /// A message about it or what is in it.
+    /// Returns a message about it or an object in it.
     fn message(&self, kind: u16, flags: i32) -> Message {
         let mut message = Message::new(kind, flags, &own_header(self.family.number(), 0));
         message.put_text(OUTER_NAME, &self.name);
@@ -354,7 +358,7 @@ impl Table {
 }
 
 impl Set {
-    /// The message that makes it; `id` is a number of its own in the transaction.
+    /// Returns the message that creates it; `id` is unique in the transaction.
     fn message(&self, table: &Table, id: u32) -> Message {
         let mut message = table.message(kind::NEW_SET, libc::NLM_F_CREATE);
         let key_type = if self.version == Version::V4 { set::ADDRESS4 } else { set::ADDRESS6 };
@@ -401,7 +405,7 @@ impl Chain {
 }
 
 impl Version {
-    /// Bytes of an address.
+    /// Returns the bytes of an address.
     pub(crate) const fn length(self) -> usize {
         match self {
             Self::V4 => 4,
@@ -410,13 +414,13 @@ impl Version {
     }
 }
 
-/// `struct nfgenmsg`: family, version, resource.
+/// Returns `struct nfgenmsg`: family, version, resource.
 fn own_header(family: u8, resource: u16) -> [u8; 4] {
     let [high, low] = resource.to_be_bytes();
     [family, libc::NFNETLINK_V0 as u8, high, low]
 }
 
-/// The table that a message is about.
+/// Returns the table that a message is about.
 fn named(payload: &[u8], name: u16) -> Option<Table> {
     let attributes = Attributes::new(payload.get(4..)?);
     Some(Table { family: Family::from_number(payload[0]), name: text(attributes.find(name)?) })

@@ -1,14 +1,15 @@
-//! Whether a device puts packets together into large segments, and cuts them (ethtool(8)'s features): read, set, put back.
+//! A device's features that combine packets into large segments and cut them (ethtool(8)): read, set,
+//! restored.
 //!
-//! A segment of many packets passes a queueing discipline whole: 64 kB block a class of 400 kb/s for 1.3 s. Where the gateway
-//! receives, they arise by `rx-gro` and its like. What the machine itself sends is cut by the device or before it, behind the
-//! queue.
+//! A segment of many packets passes a queueing discipline whole: 64 kB block a class of 400 kb/s for 1.3 s. A
+//! receiving gateway combines packets by `rx-gro` and similar features. The machine's own segments are cut by
+//! the device or before it, behind the queue.
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// The features, by the kernel's names, that make or keep large segments.
+/// The features, by the kernel's names, that create or keep large segments.
 const LARGE: [&str; 11] = [
     "rx-gro",
     "rx-gro-hw",
@@ -23,17 +24,17 @@ const LARGE: [&str; 11] = [
     "tx-udp-segmentation",
 ];
 
-/// The feature by which a device carries out what filters of tc(8) and flowtables ask for.
+/// The feature by which a device executes filters of tc(8) and flowtables itself.
 const TAKES_FLOWS: &str = "hw-tc-offload";
 
-/// Which features a device is asked for, of those that make large segments and that it lets be changed.
+/// The requested features of a device, of those that create large segments and can be changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offloads {
     features: Vec<(&'static str, bool)>,
 }
 
 impl Offloads {
-    /// What a device of the calling thread's namespace is asked for.
+    /// Reads the requested features of a device of the calling thread's namespace.
     ///
     /// # Errors
     /// If there is none of this name, or it has no features.
@@ -48,23 +49,24 @@ impl Offloads {
         Ok(Self { features })
     }
 
-    /// The features, by the kernel's names, and whether each is on.
+    /// Returns the features, by the kernel's names, and whether each is on.
     pub fn features(&self) -> &[(&'static str, bool)] {
         &self.features
     }
 
-    /// Without any large segments.
+    /// Returns the features with all large segments disabled.
     pub fn bounded(&self) -> Self {
         Self { features: self.features.iter().map(|(name, _)| (*name, false)).collect() }
     }
 
-    /// With some of them otherwise, such as they were once: those for which `is_on` knows.
+    /// Returns the features with some replaced, such as by earlier values: those for which `is_on` has a
+    /// value.
     pub fn changed(&self, is_on: impl Fn(&str) -> Option<bool>) -> Self {
         let of = |&(name, before): &(&'static str, bool)| (name, is_on(name).unwrap_or(before));
         Self { features: self.features.iter().map(of).collect() }
     }
 
-    /// Sets them on a device, and no others.
+    /// Sets these features on a device, and no others.
     ///
     /// # Errors
     /// If there is none of this name, or the process lacks `CAP_NET_ADMIN`.
@@ -75,7 +77,7 @@ impl Offloads {
             let (_, place) = places.iter().find(|(own, _)| own == name)?;
             (*place / 32 < words.count() as usize).then_some((*place, *is_on))
         });
-        // `struct ethtool_sfeatures`: of each word, the bits that are meant, and their values.
+        // `struct ethtool_sfeatures`: for each word, the bits to set, and their values.
         let mut request = vec![SET_FEATURES, words.count()];
         request.resize(2 + 2 * words.count() as usize, 0);
         for (place, is_on) in wanted {
@@ -86,7 +88,7 @@ impl Offloads {
     }
 }
 
-/// Whether the device itself may take flows over (`hw-tc-offload`), which then pass by all that the kernel has.
+/// Returns whether the device itself may execute flows (`hw-tc-offload`), which then bypass the kernel.
 ///
 /// # Errors
 /// If there is none of this name, or it has no features.
@@ -102,16 +104,16 @@ const GET_COUNTS: u32 = 0x37;
 const GET_FEATURES: u32 = 0x3a;
 const SET_FEATURES: u32 = 0x3b;
 const NAMES: u32 = 4;
-/// Words of a name, 32 bytes of text (`ETH_GSTRING_LEN`).
+/// The words of a name, 32 bytes of text (`ETH_GSTRING_LEN`).
 const NAME: usize = 8;
-/// More names, and words of features, than any kernel has.
+/// The most names, and words of features: more than any kernel has.
 const NAMES_MAX: u32 = 1_024;
 const WORDS_MAX: u32 = NAMES_MAX / 32;
 
 /// Linux' `SIOCETHTOOL`.
 const REQUEST: libc::Ioctl = 0x8946;
 
-/// A device, and a socket to ask about it.
+/// A device, and a socket for requests about it.
 struct Ethtool {
     socket: OwnedFd,
     request: libc::ifreq,
@@ -123,7 +125,7 @@ struct Words(Vec<u32>);
 impl Words {
     const REQUESTED: usize = 1;
     const ACTIVE: usize = 2;
-    /// Which are available, and may be changed.
+    /// The word of available features, and that of the changeable ones.
     const CAN_CHANGE: usize = 0;
     const NEVER_CHANGED: usize = 3;
 
@@ -139,10 +141,10 @@ impl Words {
 
 impl Ethtool {
     fn new(device: &str) -> io::Result<Self> {
-        // Any family's socket passes the question on; this one's sends nothing to another machine.
+        // A socket of any family passes the request on; this one's sends nothing to another machine.
         let generic = Some(rustix::net::netlink::GENERIC);
         let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, generic)?;
-        // SAFETY: zero is a value of the name and of all else that the structure may have.
+        // SAFETY: zero is a value of the name and of all other members that the structure may have.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         if device.is_empty() || device.len() >= request.ifr_name.len() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a device's name has 1 to 15 bytes"));
@@ -153,16 +155,16 @@ impl Ethtool {
         Ok(Self { socket, request })
     }
 
-    /// The features that are meant, and their numbers on this kernel.
+    /// Returns the wanted features with their numbers on this kernel.
     fn places(&self, meant: &[&'static str]) -> io::Result<Vec<(&'static str, usize)>> {
-        // `struct ethtool_sset_info`: the mask of what is asked for, and the count of each.
+        // `struct ethtool_sset_info`: the mask of requested sets, and the count of each.
         let mut counts = [GET_COUNTS, 0, 0, 0, 0];
         counts[2..4].copy_from_slice(&[1 << NAMES, 0]);
         if cfg!(target_endian = "big") {
             counts.swap(2, 3);
         }
         self.ask(&mut counts)?;
-        // The kernel writes all names that it has, whatever room is said to be.
+        // The kernel writes all its names, without regard to the room given.
         if counts[4] > NAMES_MAX {
             return Err(io::Error::other("the kernel has more features than there is room for"));
         }
@@ -184,13 +186,13 @@ impl Ethtool {
         Ok(Words(words))
     }
 
-    /// Asks; the answer lies where the question was.
+    /// Makes a request; the answer replaces it in the buffer.
     fn ask(&self, words: &mut [u32]) -> io::Result<()> {
         let mut request = self.request;
         request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
         let socket = self.socket.as_raw_fd();
-        // SAFETY: the kernel reads one `struct ifreq`, and reads and writes no more words than were made room for: each command has
-        // a length of its own, or states one that was counted above.
+        // SAFETY: the kernel reads one `struct ifreq`, and reads and writes no more words than the buffer
+        // has. Each command has a length of its own, or states one that was counted above.
         match unsafe { libc::ioctl(socket, REQUEST, &raw mut request) } {
             -1 => Err(io::Error::last_os_error()),
             _ => Ok(()),

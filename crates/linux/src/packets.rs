@@ -1,9 +1,9 @@
-//! The packets that pass a device, told from their headers, as they come in or **leave the queue**: what waits in the device's
-//! queueing discipline has not passed yet.
+//! The packets that pass a device, with their headers, as they arrive or **leave the queue**: packets in the
+//! device's queueing discipline have not passed yet.
 //!
-//! It works for an ordinary user in namespaces of his own (`CAP_NET_RAW` there) and needs no eBPF. Of each packet the kernel copies
-//! 128 bytes into a ring that this process shares with it, and hands over some thousands at a time, or whatever 10 ms have brought.
-//! A segment that is sent in one piece, to be cut further down, is one packet.
+//! It works for an ordinary user in own namespaces (`CAP_NET_RAW` there) and needs no eBPF. The kernel copies
+//! 128 bytes of each packet into a ring that it shares with this process. It hands over some thousands at a
+//! time, or those of the last 10 ms. A segment sent in one piece, to be cut further down, is one packet.
 
 mod headers;
 pub(crate) mod ring;
@@ -16,40 +16,40 @@ use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Which way a packet passes a device.
+/// The direction in which a packet passes a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// It was received.
     Incoming,
-    /// It was handed to the device.
+    /// It was passed to the device.
     Outgoing,
 }
 
 /// A packet that passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// When, by the machine's clock that nobody sets (`CLOCK_MONOTONIC`); never before a packet that was told earlier.
+    /// The time by the machine's monotonic clock (`CLOCK_MONOTONIC`); never before that of an earlier packet.
     pub at: Instant,
-    /// The virtual network that its tag names (IEEE 802.1Q).
+    /// The virtual network of its tag (IEEE 802.1Q).
     pub vlan: Option<u16>,
-    /// What its headers say.
+    /// Its headers.
     pub headers: Headers,
 }
 
-/// A socket that is told of all IP packets that pass a device.
+/// A socket that receives all IP packets that pass a device.
 #[derive(Debug)]
 pub struct Packets {
     ring: Ring,
-    /// The latest time that was told.
+    /// The latest time returned.
     latest: Instant,
-    /// Packets that found no room, so far.
+    /// Packets lost for lack of room, so far.
     drops: u64,
 }
 
 impl Packets {
-    /// Of the device of this number in the calling thread's namespace, from now on.
+    /// Follows the device of this number in the calling thread's namespace, from now on.
     ///
     /// # Errors
     /// If there is none, if the process lacks `CAP_NET_RAW`, or the kernel has no packet sockets.
@@ -57,8 +57,8 @@ impl Packets {
         Ok(Self { ring: Ring::new(device)?, latest: Instant::ZERO, drops: 0 })
     }
 
-    /// Tells of the packets of another device from now on: one that went and came back has another number. Other than for a new socket,
-    /// no privilege is needed.
+    /// Follows another device from now on: a device that was removed and added again has another number.
+    /// Unlike a new socket, this needs no privilege.
     ///
     /// # Errors
     /// If there is none.
@@ -66,14 +66,15 @@ impl Packets {
         self.ring.follow(device)
     }
 
-    /// Tells of the packets that have passed since it was last asked, and gives their number, those that are no IP packets
-    /// included. It does not wait; the descriptor is readable where there is something to tell.
+    /// Calls `each` for the packets that have passed since the last call. Returns their number, packets other
+    /// than IP included. It does not wait; the descriptor is readable if there are packets.
     ///
     /// # Errors
-    /// If the device went down or away. One that is up again is told of further; one that went is not, whatever has its name.
+    /// If the device went down or was removed. A device that is up again is followed further; a removed one
+    /// is not, even if another gets its name.
     pub fn read(&mut self, mut each: impl FnMut(&Packet)) -> io::Result<usize> {
         let (mut count, mut latest) = (0, self.latest);
-        // A ring that is filled as fast as it is read is left in the end.
+        // Bounded, so that a ring that fills as fast as it is read is left in the end.
         for _ in 0..ring::BLOCKS {
             let clock = Clock::now();
             let is_read = self.ring.read_block(|frame| {
@@ -96,10 +97,10 @@ impl Packets {
         Ok(count)
     }
 
-    /// Packets that passed and are not told, since the ring was full.
+    /// Returns the number of packets that passed unreported, since the ring was full.
     ///
     /// # Errors
-    /// None that a kernel is known to have.
+    /// None on known kernels.
     pub fn drops(&mut self) -> io::Result<u64> {
         self.drops += u64::from(self.ring.new_drops()?);
         Ok(self.drops)
@@ -112,7 +113,7 @@ impl AsFd for Packets {
     }
 }
 
-/// Two clocks at one instant: the kernel stamps packets by the one that people set.
+/// Two clocks at one instant: the kernel stamps packets by the adjustable one.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     real_ns: u64,
@@ -128,7 +129,7 @@ impl Clock {
         Self { real_ns: read(ClockId::Realtime), monotonic_ns: read(ClockId::Monotonic) }
     }
 
-    /// The instant of a stamp, which is past, and not long.
+    /// Converts a recent stamp into an instant.
     fn monotonic(self, stamp_ns: u64) -> Instant {
         let age = self.real_ns.saturating_sub(stamp_ns);
         Instant::from_nanos(self.monotonic_ns.saturating_sub(age))
@@ -143,7 +144,7 @@ mod tests {
     fn stamps_are_told_by_the_clock_that_nobody_sets() {
         let clock = Clock { real_ns: 1_700_000_000_000_000_000, monotonic_ns: 5_000_000_000 };
         assert_eq!(clock.monotonic(clock.real_ns - 1_000), Instant::from_nanos(4_999_999_000));
-        // Somebody has set the clock back: it was just now.
+        // The clock was set back: the packet passed just now.
         assert_eq!(clock.monotonic(clock.real_ns + 3_600_000_000_000), Instant::from_nanos(5_000_000_000));
         assert_eq!(clock.monotonic(0), Instant::ZERO);
     }

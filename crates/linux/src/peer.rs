@@ -1,11 +1,11 @@
-//! The user at the other end of a local socket (unix(7)), by the kernel's word.
+//! The user at the other end of a local socket (unix(7)), as the kernel reports it.
 
 use crate::socket_option;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The user and the primary group that the other end had when it connected (`SO_PEERCRED`). Its process' number is not told: it is 0 in
-/// a namespace that does not see the process.
+/// Returns the user and the primary group that the other end had when it connected (`SO_PEERCRED`). The
+/// number of its process is omitted: it is 0 in a namespace that does not contain the process.
 ///
 /// # Errors
 /// If it is no socket.
@@ -14,17 +14,18 @@ pub fn user_and_group(socket: impl AsFd) -> io::Result<(u32, u32)> {
     Ok((user, group))
 }
 
-/// The supplementary groups that the other end had when it connected.
+/// Returns the supplementary groups that the other end had when it connected.
 ///
 /// # Errors
 /// If it is no local socket that is connected.
 pub fn groups(socket: impl AsFd) -> io::Result<Vec<u32>> {
-    // As many as a user can have (`NGROUPS_MAX`) are 256 kB: the kernel says how many there are where they do not fit.
+    // The most groups of a user (`NGROUPS_MAX`) take 256 kB: the kernel returns the number if the buffer is
+    // too small.
     let mut groups = vec![0_u32; 32];
     loop {
         let mut length = size_of_val(&groups[..]) as libc::socklen_t;
         let (socket, place) = (socket.as_fd().as_raw_fd(), groups.as_mut_ptr());
-        // SAFETY: the kernel writes no more than `length` bytes, and says how many it has.
+        // SAFETY: the kernel writes no more than `length` bytes, and returns the number written.
         let done = unsafe {
             libc::getsockopt(socket, libc::SOL_SOCKET, libc::SO_PEERGROUPS, place.cast(), &raw mut length)
         };

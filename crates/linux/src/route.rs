@@ -1,4 +1,4 @@
-//! Where packets go (ip-route(8)): the routes for all addresses, and the device by which an address is reached.
+//! Routing (ip-route(8)): the routes for all addresses, and the device by which an address is reached.
 
 use crate::Rtnetlink;
 use crate::link::octets;
@@ -10,19 +10,19 @@ use std::net::IpAddr;
 /// A route for all addresses of a family, one for each device of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DefaultRoute {
-    /// The number of the device that packets leave by.
+    /// The number of the device by which packets leave.
     pub device: u32,
-    /// Whether it is IPv6's.
+    /// Whether it is a route of IPv6.
     pub is_v6: bool,
     /// The number of its table; 254 is the main one.
     pub table: u32,
 }
 
 impl Rtnetlink {
-    /// All default routes over devices, of all tables.
+    /// Returns all default routes over devices, of all tables.
     ///
     /// # Errors
-    /// If they change all the time.
+    /// If they change during each of several attempts.
     pub fn default_routes(&mut self) -> io::Result<Vec<DefaultRoute>> {
         let mut routes = Vec::new();
         for family in [libc::AF_INET, libc::AF_INET6] {
@@ -38,10 +38,10 @@ impl Rtnetlink {
         Ok(routes)
     }
 
-    /// The device by which an address is reached.
+    /// Returns the device by which an address is reached.
     ///
     /// # Errors
-    /// If there is no way there.
+    /// If there is no route.
     pub fn device_towards(&mut self, address: IpAddr) -> io::Result<u32> {
         let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
         let own = octets(address);
@@ -56,17 +56,17 @@ impl Rtnetlink {
 
 /// Bytes of `struct rtmsg`.
 const HEADER: usize = 12;
-/// Bytes of `struct rtnexthop`, which stands before each way of a route of several.
+/// Bytes of `struct rtnexthop`, which precedes each hop of a multipath route.
 const NEXT: usize = 8;
 
-/// `struct rtmsg`: the family, and how many bits of the destination are meant.
+/// Returns `struct rtmsg` with the family, and the prefix length of the destination.
 fn header(family: i32, bits: u8) -> [u8; HEADER] {
     let mut own = [0; HEADER];
     (own[0], own[1]) = (family as u8, bits);
     own
 }
 
-/// The devices of a route, if it is one for all addresses that leads somewhere.
+/// Returns the devices of a route, if it is a default route with a device.
 fn defaults(payload: &[u8]) -> Vec<DefaultRoute> {
     let (Some(&[family, bits, _, _, table, _, _, kind]), Some(rest)) =
         (payload.first_chunk(), payload.get(HEADER..))
@@ -93,7 +93,8 @@ fn defaults(payload: &[u8]) -> Vec<DefaultRoute> {
 mod tests {
     use super::*;
 
-    /// What the kernel tells of `default nexthop dev A nexthop via 192.0.2.9 dev B`, put together by hand, and cut anywhere.
+    /// The kernel's message about `default nexthop dev A nexthop via 192.0.2.9 dev B`, built by hand, and cut
+    /// anywhere.
     #[test]
     fn ways_of_a_route_are_told_and_what_is_cut_is_not() {
         let mut payload = header(libc::AF_INET, 0).to_vec();

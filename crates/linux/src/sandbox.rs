@@ -15,10 +15,10 @@ use std::path::Path;
 use std::process::exit;
 use std::{fmt, fs, io};
 
-/// The kernel refuses a sandbox, and the switch that would allow it.
+/// The kernel refuses a sandbox; the message names the setting that would allow it.
 #[derive(Debug)]
 pub struct Refused {
-    /// The step that was refused.
+    /// The refused step.
     step: &'static str,
     error: io::Error,
 }
@@ -31,15 +31,16 @@ impl fmt::Display for Refused {
     }
 }
 
-// No source: what is printed has the cause.
+// No source: the printed message has the cause.
 impl std::error::Error for Refused {}
 
 impl Refused {
-    /// What to do, by the kernel's error and by what files of /proc say.
+    /// Returns the remedy, by the kernel's error and the content of files in /proc.
     fn remedy(&self, reads: impl Fn(&str) -> String) -> Option<String> {
         let kind = KINDS.iter().find(|kind| kind.step == self.step)?;
         let error = self.error.raw_os_error()?;
-        // `namespaces(7)`: this many are there of this user, or of one around; 32 user namespaces are within each other.
+        // `namespaces(7)`: this user or an enclosing namespace has reached the limit, or 32 user namespaces
+        // are nested.
         if matches!(error, libc::ENOSPC | libc::EUSERS) {
             return Some(spent(kind.name));
         }
@@ -51,7 +52,7 @@ impl Refused {
         (error == libc::EPERM).then(|| if is_filtered { FILTER.into() } else { FORBIDDEN.into() })
     }
 
-    /// The error's number, and the step's, for the process that has a child try.
+    /// Returns the error's number, and the step's, for the process that tries in a child.
     fn told(&self) -> [i32; 2] {
         let step = KINDS.iter().position(|kind| kind.step == self.step);
         [
@@ -61,7 +62,7 @@ impl Refused {
     }
 }
 
-/// Files of /proc that forbid user namespaces, by what they say then, and what allows them.
+/// Files in /proc that forbid user namespaces: their content then, and the setting that allows them.
 const SWITCHES: [(&str, &str, &str); 3] = [
     ("sys/kernel/unprivileged_userns_clone", "0", "kernel.unprivileged_userns_clone=1"),
     ("sys/user/max_user_namespaces", "0", "user.max_user_namespaces=10000"),
@@ -72,21 +73,22 @@ const SWITCHES: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// What to do where a filter of system calls refuses namespaces.
+/// The remedy if a filter of system calls refuses namespaces.
 const FILTER: &str = "a filter of system calls (seccomp) refuses it, as a container's does: run the container with --security-opt seccomp=unconfined, \
     a service of systemd with RestrictNamespaces=no";
 
-/// What to do where something else does (`unshare(2)`).
+/// The remedy if another mechanism refuses them (`unshare(2)`).
 const FORBIDDEN: &str = "a chroot, the container that this runs in, or a security module forbids it: run it outside of the container, or look at dmesg";
 
-/// What to do where a user has as many namespaces of a kind as it may have (`namespaces(7)`).
+/// Returns the remedy if a user has reached the limit of a kind of namespace (`namespaces(7)`).
 pub(crate) fn spent(kind: &str) -> String {
     format!(
         "as many are there as may be: end what holds them (lsns -t {kind}), or allow more: sysctl user.max_{kind}_namespaces=10000, outside of all containers"
     )
 }
 
-/// Whether a process has a filter of system calls, by its `/proc/PID/status` (`proc_pid_status(5)`: 2).
+/// Returns whether a process has a filter of system calls, by its `/proc/PID/status` (`proc_pid_status(5)`:
+/// 2).
 fn is_filtered(status: &str) -> bool {
     status.lines().filter_map(|line| line.strip_prefix("Seccomp:")).any(|mode| mode.trim() == "2")
 }
@@ -94,13 +96,13 @@ fn is_filtered(status: &str) -> bool {
 /// A kind of namespace.
 struct Kind {
     flag: UnshareFlags,
-    /// What was refused, if it was.
+    /// The text of its refusal.
     step: &'static str,
-    /// As `lsns` and the limit's name call it.
+    /// Its name in `lsns` and in the limit's name.
     name: &'static str,
 }
 
-/// Those of a sandbox, in their order: who has the first may have the others.
+/// The kinds of a sandbox, in order: a process in the first may create the others.
 const KINDS: [Kind; 4] = [
     Kind { flag: UnshareFlags::NEWUSER, step: "no user namespace", name: "user" },
     Kind { flag: UnshareFlags::NEWNET, step: "no network namespace", name: "net" },
@@ -108,18 +110,18 @@ const KINDS: [Kind; 4] = [
     Kind { flag: UnshareFlags::NEWPID, step: "no process namespace", name: "pid" },
 ];
 
-/// What makes of an error that this step was refused.
+/// Returns a function that converts an error into the refusal of this step.
 fn refused(step: &'static str) -> impl Fn(io::Error) -> Refused {
     move |error| Refused { step, error }
 }
 
-/// Goes on in a sandbox: a user namespace in which the process is who it was, and may do with its own network, mounts and
-/// processes what root may; a network namespace without a device; a view of the file system whose mounts are its own; and a
-/// process namespace that dies with the process that called this, by whatever signal that dies. Programs that it starts may
-/// administer the sandbox's networks (ip, tc, nft), too, also an ordinary user's.
+/// Continues in a sandbox. It has a user namespace, in which the process keeps its user and has root's rights
+/// over its own network, mounts and processes. It has a network namespace without a device, and its own view
+/// of the file system. Its process namespace ends with the process that called this, by any signal. Programs
+/// that it starts may also administer the sandbox's networks (ip, tc, nft), even for an ordinary user.
 ///
-/// It returns in a new process. The calling process waits for that, with Ctrl-C ignored, and ends with its status; between the
-/// two stands the first process of the process namespace, which buries orphans.
+/// It returns in a new process. The calling process waits for that process, with Ctrl-C ignored, and ends
+/// with its status. Between the two runs the first process of the process namespace, which reaps orphans.
 ///
 /// # Errors
 /// If the kernel refuses user namespaces, or the process has several threads.
@@ -133,7 +135,8 @@ pub fn enter() -> Result<(), Refused> {
     die_with_parent().map_err(refused("no signal at the parent's death"))?;
     let own = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", own).map_err(|e| refused("no mounts of its own")(e.into()))?;
-    // A container may hide parts of /proc and refuse another: then the old one stays, in which processes have other numbers.
+    // A container may hide parts of /proc and refuse another: then the old one stays, in which processes have
+    // other numbers.
     let _ = mount("proc", "/proc", "proc", MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None);
     if let Some(worker) = fork().map_err(refused("no process"))? {
         only_waits();
@@ -143,7 +146,8 @@ pub fn enter() -> Result<(), Refused> {
     let_programs_administer().map_err(refused("no capabilities"))
 }
 
-/// Whether the kernel would let [`enter`] go on, as far as namespaces decide; nothing of this process changes.
+/// Checks whether the kernel would let [`enter`] succeed, as far as namespaces decide; this process stays
+/// unchanged.
 ///
 /// # Errors
 /// As [`enter`].
@@ -165,7 +169,7 @@ pub fn probe() -> Result<(), Refused> {
     }
 }
 
-/// The step that a number stands for in what a child tells.
+/// Returns the step of a number in a child's report.
 fn step(number: i32) -> &'static str {
     usize::try_from(number)
         .ok()
@@ -173,18 +177,19 @@ fn step(number: i32) -> &'static str {
         .map_or("cannot enter a sandbox", |kind| kind.step)
 }
 
-/// Puts a text in the place of a file, in the sandbox alone. The text has no name of its own, and goes with the sandbox.
+/// Replaces a file's content with a text, in the sandbox alone. The text has no file name, and ends with the
+/// sandbox.
 ///
 /// # Errors
-/// If the file is not there, or there is no place for temporary files.
+/// If the file is missing, or there is no room for temporary files.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = tempfile::NamedTempFile::new()?; // its name is gone at the end of this function
+    let mut file = tempfile::NamedTempFile::new()?; // its name is removed at the end of this function
     file.write_all(text.as_bytes())?;
     fs::set_permissions(file.path(), fs::Permissions::from_mode(0o644))?;
     Ok(mount_bind(file.path(), path)?)
 }
 
-/// Leaves all that is shared, and stays who one was.
+/// Leaves all shared namespaces, and keeps the user.
 fn new_namespaces() -> Result<(), Refused> {
     alone().map_err(refused("cannot enter a sandbox"))?;
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
@@ -192,13 +197,13 @@ fn new_namespaces() -> Result<(), Refused> {
         // SAFETY: there is one thread; neither memory nor descriptors are unshared.
         unsafe { unshare_unsafe(kind.flag) }.map_err(|e| refused(kind.step)(e.into()))?;
     }
-    // The order is the kernel's: without the second a user may not map a group.
+    // The kernel requires this order: without the second step a user may not map a group.
     fs::write("/proc/self/uid_map", format!("{user} {user} 1")).map_err(refused("no map of users"))?;
     fs::write("/proc/self/setgroups", "deny").map_err(refused("no map of groups"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1")).map_err(refused("no map of groups"))
 }
 
-/// Fails where the process has other threads, which a new namespace and a fork would leave behind.
+/// Fails if the process has other threads, which a new namespace and a fork would leave behind.
 fn alone() -> io::Result<()> {
     let status = fs::read_to_string("/proc/self/status")?;
     let threads = status.lines().find_map(|line| line.strip_prefix("Threads:"));
@@ -206,7 +211,7 @@ fn alone() -> io::Result<()> {
     if is_alone { Ok(()) } else { Err(io::Error::other("only a process of one thread can be taken there")) }
 }
 
-/// The child's number; none in the child.
+/// Forks; returns the child's number, or none in the child.
 pub(crate) fn fork() -> io::Result<Option<Pid>> {
     alone()?;
     // SAFETY: there is one thread, so the child is a whole process.
@@ -220,7 +225,7 @@ pub(crate) fn die_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// Programs inherit what networks need: without this only root's would keep it.
+/// Makes programs inherit the capabilities for networks: otherwise only root's would keep them.
 fn let_programs_administer() -> io::Result<()> {
     let mut own = capabilities(None)?;
     own.inheritable |= CapabilitySet::NET_ADMIN | CapabilitySet::NET_RAW;
@@ -231,20 +236,21 @@ fn let_programs_administer() -> io::Result<()> {
     Ok(())
 }
 
-/// Ctrl-C is for the processes inside; whoever waits for them goes on waiting.
+/// Ignores Ctrl-C, which is for the processes inside; their waiting parent continues.
 fn ignore_interrupts() {
     // SAFETY: no handler runs.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
 }
 
-/// The process will do nothing but wait. It is an ordinary one from here on: where somebody looks into the folder of a process in /proc that it
-/// buries, Linux tries again and again until he has done so, and a real-time process on his processor keeps him from it for ever.
+/// Prepares a process that does nothing but wait: it becomes an ordinary one. While another process reads the
+/// /proc folder of a process being reaped, Linux retries the reaping until that is done. A real-time reaper
+/// on the same processor would block the reader for ever.
 fn only_waits() {
     ignore_interrupts();
     crate::scheduling::stay_ordinary();
 }
 
-/// Waits for a child; gives its status as a shell has it.
+/// Waits for a child; returns its status as a shell does.
 fn status_of(child: Pid) -> i32 {
     loop {
         if let Ok(Some((_, status))) = waitpid(Some(child), WaitOptions::empty()) {
@@ -253,7 +259,7 @@ fn status_of(child: Pid) -> i32 {
     }
 }
 
-/// Waits for all children, of which orphans become some, until this one has ended.
+/// Waits for all children, orphans included, until this one has ended.
 fn bury_until(worker: Pid) -> i32 {
     loop {
         if let Ok(Some((child, status))) = wait(WaitOptions::empty())
@@ -264,7 +270,7 @@ fn bury_until(worker: Pid) -> i32 {
     }
 }
 
-/// A process's status as a shell has it: 128 and more for a signal.
+/// Returns a process's status as a shell does: 128 and more for a signal.
 fn shell_status(status: WaitStatus) -> i32 {
     status.exit_status().unwrap_or_else(|| 128 + status.terminating_signal().unwrap_or(0))
 }
@@ -273,7 +279,7 @@ fn shell_status(status: WaitStatus) -> i32 {
 mod tests {
     use super::*;
 
-    /// The words of a refusal where files of /proc say this.
+    /// Returns the message of a refusal, given the content of files in /proc.
     fn words(step: &'static str, error: i32, files: &[(&str, &str)]) -> String {
         let reads =
             |path: &str| files.iter().find(|(name, _)| *name == path).map_or("", |(_, text)| text).to_owned();

@@ -1,6 +1,7 @@
-//! When the processor is given to a thread, and to the programs that it starts.
+//! The scheduling of a thread, and of the programs that it starts.
 //!
-//! Whatever is set here is the calling thread's, and goes to the threads and processes that it makes from then on.
+//! All settings are the calling thread's, and are inherited by the threads and processes that it creates
+//! afterwards.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
@@ -12,8 +13,8 @@ const USUAL_SLACK_NS: NonZeroU64 = NonZeroU64::new(50_000).unwrap();
 /// The highest real-time priority that a process keeps beyond [`crate::sandbox::enter`].
 pub const REAL_TIME_MAX: u8 = 10;
 
-/// Keeps what right there is to real-time scheduling on the way into a user namespace, where root has none: a limit stays a
-/// process's own, and so does the scheduling of a thread, which is then real-time from here on.
+/// Keeps the right to real-time scheduling on the way into a user namespace, in which root has none. A limit
+/// stays a process's own, and so does the scheduling of a thread. The thread is then real-time from here on.
 pub(crate) fn keep_real_time() {
     let most = Some(u64::from(REAL_TIME_MAX));
     let allowed = getrlimit(Resource::Rtprio).maximum;
@@ -24,48 +25,50 @@ pub(crate) fn keep_real_time() {
     }
 }
 
-/// Whether a thread that has given up real-time scheduling would get it again.
+/// Returns whether a thread that has dropped real-time scheduling could get it again.
 fn may_return() -> bool {
     getrlimit(Resource::Rtprio).current.is_none_or(|limit| limit >= REAL_TIME_MAX.into())
 }
 
-/// The calling thread runs before all that is not real-time, from when it wakes until it sleeps (`SCHED_FIFO`).
+/// Lets the calling thread run before all that is not real-time, from its wake-up until it sleeps
+/// (`SCHED_FIFO`).
 ///
 /// # Errors
-/// If the process may not: `RLIMIT_RTPRIO` is lower than the priority, and it is not root's outside of any user namespace.
+/// If the process may not: `RLIMIT_RTPRIO` is below the priority, and it is not root's outside of any user
+/// namespace.
 pub fn real_time(priority: u8) -> io::Result<()> {
     schedule(libc::SCHED_FIFO, priority)
 }
 
-/// The calling thread is an ordinary one again, if it could become a real-time one once more.
+/// Makes the calling thread an ordinary one, if it could become real-time again.
 pub fn pause_real_time() {
     if may_return() {
         let _ = schedule(libc::SCHED_OTHER, 0);
     }
 }
 
-/// The calling thread is an ordinary one for good, whatever it was: for a process in a sandbox that computes more than it waits, which
-/// would otherwise keep all others from its processor.
+/// Makes the calling thread an ordinary one for good. It is for a process in a sandbox that computes more
+/// than it waits, which would otherwise keep all others from its processor.
 pub fn stay_ordinary() {
     let _ = schedule(libc::SCHED_OTHER, 0);
 }
 
-/// The calling thread's sleeps end at their instants, not up to 50 µs later.
+/// Makes the calling thread's sleeps end on time, not up to 50 µs later.
 pub fn wake_in_time() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// The calling thread is an ordinary one that gives way to others (nice 19), with the kernel's usual timers.
+/// Makes the calling thread an ordinary one with low priority (nice 19), and the kernel's default timers.
 ///
 /// # Errors
-/// None that a kernel is known to have.
+/// None on known kernels.
 pub fn give_way() -> io::Result<()> {
     rustix::thread::set_current_timer_slack(Some(USUAL_SLACK_NS))?;
     schedule(libc::SCHED_OTHER, 0)?;
     Ok(rustix::process::setpriority_process(None, 19)?)
 }
 
-/// Whether the kernel would let a thread of this process be real-time; nothing of the process changes.
+/// Checks whether the kernel would let a thread of this process be real-time; the process stays unchanged.
 ///
 /// # Errors
 /// As [`real_time`].
@@ -78,7 +81,7 @@ fn schedule(policy: libc::c_int, priority: u8) -> io::Result<()> {
     // SAFETY: zero is a value of each of the numbers that the structure has.
     let mut how: libc::sched_param = unsafe { std::mem::zeroed() };
     how.sched_priority = priority.into();
-    // SAFETY: the thread is the calling one, and the structure is read only.
+    // SAFETY: the thread is the calling one, and the structure is only read.
     match unsafe { libc::pthread_setschedparam(libc::pthread_self(), policy, &raw const how) } {
         0 => Ok(()),
         error => Err(io::Error::from_raw_os_error(error)),

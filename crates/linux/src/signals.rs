@@ -1,33 +1,33 @@
-//! The signals by which a service is told to end or to read its settings again, as a descriptor that can be waited for.
+//! The signals that end a service or make it read its settings again, as a descriptor to wait for.
 
 use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// What a signal asks for.
+/// The request of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// SIGTERM or SIGINT: an end.
+    /// SIGTERM or SIGINT: end.
     End,
-    /// SIGHUP: the settings are read again.
+    /// SIGHUP: read the settings again.
     Reload,
 }
 
-/// The signals that wait.
+/// The pending signals.
 #[derive(Debug)]
 pub struct Signals {
     waiting: OwnedFd,
 }
 
 impl Signals {
-    /// From now on these signals wait until they are asked for: those of the calling thread, and of the threads that it starts
+    /// Blocks these signals and keeps them pending, for the calling thread and the threads that it starts
     /// afterwards.
     ///
     /// # Errors
     /// If the process has no descriptors left.
     pub fn new() -> io::Result<Self> {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: the set is made before it is added to and read; no handler is changed.
+        // SAFETY: the set is initialised before it is added to and read; no handler is changed.
         let descriptor = unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
@@ -41,15 +41,15 @@ impl Signals {
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: it was just made, and nobody else has it.
+        // SAFETY: it was just created, and nothing else owns it.
         Ok(Self { waiting: unsafe { OwnedFd::from_raw_fd(descriptor) } })
     }
 
-    /// The next one that waits; none, if none does.
+    /// Returns the next pending signal, or none.
     pub fn take(&mut self) -> Option<Asked> {
         let mut told = MaybeUninit::<libc::signalfd_siginfo>::uninit();
         let size = size_of::<libc::signalfd_siginfo>();
-        // SAFETY: there is room for so many bytes, of which any are a value.
+        // SAFETY: the buffer has this size, and any bytes are a value of it.
         let length = unsafe { libc::read(self.waiting.as_raw_fd(), told.as_mut_ptr().cast(), size) };
         if length != size.cast_signed() {
             return None;

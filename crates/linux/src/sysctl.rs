@@ -2,7 +2,7 @@
 
 use std::{fs, io};
 
-/// Sets one, such as `("ipv4/tcp_sack", "0")`.
+/// Writes a setting, such as `("ipv4/tcp_sack", "0")`.
 ///
 /// # Errors
 /// If this kernel does not have it, or the namespace may not change it.
@@ -10,7 +10,7 @@ pub fn set(key: &str, value: &str) -> io::Result<()> {
     fs::write(path(key), value)
 }
 
-/// Reads one, without the end of the line.
+/// Reads a setting, without the final line break.
 ///
 /// # Errors
 /// If this kernel does not have it.

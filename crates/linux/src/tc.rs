@@ -1,7 +1,7 @@
-//! Queueing disciplines and HTB's classes on devices (tc(8), tc-htb(8)): set, changed, removed in batches, and listed with their
-//! counters.
+//! Queueing disciplines and HTB's classes on devices (tc(8), tc-htb(8)): set, changed, removed in batches,
+//! and listed with their counters.
 //!
-//! What a [`Change`] says in bytes is with its part: [`Discipline`], [`HtbClass`]. Nothing here decides what to set.
+//! The encodings of a [`Change`] are with its parts: [`Discipline`], [`HtbClass`]. This module has no policy.
 
 mod class;
 mod discipline;
@@ -20,8 +20,8 @@ use std::{fmt, io};
 /// Bytes of `struct tcmsg`: family, padding, device, handle, parent, info.
 const OWN_HEADER: usize = 20;
 
-/// The name of a queueing discipline or class: two numbers, which tc(8) writes in hexadecimal, `1:2a`. A discipline's second
-/// number is 0, and a class has its discipline's first.
+/// The name of a queueing discipline or class: two numbers, which tc(8) writes in hexadecimal, `1:2a`. A
+/// discipline's second number is 0, and a class has its discipline's first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle {
     /// The discipline.
@@ -31,24 +31,24 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Where a device's own discipline hangs (`TC_H_ROOT`).
+    /// The place of a device's own discipline (`TC_H_ROOT`).
     pub const ROOT: Self = Self { major: 0xffff, minor: 0xffff };
-    /// Where `clsact` hangs (`TC_H_CLSACT`).
+    /// The place of `clsact` (`TC_H_CLSACT`).
     pub const CLSACT: Self = Self { major: 0xffff, minor: 0xfff1 };
-    /// None: the kernel chooses, or whatever hangs there is meant.
+    /// No number: the kernel chooses one, or any discipline at the place is meant.
     pub const NONE: Self = Self { major: 0, minor: 0 };
 
-    /// A discipline or class.
+    /// Returns the name of a discipline or class.
     pub const fn new(major: u16, minor: u16) -> Self {
         Self { major, minor }
     }
 
-    /// The number that the kernel has: `skb->priority` and nftables' `meta priority` are the same.
+    /// Returns the kernel's number, which `skb->priority` and nftables' `meta priority` use too.
     pub const fn number(self) -> u32 {
         (self.major as u32) << 16 | self.minor as u32
     }
 
-    /// That of a number.
+    /// Returns the name of a number.
     pub const fn from_number(number: u32) -> Self {
         Self { major: (number >> 16) as u16, minor: number as u16 }
     }
@@ -64,92 +64,94 @@ impl fmt::Display for Handle {
     }
 }
 
-/// What is done about a discipline or class that is there, or is not.
+/// The treatment of an existing discipline or class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// It must not be there (`EEXIST`).
+    /// It must not exist (`EEXIST`).
     Add,
-    /// It must be there (`ENOENT`), and keeps its queue and counters.
+    /// It must exist (`ENOENT`), and keeps its queue and counters.
     Change,
-    /// Another discipline in its place goes; a class is changed if it is there, else added.
+    /// Another discipline at its place is removed; a class is changed if it exists, else added.
     Replace,
 }
 
-/// Something that is set on a device.
+/// A change on a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// The device's number.
     pub device: u32,
-    /// The class or discipline below which it hangs; [`Handle::ROOT`] for the device itself.
+    /// The class or discipline above it; [`Handle::ROOT`] for the device itself.
     pub parent: Handle,
     /// Its name.
     pub handle: Handle,
-    /// What it is.
+    /// The operation.
     pub what: What,
 }
 
-/// What a [`Change`] is about.
+/// The operation of a [`Change`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
-    /// A queueing discipline is set.
+    /// Sets a queueing discipline.
     Qdisc(Mode, Discipline),
-    /// A class of HTB is set. Changing one says all of it anew.
+    /// Sets a class of HTB. A change replaces all its parameters.
     Class(Mode, HtbClass),
-    /// A discipline goes, with all that hangs below it.
+    /// Removes a discipline, with everything below it.
     RemoveQdisc,
-    /// A class goes, which nothing uses any more; the discipline below it goes with it.
+    /// Removes an unused class, with the discipline below it.
     RemoveClass,
 }
 
-/// A queueing discipline as it is.
+/// A queueing discipline in the kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Qdisc {
     /// The device's number.
     pub device: u32,
-    /// Where it hangs.
+    /// Its place.
     pub parent: Handle,
-    /// Its name; [`Handle::NONE`] for those that the kernel puts there by itself.
+    /// Its name; [`Handle::NONE`] for those that the kernel adds by itself.
     pub handle: Handle,
-    /// What it is.
+    /// Its kind and parameters.
     pub discipline: Discipline,
-    /// Its options as the kernel has them, all of them: [`Discipline::Other`] with these adds the same again, without its classes.
+    /// All its options in the kernel's encoding: [`Discipline::Other`] with these adds the same discipline
+    /// again, without its classes.
     pub options: Vec<u8>,
-    /// What it has counted.
+    /// Its counters.
     pub statistics: Statistics,
 }
 
-/// A class as it is.
+/// A class in the kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {
     /// The device's number.
     pub device: u32,
-    /// The class or discipline below which it hangs; [`Handle::ROOT`] below HTB itself.
+    /// The class or discipline above it; [`Handle::ROOT`] below HTB itself.
     pub parent: Handle,
     /// Its name.
     pub handle: Handle,
     /// The discipline below it, if any.
     pub leaf: Option<Handle>,
-    /// What HTB gives it; none of a class of another kind.
+    /// Its HTB parameters; none for a class of another kind.
     pub htb: Option<HtbClass>,
-    /// What it has counted, what of its leaf waits included.
+    /// Its counters, the backlog of its leaf included.
     pub statistics: Statistics,
-    /// What HTB itself counts.
+    /// HTB's own counters.
     pub htb_statistics: Option<HtbStatistics>,
 }
 
 impl Rtnetlink {
-    /// Makes changes in their order, 64 of them at a time; gives those that were refused, while the others are made.
+    /// Makes changes in their order, 64 of them at a time. Returns those that were refused, while the others
+    /// take effect.
     ///
     /// # Errors
-    /// If the kernel cannot be asked, or does not answer; some changes may be made then.
+    /// If the request cannot be sent, or has no answer; some changes may have taken effect then.
     pub fn apply<'a>(&mut self, changes: impl IntoIterator<Item = &'a Change>) -> io::Result<Vec<Refusal>> {
         self.socket.ask_all(changes.into_iter().map(Change::message))
     }
 
-    /// The queueing disciplines of a device.
+    /// Returns the queueing disciplines of a device.
     ///
     /// # Errors
-    /// If they change all the time.
+    /// If they change during each of several attempts.
     pub fn qdiscs(&mut self, device: u32) -> io::Result<Vec<Qdisc>> {
         let mut qdiscs = Vec::new();
         let request = message(libc::RTM_GETQDISC, 0, device, Handle::NONE, Handle::NONE);
@@ -161,30 +163,30 @@ impl Rtnetlink {
         Ok(qdiscs)
     }
 
-    /// The classes of a device, into a list that is emptied first.
+    /// Replaces a list's content by the classes of a device.
     ///
     /// # Errors
-    /// If they change all the time.
+    /// If they change during each of several attempts.
     pub fn classes(&mut self, device: u32, into: &mut Vec<Class>) -> io::Result<()> {
         let request = message(libc::RTM_GETTCLASS, 0, device, Handle::NONE, Handle::NONE);
         self.socket.dump(&request, into, read_class)
     }
 
-    /// One class.
+    /// Returns one class.
     ///
     /// # Errors
     /// If it or the device is gone.
     pub fn class(&mut self, device: u32, handle: Handle) -> io::Result<Class> {
-        // The kernel announces what it is asked for to those who listen, and to who asks only with this flag.
+        // The kernel sends the answer to listeners, and to the requester only with this flag.
         let flags = libc::NLM_F_ECHO;
         self.socket.get(message(libc::RTM_GETTCLASS, flags, device, Handle::NONE, handle), read_class)
     }
 
-    /// Whether the kernel has a kind of queueing discipline, or loads it. It is asked for one on the loopback device with an option
-    /// that no kind takes, so that nothing is set.
+    /// Returns whether the kernel has a kind of queueing discipline, which it may load. It requests one on
+    /// the loopback device with an option that all kinds reject, so nothing is set.
     ///
     /// # Errors
-    /// If the process may not ask: it lacks `CAP_NET_ADMIN`.
+    /// If the process lacks `CAP_NET_ADMIN`.
     pub fn has_discipline(&mut self, kind: &str) -> io::Result<bool> {
         let loopback = self.index("lo")?;
         let mut request = message(
@@ -194,7 +196,7 @@ impl Rtnetlink {
             Handle::ROOT,
             Handle::NONE,
         );
-        // One byte, where each kind's first options are longer.
+        // One byte each: every kind's first options are longer.
         request.put_text(libc::TCA_KIND, kind).nest_unmarked(libc::TCA_OPTIONS, |options| {
             (1..=8).for_each(|option| {
                 options.put(option, &[0]);
@@ -214,7 +216,7 @@ impl Rtnetlink {
 }
 
 impl Change {
-    /// The message that asks for it.
+    /// Returns the request of the change.
     pub(crate) fn message(&self) -> Message {
         let own = |kind, flags| message(kind, flags, self.device, self.parent, self.handle);
         match &self.what {
@@ -245,7 +247,7 @@ impl Mode {
 }
 
 impl Qdisc {
-    /// Reads what follows the header of a kernel's message about a discipline.
+    /// Reads the payload of a kernel's message about a discipline.
     ///
     /// # Errors
     /// If it ends too early.
@@ -259,7 +261,7 @@ impl Qdisc {
 }
 
 impl Class {
-    /// Reads what follows the header of a kernel's message about a class.
+    /// Reads the payload of a kernel's message about a class.
     ///
     /// # Errors
     /// If it ends too early.
@@ -284,7 +286,7 @@ fn read_class(kind: u16, payload: &[u8]) -> io::Result<Option<Class>> {
     if kind == libc::RTM_NEWTCLASS { Class::parse(payload).map(Some) } else { Ok(None) }
 }
 
-/// Device, handle, parent and attributes of a message.
+/// Returns device, handle, parent and attributes of a message.
 fn parts(payload: &[u8]) -> io::Result<(u32, Handle, Handle, Attributes<'_>)> {
     let number = |at| u32_at(payload, at).ok_or_else(|| malformed("a discipline without a header"));
     let attributes = payload.get(OWN_HEADER..).ok_or_else(|| malformed("a discipline without a header"))?;
@@ -292,7 +294,7 @@ fn parts(payload: &[u8]) -> io::Result<(u32, Handle, Handle, Attributes<'_>)> {
     Ok((number(4)?, handle(8)?, handle(12)?, Attributes::new(attributes)))
 }
 
-/// A message about a discipline or class (`struct tcmsg`).
+/// Returns a message about a discipline or class (`struct tcmsg`).
 fn message(kind: u16, flags: i32, device: u32, parent: Handle, handle: Handle) -> Message {
     let mut own = [0; OWN_HEADER];
     own[4..8].copy_from_slice(&device.to_ne_bytes());

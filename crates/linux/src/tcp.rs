@@ -1,11 +1,11 @@
-//! What a TCP socket takes and tells.
+//! The options and counters of a TCP socket.
 
 use evenair_units::{Bytes, Duration};
 use rustix::net::sockopt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// What `TCP_INFO` says of a connection, as far as every kernel since 5.5 does.
+/// The fields of `TCP_INFO` that every kernel since 5.5 has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Smoothed round trip (RFC 6298), if any has been measured.
@@ -20,27 +20,28 @@ pub struct Info {
     pub segment: Bytes,
     /// Bytes that the other side has acknowledged.
     pub acknowledged_bytes: u64,
-    /// Segments with data sent, repetitions included.
+    /// Segments with data sent, retransmissions included.
     pub sent_segments: u64,
     /// Segments that the other side has not acknowledged.
     pub unacknowledged: u64,
-    /// The rate at which the other side got data when it was measured last \[bytes/s\], if it has been.
+    /// The last measured rate at which data reached the other side \[bytes/s\], if any.
     pub delivery_rate: Option<u64>,
     /// Retransmission time-outs; none before Linux 6.7, which does not count them.
     pub timeouts: Option<u64>,
 }
 
-/// The kernel's `struct tcp_info`, which grows from release to release, and room for what `libc` does not know.
+/// The kernel's `struct tcp_info`, which grows from release to release, and room for fields that `libc`
+/// lacks.
 #[repr(C)]
 union Raw {
     known: libc::tcp_info,
     halves: [u16; 256],
 }
 
-/// The place of `tcpi_total_rto` among the half words: five words follow `tcpi_dsack_dups`, then it.
+/// The offset of `tcpi_total_rto` in half words: it follows five words after `tcpi_dsack_dups`.
 const TOTAL_RTO: usize = (std::mem::offset_of!(libc::tcp_info, tcpi_dsack_dups) + 24) / size_of::<u16>();
 
-/// Asks a socket.
+/// Reads a socket's counters.
 ///
 /// # Errors
 /// If it is no TCP socket.
@@ -48,7 +49,7 @@ pub fn info(socket: impl AsFd) -> io::Result<Info> {
     let mut raw = Raw { halves: [0; 256] };
     let mut length = size_of::<Raw>() as libc::socklen_t;
     let socket = socket.as_fd().as_raw_fd();
-    // SAFETY: the kernel writes `length` bytes at most, and any bytes are a `tcp_info`, and half words.
+    // SAFETY: the kernel writes at most `length` bytes, and any bytes are a `tcp_info`, and half words.
     let (raw, halves) = unsafe {
         if libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut raw).cast(), &raw mut length)
             != 0
@@ -57,7 +58,7 @@ pub fn info(socket: impl AsFd) -> io::Result<Info> {
         }
         (raw.known, raw.halves)
     };
-    // Before the first sample the kernel says 0 for the one, and the greatest number for the other.
+    // Before the first sample the kernel returns 0 for the one, and the greatest number for the other.
     let micros = |time: u32| (time != 0 && time != u32::MAX).then(|| Duration::from_micros(time.into()));
     Ok(Info {
         smoothed_round_trip: micros(raw.tcpi_rtt),
@@ -73,12 +74,12 @@ pub fn info(socket: impl AsFd) -> io::Result<Info> {
     })
 }
 
-/// `tcpi_total_rto`, if so many bytes reach beyond its place.
+/// Returns `tcpi_total_rto`, if the written bytes include it.
 fn timeouts(halves: &[u16; 256], length: usize) -> Option<u64> {
     (length > TOTAL_RTO * size_of::<u16>()).then(|| halves[TOTAL_RTO].into())
 }
 
-/// Chooses a socket's congestion control, and reads it back.
+/// Sets a socket's congestion control, and reads it back.
 ///
 /// # Errors
 /// If the kernel has none of this name, or reserves it for processes with `CAP_NET_ADMIN`.
@@ -88,7 +89,7 @@ pub fn set_congestion_control(socket: impl AsFd, name: &str) -> io::Result<()> {
     if set == name { Ok(()) } else { Err(io::Error::other(format!("the socket has {set} for {name}"))) }
 }
 
-/// Why a congestion control cannot be had, and what to do.
+/// Returns the reason why a congestion control is not available, with the remedy.
 fn not_had(name: &str, error: &io::Error) -> io::Error {
     let why = match error.kind() {
         io::ErrorKind::NotFound => {
@@ -103,7 +104,7 @@ fn not_had(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), why)
 }
 
-/// A socket's congestion control: the system's own, if it was given none.
+/// Returns a socket's congestion control: the system's default, if none was set.
 ///
 /// # Errors
 /// If it is no TCP socket.
@@ -111,7 +112,7 @@ pub fn congestion_control(socket: impl AsFd) -> io::Result<String> {
     Ok(sockopt::tcp_congestion(&socket)?)
 }
 
-/// The congestion controls that this kernel has loaded.
+/// Returns the congestion controls that this kernel has loaded.
 ///
 /// # Errors
 /// If `/proc` is not mounted.
@@ -120,7 +121,8 @@ pub fn available() -> io::Result<Vec<String>> {
     Ok(all.split_whitespace().map(String::from).collect())
 }
 
-/// Bounds the window that a socket offers the other side \[bytes\]. The kernel makes it no less than half of its least buffer.
+/// Bounds the window that a socket offers the other side \[bytes\]. The kernel raises it to at least half of
+/// its smallest buffer.
 ///
 /// # Errors
 /// If it is no TCP socket.
@@ -128,7 +130,7 @@ pub fn set_window_clamp(socket: impl AsFd, bytes: u32) -> io::Result<()> {
     set(socket, libc::TCP_WINDOW_CLAMP, bytes)
 }
 
-/// Bounds the segments of a connection that is still to come, data and TCP's options.
+/// Bounds the segments of a future connection, data and TCP's options.
 ///
 /// # Errors
 /// If the kernel has other bounds (88 to 32 767 bytes).
@@ -136,7 +138,7 @@ pub fn set_segment(socket: impl AsFd, bytes: Bytes) -> io::Result<()> {
     set(socket, libc::TCP_MAXSEG, bytes.count())
 }
 
-/// Bounds how often a connection that is still to come tries to open; the kernel's most is 127.
+/// Bounds the attempts to open a future connection; the kernel's most is 127.
 ///
 /// # Errors
 /// If it is no TCP socket.
@@ -144,7 +146,7 @@ pub fn set_opening_attempts(socket: impl AsFd, attempts: u8) -> io::Result<()> {
     set(socket, libc::TCP_SYNCNT, attempts.clamp(1, 127).into())
 }
 
-/// Bounds the bytes that a connection takes from its program before it may send them.
+/// Bounds the unsent bytes that a connection accepts from its program.
 ///
 /// # Errors
 /// If it is no TCP socket.
@@ -152,7 +154,8 @@ pub fn set_unsent(socket: impl AsFd, most: Bytes) -> io::Result<()> {
     set(socket, libc::TCP_NOTSENT_LOWAT, most.count())
 }
 
-/// Has a socket acknowledge now what was read of it, and at once what comes until the kernel takes it for a conversation again.
+/// Makes a socket acknowledge read data now, and later data at once, until the kernel treats it as
+/// interactive again.
 ///
 /// # Errors
 /// If it is no TCP socket.
@@ -160,7 +163,7 @@ pub fn acknowledge_at_once(socket: impl AsFd) -> io::Result<()> {
     set(socket, libc::TCP_QUICKACK, 1)
 }
 
-/// Bytes that a socket holds: not sent yet, or not acknowledged.
+/// Returns the bytes that a socket holds: unsent, or unacknowledged.
 ///
 /// # Errors
 /// If it is no TCP socket, or listens.
@@ -185,8 +188,9 @@ mod tests {
     use std::os::fd::OwnedFd;
     use std::time::{Duration as Time, Instant};
 
-    /// Linux' `struct tcp_info`: 8 bytes, 24 words to `tcpi_total_retrans`, four of 8 bytes to `tcpi_bytes_received`, six words to
-    /// `tcpi_data_segs_out`, four of 8 bytes to `tcpi_sndbuf_limited`, two words, two of 8 bytes, and six words from `tcpi_dsack_dups` to
+    /// Linux' `struct tcp_info`: 8 bytes, 24 words to `tcpi_total_retrans`, four of 8 bytes to
+    /// `tcpi_bytes_received`, six words to `tcpi_data_segs_out`. Then four of 8 bytes to
+    /// `tcpi_sndbuf_limited`, two words, two of 8 bytes, and six words from `tcpi_dsack_dups` to
     /// `tcpi_rehash`.
     #[test]
     fn count_of_time_outs_is_where_linux_puts_it() {
@@ -194,7 +198,7 @@ mod tests {
         assert_eq!((TOTAL_RTO * 2, bytes), (240, 240));
     }
 
-    /// Both ends of a connection within this machine.
+    /// Returns both ends of a connection within this machine.
     fn pair() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let here = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
@@ -205,13 +209,13 @@ mod tests {
         socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket")
     }
 
-    /// An option of TCP that is a number, read back.
+    /// Reads an option of TCP that is a number.
     fn option(socket: impl AsFd, option: libc::c_int) -> u32 {
         let [value] = crate::socket_option::value(socket, libc::IPPROTO_TCP, option).expect("an option");
         value
     }
 
-    /// Waits until it is so, for five seconds.
+    /// Waits until a condition holds, for five seconds.
     fn eventually(mut is_so: impl FnMut() -> bool) {
         let begun = Instant::now();
         while !is_so() {
@@ -257,7 +261,7 @@ mod tests {
         let before = acknowledged();
         here.set_nonblocking(true).expect("an option");
         let mut written = 0;
-        // What is not acknowledged waits, once neither side takes more.
+        // Unacknowledged data waits, once neither side accepts more.
         let mut quiet = 0;
         while quiet < 20 {
             match (&here).write(&[7; 8_192]) {
@@ -274,7 +278,8 @@ mod tests {
         assert_eq!(waiting(&listener).unwrap_err().kind(), ErrorKind::InvalidInput, "it listens");
     }
 
-    /// `struct tcp_info` of linux/tcp.h: 240 bytes until 6.6; then `tcpi_total_rto` of 16 bits, 248 bytes in all.
+    /// `struct tcp_info` of linux/tcp.h: 240 bytes until 6.6; then `tcpi_total_rto` of 16 bits, 248 bytes in
+    /// all.
     #[test]
     fn timeouts_are_counted_since_linux_6_7() {
         let mut halves = [1; 256];

@@ -1,4 +1,4 @@
-//! TUN devices: network interfaces whose packets a program reads and writes.
+//! TUN devices: network interfaces with packets that a program reads and writes.
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::{Errno, read, write};
@@ -29,18 +29,19 @@ struct Request {
 
 const _: () = assert!(size_of::<Request>() == size_of::<libc::ifreq>());
 
-/// A TUN device; it is gone once this is dropped, or together with its namespace ([`outlive`](Self::outlive)). Packets are IP packets, one a call; nothing blocks.
+/// A TUN device, removed when this is dropped, or together with its namespace ([`outlive`](Self::outlive)).
+/// Packets are IP packets, one a call; nothing blocks.
 #[derive(Debug)]
 pub struct Tun {
     device: OwnedFd,
 }
 
 impl Tun {
-    /// A device of this name in the calling thread's network namespace, which is down and has no address.
+    /// Creates a device of this name in the calling thread's network namespace, down and without an address.
     ///
     /// # Errors
-    /// If there is no `/dev/net/tun` or the process may not open it, if the name is taken or longer than 15 bytes, or if the
-    /// thread lacks `CAP_NET_ADMIN` in its namespace.
+    /// If there is no `/dev/net/tun` or the process may not open it, or if the name is taken or longer than
+    /// 15 bytes. Also if the thread lacks `CAP_NET_ADMIN` in its namespace.
     pub fn new(name: &str) -> io::Result<Self> {
         let mut request = Request { name: [0; 16], flags: IFF_TUN | IFF_NO_PI, unused: [0; 22] };
         if name.is_empty() || name.len() >= request.name.len() {
@@ -49,23 +50,24 @@ impl Tun {
         request.name[..name.len()].copy_from_slice(name.as_bytes());
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let device = open("/dev/net/tun", flags, Mode::empty())?;
-        // SAFETY: TUNSETIFF reads a `struct ifreq`, whose layout this is, and writes the device's name and flags into it.
+        // SAFETY: TUNSETIFF reads a `struct ifreq` of this layout, and writes the device's name and flags
+        // into it.
         unsafe { ioctl(&device, Updater::<TUNSETIFF, Request>::new(&mut request)) }?;
         Ok(Self { device })
     }
 
-    /// Lets the device stay when this is dropped, until its network namespace goes: many that go with theirs are gone at once, while
-    /// each that goes alone takes 20 ms.
+    /// Keeps the device when this is dropped, until its network namespace ends. Devices that end with their
+    /// namespace do so at once; each that is removed alone takes 20 ms.
     ///
     /// # Errors
-    /// None that a kernel is known to have.
+    /// None on known kernels.
     pub fn outlive(&self) -> io::Result<()> {
         // SAFETY: TUNSETPERSIST takes its argument as a number.
         Ok(unsafe { ioctl(&self.device, IntegerSetter::<TUNSETPERSIST>::new_usize(1)) }?)
     }
 
-    /// The next packet that the kernel sends through the device, in `buffer`; none if none waits. What is longer than the
-    /// buffer is cut.
+    /// Reads the next packet that the kernel sends through the device into `buffer`; none if none waits. A
+    /// packet longer than the buffer is cut.
     ///
     /// # Errors
     /// If the device is gone.
@@ -77,8 +79,8 @@ impl Tun {
         }
     }
 
-    /// Hands a packet to the kernel, as one that the device has received; tells whether it was taken. The kernel refuses what
-    /// is no IP packet, and everything while the device is down.
+    /// Passes a packet to the kernel, as one that the device has received; returns whether it was accepted.
+    /// The kernel refuses packets other than IP, and everything while the device is down.
     pub fn write(&self, packet: &[u8]) -> bool {
         write(&self.device, packet).is_ok_and(|length| length == packet.len())
     }

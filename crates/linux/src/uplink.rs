@@ -1,5 +1,5 @@
-//! A way from a namespace in the sandbox to the machine's own network, through slirp4netns: an ordinary user's programs reach the
-//! Internet as that user's.
+//! Connects a namespace in the sandbox to the machine's own network, through slirp4netns: an ordinary user's
+//! programs reach the Internet as that user's.
 
 use crate::NetworkNamespace;
 use crate::sandbox;
@@ -17,14 +17,14 @@ use std::process::{Command, Stdio, exit};
 
 /// The program that carries it.
 pub const PROGRAM: &str = "slirp4netns";
-/// Its network: of addresses that neither a node nor, most likely, the machine has.
+/// Its network: addresses that neither a node nor, most likely, the machine has.
 const NETWORK: &str = "192.168.211.0/24";
-/// Where it answers questions for names.
+/// The address of its name server.
 pub const NAME_SERVER: &str = "192.168.211.3";
 /// Its device in the namespace.
 pub const DEVICE: &str = "tap0";
 
-/// A process that waits outside of the sandbox; it ends with the one that made it.
+/// A process that waits outside of the sandbox, and ends with its creator.
 #[derive(Debug)]
 pub struct Uplink {
     channel: OwnedFd,
@@ -64,7 +64,7 @@ impl Uplink {
     }
 }
 
-/// Outside: waits for the namespaces, and becomes slirp4netns.
+/// Waits outside for the namespaces, and becomes slirp4netns.
 fn carry(channel: &OwnedFd) -> io::Result<()> {
     sandbox::die_with_parent()?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
@@ -76,7 +76,7 @@ fn carry(channel: &OwnedFd) -> io::Result<()> {
         _ => None,
     });
     let namespaces: Vec<OwnedFd> = received.flatten().collect();
-    let [users, network] = &namespaces[..] else { return Ok(()) }; // nobody wants it any more
+    let [users, network] = &namespaces[..] else { return Ok(()) }; // no namespace will be connected any more
     for kept in [users.as_fd(), network.as_fd(), channel.as_fd()] {
         fcntl_setfd(kept, FdFlags::empty())?;
     }

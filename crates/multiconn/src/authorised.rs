@@ -1,13 +1,13 @@
-//! Who may use a relay: a file with a table for each key.
+//! The file of authorised keys: the keys that may use a relay, one table each.
 //!
 //! ```toml
 //! [[key]]
 //! name = "anna"
 //! key = "ed25519:…"
 //! destinations = ["*:443", "10.1.0.0/16:22"]
-//! expires = 2027-01-01T00:00:00Z     # never, where it is left out
+//! expires = 2027-01-01T00:00:00Z     # never if left out
 //! connections = 16                   # the most connections of a session
-//! rate_most = "5 Mbps"               # the most that it is sent; no bound, where it is left out
+//! rate_most = "5 Mbps"               # the most that the relay sends to it; no bound if left out
 //! ```
 
 use crate::destination::Destination;
@@ -20,18 +20,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A key and what it may do.
+/// A key and its permissions.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// Whose it is, for people.
+    /// Its owner's name, for messages.
     pub name: String,
     /// The key.
     pub key: PublicKey,
-    /// Where its streams may go; nowhere, where nothing stands.
+    /// Destinations that its streams may reach; none by default.
     #[serde(default)]
     pub destinations: Vec<Destination>,
-    /// Until when it holds.
+    /// The time at which the key expires.
     #[serde(default)]
     expires: Option<toml::value::Datetime>,
     /// The most connections of a session.
@@ -46,7 +46,8 @@ pub struct Entry {
     /// The most memory of all its sessions for bytes of streams \[MB\].
     #[serde(default = "usual_memory")]
     pub memory_mb: u64,
-    /// The most that the relay sends of streams to all its sessions together; no bound, where it is left out.
+    /// The highest rate at which the relay sends stream bytes to all its sessions together; no bound if left
+    /// out.
     #[serde(default)]
     pub rate_most: Option<Rate>,
 }
@@ -68,7 +69,7 @@ const fn usual_memory() -> u64 {
 }
 
 impl Entry {
-    /// An entry with the usual caps, and nowhere to go.
+    /// Returns an entry with the default caps and without destinations.
     pub fn new(name: &str, key: PublicKey) -> Self {
         Self {
             name: name.into(),
@@ -83,7 +84,7 @@ impl Entry {
         }
     }
 
-    /// Whether it holds at a time.
+    /// Returns whether the key is valid at a time.
     pub fn holds(&self, at: SystemTime) -> bool {
         self.expires.as_ref().and_then(seconds).is_none_or(|until| {
             at.duration_since(UNIX_EPOCH).is_ok_and(|since| since.as_secs().cast_signed() < until)
@@ -113,7 +114,7 @@ impl Entry {
     }
 }
 
-/// Seconds since 1970 of a day and a time; without an offset it is UTC.
+/// Returns the seconds since 1970 of a date and time, which is UTC without an offset.
 fn seconds(at: &toml::value::Datetime) -> Option<i64> {
     let date = at.date?;
     let time = at.time;
@@ -121,7 +122,7 @@ fn seconds(at: &toml::value::Datetime) -> Option<i64> {
         Some(toml::value::Offset::Custom { minutes }) => i64::from(minutes) * 60,
         _ => 0,
     };
-    // Days by the civil calendar, with years that begin in March.
+    // Counts days of the civil calendar, with years that begin in March.
     let (month, day) = (i64::from(date.month), i64::from(date.day));
     let year = i64::from(date.year) - i64::from(month < 3);
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
@@ -132,7 +133,7 @@ fn seconds(at: &toml::value::Datetime) -> Option<i64> {
     Some(days * 86_400 + in_day - offset)
 }
 
-/// All keys.
+/// All authorised keys.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Authorised {
     entries: BTreeMap<PublicKey, Arc<Entry>>,
@@ -146,10 +147,10 @@ struct File {
 }
 
 impl Authorised {
-    /// Of some entries.
+    /// Builds the table from entries.
     ///
     /// # Errors
-    /// If a cap is out of its bounds, or two have the same key.
+    /// If a cap is out of its bounds, or two entries have the same key.
     pub fn new(file: &str, all: Vec<Entry>) -> Result<Self, Mistake> {
         let mut entries = BTreeMap::new();
         for (number, entry) in all.into_iter().enumerate() {
@@ -166,7 +167,7 @@ impl Authorised {
         Ok(Self { entries })
     }
 
-    /// Reads a text.
+    /// Parses the text of a file.
     ///
     /// # Errors
     /// Names line, key and value of the first mistake.
@@ -182,22 +183,22 @@ impl Authorised {
         Self::parse(&path.display().to_string(), &read(path)?)
     }
 
-    /// What a key may do at a time, if it may anything.
+    /// Returns the entry of a key, if the key is authorised and valid at a time.
     pub fn find(&self, key: PublicKey, at: SystemTime) -> Option<Arc<Entry>> {
         self.entries.get(&key).filter(|entry| entry.holds(at)).cloned()
     }
 
-    /// All of them.
+    /// Iterates over all entries.
     pub fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values().map(AsRef::as_ref)
     }
 
-    /// How many there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

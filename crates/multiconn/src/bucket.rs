@@ -1,35 +1,39 @@
-//! A bound of what is sent: a token bucket, of a client's or a key's sessions, within that of the whole relay.
+//! A token bucket that bounds the sending rate of one client's or one key's sessions, within the bucket of
+//! the whole relay.
 //!
-//! Who finds no tokens books a piece, and is told from when on it may go out: so all who wait have their turn, and nobody asks twice.
+//! A caller without tokens reserves bytes and gets the time at which to send them, so callers are served in
+//! order.
 
 use crate::frame::CHUNK_MAX;
 use evenair_units::{Duration, Instant, Rate};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What was not used is saved up to what goes out in this time, and a chunk at least: timers are that late on a busy machine.
+/// Unused tokens are saved up to this time's worth, and to one chunk at least: timers are that late on a busy
+/// machine.
 const DEPTH: Duration = Duration::from_millis(50);
-/// What is booked at a time goes out in about this time.
+/// A reservation is sent in about this time.
 const PIECE: Duration = Duration::from_millis(20);
-/// The least piece \[bytes\].
+/// The smallest reservation \[bytes\].
 const PIECE_LEAST: u64 = 1 << 10;
 
-/// The bounds of a bound: a piece takes a second at the least, and numbers of 64 bits hold what the greatest saves.
+/// The permitted rates. At the lowest, the smallest reservation takes a second; at the highest, the bucket
+/// still fits 64 bits.
 pub const RATES: std::ops::RangeInclusive<Rate> = Rate::from_kbps(8)..=Rate::from_kbps(100_000_000);
 
-/// The bucket.
+/// A token bucket.
 #[derive(Debug)]
 pub struct Bucket {
-    /// \[bit/s\]; 0 where there is no bound.
+    /// \[bit/s\]; 0 without a bound.
     bps: AtomicU64,
     level: Mutex<Level>,
     within: Option<Arc<Self>>,
 }
 
-/// What may go out, at an instant.
+/// The tokens at an instant.
 #[derive(Debug)]
 struct Level {
-    /// \[10⁻⁹ bit\]; below zero it is what is booked.
+    /// \[10⁻⁹ bit\]; a negative value is the amount reserved in advance.
     nanobits: i64,
     at: Instant,
 }
@@ -38,7 +42,7 @@ fn nanobits(bytes: u64) -> i64 {
     i64::try_from(bytes.saturating_mul(8_000_000_000)).unwrap_or(i64::MAX)
 }
 
-/// What goes out in a time \[10⁻⁹ bit\].
+/// Returns the amount sent at a rate in a time \[10⁻⁹ bit\].
 fn flows(bps: u64, time: Duration) -> i64 {
     i64::try_from(u128::from(bps) * u128::from(time.as_nanos())).unwrap_or(i64::MAX)
 }
@@ -48,12 +52,12 @@ fn depth(bps: u64) -> i64 {
 }
 
 impl Bucket {
-    /// Of a rate, or without a bound; full.
+    /// Returns a full bucket of a rate, or one without a bound.
     pub fn new(rate: Option<Rate>) -> Arc<Self> {
         Arc::new(Self::of(rate, None))
     }
 
-    /// The same, within another.
+    /// Returns a full bucket within another.
     pub fn within(rate: Option<Rate>, whole: &Arc<Self>) -> Arc<Self> {
         Arc::new(Self::of(rate, Some(Arc::clone(whole))))
     }
@@ -64,7 +68,7 @@ impl Bucket {
         Self { bps: bps.into(), level, within }
     }
 
-    /// From now on it is that.
+    /// Replaces the rate.
     pub fn set_rate(&self, rate: Option<Rate>) {
         self.bps.store(rate.map_or(0, Rate::as_bps), Ordering::Relaxed);
     }
@@ -73,19 +77,19 @@ impl Bucket {
         Some(self.bps.load(Ordering::Relaxed)).filter(|bps| *bps > 0)
     }
 
-    /// What bounds it: its own rate, or that of what it is within.
+    /// Returns the bound: the lower of its own rate and that of the enclosing bucket.
     pub fn rate(&self) -> Option<Rate> {
         let whole = self.within.as_ref().and_then(|whole| whole.rate());
         self.bps().map(Rate::from_bps).into_iter().chain(whole).min()
     }
 
-    /// How much is to be booked at a time, at most \[bytes\].
+    /// Returns the most to reserve at a time \[bytes\].
     pub fn piece(&self) -> u64 {
         let of = |rate: Rate| (flows(rate.as_bps(), PIECE) / nanobits(1)).cast_unsigned();
         self.rate().map_or(CHUNK_MAX as u64, |rate| of(rate).clamp(PIECE_LEAST, CHUNK_MAX as u64))
     }
 
-    /// Books some bytes; gives from when on they may go out.
+    /// Reserves bytes and returns the earliest time to send them.
     pub fn book(&self, bytes: u64, now: Instant) -> Instant {
         let whole = self.within.as_ref().map_or(now, |whole| whole.book(bytes, now));
         let Some(bps) = self.bps() else { return whole };
@@ -98,7 +102,7 @@ impl Bucket {
         whole.max(now + Duration::from_nanos(missing.div_ceil(bps)))
     }
 
-    /// Gives back what was booked and does not go out.
+    /// Gives back reserved bytes that are not sent.
     pub fn give(&self, bytes: u64) {
         if let Some(bps) = self.bps() {
             let mut level = self.level.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,7 +119,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Sends of several who ask by turns and wait as they are told: when, and how much.
+    /// Simulates several senders that reserve by turns and wait for the returned times; returns when and how
+    /// much each sends.
     fn sends(bucket: &[Arc<Bucket>], asks: &[(usize, u64, u64)]) -> Vec<(Instant, u64)> {
         let mut now = Instant::from_nanos(1);
         let mut free_at = vec![now; bucket.len()];
@@ -123,7 +128,7 @@ mod tests {
         for (who, bytes, pause_us) in asks {
             let who = who % bucket.len();
             now += Duration::from_micros(*pause_us);
-            // Who has booked asks again once that went out.
+            // A sender reserves again once its reservation is sent.
             if free_at[who] > now {
                 continue;
             }
@@ -134,7 +139,7 @@ mod tests {
         sent
     }
 
-    /// Whether it is so of a rate, and a burst with so many bytes more.
+    /// Asserts that the bytes sent respect a rate, with a burst that may be this many bytes larger.
     fn holds(sent: &[(Instant, u64)], rate: Rate, more: u64) {
         let burst = depth(rate.as_bps()).saturating_add(nanobits(more));
         for (i, (from, _)) in sent.iter().enumerate() {
@@ -142,7 +147,7 @@ mod tests {
             for (until, bytes) in &sent[i..] {
                 sum += bytes;
                 let most = flows(rate.as_bps(), until.since(*from)).saturating_add(burst);
-                // A booking's instant is a whole nanosecond.
+                // A reservation's time is a whole nanosecond.
                 assert!(
                     nanobits(sum) <= most.saturating_add(rate.as_bps().cast_signed()),
                     "{sum} bytes at {rate}"
@@ -162,7 +167,8 @@ mod tests {
             holds(&sends(&[Arc::clone(&whole)], &asks), rate, 0);
             let whole = Bucket::new(Some(rate));
             let each = [None, Some(Rate::from_kbps(kbps / 2 + 8)), None].map(|own| Bucket::within(own, &whole));
-            // Who waits for his own tokens has had his turn at the whole already, each with one piece.
+            // A sender that waits for its own tokens has its share of the whole reserved already, one piece
+            // each.
             holds(&sends(&each, &asks), rate, 3 * CHUNK_MAX as u64);
         }
     }

@@ -1,20 +1,20 @@
-//! Memory that may be held: of a session, within that of its key, within that of all.
+//! A memory budget: a session's within its key's, which is within the relay's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Up to how much of a budget something may be taken for. What must go on has all of it, what only makes things faster has less.
+/// The part of a budget that a request may use. Requests that only improve speed may use less of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
-    /// Half: windows that grow.
+    /// Half: growth of windows.
     Half,
-    /// Three quarters: more to send than a little.
+    /// Three quarters: send buffers beyond the minimum.
     Most,
-    /// All: what a stream needs to be one.
+    /// All: the minimum that a stream needs.
     All,
 }
 
-/// An amount of bytes, and how many of them are taken.
+/// A budget of bytes, with the bytes in use.
 #[derive(Debug)]
 pub struct Budget {
     most: AtomicU64,
@@ -23,27 +23,27 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// So many bytes.
+    /// Returns a budget of this many bytes.
     pub fn new(most: u64) -> Arc<Self> {
         Arc::new(Self { most: most.into(), taken: 0.into(), within: None })
     }
 
-    /// So many bytes, within another.
+    /// Returns a budget of this many bytes within another.
     pub fn within(most: u64, whole: &Arc<Self>) -> Arc<Self> {
         Arc::new(Self { most: most.into(), taken: 0.into(), within: Some(Arc::clone(whole)) })
     }
 
-    /// From now on it is so many. What is taken stays taken.
+    /// Replaces the size. Bytes in use stay in use.
     pub fn set_most(&self, most: u64) {
         self.most.store(most, Ordering::Relaxed);
     }
 
-    /// The bytes taken.
+    /// Returns the bytes in use.
     pub fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// Takes some bytes, of this and of all that it is within, or none.
+    /// Takes bytes from this budget and all enclosing ones, or none.
     pub fn take(&self, bytes: u64, share: Share) -> bool {
         let most = self.most.load(Ordering::Relaxed);
         let most = match share {
@@ -55,7 +55,7 @@ impl Budget {
         if self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum).is_err() {
             return false;
         }
-        // The share is of the own part: others who have theirs leave it as it is.
+        // The share limits only this budget; within the enclosing one all may be used.
         let whole = self.within.as_ref().is_none_or(|whole| whole.take(bytes, Share::All));
         if !whole {
             self.taken.fetch_sub(bytes, Ordering::Relaxed);

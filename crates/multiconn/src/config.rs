@@ -15,10 +15,10 @@ use serde::Deserialize;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-/// The port, where none is said.
+/// The default port.
 pub const PORT: u16 = 7443;
 
-/// A file.
+/// A configuration file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -28,33 +28,34 @@ pub struct Config {
     pub connect: Option<ConnectConfig>,
 }
 
-/// What a relay's file says.
+/// The relay's table.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RelayConfig {
-    /// Where it listens: all addresses of both families, if nothing is said.
+    /// Addresses to listen on; all addresses of both families by default.
     pub listen: Vec<SocketAddr>,
-    /// Files of its keys; two during a change.
+    /// Files of its secret keys; two while keys are rotated.
     pub keys: Vec<PathBuf>,
     /// The file of authorised keys.
     pub authorised: Option<PathBuf>,
-    /// The law of what it sends, for everybody; each client's wish, if nothing is said.
+    /// The law of the relay's sending direction, for all clients; by default each client's choice.
     pub law: Option<String>,
     /// The law's parameters, as in `evenair list laws`.
     pub set: toml::Table,
     /// The congestion control of each connection.
     pub congestion: Option<String>,
-    /// The most that it sends of streams to all together, as "100 Mbps"; no bound, if nothing is said.
+    /// The highest rate of stream bytes to all clients together, as "100 Mbps"; no bound by default.
     pub rate_most: Option<Rate>,
     /// Memory for bytes of all streams \[MB\].
     pub memory_mb: u64,
-    /// The most connections in all: half of them is shared out among keys, the other half is for whoever comes first.
+    /// The most connections in all. Half of them is shared among keys; the other half is first come, first
+    /// served.
     pub connections: u32,
-    /// The most connections at once of whom it is not known yet who they are.
+    /// The most unauthenticated connections at once.
     pub handshakes: u32,
-    /// The most of them from one address.
+    /// The most unauthenticated connections from one address.
     pub handshakes_per_source: u32,
-    /// The socket by which it is asked how it stands.
+    /// The status socket.
     pub status: Option<PathBuf>,
 }
 
@@ -77,19 +78,19 @@ impl Default for RelayConfig {
     }
 }
 
-/// What a client's file says.
+/// The client's table.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConnectConfig {
     /// The relay's host, and its port, if it is not the usual one.
     pub relay: String,
-    /// The keys that the relay may have; two during a change.
+    /// The relay's public keys; two while keys are rotated.
     pub relay_keys: Vec<PublicKey>,
-    /// The file of the own key.
+    /// The file of the client's secret key.
     pub key: Option<PathBuf>,
-    /// Local ports.
+    /// Local ports to forward.
     pub forward: Vec<Forward>,
-    /// The law of what is sent, and wished for what the relay sends.
+    /// The law of both directions; the relay may override it for its own.
     pub law: String,
     /// Its parameters, as in `evenair list laws`.
     pub set: toml::Table,
@@ -99,13 +100,14 @@ pub struct ConnectConfig {
     pub congestion: Option<String>,
     /// Whether probes may be sent.
     pub probes: bool,
-    /// Whether it is kept how many connections were worth their places, so that the next session begins there.
+    /// Whether the number of connections that proved useful is remembered, so that the next session begins
+    /// with it.
     pub remember: bool,
-    /// The most that is sent of streams, over all connections, as "5 Mbps"; no bound, if nothing is said.
+    /// The highest rate of stream bytes over all connections, as "5 Mbps"; no bound by default.
     pub rate_most: Option<Rate>,
     /// Memory for bytes of streams \[MB\].
     pub memory_mb: u64,
-    /// The socket by which it is asked how it stands.
+    /// The status socket.
     pub status: Option<PathBuf>,
 }
 
@@ -130,10 +132,10 @@ impl Default for ConnectConfig {
 }
 
 impl Config {
-    /// Reads a file. Paths in it are beside it.
+    /// Reads a file. Relative paths in it start from its folder.
     ///
     /// # Errors
-    /// Names file, line and key of the first mistake, with what would be right.
+    /// Names file, line and key of the first mistake, and a valid value.
     pub fn load(path: &Path) -> Result<Self, Mistake> {
         let mut config = Self::parse(&path.display().to_string(), &read(path)?)?;
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -148,7 +150,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -157,7 +159,7 @@ impl Config {
     }
 }
 
-/// A law by its word, with parameters.
+/// Returns the law of a name, with parameters.
 fn law(place: &str, word: &str, set: &toml::Table) -> Result<ConnectionParams, Mistake> {
     control::law_with(word, set).map_err(|why| Mistake::of(place, why))
 }
@@ -170,7 +172,7 @@ fn bounded(place: &str, key: &str, value: u64, bounds: std::ops::RangeInclusive<
     Err(Mistake::of(place, why).of_key(key))
 }
 
-/// What is wrong with a bound of rate, if something is.
+/// Returns the mistake in a rate bound, if there is one.
 pub(crate) fn wrong_rate(rate: Option<Rate>) -> Option<String> {
     let rate = rate.filter(|rate| !RATES.contains(rate))?;
     Some(format!("{rate} is not from {} to {}", RATES.start(), RATES.end()))
@@ -182,10 +184,11 @@ fn rate(place: &str, rate: Option<Rate>) -> Result<Option<Rate>, Mistake> {
 }
 
 impl RelayConfig {
-    /// What the listener is told. `place` is what mistakes name: the file, or the command line.
+    /// Builds the listener's options. `place` is the origin that mistakes name: the file, or the command
+    /// line.
     ///
     /// # Errors
-    /// If something is missing, or out of its bounds, or a file of keys cannot be read.
+    /// If a value is missing or out of its bounds, or a file of keys cannot be read.
     pub fn options(&self, place: &str) -> Result<ListenOptions, Mistake> {
         bounded(place, "memory_mb", self.memory_mb, 16..=1 << 20)?;
         bounded(place, "connections", self.connections.into(), 1..=1 << 20)?;
@@ -221,7 +224,7 @@ impl RelayConfig {
 }
 
 impl ConnectConfig {
-    /// What the client is told.
+    /// Builds the client's options.
     ///
     /// # Errors
     /// As [`RelayConfig::options`].
@@ -256,7 +259,7 @@ impl ConnectConfig {
     }
 }
 
-/// A host with its port: the usual one, if it has none.
+/// Returns a host with its port, the default one if it has none.
 pub fn with_port(host: &str) -> String {
     let has_port = match host.rsplit_once(':') {
         Some((before, port)) => {

@@ -1,4 +1,5 @@
-//! The side that dials: a session with a relay, as many connections as are wanted, and a new session where the old one is lost.
+//! The dialling side: a session with a relay, its wanted number of connections, and a new session after a
+//! loss.
 
 mod dial;
 mod keep;
@@ -23,43 +24,44 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How long a stream waits for a session before it fails.
+/// A stream waits this long for a session before it fails.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// What a client is told.
+/// The client's options.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
     /// The relay's host and port.
     pub relay: String,
-    /// The keys that the relay may have; two during a change.
+    /// The relay's public keys; two while keys are rotated.
     pub relay_keys: Vec<PublicKey>,
-    /// The own key.
+    /// The client's secret key.
     pub key: SecretKey,
-    /// The law of what this side sends.
+    /// The law of this side's sending direction.
     pub law: ConnectionParams,
-    /// The law that it would have for what the relay sends; the relay's own, where it is not given.
+    /// The law requested for the relay's sending direction; the relay's own if not given.
     pub down: Option<ConnectionParams>,
     /// The most connections, the spare one included.
     pub most: u32,
-    /// The congestion control of each connection; the system's, where it is not given and the law needs none.
+    /// The congestion control of each connection; the system's default if not given and the law requires
+    /// none.
     pub congestion: Option<String>,
     /// Whether probes may be sent: datagrams to the relay's port.
     pub probes: bool,
-    /// Where it is kept what is known of paths, so that sessions begin where others were; nothing is kept, where it is not given.
+    /// The store of path observations, from which later sessions begin; nothing is stored if not given.
     pub paths: Option<Paths>,
-    /// The most that is sent of streams, over all connections; no bound, where it is not given.
+    /// The highest rate of stream bytes over all connections; no bound if not given.
     pub rate_most: Option<Rate>,
     /// Memory for bytes of streams \[bytes\].
     pub memory: u64,
-    /// Bounds of streams.
+    /// Limits of streams.
     pub limits: Limits,
 }
 
 impl ConnectOptions {
-    /// The usual ones: the law `guarded` both ways, up to 16 connections.
+    /// Returns the default options: the law `guarded` both ways, up to 16 connections.
     ///
     /// # Panics
-    /// Never: there is such a law.
+    /// Never: the law exists.
     pub fn new(relay: impl Into<String>, relay_key: PublicKey, key: SecretKey) -> Self {
         let law = crate::control::law("guarded").expect("there is such a law");
         Self {
@@ -82,7 +84,7 @@ impl ConnectOptions {
 /// Connects to a relay.
 ///
 /// # Errors
-/// Why there is no session, if the relay cannot be reached, refuses, or is another one.
+/// If the relay cannot be reached, refuses, or has another key.
 pub async fn connect(options: ConnectOptions) -> Result<Client, ConnectError> {
     let dialler = Dialler::new(options)?;
     let first = dialler.begin().await?;
@@ -98,7 +100,7 @@ pub async fn connect(options: ConnectOptions) -> Result<Client, ConnectError> {
     Ok(Client(Arc::new(Owner { shared, keeps })))
 }
 
-/// A client: streams to a relay. Clones are the same one; the session ends with the last.
+/// A client, which opens streams to a relay. Clones share one session, which ends with the last clone.
 #[derive(Clone, Debug)]
 pub struct Client(Arc<Owner>);
 
@@ -121,25 +123,25 @@ impl Drop for Owner {
 pub(crate) struct Shared {
     dialler: Dialler,
     current: Mutex<Option<Current>>,
-    /// Why there is no session.
+    /// The reason why there is no session.
     trouble: Mutex<Option<ConnectError>>,
     changed: Notify,
-    /// Somebody wants a session.
+    /// Notified when a stream waits for a session.
     wanted: Notify,
     closed: Notify,
 }
 
-/// The session that there is.
+/// The present session.
 #[derive(Clone, Debug)]
 pub(crate) struct Current {
     session: Session,
     id: crate::hello::SessionId,
-    /// The key of joins.
+    /// The key that proves joins.
     key: crate::hello::Exported,
     most: u32,
     governor: Governor,
     relay_law: String,
-    /// Its path, where that is to be remembered, and what was known of it.
+    /// Its path, if paths are remembered, and the remembered numbers of connections.
     seen: Option<Seen>,
     known: Known,
 }
@@ -157,10 +159,10 @@ impl Shared {
 }
 
 impl Client {
-    /// Opens a stream; waits a while for a session, where there is none.
+    /// Opens a stream; waits for a session for a limited time.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why no stream opens.
     pub async fn open(&self) -> Result<Stream, ConnectError> {
         let shared = &self.0.shared;
         let opens = async {
@@ -180,7 +182,7 @@ impl Client {
         opened.unwrap_or_else(|_| Err(self.trouble().unwrap_or(ConnectError::TimedOut)))
     }
 
-    /// How it stands.
+    /// Returns the status of the session, if there is one.
     pub fn status(&self) -> Vec<SessionStatus> {
         let Some(current) = self.0.shared.current() else { return Vec::new() };
         let options = &self.0.shared.dialler.options;
@@ -189,40 +191,41 @@ impl Client {
         vec![SessionStatus::of(&options.relay, &current.session, up, down)]
     }
 
-    /// By what the session's probes are keyed, and where they go.
+    /// Returns the key of the session's probes and their destination.
     pub(crate) fn probed(&self) -> Option<(crate::hello::Exported, std::net::SocketAddr)> {
         let current = self.0.shared.current()?;
         let relay = current.session.legs().first()?.peer.parse().ok()?;
         Some((current.key, relay))
     }
 
-    /// The session's number, which no other client is told.
+    /// Returns the session's number, which no other client learns.
     #[cfg(test)]
     pub(crate) fn session_id(&self) -> Option<crate::hello::SessionId> {
         self.0.shared.current().map(|current| current.id)
     }
 
-    /// Why there is no session, if there is none.
+    /// Returns the reason why there is no session, if there is none.
     pub fn trouble(&self) -> Option<ConnectError> {
         self.0.shared.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// That probes are sent and none comes back, and what to do, while that is so.
+    /// Returns a message while probes are sent and none returns; it names the remedy.
     pub fn silence(&self) -> Option<String> {
         self.0.shared.dialler.silence()
     }
 
-    /// With how many connections its session began, by what was remembered of the path.
+    /// Returns the remembered numbers of connections with which its session began.
     pub fn known(&self) -> Known {
         self.0.shared.current().map_or(Known::NOTHING, |current| current.known)
     }
 
-    /// The law that the relay has for what it sends, in its own words.
+    /// Returns the relay's description of its own law.
     pub fn relay_law(&self) -> Option<String> {
         self.0.shared.current().map(|current| current.relay_law)
     }
 
-    /// Waits until all that was written has reached the relay, a few seconds at most, and ends.
+    /// Waits, for a few seconds at most, until all written bytes have reached the relay; then ends the
+    /// session.
     pub async fn finish(self) {
         if let Some(current) = self.0.shared.current() {
             let begun = std::time::Instant::now();
@@ -236,7 +239,7 @@ impl Client {
     }
 }
 
-/// The budget of a client's sessions.
+/// Returns a memory budget for a client's sessions.
 fn budget(options: &ConnectOptions) -> Arc<Budget> {
     Budget::new(options.memory)
 }

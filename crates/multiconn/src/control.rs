@@ -1,17 +1,21 @@
-//! How many connections one direction of a session is to have: the host of a law, without a clock or a socket.
+//! The number of connections in one direction of a session: the host of a law, without a clock or a socket.
 //!
-//! Whoever carries the connections calls [`Controller::observe`] once per interval ([`Controller::next_at`]) with what the kernel says of
-//! each, and opens or drains so that there are [`Decision::wanted`]. The control equations are `evenair_laws::connections`' alone; here
-//! is what a host adds to them:
+//! The caller passes the kernel's counters of each connection to [`Controller::observe`] once per interval
+//! ([`Controller::next_at`]). It then opens or drains connections until there are [`Decision::wanted`]. The
+//! control equations are those of `evenair_laws::connections`; the host adds these rules:
 //!
-//! - Counters of connections that come and go become one view ([`Senders`]), the emulator's.
-//! - An interval in which there was not always something to send holds: what an application does not send says nothing of the path.
-//! - A law that begins with several is asked once they are there: what fewer carry says nothing of them.
-//! - One connection is opened per interval at most, and never more than [`Caps::most`]: the law knows of that bound.
-//! - `guarded` with its usual interval runs every ten round trips of the path, half a second at least.
-//! - Round trips are those of probes, where the law asks for them and probes pass. Where none comes back in [`UNANSWERED`] busy intervals, and
-//!   five seconds, the law begins anew with the kernel's smoothed round trips, which have the flow's own retransmissions and delayed acknowledgements in
-//!   them; [`Status::source`] says which it is. The one is never passed off as the other.
+//! - Counters of connections that come and go become one view ([`Senders`]), as in the emulator.
+//! - An interval in which the direction was idle for a part changes nothing: an application that does not
+//!   send shows nothing about the path.
+//! - A law that begins with several connections runs once all of them are open: fewer carry less.
+//! - At most one connection is opened per interval, and never more than [`Caps::most`], which the law takes
+//!   into account.
+//! - `guarded` with its default interval runs every ten round trips of the path, but no more often than every
+//!   half second.
+//! - Round trips are those of probes if the law needs them and probes pass. If none returns in [`UNANSWERED`]
+//!   busy intervals, and five seconds, the law restarts with the kernel's smoothed round trips. Those include
+//!   the flow's own retransmissions and delayed acknowledgements. [`Status::source`] names the source, so the
+//!   two are never confused.
 
 mod choice;
 mod record;
@@ -33,28 +37,31 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// So many busy intervals without a single probe that came back, and so long: then UDP does not pass. Who has changed his address has another
-/// socket for probes by then.
+/// After this many busy intervals, and this time, without a single returned probe, UDP does not pass. After a
+/// change of address the probes have a new socket by then.
 pub const UNANSWERED: u32 = 3;
 const UNANSWERED_FOR: Duration = Duration::from_secs(5);
-/// The most connections that any configuration may ask for: beyond it a relay would harm its neighbours, and itself.
+/// The most connections that any configuration may request: a relay with more would harm its neighbours and
+/// itself.
 pub const MOST: u32 = 64;
-/// A probe for so many segments. [CZ06] section IV-A has one for each, which is 2 % of the bytes, and half of the packets: what counts
-/// packets (a policer, a queue, the air of a CSMA network) takes a probe for a segment.
+/// Segments per probe. [CZ06] section IV-A sends one for each, which is 2 % of the bytes, and half of the
+/// packets. A policer, a queue or the air of a CSMA network, which count packets, treat a probe like a
+/// segment.
 const SEGMENTS_PER_PROBE: f64 = 20.0;
-/// Between probes: 50 a second at most, 2 at least.
+/// The time between probes: 50 a second at most, 2 at least.
 const SPACING_MIN: Duration = Duration::from_millis(20);
 const SPACING_MAX: Duration = Duration::from_millis(500);
-/// Before a rate is known.
+/// The time between probes before a rate is known.
 const SPACING_FIRST: Duration = Duration::from_millis(100);
-/// After so long no probes are wanted until something is sent: a session that rests costs nothing but its keepalive.
+/// After this time without traffic no probes are sent until there is some: an idle session costs only its
+/// keepalive.
 const REST: Duration = Duration::from_secs(10);
-/// For so many intervals at most a law that begins with several waits until all are there.
+/// The most intervals for which a law that begins with several connections waits until all are open.
 const OPENING_MOST: u32 = 20;
-/// So many segments in an interval are more than a keepalive.
+/// This many segments in an interval are more than a keepalive.
 const SENT_LEAST: u64 = 4;
 
-/// The host's bounds.
+/// The host's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caps {
     /// The most connections of this direction.
@@ -72,11 +79,11 @@ impl Default for Caps {
 pub struct Leg {
     /// Its number.
     pub id: u64,
-    /// What its kernel says.
+    /// Its kernel counters.
     pub info: Info,
 }
 
-/// A law cannot be hosted here.
+/// The reason why a law cannot run on this host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused(String);
 
@@ -88,17 +95,17 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Where a law's round trips come from.
+/// The source of a law's round trips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// Probes of the path.
     Probes,
-    /// The kernel's smoothed round trips: the law asks for them.
+    /// The kernel's smoothed round trips, which the law requires.
     TcpInfo,
-    /// The kernel's, because probes cannot be sent here, or none comes back.
+    /// The kernel's, because probes cannot be sent here, or none returns.
     TcpInfoForProbes,
-    /// The law looks at none.
+    /// The law uses none.
     None,
 }
 
@@ -113,20 +120,20 @@ impl fmt::Display for Source {
     }
 }
 
-/// Why there are as many as there are.
+/// The reason for the present number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The law's own word.
+    /// The law's own reason.
     Law(Reason),
-    /// There was not always something to send.
+    /// The direction was idle for a part of the interval.
     NotBusy,
-    /// Those that it begins with are not all there yet.
+    /// The connections with which the law begins are not all open yet.
     Opening,
-    /// What was sent was as much as may be sent.
+    /// The sending rate was at the configured bound.
     Bounded,
-    /// The law asks for more than [`Caps::most`].
+    /// The law requests more than [`Caps::most`].
     Capped,
-    /// The law asks for more, and one is opened per interval.
+    /// The law requests more, and one is opened per interval.
     OneByOne,
 }
 
@@ -147,37 +154,37 @@ impl fmt::Display for Why {
     }
 }
 
-/// How many connections there are to be.
+/// The number of connections to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// How many.
+    /// The number.
     pub wanted: u32,
-    /// Why.
+    /// The reason.
     pub why: Why,
 }
 
-/// How a controller is, for `status`.
+/// The state of a controller, for `status`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Status {
     /// The law's name, as in `evenair list laws`.
     pub law: String,
-    /// How many connections are wanted.
+    /// The wanted number of connections.
     pub n: u32,
-    /// The same before it was made whole, of a law that knows it.
+    /// The same before rounding, of a law that computes it.
     pub exact: Option<f64>,
     /// The most that the host allows.
     pub most: u32,
-    /// T: the last round trip that the law saw \[s\].
+    /// T: the last round trip that the law used \[s\].
     pub round_trip_s: Option<f64>,
     /// T₀: the least of them so far \[s\].
     pub least_round_trip_s: Option<f64>,
-    /// Where both come from.
+    /// The source of both.
     pub source: Source,
-    /// Intervals that the law was told of, and intervals without always something to send.
+    /// Intervals in which the law ran, and intervals in which the direction was idle for a part.
     pub intervals: u64,
     /// See `intervals`.
     pub held: u64,
-    /// One line: why n is n.
+    /// The reason for n, in one line.
     pub why: String,
 }
 
@@ -190,31 +197,33 @@ pub struct Controller {
     caps: Caps,
     source: Source,
     senders: Senders,
-    /// What was last seen of each connection: one that is gone keeps its counts so.
+    /// The last counters of each connection; those of a closed one are kept.
     seen: BTreeMap<u64, Info>,
     decision: Decision,
     next_at: Instant,
     spacing: Duration,
-    /// When something was sent last, and whether that is long ago.
+    /// The time of the last traffic, and whether that is long ago.
     sent_at: Instant,
     rests: bool,
-    /// Busy intervals in a row without a probe that came back, and how long they were.
+    /// Successive busy intervals without a returned probe, and their total length.
     unanswered: (u32, Duration),
     round_trip: Option<Duration>,
     least: Option<Duration>,
     intervals: u64,
     held: u64,
-    /// Busy intervals in which it waited for those that it begins with.
+    /// Busy intervals spent waiting for the connections with which the law begins.
     opening: u32,
-    /// What was written down, where somebody takes it.
+    /// The recorded lines, if recording is on.
     record: Option<Vec<Line>>,
 }
 
 impl Controller {
-    /// A law for a direction that begins now. `payload` is a segment's \[bytes\]; probes are sent only if they can be.
+    /// Begins a law for a new direction. `payload` is a segment's \[bytes\]; probes are used only if they can
+    /// be sent.
     ///
     /// # Errors
-    /// If the law's parameters are out of their bounds, or it needs what Linux does not tell; says what would help.
+    /// If the law's parameters are out of their bounds, or it needs a quantity that Linux does not report;
+    /// the message names a remedy.
     pub fn new(
         law: ConnectionParams,
         caps: Caps,
@@ -265,7 +274,7 @@ impl Controller {
         })
     }
 
-    /// Writes down from now on; [`Self::take_record`] has it.
+    /// Starts recording; [`Self::take_record`] returns the lines.
     pub fn record(&mut self, now: Instant) {
         self.record = Some(Vec::new());
         // A replay begins where the law does.
@@ -273,39 +282,41 @@ impl Controller {
         self.write(now, What::Begin { law: self.params.clone(), role: self.role, caps: self.caps });
     }
 
-    /// What was written down since this was last asked.
+    /// Returns the lines recorded since the last call.
     pub fn take_record(&mut self) -> Vec<Line> {
         self.record.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Whether probes are to be sent, and how far apart.
+    /// Returns the time between probes, or none if no probes are to be sent.
     pub fn wants_probes(&self) -> Option<Duration> {
         (self.source == Source::Probes && !self.rests).then_some(self.spacing)
     }
 
-    /// The congestion control that each connection of this direction must have; see [`congestion_control`].
+    /// Returns the congestion control that each connection of this direction must have; see
+    /// [`congestion_control`].
     pub const fn congestion_control(&self) -> Option<&'static str> {
         congestion_control(&self.params)
     }
 
-    /// When the interval ends.
+    /// Returns the end of the interval.
     pub const fn next_at(&self) -> Instant {
         self.next_at
     }
 
-    /// The last decision, or that with which the law starts.
+    /// Returns the last decision, or the law's initial one.
     pub const fn decision(&self) -> Decision {
         self.decision
     }
 
-    /// A connection is over: its last counts, where they can still be read. One that is never told of keeps what was last seen.
+    /// Removes a closed connection, with its last counters if they can still be read. A connection that
+    /// disappears without this call keeps its last observed counters.
     pub fn closed(&mut self, leg: &Leg) {
         self.seen.remove(&leg.id);
         self.senders.part(&leg.info);
     }
 
-    /// An interval ends: what `TCP_INFO` says of each open connection; the round trips of probes that came back; whether there was always
-    /// something to send. Gives the decision, where the law was asked.
+    /// Ends an interval with `TCP_INFO` of each open connection, the round trips of the returned probes, and
+    /// whether there was always data to send. Returns the decision, if the law ran.
     pub fn observe(
         &mut self,
         now: Instant,
@@ -316,8 +327,9 @@ impl Controller {
         self.observe_with_others(now, legs, (&[], 0), probes, busy)
     }
 
-    /// The same, with connections that are sent nothing new: what they still have counts. So many of these are there to be sent on at once
-    /// and need not be opened one by one.
+    /// Ends an interval like [`Self::observe`], with other connections that get no new data: their remaining
+    /// data counts. `spare` of them are open already and can carry data at once, so they need not be opened
+    /// one by one.
     pub fn observe_with_others(
         &mut self,
         now: Instant,
@@ -342,7 +354,7 @@ impl Controller {
         self.intervals += 1;
         let told = ConnectionTold::OnInterval { flow: view };
         let answer = ConnectionParams::tell(&mut self.law, &told);
-        // One of those to spare is the one more that an interval may bring.
+        // One of the spare ones is the one that an interval may add.
         let there = open.len() as u32 + spare.saturating_sub(1);
         let (wanted, why) = bounded(answer.on_interval.unwrap_or(1), there, self.caps);
         let why = why.unwrap_or(Why::Law(answer.reason));
@@ -352,7 +364,7 @@ impl Controller {
         Some(self.decision)
     }
 
-    /// The interval is none that the law is told of.
+    /// Skips the law for this interval.
     fn hold(&mut self, now: Instant, why: Why) -> Option<Decision> {
         self.held += 1;
         self.decision.why = why;
@@ -360,7 +372,7 @@ impl Controller {
         None
     }
 
-    /// Whether the law has not been told of anything, and what it begins with is not there yet.
+    /// Returns whether the law has not run yet and its initial connections are not all open.
     const fn is_opening(&mut self, there: usize) -> bool {
         let waits =
             self.intervals == 0 && there < self.decision.wanted as usize && self.opening < OPENING_MOST;
@@ -368,12 +380,12 @@ impl Controller {
         waits
     }
 
-    /// The last interval was not busy because of the host's own bound of rate: that is what `status` says then.
+    /// Records that the host's own rate bound kept the last interval from being busy, for `status`.
     pub const fn was_bounded(&mut self) {
         self.decision.why = Why::Bounded;
     }
 
-    /// One view of all connections; those that are gone have left what was last seen of them.
+    /// Combines all connections into one view; closed ones contribute their last counters.
     fn view(&mut self, now: Instant, open: &[Leg], others: &[Leg], probes: &[Duration]) -> FlowView {
         let there: BTreeMap<u64, Info> = open.iter().chain(others).map(|leg| (leg.id, leg.info)).collect();
         let before = std::mem::replace(&mut self.seen, there);
@@ -386,7 +398,8 @@ impl Controller {
         self.senders.look(now, self.role.payload, (&infos(open), &infos(others)), probes)
     }
 
-    /// How often probes are due. One that is not always busy needs a few, so that it has some as soon as it is.
+    /// Sets the time between probes. A direction that is partly idle still sends a few, so that samples exist
+    /// once it is busy.
     fn space(&mut self, now: Instant, view: &FlowView) {
         if view.sent >= SENT_LEAST {
             self.sent_at = now;
@@ -397,7 +410,7 @@ impl Controller {
         self.spacing = Duration::from_secs_f64(spacing.min(1.0)).clamp(SPACING_MIN, SPACING_MAX);
     }
 
-    /// Remembers what `status` tells.
+    /// Stores the values that `status` reports.
     fn note(&mut self, view: &FlowView) {
         let (round_trip, least) = match self.source {
             Source::Probes => (view.round_trip_of_probes, view.round_trip_of_probes),
@@ -407,7 +420,7 @@ impl Controller {
         self.least = least.into_iter().chain(self.least).min();
     }
 
-    /// Whether the law had to begin anew, because no probes come back.
+    /// Returns whether the law restarted because no probes return.
     fn falls_back(&mut self, now: Instant, view: &FlowView) -> bool {
         if self.source != Source::Probes {
             return false;
@@ -424,7 +437,7 @@ impl Controller {
         true
     }
 
-    /// Whether the law had to begin anew, because the path's round trip is long for its interval: the first time that one is known.
+    /// Returns whether the law restarted because the path's first known round trip is long for its interval.
     fn stretches(&mut self, now: Instant) -> bool {
         let stretched = self.round_trip.and_then(|round_trip| choice::stretched(&self.params, round_trip));
         let stretched = stretched.filter(|_| self.intervals == 0);
@@ -442,7 +455,7 @@ impl Controller {
         self.write(now, What::Begin { law: self.params.clone(), role: self.role, caps: self.caps });
     }
 
-    /// How it is.
+    /// Returns the controller's state.
     pub fn status(&self) -> Status {
         let seconds = |time: Option<Duration>| time.map(Duration::as_secs_f64);
         Status {
@@ -459,7 +472,8 @@ impl Controller {
         }
     }
 
-    /// "n is 3: the last connection is on trial (round trip 61 ms, 52 at least, by probes)".
+    /// Returns a line such as "n is 3: the last connection is on trial (round trip 61 ms, 52 at least, by
+    /// probes)".
     fn why(&self) -> String {
         let Decision { wanted, why } = self.decision;
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
@@ -484,7 +498,8 @@ impl Controller {
     }
 }
 
-/// What becomes of a law's answer where so many are open; and why it is not the answer, if it is not.
+/// Limits a law's answer to one more than the open connections and to the caps; returns the reason if the
+/// result differs.
 fn bounded(asked: u32, open: u32, caps: Caps) -> (u32, Option<Why>) {
     let asked = asked.max(1);
     let one_more = open.max(1).saturating_add(1);
@@ -497,7 +512,7 @@ fn bounded(asked: u32, open: u32, caps: Caps) -> (u32, Option<Why>) {
     }
 }
 
-/// A law's name in scenarios.
+/// Returns a law's name in scenarios.
 fn name(law: &ConnectionParams) -> String {
     let word = serde_json::to_value(law).ok().and_then(|value| Some(value.get("law")?.as_str()?.to_owned()));
     word.or_else(|| law.identity()).unwrap_or_default()

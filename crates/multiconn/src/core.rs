@@ -1,11 +1,13 @@
-//! The machine of a session: streams on one side, connections on the other, frames between. It has no clock and no socket.
+//! The state machine of a session: streams on one side, connections on the other, frames between. It has no
+//! clock and no socket.
 //!
-//! Read [`receive`](crate::receive) and [`send`](crate::send) first, the halves of a stream. What the host does: it writes and reads streams, gives each connection
-//! what [`pull`](Core::pull) has for it when its socket takes more, tells every frame that came, and asks for [`events`](Core::event).
+//! Read [`receive`](crate::receive) and [`send`](crate::send) first, the halves of a stream. The host writes
+//! and reads streams. When a connection's socket has room, the host sends the output of [`pull`](Core::pull)
+//! on it. It passes in every received frame, and polls [`events`](Core::event).
 //!
-//! # What is safe against a lost connection
-//! Chunks are held until acknowledged, and sent again on another connection. Answers are states, not changes: after a loss (or while a
-//! connection is stuck) they are told again, and the other side is asked for its own.
+//! # Protection against lost connections
+//! Chunks are held until acknowledged, and sent again on another connection. Answers are states, not changes:
+//! after a loss, or while a connection is stuck, this side repeats its own and requests the other side's.
 
 mod cost;
 mod finished;
@@ -31,27 +33,27 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use streams::Entry;
 
-/// Which end of a session this is.
+/// An end of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Who dialled: his streams have odd numbers.
+    /// The dialling side: its streams have odd numbers.
     Client,
-    /// Who was dialled.
+    /// The dialled side.
     Relay,
 }
 
-/// What a session may have.
+/// The limits of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Streams at once that this side opens.
+    /// The most streams that this side has open at once.
     pub own_streams: u32,
-    /// Streams at once that the other side opens.
+    /// The most streams that the other side has open at once.
     pub their_streams: u32,
-    /// Bytes of a stream that may be on their way from its start \[bytes\].
+    /// The initial window of a stream: its bytes that may be under way \[bytes\].
     pub window: u64,
-    /// The most that it grows to \[bytes\].
+    /// The largest window \[bytes\].
     pub window_most: u64,
-    /// Bytes of a stream that are held until the other side has them, at most \[bytes\].
+    /// The most bytes of a stream that are held until acknowledged \[bytes\].
     pub held_most: u64,
 }
 
@@ -67,26 +69,26 @@ impl Default for Limits {
     }
 }
 
-/// What the host is to know.
+/// An event for the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The other side opened a stream.
     Opened(StreamId),
-    /// There is something to read, or the end, or the reason of a break.
+    /// There is data to read, or the end, or a break.
     Readable(StreamId),
     /// There is room to write, or a break.
     Writable(StreamId),
-    /// The connection has something to send.
+    /// The connection has data to send.
     Wake(LegId),
-    /// The connection has served: both sides send no more on it.
+    /// The connection is finished: both sides send no more on it.
     Served(LegId),
-    /// The connection is to be given up.
+    /// The connection is to be closed as failed.
     GiveUp(LegId),
-    /// The other side wants so many connections to send on.
+    /// The other side wants this many connections to send on.
     TheyWant(u32),
 }
 
-/// What is told once, on any connection or on one of its own.
+/// A message that is sent once, on any connection or on a particular one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     Ping(u64),
@@ -94,34 +96,35 @@ pub(crate) enum Told {
     Retired,
 }
 
-/// What has passed, in bytes of streams.
+/// Counters of a session since its start, in bytes of stream data or in events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Sent for the first time.
+    /// Bytes sent for the first time.
     pub sent: u64,
-    /// Sent again.
+    /// Bytes sent again.
     pub again: u64,
-    /// Received, repetitions included.
+    /// Bytes received, repetitions included.
     pub received: u64,
     /// Streams so far.
     pub streams: u64,
-    /// Connections that were lost.
+    /// Lost connections.
     pub lost: u64,
-    /// How often a connection was found stuck.
+    /// Times at which a connection was found stuck.
     pub stuck: u64,
 }
 
 /// Acknowledgements that are not urgent wait for this time.
 const LATE: Duration = Duration::from_millis(25);
-/// Who waits for memory tries again after this time: others may have given some back.
+/// A stream that waits for memory tries again after this time: other streams may have given some back.
 const HUNGER: Duration = Duration::from_millis(100);
-/// Answers to pings that wait on a connection, and what else waits there, at most: a peer that asks without reading takes no more memory.
+/// The most answers to pings, and other messages, that wait on a connection: a peer that sends pings without
+/// reading gets no more memory.
 const ANSWERS_MAX: usize = 4;
-/// So many bytes may go out once more because a connection is stuck, beside an eighth of all; and in one look at its socket, where
-/// nothing else is to be sent.
+/// The most bytes that are sent twice because a connection is stuck, beside an eighth of all sent bytes. Also
+/// the most in one observation of its socket if no other data is to be sent.
 const COPIES: u64 = 256 << 10;
 
-/// The machine.
+/// The state machine of a session.
 #[derive(Debug)]
 pub struct Core {
     side: Side,
@@ -132,26 +135,28 @@ pub struct Core {
     finished: Finished,
     next_own: u32,
     open: [u32; 2],
-    /// Streams that have something to send, each once.
+    /// Streams with data to send, each once.
     ready: VecDeque<StreamId>,
-    /// Streams whose credit is to be told, each once.
+    /// Streams with a credit to send, each once.
     credits: VecDeque<StreamId>,
-    /// Streams whose credit is told a little later, unless it is told at once meanwhile.
+    /// Streams with a credit to send a little later, unless it is sent at once before that.
     late: Vec<StreamId>,
     late_at: Option<Instant>,
     /// Streams that wait for memory to write.
     hungry: Vec<StreamId>,
     hungry_until: Option<Instant>,
-    /// Given back since they were woken last \[bytes\].
+    /// Bytes given back since the waiting streams were woken last \[bytes\].
     freed: u64,
-    /// Streams that were broken off here, until the other side knows, and those of which it is to be said.
+    /// Streams that this side broke off, until the other side confirms; and those with a reset still to be
+    /// sent.
     resets: BTreeMap<StreamId, Broken>,
     unsaid: VecDeque<StreamId>,
     overs: VecDeque<StreamId>,
     asks: VecDeque<StreamId>,
     legs: Vec<Leg>,
     wanted: u32,
-    /// What the other side is to know of how many this side wants, and whether it was said since a connection came or went.
+    /// The wanted number of connections for the other side, and whether it was sent since a connection came
+    /// or went.
     want: Option<(u16, bool)>,
     closed: Option<Closed>,
     events: VecDeque<Event>,
@@ -161,7 +166,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// A session that begins.
+    /// Begins a session.
     pub fn new(side: Side, limits: Limits, budget: Arc<Budget>, now: Instant) -> Self {
         Self {
             side,
@@ -193,32 +198,32 @@ impl Core {
         }
     }
 
-    /// The next thing that the host is to know.
+    /// Returns the next event for the host.
     pub fn event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// What has passed.
+    /// Returns the byte counters.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Why it is over, if it is.
+    /// Returns the reason why the session is over, if it is.
     pub fn closed(&self) -> Option<Closed> {
         self.closed
     }
 
-    /// Streams open.
+    /// Returns the number of open streams.
     pub fn open_streams(&self) -> u32 {
         self.open[0] + self.open[1]
     }
 
-    /// When a stream's byte passed last, or a stream was there.
+    /// Returns the time at which a stream's byte passed last, or a stream was open.
     pub fn used_at(&self) -> Instant {
         self.used_at
     }
 
-    /// A connection belongs to the session. Their numbers rise.
+    /// Adds a connection to the session. Numbers rise.
     pub fn add_leg(&mut self, leg: LegId, now: Instant) {
         debug_assert!(self.legs.last().is_none_or(|last| last.id < leg));
         self.legs.push(Leg::new(leg, now));
@@ -226,19 +231,19 @@ impl Core {
         self.settle(now);
     }
 
-    /// How many connections this side sends on.
+    /// Sets the number of connections on which this side sends.
     pub fn set_wanted(&mut self, connections: u32, now: Instant) {
         self.wanted = connections.max(1);
         self.settle(now);
     }
 
-    /// Tells the other side how many connections this side wants to send on.
+    /// Sends the other side the number of connections that this side wants to send on.
     pub fn tell_wanted(&mut self, connections: u32) {
         self.want = Some((connections.min(u16::MAX.into()) as u16, false));
         self.say_wanted();
     }
 
-    /// It may have been said on a connection that is no more.
+    /// Marks the wanted number as unsent, since it may have been sent on a connection that is lost.
     fn say_wanted(&mut self) {
         let Some((_, said)) = &mut self.want else { return };
         *said = false;
@@ -247,7 +252,7 @@ impl Core {
         }
     }
 
-    /// This side sends no more on a connection. Once the other does not either, it has served.
+    /// Stops sending on a connection. Once the other side stops too, the connection is finished.
     pub fn retire(&mut self, leg: LegId) {
         if let Some(leg) = self.legs.iter_mut().find(|one| one.id == leg && !one.retires) {
             leg.retires = true;
@@ -256,7 +261,7 @@ impl Core {
         }
     }
 
-    /// A connection is no more.
+    /// Removes a lost connection.
     pub fn lost(&mut self, leg: LegId, now: Instant) {
         let Some(place) = self.legs.iter().position(|one| one.id == leg) else { return };
         let gone = self.legs.remove(place);
@@ -271,7 +276,7 @@ impl Core {
         self.settle(now);
     }
 
-    /// What was sent on a lost connection is sent again.
+    /// Queues the data of a lost connection for sending again.
     fn again_from(&mut self, leg: LegId) {
         for (id, entry) in &mut self.streams {
             if !entry.is_over && entry.send.lost(leg) && !std::mem::replace(&mut entry.in_ready, true) {
@@ -280,7 +285,7 @@ impl Core {
         }
     }
 
-    /// What was told may not have come: it is told again, and the other side is asked.
+    /// Repeats all credits, which may be lost, and requests the other side's.
     fn doubt(&mut self) {
         for (id, entry) in self.streams.iter_mut().filter(|(_, entry)| !entry.is_over) {
             if !std::mem::replace(&mut entry.in_credits, true) {
@@ -294,7 +299,7 @@ impl Core {
         self.say_wanted();
     }
 
-    /// What a connection's socket says of itself.
+    /// Updates a connection from its socket's counters.
     pub fn measured(&mut self, leg: LegId, measured: Measured, now: Instant) {
         let in_doubt = self.streams.values().any(|entry| entry.send.is_in_doubt());
         let Some(at) = self.legs.iter_mut().find(|one| one.id == leg) else { return };
@@ -318,11 +323,12 @@ impl Core {
         self.settle(now);
     }
 
-    /// What a stuck connection holds goes out once more on others, the first chunks of each stream first, and a bounded part at a time.
-    /// Where nothing else is to be sent, as when streams have used their windows up and wait for what it holds, copies displace nothing.
+    /// Sends the data of a stuck connection once more on others, the first chunks of each stream first, in
+    /// bounded parts. If no other data is to be sent, the copies displace nothing. This happens when streams
+    /// have used their windows up and wait for the stuck data.
     fn repeat(&mut self, leg: LegId) {
         if self.active().next().is_none() {
-            return; // it would only go out twice on this one
+            return; // the copy would only go out on this connection again
         }
         let spare = if self.ready.is_empty() { COPIES } else { 0 };
         let mut most = (COPIES + self.counts.sent / 8).saturating_sub(self.counts.again).max(spare);
@@ -335,7 +341,7 @@ impl Core {
         }
     }
 
-    /// Connections that this side sends on now.
+    /// Iterates over the connections on which this side sends now.
     fn active(&self) -> impl Iterator<Item = &Leg> {
         self.legs.iter().filter(|leg| !leg.stuck && !leg.retires).take(self.wanted as usize)
     }
@@ -352,7 +358,7 @@ impl Core {
             || !self.unsaid.is_empty()
     }
 
-    /// Wakes a connection where there is something to send, and notes for how long there was nothing.
+    /// Wakes a connection if there is data to send, and measures the idle time.
     fn settle(&mut self, now: Instant) {
         self.pace.pass(now);
         let idle = self.active().filter(|leg| leg.idle).min_by_key(|leg| leg.round_trip);
@@ -372,13 +378,13 @@ impl Core {
         }
     }
 
-    /// When [`on_timeout`](Self::on_timeout) is due.
+    /// Returns the time of the next [`on_timeout`](Self::on_timeout).
     pub fn timeout(&self) -> Option<Instant> {
         let silences = self.legs.iter().map(|leg| leg.asked_at.unwrap_or(leg.heard_at) + SILENCE);
         silences.chain(self.late_at).chain(self.hungry_until).chain(self.pace.dry_until).min()
     }
 
-    /// Time has passed.
+    /// Runs the timers that are due.
     pub fn on_timeout(&mut self, now: Instant) {
         if self.late_at.is_some_and(|at| at <= now) {
             self.late_at = None;
@@ -404,10 +410,10 @@ impl Core {
         self.settle(now);
     }
 
-    /// A frame came on a connection.
+    /// Processes a frame received on a connection.
     ///
     /// # Errors
-    /// If the session is over with it.
+    /// If the frame ends the session.
     pub fn frame(&mut self, leg: LegId, frame: Frame<'_>, now: Instant) -> Result<(), Closed> {
         if let Some(closed) = self.closed {
             return Err(closed);
@@ -421,7 +427,7 @@ impl Core {
         done
     }
 
-    /// Some bytes came on a connection, be they a frame or not yet.
+    /// Records that bytes arrived on a connection, a whole frame or not.
     pub fn heard(&mut self, leg: LegId, now: Instant) {
         if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg) {
             at.heard(now);
@@ -482,7 +488,7 @@ impl Core {
         }
     }
 
-    /// The session is over: what is open breaks, and every connection says so as its last word.
+    /// Ends the session: open streams break, and every connection sends the reason as its last frame.
     pub fn close(&mut self, why: Closed) {
         if self.closed.is_some() {
             return;
@@ -498,13 +504,13 @@ impl Core {
         }
     }
 
-    /// What a connection's socket may be given ahead of what it may send \[bytes\].
+    /// Returns the most that a connection's socket takes beyond its congestion window \[bytes\].
     pub fn ahead(&self, leg: LegId) -> Option<u64> {
         self.legs.iter().find(|one| one.id == leg).map(|leg| leg.ahead)
     }
 
-    /// What a connection is to send now, behind `out`, until there are `room` bytes, or as many as it takes
-    /// [`ahead`](Self::ahead); nothing where it is to wait for [`Event::Wake`].
+    /// Appends a connection's next frames to `out`, up to `room` bytes or its [`ahead`](Self::ahead). Appends
+    /// nothing if the connection is to wait for [`Event::Wake`].
     pub fn pull(&mut self, leg: LegId, now: Instant, room: usize, out: &mut Vec<u8>) {
         let Some(place) = self.legs.iter().position(|one| one.id == leg) else { return };
         if let Some(why) = self.closed {
@@ -533,7 +539,7 @@ impl Core {
         self.settle(now);
     }
 
-    /// What belongs on this very connection; gives whether nothing else does.
+    /// Appends the frames that belong on this very connection; returns whether nothing else may follow.
     fn pull_own(&mut self, place: usize, out: &mut Vec<u8>) -> bool {
         let at = &mut self.legs[place];
         for told in std::mem::take(&mut at.own) {
@@ -555,7 +561,7 @@ impl Core {
         at.retires
     }
 
-    /// What may go on any connection; where little goes out at a time, in small chunks.
+    /// Appends frames that may go on any connection, in small chunks if there is little room.
     fn pull_shared(&mut self, leg: LegId, now: Instant, room: usize, out: &mut Vec<u8>) {
         let frame_most = (room / 2).clamp(DATA_HEADER + 1, FRAME_MAX);
         while out.len() + frame_most <= room {
@@ -585,7 +591,7 @@ impl Core {
         }
     }
 
-    /// The state of the connections, for who looks at it.
+    /// Returns the state of the connections, for `status`.
     pub fn legs(&self) -> Vec<LegState> {
         let active: Vec<_> = self.active().map(|leg| leg.id).collect();
         let state = |leg: &Leg| LegState {
@@ -600,22 +606,22 @@ impl Core {
         self.legs.iter().map(state).collect()
     }
 
-    /// Connections that are not about to go.
+    /// Returns the number of connections that do not retire.
     pub fn leg_count(&self) -> u32 {
         self.legs.iter().filter(|leg| !leg.retires && !leg.peer_retired).count() as u32
     }
 }
 
-/// What stands of a connection.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LegState {
-    /// Which one.
+    /// Its number.
     pub id: LegId,
-    /// This side sends on it.
+    /// Whether this side sends on it.
     pub is_active: bool,
-    /// It has not got on for a while.
+    /// Whether it has made no progress for a while.
     pub is_stuck: bool,
-    /// It is about to go.
+    /// Whether it retires.
     pub retires: bool,
     /// Smoothed round trip, if any was measured.
     pub round_trip: Option<Duration>,
@@ -626,7 +632,7 @@ pub struct LegState {
 }
 
 impl LegState {
-    /// It is there to stay, and gets on.
+    /// Returns whether it makes progress and does not retire.
     pub const fn is_usable(&self) -> bool {
         !self.is_stuck && !self.retires
     }

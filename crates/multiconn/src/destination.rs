@@ -1,5 +1,5 @@
-//! Where somebody may go through a relay. Nothing is allowed that is not named, and what a name leads to is looked at again once it is resolved: a name never
-//! leads into the relay's own networks.
+//! The destinations that a key may reach through a relay. Only named destinations are allowed. The addresses
+//! of a name are checked after resolution, so a name never leads into the relay's own networks.
 
 use serde::Deserialize;
 use std::fmt;
@@ -17,13 +17,13 @@ pub struct Destination {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Hosts {
-    /// All that is in public.
+    /// All public addresses.
     Any,
-    /// A name, in small letters.
+    /// A name, in lower case.
     Name(String),
-    /// All names that end so, the point included.
+    /// All names with this ending, the dot included.
     Below(String),
-    /// Addresses, also such as are not in public.
+    /// A network, which need not be public.
     Net(IpAddr, u8),
 }
 
@@ -97,14 +97,14 @@ impl fmt::Display for Destination {
     }
 }
 
-/// Whether some rule may allow a name: if none does, it is not even resolved.
+/// Returns whether some rule may allow a name: if none does, it is not even resolved.
 pub fn may_resolve(rules: &[Destination], name: &str, port: u16) -> bool {
     rules.iter().any(|rule| {
         rule.ports.contains(&port) && (matches!(rule.hosts, Hosts::Net(..)) || rule.names(Some(name)))
     })
 }
 
-/// Whether an address is allowed, which somebody gave himself or which his name leads to.
+/// Returns whether an address is allowed, given by the client or resolved from its name.
 pub fn allows(rules: &[Destination], name: Option<&str>, address: SocketAddr) -> bool {
     let ip = address.ip().to_canonical();
     let is_public = is_public(ip);
@@ -115,7 +115,7 @@ pub fn allows(rules: &[Destination], name: Option<&str>, address: SocketAddr) ->
 }
 
 impl Destination {
-    /// Whether the rule names this very address, or a network around it.
+    /// Returns whether the rule names this very address, or a network around it.
     pub fn names_address(&self, address: SocketAddr) -> bool {
         matches!(self.hosts, Hosts::Net(net, length) if contains(net, length, address.ip().to_canonical()))
             && self.ports.contains(&address.port())
@@ -147,7 +147,7 @@ fn contains(net: IpAddr, length: u8, address: IpAddr) -> bool {
     }
 }
 
-/// Networks of IPv4 that are not the public's: RFC 6890's, multicast and what is reserved.
+/// IPv4 networks that are not public: those of RFC 6890, multicast and reserved ones.
 const NOT_PUBLIC: [(Ipv4Addr, u8); 15] = [
     (Ipv4Addr::UNSPECIFIED, 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -166,7 +166,7 @@ const NOT_PUBLIC: [(Ipv4Addr, u8); 15] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// Networks within `2000::/3` that are not the public's: RFC 6890's, and what has an address of IPv4 inside.
+/// Networks within `2000::/3` that are not public: those of RFC 6890, and those that embed an IPv4 address.
 const NOT_PUBLIC_6: [(Ipv6Addr, u8); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
@@ -174,8 +174,8 @@ const NOT_PUBLIC_6: [(Ipv6Addr, u8); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// Whether an address is somebody's in public, and no network's own: neither loopback, nor private, nor link-local, nor one that
-/// leads there (mapped, translated, 6to4, Teredo).
+/// Returns whether an address is public: not loopback, private, link-local, or one that leads there (mapped,
+/// translated, 6to4, Teredo).
 pub fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(_) => {

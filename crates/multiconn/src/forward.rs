@@ -1,4 +1,4 @@
-//! The client's end of the command: local ports whose connections travel as streams.
+//! The client's end of the command: local ports, and the streams of their connections.
 
 use crate::connect::Client;
 use crate::frame::Broken;
@@ -17,16 +17,16 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A program has so long to say what it wants of SOCKS5.
+/// The time limit of a program's SOCKS5 request.
 const WORDS: Duration = Duration::from_secs(30);
 
 /// A local port: `tcp://[BIND:]PORT:HOST:PORT` or `socks5://[BIND:]PORT`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Forward {
-    /// Where it listens.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// Where its connections go; where they say by SOCKS5, if it is none.
+    /// The destination of its connections; each connection's SOCKS5 request names it if not given.
     pub target: Option<Target>,
 }
 
@@ -102,12 +102,12 @@ impl fmt::Display for Forward {
     }
 }
 
-/// Why nothing came of what a program wanted.
+/// The reason why a connection failed.
 #[derive(Clone, Copy)]
 pub enum Report<'a> {
-    /// Of a connection to a target.
+    /// A failure of a connection to a target.
     Target(&'a Target, &'a dyn fmt::Display),
-    /// Of what it said to the port, or of its connection there.
+    /// A failure of the request on the port, or of the connection to it.
     Port(Notice),
 }
 
@@ -126,7 +126,7 @@ impl fmt::Display for Report<'_> {
     }
 }
 
-/// Hears why nothing came of what programs wanted.
+/// Receives the reasons of failed connections.
 pub trait Told: Fn(&Report<'_>) + Send + Sync + 'static {}
 impl<T: Fn(&Report<'_>) + Send + Sync + 'static> Told for T {}
 
@@ -138,23 +138,23 @@ pub struct Open {
 }
 
 impl Open {
-    /// Opens it.
+    /// Opens the port.
     ///
     /// # Errors
-    /// If the address cannot be had.
+    /// If the address is not available.
     pub async fn new(forward: &Forward) -> io::Result<Self> {
         Ok(Self { listener: TcpListener::bind(forward.listen).await?, target: forward.target.clone() })
     }
 
-    /// Where it is: where port 0 was asked for, the system has chosen.
+    /// Returns the address, with the system's choice for port 0.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system does not return it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Serves for ever. `told` hears of each connection of which nothing came, and why.
+    /// Serves for ever. `told` receives the reason of each failed connection.
     pub async fn serve(self, client: Client, told: impl Told) {
         let told = Arc::new(told);
         let port = self.address().unwrap_or_else(|_| SocketAddr::new(LOCAL, 0));
@@ -176,7 +176,7 @@ impl Open {
                         match tokio::time::timeout(WORDS, socks(socket)).await {
                             Ok(Ok(asked)) => asked_for(asked, &client, &*told).await,
                             Ok(Err(Some(words))) => told(&Report::Port(Notice::Words(port, words))),
-                            // It said nothing, or not all.
+                            // The program sent no request, or an incomplete one.
                             Ok(Err(None)) | Err(_) => (),
                         }
                     }
@@ -186,7 +186,7 @@ impl Open {
     }
 }
 
-/// A connection whose way is known: its bytes go with the first words, so that no round trip is lost.
+/// Forwards a connection with a known target: its bytes follow the request at once, which saves a round trip.
 async fn forward(socket: TcpStream, client: &Client, target: &Target, told: &impl Told) {
     let mut stream = match client.open().await {
         Ok(stream) => stream,
@@ -210,7 +210,7 @@ async fn forward(socket: TcpStream, client: &Client, target: &Target, told: &imp
     }
 }
 
-/// Waits for what became of it. The program may say something first, which goes ahead.
+/// Waits for the outcome. Bytes that the program sends before it are passed on.
 async fn first_words(mut stream: Stream, mut socket: TcpStream) -> (Option<Outcome>, Stream, TcpStream) {
     let mut early = vec![0; 16 << 10];
     let mut may_read = true;
@@ -223,7 +223,7 @@ async fn first_words(mut stream: Stream, mut socket: TcpStream) -> (Option<Outco
             }
             count = socket.read(&mut early), if may_read => match count {
                 Ok(count @ 1..) => {
-                    // What does not fit waits for the outcome.
+                    // Bytes that do not fit wait for the outcome.
                     if stream.write_all(&early[..count]).await.is_err() {
                         return (None, stream, socket);
                     }
@@ -234,22 +234,22 @@ async fn first_words(mut stream: Stream, mut socket: TcpStream) -> (Option<Outco
     }
 }
 
-/// The program sees that nothing came of it.
+/// Resets the connection, so that the program sees the failure.
 fn refuse(socket: &TcpStream) {
     let _ = socket.set_zero_linger();
 }
 
-/// What a program asked for by SOCKS5, and what it has sent beyond.
+/// A program's SOCKS5 request, and the bytes after it.
 struct Asked {
     socket: TcpStream,
     target: Target,
     rest: Vec<u8>,
 }
 
-/// Hears a program's words.
+/// Reads a program's request.
 ///
 /// # Errors
-/// What they are, where nothing comes of them and that is the program's doing; none, if it went away.
+/// The request's text, if the failure is the program's fault; none if it closed the connection.
 async fn socks(mut socket: TcpStream) -> Result<Asked, Option<Words>> {
     let mut held = Vec::new();
     let (is_offered, _) = hear(&mut socket, &mut held, socks::greeting).await?;
@@ -268,10 +268,10 @@ async fn socks(mut socket: TcpStream) -> Result<Asked, Option<Words>> {
     }
 }
 
-/// A message and how many bytes it is, once it is whole.
+/// A message and its length, once it is complete.
 type Heard<T> = Result<Option<(T, usize)>, NotSocks>;
 
-/// Reads until a message is whole, and takes it off.
+/// Reads until a message is complete, and removes it from the buffer.
 async fn hear<T>(
     socket: &mut TcpStream,
     held: &mut Vec<u8>,

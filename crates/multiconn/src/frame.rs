@@ -1,18 +1,18 @@
-//! What passes on a connection once it belongs to a session: frames, each whole within one record of TLS.
+//! The frames on a connection of a session, each whole within one record of TLS.
 //!
-//! Numbers are big-endian. A stream's bytes are counted from 0 in each direction; its end takes one number of its own, so that what was
-//! received, the end with it, is one count.
+//! Numbers are big-endian. A stream's bytes are counted from 0 in each direction. Its end takes one number of
+//! its own, so one count covers everything received, the end included.
 
 use std::fmt;
 
-/// The bytes before a chunk.
+/// The length of a chunk's header \[bytes\].
 pub const DATA_HEADER: usize = 1 + 4 + 8 + 2;
 /// The most bytes of a chunk: with its header, a full record of TLS.
 pub const CHUNK_MAX: usize = (16 << 10) - DATA_HEADER;
 /// The longest frame.
 pub const FRAME_MAX: usize = DATA_HEADER + CHUNK_MAX;
 
-/// Which stream; odd where the client opened it.
+/// The number of a stream; odd if the client opened it.
 pub type StreamId = u32;
 
 /// A frame.
@@ -22,18 +22,18 @@ pub enum Frame<'a> {
     Data {
         /// The stream.
         stream: StreamId,
-        /// The number of its first byte.
+        /// The number of the first byte.
         offset: u64,
-        /// The stream ends after it, in this direction.
+        /// Whether the stream ends after it, in this direction.
         end: bool,
-        /// Its bytes; none only where the stream ends.
+        /// The bytes; none only at the stream's end.
         bytes: &'a [u8],
     },
-    /// What was received of a stream without a gap, and up to where more may be sent.
+    /// The part of a stream received without a gap, and the limit for sending more.
     Credit {
         /// The stream.
         stream: StreamId,
-        /// Numbers received, the end's among them.
+        /// Numbers received, the end's included.
         received: u64,
         /// No byte from this number on may be sent.
         limit: u64,
@@ -42,7 +42,7 @@ pub enum Frame<'a> {
     Reset {
         /// The stream.
         stream: StreamId,
-        /// Why.
+        /// The reason.
         why: Broken,
     },
     /// The stream is over here, both ways: all of it was received, or it was broken off.
@@ -50,26 +50,26 @@ pub enum Frame<'a> {
         /// The stream.
         stream: StreamId,
     },
-    /// The other side is to say how far it has received a stream: an answer may have been lost with a connection.
+    /// Requests a credit of a stream: an earlier one may have been lost with a connection.
     Ask {
         /// The stream.
         stream: StreamId,
     },
-    /// The other side is to answer on the same connection.
+    /// Requests a `Pong` on the same connection.
     Ping(u64),
-    /// It does.
+    /// The answer to a `Ping`.
     Pong(u64),
-    /// The sender of this wants so many connections to send on.
+    /// Its sender wants this many connections to send on.
     Want(u16),
-    /// The sender of this sends no more of streams on this connection.
+    /// Its sender sends no more stream data on this connection.
     Retire,
-    /// The sender of this has heard [`Retire`](Self::Retire), and all that came before it.
+    /// Its sender has received [`Retire`](Self::Retire), and everything before it.
     Retired,
     /// The session is over.
     Close(Closed),
 }
 
-/// Why a stream was broken off.
+/// The reason why a stream was broken off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
     /// The program at the other end broke it off.
@@ -78,26 +78,26 @@ pub enum Broken {
     Overloaded,
     /// The session ended.
     SessionOver(Closed),
-    /// Something that this program does not know.
+    /// A reason that this version lacks.
     Other(u8),
 }
 
-/// Why a session was closed.
+/// The reason why a session was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Closed {
-    /// As it should be.
+    /// It ended normally.
     Done,
     /// The other side broke the protocol.
     Protocol,
     /// Its key is not authorised any more.
     Revoked,
-    /// Nobody used it.
+    /// It was not used for the time limit.
     Idle,
     /// No connection came back in time.
     Lost,
-    /// The relay does not know it: it began again.
+    /// The relay has no such session: it restarted.
     Unknown,
-    /// Something that this program does not know.
+    /// A reason that this version lacks.
     Other(u8),
 }
 
@@ -175,7 +175,7 @@ impl fmt::Display for Closed {
 impl std::error::Error for Broken {}
 impl std::error::Error for Closed {}
 
-/// What is no frame.
+/// The error of bytes that are no frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(pub &'static str);
 
@@ -200,14 +200,14 @@ const RETIRE: u8 = 10;
 const RETIRED: u8 = 11;
 const CLOSE: u8 = 12;
 
-/// The greatest offset: no stream of a session gets there.
+/// The greatest offset: no stream of a session reaches it.
 pub const OFFSET_MAX: u64 = 1 << 62;
 
 impl<'a> Frame<'a> {
-    /// Reads the frame that some bytes begin with: it, and how many they are; none where more bytes are to come.
+    /// Decodes the frame at the start of some bytes; returns it and its length, or none if it is incomplete.
     ///
     /// # Errors
-    /// If they begin no frame, whatever follows.
+    /// If they cannot begin a frame.
     pub fn decode(bytes: &'a [u8]) -> Result<Option<(Self, usize)>, Malformed> {
         let mut rest = Rest(bytes);
         let Some(kind) = rest.byte() else { return Ok(None) };
@@ -255,7 +255,7 @@ impl<'a> Frame<'a> {
         read(rest).transpose()
     }
 
-    /// Writes the frame behind some bytes.
+    /// Appends the frame's encoding.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let with_stream = |out: &mut Vec<u8>, kind: u8, stream: StreamId| {
             out.push(kind);
@@ -294,7 +294,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// What is left to read.
+/// The bytes left to read.
 pub(crate) struct Rest<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Rest<'a> {
@@ -369,12 +369,12 @@ mod tests {
         assert_eq!(decoded(OFFSET_MAX, b"x", false), Ok(()));
         let error = decoded(OFFSET_MAX + 1, b"x", false).unwrap_err();
         assert_eq!(error.to_string(), "not a frame: a chunk that is too long, or too far");
-        // No bytes only where the stream ends.
+        // A frame without bytes is valid only at the stream's end.
         assert_eq!(decoded(7, b"", true), Ok(()));
         assert!(decoded(7, b"", false).is_err());
     }
 
-    /// Each reason with its code on the wire, and words of its message that no other has.
+    /// Each reason with its code on the wire, and words that only its message has.
     const REASONS: [(Closed, u8, &str); 7] = [
         (Closed::Done, 0, "the session was closed"),
         (Closed::Protocol, 1, "broke the protocol"),

@@ -1,4 +1,4 @@
-//! One direction's law at its sender: asked once an interval, and what it answers is what the session sends on.
+//! Runs one direction's law at its sender, once an interval, and applies its decision to the session.
 
 use crate::control::{Caps, Controller, Decision, Leg, Refused, Status};
 use crate::probe::Returned;
@@ -8,21 +8,22 @@ use evenair_laws::connections::ConnectionParams;
 use evenair_units::{Bytes, Duration, Instant};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A segment's bytes, where nothing is known of the path: Ethernet's, less the headers of IP and TCP with time stamps.
+/// A segment's payload, before the path is known: Ethernet's, less the headers of IP and TCP with time
+/// stamps.
 const PAYLOAD: Bytes = Bytes::new(1448);
 /// A direction was busy if there was nothing to send for less than this share of the interval.
 const IDLE_MOST: f64 = 0.1;
 
-/// The law of a direction, and what it says.
+/// The law of a direction, and its state.
 #[derive(Clone, Debug)]
 pub(crate) struct Governor {
     controller: Arc<Mutex<Controller>>,
-    /// Round trips of probes since it was asked last.
+    /// Round trips of the probes that returned since the last interval.
     probes: Arc<Mutex<Vec<Duration>>>,
 }
 
 impl Governor {
-    /// For a direction that begins.
+    /// Begins the law of a direction.
     pub(crate) fn new(law: ConnectionParams, most: u32, can_probe: bool) -> Result<Self, Refused> {
         let controller = Controller::new(law, Caps { most }, can_probe, PAYLOAD, now())?;
         Ok(Self { controller: Arc::new(Mutex::new(controller)), probes: Arc::default() })
@@ -32,22 +33,23 @@ impl Governor {
         what(&mut self.controller.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How many connections there are to be.
+    /// Returns the wanted number of connections.
     pub(crate) fn wanted(&self) -> u32 {
         self.with(|controller| controller.decision().wanted)
     }
 
-    /// How it stands.
+    /// Returns the law's status.
     pub(crate) fn status(&self) -> Status {
         self.with(|controller| controller.status())
     }
 
-    /// The congestion control that each connection must have for it.
+    /// Returns the congestion control that the law requires of each connection.
     pub(crate) fn congestion_control(&self) -> Option<&'static str> {
         self.with(|controller| controller.congestion_control())
     }
 
-    /// Asks the law until the session is over. Where the other side dials, it is told how many are wanted.
+    /// Runs the law until the session is over. With `tells`, the other side, which dials, receives the wanted
+    /// number.
     pub(crate) async fn run(self, session: Session, tells: bool) {
         let mut since = now();
         apply(&session, tells, self.wanted());

@@ -1,76 +1,78 @@
-//! The first words on a connection, both ways: a new session, or one more connection of a session.
+//! The greetings on a connection, both ways: a new session, or one more connection of a session.
 //!
-//! Each is a length of two bytes and so many bytes. A joining connection proves two things at once: that it is the TLS connection that it seems to be, and that
-//! its client was there when the session began. It shows a MAC over a value exported from its own TLS (RFC 5705), by a key exported from the session's first.
+//! Each is a length of two bytes, and the body. A joining connection proves two facts at once: that it is the
+//! TLS connection that it appears to be, and that its client began the session. It sends a MAC over a value
+//! exported from its own TLS (RFC 5705), by a key exported from the session's first.
 
 use crate::frame::{Malformed, Rest};
 use ring::hmac;
 use std::fmt;
 
-/// The longest hello, its length not counted.
+/// The longest greeting, without its length.
 pub const HELLO_MAX: usize = 4096;
-/// A session's number: random, the relay's.
+/// A session's random number, which the relay chooses.
 pub type SessionId = [u8; 16];
-/// What TLS exports for a session's key, and for a joining connection.
+/// A value exported from TLS: a session's key, or that of a joining connection.
 pub type Exported = [u8; 32];
 /// The label of a session's key.
 pub const SESSION_LABEL: &[u8] = b"EXPORTER-evenair-multiconn-session";
-/// The label of what a joining connection shows.
+/// The label of a joining connection's value.
 pub const JOIN_LABEL: &[u8] = b"EXPORTER-evenair-multiconn-join";
 
-/// What a client says.
+/// A client's greeting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hello {
-    /// A session is to begin.
+    /// Begins a session.
     New {
-        /// Streams at once that the client takes.
+        /// The most streams at once that the client accepts.
         streams: u32,
-        /// Connections at once that it opens.
+        /// The most connections at once that it opens.
         connections: u16,
-        /// The law that it would have for what the relay sends, as JSON; the relay may have its own.
+        /// The law that it requests for the relay's sending direction, as JSON; the relay may use its own.
         law: String,
     },
-    /// The connection is to belong to a session.
+    /// Adds the connection to a session.
     Join {
-        /// Which.
+        /// The session.
         session: SessionId,
         /// The proof.
         proof: Exported,
     },
 }
 
-/// What a relay says.
+/// A relay's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The session has begun.
     Welcome {
-        /// Its number.
+        /// The session's number.
         session: SessionId,
-        /// Streams at once that the relay takes.
+        /// The most streams at once that the relay accepts.
         streams: u32,
-        /// Connections at once that it takes.
+        /// The most connections at once that it accepts.
         connections: u16,
-        /// The law of what it sends, in words.
+        /// The relay's law, as text.
         law: String,
     },
-    /// The connection belongs to the session.
+    /// The connection was added to the session.
     Joined,
-    /// Neither.
+    /// The request is refused.
     Refused(Refusal),
 }
 
-/// Why a relay refuses a connection of somebody whom it knows.
+/// The reason why a relay refuses a connection with an authorised key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is no such session, or not of this key, or the proof is wrong: it is not told which.
+    /// There is no such session, or it has another key, or the proof is wrong: the answer is the same for all
+    /// three.
     NoSession,
-    /// There are as many connections or sessions as there may be.
+    /// The limit of connections or sessions is reached.
     Full,
-    /// It was no hello.
+    /// The greeting is malformed.
     Malformed,
-    /// The law is unknown, or cannot be hosted here.
+    /// The law is unknown, or cannot run here.
     Law,
-    /// Something that this program does not know.
+    /// A reason that this version lacks.
     Other(u8),
 }
 
@@ -108,7 +110,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What a joining connection shows.
+/// Returns a joining connection's proof.
 pub fn proof(session_key: &Exported, session: &SessionId, exported: &Exported) -> Exported {
     let key = hmac::Key::new(hmac::HMAC_SHA256, session_key);
     let tag = hmac::sign(&key, &[session.as_slice(), exported].concat());
@@ -117,7 +119,7 @@ pub fn proof(session_key: &Exported, session: &SessionId, exported: &Exported) -
     proof
 }
 
-/// Whether what it shows is right; takes as long whatever it is.
+/// Returns whether a proof is right, in a time that does not depend on its bytes.
 pub fn proves(session_key: &Exported, session: &SessionId, exported: &Exported, shown: &Exported) -> bool {
     let key = hmac::Key::new(hmac::HMAC_SHA256, session_key);
     hmac::verify(&key, &[session.as_slice(), exported].concat(), shown).is_ok()
@@ -130,10 +132,10 @@ const JOINED: u8 = 4;
 const REFUSED: u8 = 5;
 
 impl Hello {
-    /// Reads what follows the length.
+    /// Decodes a body.
     ///
     /// # Errors
-    /// If it is none.
+    /// If it is malformed.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut rest = Rest(bytes);
         let hello = match rest.byte() {
@@ -144,7 +146,7 @@ impl Hello {
         hello.filter(|_| rest.0.is_empty()).ok_or(Malformed("no hello"))
     }
 
-    /// With its length.
+    /// Encodes the greeting with its length.
     pub fn encode(&self) -> Vec<u8> {
         let mut body = Vec::new();
         match self {
@@ -173,10 +175,10 @@ fn join_hello(rest: &mut Rest<'_>) -> Option<Hello> {
 }
 
 impl Answer {
-    /// Reads what follows the length.
+    /// Decodes a body.
     ///
     /// # Errors
-    /// If it is none.
+    /// If it is malformed.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut rest = Rest(bytes);
         let answer = match rest.byte() {
@@ -188,7 +190,7 @@ impl Answer {
         answer.filter(|_| rest.0.is_empty()).ok_or(Malformed("no answer to a hello"))
     }
 
-    /// With its length.
+    /// Encodes the answer with its length.
     pub fn encode(&self) -> Vec<u8> {
         let mut body = Vec::new();
         match self {
@@ -220,7 +222,7 @@ fn text(rest: &mut Rest<'_>) -> Option<String> {
     String::from_utf8(rest.take(length.into())?.to_vec()).ok()
 }
 
-/// A text that is too long is left out: it is a wish, or words for people.
+/// Appends a text, or an empty one for a text that is too long: it is only a request, or for people to read.
 fn put_text(body: &mut Vec<u8>, text: &str) {
     let text = if text.len() > HELLO_MAX / 2 { "" } else { text };
     body.extend_from_slice(&(text.len() as u16).to_be_bytes());

@@ -13,12 +13,12 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Before a public key's 32 bytes in a `SubjectPublicKeyInfo` (RFC 8410 §4).
+/// Precedes a public key's 32 bytes in a `SubjectPublicKeyInfo` (RFC 8410 §4).
 const SPKI: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
-/// Before a secret key's 32 bytes in PKCS #8 (RFC 8410 §7).
+/// Precedes a secret key's 32 bytes in PKCS #8 (RFC 8410 §7).
 const PKCS8: [u8; 16] =
     [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x04, 0x22, 0x04, 0x20];
-/// How a secret key's line begins.
+/// The prefix of a secret key's line.
 const SECRET: &str = "evenair-secret-ed25519:";
 
 /// A public key; as text `ed25519:` and 64 hexadecimal digits.
@@ -27,17 +27,17 @@ const SECRET: &str = "evenair-secret-ed25519:";
 pub struct PublicKey([u8; 32]);
 
 impl PublicKey {
-    /// The key in a certificate's place (RFC 7250), if it is one of Ed25519.
+    /// Returns the key in a certificate's place (RFC 7250), if it is an Ed25519 key.
     pub fn from_spki(spki: &[u8]) -> Option<Self> {
         spki.strip_prefix(&SPKI)?.try_into().ok().map(Self)
     }
 
-    /// In a certificate's place.
+    /// Encodes the key in a certificate's place.
     pub(crate) fn spki(self) -> CertificateDer<'static> {
         [SPKI.as_slice(), &self.0].concat().into()
     }
 
-    /// A name for it that may stand in the clear: which key is wanted of a relay that has two.
+    /// Returns a name for the key that may be sent unencrypted; it selects a key of a relay that has two.
     pub(crate) fn server_name(self) -> String {
         let digest = ring::digest::digest(&ring::digest::SHA256, &self.0);
         format!("k{}.relay", hex(&digest.as_ref()[..16]))
@@ -56,7 +56,7 @@ impl fmt::Debug for PublicKey {
     }
 }
 
-/// What is no public key.
+/// The error of a text that is no public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoKey;
 
@@ -106,7 +106,7 @@ impl fmt::Debug for SecretKey {
 }
 
 impl SecretKey {
-    /// A new one, of the system's randomness.
+    /// Generates a key from the system's randomness.
     ///
     /// # Panics
     /// If the system has none.
@@ -123,12 +123,12 @@ impl SecretKey {
         Self { seed, public: PublicKey(public) }
     }
 
-    /// Its public key.
+    /// Returns its public key.
     pub fn public(&self) -> PublicKey {
         self.public
     }
 
-    /// Reads the text of a file.
+    /// Parses the text of a file.
     pub fn parse(text: &str) -> Option<Self> {
         text.trim().strip_prefix(SECRET).and_then(unhex).map(Self::of)
     }
@@ -173,7 +173,7 @@ impl SecretKey {
         file.sync_all()
     }
 
-    /// For TLS: the raw key with what signs for it.
+    /// Returns the raw key with its signer, for TLS.
     pub(crate) fn certified(&self) -> Arc<CertifiedKey> {
         let der = PrivatePkcs8KeyDer::from([PKCS8.as_slice(), &self.seed].concat());
         let signs = rustls::crypto::ring::sign::any_eddsa_type(&der).expect("32 bytes are a key");
@@ -181,7 +181,7 @@ impl SecretKey {
     }
 }
 
-/// Bytes as hexadecimal digits.
+/// Returns bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use fmt::Write as _;
     bytes.iter().fold(String::new(), |mut text, byte| {

@@ -1,12 +1,14 @@
-//! One byte stream over several TCP connections, as many as a law of [`evenair_laws::connections`] says.
+//! One byte stream over several TCP connections, as many as a law of [`evenair_laws::connections`] wants.
 //!
-//! A client keeps a *session* with a relay: as many connections as are wanted, each with TLS of its own, and over them any number of streams. What goes out is
-//! cut into chunks that the connections fetch as their sockets take more, so that none waits behind a slow one.
+//! A client keeps a *session* with a relay: the wanted number of connections, each with TLS of its own, and
+//! over them any number of streams. Outgoing bytes are cut into chunks that the connections fetch as their
+//! sockets take more, so that none waits behind a slow one.
 //!
 //! # How to read it
-//! [`frame`] is what passes on a connection; [`receive`] and [`send`] are the halves of a stream, [`core`] the machine of a session around them, all
-//! without clock and socket. [`session`] gives it both. [`connect()`] dials and keeps as many connections as are wanted, [`listen()`] is dialled; [`relay`] and [`forward`] are
-//! the two ends of the command. [`authorised`] and [`destination`] say who may go where. [`control`] hosts the law.
+//! Without clock and socket: [`frame`] has the frames on a connection, [`receive`] and [`send`] the halves of
+//! a stream, and [`core`] the state machine of a session. [`session`] gives it both. [`connect()`] dials and
+//! keeps the wanted connections, and [`listen()`] accepts them. [`relay`] and [`forward`] are the two ends of
+//! the command. [`authorised`] and [`destination`] hold the permissions. [`control`] hosts the law.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 

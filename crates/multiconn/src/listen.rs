@@ -1,4 +1,4 @@
-//! The side that is dialled: one port, sessions of those whom it knows, and their streams.
+//! The listening side: one port, sessions of authorised keys, and their streams.
 
 mod admission;
 #[cfg(test)]
@@ -33,38 +33,41 @@ use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::mpsc;
 use troubles::Troubles;
 
-/// How often the file of authorised keys is looked at, and expiries with it: what is revoked ends within a second.
+/// The time between two checks of the file of authorised keys and of expiries: a revoked key's sessions end
+/// within a second.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// What a listener is told.
+/// The listener's options.
 #[derive(Clone, Debug)]
 pub struct ListenOptions {
-    /// Where it listens.
+    /// Addresses to listen on.
     pub listen: Vec<SocketAddr>,
-    /// Its keys: the one that a client asks for answers it, else the first.
+    /// Its keys: the one that a client requests answers it, else the first.
     pub keys: Vec<SecretKey>,
-    /// Whom it knows.
+    /// The authorised keys.
     pub authorised: Source,
-    /// The law of what it sends; what a client wishes, where it is not given, and `guarded` where that has no wish.
+    /// The law of its sending direction; the client's request if not given, and `guarded` without a request.
     pub law: Option<ConnectionParams>,
-    /// The congestion control of each connection; the system's, where it is not given and the law needs none.
+    /// The congestion control of each connection; the system's default if not given and the law requires
+    /// none.
     pub congestion: Option<String>,
-    /// The most that it sends of streams to all together; no bound, where it is not given.
+    /// The highest rate of stream bytes to all clients together; no bound if not given.
     pub rate_most: Option<Rate>,
     /// Memory for bytes of all streams \[bytes\].
     pub memory: u64,
-    /// The most connections in all: half of them is shared out among keys, the other half is for whoever comes first.
+    /// The most connections in all. Half of them is shared among keys; the other half is first come, first
+    /// served.
     pub connections: u32,
-    /// The most connections at once of whom it is not known yet who they are.
+    /// The most unauthenticated connections at once.
     pub handshakes: u32,
-    /// The most of them from one address, or one /64 of IPv6.
+    /// The most unauthenticated connections from one address, or one /64 of IPv6.
     pub handshakes_per_source: u32,
-    /// By what keys expire: the system's clock, if nothing is said.
+    /// The clock by which keys expire, the system's by default.
     pub time_of_day: TimeOfDay,
 }
 
 impl ListenOptions {
-    /// The usual ones.
+    /// Returns the default options.
     pub fn new(listen: SocketAddr, key: SecretKey, authorised: Source) -> Self {
         Self {
             listen: vec![listen],
@@ -82,25 +85,25 @@ impl ListenOptions {
     }
 }
 
-/// Where it stands who may come.
+/// The source of the authorised keys.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// In a file, which is read again when it changes.
+    /// A file, which is read again when it changes.
     File(PathBuf),
-    /// Here.
+    /// The keys themselves.
     These(Authorised),
 }
 
-/// Why nothing listens.
+/// The reason why the listener cannot start.
 #[derive(Debug)]
 pub enum ListenError {
     /// A file is wrong.
     Mistake(Mistake),
-    /// An address cannot be had.
+    /// An address is not available.
     Address(SocketAddr, io::Error),
-    /// It would serve nobody.
+    /// The configuration would serve no client.
     Nobody(&'static str),
-    /// The law cannot be hosted here.
+    /// The law cannot run here.
     Law(String),
     /// The kernel does not give connections their congestion control.
     Congestion(String),
@@ -129,7 +132,7 @@ impl From<Mistake> for ListenError {
     }
 }
 
-/// Whom a listener knows, as it stands now.
+/// The authorised keys at present.
 #[derive(Debug)]
 pub(crate) struct Known {
     all: RwLock<Arc<Authorised>>,
@@ -156,16 +159,16 @@ impl tls::Knows for Known {
     }
 }
 
-/// A stream that somebody opened.
+/// A stream that a client opened.
 #[derive(Debug)]
 pub struct Accepted {
     /// The stream.
     pub stream: Stream,
-    /// Whose it is, and what he may do, as it stands now.
+    /// The client's key and its present permissions.
     pub entry: Arc<Entry>,
 }
 
-/// What listens.
+/// A listener.
 #[derive(Debug)]
 pub struct Listener {
     shared: Arc<Shared>,
@@ -174,19 +177,19 @@ pub struct Listener {
     addresses: Vec<SocketAddr>,
 }
 
-/// What the tasks of a listener have in common.
+/// The state that the tasks of a listener share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     options: ListenOptions,
-    /// The congestion control of connections whose law needs none.
+    /// The congestion control of connections if the law requires none.
     congestion: String,
     known: Arc<Known>,
     sessions: Sessions,
-    /// Where probes come in.
+    /// Receives the probes.
     desk: Desk,
     admission: Arc<Admission>,
     accepted: mpsc::Sender<Accepted>,
-    /// Whose turn it is to take a step of its handshake.
+    /// Held by the handshake that takes a step.
     handshaking: tokio::sync::Mutex<()>,
     troubles: Mutex<Troubles>,
 }
@@ -197,11 +200,12 @@ impl Shared {
     }
 }
 
-/// What connections begin with: which law a client wishes is known after its greeting, and who once had BBR stays paced (see `dial`).
+/// The congestion control with which connections begin. A client's law is read only from its greeting, and a
+/// connection that began with BBR stays paced (see `dial`).
 const UNTIL_GREETED: &str = "reno";
 
-/// The congestion control of what comes in here where the law needs none: the one that is asked for, else the system's own. The socket
-/// itself is left with [`UNTIL_GREETED`].
+/// Returns the congestion control of accepted connections if the law requires none: the configured one, else
+/// the system's default. The socket itself is left with [`UNTIL_GREETED`].
 fn congestion_at(listener: &TcpListener, asked: Option<&str>) -> io::Result<String> {
     let own = match asked {
         Some(name) => {
@@ -214,12 +218,12 @@ fn congestion_at(listener: &TcpListener, asked: Option<&str>) -> io::Result<Stri
     Ok(own)
 }
 
-/// Listens.
+/// Starts a listener.
 ///
 /// # Errors
-/// If nobody could be served, the address is taken, or the kernel does not have the congestion control.
+/// If no client could be served, the address is taken, or the kernel lacks the congestion control.
 pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
-    // Before it is read, so that no change is missed.
+    // Taken before the file is read, so that no change is missed.
     let (seen, authorised) = match &options.authorised {
         Source::File(path) => (stamp(path), Authorised::load(path)?),
         Source::These(these) => (None, these.clone()),
@@ -267,7 +271,7 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
     let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
     let mut tasks = vec![tokio::spawn(watch(Arc::clone(&shared), seen))];
     for address in &addresses {
-        // Without the port of datagrams there are no probes, and laws go by what TCP tells.
+        // Without the UDP port there are no probes, and laws use TCP's round trips.
         if let Ok(socket) = UdpSocket::bind(address).await {
             let desk = shared.desk.clone();
             tasks.push(tokio::spawn(async move {
@@ -282,17 +286,17 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
 }
 
 impl Listener {
-    /// The next stream that somebody opens.
+    /// Returns the next stream that a client opens.
     pub async fn accept(&mut self) -> Option<Accepted> {
         self.accepted.recv().await
     }
 
-    /// Where it listens.
+    /// Returns the addresses that it listens on.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Who asks how it stands.
+    /// Returns a handle that reads the listener's status.
     pub fn watcher(&self) -> Watcher {
         Watcher(Arc::clone(&self.shared))
     }
@@ -305,49 +309,49 @@ impl Drop for Listener {
     }
 }
 
-/// Sees how a listener stands.
+/// Reads a listener's status.
 #[derive(Clone, Debug)]
 pub struct Watcher(Arc<Shared>);
 
 impl Watcher {
-    /// Its sessions.
+    /// Returns its sessions.
     pub fn sessions(&self) -> Vec<SessionStatus> {
         self.0.sessions.status()
     }
 
-    /// What is wrong now, if something is.
+    /// Returns the present fault, if there is one.
     pub fn trouble(&self) -> Option<String> {
         self.0.troubles().now(Instant::now(), self.0.options.handshakes)
     }
 
-    /// What became of handshakes.
+    /// Returns the outcomes of handshakes.
     pub fn handshakes_so_far(&self) -> Handshakes {
         let ended = OUTCOMES.iter().map(|(outcome, name)| (*name, self.0.admission.so_far(*outcome)));
         Handshakes { open: self.handshakes(), ended: ended.collect() }
     }
 
-    /// Connections of whom it is not known yet who they are.
+    /// Returns the number of unauthenticated connections.
     pub fn handshakes(&self) -> u32 {
         self.0.admission.handshakes()
     }
 
-    /// Bytes of memory that streams have.
+    /// Returns the memory in use by streams \[bytes\].
     pub fn memory(&self) -> u64 {
         self.0.sessions.memory()
     }
 
-    /// How many keys it knows.
+    /// Returns the number of authorised keys.
     pub(crate) fn keys(&self) -> usize {
         self.0.known.all().len()
     }
 
-    /// What a key may do now, if anything.
+    /// Returns the present permissions of a key, if it is authorised.
     pub(crate) fn find(&self, key: crate::keys::PublicKey) -> Option<Arc<Entry>> {
         self.0.known.find(key)
     }
 }
 
-/// What tells a file that was written from what it was before.
+/// Identifies a version of a file.
 type Stamp = (i64, i64, u64, u64);
 
 fn stamp(path: &std::path::Path) -> Option<Stamp> {
@@ -355,7 +359,8 @@ fn stamp(path: &std::path::Path) -> Option<Stamp> {
     Some((there.mtime(), there.mtime_nsec(), there.ino(), there.len()))
 }
 
-/// Tells when a file has changed and rests: a file that is being written, empty at first, may parse, and authorises nobody.
+/// Detects that a file has changed and is no longer being written: a half-written file, empty at first, may
+/// parse, and authorises no key.
 struct Rests {
     read: Option<Stamp>,
     seen: Option<Stamp>,
@@ -368,7 +373,8 @@ impl Rests {
     }
 }
 
-/// Reads the file of authorised keys again when it changes, and ends the sessions of keys that hold no more.
+/// Reads the file of authorised keys again when it changes, and ends the sessions of keys that are no longer
+/// valid.
 async fn watch(shared: Arc<Shared>, read: Option<Stamp>) {
     let mut file = Rests { read, seen: read };
     let mut returns = Returns::default();
@@ -383,7 +389,7 @@ async fn watch(shared: Arc<Shared>, read: Option<Stamp>) {
                     shared.known.set(all);
                     None
                 }
-                // What was right before still holds.
+                // The previous keys stay valid.
                 Err(mistake) => Some(mistake.to_string()),
             };
             shared.troubles().file = trouble;

@@ -1,5 +1,5 @@
-//! The status as Prometheus reads it (text format 0.0.4), with names as `node_exporter` makes them and as the gateway's page has them: base
-//! units at the end, sums that only grow ending in `_total`. Rates are bytes per second.
+//! The status in Prometheus' text format 0.0.4, with names like those of `node_exporter` and of the gateway's
+//! page. Names end in base units, and those of sums that only grow in `_total`. Rates are bytes per second.
 
 use crate::status::{Connection, Handshakes, SessionStatus, Status};
 use evenair_units::printable;
@@ -31,12 +31,12 @@ impl<'a> Family<'a> {
 /// The most characters of a label's value.
 const LABEL_MAX: usize = 100;
 
-/// A label's value.
+/// Returns a label's value with its escapes.
 fn escaped(value: &str) -> String {
     printable(value, LABEL_MAX).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-/// A status as text.
+/// Returns a status as text.
 pub fn text(status: &Status) -> String {
     let mut text = String::new();
     Family::new(&mut text, ("build_info", "gauge"), "The program's version, and which end it is.")
@@ -52,7 +52,7 @@ pub fn text(status: &Status) -> String {
     text
 }
 
-/// Connections that come in.
+/// Writes the samples of incoming connections.
 fn handshakes(all: &Handshakes, text: &mut String) {
     Family::new(text, ("handshakes_open", "gauge"), "Connections that have not finished their handshake.")
         .sample(&[], all.open);
@@ -63,7 +63,7 @@ fn handshakes(all: &Handshakes, text: &mut String) {
     }
 }
 
-/// What the laws of both directions want.
+/// Writes the numbers of connections that the laws of both directions want.
 fn directions(status: &Status, text: &mut String) {
     let mut wanted = Family::new(
         text,
@@ -97,7 +97,7 @@ fn directions(status: &Status, text: &mut String) {
     }
 }
 
-/// One sample for each session.
+/// Writes one sample for each session.
 fn sessions(status: &Status, text: &mut String) {
     let mut all = |name, help: &str, of: &dyn Fn(&SessionStatus) -> u64| {
         let mut family = Family::new(text, name, help);
@@ -141,7 +141,7 @@ fn sessions(status: &Status, text: &mut String) {
     );
 }
 
-/// One sample for each connection, as far as its socket tells.
+/// Writes one sample for each connection with the value.
 fn connections(status: &Status, text: &mut String) {
     let mut all = |name, help: &str, of: &dyn Fn(&Connection) -> Option<f64>| {
         let mut family = Family::new(text, name, help);

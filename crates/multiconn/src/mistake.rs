@@ -1,4 +1,4 @@
-//! What is wrong with what somebody wrote: where, and what to do.
+//! Mistakes in files and arguments: their place, and the remedy.
 
 use evenair_units::plain_message;
 use serde::de::DeserializeOwned;
@@ -11,21 +11,21 @@ use std::path::Path;
 pub struct Mistake {
     /// The file, or the argument.
     pub file: String,
-    /// The line, from one, where it is known.
+    /// The line, from one, if known.
     pub line: Option<usize>,
-    /// The key, where it is one.
+    /// The key, if the mistake is at one.
     pub key: Option<String>,
-    /// What is wrong, with the value, and what would be right.
+    /// The mistake, with the value and a valid one.
     pub message: String,
 }
 
 impl Mistake {
-    /// Of a whole file.
+    /// Returns a mistake of a whole file.
     pub fn of(file: &str, message: impl Into<String>) -> Self {
         Self { file: file.into(), line: None, key: None, message: message.into() }
     }
 
-    /// At a key.
+    /// Returns the mistake at a key.
     #[must_use]
     pub fn of_key(self, key: impl Into<String>) -> Self {
         Self { key: Some(key.into()), ..self }
@@ -48,13 +48,13 @@ impl fmt::Display for Mistake {
 
 impl std::error::Error for Mistake {}
 
-/// A file of text.
+/// Reads a text file.
 pub(crate) fn read(path: &Path) -> Result<String, Mistake> {
     let file = path.display().to_string();
     std::fs::read_to_string(path).map_err(|error| Mistake::of(&file, format!("cannot be read: {error}")))
 }
 
-/// A text of TOML.
+/// Parses a TOML text.
 pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Mistake> {
     let of = |error: &toml::de::Error| {
         let line = error.span().and_then(|span| text.get(..span.start));
@@ -70,7 +70,7 @@ pub(crate) fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Mi
         });
         let path = words.collect::<Vec<_>>().join(".");
         let mistake = of(error.inner());
-        // An unknown key is named by the message itself.
+        // The message itself names an unknown key.
         let key = (!path.is_empty() && !mistake.message.starts_with("unknown field")).then_some(path);
         Mistake { key, ..mistake }
     })

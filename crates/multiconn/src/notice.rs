@@ -1,4 +1,5 @@
-//! What goes wrong beside single connections and is worth a line on the terminal: each with its remedy, and of a kind no more than one a minute.
+//! Notices on the terminal of faults beside single connections: each with its remedy, and at most one a
+//! minute of each kind.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,28 +7,28 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// A line of a kind is followed by the next after so long, or later.
+/// The least time between two notices of a kind.
 pub const PAUSE: Duration = Duration::from_secs(60);
 
-/// Why nothing comes of what programs want of a local port.
+/// The reason why requests to a local port fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Words {
-    /// They are HTTP's.
+    /// They are HTTP.
     Http,
-    /// They are of SOCKS4.
+    /// They are SOCKS4.
     Socks4,
-    /// They are TLS's: what is meant for a server of HTTPS.
+    /// They are TLS, meant for a server of HTTPS.
     Tls,
-    /// They are of another protocol.
+    /// They are another protocol.
     Other,
-    /// The program wants to say who it is.
+    /// The program offers only authentication.
     Login,
-    /// It asks for something else than a connection.
+    /// It requests an operation other than a connection.
     Unsupported,
 }
 
 impl Words {
-    /// By the first of what a program said, which is no SOCKS5.
+    /// Classifies the first bytes of a program, which are not SOCKS5.
     pub(crate) fn of(first: &[u8]) -> Self {
         match first {
             // RFC 9110 §9.1: a method is letters, and all that are registered are upper-case.
@@ -40,22 +41,22 @@ impl Words {
     }
 }
 
-/// Something that goes wrong at a local port.
+/// A fault at a local port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// A program says what is not done there.
+    /// A program's request is not supported there.
     Words(SocketAddr, Words),
     /// There is no socket for a program that connects: the error's number.
     Descriptors(SocketAddr, i32),
 }
 
 impl Notice {
-    /// For a connection that could not be accepted, if that is more than a connection's own end.
+    /// Returns the notice of a failed accept, unless only that connection ended.
     pub(crate) fn of_accept(port: SocketAddr, error: &io::Error) -> Option<Self> {
         error.raw_os_error().filter(|error| is_scarce(*error)).map(|error| Self::Descriptors(port, error))
     }
 
-    /// Of what kind it is.
+    /// Returns its kind.
     pub fn kind(&self) -> Kind {
         match *self {
             Self::Words(port, words) => Kind(port.port(), Some(words)),
@@ -64,7 +65,8 @@ impl Notice {
     }
 }
 
-/// Whether an error of `accept(2)` says that there are no more descriptors, here or on the whole machine, or no memory for sockets.
+/// Returns whether an error of `accept(2)` means that descriptors, here or on the whole machine, or memory
+/// for sockets have run out.
 pub(crate) fn is_scarce(error: i32) -> bool {
     use rustix::io::Errno;
     [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM]
@@ -72,7 +74,7 @@ pub(crate) fn is_scarce(error: i32) -> bool {
         .any(|scarce| scarce.raw_os_error() == error)
 }
 
-/// What to do where there are no more descriptors.
+/// Returns the remedy if descriptors have run out.
 pub(crate) fn scarce(error: i32) -> String {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let limit = limit.map_or_else(|| "no limit of its own".into(), |limit| format!("at most {limit}"));
@@ -114,17 +116,17 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Lets a line of a kind pass, and the next one of it not before a minute is over.
+/// Lets one notice of each kind pass per minute.
 #[derive(Debug)]
 pub(crate) struct Sparing<K>(BTreeMap<K, Instant>);
 
 impl<K: Ord> Sparing<K> {
-    /// Nothing was said yet.
+    /// Returns a filter that has passed no notice yet.
     pub(crate) const fn new() -> Self {
         Self(BTreeMap::new())
     }
 
-    /// Whether a line of this kind may be said now.
+    /// Returns whether a notice of this kind may pass now.
     pub(crate) fn may(&mut self, now: Instant, kind: K) -> bool {
         self.0.retain(|_, said| now.duration_since(*said) < PAUSE);
         let is_new = !self.0.contains_key(&kind);
@@ -135,7 +137,7 @@ impl<K: Ord> Sparing<K> {
     }
 }
 
-/// Something that lasts while it happens again and again: told until it has not happened for a minute, as it was the first time.
+/// A repeated fault: its first value, until it has not happened for a minute.
 #[derive(Debug)]
 pub(crate) struct Lasting<T>(Option<(Instant, T)>);
 
@@ -146,14 +148,14 @@ impl<T> Default for Lasting<T> {
 }
 
 impl<T: Clone> Lasting<T> {
-    /// It happens.
+    /// Records that it happens.
     pub(crate) fn happens(&mut self, now: Instant, what: T) {
         let first =
             self.0.take().filter(|(last, _)| now.duration_since(*last) < PAUSE).map(|(_, first)| first);
         self.0 = Some((now, first.unwrap_or(what)));
     }
 
-    /// What has happened within the last minute.
+    /// Returns the value if it happened within the last minute.
     pub(crate) fn now(&self, now: Instant) -> Option<T> {
         self.0.as_ref().filter(|(last, _)| now.duration_since(*last) < PAUSE).map(|(_, what)| what.clone())
     }
@@ -174,7 +176,7 @@ mod tests {
             (b"\x05\x00", Words::Other),
             (b"\x00", Words::Other),
         ] {
-            // A protocol whose first line is upper-case is taken for HTTP; the remedy is the same.
+            // A protocol with an upper-case first line is taken for HTTP; the remedy is the same.
             assert_eq!(Words::of(first), words, "{first:?}");
         }
         let port: SocketAddr = "127.0.0.1:1080".parse().unwrap();
@@ -194,7 +196,7 @@ mod tests {
         let said = of(rustix::io::Errno::MFILE).expect("it is scarce");
         assert!(said.contains("ulimit -n") && said.contains("Too many open files"), "{said}");
         assert!(of(rustix::io::Errno::NFILE).is_some());
-        // Whoever connected is gone again.
+        // The peer has closed the connection.
         assert_eq!(of(rustix::io::Errno::CONNABORTED), None);
     }
 

@@ -1,8 +1,8 @@
-//! What a client remembers of the paths to its relays, so that its next session begins where the last one was: how many connections
-//! had earned their places, each way. A law takes that for a guess, and puts it on trial (`start` of `guarded`).
+//! A client's memory of the paths to its relays: the number of connections that proved useful each way, with
+//! which its next session begins. A law takes that number for a guess and tests it (`start` of `guarded`).
 //!
-//! A path is a relay seen from a network. Nothing is believed of it that is older than [`HOLDS`], or whose least round trip was another one:
-//! then something on the way is new.
+//! A path is a relay and the network from which it is reached. An entry is ignored if it is older than
+//! [`HOLDS`], or if its least round trip differs: then the path has changed.
 
 use crate::listen::TimeOfDay;
 use serde::{Deserialize, Serialize};
@@ -12,47 +12,49 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How long it holds.
+/// The lifetime of an entry.
 pub const HOLDS: Duration = Duration::from_secs(24 * 3600);
-/// The least round trip may have changed by so much of itself, or by so much \[s\]: a clock's grain, a radio's.
+/// The change of the least round trip that is ignored: a share of it, or an amount \[s\], the resolution of a
+/// clock or a radio.
 const SAME: f64 = 0.25;
 const SAME_S: f64 = 0.002;
-/// So many paths are kept, the latest.
+/// The most paths kept, the latest.
 const MOST: usize = 64;
 
-/// How many connections had earned their places.
+/// The numbers of connections that proved useful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
-    /// For what the client sends.
+    /// For the client's sending direction.
     pub up: u32,
-    /// For what the relay sends.
+    /// For the relay's sending direction.
     pub down: u32,
 }
 
 impl Known {
-    /// Nothing: a session begins with one connection.
+    /// No knowledge: a session begins with one connection.
     pub const NOTHING: Self = Self { up: 1, down: 1 };
 }
 
-/// A path as it is now.
+/// A path as observed now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
-    /// The relay, as it was named.
+    /// The relay, as configured.
     pub relay: String,
-    /// The network that it is seen from.
+    /// The network from which it is reached.
     pub from: String,
     /// The least round trip \[s\].
     pub round_trip_s: f64,
 }
 
 impl Seen {
-    /// The path from an own address.
+    /// Returns the path from an own address.
     pub fn new(relay: &str, own: SocketAddr, round_trip: evenair_units::Duration) -> Self {
         Self { relay: relay.into(), from: network(own.ip()), round_trip_s: round_trip.as_secs_f64() }
     }
 }
 
-/// The network of an address, as far as it can be told from the address: whoever moves has another one.
+/// Returns the network of an address, as far as the address shows it: a host that moves to another network
+/// has another one.
 pub(crate) fn network(own: IpAddr) -> String {
     match own.to_canonical() {
         IpAddr::V4(own) => {
@@ -66,7 +68,7 @@ pub(crate) fn network(own: IpAddr) -> String {
     }
 }
 
-/// A line of the file.
+/// An entry of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Entry {
     relay: String,
@@ -78,13 +80,13 @@ struct Entry {
     at_s: u64,
 }
 
-/// The file's form.
+/// The format of the file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Written {
     paths: Vec<Entry>,
 }
 
-/// The file.
+/// The file of paths.
 #[derive(Clone, Debug)]
 pub struct Paths {
     file: PathBuf,
@@ -92,12 +94,12 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// A file, which need not be there yet.
+    /// Returns a store in a file, which need not exist yet.
     pub fn new(file: impl Into<PathBuf>) -> Self {
         Self { file: file.into(), time_of_day: TimeOfDay::default() }
     }
 
-    /// Where it is, if nothing else is said; none, for whom has no place of his own.
+    /// Returns the default file; `None` if there is no state directory.
     pub fn usual() -> Option<Self> {
         let own = |name| std::env::var_os(name).filter(|folder| !folder.is_empty()).map(PathBuf::from);
         let folder = own("STATE_DIRECTORY")
@@ -106,12 +108,12 @@ impl Paths {
         Some(Self::new(folder.join("multiconn-paths.json")))
     }
 
-    /// The file's name.
+    /// Returns the file's name.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// What is known of a path. A file that is not there, or makes no sense, knows nothing: it is a memory, not a record.
+    /// Returns the entry of a path. A missing or malformed file counts as empty.
     pub fn recall(&self, seen: &Seen) -> Known {
         let (entries, now) = (self.read(), self.time_of_day.now());
         let found =
@@ -119,10 +121,10 @@ impl Paths {
         found.map_or(Known::NOTHING, |entry| entry.known)
     }
 
-    /// Writes down what is known of a path now, in the place of what was.
+    /// Writes the entry of a path, in place of an earlier one.
     ///
     /// # Errors
-    /// If it cannot be written; what was there stays then.
+    /// If it cannot be written; the earlier entry then stays.
     pub fn note(&self, seen: &Seen, known: Known) -> io::Result<()> {
         let now = self.time_of_day.now();
         let Seen { relay, from, round_trip_s } = seen.clone();
@@ -153,7 +155,7 @@ impl Entry {
         (&self.relay, &self.from) == (&seen.relay, &seen.from)
     }
 
-    /// A clock that was set back has no future.
+    /// Returns whether the entry is valid; one from the future, after a clock was set back, is not.
     fn holds(&self, now: SystemTime) -> bool {
         seconds(now).checked_sub(self.at_s).is_some_and(|age_s| age_s <= HOLDS.as_secs())
     }
@@ -181,7 +183,7 @@ mod tests {
     const SIX: Known = Known { up: 2, down: 6 };
     const BEGUN: u64 = 1_800_000_000;
 
-    /// A file in a folder that is not there yet, and its clock.
+    /// Returns a store in a folder that does not exist yet, and its clock.
     fn paths(folder: &tempfile::TempDir) -> (Paths, Arc<AtomicU64>) {
         let clock = Arc::new(AtomicU64::new(BEGUN));
         let asked = Arc::clone(&clock);

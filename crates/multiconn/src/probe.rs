@@ -1,22 +1,24 @@
-//! Probes of a path: datagrams there and back, and what their times say.
+//! Probes of a path: datagrams there and back, and the conclusions from their times.
 //!
-//! [CZ06]'s RTT measurement sub-system (section IV-A) between two who share a session: its secret keys them, so that nobody else can
-//! have a reply, have one be believed, or tell sessions apart. There is neither a socket nor a clock here (they are [`live`]'s): a [`Prober`] says when a probe is due and
-//! writes it, a [`Responder`] answers, a [`Party`] is both, and all are fed with what came.
+//! This is [CZ06]'s RTT measurement sub-system (section IV-A) between the two ends of a session. The
+//! session's secret keys the probes: a third party can neither obtain a reply, nor forge one, nor link probes
+//! to a session. There is neither a socket nor a clock here (they are [`live`]'s): a [`Prober`] schedules and
+//! writes probes, a [`Responder`] answers, and a [`Party`] is both. All of them process received datagrams.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
-//! | 0 | the form, [`FORM`] |
+//! | 0 | the version, [`FORM`] |
 //! | 1 | 1 a probe, 2 its reply |
 //! | 2..8 | zero |
 //! | 8..16 | the session's tag, by which a socket of many sessions finds the key |
-//! | 16..24 | a number, which a probe and its reply have in common |
-//! | 24..32 | when the probe was sent \[ns by its sender's clock\] |
-//! | 32..40 | in a reply: when the probe came \[ns by the responder's clock, whose zero nobody else knows\]; zero in a probe |
+//! | 16..24 | the number of a probe and its reply |
+//! | 24..32 | the time of sending \[ns by the sender's clock\] |
+//! | 32..40 | in a reply: the probe's arrival \[ns by the responder's clock, with a secret zero\]; zero in a probe |
 //! | 40..56 | the first half of HMAC-SHA-256 over all before it (RFC 2104, RFC 4868's length) |
 //!
-//! A reply is as long as its probe: whoever sends probes in another's name gains nothing. A number is answered once ([`Window`], as RFC 6479
-//! counts), and a session's probes [`PER_SECOND`] times a second at most; what is damaged, foreign, late or too much is dropped in silence.
+//! A reply is as long as its probe, so probes with a forged source gain nothing. A number is answered once
+//! ([`Window`], as RFC 6479 counts), and a session's probes at most [`PER_SECOND`] times a second. Damaged,
+//! foreign, late and surplus datagrams are dropped silently.
 
 pub mod carrier;
 pub mod diagnosis;
@@ -35,31 +37,32 @@ pub use window::Window;
 use ring::hmac;
 use std::fmt;
 
-/// The form of the datagrams.
+/// The version of the datagrams.
 pub const FORM: u8 = 1;
 /// The length of a probe, and of its reply \[bytes\].
 pub const LENGTH: usize = 56;
-/// A probe or a reply, as it is on its way.
+/// A probe or a reply, as sent.
 pub type Datagram = [u8; LENGTH];
-/// So many probes a second are sent, or answered, at most.
+/// The most probes that are sent, or answered, per second.
 pub const PER_SECOND: u32 = 50;
 /// Length of the secret that a session exports for its probes \[bytes\].
 pub const SECRET: usize = 32;
 
-/// What is signed, and the signature \[bytes\].
+/// The length of the signed part, and of the signature \[bytes\].
 const SIGNED: usize = 40;
 const SIGNATURE: usize = LENGTH - SIGNED;
 
-/// Which of the two ends of a session sends a probe: each has keys of its own, so that nobody's probe comes back to him as the other's.
+/// The end of a session that sends a probe. Each end has keys of its own, so that its probe never returns to
+/// it as the other's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The one that has called.
+    /// The calling end.
     Caller,
-    /// The one that was called.
+    /// The called end.
     Called,
 }
 
-/// Whether it goes there or comes back.
+/// The direction of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Probe,
@@ -89,7 +92,8 @@ impl fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// Of a secret that the session exported for this alone (RFC 5705), for the probes of one end.
+    /// Derives the keys from a secret that the session exported for this alone (RFC 5705), for the probes of
+    /// one end.
     pub fn new(secret: &[u8; SECRET], of: End) -> Self {
         let secret = hmac::Key::new(hmac::HMAC_SHA256, secret);
         let derived = |label: &str| {
@@ -106,19 +110,20 @@ impl Keys {
         }
     }
 
-    /// By which a socket of many sessions finds these keys; it is no secret, and says nothing of the session.
+    /// Returns the tag by which a socket of many sessions finds these keys; it is no secret, and reveals
+    /// nothing of the session.
     pub const fn tag(&self) -> u64 {
         self.tag
     }
 }
 
-/// The tag of a datagram that may be a probe or a reply: whose keys are to be tried.
+/// Returns the tag of a datagram that may be a probe or a reply; it selects the keys to try.
 pub fn tag(datagram: &[u8]) -> Option<u64> {
     let datagram = <&Datagram>::try_from(datagram).ok().filter(|bytes| bytes[0] == FORM)?;
     Some(word(datagram, 8))
 }
 
-/// What a datagram says.
+/// The content of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) kind: Kind,
@@ -128,7 +133,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Writes and signs it.
+    /// Writes and signs the datagram.
     pub(crate) fn write(&self, keys: &Keys) -> Datagram {
         let mut datagram = [0; LENGTH];
         (datagram[0], datagram[1]) = (FORM, self.kind.byte());
@@ -141,12 +146,12 @@ impl Message {
         datagram
     }
 
-    /// Reads it, if it is of this kind, whole, and signed with these keys.
+    /// Reads the datagram, if it is of this kind, complete, and signed with these keys.
     pub(crate) fn read(keys: &Keys, kind: Kind, datagram: &[u8]) -> Option<Self> {
         let datagram = <&Datagram>::try_from(datagram).ok()?;
         let begins_well =
             datagram[..2] == [FORM, kind.byte()] && datagram[2..8] == [0; 6] && word(datagram, 8) == keys.tag;
-        // The signature is compared in constant time; what is before it is no secret.
+        // The signature is compared in constant time; the fields before it are no secret.
         if !begins_well || !is_signed(keys, datagram) {
             return None;
         }
@@ -162,7 +167,7 @@ fn is_signed(keys: &Keys, datagram: &Datagram) -> bool {
     std::hint::black_box(differs) == 0
 }
 
-/// Eight bytes from a place on.
+/// Returns the eight bytes at an offset.
 fn word(datagram: &Datagram, place: usize) -> u64 {
     let bytes = datagram[place..place + 8].try_into().expect("eight bytes");
     u64::from_be_bytes(bytes)

@@ -1,12 +1,13 @@
-//! A connection of a session as TLS sees it: what comes of a stream is acknowledged as soon as it is read.
+//! A session's connection below TLS: received stream data is acknowledged as soon as it is read.
 //!
-//! Linux takes whoever sends now and then for half of a conversation, and keeps his acknowledgements back, 40 ms and more, for an
-//! answer to go with. Who receives a stream here says now and then what he has received, and is in no conversation: where a window is
-//! of a few segments, as over a lossy link, the sender would wait for each odd one (docs/notes/transport.md has what that cost).
-//! `TCP_QUICKACK` holds until the kernel changes its mind, so that it is set again with each read.
+//! Linux treats a socket that also sends now and then as interactive. It delays acknowledgements, by 40 ms
+//! and more, to send them with an answer. A stream's receiver here sends credits now and then, but no
+//! answers. With a window of a few segments, as over a lossy link, the sender would wait for each odd segment
+//! (docs/notes/transport.md has the cost). The kernel may revoke `TCP_QUICKACK` at any time, so it is set again
+//! with each read.
 //!
-//! What is said of a stream, a credit now and then, may wait for a segment to go with: acknowledged at once, each would be a packet more
-//! among the stream's own, one for nine of them, and what counts packets (a policer, a queue, the air) counts it like a full one.
+//! A credit may wait for a segment to travel with. Acknowledged at once, it would cost one packet more for
+//! nine of the stream's. A policer, a queue or the air, which count packets, count it like a full one.
 
 use std::io;
 use std::pin::Pin;
@@ -14,14 +15,15 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// What says something of a stream is shorter, what is of one is longer, but for its end \[bytes\].
+/// The length that separates frames about streams, which are shorter, from stream data, which is longer
+/// except at its end \[bytes\].
 const OF_A_STREAM: usize = 512;
 
-/// A socket that acknowledges at once what it reads of streams.
+/// A socket that acknowledges stream data as soon as it is read.
 #[derive(Debug)]
 pub(crate) struct Prompt {
     socket: TcpStream,
-    /// Read since there was nothing more \[bytes\].
+    /// Bytes read since the socket was last empty \[bytes\].
     came: usize,
 }
 
@@ -48,9 +50,9 @@ impl AsyncRead for Prompt {
         let before = buffer.filled().len();
         let done = Pin::new(&mut self.socket).poll_read(context, buffer);
         self.came += buffer.filled().len() - before;
-        // Where there may be more, acknowledgements go out anyway: every second segment has one.
+        // While there may be more data, acknowledgements go out anyway: one for every second segment.
         if buffer.remaining() > 0 && std::mem::take(&mut self.came) >= OF_A_STREAM {
-            // Without it the connection is slower, and that is all.
+            // If this fails, the connection is slower; nothing else is lost.
             let _ = evenair_linux::tcp::acknowledge_at_once(&self.socket);
         }
         done

@@ -1,8 +1,8 @@
-//! Bytes between a socket of this machine's and a stream, both ways, ends and breaks as they come.
+//! Copies bytes between a local socket and a stream, both ways, with ends and breaks.
 //!
-//! A pump holds no bytes while it waits: what it reads of the socket is what the stream has room for, within its session's budget, and
-//! what it has read of the stream stays there until the socket has taken it. So a thousand streams of which nobody reads
-//! cost what the session says that they cost.
+//! A pump holds no bytes while it waits. It reads from the socket only the bytes that the stream has room
+//! for, within its session's budget. Bytes of the stream stay there until the socket has accepted them. So a
+//! thousand streams without readers cost only the memory that the session counts.
 
 use crate::frame::Broken;
 use crate::session::Stream;
@@ -14,24 +14,24 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 
-/// Passed on at a time \[bytes\].
+/// Bytes copied at a time \[bytes\].
 const BATCH: usize = 64 << 10;
-/// A direction in which nothing comes for so long breaks the stream: somebody went away without a word.
+/// A direction without data for this time breaks the stream: a peer has disappeared without closing.
 const SILENCE: Duration = Duration::from_secs(2 * 3600);
 
 thread_local! {
-    /// Where bytes are between a stream and a socket; empty whenever another pump has its turn.
+    /// The buffer between a stream and a socket; empty whenever another pump runs.
     static BETWEEN: RefCell<Box<[u8]>> = RefCell::new(vec![0; BATCH].into());
 }
 
-/// Which side broke.
+/// The side that broke.
 enum Broke {
     Socket,
     Stream,
 }
 
-/// Passes everything on until both directions have ended, or one side breaks; the other is broken off then. `first` goes to the
-/// socket before all else.
+/// Copies until both directions have ended, or one side breaks; the other is broken off then. `first` goes to
+/// the socket before all else.
 pub(crate) async fn pump(mut socket: TcpStream, stream: Stream, first: &[u8]) {
     let broke = {
         let (from_socket, mut to_socket) = socket.split();
@@ -45,14 +45,14 @@ pub(crate) async fn pump(mut socket: TcpStream, stream: Stream, first: &[u8]) {
     match broke {
         None => {}
         Some(Broke::Socket) => stream.reset(Broken::Aborted),
-        // The program at the socket is to see a break, too, and not an end.
+        // The program at the socket also gets a break, and not an end.
         Some(Broke::Stream) => {
             let _ = socket.set_zero_linger();
         }
     }
 }
 
-/// One step of a direction, if it comes in time; `from` is who was silent, if not.
+/// Makes one step of a direction, within the time limit; `from` is the silent side if the limit passes.
 async fn step(
     from: Broke,
     mut poll: impl FnMut(&mut Context<'_>) -> Poll<Result<usize, Broke>>,
@@ -61,14 +61,14 @@ async fn step(
     tokio::time::timeout(SILENCE, step).await.unwrap_or(Err(from))
 }
 
-/// What the program says, its end included.
+/// Copies the program's bytes, its end included.
 async fn to_stream(socket: &ReadHalf<'_>, stream: &Stream) -> Result<(), Broke> {
     while step(Broke::Socket, |context| poll_to_stream(context, socket, stream)).await? > 0 {}
     stream.end();
     Ok(())
 }
 
-/// So many bytes were passed on; none at the end.
+/// Returns the number of bytes copied; none at the end.
 fn poll_to_stream(
     context: &mut Context<'_>,
     socket: &ReadHalf<'_>,
@@ -93,13 +93,13 @@ fn poll_to_stream(
     }
 }
 
-/// What the stream brings, its end included.
+/// Copies the stream's bytes, its end included.
 async fn to_socket_from(stream: &Stream, socket: &mut WriteHalf<'_>) -> Result<(), Broke> {
     while step(Broke::Stream, |context| poll_to_socket(context, stream, socket)).await? > 0 {}
     socket.shutdown().await.map_err(|_| Broke::Socket)
 }
 
-/// So many bytes were passed on; none at the end.
+/// Returns the number of bytes copied; none at the end.
 fn poll_to_socket(
     context: &mut Context<'_>,
     stream: &Stream,
@@ -144,7 +144,7 @@ mod tests {
         (session, budget)
     }
 
-    /// Writes until nothing has been taken for a while; gives how much was.
+    /// Writes until no byte has been accepted for a while; returns the number accepted.
     async fn talk(socket: &mut TcpStream) -> u64 {
         let (words, mut taken) = (vec![7; BATCH], 0);
         while let Ok(Ok(count)) = tokio::time::timeout(Duration::from_millis(500), socket.write(&words)).await
@@ -166,7 +166,7 @@ mod tests {
         let written = talk(&mut program).await;
         let unread = rustix::io::ioctl_fionread(&same).unwrap();
         let read = written - unread - u64::from(evenair_linux::tcp::waiting(&program).unwrap());
-        // What was sent is known to be there: its window, which is taken at either end, is full of it.
+        // All sent bytes are acknowledged: they fill the window, which takes memory at either end.
         let (sent, window) = (near.counts().sent, Limits::default().window + crate::core::STREAM_COST);
         assert_eq!((far.counts().received, near.counts().again), (sent, 0));
         assert_eq!(budget.taken() - window, read - sent, "{read} bytes were read, {sent} sent");

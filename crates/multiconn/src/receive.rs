@@ -1,55 +1,57 @@
-//! The receiving half of a stream: chunks come on several connections, in any order and more than once; bytes leave in order, once.
+//! The receiving half of a stream: chunks arrive on several connections, in any order and more than once;
+//! bytes leave in order, once.
 //!
-//! What was received stays as it was: a later chunk only fills gaps. Chunks that touch become one, so that what is counted is gaps, and a
-//! peer that makes many of them breaks its own stream.
+//! Received bytes never change: a later chunk only fills gaps. Adjacent chunks become one, so only gaps are
+//! counted, and a peer that makes many of them breaks its own stream.
 
 use crate::frame::OFFSET_MAX;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The most pieces with gaps between them that a stream may have here.
+/// The most pieces with gaps between them that a stream may hold.
 pub const PIECES_MAX: usize = 1024;
-/// A piece this long has no more added to it.
+/// A piece of this length is not extended.
 const PIECE: usize = 32 << 10;
-/// Shorter ones are put together, where they follow each other.
+/// Shorter pieces are merged with adjacent ones.
 const SMALL: usize = 4 << 10;
 
-/// What is wrong with a chunk.
+/// The error of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// It goes beyond what was allowed, or beyond the stream's end, or ends it elsewhere than before.
+    /// It goes beyond the limit, or beyond the stream's end, or moves the end.
     Beyond,
     /// There are too many gaps.
     Gaps,
 }
 
-/// The half.
+/// The receiving half.
 #[derive(Debug, Default)]
 pub struct Receive {
     /// All bytes before this number were received.
     next: u64,
     /// All bytes before this number were read.
     read: u64,
-    /// From `read` to `next`; of the first piece so many bytes were read.
+    /// The bytes from `read` to `next`, and the number of bytes of the first piece that were read.
     ordered: VecDeque<Vec<u8>>,
     of_first: usize,
-    /// What came too early, by the number of its first byte: not empty, not touching `next`, not overlapping.
+    /// Pieces that arrived too early, by the number of their first byte: not empty, not touching `next`, not
+    /// overlapping.
     early: BTreeMap<u64, Vec<u8>>,
-    /// The number of the end, once that is known.
+    /// The number of the end, once known.
     end: Option<u64>,
     /// No byte from this number on is allowed.
     limit: u64,
 }
 
 impl Receive {
-    /// With so many bytes allowed from the start.
+    /// Returns a half with an initial limit.
     pub fn new(limit: u64) -> Self {
         Self { limit, ..Self::default() }
     }
 
-    /// A chunk came. Gives whether there is more to read than before, the end included.
+    /// Processes a chunk. Returns whether there is more to read than before, the end included.
     ///
     /// # Errors
-    /// If it may not be: then nothing is changed, or the stream is of no use any more.
+    /// If the chunk is invalid: then nothing has changed, or the stream is unusable.
     pub fn chunk(&mut self, offset: u64, bytes: &[u8], ends: bool) -> Result<bool, Wrong> {
         let until = offset.checked_add(bytes.len() as u64).filter(|until| *until <= OFFSET_MAX);
         let until = until.ok_or(Wrong::Beyond)?;
@@ -69,12 +71,12 @@ impl Receive {
         Ok(self.next > before || ended != self.is_complete())
     }
 
-    /// Puts what is new of a chunk where it belongs.
+    /// Inserts the new part of a chunk.
     fn insert(&mut self, offset: u64, bytes: &[u8]) {
         let until = offset + bytes.len() as u64;
         let mut at = offset;
         loop {
-            // What is held already, from here on.
+            // Skips the bytes that are held already.
             at = at.max(self.next);
             if at >= until {
                 return;
@@ -103,7 +105,7 @@ impl Receive {
         }
     }
 
-    /// What touches the ordered bytes now follows them.
+    /// Moves pieces that touch the ordered bytes behind them.
     fn follow(&mut self) {
         while let Some(piece) = self.early.remove(&self.next) {
             self.next += piece.len() as u64;
@@ -115,7 +117,7 @@ impl Receive {
         }
     }
 
-    /// Copies bytes in order, without taking them; gives how many.
+    /// Copies bytes in order, without consuming them; returns the number.
     pub fn peek(&self, into: &mut [u8]) -> usize {
         let (mut done, mut of_piece) = (0, self.of_first);
         for piece in &self.ordered {
@@ -130,7 +132,7 @@ impl Receive {
         done
     }
 
-    /// Takes bytes in order, as many as there are at most.
+    /// Consumes bytes in order, at most those available.
     pub fn consume(&mut self, count: usize) {
         let mut left = count.min(self.readable() as usize);
         self.read += left as u64;
@@ -144,7 +146,7 @@ impl Receive {
                 self.of_first = 0;
             }
         }
-        // Of a piece that is mostly read, only the rest is kept.
+        // If a piece is mostly read, only the rest is kept.
         if let Some(first) = self.ordered.front_mut().filter(|first| first.len() > SMALL)
             && self.of_first > first.len() / 2
         {
@@ -153,7 +155,7 @@ impl Receive {
         }
     }
 
-    /// Reads bytes in order; gives how many.
+    /// Reads bytes in order; returns the number.
     #[cfg(test)]
     fn read(&mut self, into: &mut [u8]) -> usize {
         let count = self.peek(into);
@@ -161,64 +163,64 @@ impl Receive {
         count
     }
 
-    /// The number after the last byte that has come, whatever is missing before it.
+    /// Returns the number after the last byte that has arrived, with or without gaps before it.
     pub fn seen(&self) -> u64 {
         self.early.last_key_value().map_or(self.next, |(at, piece)| at + piece.len() as u64)
     }
 
-    /// All was received, the end too.
+    /// Returns whether all was received, the end included.
     pub fn is_complete(&self) -> bool {
         self.end == Some(self.next)
     }
 
-    /// All was received and read.
+    /// Returns whether all was received and read.
     pub fn is_over(&self) -> bool {
         self.end == Some(self.read)
     }
 
-    /// Numbers received without a gap, the end's among them.
+    /// Returns the count of numbers received without a gap, the end's included.
     pub fn received(&self) -> u64 {
         self.next + u64::from(self.is_complete())
     }
 
-    /// Bytes that were read.
+    /// Returns the number of bytes that were read.
     pub fn consumed(&self) -> u64 {
         self.read
     }
 
-    /// Bytes that can be read.
+    /// Returns the number of bytes that can be read.
     pub fn readable(&self) -> u64 {
         self.next - self.read
     }
 
-    /// No byte from this number on is allowed.
+    /// Returns the number from which on no byte is allowed.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Allows more.
+    /// Raises the limit.
     pub fn allow(&mut self, limit: u64) {
         self.limit = self.limit.max(limit).min(OFFSET_MAX);
     }
 
-    /// Whether chunks may still come.
+    /// Returns whether chunks may still arrive.
     pub fn is_open(&self) -> bool {
         !self.is_complete()
     }
 
-    /// Pieces that came too early.
+    /// Returns the number of pieces that arrived too early.
     pub fn gaps(&self) -> usize {
         self.early.len()
     }
 
-    /// Bytes held.
+    /// Returns the number of bytes held.
     #[cfg(test)]
     fn held(&self) -> u64 {
         self.readable() + self.early.values().map(|piece| piece.len() as u64).sum::<u64>()
     }
 }
 
-/// Puts bytes behind others, in pieces that are neither tiny nor huge.
+/// Appends bytes, in pieces that are neither tiny nor huge.
 fn append(pieces: &mut VecDeque<Vec<u8>>, fresh: &[u8]) {
     match pieces.back_mut() {
         Some(last) if last.len() + fresh.len() <= last.capacity().max(SMALL) => grow(last, fresh),
@@ -226,7 +228,7 @@ fn append(pieces: &mut VecDeque<Vec<u8>>, fresh: &[u8]) {
     }
 }
 
-/// Puts bytes at the end of a piece, which grows by an eighth at a time: a piece has little room that nothing is in.
+/// Appends bytes to a piece. Its capacity grows by an eighth at a time, so that little of it is unused.
 fn grow(piece: &mut Vec<u8>, fresh: &[u8]) {
     if piece.capacity() - piece.len() < fresh.len() {
         piece.reserve_exact(fresh.len().max(piece.len() / 8));
@@ -239,7 +241,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The byte of a number, such that two neighbours differ.
+    /// Returns the byte of a number, such that two neighbours differ.
     fn byte(number: u64) -> u8 {
         (number.wrapping_mul(151) >> 2) as u8
     }
@@ -265,7 +267,8 @@ mod tests {
         assert_eq!((half.received(), half.readable()), (6, 0));
     }
 
-    /// What a half has of the memory: its bytes with what is free behind them, and for each piece what `core/cost.rs` counts.
+    /// Returns the memory of a half: the capacity of its pieces, and their number, which `core/cost.rs`
+    /// charges for.
     fn resident(half: &Receive) -> (usize, usize) {
         let pieces = || half.ordered.iter().chain(half.early.values());
         (pieces().map(Vec::capacity).sum(), pieces().count())
@@ -274,7 +277,7 @@ mod tests {
     #[test]
     fn small_pieces_that_follow_each_other_become_large_ones() {
         let mut half = Receive::new(1 << 16);
-        // Every second byte, as many as may be early, and then the bytes between.
+        // Every second byte, up to the limit of early pieces, and then the bytes between.
         for round in 0..32 {
             let first = round * 2048;
             (0..1024).for_each(|i| assert_eq!(half.chunk(first + 2 * i + 1, b"x", false), Ok(false)));
@@ -316,7 +319,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order, the overlaps and the repetitions, and whenever it is read: the bytes of the stream, each once.
+        /// In any order, with any overlaps and repetitions, and read at any time: the bytes of the stream,
+        /// each once.
         #[test]
         fn chunks_in_any_order_are_the_stream(
             length in 1..3000_u64,
@@ -326,7 +330,7 @@ mod tests {
             let mut half = Receive::new(length);
             let mut read = Vec::new();
             let mut model = vec![false; length as usize];
-            // Some at random, then all of it in an order of its own.
+            // Some at random, then all of it in another order.
             let rest = (0..length.div_ceil(97)).map(|i| (i.wrapping_mul(seed | 1) % length.div_ceil(97) * 97, 97, true));
             let rest: Vec<_> = rest.chain((0..length.div_ceil(97)).map(|i| (i * 97, 97, false))).collect();
             for (from, count, reads) in chunks.into_iter().chain(rest) {

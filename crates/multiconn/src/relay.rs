@@ -1,4 +1,4 @@
-//! The relay: streams of those who are known, to where they may go.
+//! The relay: streams of authorised keys to their permitted destinations.
 
 mod names;
 mod own;
@@ -20,15 +20,15 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// A stream has so long to say where it is to go.
+/// The time limit of a stream's destination header.
 const HEAD: Duration = Duration::from_secs(30);
-/// A destination has so long to answer.
+/// The time limit for connecting to a destination.
 const DIAL: Duration = Duration::from_secs(15);
-/// Before the next address of a name is tried \[s\].
+/// The time before the next address of a name is tried \[s\].
 const ADDRESS: Duration = Duration::from_secs(5);
-/// Descriptors that are kept for everything but streams' sockets.
+/// Descriptors that are reserved for purposes other than streams' sockets.
 const RESERVED: u64 = 256;
-/// How often answers of the resolver that hold no more are forgotten.
+/// The time between two removals of expired resolver answers.
 const TIDY: Duration = Duration::from_secs(60);
 
 /// Serves until the listener ends.
@@ -57,7 +57,7 @@ pub async fn serve(mut listener: Listener) {
     }
 }
 
-/// How a relay stands.
+/// Returns a relay's status.
 pub fn status(watcher: &Watcher) -> Status {
     Status {
         schema: SCHEMA,
@@ -68,7 +68,7 @@ pub fn status(watcher: &Watcher) -> Status {
     }
 }
 
-/// Sockets to destinations: there are only so many descriptors.
+/// Returns the places of sockets to destinations, which the descriptor limit bounds.
 fn places() -> Arc<Shares> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
     Shares::new(limit.current.unwrap_or(1 << 20).saturating_sub(RESERVED).max(16))
@@ -79,14 +79,14 @@ async fn serve_one(accepted: Accepted, watcher: &Watcher, names: &Arc<Names>) {
     let Ok(Some((target, rest))) = tokio::time::timeout(HEAD, head(&mut stream)).await else {
         return stream.reset(Broken::Aborted);
     };
-    // As it stands now: the head may have taken a while.
+    // The present permissions: reading the header may have taken a while.
     let Some(entry) = watcher.find(entry.key) else { return stream.reset(Broken::Aborted) };
     if target.is_discard() {
         return discard(stream).await;
     }
     let dialled = tokio::select! {
         dialled = tokio::time::timeout(DIAL, dial(&target, &entry, names)) => dialled,
-        // What was broken off meanwhile holds nothing.
+        // A stream that was broken off meanwhile holds nothing.
         () = stream.broken() => return,
     };
     match dialled.unwrap_or(Err(Outcome::TimedOut)) {
@@ -98,20 +98,20 @@ async fn serve_one(accepted: Accepted, watcher: &Watcher, names: &Arc<Names>) {
         Err(outcome) => {
             let _ = stream.write_all(&[outcome.code()]).await;
             let _ = stream.shutdown().await;
-            // What it still sends is for nobody; its end is awaited, so that it hears why.
+            // Its further data is discarded; its end is awaited, so that the client gets the reason.
             let _ = tokio::time::timeout(Duration::from_secs(5), stream.discard()).await;
         }
     }
 }
 
-/// Takes what a survey sends, and throws it away.
+/// Reads a survey's data and discards it.
 async fn discard(mut stream: Stream) {
     if stream.write_all(&[Outcome::Connected.code()]).await.is_ok() {
         stream.discard().await;
     }
 }
 
-/// Where a stream is to go, and what came with it.
+/// Reads a stream's destination, and the bytes after it.
 async fn head(stream: &mut Stream) -> Option<(Target, Vec<u8>)> {
     let mut held = Vec::new();
     let mut batch = [0; TARGET_MAX];
@@ -126,7 +126,7 @@ async fn head(stream: &mut Stream) -> Option<(Target, Vec<u8>)> {
     }
 }
 
-/// Connects to a destination, if the rules allow the address that it turns out to have.
+/// Connects to a destination, if the rules allow its resolved address.
 async fn dial(target: &Target, entry: &Entry, names: &Arc<Names>) -> Result<TcpStream, Outcome> {
     let rules = &entry.destinations;
     let (name, addresses) = match &target.host {
@@ -156,8 +156,8 @@ async fn dial(target: &Target, entry: &Entry, names: &Arc<Names>) -> Result<TcpS
     Err(last)
 }
 
-/// Whether an address is allowed; decided before anything is sent there, so that a refusal tells nothing of it. A public address of
-/// this machine's own leads into the relay: a rule must name it, too.
+/// Returns whether an address is allowed, before any packet is sent to it, so that a refusal reveals nothing
+/// about it. A public address of this machine leads into the relay, so a rule must name it, too.
 fn leads_out(rules: &[Destination], name: Option<&str>, address: SocketAddr) -> Result<bool, Outcome> {
     if !allows(rules, name, address) {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! The two ends of the command, each in a runtime of its own, until somebody ends it.
+//! The two ends of the command, each in a runtime of its own, until a signal ends it.
 
 use crate::config::{ConnectConfig, RelayConfig};
 use crate::connect::{Client, ConnectError, connect};
@@ -17,23 +17,23 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// How often it is looked whether something is wrong.
+/// The time between two checks for faults.
 const LOOK: Duration = Duration::from_secs(1);
-/// The most characters of a line of the log: what a peer wrote may be in it.
+/// The most characters of a line of the log, which may contain a peer's text.
 const LINE_MAX: usize = 1000;
 
-/// Why it ended.
+/// The reason why it ended.
 #[derive(Debug)]
 pub enum RunError {
-    /// Something that was written is wrong.
+    /// A mistake in a file or an argument.
     Mistake(Mistake),
-    /// Nothing listens.
+    /// The listener failed to start.
     Listen(ListenError),
     /// There is no session.
     Connect(ConnectError),
-    /// A local port cannot be had.
+    /// A local port is not available.
     Forward(Forward, io::Error),
-    /// The system does not let it run.
+    /// The system refuses a resource.
     System(io::Error),
 }
 
@@ -63,10 +63,10 @@ impl From<io::Error> for RunError {
     }
 }
 
-/// Serves as a relay until Ctrl-C or SIGTERM. `place` is what mistakes name.
+/// Serves as a relay until Ctrl-C or SIGTERM. `place` is the origin that mistakes name.
 ///
 /// # Errors
-/// Why it cannot begin.
+/// If it cannot begin.
 pub fn relay(place: &str, config: &RelayConfig, say: impl Fn(&str)) -> Result<(), RunError> {
     let say = |line: &str| say(&printable(line, LINE_MAX));
     let options = config.options(place)?;
@@ -103,7 +103,7 @@ pub fn relay(place: &str, config: &RelayConfig, say: impl Fn(&str)) -> Result<()
 /// Serves local ports until Ctrl-C or SIGTERM.
 ///
 /// # Errors
-/// Why it cannot begin: the relay refuses, say, or a port is taken.
+/// If it cannot begin, as when the relay refuses or a port is taken.
 pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Result<(), RunError> {
     let say = |line: &str| say(&printable(line, LINE_MAX));
     let options = config.options(place)?;
@@ -151,7 +151,7 @@ pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Resu
             let told = told.clone();
             tokio::spawn(one.serve(client.clone(), move |report: &Report<'_>| {
                 let kind = if let Report::Port(notice) = report { Some(notice.kind()) } else { None };
-                // Who asks for more than can be said is not waited for.
+                // A notice that does not fit the channel is dropped, so that its sender never waits.
                 let _ = told.try_send((kind, report.to_string()));
             }));
         }
@@ -163,13 +163,13 @@ pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Resu
     })
 }
 
-/// What is wrong at a client.
+/// Returns the present fault of a client.
 fn trouble(client: &Client) -> Option<String> {
     client.trouble().map(|why| format!("no session: {why}")).or_else(|| client.silence())
 }
 
-/// Says what goes wrong while it runs, each thing once until something else does, and of a kind that has one no more than a line a minute; and when
-/// nothing is wrong any more.
+/// Logs faults while it runs, each once until another occurs, and of one kind at most a line a minute. Also
+/// logs the end of a fault.
 async fn says_troubles(
     trouble: impl Fn() -> Option<String>,
     mut hears: tokio::sync::mpsc::Receiver<(Option<Kind>, String)>,
@@ -198,7 +198,7 @@ fn runtime() -> Result<Runtime, RunError> {
     Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
 }
 
-/// The signals that end a program.
+/// The signals that end the program.
 struct Ends([tokio::signal::unix::Signal; 2]);
 
 impl Ends {
@@ -215,7 +215,7 @@ impl Ends {
     }
 }
 
-/// It goes on without, and says so.
+/// Serves the status socket; logs a failure, after which the program runs without it.
 fn serve_status(
     path: &Path,
     answer: impl Fn() -> Status + Send + Sync + 'static,
@@ -233,7 +233,7 @@ fn serve_status(
     }
 }
 
-/// A law with all its parameters, on one line.
+/// Returns a law with all its parameters, on one line.
 pub fn words(law: &ConnectionParams) -> String {
     let table = toml::Table::try_from(law).unwrap_or_default();
     let name = table.get("law").and_then(|law| law.as_str()).unwrap_or("a law of one's own").to_string();
@@ -243,7 +243,7 @@ pub fn words(law: &ConnectionParams) -> String {
     std::iter::once(name).chain(parameters).chain(congestion).collect::<Vec<_>>().join(", ")
 }
 
-/// Each stream needs a socket, so the soft limit becomes the hard one; gives it.
+/// Raises the soft limit of descriptors to the hard one, since each stream needs a socket; returns it.
 pub(crate) fn more_descriptors() -> u64 {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
@@ -253,7 +253,7 @@ pub(crate) fn more_descriptors() -> u64 {
     now.unwrap_or(u64::MAX)
 }
 
-/// Where a program of this role is asked, whose file says nothing else.
+/// Returns the configured status socket, or the default of a role.
 pub fn status_socket(config: Option<&PathBuf>, role: &str) -> PathBuf {
     config.cloned().unwrap_or_else(|| status::usual_socket(role))
 }

@@ -1,17 +1,19 @@
-//! The sending half of a stream: bytes are cut into chunks as connections ask for them, and held until the other side has them.
+//! The sending half of a stream: bytes are cut into chunks when connections fetch them, and held until the
+//! other side has received them.
 
 use crate::frame::CHUNK_MAX;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Which connection of a session.
+/// The number of a connection of a session.
 pub type LegId = u32;
 
-/// How often a chunk is sent again because its connection is stuck; where a connection is lost it always is.
+/// The most times that a chunk is sent again because its connection is stuck; after a loss it always is.
 const COPIES_MAX: u8 = 2;
 
-/// The most chunks of a stream that are not known to be there: what a program writes byte by byte then waits, and goes out in larger ones.
+/// The most unacknowledged chunks of a stream: bytes written one by one then wait, and go out in larger
+/// chunks.
 const CHUNKS_MAX: usize = 4096;
-/// So many of them need no memory of their own; for more, [`set_chunks_most`](Send::set_chunks_most) says how many there may be.
+/// The chunks that need no memory of their own; [`set_chunks_most`](Send::set_chunks_most) permits more.
 pub const CHUNKS_FREE: usize = 16;
 
 /// A chunk that was sent.
@@ -20,7 +22,7 @@ struct Sent {
     offset: u64,
     bytes: Vec<u8>,
     end: bool,
-    /// The connection that it was last sent on.
+    /// The connection on which it was last sent.
     leg: LegId,
     copies: u8,
 }
@@ -38,56 +40,56 @@ pub struct Chunk<'a> {
     pub offset: u64,
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// The stream ends after it.
+    /// Whether the stream ends after it.
     pub end: bool,
-    /// It was sent before.
+    /// Whether it was sent before.
     pub again: bool,
 }
 
-/// The half.
+/// The sending half.
 #[derive(Debug, Default)]
 pub struct Send {
-    /// What was sent and is not known to be there, in order.
+    /// Unacknowledged chunks, in order.
     sent: VecDeque<Sent>,
-    /// How many chunks left `sent` at its front: a chunk's number less this is its place.
+    /// The number of chunks removed from the front of `sent`: a chunk's number less this is its place.
     gone: u64,
     /// The numbers of chunks to be sent again.
     again: BTreeSet<u64>,
-    /// What was not sent yet, and of its first piece so many bytes that were.
+    /// Unsent bytes, and the number of bytes of the first piece that were sent.
     fresh: VecDeque<Vec<u8>>,
     of_first: usize,
-    /// Bytes in `fresh` that were not sent.
+    /// Unsent bytes in `fresh`.
     waiting: u64,
     /// The number of the next byte to be sent for the first time.
     next: u64,
-    /// All numbers before this one are there.
+    /// The other side has received all numbers before this one.
     acknowledged: u64,
     /// No byte from this number on may be sent.
     limit: u64,
     /// The most chunks in `sent`.
     chunks_most: usize,
-    /// The program has written all.
+    /// The program has ended the stream.
     ended: bool,
     end_sent: bool,
 }
 
 impl Send {
-    /// With so many bytes allowed from the start.
+    /// Returns a half with an initial limit.
     pub fn new(limit: u64) -> Self {
         Self { limit, chunks_most: CHUNKS_FREE, ..Self::default() }
     }
 
-    /// Chunks that are not known to be there.
+    /// Returns the number of unacknowledged chunks.
     pub fn chunks(&self) -> usize {
         self.sent.len()
     }
 
-    /// Whether bytes could be sent but for the number of chunks.
+    /// Returns whether only the number of chunks keeps bytes from being sent.
     pub fn is_crowded(&self) -> bool {
         self.has_fresh() && self.sent.len() >= self.chunks_most && self.chunks_most < CHUNKS_MAX
     }
 
-    /// There may be so many chunks that are not known to be there.
+    /// Sets the most unacknowledged chunks.
     pub fn set_chunks_most(&mut self, chunks: usize) {
         self.chunks_most = chunks.min(CHUNKS_MAX);
         self.sent.shrink_to(self.chunks_most);
@@ -97,7 +99,7 @@ impl Send {
         self.waiting > 0 && self.next < self.limit
     }
 
-    /// Bytes to be sent.
+    /// Appends bytes to be sent.
     pub fn write(&mut self, bytes: &[u8]) {
         debug_assert!(!self.ended);
         self.waiting += bytes.len() as u64;
@@ -107,48 +109,48 @@ impl Send {
             last.extend_from_slice(more);
             rest = left;
         }
-        // As chunks will be cut, so that they are moved and not copied once more.
+        // Cut like the later chunks, so that they are moved and not copied once more.
         self.fresh.extend(rest.chunks(CHUNK_MAX).map(<[u8]>::to_vec));
     }
 
-    /// All is written.
+    /// Ends the stream.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Whether all is written.
+    /// Returns whether the stream was ended.
     pub fn has_ended(&self) -> bool {
         self.ended
     }
 
-    /// All was sent once, the end too.
+    /// Returns whether all was sent once, the end included.
     pub fn has_sent_all(&self) -> bool {
         self.end_sent
     }
 
-    /// All is there, the end too.
+    /// Returns whether the other side has received all, the end included.
     pub fn is_over(&self) -> bool {
         self.end_sent && self.sent.is_empty()
     }
 
-    /// Whether something was sent that is not known to be there.
+    /// Returns whether sent data is unacknowledged.
     pub fn is_in_doubt(&self) -> bool {
         !self.sent.is_empty()
     }
 
-    /// Bytes held: not sent, or not known to be there.
+    /// Returns the bytes held: unsent, or unacknowledged.
     pub fn held(&self) -> u64 {
         let acknowledged = self.acknowledged.min(self.next);
         self.waiting + self.next - acknowledged
     }
 
-    /// Whether a chunk can be sent now.
+    /// Returns whether a chunk can be sent now.
     pub fn is_ready(&self) -> bool {
         let fresh = self.has_fresh() && self.sent.len() < self.chunks_most;
         !self.again.is_empty() || fresh || (self.ended && self.waiting == 0 && !self.end_sent)
     }
 
-    /// The next chunk, for a connection: of up to so many bytes, where it was not sent before.
+    /// Returns the next chunk for a connection: of up to `most` bytes, if it was not sent before.
     pub fn chunk(&mut self, leg: LegId, most: usize) -> Option<Chunk<'_>> {
         if let Some(number) = self.again.pop_first() {
             let place = (number - self.gone) as usize;
@@ -177,7 +179,7 @@ impl Send {
         })
     }
 
-    /// Cuts up to so many bytes off what waits.
+    /// Cuts up to `room` bytes off the unsent ones.
     fn cut(&mut self, room: usize) -> Vec<u8> {
         let Some(first) = self.fresh.front() else { return Vec::new() };
         if self.of_first == 0 && first.len() <= room && first.len() * 2 >= room {
@@ -200,8 +202,8 @@ impl Send {
         cut
     }
 
-    /// The other side has all numbers before one, and allows bytes up to another. Nothing changes where it said more before.
-    /// Gives none where it has what was never sent.
+    /// Processes a credit: the other side has received all numbers before `received`, and allows bytes up to
+    /// `limit`. An older credit changes nothing. Returns none if it acknowledges unsent data.
     pub fn credit(&mut self, received: u64, limit: u64) -> Option<()> {
         if received > self.next + u64::from(self.end_sent) {
             return None;
@@ -216,20 +218,21 @@ impl Send {
         Some(())
     }
 
-    /// The other side has all of it.
+    /// Records that the other side has received everything.
     pub fn all_there(&mut self) {
         let all = self.next + u64::from(self.end_sent);
         let _ = self.credit(all, self.limit);
     }
 
-    /// A connection is lost: what was sent on it is sent again. Gives whether something is.
+    /// Queues the chunks of a lost connection for sending again. Returns whether there are any.
     pub fn lost(&mut self, leg: LegId) -> bool {
         let numbers = self.sent.iter().enumerate().filter(|(_, chunk)| chunk.leg == leg);
         self.again.extend(numbers.map(|(place, _)| self.gone + place as u64));
         !self.again.is_empty()
     }
 
-    /// A connection is stuck: the first chunks sent on it go out once more, up to so many bytes in all. Gives how many do.
+    /// Queues the first chunks of a stuck connection for sending once more, up to `most` bytes. Returns the
+    /// number of bytes.
     pub fn stuck(&mut self, leg: LegId, most: u64) -> u64 {
         let mut bytes = 0;
         for (place, chunk) in self.sent.iter_mut().enumerate() {
@@ -244,7 +247,7 @@ impl Send {
         }
         bytes
     }
-    /// A connection that was stuck gets on: what of it was to go out once more, and has not, need not.
+    /// Removes the queued copies of a connection that makes progress again.
     pub fn freed(&mut self, leg: LegId) {
         let (gone, sent) = (self.gone, &mut self.sent);
         self.again.retain(|number| {
@@ -309,11 +312,11 @@ mod tests {
         assert_eq!(half.stuck(1, 150), 202);
         assert_eq!(half.chunk(2, CHUNK_MAX).map(|c| c.offset), Some(0));
         assert_eq!(half.stuck(1, 1000), 202, "the last two; the second waits already");
-        // What is left of it is not sent twice once it gets on.
+        // Queued copies are not sent once the connection makes progress.
         half.freed(1);
         assert!(!half.is_ready());
         assert_eq!(half.stuck(1, 1000), 303);
-        // What the other side has meanwhile is not sent again.
+        // Data that is acknowledged meanwhile is not sent again.
         assert_eq!(half.credit(400, 1 << 20), Some(()));
         assert!(!half.is_ready() && half.chunk(2, CHUNK_MAX).is_none());
     }

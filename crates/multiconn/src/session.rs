@@ -1,4 +1,5 @@
-//! A session with a clock and sockets: [`Core`] behind a lock, a task for each connection, streams that are `AsyncRead` and `AsyncWrite`.
+//! A session with a clock and sockets: [`Core`] behind a lock, a task for each connection, streams that are
+//! `AsyncRead` and `AsyncWrite`.
 
 mod leg;
 mod stream;
@@ -20,31 +21,31 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::Waker;
 use tokio::sync::Notify;
 
-/// How often the sockets are asked how they get on while something is on its way.
+/// The time between two observations of the sockets while data is under way.
 const LOOK: Duration = Duration::from_millis(50);
-/// How often, while nothing is.
+/// The time between two observations otherwise.
 const LOOK_IDLE: Duration = Duration::from_secs(2);
 
 /// Sessions of this program so far.
 static SO_FAR: AtomicU64 = AtomicU64::new(0);
 
-/// Time since the program first asked.
+/// Returns the time since the first call in this program.
 pub(crate) fn now() -> Instant {
     static BEGUN: OnceLock<std::time::Instant> = OnceLock::new();
     let begun = BEGUN.get_or_init(std::time::Instant::now);
     Instant::from_nanos(begun.elapsed().as_nanos() as u64 + 1)
 }
 
-/// A session: streams over several connections. Clones are the same one.
+/// A session: streams over several connections. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Session(pub(crate) Arc<Shared>);
 
 #[derive(Debug)]
 pub(crate) struct Shared {
     inner: Mutex<Inner>,
-    /// The clock's task is to look again at when it is due.
+    /// Wakes the clock's task to compute its next due time again.
     sooner: Notify,
-    /// Something changed that who keeps the session may want to know.
+    /// Notified of changes that concern the session's keeper.
     pub(crate) changed: Notify,
     opened: Notify,
     number: u64,
@@ -53,40 +54,40 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) core: Core,
-    /// Who waits to read, and to write.
+    /// The wakers of readers and writers.
     wakers: BTreeMap<StreamId, [Option<Waker>; 2]>,
     legs: BTreeMap<LegId, LegHandle>,
     opened: VecDeque<StreamId>,
     next_leg: LegId,
     they_want: u32,
-    /// When the sockets are asked next.
+    /// The time of the next observation of the sockets.
     look_at: Instant,
     due: Option<Instant>,
 }
 
-/// What is held of a connection beside its task.
+/// A session's handle on a connection's task.
 #[derive(Debug)]
 pub(crate) struct LegHandle {
-    /// There is something to send.
+    /// Notified when there is data to send.
     work: Arc<Notify>,
-    /// The task is to end.
+    /// Notified when the task is to end.
     end: Arc<Notify>,
     served: bool,
-    /// The socket, to be asked.
+    /// The socket, for its counters.
     socket: Option<OwnedFd>,
-    /// What it was when the session got it, which nobody changes.
+    /// The one at its start, which never changes.
     congestion_control: Option<String>,
-    /// Bytes that it takes before it may send them.
+    /// The most bytes that it takes beyond its congestion window.
     ahead: u64,
     peer: String,
 }
 
-/// How a connection stands.
+/// The status of a connection.
 #[derive(Clone, Debug)]
 pub struct LegStatus {
-    /// What the machine says of it.
+    /// Its state in the session.
     pub state: LegState,
-    /// What the kernel says of it.
+    /// Its kernel counters.
     pub info: Option<Info>,
     /// Its congestion control, by the kernel's name.
     pub congestion_control: Option<String>,
@@ -95,7 +96,7 @@ pub struct LegStatus {
 }
 
 impl Session {
-    /// A session that begins; [`add`](Self::add) gives it connections.
+    /// Begins a session; [`add`](Self::add) gives it connections.
     pub(crate) fn new(side: Side, limits: Limits, budget: Arc<Budget>) -> Self {
         let inner = Inner {
             core: Core::new(side, limits, budget, now()),
@@ -118,7 +119,7 @@ impl Session {
         Self(shared)
     }
 
-    /// Its number in this program, which no other session has had.
+    /// Returns its number, unique in this program.
     pub fn number(&self) -> u64 {
         self.0.number
     }
@@ -126,7 +127,7 @@ impl Session {
     /// Opens a stream.
     ///
     /// # Errors
-    /// If the session is over, or has as many as it may.
+    /// If the session is over, or its stream limit is reached.
     pub fn open(&self) -> Result<Stream, OpenError> {
         let id = self.0.with(|inner| {
             inner.look_soon();
@@ -135,7 +136,7 @@ impl Session {
         Ok(Stream::new(Arc::clone(&self.0), id))
     }
 
-    /// The next stream that the other side opens; none, once the session is over.
+    /// Returns the next stream that the other side opens; none, once the session is over.
     pub async fn accept(&self) -> Option<Stream> {
         loop {
             let opened = self.0.opened.notified();
@@ -151,27 +152,27 @@ impl Session {
         }
     }
 
-    /// From now on what it sends of streams goes out as a bucket has tokens.
+    /// Bounds the rate of its stream bytes by a bucket.
     pub(crate) fn bound(&self, bucket: Arc<Bucket>) {
         self.0.with(|inner| inner.core.bound(bucket));
     }
 
-    /// The rate that bounds what it sends, if one does.
+    /// Returns the rate bound of its stream bytes, if there is one.
     pub fn rate_most(&self) -> Option<Rate> {
         self.0.with(|inner| inner.core.rate_most())
     }
 
-    /// Ends the session; streams that are open break.
+    /// Ends the session; open streams break.
     pub fn close(&self, why: Closed) {
         self.0.with(|inner| inner.core.close(why));
     }
 
-    /// Why it is over, if it is.
+    /// Returns the reason why it is over, if it is.
     pub fn closed(&self) -> Option<Closed> {
         self.0.with(|inner| inner.core.closed())
     }
 
-    /// Waits until it is over; says why.
+    /// Waits until it is over; returns the reason.
     pub async fn ended(&self) -> Closed {
         loop {
             let changed = self.0.changed.notified();
@@ -182,27 +183,27 @@ impl Session {
         }
     }
 
-    /// What has passed.
+    /// Returns the byte counters.
     pub fn counts(&self) -> Counts {
         self.0.with(|inner| inner.core.counts())
     }
 
-    /// Streams open.
+    /// Returns the number of open streams.
     pub fn open_streams(&self) -> u32 {
         self.0.with(|inner| inner.core.open_streams())
     }
 
-    /// How many connections the other side wants to send on.
+    /// Returns the number of connections that the other side wants to send on.
     pub fn they_want(&self) -> u32 {
         self.0.with(|inner| inner.they_want)
     }
 
-    /// How long nobody has used it.
+    /// Returns the time since its last use.
     pub fn unused_for(&self) -> Duration {
         self.0.with(|inner| now().since(inner.core.used_at()))
     }
 
-    /// The own addresses of its connections.
+    /// Returns the own addresses of its connections.
     pub(crate) fn own_addresses(&self) -> Vec<IpAddr> {
         let of = |leg: &LegHandle| {
             let own: SocketAddr = rustix::net::getsockname(leg.socket.as_ref()?).ok()?.try_into().ok()?;
@@ -211,7 +212,7 @@ impl Session {
         self.0.with(|inner| inner.legs.values().filter_map(of).collect())
     }
 
-    /// How its connections stand.
+    /// Returns the status of its connections.
     pub fn legs(&self) -> Vec<LegStatus> {
         self.0.with(|inner| {
             let of = |state: LegState| {
@@ -231,11 +232,11 @@ impl Session {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // What panicked under the lock has left nothing half done that is not a bug of its own.
+        // A panic under the lock leaves no inconsistent state other than its own bug.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with the machine, and tells everybody whom it concerns.
+    /// Runs a function on the state machine, then wakes the tasks concerned.
     pub(crate) fn with<T>(&self, what: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.lock();
         let was_closed = inner.core.closed().is_some();
@@ -296,19 +297,19 @@ impl Inner {
         }
     }
 
-    /// Who reads (0) or writes (1) a stream waits.
+    /// Registers a reader (0) or a writer (1) of a stream as waiting.
     fn wait(&mut self, id: StreamId, which: usize, context: &std::task::Context<'_>) {
         if let Some(wakers) = self.wakers.get_mut(&id) {
             wakers[which] = Some(context.waker().clone());
         }
     }
 
-    /// Something is on its way, or soon will be.
+    /// Schedules an observation soon, since data is under way or will be.
     fn look_soon(&mut self) {
         self.look_at = self.look_at.min(now() + LOOK);
     }
 
-    /// Asks a connection's socket how it gets on, and has it take so much ahead as the session gives it; says whether it holds something.
+    /// Observes a connection's socket and sets the amount it takes ahead; returns whether it holds data.
     fn look(&mut self, leg: LegId, at: Instant) -> bool {
         let Some(handle) = self.legs.get_mut(&leg) else { return false };
         let Some(socket) = &handle.socket else { return false };
@@ -322,7 +323,7 @@ impl Inner {
         };
         self.core.measured(leg, measured, at);
         let ahead = self.core.ahead(leg).unwrap_or(AHEAD_MOST);
-        // Where it cannot be set, more waits in the socket, and that is all.
+        // If this fails, more data waits in the socket; nothing else is lost.
         if handle.ahead != ahead && evenair_linux::tcp::set_unsent(socket, Bytes::new(ahead as u32)).is_ok() {
             handle.ahead = ahead;
         }
@@ -330,7 +331,7 @@ impl Inner {
     }
 }
 
-/// Does what is due at its time: late acknowledgements, questions into silence; and asks the sockets how they get on.
+/// Runs the timers: late acknowledgements, pings after silence, and the observations of the sockets.
 async fn clock(session: Weak<Shared>) {
     loop {
         let Some(shared) = session.upgrade() else { return };
@@ -356,14 +357,14 @@ async fn clock(session: Weak<Shared>) {
     }
 }
 
-/// Asks the sockets; gives when to do so again.
+/// Observes the sockets; returns the time until the next observation.
 fn look(inner: &mut Inner, at: Instant) -> Duration {
     let legs: Vec<LegId> = inner.legs.keys().copied().collect();
     let waiting = legs.into_iter().filter(|leg| inner.look(*leg, at)).count();
     if waiting > 0 || inner.core.open_streams() > 0 { LOOK } else { LOOK_IDLE }
 }
 
-/// Bytes in order, once: what a broken stream is for who reads or writes it.
+/// Returns the error of a broken stream, for its reader and its writer.
 pub(crate) fn broken(why: Broken) -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::ConnectionReset, why)
 }

@@ -1,18 +1,18 @@
-//! Places of which there are so many, shared by key: half of them is shared out among all keys, so that each has its part whatever
-//! others do, and the other half is for whoever comes first.
+//! A limited number of places, shared by key. Half of them is divided among all keys, so that each has its
+//! part at any load; the other half is first come, first served.
 
 use crate::keys::PublicKey;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Places, and who has them.
+/// The places, and their holders.
 #[derive(Debug)]
 pub(crate) struct Shares {
     most: u64,
     taken: Mutex<BTreeMap<PublicKey, u64>>,
 }
 
-/// A place that somebody has, until it is dropped.
+/// A taken place, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
     shares: Arc<Shares>,
@@ -20,7 +20,7 @@ pub(crate) struct Place {
 }
 
 impl Shares {
-    /// So many places.
+    /// Returns this many places.
     pub(crate) fn new(most: u64) -> Arc<Self> {
         Arc::new(Self { most, taken: Mutex::default() })
     }
@@ -29,12 +29,13 @@ impl Shares {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Places that are taken.
+    /// Returns the number of places taken.
     pub(crate) fn all(&self) -> u64 {
         self.taken().values().sum()
     }
 
-    /// A place for a key, where so many keys are known now; none, if its own part and the common half are used up.
+    /// Returns a place for a key, given the number of authorised keys; none, if its own part and the common
+    /// half are used up.
     pub(crate) fn take(self: &Arc<Self>, key: PublicKey, keys: usize) -> Option<Place> {
         let part = self.most / 2 / (keys as u64).max(1);
         let mut taken = self.taken();
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
     use crate::keys::SecretKey;
 
-    /// Takes as many as a key can have.
+    /// Takes all places that a key can have.
     fn all_for(shares: &Arc<Shares>, key: PublicKey, keys: usize) -> Vec<Place> {
         std::iter::from_fn(|| shares.take(key, keys)).collect()
     }

@@ -1,5 +1,6 @@
-//! SOCKS5 (RFC 1928), as far as a stream needs it: no authentication, CONNECT. What is anything else is refused by its own code, and what is
-//! no SOCKS5 at once: a web page can make a browser send HTTP anywhere.
+//! SOCKS5 (RFC 1928), as far as a stream needs it: no authentication, CONNECT. Other requests are refused
+//! with the protocol's code. Bytes that are not SOCKS5 are refused at once: a web page can make a browser
+//! send HTTP anywhere.
 
 use crate::target::{Outcome, Target};
 
@@ -14,14 +15,14 @@ const NO_ADDRESS: u8 = 8;
 /// The longest greeting, and the longest request \[bytes\].
 pub const MESSAGE_MAX: usize = 3 + crate::target::TARGET_MAX;
 
-/// It is no SOCKS5: the connection is closed without a word.
+/// The bytes are not SOCKS5: the connection is closed without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotSocks;
 
-/// Whether a greeting offers to go without authentication, and how many bytes it is; none where more are to come.
+/// Returns whether a greeting offers no authentication, and its length; none if it is incomplete.
 ///
 /// # Errors
-/// If it is none.
+/// If it is no greeting.
 pub fn greeting(bytes: &[u8]) -> Result<Option<(bool, usize)>, NotSocks> {
     match bytes {
         [] | [VERSION] => Ok(None),
@@ -34,7 +35,7 @@ pub fn greeting(bytes: &[u8]) -> Result<Option<(bool, usize)>, NotSocks> {
     }
 }
 
-/// The answer to a greeting.
+/// Returns the answer to a greeting.
 pub const fn method(is_offered: bool) -> [u8; 2] {
     [VERSION, if is_offered { 0 } else { 0xff }]
 }
@@ -42,16 +43,16 @@ pub const fn method(is_offered: bool) -> [u8; 2] {
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// To connect.
+    /// A connection to a target.
     Connect(Target),
-    /// What is not done here: the answer's number.
+    /// A request that is not supported here: the answer's code.
     Unsupported(u8),
 }
 
-/// The request, and how many bytes it is; none where more are to come.
+/// Returns the request and its length; none if it is incomplete.
 ///
 /// # Errors
-/// If it is none.
+/// If it is no request.
 pub fn request(bytes: &[u8]) -> Result<Option<(Request, usize)>, NotSocks> {
     match bytes {
         [] | [VERSION] | [VERSION, CONNECT..=UDP_ASSOCIATE] | [VERSION, CONNECT..=UDP_ASSOCIATE, 0] => {
@@ -62,18 +63,19 @@ pub fn request(bytes: &[u8]) -> Result<Option<(Request, usize)>, NotSocks> {
             Ok(target.map(|(target, used)| (Request::Connect(target), 3 + used)))
         }
         [VERSION, CONNECT, 0, _, ..] => Ok(Some((Request::Unsupported(NO_ADDRESS), bytes.len()))),
-        // Also commands that nobody knows.
+        // Unknown commands too.
         [VERSION, _, ..] => Ok(Some((Request::Unsupported(NO_COMMAND), bytes.len()))),
         _ => Err(NotSocks),
     }
 }
 
-/// The answer to a request. The address that the relay has is nobody's business: it is said to be 0.0.0.0:0, as RFC 1928 lets clients live with.
+/// Returns the answer to a request. It does not reveal the relay's address, but names 0.0.0.0:0, which RFC
+/// 1928 permits.
 pub const fn reply(code: u8) -> [u8; 10] {
     [VERSION, code, 0, 1, 0, 0, 0, 0, 0, 0]
 }
 
-/// The answer to a request that was tried.
+/// Returns the answer to a request with an outcome.
 pub const fn reply_of(outcome: Outcome) -> [u8; 10] {
     reply(outcome.code())
 }

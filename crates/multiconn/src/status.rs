@@ -1,4 +1,4 @@
-//! How a client or a relay stands, and the socket by which it is asked: a line each way.
+//! The status of a client or a relay, and its socket: a line each way.
 
 use crate::control;
 use crate::session::Session;
@@ -13,31 +13,31 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 
-/// The form of the answer: it grows by one where a reader would have to know.
+/// The version of the answer's format, raised by one when a reader must be changed.
 pub const SCHEMA: u32 = 1;
 
-/// How all stands.
+/// The status of a client or a relay.
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
     /// [`SCHEMA`].
     pub schema: u32,
     /// "connect" or "relay".
     pub role: &'static str,
-    /// Each session.
+    /// The sessions.
     pub sessions: Vec<SessionStatus>,
-    /// What is wrong now, if something is.
+    /// The present faults, if there are any.
     pub trouble: Option<String>,
     /// A relay's handshakes.
     pub handshakes: Option<Handshakes>,
 }
 
-/// Connections that come in, until they belong to a session.
+/// Incoming connections, until they belong to a session.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Handshakes {
     /// Unfinished now.
     pub open: u32,
-    /// How many ended how since the start: accepted, displaced by newer ones, late, `unknown_key`, failed (no TLS, or gone), refused
-    /// (more than the key may have).
+    /// Handshakes by outcome since the start. They are accepted, displaced by newer ones, late,
+    /// `unknown_key`, failed (no TLS, or closed), or refused (over the key's limits).
     pub ended: BTreeMap<&'static str, u64>,
 }
 
@@ -46,11 +46,11 @@ pub struct Handshakes {
 pub struct SessionStatus {
     /// The relay's address, or the name of the client's key.
     pub peer: String,
-    /// Its number in this program, which no other session has had.
+    /// Its number, unique in this program.
     pub number: u64,
-    /// What this side sends.
+    /// This side's sending direction.
     pub sending: Direction,
-    /// What the other side sends.
+    /// The other side's sending direction.
     pub receiving: Direction,
     /// Streams that are open.
     pub streams: u32,
@@ -64,20 +64,20 @@ pub struct SessionStatus {
     pub received_bytes: u64,
     /// Connections that broke.
     pub lost: u64,
-    /// How often a connection was found stuck.
+    /// Times at which a connection was found stuck.
     pub stuck: u64,
-    /// Each connection.
+    /// The connections.
     pub connections: Vec<Connection>,
 }
 
 /// A direction.
 #[derive(Clone, Debug, Serialize)]
 pub struct Direction {
-    /// How many connections its sender wants.
+    /// The number of connections that its sender wants.
     pub wanted: u32,
-    /// Its law, if this side is the sender: with a line that says why n is n.
+    /// Its law, if this side is the sender, with the reason for n.
     pub law: Option<control::Status>,
-    /// The most that may be sent of streams \[bit/s\], if this side is the sender and there is a bound.
+    /// The bound of stream bytes \[bit/s\], if this side is the sender and there is one.
     pub rate_most_bps: Option<u64>,
 }
 
@@ -95,15 +95,15 @@ impl Direction {
 /// A connection.
 #[derive(Clone, Debug, Serialize)]
 pub struct Connection {
-    /// Its number within the session, here.
+    /// Its number within the session, at this end.
     pub id: u32,
     /// The other end's address.
     pub peer: String,
-    /// This side sends on it.
+    /// Whether this side sends on it.
     pub active: bool,
-    /// It has not got on for a while.
+    /// Whether it has made no progress for a while.
     pub stuck: bool,
-    /// It is about to go.
+    /// Whether it retires.
     pub retires: bool,
     /// Smoothed round trip \[ms\].
     pub round_trip_ms: Option<f64>,
@@ -119,7 +119,7 @@ pub struct Connection {
     pub retransmitted: Option<u64>,
     /// Retransmission time-outs; none before Linux 6.7.
     pub timeouts: Option<u64>,
-    /// The rate at which the other side got data when it was measured last \[bytes/s\].
+    /// The last measured rate at which data reached the other side \[bytes/s\].
     pub delivery_rate_bytes_per_s: Option<u64>,
     /// Bytes sent, frames included.
     pub sent_bytes: u64,
@@ -168,7 +168,7 @@ impl SessionStatus {
     }
 }
 
-/// Where a program that runs is asked, if nothing else is said: in the user's own folder for such things, or `/run/evenair`.
+/// Returns the default socket of a running program: in the user's runtime directory, or `/run/evenair`.
 pub fn usual_socket(role: &str) -> PathBuf {
     let folder = std::env::var_os("RUNTIME_DIRECTORY")
         .map(PathBuf::from)
@@ -176,7 +176,7 @@ pub fn usual_socket(role: &str) -> PathBuf {
     folder.unwrap_or_else(|| "/run/evenair".into()).join(format!("multiconn-{role}.sock"))
 }
 
-/// The socket; gone when this is dropped.
+/// The socket, removed when this is dropped.
 #[derive(Debug)]
 pub struct StatusSocket {
     path: PathBuf,
@@ -190,17 +190,17 @@ impl Drop for StatusSocket {
     }
 }
 
-/// The longest question \[bytes\], and how long one may take.
+/// The longest request \[bytes\], and its time limit.
 const LINE_MAX: u64 = 64;
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Answers that are under way at once, at most: who asks and does not read is left after [`PATIENCE`].
+/// The most answers under way at once: a client that does not read is dropped after [`PATIENCE`].
 const ANSWERS_MAX: usize = 16;
 
-/// Answers who asks; only the program's own user may, and root.
+/// Answers requests of the program's own user and of root.
 ///
 /// # Errors
-/// If another program answers there, or the folder may not be written to.
+/// If another program answers there, or the folder is not writable.
 pub fn serve(path: &Path, status: impl Fn() -> Status + Send + Sync + 'static) -> io::Result<StatusSocket> {
     if std::os::unix::net::UnixStream::connect(path).is_ok() {
         return Err(io::Error::new(io::ErrorKind::AddrInUse, "another program answers there"));
@@ -219,11 +219,11 @@ pub fn serve(path: &Path, status: impl Fn() -> Status + Send + Sync + 'static) -
         loop {
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             let Ok((stream, _)) = listener.accept().await else {
-                // No descriptor for it: others are given back meanwhile.
+                // No descriptor is free: others are given back meanwhile.
                 tokio::time::sleep(PATIENCE).await;
                 continue;
             };
-            // The socket is its owner's alone only once its mode is set.
+            // The socket admits only its owner once its mode is set, so earlier connections are checked.
             if !stream.peer_cred().is_ok_and(|peer| [0, own].contains(&peer.uid())) {
                 continue;
             }
@@ -252,16 +252,16 @@ async fn answer(mut stream: UnixStream, status: &(impl Fn() -> Status + Send + S
     write.write_all(&text).await
 }
 
-/// What a program is asked.
+/// A request to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// Its status, as JSON.
     Status,
-    /// The same, as Prometheus reads it.
+    /// The same, in Prometheus' format.
     Metrics,
 }
 
-/// Asks a program that runs.
+/// Requests the status of a running program.
 ///
 /// # Errors
 /// If none runs there.

@@ -1,4 +1,4 @@
-//! Where a stream is to go: the first bytes that a client sends on it; and the first that the relay answers.
+//! A stream's destination: the first bytes that a client sends on it; and the relay's first answer.
 
 use crate::frame::{Malformed, Rest};
 use std::fmt;
@@ -7,9 +7,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// A destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Where.
+    /// The host.
     pub host: Host,
-    /// Which port.
+    /// The port.
     pub port: u16,
 }
 
@@ -23,7 +23,7 @@ pub enum Host {
 }
 
 impl Host {
-    /// Reads an address, in brackets or not, or a name.
+    /// Parses an address, in brackets or not, or a name.
     pub fn parse(text: &str) -> Option<Self> {
         let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         match bare.unwrap_or(text).parse::<IpAddr>() {
@@ -33,7 +33,8 @@ impl Host {
     }
 }
 
-/// Whether a text may be a host's name: letters, digits, hyphens, points and underscores, up to 253 of them.
+/// Returns whether a text may be a host's name: letters, digits, hyphens, dots and underscores, up to 253 of
+/// them.
 pub(crate) fn is_name(text: &str) -> bool {
     let is_label = |label: &str| {
         (1..64).contains(&label.len())
@@ -55,14 +56,15 @@ impl fmt::Display for Target {
 const V4: u8 = 1;
 const NAME: u8 = 3;
 const V6: u8 = 4;
-/// The longest of them \[bytes\].
+/// The longest encoded destination \[bytes\].
 pub const TARGET_MAX: usize = 1 + 1 + 255 + 2;
 
 impl Target {
-    /// Reads what some bytes begin with, and how many they are; none where more are to come. The form is that of SOCKS5 (RFC 1928 §5).
+    /// Decodes the destination at the start of some bytes; returns it and its length, or none if it is
+    /// incomplete. The format is that of SOCKS5 (RFC 1928 §5).
     ///
     /// # Errors
-    /// If they begin none.
+    /// If they cannot begin a destination.
     pub fn decode(bytes: &[u8]) -> Result<Option<(Self, usize)>, Malformed> {
         let mut rest = Rest(bytes);
         let Some(kind) = rest.byte() else { return Ok(None) };
@@ -82,7 +84,7 @@ impl Target {
         Ok(Some((Self { host, port }, bytes.len() - rest.0.len())))
     }
 
-    /// Writes it.
+    /// Encodes the destination.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         match &self.host {
@@ -104,7 +106,8 @@ impl Target {
     }
 }
 
-/// What the relay itself takes and throws away (RFC 863): loads of `evenair multiconn probe`. No name under `invalid` is anybody's (RFC 6761).
+/// The destination of data that the relay itself discards (RFC 863), for the loads of `evenair multiconn
+/// probe`. No host has a name under `invalid` (RFC 6761).
 pub const DISCARD: Discard = Discard;
 
 /// See [`DISCARD`].
@@ -112,40 +115,40 @@ pub const DISCARD: Discard = Discard;
 pub struct Discard;
 
 impl Discard {
-    /// As a stream begins.
+    /// Encodes the destination, for the start of a stream.
     pub fn encode(self) -> Vec<u8> {
         Target { host: Host::Name("discard.invalid".into()), port: 9 }.encode()
     }
 }
 
 impl Target {
-    /// Whether it is [`DISCARD`].
+    /// Returns whether it is [`DISCARD`].
     pub fn is_discard(&self) -> bool {
         self.port == 9 && matches!(&self.host, Host::Name(name) if name == "discard.invalid")
     }
 }
 
-/// What became of it; the numbers are those of SOCKS5 (RFC 1928 §6).
+/// The outcome of a connection attempt; the numbers are those of SOCKS5 (RFC 1928 §6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It is connected.
     Connected,
-    /// Something went wrong.
+    /// It failed for another reason.
     Failed,
     /// The relay does not allow it.
     NotAllowed,
-    /// There is no way there.
+    /// There is no route to it.
     NetworkUnreachable,
     /// There is no such host, or it does not answer.
     HostUnreachable,
-    /// It does not want to.
+    /// The host refuses the connection.
     Refused,
-    /// It took too long.
+    /// The time limit passed.
     TimedOut,
 }
 
 impl Outcome {
-    /// Its number.
+    /// Returns its number.
     pub const fn code(self) -> u8 {
         match self {
             Self::Connected => 0,
@@ -158,7 +161,7 @@ impl Outcome {
         }
     }
 
-    /// By its number; what is unknown has failed.
+    /// Returns the outcome of a number; unknown numbers count as failed.
     pub const fn of(code: u8) -> Self {
         match code {
             0 => Self::Connected,
@@ -171,7 +174,7 @@ impl Outcome {
         }
     }
 
-    /// What an error of connecting means.
+    /// Returns the outcome of a connection error.
     pub fn of_error(error: &std::io::Error) -> Self {
         use std::io::ErrorKind;
         match error.kind() {

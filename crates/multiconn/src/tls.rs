@@ -1,4 +1,4 @@
-//! TLS 1.3 with raw public keys on both sides (RFC 7250): who a peer is is its key, and nothing else.
+//! TLS 1.3 with raw public keys on both sides (RFC 7250): a peer's identity is its key, and nothing else.
 
 use crate::keys::{PublicKey, SecretKey};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -21,7 +21,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// What a client speaks: with one of these relays' keys, and as this key.
+/// Returns a client's configuration: its own key, and the keys accepted of a relay.
 pub(crate) fn client(own: &SecretKey, relays: Vec<PublicKey>) -> Result<ClientConfig, Error> {
     let provider = provider();
     let verifier = Arc::new(Relays { keys: relays, provider: Arc::clone(&provider) });
@@ -35,7 +35,7 @@ pub(crate) fn client(own: &SecretKey, relays: Vec<PublicKey>) -> Result<ClientCo
     Ok(config)
 }
 
-/// What a relay speaks: as one of these keys, with whom it knows.
+/// Returns a relay's configuration: its own keys, and the clients' keys that it accepts.
 pub(crate) fn relay(own: &[SecretKey], knows: Arc<dyn Knows>) -> Result<ServerConfig, Error> {
     let provider = provider();
     let keys = own.iter().map(|key| (key.public().server_name(), key.certified())).collect();
@@ -50,12 +50,12 @@ pub(crate) fn relay(own: &[SecretKey], knows: Arc<dyn Knows>) -> Result<ServerCo
     Ok(config)
 }
 
-/// Whom a relay knows.
+/// The keys that a relay accepts.
 pub(crate) trait Knows: std::fmt::Debug + Send + Sync {
     fn knows(&self, key: PublicKey) -> bool;
 }
 
-/// The keys of a relay, by the names that clients ask for; the first is for who asks for none of them.
+/// The keys of a relay, by the names that clients request; the first answers all other requests.
 #[derive(Debug)]
 struct Own(Vec<(String, Arc<CertifiedKey>)>);
 
@@ -84,7 +84,7 @@ fn signature(
     verify_tls13_signature_with_raw_key(message, &key, signed, &provider.signature_verification_algorithms)
 }
 
-/// The relay's keys that a client takes.
+/// The relay's keys that a client accepts.
 #[derive(Debug)]
 struct Relays {
     keys: Vec<PublicKey>,
@@ -131,7 +131,7 @@ impl ServerCertVerifier for Relays {
     }
 }
 
-/// The clients that a relay takes.
+/// The clients that a relay accepts.
 #[derive(Debug)]
 struct Clients {
     knows: Arc<dyn Knows>,

@@ -1,4 +1,5 @@
-//! A client whose machine loses its address in the middle of a transfer and gets another one: home and relay are namespaces with a wire between.
+//! A client's machine loses its address during a transfer and gets another one: home and relay are namespaces
+//! with a wire between.
 #![cfg(target_os = "linux")]
 
 mod parts;
@@ -85,14 +86,14 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// What is known at home of the other end.
+/// The client's data about the other end.
 struct There {
     options: ConnectOptions,
     echo: SocketAddr,
     watcher: Watcher,
 }
 
-/// A relay and a server beside it, in a thread of their namespace, until the process ends.
+/// Starts a relay and a server beside it, in a thread of their namespace, until the process ends.
 fn relay_there(there: NetworkNamespace) -> There {
     let (told, hears) = mpsc::channel();
     std::thread::spawn(move || {
@@ -128,20 +129,21 @@ fn a_session_survives_a_change_of_address(mut home: Home) {
         assert!(own.lost + own.stuck > 0, "its connections did not get on: {own:?}");
         assert_eq!(there.watcher.sessions().len(), 1, "the relay has no second one");
         assert!(froms(&there.watcher).contains(&address("10.3.0.3")), "{:?}", froms(&there.watcher));
-        // Longer than a law waits for probes that do not come back.
+        // Longer than a law waits for probes that do not return.
         busy(&client, Duration::from_secs(8)).await;
         let law = client.status().remove(0).sending.law.unwrap();
         assert_eq!(law.source, Source::Probes, "they go from the new address: {law:?}");
     });
 }
 
-/// A key that may go to all that is public is not told which ports of the relay's own public addresses are open, and goes to none.
+/// A key that may reach all public addresses cannot find out which ports of the relay's own public addresses
+/// are open, and reaches none.
 fn own_public_addresses_are_refused_unseen(mut home: Home) {
-    // The second one is a secondary address, whose packets have the first as their source.
+    // The second is a secondary address: its packets have the first as their source.
     let own = ["45.3.0.1", "45.3.0.2"];
     let other = "45.3.0.3";
     own.iter().for_each(|own| home.gets(own));
-    // Where nothing would answer, but for the kernel's own word that nothing is there.
+    // Without a listener, only the kernel itself answers that the port is closed.
     home.netlink.set_up(home.netlink.index("lo").unwrap(), LinkOptions::default()).unwrap();
     for any_may_bind in ["0", "1"] {
         sysctl::set("ipv4/ip_nonlocal_bind", any_may_bind).unwrap();
@@ -159,7 +161,7 @@ fn own_public_addresses_are_refused_unseen(mut home: Home) {
             for (host, port) in own.iter().flat_map(|own| [(own, open), (own, closed)]) {
                 assert_eq!(outcome(&client, host, port).await, Outcome::NotAllowed, "{host}:{port}");
             }
-            // Another machine's is dialled: nobody there has it.
+            // Another machine's address is dialled: no machine there has it.
             assert_ne!(outcome(&client, other, open).await, Outcome::NotAllowed);
             let came = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
             assert!(came.is_err(), "no connection was made");
@@ -174,7 +176,7 @@ async fn outcome(client: &Client, host: &str, port: u16) -> Outcome {
     Outcome::of(within(20, stream.read_u8()).await.unwrap())
 }
 
-/// While the kernel has not noticed that a device has a carrier, nothing gets there.
+/// Connects, with further attempts: until the kernel has noticed a device's carrier, no packet passes.
 async fn first_session(options: ConnectOptions) -> Client {
     for _ in 0..5 {
         if let Ok(client) = connect(options.clone()).await {
@@ -184,7 +186,7 @@ async fn first_session(options: ConnectOptions) -> Client {
     connect(options).await.unwrap()
 }
 
-/// Sends for so long, to nobody.
+/// Sends for a time; the relay discards the data.
 async fn busy(client: &Client, time: Duration) {
     let mut stream = client.open().await.unwrap();
     stream.write_all(&DISCARD.encode()).await.unwrap();
@@ -193,14 +195,15 @@ async fn busy(client: &Client, time: Duration) {
     assert!(tokio::time::timeout(time, writes).await.is_err(), "the stream broke");
 }
 
-/// From where the relay's connections come.
+/// Returns the source addresses of the relay's connections.
 fn froms(watcher: &Watcher) -> Vec<IpAddr> {
     let sessions = watcher.sessions();
     let peers = sessions.iter().flat_map(|session| &session.connections);
     peers.map(|one| one.peer.parse::<SocketAddr>().unwrap().ip()).collect()
 }
 
-/// Sends bytes to a server that sends them back; when a quarter of them has come, the address goes, and a second later there is another one.
+/// Sends bytes to a server that echoes them. When a quarter of them has arrived, the address is removed; a
+/// second later another one is added.
 async fn transfer(client: &Client, there: &There, home: &mut Home) {
     let bytes = pattern(BYTES);
     let mut stream = client.open().await.unwrap();

@@ -1,4 +1,4 @@
-//! A client at its limit of descriptors: a process of its own, since the limit is the process's.
+//! A client at its limit of descriptors: a separate process, since the limit is the process's.
 #![cfg(target_os = "linux")]
 
 mod parts;
@@ -24,7 +24,8 @@ async fn no_descriptor_for_who_connects_is_told() {
             hears.lock().unwrap().push(*notice);
         }
     }));
-    // Sockets have their descriptors before all others are taken; several connect, as what closes meanwhile frees one.
+    // Sockets get their descriptors before all others are taken; several connect, since a descriptor that is
+    // closed meanwhile frees one.
     let sockets: Vec<TcpSocket> = std::iter::repeat_with(|| TcpSocket::new_v4().unwrap()).take(8).collect();
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = Some(256);

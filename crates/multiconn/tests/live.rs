@@ -1,4 +1,4 @@
-//! A relay and clients on loopback: what arrives, what is refused, what breaks and how.
+//! A relay and clients on loopback: deliveries, refusals and breaks.
 
 mod parts;
 
@@ -204,7 +204,7 @@ async fn a_key_that_is_taken_away_has_lost_its_sessions_within_a_second() {
     assert!(checked(3, || relay.watcher.sessions().is_empty()).await);
     let refused = within(30, client.open()).await.err();
     assert!(matches!(refused, Some(ConnectError::UnknownKey)), "{refused:?}");
-    // A file that is wrong changes nothing but what status tells.
+    // A file with a mistake changes nothing but the status.
     std::fs::write(&relay.authorised, "[[key]]\nname = 1\n").unwrap();
     assert!(checked(3, || relay.watcher.trouble().is_some()).await);
     assert!(connect(ConnectOptions { key: other, ..relay.options() }).await.is_ok());
@@ -304,7 +304,7 @@ async fn half_open_floods_leave_nothing_and_nobody_outside() {
         "from one address no more than that: {}",
         relay.watcher.handshakes()
     );
-    // Nothing that is not TLS is answered by more than an alert.
+    // Bytes that are not TLS get no answer but an alert.
     let mut other = flood.pop().unwrap();
     let _ = other.write_all(b"GET / HTTP/1.1\r\n\r\n").await;
     let mut answer = Vec::new();
@@ -374,7 +374,7 @@ async fn streams_that_come_and_go_leave_nothing() {
     assert_eq!(client.status()[0].streams_so_far, 5000);
 }
 
-/// Sends bytes to a server and back; gives how long it took.
+/// Sends bytes to a server and back; returns the time taken.
 async fn there_and_back(client: &evenair_multiconn::Client, bytes: usize) -> Duration {
     let (echo, bytes, begun) = (echo().await, pattern(bytes), Instant::now());
     let back = within(60, go(client, echo, bytes.clone())).await.unwrap();
@@ -442,7 +442,7 @@ async fn connections_have_the_congestion_control_that_their_law_needs_else_the_o
         there_and_back(&client, 100_000).await;
         assert!(checked(10, || client.status()[0].connections.len() >= 2).await, "joined ones, too");
         let there = relay.watcher.sessions();
-        // On a busy machine a session whose client dialled again may be left without a connection.
+        // On a busy machine a session may be left without a connection if its client dialled again.
         let there = there.iter().filter(|session| !session.connections.is_empty());
         let there = there.max_by_key(|session| session.number).unwrap();
         for (side, wanted) in [(&client.status()[0], expected.0), (there, expected.1)] {

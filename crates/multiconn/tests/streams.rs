@@ -1,17 +1,17 @@
-//! Streams that come and go: a process of its own, because its whole memory is measured.
+//! Streams that come and go: a separate process, because its whole memory is measured.
 
 mod parts;
 
 use evenair_multiconn::{ConnectOptions, connect};
 use parts::{Relay, checked, fixed, go, within};
 
-/// Memory of this process \[bytes\].
+/// Returns the memory of this process \[bytes\].
 fn resident() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
     pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
-/// Opens and ends so many streams, twenty at a time, each through the relay to a socket and back.
+/// Opens and ends streams, twenty at a time, each through the relay to a socket and back.
 async fn open_and_end(client: &evenair_multiconn::Client, echo: std::net::SocketAddr, streams: usize) {
     let lanes: Vec<_> = (0..20)
         .map(|_| {
@@ -39,7 +39,7 @@ async fn streams_that_are_over_leave_nothing() {
     open_and_end(&client, echo, 10_000).await;
     assert!(checked(10, || relay.watcher.memory() == 0 && client.status()[0].streams == 0).await);
     let grown = resident().saturating_sub(before);
-    // A stream's window alone is 64 kB: 300 bytes of each that stayed would be seen.
+    // A stream's window alone is 64 kB: 300 remaining bytes of each would be noticed.
     assert!(grown < 3 << 20, "{grown} bytes more after 10 000 streams");
     assert_eq!(client.status()[0].streams_so_far, 12_000);
 }

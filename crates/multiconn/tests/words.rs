@@ -1,4 +1,4 @@
-//! What programs say to a SOCKS5 port that is none of it, and probes that nothing answers: the operator is told what to do.
+//! Bytes on a SOCKS5 port that are not SOCKS5, and probes without answers: the operator gets the remedy.
 #![cfg(target_os = "linux")]
 
 mod parts;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A SOCKS5 port, and what it has told.
+/// Returns a SOCKS5 port, and its notices.
 async fn port(relay: &Relay) -> (SocketAddr, Arc<Mutex<Vec<Notice>>>) {
     let client = connect(relay.options()).await.unwrap();
     let open = Open::new(&"socks5://0".parse::<Forward>().unwrap()).await.unwrap();
@@ -27,12 +27,12 @@ async fn port(relay: &Relay) -> (SocketAddr, Arc<Mutex<Vec<Notice>>>) {
     (address, told)
 }
 
-/// Says something, and hears what comes back until the other end closes.
+/// Sends bytes, and reads the answer until the other end closes.
 async fn say(port: SocketAddr, words: &[u8]) -> Vec<u8> {
     let mut socket = TcpStream::connect(port).await.unwrap();
     socket.write_all(words).await.unwrap();
     let mut back = Vec::new();
-    // What was not read resets the connection: that is an end, too.
+    // Unread bytes reset the connection: that is an end, too.
     let _ = within(10, socket.read_to_end(&mut back)).await;
     back
 }
@@ -44,7 +44,7 @@ async fn what_is_not_socks5_is_told() {
     let cases: [(&[u8], &[u8], Option<Words>); 7] = [
         (b"GET http://example.org/ HTTP/1.1\r\nHost: example.org\r\n\r\n", b"", Some(Words::Http)),
         (b"CONNECT example.org:443 HTTP/1.1\r\n\r\n", b"", Some(Words::Http)),
-        // SOCKS4: version, CONNECT, port 80, 192.0.2.2, nobody.
+        // SOCKS4: version, CONNECT, port 80, 192.0.2.2, no user.
         (&[4, 1, 0, 80, 192, 0, 2, 2, 0], b"", Some(Words::Socks4)),
         (&[22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3], b"", Some(Words::Tls)),
         // RFC 1928 §3: only user and password are offered; none is acceptable.
@@ -55,7 +55,7 @@ async fn what_is_not_socks5_is_told() {
             &[5, 0, 5, 7, 0, 1, 0, 0, 0, 0, 0, 0],
             Some(Words::Unsupported),
         ),
-        // A port that is looked at: nothing is said.
+        // A port that is only probed: there is no notice.
         (b"", b"", None),
     ];
     for (words, answer, notice) in cases {
@@ -72,7 +72,7 @@ async fn what_is_not_socks5_is_told() {
     }
 }
 
-/// The relay's connections come by another port, at which nobody takes datagrams.
+/// The relay's connections arrive by another port, at which no socket receives datagrams.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn probes_without_an_answer_are_told() {
     let relay = Relay::start().await;
@@ -91,7 +91,7 @@ async fn probes_without_an_answer_are_told() {
     let mut stream = client.open().await.unwrap();
     stream.write_all(&DISCARD.encode()).await.unwrap();
     assert_eq!(stream.read_u8().await.unwrap(), Outcome::Connected.code());
-    // A law wants probes while there is something to send.
+    // A law wants probes while there is data to send.
     let batch = vec![0; 64 << 10];
     let writes = async { while stream.write_all(&batch).await.is_ok() {} };
     let is_told = tokio::select! {

@@ -7,16 +7,16 @@ use evenair_units::Rate;
 use evenair_wifi::{MacTiming, Preamble, Rules};
 use std::collections::VecDeque;
 
-/// A packet that was written: when, and to which port.
+/// A written packet: its time and port.
 type Written = (Instant, u32, Vec<u8>);
 
-/// Ports in virtual time: packets come at given instants, and what is written is kept.
+/// Ports in virtual time: packets arrive at given instants, and written ones are kept.
 #[derive(Debug, Default)]
 struct Scripted {
     now: Instant,
     come: VecDeque<(Instant, u32, Vec<u8>)>,
     written: Vec<Written>,
-    /// A node whose kernel forwards: what is for others comes back with a hop less, before anything else.
+    /// A node with a forwarding kernel: packets for others return with a hop less, before all other packets.
     router: Option<(u32, [u8; 4])>,
     /// Ports that are not to be read.
     held: Vec<u32>,
@@ -60,7 +60,8 @@ impl Ports for Scripted {
     }
 }
 
-/// Four nodes in a row that hear their neighbours, with ways between all of them and to everybody.
+/// Returns four nodes in a row, each in range of its neighbours, with routes between all of them and for
+/// broadcasts.
 fn row() -> NetworkSpec {
     let radio = ThresholdRadio {
         transmission_range_m: 250.0,
@@ -78,7 +79,7 @@ fn row() -> NetworkSpec {
     NetworkSpec { routes, ..NetworkSpec::new(names, medium, mac, Rate::from_kbps(11_000)) }
 }
 
-/// A UDP packet of 100 bytes.
+/// Returns a UDP packet of 100 bytes.
 fn udp(from: [u8; 4], to: [u8; 4], hops: u8) -> Vec<u8> {
     let mut packet = vec![0x45, 2, 0, 100, 0, 0, 0, 0, hops, packet::UDP, 0, 0];
     packet.extend_from_slice(&from);
@@ -90,13 +91,14 @@ fn udp(from: [u8; 4], to: [u8; 4], hops: u8) -> Vec<u8> {
     packet
 }
 
-/// What is written when these packets come, each at its millisecond; and what went astray.
+/// Returns the packets written if these packets arrive, each at its millisecond; and the stray ones.
 fn written(come: &[(u64, u32, Vec<u8>)]) -> (Vec<Written>, Strays) {
     let (out, strays, _) = drive(&row(), come, None, false);
     (out, strays)
 }
 
-/// The same in a network, in which one node may be a router and nodes may hold packets back, and what the network says of it.
+/// Returns the same in a network in which one node may be a router and nodes may hold packets back, with the
+/// network's result.
 fn drive(
     spec: &NetworkSpec,
     come: &[(u64, u32, Vec<u8>)],
@@ -205,8 +207,9 @@ fn what_passes_a_router_goes_through_its_kernel_and_counts_once() {
     let (out, strays, result) = drive(&spec, &[(5, 0, udp(A, D, 64)), (50, 0, udp(A, D, 2))], router, false);
     assert_eq!(strays, Strays::default());
     let seen: Vec<(u32, u8)> = out.iter().map(|(_, node, packet)| (*node, packet[8])).collect();
-    // The router gets what the simulated node before it has taken a hop of, and its kernel takes one more; of the second packet none
-    // is left, and what a kernel does then is its own: here it forwards, to whoever has the address.
+    // The router gets the packet after the simulated node before it has decremented the hop limit, and its
+    // kernel decrements it once more. The second packet's limit is used up; a real kernel's reaction is its
+    // own: this one forwards, by address.
     assert_eq!(seen, [(2, 63), (3, 62), (2, 1), (3, 0)]);
     assert_eq!((result.flows[0].arrived, result.flows[0].sent), (2, 2), "each counts once");
     let took = out[1].0.since(Instant::ZERO + Duration::from_millis(5)).as_secs_f64();

@@ -1,4 +1,4 @@
-//! A real flow, and what is counted of it.
+//! A real flow, and its counters.
 
 use super::board::Saturated;
 use super::probes::Probes;
@@ -24,17 +24,17 @@ pub(crate) struct RealSpec {
     pub(crate) destination: u32,
     /// The port of its destination.
     pub(crate) port: u16,
-    /// What it sends, as the simulation would.
+    /// Its traffic, as in the simulation.
     pub(crate) traffic: Traffic,
     /// The DSCP of its packets.
     pub(crate) code_point: u8,
     pub(crate) active: Vec<(Instant, Instant)>,
-    /// What its application draws from: as in a simulated run with the same seed.
+    /// The random stream of its application: as in a simulated run with the same seed.
     stream: Stream,
 }
 
 impl RealSpec {
-    /// A flow of a network, by its number there.
+    /// Returns a flow of a network, by its number there.
     pub(crate) fn new(flow: &FlowSpec, number: u32, port: u16, seed: u64) -> Self {
         Self {
             name: flow.name.clone(),
@@ -49,12 +49,12 @@ impl RealSpec {
         }
     }
 
-    /// Whether its source is never without datagrams.
+    /// Returns whether its source always has datagrams.
     pub(crate) const fn is_saturated(&self) -> bool {
         matches!(self.traffic, Traffic::Datagrams { pattern: Pattern::Saturated, .. })
     }
 
-    /// What it has to send in all \[bytes\]; without end, if it is no transfer.
+    /// Returns all that it has to send \[bytes\]; without end, if it is no transfer.
     fn whole(&self) -> u64 {
         match &self.traffic {
             Traffic::Tcp(tcp) => match tcp.source {
@@ -66,10 +66,10 @@ impl RealSpec {
     }
 }
 
-/// What the sockets of Linux carry.
+/// The traffic that Linux' sockets carry.
 const CARRIED: &str = "real sockets carry TCP and the web under the window laws reno, cubic, bbr, vegas, quic-tcp and fast, and saturated, cbr, on-off and poisson datagrams";
 
-/// Why real sockets cannot carry a flow, if they cannot.
+/// Returns the reason why real sockets cannot carry a flow, if there is one.
 pub(crate) fn why_simulated(traffic: &Traffic) -> Option<String> {
     let why = match traffic {
         Traffic::Tcp(TcpSpec { resequence: true, .. }) => {
@@ -89,74 +89,76 @@ pub(crate) fn why_simulated(traffic: &Traffic) -> Option<String> {
 #[derive(Debug)]
 pub(super) struct Flow {
     pub(super) spec: RealSpec,
-    /// Counts its starts and stops: what an earlier time left to do is void.
+    /// Counts its starts and stops: events scheduled before the last one are void.
     pub(super) run: u32,
     pub(super) began: Option<Instant>,
-    /// What its application draws from.
+    /// The random stream of its application.
     pub(super) stream: Stream,
-    /// When its application has the next segment or datagram; what else says so is void.
+    /// The time of its application's next segment or datagram; events at other times are void.
     pub(super) due: Instant,
-    /// Bytes that no connection has taken yet; shared by all of them, `u64::MAX` without end.
+    /// Bytes that no connection has accepted yet; shared by all of them, `u64::MAX` without end.
     pub(super) remaining: u64,
-    /// Of a source of datagrams that is never without.
+    /// The counters of a saturated source.
     pub(super) saturated: Saturated,
-    /// Of its path, where its law wants that.
+    /// The probes of its path, if its law needs them.
     pub(super) probes: Option<Probes>,
-    /// Of a web client and its server.
+    /// The state of a web client and its server.
     pub(super) web: Web,
-    /// Bytes that its sinks have been handed.
+    /// Bytes delivered to its sinks.
     pub(super) delivered: u64,
-    /// When the last of them were, and the longest time without any, since the warm-up.
+    /// The time of the last delivery, and the longest time without any, since the warm-up.
     last_delivery: Instant,
     silence: Duration,
-    /// Requests since the warm-up, or its one transfer; and how long those took that are complete.
+    /// Requests since the warm-up, or its one transfer; and the durations of the complete ones.
     pub(super) requests: u64,
     pub(super) took: Vec<Duration>,
-    /// Why some of its connections, or its source, could not be opened.
+    /// The reason why some of its connections, or its source, could not be opened.
     pub(super) failed: Option<io::Error>,
-    /// Datagrams handed down.
+    /// Datagrams sent.
     pub(super) datagrams: u64,
     /// The law of its connections, while it is active.
     pub(super) law: Option<AnyConnections>,
-    /// What its connections have counted, as its law is told.
+    /// The counters of its connections, as its law gets them.
     senders: Senders,
-    /// The counts at the last look.
+    /// The counts at the last observation.
     sent: Counts,
-    /// When the warm-up is over, and the counts then.
+    /// The end of the warm-up, and the counts then.
     pub(super) warm_at: Instant,
     at_warmup: (u64, Counts, u64),
-    /// Since the warm-up, of each look: how many connections, their windows together, and their smoothed round trips [s].
+    /// Sums over observations since the warm-up: of the connections, of their windows together, and of their
+    /// smoothed round trips [s].
     looks: u64,
     connections: u64,
     windows: u64,
     round_trips: (f64, u64),
-    /// How its connections were at the last look.
+    /// The state of its connections at the last observation.
     pub(super) ends: OutsideEnds,
 }
 
-/// What came of a flow in the measured time.
+/// The result of a flow in the measured time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
     pub(crate) number: u32,
-    /// Bytes handed to its sinks.
+    /// Bytes delivered to its sinks.
     pub(crate) delivered_bytes: u64,
-    /// Segments or datagrams sent, and repetitions among them.
+    /// Segments or datagrams sent, and retransmissions among them.
     pub(crate) sent: u64,
     pub(crate) retransmitted: u64,
-    /// Retransmission time-outs, as far as the kernel counts them.
+    /// Retransmission time-outs, if the kernel counts them.
     pub(crate) timeouts: u64,
-    /// The longest time in which its sinks were handed nothing.
+    /// The longest time without a delivery to its sinks.
     pub(crate) silence: Duration,
-    /// Mean over looks, and over connections of each.
+    /// Means over observations, and over the connections of each.
     pub(crate) connections: f64,
     pub(crate) congestion_window: f64,
     pub(crate) round_trip_s: Option<f64>,
-    /// Requests, or whether the one transfer began, and how long those took that are complete.
+    /// Requests, or whether the one transfer began, and the durations of the complete ones.
     pub(crate) requests: u64,
     pub(crate) took: Vec<Duration>,
-    /// Of the probes of its path, where there are any, and how many of them came to its destination.
+    /// The result of the probes of its path, if there are any, and the number of them that reached its
+    /// destination.
     pub(crate) probes: Option<(ProbeResult, u64)>,
-    /// Why some of its connections, or its source, could not be opened.
+    /// The reason why some of its connections, or its source, could not be opened.
     pub(crate) failed: Option<String>,
 }
 
@@ -192,12 +194,13 @@ impl Flow {
         }
     }
 
-    /// A connection is closed: what it counted is kept.
+    /// Keeps the counters of a closed connection.
     pub(super) fn take_leave(&mut self, socket: &Socket) {
         socket.info().iter().for_each(|last| self.senders.part(last));
     }
 
-    /// It begins to send: its law begins anew. `there` are connections of an earlier stretch of activity. Gives how many are to be open.
+    /// Begins to send, with a new start of its law. `there` are connections of an earlier stretch of
+    /// activity. Returns the number of connections to open.
     pub(super) fn begin(&mut self, now: Instant, there: &[Info]) -> u32 {
         let Traffic::Tcp(tcp) = &self.spec.traffic else { return 1 };
         if self.began.is_none() && self.remaining < u64::MAX {
@@ -209,7 +212,8 @@ impl Flow {
         self.law.as_ref().map_or(1, ConnectionLaw::at_start)
     }
 
-    /// Asks the law how many connections are to be open, of those that are, and those that only send what they still have.
+    /// Runs the law; returns the number of connections to have, given the open ones and those that only send
+    /// their remaining data.
     pub(super) fn ask_law(&mut self, now: Instant, open: &[Info], draining: &[Info]) -> Option<u32> {
         let Traffic::Tcp(tcp) = &self.spec.traffic else { return None };
         let probes = self.probes.as_mut().and_then(Probes::take_mean);
@@ -217,12 +221,12 @@ impl Flow {
         self.law.as_mut().map(|law| law.on_interval(&view))
     }
 
-    /// Segments sent so far, with those of connections that are open.
+    /// Returns the segments sent so far, with those of open connections.
     pub(super) fn segments(&self, all: &[Info]) -> u64 {
         self.senders.total(all).segments
     }
 
-    /// How its connections are: those that are open, and those that only send what they still have.
+    /// Records the state of its connections: the open ones, and those that only send their remaining data.
     pub(super) fn look(&mut self, open: &[Info], drained: &[Info]) {
         self.sent = self.senders.total(open.iter().chain(drained));
         let windows: u64 = open.iter().map(|info| u64::from(info.congestion_window)).sum();
@@ -239,17 +243,17 @@ impl Flow {
         };
     }
 
-    /// Whether it is in a stretch of activity.
+    /// Returns whether it is in a stretch of activity.
     pub(super) const fn is_active(&self) -> bool {
         self.run % 2 == 1
     }
 
-    /// Its connections have taken all that there was.
+    /// Returns whether its connections have accepted all its data.
     pub(super) const fn is_finished(&self) -> bool {
         self.remaining == 0
     }
 
-    /// Its sinks have been handed so much more.
+    /// Counts a delivery to its sinks.
     pub(super) fn deliver(&mut self, now: Instant, bytes: u64) {
         if bytes == 0 {
             return;
@@ -262,12 +266,12 @@ impl Flow {
         }
     }
 
-    /// The longest time without a delivery, if there is none until `now`.
+    /// Returns the longest time without a delivery, if there is none until `now`.
     fn silence_until(&self, now: Instant) -> Duration {
         self.silence.max(now.since(self.last_delivery))
     }
 
-    /// The warm-up is over.
+    /// Begins to measure at the end of the warm-up.
     pub(super) fn start_measuring(&mut self) {
         (self.last_delivery, self.silence) = (self.warm_at, Duration::ZERO);
         self.probes.iter_mut().for_each(Probes::start_measuring);

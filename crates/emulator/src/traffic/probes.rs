@@ -7,31 +7,31 @@ use evenair_netsim::{ProbeResult, ProbeSpec, Prober, Traffic};
 use evenair_units::{Bytes, Duration, Instant};
 use std::net::UdpSocket;
 
-/// A probe's data: when it was sent \[ns\]. Whatever the scenario says is its size on the air.
+/// A probe's data: the time of sending \[ns\]. The scenario sets its size on the air.
 const STAMP: usize = size_of::<u64>();
 /// IP's and UDP's headers, and the stamp \[bytes\].
 pub(crate) const REAL_BYTES: Bytes = Bytes::new(28 + STAMP as u32);
-/// A flow's probes go to the port that is so much above its own.
+/// The distance from a flow's port to that of its probes.
 const PORTS_ABOVE: u16 = 20_000;
 
-/// The port of a flow's probes.
+/// Returns the port of a flow's probes.
 pub(crate) const fn port(of_flow: u16) -> u16 {
     of_flow + PORTS_ABOVE
 }
 
-/// How a flow's path is probed, if its law of connections wants that.
+/// Returns the settings of a flow's probes, if its law of connections needs them.
 pub(crate) fn wanted(traffic: &Traffic) -> Option<ProbeSpec> {
     let needs = |law: &ConnectionParams| law.begin(&FlowRole { payload: traffic.payload() }).needs();
     let probed = traffic.connections().is_some_and(|law| needs(law).contains(&Signal::RoundTripOfProbes));
     traffic.probes().filter(|_| probed)
 }
 
-/// The probes of a flow, and when the warm-up ended how many there were.
+/// The probes of a flow, and their counts at the end of the warm-up.
 #[derive(Debug)]
 pub(super) struct Probes {
     spec: ProbeSpec,
     prober: Prober,
-    /// Data packets that it has been told of.
+    /// Data packets counted so far.
     told: u64,
     at_warmup: (u64, u64),
 }
@@ -42,13 +42,14 @@ impl Probes {
         Some(Self { spec, prober: Prober::default(), told: 0, at_warmup: (0, 0) })
     }
 
-    /// The flow begins to send, with so many data packets sent before.
+    /// Begins with the flow, after `data` earlier data packets.
     pub(super) const fn begin(&mut self, now: Instant, data: u64) {
         self.told = data;
         self.prober.begin(now);
     }
 
-    /// Sends the next probe, if one is due after so many data packets in all; says when to come again.
+    /// Sends the next probe, if one is due after `data` data packets in all; returns the time of the next
+    /// call.
     pub(super) fn send(&mut self, now: Instant, data: u64, socket: &UdpSocket, stamp: Instant) -> Instant {
         self.prober.count_data(u32::try_from(data.saturating_sub(self.told)).unwrap_or(u32::MAX));
         self.told = data;
@@ -59,7 +60,7 @@ impl Probes {
         again
     }
 
-    /// Reads those that have come back.
+    /// Reads the returned ones.
     pub(super) fn read(&mut self, now: Instant, socket: &UdpSocket, is_measured: bool) {
         let mut stamp = [0; STAMP];
         while let Ok(STAMP) = socket.recv(&mut stamp) {
@@ -68,7 +69,7 @@ impl Probes {
         }
     }
 
-    /// The destination sends back what has come.
+    /// Returns arrived probes to the sender, at the destination.
     pub(super) fn answer(&mut self, socket: &UdpSocket) {
         let mut stamp = [0; STAMP];
         while let Ok((STAMP, from)) = socket.recv_from(&mut stamp) {
@@ -77,17 +78,18 @@ impl Probes {
         }
     }
 
-    /// The mean round trip since this was last asked.
+    /// Returns the mean round trip since the last call.
     pub(super) fn take_mean(&mut self) -> Option<Duration> {
         self.prober.take_mean()
     }
 
-    /// The warm-up is over.
+    /// Begins to measure at the end of the warm-up.
     pub(super) const fn start_measuring(&mut self) {
         self.at_warmup = (self.prober.sent(), self.prober.came());
     }
 
-    /// What came of them, beside so many data packets of this size; and how many came to the destination.
+    /// Returns their result, beside `data` data packets of this size, and the number that reached the
+    /// destination.
     pub(super) fn result(&self, data: u64, size: Bytes) -> (ProbeResult, u64) {
         let (sent, came) = self.at_warmup;
         let bytes = |packets: u64, size: Bytes| packets as f64 * f64::from(size.count());

@@ -18,42 +18,43 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// IP's and UDP's headers \[bytes\].
 const DATAGRAM_HEADERS: u32 = 28;
-/// Segments that a connection has ready beyond its window; half of them are left when its program is woken. Where that were none, the
-/// kernel would take every sample of its rate for the application's (`is_app_limited`), and BBR never end its startup.
+/// Segments that a connection has ready beyond its window; its program is woken when half of them are left.
+/// With none ready, the kernel would take every sample of its rate for the application's (`is_app_limited`),
+/// and BBR would never end its startup.
 const UNSENT_SEGMENTS: u32 = 16;
-/// The same of connections that a law opens and closes: what is ready is sent before one ends.
+/// The same for connections that a law opens and closes: ready data is sent before one ends.
 const UNSENT_OF_MANY: u32 = 2;
-/// Bytes that are taken from a socket at once.
+/// Bytes read from a socket at once.
 const PORTION: usize = 16 * 1024;
 /// The data that all flows send.
 static DATA: [u8; 64 * 1024] = [0; 64 * 1024];
 
-/// A socket, and whose it is.
+/// A socket and its flow.
 #[derive(Debug)]
 pub(super) enum Socket {
-    /// Waits for a flow's connections.
+    /// Listens for a flow's connections.
     Listener {
         flow: usize,
         socket: TcpListener,
     },
-    /// The receiving end of one.
+    /// The receiving end of a connection.
     Sink {
         flow: usize,
         stream: TcpStream,
     },
-    /// The sending end of one: bytes that a paced application has for it, and how far it is.
+    /// The sending end of a connection: the bytes that a paced application has for it, and its phase.
     Sender {
         flow: usize,
         stream: TcpStream,
         left: u64,
         phase: Phase,
     },
-    /// An end of a connection of the web.
+    /// An end of a web connection.
     Web {
         flow: usize,
         end: End,
     },
-    /// The ends of the probes of a flow's path: the one that sends them, and the one that sends them back.
+    /// An end of the probes of a flow's path: the sender, or the one that returns them.
     Probe {
         flow: usize,
         socket: UdpSocket,
@@ -67,27 +68,27 @@ pub(super) enum Socket {
         flow: usize,
         socket: UdpSocket,
     },
-    /// The sending end.
+    /// The sending end of a flow of datagrams.
     Datagrams {
         flow: usize,
         socket: UdpSocket,
     },
 }
 
-/// How far a connection is.
+/// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It takes what its application has.
+    /// It accepts its application's data.
     Open,
-    /// It is closed, and sends what it has taken.
+    /// It is closed, and sends its remaining data.
     Drained,
 }
 
-/// All that the kernel tells of a socket of ours: each change once.
+/// All events of a socket: each change once.
 pub(super) const ANYTHING: EventFlags = EventFlags::IN.union(EventFlags::OUT).union(EventFlags::ET);
 
 impl Socket {
-    /// Whether it is a connection that takes what its application has.
+    /// Returns whether it is a connection that accepts its application's data.
     pub(super) const fn is_open(&self) -> bool {
         match self {
             Self::Sender { phase, .. } => matches!(phase, Phase::Open),
@@ -96,7 +97,7 @@ impl Socket {
         }
     }
 
-    /// Closes a connection, which sends what it has taken.
+    /// Closes a connection, which sends its remaining data.
     pub(super) fn drain(&mut self) {
         if let Self::Sender { stream, left, phase, .. } = self {
             let _ = stream.shutdown(Shutdown::Write);
@@ -117,12 +118,12 @@ impl Socket {
         }
     }
 
-    /// Whether it is the server's end of the web connection whose client has this port.
+    /// Returns whether it is the server's end of the web connection from this client port.
     pub(super) fn is_server_of(&self, of: usize, port: u16) -> bool {
         matches!(self, Self::Web { flow, end } if (*flow, end.port, end.is_server) == (of, port, true))
     }
 
-    /// What its kernel says of a connection that sends.
+    /// Returns the kernel's counters of a sending connection.
     pub(super) fn info(&self) -> Option<tcp::Info> {
         match self {
             Self::Sender { stream, .. } => tcp::info(stream).ok(),
@@ -131,7 +132,7 @@ impl Socket {
         }
     }
 
-    /// The application has one more segment or datagram.
+    /// Adds a segment or datagram of the application.
     pub(super) fn produce(&mut self, flow: &mut Flow) {
         match (self, &flow.spec.traffic) {
             (Self::Sender { stream, left, phase: Phase::Open, .. }, Traffic::Tcp(spec)) => {
@@ -140,19 +141,19 @@ impl Socket {
             }
             (Self::Datagrams { socket, .. }, traffic) => {
                 let data = traffic.next_size(&mut flow.stream).count().saturating_sub(DATAGRAM_HEADERS);
-                // A full buffer loses it, as the device's would.
+                // A full buffer drops it, as the device's would.
                 flow.datagrams += u64::from(socket.send(&DATA[..data as usize]).is_ok());
             }
             _ => (),
         }
     }
 
-    /// It is closed as TCP closes: what is under way arrives.
+    /// Makes its close graceful: data under way arrives.
     pub(super) fn part_well(&self) {
         let _ = sockopt::set_socket_linger(self, None);
     }
 
-    /// It can be read, or written; tells whether it is over.
+    /// Serves a readable or writable socket; returns whether it is over.
     pub(super) fn serve(&mut self, now: Instant, flow: &mut Flow) -> bool {
         match self {
             Self::Sink { stream, .. } => {
@@ -223,11 +224,12 @@ impl AsFd for Socket {
     }
 }
 
-/// Hands a connection what it takes, in writes of so many bytes; tells whether it is alive.
+/// Passes a connection the data that it accepts, in writes of `write` bytes; returns whether it is alive.
 ///
-/// All but the last are said to be followed by more, as those of a write without end are. Linux marks the end of a write
-/// as pushed, that of one for which there is half the room, too, and acknowledges a pushed segment as soon as it is read,
-/// without waiting for a second one: a program that writes segment by segment has one acknowledgement for two.
+/// All writes but the last are flagged to be followed by more, like those of a write without end. Linux sets
+/// the push flag at the end of a write, and also of one for which there is only half the room. It
+/// acknowledges a pushed segment as soon as it is read, without waiting for a second one. A program that
+/// writes segment by segment has one acknowledgement for two.
 pub(super) fn push(stream: &TcpStream, left: &mut u64, write: usize) -> bool {
     while *left > 0 {
         let portion = (*left).min(write.min(DATA.len()) as u64);
@@ -244,7 +246,7 @@ pub(super) fn push(stream: &TcpStream, left: &mut u64, write: usize) -> bool {
     true
 }
 
-/// Takes what a connection has; gives how many bytes, and whether it has ended.
+/// Reads a connection's data; returns the number of bytes, and whether it has ended.
 pub(super) fn take(mut stream: &TcpStream) -> (u64, bool) {
     let (mut buffer, mut received) = ([0; PORTION], 0);
     loop {
@@ -258,8 +260,8 @@ pub(super) fn take(mut stream: &TcpStream) -> (u64, bool) {
     }
 }
 
-/// What the kernel forgets on the way: to acknowledge each segment, and the bound of the window, which it sets anew when it has
-/// measured how much room segments take.
+/// Sets two options again that the kernel resets: the acknowledgement of each segment, and the bound of the
+/// window. It recomputes the latter when it has measured the room of segments.
 fn remind(stream: &TcpStream, spec: &TcpSpec) {
     let _ = tcp::set_window_clamp(stream, window(spec));
     if spec.acknowledge == AckPolicy::EachSegment {
@@ -267,12 +269,13 @@ fn remind(stream: &TcpStream, spec: &TcpSpec) {
     }
 }
 
-/// All that this socket sends has this DSCP; those that a listener accepts, too. Two bits below it are left to ECN.
+/// Sets the DSCP of all packets of this socket, and of those that a listener accepts. The two bits below it
+/// are ECN's.
 fn mark(socket: impl AsFd, code_point: u8) -> io::Result<()> {
     Ok(sockopt::set_ip_tos(socket, code_point << 2)?)
 }
 
-/// A TCP socket with the options of a flow.
+/// Returns a TCP socket with the options of a flow.
 fn stream_socket(spec: &TcpSpec, code_point: u8) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket =
@@ -280,27 +283,31 @@ fn stream_socket(spec: &TcpSpec, code_point: u8) -> io::Result<OwnedFd> {
     mark(&socket, code_point)?;
     tcp::set_congestion_control(&socket, congestion_control(&spec.window)?)?;
     tcp::set_segment(&socket, segment(spec))?;
-    // A buffer of a size that is given is not tuned, and only then a bound of the window stays; it holds packets with their frames.
+    // A buffer of a fixed size is not tuned, and only then a bound of the window stays; it holds packets with
+    // their frames.
     let room = (window(spec) as usize).saturating_mul(4).saturating_add(PORTION);
-    // What is open when all ends is gone at once: a connection that starves would hold its namespace until its timer expires.
+    // Connections still open at the end are closed at once: one that starves would hold its namespace until
+    // its timer expires.
     sockopt::set_socket_linger(&socket, Some(std::time::Duration::ZERO))?;
-    // It tries to open as long as a simulated one, for ever.
+    // It tries to open for ever, as a simulated one does.
     tcp::set_opening_attempts(&socket, u8::MAX)?;
     let unsent = if spec.connections.is_some() { UNSENT_OF_MANY } else { UNSENT_SEGMENTS };
     tcp::set_unsent(&socket, Bytes::new(unsent * spec.payload.count()))?;
-    // Nothing waits for more to send with it.
+    // No data waits for more to be sent with it.
     sockopt::set_tcp_nodelay(&socket, true)?;
     sockopt::set_socket_recv_buffer_size(&socket, room)?;
     tcp::set_window_clamp(&socket, window(spec))?;
     Ok(socket)
 }
 
-/// The largest segment to agree on: Linux counts a segment's options in (RFC 9293 section 3.7.1 does not).
+/// Returns the largest segment to agree on: Linux includes a segment's options (RFC 9293 section 3.7.1 does
+/// not).
 fn segment(spec: &TcpSpec) -> Bytes {
     spec.payload + Bytes::new(if spec.sender.timestamps { 12 } else { 0 })
 }
 
-/// Linux' name of a window law: of those that it has by itself, and of those that `evenair cc load` brings into it. Vegas may be either.
+/// Returns Linux' name of a window law: of its own, and of those that `evenair cc load` adds. Vegas may be
+/// either.
 pub(crate) fn congestion_control(law: &WindowParams) -> io::Result<&'static str> {
     let own = Law::of(law).map(Law::control);
     match law {
@@ -330,15 +337,15 @@ pub(super) fn listener(place: SocketAddrV4, spec: &TcpSpec, code_point: u8) -> i
     Ok(TcpListener::from(socket))
 }
 
-/// The receiver's window \[bytes\].
+/// Returns the receiver's window \[bytes\].
 fn window(spec: &TcpSpec) -> u32 {
     spec.sender.receiver_window.saturating_mul(spec.payload.count())
 }
 
-/// All connections that wait, and the ports that they come from.
+/// Accepts all waiting connections; returns them with their source ports.
 pub(super) fn accept(listener: &TcpListener, spec: &TcpSpec) -> Vec<(TcpStream, u16)> {
     let waiting = std::iter::from_fn(|| listener.accept().ok());
-    // Opening, these too took their route's law.
+    // On opening, these too got their route's law.
     let has_its_law =
         |stream: &TcpStream| tcp::set_congestion_control(stream, congestion_control(&spec.window)?);
     let ours =
@@ -356,7 +363,7 @@ pub(super) fn connect(
     bind(&socket, &SocketAddrV4::new(from, 0))?;
     match connect_socket(&socket, &to) {
         Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {
-            // Connecting, a socket takes its route's law, the first flow's, whatever it had.
+            // On connecting, a socket gets its route's law, the first flow's, in place of its own.
             tcp::set_congestion_control(&socket, congestion_control(&spec.window)?)?;
             Ok(TcpStream::from(socket))
         }

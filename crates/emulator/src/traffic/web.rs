@@ -1,6 +1,6 @@
 //! Web clients and their server: requests over TCP, each answered.
 //!
-//! What a server is to answer is agreed here and not in the requests, which are as short as the scenario has them.
+//! The replies are agreed here and not in the requests, which are as short as in the scenario.
 
 use super::flow::Flow;
 use super::sockets::{push, take};
@@ -27,12 +27,12 @@ impl Exchange {
     }
 }
 
-/// What a flow's clients have asked for, by the ports of their connections.
+/// The outstanding requests of a flow's clients, by the ports of their connections.
 #[derive(Debug, Default)]
 pub(super) struct Web {
     /// Exchanges that the server has yet to answer.
     asked: BTreeMap<u16, VecDeque<Exchange>>,
-    /// The place of the client's end of the connection that persists.
+    /// The place of the client's end of the persistent connection.
     pub(super) persistent: Option<usize>,
 }
 
@@ -42,21 +42,21 @@ pub(super) struct End {
     stream: TcpStream,
     /// The client's port.
     pub(super) port: u16,
-    /// It is the server's.
+    /// Whether it is the server's.
     pub(super) is_server: bool,
     /// Bytes that it has to send.
     left: u64,
-    /// Bytes that have come of what is awaited first.
+    /// Bytes received of the first awaited message.
     received: u64,
-    /// Of a client: requests whose replies are awaited.
+    /// The client's requests with outstanding replies.
     awaits: VecDeque<Exchange>,
-    /// Nothing follows what it has to send.
+    /// Whether nothing follows its present data.
     is_last: bool,
     has_shut: bool,
 }
 
 impl Web {
-    /// Draws the next request; gives it, and how long after it the one after is made.
+    /// Draws the next request; returns it, and the time until the one after.
     pub(super) fn next(flow: &mut Flow, spec: &WebSpec, made: Instant) -> (Request, Duration) {
         let WebRequest { request, reply, next_in } = spec.draw(&mut flow.stream);
         flow.requests += u64::from(made >= flow.warm_at);
@@ -65,11 +65,11 @@ impl Web {
     }
 }
 
-/// A request that is made.
+/// A request to be made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request(Exchange);
 
-/// Takes those of which all bytes have come.
+/// Removes and returns the exchanges with all bytes received.
 fn whole(
     awaited: &mut VecDeque<Exchange>,
     received: &mut u64,
@@ -82,7 +82,7 @@ fn whole(
 }
 
 impl End {
-    /// The client's end of a connection of its own or the server's; `port` is the client's.
+    /// Returns an end of a connection, the client's or the server's; `port` is the client's.
     pub(super) const fn new(stream: TcpStream, port: u16, is_server: bool) -> Self {
         let awaits = VecDeque::new();
         Self { stream, port, is_server, left: 0, received: 0, awaits, is_last: false, has_shut: false }
@@ -92,12 +92,12 @@ impl End {
         &self.stream
     }
 
-    /// Whether more may be sent over it.
+    /// Returns whether more may be sent over it.
     pub(super) const fn is_open(&self) -> bool {
         !self.has_shut
     }
 
-    /// The client makes a request; over a connection of its own it is the last.
+    /// Makes the client's request; over a separate connection it is the last.
     pub(super) fn ask(&mut self, Request(exchange): Request, flow: &mut Flow, connection: WebConnection) {
         self.is_last = connection == WebConnection::PerRequest;
         self.left += exchange.request_bytes;
@@ -106,13 +106,13 @@ impl End {
         self.send();
     }
 
-    /// The client makes no more requests.
+    /// Ends the client's requests.
     pub(super) fn finish(&mut self) {
         self.is_last = true;
         self.send();
     }
 
-    /// It can be read, or written; tells whether it is over.
+    /// Serves a readable or writable end; returns whether it is over.
     pub(super) fn serve(&mut self, now: Instant, flow: &mut Flow) -> bool {
         let (received, ended) = take(&self.stream);
         self.received += received;
@@ -129,7 +129,7 @@ impl End {
                 flow.took.extend((exchange.made >= flow.warm_at).then(|| now.since(exchange.made)));
             }
         }
-        // The server's end is over when the client's is, which has everything by then.
+        // The server's end is over when the client's is, which has received everything by then.
         let alive = self.send();
         let over = !alive || ended && !self.is_server;
         if over {
@@ -138,11 +138,11 @@ impl End {
         over
     }
 
-    /// Hands down what there is; tells whether the connection is alive.
+    /// Writes the present data; returns whether the connection is alive.
     fn send(&mut self) -> bool {
         let alive = push(&self.stream, &mut self.left, usize::MAX); // a reply is one write
         if alive && self.left == 0 && self.is_last && !self.has_shut {
-            // A connection that is not open yet cannot be shut; it is when it has opened, which is told.
+            // A connection that is still opening cannot be shut; an event follows when it is open.
             self.has_shut = self.stream.shutdown(Shutdown::Write).is_ok();
         }
         alive

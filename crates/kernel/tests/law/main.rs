@@ -1,5 +1,6 @@
-//! One law, two texts: the C of `bpf/`, compiled for this machine, hears what the laws of `evenair-laws` hear, and its windows are
-//! theirs. Without a C compiler (`cc`) this is skipped, and says so.
+//! Compares two implementations of each law. The C of `bpf/`, compiled for this machine, gets the same events
+//! as the laws of `evenair-laws`, and must give the same windows. Without a C compiler (`cc`) the test is
+//! skipped with a message.
 #![cfg(target_os = "linux")]
 
 mod path;
@@ -12,20 +13,20 @@ use evenair_laws::window::{WindowLaw as _, WindowParams, WindowTold};
 use path::Path;
 use text::Text;
 
-/// Acknowledgements of all random tapes of a law together.
+/// The acknowledgements of all random tapes of a law together.
 const ACKNOWLEDGEMENTS: usize = 1_000_000;
-/// Those of one tape.
+/// The acknowledgements of one tape.
 const TAPE: usize = 20_000;
 
-/// How far the windows of a law were apart, and over how many events.
+/// The differences of a law's windows, and the number of events.
 #[derive(Debug, Default)]
 struct Apart {
     events: usize,
-    /// The most \[packets\], and the window there.
+    /// The largest difference \[packets\], and the window there.
     most: (f64, f64),
-    /// The mean \[packets\].
+    /// The mean difference \[packets\].
     mean: f64,
-    /// Tapes that ended because the law's own least window is one packet, and the kernel's two.
+    /// Tapes that ended because the law's least window is one packet, and the kernel's two.
     small: usize,
 }
 
@@ -44,7 +45,7 @@ fn apart(law: Law, settings: &[String], seed: u64) -> Option<Apart> {
     Some(apart)
 }
 
-/// Lays the C text's windows beside those of a tape.
+/// Compares the C implementation's windows with those of a tape.
 fn compare(windows: &[f64], tape: &[RecordOf<WindowParams>], apart: &mut Apart) {
     assert_eq!(windows.len(), tape.len());
     for (place, (ours, record)) in windows.iter().zip(tape).enumerate() {
@@ -65,7 +66,7 @@ fn compare(windows: &[f64], tape: &[RecordOf<WindowParams>], apart: &mut Apart) 
 
 #[test]
 fn a_million_random_acknowledgements_of_quic_tcp() {
-    // Gains with which no window swings for good: then roundings would grow, in either text.
+    // Gains with which no window oscillates for good: roundings would then grow, in either implementation.
     for (rho, kappa) in [("0", "0.0005"), ("0.5", "0.5"), ("1", "50")] {
         let settings = ["p=20".into(), format!("kappa={kappa}"), format!("rho={rho}")];
         let Some(apart) = apart(Law::QuicTcp, &settings, 1) else { return };
@@ -92,7 +93,8 @@ fn a_million_random_acknowledgements_of_vegas() {
     }
 }
 
-/// Every window and share: one step of [QCSMA] eq. (17) each, from a state that a tape of two samples and one loss makes.
+/// Any window and share: one step of [QCSMA] eq. (17) each, from the state after a tape of two samples and
+/// one loss.
 #[test]
 fn a_step_from_any_window() {
     let Some(text) = Text::compiled(Law::QuicTcp) else { return };
@@ -103,7 +105,7 @@ fn a_step_from_any_window() {
         let WindowParams::QuicTcp(own) = &params else { unreachable!() };
         let (mut steps, mut expected) = (Vec::new(), Vec::new());
         for _ in 0..100_000 {
-            // From 2 packets to a million, each order as often.
+            // From 2 packets to a million, each order of magnitude equally likely.
             let window = libm_pow10(0.3 + 5.7 * random.unit());
             let (base, average) = (1 + random.below(1_000_000), 1 + random.below(4));
             let round_trip = base * average + random.below(1000);
@@ -120,7 +122,7 @@ fn a_step_from_any_window() {
     }
 }
 
-/// The law's average after a sample of one and a sample of the other.
+/// Returns the law's average after two samples.
 fn average_of(first: u64, second: u64) -> f64 {
     31.0 / 32.0 * first as f64 + second as f64 / 32.0
 }
@@ -129,7 +131,7 @@ fn libm_pow10(power: f64) -> f64 {
     10f64.powf(power)
 }
 
-/// `evenair cc status` reads the state's fields by their places.
+/// `evenair cc status` reads the state's fields by their offsets.
 #[test]
 fn the_places_of_the_state() {
     for (law, places) in [(Law::QuicTcp, "24 48 56"), (Law::Fast, "24 32 44"), (Law::Vegas, "28 24 40")] {

@@ -1,4 +1,5 @@
-//! Random tapes: a law over a path whose queue holds what the window does not fit, with losses, time-outs, pauses, and coarse clocks.
+//! Random tapes: a law over a path with a queue for the excess of the window, with losses, time-outs, pauses,
+//! and coarse clocks.
 
 use evenair_laws::tape::{RecordOf, Recorder};
 use evenair_laws::window::{Acked, Delivery, Loss, Repair, WindowLaw, WindowParams, WindowStart};
@@ -15,12 +16,12 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// A number from 0 to 1.
+    /// Returns a number from 0 to 1.
     pub(super) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A number below this.
+    /// Returns a number below this.
     pub(super) fn below(&mut self, end: u64) -> u64 {
         ((self.next() >> 32) * end) >> 32
     }
@@ -30,7 +31,7 @@ impl Random {
     }
 }
 
-/// A path, and what befalls it.
+/// A path and its random events.
 pub(super) struct Path {
     random: Random,
     base_us: f64,
@@ -40,7 +41,8 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// Round trips from 0.2 ms to 1 s, bandwidth-delay products from 2 to 2000 packets.
+    /// Returns a path with a round trip from 0.2 ms to 1 s, and a bandwidth-delay product from 2 to 2000
+    /// packets.
     pub(super) fn random(seed: u64) -> Self {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         (0..8).for_each(|_| {
@@ -52,7 +54,7 @@ impl Path {
         Self { random, base_us, rate_pps: product / base_us * 1e6, loss, timeout: loss / 20.0 }
     }
 
-    /// What a law is told, and answers, over so many acknowledgements.
+    /// Returns the inputs and answers of a law over a number of acknowledgements.
     pub(super) fn tape(&mut self, params: &WindowParams, length: usize) -> Vec<RecordOf<WindowParams>> {
         let mut law = Recorder::new(params.clone(), Vec::new());
         law.begin(&WindowStart { initial_ssthresh: 100_000.0, ..WindowStart::default() });
@@ -79,7 +81,7 @@ impl Path {
     fn acknowledge(&mut self, law: &mut impl WindowLaw, now: Instant, flight: u32, recovers: bool) {
         let waits = (f64::from(flight) - self.base_us * self.rate_pps / 1e6).max(0.0);
         let sample_us = (self.base_us + waits / self.rate_pps * 1e6) * (1.0 + 0.02 * self.random.unit());
-        // The C text takes no round trip for longer than 33.5 s.
+        // The C implementation limits round trips to 33.5 s.
         let sample = Some(Duration::from_micros(sample_us.min(33.5e6) as u64));
         let is_duplicate = self.random.happens(0.01);
         let sample = sample.filter(|_| !is_duplicate && !self.random.happens(0.02));

@@ -1,4 +1,4 @@
-//! The C text of a law, as a program of this machine's.
+//! The C implementation of a law, as a program for this machine.
 
 use evenair_kernel::law::{Law, encode};
 use evenair_laws::tape::RecordOf;
@@ -15,7 +15,7 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// Compiles it; nothing, where there is no C compiler.
+    /// Compiles it; returns none without a C compiler.
     pub(super) fn compiled(law: Law) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let source = format!("{}/bpf/{}.c", env!("CARGO_MANIFEST_DIR"), law.name().replace('-', "_"));
@@ -34,7 +34,7 @@ impl Text {
         Some(Self { folder })
     }
 
-    /// The answers to some lines.
+    /// Returns the answers to some lines.
     fn ask(&self, lines: &str) -> String {
         let mut program = Command::new(self.folder.path().join("law"))
             .stdin(Stdio::piped())
@@ -54,7 +54,7 @@ impl Text {
         self.ask("S\n")
     }
 
-    /// Its windows after each event of a tape.
+    /// Returns its windows after each event of a tape.
     pub(super) fn windows(&self, params: &WindowParams, tape: &[RecordOf<WindowParams>]) -> Vec<f64> {
         let mut lines = parameters(params);
         let mut delivery = Delivery::default();
@@ -66,7 +66,7 @@ impl Text {
         }
         let answers = self.ask(&lines);
         let mut answers = answers.lines().map(window);
-        // An event of which the C hears with the next one changes nothing yet.
+        // An event that the C code gets only with the next one has no effect yet.
         let mut last = 0.0;
         let windows = counts.iter().zip(std::iter::once(None).chain(tape.iter().map(Some)));
         let windows = windows.filter_map(|(counts, record)| {
@@ -78,7 +78,7 @@ impl Text {
         windows.collect()
     }
 
-    /// Its windows after one step each from a window, with samples of two round trips before \[us\].
+    /// Returns its windows after one step each from a window, with samples of two round trips before \[us\].
     pub(super) fn steps(&self, params: &WindowParams, steps: &[(u64, u64, u64)]) -> Vec<f64> {
         let mut lines = parameters(params);
         for (window, base, round_trip) in steps {
@@ -89,7 +89,7 @@ impl Text {
     }
 }
 
-/// The first number of an answer: a window, with its fraction.
+/// Returns the first number of an answer: a window, with its fraction.
 fn window(answer: &str) -> f64 {
     let size: u64 = answer.split(' ').next().unwrap().parse().unwrap();
     size as f64 / 65_536.0
@@ -100,7 +100,7 @@ fn parameters(params: &WindowParams) -> String {
     format!("P {}\n", numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" "))
 }
 
-/// What the C is told of an event: a delivery with the acknowledgement that follows.
+/// Returns the C code's input for an event: a delivery comes with the acknowledgement that follows.
 fn line(told: &WindowTold, delivered: &mut Delivery) -> String {
     let micros = |time: Option<Duration>| time.map_or(0, |time| time.as_nanos() / 1000);
     match told {

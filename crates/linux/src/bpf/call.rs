@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// What the kernel is asked for, by its numbers of `enum bpf_cmd`.
+/// Commands, by their numbers in `enum bpf_cmd`.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Command {
     MapCreate = 0,
@@ -22,10 +22,10 @@ pub(super) enum Command {
     IteratorCreate = 33,
 }
 
-/// A name of at most fifteen letters, and zeros.
+/// A name of at most fifteen bytes, and zeros.
 pub(super) type Text = [u8; 16];
 
-/// A name as tools show it, as far as there is room.
+/// Returns a name as tools show it, cut to its room.
 pub(super) fn text(name: &str) -> Text {
     let mut text = [0; 16];
     for (place, byte) in text.iter_mut().zip(name.bytes().take(15)) {
@@ -34,24 +34,25 @@ pub(super) fn text(name: &str) -> Text {
     text
 }
 
-/// The address of what the kernel is to read.
+/// Returns the address of bytes that the kernel is to read.
 pub(super) fn address(bytes: &[u8]) -> u64 {
     bytes.as_ptr() as u64
 }
 
-/// How often a call is made that gives way to a signal, as the verification of a program does.
+/// The attempts of a call that a signal interrupts, as in the verification of a program.
 const TRIES: u32 = 16;
 
-/// Calls with attributes. The kernel may answer in them.
+/// Makes a call with attributes, in which the kernel may answer.
 ///
 /// # Safety
-/// Every address in the attributes is 0 or that of memory that lives until the call returns, and of which the kernel reads or writes
-/// no more than there is: lengths stand beside the addresses, or follow from the command and, for a map's values, from the map.
+/// Every address in the attributes must be 0 or that of memory that lives until the call returns. The kernel
+/// must read or write no more than that memory. The lengths are in fields beside the addresses, or follow
+/// from the command and, for a map's values, from the map.
 pub(super) unsafe fn call<A>(command: Command, attributes: &mut A) -> io::Result<i32> {
     let mut error = io::Error::from(io::ErrorKind::Interrupted);
     for _ in 0..TRIES {
-        // SAFETY: the kernel reads and writes no more than the attributes, whose size it is given, and what their addresses name,
-        // for which the caller answers.
+        // SAFETY: the kernel reads and writes only the attributes, of the given size, and the memory at their
+        // addresses, which the caller guarantees.
         let done = unsafe {
             libc::syscall(
                 libc::SYS_bpf,
@@ -71,13 +72,13 @@ pub(super) unsafe fn call<A>(command: Command, attributes: &mut A) -> io::Result
     Err(error)
 }
 
-/// Calls for what comes with a descriptor.
+/// Makes a call that returns a descriptor.
 ///
 /// # Safety
-/// As of [`call`]; and the command answers with a new descriptor.
+/// As for [`call`]; and the command must answer with a new descriptor.
 pub(super) unsafe fn descriptor<A>(command: Command, mut attributes: A) -> io::Result<OwnedFd> {
-    // SAFETY: the caller answers for the attributes.
+    // SAFETY: the caller guarantees the attributes.
     let descriptor = unsafe { call(command, &mut attributes) }?;
-    // SAFETY: the kernel has just made it, and nothing else owns it.
+    // SAFETY: the kernel has just created it, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

@@ -1,9 +1,11 @@
-//! The system calls that are left to a thread. Any other one fails with `EPERM`, which a daemon can tell; so nobody who took it over
-//! starts a program, traces a process, loads a module, mounts, or changes namespaces.
+//! The system calls that remain to a thread. Any other one fails with `EPERM`, which a daemon can report. An
+//! attacker in control of the thread can then not start a program, trace a process, load a module, mount, or
+//! change namespaces.
 
 use std::io;
 
-/// A thread that answers at sockets that are open, and a memory of its own. What sends has a condition, see [`rules`].
+/// The calls of a thread that answers at open sockets and manages its memory. Sending calls have a condition,
+/// see [`rules`].
 const SERVES: &[libc::c_long] = &[
     // Its sockets.
     libc::SYS_accept4,
@@ -19,12 +21,12 @@ const SERVES: &[libc::c_long] = &[
     libc::SYS_shutdown,
     libc::SYS_write,
     libc::SYS_writev,
-    // Its memory; without the right to run what is written there, see below.
+    // Its memory, without the right to execute written pages, see below.
     libc::SYS_brk,
     libc::SYS_madvise,
     libc::SYS_mremap,
     libc::SYS_munmap,
-    // Time, other threads, signals and the end.
+    // Time, other threads, signals and exit.
     libc::SYS_clock_gettime,
     libc::SYS_clock_nanosleep,
     libc::SYS_exit,
@@ -48,7 +50,7 @@ const SERVES: &[libc::c_long] = &[
     libc::SYS_tkill,
 ];
 
-/// Beside that: files, numbers of devices and their features, and who one is.
+/// Beside those: files, numbers of devices and their features, and the own user.
 const ADMINISTERS: &[libc::c_long] = &[
     libc::SYS_bind,
     libc::SYS_fdatasync,
@@ -76,7 +78,7 @@ const ADMINISTERS: &[libc::c_long] = &[
     libc::SYS_unlinkat,
 ];
 
-/// What older machines' C libraries call instead.
+/// Calls that older C libraries use instead.
 #[cfg(target_arch = "x86_64")]
 const OLDER: &[libc::c_long] = &[
     libc::SYS_lstat,
@@ -92,7 +94,7 @@ const OLDER: &[libc::c_long] = &[
 #[cfg(target_arch = "aarch64")]
 const OLDER: &[libc::c_long] = &[libc::SYS_renameat];
 
-/// Only these calls are left to the calling thread. Gives a word, where that cannot be had.
+/// Restricts the calling thread to these calls. Returns a message if that is not possible.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) fn restrict(administers: bool) -> io::Result<Option<String>> {
     use seccompiler::{BpfProgram, Error, SeccompAction, SeccompFilter, apply_filter};
@@ -104,7 +106,7 @@ pub(super) fn restrict(administers: bool) -> io::Result<Option<String>> {
     let program = allow().map_err(|error| io::Error::other(error.to_string()))?;
     match apply_filter(&program) {
         Ok(()) => Ok(None),
-        // A kernel that was built without it says so.
+        // The error of a kernel that was built without it.
         Err(Error::Prctl(error) | Error::Seccomp(error))
             if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL)) =>
         {
@@ -114,7 +116,7 @@ pub(super) fn restrict(administers: bool) -> io::Result<Option<String>> {
     }
 }
 
-/// Only these calls are left to the calling thread. Gives a word, where that cannot be had.
+/// Restricts the calling thread to these calls. Returns a message if that is not possible.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn restrict(_administers: bool) -> io::Result<Option<String>> {
     let arch = std::env::consts::ARCH;
@@ -140,15 +142,17 @@ fn rules(administers: bool) -> Result<Rules, seccompiler::BackendError> {
     let mut rules: Rules = calls.into_iter().map(|call| (call, Vec::new())).collect();
     #[cfg(target_arch = "x86_64")]
     rules.insert(libc::SYS_poll, Vec::new());
-    // Memory is written or run, never both.
+    // Memory is writable or executable, never both.
     for call in [libc::SYS_mmap, libc::SYS_mprotect] {
         rules.insert(call, vec![only(2, libc::PROT_EXEC, 0)?]);
     }
-    // With this flag a socket of TCP connects as it sends, past the rules about connect(2): Landlock's ports as well as this list.
+    // With this flag a TCP socket connects as it sends, past the rules about connect(2): Landlock's ports as
+    // well as this list.
     rules.insert(libc::SYS_sendto, vec![only(3, libc::MSG_FASTOPEN, 0)?]);
     rules.insert(libc::SYS_sendmsg, vec![only(2, libc::MSG_FASTOPEN, 0)?]);
     if administers {
-        // Questions about a device's features are put to such a socket, which reaches the kernel alone; all others are open already.
+        // A device's features are read through such a socket, which reaches the kernel alone; all others are
+        // open already.
         let is = |argument, value: i32| {
             SeccompCondition::new(argument, Dword, SeccompCmpOp::Eq, value.cast_unsigned().into())
         };

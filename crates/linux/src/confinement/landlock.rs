@@ -1,4 +1,5 @@
-//! Landlock: files, ports of TCP, and processes outside that a thread may still reach, by the kernel's numbers (`linux/landlock.h`).
+//! Landlock: the files, TCP ports and outside processes that a thread may still reach, by the kernel's
+//! numbers (`linux/landlock.h`).
 
 use rustix::fs::{Mode, OFlags, open};
 use std::io;
@@ -16,7 +17,7 @@ mod access {
     pub(super) const MAKE_REG: u64 = 1 << 8;
     pub(super) const TRUNCATE: u64 = 1 << 14;
 
-    /// What each version of the kernel's interface knows, from the first on.
+    /// The rights that each version of the kernel's interface handles, from the first on.
     pub(super) const KNOWN: [u64; 5] =
         [(1 << 13) - 1, (1 << 14) - 1, (1 << 15) - 1, (1 << 15) - 1, (1 << 16) - 1];
 }
@@ -25,18 +26,18 @@ const READS: u64 = access::READ_FILE | access::READ_DIR;
 const WRITES: u64 =
     READS | access::WRITE_FILE | access::REMOVE_FILE | access::MAKE_DIR | access::MAKE_REG | access::TRUNCATE;
 
-/// Ports of TCP are known from this version on, and binding and connecting are these.
+/// The first version that handles TCP ports, and the rights to bind and to connect.
 const KNOWS_PORTS: usize = 4;
 const PORTS: u64 = 1 | 1 << 1;
-/// Abstract sockets and signals are known from this version on.
+/// The first version that handles abstract sockets and signals.
 const KNOWS_SCOPES: usize = 6;
 const SCOPES: u64 = 1 | 1 << 1;
 
 const VERSION: u32 = 1;
 const PATH_BENEATH: u32 = 1;
 
-/// `struct landlock_ruleset_attr`: what is forbidden as far as no rule allows it. A kernel takes parts that it does not know as long
-/// as they are zero.
+/// `struct landlock_ruleset_attr`: the rights that are denied without a rule. A kernel accepts unknown fields
+/// if they are zero.
 #[repr(C)]
 struct Ruleset {
     files: u64,
@@ -51,22 +52,22 @@ struct Beneath {
     folder: i32,
 }
 
-/// A system call's answer.
+/// Converts a system call's result.
 fn checked(answer: libc::c_long) -> io::Result<usize> {
     usize::try_from(answer).map_err(|_| io::Error::last_os_error())
 }
 
-/// The version of the interface; none, where the kernel has none, or it is switched off.
+/// Returns the version of the interface; none, if the kernel lacks it, or it is disabled.
 fn version() -> Option<usize> {
-    // SAFETY: nothing is read or written, as `VERSION` says.
+    // SAFETY: nothing is read or written, because of `VERSION`.
     checked(unsafe {
         libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<Ruleset>(), 0, VERSION)
     })
     .ok()
 }
 
-/// The calling thread reaches no files but these, opens no ports of TCP, and signals nobody outside. Gives a word, if the kernel does
-/// not have all of that.
+/// Restricts the calling thread to these files, to no TCP ports, and to signals within its own processes.
+/// Returns a message if the kernel lacks a part of that.
 pub(super) fn restrict(reads: &[PathBuf], writes: &[PathBuf]) -> io::Result<Option<String>> {
     let Some(version) = version() else {
         return Ok(Some(
@@ -77,27 +78,27 @@ pub(super) fn restrict(reads: &[PathBuf], writes: &[PathBuf]) -> io::Result<Opti
     let if_knows = |since, what| if version >= since { what } else { 0 };
     let ruleset =
         Ruleset { files, ports: if_knows(KNOWS_PORTS, PORTS), scopes: if_knows(KNOWS_SCOPES, SCOPES) };
-    // SAFETY: the kernel reads one structure of this size, and gives a new descriptor.
+    // SAFETY: the kernel reads one structure of this size, and returns a new descriptor.
     let descriptor = checked(unsafe {
         libc::syscall(libc::SYS_landlock_create_ruleset, &raw const ruleset, size_of::<Ruleset>(), 0)
     })?;
     let descriptor = libc::c_int::try_from(descriptor).map_err(io::Error::other)?;
-    // SAFETY: it was just made, and nobody else has it.
+    // SAFETY: it was just created, and nothing else owns it.
     let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
     let all = reads.iter().map(|path| (path, READS)).chain(writes.iter().map(|path| (path, WRITES)));
     for (path, allowed) in all {
-        // A folder that is not there is allowed to nobody.
+        // A missing folder needs no rule.
         let Ok(folder) = open(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::DIRECTORY, Mode::empty()) else {
             continue;
         };
         let beneath = Beneath { allowed: allowed & files, folder: folder.as_raw_fd() };
-        // SAFETY: the kernel reads one structure, of the kind that is named.
+        // SAFETY: the kernel reads one structure of this kind.
         checked(unsafe {
             let (rules, beneath) = (descriptor.as_raw_fd(), &raw const beneath);
             libc::syscall(libc::SYS_landlock_add_rule, rules, PATH_BENEATH, beneath, 0)
         })?;
     }
-    // SAFETY: it concerns what the thread may open, not its memory.
+    // SAFETY: it restricts the thread's future opens, not its memory.
     checked(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, descriptor.as_raw_fd(), 0) })?;
     Ok((version < KNOWS_PORTS).then(|| {
         format!("the kernel's Landlock is of version {version}: files are held, ports of TCP are not")

@@ -1,9 +1,9 @@
-//! What the kernel says, read: never beyond its end, whatever lengths it has.
+//! Reads the kernel's messages, never beyond their end, with any lengths in them.
 
-/// The bits of an attribute's kind that are not its kind (`NLA_F_NESTED`, `NLA_F_NET_BYTEORDER`).
+/// The bits of an attribute's kind that are flags (`NLA_F_NESTED`, `NLA_F_NET_BYTEORDER`).
 const MARKS: u16 = 0xc000;
 
-/// The attributes in a stretch of bytes, one after the other; they end where one does not fit.
+/// The attributes in some bytes, one after the other, up to one that does not fit.
 #[derive(Clone, Debug)]
 pub(crate) struct Attributes<'a> {
     rest: &'a [u8],
@@ -14,19 +14,19 @@ impl<'a> Attributes<'a> {
         Self { rest: bytes }
     }
 
-    /// The value of the first of a kind.
+    /// Returns the value of the first attribute of a kind.
     pub(crate) fn find(&self, kind: u16) -> Option<&'a [u8]> {
         self.clone().find_map(|(own, value)| (own == kind).then_some(value))
     }
 
-    /// The attributes in the first of a kind.
+    /// Returns the attributes in the first attribute of a kind.
     pub(crate) fn within(&self, kind: u16) -> Self {
         Self::new(self.find(kind).unwrap_or_default())
     }
 }
 
 impl<'a> Iterator for Attributes<'a> {
-    /// Kind, without marks, and value.
+    /// Kind, without flags, and value.
     type Item = (u16, &'a [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -38,42 +38,42 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-/// `N` bytes from a place on, if there are so many.
+/// Returns `N` bytes at an offset, if there are as many.
 pub(crate) fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
-/// A number of this machine's byte order.
+/// Returns a number in this machine's byte order.
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     bytes_at(bytes, at).map(u16::from_ne_bytes)
 }
 
-/// A number of this machine's byte order.
+/// Returns a number in this machine's byte order.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes_at(bytes, at).map(u32::from_ne_bytes)
 }
 
-/// A number of this machine's byte order.
+/// Returns a number in this machine's byte order.
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     bytes_at(bytes, at).map(u64::from_ne_bytes)
 }
 
-/// A value that is a number.
+/// Returns a value that is a number.
 pub(crate) fn u32_of(value: &[u8]) -> Option<u32> {
     u32_at(value, 0)
 }
 
-/// A value that is a number.
+/// Returns a value that is a number.
 pub(crate) fn u64_of(value: &[u8]) -> Option<u64> {
     u64_at(value, 0)
 }
 
-/// A value that is a number of the network's byte order.
+/// Returns a value that is a number in network byte order.
 pub(crate) fn be64_of(value: &[u8]) -> Option<u64> {
     bytes_at(value, 0).map(u64::from_be_bytes)
 }
 
-/// A value that is a text, to its first zero.
+/// Returns a value that is a text, up to its first zero.
 pub(crate) fn text(value: &[u8]) -> String {
     let end = value.iter().position(|&byte| byte == 0).unwrap_or(value.len());
     String::from_utf8_lossy(&value[..end]).into_owned()
@@ -85,11 +85,11 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_ends() {
-        // A length that leaves out its own header, one beyond the end, and half a header.
+        // A length smaller than its own header, one beyond the end, and half a header.
         for bytes in [&[0, 0, 1, 0][..], &[3, 0, 1, 0], &[9, 0, 1, 0, 1, 2, 3, 4], &[4, 0, 1]] {
             assert_eq!(Attributes::new(bytes).count(), 0, "{bytes:?}");
         }
-        // The last one may lack the bytes that align it.
+        // The last one may lack its padding.
         let mut one = Attributes::new(&[5, 0, 1, 0x80, 7]);
         assert_eq!((one.next(), one.next()), (Some((1, &[7][..])), None));
     }

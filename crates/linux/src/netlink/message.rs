@@ -1,8 +1,8 @@
-//! Messages to the kernel, put together.
+//! Builds messages to the kernel.
 
 use super::HEADER;
 
-/// Set where an attribute's value is attributes (`NLA_F_NESTED`).
+/// Set if an attribute's value consists of attributes (`NLA_F_NESTED`).
 const NESTED: u16 = libc::NLA_F_NESTED as u16;
 
 /// One message: a header, the family's own header, attributes.
@@ -12,7 +12,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// A request of a kind, with flags beside `NLM_F_REQUEST` and the family's own header.
+    /// Returns a request of a kind, with flags beside `NLM_F_REQUEST` and the family's own header.
     pub(crate) fn new(kind: u16, flags: i32, own: &[u8]) -> Self {
         let mut bytes = vec![0; HEADER];
         bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
@@ -23,12 +23,12 @@ impl Message {
         message
     }
 
-    /// Asks for an acknowledgement.
+    /// Requests an acknowledgement.
     pub(crate) fn acknowledged(&mut self) -> &mut Self {
         self.with_flags(libc::NLM_F_ACK)
     }
 
-    /// Asks for all that there is.
+    /// Requests all objects.
     pub(crate) fn dumped(mut self) -> Self {
         self.with_flags(libc::NLM_F_DUMP);
         self
@@ -43,7 +43,7 @@ impl Message {
     /// Adds an attribute.
     ///
     /// # Panics
-    /// If the value has 64 KiB or more; who writes lists cuts them.
+    /// If the value has 64 KiB or more; callers cut their lists.
     pub(crate) fn put(&mut self, kind: u16, value: &[u8]) -> &mut Self {
         let length = u16::try_from(4 + value.len()).expect("an attribute is shorter than 64 KiB");
         self.bytes.extend_from_slice(&length.to_ne_bytes());
@@ -53,28 +53,28 @@ impl Message {
         self
     }
 
-    /// Adds an attribute that is a number of this machine's byte order.
+    /// Adds an attribute that is a number in this machine's byte order.
     pub(crate) fn put_u32(&mut self, kind: u16, value: u32) -> &mut Self {
         self.put(kind, &value.to_ne_bytes())
     }
 
-    /// Adds an attribute that is a number of the network's byte order, as netfilter's are.
+    /// Adds an attribute that is a number in network byte order, as in netfilter.
     pub(crate) fn put_be32(&mut self, kind: u16, value: u32) -> &mut Self {
         self.put(kind, &value.to_be_bytes())
     }
 
-    /// Adds an attribute that is a number of the network's byte order.
+    /// Adds an attribute that is a number in network byte order.
     pub(crate) fn put_be64(&mut self, kind: u16, value: u64) -> &mut Self {
         self.put(kind, &value.to_be_bytes())
     }
 
-    /// Adds an attribute that is a text, with the zero at its end.
+    /// Adds an attribute that is a text, with a final zero.
     pub(crate) fn put_text(&mut self, kind: u16, text: &str) -> &mut Self {
         let value = [text.as_bytes(), &[0]].concat();
         self.put(kind, &value)
     }
 
-    /// Adds an attribute of attributes, which is marked so.
+    /// Adds an attribute of attributes, with the flag.
     ///
     /// # Panics
     /// As [`put`](Self::put).
@@ -82,7 +82,7 @@ impl Message {
         self.nest_unmarked(kind | NESTED, fill)
     }
 
-    /// Adds an attribute of attributes, which is not marked: older families never are.
+    /// Adds an attribute of attributes, without the flag, which older families never have.
     ///
     /// # Panics
     /// As [`put`](Self::put).
@@ -96,14 +96,14 @@ impl Message {
         self
     }
 
-    /// Adds bytes as they are, within an attribute: a family's header there.
+    /// Adds bytes unchanged, within an attribute: a family's header there.
     pub(crate) fn put_raw(&mut self, bytes: &[u8]) -> &mut Self {
         self.bytes.extend_from_slice(bytes);
         self.align();
         self
     }
 
-    /// The message as it is sent, under this number.
+    /// Returns the finished message with this number.
     pub(crate) fn finish(&mut self, sequence: u32) -> &[u8] {
         let length = self.bytes.len() as u32;
         self.bytes[0..4].copy_from_slice(&length.to_ne_bytes());

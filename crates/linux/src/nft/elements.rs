@@ -1,6 +1,8 @@
-//! What is in a set: ranges of addresses with a class each, and addresses that were seen, with what was counted.
+//! The elements of a set: ranges of addresses with a class each, and addresses with traffic, with their
+//! counters.
 //!
-//! To the kernel a range is two elements: where it begins, and where it has ended. A range to the last address has no end.
+//! To the kernel a range is two elements: its start, and the address behind its end. A range to the last
+//! address has no end.
 
 use super::{INNER_NAME, Set, Table, Version, kind, rules};
 use crate::netlink::attributes::{Attributes, be64_of, bytes_at, u32_of};
@@ -20,7 +22,7 @@ pub struct Range {
 /// A range and the class of its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Whose packets.
+    /// The addresses.
     pub range: Range,
     /// Their class.
     pub class: Handle,
@@ -29,14 +31,14 @@ pub struct Entry {
 /// A range, or one address, in a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// Which addresses.
+    /// The addresses.
     pub range: Range,
-    /// The class of their packets; none of those that were only seen.
+    /// The class of their packets; none in a set of addresses with traffic.
     pub class: Option<Handle>,
-    /// What passed, if the set counts: network-layer sizes. A large segment is one packet with one header, where a queue's class counts
-    /// each packet that it is cut into, with the link layer's header.
+    /// The traffic, if the set counts: network-layer sizes. A large segment counts as one packet with one
+    /// header. A queue's class counts each packet that it is cut into, with the link layer's header.
     pub volume: Volume,
-    /// The time until it goes if nothing passes.
+    /// The time until it is removed without traffic.
     pub expires: Option<Duration>,
 }
 
@@ -54,7 +56,7 @@ mod element {
 }
 
 impl Range {
-    /// All addresses whose first bits are those of this one; none if there are not so many bits.
+    /// Returns all addresses with this prefix; none if there are not as many bits.
     pub fn prefix(address: IpAddr, bits: u8) -> Option<Self> {
         let (number, length) = number_of(address);
         if u32::from(bits) > length {
@@ -65,27 +67,27 @@ impl Range {
         Some(Self { first: of(number & !host), last: of(number | host) })
     }
 
-    /// From one address to another; none if they are in the wrong order, or of different versions.
+    /// Returns the range from one address to another; none if their order is wrong, or their versions differ.
     pub fn new(first: IpAddr, last: IpAddr) -> Option<Self> {
         (first.is_ipv4() == last.is_ipv4() && first <= last).then_some(Self { first, last })
     }
 
-    /// The first address.
+    /// Returns the first address.
     pub const fn first(self) -> IpAddr {
         self.first
     }
 
-    /// The last address.
+    /// Returns the last address.
     pub const fn last(self) -> IpAddr {
         self.last
     }
 
-    /// Whether an address is in it.
+    /// Returns whether it contains an address.
     pub fn contains(self, address: IpAddr) -> bool {
         address.is_ipv4() == self.first.is_ipv4() && (self.first..=self.last).contains(&address)
     }
 
-    /// The address behind the last, if there is one.
+    /// Returns the address behind the last, if there is one.
     fn end(self) -> Option<IpAddr> {
         let (number, length) = number_of(self.last);
         let is_last = number == u128::MAX >> (128 - length);
@@ -111,7 +113,7 @@ impl fmt::Display for Range {
     }
 }
 
-/// An address as a number, and its bits.
+/// Returns an address as a number, and its bits.
 fn number_of(address: IpAddr) -> (u128, u32) {
     match address {
         IpAddr::V4(address) => (address.to_bits().into(), 32),
@@ -123,7 +125,7 @@ fn address_of(number: u128, is_ipv4: bool) -> IpAddr {
     if is_ipv4 { Ipv4Addr::from_bits(number as u32).into() } else { Ipv6Addr::from_bits(number).into() }
 }
 
-/// Refuses ranges, in their order, of which one is there twice, or is not of the set's version.
+/// Refuses sorted ranges with a duplicate, or of another version than the set's.
 pub(super) fn check(set: &Set, ranges: &[Range]) -> io::Result<()> {
     let wrong = |text| Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     if let Some((twice, _)) =
@@ -137,18 +139,18 @@ pub(super) fn check(set: &Set, ranges: &[Range]) -> io::Result<()> {
     }
 }
 
-/// The message that adds entries.
+/// Returns the message that adds entries.
 pub(super) fn addition(table: &Table, set: &Set, entries: &[Entry]) -> Message {
     let entries = entries.iter().map(|entry| (entry.range, Some(entry.class)));
     message(kind::NEW_ELEMENT, table, set, entries)
 }
 
-/// The message that removes ranges.
+/// Returns the message that removes ranges.
 pub(super) fn removal(table: &Table, set: &Set, ranges: &[Range]) -> Message {
     message(kind::DELETE_ELEMENT, table, set, ranges.iter().map(|range| (*range, None)))
 }
 
-/// Ranges in one attribute, of at most 64 KiB.
+/// Returns a message with ranges in one attribute, of at most 64 KiB.
 fn message(
     kind: u16,
     table: &Table,
@@ -183,15 +185,15 @@ fn put(list: &mut Message, key: IpAddr, class: Option<Handle>, flags: u32) {
     });
 }
 
-/// An element as the kernel lists it: an address, and whether a range has ended there.
+/// An element as the kernel lists it: an address, and whether it is the end of a range.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
-    /// What there would be if it were one address.
+    /// The element if it is a single address.
     element: Element,
     is_end: bool,
 }
 
-/// Reads what follows the header of a kernel's message about elements; what has no address of the version is left out.
+/// Reads the payload of a kernel's message about elements; skips those without an address of the version.
 pub(crate) fn parse(payload: &[u8], version: Version) -> Vec<Piece> {
     let list = Attributes::new(payload.get(4..).unwrap_or_default()).within(element::LIST);
     list.filter_map(|(_, one)| parse_one(&Attributes::new(one), version)).collect()
@@ -212,9 +214,9 @@ fn parse_one(one: &Attributes<'_>, version: Version) -> Option<Piece> {
     Some(Piece { element, is_end: flags & element::IS_END != 0 })
 }
 
-/// The ranges between where they begin and where they end, in their order.
+/// Joins the starts and ends of ranges, in their order.
 pub(crate) fn joined(mut pieces: Vec<Piece>) -> Vec<Element> {
-    // Where one range ends and another begins, the end is first.
+    // If one range ends where another begins, the end is first.
     pieces.sort_unstable_by_key(|piece| (piece.element.range.first, !piece.is_end));
     let has_ranges =
         pieces.iter().any(|piece| piece.is_end) || pieces.iter().any(|piece| piece.element.class.is_some());
@@ -267,9 +269,10 @@ mod tests {
         assert_eq!(held, [false, true, true, false]);
         assert_eq!((range.first(), range.last()), (address("10.0.0.2"), address("10.0.0.4")));
         assert_eq!(of("10.0.0.2", "10.0.0.2"), Some(Range::from(address("10.0.0.2"))));
-        // The wrong order, and two versions, whichever a comparison of both puts first.
+        // The wrong order, and two versions, in either order of comparison.
         assert_eq!([of("10.0.0.4", "10.0.0.2"), of("10.0.0.2", "::1"), of("::1", "10.0.0.2")], [None; 3]);
-        // Three addresses are no prefix: 10.0.0.2 to 10.0.0.4; nor are two that no bit parts from the others.
+        // Three addresses are no prefix: 10.0.0.2 to 10.0.0.4; nor are two that no single bit separates from
+        // the others.
         assert_eq!(range.to_string(), "10.0.0.2-10.0.0.4");
         assert_eq!(of("10.0.0.2", "10.0.0.3").unwrap().to_string(), "10.0.0.2/31");
     }
@@ -301,7 +304,7 @@ mod tests {
             },
             is_end,
         };
-        // As the kernel lists a tree: backwards. Two ranges touch, one is a single address, the last has no end.
+        // The kernel lists a tree backwards. Two ranges touch, one is a single address, the last has no end.
         let all = joined(vec![
             piece("255.0.0.0", Some(4), false),
             piece("10.0.3.2", None, true),
@@ -321,7 +324,7 @@ mod tests {
         }
         let set = joined(vec![piece("10.0.1.0", None, true), piece("10.0.0.0", None, false)]);
         assert_eq!(set.iter().map(|one| one.range.to_string()).collect::<Vec<_>>(), ["10.0.0.0/24"]);
-        // Addresses that were seen are no ranges.
+        // Addresses with traffic are no ranges.
         let seen = joined(vec![piece("10.0.0.9", None, false), piece("10.0.0.7", None, false)]);
         assert_eq!(
             seen.iter().map(|one| one.range.to_string()).collect::<Vec<_>>(),

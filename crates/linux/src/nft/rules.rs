@@ -1,5 +1,5 @@
-//! Rules, and the expressions that they are to the kernel (`linux/netfilter/nf_tables.h`): each loads something into a register,
-//! compares one, or does something with it.
+//! Rules, and their expressions in the kernel (`linux/netfilter/nf_tables.h`): each loads a value into a
+//! register, compares one, or acts on it.
 
 use super::{Family, Version};
 use crate::link::octets;
@@ -10,97 +10,99 @@ use evenair_units::Volume;
 use std::io;
 use std::net::IpAddr;
 
-/// One end of a packet's way.
+/// An end of a packet's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Where it is from.
+    /// Its source.
     Source,
-    /// Where it goes.
+    /// Its destination.
     Destination,
 }
 
-/// What a packet must be.
+/// A condition on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Match {
-    /// It came from the device of this number; in a bridge, from this port.
+    /// It arrived on the device of this number; in a bridge, on this port.
     In(u32),
-    /// It goes to the device of this number; in a bridge, to this port.
+    /// It leaves by the device of this number; in a bridge, by this port.
     Out(u32),
     /// Its version.
     Version(Version),
     /// Its transport protocol's number (6 TCP, 17 UDP).
     Protocol(u8),
-    /// A port of its transport protocol, TCP, UDP or another that begins with ports: [`Match::Protocol`] stands before it.
+    /// A port of its transport protocol, TCP, UDP or another that begins with ports: it follows a
+    /// [`Match::Protocol`].
     Ports {
-        /// Which of the two.
+        /// Source or destination.
         side: Side,
         /// The first.
         first: u16,
         /// The last.
         last: u16,
     },
-    /// It is no longer than this, IP's header of so long as no option makes it included: network-layer size \[bytes\].
+    /// It is no longer than this, with IP's header at its length without options: network-layer size
+    /// \[bytes\].
     Length {
         /// Its version.
         version: Version,
         /// The most.
         most: u16,
     },
-    /// Of TCP's flags in a mask just these are set: [`Match::Protocol`] stands before it.
+    /// Exactly these of TCP's flags in a mask are set: it follows a [`Match::Protocol`].
     Flags {
-        /// The flags that are looked at.
+        /// The mask.
         mask: u8,
-        /// Those of them that are set.
+        /// The flags in it that are set.
         set: u8,
     },
     /// An earlier rule gave it another class than this, or none did.
     NotClass(Handle),
-    /// An address of which so many bits are these.
+    /// An address begins with these bits.
     Address {
-        /// Which of the two.
+        /// Source or destination.
         side: Side,
-        /// These bits.
+        /// The bits.
         address: IpAddr,
-        /// So many.
+        /// The number of bits.
         prefix: u8,
     },
 }
 
-/// What is done with a packet. What is not found ends the rule, and the next one is asked.
+/// The action on a packet. A failed lookup ends the rule, and the next one runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It belongs to this class.
+    /// The packet gets this class.
     Class(Handle),
-    /// It belongs to the class that a set has of its address.
+    /// The packet gets the class of its address in a set.
     ClassFrom {
         /// The set's name.
         set: String,
-        /// Whose addresses the set has.
+        /// The version of the set's addresses.
         version: Version,
-        /// Which address.
+        /// Source or destination.
         side: Side,
     },
-    /// It is counted in a set under its address.
+    /// The packet is counted in a set under its address.
     Count {
         /// The set's name.
         set: String,
-        /// Whose addresses the set has.
+        /// The version of the set's addresses.
         version: Version,
-        /// Which address.
+        /// Source or destination.
         side: Side,
-        /// Addresses that differ behind so many bits count as one.
+        /// Addresses that differ only behind this many bits count as one.
         prefix: u8,
     },
-    /// No further rule of the chain is asked.
+    /// No further rule of the chain runs.
     Accept,
 }
 
-/// What is done with which packets.
+/// Conditions, and the action on packets that meet them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// All of it must hold.
+    /// The conditions, all of which must hold.
     pub matches: Vec<Match>,
-    /// Then this is done.
+    /// The action.
     pub action: Action,
 }
 
@@ -115,14 +117,14 @@ const VERDICT: u16 = 2;
 /// `NFTA_COUNTER_BYTES` and `NFTA_COUNTER_PACKETS`.
 const COUNTED_BYTES: u16 = 1;
 const COUNTED_PACKETS: u16 = 2;
-/// The register that all goes through: 16 bytes (`NFT_REG_1`); and the one for verdicts.
+/// The register for all values: 16 bytes (`NFT_REG_1`); and the one for verdicts.
 const REGISTER: u32 = 1;
 const VERDICTS: u32 = 0;
 
-/// IPv6's own header, which its length leaves out \[bytes\].
+/// IPv6's own header, which its length field excludes \[bytes\].
 const HEADER_6: u16 = 40;
 
-/// What is known of the packets that a rule has not ended for.
+/// The facts established about the packets that reach an expression of a rule.
 struct Known {
     family: Family,
     version: Option<Version>,
@@ -132,7 +134,7 @@ impl Rule {
     /// Adds its expressions to a message.
     ///
     /// # Errors
-    /// If an address has fewer bits than are asked for.
+    /// If an address has fewer bits than the prefix.
     pub(super) fn put(&self, family: Family, message: &mut Message) -> io::Result<()> {
         let too_long = |address: IpAddr, prefix: u8| usize::from(prefix) > octets(address).len() * 8;
         let mut known = Known { family, version: None };
@@ -189,7 +191,7 @@ impl Match {
             }
             Self::Length { version, most } => {
                 require(list, version, known);
-                // IPv6 counts what follows its header.
+                // IPv6's length excludes its header.
                 let (offset, most) = match version {
                     Version::V4 => (2, most),
                     Version::V6 => (4, most.saturating_sub(HEADER_6)),
@@ -255,14 +257,14 @@ impl Action {
     }
 }
 
-/// Fills an attribute with the expression that counts.
+/// Fills an attribute with the counting expression.
 pub(super) fn counter(nest: &mut Message) {
     nest.put_text(NAME, "counter").nest(DATA, |data| {
         data.put_be64(COUNTED_BYTES, 0).put_be64(COUNTED_PACKETS, 0);
     });
 }
 
-/// What an expression that counts has counted.
+/// Returns the counts of a counting expression.
 pub(super) fn counted(expression: &[u8]) -> Option<Volume> {
     let expression = Attributes::new(expression);
     let is_counter = expression.find(NAME).is_some_and(|name| text(name) == "counter");
@@ -277,7 +279,7 @@ fn expression(list: &mut Message, name: &str, fill: impl FnOnce(&mut Message)) {
     });
 }
 
-/// Loads what is known of the packet.
+/// Loads metadata of the packet.
 fn load_meta(list: &mut Message, key: i32) {
     expression(list, "meta", |data| {
         data.put_be32(1, REGISTER).put_be32(2, key as u32);
@@ -301,7 +303,7 @@ fn compare(list: &mut Message, with: &[u8]) {
     compare_by(list, libc::NFT_CMP_EQ, with);
 }
 
-/// Ends the rule unless what is loaded is so (`NFT_CMP_…`): byte by byte, so that numbers stand as on the wire.
+/// Ends the rule unless the comparison holds (`NFT_CMP_…`). It is byte by byte, so numbers are in wire order.
 fn compare_by(list: &mut Message, how: i32, with: &[u8]) {
     expression(list, "cmp", |data| {
         data.put_be32(1, REGISTER).put_be32(2, how as u32).nest(3, |value| {
@@ -310,7 +312,7 @@ fn compare_by(list: &mut Message, how: i32, with: &[u8]) {
     });
 }
 
-/// Leaves the bits of a mask of what is loaded.
+/// Keeps only the bits of a mask in the register.
 fn bitwise(list: &mut Message, mask: &[u8]) {
     expression(list, "bitwise", |data| {
         data.put_be32(1, REGISTER).put_be32(2, REGISTER).put_be32(3, mask.len() as u32);
@@ -323,7 +325,8 @@ fn bitwise(list: &mut Message, mask: &[u8]) {
     });
 }
 
-/// Ends the rule for packets of the other version, or none, unless that is known already. A bridge knows it of the link layer.
+/// Ends the rule for packets of another version, unless an earlier expression has. A bridge gets the version
+/// from the link layer.
 fn require(list: &mut Message, version: Version, known: &mut Known) {
     if known.version == Some(version) {
         return;
@@ -341,7 +344,7 @@ fn require(list: &mut Message, version: Version, known: &mut Known) {
     known.version = Some(version);
 }
 
-/// Loads so many bits of an address; all if there are not so many.
+/// Loads the prefix of an address; all of it if it has fewer bits.
 fn load_address(list: &mut Message, version: Version, side: Side, prefix: u8, known: &mut Known) {
     require(list, version, known);
     let offset = match (version, side) {
@@ -357,7 +360,7 @@ fn load_address(list: &mut Message, version: Version, side: Side, prefix: u8, kn
     }
 }
 
-/// The bytes of an address of which so many bits are set.
+/// Returns the bytes of an address with the bits of the prefix set.
 fn mask(version: Version, prefix: u8) -> impl Iterator<Item = u8> {
     let bits = usize::from(prefix);
     (0..version.length()).map(move |byte| match bits.saturating_sub(byte * 8) {

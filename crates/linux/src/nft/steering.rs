@@ -1,6 +1,8 @@
-//! Rules, of whomever, that steer packets: those that set a packet's priority, and those that keep it on this machine.
+//! Rules of all programs that steer packets: those that set a packet's priority, and those that keep it on
+//! this machine.
 //!
-//! Only what a rule says for itself is read: a device that it asks for by number or name, and a port. What it asks of a set is not looked up.
+//! Only conditions in the rule itself are read: a device by number or name, and a port. Sets that it uses are
+//! not looked up.
 
 use super::rules::{DATA, EXPRESSIONS, NAME, ONE, VALUE};
 use super::{INNER_NAME, Nftables, OUTER_NAME, Table, chain, kind, named, own_header};
@@ -10,34 +12,35 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
 
-/// What a rule does with a packet.
+/// The effect of a rule on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steers {
-    /// It sets its priority, which a queue with classes goes by.
+    /// It sets the priority, by which a queue selects its class.
     Priority,
-    /// It leads it to a program on this machine (`redirect`, `tproxy`).
+    /// It redirects the packet to a program on this machine (`redirect`, `tproxy`).
     Here,
-    /// It gives it another destination.
+    /// It replaces the destination.
     To(IpAddr),
 }
 
-/// A device that a rule asks for.
+/// A rule's condition on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// By its number.
     Number(u32),
     /// By its name.
     Name(String),
-    /// By how its name begins.
+    /// By a prefix of its name.
     Prefix(String),
 }
 
-/// When packets come to a chain: the hook's number (`NF_INET_…`, `NF_NETDEV_…`), and the chain's priority there.
+/// The point at which packets enter a chain: the hook's number (`NF_INET_…`, `NF_NETDEV_…`), and the chain's
+/// priority there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct When {
     /// The hook's number.
     pub hook: u32,
-    /// Lower ones are asked first.
+    /// Chains with lower priorities run first.
     pub priority: i32,
 }
 
@@ -48,20 +51,21 @@ pub struct Steering {
     pub table: Table,
     /// Its chain.
     pub chain: String,
-    /// What it does.
+    /// Its effect.
     pub what: Steers,
-    /// When packets come to its chain; where other chains lead there, when they come to any chain of its table.
+    /// The points at which packets enter its chain; if other chains jump to it, those of all chains of its
+    /// table.
     pub when: Vec<When>,
-    /// The device that packets must come from.
+    /// The device on which packets must arrive.
     pub from: Option<Asked>,
-    /// The device that packets must go to.
+    /// The device by which packets must leave.
     pub out: Option<Asked>,
-    /// The port at the destination that packets must have.
+    /// The destination port that packets must have.
     pub port: Option<u16>,
 }
 
 impl Asked {
-    /// Whether a device of this number and name is asked for.
+    /// Returns whether a device of this number and name meets the condition.
     pub fn is(&self, number: u32, name: &str) -> bool {
         match self {
             Self::Number(asked) => *asked == number,
@@ -70,17 +74,18 @@ impl Asked {
         }
     }
 
-    /// What a comparison of a name with these bytes asks for: names have a zero at their end, and what has none is how one begins.
+    /// Returns the condition of a comparison of a name with these bytes: names end with a zero; without one
+    /// they are a prefix.
     fn name(bytes: &[u8]) -> Self {
         if bytes.contains(&0) { Self::Name(text(bytes)) } else { Self::Prefix(text(bytes)) }
     }
 }
 
 impl Nftables {
-    /// All rules that steer packets, of whatever table.
+    /// Returns all rules that steer packets, of all tables.
     ///
     /// # Errors
-    /// If they change all the time.
+    /// If they change during each of several attempts.
     pub fn steering(&mut self) -> io::Result<Vec<Steering>> {
         let (mut chains, mut rules) = (Vec::new(), Vec::new());
         let all = |kind| Message::new(kind, 0, &own_header(0, 0));
@@ -109,7 +114,7 @@ fn be32(value: &[u8]) -> Option<u32> {
     bytes_at(value, 0).map(u32::from_be_bytes)
 }
 
-/// A chain to which packets come by themselves.
+/// Returns a chain with a hook.
 fn base(payload: &[u8]) -> Option<(Table, String, When)> {
     let attributes = Attributes::new(payload.get(4..)?);
     let hook = attributes.find(chain::HOOK).map(Attributes::new)?;
@@ -120,7 +125,7 @@ fn base(payload: &[u8]) -> Option<(Table, String, When)> {
     Some((named(payload, OUTER_NAME)?, text(attributes.find(chain::NAME)?), when))
 }
 
-/// What is in a register, as far as it matters.
+/// The relevant content of a register.
 #[derive(Clone, Copy)]
 enum Loaded<'a> {
     Meta(i32),
@@ -129,7 +134,7 @@ enum Loaded<'a> {
     Other,
 }
 
-/// A rule, if it steers packets; when is not told.
+/// Returns a rule, if it steers packets, without the points of entry.
 pub(crate) fn rule(payload: &[u8]) -> Option<Steering> {
     let attributes = Attributes::new(payload.get(4..)?);
     let (table, chain) = (named(payload, OUTER_NAME)?, text(attributes.find(INNER_NAME)?));
@@ -175,7 +180,7 @@ pub(crate) fn rule(payload: &[u8]) -> Option<Steering> {
                     what = address(to).map(Steers::To).or(what);
                 }
             }
-            // What iptables has for the same.
+            // iptables' targets for the same.
             "target" => match data.find(1).map(text).as_deref() {
                 Some("CLASSIFY") => what = Some(Steers::Priority),
                 Some("REDIRECT" | "TPROXY") => what = Some(Steers::Here),

@@ -1,5 +1,6 @@
-//! What the kernel is asked for and answers, put together by hand from `linux/netfilter/nf_tables.h` and `linux/netfilter/nfnetlink.h`,
-//! whose numbers stand here once more. Lengths and kinds have this machine's byte order, values the network's.
+//! Requests and answers, built by hand from `linux/netfilter/nf_tables.h` and `linux/netfilter/nfnetlink.h`,
+//! with their numbers repeated here. Lengths and kinds are in this machine's byte order, values in the
+//! network's.
 
 mod steering;
 
@@ -11,7 +12,8 @@ use std::os::unix::net::UnixDatagram;
 /// `NLA_F_NESTED`.
 const NESTED: u16 = 0x8000;
 
-/// An attribute: its length with these four bytes, its kind, and its value to a multiple of four bytes.
+/// Returns an attribute: its length with these four bytes, its kind, and its value padded to a multiple of
+/// four bytes.
 fn one(kind: u16, value: &[u8]) -> Vec<u8> {
     let mut bytes = [(4 + value.len() as u16), kind].map(u16::to_ne_bytes).concat();
     bytes.extend_from_slice(value);
@@ -27,7 +29,7 @@ fn number(kind: u16, value: u32) -> Vec<u8> {
     one(kind, &value.to_be_bytes())
 }
 
-/// `NFTA_COUNTER_BYTES` 1 and `…_PACKETS` 2, which begin at none.
+/// Returns a counter, `NFTA_COUNTER_BYTES` 1 and `…_PACKETS` 2, both at zero.
 fn counter(kind: u16) -> Vec<u8> {
     nest(kind, &[one(1, b"counter\0"), nest(2, &[one(1, &[0; 8]), one(2, &[0; 8])])])
 }
@@ -36,7 +38,7 @@ fn table() -> Table {
     Table { family: Family::Inet, name: "t".to_owned() }
 }
 
-/// A message without its header, whose numbers are `NFNL_SUBSYS_NFTABLES` (10) and of one kind.
+/// Returns a message without its header, of the subsystem `NFNL_SUBSYS_NFTABLES` (10) and one kind.
 fn said(mut message: Message, kind: u16) -> Vec<u8> {
     let bytes = message.finish(1).to_vec();
     assert_eq!(bytes[4..6], (0x0a00 | kind).to_ne_bytes());
@@ -118,7 +120,7 @@ fn range_is_where_it_begins_and_has_ended() {
     assert_eq!(removed, golden([None, None]));
 }
 
-/// `nft list set`: what an address has counted, and when it goes.
+/// `nft list set`: the counters of an address, and its remaining time.
 #[test]
 fn element_that_the_kernel_lists_is_read() {
     // NFTA_SET_ELEM_EXPIRATION 5, in milliseconds, NFTA_SET_ELEM_EXPR 7.
@@ -135,7 +137,8 @@ fn element_that_the_kernel_lists_is_read() {
     assert_eq!(other[0].volume, evenair_units::Volume::default(), "another expression counts otherwise");
 }
 
-/// The expressions of a rule, each a name and its attributes (`NFTA_LIST_ELEM` 1, `NFTA_EXPR_NAME` 1, `NFTA_EXPR_DATA` 2).
+/// Returns the expressions of a rule, each a name and its attributes (`NFTA_LIST_ELEM` 1, `NFTA_EXPR_NAME` 1,
+/// `NFTA_EXPR_DATA` 2).
 fn rule(family: Family, matches: &[Match], action: &Action) -> Vec<u8> {
     let mut message = Message::new(0, 0, &[]);
     let rule = Rule { matches: matches.to_vec(), action: action.clone() };
@@ -150,17 +153,17 @@ fn list(expressions: &[(&str, &[Vec<u8>])]) -> Vec<u8> {
     nest(4, &expressions.iter().map(each).collect::<Vec<_>>())
 }
 
-/// A key of `meta` into register 1: PROTOCOL 1, PRIORITY 2, IIF 4, OIF 5, NFPROTO 15, L4PROTO 16.
+/// Loads a key of `meta` into register 1: PROTOCOL 1, PRIORITY 2, IIF 4, OIF 5, NFPROTO 15, L4PROTO 16.
 fn meta(key: u32) -> [Vec<u8>; 2] {
     [number(1, 1), number(2, key)]
 }
 
-/// So many bytes of the network's (1) or transport's (2) header into register 1.
+/// Loads bytes of the network's (1) or transport's (2) header into register 1.
 fn payload(base: u32, offset: u32, length: u32) -> [Vec<u8>; 4] {
     [number(1, 1), number(2, base), number(3, offset), number(4, length)]
 }
 
-/// EQ 0, NEQ 1, LTE 3.
+/// Compares register 1: EQ 0, NEQ 1, LTE 3.
 fn compared(how: u32, with: &[u8]) -> [Vec<u8>; 3] {
     [number(1, 1), number(2, how), nest(3, &[one(1, with)])]
 }
@@ -171,12 +174,13 @@ fn masked(mask: &[u8]) -> [Vec<u8>; 5] {
     [number(1, 1), number(2, 1), length, nest(4, &[one(1, mask)]), nest(5, &[one(1, &none)])]
 }
 
-/// `immediate` into the register of verdicts (0): `NF_ACCEPT` 1.
+/// Returns `immediate` into the register of verdicts (0): `NF_ACCEPT` 1.
 fn accepted() -> [Vec<u8>; 2] {
     [number(1, 0), nest(2, &[nest(2, &[number(1, 1)])])]
 }
 
-/// `iif 3 oif 4 meta l4proto tcp tcp sport 80 tcp dport 1000-2000 tcp flags & (syn|ack) == syn meta priority != 1:2a accept`
+/// `iif 3 oif 4 meta l4proto tcp tcp sport 80 tcp dport 1000-2000 tcp flags & (syn|ack) == syn meta priority
+/// != 1:2a accept`
 #[test]
 fn matches_are_said_as_nft_does() {
     let all = [
@@ -211,8 +215,8 @@ fn matches_are_said_as_nft_does() {
     assert_eq!(rule(Family::Inet, &all, &Action::Accept), golden);
 }
 
-/// IPv4's total length is at 2 (RFC 791 §3.1), IPv6's, without its 40 bytes, at 4 (RFC 8200 §3); source addresses at 12 and 8,
-/// destinations at 16 and 24.
+/// IPv4's total length is at 2 (RFC 791 §3.1), IPv6's, without its 40 bytes, at 4 (RFC 8200 §3); source
+/// addresses at 12 and 8, destinations at 16 and 24.
 #[test]
 fn version_is_asked_for_once_by_family() {
     let length = |version| Match::Length { version, most: 128 };
@@ -291,8 +295,8 @@ fn actions_are_said_as_nft_does() {
 #[test]
 fn chain_is_made_as_nft_does() {
     let chain = |hook| Chain { name: "c".to_owned(), hook, priority: -150 };
-    // NFT_MSG_NEWCHAIN 3; NFTA_CHAIN_TABLE 1, …_NAME 3, …_HOOK 4 of NFTA_HOOK_HOOKNUM 1 and …_PRIORITY 2, …_TYPE 7. NF_INET_FORWARD 2,
-    // NF_INET_POST_ROUTING 4.
+    // NFT_MSG_NEWCHAIN 3; NFTA_CHAIN_TABLE 1, …_NAME 3, …_HOOK 4 of NFTA_HOOK_HOOKNUM 1 and …_PRIORITY 2,
+    // …_TYPE 7. NF_INET_FORWARD 2, NF_INET_POST_ROUTING 4.
     for (hook, place) in [(Hook::Forward, 2), (Hook::Postrouting, 4)] {
         let golden = [
             vec![1, 0, 0, 0],
@@ -305,7 +309,7 @@ fn chain_is_made_as_nft_does() {
     }
 }
 
-/// A dump's part about a table, a rule or a flowtable (`NFT_MSG_…`), and its end (`NLMSG_DONE`).
+/// Returns a dump's parts about tables, rules or flowtables (`NFT_MSG_…`), and its end (`NLMSG_DONE`).
 fn listed(kinds: &[(u16, Vec<u8>)]) -> (Nftables, UnixDatagram) {
     let part = |(kind, payload): &(u16, Vec<u8>)| framed(0x0a00 | kind, 2, 1, payload);
     let parts: Vec<_> = kinds.iter().map(part).collect();
@@ -313,14 +317,15 @@ fn listed(kinds: &[(u16, Vec<u8>)]) -> (Nftables, UnixDatagram) {
     (Nftables { socket }, kernel)
 }
 
-/// The kind of what was asked for.
+/// Returns the kind of the request.
 fn asked(kernel: &UnixDatagram) -> u16 {
     let mut bytes = [0; 1024];
     kernel.recv(&mut bytes).expect("it was asked");
     u16::from_ne_bytes([bytes[4], bytes[5]])
 }
 
-/// `NFNL_SUBSYS_NFTABLES` (10) in the high byte, and `enum nf_tables_msg_types` counted from `NFT_MSG_NEWTABLE` (0).
+/// `NFNL_SUBSYS_NFTABLES` (10) in the high byte, and `enum nf_tables_msg_types` counted from
+/// `NFT_MSG_NEWTABLE` (0).
 #[test]
 fn kinds_are_numbered_as_in_linux() {
     let tables = [kind::NEW_TABLE, kind::GET_TABLE, kind::DELETE_TABLE];
@@ -335,7 +340,8 @@ fn kinds_are_numbered_as_in_linux() {
 
 #[test]
 fn tables_and_flowtables_are_listed() {
-    // NFPROTO_IPV4 2, NFPROTO_BRIDGE 7; the table's name is the first attribute. NFT_MSG_NEWTABLE 0, NFT_MSG_NEWFLOWTABLE 22.
+    // NFPROTO_IPV4 2, NFPROTO_BRIDGE 7; the table's name is the first attribute. NFT_MSG_NEWTABLE 0,
+    // NFT_MSG_NEWFLOWTABLE 22.
     let of = |family, name: &[u8]| [vec![family, 0, 0, 0], one(1, name)].concat();
     let all = [(0, of(7, b"b\0")), (22, of(1, b"f\0")), (0, of(2, b"nat\0")), (0, of(1, b"i\0"))];
     let table = |family, name: &str| Table { family, name: name.to_owned() };
@@ -358,7 +364,7 @@ fn rules_of_a_chain_are_numbers() {
     let (mut nftables, kernel) = listed(&all);
     assert_eq!(nftables.rules(&table(), "c").expect("a list"), [1 << 40, 9]);
     assert_eq!(asked(&kernel), 0x0a07, "NFT_MSG_GETRULE");
-    // A chain that is not there: NLMSG_ERROR (2) of ENOENT.
+    // A missing chain: NLMSG_ERROR (2) of ENOENT.
     let error = framed(2, 0x100, 1, &[&(-libc::ENOENT).to_ne_bytes()[..], &[0; 16]].concat());
     let (socket, _kernel) = answered(&[&[error]]);
     assert!(Nftables { socket }.rules(&table(), "c").expect("none").is_empty());
@@ -382,8 +388,8 @@ fn other_refusal_is_not_an_empty_chain() {
     assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
 }
 
-/// Connects to a kernel that acknowledges the last request of each transaction: of so many requests, whose numbers are between those
-/// of a begin and an end.
+/// Connects to a kernel that acknowledges the last request of each transaction, given the number of requests
+/// between begin and end.
 fn acknowledging(transactions: &[u32]) -> (Nftables, UnixDatagram) {
     let mut last = 0;
     let acknowledgements = transactions.iter().map(|requests| {
@@ -395,7 +401,8 @@ fn acknowledging(transactions: &[u32]) -> (Nftables, UnixDatagram) {
     (Nftables { socket }, kernel)
 }
 
-/// Kind, flags and what follows the header of each message between `NFNL_MSG_BATCH_BEGIN` (16) and `…_END` (17), which were sent at once.
+/// Returns kind, flags and payload of each message between `NFNL_MSG_BATCH_BEGIN` (16) and `…_END` (17),
+/// which were sent at once.
 fn transaction(kernel: &UnixDatagram) -> Vec<(u16, u16, Vec<u8>)> {
     let mut asked = vec![0; 1 << 17];
     let length = kernel.recv(&mut asked).expect("it was asked");
@@ -410,7 +417,7 @@ fn transaction(kernel: &UnixDatagram) -> Vec<(u16, u16, Vec<u8>)> {
     told
 }
 
-/// Kinds and flags: `NLM_F_REQUEST` 1, `NLM_F_ACK` 4, `NLM_F_CREATE` 0x400, `NLM_F_APPEND` 0x800.
+/// Returns kinds and flags: `NLM_F_REQUEST` 1, `NLM_F_ACK` 4, `NLM_F_CREATE` 0x400, `NLM_F_APPEND` 0x800.
 fn kinds(kernel: &UnixDatagram) -> Vec<(u16, u16)> {
     transaction(kernel).into_iter().map(|(kind, flags, _)| (kind, flags)).collect()
 }
@@ -426,7 +433,8 @@ fn rules_of_a_chain_are_set_at_once() {
     assert_eq!(kinds(&kernel), [(0x0a03, 0x401), (0x0a08, 1), (0x0a06, 0xc05)]);
 }
 
-/// `nft add table inet t; delete table inet t; add table inet t; add map inet t m …`, and `nft delete table inet t`
+/// `nft add table inet t; delete table inet t; add table inet t; add map inet t m …`, and `nft delete table
+/// inet t`
 #[test]
 fn table_takes_the_place_of_another() {
     let (mut nftables, kernel) = acknowledging(&[4, 1]);
@@ -437,19 +445,20 @@ fn table_takes_the_place_of_another() {
     assert_eq!(kinds(&kernel), [(0x0a02, 5)]);
 }
 
-/// `map m { type ipv4_addr : classid; flags interval; }`
+/// Returns `map m { type ipv4_addr : classid; flags interval; }`.
 fn classes() -> Set {
     Set { name: "m".to_owned(), version: Version::V4, kind: SetKind::Classes { counts: false } }
 }
 
-/// `10.0.a.b : 1:class`
+/// Returns `10.0.a.b : 1:class`.
 fn entry(number: u16, class: u16) -> Entry {
     let [high, low] = number.to_be_bytes();
     let address = std::net::IpAddr::from([10, 0, high, low]);
     Entry { range: Range::from(address), class: Handle::new(1, class) }
 }
 
-/// 10.0.0.1 goes, 10.0.0.2 changes its class and 10.0.0.3 comes. `NFT_MSG_NEWSETELEM` 12 and `NFT_MSG_DELSETELEM` 14.
+/// 10.0.0.1 is removed, 10.0.0.2 changes its class and 10.0.0.3 is added. `NFT_MSG_NEWSETELEM` 12 and
+/// `NFT_MSG_DELSETELEM` 14.
 #[test]
 fn address_changes_its_class_at_one_instant() {
     let (mut nftables, kernel) = acknowledging(&[1, 2]);
@@ -465,7 +474,7 @@ fn address_changes_its_class_at_one_instant() {
     assert_eq!(transaction(&kernel), both);
 }
 
-/// 501 entries come: 500 at once, and one.
+/// 501 entries are added: 500 at once, and one.
 #[test]
 fn long_lists_are_changed_in_pieces() {
     let (mut nftables, kernel) = acknowledging(&[1, 1]);
@@ -491,7 +500,7 @@ fn entries_that_do_not_fit_a_set_are_refused() {
     }
 }
 
-/// `nft list map inet t m`: elements are those of `NFT_MSG_NEWSETELEM` (12) alone.
+/// `nft list map inet t m`: only `NFT_MSG_NEWSETELEM` (12) has elements.
 #[test]
 fn elements_of_a_set_are_listed() {
     let list = |entries: &[Entry]| {

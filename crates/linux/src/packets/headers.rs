@@ -1,35 +1,36 @@
-//! What the first bytes of an IP packet say. Nothing is allocated, and no bytes are too wrong to be read or refused.
+//! The headers in the first bytes of an IP packet. Nothing is allocated, and bytes of any content are read or
+//! refused.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Extension headers of IPv6 (RFC 8200 §4) that are passed over; more of them hide the transport's.
+/// The most extension headers of IPv6 (RFC 8200 §4) that are skipped; more of them hide the transport's.
 const EXTENSIONS_MAX: usize = 8;
 
-/// What the headers of an IP packet say.
+/// The headers of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// Where it is from.
+    /// Its source.
     pub source: IpAddr,
-    /// Where it goes.
+    /// Its destination.
     pub destination: IpAddr,
     /// The transport protocol's number (6 TCP, 17 UDP).
     pub protocol: u8,
     /// Ports of TCP, UDP, UDP-Lite and SCTP, source and destination; later fragments have none.
     pub ports: Option<(u16, u16)>,
-    /// What TCP says; a fragment says nothing.
+    /// TCP's header; none of a fragment.
     pub tcp: Option<Segment>,
     /// Network-layer size \[bytes\].
     pub size: u32,
 }
 
-/// What TCP's header says (RFC 9293 §3.1).
+/// TCP's header (RFC 9293 §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// The sequence number behind the segment, where SYN and FIN count as a byte each.
     pub end: u32,
-    /// So much of it is data \[bytes\].
+    /// The length of its data \[bytes\].
     pub payload: u32,
-    /// The number that is expected next, where the segment acknowledges.
+    /// The next expected number, if the segment acknowledges.
     pub acknowledgement: Option<u32>,
     /// CWR, ECE, URG, ACK, PSH, RST, SYN, FIN, from the highest bit on.
     pub flags: u8,
@@ -41,29 +42,30 @@ impl Segment {
     const RST: u8 = 0x04;
     const ACK: u8 = 0x10;
 
-    /// Whether the other side will acknowledge it: it has data, or opens or closes.
+    /// Returns whether the other side will acknowledge it: it has data, or opens or closes.
     pub const fn is_acknowledged(self) -> bool {
         self.payload > 0 || self.flags & (Self::SYN | Self::FIN) != 0
     }
 
-    /// Whether it ends the connection at once.
+    /// Returns whether it ends the connection at once.
     pub const fn is_reset(self) -> bool {
         self.flags & Self::RST != 0
     }
 }
 
-/// Where the transport's header begins, if it is there.
+/// The start of the transport's header, if present.
 struct Transport {
     protocol: u8,
     at: usize,
-    /// The transport's header is in another packet, or the rest of the segment is.
+    /// Whether the transport's header is in another packet, and whether the rest of the segment is.
     is_later: bool,
     is_part: bool,
 }
 
 impl Headers {
-    /// Reads the beginning of a packet of this type (`ETH_P_…`) and length \[bytes\], which may be longer than the packet, since the link
-    /// layer has a least length; tags of virtual networks are passed over. None if it is no IP packet, or its header is cut.
+    /// Reads the beginning of a packet of this type (`ETH_P_…`) and length \[bytes\]; tags of virtual
+    /// networks are skipped. The length may exceed the packet's, since the link layer has a least length.
+    /// Returns none if it is no IP packet, or its header is cut.
     pub fn parse(ethertype: u16, bytes: &[u8], length: u32) -> Option<Self> {
         match i32::from(ethertype) {
             libc::ETH_P_IP => Self::parse_v4(bytes, length),
@@ -78,7 +80,7 @@ impl Headers {
         }
     }
 
-    /// RFC 791 §3.1.
+    /// Reads an IPv4 header (RFC 791 §3.1).
     fn parse_v4(bytes: &[u8], length: u32) -> Option<Self> {
         let fixed: &[u8; 20] = bytes.first_chunk()?;
         let header = usize::from(fixed[0] & 0xf) * 4;
@@ -93,7 +95,7 @@ impl Headers {
         Some(Self::with(address(12).into(), address(16).into(), size, &transport, bytes))
     }
 
-    /// RFC 8200 §3.
+    /// Reads an IPv6 header (RFC 8200 §3).
     fn parse_v6(bytes: &[u8], length: u32) -> Option<Self> {
         const HEADER: u32 = 40;
         let fixed: &[u8; HEADER as usize] = bytes.first_chunk()?;
@@ -123,12 +125,12 @@ const UDP: u8 = libc::IPPROTO_UDP as u8;
 const SCTP: u8 = libc::IPPROTO_SCTP as u8;
 const UDP_LITE: u8 = libc::IPPROTO_UDPLITE as u8;
 
-/// What the header says of a packet's size, unless it says nothing or more than came.
+/// Returns the size in the header, or the length if the header has none or a larger one.
 const fn size(said: u32, length: u32) -> u32 {
     if said == 0 || said > length { length } else { said }
 }
 
-/// Passes over the extension headers.
+/// Skips the extension headers.
 fn transport_v6(bytes: &[u8], first: u8) -> Transport {
     let mut found = Transport { protocol: first, at: 40, is_later: false, is_part: false };
     for _ in 0..EXTENSIONS_MAX {
@@ -152,7 +154,7 @@ fn transport_v6(bytes: &[u8], first: u8) -> Transport {
     Transport { is_later: true, ..found }
 }
 
-/// Reads TCP's header, of a segment that is so long with it.
+/// Reads TCP's header, of a segment with this length.
 fn segment(bytes: &[u8], length: u32) -> Option<Segment> {
     let fixed: &[u8; 20] = bytes.first_chunk()?;
     let header = u32::from(fixed[12] >> 4) * 4;
@@ -181,7 +183,7 @@ mod tests {
     const IP: u16 = libc::ETH_P_IP as u16;
     const IP6: u16 = libc::ETH_P_IPV6 as u16;
 
-    /// 20 bytes of IPv4 from 10.0.0.1 to 10.0.0.2.
+    /// Returns 20 bytes of IPv4 from 10.0.0.1 to 10.0.0.2.
     fn v4(protocol: u8, length: u16, fragment: u16) -> Vec<u8> {
         let [l1, l0] = length.to_be_bytes();
         let [f1, f0] = fragment.to_be_bytes();
@@ -207,7 +209,7 @@ mod tests {
             "numbers wrap"
         );
         assert!(segment.is_acknowledged() && !segment.is_reset());
-        // The link layer's least length says nothing; nor does a size of zero, of a segment beyond 64 KiB.
+        // The link layer's least length is ignored; so is a size of zero, of a segment beyond 64 KiB.
         let bare = [v4(TCP, 52, 0), tcp(1, 77, Segment::ACK)].concat();
         let told = Headers::parse(IP, &bare, 46 + 14).expect("a packet");
         assert_eq!(
@@ -216,7 +218,7 @@ mod tests {
         );
         let large = [v4(TCP, 0, 0), tcp(1, 77, Segment::ACK)].concat();
         assert_eq!(Headers::parse(IP, &large, 90_052).expect("a packet").tcp.unwrap().payload, 90_000);
-        // What opens and what closes is acknowledged as a byte.
+        // A segment that opens or closes is acknowledged as a byte.
         let open = [v4(TCP, 52, 0), tcp(1, 0, Segment::SYN)].concat();
         let segment = Headers::parse(IP, &open, 52).expect("a packet").tcp.unwrap();
         assert_eq!((segment.end, segment.acknowledgement, segment.is_acknowledged()), (2, None, true));
@@ -246,7 +248,7 @@ mod tests {
             ("2001:db8::1".parse().unwrap(), "fe80::2".parse().unwrap())
         );
         assert_eq!((told.protocol, told.ports, told.size, told.tcp), (UDP, Some((53, 0xd431)), 112, None));
-        // A tag, and one that its device has left in the packet.
+        // A tag, and another that its device has left in the packet.
         let tagged = [&[0, 7, 0x86, 0xdd][..], &packet].concat();
         assert_eq!(Headers::parse(libc::ETH_P_8021Q as u16, &tagged, 116), Some(told));
     }
@@ -265,7 +267,7 @@ mod tests {
         #[test]
         fn nothing_panics(ethertype in prop::sample::select(vec![IP, IP6, 0x8100, 0x88a8]), mut bytes in prop::collection::vec(any::<u8>(), 0..128), length: u32) {
             let _ = Headers::parse(ethertype, &bytes, length);
-            // Most of what is told begins with the right version.
+            // Most inputs begin with the right version.
             if let Some(first) = bytes.first_mut() {
                 *first = if ethertype == IP { 0x45 } else { 0x60 };
             }

@@ -1,5 +1,5 @@
-//! A packet socket whose packets lie in memory that the kernel and this process share (`TPACKET_V3`, packet(7) and the kernel's
-//! `packet_mmap.rst`).
+//! A packet socket with its packets in memory shared with the kernel (`TPACKET_V3`, packet(7) and the
+//! kernel's `packet_mmap.rst`).
 
 use crate::netlink::attributes::{bytes_at, u16_at, u32_at};
 use crate::socket_option;
@@ -17,12 +17,12 @@ pub(super) const BLOCKS: usize = 32;
 const BLOCK: usize = 128 * 1024;
 /// Bytes of each packet that are copied: the headers of IPv6, its usual extensions, and TCP.
 const SNAP: u32 = 128;
-/// A block that is not full is handed over after so long \[ms\].
+/// A block that is not full is handed over after this time \[ms\].
 const RETIRE_MS: u32 = 10;
-/// Bytes that the kernel makes room for at least: not used by this version, but checked.
+/// The least room of a frame \[bytes\]: unused in this version, but checked by the kernel.
 const FRAME: u32 = 256;
 
-/// Places in `struct tpacket_block_desc`, whose second part is at 8.
+/// Offsets in `struct tpacket_block_desc`, with its second part at 8.
 mod block {
     use libc::tpacket_hdr_v1 as Header;
     use std::mem::offset_of;
@@ -32,7 +32,7 @@ mod block {
     pub(super) const FIRST: usize = 8 + offset_of!(Header, offset_to_first_pkt);
 }
 
-/// Places in `struct tpacket3_hdr` and in the `struct sockaddr_ll` behind it.
+/// Offsets in `struct tpacket3_hdr` and in the `struct sockaddr_ll` behind it.
 mod frame {
     use libc::{sockaddr_ll as Address, tpacket3_hdr as Header};
     use std::mem::offset_of;
@@ -51,16 +51,16 @@ mod frame {
     pub(super) const WAY: usize = ADDRESS + offset_of!(Address, sll_pkttype);
 }
 
-/// A packet as it lies in the ring.
+/// A packet in the ring.
 pub(crate) struct Frame<'a> {
     pub(crate) ethertype: u16,
     pub(crate) is_outgoing: bool,
-    /// By the clock that people set, since 1970.
+    /// The time of capture, by the adjustable clock, since 1970 \[ns\].
     pub(crate) stamp_ns: u64,
     pub(crate) vlan: Option<u16>,
     /// From the network layer's header on.
     pub(crate) bytes: &'a [u8],
-    /// The length of the packet, of which `bytes` are the first.
+    /// The length of the packet, which begins with `bytes`.
     pub(crate) length: u32,
 }
 
@@ -68,16 +68,17 @@ pub(crate) struct Frame<'a> {
 pub(super) struct Ring {
     descriptor: OwnedFd,
     memory: NonNull<u8>,
-    /// The block that is handed over next.
+    /// The next block to be handed over.
     next: usize,
 }
 
-// SAFETY: the memory is this ring's alone, and goes where it goes.
+// SAFETY: the ring owns the memory, which moves with it.
 unsafe impl Send for Ring {}
 
 impl Ring {
     pub(super) fn new(device: u32) -> io::Result<Self> {
-        // Without a protocol it is told of nothing yet. From the network layer on: devices without a link layer are alike.
+        // Without a protocol it receives nothing yet. Packets start at the network layer: devices without a
+        // link layer are alike.
         let (kind, flags) = (SocketType::DGRAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK);
         let descriptor = socket_with(AddressFamily::PACKET, kind, flags, None)?;
         socket_option::set(
@@ -98,7 +99,8 @@ impl Ring {
         };
         socket_option::set_value(&descriptor, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
         let (length, access) = (BLOCKS * BLOCK, ProtFlags::READ | ProtFlags::WRITE);
-        // SAFETY: the kernel chooses the place, and the length is that of the ring that it has just made.
+        // SAFETY: the kernel chooses the address, and the length is that of the ring that it has just
+        // created.
         let memory = unsafe { mmap(std::ptr::null_mut(), length, access, MapFlags::SHARED, &descriptor, 0) }?;
         let memory = NonNull::new(memory.cast()).ok_or(Errno::NOMEM)?;
         let ring = Self { descriptor, memory, next: 0 };
@@ -106,23 +108,24 @@ impl Ring {
         Ok(ring)
     }
 
-    /// Is told of what passes this device from now on.
+    /// Receives the packets of this device from now on.
     pub(super) fn follow(&self, device: u32) -> io::Result<()> {
-        // What was wrong with the device before it is not wrong with this one.
+        // An earlier error of the device before does not apply to this one.
         let _ = self.failure();
         bind(&self.descriptor, device)
     }
 
-    /// Reads the next block, if the kernel has handed it over, and gives it back.
+    /// Reads the next block, if the kernel has handed it over, and returns it.
     pub(super) fn read_block(&mut self, each: impl FnMut(Frame<'_>)) -> bool {
-        // SAFETY: the ring has so many blocks, and this is one of them.
+        // SAFETY: the ring has `BLOCKS` blocks, and this is one of them.
         let start = unsafe { self.memory.add(self.next * BLOCK) };
-        // SAFETY: the place is aligned, in the mapping, and both sides change it by whole words only.
+        // SAFETY: the address is aligned and in the mapping, and both sides change it by whole words only.
         let status = unsafe { start.add(block::STATUS).cast::<AtomicU32>().as_ref() };
         if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
             return false;
         }
-        // SAFETY: the kernel leaves a block alone from handing it over until it is given back, below; `each` cannot keep it.
+        // SAFETY: the kernel leaves a block alone from handing it over until it is returned, below; `each`
+        // cannot keep it.
         let bytes = unsafe { std::slice::from_raw_parts(start.as_ptr().cast_const(), BLOCK) };
         frames(bytes).for_each(each);
         status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
@@ -130,15 +133,15 @@ impl Ring {
         true
     }
 
-    /// Packets that found no room since it was last asked.
+    /// Returns the packets lost for lack of room since the last call.
     pub(super) fn new_drops(&self) -> io::Result<u32> {
-        // `struct tpacket_stats_v3`: packets, drops, and how often the ring was full.
+        // `struct tpacket_stats_v3`: packets, drops, and the number of times at which the ring was full.
         let counts: [u32; 3] =
             socket_option::value(&self.descriptor, libc::SOL_PACKET, libc::PACKET_STATISTICS)?;
         Ok(counts[1])
     }
 
-    /// What the socket has failed with since it was last asked.
+    /// Returns the socket's error since the last call.
     pub(super) fn failure(&self) -> io::Result<()> {
         sockopt::socket_error(&self.descriptor)?.map_err(Into::into)
     }
@@ -146,7 +149,7 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: it was mapped so, and nothing borrows it any more.
+        // SAFETY: it was mapped with this length, and nothing borrows it any more.
         let _ = unsafe { munmap(self.memory.as_ptr().cast::<c_void>(), BLOCKS * BLOCK) };
     }
 }
@@ -157,13 +160,13 @@ impl AsFd for Ring {
     }
 }
 
-/// The packets in a block. The kernel's places are believed as far as the block goes.
+/// Iterates over the packets in a block. The kernel's offsets are used only within the block.
 pub(crate) fn frames(bytes: &[u8]) -> impl Iterator<Item = Frame<'_>> {
     let count = u32_at(bytes, block::PACKETS).unwrap_or_default();
     let mut at = u32_at(bytes, block::FIRST).unwrap_or_default() as usize;
     (0..count).map_while(move |_| {
         let own = bytes.get(at..)?;
-        // A packet without a next one is the last, whatever their number is said to be.
+        // A packet without a next one is the last, with any count.
         let next = u32_at(own, frame::NEXT)? as usize;
         at = if next == 0 { usize::MAX } else { at.checked_add(next)? };
         let begin = usize::from(u16_at(own, frame::NETWORK)?);
@@ -181,7 +184,8 @@ pub(crate) fn frames(bytes: &[u8]) -> impl Iterator<Item = Frame<'_>> {
     })
 }
 
-/// Lets IP packets pass, with or without a tag, and so many bytes of each (`linux/filter.h`).
+/// Installs a filter that passes IP packets, with or without a tag, and the first bytes of each
+/// (`linux/filter.h`).
 fn filter(descriptor: &OwnedFd) -> io::Result<()> {
     const LOAD_HALF: u16 = 0x28; // BPF_LD | BPF_H | BPF_ABS
     const IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
@@ -201,7 +205,7 @@ fn filter(descriptor: &OwnedFd) -> io::Result<()> {
     socket_option::set_value(descriptor, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &text)
 }
 
-/// From here on it is told of all that passes the device.
+/// Binds the socket, which then receives all that passes the device.
 fn bind(descriptor: &OwnedFd, device: u32) -> io::Result<()> {
     // SAFETY: zero is a value of each of the numbers that the structure has.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
@@ -230,7 +234,7 @@ mod tests {
     }
 
     proptest! {
-        /// A block is the kernel's word, which is not taken beyond its end.
+        /// Offsets in a block are not followed beyond its end.
         #[test]
         fn nothing_panics(mut block in prop::collection::vec(any::<u8>(), 0..600), count in 0..9_u32, first in 0..600_u32) {
             let _ = frames(&block).count();

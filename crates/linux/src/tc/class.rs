@@ -8,31 +8,33 @@ use evenair_units::{Bytes, Rate};
 const PARAMETERS: u16 = 1;
 const RATE64: u16 = 6;
 const CEILING64: u16 = 7;
-/// Linux' `TC_LINKLAYER_ETHERNET`: sizes count as they are, and no table of them is sent.
+/// Linux' `TC_LINKLAYER_ETHERNET`: sizes count unchanged, and no table of them is sent.
 const LINK_LAYER: u8 = 1;
-/// Linux' `PSCHED_SHIFT`: a tick is so many powers of two of a nanosecond, in every kernel since 2.6.31 (`/proc/net/psched` tells it
-/// to programs that are older).
+/// Linux' `PSCHED_SHIFT`: the power of two of a tick in nanoseconds, in every kernel since 2.6.31
+/// (`/proc/net/psched` reports it to older programs).
 const TICK_SHIFT: u32 = 6;
 
-/// What HTB gives a class. Rates are whole bytes a second to the kernel; what remains of 8 bit/s is cut.
+/// The HTB parameters of a class. The kernel has rates in whole bytes a second; a remainder of 8 bit/s is
+/// cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HtbClass {
-    /// What it always gets, at least 8 bit/s.
+    /// The guaranteed rate, at least 8 bit/s.
     pub rate: Rate,
-    /// What it gets at most, of what its parent has left.
+    /// The highest rate, with the rest of its parent's.
     pub ceiling: Rate,
-    /// What it sends at once at its rate.
+    /// The bytes sent at once at its rate.
     pub burst: Bytes,
-    /// What it sends at once at its ceiling.
+    /// The bytes sent at once at its ceiling.
     pub ceiling_burst: Bytes,
-    /// What it sends of its parent's before the next class of its priority gets its turn; `None` leaves the kernel to divide the rate.
+    /// The bytes sent of its parent's rate before the next class of its priority has its turn; `None` makes
+    /// the kernel divide the rate.
     pub quantum: Option<Bytes>,
-    /// Lower ones are first served with what the parent has left: 0 to 7.
+    /// The order of service with the parent's rest, 0 first, to 7.
     pub priority: u32,
 }
 
 impl HtbClass {
-    /// A class that may send what two packets of 1514 bytes take at once, and takes turns by one such packet.
+    /// Returns a class with bursts of two packets of 1514 bytes, and a quantum of one.
     pub const fn new(rate: Rate, ceiling: Rate) -> Self {
         let (burst, quantum) = (Bytes::new(3028), Some(Bytes::new(1514)));
         Self { rate, ceiling, burst, ceiling_burst: burst, quantum, priority: 0 }
@@ -78,7 +80,7 @@ impl HtbClass {
     }
 }
 
-/// The kernel's rate, of which it takes none of zero.
+/// Returns the kernel's rate, which must not be zero.
 pub(super) const fn bytes_per_second(rate: Rate) -> u64 {
     let bytes = rate.as_bps() / 8;
     if bytes == 0 { 1 } else { bytes }
@@ -88,7 +90,8 @@ pub(super) const fn bits_per_second(bytes: u64) -> Rate {
     Rate::from_bps(bytes.saturating_mul(8))
 }
 
-/// `struct tc_ratespec`; a rate beyond its 32 bits stands in an attribute of its own, and here the greatest.
+/// Returns `struct tc_ratespec`; a rate beyond its 32 bits is in an attribute of its own, and here the
+/// greatest.
 pub(super) fn rate_specification(rate: u64) -> [u8; 12] {
     let mut bytes = [0; 12];
     bytes[1] = LINK_LAYER;
@@ -96,14 +99,14 @@ pub(super) fn rate_specification(rate: u64) -> [u8; 12] {
     bytes
 }
 
-/// The time that so much takes \[ticks\], rounded up: less would be less than a packet.
+/// Returns the transmission time of a size \[ticks\], rounded up: less would be less than a packet.
 pub(super) fn ticks_of(size: Bytes, rate: u64) -> u32 {
     let ns = u128::from(size.count()) * 1_000_000_000;
     let ticks = ns.div_ceil(u128::from(rate.max(1)) << TICK_SHIFT);
     u32::try_from(ticks).unwrap_or(u32::MAX)
 }
 
-/// How much leaves in so many ticks.
+/// Returns the bytes sent in a number of ticks.
 pub(super) fn bytes_of(ticks: u32, rate: u64) -> Bytes {
     let bytes = (u128::from(ticks) << TICK_SHIFT) * u128::from(rate) / 1_000_000_000;
     Bytes::new(u32::try_from(bytes).unwrap_or(u32::MAX))

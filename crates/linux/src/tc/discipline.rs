@@ -1,4 +1,4 @@
-//! Queueing disciplines, and what each takes.
+//! Queueing disciplines, and their parameters.
 
 use super::class::{bits_per_second, bytes_of, bytes_per_second, rate_specification, ticks_of};
 use crate::netlink::attributes::{Attributes, u32_at, u32_of, u64_of};
@@ -10,14 +10,14 @@ use evenair_units::{Bytes, Duration, Rate};
 pub enum Discipline {
     /// Classes with a rate and a ceiling each.
     Htb(Htb),
-    /// A queue of so many packets.
+    /// A queue bounded in packets.
     Pfifo {
-        /// The most.
+        /// The bound.
         packets: u32,
     },
-    /// A queue of so many bytes.
+    /// A queue bounded in bytes.
     Bfifo {
-        /// The most.
+        /// The bound.
         limit: Bytes,
     },
     /// A token bucket before a queue of bytes.
@@ -28,7 +28,7 @@ pub enum Discipline {
     Cake(Cake),
     /// A place for filters before and behind the queues.
     Clsact,
-    /// Another, with its options as the kernel has them (the value of `TCA_OPTIONS`).
+    /// Another one, with its options in the kernel's encoding (the value of `TCA_OPTIONS`).
     Other {
         /// Its name in tc(8).
         kind: String,
@@ -40,66 +40,68 @@ pub enum Discipline {
 /// Hierarchical token buckets (tc-htb(8)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Htb {
-    /// The second number of the class of packets that belong to none; those of 0, or of a class that is not there, are sent **without a limit**.
+    /// The second number of the default class, for unclassified packets; if it is 0 or missing, they are sent
+    /// **without a limit**.
     pub default: u16,
-    /// What a class's rate is divided by \[s⁻¹\] where it has no quantum.
+    /// The divisor of a class's rate \[s⁻¹\] if it has no quantum.
     pub rate_to_quantum: u32,
-    /// Packets without a class that wait at most; `None` is the device's.
+    /// The most waiting packets without a class; `None` is the device's.
     pub direct_queue: Option<u32>,
 }
 
 /// A token bucket (tc-tbf(8)).
 ///
-/// Segments of many packets that are longer than `burst` are cut into their packets before they are queued, which no other
-/// discipline but CAKE does. With a rate far above the device's it is a queue of `limit` bytes that does just that: below a class
-/// of HTB it must never hold a packet back, so a rate of 100 Gb/s and more, at which the burst takes less time than dequeueing.
+/// Segments of many packets that are longer than `burst` are cut into their packets before they are queued,
+/// which otherwise only CAKE does. With a rate far above the device's it is a queue of `limit` bytes that
+/// does just that. Below a class of HTB it must never hold a packet back. So the rate is 100 Gb/s or more, at
+/// which the burst takes less time than dequeueing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tbf {
     /// Its rate.
     pub rate: Rate,
     /// The longest piece, with the link layer's header.
     pub burst: Bytes,
-    /// Bytes that wait at most.
+    /// The most waiting bytes.
     pub limit: Bytes,
 }
 
-/// A queue for each flow (tc-fq_codel(8)): what is not given is the kernel's.
+/// A queue for each flow (tc-fq_codel(8)); parameters not given keep the kernel's values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FqCodel {
-    /// Packets that wait at most.
+    /// The most waiting packets.
     pub packets: Option<u32>,
-    /// Memory that waiting packets take at most.
+    /// The most memory of waiting packets.
     pub memory: Option<Bytes>,
-    /// The delay that it lets stand.
+    /// The accepted delay.
     pub target: Option<Duration>,
-    /// How long more than that may last.
+    /// The time for which a higher delay is tolerated.
     pub interval: Option<Duration>,
-    /// What a flow sends before the next.
+    /// The bytes that a flow sends before the next.
     pub quantum: Option<Bytes>,
-    /// Queues; only where it is added.
+    /// The number of queues; only when it is added.
     pub flows: Option<u32>,
-    /// Whether it marks those that allow it rather than dropping them.
+    /// Whether it marks packets that support it rather than dropping them.
     pub marks: Option<bool>,
 }
 
-/// A queue for each host and flow (tc-cake(8)): what is not given is the kernel's.
+/// A queue for each host and flow (tc-cake(8)); parameters not given keep the kernel's values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cake {
     /// Its own rate; zero is none, as it should be below a class.
     pub rate: Option<Rate>,
-    /// What shares evenly.
+    /// The units among which it shares evenly.
     pub isolation: Option<Isolation>,
-    /// Whether all packets are alike, whatever their class of service.
+    /// Whether all packets are alike, of any class of service.
     pub is_best_effort: bool,
-    /// Memory that waiting packets take at most.
+    /// The most memory of waiting packets.
     pub memory: Option<Bytes>,
-    /// The round trip that its queues are kept short for.
+    /// The round trip for which its queues are kept short.
     pub round_trip: Option<Duration>,
     /// Whether it cuts segments of many packets.
     pub splits: Option<bool>,
 }
 
-/// What CAKE lets share evenly.
+/// The units among which CAKE shares evenly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isolation {
     /// Flows.
@@ -154,7 +156,7 @@ mod cake {
 }
 
 impl Discipline {
-    /// Its name in tc(8).
+    /// Returns its name in tc(8).
     pub fn kind(&self) -> &str {
         match self {
             Self::Htb(_) => "htb",
@@ -184,7 +186,7 @@ impl Discipline {
         };
     }
 
-    /// Reads one; what is not as expected stays as it is.
+    /// Parses a discipline; unexpected options stay in the kernel's encoding.
     pub(super) fn parse(kind: &str, bytes: &[u8]) -> Self {
         let options = Attributes::new(bytes);
         let first = u32_of(bytes);
@@ -230,7 +232,7 @@ impl Tbf {
         }
     }
 
-    /// One with a peak rate has more than is known here.
+    /// Parses a token bucket; returns none with a peak rate, which this type lacks.
     fn parse(options: &Attributes<'_>) -> Option<Self> {
         let own = options.find(tbf::PARAMETERS)?;
         if u32_at(own, 20)? != 0 {
@@ -284,7 +286,7 @@ impl FqCodel {
 }
 
 impl Cake {
-    /// The memory that waiting packets take at most, of its options as the kernel has them.
+    /// Returns the most memory of waiting packets, from its options in the kernel's encoding.
     pub fn memory(options: &[u8]) -> Option<Bytes> {
         Attributes::new(options).find(cake::MEMORY).and_then(u32_of).map(Bytes::new)
     }
@@ -296,7 +298,7 @@ impl Cake {
             (cake::SERVICES, self.is_best_effort.then_some(cake::BEST_EFFORT)),
             (cake::FLOW_MODE, self.isolation.and_then(mode)),
             (cake::ROUND_TRIP, self.round_trip.map(microseconds)),
-            // The delay that it lets stand follows the round trip, as tc(8) has it.
+            // The accepted delay follows the round trip, as in tc(8).
             (cake::TARGET, self.round_trip.map(|time| microseconds(time) / 20)),
             (cake::MEMORY, self.memory.map(Bytes::count)),
             (cake::SPLIT, self.splits.map(u32::from)),

@@ -1,4 +1,4 @@
-//! What disciplines and classes have counted (`TCA_STATS2`).
+//! The counters of disciplines and classes (`TCA_STATS2`).
 
 use crate::netlink::attributes::{Attributes, u32_at, u64_at, u64_of};
 
@@ -8,41 +8,43 @@ const QUEUE: u16 = 3;
 const OWN: u16 = 4;
 const PACKETS64: u16 = 8;
 
-/// What any discipline or class has counted.
+/// The counters of any discipline or class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Bytes that have left, with the link layer's header.
+    /// Bytes sent, with the link layer's header.
     pub bytes: u64,
-    /// Packets that have left, each of a segment that is sent in one piece among them; of 32 bits, which wrap, where the kernel has no more.
+    /// Packets sent, each packet of a segment counted; of 32 bits, which wrap, if the kernel has no more.
     pub packets: u64,
-    /// Packets that wait, where a segment of many is one.
+    /// Packets waiting; a segment of many is one.
     pub waiting: u32,
-    /// Bytes that wait.
+    /// Bytes waiting.
     pub backlog: u32,
-    /// Packets dropped; wraps. What a discipline below a class drops of a segment that it has cut itself is with that discipline alone.
+    /// Packets dropped; wraps. If a discipline below a class cuts a segment and drops parts of it, only that
+    /// discipline counts them.
     pub drops: u32,
-    /// Packets that the device did not take at once; wraps.
+    /// Packets that the device did not accept at once; wraps.
     pub requeues: u32,
-    /// Whatever the kind counts as such; wraps. HTB counts changes of mode, which say nothing of how long a class was limited.
+    /// A count that depends on the kind; wraps. HTB counts changes of mode, which do not show for how long a
+    /// class was limited.
     pub overlimits: u32,
 }
 
-/// What HTB counts of a class.
+/// HTB's own counters of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HtbStatistics {
-    /// Packets that left within its own rate; wraps.
+    /// Packets sent within its own rate; wraps.
     pub lends: u32,
-    /// Packets that left with its parent's; wraps.
+    /// Packets sent with its parent's rate; wraps.
     pub borrows: u32,
-    /// What it may send at once at its rate \[ticks of 64 ns\]; negative while it waits for it.
+    /// The tokens at its rate \[ticks of 64 ns\]; negative while it waits for them.
     pub tokens: i32,
-    /// What it may send at once at its ceiling \[ticks of 64 ns\]; negative while it waits for it. Changing the ceiling changes neither:
-    /// a class that was slow waits first.
+    /// The tokens at its ceiling \[ticks of 64 ns\]; negative while it waits for them. Changing the ceiling
+    /// changes neither: a class that was slow waits first.
     pub ceiling_tokens: i32,
 }
 
 impl Statistics {
-    /// Those of a message; zeros where the kernel has none.
+    /// Reads those of a message; zeros if it has none.
     pub(super) fn parse(attributes: &Attributes<'_>) -> Self {
         let all = attributes.within(libc::TCA_STATS2);
         let basic = all.find(BASIC).unwrap_or_default();
@@ -62,7 +64,7 @@ impl Statistics {
 }
 
 impl HtbStatistics {
-    /// `struct tc_htb_xstats`.
+    /// Reads `struct tc_htb_xstats`.
     pub(super) fn parse(attributes: &Attributes<'_>) -> Option<Self> {
         let own = attributes.within(libc::TCA_STATS2).find(OWN)?;
         Some(Self {

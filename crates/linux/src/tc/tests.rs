@@ -1,5 +1,5 @@
-//! Golden bytes: what iproute2's tc 6.1 asks a kernel 6.18 for, and what that answers. The bytes are those of a machine whose
-//! numbers have their least byte first, as all tests of the kernel's messages are.
+//! Golden bytes: requests of iproute2's tc 6.1 to a kernel 6.18, and the answers. The bytes are
+//! little-endian, as in all tests of the kernel's messages.
 #![cfg(target_endian = "little")]
 
 use super::*;
@@ -7,17 +7,17 @@ use crate::netlink::HEADER;
 use evenair_units::{Bytes, Duration, Rate};
 use proptest::prelude::*;
 
-/// Two hexadecimal digits a byte.
+/// Parses two hexadecimal digits a byte.
 fn bytes(text: &str) -> Vec<u8> {
     let digits: Vec<u8> =
         text.bytes().filter_map(|digit| (digit as char).to_digit(16)).map(|digit| digit as u8).collect();
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// Options by their kinds, whose order says nothing.
+/// Options by their kinds; their order has no meaning.
 type Options = Vec<(u16, Vec<u8>)>;
 
-/// What a change says: its own header, kind, and options.
+/// Returns a change's own header, kind, and options.
 fn said(change: &Change) -> (Vec<u8>, String, Options) {
     let message = change.message().finish(1).to_vec();
     let attributes = Attributes::new(&message[HEADER + OWN_HEADER..]);
@@ -32,8 +32,8 @@ fn sorted(options: impl Iterator<Item = (u16, Vec<u8>)>) -> Options {
     options
 }
 
-/// The options that tc sends, but for what in `struct tc_ratespec` belongs to tables of times by size: those, which only kernels
-/// before 3.8 read, are left out here.
+/// Returns the options that tc sends, without the tables of times by size in `struct tc_ratespec`. Only
+/// kernels before 3.8 read those.
 fn tcs_options(text: &str) -> Options {
     let bytes = bytes(text);
     sorted(Attributes::new(&bytes).map(|(kind, value)| {
@@ -65,7 +65,8 @@ fn htb_is_added_as_tc_does() {
     assert_eq!(message, bytes(golden));
 }
 
-/// `tc class add dev v0 parent 1:1 classid 1:2a htb rate 64kbit ceil 2mbit burst 3200 cburst 3200 quantum 1514 prio 3`
+/// `tc class add dev v0 parent 1:1 classid 1:2a htb rate 64kbit ceil 2mbit burst 3200 cburst 3200 quantum
+/// 1514 prio 3`
 #[test]
 fn a_class_is_added_as_tc_does() {
     let burst = Bytes::new(3_200); // whole ticks of 64 ns at both rates
@@ -84,7 +85,7 @@ fn a_class_is_added_as_tc_does() {
     assert_eq!(options, tcs_options(golden));
 }
 
-/// `… rate 40gbit ceil 80gbit …`, but for bursts, which tc rounds to whole microseconds.
+/// `… rate 40gbit ceil 80gbit …`, except for bursts, which tc rounds to whole microseconds.
 #[test]
 fn wide_rates_stand_apart() {
     let (rate, ceiling) = (Rate::from_kbps(40_000_000), Rate::from_kbps(80_000_000));
@@ -97,7 +98,7 @@ fn wide_rates_stand_apart() {
     assert_eq!((&options[0].1[8..12], &options[0].1[20..24]), (&[0xff; 4][..], &[0xff; 4][..]));
 }
 
-/// As tc has it: 2^32 − 1 bytes a second still fit.
+/// As in tc: 2^32 − 1 bytes a second still fit.
 #[test]
 fn rate_of_32_bits_stands_alone() {
     let widest = Rate::from_bps(u64::from(u32::MAX) * 8);
@@ -111,7 +112,8 @@ fn rate_of_32_bits_stands_alone() {
     }
 }
 
-/// `NLM_F_REQUEST` 1, `NLM_F_REPLACE` 0x100, `NLM_F_EXCL` 0x200, `NLM_F_CREATE` 0x400, as `tc qdisc` and `tc class` with `add`, `change`, `replace`.
+/// `NLM_F_REQUEST` 1, `NLM_F_REPLACE` 0x100, `NLM_F_EXCL` 0x200, `NLM_F_CREATE` 0x400, as `tc qdisc` and `tc
+/// class` with `add`, `change`, `replace`.
 #[test]
 fn modes_are_flags() {
     let flags = |what| {
@@ -143,7 +145,8 @@ fn leaves_are_added_as_tc_does() {
             "08000200 64000000 08000500 10000000 08000600 2c010000 08000300 400d0300 08000100 204e0000 08000400 00000000
              08000900 00800000",
         ),
-        // cake unlimited besteffort dual-dsthost rtt 150ms memlimit 65536 split-gso; tc says "no autorate" (9) besides
+        // cake unlimited besteffort dual-dsthost rtt 150ms memlimit 65536 split-gso; tc also sends "no
+        // autorate" (9)
         (
             Discipline::Cake(Cake {
                 rate: Some(Rate::from_bps(0)),
@@ -165,7 +168,7 @@ fn leaves_are_added_as_tc_does() {
     ];
     for (leaf, golden) in leaves {
         let kind = leaf.kind().to_owned();
-        // The kernel lists what it was told. A cake stays as it is, but for its memory.
+        // The kernel lists the same options. A cake stays encoded, except for its memory.
         let listed = Discipline::parse(&kind, &bytes(golden));
         if let Discipline::Other { options, .. } = &listed {
             assert_eq!((&kind[..], options), ("cake", &bytes(golden)));
@@ -176,7 +179,7 @@ fn leaves_are_added_as_tc_does() {
         let (_, named, mut options) =
             said(&change(Handle::new(1, 2), Handle::new(2, 0), What::Qdisc(Mode::Add, leaf)));
         if kind == "tbf" {
-            options[0].1[28..32].fill(0); // tc leaves the burst to its own attribute, which the kernel prefers
+            options[0].1[28..32].fill(0); // tc puts the burst into its own attribute, which the kernel prefers
         }
         assert_eq!((named, options), (kind.clone(), tcs_options(golden)), "{kind}");
     }
@@ -202,7 +205,8 @@ fn disciplines_without_attributes_are_read() {
     );
 }
 
-/// A stranger's discipline is put back with the options that the kernel listed, and without any if it listed none.
+/// Another program's discipline is restored with the options that the kernel listed, and without any if it
+/// listed none.
 #[test]
 fn other_discipline_is_added_as_it_was() {
     let added = |options: Vec<u8>| {
@@ -249,7 +253,7 @@ fn what_the_kernel_lists_is_read() {
         (own.burst, own.ceiling_burst, own.quantum, own.priority),
         (Bytes::new(3_200), Bytes::new(3_200), Some(Bytes::new(1_514)), 3)
     );
-    // A quantum of zero is none; the kernel keeps one of a byte where it is asked for it.
+    // A quantum of zero is none; the kernel keeps one of a byte on request.
     for (quantum, read) in [("00", None), ("01", Some(Bytes::new(1)))] {
         let other = CLASS.replace("ea05000000000000030000", &format!("{quantum}00000000000000030000"));
         let other = Class::parse(&bytes(&other)).expect("a class");
@@ -260,8 +264,8 @@ fn what_the_kernel_lists_is_read() {
     assert_eq!(class.statistics, Statistics::default());
 }
 
-/// `linux/gen_stats.h`: `TCA_STATS_BASIC` (1) has a count of packets of 32 bits, `TCA_STATS_PKT64` (8) one of 64, which a kernel adds where
-/// it has more than the former holds.
+/// `linux/gen_stats.h`: `TCA_STATS_BASIC` (1) has a count of packets of 32 bits, `TCA_STATS_PKT64` (8) one of
+/// 64. A kernel adds the latter if the former is too small.
 #[test]
 fn packets_are_counted_in_64_bits_if_given() {
     let narrow = "1400 0100 0010000000000000 02000000 00000000";
@@ -276,7 +280,7 @@ fn packets_are_counted_in_64_bits_if_given() {
     assert_eq!(both, Statistics { packets: (1 << 32) + 2, ..expected });
 }
 
-/// The parts of a dump (`RTM_NEWQDISC` 36, `RTM_NEWTCLASS` 40), and its end (`NLMSG_DONE` 3).
+/// Returns the parts of a dump (`RTM_NEWQDISC` 36, `RTM_NEWTCLASS` 40), and its end (`NLMSG_DONE` 3).
 fn listing(parts: &[(u16, &str)]) -> (Rtnetlink, std::os::unix::net::UnixDatagram) {
     use crate::netlink::{answered, framed};
     let parts: Vec<_> = parts.iter().map(|(kind, text)| framed(*kind, 2, 1, &bytes(text))).collect();
@@ -284,7 +288,7 @@ fn listing(parts: &[(u16, &str)]) -> (Rtnetlink, std::os::unix::net::UnixDatagra
     (Rtnetlink { socket }, kernel)
 }
 
-/// What was asked for: its kind, and what follows the header.
+/// Returns the request: its kind and payload.
 fn asked(kernel: &std::os::unix::net::UnixDatagram) -> (u16, Vec<u8>) {
     let mut asked = vec![0; 1024];
     let length = kernel.recv(&mut asked).expect("it was asked");
@@ -338,11 +342,13 @@ fn change_that_the_kernel_refuses_is_told() {
     assert_eq!(both[..length], bytes(&format!("{class} {qdisc}")));
 }
 
-/// The request by which a kernel is asked for a kind: on `lo`, whose number is 1, eight options of one byte each, which none takes.
+/// The test request for a kind: on `lo`, number 1, with eight options of one byte each, which all kinds
+/// reject.
 #[test]
 fn kind_is_known_by_how_its_options_are_refused() {
     use crate::netlink::{answered, framed};
-    // NLMSG_ERROR (2): the kernel knows no such kind (ENOENT), or does not take such options (EINVAL, ERANGE), or refuses to be asked.
+    // NLMSG_ERROR (2): the kind is unknown (ENOENT), the options are rejected (EINVAL, ERANGE), or the
+    // request is refused.
     let told =
         |code: i32, sequence| framed(2, 0x100, sequence, &[&(-code).to_ne_bytes()[..], &[0; 16]].concat());
     let asked = |codes: &[i32]| {
@@ -353,7 +359,7 @@ fn kind_is_known_by_how_its_options_are_refused() {
         let known = rtnetlink.has_discipline("cake").map_err(|error| error.kind());
         let mut bytes = vec![0; 1024];
         let length = kernel.recv(&mut bytes).expect("it was asked");
-        // NLM_F_REQUEST 1, NLM_F_ACK 4, NLM_F_EXCL 0x200, NLM_F_CREATE 0x400: one that is there stays.
+        // NLM_F_REQUEST 1, NLM_F_ACK 4, NLM_F_EXCL 0x200, NLM_F_CREATE 0x400: an existing one stays.
         assert_eq!(bytes[6..8], 0x605_u16.to_ne_bytes());
         (known, bytes[HEADER + OWN_HEADER..length].to_vec())
     };
@@ -363,7 +369,7 @@ fn kind_is_known_by_how_its_options_are_refused() {
         assert_eq!(asked(&[code]), (Ok(known), golden.clone()));
     }
     assert_eq!(asked(&[libc::EPERM]).0, Err(io::ErrorKind::PermissionDenied));
-    // One that takes them all the same is removed.
+    // A discipline that accepts the options all the same is removed.
     assert_eq!(asked(&[0, 0]).0, Ok(true));
 }
 
@@ -381,7 +387,7 @@ fn handles_are_written_as_tc_does() {
 }
 
 proptest! {
-    /// Whatever the kernel sends is read, or refused.
+    /// Any message is read or refused.
     #[test]
     fn nothing_panics(mut message in prop::collection::vec(any::<u8>(), 0..200), at in 0..180_usize, cut in 0..200_usize) {
         let _ = (Qdisc::parse(&message), Class::parse(&message));

@@ -1,5 +1,5 @@
-//! All of it together, as a gateway has it: a class for each subscriber on both sides, chosen by address, with real sockets at
-//! both ends.
+//! The parts together, as in a gateway: a class for each subscriber on both sides, chosen by address, with
+//! real sockets at both ends.
 
 use crate::Outcome;
 use crate::lab::{Link, Router, address, apply, class, htb, kbps, told};
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 const ROOT: Handle = Handle::new(1, 0);
 const ALL: Handle = Handle::new(1, 1);
-/// Of packets that belong to no subscriber.
+/// The class of packets that belong to no subscriber.
 const DEFAULT: u16 = 2;
 
 fn table(family: Family) -> Table {
@@ -39,7 +39,7 @@ fn leaf(device: u32, minor: u16, discipline: Discipline) -> Change {
     Change { device, parent: Handle::new(1, minor), handle: Handle::new(minor, 0), what }
 }
 
-/// HTB on a device: a class of 50 Mb/s, and in it the default and these.
+/// Installs HTB on a device: a class of 50 Mb/s, and in it the default and these.
 fn tree(
     netlink: &mut Rtnetlink,
     device: u32,
@@ -61,7 +61,7 @@ fn tree(
     Ok(())
 }
 
-/// Classifies what leaves by a device by one of its addresses.
+/// Returns a rule that classifies packets leaving by a device by one of their addresses.
 fn classify(device: u32, set: &Set, side: Side) -> Rule {
     let action = Action::ClassFrom { set: set.name.clone(), version: set.version, side };
     Rule { matches: vec![Match::Out(device)], action }
@@ -71,7 +71,7 @@ fn no_nftables(error: io::Error) -> Missing {
     Missing::new("nftables", error)
 }
 
-/// What a class has sent, once all that waits has left.
+/// Returns a class once its backlog is empty.
 fn drained(netlink: &mut Rtnetlink, device: u32, minor: u16) -> Class {
     loop {
         let class = netlink.class(device, Handle::new(1, minor)).expect("it is there");
@@ -82,7 +82,7 @@ fn drained(netlink: &mut Rtnetlink, device: u32, minor: u16) -> Class {
     }
 }
 
-/// A flow of datagrams: where it is from, its rate \[bit/s\], and its packets \[bytes of data\].
+/// A flow of datagrams: its sockets, its rate \[bit/s\], and its packets \[bytes of data\].
 struct Flow {
     from: UdpSocket,
     to: UdpSocket,
@@ -90,16 +90,16 @@ struct Flow {
     size: usize,
 }
 
-/// What came of a flow.
+/// The result of a flow.
 struct Came {
     sent: u64,
     received: u64,
-    /// Between the first packet and the last, which does not count.
+    /// The time between the first packet and the last, which does not count.
     seconds: f64,
 }
 
 impl Flow {
-    /// Sends for so long, and takes what comes until nothing does.
+    /// Sends for a time, and receives until nothing arrives.
     fn run(self, time: Duration) -> Came {
         let to = self.to.local_addr().expect("it is bound");
         self.to.set_read_timeout(Some(Duration::from_millis(800))).expect("a timeout");
@@ -127,7 +127,7 @@ impl Flow {
     }
 }
 
-/// Downstream and upstream, IPv4 and IPv6, each at twice its ceiling and more.
+/// Downstream and upstream, IPv4 and IPv6, each flow at twice its ceiling and more.
 pub(crate) fn each_subscriber_gets_its_rate() -> Outcome {
     let mut router = Router::new()?;
     let before = state()?;
@@ -190,7 +190,8 @@ pub(crate) fn each_subscriber_gets_its_rate() -> Outcome {
             "    class {minor:x} of {ceiling} kb/s: {rate:.1} kb/s, {} of {} packets",
             came.received, came.sent
         );
-        // A ceiling bounds; how near to it a class comes is the kernel's clock, which is late on a busy machine.
+        // A ceiling is an upper bound; the shortfall depends on the kernel's clock, which is late on a busy
+        // machine.
         let share = rate / f64::from(ceiling);
         assert!((0.7..1.05).contains(&share), "{rate} kb/s of {ceiling}");
         let arrived = (came.received, came.received * (1_000 + header));
@@ -215,7 +216,7 @@ pub(crate) fn each_subscriber_gets_its_rate() -> Outcome {
     Ok(())
 }
 
-/// What tells whether something is left.
+/// Returns the state that must be the same afterwards.
 fn state() -> Result<[String; 3], Missing> {
     Ok([told("tc", "qdisc show")?, told("nft", "list ruleset")?, told("tc", "class show dev mesh")?])
 }
@@ -225,13 +226,13 @@ fn offered(nftables: &mut Nftables, table: &Table, set: &Set, minor: u16) -> Ele
     *all.iter().find(|one| one.class.is_some_and(|class| class.minor == minor)).expect("it is there")
 }
 
-/// Leaves that cut large segments, of so many bytes.
+/// Returns a leaf of this many bytes that cuts large segments.
 fn cutting(limit: u32) -> Discipline {
     let rate = Rate::from_bps(1_000_000_000_000);
     Discipline::Tbf(Tbf { rate, burst: Bytes::new(1_514), limit: Bytes::new(limit) })
 }
 
-/// Who fills a class: a server that sends as fast as TCP lets it, until told to stop.
+/// Starts a server that fills a class: it sends as fast as TCP permits, until it is stopped.
 fn bulk(router: &Router, to: &str, port: u16, stop: &'static AtomicBool) -> thread::JoinHandle<(u64, f64)> {
     let to = SocketAddr::new(address(to), port);
     let listener = router.at_subscribers(|| TcpListener::bind(to).expect("a socket"));
@@ -258,7 +259,7 @@ fn bulk(router: &Router, to: &str, port: u16, stop: &'static AtomicBool) -> thre
     })
 }
 
-/// A router whose subscriber 10.1.0.1 has the class 1:11.
+/// Returns a router with the class 1:11 for its subscriber 10.1.0.1.
 fn one_subscriber(ceiling: u64, below: Discipline) -> Result<(Router, Nftables), Missing> {
     let mut router = Router::new()?;
     let mesh = router.mesh;
@@ -273,7 +274,7 @@ fn one_subscriber(ceiling: u64, below: Discipline) -> Result<(Router, Nftables),
     Ok((router, nftables))
 }
 
-/// TCP with large segments, which the leaf cuts: all but what its headers take.
+/// TCP with large segments, which the leaf cuts, reaches all but the headers' share.
 pub(crate) fn tcp_fills_its_class() -> Outcome {
     static STOP: AtomicBool = AtomicBool::new(false);
     let (mut router, _nftables) = one_subscriber(2_000, cutting(30_000))?;
@@ -290,7 +291,7 @@ pub(crate) fn tcp_fills_its_class() -> Outcome {
     Ok(())
 }
 
-/// Changed two hundred times a second, a ceiling loses nothing and keeps the order.
+/// A ceiling that changes two hundred times a second causes no loss and no reordering.
 pub(crate) fn a_changing_ceiling_loses_nothing() -> Outcome {
     let (mut router, _nftables) = one_subscriber(4_000, Discipline::Bfifo { limit: Bytes::new(100_000) })?;
     let to = router.at_subscribers(|| UdpSocket::bind((address("10.1.0.1"), 5_000)).expect("a socket"));
@@ -299,7 +300,7 @@ pub(crate) fn a_changing_ceiling_loses_nothing() -> Outcome {
     let sender = thread::spawn(move || {
         let begin = Instant::now();
         for number in 0..1_000_u32 {
-            // 3.3 Mb/s, which some of the ceilings are below.
+            // 3.3 Mb/s, above some of the ceilings.
             thread::sleep((Duration::from_micros(2_500) * number).saturating_sub(begin.elapsed()));
             let packet = [&number.to_ne_bytes()[..], &[0; 996]].concat();
             from.send_to(&packet, "10.1.0.1:5000").expect("sent");
@@ -326,7 +327,7 @@ pub(crate) fn a_changing_ceiling_loses_nothing() -> Outcome {
     Ok(())
 }
 
-/// A class that was slow waits first for what it has sent on credit, whatever its ceiling is raised to.
+/// A class that was slow first waits for the bytes sent on credit, at any raised ceiling.
 pub(crate) fn a_raised_ceiling_waits_off_its_debt() -> Outcome {
     let (mut router, _nftables) = one_subscriber(8, cutting(30_000))?;
     let from = router.at_server(|| UdpSocket::bind((address("10.2.0.1"), 0)).expect("a socket"));
@@ -344,12 +345,12 @@ pub(crate) fn a_raised_ceiling_waits_off_its_debt() -> Outcome {
     let ticks = before.htb_statistics.expect("HTB").ceiling_tokens;
     let debt = -f64::from(ticks) * 64e-9;
     println!("    the rest left after {:.2} s, where tokens say {debt:.2} s", took.as_secs_f64());
-    // What the kernel says a class owes bounds its wait.
+    // The class's debt, as the kernel reports it, bounds the wait.
     assert!(debt > 0.0 && took.as_secs_f64() < debt + 0.2, "{took:?}, {debt} s");
     Ok(())
 }
 
-/// Round trips of datagrams from the server to a subscriber \[ms\], in their order of size.
+/// Returns the round trips of datagrams from the server to a subscriber \[ms\], sorted.
 fn round_trips(router: &Router, to: &str, count: usize) -> Vec<f64> {
     let to = SocketAddr::new(address(to), 6_000);
     let echo = router.at_subscribers(|| UdpSocket::bind(to).expect("a socket"));
@@ -367,7 +368,7 @@ fn round_trips(router: &Router, to: &str, count: usize) -> Vec<f64> {
         let begin = Instant::now();
         asking.send_to(&number.to_ne_bytes(), to).expect("sent");
         let mut answer = [0; 4];
-        // One that was dropped has no time.
+        // A dropped one has no time.
         while asking.recv(&mut answer).is_ok() {
             if answer == number.to_ne_bytes() {
                 times.push(begin.elapsed().as_secs_f64() * 1e3);
@@ -381,11 +382,12 @@ fn round_trips(router: &Router, to: &str, count: usize) -> Vec<f64> {
     times
 }
 
-/// What came of a class of 400 kb/s that TCP fills, with datagrams that ask now and then: all in a network of its own.
+/// The result of a class of 400 kb/s that TCP fills, with occasional requests by datagrams, in a network of
+/// its own.
 struct Loaded {
-    /// Of those that were answered, the one of which half are faster \[ms\]; none was.
+    /// The median of the answered ones \[ms\]; infinite if there is none.
     median: f64,
-    /// And the one of which 95 % are.
+    /// Their 95th percentile.
     most: f64,
     answered: usize,
     /// TCP's data \[kb/s\].
@@ -416,7 +418,8 @@ fn loaded(name: &str, below: Discipline, asked: usize, bound: fn(&Router)) -> Re
     namespace.within(act).expect("it can be entered")
 }
 
-/// With large segments at the sender, where the leaf cuts them, or where the sender's device lets none arise.
+/// With large segments at the sender, with a leaf that cuts them, or with a sender's device that prevents
+/// them.
 pub(crate) fn a_loaded_class_answers_soon() -> Outcome {
     // Four full packets of 30 ms each.
     let limit = Bytes::new(4 * 1_514);
@@ -429,13 +432,13 @@ pub(crate) fn a_loaded_class_answers_soon() -> Outcome {
             netlink.set_up(device, options).expect("set");
         });
     };
-    // So that it is seen what the others are for: 64 kB take 1.3 s.
+    // The case without a remedy: 64 kB take 1.3 s.
     let whole = loaded("five large segments", Discipline::Pfifo { packets: 5 }, 6, |_| ())?;
     let cut = loaded("cut by the leaf", cutting(limit.count()), 60, |_| ())?;
     let bounded = loaded("none from the sender", Discipline::Bfifo { limit }, 60, bound)?;
     assert!(whole.most > 500.0, "{}", whole.most);
     for one in [cut, bounded] {
-        // Four packets wait, 121 ms; the tail is the machine's, which wakes the two that ask and answer late.
+        // Four packets wait, 121 ms; the tail is the machine's, which wakes the two ends late.
         assert!(one.median < 150.0 && one.most < whole.most, "{}, {} ms", one.median, one.most);
         // A request that finds the queue filled by TCP is dropped, as TCP's own segments are.
         assert!(one.answered > 30, "{} of 60 were answered", one.answered);
@@ -444,7 +447,8 @@ pub(crate) fn a_loaded_class_answers_soon() -> Outcome {
     Ok(())
 }
 
-/// Who comes is seen with what came of him, up to so many, and is forgotten; whoever sends under false addresses fills no memory.
+/// New addresses are counted with their traffic, up to a bound, and are forgotten later; forged addresses
+/// fill no memory.
 pub(crate) fn newcomers_are_counted_and_bounded() -> Outcome {
     const SIZE: u32 = 100;
     let router = Router::new()?;
@@ -501,7 +505,7 @@ pub(crate) fn newcomers_are_counted_and_bounded() -> Outcome {
     Ok(())
 }
 
-/// Between two ports of a bridge, by the table of its family.
+/// A bridge classifies packets between two of its ports, by the table of its family.
 pub(crate) fn a_bridge_classifies_what_it_passes_on() -> Outcome {
     let (left, right) =
         (NetworkNamespace::new().expect("a namespace"), NetworkNamespace::new().expect("a namespace"));
@@ -541,7 +545,7 @@ pub(crate) fn a_bridge_classifies_what_it_passes_on() -> Outcome {
     let receiver =
         right.within(|| UdpSocket::bind((address("10.4.0.2"), 5_000)).expect("a socket")).expect("entered");
     receiver.set_read_timeout(Some(Duration::from_secs(3))).expect("a timeout");
-    // The first finds the way.
+    // The first packet makes the bridge learn the port.
     for _ in 0..10 {
         sender.send_to(&[0; 500], "10.4.0.2:5000").expect("sent");
         receiver.recv(&mut [0; 600]).expect("received");
@@ -551,7 +555,7 @@ pub(crate) fn a_bridge_classifies_what_it_passes_on() -> Outcome {
     Ok(())
 }
 
-/// Asks for a packet's class, as a program may (`SO_PRIORITY`).
+/// Sets a socket's class, as a program may (`SO_PRIORITY`).
 fn choose(socket: &UdpSocket, class: Handle) -> io::Result<()> {
     let number = (u32::from(class.major) << 16 | u32::from(class.minor)).cast_signed();
     let length = size_of_val(&number) as libc::socklen_t;
@@ -562,12 +566,12 @@ fn choose(socket: &UdpSocket, class: Handle) -> io::Result<()> {
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// A program on the gateway itself has the class that it asks for, if it may administer the network, and an ordinary one does not. A class that
-/// is not there is the default; the root's own number passes all classes.
+/// A program on the gateway itself gets the class that it sets, if it may administer the network; an ordinary
+/// one does not. A missing class means the default; the root's own number bypasses all classes.
 pub(crate) fn local_programs_choose_a_class_if_they_may_administer() -> Outcome {
     let mut link = Link::new()?;
-    // A kernel that has just got a device looks for neighbours and routers over IPv6: packets of nobody's, in the default class. One without
-    // IPv6 has no such switch.
+    // A kernel with a new device looks for neighbours and routers over IPv6; those packets would be in the
+    // default class. A kernel without IPv6 has no such setting.
     let _ = evenair_linux::sysctl::set("ipv6/conf/near/disable_ipv6", "1");
     tree(&mut link.netlink, link.device, &[(0x10, kbps(1_000, 1_000), Discipline::Pfifo { packets: 100 })])?;
     let mut sent = |minor| {

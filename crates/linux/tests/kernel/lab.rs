@@ -1,4 +1,4 @@
-//! What tests are made of: devices, and the programs that know what the kernel should say.
+//! The parts of tests: devices, and the programs that report the kernel's state.
 
 use evenair_linux::link::{LinkOptions, RouteOptions};
 use evenair_linux::tc::{Change, Discipline, Handle, Htb, HtbClass, Mode, What};
@@ -9,7 +9,8 @@ use std::net::{IpAddr, UdpSocket};
 use std::process::Command;
 use std::time::Duration;
 
-/// A device of the calling thread's namespace that is up, with its number, and where its other end is.
+/// Creates a device of the calling thread's namespace and sets it up; returns its number and the namespace of
+/// its other end.
 pub(crate) fn device(name: &str) -> Result<(Rtnetlink, u32, NetworkNamespace), Missing> {
     let far = NetworkNamespace::new().expect("a namespace");
     let mut netlink = Rtnetlink::new().expect("netlink");
@@ -19,7 +20,7 @@ pub(crate) fn device(name: &str) -> Result<(Rtnetlink, u32, NetworkNamespace), M
     Ok((netlink, index, far))
 }
 
-/// A device with HTB as `1:`, whose packets without a class belong to 1:2.
+/// Creates a device with HTB as `1:`; packets without a class belong to 1:2.
 pub(crate) fn shaped() -> Result<(Rtnetlink, u32, NetworkNamespace), Missing> {
     let (mut netlink, device, far) = device("near")?;
     if !netlink.has_discipline("htb").expect("the kernel answers") {
@@ -29,30 +30,30 @@ pub(crate) fn shaped() -> Result<(Rtnetlink, u32, NetworkNamespace), Missing> {
     Ok((netlink, device, far))
 }
 
-/// HTB as `1:` on a device.
+/// Returns HTB as `1:` on a device.
 pub(crate) fn htb(device: u32, default: u16) -> Change {
     let discipline = Discipline::Htb(Htb { default, rate_to_quantum: 10, direct_queue: None });
     let what = What::Qdisc(Mode::Add, discipline);
     Change { device, parent: Handle::ROOT, handle: Handle::new(1, 0), what }
 }
 
-/// A class of HTB `1:`.
+/// Returns a class of HTB `1:`.
 pub(crate) fn class(device: u32, parent: Handle, minor: u16, mode: Mode, class: HtbClass) -> Change {
     Change { device, parent, handle: Handle::new(1, minor), what: What::Class(mode, class) }
 }
 
-/// A class with a rate and a ceiling \[kb/s\].
+/// Returns a class with a rate and a ceiling \[kb/s\].
 pub(crate) fn kbps(rate: u64, ceiling: u64) -> HtbClass {
     HtbClass::new(Rate::from_kbps(rate), Rate::from_kbps(ceiling))
 }
 
-/// Makes changes, all of which are made.
+/// Makes changes, none of which is refused.
 pub(crate) fn apply(netlink: &mut Rtnetlink, changes: &[Change]) {
     let refused = netlink.apply(changes).expect("the kernel answers");
     assert!(refused.is_empty(), "{refused:?}");
 }
 
-/// What a program prints, which knows the kernel's state by a way of its own.
+/// Returns the output of a program, which reads the kernel's state independently.
 pub(crate) fn told(program: &'static str, arguments: &str) -> Result<String, Missing> {
     let paths = "/usr/sbin:/sbin:/usr/bin:/bin";
     let run = Command::new(program).args(arguments.split_whitespace()).env("PATH", paths).output();
@@ -85,7 +86,7 @@ impl Link {
         Ok(link)
     }
 
-    /// Does something at the other end.
+    /// Runs a function at the other end.
     pub(crate) fn far<T>(&self, act: impl FnOnce() -> T) -> T {
         self.there.within(act).expect("the namespace can be entered")
     }
@@ -95,8 +96,8 @@ pub(crate) fn address(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
-/// A mesh with subscribers 10.1.0.1 to 10.1.0.9 and `2001:db8:1:100::1` to `…900::1`, and a server 10.2.0.1 and `2001:db8:2::1`; between
-/// them routes the calling thread's namespace, over its devices `mesh` and `up`.
+/// A mesh with subscribers 10.1.0.1 to 10.1.0.9 and `2001:db8:1:100::1` to `…900::1`, and a server 10.2.0.1
+/// and `2001:db8:2::1`. Between them routes the calling thread's namespace, over its devices `mesh` and `up`.
 pub(crate) struct Router {
     pub(crate) netlink: Rtnetlink,
     pub(crate) mesh: u32,
@@ -110,7 +111,7 @@ impl Router {
         let subscribers = NetworkNamespace::new().expect("a namespace");
         let server = NetworkNamespace::new().expect("a namespace");
         let mut netlink = Rtnetlink::new().expect("netlink");
-        // Addresses are used at once, not after a second in which nobody objects.
+        // Addresses are used at once, not after a second without objections.
         let without_detection = || sysctl::set("ipv6/conf/default/accept_dad", "0");
         let all = [
             without_detection(),
@@ -147,18 +148,19 @@ impl Router {
         Ok(router)
     }
 
-    /// Does something at the subscribers.
+    /// Runs a function at the subscribers.
     pub(crate) fn at_subscribers<T>(&self, act: impl FnOnce() -> T) -> T {
         self.subscribers.within(act).expect("the namespace can be entered")
     }
 
-    /// Does something at the server.
+    /// Runs a function at the server.
     pub(crate) fn at_server<T>(&self, act: impl FnOnce() -> T) -> T {
         self.server.within(act).expect("the namespace can be entered")
     }
 }
 
-/// Waits until packets pass both ways: while the kernel has not noticed that a device has a carrier they are lost, up to a second.
+/// Waits until packets pass both ways: until the kernel has noticed a device's carrier they are lost, for up
+/// to a second.
 fn wait(one: &UdpSocket, other: &UdpSocket) {
     for (from, to) in [(one, other), (other, one)] {
         to.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
@@ -168,7 +170,7 @@ fn wait(one: &UdpSocket, other: &UdpSocket) {
     }
 }
 
-/// Gives a host's device addresses, and routes that lead over the router.
+/// Gives a host's device addresses, and routes over the router.
 fn inside(host: &NetworkNamespace, device: &str, own: impl Iterator<Item = String>, router: &[String]) {
     let set = || {
         let mut netlink = Rtnetlink::new().expect("netlink");

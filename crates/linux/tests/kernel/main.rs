@@ -14,10 +14,10 @@ use evenair_needs::Missing;
 use evenair_needs::harness::{self, Test};
 use std::process::ExitCode;
 
-/// A test that was made, or what it lacks. It fails by a panic.
+/// The outcome of a test: success, or the missing requirement. A failure is a panic.
 type Outcome = Result<(), Missing>;
 
-/// Each is run in a network namespace of its own.
+/// The tests, each run in a network namespace of its own.
 const TESTS: &[Test<Outcome>] = &[
     ("link::devices_are_as_they_were_set", link::devices_are_as_they_were_set),
     ("link::refusals_have_the_kernels_words", link::refusals_have_the_kernels_words),
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
         TESTS,
         || {
             sandbox::enter().map_err(|refused| Missing::new("user namespaces", refused))?;
-            scheduling::stay_ordinary(); // a test that sends all it can leaves a processor to others
+            scheduling::stay_ordinary(); // a test that sends as fast as it can leaves a processor to others
             Ok(())
         },
         |test| NetworkNamespace::new().expect("a network namespace").within(test).expect("it can be entered"),

@@ -41,7 +41,7 @@ fn entry(range: Range, minor: u16) -> Entry {
     Entry { range, class: Handle::new(1, minor) }
 }
 
-/// A table with these sets.
+/// Creates a table with these sets.
 fn created(sets: &[Set]) -> Result<Nftables, Missing> {
     let skipped = |error| Missing::new("nftables", error);
     let mut nftables = Nftables::new().map_err(skipped)?;
@@ -49,7 +49,7 @@ fn created(sets: &[Set]) -> Result<Nftables, Missing> {
     Ok(nftables)
 }
 
-/// Whole, as nft understands it.
+/// nft prints the whole table in its own syntax.
 pub(crate) fn nft_prints_what_was_set() -> Outcome {
     let sets = [
         classes("down4", Version::V4),
@@ -112,7 +112,7 @@ pub(crate) fn nft_prints_what_was_set() -> Outcome {
         "type filter hook forward priority -10; policy accept;",
         "oif \"lo\" udp sport 53 accept",
         "oif \"lo\" ip saddr 10.9.0.0/20 meta priority set 1:9",
-        // Some versions say here, too, that the set counts.
+        // Some versions print here, too, that the set counts.
         "update @seen4 { ip daddr ",
         "update @seen6 { ip6 daddr & ffff:ffff:ffff:ff00:: ",
         "meta priority set ip daddr map @down4",
@@ -132,7 +132,7 @@ pub(crate) fn nft_prints_what_was_set() -> Outcome {
 pub(crate) fn entries_are_changed_and_read_back() -> Outcome {
     let sets = [classes("down4", Version::V4), classes("down6", Version::V6)];
     let mut nftables = created(&sets)?;
-    // Neighbours, one address, and the last addresses that there are.
+    // Adjacent ranges, one address, and the last addresses of the space.
     let first = [
         entry(prefix("10.0.0.0", 24), 1),
         entry(prefix("10.0.1.0", 24), 2),
@@ -149,14 +149,14 @@ pub(crate) fn entries_are_changed_and_read_back() -> Outcome {
     };
     let all = [("10.0.0.0/24", 1), ("10.0.1.0/24", 2), ("10.0.3.1", 3), ("255.255.255.0/24", 4)];
     assert_eq!(told(&mut nftables, &sets[0]), expected(&all));
-    // One moves to another class, one goes, another is cut in two, the last goes.
+    // One moves to another class, one is removed, another is cut in two, the last is removed.
     let remove = [first[0].range, first[1].range, first[2].range, first[3].range];
     let add =
         [entry(first[0].range, 7), entry(prefix("10.0.1.0", 25), 8), entry(prefix("10.0.1.128", 25), 9)];
     nftables.change(&table(), &sets[0], &remove, &add).expect("they were there");
     let all = [("10.0.0.0/24", 7), ("10.0.1.0/25", 8), ("10.0.1.128/25", 9)];
     assert_eq!(told(&mut nftables, &sets[0]), expected(&all));
-    // What is wrong changes nothing.
+    // A wrong change has no effect.
     let overlapping = [entry(prefix("10.0.9.0", 24), 1), entry(prefix("10.0.0.128", 25), 1)];
     assert_eq!(
         nftables.change(&table(), &sets[0], &[], &overlapping).expect_err("overlaps").kind(),
@@ -202,7 +202,7 @@ pub(crate) fn a_chains_rules_are_replaced_whole() -> Outcome {
     Ok(())
 }
 
-/// More than a socket would have room for acknowledgements.
+/// More rules than a socket's buffer has room for acknowledgements.
 pub(crate) fn seven_hundred_rules() -> Outcome {
     let mut nftables = created(&[])?;
     let rule = |port| {
@@ -213,7 +213,7 @@ pub(crate) fn seven_hundred_rules() -> Outcome {
     nftables.set_rules(&table(), &chain(), &rules).expect("rules");
     let count = |ruleset: &str| ruleset.lines().filter(|line| line.contains("udp sport")).count();
     assert_eq!(count(&told("nft", "list ruleset")?), 700);
-    // One of them is refused, and all are as before.
+    // One of them is refused, and the chain is unchanged.
     let absent = Action::ClassFrom { set: "absent".into(), version: Version::V4, side: Side::Source };
     rules[500] = Rule { matches: Vec::new(), action: absent };
     let error = nftables.set_rules(&table(), &chain(), &rules).expect_err("there is no such set");

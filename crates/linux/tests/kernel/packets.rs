@@ -1,4 +1,4 @@
-//! Packets that pass, and what the kernel itself counted of them.
+//! Packets that pass, compared with the kernel's own counters.
 
 use crate::Outcome;
 use crate::lab::{Link, address, apply, class, htb, kbps, told};
@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// Reads until nothing has come for a while.
+/// Reads until nothing has arrived for a while.
 fn all(packets: &mut Packets) -> Vec<Packet> {
     let (mut told, mut idle) = (Vec::new(), 0);
     while idle < 4 {
@@ -47,7 +47,8 @@ pub(crate) fn each_packet_is_told_once() -> Outcome {
     Ok(())
 }
 
-/// What TCP says ends where its data end, and all of it is acknowledged; large segments are one packet of their whole size.
+/// TCP's sequence numbers end with its data, and all of it is acknowledged; large segments are one packet of
+/// their whole size.
 pub(crate) fn sequence_numbers_end_where_data_end() -> Outcome {
     let link = Link::new()?;
     let mut packets = Packets::new(link.device).expect("a packet socket");
@@ -77,7 +78,7 @@ pub(crate) fn sequence_numbers_end_where_data_end() -> Outcome {
     Ok(())
 }
 
-/// Packets are seen when they leave the queue.
+/// Packets are reported when they leave the queue.
 pub(crate) fn what_waits_has_not_passed() -> Outcome {
     let mut link = Link::new()?;
     if !link.netlink.has_discipline("htb").expect("the kernel answers") {
@@ -101,7 +102,7 @@ pub(crate) fn what_waits_has_not_passed() -> Outcome {
         .map(|packet| packet.at)
         .collect();
     assert_eq!(times.len(), 20);
-    // Of 1014 bytes each 10.14 ms, but for a burst of three.
+    // 1014 bytes each take 10.14 ms, but for a burst of three.
     let span = times[19].since(times[0]).as_secs_f64();
     assert!((0.150..0.200 + queueing).contains(&span), "{span} s");
     Ok(())
@@ -112,7 +113,7 @@ pub(crate) fn a_device_that_goes_is_told() -> Outcome {
     let mut packets = Packets::new(link.device).expect("a packet socket");
     assert_eq!(packets.read(|_| ()).expect("it is up"), 0);
     told("ip", "link del near")?;
-    // What came before it went may be read first.
+    // Packets from before its removal may be read first.
     assert!((0..100).any(|_| packets.read(|_| ()).is_err()));
     assert!(Packets::new(9_999).is_err());
     Ok(())
@@ -141,7 +142,7 @@ pub(crate) fn large_segments_are_bounded_and_put_back() -> Outcome {
     before.set("near").expect("it can be set");
     assert_eq!(Offloads::read("near").expect("features"), before);
     assert!(received(&link) > 1_500);
-    // By segments of one packet each, for those that the machine itself sends.
+    // With segments of one packet each, for the machine's own.
     let segments = link.netlink.link(link.device).expect("it is there").segments;
     link.netlink
         .set_up(link.device, LinkOptions { segments: Some(1), ..LinkOptions::default() })
@@ -155,11 +156,11 @@ pub(crate) fn large_segments_are_bounded_and_put_back() -> Outcome {
 
 const COUNT: usize = 100_000;
 
-/// What a packet costs, and that none is lost at what a small gateway carries.
+/// Measures the cost of a packet; none is lost at the rate of a small gateway.
 pub(crate) fn many_packets() -> Outcome {
     let link = Link::new()?;
     let sender = UdpSocket::bind((address("10.3.0.1"), 4_000)).expect("a socket");
-    // Nobody reads, and nobody is told that nobody does.
+    // The socket exists but is never read, so no error returns to the sender.
     let _receiver = link.far(|| UdpSocket::bind((address("10.3.0.2"), 5_000)).expect("a socket"));
     let send = |_| sender.send_to(&[0; 100], "10.3.0.2:5000").expect("sent");
     (0..COUNT / 10).map(send).for_each(drop);

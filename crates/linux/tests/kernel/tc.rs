@@ -90,7 +90,7 @@ pub(crate) fn disciplines_are_known_as_tc_knows_them() -> Outcome {
 
 pub(crate) fn a_batch_tells_which_were_refused() -> Outcome {
     let (mut netlink, device, _far) = shaped()?;
-    // More than one batch, of which two are refused: a class that is not there, and one below a parent that is not.
+    // More than one batch, of which two are refused: a missing class, and one below a missing parent.
     let mut changes: Vec<_> =
         (2..150).map(|minor| class(device, TREE, minor, Mode::Add, kbps(8, 800))).collect();
     changes[70] = class(device, TREE, 900, Mode::Change, kbps(8, 800));
@@ -180,8 +180,8 @@ fn htb_alone() -> Discipline {
     Discipline::Htb(Htb { default: 0, rate_to_quantum: 10, direct_queue: Some(100) })
 }
 
-/// The bounds are ten times what was measured on two cores of a shared machine: 3.6 ms, 1.6 ms; in processor time, which what runs
-/// beside does not lengthen.
+/// The bounds are ten times the figures measured on two cores of a shared machine: 3.6 ms, 1.6 ms. They are
+/// in processor time, which other programs do not lengthen.
 pub(crate) fn thousands_of_classes() -> Outcome {
     let (mut netlink, device, _far) = shaped()?;
     let count: u16 = if std::env::var_os("EVENAIR_TEN_THOUSAND").is_some() { 10_000 } else { 1_000 };
@@ -234,7 +234,7 @@ pub(crate) fn thousands_of_classes() -> Outcome {
     Ok(())
 }
 
-/// What the calling thread has had of a processor, the kernel's work for it included.
+/// Returns the processor time of the calling thread, with the kernel's work for it.
 fn processor() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.cast_unsigned(), time.tv_nsec as u32)

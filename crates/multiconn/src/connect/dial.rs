@@ -1,4 +1,4 @@
-//! One connection to a relay: found, opened, encrypted, greeted.
+//! One connection to a relay: name resolution, TCP, TLS, greeting.
 
 use super::{ConnectOptions, Current, budget};
 use crate::bucket::Bucket;
@@ -26,37 +26,37 @@ use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// An address has so long to answer before the next is tried.
+/// The time limit of one address before the next is tried.
 const ADDRESS: Duration = Duration::from_secs(4);
-/// All of it may take so long.
+/// The time limit of the whole attempt.
 const WHOLE: Duration = Duration::from_secs(10);
-/// The most characters that are kept of what the relay says of its law.
+/// The most characters kept of the relay's description of its law.
 const LAW_MAX: usize = 200;
-/// So long after a socket for probes was of no more use there is another.
+/// The pause before a failed probe socket is replaced.
 const REOPENS: Duration = Duration::from_millis(500);
 
-/// Why there is no session, or no stream.
+/// The reason why there is no session, or no stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectError {
     /// The relay cannot be reached.
     Unreachable(String),
-    /// The relay has none of the keys that were given.
+    /// The relay has none of the given keys.
     OtherRelay,
-    /// The relay does not know the own key, or it has expired.
+    /// The relay has not authorised the client's key, or the key has expired.
     UnknownKey,
     /// TLS failed in another way.
     Tls(String),
     /// The relay refuses.
     Refused(Refusal),
-    /// Its answer makes no sense.
+    /// Its answer is malformed.
     Nonsense,
-    /// The law cannot be hosted here.
+    /// The law cannot run on this host.
     Law(String),
-    /// A socket does not have the congestion control that it must have.
+    /// A socket does not get the congestion control that it needs.
     Congestion(String),
     /// There is a session, but no stream.
     Open(OpenError),
-    /// It took too long.
+    /// The time limit passed.
     TimedOut,
 }
 
@@ -89,11 +89,11 @@ impl From<Refused> for ConnectError {
     }
 }
 
-/// Who dials.
+/// Opens sessions and connections to one relay.
 #[derive(Clone)]
 pub(crate) struct Dialler {
     pub(super) options: ConnectOptions,
-    /// What bounds its sessions, one after another.
+    /// The rate bound of its sessions, which follow one another.
     bucket: Arc<Bucket>,
     tls: TlsConnector,
     name: ServerName<'static>,
@@ -101,7 +101,7 @@ pub(crate) struct Dialler {
     silent: Silent,
 }
 
-/// Where probes have no answer.
+/// The address from which no probe returns.
 type Silent = Arc<Mutex<Lasting<SocketAddr>>>;
 
 impl fmt::Debug for Dialler {
@@ -110,7 +110,7 @@ impl fmt::Debug for Dialler {
     }
 }
 
-/// A connection that is open and encrypted.
+/// A connection after its TLS handshake.
 struct Open {
     tls: TlsStream<Prompt>,
     peer: String,
@@ -122,13 +122,13 @@ impl Dialler {
         let first = options.relay_keys.first().ok_or(ConnectError::OtherRelay)?;
         let name = ServerName::try_from(first.server_name()).map_err(|error| tls(&error))?;
         let config = crate::tls::client(&options.key, options.relay_keys.clone()).map_err(|e| tls(&e))?;
-        // Refused before anything is dialled.
+        // A law that cannot run is refused before the first connection.
         Governor::new(options.law.clone(), options.most, options.probes)?;
         let bucket = Bucket::new(options.rate_most);
         Ok(Self { options, bucket, tls: Arc::new(config).into(), name, silent: Silent::default() })
     }
 
-    /// That probes have no answer, and what to do.
+    /// Returns a message if probes have no answer; it names the remedy.
     pub(super) fn silence(&self) -> Option<String> {
         let silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner).now(Instant::now());
         silent.map(|relay| {
@@ -177,21 +177,21 @@ impl Dialler {
         Ok(Current { session, id, key, most, governor, relay_law, seen, known })
     }
 
-    /// The path that a connection has, if its socket tells.
+    /// Returns the path of a connection, if its socket has a round trip.
     fn seen(&self, open: &Open) -> Option<Seen> {
         let socket = open.tls.get_ref().0.socket();
         let round_trip = evenair_linux::tcp::info(socket).ok()?.least_round_trip?;
         Some(Seen::new(&self.options.relay, socket.local_addr().ok()?, round_trip))
     }
 
-    /// What is remembered of a path, as far as it may be.
+    /// Returns the numbers remembered of a path, within the configured limit.
     fn known(&self, seen: Option<&Seen>) -> Known {
         let known = self.options.paths.as_ref().zip(seen).map(|(paths, seen)| paths.recall(seen));
         let within = |connections: u32| connections.clamp(1, self.options.most);
         known.map_or(Known::NOTHING, |known| Known { up: within(known.up), down: within(known.down) })
     }
 
-    /// Gives a session one more connection.
+    /// Adds a connection to a session.
     pub(super) async fn join(&self, current: &Current) -> Result<(), ConnectError> {
         within(self.join_unbounded(current)).await
     }
@@ -226,7 +226,7 @@ impl Dialler {
         Err(unreachable(last))
     }
 
-    /// The congestion control that each connection is to have.
+    /// Returns the congestion control that each connection needs.
     fn congestion(&self, governor: &Governor) -> Option<String> {
         governor.congestion_control().map(String::from).or_else(|| self.options.congestion.clone())
     }
@@ -243,16 +243,18 @@ impl Dialler {
     }
 }
 
-/// Dials with the congestion control that the connection is to have. Where the system's own is BBR, a connection that is given another once it is there
-/// stays paced, and CUBIC does not see then where slow start is to end. Whether it could be given is seen when it is there.
+/// Connects with the congestion control set beforehand. If the system's default is BBR, a later change leaves
+/// the connection paced, and CUBIC then misses the end of slow start. The caller checks after connecting
+/// whether the setting took effect.
 async fn dial(address: SocketAddr, congestion: Option<&str>) -> io::Result<TcpStream> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     let _ = congestion.map(|name| evenair_linux::tcp::set_congestion_control(&socket, name));
     socket.connect(address).await
 }
 
-/// Sends the session's probes, and answers the relay's, until it is over: from another socket where the own address, or the way, has changed.
-/// Without a socket nothing comes back, and the law goes by what TCP tells.
+/// Sends the session's probes and answers the relay's until the session ends. A socket that fails, as after a
+/// change of address or route, is replaced. Without a socket no probe returns, and the law uses TCP's round
+/// trips.
 async fn probe(session: Session, governor: Governor, key: Exported, silent: Silent) {
     let mut party = Party::new(&key, End::Caller, live::now());
     let calls = async {
@@ -276,7 +278,8 @@ async fn probe(session: Session, governor: Governor, key: Exported, silent: Sile
     }
 }
 
-/// How a socket of a session is set, on both sides; once its window is known, it takes less ahead.
+/// Sets the socket options of a session's connection, on both sides. Once its window is known, the socket
+/// takes less ahead.
 pub(crate) fn prepare(socket: &TcpStream) -> io::Result<()> {
     socket.set_nodelay(true)?;
     evenair_linux::tcp::set_unsent(socket, Bytes::new(AHEAD_MOST as u32))
@@ -296,10 +299,10 @@ fn exported(tls: &TlsStream<Prompt>, label: &[u8]) -> Result<Exported, ConnectEr
     exported.map_err(|error| ConnectError::Tls(error.to_string()))
 }
 
-/// Says the first words, and hears the answer. In TLS 1.3 a client learns only here that its key was refused.
+/// Sends the greeting and reads the answer. In TLS 1.3 a client learns only here that its key was refused.
 async fn greet(tls: &mut TlsStream<Prompt>, hello: &Hello) -> Result<Answer, ConnectError> {
     let words = async {
-        // Who is refused may find the way closed already, and yet an alert that says why.
+        // A refused client may find the connection closed already, and yet read an alert with the reason.
         let _ = tls.write_all(&hello.encode()).await;
         let _ = tls.flush().await;
         let length = usize::from(tls.read_u16().await?);
@@ -348,7 +351,7 @@ mod tests {
         }
     }
 
-    /// A relay with the right key that welcomes a client with a law of its own words.
+    /// Starts a relay with the right key; its welcome describes the law with this text.
     async fn welcomes(key: SecretKey, law: String) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -1,4 +1,5 @@
-//! Keeps as many connections as are wanted: one more at a time, one fewer by leave, and a new session where the old one is over.
+//! Keeps the wanted number of connections: opens one more at a time, retires one, and begins a new session
+//! after the old one ends.
 
 use super::dial::ConnectError;
 use super::learn::Learner;
@@ -8,13 +9,13 @@ use crate::hello::Refusal;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// At most one connection is opened, or let go, in this time, once the session has what it starts with.
+/// At most one connection is opened or retired in this time, once the session has its starting number.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// A connection that neither side wants stays for so long: a law that tries with fewer may want it back.
+/// A connection that neither side wants stays for this time, since a law that tries fewer may want it back.
 const UNWANTED: Duration = Duration::from_secs(10);
-/// A session without a connection is given up after this time.
+/// A session without connections is given up after this time.
 pub(crate) const LINGER: Duration = Duration::from_secs(30);
-/// The wait after a failure: doubled each time, up to the most.
+/// The wait after a failure: doubled each time, up to the maximum.
 const BACKOFF: Duration = Duration::from_millis(200);
 const BACKOFF_MOST: Duration = Duration::from_secs(5);
 
@@ -98,13 +99,14 @@ async fn keep_one(shared: &Arc<Shared>, current: &Current) -> Closed {
     }
 }
 
-/// Connections that are there to stay, and get on.
+/// Returns the number of connections that make progress and do not retire.
 fn usable(current: &Current) -> u32 {
     let legs = current.session.legs();
     legs.iter().filter(|leg| leg.state.is_usable()).count() as u32
 }
 
-/// As many as either side wants to send on, and one to spare where their number may change.
+/// Returns the number of connections to keep: the larger of the numbers that the two sides want, and a spare
+/// one if the number may change.
 fn target(current: &Current) -> u32 {
     let wanted = current.governor.wanted().max(current.session.they_want());
     let both_fixed = current.governor.status().law == "fixed" && current.relay_law == "fixed";

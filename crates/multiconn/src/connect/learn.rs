@@ -1,20 +1,21 @@
-//! What a session learns of its path, written down for the next one.
+//! Stores the number of connections that a session's law kept on a path, for the next session.
 
 use super::Current;
 use crate::paths::{Known, Paths, Seen, network};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How often it is looked.
+/// The time between two observations.
 const LOOK: Duration = Duration::from_secs(5);
-/// A look counts if so much was carried since the last \[bytes\]: a direction that rests learns nothing.
+/// An observation counts if at least this many bytes passed since the last \[bytes\]: an idle direction shows
+/// nothing.
 const CARRIED: u64 = 256 << 10;
-/// What is there in so many looks running has been kept by its law: a trial is shorter.
+/// A number present in this many successive observations was kept by the law: a trial is shorter.
 const LOOKS: usize = 3;
-/// What has not changed is written down so often, so that it goes on to hold.
+/// An unchanged number is stored again after this time, so that it does not expire.
 const RENEW: Duration = Duration::from_secs(600);
 
-/// A direction: how many connections there were in the last looks.
+/// A direction, with the numbers of connections in the last observations.
 #[derive(Debug, Default)]
 struct Direction {
     looks: VecDeque<u32>,
@@ -30,13 +31,13 @@ impl Direction {
         self.carried = carried;
     }
 
-    /// How many were there all the time.
+    /// Returns the number of connections that were present all the time.
     fn kept(&self) -> Option<u32> {
         self.looks.iter().min().copied().filter(|_| self.looks.len() == LOOKS)
     }
 }
 
-/// Who looks.
+/// Observes a session and stores its numbers.
 #[derive(Debug)]
 pub(super) struct Learner {
     paths: Paths,
@@ -49,7 +50,7 @@ pub(super) struct Learner {
 }
 
 impl Learner {
-    /// Where there is something to be learnt: a law that looks for its number.
+    /// Returns a learner if one of the laws searches for its number.
     pub(super) fn new(current: &Current, paths: Option<&Paths>) -> Option<Self> {
         let laws = [&current.governor.status().law, &current.relay_law];
         let paths = paths.filter(|_| laws.into_iter().any(|law| crate::control::remembers(law)))?;
@@ -64,7 +65,7 @@ impl Learner {
         })
     }
 
-    /// Looks, if it is time to, and writes down what is new.
+    /// Observes, if it is time to, and stores a changed number.
     pub(super) fn look(&mut self, current: &Current) {
         let now = Instant::now();
         if now < self.look_at {
@@ -73,7 +74,8 @@ impl Learner {
         self.look_at = now + LOOK;
         let session = &current.session;
         if session.own_addresses().iter().any(|own| network(*own) != self.seen.from) {
-            // Who has moved learns nothing of the path that he came by, nor does he know the one that he is on.
+            // After a change of address the observations no longer describe the old path, and the new path is
+            // unknown.
             self.directions = Default::default();
             return;
         }
@@ -93,7 +95,7 @@ impl Learner {
         if is_told && (known != self.known || now >= self.renew_at) {
             self.known = known;
             self.renew_at = now + RENEW;
-            // Without it the next session begins with one connection, and that is all.
+            // If this fails, the next session begins with one connection; nothing else is lost.
             let _ = self.paths.note(&self.seen, known);
         }
     }

@@ -1,4 +1,4 @@
-//! Laws by the words that users say, with the defaults of a live host.
+//! Laws by the names that users write, with the defaults of a live host.
 
 use evenair_laws::Parameters;
 use evenair_laws::connections::{
@@ -7,7 +7,7 @@ use evenair_laws::connections::{
 };
 use evenair_units::{Duration, plain_message};
 
-/// The words, and what each is, in the order in which they are listed.
+/// The names and their descriptions, in the order of listing.
 pub const WORDS: [(&str, &str); 6] = [
     ("guarded", "E-MULTCP with each further connection on trial: the default"),
     ("fair", "n = kT over Reno: what a flow gets does not depend on its round trip"),
@@ -17,15 +17,16 @@ pub const WORDS: [(&str, &str); 6] = [
     ("fixed", "always as many"),
 ];
 
-/// How often `guarded` runs at least, which users do not wait for. A law that has exactly this is stretched to [`ROUND_TRIPS`] once the
-/// first of them is known: what a further connection brings is to be seen then.
+/// The shortest interval of `guarded`, short enough that users do not wait for it. A law with exactly this
+/// interval is stretched to [`ROUND_TRIPS`] once a round trip is known, so that the effect of another
+/// connection is visible.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// So many round trips make an interval, where that is longer: a connection's slow start is over.
+/// The round trips in an interval, if that is longer: a connection's slow start has ended by then.
 const ROUND_TRIPS: u64 = 10;
-/// The longest: the paper's.
+/// The longest interval, the paper's.
 const INTERVAL_MAX: Duration = Duration::from_secs(20);
 
-/// A law by its word here, or by its name in scenarios; with what suits a host that sends probes.
+/// Returns a law by its name here or in scenarios, with settings for a host that sends probes.
 pub fn law(word: &str) -> Option<ConnectionParams> {
     let samples = RoundTripSamples::Probes;
     Some(match word {
@@ -44,10 +45,10 @@ pub fn law(word: &str) -> Option<ConnectionParams> {
     })
 }
 
-/// A law by its word, with some of its keys set: names as in `evenair list laws`.
+/// Returns a law by its name with some of its keys set, named as in `evenair list laws`.
 ///
 /// # Errors
-/// If there is no such law, or a key or value that it does not take; says which.
+/// If there is no such law, or it does not accept a key or value, which the message names.
 pub fn law_with(word: &str, settings: &toml::Table) -> Result<ConnectionParams, String> {
     let known = || WORDS.map(|(word, _)| word).join(", ");
     let mut params = law(word).ok_or_else(|| format!("there is no law \"{word}\"; there are {}", known()))?;
@@ -57,7 +58,7 @@ pub fn law_with(word: &str, settings: &toml::Table) -> Result<ConnectionParams, 
             return Err("law: it is named outside of its own table".into());
         }
         table.insert(key.clone(), value.clone());
-        // One after the other, so that an error is of the key that it names.
+        // Keys are set one by one, so that an error names its key.
         params = table
             .clone()
             .try_into()
@@ -66,8 +67,8 @@ pub fn law_with(word: &str, settings: &toml::Table) -> Result<ConnectionParams, 
     params.validated().map_err(|error| format!("law {word}: {error}"))
 }
 
-/// The congestion control that a law's theorems are about: whoever hosts the law sets it on each connection, and reads it back. None, if
-/// the law takes connections as they are.
+/// Returns the congestion control that a law's theorems assume, or none. The law's host sets it on each
+/// connection and reads it back.
 pub const fn congestion_control(law: &ConnectionParams) -> Option<&'static str> {
     match law {
         // [Chen10] section 5.2: a connection's rate goes by 1/T, which only Reno's does.
@@ -76,7 +77,7 @@ pub const fn congestion_control(law: &ConnectionParams) -> Option<&'static str> 
     }
 }
 
-/// The law stretched to a path's round trip, if it may be and has to.
+/// Returns the law stretched to a path's round trip, if it may and must be.
 pub(super) fn stretched(law: &ConnectionParams, round_trip: Duration) -> Option<ConnectionParams> {
     let ConnectionParams::Guarded(params) = law else { return None };
     let interval = (round_trip * ROUND_TRIPS).min(INTERVAL_MAX);
@@ -84,7 +85,8 @@ pub(super) fn stretched(law: &ConnectionParams, round_trip: Duration) -> Option<
     stretches.then(|| GuardedParams { interval, ..*params }.into())
 }
 
-/// The law, beginning with so many connections as are remembered of the path, if it may begin with a guess, and nobody has said with how many.
+/// Returns the law with a remembered starting number of connections, if the law accepts one and the user set
+/// none.
 pub fn with_start(law: ConnectionParams, start: u32) -> ConnectionParams {
     match law {
         ConnectionParams::Guarded(params) if params.start == 1 => GuardedParams { start, ..params }.into(),
@@ -92,12 +94,14 @@ pub fn with_start(law: ConnectionParams, start: u32) -> ConnectionParams {
     }
 }
 
-/// Whether the law of this name in scenarios looks for its number for so long that it is worth remembering.
+/// Returns whether the law of this name in scenarios takes so long to find its number that remembering it
+/// pays.
 pub fn remembers(name: &str) -> bool {
     name == "guarded"
 }
 
-/// The law with no more connections than its host allows: one that asked for more would judge what was never opened.
+/// Returns the law with no more connections than its host allows: otherwise it would judge connections that
+/// were never opened.
 pub(super) fn with_most(mut law: ConnectionParams, host: u32) -> ConnectionParams {
     let most = match &mut law {
         ConnectionParams::RttProportional(params) => &mut params.connections_max,
@@ -112,7 +116,7 @@ pub(super) fn with_most(mut law: ConnectionParams, host: u32) -> ConnectionParam
     law
 }
 
-/// The round trips that a law asks for; none, if it asks for none.
+/// Returns the kind of round trips that a law requires, if any.
 pub(super) const fn samples(law: &ConnectionParams) -> Option<RoundTripSamples> {
     match law {
         ConnectionParams::RttProportional(params) => Some(params.samples),
@@ -125,7 +129,7 @@ pub(super) const fn samples(law: &ConnectionParams) -> Option<RoundTripSamples> 
     }
 }
 
-/// The same law with other round trips.
+/// Returns the same law with another kind of round trips.
 pub(super) fn with_samples(mut law: ConnectionParams, samples: RoundTripSamples) -> ConnectionParams {
     match &mut law {
         ConnectionParams::RttProportional(params) => params.samples = samples,

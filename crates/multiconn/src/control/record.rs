@@ -1,4 +1,4 @@
-//! What a controller writes down: its law's tape, and what became of each answer; and a record heard again.
+//! A controller's record: the inputs and answers of its law and the resulting decisions; and its replay.
 
 use super::{Caps, bounded};
 use evenair_laws::Parameters;
@@ -9,7 +9,7 @@ use evenair_laws::flow::FlowRole;
 use evenair_laws::tape::Taped;
 use serde::{Deserialize, Serialize};
 
-/// The form of the lines: it grows by one where a reader would have to know.
+/// The version of the line format, raised by one when a reader must be changed.
 pub const SCHEMA: u32 = 1;
 
 /// A line of the record.
@@ -17,55 +17,55 @@ pub const SCHEMA: u32 = 1;
 pub struct Line {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// By the controller's clock \[ns\].
+    /// The controller's time \[ns\].
     pub at_ns: u64,
-    /// What.
+    /// The event.
     pub what: What,
 }
 
-/// What happened.
+/// An event of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(clippy::large_enum_variant, reason = "a line of a file; boxed, its fields would not be its own")]
 pub enum What {
-    /// A law begins: all that a replay needs to know.
+    /// A law begins, with all that a replay needs.
     Begin {
         /// Its parameters.
         law: ConnectionParams,
         /// The flow.
         role: FlowRole,
-        /// The host's bounds on its answers.
+        /// The host's limits on its answers.
         caps: Caps,
     },
-    /// The law was told of an interval, and answered.
+    /// The law ran for an interval.
     Heard {
-        /// What it was told.
+        /// Its input.
         told: ConnectionTold,
-        /// What it answered.
+        /// Its answer.
         answer: ConnectionAnswer,
-        /// How many connections were open then.
+        /// The number of open connections then.
         open: u32,
-        /// How many there were to be after it.
+        /// The number of connections decided.
         wanted: u32,
     },
-    /// There was not always something to send: the law was told nothing.
+    /// The direction was idle for a part of the interval: the law did not run.
     Held,
 }
 
-/// One decision, beside the one on record.
+/// One replayed decision beside the recorded one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Again {
-    /// When \[ns\].
+    /// The time \[ns\].
     pub at_ns: u64,
-    /// How many connections the record says.
+    /// The recorded number of connections.
     pub recorded: u32,
-    /// How many the law that hears it again leads to.
+    /// The replayed number of connections.
     pub replayed: u32,
-    /// Whether all that the law answers is the same to the last bit.
+    /// Whether the law's whole answer is the same to the last bit.
     pub is_same: bool,
 }
 
-/// A law that hears a record, line by line.
+/// Replays a record through a law, line by line.
 #[derive(Clone, Debug)]
 pub struct Replay {
     other: Option<ConnectionParams>,
@@ -73,15 +73,15 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// By another law, or by the one on record.
+    /// Returns a replay with another law, or with the recorded one.
     pub const fn new(other: Option<ConnectionParams>) -> Self {
         Self { other, law: None }
     }
 
-    /// One more line; gives the decision, if it is one.
+    /// Replays one more line; returns the decision, if the line is one.
     ///
     /// # Errors
-    /// If the record does not begin with its law, or is of another form.
+    /// If the record does not begin with its law, or has another format.
     pub fn hear(&mut self, line: &Line) -> Result<Option<Again>, String> {
         if line.schema != SCHEMA {
             return Err(format!("a line of form {}, this program reads form {SCHEMA}", line.schema));
@@ -101,7 +101,7 @@ impl Replay {
                     at_ns: line.at_ns,
                     recorded: *wanted,
                     replayed: bounded(asked, *open, *caps).0,
-                    // What `Debug` prints of a number tells it from every other.
+                    // The `Debug` text of a number differs from that of every other number.
                     is_same: format!("{again:?}") == format!("{answer:?}"),
                 }))
             }

@@ -1,26 +1,27 @@
-//! What the kernel's senders of one flow have counted, as its connections come and go: one view per interval for a law.
+//! Combines the kernel's counters of one flow's connections, which come and go, into one view per interval
+//! for a law.
 //!
-//! The emulator's flows and the transport's sessions are seen through this alone, so that a law is told the same of both.
+//! The emulator and the transport both use it, so a law gets the same view of either.
 
 use evenair_laws::flow::{FlowView, Signal};
 use evenair_linux::tcp::Info;
 use evenair_units::{Bytes, Duration, Instant, Volume};
 
-/// Counts of senders, since they began.
+/// Counters of senders since their start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Segments with data that were sent, repetitions included.
+    /// Segments with data that were sent, retransmissions included.
     pub segments: u64,
-    /// Repetitions among them.
+    /// Retransmissions among them.
     pub repeated: u64,
-    /// Retransmission time-outs, as far as the kernel counts them.
+    /// Retransmission time-outs, if the kernel counts them.
     pub timeouts: u64,
     /// Bytes that were acknowledged.
     pub acknowledged: u64,
 }
 
 impl Counts {
-    /// With those of one more connection.
+    /// Adds the counters of one more connection.
     #[must_use]
     pub fn plus(self, info: &Info) -> Self {
         Self {
@@ -35,38 +36,38 @@ impl Counts {
 /// The senders of one flow.
 #[derive(Clone, Debug, Default)]
 pub struct Senders {
-    /// Of connections that are over.
+    /// Counters of closed connections.
     finished: Counts,
-    /// When it was looked last, and the counts then.
+    /// The last observation's time and counters.
     looked: (Instant, Counts),
-    /// The least round trip that was read: the kernel's own forgets what is older than minutes.
+    /// The least round trip observed: the kernel's own minimum expires after minutes.
     least: Option<Duration>,
 }
 
 impl Senders {
-    /// Nobody has sent anything; an interval begins now.
+    /// Returns senders without traffic; an interval begins now.
     pub fn from(now: Instant) -> Self {
         Self { looked: (now, Counts::default()), ..Self::default() }
     }
 
-    /// An interval begins now, and with it all that is known of the path. `there` are all connections that are not over.
+    /// Begins an interval and forgets the path. `there` are all open connections.
     pub fn begin<'a>(&mut self, now: Instant, there: impl IntoIterator<Item = &'a Info>) {
         self.looked = (now, self.total(there));
         self.least = None;
     }
 
-    /// A connection is over; its last counts are kept.
+    /// Keeps the last counters of a closed connection.
     pub fn part(&mut self, last: &Info) {
         self.finished = self.finished.plus(last);
     }
 
-    /// All that was counted so far. `there` are all connections that are not over.
+    /// Returns all counters so far. `there` are all open connections.
     pub fn total<'a>(&self, there: impl IntoIterator<Item = &'a Info>) -> Counts {
         there.into_iter().fold(self.finished, Counts::plus)
     }
 
-    /// The interval that ends now, and the next begins: of connections that are `open`, and others that only send what they still have.
-    /// `probes` is the mean round trip of the probes that came back in it.
+    /// Ends the interval and begins the next. `open` connections get new data; the others only send their
+    /// remaining data. `probes` is the mean round trip of the probes that returned in the interval.
     pub fn look(
         &mut self,
         now: Instant,
@@ -93,14 +94,15 @@ impl Senders {
     }
 }
 
-/// The mean of connections' smoothed round trips, of those that have one.
+/// Returns the mean smoothed round trip of the connections that have one.
 fn smoothed(open: &[Info]) -> Option<Duration> {
     let each_s = open.iter().filter_map(|info| Some(info.smoothed_round_trip?.as_secs_f64()));
     let (sum_s, count) = each_s.fold((0.0, 0_u32), |(sum_s, count), each_s| (sum_s + each_s, count + 1));
     (count > 0).then(|| Duration::from_secs_f64(sum_s / f64::from(count)))
 }
 
-/// Why a host with Linux' own TCP, which may send probes beside it, cannot tell a law of connections something.
+/// Returns the reason why Linux' own TCP, with probes beside it, cannot supply a signal to a law of
+/// connections.
 pub const fn why_not(signal: Signal) -> Option<&'static str> {
     match signal {
         Signal::SmoothedRoundTrip | Signal::LeastRoundTrip | Signal::RoundTripOfProbes => None,
@@ -149,7 +151,7 @@ mod tests {
         let mut senders = Senders::default();
         let first = info(100, 1, 90_000, 40);
         senders.begin(at(0), [&first]);
-        // The first goes on; a second comes, and only sends what it has.
+        // The first continues; a second starts and only sends its remaining data.
         let (first, second) = (info(150, 2, 140_000, 60), info(20, 0, 10_000, 0));
         let (first, second) = (Info { unacknowledged: 3, ..first }, Info { unacknowledged: 9, ..second });
         let view = senders.look(at(5), PAYLOAD, (&[first], &[second]), None);
@@ -158,7 +160,7 @@ mod tests {
         assert_eq!(view.smoothed_round_trip, Some(Duration::from_millis(60)));
         assert_eq!(view.least_round_trip, Some(Duration::from_millis(30)));
         assert_eq!(view.outstanding, Some(3), "of those that are open");
-        // The second is over with a little more; a third is open.
+        // The second closes after a few more segments; a third is open.
         senders.part(&info(25, 0, 15_000, 0));
         let third = Info { unacknowledged: 4, ..info(10, 0, 8_000, 100) };
         let view = senders.look(at(10), PAYLOAD, (&[first, third], &[]), Some(Duration::from_millis(33)));

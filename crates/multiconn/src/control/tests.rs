@@ -15,7 +15,7 @@ fn controller(law: impl Into<ConnectionParams>, can_probe: bool) -> Result<Contr
     Controller::new(law.into(), Caps::default(), can_probe, PAYLOAD, at(0))
 }
 
-/// Connections whose counters grow, on a path that loses by chance: each gets as much as every other.
+/// Connections with growing counters, on a path with random loss and equal shares.
 #[derive(Default)]
 struct Path {
     legs: Vec<Leg>,
@@ -23,7 +23,7 @@ struct Path {
 }
 
 impl Path {
-    /// There are so many connections, of which the youngest come and go; a second passes.
+    /// Keeps this many connections, of which the youngest come and go, for a second.
     fn pass(&mut self, count: u32, smoothed: Duration) -> &[Leg] {
         self.legs.truncate(count as usize);
         while self.legs.len() < count as usize {
@@ -95,7 +95,7 @@ fn what_is_not_busy_holds_and_is_told_to_nobody() {
     let status = controller.status();
     assert_eq!((status.n, status.held, status.intervals), (1, 99, 0));
     assert!(status.why.contains("not always something to send"), "{}", status.why);
-    // What was sent meanwhile is no part of the next interval.
+    // Data sent between the intervals is not part of the next one.
     controller.record(at(99));
     controller.observe(at(100), path.pass(1, ms(52)), &[ms(52)], true);
     let record = controller.take_record();
@@ -114,7 +114,7 @@ fn a_law_that_jumps_is_followed_one_by_one() {
     // Five of them are lost.
     let decision = controller.observe(at(120), path.pass(3, ms(50)), &[], true).unwrap();
     assert_eq!(decision, Decision { wanted: 4, why: Why::OneByOne });
-    // Those that are still there, though nothing was sent on them, are back at once.
+    // Open connections without new data carry data again at once.
     for (spare, wanted) in [(1, 4), (3, 6), (4, 7), (5, 8)] {
         let legs = path.pass(3, ms(50)).to_vec();
         let decision =
@@ -134,7 +134,7 @@ fn without_a_probe_that_comes_back_it_begins_anew_with_what_tcp_info_says() {
     }
     // 102 segments a second, and a probe for twenty of them.
     assert_eq!(controller.wants_probes(), Some(Duration::from_secs_f64(20.0 / 102.0)));
-    // An idle one says nothing of probes.
+    // An idle direction shows nothing about probes.
     controller.observe(at(3), path.pass(1, ms(52)), &[], false);
     assert_eq!(controller.status().source, Source::Probes);
     // Five seconds in all: an address may have changed.
@@ -150,7 +150,7 @@ fn without_a_probe_that_comes_back_it_begins_anew_with_what_tcp_info_says() {
 
 #[test]
 fn three_intervals_without_a_probe_are_waited_for() {
-    // Two of ten seconds each are longer than the five that it waits at least.
+    // Two of ten seconds each are longer than the minimum of five.
     let law = GuardedParams { interval: ms(10_000), ..guarded(RoundTripSamples::Probes) };
     let mut controller = controller(law, true).unwrap();
     let mut path = Path::default();
@@ -167,7 +167,7 @@ fn probes_come_with_what_is_sent_and_a_session_that_rests_has_none() {
     // Many connections: fifty probes a second at most.
     controller.observe(at(1), path.pass(16, ms(52)), &[ms(52)], true);
     assert_eq!(controller.wants_probes(), Some(ms(20)));
-    // Nothing is sent any more: a few for a while, in case that there soon is, and then none.
+    // Nothing is sent any more: a few probes for a while, in case traffic resumes, and then none.
     let legs = path.legs.clone();
     for second in 2..=10 {
         controller.observe(at(second), &legs, &[ms(52)], false);
@@ -178,7 +178,7 @@ fn probes_come_with_what_is_sent_and_a_session_that_rests_has_none() {
         assert_eq!(controller.wants_probes(), None, "{second}");
     }
     assert_eq!(controller.status().source, Source::Probes, "they were not asked for");
-    // Something is, if not always.
+    // Traffic resumes, with pauses.
     controller.observe(at(101), path.pass(16, ms(52)), &[], false);
     assert_eq!(controller.wants_probes(), Some(ms(20)));
 }
@@ -199,7 +199,7 @@ fn what_a_law_begins_with_is_judged_once_it_is_there() {
         })
         .collect();
     assert_eq!(wanted[..6], [8, 8, 4, 4, 4, 5], "tried with half, and one opened an interval: {wanted:?}");
-    // Those that never come are not waited for for ever.
+    // The wait for connections that never open is bounded.
     let mut controller = self::controller(begins, true).unwrap();
     let mut path = Path::default();
     let told =
@@ -234,7 +234,7 @@ fn a_record_is_heard_again_bit_for_bit_and_by_another_law() {
     controller.record(at(0));
     let (mut path, mut open, mut lines, mut decisions) = (Path::default(), 1, Vec::new(), Vec::new());
     for second in 1..300u64 {
-        // Probes that wait now and then, that fail for a while, and intervals without always something to send.
+        // Probes that are sometimes delayed, that fail for a while, and intervals that are idle for a part.
         let probe = 50 + (second * 7919 % 23) * u64::from(second % 11 == 0);
         let probes = [ms(probe), ms(probe + 1)];
         let probes = if (200..208).contains(&second) { &[][..] } else { &probes };
@@ -245,7 +245,7 @@ fn a_record_is_heard_again_bit_for_bit_and_by_another_law() {
     }
     assert_eq!(controller.status().source, Source::TcpInfoForProbes);
     assert!(decisions.iter().map(|decision| decision.wanted).max() > Some(2));
-    // As a file of lines keeps it.
+    // As written to a file of lines.
     let text: Vec<String> = lines.iter().map(|line| serde_json::to_string(line).unwrap()).collect();
     let read: Vec<Line> = text.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
     let mut replay = Replay::new(None);
@@ -267,7 +267,7 @@ fn the_usual_guarded_law_runs_every_ten_round_trips() {
         controller.observe(first, path.pass(1, ms(round_trip_ms)), &[ms(round_trip_ms)], true);
         assert_eq!(controller.next_at(), first + ms(interval_ms), "{round_trip_ms} ms");
     }
-    // Who sets another interval has it.
+    // A configured interval is kept.
     let set = law_with("guarded", &"interval = '1 s'".parse().unwrap()).unwrap();
     let mut controller = controller(set, true).unwrap();
     controller.observe(at(1), Path::default().pass(1, ms(200)), &[ms(200)], true);

@@ -1,5 +1,5 @@
-//! What a stream takes of the memory beside its bytes: so a bound of memory bounds what is resident, however small the pieces are
-//! that a peer makes of a stream.
+//! The memory cost of a stream beside its bytes: a memory limit then bounds the resident size, however small
+//! a peer's pieces are.
 
 use super::Core;
 use crate::budget::Share;
@@ -8,30 +8,30 @@ use crate::send::CHUNKS_FREE;
 
 /// A stream by itself: its state here, its task and socket, and the first pieces of both halves \[bytes\].
 pub(crate) const STREAM: u64 = 12 << 10;
-/// A piece that was received out of order, or a chunk that was sent and is not acknowledged: its places in lists, and what an
-/// allocation takes at least \[bytes\].
+/// A piece received out of order, or a sent chunk that is not acknowledged: its list entries and the smallest
+/// allocation \[bytes\].
 const PIECE: u64 = 128;
-/// Memory is taken for so many pieces at a time.
+/// Memory is taken for this many pieces at a time.
 const BLOCK: usize = 32;
 
-/// Blocks of pieces that memory was taken for, of the receiving half and of the sending one.
+/// Blocks of pieces that memory was taken for, of the receiving half and of the sending half.
 pub(super) type Paid = [u64; 2];
 
 const RECEIVING: usize = 0;
 const SENDING: usize = 1;
 
-/// The memory of so many blocks \[bytes\].
+/// Returns the memory of a number of blocks \[bytes\].
 pub(super) const fn of_blocks(blocks: u64) -> u64 {
     blocks * BLOCK as u64 * PIECE
 }
 
-/// Blocks for so many pieces, the first of which cost nothing.
+/// Returns the blocks of a number of pieces, the first of which are free.
 const fn blocks(pieces: usize) -> u64 {
     pieces.saturating_sub(CHUNKS_FREE).div_ceil(BLOCK) as u64
 }
 
 impl Core {
-    /// Has memory for what a stream has received out of order. Returns whether there is enough.
+    /// Takes memory for the pieces that a stream received out of order. Returns whether there is enough.
     pub(super) fn pay_for_gaps(&mut self, stream: StreamId) -> bool {
         let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) else { return true };
         let (paid, needed) = (&mut entry.paid[RECEIVING], blocks(entry.receive.gaps()));
@@ -48,7 +48,7 @@ impl Core {
         true
     }
 
-    /// Lets a stream send more chunks that are not acknowledged, if its bytes wait for that and there is memory.
+    /// Lets a stream send more unacknowledged chunks, if its bytes wait for that and there is memory.
     pub(super) fn pay_for_chunks(&mut self, stream: StreamId) {
         let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) else { return };
         if entry.send.is_crowded() && self.budget.take(of_blocks(1), Share::Most) {
@@ -57,7 +57,7 @@ impl Core {
         }
     }
 
-    /// Gives back what chunks took that are acknowledged.
+    /// Gives back the memory of acknowledged chunks.
     pub(super) fn repay_chunks(&mut self, stream: StreamId) {
         let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) else { return };
         let (paid, needed) = (&mut entry.paid[SENDING], blocks(entry.send.chunks()));

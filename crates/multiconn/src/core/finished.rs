@@ -1,4 +1,4 @@
-//! Which of the other side's streams are over: their numbers, as ranges.
+//! The numbers of the other side's finished streams, as ranges.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ impl Finished {
         self.ranges.insert(first, after.unwrap_or(number));
     }
 
-    /// How many ranges: streams that are over apart from one another.
+    /// Returns the number of ranges.
     pub(super) fn ranges(&self) -> usize {
         self.ranges.len()
     }

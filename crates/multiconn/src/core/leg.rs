@@ -1,11 +1,11 @@
-//! What a session knows of one of its connections.
+//! A session's state of one connection.
 
 use super::Told;
 use crate::frame::FRAME_MAX;
 use crate::send::LegId;
 use evenair_units::{Duration, Instant};
 
-/// What a socket says of itself.
+/// Counters of a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
     /// Smoothed round trip, if any was measured.
@@ -14,35 +14,37 @@ pub struct Measured {
     pub waiting: u64,
     /// Bytes acknowledged since the beginning.
     pub acknowledged: u64,
-    /// Bytes that its congestion window lets be on their way, if it is known.
+    /// Bytes that its congestion window permits under way, if known.
     pub window: Option<u64>,
 }
 
-/// A socket is given so much ahead of what it may send, at most: more would not make anything faster \[bytes\].
+/// The most that a socket takes beyond its congestion window: more would not raise the rate \[bytes\].
 pub const AHEAD_MOST: u64 = 4 * FRAME_MAX as u64;
-/// And so much at least: four segments of Ethernet, so that an acknowledgement always finds something to send \[bytes\].
+/// The least: four segments of Ethernet, so that an acknowledgement always finds data to send \[bytes\].
 const AHEAD_LEAST: u64 = 6 << 10;
-/// What a socket is given ahead lasts for so long at least: until it is looked at again, and its window may have grown meanwhile.
+/// The data beyond the window lasts for this time at least: until the next observation, by when the window
+/// may have grown.
 const AHEAD_FOR: Duration = Duration::from_millis(50);
 
-/// What a socket is given ahead of what it may send: as much again as its window, or what goes out until the next look. More
-/// would wait there with the stream behind it, and longest where the connection waits for a time-out.
+/// Returns the bytes that a socket takes beyond its congestion window: another window, or the amount sent
+/// until the next observation. More would wait there with the stream behind it, and longest if the connection
+/// waits for a time-out.
 fn ahead(window: u64, round_trip: Duration) -> u64 {
     let round_trips = AHEAD_FOR.as_secs_f64() / round_trip.as_secs_f64().max(1e-6);
     ((window as f64 * round_trips.max(1.0)) as u64).clamp(AHEAD_LEAST, AHEAD_MOST)
 }
 
-/// No connection is called stuck before this time.
+/// No connection is stuck before this time.
 const STUCK_LEAST: Duration = Duration::from_millis(200);
-/// Nor one that has sent all, and has no answer to a question, before this time.
+/// A connection with all its data acknowledged is not stuck for an unanswered ping before this time.
 const UNANSWERED: Duration = Duration::from_millis(1500);
-/// While something is not known to be there, a connection is asked after this silence, or two round trips.
+/// While data is unconfirmed, a connection is pinged after this silence, or two round trips.
 const QUIET: Duration = Duration::from_millis(500);
-/// A connection that has been stuck for so long is given up; on a slow path, after nine round trips.
+/// A connection that has been stuck for this time is given up; on a slow path, after nine round trips.
 const STUCK_MOST: Duration = Duration::from_secs(20);
-/// After so long a silence the other side is asked.
+/// After this silence the other side is pinged.
 pub(super) const SILENCE: Duration = Duration::from_secs(15);
-/// After so long a silence the connection is given up.
+/// After this silence the connection is given up.
 pub(super) const SILENCE_MOST: Duration = Duration::from_secs(45);
 
 /// A connection.
@@ -51,32 +53,32 @@ pub(super) struct Leg {
     pub(super) id: LegId,
     /// Frames that belong on this connection.
     pub(super) own: Vec<Told>,
-    /// Nothing is to be sent on it, and it waits.
+    /// Whether it waits, without data to send.
     pub(super) idle: bool,
-    /// Nothing is sent on it any more: it was said, or is to be.
+    /// Whether this side sends no more on it; the other side is informed or will be.
     pub(super) retires: bool,
     pub(super) retire_said: bool,
     pub(super) peer_retired: bool,
-    /// The other side has all that was sent on it.
+    /// Whether the other side has everything sent on it.
     pub(super) is_heard: bool,
-    /// It was said that all was heard.
+    /// Whether this side has sent the confirmation of everything received.
     pub(super) hears: bool,
-    /// Its socket has not got on for a while.
+    /// Whether its socket has made no progress for a while.
     pub(super) stuck: bool,
     pub(super) round_trip: Option<Duration>,
-    /// What it takes ahead of what it may send \[bytes\].
+    /// The most that it takes beyond its congestion window \[bytes\].
     pub(super) ahead: u64,
     last: Measured,
     progress_at: Instant,
     pub(super) heard_at: Instant,
     pub(super) asked_at: Option<Instant>,
-    /// Something else than an answer was sent on it since something came on it.
+    /// Whether frames other than answers were sent on it since the last bytes arrived.
     pub(super) is_unconfirmed: bool,
     pub(super) sent: u64,
     pub(super) received: u64,
 }
 
-/// What became of a connection since it was looked at last.
+/// The change of a connection since its last observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     None,
@@ -110,7 +112,7 @@ impl Leg {
         }
     }
 
-    /// Both sides send no more on it, and both know.
+    /// Returns whether both sides send no more on it and have confirmed that.
     pub(super) const fn has_served(&self) -> bool {
         self.is_heard && self.hears
     }
@@ -119,27 +121,28 @@ impl Leg {
         self.round_trip.unwrap_or(Duration::from_millis(500))
     }
 
-    /// Something was sent on it, or on some connection, that is not known to be there, and nothing has come on it for a while: it is to be asked.
+    /// Returns whether to ping it: sent data is unconfirmed, on it or on any connection, and nothing has
+    /// arrived on it for a while.
     pub(super) fn is_to_be_asked(&self, in_doubt: bool, now: Instant) -> bool {
         let quiet = self.usual_round_trip().mul_f64(2.0).max(QUIET);
         (in_doubt || self.is_unconfirmed) && self.asked_at.is_none() && now.since(self.heard_at) >= quiet
     }
 
-    /// Something came on it.
+    /// Records an arrival on it.
     pub(super) fn heard(&mut self, now: Instant) {
         self.heard_at = now;
         self.asked_at = None;
         self.is_unconfirmed = false;
     }
 
-    /// Its socket was asked.
+    /// Updates it from its socket's counters.
     pub(super) fn measured(&mut self, now: Instant, measured: Measured) -> Change {
         self.round_trip = measured.round_trip.or(self.round_trip);
         if let Some(window) = measured.window {
             self.ahead = ahead(window, self.usual_round_trip());
         }
-        // TCP's acknowledgements are progress while the socket holds something. A middlebox may acknowledge and swallow: once TCP has
-        // acknowledged all of it, a question among it, only an answer is progress.
+        // TCP's acknowledgements are progress while the socket holds data. A middlebox may acknowledge data
+        // and drop it. So once TCP has acknowledged everything, a ping included, only an answer is progress.
         let waited_for_nothing = self.last.waiting == 0 && self.asked_at.is_none();
         let moves = measured.waiting > 0 && measured.acknowledged != self.last.acknowledged;
         let drains = measured.waiting == 0 && self.last.waiting > 0;

@@ -1,11 +1,11 @@
-//! What a session waits for beside its connections: a bound of rate; and for how long its connections had nothing to do.
+//! A session's waiting time apart from its connections: for a rate bound, and for data to send.
 
 use super::Core;
 use crate::bucket::Bucket;
 use evenair_units::{Duration, Instant, Rate};
 use std::sync::Arc;
 
-/// Time that passes while something is so.
+/// Accumulates the time during which a condition holds.
 #[derive(Debug, Default)]
 struct Stopwatch {
     since: Option<Instant>,
@@ -32,13 +32,13 @@ impl Stopwatch {
     }
 }
 
-/// See the file's head.
+/// The rate bound and the idle times of a session.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     bucket: Option<Arc<Bucket>>,
-    /// Bytes that are booked, and from when on they may go out.
+    /// Reserved bytes and the earliest time to send them.
     booked: Option<(u64, Instant)>,
-    /// Nothing may go out until then.
+    /// Nothing may be sent until then.
     pub(super) dry_until: Option<Instant>,
     idle: Stopwatch,
     dry: Stopwatch,
@@ -51,7 +51,7 @@ impl Pace {
         pace
     }
 
-    /// Bytes that may go out now, about as many as asked for; none where it is to be waited until `dry_until`.
+    /// Returns the bytes that may be sent now, at most `most`; none before `dry_until`.
     pub(super) fn take(&mut self, most: u64, now: Instant) -> Option<u64> {
         let Some(bucket) = &self.bucket else { return Some(most) };
         let (bytes, at) = self.booked.take().unwrap_or_else(|| {
@@ -66,7 +66,8 @@ impl Pace {
         Some(bytes)
     }
 
-    /// So many went out of those that were taken. A chunk that goes out again is as long as it was, and its rest is booked behind it.
+    /// Settles the difference between the bytes taken and those sent. A chunk that is sent again keeps its
+    /// length, so the excess is reserved afterwards.
     pub(super) fn settle(&self, taken: u64, sent: u64, now: Instant) {
         let Some(bucket) = &self.bucket else { return };
         match sent.checked_sub(taken) {
@@ -78,12 +79,12 @@ impl Pace {
         }
     }
 
-    /// Time has passed.
+    /// Clears the wait if its time has passed.
     pub(super) fn pass(&mut self, now: Instant) {
         self.dry_until = self.dry_until.filter(|until| *until > now);
     }
 
-    /// Whether a connection has nothing to do, and whether that is because nothing may go out.
+    /// Records whether a connection is idle, and whether the rate bound is the reason.
     pub(super) fn note(&mut self, now: Instant, is_idle: bool, is_dry: bool) {
         self.idle.note(now, is_idle);
         self.dry.note(now, is_idle && is_dry);
@@ -91,17 +92,17 @@ impl Pace {
 }
 
 impl Core {
-    /// From now on its bytes of streams go out as a bucket has tokens.
+    /// Bounds the rate of its stream bytes by a bucket.
     pub fn bound(&mut self, bucket: Arc<Bucket>) {
         self.pace.bucket = Some(bucket);
     }
 
-    /// The rate that bounds what it sends, if one does.
+    /// Returns the rate bound of its stream bytes, if there is one.
     pub fn rate_most(&self) -> Option<Rate> {
         self.pace.bucket.as_ref().and_then(|bucket| bucket.rate())
     }
 
-    /// For how long there was nothing to send, or nothing that might go out, since this was asked last; and for how long of that it was the latter.
+    /// Returns the idle time since the last call, and the part of it in which the rate bound was the reason.
     pub fn take_idle(&mut self, now: Instant) -> (Duration, Duration) {
         (self.pace.idle.take(now), self.pace.dry.take(now))
     }

@@ -1,4 +1,4 @@
-//! The streams of a session: what the host does with them, and what frames say of them.
+//! The streams of a session: the host's operations on them, and the frames about them.
 
 use super::cost::{self, Paid};
 use super::{Core, Event, LATE, Side};
@@ -8,29 +8,31 @@ use crate::receive::Receive;
 use crate::send::{LegId, Send};
 use evenair_units::{Duration, Instant};
 
-/// A round trip, before one is known; and the least that the growth of windows goes by: below it is this machine's own scheduling.
+/// The round trip before one is measured; and the least that windows grow by: below it lies this machine's
+/// own scheduling.
 const ROUND_TRIP: Duration = Duration::from_millis(100);
 const ROUND_TRIP_LEAST: Duration = Duration::from_millis(1);
-/// Streams that wait for memory are woken once so much of it is free again \[bytes\].
+/// Streams that wait for memory are woken once this much of it is free again \[bytes\].
 const FEEDS: u64 = 16 << 10;
-/// So many streams at most wait for it to be said that they are over.
+/// The most streams with a waiting `Over` frame.
 const OVERS_MAX: usize = 1 << 16;
 
-/// A window is so many times what is read in a round trip. A sender in slow start sends twice as much in the next one, and twice that before it
-/// hears of what is allowed meanwhile; what is allowed is told by quarters of the window.
+/// A window is this many times the bytes read in a round trip. A sender in slow start sends twice as much in
+/// the next one, and twice that before a new limit arrives. Limits are sent by quarters of the window.
 const ROUND_TRIPS: u64 = 4;
 
 /// The round trip that is being counted.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     since: Instant,
-    /// The bytes that were read by then, and how far those that came reached.
+    /// The bytes read by its start, and the end of those received by then.
     read: u64,
     seen: u64,
 }
 
 impl Round {
-    /// Bytes that came and were read in a round trip, as far as it is known by now: a long wait for one that was lost does not count as speed.
+    /// Returns the bytes that arrived and were read in a round trip, as far as measured: bytes that wait for
+    /// a lost one do not count as speed.
     fn pace(&mut self, receive: &Receive, round_trip: Duration, now: Instant) -> u64 {
         let count = (receive.consumed() - self.read).min(receive.seen() - self.seen);
         let elapsed = now.since(self.since);
@@ -47,21 +49,21 @@ impl Round {
 pub(super) struct Entry {
     pub(super) receive: Receive,
     pub(super) send: Send,
-    /// Bytes beyond what is read that may be on their way.
+    /// Bytes beyond the read ones that may be under way.
     window: u64,
-    /// Bytes of the budget that it has for receiving, and for sending.
+    /// Bytes of the budget that it holds for receiving, and for sending.
     taken: [u64; 2],
-    /// Blocks of the budget that it has for pieces.
+    /// Blocks of the budget that it holds for pieces.
     pub(super) paid: Paid,
-    /// Of that for sending, what somebody is about to use.
+    /// The part of those for sending that a writer has reserved.
     reserved: u64,
     round: Round,
-    /// What was told as received.
+    /// The received count last sent to the other side.
     told: u64,
     broken: Option<Broken>,
-    /// Nothing more is to be said of it.
+    /// Whether it is over: no frame is sent about it any more.
     pub(super) is_over: bool,
-    /// The host still knows it.
+    /// Whether the host still uses it.
     is_held: bool,
     pub(super) in_ready: bool,
     pub(super) in_credits: bool,
@@ -70,12 +72,12 @@ pub(super) struct Entry {
     is_hungry: bool,
 }
 
-/// Why no stream opens.
+/// The reason why no stream opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenError {
     /// The session is over.
     Closed(Closed),
-    /// There are as many as there may be, or memory is short.
+    /// The stream limit is reached, or memory is short.
     TooMany,
 }
 
@@ -90,18 +92,18 @@ impl std::fmt::Display for OpenError {
 
 impl std::error::Error for OpenError {}
 
-/// What reading gave.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// So many bytes.
+    /// This many bytes.
     Bytes(usize),
     /// The stream's end.
     End,
-    /// Nothing yet: [`Event::Readable`] tells.
+    /// No data yet: [`Event::Readable`] follows.
     Wait,
 }
 
-/// Where a stream stands.
+/// The state of a stream.
 enum Place {
     Open,
     Over,
@@ -174,20 +176,21 @@ impl Core {
         self.streams.insert(stream, entry);
     }
 
-    /// Writes bytes; gives how many there was room for: none where [`Event::Writable`] tells later.
+    /// Writes bytes; returns the number accepted. If it is none, [`Event::Writable`] follows.
     ///
     /// # Errors
-    /// Why the stream is broken.
+    /// The reason why the stream is broken.
     pub fn write(&mut self, stream: StreamId, bytes: &[u8], now: Instant) -> Result<usize, Broken> {
         let room = self.reserve(stream, bytes.len(), now)?;
         self.write_reserved(stream, &bytes[..room], room, now)?;
         Ok(room)
     }
 
-    /// Room for up to so many bytes, of memory that is taken for them: none where [`Event::Writable`] tells later.
+    /// Reserves memory for up to `most` bytes; returns the number reserved. If it is none,
+    /// [`Event::Writable`] follows.
     ///
     /// # Errors
-    /// Why the stream is broken.
+    /// The reason why the stream is broken.
     pub fn reserve(&mut self, stream: StreamId, most: usize, now: Instant) -> Result<usize, Broken> {
         let Some(entry) = self.streams.get_mut(&stream) else { return Err(Broken::Aborted) };
         if let Some(why) = entry.broken {
@@ -214,10 +217,10 @@ impl Core {
         Ok(room as usize)
     }
 
-    /// Writes bytes for which there is room that was [reserved](Self::reserve); what is left of it is free again.
+    /// Writes bytes into [reserved](Self::reserve) room; the rest of the room becomes free.
     ///
     /// # Errors
-    /// Why the stream is broken.
+    /// The reason why the stream is broken.
     pub fn write_reserved(
         &mut self,
         stream: StreamId,
@@ -227,7 +230,7 @@ impl Core {
     ) -> Result<(), Broken> {
         let Some(entry) = self.streams.get_mut(&stream) else { return Err(Broken::Aborted) };
         if entry.is_over || entry.send.has_ended() {
-            // Its memory was given back with all that it had.
+            // Its reservation was given back with the rest of its memory.
             return Err(entry.broken.unwrap_or(Broken::Aborted));
         }
         debug_assert!(bytes.len() <= reserved && reserved as u64 <= entry.reserved);
@@ -242,7 +245,7 @@ impl Core {
         Ok(())
     }
 
-    /// Nothing more is written.
+    /// Ends the writing direction.
     pub fn end(&mut self, stream: StreamId, now: Instant) {
         if let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) {
             entry.send.end();
@@ -251,7 +254,7 @@ impl Core {
         }
     }
 
-    /// Whether all that was written is there, the end too.
+    /// Returns whether everything written was received, the end included.
     pub fn is_delivered(&self, stream: StreamId) -> bool {
         self.streams.get(&stream).is_none_or(|entry| entry.is_over || entry.send.is_over())
     }
@@ -270,7 +273,7 @@ impl Core {
     /// Reads bytes.
     ///
     /// # Errors
-    /// Why the stream is broken; what came before in order is read first only where it was read in time.
+    /// The reason why the stream is broken; unread bytes are then lost.
     pub fn read(&mut self, stream: StreamId, into: &mut [u8], now: Instant) -> Result<Read, Broken> {
         let found = self.peek(stream, into)?;
         if let Read::Bytes(count) = found {
@@ -282,7 +285,7 @@ impl Core {
         Ok(found)
     }
 
-    /// Looks at bytes without taking them.
+    /// Copies bytes without consuming them.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -298,7 +301,7 @@ impl Core {
         })
     }
 
-    /// Takes all bytes that can be read, without giving them.
+    /// Consumes all readable bytes without copying them.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -310,7 +313,7 @@ impl Core {
         }
     }
 
-    /// Takes bytes that were looked at.
+    /// Consumes bytes that were copied by `peek`.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -326,7 +329,8 @@ impl Core {
         Ok(())
     }
 
-    /// Lets the other side send more, once that is a quarter of the window, which grows with what is read in a round trip.
+    /// Raises the other side's limit once that is worth a quarter of the window. The window grows with the
+    /// bytes read in a round trip.
     fn allow_more(&mut self, stream: StreamId, now: Instant) {
         let round_trip = self.legs.iter().filter_map(|leg| leg.round_trip).max();
         let round_trip = round_trip.unwrap_or(ROUND_TRIP).max(ROUND_TRIP_LEAST);
@@ -343,8 +347,8 @@ impl Core {
         }
     }
 
-    /// Where the other side has used up what it may send, though what came in order was read, bytes wait for one that a slow connection has, and the
-    /// window bounds the stream, too.
+    /// Doubles the window if the other side has used it up although all bytes in order were read. Bytes then
+    /// wait for one on a slow connection, and the window bounds the stream too.
     fn widen(&mut self, stream: StreamId) {
         let Some(entry) = self.streams.get(&stream) else { return };
         let is_used_up = entry.receive.seen() + CHUNK_MAX as u64 > entry.receive.limit();
@@ -359,7 +363,7 @@ impl Core {
         }
     }
 
-    /// The window is to be so large, as far as it may be and there is memory.
+    /// Widens the window to a size, as far as the limit and memory permit.
     fn widen_to(&mut self, stream: StreamId, wanted: u64) {
         let Some(entry) = self.streams.get_mut(&stream).filter(|entry| entry.receive.is_open()) else {
             return;
@@ -380,7 +384,7 @@ impl Core {
         }
     }
 
-    /// Tells a credit that was to be told later, if it was not told meanwhile.
+    /// Sends a delayed credit, if it was not sent meanwhile.
     pub(super) fn tell_late(&mut self, stream: StreamId) {
         if self.streams.get(&stream).is_some_and(|entry| entry.in_late) {
             self.tell_credit(stream);
@@ -399,7 +403,8 @@ impl Core {
         }
     }
 
-    /// The host has forgotten a stream. What was written still goes out; where not all was, or not all was read, it is broken off.
+    /// Releases a stream that the host uses no more. Written bytes still go out; a stream with an unfinished
+    /// direction or unread bytes is broken off.
     pub fn release(&mut self, stream: StreamId, now: Instant) {
         let Some(entry) = self.streams.get_mut(&stream) else { return };
         entry.is_held = false;
@@ -410,7 +415,7 @@ impl Core {
         }
     }
 
-    /// The stream is over, broken.
+    /// Ends a stream with a break.
     pub(super) fn break_off(&mut self, stream: StreamId, why: Broken) {
         let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) else { return };
         entry.broken = Some(why);
@@ -426,7 +431,7 @@ impl Core {
         }
     }
 
-    /// Nothing more is to be said of a stream: its memory is free.
+    /// Ends a stream and frees its memory.
     fn finish(&mut self, stream: StreamId) {
         let is_own = self.is_own(stream);
         let Some(entry) = self.streams.get_mut(&stream).filter(|entry| !entry.is_over) else { return };
@@ -448,7 +453,7 @@ impl Core {
         self.feed();
     }
 
-    /// Who waited for memory may try again.
+    /// Wakes the streams that wait for memory.
     pub(super) fn feed(&mut self) {
         (self.hungry_until, self.freed) = (None, 0);
         for stream in std::mem::take(&mut self.hungry) {
@@ -506,9 +511,9 @@ impl Core {
         Ok(())
     }
 
-    /// The other side opens a stream; gives whether it may.
+    /// Opens a stream of the other side; returns whether it is accepted.
     fn accept(&mut self, stream: StreamId, now: Instant) -> Result<bool, Closed> {
-        // What is over here may not be so there yet.
+        // A stream that is over here may still be open there.
         let most = self.limits.their_streams + self.limits.their_streams / 4 + 8;
         if self.finished.ranges() as u32 > 4 * most || self.resets.len() as u32 > 4 * most {
             return Err(Closed::Protocol);
@@ -539,7 +544,7 @@ impl Core {
         Ok(())
     }
 
-    /// What the other side has is held no more.
+    /// Frees the bytes that the other side has received.
     fn free_sent(&mut self, stream: StreamId) {
         self.repay_chunks(stream);
         let Some(entry) = self.streams.get_mut(&stream) else { return };
@@ -549,7 +554,7 @@ impl Core {
             self.budget.give(free);
             self.events.push_back(Event::Writable(stream));
             self.freed += free;
-            // For a few bytes not all of them are woken: they try again by themselves.
+            // A few free bytes do not wake all of them: they try again by themselves.
             if self.freed >= FEEDS {
                 self.feed();
             }
@@ -596,7 +601,8 @@ impl Core {
         Ok(())
     }
 
-    /// The other side is to know that a stream is over here; who asks without listening is not answered for ever.
+    /// Queues an `Over` frame for the other side. A peer that asks without reading gets a bounded number of
+    /// answers.
     fn say_over(&mut self, stream: StreamId) -> Result<(), Closed> {
         if self.overs.len() >= OVERS_MAX {
             return Err(Closed::Protocol);
@@ -616,7 +622,7 @@ impl Core {
         }
     }
 
-    /// A chunk of up to so many bytes for a connection.
+    /// Appends a chunk of up to `most` bytes for a connection; returns its length.
     pub(super) fn pull_chunk(&mut self, leg: LegId, stream: StreamId, most: usize, out: &mut Vec<u8>) -> u64 {
         let Some(entry) = self.streams.get_mut(&stream) else { return 0 };
         entry.in_ready = false;
@@ -649,20 +655,21 @@ mod tests {
         let mut receive = Receive::new(1 << 20);
         receive.chunk(0, &[7; 1000], false).unwrap();
         receive.consume(1000);
-        // 1500 bytes behind a gap of 500 have come, and none was read.
+        // 1500 bytes behind a gap of 500 have arrived, and none was read.
         receive.chunk(1500, &[7; 1500], false).unwrap();
         let mut round = Round { since: at(0), read: 1000, seen: 1000 };
         assert_eq!(round.pace(&receive, round_trip, at(99)), 0);
-        // The gap is filled, and all of it is read in the next round trip: none of it came then.
+        // The gap is filled, and all bytes are read in the next round trip, in which none arrived.
         receive.chunk(1000, &[7; 500], false).unwrap();
         receive.consume(2000);
         let mut next = Round { since: at(100), read: 1000, seen: 3000 };
         assert_eq!(next.pace(&receive, round_trip, at(199)), 0);
-        // In one round the two are 2000; over two round trips it is half of that for each, and another round begins.
+        // One round counts 2000 bytes; over two round trips it is half of that for each, and another round
+        // begins.
         assert_eq!(round.pace(&receive, round_trip, at(99)), 2000);
         assert_eq!(round.pace(&receive, round_trip, at(200)), 1000);
         assert_eq!((round.since, round.read, round.seen), (at(200), 3000, 3000));
-        // After just one of them, too.
+        // A round may also end after just one round trip.
         next.pace(&receive, round_trip, at(200));
         assert_eq!(next.since, at(200));
     }

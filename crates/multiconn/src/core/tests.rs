@@ -1,4 +1,5 @@
-//! Two machines with connections between them that lose, delay and break as a property test says: every byte arrives once and in order.
+//! Two state machines with connections that lose, delay and break as a property test directs: every byte
+//! arrives once and in order.
 
 mod behind;
 mod bounded;
@@ -15,7 +16,7 @@ use crate::budget::Share;
 use crate::frame::CHUNK_MAX;
 use proptest::prelude::*;
 
-/// What a connection holds, each way.
+/// The bytes in transit on a connection, each way.
 type Wire = [VecDeque<u8>; 2];
 
 /// Two sides, and the connections between them.
@@ -40,7 +41,7 @@ impl Pair {
         pair
     }
 
-    /// With four connections, all wanted, and a stream that the client has opened.
+    /// Returns a pair with four connections, all wanted, and a stream that the client opened.
     fn of_four(limits: Limits, memory: u64) -> (Self, StreamId, Vec<LegId>) {
         let mut pair = Self::new(limits.window);
         let core = |side| Core::new(side, limits, Budget::new(memory), pair.now);
@@ -73,7 +74,7 @@ impl Pair {
         }
     }
 
-    /// A socket takes what is there for it.
+    /// Moves a side's next frames to a connection.
     fn pull(&mut self, from: usize, leg: LegId) -> bool {
         let mut out = Vec::new();
         self.cores[from].pull(leg, self.now, 2 * FRAME_MAX, &mut out);
@@ -81,7 +82,7 @@ impl Pair {
         !out.is_empty()
     }
 
-    /// The client's socket, which holds so much, takes what is there for it until it has so much; gives what it holds then.
+    /// Fills the client's socket, which holds `held` bytes, up to `until`; returns the bytes held then.
     fn fill(&mut self, leg: LegId, mut held: u64, until: u64) -> u64 {
         while held < until {
             let before = self.wires[&leg][0].len();
@@ -93,17 +94,17 @@ impl Pair {
         held
     }
 
-    /// Up to so many bytes come out at the other end, whole frames of them, and one at least.
+    /// Delivers whole frames of up to `most` bytes at the other end, and one at least.
     fn deliver(&mut self, from: usize, leg: LegId, most: usize) -> bool {
         self.come_out(from, leg, |used, length| used == 0 || used + length <= most)
     }
 
-    /// Whole frames among the first so many bytes come out at the other end.
+    /// Delivers the whole frames among the first `count` bytes at the other end.
     fn deliver_within(&mut self, from: usize, leg: LegId, count: usize) -> bool {
         self.come_out(from, leg, |used, length| used + length <= count)
     }
 
-    /// Frames come out as long as the next one may, behind so many bytes and so long.
+    /// Delivers frames while `may` permits the next one, given the bytes delivered and the frame's length.
     fn come_out(&mut self, from: usize, leg: LegId, may: impl Fn(usize, usize) -> bool) -> bool {
         let wire = &mut self.wires.get_mut(&leg).unwrap()[from];
         let bytes = wire.make_contiguous();
@@ -138,7 +139,7 @@ impl Pair {
         }
     }
 
-    /// All that can move moves.
+    /// Moves frames until none is left.
     fn settle(&mut self) {
         for _ in 0..10_000 {
             let legs: Vec<_> = self.wires.keys().copied().collect();
@@ -161,7 +162,7 @@ fn byte(stream: StreamId, number: u64) -> u8 {
     (number.wrapping_mul(31).wrapping_add(number >> 8) as u8) ^ (stream as u8)
 }
 
-/// What was written and read of a stream by one side.
+/// The bytes of a stream that one side wrote and read.
 #[derive(Default)]
 struct Told {
     written: u64,
@@ -170,7 +171,7 @@ struct Told {
     saw_end: bool,
 }
 
-/// Reads what is there, and checks it.
+/// Reads the available bytes and checks them.
 fn read(
     pair: &mut Pair,
     told: &mut BTreeMap<(usize, StreamId), Told>,
@@ -257,7 +258,7 @@ fn acts() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Does one thing, as far as it can be done.
+/// Performs one action, as far as possible.
 fn act(
     pair: &mut Pair,
     told: &mut BTreeMap<(usize, StreamId), Told>,
@@ -301,7 +302,7 @@ fn act(
         Act::OpenStream if streams.len() < 4 => streams.push(pair.cores[0].open(at).unwrap()),
         Act::OpenLeg | Act::OpenStream => {}
         Act::End(side, n) => {
-            // A side knows a stream of the other's only once something of it has come.
+            // A side can use a stream of the other's only once data of it has arrived.
             let known = side == 0 || told.get(&(1, stream(n))).is_some_and(|told| told.read > 0);
             if known {
                 told.entry((side, stream(n))).or_default().ended = true;
@@ -314,7 +315,8 @@ fn act(
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 2000, ..ProptestConfig::default() })]
 
-    /// Whatever happens to the connections, once there is one that holds all bytes are there, each once, in order, and so are the ends.
+    /// After any failures of connections, one working connection delivers all bytes, each once, in order, and
+    /// the ends.
     #[test]
     fn every_byte_arrives_once_and_in_order(all in prop::collection::vec(acts(), 1..250), window in 2_000..100_000_u64) {
         let mut pair = Pair::new(window);
@@ -323,7 +325,7 @@ proptest! {
         for one in &all {
             act(&mut pair, &mut told, &mut streams, one);
         }
-        // All connections go, and come anew; everything is written to its end and read.
+        // All connections are replaced; everything is written to its end and read.
         let legs: Vec<_> = pair.wires.keys().copied().collect();
         legs.into_iter().for_each(|leg| pair.lose(leg));
         pair.open_leg();
@@ -361,7 +363,7 @@ proptest! {
                 prop_assert_eq!(there.written, here.read, "stream {} from side {}", stream, side);
             }
         }
-        // Nothing is left: neither streams, nor their memory.
+        // Neither streams nor their memory remain.
         for _ in 0..3 {
             pair.settle();
             pair.pass(30);
@@ -387,7 +389,7 @@ fn nothing_is_given_to_a_connection_that_does_not_ask() {
     while pair.pull(0, 2) {}
     assert_eq!(pair.wires[&1][0].len(), 2 * FRAME_MAX);
     assert_eq!(pair.wires[&2][0].len(), 8 * FRAME_MAX);
-    // What the first one holds goes out on the second once it is stuck, and is taken once.
+    // The first connection's data goes out on the second once the first is stuck, and is received once.
     pair.deliver(0, 2, usize::MAX);
     pair.stick(0, 1);
     while pair.pull(0, 2) {}
@@ -420,7 +422,8 @@ fn who_sends_beyond_his_credit_loses_his_session() {
     let bytes = [0; 2000];
     let frame = Frame::Data { stream: 1, offset: 0, end: false, bytes: &bytes };
     assert_eq!(pair.cores[1].frame(1, frame, pair.now), Err(Closed::Protocol));
-    // So does who acknowledges what was never sent, or speaks of streams that this side never opened.
+    // An acknowledgement of unsent data, or a frame about streams that this side never opened, ends the
+    // session too.
     let mut pair = Pair::new(1000);
     let stream = pair.cores[0].open(pair.now).unwrap();
     let credit = Frame::Credit { stream, received: 1, limit: 1 };
@@ -432,7 +435,7 @@ fn who_sends_beyond_his_credit_loses_his_session() {
 #[test]
 fn one_stream_too_many_is_refused_and_the_others_go_on() {
     let mut pair = Pair::new(1000);
-    // This client does not keep to what it was told.
+    // This client ignores its limit.
     pair.cores[0].limits.own_streams = 1000;
     let streams: Vec<_> = (0..30).map(|_| pair.cores[0].open(pair.now).unwrap()).collect();
     for stream in &streams {
@@ -484,7 +487,7 @@ fn who_swallows_what_tcp_acknowledged_is_found_out() {
     let stream = pair.cores[0].open(pair.now).unwrap();
     pair.cores[0].write(stream, &[1; 1000], pair.now).unwrap();
     pair.pull(0, 1);
-    // The kernel has nothing left to send, and nothing comes back.
+    // The kernel has nothing left to send, and nothing returns.
     let done = Measured { acknowledged: 1100, ..Measured::default() };
     for _ in 0..60 {
         pair.pass(50);
@@ -498,7 +501,8 @@ fn who_swallows_what_tcp_acknowledged_is_found_out() {
     assert_eq!(pair.cores[1].read(stream, &mut [0; 2000], pair.now), Ok(Read::Bytes(1000)));
 }
 
-/// A connection that holds far more than what may go out twice: once nothing else is to be sent, all of it goes out on another one.
+/// A connection holds far more than the bound on copies: once no other data is to be sent, all of it goes out
+/// on another one.
 #[test]
 fn all_that_a_stuck_connection_holds_goes_out_where_nothing_else_would() {
     let mut pair = Pair::new(4 << 20);
@@ -525,7 +529,7 @@ fn all_that_a_stuck_connection_holds_goes_out_where_nothing_else_would() {
     assert_eq!(got, 4 << 20);
 }
 
-/// Questions are repeated; that TCP acknowledges them does not make a connection alive.
+/// Pings are repeated; acknowledgements by TCP alone do not prove a connection alive.
 #[test]
 fn who_answers_no_question_is_given_up_after_twenty_seconds() {
     let mut pair = Pair::new(1000);
@@ -540,7 +544,7 @@ fn who_answers_no_question_is_given_up_after_twenty_seconds() {
         pair.cores[0].measured(1, Measured { acknowledged, ..Measured::default() }, pair.now);
         std::iter::from_fn(|| pair.cores[0].event()).any(|event| event == Event::GiveUp(1))
     });
-    // Asked after half a second of silence, and then for twenty.
+    // Pinged after half a second of silence, and then for twenty.
     assert!(given_up.is_some_and(|looks| (400..425).contains(&looks)), "{given_up:?} looks of 50 ms");
 }
 
@@ -596,7 +600,7 @@ fn room_that_was_reserved_is_counted_and_what_is_not_used_of_it_is_free_again() 
     assert_eq!(budget.taken(), before + 5000);
     assert_eq!(core.write_reserved(stream, &[7; 1000], 5000, now), Ok(()));
     assert_eq!(budget.taken(), before + 1000);
-    // What is acknowledged meanwhile does not take away what somebody is about to use.
+    // Acknowledgements that arrive meanwhile do not take a writer's reservation away.
     assert_eq!(core.reserve(stream, 5000, now), Ok(5000));
     pair.settle();
     let mut into = [0; 4000];

@@ -1,9 +1,10 @@
-//! Which connections may come in: handshakes that are not finished yet have a bounded number of places, and connections that have shown
-//! their key share another number of places among keys.
+//! Admission control: a bounded number of places for unfinished handshakes, and another for authenticated
+//! connections, shared among keys.
 //!
-//! A new handshake is never refused: where the places are full, an older one is closed for it. Which one is decided so that a flood
-//! displaces itself ([`Waiting::gives_way`]): sources that showed an authorised key within a day keep half of the places, the network
-//! that holds most places loses the next one, and of its handshakes the oldest.
+//! A new handshake is never refused: if the places are full, an older one is closed for it. The choice makes
+//! a flood displace itself ([`Waiting::gives_way`]). Sources that showed an authorised key within a day keep
+//! half of the places. The network that holds most places loses the next one, and of its handshakes the
+//! oldest is closed.
 
 mod recent;
 
@@ -17,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::sync::Notify;
 
-/// What became of a handshake.
+/// The outcome of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Outcome {
     /// The connection belongs to a session.
@@ -28,13 +29,13 @@ pub(super) enum Outcome {
     Late,
     /// It showed a key that is not authorised.
     UnknownKey,
-    /// It spoke no TLS of this protocol, or went away.
+    /// It was not TLS of this protocol, or the peer closed it.
     Failed,
     /// Its key is authorised, and its request was refused.
     Refused,
 }
 
-/// All of them, with the words of the metric's label.
+/// All of them, with the values of the metric's label.
 pub(super) const OUTCOMES: [(Outcome, &str); 6] = [
     (Outcome::Accepted, "accepted"),
     (Outcome::Displaced, "displaced"),
@@ -44,22 +45,23 @@ pub(super) const OUTCOMES: [(Outcome, &str); 6] = [
     (Outcome::Refused, "refused"),
 ];
 
-/// Places, and which of them are taken.
+/// The places and their holders.
 #[derive(Debug)]
 pub(super) struct Admission {
     connections: Arc<Shares>,
     waiting: Mutex<Waiting>,
 }
 
-/// Handshakes that are not finished.
+/// Unfinished handshakes.
 #[derive(Debug)]
 struct Waiting {
     most: usize,
     per_source_most: usize,
-    /// By number: the oldest first.
+    /// The handshakes by number, the oldest first.
     all: BTreeMap<u64, Pending>,
     next: u64,
-    /// What holds places, by kind (known or not), level and network; each handshake holds one more reference.
+    /// The holders of places, by kind (recently authorised or not), level and network; each handshake holds
+    /// one more reference.
     groups: BTreeMap<(bool, usize, IpAddr), Arc<()>>,
     recent: Recent,
     outcomes: BTreeMap<Outcome, u64>,
@@ -74,14 +76,14 @@ struct Pending {
 }
 
 impl Pending {
-    /// How many places its networks hold, the largest network first.
+    /// Returns the places that its networks hold, the largest network first.
     fn held(&self) -> [usize; 3] {
         [0, 1, 2].map(|level| Arc::strong_count(&self.groups[level]))
     }
 }
 
-/// The networks of an address, the largest first: /16, /24 and /32 of IPv4; /48, /56 and /64 of IPv6, which are what a site, a home
-/// and a link have (RFC 6177 §2). The last one is its source.
+/// Returns the networks of an address, the largest first: /16, /24 and /32 of IPv4; /48, /56 and /64 of IPv6.
+/// The latter are those of a site, a home and a link (RFC 6177 §2). The last one is its source.
 fn networks(address: IpAddr) -> [IpAddr; 3] {
     match address.to_canonical() {
         IpAddr::V4(four) => [16, 8, 0].map(|host| IpAddr::V4((four.to_bits() >> host << host).into())),
@@ -89,14 +91,14 @@ fn networks(address: IpAddr) -> [IpAddr; 3] {
     }
 }
 
-/// The middle one of a source's networks as text: what a message names.
+/// Returns the middle one of a source's networks as text, for messages.
 fn named(networks: &[IpAddr; 3]) -> String {
     let length = if networks[1].is_ipv4() { 24 } else { 56 };
     format!("{}/{length}", networks[1])
 }
 
 impl Waiting {
-    /// Which handshake is closed for a new one from a source, if one must be.
+    /// Returns the handshake to close for a new one from a source, if one must be.
     fn gives_way(&self, source: IpAddr) -> Option<u64> {
         let mut own = self.all.iter().filter(|(_, one)| one.networks[2] == source);
         let oldest = own.next().map(|(number, _)| *number);
@@ -106,7 +108,7 @@ impl Waiting {
         if self.all.len() < self.most {
             return None;
         }
-        // Each kind has half of the places: the one that has more gives way.
+        // Each kind has half of the places: the kind with more loses one.
         let unknown = self.all.values().filter(|one| !one.is_known).count();
         let gives_known = unknown < self.most.div_ceil(2) && unknown < self.all.len();
         let candidates = self.all.iter().filter(|(_, one)| one.is_known == gives_known);
@@ -125,7 +127,7 @@ impl Waiting {
     fn remove(&mut self, number: u64) -> Option<Pending> {
         let gone = self.all.remove(&number)?;
         for (level, group) in gone.groups.iter().enumerate() {
-            // The map's own, and this one's.
+            // The map's reference and this one's.
             if Arc::strong_count(group) == 2 {
                 self.groups.remove(&(gone.is_known, level, gone.networks[level]));
             }
@@ -152,7 +154,8 @@ impl Admission {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection from an address begins its handshake. Returns its place, and the network of the handshake that was closed for it.
+    /// Begins the handshake of a connection from an address. Returns its place, and the network of the
+    /// handshake that was closed for it.
     pub(super) fn handshake(self: &Arc<Self>, from: IpAddr, now: Instant) -> (Handshake, Option<String>) {
         let mut waiting = self.waiting();
         let networks = networks(from);
@@ -166,22 +169,22 @@ impl Admission {
         (handshake, gone.map(|gone| named(&gone.networks)))
     }
 
-    /// A place for a connection of a key, where so many keys are authorised.
+    /// Returns a place for a connection of a key, if there is one, given the number of authorised keys.
     pub(super) fn connection(&self, key: PublicKey, keys: usize) -> Option<Place> {
         self.connections.take(key, keys)
     }
 
-    /// Connections that have a place.
+    /// Returns the number of connections with a place.
     pub(super) fn connections(&self) -> u64 {
         self.connections.all()
     }
 
-    /// Counts what became of a handshake.
+    /// Counts the outcome of a handshake.
     pub(super) fn ended(&self, outcome: Outcome) {
         *self.waiting().outcomes.entry(outcome).or_default() += 1;
     }
 
-    /// How many handshakes ended so since the start.
+    /// Returns the number of handshakes with an outcome since the start.
     pub(super) fn so_far(&self, outcome: Outcome) -> u64 {
         self.waiting().outcomes.get(&outcome).copied().unwrap_or(0)
     }
@@ -196,7 +199,7 @@ impl Admission {
     }
 }
 
-/// The place of a handshake that is not finished, until it is dropped.
+/// The place of an unfinished handshake, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Handshake {
     admission: Arc<Admission>,
@@ -211,7 +214,7 @@ impl Handshake {
         self.displaced.notified().await;
     }
 
-    /// The connection has shown an authorised key.
+    /// Records that the connection has shown an authorised key.
     pub(super) fn shows(&self, key: PublicKey, now: Instant) {
         self.admission.waiting().recent.remember(key, self.source, now);
     }

@@ -1,4 +1,5 @@
-//! Attacks on a relay that is a process of its own: what it holds is measured against its caps, its whole memory too.
+//! Attacks on a relay that is a separate process: its counters and its whole memory are compared with its
+//! limits.
 
 use super::{ListenOptions, Source, listen};
 use crate::authorised::Authorised;
@@ -21,12 +22,12 @@ use tokio_rustls::client::TlsStream;
 const MEMORY: u64 = 96 << 20;
 const HANDSHAKES: u32 = 24;
 const CONNECTIONS: u32 = 40;
-/// What the process may have beyond what is counted: for each connection TLS and what is read of it at a time, and what the allocator
-/// does not give back \[bytes\].
+/// The memory that the process may use beyond the counted: TLS and read buffers of each connection, and
+/// memory that the allocator keeps \[bytes\].
 const BESIDE: u64 = (CONNECTIONS + HANDSHAKES) as u64 * (320 << 10) + (24 << 20);
 const FOLDER: &str = "EVENAIR_ATTACKED";
 
-/// How the relay stands, and the most that it has had.
+/// The relay's counters, and their maxima.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Stands {
     memory: u64,
@@ -39,7 +40,7 @@ struct Stands {
     resident_most: u64,
 }
 
-/// Memory of this process \[bytes\].
+/// Returns the memory of this process \[bytes\].
 fn resident() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
     pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
@@ -93,7 +94,7 @@ impl Drop for Attacked {
 
 impl Attacked {
     async fn begin(tenants: &[(&str, &SecretKey)]) -> Self {
-        crate::run::more_descriptors(); // and the relay's, which inherits that
+        crate::run::more_descriptors(); // and the relay's, which inherits the limit
         let folder = tempfile::tempdir().unwrap();
         let key = SecretKey::generate();
         key.save(&folder.path().join("relay.key")).unwrap();
@@ -121,13 +122,13 @@ impl Attacked {
         attacked
     }
 
-    /// How it stands a little later.
+    /// Returns the counters a little later.
     async fn stands(&self) -> Stands {
         tokio::time::sleep(Duration::from_millis(100)).await;
         read(self.folder.path()).unwrap().1
     }
 
-    /// Whether it comes to stand so in time.
+    /// Returns whether the counters meet a condition in time.
     async fn comes_to(&self, seconds: u64, what: impl Fn(&Stands) -> bool) -> bool {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(seconds) {
@@ -138,7 +139,8 @@ impl Attacked {
         false
     }
 
-    /// A client with two connections each way. All come from one address here, so that a place for a handshake may have to be waited for.
+    /// Returns a client with two connections each way. All come from one address here, so that a handshake
+    /// may have to wait for a place.
     async fn client(&self, key: &SecretKey) -> Client {
         let mut options = ConnectOptions::new(self.address.to_string(), self.key, key.clone());
         options.law = FixedParams { connections: 2 }.into();
@@ -153,7 +155,7 @@ impl Attacked {
         }
     }
 
-    /// A connection that is encrypted, by somebody who is known, and silent yet.
+    /// Returns an encrypted connection with an authorised key that has sent no greeting yet.
     async fn encrypted(&self, key: &SecretKey) -> std::io::Result<TlsStream<TcpStream>> {
         let socket = TcpStream::connect(self.address).await?;
         let config = crate::tls::client(key, vec![self.key]).unwrap();
@@ -178,7 +180,7 @@ fn go_to(address: SocketAddr) -> Vec<u8> {
     Target { host: Host::Address(address.ip()), port: address.port() }.encode()
 }
 
-/// What answers: nobody reads, or it talks for ever.
+/// Starts a server that never reads, or sends for ever.
 fn server(talks: bool) -> SocketAddr {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -203,9 +205,9 @@ async fn half_open_connections_and_joins_without_proof_hold_nothing() {
     let (anna, eve) = (SecretKey::generate(), SecretKey::generate());
     let relay = Attacked::begin(&[("anna", &anna), ("eve", &eve)]).await;
     let victim = relay.client(&anna).await;
-    // One connection, and one that is kept in reserve.
+    // One connection, and a spare one.
     assert!(relay.comes_to(10, |stands| stands.connections == 2).await);
-    // Who begins words of TLS and does not end them, over and over.
+    // Clients that begin TLS and do not finish, over and over.
     let mut open = Vec::new();
     for _ in 0..2000 {
         let Ok(mut socket) = TcpStream::connect(relay.address).await else { continue };
@@ -217,7 +219,7 @@ async fn half_open_connections_and_joins_without_proof_hold_nothing() {
     assert_eq!(flooded.sessions, 1, "{flooded:?}");
     drop(open);
     assert!(relay.comes_to(8, |stands| stands.handshakes == 0).await, "nothing is left of them");
-    // Who is known, and then silent.
+    // Clients with an authorised key that then stay silent.
     let (mut silent, mut most) = (Vec::new(), 0);
     for _ in 0..HANDSHAKES {
         silent.push(relay.encrypted(&eve).await.unwrap());
@@ -226,7 +228,7 @@ async fn half_open_connections_and_joins_without_proof_hold_nothing() {
     assert!(most > 0);
     assert!(relay.comes_to(8, |stands| stands.handshakes == 0).await, "nor of them");
     drop(silent);
-    // Who is known and would join: by guessing, and with a number that he has seen.
+    // Clients with an authorised key that attempt to join, by guessing and with an observed number.
     for turn in 0..300_u16 {
         let mut session = [0; 16];
         session[..2].copy_from_slice(&turn.to_be_bytes());
@@ -244,7 +246,7 @@ async fn half_open_connections_and_joins_without_proof_hold_nothing() {
     relay.within_caps(&after);
     assert_eq!(after.sessions, 1, "{after:?}");
     assert!(after.connections <= 3, "the victim's own, and one in reserve: {after:?}");
-    // The victim has not noticed.
+    // The victim is unaffected.
     let mut stream = victim.open().await.unwrap();
     stream.write_all(&go_to(server(true))).await.unwrap();
     assert_eq!(stream.read_u8().await.unwrap(), 0);
@@ -257,7 +259,7 @@ async fn slow_readers_have_the_memory_that_they_may_and_no_more() {
     let relay = Attacked::begin(&[("anna", &anna), ("eve", &eve)]).await;
     let (deaf, talks) = (server(false), server(true));
     let (mut clients, mut held) = (Vec::new(), Vec::new());
-    // Eight sessions are as many as a key may have; streams, until they are refused.
+    // A key may have eight sessions; streams are opened until they are refused.
     for _ in 0..8 {
         let client = relay.client(&eve).await;
         for turn in 0..300 {
@@ -265,7 +267,7 @@ async fn slow_readers_have_the_memory_that_they_may_and_no_more() {
             let to = if turn % 2 == 0 { deaf } else { talks };
             let _ = stream.write_all(&go_to(to)).await;
             held.push(tokio::spawn(async move {
-                // It sends what nobody reads, or reads nothing of what is sent.
+                // The client sends data that the server never reads, or reads none of the server's.
                 let words = vec![1; 1 << 20];
                 while turn % 2 == 0 && stream.write_all(&words).await.is_ok() {}
                 std::future::pending::<()>().await;
@@ -279,7 +281,7 @@ async fn slow_readers_have_the_memory_that_they_may_and_no_more() {
     relay.within_caps(&full);
     assert!(full.memory_most <= MEMORY / 2, "the other key's half is its own: {full:?}");
     assert!(full.memory_most >= MEMORY / 4, "it was an attack: {full:?}");
-    // Anna goes on beside it.
+    // Anna's transfers continue beside it.
     let client = relay.client(&anna).await;
     let mut stream = client.open().await.unwrap();
     stream.write_all(&go_to(talks)).await.unwrap();
@@ -289,13 +291,13 @@ async fn slow_readers_have_the_memory_that_they_may_and_no_more() {
     held.iter().for_each(tokio::task::JoinHandle::abort);
     drop((held, clients, client, stream));
     assert!(relay.comes_to(60, |stands| stands.memory == 0).await, "{:?}", relay.stands().await);
-    // What the process had of the system is given back, too.
+    // The process returns its memory to the system, too.
     let calm = relay.calm.resident + (16 << 20);
     assert!(relay.comes_to(20, |stands| stands.resident < calm).await, "{:?}", relay.stands().await);
     eprintln!("calm {:?}\nfull {full:?}\nafter {:?}", relay.calm, relay.stands().await);
 }
 
-/// An address that answers no connection for as long as the listener is held: its backlog is full.
+/// Returns an address that answers no connection for as long as the listener is held: its backlog is full.
 async fn mute() -> (SocketAddr, (TcpListener, Vec<TcpStream>)) {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -317,7 +319,8 @@ async fn bytes_one_by_one_take_no_more_than_bytes_at_once() {
     let mut tls = relay.encrypted(&eve).await.unwrap();
     let hello = Hello::New { streams: 1024, connections: 1, law: String::new() };
     tls.write_all(&hello.encode()).await.unwrap();
-    // While a destination is dialled nothing is read of its stream: every second byte comes, and then those between.
+    // While a destination is dialled, none of its stream is read: every second byte arrives, and then those
+    // between.
     let head = go_to(to);
     let window = Limits::default().window;
     for stream in (0..STREAMS).map(|number| 2 * number + 1) {
@@ -333,7 +336,7 @@ async fn bytes_one_by_one_take_no_more_than_bytes_at_once() {
     let counted = u64::from(STREAMS) * (window + (12 << 10));
     assert!(relay.comes_to(60, |stands| stands.memory_most >= counted).await, "{:?}", relay.stands().await);
     let full = relay.stands().await;
-    // A connection, and what the allocator has beside.
+    // A connection, and the allocator's own memory.
     assert!(full.resident_most < relay.calm.resident + counted + (8 << 20), "{:?} {full:?}", relay.calm);
 }
 
@@ -352,7 +355,7 @@ async fn a_key_that_opens_all_the_connections_that_it_can_leaves_others_their_pa
     assert!(relay.comes_to(20, |stands| stands.connections == most).await, "{:?}", relay.stands().await);
     tokio::time::sleep(Duration::from_secs(1)).await;
     relay.within_caps(&relay.stands().await);
-    // Her own quarter is there for the other, whenever she comes.
+    // Each key's own quarter stays available for the other key.
     let client = relay.client(&anna).await;
     let mut stream = client.open().await.unwrap();
     stream.write_all(&go_to(server(true))).await.unwrap();

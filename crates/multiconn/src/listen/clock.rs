@@ -1,16 +1,16 @@
-//! The time of day, by which keys expire, and what is remembered of paths. It is set, it jumps, and nothing else here goes by it: all that waits
-//! does so by the monotonic clock.
+//! The time of day, by which keys and remembered paths expire. It may be set and may jump, so all waiting
+//! uses the monotonic clock instead.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What says what time of day it is.
+/// A source of the time of day.
 #[derive(Clone)]
 pub struct TimeOfDay(Arc<dyn Fn() -> SystemTime + Send + Sync>);
 
 impl TimeOfDay {
-    /// A clock of one's own.
+    /// Returns a custom clock.
     pub fn new(clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         Self(Arc::new(clock))
     }
@@ -21,7 +21,7 @@ impl TimeOfDay {
 }
 
 impl Default for TimeOfDay {
-    /// The system's.
+    /// Returns the system's clock.
     fn default() -> Self {
         Self::new(SystemTime::now)
     }
@@ -60,7 +60,7 @@ mod tests {
     }
 
     impl Clocked {
-        /// It knows each key until a day.
+        /// Starts a relay with keys that expire at given times.
         async fn begin(tenants: &[(&str, &SecretKey, &str)]) -> Self {
             let table = |(name, key, expires): &(&str, &SecretKey, &str)| {
                 format!("[[key]]\nname = \"{name}\"\nkey = \"{}\"\n{expires}\n", key.public())
@@ -83,7 +83,7 @@ mod tests {
             connect(ConnectOptions::new(self.address.clone(), self.key.public(), key.clone())).await
         }
 
-        /// From now on it is so late; some time is left for that to be seen.
+        /// Sets the time and waits until the relay has read it.
         async fn set(&self, seconds: u64) {
             *self.seconds.lock().unwrap() = seconds;
             tokio::time::sleep(3 * crate::listen::LOOK).await;
@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// A stream that the relay reads.
+    /// Opens a stream that the relay reads.
     async fn stream(client: &Client) -> Stream {
         let mut stream = client.open().await.unwrap();
         stream.write_all(&DISCARD.encode()).await.unwrap();
@@ -104,7 +104,7 @@ mod tests {
         stream
     }
 
-    /// Whether bytes still pass, soon: what waits does so by another clock.
+    /// Returns whether bytes still pass soon: waiting uses another clock.
     async fn passes(client: &Client, stream: &mut Stream) -> bool {
         let before = client.status()[0].sent_bytes;
         let begun = Instant::now();
@@ -140,7 +140,7 @@ mod tests {
         assert!(broken.read_u8().await.is_err(), "her stream has broken");
         assert_eq!(relay.connect(&anna).await.err(), Some(ConnectError::UnknownKey));
 
-        // Back, and further than it ever was; then to where it stands where nobody has set it yet.
+        // Back, and further than it ever was; then to the value before any clock is set.
         for seconds in [BEGUN - 20 * YEAR, 0, BEGUN + YEAR] {
             relay.set(seconds).await;
             for (session, client, stream) in &mut held {

@@ -20,15 +20,16 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// A handshake is finished in this time, or closed.
+/// A handshake that is not finished in this time is closed.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
-/// Its first byte comes within this time: a lost segment is sent again after 1 s (RFC 6298 §2.1), and once more after 3 s.
+/// The time limit of its first byte: a lost segment is sent again after 1 s (RFC 6298 §2.1), and once more
+/// after 3 s.
 const FIRST_BYTE: Duration = Duration::from_millis(3500);
 
-/// Of whom is refused, so many kilobytes are still taken.
+/// This many kilobytes of a refused connection are still read.
 const DRAINED: u32 = 16;
 
-/// A connection of somebody who is known.
+/// A connection with an authorised key.
 pub(super) struct Incoming {
     pub(super) tls: TlsStream<Prompt>,
     pub(super) key: PublicKey,
@@ -61,7 +62,7 @@ pub(super) async fn accept(shared: Arc<Shared>, listener: TcpListener, acceptor:
         let (socket, from) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Out of descriptors: those who are there are served meanwhile.
+                // Out of descriptors: present connections are served meanwhile.
                 if let Some(error) = error.raw_os_error().filter(|error| notice::is_scarce(*error)) {
                     shared.troubles().scarce.happens(Instant::now(), error);
                 }
@@ -104,7 +105,7 @@ async fn greet(
     let mut tls = match one_at_a_time(&shared.handshaking, accepts).await {
         Ok(tls) => tls,
         Err((error, socket)) => {
-            // Its end is not this handshake's outcome.
+            // The close is not part of this handshake's outcome.
             let _ = farewell(socket.into_inner()).await;
             return Ok(if is_of_key(&error) { Outcome::UnknownKey } else { Outcome::Failed });
         }
@@ -157,8 +158,8 @@ async fn greet(
     }
 }
 
-/// Awaits something whose steps take processor time, one step of all that share a turn at a time: a flood of handshakes keeps no
-/// more than one core from the sessions that there are.
+/// Awaits a future with steps that take processor time, one step at a time of all that share a turn. A flood
+/// of handshakes then keeps at most one core from the sessions.
 async fn one_at_a_time<T>(turn: &tokio::sync::Mutex<()>, what: impl Future<Output = T>) -> T {
     let mut what = pin!(what);
     loop {
@@ -169,14 +170,14 @@ async fn one_at_a_time<T>(turn: &tokio::sync::Mutex<()>, what: impl Future<Outpu
         if let Poll::Ready(done) = step {
             return done;
         }
-        // Until the task is woken, as the step asked for.
+        // Yields until the task is woken, as the step requested.
         let mut is_woken = false;
         poll_fn(|_| if std::mem::replace(&mut is_woken, true) { Poll::Ready(()) } else { Poll::Pending })
             .await;
     }
 }
 
-/// Lets the alert arrive: a socket that is closed with bytes unread takes back what it sent.
+/// Lets the alert arrive: a socket that is closed with unread bytes discards its sent data.
 async fn farewell(mut socket: TcpStream) -> io::Result<()> {
     socket.shutdown().await?;
     let mut nothing = [0; 1024];
@@ -197,7 +198,7 @@ async fn refuse(tls: &mut TlsStream<Prompt>, why: Refusal) -> io::Result<Outcome
     Ok(Outcome::Refused)
 }
 
-/// Whether TLS failed because the key is not authorised.
+/// Returns whether TLS failed because the key is not authorised.
 fn is_of_key(error: &io::Error) -> bool {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     matches!(inner, Some(rustls::Error::InvalidCertificate(_)))

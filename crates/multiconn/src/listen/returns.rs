@@ -1,17 +1,18 @@
-//! When memory that is free again is given back to the system: the allocator keeps it, in pieces between those that are in use.
+//! The times at which free memory is returned to the system: the allocator keeps it, in pieces between those
+//! that are in use.
 
 use std::time::{Duration, Instant};
 
-/// What a connection takes beside the bytes of streams, for TLS and for what is read and written at a time \[bytes\].
+/// The memory of a connection beside the bytes of streams, for TLS and for read and write buffers \[bytes\].
 pub(super) const CONNECTION: u64 = 320 << 10;
-/// So much less than before is worth it \[bytes\].
+/// A fall by this many bytes causes a return.
 const LESS: u64 = 16 << 20;
-/// So is a fall to less than half of what was there, if it is by this \[bytes\].
+/// So does a fall to less than half of the peak, if it is by this many bytes.
 const LESS_BY_HALF: u64 = 1 << 20;
-/// It is done no more often.
+/// The least time between two returns.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// The most that was in use since memory was given back.
+/// The peak of the memory in use since the last return.
 #[derive(Debug, Default)]
 pub(super) struct Returns {
     peak: u64,
@@ -19,7 +20,7 @@ pub(super) struct Returns {
 }
 
 impl Returns {
-    /// Whether memory is to be given back now, where so much is in use \[bytes\].
+    /// Returns whether to return memory now, with `in_use` bytes in use \[bytes\].
     pub(super) fn is_due(&mut self, in_use: u64, now: Instant) -> bool {
         self.peak = self.peak.max(in_use);
         let rests = self.last.is_none_or(|last| now.duration_since(last) >= PAUSE);

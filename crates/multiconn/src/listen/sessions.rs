@@ -1,4 +1,5 @@
-//! The sessions of a listener, each of one key. A key has its own share of everything, whatever others do.
+//! The sessions of a listener, each of one key. A key has its own share of each resource, independent of the
+//! others' use.
 
 use super::greet::Incoming;
 use super::{Accepted, Known, Shared};
@@ -22,7 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// A session that nobody has used for so long is ended \[s\].
+/// An unused session is ended after this time \[s\].
 const IDLE_S: f64 = 3600.0;
 
 /// All sessions.
@@ -30,7 +31,7 @@ const IDLE_S: f64 = 3600.0;
 pub(super) struct Sessions {
     memory: Arc<Budget>,
     memory_most: u64,
-    /// What bounds all that is sent.
+    /// The rate bound of everything sent.
     bucket: Arc<Bucket>,
     all: Mutex<All>,
 }
@@ -40,9 +41,9 @@ struct All {
     sessions: BTreeMap<SessionId, Held>,
     /// The memory of each key.
     budgets: BTreeMap<PublicKey, Arc<Budget>>,
-    /// What bounds what is sent to each key.
+    /// The rate bound of each key.
     buckets: BTreeMap<PublicKey, Arc<Bucket>>,
-    /// What a key may have of the memory at most, so that there is as much for each \[bytes\].
+    /// The most memory of a key, so that there is as much for each \[bytes\].
     share: u64,
 }
 
@@ -66,7 +67,7 @@ impl Sessions {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shares the memory out among keys, and bounds what each is sent as the file says now.
+    /// Shares the memory among keys, and sets each key's rate bound from the file.
     pub(super) fn share(&self, authorised: &Authorised) {
         let mut all = self.all();
         all.share = self.memory_most / (authorised.len() as u64).max(1);
@@ -79,7 +80,7 @@ impl Sessions {
         }
     }
 
-    /// Begins a session of somebody who is known.
+    /// Begins a session of an authorised key.
     pub(super) fn begin(
         &self,
         shared: &Arc<Shared>,
@@ -119,7 +120,8 @@ impl Sessions {
         Ok((session, answer))
     }
 
-    /// The session that a connection may join. Who has another key, or no proof, learns nothing of whether there is one.
+    /// Returns the session that a connection may join. A client with another key, or without proof, does not
+    /// learn whether the session exists.
     pub(super) fn join(
         &self,
         shared: &Shared,
@@ -132,7 +134,7 @@ impl Sessions {
         let held = all.sessions.get(id).filter(|held| held.key == incoming.key);
         let held = held.filter(|held| proves(&held.secret, id, exported, proof));
         let held = held.filter(|held| held.session.closed().is_none()).ok_or(Refusal::NoSession)?;
-        // Those that do not get on may be replaced.
+        // Connections without progress may be replaced.
         let legs = held.session.legs();
         let there = legs.iter().filter(|leg| leg.state.is_usable()).count() as u32;
         if there >= held.most || legs.len() as u32 >= 2 * held.most + 2 {
@@ -142,7 +144,7 @@ impl Sessions {
         Ok(held.session.clone())
     }
 
-    /// Ends what holds no more: keys that were taken away or have expired, sessions that nobody came back to or used.
+    /// Ends sessions of removed or expired keys, and sessions that stayed without connections or without use.
     pub(super) fn reap(&self, known: &Known) {
         let mut all = self.all();
         all.sessions.retain(|_, held| {
@@ -183,7 +185,7 @@ impl Sessions {
 }
 
 impl All {
-    /// Makes room for one more session of a key: one that has lost all its connections gives way.
+    /// Makes room for one more session of a key: one that has lost all its connections is ended.
     fn make_room(&mut self, key: PublicKey, most: usize) -> Result<(), Refusal> {
         let own: Vec<SessionId> =
             self.sessions.iter().filter(|(_, held)| held.key == key).map(|(id, _)| *id).collect();
@@ -197,7 +199,7 @@ impl All {
     }
 }
 
-/// The law of what this side sends: its own, or the client's wish.
+/// Returns the law of this side's sending direction: its own, or the client's request.
 fn governor(shared: &Shared, wish: &str, most: u32) -> Result<Governor, Refusal> {
     let law = match &shared.options.law {
         Some(own) => own.clone(),
@@ -215,7 +217,7 @@ async fn probe(session: Session, seat: Seat) {
     }
 }
 
-/// Passes a session's streams on, each with what its key may do when it comes.
+/// Passes a session's streams on, each with its key's permissions at that time.
 async fn pass_on(shared: Arc<Shared>, session: Session, key: PublicKey) {
     while let Some(stream) = session.accept().await {
         let Some(entry) = shared.known.find(key) else { return session.close(Closed::Revoked) };

@@ -1,13 +1,13 @@
-//! What is wrong at a listener, for `status` and the log: a text that does not change while the same goes wrong, however often.
+//! Faults of a listener, for `status` and the log: a fault's text stays the same while it repeats.
 
 use crate::hello::Refusal;
 use crate::notice::{self, Lasting};
 use std::time::Instant;
 
-/// What is wrong, of each kind the first that happened.
+/// The present faults, the first of each kind.
 #[derive(Debug, Default)]
 pub(super) struct Troubles {
-    /// What is wrong with the file of authorised keys since it was read.
+    /// The mistake in the file of authorised keys since it was read.
     pub(super) file: Option<String>,
     /// There are no descriptors for new connections: the error's number.
     pub(super) scarce: Lasting<i32>,
@@ -18,7 +18,7 @@ pub(super) struct Troubles {
 }
 
 impl Troubles {
-    /// All that is wrong, where so many handshakes may be open.
+    /// Returns all present faults; `handshakes` is the limit of open ones.
     pub(super) fn now(&self, now: Instant, handshakes: u32) -> Option<String> {
         let flood = self.flood.now(now).map(|network| {
             format!(

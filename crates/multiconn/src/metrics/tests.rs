@@ -1,11 +1,11 @@
-//! Every line of the text is held to Prometheus' rules, by the reader that the gateway's page is held to.
+//! Checks every line of the text against Prometheus' rules, with the same reader as for the gateway's page.
 
 use super::*;
 use crate::control::{Source, Status as LawStatus};
 use crate::status::{Direction, SCHEMA};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The samples of a text, by family; says where it breaks a rule of the format or of naming.
+/// Returns the samples of a text, by family, or the first breach of a rule of the format or of naming.
 fn families(text: &str) -> Result<BTreeMap<String, (String, usize)>, String> {
     let mut families: BTreeMap<String, (String, usize)> = BTreeMap::new();
     let (mut helped, mut current, mut seen) = (String::new(), String::new(), BTreeSet::new());
@@ -49,7 +49,7 @@ fn families(text: &str) -> Result<BTreeMap<String, (String, usize)>, String> {
     Ok(families)
 }
 
-/// Reads `name{label="value",…} number`; gives all before the number, and the number.
+/// Reads `name{label="value",…} number`; returns the part before the number, and the number.
 fn sample(line: &str) -> Result<(String, f64), String> {
     let wrong = |why: &str| format!("{why}: {line}");
     let is_name = |text: &str| {
@@ -93,7 +93,7 @@ fn sample(line: &str) -> Result<(String, f64), String> {
     Ok((line[..line.len() - value.len() - 1].into(), number))
 }
 
-/// A relay with two sessions of one key, whose name is an awkward one.
+/// Returns the status of a relay with two sessions of one key with an awkward name.
 fn full() -> Status {
     let law = LawStatus {
         law: "guarded".into(),
@@ -153,7 +153,7 @@ fn the_text_keeps_prometheus_rules() {
     let text = text(&full());
     let families = families(&text).unwrap();
     assert!(families.len() >= 20 && families.values().all(|(_, samples)| *samples > 0), "{families:?}");
-    // A line break in a name is written as an escape, whose backslash the label escapes.
+    // A line break in a name is written as an escape, and the label escapes its backslash.
     let own = "peer=\"an\\\"na\\\\\\\\n\",session=\"7\"";
     for line in [
         format!("session_connections_active{{{own}}} 1"),

@@ -1,4 +1,4 @@
-//! The loads of a survey, carried by sessions with a relay, whose desk answers the probes.
+//! The loads of a survey, carried by sessions with a relay, which answers the probes.
 
 use super::live::{now, socket};
 use super::survey::{Carrier, Load, Stretch, samples};
@@ -11,11 +11,11 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UdpSocket;
 use tokio::runtime::Runtime;
 
-/// Between probes: nearly as many as may be.
+/// The time between probes: nearly the minimum.
 const SPACING: Duration = Duration::from_millis(25);
-/// What the connections send before is their beginning, and not counted.
+/// Bytes that the connections send before this time belong to their start, and are not counted.
 const BEGINNING: std::time::Duration = std::time::Duration::from_millis(1500);
-/// Probes that were sent last have so long to come back.
+/// The time limit for the return of the last probes.
 const LATE: std::time::Duration = std::time::Duration::from_millis(800);
 /// A segment's payload \[bytes\].
 const SEGMENT: u64 = 1448;
@@ -28,7 +28,7 @@ pub struct OverRelay {
 }
 
 impl OverRelay {
-    /// With a client's options, of which the law and the congestion control are the loads'.
+    /// Uses a client's options, but the loads' law and congestion control.
     ///
     /// # Errors
     /// If this process may have no more threads or descriptors.
@@ -81,7 +81,7 @@ async fn stretch(
         }
     };
     drop(client);
-    // Nothing more is sent: what is still on its way may come.
+    // Nothing more is sent: data under way may still arrive.
     let _ = tokio::time::timeout(LATE, look(&socket, &mut prober, &mut sent, &mut back, None)).await;
     let (goodput_bps, sent_segments, again) = carried;
     Ok(Stretch {
@@ -97,7 +97,7 @@ fn nanos(time: std::time::Duration) -> Duration {
     Duration::from_nanos(time.as_nanos() as u64)
 }
 
-/// Sends probes until then, if there is a time, and takes those that come back; ends with the time, or never.
+/// Sends probes until a time, if given, and collects those that return; ends at that time, or never.
 async fn look(
     socket: &UdpSocket,
     prober: &mut Prober,
@@ -111,7 +111,7 @@ async fn look(
         if until.is_some_and(|until| at >= until) {
             return;
         }
-        // From the times themselves: nobody profits from foreseeing a survey's probes.
+        // Derived from the times themselves: an attacker gains nothing by predicting a survey's probes.
         let draw = (at.as_nanos() / 1000 % 1009) as f64 / 1009.0;
         if until.is_some()
             && let Some(probe) = prober.poll(at, SPACING, draw)
@@ -131,7 +131,7 @@ async fn look(
     }
 }
 
-/// Keeps the load on for so long; gives its goodput \[bit/s\], its segments, and those sent again.
+/// Keeps the load on for a time; returns its goodput \[bit/s\], its segments, and those sent again.
 async fn carry(
     client: &Client,
     load: &Load,
@@ -170,7 +170,7 @@ async fn carry(
     }
 }
 
-/// Bytes that all connections have sent, and segments sent again.
+/// Returns the bytes that all connections have sent, and the segments sent again.
 fn counts(client: &Client) -> (u64, u64) {
     let all = client.status();
     let all = all.iter().flat_map(|session| &session.connections);

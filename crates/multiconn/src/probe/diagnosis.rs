@@ -1,61 +1,65 @@
-//! What a survey says: is loss random or congestion, what would help, and what cannot be told.
+//! The conclusions of a survey: whether loss is random or congestion, which remedy helps, and which questions
+//! stay open.
 //!
 //! # Signs
-//! - *Loss at rest*: nothing of ours was under way, so that it is the channel's, or others'.
-//! - *Delay under load*: the median round trip above the least at rest: a queue that fills. Loss with it is congestion.
-//! - *Losses wait*: a lost probe is flanked by probes that waited longer than most: it found a full queue. Where its neighbours
-//!   waited as little as all others, it was lost by chance.
-//! - *Bursts*: a probe is lost far more often where the one before it was.
-//! - *Gain*: the goodput of several connections over that of one. Loss by chance gives each connection the same; a path that is full gives
-//!   nothing.
+//! - *Loss at rest*: none of our data was under way, so the cause is the channel, or other traffic.
+//! - *Delay under load*: the median round trip above the least at rest: a queue that fills. Loss with it is
+//!   congestion.
+//! - *Losses wait*: a lost probe is flanked by probes that waited longer than most: it found a full queue. If
+//!   its neighbours waited as little as all others, it was lost by chance.
+//! - *Bursts*: a probe is lost far more often if the one before it was.
+//! - *Gain*: the goodput of several connections over that of one. Loss by chance gives each connection the
+//!   same; a full path gives nothing.
 //!
-//! # What cannot be told
-//! A policer drops without delay as soon as there is too much; so does a queue of a few packets. Both look like chance to probes, which are
-//! few. They are told from it by the gain, and not from each other, nor from a path on which others take what we leave. Half a
-//! minute does not see what changes from minute to minute, and probes may be treated otherwise than TCP's segments.
+//! # Open questions
+//! A policer drops without delay as soon as there is too much; so does a queue of a few packets. Both look
+//! like chance to probes, which are few. The gain separates them from chance. It does not separate them from
+//! each other, nor from a path on which others take the remaining capacity. Half a minute does not show
+//! changes from minute to minute, and probes may be treated otherwise than TCP's segments.
 
 use super::survey::{Load, MANY, SEVERAL, Stretch};
 use serde::Serialize;
 use std::fmt;
 
-/// Delay is a queue's where it is more than this share of the least round trip: [CZ06]'s γ.
+/// Delay is caused by a queue if it is more than this share of the least round trip: [CZ06]'s γ.
 const DELAYED: f64 = 0.2;
-/// And more than a host's own lateness \[s\].
+/// The delay must also exceed a host's own lateness \[s\].
 const LATENESS_S: f64 = 0.002;
-/// Fewer losses than this are none worth a law.
+/// A smaller loss share does not justify a law.
 const LOSS_LITTLE: f64 = 0.002;
-/// Several connections gain where they bring so much of what chance would give them.
+/// Several connections gain if they bring this share of the gain that chance would give them.
 const GAIN_OF_CHANCE: f64 = 0.5;
-/// No gain: one connection has it all but for this.
+/// The goodput ratio below which there is no gain: one connection has nearly all of it.
 const GAIN_NONE: f64 = 1.1;
-/// As well as: what others carry but for this.
+/// The goodput ratio from which one choice does as well as another.
 const AS_WELL: f64 = 0.9;
-/// A burst: a probe is lost so much more often after a loss.
+/// Loss is in bursts if a probe is lost this many times more often after a loss.
 const BURSTY: f64 = 4.0;
-/// Fewer losses than that say nothing of bursts, or of delay beside them.
+/// Fewer losses show nothing about bursts, or about delay beside them.
 const LOSSES_FEW: usize = 5;
 
-/// What the loss is.
+/// The kind of loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// There is next to none.
     None,
-    /// By chance: whatever the load, and without delay.
+    /// By chance: at any load, and without delay.
     Random,
     /// By chance, many at a time.
     RandomInBursts,
     /// With delay: a queue that is full.
     Congestion,
-    /// Both: it loses at rest, and more where packets wait.
+    /// Both: there is loss at rest, and more while packets wait.
     RandomAndCongestion,
-    /// More under load than at rest, without delay, and more connections bring nothing: a policer or a short queue.
+    /// More under load than at rest, without delay, and more connections bring nothing: a policer or a short
+    /// queue.
     WithoutDelay,
-    /// The signs do not agree, or there are too few.
+    /// The signs disagree, or there are too few.
     Unknown,
 }
 
-/// What would help.
+/// The remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Advice {
@@ -67,16 +71,16 @@ pub enum Advice {
     Guarded,
     /// More connections take from others, or lose more, and bring nothing.
     NotMore,
-    /// It cannot be said.
+    /// It cannot be determined.
     Unknown,
 }
 
-/// What a survey says.
+/// The conclusions of a survey.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diagnosis {
-    /// What the loss is.
+    /// The kind of loss.
     pub kind: Kind,
-    /// What would help.
+    /// The remedy.
     pub advice: Advice,
     /// The least round trip at rest \[s\].
     pub least_s: Option<f64>,
@@ -92,7 +96,7 @@ pub struct Diagnosis {
     pub bbr: Option<f64>,
     /// Sentences for a reader, the most important first.
     pub says: Vec<String>,
-    /// What half a minute cannot tell.
+    /// Questions that half a minute cannot answer.
     pub cannot_tell: Vec<String>,
 }
 
@@ -107,15 +111,15 @@ struct Signs {
     is_delayed: bool,
     again_one: Option<f64>,
     again_most: Option<f64>,
-    /// The best of several, and how many those are.
+    /// The best goodput of several connections, and their number.
     best: Option<(f64, u32)>,
     bbr_bps: Option<f64>,
     in_bursts: bool,
-    /// Lost probes waited, as far as there are enough.
+    /// Whether lost probes waited, if there are enough of them.
     losses_wait: Option<bool>,
 }
 
-/// Reads a survey.
+/// Draws the conclusions from a survey.
 pub fn diagnose(stretches: &[Stretch]) -> Diagnosis {
     let signs = Signs::of(stretches);
     let kind = signs.kind();
@@ -137,7 +141,7 @@ pub fn diagnose(stretches: &[Stretch]) -> Diagnosis {
 
 impl Signs {
     fn of(stretches: &[Stretch]) -> Self {
-        // Where none comes back, datagrams do not pass: that says nothing of loss.
+        // If none returns, datagrams do not pass: that shows nothing about loss.
         let passes = stretches.iter().any(|stretch| !stretch.round_trips().is_empty());
         let rest = stretches.iter().find(|stretch| stretch.load.connections == 0).filter(|_| passes);
         let is_bbr = |load: &Load| load.congestion_control.as_deref() == Some("bbr");
@@ -169,14 +173,14 @@ impl Signs {
         }
     }
 
-    /// Loss that is there without a load of ours: of probes at rest, or, where those were too few to see it, of one connection's segments on a
-    /// path without delay.
+    /// Returns whether there is loss without a load of ours. It is that of probes at rest or, if those were
+    /// too few, of one connection's segments on a path without delay.
     fn is_lossy(&self) -> bool {
         self.lost_at_rest.is_some_and(|lost| lost * self.probes_at_rest as f64 >= 2.0 && lost > LOSS_LITTLE)
             || !self.is_delayed && self.again_one.is_some_and(|again| again > LOSS_LITTLE)
     }
 
-    /// Several connections bring what chance would give them, in part.
+    /// Returns whether several connections bring a part of the gain that chance would give them.
     fn gains(&self) -> bool {
         let Some((best_bps, n)) = self.best else { return false };
         best_bps > self.one_bps * (1.0 + GAIN_OF_CHANCE * f64::from(n.min(SEVERAL) - 1)).min(1.5)
@@ -221,12 +225,12 @@ impl Signs {
     }
 }
 
-/// The middle one of numbers in order of size.
+/// Returns the median of sorted numbers.
 fn median(sorted: &[f64]) -> Option<f64> {
     sorted.get(sorted.len() / 2).copied()
 }
 
-/// Whether probes are lost many at a time.
+/// Returns whether probes are lost many at a time.
 fn in_bursts(stretches: &[Stretch]) -> bool {
     let (mut lost, mut pairs, mut both, mut all) = (0, 0, 0, 0);
     for stretch in stretches {
@@ -241,7 +245,8 @@ fn in_bursts(stretches: &[Stretch]) -> bool {
         && both as f64 / f64::from(pairs.max(1) as u32) > BURSTY * lost as f64 / all.max(1) as f64
 }
 
-/// Whether the neighbours of lost probes waited longer than most, under loads; none, where there are too few.
+/// Returns whether the neighbours of lost probes waited longer than most, under loads; none, if there are too
+/// few.
 fn losses_wait(stretches: &[Stretch]) -> Option<bool> {
     let (mut beside, mut above) = (0, 0);
     for stretch in stretches.iter().filter(|stretch| stretch.load.connections > 0) {

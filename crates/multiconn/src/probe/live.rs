@@ -1,4 +1,4 @@
-//! Probes over sockets: the end that calls has one of its own, the end that is called one for all sessions.
+//! Probes over sockets: the calling end has a socket for each session, the called end one for all sessions.
 
 use super::party::{Heard, Party};
 use super::{LENGTH, Returned, tag};
@@ -11,34 +11,36 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::net::UdpSocket;
 
-/// A caller that needs no probes sends one so often all the same: it keeps the way open, by which the other end's come.
+/// A caller that needs no probes sends one at this interval. It keeps the mapping of a NAT or firewall open
+/// for the other end's probes.
 const BEAT: Duration = Duration::from_secs(5);
-/// Who needs none looks so often whether that has changed.
+/// The time between two checks of whether probes are needed.
 const LOOK: Duration = Duration::from_millis(500);
-/// After an error of the socket, such as nobody who listens there.
+/// The pause after an error of the socket, such as a port on which no program listens.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(200);
-/// A caller whose probes have no answer for so long, and two round trips, wants another socket: this one's address may be gone, or the way from it.
+/// A caller without an answer to its probes for this time, and two round trips, needs another socket: its
+/// address or route may be gone.
 const SILENCE: Duration = Duration::from_secs(3);
 
-/// Whoever needs round trips.
+/// A user of round trips.
 pub trait Host: Send + Sync {
-    /// How far apart probes are wanted; none are, if that is none.
+    /// Returns the wanted time between probes; none if no probes are wanted.
     fn spacing(&self) -> Option<Duration>;
-    /// A probe is back.
+    /// Receives a returned probe.
     fn back(&self, returned: Returned);
 }
 
-/// The clock of all probes of this process.
+/// Returns the time on the clock of all probes of this process.
 pub fn now() -> Instant {
     static BEGUN: OnceLock<std::time::Instant> = OnceLock::new();
     let begun = BEGUN.get_or_init(std::time::Instant::now);
     Instant::from_nanos(begun.elapsed().as_nanos() as u64)
 }
 
-/// From 0 to 1, which nobody can foresee.
+/// Returns an unpredictable number from 0 to 1.
 fn draw() -> f64 {
     let mut bytes = [0; 4];
-    // Without randomness probes go at even distances: worse, and no failure.
+    // Without randomness probes are evenly spaced: worse, but no failure.
     let drawn = SystemRandom::new().fill(&mut bytes);
     drawn.map_or(0.5, |()| f64::from(u32::from_ne_bytes(bytes)) / f64::from(u32::MAX))
 }
@@ -47,10 +49,10 @@ fn wait(until: Instant) -> std::time::Duration {
     std::time::Duration::from_nanos(until.since(now()).as_nanos())
 }
 
-/// A socket for one who calls.
+/// Returns a socket for a caller.
 ///
 /// # Errors
-/// If this process may have none, or there is no way there.
+/// If this process may have none, or there is no route to the called end.
 pub async fn socket(called: SocketAddr) -> io::Result<UdpSocket> {
     let any = match called {
         SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
@@ -61,7 +63,8 @@ pub async fn socket(called: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// The caller's probes, and answers, over a socket that is connected to the other end: until the socket no longer serves, and says why.
+/// Sends the caller's probes and answers, over a socket that is connected to the other end. Returns the error
+/// once the socket is unusable.
 pub async fn call(socket: UdpSocket, party: &mut Party, host: &dyn Host) -> io::Error {
     let mut buffer = [0; LENGTH + 1];
     let (mut back_at, mut round_trip) = (now(), Duration::ZERO);
@@ -98,7 +101,7 @@ pub async fn call(socket: UdpSocket, party: &mut Party, host: &dyn Host) -> io::
     }
 }
 
-/// Whether a socket has no more use: not for an answer that nobody listens there, nor for a queue that is full.
+/// Returns whether an error makes a socket unusable; a closed port at the other end and a full queue do not.
 fn is_for_good(error: &io::Error) -> bool {
     !matches!(
         error.kind(),
@@ -106,13 +109,13 @@ fn is_for_good(error: &io::Error) -> bool {
     ) && error.raw_os_error() != Some(rustix::io::Errno::NOBUFS.raw_os_error())
 }
 
-/// Where the probes of all sessions come in, over one socket or several.
+/// Receives the probes of all sessions, over one socket or several.
 #[derive(Clone, Default)]
 pub struct Desk {
     guests: Arc<Mutex<BTreeMap<u64, Arc<Guest>>>>,
 }
 
-/// Where somebody was last heard from: by which socket, and from which address.
+/// The socket and address of a peer's last datagram.
 type Place = (Arc<UdpSocket>, SocketAddr);
 
 impl fmt::Debug for Desk {
@@ -121,7 +124,7 @@ impl fmt::Debug for Desk {
     }
 }
 
-/// A session at the desk.
+/// A session registered at the desk.
 struct Guest {
     party: Mutex<(Party, Option<Place>)>,
     host: Arc<dyn Host>,
@@ -133,7 +136,7 @@ impl Guest {
     }
 }
 
-/// A session's place at the desk: it is gone with this.
+/// A session's registration at the desk, until it is dropped.
 pub struct Seat {
     desk: Desk,
     guest: Arc<Guest>,
@@ -150,7 +153,7 @@ impl Desk {
         self.guests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A session begins.
+    /// Registers a session.
     pub fn seat(&self, party: Party, host: Arc<dyn Host>) -> Seat {
         let tags = party.tags();
         let guest = Arc::new(Guest { party: Mutex::new((party, None)), host });
@@ -162,7 +165,7 @@ impl Desk {
         Seat { desk: self.clone(), guest }
     }
 
-    /// Answers all that comes over a socket that is bound, for as long as it is awaited.
+    /// Answers the datagrams of a bound socket, for as long as it is awaited.
     ///
     /// # Errors
     /// If the socket is gone.
@@ -172,7 +175,7 @@ impl Desk {
         loop {
             let (length, from) = match socket.recv_from(&mut buffer).await {
                 Ok(received) => received,
-                // An answer that somebody's host refused is no trouble of the desk's.
+                // A host that refuses an answer is no fault of the desk.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
                 Err(error) => return Err(error),
             };
@@ -182,7 +185,7 @@ impl Desk {
             let heard = {
                 let mut party = guest.party();
                 let heard = party.0.handle(now(), datagram);
-                // Who has the key is there now: addresses change.
+                // The sender has the key, so this is the peer's present address: addresses change.
                 if heard != Heard::Nothing {
                     party.1 = Some((Arc::clone(&socket), from));
                 }
@@ -200,7 +203,7 @@ impl Desk {
 }
 
 impl Seat {
-    /// Sends this end's probes to where the other end was last heard from, for as long as it is awaited.
+    /// Sends this end's probes to the other end's last address, for as long as it is awaited.
     pub async fn probe(&self) {
         loop {
             let due = match self.guest.host.spacing() {
@@ -211,7 +214,7 @@ impl Seat {
                         let to = party.1.clone();
                         let probe = to.as_ref().and_then(|_| party.0.poll(now(), spacing, draw()));
                         let due = party.0.next_at(now(), spacing);
-                        // Where nobody was heard from, somebody may be soon.
+                        // Without an address yet, one may arrive soon.
                         let due = if to.is_some() { due } else { now() + LOOK };
                         (probe, to, due)
                     };
@@ -283,7 +286,7 @@ mod tests {
         let place = socket.local_addr().unwrap();
         let desk = Desk::default();
         let secrets = [[1; SECRET], [2; SECRET]];
-        // The first client needs no probes, and its relay's end does; the second is the other way round.
+        // The first client needs no probes, and its relay's end does; the second is the reverse.
         let called = [wants(Some(20)), wants(None)];
         let callers = [wants(None), wants(Some(20))];
         let seats = [0, 1].map(|i| {

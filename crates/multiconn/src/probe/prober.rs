@@ -1,24 +1,25 @@
-//! The end that sends probes: when one is due, and what came of it.
+//! The sending end of probes: the times of sending, and the results.
 
 use super::{Datagram, Keys, Kind, Message, PER_SECOND};
 use evenair_units::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// A probe that is not back after so long is lost.
+/// A probe that has not returned after this time is lost.
 pub(super) const LOST_AFTER: Duration = Duration::from_secs(3);
 /// The least time between two.
 const SPACING_MIN: Duration = Duration::from_nanos(1_000_000_000 / PER_SECOND as u64);
 
-/// A probe that came back.
+/// A returned probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Returned {
     /// Its number: the first is 0.
     pub number: u64,
-    /// When it was sent.
+    /// The time of sending.
     pub sent: Instant,
-    /// There and back.
+    /// The time there and back.
     pub round_trip: Duration,
-    /// When it came there, less when it was sent, each by the clock of its end: as it changes, so does the way there \[ns\].
+    /// The time of arrival less that of sending, each by the clock of its end: its changes are those of the
+    /// delay there \[ns\].
     pub there_ns: i64,
 }
 
@@ -26,32 +27,33 @@ pub struct Returned {
 #[derive(Debug)]
 pub struct Prober {
     keys: Keys,
-    /// The next one's number.
+    /// The next probe's number.
     next: u64,
     due: Instant,
-    /// Those that are on their way, the oldest first: there are few.
+    /// Probes under way, the oldest first: there are few.
     away: VecDeque<(u64, Instant)>,
     lost: u64,
 }
 
 impl Prober {
-    /// The first probe is due at once.
+    /// Returns a prober with its first probe due at once.
     pub const fn new(keys: Keys, now: Instant) -> Self {
         Self { keys, next: 0, due: now, away: VecDeque::new(), lost: 0 }
     }
 
-    /// When the next probe is due.
+    /// Returns the time at which the next probe is due.
     pub const fn next_at(&self) -> Instant {
         self.due
     }
 
-    /// The next one is due within one and a half times this, where it was to be later.
+    /// Advances the next probe to at most one and a half times this spacing from now.
     pub fn hasten(&mut self, now: Instant, spacing: Duration) {
         self.due = self.due.min(now + spacing.mul_f64(1.5).max(SPACING_MIN));
     }
 
-    /// The probe that is due, if one is. The next is due after half to one and a half of `spacing`, as `draw` (from 0 to 1) says: what is
-    /// sent at even distances can fall in step with what it looks at. There are never more than [`PER_SECOND`].
+    /// Returns the due probe, if there is one. The next is due after half to one and a half of `spacing`, by
+    /// `draw` (from 0 to 1): evenly spaced probes can synchronise with the traffic they measure. There are
+    /// never more than [`PER_SECOND`].
     pub fn poll(&mut self, now: Instant, spacing: Duration, draw: f64) -> Option<Datagram> {
         if now < self.due {
             return None;
@@ -66,7 +68,7 @@ impl Prober {
         Some(probe.write(&self.keys))
     }
 
-    /// Something came; gives the probe that it answers, if it is a reply to one that is still awaited.
+    /// Processes a received datagram; returns the probe that it answers, if it replies to one under way.
     pub fn handle(&mut self, now: Instant, datagram: &[u8]) -> Option<Returned> {
         let reply = Message::read(&self.keys, Kind::Reply, datagram)?;
         self.forget(now);
@@ -76,12 +78,12 @@ impl Prober {
         Some(Returned { number, sent, round_trip: now.since(sent), there_ns })
     }
 
-    /// Probes sent so far.
+    /// Returns the number of probes sent.
     pub const fn sent(&self) -> u64 {
         self.next
     }
 
-    /// Probes that did not come back in time.
+    /// Returns the number of probes that did not return in time.
     pub fn lost(&mut self, now: Instant) -> u64 {
         self.forget(now);
         self.lost

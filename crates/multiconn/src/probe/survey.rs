@@ -1,6 +1,6 @@
-//! A survey of a path: stretches of time in which it is looked at by probes, at rest and under loads, and what was seen in each.
+//! A survey of a path: stretches of time with probes, at rest and under loads, and the observations in each.
 //!
-//! Who carries the loads and keeps the clock is a [`Carrier`]; this decides which loads there are, and in which order.
+//! A [`Carrier`] carries the loads and keeps the clock; this module chooses the loads and their order.
 
 use super::Returned;
 use evenair_units::{Duration, Instant, Rate};
@@ -10,9 +10,9 @@ use std::fmt;
 /// A load, or none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Load {
-    /// How many connections have always something to send; none is a path at rest.
+    /// The number of connections that always have data to send; 0 is a path at rest.
     pub connections: u32,
-    /// Their congestion control, by Linux' name; the system's own, if none is given.
+    /// Their congestion control, by Linux' name; the system's default if not given.
     pub congestion_control: Option<String>,
 }
 
@@ -30,47 +30,48 @@ impl fmt::Display for Load {
 /// A probe of a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sample {
-    /// When it was sent, since the stretch began \[s\].
+    /// The time of sending, since the stretch began \[s\].
     pub at_s: f64,
-    /// There and back \[s\]; none, if it was lost.
+    /// The time there and back \[s\]; none, if it was lost.
     pub round_trip_s: Option<f64>,
 }
 
-/// What was seen in one stretch.
+/// The observations in one stretch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stretch {
-    /// Under which load.
+    /// The load.
     pub load: Load,
-    /// The probes, in the order in which they were sent.
+    /// The probes, in the order of sending.
     pub samples: Vec<Sample>,
-    /// Bytes per time that the other side acknowledged, once the connections had begun \[bit/s\].
+    /// Bytes per time that the other side acknowledged, after the connections' start \[bit/s\].
     pub goodput_bps: f64,
-    /// Segments that the connections sent, and those of them that they sent again.
+    /// Segments that the connections sent, and those sent again among them.
     pub sent: u64,
     /// See `sent`.
     pub again: u64,
 }
 
 impl Stretch {
-    /// The share of the segments that was sent again; none without a load.
+    /// Returns the share of the segments that was sent again; none without a load.
     pub fn again_share(&self) -> Option<f64> {
         (self.sent > 0).then(|| self.again as f64 / self.sent as f64)
     }
 
-    /// Round trips of probes that came back, in order of size \[s\].
+    /// Returns the round trips of the returned probes, sorted \[s\].
     pub fn round_trips(&self) -> Vec<f64> {
         let mut all: Vec<f64> = self.samples.iter().filter_map(|sample| sample.round_trip_s).collect();
         all.sort_by(f64::total_cmp);
         all
     }
 
-    /// How many probes were lost.
+    /// Returns the number of lost probes.
     pub fn lost(&self) -> usize {
         self.samples.iter().filter(|sample| sample.round_trip_s.is_none()).count()
     }
 }
 
-/// Puts the probes that were sent in a stretch, and those that came back, into one list; `sent` has each one's number and when.
+/// Merges the sent probes of a stretch and the returned ones into one list; `sent` has each one's number and
+/// time.
 pub fn samples(began: Instant, sent: &[(u64, Instant)], returned: &[Returned]) -> Vec<Sample> {
     let round_trip = |number| {
         let back = returned.iter().find(|back| back.number == number)?;
@@ -85,26 +86,26 @@ pub fn samples(began: Instant, sent: &[(u64, Instant)], returned: &[Returned]) -
 
 /// Carries loads over a path, and probes it meanwhile.
 pub trait Carrier {
-    /// Why a stretch could not be had.
+    /// The reason why a stretch failed.
     type Error;
-    /// Which congestion controls it may choose.
+    /// Returns the congestion controls that it may choose.
     fn congestion_controls(&self) -> Vec<String>;
-    /// Keeps a load on the path for so long, and looks; nothing of it is left when this returns.
+    /// Keeps a load on the path for a time, and observes; the load has ended when this returns.
     ///
     /// # Errors
-    /// If the path is gone, or a connection cannot be had.
+    /// If the path is gone, or a connection fails.
     fn stretch(&mut self, load: &Load, time: Duration) -> Result<Stretch, Self::Error>;
 }
 
-/// How long a survey takes \[s\], and what it does in it.
+/// The durations of a survey's stretches \[s\].
 const REST_S: u64 = 7;
 const LOADED_S: u64 = 6;
-/// Several connections.
+/// The smaller number of parallel connections.
 pub const SEVERAL: u32 = 4;
-/// More than several.
+/// The larger number of parallel connections.
 pub const MANY: u32 = 8;
 
-/// The loads of a survey, and for how long each is kept: half a minute in all.
+/// Returns the loads of a survey with their durations: half a minute in all.
 pub fn plan(controls: &[String]) -> Vec<(Load, Duration)> {
     let has = |name: &str| controls.iter().any(|control| control == name);
     let loss_based = ["cubic", "reno"].into_iter().find(|name| has(name)).map(String::from);
@@ -124,10 +125,10 @@ pub fn plan(controls: &[String]) -> Vec<(Load, Duration)> {
     plan
 }
 
-/// Makes a survey; `tells` hears of each stretch before and after.
+/// Makes a survey; calls `tells` before and after each stretch.
 ///
 /// # Errors
-/// If the carrier cannot go on.
+/// If the carrier fails.
 pub fn survey<C: Carrier>(
     carrier: &mut C,
     mut tells: impl FnMut(&Load, Option<&Stretch>),
@@ -142,7 +143,7 @@ pub fn survey<C: Carrier>(
     Ok(stretches)
 }
 
-/// A goodput as it is printed.
+/// Returns a goodput for printing.
 pub fn rate(bps: f64) -> Rate {
     Rate::from_bps(bps.max(0.0) as u64) // saturates
 }

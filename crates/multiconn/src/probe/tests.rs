@@ -66,7 +66,7 @@ fn a_probe_is_answered_once_however_often_it_comes() {
     for (i, probe) in (0..).zip(&probes) {
         assert!(responder.answer(at(i * 100), probe).is_some());
     }
-    // Each of them again, a minute later: those that are remembered, and those that are too old.
+    // Each of them again, a minute later: remembered ones, and ones that are too old.
     assert!(probes.iter().all(|probe| responder.answer(at(60_000), probe).is_none()));
     assert_eq!(responder.answered(), 100);
 }
@@ -89,7 +89,7 @@ fn nobody_elses_is_believed() {
 
 #[test]
 fn the_signature_is_the_first_half_of_hmac_sha_256() {
-    // RFC 4231 §4.3, by the function that signs.
+    // RFC 4231 §4.3, by the signing function.
     let key = hmac::Key::new(hmac::HMAC_SHA256, b"Jefe");
     let signed = hmac::sign(&key, b"what do ya want for nothing?");
     assert_eq!(signed.as_ref()[..8], [0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e]);
@@ -99,7 +99,7 @@ fn the_signature_is_the_first_half_of_hmac_sha_256() {
 }
 
 proptest! {
-    /// One changed bit, wherever it is, and a probe or a reply is nobody's.
+    /// After a change of any one bit, a probe or a reply is rejected.
     #[test]
     fn damage_is_found(bit in 0..LENGTH * 8, number in 0..u64::MAX, reply: bool) {
         let kind = if reply { Kind::Reply } else { Kind::Probe };
@@ -113,7 +113,7 @@ proptest! {
         }
     }
 
-    /// Whatever comes, of whatever length: no panic, no answer.
+    /// Bytes of any content and length cause no panic and no answer.
     #[test]
     fn noise_is_dropped(noise in prop::collection::vec(any::<u8>(), 0..200), cut in 0..LENGTH) {
         let mut responder = Responder::new(keys(End::Caller), at(0));

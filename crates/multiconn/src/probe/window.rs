@@ -1,22 +1,23 @@
-//! Which numbers have come: each is taken once, and none that is too old to be remembered (RFC 6479).
+//! The numbers that have arrived: each is accepted once, and none that is too old to be remembered (RFC
+//! 6479).
 
-/// So many numbers are remembered: the greatest that came, and those below it.
+/// The numbers remembered: the greatest that arrived, and those below it.
 const REMEMBERED: u64 = 64;
 
-/// The numbers that have come.
+/// The numbers that have arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// One more than the greatest that came; zero before the first.
+    /// One more than the greatest that arrived; zero before the first.
     next: u64,
-    /// The lowest bit is of the greatest.
+    /// The lowest bit is that of the greatest.
     came: u64,
 }
 
 impl Window {
-    /// Nothing has come.
+    /// No number has arrived.
     pub const NONE: Self = Self { next: 0, came: 0 };
 
-    /// Takes a number; says whether it is new.
+    /// Accepts a number; returns whether it is new.
     pub const fn take(&mut self, number: u64) -> bool {
         let Some(after) = number.checked_add(1) else { return false };
         if after > self.next {
@@ -42,7 +43,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Beside a set that remembers all.
+        /// Compared with a set that remembers all.
         #[test]
         fn each_number_is_taken_once(numbers in prop::collection::vec(0u64..300, 1..400)) {
             let (mut window, mut came) = (Window::default(), BTreeSet::new());

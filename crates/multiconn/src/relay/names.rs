@@ -1,9 +1,10 @@
-//! Names, looked up by the system's resolver (getaddrinfo(3)): with its hosts file, its search list and whatever else the machine is
-//! set to ask.
+//! Names, looked up by the system's resolver (getaddrinfo(3)), with its hosts file, its search list and all
+//! other configured sources.
 //!
-//! A lookup whose servers are silent holds a thread until the resolver gives up, which nothing shortens: 10 s for each server, by
-//! resolv.conf(5). So threads are few, and keys [take turns](super::turns) at them; a name that a key has asked for is asked once,
-//! and the answer is kept for a while. Answers are kept by key: no key sees by the time it takes what another has asked for.
+//! A lookup with silent servers holds a thread until the resolver gives up, which cannot be shortened: 10 s
+//! for each server, by resolv.conf(5). So threads are few, and keys [take turns](super::turns) at them. A
+//! name is looked up once for a key, and the answer is kept for a while. Answers are kept by key: no key can
+//! infer another's lookups from its own response times.
 
 use super::turns::Turns;
 use crate::keys::PublicKey;
@@ -15,11 +16,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// Threads that look names up.
+/// The number of lookup threads.
 const THREADS: u32 = 32;
-/// An answer is kept for so long: the resolver does not tell how long it holds, and this is short for a name that changes.
+/// The lifetime of an answer: the resolver does not report one, and this is short for a name that changes.
 const KEPT: Duration = Duration::from_secs(30);
-/// That there is no answer is kept for so long.
+/// The lifetime of a failed lookup.
 const NONE_KEPT: Duration = Duration::from_secs(5);
 /// The most answers that are kept of a key.
 const ANSWERS_MAX: usize = 256;
@@ -27,10 +28,10 @@ const ANSWERS_MAX: usize = 256;
 /// The addresses of a name; none, if it has none or the servers were silent.
 pub(super) type Answer = Arc<[IpAddr]>;
 
-/// What looks a name up, in a thread of its own.
+/// The lookup function, called in a thread of its own.
 type Resolve = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
 
-/// The names.
+/// The names and their answers.
 pub(super) struct Names {
     resolve: Box<Resolve>,
     clock: Box<dyn Fn() -> Instant + Send + Sync>,
@@ -44,15 +45,15 @@ impl fmt::Debug for Names {
     }
 }
 
-/// An answer that is there, or on its way.
+/// An answer, present or pending.
 struct Kept {
     answer: Arc<watch::Sender<Option<Answer>>>,
-    /// Until when it holds; none while it is on its way.
+    /// The end of its lifetime; none while it is pending.
     until: Option<Instant>,
 }
 
 impl Names {
-    /// By the system's resolver.
+    /// Uses the system's resolver.
     pub(super) fn of_system() -> Arc<Self> {
         use std::net::ToSocketAddrs as _;
         let resolve = |name: &str| Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect());
@@ -67,14 +68,15 @@ impl Names {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the addresses of a name for a key. It takes as long as the resolver does: the caller bounds its wait.
+    /// Returns the addresses of a name for a key. It takes as long as the resolver does: the caller bounds
+    /// its wait.
     pub(super) async fn look_up(self: &Arc<Self>, key: PublicKey, name: &str) -> Answer {
         let mut answer = self.ask(key, name);
         let found = answer.wait_for(Option::is_some).await.ok().and_then(|answer| answer.clone());
         found.unwrap_or_default()
     }
 
-    /// An answer that is there, or on its way; else it is asked for.
+    /// Returns a present or pending answer, or starts a lookup.
     fn ask(self: &Arc<Self>, key: PublicKey, name: &str) -> watch::Receiver<Option<Answer>> {
         let now = (self.clock)();
         let mut kept = self.kept();
@@ -95,7 +97,7 @@ impl Names {
         waits
     }
 
-    /// Asks for a name once it is its key's turn, unless nobody waits for the answer any more.
+    /// Looks a name up at its key's turn, unless no caller waits for the answer any more.
     async fn resolve(
         self: Arc<Self>,
         key: PublicKey,
@@ -108,7 +110,7 @@ impl Names {
                 () = answer.closed() => None,
             };
             let mut kept = self.kept();
-            // Somebody may have asked in this moment.
+            // A caller may have begun to wait in this moment.
             if answer.receiver_count() == 0 {
                 kept.entry(key).or_default().remove(&name);
                 return;
@@ -132,7 +134,7 @@ impl Names {
         answer.send_replace(Some(found));
     }
 
-    /// Forgets the answers of keys that ask no more.
+    /// Forgets the answers of keys without recent lookups.
     pub(super) fn tidy(&self) {
         let now = (self.clock)();
         self.kept().retain(|_, own| {
@@ -149,7 +151,8 @@ mod tests {
     use std::sync::Condvar;
     use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-    /// A resolver of which names that end in "silent" hold their thread until it is told to end, with a clock that is set by hand.
+    /// A resolver in which names that end in "silent" hold their thread until released, with a clock that is
+    /// set by hand.
     #[derive(Default)]
     struct Resolver {
         asked: AtomicUsize,
@@ -205,7 +208,7 @@ mod tests {
                 }));
             }
         }
-        // The threads that they get, and no more.
+        // They hold their share of threads, and no more.
         while resolver.silent.load(Ordering::Relaxed) < 16 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -217,7 +220,7 @@ mod tests {
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
         let held = resolver.silent.load(Ordering::Relaxed);
         assert!(held < THREADS as usize, "{held} threads are held");
-        // Those who wait go away: the rest of their names is not even asked.
+        // The waiting callers leave: the rest of their names is not even looked up.
         for one in greedy {
             one.abort();
             let _ = one.await;

@@ -1,18 +1,19 @@
-//! Whether an address is this machine's own, found out without a packet.
+//! Determines without a packet whether an address is this machine's own.
 
 use rustix::net::sockopt;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-/// Addresses that no machine has: of TEST-NET-1 (RFC 5737), and of the prefix that is thrown away (RFC 6666).
+/// Addresses that no machine has: of TEST-NET-1 (RFC 5737), and of the discard prefix (RFC 6666).
 const NONE_4: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 254));
 const NONE_6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 0xfe));
 
-/// The largest packet of loopback \[bytes\]: 64 kB (Linux' `drivers/net/loopback.c`), as far as IPv4's length goes (RFC 791 §3.1).
+/// The largest packet of loopback \[bytes\]: 64 kB (Linux' `drivers/net/loopback.c`), as far as IPv4's length
+/// goes (RFC 791 §3.1).
 const LOOPBACK_MTU: u32 = 65_535;
 
-/// Whether a socket may have the address (bind(2)): the kernel gives it all that it takes packets for, secondary addresses and local
-/// routes among them.
+/// Returns whether a socket can bind the address (bind(2)): the kernel permits every address that it receives
+/// packets for, secondary addresses and local routes included.
 ///
 /// # Errors
 /// If there is no socket.
@@ -21,13 +22,13 @@ pub(super) fn is_own(address: IpAddr) -> io::Result<bool> {
     if !may_bind(address)? {
         return Ok(false);
     }
-    // With `ip_nonlocal_bind` a socket may have any address.
+    // With `ip_nonlocal_bind` a socket may bind any address.
     let none = if address.is_ipv4() { NONE_4 } else { NONE_6 };
     Ok(!may_bind(none)? || stays_here(address)?)
 }
 
-/// Whether packets to an address would not leave: they have it as their source, or, where it is a secondary address, go by loopback,
-/// whose packets may be larger than any other device's.
+/// Returns whether packets to an address would not leave. They have it as their source or, for a secondary
+/// address, go by loopback, which has a larger MTU than any other device.
 fn stays_here(address: IpAddr) -> io::Result<bool> {
     let any =
         if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
@@ -42,7 +43,7 @@ fn stays_here(address: IpAddr) -> io::Result<bool> {
 fn may_bind(address: IpAddr) -> io::Result<bool> {
     match UdpSocket::bind((address, 0)) {
         Ok(_) => Ok(true),
-        // Not here; or no IPv6 at all.
+        // Not an own address; or no IPv6 at all.
         Err(error) if matches!(error.kind(), ErrorKind::AddrNotAvailable | ErrorKind::Unsupported) => {
             Ok(false)
         }

@@ -1,8 +1,8 @@
-//! Turns at something of which only so much goes on at once, fair among keys.
+//! Turns at a resource with a limited number of parallel uses, fair among keys.
 //!
-//! A key that has so many turns gets one more while at least as many and one are free: dynamic thresholds (A. Choudhury, E. Hahne,
-//! IEEE/ACM Trans. Netw. 6(2), 1998). So m keys that want all that they can get have 1/(m + 1) of the turns each, and as many stay
-//! free for a key that has none.
+//! A key with k turns gets one more while at least k + 1 are free: dynamic thresholds (A. Choudhury, E.
+//! Hahne, IEEE/ACM Trans. Netw. 6(2), 1998). So m backlogged keys have 1/(m + 1) of the turns each, and as
+//! many stay free for a key without any.
 
 use crate::keys::PublicKey;
 use std::collections::BTreeMap;
@@ -18,15 +18,15 @@ pub(super) struct Turns {
 
 #[derive(Debug, Default)]
 struct State {
-    /// How many turns a key has; none that has none.
+    /// The number of turns of each key that has one.
     busy: BTreeMap<PublicKey, u32>,
-    /// By their tickets; no key without a waiter.
+    /// Waiters by their tickets; no key without a waiter.
     waiting: BTreeMap<PublicKey, BTreeMap<u64, oneshot::Sender<Turn>>>,
     /// Waiters so far.
     tickets: u64,
 }
 
-/// A waiter, which is forgotten with this.
+/// A waiter, which is removed when this is dropped.
 struct Waits<'a> {
     turns: &'a Turns,
     key: PublicKey,
@@ -52,7 +52,8 @@ impl State {
         self.busy.get(&key).copied().unwrap_or(0) < free
     }
 
-    /// The next waiter that may have a turn: of the key that has fewest, and of those the one that came first.
+    /// Returns the next waiter that may have a turn: of the key with fewest turns, the one that arrived
+    /// first.
     fn next(&mut self, most: u32) -> Option<(PublicKey, oneshot::Sender<Turn>)> {
         let rank = |(key, waiters): &(&PublicKey, &BTreeMap<u64, _>)| {
             (self.busy.get(key).copied().unwrap_or(0), waiters.first_key_value().map(|(ticket, _)| *ticket))
@@ -60,7 +61,7 @@ impl State {
         let (key, waiters) = self.waiting.iter().min_by_key(rank)?;
         let (key, ticket) = (*key, *waiters.first_key_value()?.0);
         if !self.may(key, most) {
-            return None; // and no other: it has fewest
+            return None; // and no other: this key has fewest
         }
         let turn = self.forget(key, ticket)?;
         *self.busy.entry(key).or_default() += 1;
@@ -105,12 +106,12 @@ impl Turns {
         }
     }
 
-    /// Gives turns to those who may have one.
+    /// Gives turns to the waiters that may have one.
     fn give(self: &Arc<Self>) {
         loop {
             let next = self.state().next(self.most);
             let Some((key, turn)) = next else { return };
-            // Where the waiter has gone in this moment, the turn comes back by its drop.
+            // If the waiter has left in this moment, the turn returns by its drop.
             let _ = turn.send(Turn { turns: Arc::clone(self), key });
         }
     }
@@ -141,7 +142,7 @@ mod tests {
 
     type Asks<'a> = Pin<Box<dyn Future<Output = Turn> + 'a>>;
 
-    /// The turn, if it is there.
+    /// Returns the turn, if it was given.
     fn poll(asks: &mut Asks<'_>) -> Option<Turn> {
         match asks.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(turn) => Some(turn),
@@ -149,7 +150,7 @@ mod tests {
         }
     }
 
-    /// So many who ask, and the turns that they have at once.
+    /// Starts `count` waiters; returns those still waiting, and the turns given at once.
     fn ask(turns: &Arc<Turns>, key: PublicKey, count: usize) -> (Vec<Asks<'_>>, Vec<Turn>) {
         let mut asks: Vec<Asks<'_>> = (0..count).map(|_| Box::pin(turns.take(key)) as Asks<'_>).collect();
         let mut had = Vec::new();

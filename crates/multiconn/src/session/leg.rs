@@ -1,4 +1,4 @@
-//! A connection of a session: what its socket takes is fetched, what comes is told.
+//! A connection of a session: sends the frames that its socket has room for, and processes received ones.
 
 use super::{LegHandle, Session, Shared, now};
 use crate::core::AHEAD_MOST;
@@ -11,32 +11,32 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
 use tokio::sync::Notify;
 
-/// Fetched at a time \[bytes\].
+/// Bytes fetched at a time \[bytes\].
 const BATCH: usize = 4 * FRAME_MAX;
-/// After its last word, a connection waits so long for the other's.
+/// After its last frame, a connection waits this long for the other side's.
 const LAST_WORD: Duration = Duration::from_secs(5);
 
-/// A session that is over has its connections for so long.
+/// Connections stay open for this time after their session has ended.
 const FAREWELL: Duration = Duration::from_millis(700);
 
-/// What a connection is made of.
+/// The transport of a connection.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Io for T {}
 
-/// Something that is to be kept for as long as the connection is there.
+/// A value that is kept for as long as the connection exists.
 pub(crate) type Kept = Box<dyn Send>;
 
-/// How a connection ended.
+/// The way in which a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Served {
-    /// Both sides had said that they send no more on it.
+    /// Both sides had confirmed that they send no more on it.
     Yes,
     /// It broke, or was given up.
     No,
 }
 
 impl Session {
-    /// Gives the session a connection, in a task of its own.
+    /// Adds a connection to the session, in a task of its own.
     pub(crate) fn add(&self, io: impl Io, socket: Option<OwnedFd>, peer: String, kept: Kept) -> LegId {
         let (work, end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let congestion_control =
@@ -76,13 +76,13 @@ impl Session {
         leg
     }
 
-    /// This side sends no more on a connection; it ends when the other side does not either.
+    /// Stops sending on a connection; it ends when the other side stops, too.
     pub(crate) fn retire(&self, leg: LegId) {
         self.0.with(|inner| inner.core.retire(leg));
     }
 }
 
-/// Once the session is over, its connections have a moment to say so.
+/// Waits until the session is over, and then for the connections' last frames.
 async fn after_the_end(shared: &Arc<Shared>) {
     Session(Arc::clone(shared)).ended().await;
     tokio::time::sleep(FAREWELL).await;
@@ -107,7 +107,7 @@ async fn serve(
     }
 }
 
-/// Writes until the connection has served, or the session is over.
+/// Writes until the connection is finished, or the session is over.
 async fn write_all(
     shared: &Arc<Shared>,
     leg: LegId,
@@ -169,7 +169,7 @@ async fn read_all(shared: &Arc<Shared>, leg: LegId, read: &mut ReadHalf<impl Io>
                 held.copy_within(used..until, 0);
                 until -= used;
             }
-            // The writing half has the last word.
+            // The writing half sends the last frame.
             Err(_) => std::future::pending().await,
         }
     }

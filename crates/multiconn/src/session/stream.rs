@@ -1,4 +1,4 @@
-//! A stream, for who uses it.
+//! A stream as its user handles it.
 
 use super::{Shared, broken, now};
 use crate::core::Read;
@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A stream: bytes in order, each once, both ways, or an error that says why not. Dropped before both directions have ended, it is broken off.
+/// A stream: bytes in order, each once, both ways, or an error with the reason. Dropped before both
+/// directions have ended, it is broken off.
 #[derive(Debug)]
 pub struct Stream {
     session: Arc<Shared>,
@@ -22,7 +23,7 @@ impl Stream {
         Self { session, id }
     }
 
-    /// Its number within its session.
+    /// Returns its number within its session.
     pub fn id(&self) -> StreamId {
         self.id
     }
@@ -32,12 +33,13 @@ impl Stream {
         self.session.with(|inner| inner.core.reset(self.id, why, now()));
     }
 
-    /// Ends this direction; the other goes on.
+    /// Ends this direction; the other continues.
     pub(crate) fn end(&self) {
         self.session.with(|inner| inner.core.end(self.id, now()));
     }
 
-    /// Room for up to so many bytes, at least one; it is the caller's until [`write_reserved`](Self::write_reserved) uses it or gives it back.
+    /// Reserves room for up to `most` bytes, at least one. It stays the caller's until
+    /// [`write_reserved`](Self::write_reserved) uses it or gives it back.
     pub(crate) fn poll_reserve(&self, context: &mut Context<'_>, most: usize) -> Poll<io::Result<usize>> {
         self.session.with(|inner| match inner.core.reserve(self.id, most, now()) {
             Ok(0) => {
@@ -49,13 +51,13 @@ impl Stream {
         })
     }
 
-    /// Writes bytes, no more than the room that was reserved; what is left of it is free again.
+    /// Writes bytes, no more than the reserved room; the rest of the room becomes free.
     pub(crate) fn write_reserved(&self, bytes: &[u8], reserved: usize) -> io::Result<()> {
         let written = self.session.with(|inner| inner.core.write_reserved(self.id, bytes, reserved, now()));
         written.map_err(broken)
     }
 
-    /// What can be read, without taking it; none at the end.
+    /// Copies readable bytes without consuming them; none at the end.
     pub(crate) fn poll_peek(&self, context: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
         self.session.with(|inner| match inner.core.peek(self.id, into) {
             Ok(Read::Bytes(count)) => Poll::Ready(Ok(count)),
@@ -68,7 +70,7 @@ impl Stream {
         })
     }
 
-    /// Takes what was looked at.
+    /// Consumes bytes that were copied.
     pub(crate) fn consume(&self, count: usize) -> io::Result<()> {
         let taken = self.session.with(|inner| inner.core.consume(self.id, count, now()));
         taken.map_err(broken)
@@ -88,7 +90,7 @@ impl Stream {
         std::future::poll_fn(is_broken).await;
     }
 
-    /// Reads to the end, or until the stream breaks, and keeps nothing of it.
+    /// Reads to the end, or until the stream breaks, and discards the bytes.
     pub(crate) async fn discard(&self) {
         let discards = |context: &mut Context<'_>| {
             self.session.with(|inner| {
@@ -107,7 +109,7 @@ impl Stream {
         std::future::poll_fn(discards).await;
     }
 
-    /// Whether all that was written, and the end after it, has reached the other side.
+    /// Returns whether everything written, and the end after it, has reached the other side.
     pub fn is_delivered(&self) -> bool {
         self.session.with(|inner| inner.core.is_delivered(self.id))
     }
@@ -157,12 +159,12 @@ impl AsyncWrite for Stream {
         })
     }
 
-    /// What is written is on its way already.
+    /// Written bytes are under way already.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
-    /// Ends this direction; the other goes on.
+    /// Ends this direction; the other continues.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.end();
         Poll::Ready(Ok(()))

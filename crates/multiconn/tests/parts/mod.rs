@@ -1,4 +1,4 @@
-//! What the tests put around a relay.
+//! The surroundings of a relay in tests.
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// A relay that serves, and what is needed to come to it.
+/// A running relay, and the data to reach it.
 pub(crate) struct Relay {
     pub(crate) key: SecretKey,
     pub(crate) client_key: SecretKey,
@@ -60,7 +60,7 @@ impl Relay {
         Self { key, client_key, address, authorised, watcher, serves, folder }
     }
 
-    /// The same relay, begun again: nothing is remembered.
+    /// Restarts the same relay, without its state.
     pub(crate) async fn again(self) -> Self {
         self.serves.abort();
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -72,7 +72,8 @@ impl Relay {
         ConnectOptions::new(self.address.to_string(), self.key.public(), self.client_key.clone())
     }
 
-    /// Others are authorised now: the relay has read the file again. A mistake in it, which the relay reports, comes before.
+    /// Replaces the authorised keys, and waits until the relay has read the file again. It reports a mistake
+    /// in the file first.
     pub(crate) async fn authorise(&self, entries: &[String]) {
         let write = |text: &str| {
             let new = self.authorised.with_extension("new");
@@ -86,7 +87,7 @@ impl Relay {
     }
 }
 
-/// A table of a file of authorised keys.
+/// Returns a table of a file of authorised keys.
 pub(crate) fn entry(name: &str, key: &SecretKey, destinations: &str) -> String {
     format!("[[key]]\nname = \"{name}\"\nkey = \"{}\"\ndestinations = [{destinations}]\n", key.public())
 }
@@ -99,7 +100,7 @@ pub(crate) fn target(address: SocketAddr) -> Target {
     Target { host: Host::Address(address.ip()), port: address.port() }
 }
 
-/// Bytes of which no two stretches are the same.
+/// Returns bytes of which no two stretches are the same.
 pub(crate) fn pattern(count: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut bytes = Vec::with_capacity(count + 8);
@@ -118,7 +119,7 @@ pub(crate) fn digest(bytes: &[u8]) -> (usize, u64) {
     (bytes.len(), hash)
 }
 
-/// Sends bytes to an address through a client, ends, and gives what came back.
+/// Sends bytes to an address through a client, ends, and returns the answer.
 pub(crate) async fn go(client: &Client, to: SocketAddr, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     let mut stream = client.open().await.map_err(io::Error::other)?;
     stream.write_all(&target(to).encode()).await?;
@@ -140,7 +141,7 @@ pub(crate) async fn within<T>(seconds: u64, what: impl Future<Output = T>) -> T 
     tokio::time::timeout(Duration::from_secs(seconds), what).await.expect("it takes too long")
 }
 
-/// Whether something becomes true in time.
+/// Returns whether a condition becomes true in time.
 pub(crate) async fn checked(seconds: u64, what: impl Fn() -> bool) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(seconds) {
@@ -161,7 +162,8 @@ where
     F: Fn(TcpStream) -> W + Send + Sync + 'static,
     W: Future<Output = ()> + Send + 'static,
 {
-    // Room for all who come at once: a full queue has kernels send SYN cookies, and some connections are reset.
+    // The backlog has room for all connections at once: with a full queue the kernel sends SYN cookies, and
+    // some connections are reset.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(4096).unwrap();
@@ -174,7 +176,7 @@ where
     address
 }
 
-/// Sends back what it hears.
+/// Starts a server that echoes.
 pub(crate) async fn echo() -> SocketAddr {
     server(|mut socket| async move {
         let (mut hears, mut says) = socket.split();
@@ -185,7 +187,7 @@ pub(crate) async fn echo() -> SocketAddr {
     .await
 }
 
-/// Takes connections and never reads.
+/// Starts a server that accepts connections and never reads.
 pub(crate) async fn sink() -> (SocketAddr, Arc<Mutex<Vec<TcpStream>>>) {
     let held = Arc::new(Mutex::new(Vec::new()));
     let keeps = Arc::clone(&held);
@@ -197,7 +199,7 @@ pub(crate) async fn sink() -> (SocketAddr, Arc<Mutex<Vec<TcpStream>>>) {
     (address, held)
 }
 
-/// Answers once the other side has ended.
+/// Starts a server that answers once the other side has ended.
 pub(crate) async fn after_the_end() -> SocketAddr {
     server(|mut socket| async move {
         let mut heard = Vec::new();
@@ -208,7 +210,7 @@ pub(crate) async fn after_the_end() -> SocketAddr {
     .await
 }
 
-/// Tells how its only connection ended.
+/// Starts a server that returns the error of its only connection.
 pub(crate) async fn who_sees_the_reset() -> (SocketAddr, JoinHandle<io::ErrorKind>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -223,7 +225,7 @@ pub(crate) async fn who_sees_the_reset() -> (SocketAddr, JoinHandle<io::ErrorKin
     (address, seen)
 }
 
-/// Stands between client and relay, and can kill a connection, or swallow what passes on it.
+/// A proxy between client and relay, which can break a connection, or drop its bytes.
 pub(crate) struct Between {
     pub(crate) address: SocketAddr,
     connections: Arc<Mutex<Vec<Passing>>>,
@@ -250,7 +252,7 @@ impl Between {
         Self { address, connections }
     }
 
-    /// Kills one of those that are there.
+    /// Breaks one of the open connections.
     pub(crate) fn kill(&self, number: usize) {
         let connections = self.connections.lock().unwrap();
         let alive: Vec<_> = connections.iter().filter(|one| !one.task.is_finished()).collect();
@@ -259,7 +261,7 @@ impl Between {
         }
     }
 
-    /// From now on nothing comes out of one of them, and nothing goes in.
+    /// Drops all bytes of one connection from now on, both ways.
     pub(crate) fn swallow(&self, number: usize) {
         let connections = self.connections.lock().unwrap();
         connections[number].swallows.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -274,7 +276,7 @@ async fn pass(mut here: TcpStream, relay: SocketAddr, swallows: Arc<std::sync::a
     tokio::join!(one(&mut from_here, &mut to_there, swallows), one(&mut from_there, &mut to_here, swallows));
 }
 
-/// One direction of it.
+/// Copies one direction of it.
 async fn one(
     from: &mut (impl tokio::io::AsyncRead + Unpin),
     to: &mut (impl tokio::io::AsyncWrite + Unpin),

@@ -3,7 +3,8 @@
 use super::*;
 use crate::nft::steering::{Asked, Steering, Steers, When, rule};
 
-/// A rule of a table and chain with these expressions, in the kernel's list (`NFTA_RULE_TABLE` 1, …_CHAIN 2, …_HANDLE 3).
+/// Returns a rule of a table and chain with these expressions, as the kernel lists it (`NFTA_RULE_TABLE` 1,
+/// …_CHAIN 2, …_HANDLE 3).
 fn listed_rule(family: u8, chain: &[u8], expressions: &[(&str, &[Vec<u8>])]) -> Vec<u8> {
     let head = [vec![family, 0, 0, 0], one(1, b"t\0"), one(2, chain), one(3, &7_u64.to_be_bytes())];
     [head.concat(), list(expressions)].concat()
@@ -13,7 +14,7 @@ fn read(expressions: &[(&str, &[Vec<u8>])]) -> Option<Steering> {
     rule(&listed_rule(1, b"c\0", expressions))
 }
 
-/// `meta priority set`: `NFTA_META_KEY` 2 of `NFT_META_PRIORITY` 2, `NFTA_META_SREG` 3.
+/// Returns `meta priority set`: `NFTA_META_KEY` 2 of `NFT_META_PRIORITY` 2, `NFTA_META_SREG` 3.
 fn set_priority() -> [Vec<u8>; 2] {
     [number(2, 2), number(3, 1)]
 }
@@ -37,12 +38,14 @@ fn priority_that_a_map_gives_is_seen() {
         (steering.table, steering.chain.as_str()),
         (Table { family: Family::Inet, name: "t".into() }, "c")
     );
-    // `meta priority 1:13 accept` asks for it, and sets nothing; `meta mark set 5` sets something else (NFT_META_MARK 3).
+    // `meta priority 1:13 accept` compares it, and sets nothing; `meta mark set 5` sets another field
+    // (NFT_META_MARK 3).
     assert_eq!(read(&[("meta", &meta(2)), ("cmp", &compared(0, &0x1_0013_u32.to_ne_bytes()))]), None);
     assert_eq!(read(&[("meta", &[number(2, 3), number(3, 1)])]), None);
 }
 
-/// `oifname "eth1"` (`NFT_META_OIFNAME` 7) has all 16 bytes of a name, `oifname "eth*"` those of the beginning; `oif 4` is a number.
+/// `oifname "eth1"` (`NFT_META_OIFNAME` 7) has all 16 bytes of a name, `oifname "eth*"` those of the prefix;
+/// `oif 4` is a number.
 #[test]
 fn devices_that_a_rule_asks_for_are_read() {
     let out = |key: u32, value: &[u8]| {
@@ -55,18 +58,19 @@ fn devices_that_a_rule_asks_for_are_read() {
     assert_eq!(out(7, b"eth"), Some(Asked::Prefix("eth".into())));
     assert_eq!(out(5, &4_u32.to_ne_bytes()), Some(Asked::Number(4)));
     assert!(Asked::Number(4).is(4, "eth1") && !Asked::Number(4).is(5, "eth1"));
-    // `iif 4` (`NFT_META_IIF` 4) is the device that packets come from.
+    // `iif 4` (`NFT_META_IIF` 4) is the device on which packets arrive.
     let number = compared(0, &4_u32.to_ne_bytes());
     let from = read(&[("meta", &meta(4)), ("cmp", &number), ("meta", &set_priority())]).expect("it sets");
     assert_eq!((from.from, from.out), (Some(Asked::Number(4)), None));
     assert!(Asked::Prefix("eth".into()).is(9, "eth1") && !Asked::Name("eth".into()).is(9, "eth1"));
-    // `oifname != "eth1"` (NEQ 1) asks for all others.
+    // `oifname != "eth1"` (NEQ 1) matches all others.
     let other = read(&[("meta", &meta(7)), ("cmp", &compared(1, &name)), ("meta", &set_priority())])
         .expect("it sets");
     assert_eq!(other.out, None);
 }
 
-/// `iifname "mesh0" tcp dport 80 redirect to :3128`, `tproxy to :3129`, `dnat to 10.0.0.1:3128`, and what iptables lists for CLASSIFY.
+/// `iifname "mesh0" tcp dport 80 redirect to :3128`, `tproxy to :3129`, `dnat to 10.0.0.1:3128`, and
+/// iptables' listing of CLASSIFY.
 #[test]
 fn rules_that_keep_packets_here_are_seen() {
     let mesh: Vec<u8> = b"mesh0".iter().copied().chain([0; 11]).collect();
@@ -88,7 +92,8 @@ fn rules_that_keep_packets_here_are_seen() {
     assert_eq!((redirect.what, redirect.port), (Steers::Here, Some(80)));
     assert_eq!(redirect.from, Some(Asked::Name("mesh0".into())));
     assert_eq!(read(&[("tproxy", &[number(1, 2)])]).expect("here").what, Steers::Here);
-    // NFTA_NAT_TYPE 1 of DNAT 1 and SNAT 0, …_FAMILY 2, …_REG_ADDR_MIN 3; register 1 again by the number of its first 4 bytes, 8.
+    // NFTA_NAT_TYPE 1 of DNAT 1 and SNAT 0, …_FAMILY 2, …_REG_ADDR_MIN 3; register 1 again by the number of
+    // its first 4 bytes, 8.
     let address = [number(1, 1), nest(2, &[one(1, &[10, 0, 0, 1])])];
     let nat = |kind| [number(1, kind), number(2, 2), number(3, 8)];
     let to = read(&[("immediate", &address), ("nat", &nat(1))]).expect("elsewhere");
@@ -114,7 +119,7 @@ fn rule_that_writes_and_accepts_is_read_on() {
     assert_eq!((steering.what, steering.port), (Steers::Priority, None));
 }
 
-/// A chain of its own has its hook; one that others lead to has all hooks of its table.
+/// A base chain has its own hook; a chain that others jump to has all hooks of its table.
 #[test]
 fn chains_say_when_their_rules_are_asked() {
     // NFT_MSG_NEWCHAIN 3: NFTA_CHAIN_TABLE 1, …_NAME 3, …_HOOK 4 of HOOKNUM 1 and PRIORITY 2.

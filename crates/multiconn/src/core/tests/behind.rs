@@ -1,23 +1,25 @@
-//! Connections as sockets of one rate each, of which one waits for a time-out: how long the stream waits with it.
+//! Connections as sockets of one rate each, of which one waits for a time-out: the time for which the stream
+//! waits with it.
 
 use super::*;
 use crate::core::AHEAD_MOST;
 
-/// Of each connection: what its window lets out in a round trip of 50 ms is what it carries \[bytes/s, bytes\].
+/// The rate of each connection: it carries a window in a round trip of 50 ms \[bytes/s, bytes\].
 const RATE: u64 = 125_000;
 const WINDOW: u64 = RATE / 20;
 const STEP_MS: u64 = 5;
-/// The second connection is silent from the one to the other \[ms\].
+/// The second connection is silent during this time \[ms\].
 const SILENT: std::ops::Range<u64> = 4000..5200;
 
-/// What a socket holds and what it has passed on \[bytes\].
+/// The bytes that a socket holds and has passed on \[bytes\].
 #[derive(Default)]
 struct Socket {
     held: u64,
     passed: u64,
 }
 
-/// Runs four connections for so long; gives the longest time without a byte in order \[ms\], and the bytes that were sent again.
+/// Runs four connections; returns the longest time without a byte in order \[ms\], and the bytes that were
+/// sent again.
 fn longest_silence(tells_window: bool) -> (u64, u64) {
     let limits = Limits { window: 1 << 20, window_most: 1 << 24, held_most: 1 << 24, ..Limits::default() };
     let (mut pair, stream, legs) = Pair::of_four(limits, 1 << 26);
@@ -37,7 +39,7 @@ fn longest_silence(tells_window: bool) -> (u64, u64) {
                 socket.held -= carried;
                 socket.passed += carried;
             }
-            // Whole frames of what has passed come out.
+            // Whole frames of the passed bytes are delivered.
             let out = pair.wires[leg][0].len() - socket.held as usize;
             pair.deliver_within(0, *leg, out);
             if at_ms % 50 == 0 {

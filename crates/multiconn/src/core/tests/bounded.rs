@@ -1,10 +1,10 @@
-//! A session with a bound of rate: what goes out, and what it wakes for.
+//! A session with a rate bound: the bytes sent, and the wakes.
 
 use super::*;
 use crate::bucket::Bucket;
 use evenair_units::Rate;
 
-/// What goes out each millisecond of half a second, and how often a connection was woken.
+/// Returns the bytes sent in each millisecond of half a second, and the number of wakes.
 fn half_a_second(core: &mut Core, begun: Instant) -> (Vec<u64>, u32) {
     let (mut sent, mut wakes, mut out) = (Vec::new(), 0, Vec::new());
     for ms in 0..500 {
@@ -67,7 +67,8 @@ fn without_a_bound_it_does_not_wait() {
     assert!(!idle.is_zero() && dry.is_zero(), "there is nothing to send");
 }
 
-/// 8 Mb/s: 50,000 bytes go out at once, and three chunks of 16,369 leave 893 of them; the fourth waits for the 15,476 that are missing.
+/// 8 Mb/s: 50,000 bytes go out at once, and three chunks of 16,369 leave 893 of them; the fourth waits for
+/// the 15,476 that are missing.
 #[test]
 fn bounded_session_goes_on_at_the_instant_of_its_tokens() {
     let (mut pair, stream, legs) = Pair::of_four(limits(1 << 20), 1 << 24);

@@ -1,10 +1,10 @@
-//! One connection: when it is stuck, when it is given up, and when it has served.
+//! One connection: when it is stuck, when it is given up, and when it is finished.
 
 use super::super::leg::{Change, Leg};
 use super::told::{events, ms, relay, said, tell};
 use super::*;
 
-/// A connection with a round trip of 20 ms that began at zero.
+/// Returns a connection with a round trip of 20 ms that began at zero.
 fn begun() -> Leg {
     let mut leg = Leg::new(1, Instant::ZERO);
     let idle = Measured { round_trip: Some(ms(20)), ..Measured::default() };
@@ -18,7 +18,7 @@ fn at(after_ms: u64) -> Instant {
     Instant::ZERO + ms(after_ms)
 }
 
-/// 200 ms are counted from when something waits, however long nothing did.
+/// 200 ms count from the first waiting byte, after any idle time.
 #[test]
 fn connection_is_not_stuck_for_having_been_idle() {
     let mut leg = begun();
@@ -30,7 +30,7 @@ fn connection_is_not_stuck_for_having_been_idle() {
     assert_eq!(leg.measured(at(1104), Measured { acknowledged: 1, ..WAITING }), Change::None);
 }
 
-/// With a question open, 1500 ms are counted from when TCP has acknowledged all.
+/// With an unanswered ping, 1500 ms count from the time at which TCP has acknowledged everything.
 #[test]
 fn answer_is_waited_for_from_the_last_acknowledgement_on() {
     let mut leg = begun();
@@ -55,7 +55,7 @@ fn stuck_connection_is_given_up_in_the_end() {
     }
 }
 
-/// Whoever leaves it first: this side's word has to be answered, and the other's.
+/// In either order: this side's `Retire` must be answered, and the other's.
 #[test]
 fn connection_has_served_once_both_words_are_answered() {
     let served = |core: &mut Core| events(core).contains(&Event::Served(1));

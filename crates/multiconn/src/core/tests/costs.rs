@@ -1,11 +1,11 @@
-//! What is resident of a stream is taken of the memory, however small its pieces are.
+//! Resident memory of a stream is taken from the budget, however small its pieces are.
 
 use super::super::STREAM_COST;
 use super::told::{chunk, relay, tell};
 use super::*;
 
 const WINDOW: u64 = 1 << 16;
-/// A piece's place, by `core/cost.rs` \[bytes\].
+/// The memory of a piece, by `core/cost.rs` \[bytes\].
 const PIECE: u64 = 128;
 
 #[test]
@@ -52,7 +52,7 @@ fn small_chunks_take_memory_and_wait_where_there_is_none() {
     assert_eq!(sent(&mut core), 1000, "each goes out by itself");
     let taken = core.budget.taken() - WINDOW - STREAM_COST - 1000;
     assert!((984 * PIECE..=1024 * PIECE).contains(&taken), "{taken}");
-    // Without memory for more chunks bytes wait, and go out in a large one when the others are there.
+    // Without memory for more chunks, bytes wait and go out in a large one once the others are acknowledged.
     core.budget.set_most(core.budget.taken() + 10_000);
     assert!(sent(&mut core) < 100);
     let received = core.counts().sent;
@@ -64,14 +64,15 @@ fn small_chunks_take_memory_and_wait_where_there_is_none() {
     assert!(taken <= 32 * PIECE, "{taken}");
 }
 
-/// The memory of blocks of 32 pieces, beside a stream with its window and so many bytes to send.
+/// Returns the blocks of 32 pieces for which memory is taken, beside a stream with its window and `held`
+/// bytes to send.
 fn blocks(core: &Core, held: u64) -> u64 {
     let taken = core.budget.taken() - WINDOW - STREAM_COST - held;
     assert_eq!(taken % (32 * PIECE), 0);
     taken / (32 * PIECE)
 }
 
-/// Sixteen gaps cost nothing, and each 32 more a block. A block more than is needed is kept.
+/// Sixteen gaps cost nothing, and each further 32 cost a block. A block more than needed is kept.
 #[test]
 fn gaps_take_memory_in_blocks() {
     let with_gaps = |gaps| {
@@ -90,14 +91,14 @@ fn gaps_take_memory_in_blocks() {
     };
     assert_eq!([after_filling(48, 16), after_filling(49, 48), after_filling(81, 49)], [1, 2, 3], "kept");
     assert_eq!([after_filling(49, 16), after_filling(81, 48)], [0, 1]);
-    // A stream that needs no more memory goes on where there is none left.
+    // A stream that needs no more memory continues if none is left.
     let mut core = with_gaps(17);
     core.budget.set_most(core.budget.taken() - 1);
     tell(&mut core, chunk(1, 2 * 17 + 1, b"x"), Instant::from_nanos(1)).unwrap();
     assert_eq!(core.peek(1, &mut [0; 8]), Ok(Read::Wait));
 }
 
-/// The same of chunks that are not acknowledged. What was given back is taken again where it is needed, and not before.
+/// The same for unacknowledged chunks. Returned memory is taken again only when needed.
 #[test]
 fn chunks_take_memory_in_blocks() {
     let sent = |core: &mut Core, now, chunks: u64| {

@@ -1,4 +1,4 @@
-//! What a stream's receiver tells of its window, and when.
+//! A receiver's credits: their contents and their times.
 
 use super::told::{chunk, events, ms, relay, said, tell};
 use super::*;
@@ -6,7 +6,7 @@ use super::*;
 const WINDOW: u64 = 1 << 16;
 const QUARTER: u64 = WINDOW / 4;
 
-/// Bytes of stream 1 from an offset on, so many.
+/// Delivers `count` bytes of stream 1 from an offset.
 fn bytes(core: &mut Core, from: u64, count: u64, now: Instant) {
     let words = vec![7; count as usize];
     for (number, piece) in words.chunks(CHUNK_MAX).enumerate() {
@@ -18,7 +18,7 @@ fn credit(received: u64, limit: u64) -> Vec<String> {
     vec![format!("{:?}", Frame::Credit { stream: 1, received, limit })]
 }
 
-/// What is told at once, and 25 ms later, of so many bytes that were read.
+/// Returns the credits at once, and 25 ms later, after `count` bytes were read.
 #[test]
 fn window_follows_what_was_read_by_quarters() {
     let told = |count: u64| {
@@ -33,7 +33,7 @@ fn window_follows_what_was_read_by_quarters() {
     assert_eq!(told(QUARTER - 1), (vec![], credit(QUARTER - 1, WINDOW)));
 }
 
-/// A quarter of the window since it was told last, not since the start.
+/// A quarter of the window counts from the last credit, not from the start.
 #[test]
 fn what_was_received_is_told_by_quarters() {
     let (mut core, now) = relay(limits(WINDOW));
@@ -54,18 +54,19 @@ fn credit_that_is_told_later_is_noted_once() {
     assert_eq!((core.timeout(), &core.late[..]), (Some(now + ms(25)), &[1][..]));
     core.on_timeout(now + ms(25));
     assert_eq!(said(&mut core, 1, now + ms(25)), credit(2, WINDOW));
-    // A sender that repeats itself may not have heard it.
+    // A sender that repeats data may have missed the credit.
     bytes(&mut core, 0, 1, now + ms(30));
     core.on_timeout(now + ms(55));
     assert_eq!(said(&mut core, 1, now + ms(55)), credit(2, WINDOW));
-    // What is about to be told is not noted.
+    // A credit that is already queued is not noted as late.
     let (mut core, now) = relay(limits(WINDOW / 2));
     bytes(&mut core, 0, QUARTER / 2, now);
     bytes(&mut core, QUARTER / 2, 1, now);
     assert_eq!((core.late.len(), said(&mut core, 1, now)), (0, credit(QUARTER / 2 + 1, WINDOW / 2)));
 }
 
-/// A window with no room for a chunk behind what came, half of which may wait for the reader, grows to twice its size.
+/// A window without room for a chunk behind the received bytes grows to twice its size; half of those may
+/// wait for the reader.
 #[test]
 fn window_is_used_up_where_no_chunk_fits() {
     let told = |from: u64, until: u64, in_order: u64| {

@@ -1,4 +1,5 @@
-//! Connections of TCP's kind over a lossy path, a round trip at a time: what the stream carries of what its connections do.
+//! Connections like TCP's over a lossy path, one round trip at a time: the stream's share of the bytes that
+//! its connections carry.
 
 use super::*;
 use crate::core::AHEAD_MOST;
@@ -30,7 +31,7 @@ impl Tcp {
         (self.random >> 33) % 1000 < per_mille
     }
 
-    /// A round trip; gives the bytes that have come through in order.
+    /// Simulates a round trip; returns the bytes that arrived in order.
     fn round(&mut self, per_mille: u64) -> u64 {
         if self.silent > 0 {
             self.silent -= 1;
@@ -44,7 +45,7 @@ impl Tcp {
             None => self.window += 1,
             Some(_) => {
                 self.threshold = (self.window / 2).max(2);
-                // The rest comes through with the repetition, in the next round, or after a time-out.
+                // The rest arrives with the retransmission, in the next round, or after a time-out.
                 (self.window, self.silent) = if sent >= 4 { (self.threshold, 0) } else { (1, TIMEOUT) };
             }
         }
@@ -54,7 +55,8 @@ impl Tcp {
     }
 }
 
-/// Runs four connections for a minute; gives the bytes that were read in order, those that the connections carried, and those sent again.
+/// Runs four connections for a minute; returns the bytes read in order, those that the connections carried,
+/// and those sent again.
 fn carried(per_mille: u64, tells_window: bool, seed: u64) -> (u64, u64, u64) {
     let (mut pair, stream, legs) = Pair::of_four(Limits::default(), 1 << 28);
     let mut senders: BTreeMap<LegId, Tcp> =
@@ -94,7 +96,8 @@ fn carried(per_mille: u64, tells_window: bool, seed: u64) -> (u64, u64, u64) {
     (read, senders.values().map(|sender| sender.passed).sum(), pair.cores[0].counts().again)
 }
 
-/// Of several minutes with 4 % lost: what was read, and what was sent again, for what the connections carried.
+/// Returns the bytes read and those sent again, as shares of the bytes carried, over several minutes with 4 %
+/// loss.
 fn shares(tells_window: bool) -> (f64, f64) {
     let all: Vec<_> = (1..=6).map(|seed| carried(40, tells_window, 1000 * seed)).collect();
     let sum = |of: fn(&(u64, u64, u64)) -> u64| all.iter().map(of).sum::<u64>() as f64;

@@ -1,4 +1,4 @@
-//! The numbers of streams: which are open, over or new, and how many there may be.
+//! The numbers of streams: which are open, over or new, and their limits.
 
 use super::told::{chunk, events, ms, relay, said, tell};
 use super::*;
@@ -34,7 +34,7 @@ fn client_opens_as_many_streams_as_it_may() {
     assert!(OpenError::TooMany.to_string().contains("as many streams as there may be"));
 }
 
-/// Of numbers of 32 bits a client has the odd ones; the last one stays unused.
+/// A client has the odd numbers of 32 bits; the last one stays unused.
 #[test]
 fn numbers_of_streams_do_not_begin_again() {
     let (mut core, now) = client(limits(1000));
@@ -72,7 +72,7 @@ fn stream_that_is_over_does_not_open_again() {
         tell(&mut core, chunk(stream, 0, b"x"), now).unwrap();
     }
     assert_eq!(opened(&mut core), [3, 7, 9]);
-    // Those of its own are no matter of the other's.
+    // The relay's own streams do not count towards the client's.
     let (mut core, now) = relay(limits(1000));
     let own = core.open(now).unwrap();
     core.reset(own, Broken::Aborted, now);
@@ -81,7 +81,8 @@ fn stream_that_is_over_does_not_open_again() {
     assert_eq!(opened(&mut core), [own + 1]);
 }
 
-/// Eighteen at once: eight, a quarter of that, and eight more. The next one is refused, also when there is room again.
+/// The limit is eighteen at once: eight, a quarter of that, and eight more. The next one is refused, also
+/// once there is room again.
 #[test]
 fn stream_that_was_refused_stays_refused() {
     let (mut core, now) = relay(limits(1000));
@@ -98,7 +99,8 @@ fn stream_that_was_refused_stays_refused() {
     assert_eq!(opened(&mut core), [39]);
 }
 
-/// Four times eighteen, of either kind: streams that were left out, and those of which the client has not said that it knows them broken.
+/// The limit is four times eighteen, of either kind: skipped streams, and broken ones that the client has not
+/// confirmed.
 #[test]
 fn streams_that_are_over_are_borne_up_to_a_bound() {
     let open_after = |left_out: u32| {
@@ -128,7 +130,7 @@ fn stream_that_has_ended_takes_no_more() {
     let before = core.budget.taken();
     assert_eq!(core.reserve(1, 10, now), Err(Broken::Aborted));
     assert_eq!(core.budget.taken(), before);
-    // Nor when all of it is there, both ways.
+    // Nor after all of it has arrived, both ways.
     assert_eq!(core.read(1, &mut [0; 9], now), Ok(Read::Bytes(1)));
     said(&mut core, 1, now);
     tell(&mut core, Frame::Credit { stream: 1, received: 1, limit: 1000 }, now).unwrap();
@@ -137,7 +139,8 @@ fn stream_that_has_ended_takes_no_more() {
     assert_eq!(core.budget.taken(), 0);
 }
 
-/// As many bytes as the window come out of all memory; for more there have to be four thirds of what is taken.
+/// Bytes up to the window use all memory; beyond it, the memory must be at least four thirds of the taken
+/// bytes.
 #[test]
 fn bytes_beyond_the_window_leave_memory_for_others() {
     let (mut core, now) = relay(limits(1000));

@@ -1,4 +1,4 @@
-//! Connections in slow start, as sockets whose windows double: the stream is to have for them what they would take.
+//! Connections in slow start, as sockets with doubling windows: the stream must have data for all of them.
 
 use super::*;
 
@@ -6,7 +6,8 @@ const ROUND_TRIP_MS: u64 = 100;
 /// Ten segments, RFC 6928's first window \[bytes\].
 const FIRST: u64 = 14_480;
 
-/// So many connections double their windows, `rounds` times; gives the bytes that the stream had for them in the last round, and their windows.
+/// Doubles the windows of several connections `rounds` times; returns the bytes that the stream supplied in
+/// the last round, and the windows.
 fn filled(connections: usize, rounds: u32, reads: bool) -> (u64, u64) {
     let (mut pair, stream, legs) = Pair::of_four(Limits::default(), 1 << 30);
     let round_trip = Some(Duration::from_millis(ROUND_TRIP_MS));

@@ -1,9 +1,9 @@
-//! One side alone, to which frames are told one by one: what it says to each, and when.
+//! One side alone, which receives frames one by one: its answers, and their times.
 
 use super::super::STREAM_COST;
 use super::*;
 
-/// A relay with limits of its own, 2^24 bytes of memory and a connection, 1.
+/// Returns a relay with given limits, 2^24 bytes of memory and a connection, 1.
 pub(super) fn relay(limits: Limits) -> (Core, Instant) {
     let now = Instant::from_nanos(1);
     let mut core = Core::new(Side::Relay, limits, Budget::new(1 << 24), now);
@@ -15,7 +15,7 @@ pub(super) fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// All that a connection is given to send, as frames in words.
+/// Returns all frames pulled for a connection, as text.
 pub(super) fn said(core: &mut Core, leg: LegId, now: Instant) -> Vec<String> {
     let (mut out, mut words) = (Vec::new(), Vec::new());
     loop {
@@ -32,7 +32,7 @@ pub(super) fn said(core: &mut Core, leg: LegId, now: Instant) -> Vec<String> {
     }
 }
 
-/// Tells a frame on connection 1.
+/// Passes in a frame on connection 1.
 pub(super) fn tell(core: &mut Core, frame: Frame<'_>, now: Instant) -> Result<(), Closed> {
     core.frame(1, frame, now)
 }
@@ -51,7 +51,7 @@ fn defaults_are_those_of_the_manual() {
     let Limits { own_streams, their_streams, window, window_most, held_most } = Limits::default();
     assert_eq!((own_streams, their_streams), (1024, 1024));
     assert_eq!((window, window_most, held_most), (65_536, 16_777_216, 16_777_216));
-    // 12 kB of memory for each stream, beside its window.
+    // Each stream takes 12 kB of memory, beside its window.
     let (mut core, now) = relay(limits(1000));
     core.open(now).unwrap();
     assert_eq!((STREAM_COST, core.budget.taken()), (12 << 10, 1000 + (12 << 10)));
@@ -65,12 +65,12 @@ fn room_ahead_is_of_the_connection_itself() {
         let round_trip = Some(ms(round_trip_ms));
         core.measured(leg, Measured { round_trip, window: Some(window), ..Measured::default() }, now);
     };
-    // As much again as its window; or what goes out in 50 ms, five windows of 10 ms; 6 KiB at least.
+    // Another window; or the amount sent in 50 ms, five windows of 10 ms; 6 KiB at least.
     measure(&mut core, 1, 20_000, 100);
     measure(&mut core, 2, 4_000, 10);
     measure(&mut core, 3, 1_000, 200);
     assert_eq!([1, 2, 3].map(|leg| core.ahead(leg)), [Some(20_000), Some(20_000), Some(6 * 1024)]);
-    // Four full records of TLS, 16 KiB each (RFC 8446 section 5.1), at most, and where no window is known.
+    // At most, and without a known window: four full records of TLS, 16 KiB each (RFC 8446 section 5.1).
     core.measured(1, Measured { window: Some(1 << 30), ..Measured::default() }, now);
     assert_eq!([1, 4, 5].map(|leg| core.ahead(leg)), [Some(65_536), Some(65_536), None]);
 }
@@ -104,7 +104,7 @@ fn wish_is_said_again_after_a_connection_is_lost() {
     assert_eq!(wanted, [Event::TheyWant(5), Event::TheyWant(1)], "one at least");
 }
 
-/// What a connection says half a second, the quiet time, after it has said something.
+/// Returns whether a connection sends a ping half a second, the quiet time, after its last frame.
 fn asks(begin: impl Fn(&mut Core, Instant)) -> bool {
     let (mut core, now) = relay(limits(1 << 16));
     core.measured(1, Measured { round_trip: Some(ms(20)), ..Measured::default() }, now);
@@ -141,7 +141,7 @@ fn ping_is_answered_on_its_connection() {
     assert_eq!(said(&mut core, 2, now), [format!("Pong({})", u64::MAX)]);
 }
 
-/// After how many milliseconds without progress a connection of this measure is stuck.
+/// Returns the milliseconds without progress after which a connection with these counters is stuck.
 fn stuck_after(measured: Measured, begin: impl Fn(&mut Core, Instant)) -> Option<u64> {
     let (mut core, now) = relay(limits(1 << 16));
     core.measured(1, Measured { round_trip: Some(ms(20)), ..Measured::default() }, now);
@@ -160,7 +160,7 @@ fn connection_is_stuck_after_its_time() {
     assert_eq!(stuck_after(waiting, |_, _| ()), Some(201));
     let slow = Measured { round_trip: Some(ms(100)), ..waiting };
     assert_eq!(stuck_after(slow, |_, _| ()), Some(301));
-    // Nothing waits, and a question that is asked after 500 ms stays without an answer for more than 1500 ms.
+    // No data waits, and a ping sent after 500 ms has no answer for more than 1500 ms.
     assert_eq!(stuck_after(Measured::default(), |core, _| core.tell_wanted(3)), Some(500 + 1501));
     assert_eq!(stuck_after(Measured::default(), |_, _| ()), None);
 }
@@ -176,7 +176,7 @@ fn credit_is_told_after_a_quarter_of_the_window() {
             at += piece.len() as u64;
         }
         let told = said(&mut core, 1, now);
-        // What is not urgent is told 25 ms later.
+        // A credit that is not urgent is sent 25 ms later.
         let late = now + ms(25);
         core.on_timeout(late);
         assert!(!told.is_empty() || !said(&mut core, 1, late).is_empty());
@@ -184,7 +184,7 @@ fn credit_is_told_after_a_quarter_of_the_window() {
     };
     let quarter = 1 << 14;
     assert_eq!([quarter - 1, quarter].map(|bytes| credit(1 << 16, bytes)), [false, true]);
-    // Or after 256 KiB, where that is less.
+    // Or after 256 KiB, if that is less.
     let most = 1 << 18;
     assert_eq!([most - 1, most].map(|bytes| credit(1 << 22, bytes)), [false, true]);
 }
@@ -196,7 +196,7 @@ fn window_that_is_used_up_beyond_a_gap_grows_at_once() {
     tell(&mut core, chunk(1, (1 << 16) - 1000, &bytes), now).unwrap();
     let credit = Frame::Credit { stream: 1, received: 0, limit: 1 << 17 };
     assert_eq!(said(&mut core, 1, now), [format!("{credit:?}")]);
-    // One that cannot grow says nothing at once.
+    // A window that cannot grow causes no credit at once.
     let (mut core, now) = relay(Limits { window_most: 1 << 16, ..limits(1 << 16) });
     tell(&mut core, chunk(1, (1 << 16) - 1000, &bytes), now).unwrap();
     assert_eq!(said(&mut core, 1, now), [""; 0]);
@@ -237,7 +237,7 @@ fn word_of_an_end_breaks_what_was_not_sent_whole() {
     tell(&mut core, Frame::Over { stream: 1 }, now).unwrap();
     assert_eq!(core.read(1, &mut [0; 9], now), Err(Broken::Aborted));
     assert_eq!(said(&mut core, 1, now), ["Reset { stream: 1, why: Aborted }"]);
-    // The word of a stream that is not there is no matter.
+    // An `Over` frame about an unknown stream is ignored.
     assert_eq!(tell(&mut core, Frame::Over { stream: 9 }, now), Ok(()));
 }
 
@@ -253,7 +253,7 @@ fn reset_before_its_stream_leaves_others_new() {
     let opened: Vec<_> =
         events(&mut core).into_iter().filter(|event| matches!(event, Event::Opened(_))).collect();
     assert_eq!(opened, [Event::Opened(3), Event::Opened(7)]);
-    // Every second stream of the client's is left out: eight times as many gaps as streams, and eight more, are borne.
+    // The client skips every second stream: gaps up to eight times the streams, and eight more, are accepted.
     let (mut core, now) = relay(limits(1 << 16));
     let most = 8 * (8 + 8);
     for number in 0..most {
@@ -265,7 +265,7 @@ fn reset_before_its_stream_leaves_others_new() {
 
 #[test]
 fn released_stream_breaks_unless_both_ends_came() {
-    // Whether the client has ended, whether the relay has, and whether the relay has read the end.
+    // The cases: whether the client has ended, whether the relay has, and whether the relay has read the end.
     let breaks = |theirs: bool, ours: bool, reads: bool| {
         let (mut core, now) = relay(limits(1 << 16));
         tell(&mut core, Frame::Data { stream: 1, offset: 0, end: theirs, bytes: b"x" }, now).unwrap();
@@ -298,7 +298,7 @@ fn writer_without_memory_tries_again_in_100_ms() {
     assert!(memory.take(2000, Share::All), "others have the rest");
     assert_eq!(core.write(stream, b"hello", now), Ok(0));
     assert_eq!(core.timeout(), Some(now + ms(100)));
-    // The first of its tries counts.
+    // The first attempt counts.
     assert_eq!(core.write(stream, b"hello", now + ms(50)), Ok(0));
     assert_eq!(core.timeout(), Some(now + ms(100)));
     memory.give(2000);
@@ -321,7 +321,7 @@ fn last_byte_of_room_is_used() {
 
 #[test]
 fn fixed_reading_rate_asks_for_no_wider_window() {
-    // 4 KiB in each round trip of 100 ms: four times that is less than the window, however long it lasts.
+    // 4 KiB arrive in each round trip of 100 ms: four times that is less than the window, at any duration.
     let (mut core, mut now) = relay(limits(1 << 16));
     let before = core.budget.taken();
     for number in 0..200 {
@@ -352,7 +352,7 @@ fn usable_connection_neither_retires_nor_is_stuck() {
     core.measured(4, waiting, now + ms(5000));
     let usable: Vec<_> = core.legs().iter().map(|leg| (leg.id, leg.is_usable())).collect();
     assert_eq!(usable, [(1, true), (2, false), (3, false), (4, false)]);
-    // A wish is said where it can be.
+    // A wanted number is sent on a connection that has room.
     said(&mut core, 1, now);
     events(&mut core);
     core.tell_wanted(3);
@@ -365,9 +365,9 @@ fn bytes_sent_are_those_behind_what_was_there() {
     core.frame(1, Frame::Ping(7), now).unwrap();
     let mut out = vec![0; 100];
     core.pull(1, now, 4 * FRAME_MAX, &mut out);
-    // A kind and a number of eight bytes.
+    // A type byte and a number of eight bytes.
     assert_eq!((out.len(), core.legs()[0].sent), (109, 9));
-    // It is an answer alone, which is not confirmed.
+    // It is only an answer, which needs no confirmation.
     core.measured(1, Measured::default(), now + ms(1000));
     assert_eq!(said(&mut core, 1, now + ms(1000)), [""; 0]);
 }
@@ -381,7 +381,7 @@ fn peer_that_pings_without_reading_has_four_answers() {
     assert_eq!(said(&mut core, 1, now), ["Pong(9)"], "there is room again");
 }
 
-/// Whether something wakes a connection that waits.
+/// Returns whether an action wakes a waiting connection.
 fn wakes(begin: impl Fn(&mut Core, Instant)) -> bool {
     let (mut core, now) = relay(limits(1 << 16));
     tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
@@ -401,8 +401,8 @@ fn idle_connection_is_woken_for_each_kind_of_news() {
     assert!(wakes(|core, now| tell(core, unknown, now).unwrap()), "the end of a stream");
 }
 
-/// Connection 3 is lost: the stream's credit is told again, and the client is asked for its own. Connection 1 takes the former
-/// alone, which leaves no room for another frame.
+/// Connection 3 is lost: the stream's credit is sent again, and the client's is requested. Connection 1 takes
+/// the credit alone, which leaves no room for another frame.
 #[test]
 fn idle_connection_is_woken_for_a_question() {
     let (mut core, now) = relay(limits(1 << 16));
@@ -421,7 +421,8 @@ fn idle_connection_is_woken_for_a_question() {
     assert_eq!(said(&mut core, 2, now), ["Ask { stream: 1 }"]);
 }
 
-/// A connection with a round trip of 20 ms holds a byte from now on, and has not got on when it is looked at again so much later.
+/// Lets a connection with a round trip of 20 ms hold a byte from now on, without progress at the later
+/// observations.
 fn hold(core: &mut Core, leg: LegId, now: Instant, looks_ms: &[u64]) {
     let waiting = Measured { round_trip: Some(ms(20)), waiting: 1, ..Measured::default() };
     core.measured(leg, waiting, now);
@@ -438,14 +439,15 @@ fn stuck_connection_wakes_no_other_for_nothing() {
     hold(&mut core, 1, now, &[201]);
     assert!(said(&mut core, 2, now + ms(201)).contains(&HELLO.to_owned()), "it goes out once more");
     events(&mut core);
-    // It is on the second connection now.
+    // The data is on the second connection now.
     hold(&mut core, 1, now + ms(201), &[10]);
     assert_eq!(events(&mut core), []);
 }
 
-/// 64 chunks of three streams are on a connection that is stuck. 256 KiB and an eighth of all, 393,096 bytes, may go out once more:
-/// 256 KiB of the first stream are 17 chunks, and the other 114,806 bytes are 8 of the second. More goes only where nothing else is to
-/// be sent, 256 KiB at each look: the other 5 chunks of the first stream, and 12 of the second.
+/// 64 chunks of three streams are on a stuck connection. 256 KiB and an eighth of all sent bytes, 393,096
+/// bytes, may be copied. 256 KiB of the first stream are 17 chunks, and the other 114,806 bytes are 8 of the
+/// second. More is copied only if no other data is to be sent, 256 KiB at each observation: the other 5
+/// chunks of the first stream, and 12 of the second.
 #[test]
 fn bytes_of_a_stuck_connection_go_out_again_in_bounds() {
     let now = Instant::from_nanos(1);
@@ -483,7 +485,7 @@ fn session_is_closed_for_the_reason_that_was_given() {
     assert_eq!(core.closed(), None);
     assert_eq!(tell(&mut core, Frame::Close(Closed::Revoked), now), Err(Closed::Revoked));
     assert_eq!(core.closed(), Some(Closed::Revoked));
-    // The first reason stays, and is each connection's last word.
+    // The first reason stays, and is each connection's last frame.
     core.close(Closed::Idle);
     assert_eq!(tell(&mut core, Frame::Ping(1), now), Err(Closed::Revoked));
     let mut out = Vec::new();
@@ -525,7 +527,7 @@ fn wish_is_said_on_a_connection_that_stays() {
     }
 }
 
-/// Two connections, a stream with a byte of the client's, and `hello` that went out on the first.
+/// Returns a relay with two connections, a stream with a byte from the client, and `hello` sent on the first.
 fn greeted() -> (Core, Instant) {
     let (mut core, now) = relay(limits(1 << 16));
     core.add_leg(2, now);
@@ -550,7 +552,8 @@ fn lost_connection_repeats_its_bytes_once() {
     assert_eq!((core.counts().lost, core.counts().again), (1, 5));
 }
 
-/// Two streams of two chunks each, the first of which are on a connection that is lost: each keeps its turn.
+/// Two streams have two chunks each; their first chunks are on a connection that is lost. Each keeps its
+/// turn.
 #[test]
 fn lost_connection_changes_no_turns() {
     let (mut core, now) = relay(limits(1 << 16));
@@ -586,7 +589,7 @@ fn connections_lost_one_after_the_other_ask_once() {
     (3..=4).for_each(|leg| core.lost(leg, now));
     let credit = "Credit { stream: 1, received: 1, limit: 65536 }";
     assert_eq!(said(&mut core, 2, now), [credit, "Ask { stream: 1 }"], "its bytes are on the first");
-    // Once the client has it all there is nothing to ask.
+    // Once the client has everything, nothing is requested.
     tell(&mut core, Frame::Credit { stream: 1, received: 5, limit: 1 << 16 }, now).unwrap();
     core.add_leg(5, now);
     core.lost(5, now);
@@ -600,7 +603,7 @@ fn session_is_idle_once_a_connection_asks_in_vain() {
     tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
     said(&mut core, 1, now);
     core.take_idle(now + ms(25));
-    // From 100 ms on a connection is busy with what was written, and at 150 ms it asks for more.
+    // From 100 ms on a connection is busy with the written bytes, and at 150 ms it is idle again.
     core.write(1, b"hello", now + ms(100)).unwrap();
     let mut out = Vec::new();
     core.pull(1, now + ms(100), 4 * FRAME_MAX, &mut out);
@@ -629,7 +632,8 @@ fn bytes_are_counted_where_they_came() {
     assert_eq!(core.counts().received, 6);
 }
 
-/// A chunk of one byte takes 16: kind, stream, offset and length before it. Two frames at least share what a socket takes.
+/// A chunk of one byte takes 16: type, stream, offset and length precede it. At least two frames share the
+/// room of a socket.
 #[test]
 fn little_room_has_small_chunks() {
     let chunks = |room: usize| {

@@ -1,25 +1,25 @@
-//! Sources that have shown an authorised key lately.
+//! Sources that have recently shown an authorised key.
 
 use crate::keys::PublicKey;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-/// A source is known for so long after it has shown a key.
+/// A source is remembered for this time after it has shown a key.
 const KNOWN_FOR: Duration = Duration::from_secs(24 * 3600);
-/// Sources of a key that are known at once: a key that moves between many makes no others known.
+/// The most sources remembered of a key: a key that moves between many displaces only its own.
 const SOURCES_MAX: usize = 8;
 
 /// The last sources of each key, the latest at the end.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     of_key: BTreeMap<PublicKey, VecDeque<IpAddr>>,
-    /// When a source showed a key last, and of how many keys it is one.
+    /// The time at which a source showed a key last, and the number of keys that list it.
     sources: BTreeMap<IpAddr, (Instant, usize)>,
 }
 
 impl Recent {
-    /// A source has shown a key.
+    /// Records that a source has shown a key.
     pub(super) fn remember(&mut self, key: PublicKey, source: IpAddr, now: Instant) {
         let own = self.of_key.entry(key).or_default();
         let before = own.iter().position(|one| *one == source).and_then(|place| own.remove(place));
@@ -31,7 +31,7 @@ impl Recent {
         gone.iter().for_each(|gone| self.release(*gone));
     }
 
-    /// Whether a source has shown a key within [`KNOWN_FOR`].
+    /// Returns whether a source has shown a key within [`KNOWN_FOR`].
     pub(super) fn is_known(&self, source: IpAddr, now: Instant) -> bool {
         self.sources.get(&source).is_some_and(|(at, _)| now.duration_since(*at) < KNOWN_FOR)
     }

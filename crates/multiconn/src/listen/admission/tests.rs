@@ -5,7 +5,7 @@ use crate::keys::SecretKey;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A handshake that is not finished is closed after so long, whatever happens.
+/// An unfinished handshake is always closed after this time.
 const DEADLINE: Duration = super::super::greet::DEADLINE;
 
 #[test]
@@ -39,16 +39,17 @@ fn networks_are_sites_homes_and_links() {
     assert_eq!(of("2001:db8:1:2345:6:7:8:9"), ["2001:db8:1::", "2001:db8:1:2300::", "2001:db8:1:2345::"]);
 }
 
-/// A flood of handshakes that say nothing, and what a rightful client keeps.
+/// A flood of silent handshakes, and the share that a legitimate client keeps.
 struct Flood {
-    /// Where the handshakes of the flood come from, one after the other.
+    /// The sources of the flood's handshakes, in turn.
     sources: Vec<IpAddr>,
     /// Handshakes of the flood [1/s].
     rate: u32,
 }
 
 impl Flood {
-    /// The share of a client's handshakes that finish, each of which takes 300 ms: two round trips of a slow path.
+    /// Returns the share of a client's handshakes that finish; each takes 300 ms: two round trips of a slow
+    /// path.
     fn victim_keeps(&self, victim: IpAddr, is_known: bool) -> f64 {
         const TAKES: Duration = Duration::from_millis(300);
         let (admission, begun) = (Admission::new(256, 32, 1), Instant::now());
@@ -78,7 +79,7 @@ impl Flood {
     }
 }
 
-/// So many addresses, each so many after the one before.
+/// Returns `count` addresses, each `apart` after the one before.
 fn spread(first: &str, count: u128, apart: u128) -> Vec<IpAddr> {
     match first.parse().unwrap() {
         IpAddr::V4(four) => {
@@ -109,7 +110,7 @@ fn client_keeps_its_handshakes_beside_a_flood() {
 #[test]
 fn flood_from_everywhere_must_be_fast_and_spares_known_sources() {
     let victim: IpAddr = "203.0.113.9".parse().unwrap();
-    // An address in each of 4096 /16 or /12: no network has more than another, and the oldest goes.
+    // An address in each of 4096 /16 or /12: no network has more than another, and the oldest is closed.
     let sources = || spread("16.0.0.1", 3000, 1 << 16);
     // 256 places over 300 ms are 853 a second.
     assert!(Flood { sources: sources(), rate: 800 }.victim_keeps(victim, false) > 0.99);

@@ -1,14 +1,14 @@
 use super::*;
 use crate::probe::survey::{Sample, plan};
 
-/// A path as a survey would see it, made by arithmetic: what of each load is delivered, sent again and delayed.
+/// A path as a survey would observe it, by arithmetic: the goodput, repetitions and delay of each load.
 struct Path {
     /// Goodput of n loss-based connections, and of BBR's one \[Mb/s\].
     goodput: fn(u32) -> f64,
     bbr: f64,
-    /// The share sent again by n.
+    /// The share sent again under n.
     again: fn(u32) -> f64,
-    /// What probes wait under n \[ms\], beside 50.
+    /// The delay of probes under n \[ms\], beside 50.
     waits: fn(u32) -> f64,
     /// Whether the probe of this number is lost under n.
     loses: fn(u32, u64) -> bool,
@@ -21,7 +21,7 @@ fn survey(path: &Path) -> Vec<Stretch> {
         let is_bbr = load.congestion_control.as_deref() == Some("bbr");
         let count = (time.as_secs_f64() * 25.0) as u64;
         let samples = (0..count).map(|i| {
-            // A sawtooth: those that are near the top wait twice as long as in the middle.
+            // A sawtooth: probes near the top wait twice as long as in the middle.
             let waits_ms = (path.waits)(n) * (i % 20) as f64 / 10.0;
             let is_lost = (path.loses)(n, i);
             let round_trip_s = (!is_lost).then(|| 0.05 + waits_ms / 1e3 + (i * 7 % 5) as f64 * 2e-5);
@@ -60,7 +60,7 @@ fn random_loss_gains_and_bbr_is_said_first() {
     assert!(found.says[0].contains("BBR does as well"), "{found:?}");
     let (gain, n) = found.gain.unwrap();
     assert_eq!((gain.round() as u32, n), (8, MANY));
-    // The same where BBR gets less: behind a policer of single connections, say.
+    // The same on a path where BBR gets less, such as behind a policer of single connections.
     let found = diagnose(&survey(&Path { bbr: 3.0, ..path }));
     assert_eq!((found.kind, found.advice), (Kind::Random, Advice::Guarded), "{found:?}");
 }
