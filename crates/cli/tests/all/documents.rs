@@ -243,6 +243,7 @@ pages! {
     reference_multiconn "reference/multiconn.md",
     security "security.md",
     tutorial_figure "tutorial/figure.md",
+    tutorial_hidden "tutorial/hidden.md",
     tutorial_law "tutorial/law.md",
     tutorial_network "tutorial/network.md",
     validation "validation.md",
