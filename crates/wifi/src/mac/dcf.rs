@@ -673,7 +673,7 @@ impl Ear {
         Duration::from_nanos(self.delay_ns as u64)
     }
 
-    /// When what leaves its sender at an instant gets there, if it is near: within the time that a simulation has.
+    /// When energy that leaves its sender at an instant gets there, if it is near: within the time that a simulation has.
     #[inline]
     const fn after(&self, at: Instant) -> Instant {
         Instant::from_nanos(at.as_nanos() + self.delay_ns as u64)

@@ -1,7 +1,7 @@
 //! The shapes of networks that the air is compiled for.
 //!
-//! What is said of the air is said once, for all shapes. Of a [`Small`] one the compiler knows the answers to most of what it
-//! would ask at every hearer of every frame: that a place is there, that no hearer is far, that a node has no second contender.
+//! The rules of the air stand in the source once, for all shapes. For a [`Small`] network the compiler knows most answers that
+//! the code needs at every hearer of every frame: that a place exists, that no hearer is far, that a node has one contender.
 
 use std::fmt::Debug;
 use std::ops::{Index, IndexMut};
@@ -10,11 +10,11 @@ use std::ops::{Index, IndexMut};
 pub trait Shape: Clone + Debug {
     /// At most [`PLACES`] nodes, no far hearer, all rates of one and the same hearers, and no node with two contenders.
     const SMALL: bool;
-    /// What there is of each node, or of each contender.
+    /// Values by node, or by contender.
     type Table<T: Clone + Debug>: Table<T>;
 }
 
-/// What there is of each node, or of each contender.
+/// Values by node, or by contender.
 #[allow(unnameable_types, reason = "a matter of the air's own")]
 pub trait Table<T>: Clone + Debug + IndexMut<usize, Output = T> {
     /// Of all of them, in order.

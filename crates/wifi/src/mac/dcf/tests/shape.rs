@@ -5,7 +5,7 @@ use crate::mac::dcf::shape::{PLACES, Shape, Small};
 use crate::receivers::Receivers;
 use proptest::prelude::*;
 
-/// The path of a network whose nodes all have packets for the next one, for so long.
+/// Returns the path of a network in which each node has packets for the next one, for this time.
 fn path<S: Shape>(mut air: DcfAir<S>, nodes: u32, end: Instant) -> (u64, Vec<Counters>) {
     let mut out = Effects::default();
     let mode = Mode::at(Rate::from_kbps(11_000));
