@@ -3,9 +3,10 @@
 
     NS3=FOLDER validation/ns3/speed.py [PAIRS]
 
-FOLDER is the folder ns3/ of the PyPI package ns3 (3.44), against which mesh.cc is built first. Needs g++, and evenair built by
-`cargo build --release`. Prints a table in Markdown: medians over the pairs [ms per simulated second], their ratio, and the
-total goodput of both [kb/s]. Both run with the standard's timing; their TCPs differ (ns-3's is its own NewReno).
+FOLDER is the folder ns3/ of the PyPI package ns3 (3.44), against which mesh.cc is built first. Needs g++, and evenair
+built by `cargo build --release`. Prints a table in Markdown: medians over the pairs [ms per simulated second], their
+ratio, and the total goodput of both [kb/s]. Both run with the standard's timing; their TCPs differ (ns-3's is its own
+NewReno).
 """
 
 import json
@@ -21,7 +22,7 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 EVENAIR = HERE.parent.parent / "target/release/evenair"
-MODULES = "core network internet mobility propagation wifi applications traffic-control".split()
+MODULES = ["core", "network", "internet", "mobility", "propagation", "wifi", "applications", "traffic-control"]
 PAIRS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
 WARMUP = 20
 
