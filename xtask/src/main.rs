@@ -55,7 +55,7 @@ enum Extent {
     Everything,
 }
 
-/// The part whose tests wait for the kernel's clock, and the parts that compile beside it.
+/// The part with tests that wait for the kernel's clock, and the parts that compile beside it.
 const LIVE: &str = "live";
 const BESIDE_LIVE: [&str; 2] = ["lints", "docs"];
 
