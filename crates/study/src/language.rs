@@ -100,12 +100,10 @@ impl Study {
 
     /// Why a claim does not hold: its own reason, the study's, or the named cause's.
     pub(crate) fn why_of<'a>(&'a self, claim: &'a Claim) -> Option<&'a str> {
-        let named = || causes::look_up(self.cause_of(claim)?).map(|cause| cause.text.as_str());
-        let of_claim = claim
-            .why
-            .as_deref()
-            .or_else(|| causes::look_up(claim.cause.as_deref()?).map(|c| c.text.as_str()));
-        of_claim.or(self.why.as_deref()).or_else(named)
+        let named =
+            |cause: &Option<String>| causes::look_up(cause.as_deref()?).map(|cause| cause.text.as_str());
+        let of_claim = claim.why.as_deref().or_else(|| named(&claim.cause));
+        of_claim.or(self.why.as_deref()).or_else(|| named(&self.cause))
     }
 
     /// Overrides keys of every variant's scenario, whatever the study and its variants say of them.

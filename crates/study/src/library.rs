@@ -1,7 +1,7 @@
 //! The scenarios and studies that come with evenair.
 
 use evenair_scenario::{Resolved, ScenarioError, did_you_mean};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 include!(concat!(env!("OUT_DIR"), "/library.rs"));
 
@@ -51,15 +51,20 @@ type Readers = (
     fn(&str, &str, &[String]) -> Result<Resolved, ScenarioError>,
 );
 
+/// The file of a scenario in a folder, if it is there.
+pub(crate) fn beside(name: &str, folder: Option<&Path>) -> Option<PathBuf> {
+    let mut files =
+        folder.into_iter().flat_map(|folder| [folder.join(name), folder.join(format!("{name}.toml"))]);
+    files.find(|path| path.exists() && !path.is_dir())
+}
+
 fn found(
     name: &str,
     folder: Option<&Path>,
     changes: &[String],
     (load, parse): Readers,
 ) -> Result<Resolved, ScenarioError> {
-    let beside =
-        folder.into_iter().flat_map(|folder| [folder.join(name), folder.join(format!("{name}.toml"))]);
-    if let Some(path) = beside.into_iter().find(|path| path.exists() && !path.is_dir()) {
+    if let Some(path) = beside(name, folder) {
         return load(&path, changes);
     }
     if let Some(text) = builtin_scenario(name) {

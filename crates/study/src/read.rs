@@ -3,6 +3,7 @@
 use crate::check::Mistake;
 use crate::each::{self, Places};
 use crate::language::{Claim, Figure, Origin, Published, Study, Value, Variant};
+use crate::library;
 use crate::quantity::Quantity;
 use crate::written;
 use evenair_scenario::did_you_mean;
@@ -219,10 +220,11 @@ impl Study {
 
     /// The text of such a scenario.
     pub(crate) fn scenario_text(&self, id: &str) -> Option<String> {
-        let mut file =
-            self.origin.folder.iter().flat_map(|folder| [folder.join(id), folder.join(format!("{id}.toml"))]);
-        file.find_map(|path| std::fs::read_to_string(path).ok())
-            .or_else(|| crate::builtin_scenario(id).map(Into::into))
+        let file = library::beside(id, self.origin.folder.as_deref());
+        file.map_or_else(
+            || crate::builtin_scenario(id).map(Into::into),
+            |path| std::fs::read_to_string(path).ok(),
+        )
     }
 
     /// Keeps some variants, and what is told of them alone.
