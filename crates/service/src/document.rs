@@ -35,12 +35,23 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Returns the mistake in a text, with the likely meaning of an unknown word. A message about an
-    /// unknown key names it itself.
-    pub fn in_text(self, file: &str, text: &str) -> Mistake {
+    /// Returns the mistake in a text. A message about an unknown key names it itself.
+    pub fn in_text(
+        self,
+        file: &str,
+        text: &str,
+        explained: impl Fn(Option<&KeyPath>, String) -> String,
+    ) -> Mistake {
         let place = self.place(text);
-        let key = Some(self.key).filter(|key| !key.is_root() && !is_of_unknown_key(&self.message));
-        Mistake { key, ..Mistake::of(file, explained(self.message)).placed(place) }
+        let is_named = self.is_of_unknown_key();
+        let key = Some(self.key).filter(|key| !key.is_root());
+        let message = explained(key.as_ref(), self.message);
+        Mistake { key: key.filter(|_| !is_named), ..Mistake::of(file, message).placed(place) }
+    }
+
+    /// Returns whether the last step is an unknown key.
+    pub fn is_of_unknown_key(&self) -> bool {
+        is_of_unknown_key(&self.message)
     }
 
     /// Returns line and column in a text, from one: of an unknown key, else of a value.
@@ -55,10 +66,23 @@ impl Fault {
 /// # Errors
 /// Names the place of the first mistake, its key and value, and what is allowed.
 pub fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Mistake> {
+    parse_with(file, text, |_, message| explained(message))
+}
+
+/// Parses a document whose format explains unknown words itself, from their key and the parser's
+/// message.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with<T: DeserializeOwned>(
+    file: &str,
+    text: &str,
+    explained: impl Fn(Option<&KeyPath>, String) -> String,
+) -> Result<T, Mistake> {
     let table = table(file, text)?;
     let deserializer = toml::Deserializer::parse(text).map_err(|error| broken(file, text, &error))?;
     serde_path_to_error::deserialize(deserializer)
-        .map_err(|error| fault::<T>(&table, &error).in_text(file, text))
+        .map_err(|error| fault::<T>(&table, &error).in_text(file, text, explained))
 }
 
 /// Parses a document as a table, before it is known what it means.

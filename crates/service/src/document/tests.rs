@@ -51,7 +51,7 @@ fn mistake_has_line_column_and_key() {
         ("weight = [1", ":6:12: unclosed array, expected `]`"),
         ("[law]\nlaw = 'fixed'\nn = 'x'", ":8:5: law.n: invalid type: string \"x\", expected a whole number"),
         ("[law]\nlaw = 'fixed'\nn = 1\nstrat = 1", ":9:1: unknown field `strat`; did you mean start?"),
-        ("[law]\nlaw = 'fixd'\nn = 1", ":7:7: law.law: unknown variant `fixd`, expected `fixed`"),
+        ("[law]\nlaw = 'fixd'\nn = 1", ":7:7: law.law: unknown variant `fixd`; did you mean fixed?"),
         ("[law]\nlaw = 'fixed'\n", ":6:1: law: missing field `n`"),
     ] {
         let mistake = parse::<File>("f.toml", &format!("{TEXT}{more}")).unwrap_err();
