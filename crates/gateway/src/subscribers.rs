@@ -4,11 +4,11 @@ mod csv;
 mod leases;
 
 pub use csv::from_csv;
-pub(crate) use leases::hardware_id;
+pub(crate) use leases::{hardware_id, read_leases};
 pub use leases::{LeaseFormat, Leased, Leases, from_leases};
 
 use crate::config::SUBSCRIBERS_MAX;
-use crate::mistake::quoted;
+use evenair_service::quoted;
 use crate::{Mistake, Prefix};
 use evenair_units::Rate;
 use serde::{Deserialize, Serialize};

@@ -27,7 +27,6 @@ pub mod hello;
 pub mod keys;
 pub mod listen;
 pub mod metrics;
-mod mistake;
 pub mod notice;
 pub mod paths;
 pub mod probe;
@@ -46,5 +45,5 @@ mod tls;
 
 pub use connect::{Client, ConnectOptions, connect};
 pub use listen::{ListenOptions, Listener, listen};
-pub use mistake::Mistake;
+pub use evenair_service::Mistake;
 pub use session::{Session, Stream};

@@ -5,6 +5,7 @@
 //! user's own stay beside it. One that has the name of a result's file is in the way, and said to be before anything is computed.
 
 use crate::file::is_own;
+use evenair_service::file;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -197,7 +198,7 @@ impl OutputFolder {
             fs::rename(&path, &place).map_err(error_at("keep", &path))?;
             aside = Some(place);
         }
-        fs::rename(self.drafts.join(name), &path).map_err(error_at("write", &path))?;
+        file::put(&self.drafts.join(name), &path).map_err(error_at("write", &path))?;
         Ok(aside)
     }
 }

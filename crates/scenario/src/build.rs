@@ -12,7 +12,7 @@ use crate::error::Mistake;
 use crate::language::{
     At, LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WireQueue,
 };
-use crate::meant::did_you_mean;
+use evenair_service::meant::did_you_mean;
 use crate::resolved::{Mac, Parts, Radio, Resolved};
 use evenair_netsim::{FlowSpec, LinkLoss, NetworkSpec, QueueSpec, Wire};
 use evenair_topology::{ConflictGraph, Hearing, Link, Medium, Position, Router, Wall};

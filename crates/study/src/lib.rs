@@ -53,7 +53,7 @@ pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
 pub use papers::Paper;
 pub use quantity::{Of, Percent, Quantity, Statistic};
-pub use read::StudyError;
+pub use evenair_service::Mistake as StudyError;
 pub use run::Aside;
 pub use schema::schema;
 pub use sweep::{Case, SEEDS_MAX, Shard, Sweep, SweepError};
