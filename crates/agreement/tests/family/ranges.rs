@@ -116,13 +116,32 @@ fn adaptive() -> impl Strategy<Value = AdaptiveParams> {
         BackoffUnit::OwnBits,
         BackoffUnit::DataBits,
     ]);
-    let adaptive = (0.0..10.0, 0.0..1e4, 1e-6..10.0, time(), units, any::<[bool; 6]>());
-    adaptive.prop_map(|(alpha, beta, r_max, interval, unit, switches)| {
+    let adaptive = (0.0..10.0, 0.0..1e4, 1e-6..10.0, time(), units, any::<[bool; 6]>(), intensity());
+    adaptive.prop_map(|(alpha, beta, r_max, interval, unit, switches, registers)| {
+        let Intensity { execution, window_min, window_max, aifsn, holding_max, .. } = registers;
+        let (window_max, aifsn, holding_max) = (Some(window_max), Some(aifsn), Some(holding_max));
         let [bytes, high, drop, dummies, slotted, redraw] = switches;
         let measure = if bytes { QueueMeasure::Bytes } else { QueueMeasure::Packets };
         let acks = if high { AckPriority::High } else { AckPriority::Normal };
         let r_max = Some(r_max);
-        AdaptiveParams { alpha, beta, r_max, interval, measure, unit, acks, drop, dummies, slotted, redraw }
+        AdaptiveParams {
+            alpha,
+            beta,
+            r_max,
+            interval,
+            measure,
+            unit,
+            acks,
+            drop,
+            dummies,
+            slotted,
+            redraw,
+            execution,
+            window_min,
+            window_max,
+            aifsn,
+            holding_max,
+        }
     })
 }
 
@@ -180,16 +199,22 @@ fn capacity() -> impl Strategy<Value = (CapacityUnit, Option<BackoffForm>, Optio
 }
 
 fn queueing_delay() -> impl Strategy<Value = QueueingDelayParams> {
-    (0.0..1e3, 0.0..1.0, time(), capacity()).prop_map(
-        |(scale, memory, interval, (capacity, form, window_max, dummies, queues))| QueueingDelayParams {
-            scale,
-            memory,
-            interval,
-            capacity,
-            form,
-            window_max,
-            dummies,
-            queues,
+    (0.0..1e3, 0.0..1.0, time(), capacity(), intensity()).prop_map(
+        |(scale, memory, interval, (capacity, form, window_max, dummies, queues), registers)| {
+            let is_hardware = registers.execution == Execution::Hardware;
+            QueueingDelayParams {
+                scale,
+                memory,
+                interval,
+                capacity,
+                form,
+                window_max: if is_hardware { Some(registers.window_max) } else { window_max },
+                dummies,
+                queues,
+                execution: registers.execution,
+                window_min: registers.window_min,
+                aifsn: Some(registers.aifsn),
+            }
         },
     )
 }

@@ -29,6 +29,9 @@
 //!   acknowledgements queue as data, and where one clock updates all nodes data and acknowledgements of a flow take
 //!   turns, one interval each: a limit cycle at the thesis's interval. The thesis's section 6.1.2, acknowledgements piled
 //!   up where queues are counted in bytes, is only seen with it (docs/notes/readings-chen10.md).
+//! - On 802.11e hardware ([`Execution::Hardware`]) `β r` is the exponent of an [`Intensity`], as in [`optimal`](super::optimal):
+//!   a window of 2^k − 1 slots that collisions double, and a TXOP where the least window is not enough. `PKT` is then the
+//!   link's largest packet, and [`AdaptiveParams::unit`], `slotted` and `redraw` mean nothing.
 //!
 //! # Example
 //! ```
@@ -42,7 +45,8 @@
 //! ```
 
 use super::{
-    Access, BackoffLaw, Draw, FullPacket, Holding, LinkRole, LinkView, OnFailure, Scope, Surroundings, When,
+    Access, BackoffLaw, Draw, Execution, FullPacket, Intensity, LinkRole, LinkView, OnFailure, Scope, Space,
+    Surroundings, When,
 };
 use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::{Bytes, Duration, Probability};
@@ -131,6 +135,21 @@ pub struct AdaptiveParams {
     pub slotted: bool,
     /// Draw a back-off anew after a collision; if not, the packet's own is counted down once more.
     pub redraw: bool,
+    /// The means that execute it.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Execution::is_continuous"))]
+    pub execution: Execution,
+    /// The least window that hardware is given, 2^k − 1 [slots]; by default the physical layer's.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub window_min: Option<u32>,
+    /// The largest one, which collisions end at, too, 2^k − 1 [slots]; by default 1023.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub window_max: Option<u32>,
+    /// AIFSN of hardware; by default 2, DCF's.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub aifsn: Option<u32>,
+    /// The longest TXOP of hardware; by default 8160 us.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub holding_max: Option<Duration>,
 }
 
 impl AdaptiveParams {
@@ -149,6 +168,11 @@ impl AdaptiveParams {
             dummies: false,
             slotted: false,
             redraw: true,
+            execution: Execution::Continuous,
+            window_min: None,
+            window_max: None,
+            aifsn: None,
+            holding_max: None,
         }
     }
 
@@ -161,6 +185,19 @@ impl AdaptiveParams {
             interval: Duration::from_secs(2),
             drop: false,
             ..Self::chen10()
+        }
+    }
+
+    /// How hardware renders `exp(β r)`.
+    fn intensity(&self) -> Intensity {
+        let given = Intensity::lee12();
+        Intensity {
+            execution: self.execution,
+            window_min: self.window_min,
+            window_max: self.window_max.unwrap_or(given.window_max),
+            aifsn: self.aifsn.unwrap_or(given.aifsn),
+            holding_max: self.holding_max.unwrap_or(given.holding_max),
+            ..given
         }
     }
 
@@ -192,6 +229,7 @@ impl Parameters for AdaptiveParams {
             self.acks == AckPriority::Normal || self.bound().is_finite(),
             "finite where acknowledgements are sent at r_max",
         )?;
+        self.intensity().validated()?;
         Ok(self)
     }
 
@@ -207,8 +245,7 @@ impl Parameters for AdaptiveParams {
         params.resolve(&role.surroundings);
         let is_pinned = role.acknowledgements_only && self.acks == AckPriority::High;
         let aggressiveness = if is_pinned { self.bound() } else { 0.0 };
-        let Surroundings { packet, holding, .. } = role.surroundings;
-        Adaptive { params, packet, holding, is_pinned, aggressiveness }
+        Adaptive { params, role: *role, is_pinned, aggressiveness }
     }
 }
 
@@ -217,8 +254,7 @@ impl Parameters for AdaptiveParams {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Adaptive {
     params: AdaptiveParams,
-    packet: FullPacket,
-    holding: Holding,
+    role: LinkRole,
     /// The aggressiveness stays at its bound: a queue of acknowledgements under h-ACK.
     is_pinned: bool,
     aggressiveness: f64,
@@ -228,7 +264,9 @@ impl Adaptive {
     /// `Q`: the time that the backlog needs at the data rate \[s\].
     fn backlog_seconds(&self, link: &LinkView) -> f64 {
         let bits = match self.params.measure {
-            QueueMeasure::Packets => link.backlog.packets as f64 * self.packet.payload.bits() as f64,
+            QueueMeasure::Packets => {
+                link.backlog.packets as f64 * self.role.surroundings.packet.payload.bits() as f64
+            }
             QueueMeasure::Bytes => link.backlog.bytes as f64 * 8.0,
         };
         bits / (link.data_rate.as_bps() as f64).max(1.0)
@@ -254,10 +292,19 @@ impl BackoffLaw for Adaptive {
 
     /// [Chen10] Alg. 1 line 7: exponential with mean `PKT·exp(−β r)`.
     fn access(&self) -> Access {
-        let factor = libm::exp(-self.params.beta * self.aggressiveness);
+        let exponent = self.params.beta * self.aggressiveness;
+        if self.params.execution == Execution::Hardware {
+            return self.params.intensity().access(exponent, &self.role);
+        }
+        let factor = libm::exp(-exponent);
         let on_failure = if self.params.redraw { OnFailure::Redraw } else { OnFailure::Repeat };
-        let draw = self.params.unit.draw(factor, &self.packet, self.params.slotted);
-        Access { draw, on_failure, when: When::BeforeFrame, holding: self.holding }
+        let Surroundings { packet, holding, .. } = self.role.surroundings;
+        let draw = self.params.unit.draw(factor, &packet, self.params.slotted);
+        Access { draw, on_failure, when: When::BeforeFrame, holding }
+    }
+
+    fn space(&self) -> Space {
+        self.params.intensity().space()
     }
 
     /// [Chen10] Alg. 1 line 14. Without it nothing but a full queue drops.
@@ -268,7 +315,7 @@ impl BackoffLaw for Adaptive {
 
     /// [Chen10] Alg. 1 lines 17–19. A queue at the bound sends none: its dummies would hold the medium for ever.
     fn dummy_packet(&self) -> Option<Bytes> {
-        (self.params.dummies && !self.is_pinned).then_some(self.packet.payload)
+        (self.params.dummies && !self.is_pinned).then_some(self.role.surroundings.packet.payload)
     }
 
     /// `r`.
@@ -288,6 +335,7 @@ pub fn aggressiveness_drift(step: f64, aggressiveness: f64, arrival: f64, servic
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backoff::Registers;
     use crate::ranges::{NOT_NEGATIVE, assert_range};
     use evenair_units::{Rate, Volume};
     use proptest::prelude::*;
@@ -392,6 +440,26 @@ mod tests {
         assert_range("r_max", high, &[200.0], &[0.0]);
         let interval = |us| AdaptiveParams { interval: Duration::from_micros(us), ..params };
         assert_range("interval", interval, &[10], &[0, 9]);
+    }
+
+    /// [Chen10] Alg. 1 line 7 on registers, 802.11b at 11 Mb/s with 20 us slots and CWmin 31: `PKT` is 968.7 us. At r = 0 the
+    /// mean back-off is PKT: 127 slots have 1270 us, 63 have 630, and 968.7 is nearer 1270 by ratio. 165 packets are
+    /// r = 0.012, so βr = 2.4: 87.9 us, less than the least window's 310, and 310·e^2.4 = 3417 us are 106 units.
+    #[test]
+    fn on_hardware_it_sets_registers() {
+        let params =
+            AdaptiveParams { execution: Execution::Hardware, aifsn: Some(3), ..AdaptiveParams::chen10() };
+        let mut law = begin(params);
+        let registers = |law: &Adaptive| Registers::of(&law.access(), law.space()).expect("registers");
+        let idle = Registers { window_min: 127, window_max: 1023, aifsn: 3, txop_units: 0 };
+        assert_eq!(registers(&law), idle);
+        law.on_update(&backlog(165));
+        assert_eq!(registers(&law), Registers { window_min: 31, txop_units: 106, ..idle });
+        law.on_update(&backlog(275)); // βr = 4: 310·e^4 = 16925 us, bounded at 8160
+        assert_eq!(registers(&law), Registers { window_min: 31, txop_units: 255, ..idle });
+        let bad = |params: AdaptiveParams| params.validated().unwrap_err().name;
+        assert_eq!(bad(AdaptiveParams { window_max: Some(100), ..params }), "window_max");
+        assert_eq!(bad(AdaptiveParams { aifsn: Some(0), ..params }), "aifsn");
     }
 
     #[test]

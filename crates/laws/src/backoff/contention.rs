@@ -9,6 +9,7 @@
 //! interferes. A link of acknowledgements carries many more packets per second than one of data; with one `b` for both the
 //! price of an acknowledgement's wait would count as often as a data packet's share of the medium is larger.
 
+use super::intensity::nearest;
 use super::{Access, Dcf, Draw, Holding, LinkRole, OnFailure, Rendering, Scope, Surroundings, When};
 use crate::BadParameter;
 use evenair_units::Duration;
@@ -136,6 +137,23 @@ impl Contention {
             }
         };
         Access { draw, on_failure, when, holding: self.holding }
+    }
+}
+
+/// The answer of 802.11e hardware: a window of 2^k − 1 slots, that whose mean is the nearest by ratio, which collisions double.
+impl Contention {
+    /// The answer to the MAC, with windows from `window_min` on.
+    pub(super) fn registers(&self, aggressiveness: f64, window_min: u32) -> Access {
+        let (mean, window_max) = (self.service.as_secs_f64() * libm::exp(-aggressiveness), self.window_max);
+        Access {
+            draw: Draw::Slots {
+                window: nearest(mean, self.slot, window_min.min(window_max), window_max),
+                end_included: true,
+            },
+            on_failure: OnFailure::Double { window_max },
+            when: When::AfterTransmission,
+            holding: Holding::Packet,
+        }
     }
 }
 

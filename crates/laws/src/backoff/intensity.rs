@@ -10,15 +10,13 @@
 //! rendering the next back-off is drawn from the same distribution.
 
 use super::dcf::doubled;
+use super::registers::TXOP_UNIT;
 use super::{Access, Dcf, Draw, Holding, LinkRole, OnFailure, Space, Surroundings, When};
 use crate::{BadParameter, check, check_time};
 use evenair_units::Duration;
 
 /// Where `exp(x)` leaves the range of numbers.
 const EXPONENT_MAX: f64 = 700.0;
-
-/// The unit of TXOP limits (IEEE 802.11-2016 clause 9.4.2.29).
-const TXOP_UNIT: Duration = Duration::from_micros(32);
 
 /// The longest TXOP that any hardware can be told, sixteen bits of it.
 const LONGEST: Duration = Duration::from_micros(65_535 * 32);
@@ -49,6 +47,14 @@ pub enum Execution {
     /// The registers of ordinary 802.11e hardware: windows of 2^k − 1 slots that collisions double, AIFSN, a TXOP limit in
     /// steps of 32 us. By the standard, over 802.11 only.
     Hardware,
+}
+
+impl Execution {
+    /// Whether it is what laws without this choice had; it is then left out where parameters are written.
+    #[cfg_attr(not(feature = "serde"), allow(dead_code, reason = "asked by serde"))]
+    pub(super) fn is_continuous(&self) -> bool {
+        *self == Self::Continuous
+    }
 }
 
 /// How an intensity is rendered.
@@ -94,8 +100,6 @@ impl Intensity {
     /// # Errors
     /// Names the first one outside its range.
     pub(super) fn validated(self) -> Result<Self, BadParameter> {
-        let is_register = |window: u32| (1..=32_767).contains(&window) && (window + 1).is_power_of_two();
-        let registers = "2^k - 1 slots, between 1 and 32767";
         if let Some(fixed) = self.fixed {
             check_time("fixed", fixed)?;
             check("fixed", fixed.as_secs_f64(), fixed <= LONGEST, "at most 2.09712 s")?;
@@ -104,11 +108,11 @@ impl Intensity {
         let longest = self.holding_max.as_secs_f64();
         check("holding_max", longest, self.holding_max <= LONGEST, "at most 2.09712 s")?;
         let most = self.window_max;
-        check("window_max", f64::from(most), is_register(most), registers)?;
+        check_register("window_max", most)?;
         let least = self.window_min.unwrap_or(most);
-        check("window_min", f64::from(least), is_register(least), registers)?;
+        check_register("window_min", least)?;
         check("window_min", f64::from(least), least <= most, "at most window_max")?;
-        check("aifsn", f64::from(self.aifsn), (1..=15).contains(&self.aifsn), "between 1 and 15")?;
+        check_aifsn(self.aifsn)?;
         Ok(self)
     }
 
@@ -204,13 +208,24 @@ impl Default for Intensity {
     }
 }
 
+/// Accepts a window that registers hold.
+pub(super) fn check_register(name: &'static str, window: u32) -> Result<(), BadParameter> {
+    let is_register = (1..=32_767).contains(&window) && (window + 1).is_power_of_two();
+    check(name, f64::from(window), is_register, "2^k - 1 slots, between 1 and 32767")
+}
+
+/// Accepts an AIFSN.
+pub(super) fn check_aifsn(aifsn: u32) -> Result<(), BadParameter> {
+    check("aifsn", f64::from(aifsn), (1..=15).contains(&aifsn), "between 1 and 15")
+}
+
 /// The mean of a draw from a window \[s\].
 fn mean_s(window: u32, slot: Duration) -> f64 {
     f64::from(window) / 2.0 * slot.as_secs_f64()
 }
 
 /// The window, of 2^k − 1 slots, whose mean is the nearest by ratio.
-fn nearest(mean: f64, slot: Duration, least: u32, most: u32) -> u32 {
+pub(super) fn nearest(mean: f64, slot: Duration, least: u32, most: u32) -> u32 {
     let mut window = least;
     while window < most {
         let next = doubled(window, most);

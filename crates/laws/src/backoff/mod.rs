@@ -20,6 +20,7 @@ pub mod queueing_delay;
 )]
 #[path = "../../../../docs/recipes/patient.rs"]
 mod recipe;
+mod registers;
 pub mod virtual_queue;
 
 pub use access::{Access, Draw, Holding, OnFailure, Space, When};
@@ -32,6 +33,7 @@ pub use optimal::{Optimal, OptimalParams};
 pub use place::{FullPacket, LinkRole, LinkView, PhysicalLayer, Rendering, Scope, Surroundings};
 pub use queue_length::{QueueLength, QueueLengthParams};
 pub use queueing_delay::{QueueingDelay, QueueingDelayParams};
+pub use registers::{NoRegisters, RegisterLimits, Registers};
 pub use virtual_queue::{Links, UtilityQueue, VirtualQueue, VirtualQueueParams, WhileEmpty};
 
 use crate::family::family;

@@ -27,6 +27,8 @@
 //!   counts as much less. The paper's own `p = 200` makes `ρ` hundreds ([`AGGRESSIVENESS_MAX`] is soon reached).
 //! - A link has a queue of its own, as in problem (2). The paper also gives each transmitter a single queue for all incoming
 //!   traffic (section II-B), which may be the link's or the node's: [`QueueingDelayParams::queues`].
+//! - On 802.11e hardware ([`Execution::Hardware`]) the window is the one of 2^k − 1 slots whose mean is the nearest by ratio, not
+//!   below CWmin, and the packet is held alone, as in the paper's windows.
 //! - In the paper's model a link with an empty queue contends nevertheless, with `ρ = 0`. Ours is silent then, as any
 //!   transmitter is; with [`QueueingDelayParams::dummies`] it sends dummy packets.
 //!
@@ -47,7 +49,8 @@
 use super::contention::{
     AGGRESSIVENESS_MAX, BackoffForm, CapacityUnit, Contention, QueuesOf, check_window_max,
 };
-use super::{Access, BackoffLaw, Dcf, LinkRole, LinkView, Scope, Surroundings};
+use super::intensity::{check_aifsn, check_register};
+use super::{Access, BackoffLaw, Dcf, Execution, LinkRole, LinkView, Scope, Space, Surroundings};
 use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::{Bytes, Duration};
 
@@ -78,6 +81,15 @@ pub struct QueueingDelayParams {
     pub dummies: bool,
     /// A queue for each next hop, or one for the node.
     pub queues: QueuesOf,
+    /// The means that execute it; hardware's registers take the place of `form`.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Execution::is_continuous"))]
+    pub execution: Execution,
+    /// The least window that hardware is given, 2^k − 1 [slots]; by default the physical layer's.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub window_min: Option<u32>,
+    /// AIFSN of hardware; by default 2, DCF's.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub aifsn: Option<u32>,
 }
 
 impl QueueingDelayParams {
@@ -92,7 +104,14 @@ impl QueueingDelayParams {
             window_max: None,
             dummies: false,
             queues: QueuesOf::PerNextHop,
+            execution: Execution::Continuous,
+            window_min: None,
+            aifsn: None,
         }
+    }
+
+    fn least_window(&self, surroundings: &Surroundings) -> u32 {
+        self.window_min.unwrap_or(Dcf::of(surroundings.physical_layer).window_min)
     }
 }
 
@@ -112,12 +131,23 @@ impl Parameters for QueueingDelayParams {
         check("memory", self.memory, (0.0..1.0).contains(&self.memory), "0 or more, and below 1")?;
         check_interval("interval", self.interval)?;
         check_window_max(self.window_max)?;
+        if self.execution == Execution::Hardware {
+            let most = self.window_max.unwrap_or(1023);
+            check_register("window_max", most)?;
+            let least = self.window_min.unwrap_or(most);
+            check_register("window_min", least)?;
+            check("window_min", f64::from(least), least <= most, "at most window_max")?;
+        }
+        check_aifsn(self.aifsn.unwrap_or(2))?;
         Ok(self)
     }
 
     fn resolve(&mut self, surroundings: &Surroundings) {
         self.form.get_or_insert(BackoffForm::of(surroundings));
         self.window_max.get_or_insert(Dcf::of(surroundings.physical_layer).window_max);
+        if self.execution == Execution::Hardware {
+            self.window_min = Some(self.least_window(surroundings));
+        }
     }
 
     fn begin(&self, role: &LinkRole) -> QueueingDelay {
@@ -162,7 +192,17 @@ impl BackoffLaw for QueueingDelay {
     }
 
     fn access(&self) -> Access {
-        self.contention.access(self.aggressiveness)
+        match (self.params.execution, self.params.window_min) {
+            (Execution::Hardware, Some(least)) => self.contention.registers(self.aggressiveness, least),
+            _ => self.contention.access(self.aggressiveness),
+        }
+    }
+
+    fn space(&self) -> Space {
+        match self.params.execution {
+            Execution::Continuous => Space::Difs,
+            Execution::Hardware => Space::Aifs { slots: self.params.aifsn.unwrap_or(2) },
+        }
     }
 
     fn dummy_packet(&self) -> Option<Bytes> {
@@ -189,7 +229,7 @@ pub fn mean_backoff(capacity: f64, backlog: f64, rate: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::Draw;
+    use crate::backoff::{Draw, Registers};
     use crate::conformance::drift;
     use crate::ranges::{NOT_NEGATIVE, assert_range};
     use evenair_units::Volume;
@@ -252,6 +292,30 @@ mod tests {
         let continuous = QueueingDelayParams { form: Some(BackoffForm::Exponential), ..law.params };
         let draw = begin(continuous, Surroundings::default()).access().draw;
         assert!(matches!(draw, Draw::Exponential { slotted: false, .. }));
+    }
+
+    /// An exchange of 1332.7 us: 127 slots of 20 us have a mean of 1270 us, 255 of 2550. At rho = 1.875 it is 204.4 us: the
+    /// windows of 15 and 31 slots have 150 and 310 us, and sqrt(150·310) is 215.6. The physical layer's CWmin is 31.
+    #[test]
+    fn on_hardware_it_sets_registers() {
+        let params = QueueingDelayParams {
+            execution: Execution::Hardware,
+            aifsn: Some(7),
+            ..QueueingDelayParams::qcsma()
+        };
+        let mut law = begin(params, Surroundings::default());
+        let registers = |law: &QueueingDelay| Registers::of(&law.access(), law.space()).expect("registers");
+        let idle = Registers { window_min: 127, window_max: 1023, aifsn: 7, txop_units: 0 };
+        assert_eq!(registers(&law), idle);
+        (0..2_000).for_each(|_| law.on_update(&view(1, 4))); // ρ = 750.4·1/400
+        assert_eq!(registers(&law), Registers { window_min: 31, ..idle });
+        let mut law = begin(QueueingDelayParams { window_min: Some(7), ..params }, Surroundings::default());
+        (0..2_000).for_each(|_| law.on_update(&view(1, 4)));
+        assert_eq!(registers(&law), Registers { window_min: 15, ..idle });
+        let bad = |params: QueueingDelayParams| params.validated().unwrap_err().name;
+        assert_eq!(bad(QueueingDelayParams { window_max: Some(100), ..params }), "window_max");
+        assert_eq!(bad(QueueingDelayParams { window_min: Some(2047), ..params }), "window_min");
+        assert_eq!(bad(QueueingDelayParams { aifsn: Some(16), ..params }), "aifsn");
     }
 
     #[test]
