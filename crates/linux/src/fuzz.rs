@@ -3,7 +3,7 @@
 
 use crate::nft::{Version, elements, steering};
 use crate::packets::{Headers, ring};
-use crate::{neighbours, netlink, tc};
+use crate::{neighbours, netlink, tc, wireless};
 
 /// Parses bytes that a netlink socket received.
 ///
@@ -14,6 +14,7 @@ pub fn answers(bytes: &[u8]) {
     assert!(refused <= all && all * netlink::HEADER <= bytes.len());
     let _ = (tc::Qdisc::parse(bytes), tc::Class::parse(bytes), neighbours::Neighbour::read(1, bytes));
     let _ = steering::rule(bytes);
+    wireless::parse(bytes);
     for version in [Version::V4, Version::V6] {
         let pieces = elements::parse(bytes, version);
         let (count, joined) = (pieces.len(), elements::joined(pieces));

@@ -13,6 +13,7 @@
 //! | [`offload`] | large segments |
 //! | [`sysctl`] | settings |
 //! | [`uplink`] | a route to the machine's own network |
+//! | [`wireless`] | Wi-Fi interfaces: stations, limits, registers |
 //! | [`confinement`] | rights that a thread drops for good |
 //! | [`memory`] | the process's memory |
 //! | [`bpf`] | programs of congestion control |
@@ -46,6 +47,7 @@ pub mod tc;
 pub mod tcp;
 mod tun;
 pub mod uplink;
+pub mod wireless;
 
 pub use link::Rtnetlink;
 pub use namespace::NetworkNamespace;

@@ -4,6 +4,7 @@
 //! and [`crate::nft`].
 
 pub(crate) mod attributes;
+pub(crate) mod generic;
 pub(crate) mod message;
 
 use crate::socket_option;
