@@ -10,6 +10,8 @@ use crate::command::{
     study::StudyOptions, sweep::SweepOptions, verdicts::VerdictsOptions,
 };
 #[cfg(all(feature = "live", target_os = "linux"))]
+use crate::command::backoff::BackoffOptions;
+#[cfg(all(feature = "live", target_os = "linux"))]
 use crate::command::{doctor::DoctorOptions, emulate::EmulateOptions, multiconn::MulticonnOptions};
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
@@ -48,6 +50,8 @@ pub(crate) enum Command {
     /// Hold everyone behind a mesh's gateway to a fair share: this machine's own queues, set by [Jam10]'s laws
     #[cfg(all(feature = "live", target_os = "linux"))]
     Gateway(evenair_operator::GatewayOptions),
+    #[cfg(all(feature = "live", target_os = "linux"))]
+    Backoff(BackoffOptions),
     /// Carry streams over several TCP connections to a relay of one's own, as many as a law says
     #[cfg(all(feature = "live", target_os = "linux"))]
     Multiconn(MulticonnOptions),
@@ -63,7 +67,7 @@ pub(crate) enum Command {
     },
     /// Live commands, which this build lacks
     #[cfg(not(all(feature = "live", target_os = "linux")))]
-    #[command(hide = true, name = "emulate", aliases = ["doctor", "gateway", "multiconn"])]
+    #[command(hide = true, name = "emulate", aliases = ["backoff", "doctor", "gateway", "multiconn"])]
     Live {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,

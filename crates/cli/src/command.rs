@@ -1,5 +1,7 @@
 //! The commands: each with its options, and what it does.
 
+#[cfg(all(feature = "live", target_os = "linux"))]
+pub(crate) mod backoff;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 pub(crate) mod cc;
 pub(crate) mod cite;

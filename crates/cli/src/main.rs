@@ -60,6 +60,8 @@ fn main() -> ExitCode {
             evenair_operator::gateway(options, &program)
         }
         #[cfg(all(feature = "live", target_os = "linux"))]
+        Command::Backoff(options) => return command::backoff::backoff(options),
+        #[cfg(all(feature = "live", target_os = "linux"))]
         Command::Multiconn(options) => command::multiconn::multiconn(options),
         #[cfg(all(feature = "kernel", target_os = "linux"))]
         Command::Cc(options) => command::cc::cc(options),

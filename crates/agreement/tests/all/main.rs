@@ -1,5 +1,7 @@
 //! evenair against closed forms, other programs, and itself. One binary, because each costs a link.
 
+#[cfg(target_os = "linux")]
+mod access;
 mod conservation;
 mod fingerprints;
 mod group;
