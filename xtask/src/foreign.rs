@@ -44,7 +44,7 @@ const TAKEN: [(&str, &[&str]); 3] = [
 
 pub(crate) fn run() -> Result<Tally> {
     for (package, tests) in TAKEN {
-        let program = program(package)?;
+        let program = program(package, "kernel")?;
         let mut lab = Command::new(root().join("lab/foreign.sh"));
         let output =
             lab.arg(target().join("foreign")).arg(program).args(tests).output().context("lab/foreign.sh")?;
@@ -63,13 +63,29 @@ pub(crate) fn run() -> Result<Tally> {
             "that kernel has everything: nothing is skipped on it"
         );
     }
-    Ok(Tally::passed())
+    wireless()
 }
 
-/// Builds the tests of the kernel of a crate; where they are.
-fn program(package: &str) -> Result<PathBuf> {
+/// The back-off daemon on Debian's kernel with simulated radios.
+fn wireless() -> Result<Tally> {
+    let program = program("evenair-access", "wireless")?;
+    let mut lab = Command::new(root().join("lab/wireless.sh"));
+    let output = lab.arg(target().join("wireless")).arg(program).output().context("lab/wireless.sh")?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    println!("{told}");
+    match output.status.code() {
+        Some(0) => Ok(Tally::passed()),
+        Some(77) => Ok(Tally::lacks_for_a_part("qemu-system-x86_64", told.trim())),
+        _ => {
+            bail!("the back-off daemon fails on Debian's kernel: {}", String::from_utf8_lossy(&output.stderr))
+        }
+    }
+}
+
+/// Builds tests of a crate; where they are.
+fn program(package: &str, test: &str) -> Result<PathBuf> {
     let mut cargo = cargo_command();
-    cargo.args(["test", "--release", "--package", package, "--test", "kernel", "--no-run"]);
+    cargo.args(["test", "--release", "--package", package, "--test", test, "--no-run"]);
     let programs = built_tests(&mut cargo)?;
     Ok(programs.into_iter().next().context("cargo built no tests of the kernel")?.path)
 }

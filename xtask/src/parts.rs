@@ -160,7 +160,7 @@ pub(crate) const PARTS: [Part; 23] = [
         "foreign",
         "the gateway's tests on Debian's stock kernel, in qemu: what this machine's kernel lacks",
         foreign::run,
-        &["crates/linux", "crates/gateway", "crates/kernel", "xtask/src/foreign.rs"],
+        &["crates/access", "crates/linux", "crates/gateway", "crates/kernel", "xtask/src/foreign.rs"],
     ),
     release(
         "recipe",

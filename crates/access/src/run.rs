@@ -69,7 +69,9 @@ pub fn run(config: &Config, options: &RunOptions, mut told: impl FnMut(&str)) ->
         turn(&mut daemon, (&mut signals, &mut supervisor, &listener), options, tape.as_mut(), &mut told);
     supervisor.tell("STOPPING=1");
     if mode == Mode::Enforce {
-        told(&daemon.restore()?);
+        if daemon.status().sets > 0 {
+            told(&daemon.restore()?);
+        }
         state.forget()?;
     }
     ended
