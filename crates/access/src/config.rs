@@ -99,7 +99,7 @@ pub struct Config {
     pub law: BackoffParams,
     /// The registers that are put back, and where they come from.
     pub restore: (Registers, Origin),
-    /// CWmin may be below the standard's for the category; neighbours pay for it.
+    /// `CWmin` may be below the standard's for the category; neighbours pay for it.
     pub below_standard: bool,
     /// Other access points of the radio may get the registers, too.
     pub whole_radio: bool,

@@ -179,7 +179,7 @@ impl<R: Radio> Daemon<R> {
         found.against().or_else(|| (!is_alone).then(others))
     }
 
-    /// Returns the limits in force: of all hardware, of the country, and the standard's CWmin.
+    /// Returns the limits in force: of all hardware, of the country, and the standard's `CWmin`.
     pub fn limits(&self) -> RegisterLimits {
         let country = self.found.as_ref().and_then(|found| found.limits).unwrap_or(RegisterLimits::VALID);
         let limits = RegisterLimits::VALID.and(country);

@@ -1,7 +1,7 @@
 //! Back-off laws on a Linux access point.
 //!
 //! The daemon looks at the stations of an access point ten times a second, tells a law of [`evenair_laws::backoff`] what
-//! it saw, and sets the registers of one access category by nl80211: CWmin, CWmax, AIFSN and the TXOP limit. It contains
+//! it saw, and sets the registers of one access category by nl80211: `CWmin`, `CWmax`, AIFSN and the TXOP limit. It contains
 //! no control equation.
 //!
 //! | module | content |

@@ -124,7 +124,7 @@ impl Radio for Linux {
     fn set(&mut self, registers: Registers) -> io::Result<()> {
         let index = self.index()?;
         self.wireless
-            .set(index, &parameters(self.category, registers))
+            .set(index, parameters(self.category, registers))
             .map_err(|error| explained(&self.name, &error))
     }
 }

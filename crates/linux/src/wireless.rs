@@ -111,9 +111,9 @@ impl Interface {
 pub struct Parameters {
     /// The category's number.
     pub category: u8,
-    /// CWmin \[slots\].
+    /// `CWmin` \[slots\].
     pub window_min: u16,
-    /// CWmax \[slots\].
+    /// `CWmax` \[slots\].
     pub window_max: u16,
     /// AIFSN \[slots\].
     pub aifsn: u8,
@@ -122,8 +122,8 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Whether the kernel keeps them without a warning: 1 ≤ CWmin ≤ CWmax. It refuses others, but stores them first.
-    const fn is_safe(&self) -> bool {
+    /// Whether the kernel keeps them without a warning: 1 ≤ `CWmin` ≤ `CWmax`. It refuses others, but stores them first.
+    const fn is_safe(self) -> bool {
         self.window_min >= 1 && self.window_min <= self.window_max && (self.category as usize) < CATEGORIES
     }
 }
@@ -181,9 +181,9 @@ impl Wireless {
     ///
     /// # Errors
     /// `EINVAL` if the interface is not an access point, `ENETDOWN` if it is down, `EPERM` without `CAP_NET_ADMIN`,
-    /// `EOPNOTSUPP` if the driver takes no registers. `InvalidInput`, without asking the kernel, if CWmin is 0 or above
-    /// CWmax: the kernel stores these before it refuses them.
-    pub fn set(&mut self, index: u32, parameters: &Parameters) -> io::Result<()> {
+    /// `EOPNOTSUPP` if the driver takes no registers. `InvalidInput`, without asking the kernel, if `CWmin` is 0 or above
+    /// `CWmax`: the kernel stores these before it refuses them.
+    pub fn set(&mut self, index: u32, parameters: Parameters) -> io::Result<()> {
         if !parameters.is_safe() {
             let why = format!("{parameters:?}: CWmin is 0, or above CWmax, or there is no such category");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
@@ -210,8 +210,8 @@ impl Wireless {
 }
 
 /// Returns the request to set a category's registers.
-fn setting(mut request: Message, index: u32, parameters: &Parameters) -> Message {
-    let Parameters { category, window_min, window_max, aifsn, txop_units } = *parameters;
+fn setting(mut request: Message, index: u32, parameters: Parameters) -> Message {
+    let Parameters { category, window_min, window_max, aifsn, txop_units } = parameters;
     request.put_u32(INDEX, index).nest(QUEUE_PARAMETERS, |all| {
         all.nest(1, |one| {
             one.put(CATEGORY, &[category])
@@ -237,14 +237,14 @@ mod tests {
     use crate::netlink::generic::request;
     use proptest::prelude::*;
 
-    /// What an independent program in C, built on the kernel's headers, sends for interface 3 (`ifindex`), best effort, CWmin 7,
-    /// CWmax 15, AIFSN 2 and a TXOP of 47 units: 60 bytes.
+    /// What an independent program in C, built on the kernel's headers, sends for interface 3 (`ifindex`), best effort, `CWmin` 7,
+    /// `CWmax` 15, AIFSN 2 and a TXOP of 47 units: 60 bytes.
     #[test]
     fn set_has_the_bytes_of_the_headers() {
         let parameters = Parameters { category: 2, window_min: 7, window_max: 15, aifsn: 2, txop_units: 47 };
-        let mut message = setting(request(0x1d, SET_WIPHY), 3, &parameters);
+        let mut message = setting(request(0x1d, SET_WIPHY), 3, parameters);
         let bytes = &message.finish(1)[HEADER..];
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         assert_eq!(bytes.len(), 60);
         assert_eq!(hex, GOLDEN);
     }
@@ -293,8 +293,8 @@ mod tests {
 
     #[test]
     fn kinds_have_their_numbers() {
-        let kinds = [1, 2, 3, 4, 6, 7, 8, 9].map(Kind::from);
         use Kind::{AccessPoint, AdHoc, Mesh, Monitor, Other, Station};
+        let kinds = [1, 2, 3, 4, 6, 7, 8, 9].map(Kind::from);
         assert_eq!(kinds, [AdHoc, Station, AccessPoint, Other(4), Monitor, Mesh, Station, AccessPoint]);
     }
 

@@ -160,7 +160,7 @@ fn law_of_the_real_queue_needs_one() {
     assert!(daemon.step(at(100)).is_ok());
 }
 
-/// The standard's CWmin of best effort is 15 (IEEE 802.11-2016 table 9-137).
+/// The standard's `CWmin` of best effort is 15 (IEEE 802.11-2016 table 9-137).
 #[test]
 fn less_than_the_standards_window_needs_a_word() {
     for (more, least) in [("", 15), ("below_standard = true\n", 1)] {

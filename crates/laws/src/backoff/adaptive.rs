@@ -442,7 +442,7 @@ mod tests {
         assert_range("interval", interval, &[10], &[0, 9]);
     }
 
-    /// [Chen10] Alg. 1 line 7 on registers, 802.11b at 11 Mb/s with 20 us slots and CWmin 31: `PKT` is 968.7 us. At r = 0 the
+    /// [Chen10] Alg. 1 line 7 on registers, 802.11b at 11 Mb/s with 20 us slots and `CWmin` 31: `PKT` is 968.7 us. At r = 0 the
     /// mean back-off is PKT: 127 slots have 1270 us, 63 have 630, and 968.7 is nearer 1270 by ratio. 165 packets are
     /// r = 0.012, so βr = 2.4: 87.9 us, less than the least window's 310, and 310·e^2.4 = 3417 us are 106 units.
     #[test]

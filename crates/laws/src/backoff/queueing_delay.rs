@@ -28,7 +28,7 @@
 //! - A link has a queue of its own, as in problem (2). The paper also gives each transmitter a single queue for all incoming
 //!   traffic (section II-B), which may be the link's or the node's: [`QueueingDelayParams::queues`].
 //! - On 802.11e hardware ([`Execution::Hardware`]) the window is the one of 2^k − 1 slots whose mean is the nearest by ratio, not
-//!   below CWmin, and the packet is held alone, as in the paper's windows.
+//!   below `CWmin`, and the packet is held alone, as in the paper's windows.
 //! - In the paper's model a link with an empty queue contends nevertheless, with `ρ = 0`. Ours is silent then, as any
 //!   transmitter is; with [`QueueingDelayParams::dummies`] it sends dummy packets.
 //!
@@ -295,7 +295,7 @@ mod tests {
     }
 
     /// An exchange of 1332.7 us: 127 slots of 20 us have a mean of 1270 us, 255 of 2550. At rho = 1.875 it is 204.4 us: the
-    /// windows of 15 and 31 slots have 150 and 310 us, and sqrt(150·310) is 215.6. The physical layer's CWmin is 31.
+    /// windows of 15 and 31 slots have 150 and 310 us, and sqrt(150·310) is 215.6. The physical layer's `CWmin` is 31.
     #[test]
     fn on_hardware_it_sets_registers() {
         let params = QueueingDelayParams {

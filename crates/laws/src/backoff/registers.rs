@@ -1,6 +1,6 @@
 //! The registers of 802.11e hardware: what a law's answer is on a real transmitter.
 //!
-//! A driver takes four numbers for each access category: CWmin, CWmax, AIFSN and the TXOP limit. [`Registers::of`] reads
+//! A driver takes four numbers for each access category: `CWmin`, `CWmax`, AIFSN and the TXOP limit. [`Registers::of`] reads
 //! them off a law's [`Access`] and [`Space`], [`Registers::within`] bounds them as Linux does
 //! (`ieee80211_regulatory_limit_wmm_params` in net/mac80211/util.c): windows and AIFSN from below, TXOP from above.
 //!
@@ -27,9 +27,9 @@ const DIFS_SLOTS: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct Registers {
-    /// CWmin, 2^k − 1 \[slots\].
+    /// `CWmin`, 2^k − 1 \[slots\].
     pub window_min: u32,
-    /// CWmax, 2^k − 1 \[slots\].
+    /// `CWmax`, 2^k − 1 \[slots\].
     pub window_max: u32,
     /// AIFSN \[slots\].
     pub aifsn: u32,
@@ -88,7 +88,7 @@ impl Registers {
         Self { window_min, window_max, aifsn, txop_units }
     }
 
-    /// Returns the registers that limits leave, which are valid: 1 ≤ CWmin ≤ CWmax ≤ 1023, both 2^k − 1, AIFSN from 2 to
+    /// Returns the registers that limits leave, which are valid: 1 ≤ `CWmin` ≤ `CWmax` ≤ 1023, both 2^k − 1, AIFSN from 2 to
     /// 15, TXOP up to 8160 µs.
     #[must_use]
     pub fn within(self, limits: &RegisterLimits) -> Self {
@@ -119,9 +119,9 @@ impl fmt::Display for Registers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RegisterLimits {
-    /// The least CWmin \[slots\].
+    /// The least `CWmin` \[slots\].
     pub window_min: u32,
-    /// The least CWmax \[slots\].
+    /// The least `CWmax` \[slots\].
     pub window_max: u32,
     /// The least AIFSN \[slots\].
     pub aifsn: u32,
@@ -165,7 +165,7 @@ mod tests {
     use evenair_units::Volume;
     use proptest::prelude::*;
 
-    /// The regulatory database's rule of best effort for clients in ETSI countries: CWmin 15, CWmax 1023, AIFSN 3,
+    /// The regulatory database's rule of best effort for clients in ETSI countries: `CWmin` 15, `CWmax` 1023, AIFSN 3,
     /// 6 ms.
     const ETSI: RegisterLimits =
         RegisterLimits { window_min: 15, window_max: 1023, aifsn: 3, txop_units: 6_000 / 32 };
@@ -175,8 +175,8 @@ mod tests {
         OptimalParams { intensity, ..OptimalParams::lee12() }
     }
 
-    /// As seen at the driver of Linux 6.1 in country DE, channel 36: CWmin 3, CWmax 7, AIFSN 1 and a TXOP of 200 units
-    /// were asked, and an access point's rule left CWmin 15, CWmax 63, AIFSN 3 and 187 units.
+    /// As seen at the driver of Linux 6.1 in country DE, channel 36: `CWmin` 3, `CWmax` 7, AIFSN 1 and a TXOP of 200 units
+    /// were asked, and an access point's rule left `CWmin` 15, `CWmax` 63, AIFSN 3 and 187 units.
     #[test]
     fn limits_cut_as_the_kernel_does() {
         let asked = Registers { window_min: 3, window_max: 7, aifsn: 1, txop_units: 200 };

@@ -19,9 +19,9 @@ const TXOP: u16 = 4;
 /// The limits of one access category.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limit {
-    /// The least CWmin \[slots\].
+    /// The least `CWmin` \[slots\].
     pub window_min: u16,
-    /// The least CWmax \[slots\].
+    /// The least `CWmax` \[slots\].
     pub window_max: u16,
     /// The least AIFSN \[slots\].
     pub aifsn: u8,

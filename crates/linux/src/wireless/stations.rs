@@ -115,7 +115,7 @@ mod tests {
     use crate::netlink::message::Message;
 
     /// Adds a traffic identifier's counters, with a queue's if there is one. The layout is that of `linux/nl80211.h`, by
-    /// hand: mac80211_hwsim of Linux 6.1 has no queues.
+    /// hand: `mac80211_hwsim` of Linux 6.1 has no queues.
     fn traffic(all: &mut Message, tid: u16, (sent, failed): (u64, u64), queue: Option<[u32; 5]>) {
         all.nest(tid + 1, |one| {
             one.put(2, &sent.to_ne_bytes()).put(3, &7_u64.to_ne_bytes()).put(4, &failed.to_ne_bytes());
