@@ -240,7 +240,7 @@ impl<R: Radio> Daemon<R> {
             category: self.config.category,
             law: self.config.law_name(),
             waits: self.waits.clone(),
-            aggressiveness: law.and_then(|law| law.aggressiveness()),
+            aggressiveness: law.and_then(evenair_laws::backoff::BackoffLaw::aggressiveness),
             backlog_packets: self.backlog_packets,
             rate_bps: self.rate.as_bps(),
             wanted: self.last.as_ref().map(|entry| entry.wanted),

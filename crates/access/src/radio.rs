@@ -110,7 +110,7 @@ impl Radio for Linux {
             Some(frequency) => self.wireless.limits(interface.radio, frequency)?,
             None => None,
         };
-        let limits = limits.map(|all| limit(&all[crate::sensor::number(self.category)]));
+        let limits = limits.map(|all| limit(all[crate::sensor::number(self.category)]));
         let is_other = |one: &Interface| one.radio == interface.radio && one.kind == Kind::AccessPoint;
         let others = others.into_iter().filter(is_other).map(|one| one.name).collect();
         Ok(Some(Found { interface, limits, others }))
@@ -130,7 +130,7 @@ impl Radio for Linux {
 }
 
 /// A country's limits as the kernel cuts: TXOPs are in µs there, and rounded down.
-fn limit(limit: &Limit) -> RegisterLimits {
+fn limit(limit: Limit) -> RegisterLimits {
     RegisterLimits {
         window_min: limit.window_min.into(),
         window_max: limit.window_max.into(),
@@ -214,7 +214,7 @@ mod tests {
     fn country_limits_are_in_units_of_32_us() {
         let best_effort = Limit { window_min: 15, window_max: 1023, aifsn: 3, txop_us: 6000 };
         let expected = RegisterLimits { window_min: 15, window_max: 1023, aifsn: 3, txop_units: 187 };
-        assert_eq!(limit(&best_effort), expected);
+        assert_eq!(limit(best_effort), expected);
     }
 
     #[test]

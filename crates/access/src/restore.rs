@@ -27,7 +27,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// hostapd's defaults (`hostapd_config_defaults_bss` in src/ap/ap_config.c): as seen at the driver when hostapd 2.10 starts.
+/// hostapd's defaults (`hostapd_config_defaults_bss` in `src/ap/ap_config.c`): as seen at the driver when hostapd 2.10 starts.
 pub const fn default(category: Category) -> Registers {
     let (window_min, window_max, aifsn, txop_units) = match category {
         Category::Voice => (3, 7, 1, 47),

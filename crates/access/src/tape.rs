@@ -177,8 +177,12 @@ mod tests {
         assert!(replay("", None, |_, _| ()).is_err());
         let later = tape().replacen("\"tape\":1", "\"tape\":9", 1);
         assert!(replay(&later, None, |_, _| ()).unwrap_err().contains("version 9"));
-        let headless: String =
-            tape().lines().enumerate().filter(|(n, _)| *n != 1).map(|(_, l)| format!("{l}\n")).collect();
+        let text = tape();
+        let lines = text.lines().enumerate().filter(|(number, _)| *number != 1).map(|(_, line)| line);
+        let headless = lines.collect::<Vec<_>>().join(
+            "
+",
+        );
         assert!(replay(&headless, None, |_, _| ()).unwrap_err().contains("before the law began"));
     }
 }

@@ -20,13 +20,11 @@ impl Radio for Memory {
     }
 
     fn set(&mut self, registers: Registers) -> io::Result<()> {
-        match self.refuses {
-            Some(kind) => Err(io::Error::new(kind, "refused")),
-            None => {
-                self.set.push(registers);
-                Ok(())
-            }
+        if let Some(kind) = self.refuses {
+            return Err(io::Error::new(kind, "refused"));
         }
+        self.set.push(registers);
+        Ok(())
     }
 }
 
