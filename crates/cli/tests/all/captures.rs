@@ -271,3 +271,66 @@ fn frames_of_a_window_have_one_shape_in_json_and_csv() {
     assert!(data["queue"].as_str().unwrap().contains(data["node"].as_str().unwrap()), "{data}");
     assert!(frames.iter().any(|f| f["kind"] == "ACK" && f["size_bytes"] == 14 && f["to"] == data["node"]));
 }
+
+/// Of frames of 802.11n and ac: what tshark computes from their radiotap headers that they last, and from one's beginning to that of its
+/// acknowledgement without the SIFS \[us\].
+fn durations(path: &Path, sifs_us: f64) -> Vec<(f64, f64)> {
+    let fields = ["frame.time_epoch", "wlan.fc.type_subtype", "wlan_radio.duration"];
+    let mut tshark = Command::new("tshark");
+    tshark.arg("-r").arg(path).args(["-T", "fields", "-E", "separator=;"]);
+    let output = tshark.args(fields.iter().flat_map(|field| ["-e", field])).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let rows: Vec<(f64, u16, f64)> = text
+        .lines()
+        .map(|line| {
+            let mut cells = line.split(';');
+            // Nanoseconds of the epoch's first seconds.
+            let at_us = cells.next().unwrap().parse::<f64>().unwrap() * 1e6;
+            let kind = u16::from_str_radix(cells.next().unwrap().trim_start_matches("0x"), 16).unwrap();
+            (at_us, kind, cells.next().unwrap().parse().unwrap())
+        })
+        .collect();
+    let answered = rows.windows(2).filter(|pair| pair[0].1 == 0x28 && pair[1].1 == 0x1d);
+    answered.map(|pair| (pair[0].2, pair[1].0 - pair[0].0 - sifs_us)).collect()
+}
+
+/// QoS data at every width, in each number of streams, with long and short guard intervals; ns-3's VHT is 4 us shorter than tshark's.
+#[test]
+fn tshark_reads_modes_and_their_durations() {
+    if let Err(missing) = find_all(&["tshark"]) {
+        return missing.skip();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (scenario, path) = (folder.path().join("air.toml"), folder.path().join("air.pcap"));
+    let cases = [
+        ("kind = \"802.11n\", width = \"20 MHz\", mcs = 0", "802.11n", 16.0, true),
+        ("kind = \"802.11n\", width = \"40 MHz\", mcs = 7, streams = 4", "802.11n", 16.0, true),
+        ("kind = \"802.11n\", band = \"2.4 GHz\", mcs = 3, streams = 2", "802.11n", 10.0, false),
+        ("kind = \"802.11ac\", width = \"20 MHz\", mcs = 8", "802.11ac", 16.0, true),
+        ("kind = \"802.11ac\", width = \"80 MHz\", mcs = 9, streams = 3", "802.11ac", 16.0, true),
+        ("kind = \"802.11ac\", width = \"160 MHz\", mcs = 0, streams = 2", "802.11ac", 16.0, true),
+        (
+            "kind = \"802.11ac\", width = \"80 MHz\", mcs = 4, guard_interval = \"400 ns\"",
+            "802.11ac",
+            16.0,
+            false,
+        ),
+        ("kind = \"802.11ax\", width = \"80 MHz\", mcs = 11, streams = 2", "802.11ax", 16.0, false),
+    ];
+    for (mac, phy, sifs_us, equal) in cases {
+        let text = format!(
+            "duration = \"50 ms\"\nwarmup = \"0 s\"\n\
+             radio = {{ transmission_range = \"100 m\", carrier_sense_range = \"220 m\" }}\n\
+             mac = {{ {mac}, queue = \"10 packets\" }}\n\
+             nodes = [{{ id = \"a\", at = [0, 0] }}, {{ id = \"b\", at = [10, 0] }}]\n\
+             flows = [{{ id = \"f\", from = \"a\", to = \"b\", traffic = \"saturated\", size = \"1500 bytes\" }}]\n"
+        );
+        std::fs::write(&scenario, text).unwrap();
+        let output = evenair(&["run", scenario.to_str().unwrap(), "--pcap", path.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(passing(&path, "_ws.malformed"), 0, "{mac}");
+        let pairs = durations(&path, sifs_us);
+        println!("{mac}: {} {:?}", pairs.len(), pairs.first());
+    }
+}
