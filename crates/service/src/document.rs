@@ -222,7 +222,6 @@ fn key_of(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
 }
 
 /// The spans of a key in a text.
-#[derive(Default)]
 struct Found {
     /// The key itself.
     key: Option<Range<usize>>,
@@ -231,8 +230,9 @@ struct Found {
 }
 
 fn find(text: &str, path: &KeyPath) -> Found {
-    let mut found = Found::default();
-    let Ok(table) = DeTable::parse(text) else { return found };
+    // The whole file is a table, too.
+    let mut found = Found { key: None, value: Some(0..0) };
+    let Ok(table) = DeTable::parse(text) else { return Found { key: None, value: None } };
     let root = DeValue::Table(table.into_inner());
     let mut value = &root;
     for step in path.steps() {

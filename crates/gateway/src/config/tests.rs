@@ -60,7 +60,7 @@ fn mistakes_name_line_key_value_and_remedy() {
     for (text, says) in [
         (
             "mesh = \"a\"\n",
-            "g.toml: missing field `uplink`: the device towards the Internet, such as uplink =",
+            "g.toml:1:1: missing field `uplink`: the device towards the Internet, such as uplink =",
         ),
         ("mesh = \"a\"\nuplink = \"b\"\nmesh = \"c\"\n", "g.toml:3:1: duplicate key `mesh`"),
         ("mesh = \"a\"\nuplink = \"lo\"\n", "g.toml:2:10: uplink: \"lo\" leads nowhere"),
