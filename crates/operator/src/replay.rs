@@ -65,7 +65,8 @@ fn law(text: &str) -> Result<GatewayParams> {
         named(text)
     };
     law.map_err(|why| Error::msg(format!("--law: {why}")))?
-        .validated().map_err(|bad| Error::msg(format!("--law: {bad}")))
+        .validated()
+        .map_err(|bad| Error::msg(format!("--law: {bad}")))
 }
 
 fn row(words: [&str; 5]) -> Vec<String> {

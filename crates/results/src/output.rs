@@ -8,7 +8,7 @@ use crate::file::is_own;
 use evenair_service::file;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
@@ -160,8 +160,20 @@ impl OutputFolder {
         for name in &names {
             kept.extend(self.put(name, &old)?);
         }
+        // The names are on the disk before the manifest that lists them, and then its own is.
+        let sync = |below: &Path| {
+            let folder = self.folder.join(below);
+            file::sync_folder(&folder).map_err(error_at("write", &folder))
+        };
+        names
+            .iter()
+            .filter_map(|name| name.parent())
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .try_for_each(sync)?;
         old.insert(MANIFEST.into(), None); // a manifest is evenair's wherever there is one
         self.put(Path::new(MANIFEST), &old)?;
+        sync(Path::new(""))?;
         self.finished = true;
         Ok(kept)
     }
@@ -198,7 +210,7 @@ impl OutputFolder {
             fs::rename(&path, &place).map_err(error_at("keep", &path))?;
             aside = Some(place);
         }
-        file::put(&self.drafts.join(name), &path).map_err(error_at("write", &path))?;
+        fs::rename(self.drafts.join(name), &path).map_err(error_at("write", &path))?;
         Ok(aside)
     }
 }

@@ -98,8 +98,7 @@ pub fn table(file: &str, text: &str) -> Result<Table, Mistake> {
 /// # Errors
 /// Names the key of the first mistake.
 pub fn of_table<T: DeserializeOwned>(table: &Table) -> Result<T, Fault> {
-    serde_path_to_error::deserialize(Value::Table(table.clone()))
-        .map_err(|error| fault::<T>(table, &error))
+    serde_path_to_error::deserialize(Value::Table(table.clone())).map_err(|error| fault::<T>(table, &error))
 }
 
 /// Returns the mistake of a text that is not TOML.
@@ -162,7 +161,7 @@ fn chooser(table: &Table, at: &KeyPath, word: &str) -> Option<String> {
     CHOOSING.into_iter().find(is_meant).map(Into::into)
 }
 
-/// Returns the key of a table without which a document has another mistake, or none.
+/// Returns the only key of a table without which a document has another mistake, or none.
 fn blamed<T: DeserializeOwned>(document: &Table, at: &KeyPath) -> Option<String> {
     let message = |document: Table| {
         T::deserialize(Value::Table(document)).err().map(|error| plain_message(error.message()))
@@ -181,16 +180,17 @@ fn blamed<T: DeserializeOwned>(document: &Table, at: &KeyPath) -> Option<String>
     to_blame(keys, &whole, without).map(Into::into)
 }
 
-/// Returns the key that a message is about: the first without which there is another message, or none.
-/// Returns `None` if the message itself names a key.
+/// Returns the key that a message is about: the only one without which there is another message, or none.
+/// Returns `None` if the message itself names a key, or is about several.
 pub fn to_blame<'a>(
     keys: impl IntoIterator<Item = &'a str>,
     message: &str,
     without: impl Fn(&str) -> Option<String>,
 ) -> Option<&'a str> {
     let names_a_key = is_of_unknown_key(message) || message.starts_with("missing field");
-    let mut keys = keys.into_iter().filter(|key| !names_a_key && !CHOOSING.contains(key));
-    keys.find(|key| without(key).as_deref() != Some(message))
+    let keys = keys.into_iter().filter(|key| !names_a_key && !CHOOSING.contains(key));
+    let mut blamed = keys.filter(|key| without(key).as_deref() != Some(message));
+    blamed.next().filter(|_| blamed.next().is_none())
 }
 
 fn value_at<'a>(table: &'a Table, key: &KeyPath) -> Option<&'a Value> {

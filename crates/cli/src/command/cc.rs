@@ -138,9 +138,7 @@ pub(crate) fn cc(options: &CcOptions) -> Result<()> {
 }
 
 fn named(name: &str) -> Result<Law> {
-    Law::named(name).with_context(|| {
-        format!("in the kernel, {}", unknown(name, &Law::ALL.map(Law::name)))
-    })
+    Law::named(name).with_context(|| format!("in the kernel, {}", unknown(name, &Law::ALL.map(Law::name))))
 }
 
 fn bring(arguments: &LoadArguments) -> Result<()> {

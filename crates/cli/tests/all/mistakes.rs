@@ -69,8 +69,11 @@ impl Format {
         let file = folder.join("a.toml");
         fs::write(&file, [text.as_bytes(), more].concat()).expect("it is written");
         let read = if self.command == ["multiconn", "check"] {
-            fs::write(folder.join("relay.toml"), "[relay]\nkeys = [\"relay.key\"]\nauthorised = \"a.toml\"\n")
-                .expect("it is written");
+            fs::write(
+                folder.join("relay.toml"),
+                "[relay]\nkeys = [\"relay.key\"]\nauthorised = \"a.toml\"\n",
+            )
+            .expect("it is written");
             folder.join("relay.toml")
         } else {
             file.clone()

@@ -66,7 +66,10 @@ fn mistakes_name_line_key_value_and_remedy() {
         ("mesh = \"a\"\nuplink = \"lo\"\n", "g.toml:2:10: uplink: \"lo\" leads nowhere"),
         ("mesh = \"a\"\nuplink = \"a\"\n", "g.toml:2:10: uplink: \"a\" is the mesh's device, too"),
         ("mesh = \"a b\"\nuplink = \"c\"\n", "g.toml:1:8: mesh: \"a b\" is no device's name"),
-        ("mesh = \"a\"\nuplink = \"b\"\nmoode = 3\n", "g.toml:3:1: unknown field `moode`; did you mean mode?"),
+        (
+            "mesh = \"a\"\nuplink = \"b\"\nmoode = 3\n",
+            "g.toml:3:1: unknown field `moode`; did you mean mode?",
+        ),
         (
             "mesh = \"a\"\nuplink = \"b\"\nmode = \"loud\"\n",
             "g.toml:3:8: mode: unknown variant `loud`, expected one of `observe`",
