@@ -64,12 +64,12 @@ impl Fault {
 /// Parses a document.
 ///
 /// # Errors
-/// Names the place of the first mistake, its key and value, and what is allowed.
+/// Names the place of the first mistake, its key and value, and the allowed values.
 pub fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Mistake> {
     parse_with(file, text, |_, message| explained(message))
 }
 
-/// Parses a document whose format explains unknown words itself, from their key and the parser's
+/// Parses a document of a format that explains unknown words itself, from their key and the parser's
 /// message.
 ///
 /// # Errors
@@ -85,7 +85,7 @@ pub fn parse_with<T: DeserializeOwned>(
         .map_err(|error| fault::<T>(&table, &error).in_text(file, text, explained))
 }
 
-/// Parses a document as a table, before it is known what it means.
+/// Parses a document as a table of values.
 ///
 /// # Errors
 /// If it is not TOML.

@@ -42,7 +42,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written.and_then(|()| put(&draft, path)).inspect_err(|_| drop(fs::remove_file(&draft)))
 }
 
-/// Moves a file, whose bytes are on the disk, to its place in the same folder, for good.
+/// Moves a synced file to its place in the same folder, and syncs the folder.
 ///
 /// # Errors
 /// If it cannot be moved.
