@@ -5,6 +5,7 @@ use crate::language::{DataRate, MacKind, MacTable, RateTable, Scenario};
 use crate::meant::explained;
 use crate::quantity::RateQuantity;
 use crate::resolved::Resolved;
+use evenair_laws::backoff::BackoffParams;
 use evenair_service::document::{parse_with, place_of};
 use evenair_service::meant::did_you_mean;
 use evenair_service::{KeyPath, Step, file::text};
@@ -95,12 +96,16 @@ impl Resolved {
         let mut settings = self.written_out();
         settings.mac = MacTable {
             kind: MacKind::Ideal,
-            data_rate: Some(DataRate::Fixed(RateQuantity(self.network.data_rate))),
+            data_rate: Some(DataRate::Fixed(RateQuantity(self.network.data_mode.rate()))),
             queue: self.settings.mac.queue,
             ..MacTable::default()
         };
         settings.nodes.iter_mut().for_each(|node| node.mac = None);
-        if self.network.receivers != Receivers::default() {
+        let is_modulated = self.network.data_mode.modulation().is_some();
+        if is_modulated && matches!(settings.backoff, BackoffParams::Edca(_)) {
+            settings.backoff = BackoffParams::default();
+        }
+        if self.network.receivers != Receivers::default() || is_modulated && !settings.rates.is_empty() {
             settings.rates = self.rates_in_use();
         }
         let least = self.network.receivers.sensitivity.as_ref().and_then(Sensitivity::least);
@@ -118,8 +123,9 @@ impl Resolved {
         let table = |link: Link| RateTable {
             from: name(link.from),
             to: name(link.to),
-            rate: RateQuantity(self.network.rate(link.from, link.to)),
+            rate: Some(RateQuantity(self.network.rate(link.from, link.to))),
             one_way: true,
+            ..RateTable::default()
         };
         ways.into_iter().map(table).collect()
     }
