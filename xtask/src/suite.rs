@@ -33,7 +33,7 @@ fn in_pieces() -> impl Iterator<Item = String> {
 }
 
 /// Theory and packets: what the README's first command builds, and what is tested of it.
-pub(crate) const PACKETS: [&str; 15] = [
+pub(crate) const PACKETS: [&str; 16] = [
     "evenair-agreement",
     "evenair-cli",
     "evenair-study",
@@ -44,6 +44,7 @@ pub(crate) const PACKETS: [&str; 15] = [
     "evenair-optimum",
     "evenair-wifi",
     "evenair-tcp",
+    "evenair-service",
     "evenair-laws",
     "evenair-topology",
     "evenair-des",

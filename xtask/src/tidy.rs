@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The floor of each crate (ARCHITECTURE.md): dependencies point only to strictly lower floors.
-const FLOORS: [(&str, u32); 24] = [
+const FLOORS: [(&str, u32); 25] = [
     ("evenair-units", 0),
     ("evenair-needs", 0),
     ("evenair-laws", 1),
@@ -20,6 +20,7 @@ const FLOORS: [(&str, u32); 24] = [
     ("evenair-optimum", 2),
     ("evenair-wifi", 2),
     ("evenair-tcp", 2),
+    ("evenair-service", 2),
     ("evenair-fluid", 3),
     ("evenair-netsim", 3),
     ("evenair-gateway", 3),

@@ -27,7 +27,7 @@ const INBOX: usize = 64 * 1024;
 const TRANSACTION: usize = 2 * 1024 * 1024;
 /// The time limit of an answer. The kernel answers while it processes the request, so it passes only if an
 /// answer was lost.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// `NLMSG_ERROR` and `NLMSG_DONE`, the messages that end an answer.
 const ERROR: u16 = libc::NLMSG_ERROR as u16;
@@ -96,7 +96,7 @@ impl Socket {
         // The largest permitted buffer: a transaction is one message, and no longer than this.
         sockopt::set_socket_send_buffer_size_force(&descriptor, TRANSACTION)
             .or_else(|_| sockopt::set_socket_send_buffer_size(&descriptor, TRANSACTION))?;
-        sockopt::set_socket_timeout(&descriptor, sockopt::Timeout::Recv, Some(PATIENCE))?;
+        sockopt::set_socket_timeout(&descriptor, sockopt::Timeout::Recv, Some(ANSWER_TIME_MAX))?;
         Ok(Self { descriptor, sequence: 0, inbox: vec![0; INBOX] })
     }
 

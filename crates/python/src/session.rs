@@ -13,7 +13,7 @@ use std::time::Duration;
 /// How often the interpreter is asked for signals.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long work that was told to stop is waited for: runs, solvers and integrators look at the flag in their every step.
-const PATIENCE: Duration = Duration::from_secs(2);
+const STOPPING_TIME_MAX: Duration = Duration::from_secs(2);
 
 thread_local! {
     /// The call that this thread works for.
@@ -118,7 +118,7 @@ pub(crate) fn conduct<T: Send + 'static>(
         if let Err(error) = look(py, &session, progress, &mut shown) {
             session.fail(error);
             let answers = &mut receive;
-            let _ = py.detach(move || answers.recv_timeout(PATIENCE));
+            let _ = py.detach(move || answers.recv_timeout(STOPPING_TIME_MAX));
             return Err(session.take_error().unwrap_or_else(|| PyRuntimeError::new_err("interrupted")));
         }
     };

@@ -13,6 +13,8 @@ mod emulate;
 mod gateway;
 mod lists;
 #[cfg(all(feature = "live", target_os = "linux"))]
+mod mistakes;
+#[cfg(all(feature = "live", target_os = "linux"))]
 mod multiconn;
 mod networks;
 mod output;

@@ -54,7 +54,7 @@ const DECAY: f64 = 0.01;
 const RISE: f64 = 0.001;
 const FALL: f64 = 0.9;
 /// A class without a packet for so many epochs is not active.
-const PATIENCE: u32 = 3;
+const IDLE_EPOCHS: u32 = 3;
 
 /// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,7 +125,7 @@ impl Parameters for DelayCapParams {
     }
 
     fn begin(&self, role: &GatewayRole) -> DelayCap {
-        let members = Members::new(role, PATIENCE, false);
+        let members = Members::new(role, IDLE_EPOCHS, false);
         let mut law = DelayCap { params: *self, members, baselines: Vec::new(), rate: None };
         law.baselines = alloc::vec![None; role.classes.len()];
         law.rate = law.bounds().map(|bounds| law.base(bounds));
