@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{BadParameter, Parameters, check};
 
-/// Parameters of the law; what is not given is the physical layer's.
+/// Parameters of the law; the physical layer gives the defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -77,7 +77,7 @@ impl Parameters for DcfParams {
     }
 }
 
-/// Contention windows that a table gives, in its order; what it leaves to the standard is in order.
+/// Checks a table's contention windows for their order; those left to the standard are in order.
 pub(super) fn check_windows(window_min: Option<u32>, window_max: Option<u32>) -> Result<(), BadParameter> {
     let (least, most) = (window_min.unwrap_or(0), window_max.unwrap_or(65_535));
     check("window_min", f64::from(least), least <= 65_535, "at most 65535 slots")?;

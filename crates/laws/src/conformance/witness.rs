@@ -1,4 +1,5 @@
-//! What the suites tell laws: each fact as often as it should be, by laws that count what they are told.
+//! Tests of the suites: each fact reaches a law as often as it should, measured by laws that count their
+//! calls.
 
 use super::*;
 use crate::OwnLaw;
@@ -21,7 +22,7 @@ struct Witness {
     classes: u32,
 }
 
-/// All witnesses are alike: what one counts is no state of the law.
+/// All witnesses are alike: their counts are no state of the law.
 impl Debug for Witness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a witness")
@@ -235,7 +236,7 @@ fn gateways_are_told_of_classes_that_come_and_go() {
     let law = GatewayParams::from(OwnGateway::new(witness.clone()));
     (0..40).for_each(|seed| gateway(&law, AnyGateway::clone, seed));
     witness.confirms(&[("other classes", 0.1), ("stays", 0.75), ("told of", 0.95)]);
-    // In one epoch of ten each class is told of, or not, by lot.
+    // In one epoch of ten each class is reported or not, at random; in the others all are.
     witness.confirms(&[("all told of", 0.9)]);
 }
 
@@ -245,7 +246,8 @@ fn marking_laws_are_told_of_every_fate() {
         let witness = Witness { refuses, ..Witness::default() };
         let law = MarkingParams::from(OwnMarking::new(witness.clone()));
         (0..10).for_each(|seed| marking(&law, AnyMarking::clone, seed));
-        // Of ten events five are arrivals, of which four are asked about, four departures, one a removal.
+        // Of ten events five are arrivals, four of them with a call of the law, four departures, one a
+        // removal.
         witness.confirms(&[("asked", 4.0 / 9.0), ("accepted", accepted), ("arrival", 0.5), ("removal", 0.1)]);
     }
 }

@@ -1,6 +1,6 @@
 //! The cost of many connections to the host that keeps them: [Chen10]'s model of memory and processor time (C12).
 //!
-//! It is no law: it says what a course of `n` over time has cost, whichever law made it.
+//! It is no law: it computes the cost of any course of `n` over time.
 //!
 //! # Source
 //! [Chen10] section 5.3.5, eq. (5.44) to (5.50).
@@ -10,8 +10,8 @@
 //! `n(t_k)` → `connections`; `Thr·R` → `packets`.
 //!
 //! # Deviations
-//! `n(t_k)` is taken where it is seen, which is at least once per update interval `d`: what does not change costs nothing, so
-//! the sum of (5.49) is the same.
+//! `n(t_k)` is sampled at least once per update interval `d`: an unchanged number costs nothing, so the sum
+//! of (5.49) is the same.
 //!
 //! # Example
 //! ```

@@ -94,7 +94,7 @@ pub struct FixedRate {
 }
 
 impl GatewayLaw for FixedRate {
-    /// There is nothing to look at; the host asks now and then all the same.
+    /// The law has no input; the interval only sets how often the host runs it.
     fn interval(&self) -> Duration {
         Duration::from_secs(60)
     }
@@ -103,7 +103,8 @@ impl GatewayLaw for FixedRate {
         Allocation { total: self.total, each: self.each.clone(), decision: Decision::default() }
     }
 
-    /// Whoever stays keeps its own rate, and whoever comes has the least of those that are given; what is shared is shared anew.
+    /// A class that stays keeps its own rate, and a new one gets the least of the given rates; a shared rate
+    /// is divided again.
     fn on_classes(&mut self, classes: &NewClasses) -> Allocation {
         if let Some(capacity) = self.shared {
             self.each = classes.role.split(capacity);

@@ -1,18 +1,18 @@
 //! How long data take beyond the gateway: from when a segment was let through until it is acknowledged.
 //!
 //! # Law
-//! Of each flow downstream over TCP one segment is timed, the first that is new once none is; what is sent again ends the timing without
-//! a sample, since whose acknowledgement follows is not known.
+//! Of each flow downstream over TCP one segment is timed, the first new one once none is. A retransmission
+//! ends the timing without a sample, since its acknowledgement may belong to either copy.
 //!
 //! # Source
-//! Karn and Partridge 1987, who time at the sender; J11's gateway sees the same numbers pass.
+//! Karn and Partridge 1987, for timing at the sender; J11's gateway sees the same numbers pass.
 //!
 //! # Signals
 //! Sequence numbers of data that were let through, and acknowledgements that come back.
 //!
 //! # Deviations
-//! Delayed acknowledgements count as delay, as at a sender without timestamps. Uploads have no such sample: what answers an
-//! acknowledgement cannot be told without timestamps.
+//! Delayed acknowledgements count as delay, as at a sender without timestamps. Uploads have no such sample:
+//! without timestamps the segment that answers an acknowledgement is unknown.
 //!
 //! # Example
 //! ```

@@ -1,4 +1,4 @@
-//! Utility-based congestion control: the source of optimal CSMA, which knows its utility and its first queue.
+//! Utility-based congestion control: the source of optimal CSMA, driven by its utility and its first queue.
 //!
 //! # Law
 //! In each frame `A = V/q` packets, for a logarithmic utility, where `q` is the queue of the flow's first link, or the sum of
@@ -17,9 +17,10 @@
 //!
 //! # Deviations
 //! The letter gives neither a frame's length nor the unit of `q`: 10 ms and packets are ours, as in
-//! [`virtual_queue`](crate::backoff::virtual_queue). A queue counts as one packet at least, as its virtual one does. In an
-//! interval in which the host does not know the backlog the rate is held. The letter's flows have one link; what one of several hops looks at
-//! is a parameter, and only the sum is the price of its whole way.
+//! [`virtual_queue`](crate::backoff::virtual_queue). A queue counts as one packet at least, as its virtual
+//! one does. In an interval in which the host does not know the backlog the rate is held. The letter's flows
+//! have one link. For a flow of several hops a parameter selects the queue; only the sum is the price of its
+//! whole path.
 //!
 //! # Example
 //! ```
@@ -43,7 +44,7 @@ use evenair_units::{Bytes, Duration, Rate};
 /// The least queue that a rate is computed from \[packets\].
 const LEAST: f64 = 1.0;
 
-/// Which queue a source looks at.
+/// The queue that a source reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -163,7 +164,7 @@ mod tests {
         assert!((rate.as_bps() as f64 / 8000.0 - weight / (epsilon * 250.0)).abs() < 0.01, "{rate}");
     }
 
-    /// Whatever the queue, a frame's worth of the rate is `V/q` packets.
+    /// For any queue, a frame's worth of the rate is `V/q` packets.
     #[test]
     fn a_frame_of_the_machine_is_the_fluid_arrival() {
         let params = UtilityBasedParams::lee12();

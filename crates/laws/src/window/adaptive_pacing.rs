@@ -21,16 +21,17 @@
 //! the law is Reno's window and does not pace. Losses and time-outs as Reno.
 //!
 //! # Deviations
-//! With long round trips a gap of `4d` is `2T/h`: the law lets out `h/2` segments a round trip, and the window hardly
-//! matters; of one, two or three hops `2h`, up to six, where four hops have two. [`ShortPaths::AllHops`] takes `h·d` there,
-//! in which the hops of a short path, which exclude each other, have their turn. Samples from `delay_max` on teach nothing,
-//! as in the programme: where four hops take longer than that, the pace stays what it was. One rate stands for the path; of
-//! unequal links it is the harmonic mean, with which `h` hops take what they take. What wires of the path take unloaded is
-//! taken off the round trip first (the authors' gateway paces there, on the wireless part alone). A round trip that a
-//! delayed acknowledgement lengthens is counted as it is. Repetitions are paced like others, where the programme lets a
-//! fast retransmission out at once; it also lets its time-outs not double, which is the endpoint's here and doubles. A
-//! segment that comes after the gap leaves at once, where the programme's clock goes on ticking. It has no fluid drift but
-//! Reno's.
+//! With long round trips a gap of `4d` is `2T/h`: the law lets out `h/2` segments a round trip, and the
+//! window hardly matters. On paths of one, two or three hops it lets out `2h`, up to six, while four hops
+//! have two. [`ShortPaths::AllHops`] takes `h·d` there, in which the hops of a short path, which exclude each
+//! other, have their turn. Samples from `delay_max` on are ignored, as in the programme: if four hops take
+//! longer than that, the pace stays the same. One rate stands for the path. For unequal links it is the
+//! harmonic mean, with which `h` hops take their true total time. The unloaded time of the path's wires is
+//! subtracted from the round trip first (the authors' gateway paces there, on the wireless part alone). A
+//! round trip that a delayed acknowledgement lengthens is counted as it is. Repetitions are paced like
+//! others, where the programme lets a fast retransmission out at once; it also lets its time-outs not double,
+//! which is the endpoint's here and doubles. A segment that comes after the gap leaves at once, where the
+//! programme's clock goes on ticking. It has no fluid drift but Reno's.
 //!
 //! # Example
 //! ```
@@ -69,9 +70,9 @@ pub struct AdaptivePacingParams {
     pub samples: u32,
     /// The deviation counts so many times.
     pub caution: f64,
-    /// A hop's waiting is averaged with this memory, to stand in for what is longer than `delay_max`.
+    /// A hop's waiting is averaged with this memory, to stand in for samples longer than `delay_max`.
     pub queueing_memory: f64,
-    /// Spacings of this and more, and longer waiting at one hop, are not believed.
+    /// Spacings of this and more, and longer waiting at one hop, are ignored.
     pub delay_max: Duration,
     /// The gap before the first sample.
     pub first_gap: Duration,
@@ -149,10 +150,10 @@ impl Parameters for AdaptivePacingParams {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AdaptivePacing {
     params: AdaptivePacingParams,
-    /// The window, and what losses do to it.
+    /// The window, and its reaction to losses.
     reno: Reno,
     path: Option<Hops>,
-    /// A hop's mean waiting, of samples that were believed \[s\].
+    /// A hop's mean waiting, of the samples that were not ignored \[s\].
     waiting_s: f64,
     /// `D`.
     spacing_s: Option<f64>,
@@ -369,7 +370,7 @@ mod tests {
         near(law.waiting_s * 1e3, 66.823);
     }
 
-    /// On a path of one hop whose packets take no time, a packet waits for half of the round trip.
+    /// On a path of one hop and packets of zero airtime, a packet waits for half of the round trip.
     #[test]
     fn longest_wait_is_still_believed() {
         let params = AdaptivePacingParams::published();

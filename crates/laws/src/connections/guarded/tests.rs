@@ -10,7 +10,7 @@ const ROLE: FlowRole = FlowRole { payload: Bytes::new(1000) };
 /// A path: packets delivered in an interval and the share sent again, of so many connections.
 type Path = fn(u32) -> (f64, f64);
 
-/// Each connection gets 100 packets, whatever the others do; 2 % are lost.
+/// Each connection gets 100 packets, independent of the others; 2 % are lost.
 const BY_CHANCE: Path = |n| (100.0 * f64::from(n), 0.02);
 /// 1000 packets in all, and losses that grow with the square of the connections.
 const POLICER: Path = |n| (1000.0, 0.005 * f64::from(n * n));
@@ -94,7 +94,7 @@ fn count_halves_once_it_is_twice_as_long() {
 
 #[test]
 fn connections_that_end_in_congestion_were_of_use() {
-    // `keep` of a half times m/k keeps m beside k: half of that rise is looked for, 0.25·m/k.
+    // `keep` of a half times m/k keeps m beside k: half of that rise is required, 0.25·m/k.
     let useful = |k, added, bytes| {
         let law = GuardedParams { keep: 0.5, ..GuardedParams::default() }.begin(&ROLE);
         let second = FlowView {
@@ -149,7 +149,7 @@ fn congestion_ends_a_trial_that_it_leaves_open() {
         law.on_interval(&see(BY_CHANCE, 2, 150));
         law
     };
-    // (20): at most 0.75·2.5 + 0.25/2.4 = 1.98 are still two; what was counted beside one is of no more use.
+    // (20): at most 0.75·2.5 + 0.25/2.4 = 1.98 are still two; the counts beside one are of no more use.
     let law = congested(Trial::Fewer(1, full));
     assert_eq!((law.open, law.trial, law.settling), (2, Trial::None, true));
     assert_eq!(law.tally, Tally::default());
@@ -197,7 +197,8 @@ fn doubling() -> Guarded {
 #[test]
 fn trials_that_double_open_one_per_interval_and_are_judged_by_all_that_they_added() {
     let kept = run(&mut doubling(), BY_CHANCE, 60);
-    // Two tell what one brings; then a trial of one, of two, four and eight, each an interval apart, two to judge by.
+    // Two intervals measure one connection; then come trials of one, of two, four and eight, each an interval
+    // apart, with two to judge by.
     let begins = [1, 1, 2, 2, 2, 3, 4, 4, 4, 5, 6, 7, 8, 8, 8, 9];
     let at_two = kept.iter().position(|&n| n == 2).unwrap() - 2;
     assert_eq!(kept[at_two..at_two + begins.len()], begins, "{kept:?}");
@@ -208,7 +209,7 @@ fn trials_that_double_open_one_per_interval_and_are_judged_by_all_that_they_adde
 
 #[test]
 fn trials_that_double_end_where_the_path_is_full() {
-    // Room for six: what is added beyond brings losses, and no goodput.
+    // Room for six: more connections bring losses, and no goodput.
     let full: Path = |n| {
         let excess = f64::from(n.saturating_sub(6));
         (100.0 * f64::from(n.min(6)), 0.02 + 0.02 * excess)
@@ -266,7 +267,8 @@ fn what_is_remembered_is_tried_with_half_and_comes_back_where_it_earns_its_place
     let mut law = remembering(8);
     assert_eq!(law.at_start(), 8);
     let kept = run(&mut law, BY_CHANCE, 60);
-    // One to settle and two to tell what eight bring, the last of which asks for four; the same for those; then it grows on.
+    // One interval to settle and two to measure eight, the last of which lowers the number to four; the same
+    // for those; then it grows on.
     assert_eq!(kept[..9], [8, 8, 4, 4, 4, 8, 8, 8, 9], "{kept:?}");
     assert!(kept[6..].iter().all(|&n| n >= 8), "{kept:?}");
     assert!(kept[30] > 12, "trials double from there: {kept:?}");
@@ -380,7 +382,7 @@ fn as_it_grows_and_gives_way_it_has_e_multcps_drift() {
 }
 
 proptest! {
-    /// Whatever the shares of a policed path, its share is one connection's, but for the trials.
+    /// For any shares of a policed path, its share is one connection's, but for the trials.
     #[test]
     fn no_share_of_a_full_path_is_gained(lost in 0.0f64..0.1, others in 1u32..3, packets in 300f64..20_000.0) {
         let mut law = begin();
@@ -518,8 +520,8 @@ fn it_says_what_is_going_on() {
     assert_eq!(reason(&|law| law.open = 15, no), Reason::Uncongested);
 }
 
-/// Of 100 segments each 0 and 4 are twice the deviation of what was counted, √4, and no more; of 1000 each, 100 and 200
-/// are larger by what was there, and no more.
+/// Of 100 segments each, 0 and 4 lost differ by twice the deviation of the counts, √4, and no more; of 1000
+/// each, 200 are twice the 100 before, and no more.
 #[test]
 fn losses_at_their_bounds_have_not_risen() {
     let lost = |sent, again| Tally { sent, again, ..two(1e6) };

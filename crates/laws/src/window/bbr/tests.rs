@@ -12,8 +12,8 @@ fn bbr() -> Bbr {
     BbrParams::linux().validated().unwrap().begin(&start)
 }
 
-/// A path of so many segments a second and so long a round trip without a queue, with room for so many to wait; segments
-/// leave as the law says, and arrive when the path has served those before.
+/// A path with a rate in segments a second, a round trip without a queue and room for a backlog. Segments
+/// leave as the law allows, and arrive when the path has served those before.
 struct Network {
     law: Bbr,
     rate_pps: f64,
@@ -28,7 +28,7 @@ struct Network {
     total_at_s: f64,
     lost: u64,
     lost_now: u32,
-    /// The most that was under way since the last look.
+    /// The most segments under way since the last reading.
     most: usize,
 }
 
@@ -112,7 +112,7 @@ impl Network {
         let end_s = self.now_s + seconds;
         while self.now_s < end_s {
             let arrives = self.flying.front().map_or(f64::INFINITY, |segment| segment.arrives_s);
-            // What was lost is under way for all that the sender knows, until the next acknowledgement.
+            // The sender counts lost segments as under way until the next acknowledgement.
             let under_way = self.flying.len() as f64 + f64::from(self.lost_now);
             let may_send = under_way < self.law.congestion_window();
             let leaves = if may_send { self.next_s.max(self.now_s) } else { f64::INFINITY };
