@@ -201,7 +201,7 @@ impl<S: System + ?Sized> Run<'_, S> {
                 return Err(Stuck::Stopped(self.time));
             }
             attempts_left -= 1;
-            self.flip_what_is_due()?;
+            self.flip_due_events()?;
             let h = step.min(self.until - self.time).min(self.longest());
             let attempt = self.attempt(h);
             let is_usable = attempt.state.iter().all(|x| x.is_finite());
@@ -248,7 +248,7 @@ impl<S: System + ?Sized> Run<'_, S> {
     }
 
     /// Switches whose sign has turned while they had to stay.
-    fn flip_what_is_due(&mut self) -> Result<(), Stuck> {
+    fn flip_due_events(&mut self) -> Result<(), Stuck> {
         let values = self.piece.system.switches(&self.state);
         let due = |s: &usize| {
             let wrong = if self.piece.switches[*s] { values[*s] < 0.0 } else { values[*s] > 0.0 };

@@ -262,14 +262,14 @@ fn does_without<L: Clone + Debug, A: PartialEq + Debug>(
         let flow = flow_view(&mut now, &mut draws);
         let answers = (
             on_interval(&mut all, &flow),
-            on_interval(&mut little, &told_of(&flow, needs, flow.route_changed)),
+            on_interval(&mut little, &view_with(&flow, needs, flow.route_changed)),
         );
         assert_eq!(answers.0, answers.1, "it looks at what it does not say that it needs: {law:?} {flow:?}");
     }
 }
 
 /// A view in which nothing else is known than this.
-fn told_of(flow: &FlowView, signals: &[Signal], route_changed: Option<bool>) -> FlowView {
+fn view_with(flow: &FlowView, signals: &[Signal], route_changed: Option<bool>) -> FlowView {
     fn only<T>(known: Option<T>, of: bool) -> Option<T> {
         known.filter(|_| of)
     }
@@ -293,8 +293,8 @@ fn told_of(flow: &FlowView, signals: &[Signal], route_changed: Option<bool>) -> 
 /// A flow as one of four hosts sees it: with no optional signal, with Linux's, or with all.
 fn known_to(host: u32, flow: FlowView) -> FlowView {
     match host {
-        0 => told_of(&flow, &[], None),
-        1 => told_of(&flow, &[Signal::SmoothedRoundTrip, Signal::LeastRoundTrip], None),
+        0 => view_with(&flow, &[], None),
+        1 => view_with(&flow, &[Signal::SmoothedRoundTrip, Signal::LeastRoundTrip], None),
         _ => flow,
     }
 }
@@ -709,7 +709,7 @@ mod tests {
     /// Each suite passes the law without a fault, and rejects it with any fault and with a copy that loses
     /// state.
     #[test]
-    fn what_is_wrong_fails_its_suite() {
+    fn faulty_law_fails_its_suite() {
         fn check<P, L: Clone>(
             suite: Suite<P, L>,
             params: impl Fn(Wrong) -> P,

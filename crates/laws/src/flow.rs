@@ -192,7 +192,7 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn a_signal_that_cannot_be_told_is_named_with_the_reason() {
+    fn missing_signal_is_named_with_the_reason() {
         let needs = [Signal::RoundTrip, Signal::Marked];
         let why_not = |signal| (signal == Signal::Marked).then_some("nothing marks");
         let untold = check_needs(&needs, why_not).unwrap_err();

@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tape_tells_which_answer_is_another() {
+    fn tape_locates_the_first_other_answer() {
         let reno = WindowParams::from(crate::window::RenoParams {});
         let start = crate::window::WindowStart { initial_window: 2.0, ..Default::default() };
         let mut law = Recorder::new(reno.clone(), Vec::new());

@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn transaction_asks_to_acknowledge_its_last() {
+    fn transaction_requests_a_last_acknowledgement() {
         let (done, asked) = transact(&[&[told(4, 0)]]);
         assert!(done.is_ok(), "{done:?}");
         // Kind, flags and number of each: NLM_F_REQUEST is 1, NLM_F_ACK 4.
@@ -597,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_ends() {
+    fn truncated_message_ends() {
         let message = [20_u32, 2, 1, 0, 0].map(u32::to_ne_bytes).concat();
         let two = [message.clone(), message].concat();
         assert_eq!(answers(&two).count(), 2);

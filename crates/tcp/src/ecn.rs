@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_echo_lasts_until_the_sender_has_told_and_a_new_mark_begins_it_anew() {
+    fn echo_lasts_until_cwr_and_a_mark_restarts_it() {
         let (plain, told) = (Ecn::of_data(false), Ecn::of_data(true));
         let with_mark = |mut ecn: Ecn| {
             ecn.mark();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_counts_every_mark_whatever_it_answers() {
+    fn sender_counts_marks_beyond_its_cuts() {
         let (mut echo, mut reaction) = (Echo::OFF, Reaction::default());
         let mut marked = Ecn::of_data(false);
         marked.mark();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn one_cut_answers_a_window_and_is_told_once() {
+    fn one_cut_answers_a_window_with_one_cwr() {
         let mut reaction = Reaction::default();
         assert!(reaction.is_due(1));
         reaction.has_cut(10);

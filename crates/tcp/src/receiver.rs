@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_report_what_came_last_first() {
+    fn blocks_report_the_latest_arrival_first() {
         let mut receiver = Receiver::new(AckPolicy::EachSegment);
         let mut last = Vec::new();
         for n in [2, 3, 5, 8, 3] {

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pipe_counts_what_is_neither_lost_nor_arrived_and_what_was_sent_again() {
+    fn pipe_counts_outstanding_and_retransmitted() {
         let mut board = board(10, &[3, 5, 6]);
         assert_eq!(board.pipe(), 7);
         for offset in 0..3 {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_leaves_all_counts() {
+    fn acknowledged_segments_leave_all_counts() {
         let mut board = board(4, &[1]);
         board.lose(0);
         board.send_again(2, Instant::ZERO);

@@ -564,7 +564,7 @@ fn window_traces_agree_with_a_linux_kernel() {
 /// BBR's window is the kernel's within 5 % on average, and it looks for the least round trip as often, within 2 %: ten seconds,
 /// 200 ms, and a round trip or two.
 #[test]
-fn bbr_keeps_the_kernels_window_and_looks_for_the_round_trip_as_often() {
+fn bbr_matches_the_kernels_window_and_probes() {
     let (ours, window) = tcp::probes_and_mean(&tcp::simulated_trace("bbr"));
     let (theirs, kernel_window) = tcp::probes_and_mean(&tcp::kernel_trace("bbr"));
     let spacing = |probes: &[f64]| (probes[probes.len() - 1] - probes[0]) / (probes.len() - 1) as f64;

@@ -87,7 +87,7 @@ fn as_many_packets_wait_as_the_law_wants() {
 /// Three flows share by what each keeps waiting, not by the inverse of the round trip: Vegas's at 21, 61 and 121 ms, which begin
 /// gently enough to see the path's delay; FAST's and QUIC-TCP's at 41 ms.
 #[test]
-fn flows_share_by_what_waits() {
+fn flows_share_by_backlog() {
     let (apart, alike) = ([0, 20, 50], [10, 10, 10]);
     for (law, access) in [
         ("{law=\"vegas\",alpha=20,beta=23}", apart),

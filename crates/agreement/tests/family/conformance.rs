@@ -131,7 +131,7 @@ impl WindowLaw for Fixed {
 }
 
 #[test]
-fn laws_of_ones_own_are_told_apart_by_their_words() {
+fn own_laws_are_distinguished_by_their_words() {
     let law = |share| BackoffParams::from(OwnBackoff::new(Patient { share, looks: 0 }));
     assert_eq!(law(0.5).identity().as_deref(), Some("patient, share 0.5"));
     assert_eq!(law(0.5), law(0.5));
@@ -142,7 +142,7 @@ fn laws_of_ones_own_are_told_apart_by_their_words() {
 
 /// A family names all of its laws, each with its default parameters.
 #[test]
-fn a_family_knows_its_laws() {
+fn family_lists_its_laws() {
     let names: Vec<_> =
         WindowParams::laws().iter().map(|law| serde_json::to_value(law).unwrap()["law"].clone()).collect();
     assert_eq!(
@@ -195,7 +195,7 @@ fn a_law_that_does_not_conform_is_found() {
 
 /// So it would find one that looks at what it does not ask for.
 #[test]
-fn a_law_that_does_not_say_what_it_needs_is_found() {
+fn law_with_undeclared_needs_is_found() {
     #[derive(Clone, Debug)]
     struct Curious;
     impl OwnLaw for Curious {

@@ -19,7 +19,7 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<T, String> {
 }
 
 #[test]
-fn a_table_names_its_law_and_what_differs_from_the_source() {
+fn table_names_its_law_and_deviations() {
     let table = json!({ "law": "adaptive", "alpha": 0.2, "interval": "2 s", "acks": "high" });
     let expected = AdaptiveParams {
         alpha: 0.2,
@@ -81,7 +81,7 @@ fn connections_without_a_law_are_in_proportion_to_the_round_trip() {
 }
 
 #[test]
-fn what_is_not_known_is_an_error_that_names_it() {
+fn unknown_key_is_named() {
     let unknown = read::<BackoffParams>(json!({ "law": "adaptive", "gamma": 1.0 })).unwrap_err();
     assert!(unknown.contains("gamma") && unknown.contains("alpha"), "{unknown}");
     for law in ["optimal", "virtual-queue"] {
@@ -97,7 +97,7 @@ fn what_is_not_known_is_an_error_that_names_it() {
 }
 
 #[test]
-fn resolved_parameters_say_all() {
+fn resolved_parameters_are_complete() {
     let mut params = BackoffParams::from(AdaptiveParams::chen10());
     params.resolve(&Surroundings::default());
     let written = to_value(&params).unwrap();

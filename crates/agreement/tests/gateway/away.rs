@@ -36,7 +36,7 @@ fn sum(each: &[Rate]) -> f64 {
 
 /// Nothing comes back from one of two: at the first epoch's end for two seconds, then for longer than five.
 #[test]
-fn nobody_is_cut_for_who_leaves() {
+fn departed_class_lowers_no_rate() {
     for params in laws() {
         let mut law = params.begin(&role(2));
         let mut given = law.at_start();
@@ -70,7 +70,7 @@ fn nobody_is_cut_for_who_leaves() {
 
 /// The same class, starved and then gone: its link was bad before it broke.
 #[test]
-fn a_test_for_who_has_left_is_called_off() {
+fn test_for_a_departed_class_is_called_off() {
     let mut law = PfrcParams::corrected().begin(&role(10));
     let mut given = law.at_start();
     let all =
@@ -107,7 +107,7 @@ fn a_test_for_who_has_left_is_called_off() {
 
 /// A class that is starved answers now and then: it is heard all the same.
 #[test]
-fn who_answers_now_and_then_is_starved() {
+fn class_with_rare_answers_is_starved() {
     let mut law = PfrcParams::corrected().begin(&role(2));
     for _ in 0..4 {
         step(&mut law, &[limited(150_000), limited(150_000)]);

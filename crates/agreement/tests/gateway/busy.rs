@@ -15,7 +15,7 @@ fn community() -> Vec<Flow> {
 }
 
 #[test]
-fn who_browses_holds_nobody_at_the_floor() {
+fn browsing_keeps_no_class_at_the_floor() {
     let laws: [GatewayParams; 2] = [PfrcParams::corrected().into(), ArcParams::corrected().into()];
     for params in laws {
         let mut mesh = Mesh::new(&params, &community());
@@ -63,7 +63,7 @@ fn both_directions_have_one_share() {
 
 /// Nothing of a class passes, and yet it has data outstanding: its sender waits for a time-out.
 #[test]
-fn who_waits_in_silence_is_starved() {
+fn silent_waiting_class_is_starved() {
     let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
     let last = |busy: Duration| {
         let mut law = PfrcParams::corrected().begin(&GatewayRole { classes: [class; 2].into() });
@@ -82,7 +82,7 @@ fn who_waits_in_silence_is_starved() {
 /// An upload's packets come in bursts and wait for tokens, though all together it gets less than its bucket has: the gateway is not its
 /// bottleneck.
 #[test]
-fn who_waits_for_tokens_and_leaves_some_is_not_limited() {
+fn class_with_spare_tokens_is_not_limited() {
     let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
     let after = |share: f64, busy: Option<Duration>| {
         let mut law = PfrcParams::corrected().begin(&GatewayRole { classes: [class; 2].into() });

@@ -39,7 +39,7 @@ fn views(rates: &[u64]) -> Vec<ClassView> {
 proptest! {
     /// The same classes once more are no change.
     #[test]
-    fn what_stays_the_same_changes_nothing(epochs in epochs(), at in 0usize..40) {
+    fn unchanged_classes_change_nothing(epochs in epochs(), at in 0usize..40) {
         for params in laws() {
             let mut law = params.begin(&role(3));
             for (epoch, rates) in epochs.iter().enumerate() {
@@ -55,7 +55,7 @@ proptest! {
 
     /// Somebody comes and goes who never sends anything: to the last bit, the others are given what they would have been.
     #[test]
-    fn who_sends_nothing_moves_nobody(epochs in epochs(), came in 0usize..20, stays in 1usize..20) {
+    fn idle_class_moves_no_rate(epochs in epochs(), came in 0usize..20, stays in 1usize..20) {
         let searching = laws().into_iter().take(4);
         for params in searching {
             let (mut with, mut without) = (params.begin(&role(3)), params.begin(&role(3)));
@@ -209,7 +209,7 @@ fn other_links_are_other_bounds() {
 
 /// A class that raised an alarm has gone while all were held at the floor for its sake: they return to where they were.
 #[test]
-fn an_alarm_ends_with_who_raised_it() {
+fn alarm_ends_with_its_class() {
     let mut law: Pfrc = PfrcParams::corrected().begin(&role(3));
     let limited = |rate: Rate| {
         let seen = served(rate.as_bps());
@@ -254,7 +254,7 @@ fn a_link_that_becomes_known_closes_an_open_gateway() {
 /// Nothing is known of a class that is there, as when its counters began again: the law holds, and goes on as if the epoch had not
 /// been. Of a class that is not there nothing need be known.
 #[test]
-fn what_is_not_known_is_waited_for() {
+fn unknown_figures_are_waited_for() {
     for params in laws().into_iter().take(4) {
         let mut law = params.begin(&role(3));
         for _ in 0..4 {

@@ -82,7 +82,7 @@ fn weights_are_kept() {
 /// [Jam10] Table 8.3's flow: as printed it drags everyone to the floor `C_low`/N of section 8.2.4; corrected it is content, and the
 /// others share what it leaves.
 #[test]
-fn a_flow_that_wants_little_drags_nobody_down() {
+fn flow_of_low_demand_lowers_no_rate() {
     for (wants, kbps) in [(10e3, 10.0), (20e3, 20.0), (40e3, 40.0)] {
         let mut flows = elastic(&[1.0, 2.0, 3.0, 4.0]);
         flows[3].wants = Wants::Rate(wants);
@@ -104,7 +104,7 @@ fn a_flow_that_wants_little_drags_nobody_down() {
 
 /// Pages leave gaps: their mean is below any share, and they are not starved.
 #[test]
-fn pages_drag_nobody_down() {
+fn pages_lower_no_rate() {
     let mut flows = elastic(&[1.0, 2.0, 3.0, 1.0, 2.0, 3.0]);
     for flow in &mut flows[3..] {
         flow.wants = Wants::Pages(20e3);
@@ -120,7 +120,7 @@ fn pages_drag_nobody_down() {
 }
 
 #[test]
-fn who_leaves_is_shared_out_and_who_comes_back_has_a_share() {
+fn rate_of_a_departed_class_is_shared() {
     let mut mesh = Mesh::new(&pfrc(), &elastic(&[1.0, 2.0, 3.0, 4.0]));
     mesh.run(20);
     for wants in [Wants::Nothing, Wants::All] {
@@ -170,7 +170,7 @@ fn alg_1_as_printed_does_not_see_a_slow_decline() {
 
 /// Downstream UDP always gets what it is given, as far as its queue can tell: with nobody else to ask, all stay where they began.
 #[test]
-fn who_feels_nothing_does_not_raise_the_rates() {
+fn unresponsive_class_does_not_raise_the_rates() {
     let blind = [Flow::new(2.0, Wants::Blind(2e6)), Flow::new(3.0, Wants::Blind(2e6))];
     let mut mesh = Mesh::new(&pfrc(), &blind);
     mesh.run(10);

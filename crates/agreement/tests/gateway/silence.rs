@@ -47,7 +47,7 @@ fn silence_after_an_alarm_is_no_relief() {
 
 /// One of three never gets more than a packet an epoch, as it may be by the mesh's doing: it is not left to that unasked.
 #[test]
-fn who_never_got_more_than_a_trickle_is_asked() {
+fn class_with_a_trickle_is_tested() {
     let (mut law, mut allocation) = begin(3);
     let trickle = |allocation: &Allocation| 1_200.0 / allocation.each[2].as_bps() as f64;
     let mut decisions = Vec::new();

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_given_is_the_physical_layers() {
+    fn defaults_are_the_physical_layers() {
         let mut params = DcfParams { window_max: Some(255), ..DcfParams::default() };
         let ofdm = Surroundings { physical_layer: PhysicalLayer::Ofdm, ..Surroundings::default() };
         let law = params.begin(&LinkRole::data(ofdm));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_medium_is_held_as_its_place_says() {
+    fn medium_is_held_as_configured() {
         let holding = Holding::Burst(evenair_units::Duration::from_millis(1));
         let place = LinkRole::data(Surroundings { holding, ..Surroundings::default() });
         assert_eq!(DcfParams::default().begin(&place).access().holding, holding);

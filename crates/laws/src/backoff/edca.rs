@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_by_its_category() {
+    fn fault_is_named_by_its_category() {
         let bad = CategoryParams { aifsn: Some(16), ..CategoryParams::default() };
         let params = EdcaParams { video: bad, ..EdcaParams::default() };
         assert_eq!(params.validated().unwrap_err().name, "video.aifsn");
@@ -283,7 +283,7 @@ mod tests {
 
     /// IEEE 802.11-2016 table 9-137 for OFDM; given values stay.
     #[test]
-    fn what_is_not_given_is_the_standards() {
+    fn defaults_are_the_standards() {
         let mut params = EdcaParams::default();
         params.background.aifsn = Some(9);
         params.resolve(&Surroundings { physical_layer: PhysicalLayer::Ofdm, ..Surroundings::default() });

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_looks_as_often_as_it_is_told() {
+    fn law_updates_at_its_interval() {
         let interval = Duration::from_millis(30);
         let laws: [BackoffParams; 5] = [
             AdaptiveParams { interval, ..AdaptiveParams::default() }.into(),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_of_windows_looks_at_nothing() {
+    fn law_of_windows_needs_no_updates() {
         for law in [BackoffParams::from(DcfParams::default()), EdcaParams::default().into()] {
             let law = law.begin(&link());
             assert_eq!(law.update_interval(), None);
@@ -156,7 +156,7 @@ mod tests {
     /// Two packets wait, and none is served: α times 2 · 8000 bit at 11 Mb/s ([Chen10] Alg. 1 line 3), the packets
     /// ([QCSMA] section IV-C), b times the packets ([Lee12] eq. (1)).
     #[test]
-    fn a_law_tells_its_aggressiveness() {
+    fn law_has_its_aggressiveness() {
         let backlog = Volume { packets: 2, bytes: 2_000 };
         let view =
             LinkView { backlog, data_rate: evenair_units::Rate::from_kbps(11_000), ..LinkView::default() };

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn resolved_parameters_say_what_the_place_leaves_open() {
+    fn resolved_parameters_fill_open_values() {
         let ofdm = Surroundings { physical_layer: PhysicalLayer::Ofdm, ..Surroundings::default() };
         let mut params = OptimalParams::default();
         params.intensity.execution = Execution::Hardware;

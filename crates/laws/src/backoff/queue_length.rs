@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_given_is_the_macs() {
+    fn defaults_are_the_macs() {
         let mut params = QueueLengthParams::qcsma();
         params.resolve(&ideal());
         assert_eq!((params.form, params.window_max), (Some(BackoffForm::Exponential), Some(1023)));

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_given_is_the_macs() {
+    fn defaults_are_the_macs() {
         let mut params = QueueingDelayParams::qcsma();
         params.resolve(&Surroundings::default());
         assert_eq!((params.form, params.window_max), (Some(BackoffForm::Windows), Some(1023)));

@@ -209,7 +209,7 @@ fn back_off_laws_are_put_in_every_place() {
 }
 
 #[test]
-fn window_laws_are_told_everything() {
+fn window_laws_receive_every_fact() {
     let witness = Witness::default();
     let law = WindowParams::from(OwnWindow::new(witness.clone()));
     (0..10).for_each(|seed| window(&law, AnyWindow::clone, seed));
@@ -231,7 +231,7 @@ fn window_laws_are_told_everything() {
 }
 
 #[test]
-fn gateways_are_told_of_classes_that_come_and_go() {
+fn gateway_laws_receive_changes_of_classes() {
     let witness = Witness::default();
     let law = GatewayParams::from(OwnGateway::new(witness.clone()));
     (0..40).for_each(|seed| gateway(&law, AnyGateway::clone, seed));
@@ -241,7 +241,7 @@ fn gateways_are_told_of_classes_that_come_and_go() {
 }
 
 #[test]
-fn marking_laws_are_told_of_every_fate() {
+fn marking_laws_receive_every_outcome() {
     for (refuses, accepted) in [(false, 0.6), (true, 0.0)] {
         let witness = Witness { refuses, ..Witness::default() };
         let law = MarkingParams::from(OwnMarking::new(witness.clone()));
@@ -270,7 +270,7 @@ fn known(flow: &FlowView) -> [bool; 11] {
 }
 
 #[test]
-fn flows_are_told_by_what_their_host_knows() {
+fn laws_of_flows_receive_their_hosts_signals() {
     let (mut now, mut draws) = (Instant::ZERO, Draws(1));
     let full =
         (0..10_000).map(|_| flow_view(&mut now, &mut draws)).find(|flow| known(flow) == [true; 11]).unwrap();
@@ -289,9 +289,9 @@ fn flows_are_told_by_what_their_host_knows() {
     for (index, signal) in signals.into_iter().enumerate() {
         let mut only = [false; 11];
         only[index] = true;
-        assert_eq!(known(&told_of(&full, &[signal], None)), only, "{signal:?}");
+        assert_eq!(known(&view_with(&full, &[signal], None)), only, "{signal:?}");
     }
-    assert_eq!(known(&told_of(&full, &signals, full.route_changed)), [true; 11]);
+    assert_eq!(known(&view_with(&full, &signals, full.route_changed)), [true; 11]);
     let of_linux: [bool; 11] = core::array::from_fn(|index| (3..5).contains(&index));
     assert_eq!(
         [0, 1, 2, 3].map(|host| known(&known_to(host, full))),

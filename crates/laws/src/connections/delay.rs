@@ -85,8 +85,8 @@ impl Delay {
     /// Round trips; and changes of route, where they are to be heeded and nothing else would have a longer path learnt.
     pub(crate) fn needs(&self) -> Vec<Signal> {
         let DelayParams { samples, window, route_changes, .. } = self.params;
-        let told_of = Some(Signal::RouteChanged).filter(|_| route_changes && window.is_none());
-        [samples.signal()].into_iter().chain(told_of).collect()
+        let view_with = Some(Signal::RouteChanged).filter(|_| route_changes && window.is_none());
+        [samples.signal()].into_iter().chain(view_with).collect()
     }
 
     /// `rtt_min`: the least average that is remembered.
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_told_of_a_longer_path_learns_it_at_once() {
+    fn reported_longer_path_is_learnt_at_once() {
         // The interval of the change mixes both paths: it is not judged.
         assert_eq!(
             bits(delay(None, true), &[100, 100, 150, 200, 200, 241], &[2]),

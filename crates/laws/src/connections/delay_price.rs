@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn it_rests_at_the_utilitys_price_whatever_the_channel_loses() {
+    fn number_rests_at_the_price_for_any_loss() {
         // [Chen10] eq. (5.25): 2k²/x² = r, 0.005 at x = 200. TCP holds x with n = kT·√((r + ε)/r).
         let (r, rate) = (0.005, 200.0);
         let params = DelayPriceParams::chen10();
@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn it_drains_when_the_least_round_trip_is_old_and_believes_what_it_sees_then() {
+    fn old_least_round_trip_is_drained_and_replaced() {
         let params = DelayPriceParams { round_trip_holds: Some(ms(30_000)), ..DelayPriceParams::chen10() };
         let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
         assert_eq!(law.needs(), [Signal::RoundTrip, Signal::LeastInInterval]);
@@ -556,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn least_round_trip_that_is_seen_again_holds_anew() {
+    fn repeated_least_round_trip_is_renewed() {
         // Believed for ten seconds: from the first interval, or from the second, which has the same.
         assert_eq!(intervals(10_000, &[(20, 60), (21, 60), (21, 60)])[2], ms(100));
         assert_eq!(intervals(10_000, &[(20, 60), (20, 60), (21, 60), (21, 60)])[2..], [ms(5_000), ms(100)]);
@@ -587,7 +587,7 @@ mod tests {
     }
 
     #[test]
-    fn it_learns_the_slope_of_loss_over_delay_whatever_it_was_told() {
+    fn slope_is_learnt_from_any_first_value() {
         // p = 0.03 + 0.01 d, of a thousand segments at 0.1, 0.2, … 1 s.
         for told in [1e-6, 7.3e-5, 3e-4] {
             let mut line = Line::default();
@@ -706,7 +706,7 @@ mod tests {
 
     /// 1000 segments in 5 s are 200 a second; of 300 ms 200 are waited, and 200/s · 0.3 s are under way.
     #[test]
-    fn an_interval_tells_rate_wait_window_and_shares() {
+    fn interval_has_rate_wait_window_and_shares() {
         let flow = FlowView {
             interval: Duration::from_secs(5),
             sent: 1000,
@@ -730,7 +730,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_steers_changes_the_number() {
+    fn only_steering_changes_the_number() {
         let flow = FlowView {
             interval: Duration::from_secs(5),
             sent: 1000,

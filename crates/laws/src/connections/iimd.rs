@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn it_climbs_and_falls_as_fast_as_the_paper_says() {
+    fn number_climbs_and_falls_as_in_the_paper() {
         let params = IimdParams::cz06();
         let mut law = begin();
         see(&mut law, LEAST);

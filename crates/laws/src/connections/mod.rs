@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_of_ones_own_need_not_say_much() {
+    fn own_law_needs_few_answers() {
         let params = ConnectionParams::from(OwnConnections::new(Taciturn));
         assert_eq!(params.identity().as_deref(), Some("taciturn"));
         let law = params.begin(&ROLE);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_runs_as_often_as_it_is_told() {
+    fn law_runs_at_its_interval() {
         let interval = Duration::from_secs(7);
         let laws: [ConnectionParams; 6] = [
             RttProportionalParams { interval, ..RttProportionalParams::default() }.into(),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_says_why() {
+    fn law_gives_its_reason() {
         let reason = |params: ConnectionParams| params.begin(&ROLE).reason();
         assert_eq!(reason(RttProportionalParams::default().into()), Reason::Followed);
         assert_eq!(reason(UtilityParams::default().into()), Reason::Followed);
@@ -186,7 +186,7 @@ mod tests {
     /// [CZ06] eq. (20) and its bit: the first average is the least, and one connection and α/1 are 1.25; E-MULTCP keeps β of
     /// it, and MULTFRC takes β off, to 1 at least.
     #[test]
-    fn inverse_increase_says_how_many_and_why() {
+    fn inverse_increase_gives_number_and_reason() {
         let laws: [(ConnectionParams, f64); 2] =
             [(IimdParams::default().into(), 0.75 * 1.25 + 0.25 / 1.25), (IiadParams::default().into(), 1.0)];
         for (params, left) in laws {

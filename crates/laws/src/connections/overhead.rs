@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn opening_costs_thirty_five_times_what_closing_does() {
+    fn opening_costs_35_times_as_much_as_closing() {
         let costs = HostCosts::chen10();
         assert!((costs.management_s(3.0, 7.0) - 4.0 * 418e-6).abs() < 1e-15); // (5.46)
         assert!((costs.management_s(7.0, 3.0) - 4.0 * 12e-6).abs() < 1e-15); // (5.47)

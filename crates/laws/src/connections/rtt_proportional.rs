@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_stays_however_long_it_takes() {
+    fn held_number_stays_for_any_time() {
         let mut law = law(|p| p.smoothed = true);
         let n = law.on_interval(&seen(Some(secs(0.91))));
         assert!((0..10_000).all(|_| law.on_interval(&seen(None)) == n));
@@ -353,7 +353,7 @@ mod tests {
 
         /// Held, n never exceeds the value of the longest measured round trip.
         #[test]
-        fn what_is_held_was_measured(millis in prop::collection::vec(prop::option::of(0u64..5_000), 1..50)) {
+        fn held_number_was_measured(millis in prop::collection::vec(prop::option::of(0u64..5_000), 1..50)) {
             let mut law = law(|_| ());
             let mut most = 1;
             for sample in millis {

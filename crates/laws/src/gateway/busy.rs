@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_repeated_or_acknowledged_twice_changes_nothing() {
+    fn duplicates_change_nothing() {
         let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
         flow.on_sequence(at(0), u32::MAX - 5, &mut class);
         flow.on_sequence(at(1), 10, &mut class);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_a_full_packet_has_more() {
+    fn full_packet_announces_more() {
         let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
         for (when, size) in [(0, 1500), (10, 1500), (20, 700), (30, 700)] {
             flow.on_packet(at(when), size, &mut class);
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn who_vanishes_is_forgotten() {
+    fn vanished_flow_is_forgotten() {
         let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
         flow.on_sequence(at(0), 100, &mut class);
         flow.expire(at(9_999), &mut class);

@@ -212,7 +212,7 @@ mod tests {
         /// From any start of the counters, through wraps, failed readings, recreated queues and clocks that
         /// go back: figures are right, and unknown ones are marked unknown.
         #[test]
-        fn what_is_known_is_so(
+        fn known_figures_are_right(
             offset in any::<u32>(),
             steps in prop::collection::vec((0u64..1 << 30, 0u64..1000, 0u64..100, 0u32..20), 1..60),
         ) {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_is_known_at_the_second_look() {
+    fn new_class_is_known_at_the_second_reading() {
         let at = |packets: u64| {
             let served = Counted::wide(Volume { packets, bytes: packets * 100 });
             Some(ClassCounters { served, ..ClassCounters::default() })

@@ -488,7 +488,7 @@ mod tests {
 
     /// Of 1000 kb/s each is due 500; below 425 it wanted less, and the unused rest is in its bucket.
     #[test]
-    fn what_is_carried_counts_what_is_left_in_buckets() {
+    fn carried_rate_includes_the_rest_in_buckets() {
         let carried = |classes: [Option<ClassView>; 2], findings: [Finding; 2], demand: Option<f64>| {
             let mut mesh = Mesh::at(1_000.0, [None; 2]);
             if let Some(kbps) = demand {
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn in_one_bucket_others_take_what_one_leaves() {
+    fn one_bucket_gives_a_class_the_rest_of_others() {
         let mut mesh = Mesh::at(1_000.0, [None; 2]);
         let seen = view(&[gets(400), gets(430)]);
         let carried = mesh.with(&seen, |search, epoch| {
@@ -551,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_starved_after_an_increase_gets_half_of_it_back() {
+    fn starvation_after_an_increase_halves_it() {
         let back = |low: f64| {
             let mut mesh = Mesh::at(800.0, [Some(400.0); 2]);
             (mesh.search.low, mesh.search.raised) = (low * 1e3, true);
@@ -576,7 +576,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_starved_at_rest_gets_a_fifth_and_then_a_test() {
+    fn starvation_at_rest_takes_a_fifth_then_tests() {
         let mut mesh = Mesh::at(800.0, [Some(400.0); 2]);
         mesh.search.low = 700e3;
         assert_eq!(starved(&mut mesh), (Step::Decrease, Reason::Starved, Some(1)));
@@ -700,7 +700,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_respond_is_named_while_the_search_rests() {
+    fn unresponsive_class_is_named_at_rest() {
         let decide = |findings: [Finding; 2], high: f64| {
             let mut mesh = Mesh::at(500.0, [Some(250.0); 2]);
             mesh.search.high = high * 1e3;
@@ -715,7 +715,7 @@ mod tests {
     }
 
     #[test]
-    fn other_classes_keep_what_is_known_and_end_what_has_gone() {
+    fn new_classes_keep_history_and_end_alarms() {
         let classes = |was: &[Option<u32>]| NewClasses {
             role: GatewayRole { classes: alloc::vec![ClassRole::default(); was.len()] },
             was: was.into(),

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_total_is_split_to_the_nearest_bit_and_closes_nobody() {
+    fn total_is_split_to_the_bit_and_closes_no_class() {
         let split = |total: u64, weights: &[f64]| -> Vec<u64> {
             let class = |&weight: &f64| ClassRole { weight, ..ClassRole::default() };
             let role = GatewayRole { classes: weights.iter().map(class).collect() };
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_has_the_least_of_the_rates_or_a_part_of_what_is_shared() {
+    fn new_class_gets_the_least_rate_or_a_part() {
         let classes = NewClasses {
             role: GatewayRole { classes: [ClassRole::default(); 2].into() },
             was: [Some(0), None].into(),

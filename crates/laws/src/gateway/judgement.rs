@@ -74,7 +74,7 @@ impl Epoch<'_> {
     }
 
     /// Whether the host reports busy time, of one class at least.
-    fn tells_busy(&self) -> bool {
+    fn has_busy_time(&self) -> bool {
         self.view.classes.iter().flatten().any(|class| class.busy.is_some())
     }
 
@@ -170,7 +170,7 @@ impl Memory {
         if enough || limited {
             return if seen.ignores_losses() { Finding::Unresponsive } else { Finding::Limited };
         }
-        if busy.is_none() && epoch.tells_busy() {
+        if busy.is_none() && epoch.has_busy_time() {
             return Finding::Unjudged;
         }
         let starved = if seen.is_unheard() { Finding::Silent } else { Finding::Starved };
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_there_for_a_whole_epoch_is_absent() {
+    fn class_without_a_whole_epoch_is_absent() {
         let mut new = Memory::default();
         assert_eq!(judged(&mut new, served(900_000)), Finding::Absent);
         assert_eq!(judged(&mut new, served(900_000)), Finding::Limited);
@@ -300,14 +300,14 @@ mod tests {
     }
 
     #[test]
-    fn an_epoch_without_a_packet_says_nothing_unless_it_was_busy() {
+    fn empty_epoch_counts_only_if_it_was_busy() {
         assert_eq!(judged(&mut settled(None), served(0)), Finding::Silent);
         assert_eq!(judged(&mut settled(None), busy(0, 900)), Finding::Silent);
         assert_eq!(judged(&mut settled(None), busy(0, 1_000)), Finding::Starved, "a tenth of the time");
     }
 
     #[test]
-    fn who_got_its_due_is_limited_and_remembered() {
+    fn class_with_its_due_is_limited_and_known() {
         let mut memory = settled(None);
         assert_eq!(judged(&mut memory, served(850_000)), Finding::Limited);
         assert_eq!(memory.known, Some(850e3));
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn who_had_to_wait_is_limited_unless_its_bucket_had_more() {
+    fn waiting_class_is_limited_by_an_empty_bucket() {
         assert_eq!(judged(&mut settled(None), held(served(100_000))), Finding::Limited);
         assert_eq!(judged(&mut settled(None), held(busy(20_000, 500))), Finding::Limited);
         assert_eq!(judged(&mut settled(None), held(busy(20_000, 5_000))), Finding::Starved);
@@ -358,7 +358,7 @@ mod tests {
 
     /// Half a second of ten: it wants little. Of a second or two it got γ of its due while it was busy: 85 or 170 kb/s.
     #[test]
-    fn who_is_idle_or_fast_while_busy_is_content() {
+    fn idle_or_fast_class_is_content() {
         let mut idle = settled(None);
         assert_eq!(judged(&mut idle, busy(20_000, 500)), Finding::Content);
         assert_eq!(idle.demand(), Some(20e3));
@@ -376,7 +376,7 @@ mod tests {
 
     /// θ = 0.9 of 500 kb/s is 450; two packets more in ten seconds are 2.4.
     #[test]
-    fn who_gets_less_than_it_was_seen_to_get_is_starved() {
+    fn class_below_its_known_rate_is_starved() {
         let mut memory = settled(Some(5e5));
         assert_eq!(judged(&mut memory, served(447_600)), Finding::Content);
         assert_eq!(memory.known, Some(5e5));
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cried_in_vain_is_heard_when_it_loses_half() {
+    fn alarm_after_a_false_one_needs_half_a_loss() {
         let deaf = |deaf, known, bps| judged(&mut Memory { deaf, ..settled(known) }, served(bps));
         assert_eq!(deaf(2, Some(5e5), 250_000), Finding::Content);
         assert_eq!(deaf(2, Some(5e5), 249_600), Finding::Starved);
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_known_and_heard_is_trusted() {
+    fn known_class_without_doubt_is_trusted() {
         assert!(settled(Some(5e5)).is_trusted() && !settled(None).is_trusted());
         assert!(!Memory { deaf: 1, ..settled(Some(5e5)) }.is_trusted());
     }
@@ -451,7 +451,7 @@ mod tests {
     /// The first false alarm updates its demand; later ones silence it for 6, 12, 24 and 48 epochs, and no
     /// longer.
     #[test]
-    fn false_alarms_in_a_row_are_heard_ever_less() {
+    fn false_alarms_silence_a_class_ever_longer() {
         let mut memory = Memory { doubt: 2, alarm: Some(1e5), ..settled(Some(5e5)) };
         let deaf = [(); 6].map(|()| {
             memory.is_found_content(2e5);

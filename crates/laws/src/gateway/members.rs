@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_and_goes_is_named() {
+    fn arrivals_and_departures_are_reported() {
         let mut members = members(&[(1.0, 900); 2]);
         let none = Change::default();
         assert_eq!(members.sharing().count(), 2, "all share before anything is seen");
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_is_told_once_though_the_classes_change_again() {
+    fn departure_is_reported_once() {
         let mut members = members(&[(1.0, 900)]);
         observe(&mut members, &[true]);
         members.change(&NewClasses { role: role(&[]), was: vec![] });
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_says_whose_weights_and_links_are_others() {
+    fn change_reports_new_weights_and_links() {
         let changed = |now: &[(f64, u64)], was: &[Option<u32>]| {
             let mut members = members(&[(1.0, 900), (2.0, 900), (5.0, 900)]);
             observe(&mut members, &[true, true, false]);

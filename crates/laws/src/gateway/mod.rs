@@ -571,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_came_left_or_waits_is_seen() {
+    fn class_with_any_packet_is_seen() {
         let one = Volume { packets: 1, bytes: 1_500 };
         assert!(!ClassView::default().is_seen());
         assert!(ClassView { arrived: one, ..ClassView::default() }.is_seen());
@@ -580,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn who_loses_more_than_half_of_what_it_gets_ignores_it() {
+    fn class_losing_more_than_half_ignores_losses() {
         let packets = |packets| Volume { packets, bytes: packets * 1_500 };
         let ignores = |dropped, served| {
             let (dropped, served) = (packets(dropped), packets(served));

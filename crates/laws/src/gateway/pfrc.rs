@@ -363,7 +363,7 @@ mod tests {
 
     /// Section 8.1.3: decrease when a class comes, increase when one goes; or restart.
     #[test]
-    fn who_comes_and_goes_takes_part() {
+    fn active_set_follows_arrivals_and_departures() {
         let mut law = ANEW.begin(&role(&[1.0; 3]));
         epoch(&mut law, &[300, 300, 0]);
         epoch(&mut law, &[300, 300, 0]);
@@ -392,7 +392,7 @@ mod tests {
 
     /// Three quarters of the packets, where those that wait are counted; else a drop, or a queue.
     #[test]
-    fn a_bucket_is_the_bottleneck_of_who_waits_for_it() {
+    fn bucket_limits_a_class_that_waits_for_it() {
         let packets = |packets| Volume { packets, bytes: packets * 1_000 };
         let held =
             |held, of| limited(&ClassView { held: Some(held), served: packets(of), ..ClassView::default() });
@@ -406,7 +406,7 @@ mod tests {
 
     /// Σ min(w·L, d) = C of 900: the demands are met from the least on, and the rest is shared.
     #[test]
-    fn what_is_not_wanted_is_shared_by_weight() {
+    fn unused_shares_are_divided_by_weight() {
         let level = |weights: &[f64], demands: &[Option<f64>]| {
             let members = Members::new(&role(weights), 1, false);
             level(&members, 900.0, &wants(&members, |class| demands[class]))
@@ -421,7 +421,7 @@ mod tests {
 
     /// A subscriber's share of 900.
     #[test]
-    fn a_class_has_what_the_others_of_its_subscriber_leave() {
+    fn class_has_the_rest_of_its_subscribers_share() {
         let two = Wants { classes: 2.0, hungry: 1.0, demand: 100.0 };
         let part = |want: Wants, demand, is_counted| want.part(900.0, demand, is_counted);
         assert!((part(two, None, true) - 800.0).abs() < 1e-9);
@@ -452,7 +452,7 @@ mod tests {
     /// Of a subscriber's 600 the others want 100, and none of them all that there is: the rest is the hungry class's. A class beside one that
     /// is as hungry has half of it, and one that wants 50 no less than a third of the share.
     #[test]
-    fn class_has_what_the_others_of_its_subscriber_leave() {
+    fn hungry_classes_divide_a_subscribers_rest() {
         let wants = Wants { classes: 3.0, hungry: 1.0, demand: 100.0 };
         assert_eq!(wants.part(600.0, None, true).to_bits(), 500f64.to_bits());
         assert_eq!(wants.part(600.0, Some(50.0), true).to_bits(), 275f64.to_bits());

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_again_is_no_sample_and_numbers_wrap() {
+    fn retransmission_is_no_sample_and_numbers_wrap() {
         let (mut all, mut flow) = (RoundTrips::default(), RoundTrip::default());
         flow.on_sequence(at(0), u32::MAX - 99);
         flow.on_sequence(at(300), u32::MAX - 99);

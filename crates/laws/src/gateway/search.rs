@@ -115,7 +115,7 @@ mod tests {
     use evenair_units::Rate;
 
     #[test]
-    fn the_search_begins_where_it_is_told_to() {
+    fn search_begins_at_the_configured_estimate() {
         use crate::Parameters;
         use crate::gateway::{ClassRole, GatewayLaw, GatewayRole};
         let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_that_says_nothing_refuses_nothing() {
+    fn law_without_answers_refuses_nothing() {
         let mut law = MarkingParams::from(OwnMarking::new(Silent)).begin(&ROLE);
         let queue = QueueView::of(Volume { packets: 9, bytes: 9_000 });
         assert_eq!(law.on_arrival(Instant::ZERO, &queue), Probability::ZERO);

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_follows_the_delay_as_the_rfc_says() {
+    fn probability_follows_the_delay_as_in_the_rfc() {
         let params = PieParams::rfc8033();
         let mut law = params.begin(&ROLE);
         leave(&mut law, 0..15, 30);

@@ -419,7 +419,7 @@ mod tests {
 
     /// RFC 5348 section 3.1: `t_RTO` = 4·R. Section 4.3: no fewer than a packet in 64 s.
     #[test]
-    fn what_a_report_says_is_remembered() {
+    fn report_updates_the_sender() {
         assert!((TfrcParams::rfc5348().timeout(0.1) - 0.4).abs() < 1e-12);
         let mut law = law();
         assert_eq!((law.round_trip(), law.loss_event_rate()), (None, 0.0));
@@ -443,7 +443,7 @@ mod tests {
     /// RFC 5348 section 4.4: while it is idle a rate below twice `W_init/R` is left, here 2·4/0.1 s = 80/s; with losses, a
     /// receive rate below `W_init/R`.
     #[test]
-    fn an_idle_sender_keeps_what_it_may_begin_with() {
+    fn idle_sender_keeps_its_initial_rate() {
         let after = |rate, loss_event_rate, received| {
             let received = ReceiveRates::only(Instant::ZERO, received);
             let mut law = Tfrc { rate, loss_event_rate, received, round_trip_s: Some(0.1), ..law() };
@@ -460,7 +460,7 @@ mod tests {
     /// RFC 5348 section 4.4: above twice the receive rate the limit is that, else half of the equation's
     /// rate.
     #[test]
-    fn silence_halves_what_limits_the_rate() {
+    fn silence_halves_the_limit_of_the_rate() {
         let after = |wanted| {
             let received = ReceiveRates::only(Instant::ZERO, 10.0);
             let mut law = Tfrc { rate: 15.0, received, round_trip_s: Some(0.1), ..law() };
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_at_most_twice_what_came() {
+    fn rate_is_at_most_twice_the_receive_rate() {
         let mut law = law();
         law.on_report(&report(100, 0.0, 0.0));
         law.on_report(&report(200, 25.0, 0.0));
@@ -571,7 +571,7 @@ mod tests {
 
     /// RFC 5348 section 4.4.
     #[test]
-    fn silence_halves_the_rate_whatever_limited_it() {
+    fn silence_halves_the_rate_under_any_limit() {
         let mut fresh = law();
         assert_eq!(fresh.patience(), Duration::from_secs(2));
         fresh.on_silence(Instant::ZERO + MS * 2000, false);

@@ -180,7 +180,7 @@ mod tests {
 
     /// Two hops with 50 and 200 packets: V/50 or V/250 a frame.
     #[test]
-    fn a_source_of_several_hops_looks_at_the_first_or_at_all() {
+    fn source_reads_its_first_queue_or_all() {
         let waiting = |packets| Some(Volume { packets, bytes: packets * 1040 });
         let view = FlowView { first_backlog: waiting(50), path_backlog: waiting(250), ..FlowView::default() };
         let rate = |queue| {

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_half_of_what_hops_take_longer() {
+    fn waiting_is_half_of_the_hops_excess() {
         // q = ½(100/5 − 13.472) = 3.264 ms; d = 15.84 ms.
         near(told(&mut law(5, ShortPaths::OneHop), 100.0), 63.36);
     }
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_to_be_believed_teaches_nothing() {
+    fn too_long_sample_is_ignored() {
         let mut law = law(4, ShortPaths::OneHop);
         let gap = told(&mut law, 100.0); // q = 5.764 ms
         near(law.waiting_s * 1e3, 2.882);
@@ -372,7 +372,7 @@ mod tests {
 
     /// On a path of one hop and packets of zero airtime, a packet waits for half of the round trip.
     #[test]
-    fn longest_wait_is_still_believed() {
+    fn longest_wait_still_counts() {
         let params = AdaptivePacingParams::published();
         let path = Hops { count: 1, data_s: 0.0, acknowledgement_s: 0.0, wired: Duration::ZERO };
         let waited = |round_trip| {
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_that_does_not_know_its_path_is_reno() {
+    fn sender_without_a_path_is_reno() {
         let mut law = AdaptivePacingParams::published().begin(&WindowStart::default());
         let round_trip = Some(Duration::from_millis(100));
         law.on_delivery(&Delivery { round_trip, ..Delivery::default() });
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_wires_take_is_not_the_airs() {
+    fn time_on_wires_is_not_the_airs() {
         let mut near_by = law(5, ShortPaths::OneHop);
         let mut far = law(5, ShortPaths::OneHop);
         far.path.as_mut().expect("it knows its path").wired = Duration::from_millis(40);

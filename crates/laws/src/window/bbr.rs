@@ -506,7 +506,7 @@ impl WindowLaw for Bbr {
         self.path.last = Delivered { at: delivery.now, total: delivery.total, lost: delivery.lost_total };
         if delivery.after_idle && sample.is_some_and(|sample| sample.application_limited) {
             self.after_idle = true;
-            self.path.aggregation.begin_anew(delivery.now);
+            self.path.aggregation.restart(delivery.now);
         }
         self.learn_rate(delivery, sample);
         self.turn_phase(delivery);

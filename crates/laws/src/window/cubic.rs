@@ -170,7 +170,7 @@ impl Cubic {
         self.ssthresh = libm::floor(loss.flight * beta).max(2.0); // section 4.6
     }
 
-    fn begin_anew(&mut self, window: f64) {
+    fn restart(&mut self, window: f64) {
         (self.window, self.credit, self.epoch) = (window, 0.0, None);
     }
 
@@ -251,7 +251,7 @@ impl WindowLaw for Cubic {
 
     fn on_loss(&mut self, loss: &Loss) {
         self.reduce(loss);
-        self.begin_anew(self.ssthresh);
+        self.restart(self.ssthresh);
     }
 
     fn on_timeout(&mut self, loss: &Loss) {
@@ -260,7 +260,7 @@ impl WindowLaw for Cubic {
         }
         // A time-out forgets the path: the next epoch starts on its plateau (section 4.8).
         self.peak = 0.0;
-        self.begin_anew(1.0);
+        self.restart(1.0);
     }
 
     fn congestion_window(&self) -> f64 {
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn what_slow_start_leaves_of_an_acknowledgement_is_credit() {
+    fn rest_of_an_acknowledgement_is_credit() {
         let mut crosses = sender(3.0, 4.0);
         crosses.on_ack(&segments(2));
         assert_eq!((crosses.window, crosses.credit), (4.0, 1.0));

@@ -267,7 +267,7 @@ mod tests {
     /// RFC 5681 section 3.1: half of the flight, in whole segments; one segment after a time-out, and the threshold is held if
     /// the segment was sent again already.
     #[test]
-    fn losses_cut_as_the_rfc_says() {
+    fn losses_cut_as_in_the_rfc() {
         let state = |law: &AnyWindow| (law.congestion_window(), law.slow_start_threshold());
         for law in renos() {
             assert_eq!(state(&law), (10.0, 40.0), "{law:?}");

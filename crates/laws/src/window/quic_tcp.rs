@@ -342,7 +342,7 @@ mod tests {
     /// The Lyapunov function of Theorem 2 falls along the law as in the derivation, over a wire and over a
     /// link of ideal CSMA alone in the air, `R = b·e^bq/(1 + e^bq)`.
     #[test]
-    fn the_lyapunov_function_falls_as_eq_26_says() {
+    fn lyapunov_function_falls_as_in_eq_26() {
         const B: f64 = 50.0;
         let logistic = |q: f64| 1.0 / (1.0 + libm::exp(-B * q));
         let wire: fn(f64) -> f64 = |_| 40.0;
@@ -436,7 +436,7 @@ mod tests {
     /// least stays 50 ms: the law takes half of the round trip for a queue, and 40 under way for enough. With
     /// a measurement every ten seconds, 120 are under way again.
     #[test]
-    fn a_longer_path_is_learnt_where_the_least_is_measured_anew() {
+    fn longer_path_is_learnt_by_a_new_measurement() {
         let start = WindowStart { initial_window: 10.0, initial_ssthresh: 10.0, ..WindowStart::default() };
         let window = |round_trip_holds| {
             let params =
@@ -529,7 +529,7 @@ mod tests {
 
     /// Half of the path's content: of 40 segments half wait, so 20 fill the path and 10 are left.
     #[test]
-    fn the_queue_drains_with_half_of_what_fills_the_path() {
+    fn half_of_the_paths_content_drains_the_queue() {
         let params =
             QuicTcpParams { round_trip_holds: Some(Duration::from_secs(10)), ..QuicTcpParams::default() };
         let start = WindowStart { initial_window: 40.0, ..WindowStart::default() };

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_spared_grows_on() {
+    fn spared_connections_grow_on() {
         let (mut law, mut reno) = (law(40.0, 4.0), law(40.0, 1.0));
         lose(&mut law);
         law.on_delivery(&repairs(1));

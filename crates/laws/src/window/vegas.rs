@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_ends_at_what_the_network_delivers() {
+    fn slow_start_ends_at_the_delivery_rate() {
         let mut law = vegas(VegasParams::linux(), 32.0, 1e6);
         law.least = Some(Duration::from_millis(100));
         law.begin_round(31);

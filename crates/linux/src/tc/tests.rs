@@ -220,7 +220,7 @@ fn other_discipline_is_added_as_it_was() {
 
 /// The kernel's answers to `tc -s -d qdisc show` and `tc -s -d class show`, without their headers.
 #[test]
-fn what_the_kernel_lists_is_read() {
+fn listing_of_the_kernel_is_read() {
     let qdisc = bytes(
         "00000000 03000000 00000100 ffffffff 03000000 0800010068746200 24000200 18000200 110003000a0000002a0000000700000000000000
          08000500 32000000 05000c0000000000 3000 0700 1400 0100 00100000000000002c00000000000000 1800 0300 0100000002000000030000000400000005000000",
@@ -326,7 +326,7 @@ fn classes_of_a_device_are_listed() {
 
 /// `RTM_DELTCLASS` is 41, `RTM_DELQDISC` 37; `NLMSG_ERROR` (2) of ENOENT to the second.
 #[test]
-fn change_that_the_kernel_refuses_is_told() {
+fn refused_change_is_an_error() {
     use crate::netlink::{answered, framed};
     let told =
         |code: i32, sequence| framed(2, 0x100, sequence, &[&(-code).to_ne_bytes()[..], &[0; 16]].concat());

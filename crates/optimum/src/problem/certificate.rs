@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_known_as_far_as_the_gap_tells() {
+    fn gap_bounds_the_rates() {
         // U = ln x over one link: x = 1/r = 0.8 is its airtime where exp(βr) = 4; the best has the entropy of 0.8 and 0.2.
         let beta = log(4.0) / 1.25;
         let problem = Problem {
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn unfair_rates_could_grow_by_what_is_not_paid() {
+    fn unfair_rates_gain_by_the_unpaid_price() {
         // The second round is worth 2·0.25 + 0.2, and the flows up to 0.5 pay 0.2·0.4 + (0.25 − 0.5·0.3)·1.
         let residuals = unfair(|_, _, _| ());
         close(residuals.gap, (0.7 - 0.18) / 0.1);

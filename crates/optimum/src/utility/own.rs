@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_utility_is_told() {
+    fn invalid_utility_is_rejected() {
         let wrong = |result: Result<Utility, String>| result.unwrap_err();
         assert!(wrong(checked(|x| x * x, |x| 2.0 * x)).contains("must fall"));
         assert!(wrong(checked(|x| x, |_| 1.0)).contains("a table of points"));

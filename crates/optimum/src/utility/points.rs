@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_utility_is_told() {
+    fn invalid_utility_is_rejected() {
         let wrong = |points: &[(f64, f64)]| Points::new(points.iter().copied()).unwrap_err();
         assert!(wrong(&[(0.0, 1.0)]).contains("two points at least"));
         assert!(wrong(&[(1.0, 1.0), (2.0, 2.0)]).contains("what a rate of 0 is worth"));

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_application_limits_is_marked_until_it_is_through() {
+    fn application_limit_lasts_until_it_is_through() {
         let mut account = Account::default();
         account.on_sent(at(0), 0);
         account.on_nothing_to_send(1);
@@ -251,7 +251,7 @@ mod tests {
     /// draft-cheng-iccrg-delivery-rate-estimation section 3.4: `C.app_limited` = `C.delivered` + `C.pipe`, which is 3 + 2, and is
     /// forgotten when more than those have been delivered.
     #[test]
-    fn what_was_under_way_is_delivered_first() {
+    fn segments_under_way_are_delivered_first() {
         let mut account = Account::default();
         let mut marked = Vec::new();
         (0..5).for_each(|n| account.on_sent(at(0), n));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_are_arrivals_and_what_they_told_is_not_told_again() {
+    fn duplicate_arrivals_count_once() {
         let mut account = Account::default();
         (0..5).for_each(|n| account.on_sent(at(u64::from(n)), n));
         let mut arrived = 0;

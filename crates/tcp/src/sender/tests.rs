@@ -268,7 +268,7 @@ fn selective_acknowledgements_repair_all_holes_in_one_round_trip() {
 }
 
 #[test]
-fn after_a_timeout_what_arrived_is_not_sent_again() {
+fn arrived_segments_are_not_resent_after_timeout() {
     let mut sender = with_flight(Recovery::Sack, 6);
     sender.handle_reply(at(100), sack(0, &[(2, 4)]));
     send_all(&mut sender, at(100));

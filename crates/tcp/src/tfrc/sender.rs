@@ -214,7 +214,7 @@ mod tests {
 
     /// RFC 5348 section 8.2.1: only where nothing was left to send all the time. A report splits what was sent at its echo.
     #[test]
-    fn reports_take_what_was_sent_until_their_echo() {
+    fn reports_count_segments_until_their_echo() {
         let mut unreported = Unreported::default();
         (0..=10).for_each(|n| unreported.add(at(10 * n), false));
         assert!(unreported.is_data_limited(at(50)), "of those until 50 ms");

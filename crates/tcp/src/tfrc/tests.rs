@@ -81,7 +81,7 @@ fn the_mean_interval_is_weighted() {
 /// Section 5.5: four intervals of 100 and one of 1000 that is not over: DF = max(0.25, 200/1000); the mean is
 /// (1000 + 0.25·(3·100 + 0.8·100))/(1 + 0.25·3.8).
 #[test]
-fn a_long_time_without_loss_discounts_what_was_before() {
+fn long_time_without_loss_discounts_the_past() {
     let filled = |discounting| {
         let mut intervals = LossIntervals::new(discounting);
         intervals.lose(100, at(0), R);
@@ -217,7 +217,7 @@ fn a_receiver_reports_at_once_then_once_a_round_trip_and_at_a_loss_event() {
 }
 
 #[test]
-fn a_sender_whose_reports_stay_away_slows_down_to_a_packet_a_minute() {
+fn sender_without_reports_slows_to_one_a_minute() {
     let mut sender = TfrcSender::new(at(0), &TfrcParams::rfc5348(), Bytes::new(1000));
     let mut sent = Vec::new();
     while sender.poll_timeout() < at(1_000_000) {

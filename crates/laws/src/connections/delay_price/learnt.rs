@@ -71,7 +71,7 @@ mod tests {
     /// second. The fit is drawn towards the first slope, 0.003·1000 a second, with the doubt of 40 losses of
     /// 2000: 0.02/3².
     #[test]
-    fn slope_is_the_least_squares_line_drawn_to_what_was_told() {
+    fn slope_is_least_squares_with_a_prior() {
         let line = line(Duration::from_secs(1_000_000_000));
         let slope = line.slope(0.003);
         assert!((slope - (0.2 + 0.02 / 3.0) / (0.2 + 0.02 / 9.0)).abs() < 1e-6, "{slope}");

@@ -233,7 +233,7 @@ fn a_policer_and_a_short_queue_keep_one_from_trials_that_double_too() {
 }
 
 #[test]
-fn a_second_connection_whose_trial_ends_in_delay_rests_like_one_that_brought_too_little() {
+fn second_connection_ended_by_delay_rests() {
     for params in [GuardedParams::default(), GuardedParams { doubling: true, ..GuardedParams::default() }] {
         let mut law = params.begin(&ROLE);
         // One alone fills the path: a second brings delay, and 600 intervals see few of them.
@@ -263,7 +263,7 @@ fn remembering(start: u32) -> Guarded {
 }
 
 #[test]
-fn what_is_remembered_is_tried_with_half_and_comes_back_where_it_earns_its_place() {
+fn remembered_number_is_tried_with_half() {
     let mut law = remembering(8);
     assert_eq!(law.at_start(), 8);
     let kept = run(&mut law, BY_CHANCE, 60);
@@ -275,7 +275,7 @@ fn what_is_remembered_is_tried_with_half_and_comes_back_where_it_earns_its_place
 }
 
 #[test]
-fn what_is_remembered_of_better_days_is_gone_soon() {
+fn outdated_remembered_number_falls_soon() {
     for path in [POLICER, SHARED] {
         let kept = run(&mut remembering(16), path, 1000);
         assert!(kept.iter().position(|&n| n == 1).is_some_and(|at| at <= 15), "{kept:?}");
@@ -301,7 +301,7 @@ fn connections_of_better_days_are_given_back_at_a_policer() {
 }
 
 #[test]
-fn what_earns_its_place_comes_back() {
+fn connections_that_earn_their_place_return() {
     let mut law = begin();
     let has_four = (0..200).any(|_| {
         law.on_interval(&see(BY_CHANCE, law.open, 100));
@@ -342,7 +342,7 @@ fn idle_intervals_change_nothing() {
 }
 
 #[test]
-fn a_longer_path_stops_it_for_a_window_at_most_and_not_at_all_where_it_is_told() {
+fn longer_path_stops_growth_for_a_window_at_most() {
     let grows_again = |told: bool| {
         let mut law = begin();
         run(&mut law, BY_CHANCE, 60);
@@ -444,7 +444,7 @@ fn congestion_closes_connections_where_none_is_on_trial() {
 
 /// Beside one connection a second has to bring half of 55 % more, 27.5 %, where its trial ends in congestion.
 #[test]
-fn a_trial_that_congests_has_to_bring_half_of_what_would_keep_it() {
+fn congested_trial_needs_half_of_the_rise() {
     let resting = |packets| {
         let trial = Trial::More(1, two(2_000_000.0));
         let mut law = Guarded { connections: 1.5, open: 2, trial, ..begin() };
@@ -457,7 +457,7 @@ fn a_trial_that_congests_has_to_bring_half_of_what_would_keep_it() {
 
 /// 0.55 of 1/k.
 #[test]
-fn a_trial_keeps_what_brings_its_share() {
+fn trial_keeps_connections_with_their_share() {
     let judged = |bytes| {
         let trial = Trial::More(1, two(1e6));
         let mut law = Guarded { connections: 1.5, open: 2, trial, tally: two(bytes), ..begin() };
@@ -490,7 +490,7 @@ fn those_that_were_missed_come_back() {
 }
 
 #[test]
-fn half_of_what_is_remembered_is_tried() {
+fn half_of_the_remembered_number_is_tried() {
     let mut law = GuardedParams { start: 8, ..GuardedParams::default() }.begin(&ROLE);
     law.try_fewer(two(1e6));
     assert_eq!((law.open, law.connections), (4, 4.0));
@@ -499,7 +499,7 @@ fn half_of_what_is_remembered_is_tried() {
 }
 
 #[test]
-fn it_says_what_is_going_on() {
+fn reason_names_the_state() {
     let more = Trial::More(1, two(1e6));
     let fewer = Trial::Fewer(1, two(1e6));
     let reason = |change: &dyn Fn(&mut Guarded), delayed| {

@@ -66,7 +66,7 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    pub(super) fn begin_anew(&mut self, now: Instant) {
+    pub(super) fn restart(&mut self, now: Instant) {
         (self.since, self.count) = (now, 0.0);
     }
 
@@ -82,7 +82,7 @@ impl Aggregation {
         let segments = f64::from(segments);
         let mut expected = libm::floor(rate_pps * now.since(self.since).as_secs_f64());
         if self.count <= expected || self.count + segments >= COUNT_MAX {
-            self.begin_anew(now);
+            self.restart(now);
             expected = 0.0;
         }
         self.count += segments;
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn clumps_are_what_runs_ahead_of_the_rate() {
+    fn clumps_are_arrivals_ahead_of_the_rate() {
         let mut aggregation = Aggregation::default();
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         // 100 segments/s; eight come at once after 100 ms, where ten were due in 100 ms.

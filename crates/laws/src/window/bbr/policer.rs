@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_believed_for_48_round_trips() {
+    fn policer_rate_lasts_48_round_trips() {
         let mut policer = rounds(30, 12);
         let round = (1..100).find(|_| policer.is_stale());
         assert_eq!(round, Some(48));

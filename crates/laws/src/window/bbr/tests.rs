@@ -163,7 +163,7 @@ fn the_phases_pace_above_below_and_at_the_rate() {
 }
 
 #[test]
-fn the_least_round_trip_is_looked_for_anew_after_ten_seconds() {
+fn least_round_trip_is_probed_after_ten_seconds() {
     let mut path = Network::new(1000.0, 0.05, 1000);
     path.run(2.0);
     let least = path.law.least.unwrap();
@@ -184,7 +184,7 @@ fn the_least_round_trip_is_looked_for_anew_after_ten_seconds() {
 }
 
 #[test]
-fn a_route_that_is_slower_is_believed_after_ten_rounds() {
+fn slower_route_counts_after_ten_rounds() {
     let mut path = Network::new(1000.0, 0.05, 1000);
     path.run(3.0);
     path.rate_pps = 500.0;
@@ -196,7 +196,7 @@ fn a_route_that_is_slower_is_believed_after_ten_rounds() {
 }
 
 #[test]
-fn a_loss_conserves_packets_and_then_the_window_is_what_it_was() {
+fn loss_conserves_packets_then_restores_window() {
     let mut path = Network::new(1000.0, 0.05, 1000);
     path.run(2.0);
     let (before, last) = (path.law.congestion_window(), path.law.path.last);

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_work_tells_nothing() {
+    fn too_little_work_gives_no_answer() {
         let edges: Vec<(usize, usize)> = (0..40).map(|l| (l, (l + 1) % 41)).chain([(40, 0)]).collect();
         let graph = ConflictGraph::from_edges(41, &edges);
         let weights = vec![1.0; 41];

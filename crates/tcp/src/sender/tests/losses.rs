@@ -145,7 +145,7 @@ fn partial_acknowledgement_deflates_the_window() {
 /// RFC 6582 section 3.2 step 2: duplicates announce another loss where the acknowledgement covers more than `recover`, the
 /// highest segment sent before, which is 9 here.
 #[test]
-fn duplicates_at_the_recovery_point_tell_no_loss() {
+fn duplicates_at_the_recovery_point_are_no_loss() {
     let mut sender = with_flight(Recovery::NewReno, 10);
     (0..3).for_each(|_| sender.handle_reply(at(100), ack(0)));
     assert_eq!(send_all(&mut sender, at(100)), [0]);

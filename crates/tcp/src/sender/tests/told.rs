@@ -62,7 +62,7 @@ impl Witness {
 }
 
 #[test]
-fn a_law_is_told_of_every_acknowledgement() {
+fn law_receives_every_acknowledgement() {
     let witness = Witness::default();
     let mut sender = witness.sender(params(Recovery::Sack));
     assert_eq!(send_all(&mut sender, at(0)).len(), 10);
@@ -112,7 +112,7 @@ fn without_selective_acknowledgements_too() {
 }
 
 #[test]
-fn and_of_what_limits_the_sender() {
+fn law_receives_the_limit_of_the_sender() {
     let limited = |change: fn(&mut Sender), receiver_window| {
         let witness = Witness::default();
         let mut sender = witness.sender(SenderParams {
@@ -131,7 +131,7 @@ fn and_of_what_limits_the_sender() {
 }
 
 #[test]
-fn segments_are_paced_if_the_law_says_so() {
+fn segments_are_paced_if_the_law_paces() {
     let gap = Some(Duration::from_millis(7));
     let mut sender = Witness { gap, ..Witness::default() }.sender(params(Recovery::Sack));
     for number in 0..10 {
@@ -152,7 +152,7 @@ fn segments_are_paced_if_the_law_says_so() {
 
 /// Ten segments leave at once; of the acknowledgements in between one tells of a loss.
 #[test]
-fn a_law_that_asks_is_told_what_was_delivered_and_how_fast() {
+fn law_receives_deliveries_and_their_rate() {
     let witness = Witness { asks: true, ..Witness::default() };
     let mut sender = witness.sender(params(Recovery::Sack));
     assert_eq!(send_all(&mut sender, at(0)).len(), 10);
@@ -178,7 +178,7 @@ fn a_law_that_asks_is_told_what_was_delivered_and_how_fast() {
 }
 
 #[test]
-fn who_steers_recovery_has_its_window_at_once() {
+fn law_that_steers_recovery_sets_its_window() {
     for (steers, sent) in [(true, 4), (false, 2)] {
         let mut sender = Witness { steers, ..Witness::default() }.sender(params(Recovery::Sack));
         send_all(&mut sender, at(0));
@@ -269,7 +269,7 @@ fn repair_after_a_timeout_ends_with_its_flight() {
 }
 
 #[test]
-fn law_is_told_when_its_pacing_lets_the_next_segment_out() {
+fn law_receives_the_next_pacing_time() {
     let gap = Some(Duration::from_millis(7));
     let witness = Witness { asks: true, gap, ..Witness::default() };
     let mut sender = witness.sender(params(Recovery::Sack));

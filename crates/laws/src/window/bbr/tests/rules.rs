@@ -106,7 +106,7 @@ fn limited_samples_count_if_they_are_greater() {
 /// the path's content is under way, with room (63 + 6, even, and 2: 72), or a loss; draining may end when no
 /// more than the content is (50 + 6).
 #[test]
-fn phases_end_by_time_and_by_what_is_under_way() {
+fn phases_end_by_time_and_by_flight() {
     let least = Instant::ZERO + Duration::from_millis(50);
     let later = least + Duration::from_nanos(1);
     let (few, many) = (10, 100);
@@ -350,7 +350,7 @@ fn policer_ages_by_rounds_of_bandwidth_probing() {
 
 /// `bbr_lt_bw_sampling`: "wait for the first loss before sampling, to let the policer exhaust its tokens".
 #[test]
-fn policer_is_looked_for_from_the_first_loss_on() {
+fn policer_search_begins_at_the_first_loss() {
     let mut law = bbr();
     let mut lost_total = 0;
     let mut rounds = |lost, count| {
@@ -369,7 +369,7 @@ fn policer_is_looked_for_from_the_first_loss_on() {
 
 /// `bbr_update_ack_aggregation`: only acknowledgements that deliver something count.
 #[test]
-fn clumps_are_of_what_arrives() {
+fn clumps_count_arrivals() {
     let mut law = probing(2);
     let before = law.path.aggregation;
     let told = arrival(at(7), 60, 60);
