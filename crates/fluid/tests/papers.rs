@@ -196,8 +196,8 @@ fn optimum_of_mp(utility: &Utility) -> Vec<f64> {
     best.rates.iter().map(|x| x * 532.0).chain(best.prices).collect()
 }
 
-/// [Chen10] section 7.2: connections by the delay's price rest at MP's optimum whatever the channels lose, from wherever they
-/// start; `n = kT` does so without losses only.
+/// [Chen10] section 7.2: connections by the delay's price rest at MP's optimum for any loss of the channels,
+/// from any start; `n = kT` does so without losses only.
 #[test]
 fn delay_price_leads_to_mp_for_any_loss() {
     let optimum = optimum_of_mp(&Utility::inverse(2.0 * (10.0 / 532.0) * (10.0 / 532.0)));
@@ -227,7 +227,7 @@ fn delay_price_leads_to_mp_for_any_loss() {
     }
     let parent = RenoOverCsma { losses: vec![0.1; 4], ..four_links() };
     let rest = integrate(&parent, &parent.start(), 300.0, Options::default()).unwrap();
-    // 2k²/x² ≥ ε: no more than k·√(2/ε), whatever the links could carry.
+    // 2k²/x² ≥ ε: no more than k·√(2/ε), for any capacity of the links.
     assert!(rest.last()[..4].iter().all(|x| *x < 10.0 * 20f64.sqrt()), "{:?}", rest.last());
 }
 

@@ -38,7 +38,7 @@ const ERROR_TEXT: u16 = 1;
 const HAS_TEXT: u16 = 0x200;
 /// `NLM_F_CAPPED`: the request is not repeated behind an error, only its header.
 const IS_CAPPED: u16 = 0x100;
-/// `NLM_F_DUMP_INTR`: the dumped objects changed meanwhile.
+/// `NLM_F_DUMP_INTR`: the objects changed during the dump.
 const IS_INTERRUPTED: u16 = 0x10;
 /// Bytes of a message's header.
 pub(crate) const HEADER: usize = 16;
@@ -202,7 +202,7 @@ impl Socket {
     }
 
     /// Dumps the kernel's objects of a kind: `read` converts each message of the answer, or returns none for
-    /// messages to skip. The dump is repeated if the kernel reports a change meanwhile.
+    /// messages to skip. The dump is repeated if the kernel reports a change during it.
     pub(crate) fn dump<T>(
         &mut self,
         request: &Message,

@@ -72,7 +72,7 @@ impl Link {
     }
 }
 
-/// A radio whose thresholds are given as ranges.
+/// A radio with thresholds given as ranges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThresholdRadio {
     /// Frames from nearer than this are decoded, and sensed \[m\].
@@ -109,8 +109,9 @@ impl Medium {
         Self::from_places(&places, &[], radio)
     }
 
-    /// The medium between nodes of which some stand nowhere and are never heard, with walls. Through walls a node is heard as one that is
-    /// as much further away in the open. The time grows with the pairs in range, not with the square of the nodes.
+    /// The medium between nodes with walls; nodes without a place are never heard. Through walls a node is
+    /// heard as one that is as much further away in the open. The time grows with the pairs in range, not
+    /// with the square of the nodes.
     pub fn from_places(places: &[Option<Position>], walls: &[Wall], radio: &ThresholdRadio) -> Self {
         Self::from_transmitters(places, walls, radio, |_| None)
     }
@@ -186,7 +187,7 @@ impl Medium {
     /// The medium that a conflict graph between links describes: the two ends of a link decode each other, all ends
     /// of two conflicting links sense each other without decoding, at one power and without delay.
     ///
-    /// Links that share a node conflict, whatever the graph says.
+    /// Links that share a node conflict, with or without an edge in the graph.
     pub fn from_conflicts(nodes: usize, links: &[Link], conflicts: &ConflictGraph) -> Self {
         let level = |decodable| if decodable { Dbm::new(-60.0) } else { Dbm::new(-70.0) };
         let mut decodable = vec![None; nodes * nodes];
@@ -433,7 +434,7 @@ mod tests {
     }
     #[test]
     fn decodable_is_sensed_at_any_threshold() {
-        // Carrier sense to 100 m beside decoding to 250 m, and to -60 dBm beside -80: no medium can say so.
+        // Carrier sense to 100 m beside decoding to 250 m, and to -60 dBm beside -80: no medium can be so.
         let at = [0.0, 200.0, 900.0].map(|x| Position::new(x, 0.0));
         let short = ThresholdRadio { carrier_sense_range_m: 100.0, interference_range_m: 100.0, ..radio() };
         let places = Medium::from_positions(&at, &short);

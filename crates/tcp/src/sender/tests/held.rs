@@ -55,6 +55,6 @@ fn one_socket_grows_by_its_worth() {
         sender.handle_reply(at(100), ack(number));
         send_all(&mut sender, at(100));
     }
-    // A round trip's acknowledgements: ten times 2.5/W, of a window that grows meanwhile.
+    // A round trip's acknowledgements: ten times 2.5/W, with a window that grows between them.
     assert!((sender.congestion_window() - 12.25).abs() < 0.1, "{}", sender.congestion_window());
 }

@@ -44,7 +44,7 @@ fn a_window_with_marks_is_halved_once_and_nothing_is_sent_again() {
             (1, 0, 0)
         );
         assert_eq!(sender.stats().marked, 3, "CE on three segments (RFC 9768 section 3.2.2)");
-        // The first new data tell of it, once, and the echo ends with them.
+        // The first new data confirm it, once, and the echo ends with them.
         let second = fly(&mut sender, at(10), &[]);
         let told: Vec<bool> = second.iter().map(|segment| segment.ecn.is_reduced()).collect();
         assert!(told[0] && !told[1..].contains(&true), "{told:?}");

@@ -1,11 +1,11 @@
-//! A window law is told everything that it should be, and its pacing is kept.
+//! A window law receives all its facts, and its pacing is kept.
 
 use super::*;
 use evenair_laws::OwnLaw;
 use evenair_laws::window::{Delivery, OwnWindow, Repair};
 use std::sync::{Arc, Mutex};
 
-/// A window of ten segments that writes down what it is told.
+/// A window of ten segments that records its calls.
 #[derive(Clone, Debug, Default)]
 struct Witness {
     told: Arc<Mutex<Vec<Acked>>>,
@@ -150,7 +150,7 @@ fn segments_are_paced_if_the_law_paces() {
     assert_eq!(send_all(&mut sender, at(107)), [11]);
 }
 
-/// Ten segments leave at once; of the acknowledgements in between one tells of a loss.
+/// Ten segments leave at once; one of the acknowledgements in between reveals a loss.
 #[test]
 fn law_receives_deliveries_and_their_rate() {
     let witness = Witness { asks: true, ..Witness::default() };
@@ -235,7 +235,8 @@ fn samples_of_a_held_sender_are_not_the_applications() {
     assert!(told.iter().all(|told| !told.rate.unwrap().application_limited));
 }
 
-/// Let go, a sender opens until what may be under way fills the window of ten; then RFC 3042 lets one more out for a duplicate.
+/// Let go, a sender opens until the flight fills the window of ten; then RFC 3042 lets one more out for a
+/// duplicate.
 #[test]
 fn opening_ends_when_the_window_is_filled() {
     let rules = SenderParams { limited_transmit: true, ..params(Recovery::NewReno) };
