@@ -15,7 +15,7 @@ pub enum Shape {
     Uniform,
     /// Always the mean.
     Fixed,
-    /// Of holding times only: packets back to back, as many as the mean asks for.
+    /// Of holding times only: packets back to back, with this mean number.
     Span,
 }
 

@@ -1,7 +1,8 @@
 //! An independent DCF, and EDCA, for one cell: no events, no medium, just counters that are compared slot by slot.
 //!
-//! Written from IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2.4 without a look at the machine in `evenair-wifi`, for stations
-//! at one place. Each busy period is settled in one step: who fires first, who fires within the sensing delay.
+//! Written from IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2.4, independently of the machine in
+//! `evenair-wifi`, for stations at one place. Each busy period is settled in one step: the first station to
+//! fire, and those that fire within the sensing delay.
 
 use crate::cell::Exchange;
 use evenair_des::Stream;

@@ -1,4 +1,4 @@
-//! Every built-in law passes its family's suite, whatever its parameters; so does a law of a user's own.
+//! Every built-in law passes its family's suite with any parameters; so does a law of a user's own.
 
 use crate::ranges::{Ranges, any_law};
 use evenair_laws::backoff::{
@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-/// Waits a little longer after every look.
+/// Waits a little longer after every update.
 #[derive(Clone, Debug)]
 struct Patient {
     share: f64,
@@ -193,7 +193,7 @@ fn a_law_that_does_not_conform_is_found() {
     assert!(found.is_err());
 }
 
-/// So it would find one that looks at what it does not ask for.
+/// So it would find a law that uses an undeclared signal.
 #[test]
 fn law_with_undeclared_needs_is_found() {
     #[derive(Clone, Debug)]
@@ -217,7 +217,7 @@ fn law_with_undeclared_needs_is_found() {
     assert!(found.unwrap_err().downcast_ref::<String>().unwrap().contains("does not say that it needs"));
 }
 
-/// What Linux tells of its connections is enough for every connection law, with smoothed round trips.
+/// Linux's signals of its connections are enough for every connection law, with smoothed round trips.
 #[test]
 fn every_connection_law_can_run_on_linux() {
     let linux = |signal| match signal {

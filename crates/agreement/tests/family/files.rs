@@ -112,7 +112,7 @@ fn resolved_parameters_are_complete() {
     assert_eq!(marking, json!({ "law": "proportional", "per_packet": 0.5 }));
 }
 
-/// The schema knows every law by its word, and each key of each by its description.
+/// The schema has every law by its word, and each key of each by its description.
 #[test]
 fn the_schema_describes_every_key() {
     let schema = schemars::schema_for!(BackoffParams).to_value().to_string();
@@ -126,7 +126,7 @@ fn the_schema_describes_every_key() {
     }
 }
 
-/// A law's file says where it is from, and lists of laws say the same.
+/// A law's file names its source, and lists of laws print the same.
 #[test]
 fn every_law_has_its_source() {
     fn check<P: Family>() {

@@ -1,4 +1,4 @@
-//! A law that hears a tape of itself gives the same answers, to the last bit: whatever the law, and whatever it is told.
+//! A law that replays its own tape gives the same answers, to the last bit, for any law and any events.
 
 use crate::conformance::kept;
 use crate::ranges::{Ranges, any_law};

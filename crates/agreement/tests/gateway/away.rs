@@ -1,4 +1,4 @@
-//! Whoever leaves in the middle of a download takes nobody's rate along.
+//! A class that leaves in the middle of a download lowers no other's rate.
 
 use crate::bounds::{role, served, step};
 use evenair_laws::Parameters;
@@ -100,12 +100,13 @@ fn test_for_a_departed_class_is_called_off() {
         given = step(&mut law, &classes);
     }
     assert_eq!((given.decision.step, given.decision.reason), (Step::Increase, Reason::Left));
-    // Where it was before the alarm: a tenth less for the doubt, and of the rest what nine of ten classes carried.
+    // The rate before the alarm: a tenth less for the doubt, and of the rest the share that nine of ten
+    // classes carried.
     let back = sum(&given.each) / before;
     assert!((back - 0.9 * 0.9).abs() < 0.01, "{back} of what it was");
 }
 
-/// A class that is starved answers now and then: it is heard all the same.
+/// A starved class answers now and then: its alarm counts all the same.
 #[test]
 fn class_with_rare_answers_is_starved() {
     let mut law = PfrcParams::corrected().begin(&role(2));

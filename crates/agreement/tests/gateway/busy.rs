@@ -1,4 +1,4 @@
-//! Busy time: who is content is known at once, and who waits in silence is starved.
+//! Busy time: a content class is known at once, and a class that waits in silence is starved.
 
 use crate::bounds::{served, step};
 use crate::mesh::{Flow, Mesh, Wants};
@@ -8,7 +8,7 @@ use evenair_laws::gateway::{
 };
 use evenair_units::{Duration, Rate};
 
-/// Two who browse, one who hears a call, and two who want all.
+/// Two browsing classes, one with a call, and two that want all.
 fn community() -> Vec<Flow> {
     let wants = [Wants::All, Wants::All, Wants::Pages(15e3), Wants::Pages(15e3), Wants::Rate(20e3)];
     wants.into_iter().zip([2.0, 3.0, 2.0, 4.0, 3.0]).map(|(wants, hops)| Flow::new(hops, wants)).collect()
@@ -32,7 +32,7 @@ fn browsing_keeps_no_class_at_the_floor() {
     }
 }
 
-/// A subscriber who downloads and uploads has one share, and one who does either only has as much.
+/// A subscriber that downloads and uploads has one share, and one with a single direction has as much.
 #[test]
 fn both_directions_have_one_share() {
     let class = |subscriber| ClassRole {
@@ -52,7 +52,7 @@ fn both_directions_have_one_share() {
     }
     let each = kbps(&step(&mut law, &[limited(80_000), limited(80_000), limited(160_000)]).each);
     assert!((each[0] - each[1]).abs() < 1e-3 && (each[0] + each[1] - each[2]).abs() < 0.01, "{each:?}");
-    // The upload stops, but for acknowledgements and such: the download has what it leaves.
+    // The upload stops, but for acknowledgements and such: the download has the rest.
     let little = ClassView { held: Some(0), busy: Some(Duration::ZERO), ..served(4_000) };
     let mut each = Vec::new();
     for _ in 0..20 {

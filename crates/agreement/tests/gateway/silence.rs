@@ -4,7 +4,8 @@ use crate::bounds::{role, served, step};
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{Allocation, ClassView, Pfrc, PfrcParams, Reason, Step};
 
-/// An epoch in which each class was served at a share of what it is given, and waited for its tokens if that was all of it.
+/// An epoch in which each class was served at a share of its rate, and waited for its tokens if that was all
+/// of it.
 fn epoch(law: &mut Pfrc, before: &Allocation, shares: &[f64]) -> Allocation {
     let view = |(rate, &share): (&evenair_units::Rate, &f64)| {
         let seen = served((rate.as_bps() as f64 * share) as u64);
@@ -57,7 +58,7 @@ fn class_with_a_trickle_is_tested() {
         allocation = epoch(&mut law, &allocation, &[1.0, 1.0, share]);
         decisions.push(allocation.decision.reason);
     }
-    // Less for all brings it more: the others had what it wanted.
+    // Less for all brings it more: the others had taken the rate that it wanted.
     allocation = epoch(&mut law, &allocation, &[1.0; 3]);
     allocation = epoch(&mut law, &allocation, &[1.0; 3]);
     assert_eq!(allocation.decision.reason, Reason::Relieved, "{decisions:?}");

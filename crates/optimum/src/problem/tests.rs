@@ -268,7 +268,7 @@ fn tables_of_points_are_linear_programmes() {
     }
     assert!((rough.utility - exact.utility).abs() < 4.0 * 0.02 * 0.02, "{} {}", rough.utility, exact.utility);
     assert!(rough.is_exact(), "{:?}", rough.residuals);
-    // Nobody wants more than this: the air is idle for the rest.
+    // No flow wants more than this: the air is idle for the rest.
     let few = one_flow_per_link(topology_a(), &table(&[(0.0, 0.0), (0.1, 1.0)]), None).solve().unwrap();
     assert_close(&few.rates, &[0.1; 4], 1e-7);
     assert!(few.is_exact(), "{:?}", few.residuals);
@@ -294,7 +294,7 @@ fn too_many_sets_to_sum_over_are_solved() {
     assert!(solution.is_exact(), "{:?}", solution.residuals);
 }
 
-/// What joining the shares of sets leaves of all time is no set of its own.
+/// The rounding residue of joined shares is no set of its own.
 #[test]
 fn schedule_has_no_sets_of_rounding_residue() {
     let ring = ConflictGraph::from_edges(5, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]);
@@ -314,7 +314,8 @@ fn solver_reports_its_progress() {
     assert_eq!(solution.rates, problem.solve().unwrap().rates, "and nothing changes");
 }
 
-/// A link that conflicts with nobody is full, whatever the others are worth: at α = 50 three that take turns are worth 3⁴⁹ times as much.
+/// A link without conflicts is full at any worth of the others: at α = 50 three that take turns are worth 3⁴⁹
+/// times as much.
 #[test]
 fn parts_without_common_links_do_not_interact() {
     let cliques = [vec![(0, 1), (0, 2), (1, 2)], vec![(0, 1)], vec![]];
@@ -336,8 +337,8 @@ fn parts_without_common_links_do_not_interact() {
     }
 }
 
-/// Links without conflict are alone, links that all conflict share one clique: `t_s ∝ (w_s b_s^(1−α))^(1/α)`, b what a link carries. Rates
-/// and weights over decades.
+/// Links without conflict are alone, links that all conflict share one clique: `t_s ∝ (w_s b_s^(1−α))^(1/α)`,
+/// b a link's capacity. Rates and weights over decades.
 fn shares_of_a_clique(loads: &[f64], weights: &[f64], alpha: f64) -> Vec<f64> {
     let logs: Vec<f64> = loads
         .iter()
@@ -399,7 +400,7 @@ proptest! {
         let cliques = evenair_topology::maximal_cliques(&air, 100).unwrap();
         let total = |clique: &Vec<u32>| clique.iter().map(|&l| airtime[l as usize]).sum::<f64>();
         prop_assert!(cliques.iter().all(|clique| total(clique) < 1.0 + 1e-9));
-        // The logarithm of what a flow would pay for airtime: U'(x)/a.
+        // The logarithm of the price that a flow would pay for airtime: U'(x)/a.
         let log_price = |s: usize| {
             let (weight, load) = (libm::pow(10.0, numbers[s].1), libm::pow(10.0, -numbers[s].0));
             libm::log(weight) - alpha * libm::log(solution.rates[s]) - libm::log(load)
