@@ -1,7 +1,8 @@
 //! `cargo xtask test`: everything that CI checks, in one local command.
 //!
-//! Parts are named by what they prove; `cargo xtask PART` runs one of them. Theory and packets are always tested. Live commands, the
-//! Python module and the site are due where what they stand on has changed: `passed.rs` remembers. The rest is for releases.
+//! Parts are named by the property they prove; `cargo xtask PART` runs one of them. Theory and packets are
+//! always tested. Live commands, the Python module and the site are due where their sources have changed:
+//! `passed.rs` remembers. The rest is for releases.
 #![allow(clippy::print_stdout, reason = "a task runner tells what it does")]
 
 mod changed;

@@ -1,4 +1,4 @@
-//! The parts of `cargo xtask test`, named by what they prove.
+//! The parts of `cargo xtask test`, named by the property they prove.
 
 use crate::suite::LIVE_AND_ABOVE;
 use crate::tally::Tally;
@@ -13,7 +13,7 @@ pub(crate) struct Part {
     pub(crate) proves: &'static str,
     pub(crate) run: fn() -> Result<Tally>,
     pub(crate) when: When,
-    /// What concerns it, as git's paths: it is due where these changed.
+    /// The files of the part, as git's paths: it is due where these changed.
     pub(crate) concerns: &'static [&'static str],
     /// Packages that concern it, with all that they depend on.
     pub(crate) packages: &'static [&'static str],
@@ -53,7 +53,7 @@ const fn release(
     Part { name, proves, run, when: When::Release, concerns, packages: &[] }
 }
 
-/// What is computed with, and compared with what was computed before: where a fault of the compiler or an overflow would change
+/// The code of computations with recorded results: there a fault of the compiler or an overflow would change
 /// results. All crates but those that compute nothing (`tests.rs`).
 const COMPUTES: &[&str] = &[
     "Cargo.lock",

@@ -1,7 +1,7 @@
-//! Which of the parts that are not always run passed last, and of what.
+//! Records which of the parts that do not always run passed last, and on which sources.
 //!
-//! `xtask/passed.toml` is part of the repository: a line for each part, a digest of the compiler's version and of all files that
-//! concern it. Where it is as it was, the part would find what it found.
+//! `xtask/passed.toml` is part of the repository: a line for each part, a digest of the compiler's version
+//! and of all files that concern it. While the digest is the same, the part would give the same result.
 
 use crate::parts::Part;
 use crate::run::root;
@@ -23,7 +23,7 @@ impl Passed {
         Ok(Self(toml::from_str(&text).context(FILE)?))
     }
 
-    /// Whether something that concerns a part has changed since it passed; true where git cannot tell.
+    /// Whether a file that concerns a part has changed since it passed; true where git cannot tell.
     pub(crate) fn is_due(&self, part: &Part) -> Result<bool> {
         let Some(now) = digest(part)? else { return Ok(true) };
         Ok(self.0.get(part.name) != Some(&now))

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// A test that takes longer hangs.
 const LONGEST: Duration = Duration::from_secs(600);
-/// How often a test is looked at once it has taken some time.
+/// The interval between two checks of a test that has taken some time.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A test.

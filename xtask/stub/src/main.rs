@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::PathBuf;
 
-const HEAD: &str = "# Made from crates/python: `EVENAIR_BLESS=1 cargo xtask module` makes it anew.\n\n";
+const HEAD: &str = "# Made from crates/python: `EVENAIR_BLESS=1 cargo xtask module` writes it.\n\n";
 
 fn main() -> Result<()> {
     let words: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
