@@ -183,15 +183,15 @@ def in_range(name: str, value: float, least: float, most: float) -> None:
 class NetworkEnv(gymnasium.Env[Seen, Act], EzPickle):
     """One agent controls all flows of a scenario.
 
-    A copy, or one from pickle, is made of the same arguments and starts again: call ``reset``. An episode ends
-    with the run, ``duration`` and ``warmup`` together: the last step is truncated, none terminates.
+    A copy, or one from pickle, is made of the same arguments and starts again: call ``reset``. An episode ends with the
+    run, ``duration`` and ``warmup`` together: the last step is truncated, none terminates.
 
     Args:
         scenario: A scenario, a file, a built-in id, TOML, or a dictionary.
-        control: The quantity that is set. "contention-window": of the queue at each flow's source, 2^level − 1 slots, without
-            doubling; "connections": level + 1 of each flow; "congestion-window": of each of a flow's connections,
-            level + 1 segments, regardless of losses; "rate": the rate of each source, as a share of ``rate_max_bps``, of
-            flows with ``traffic = "rated"``.
+        control: The quantity that is set. "contention-window": of the queue at each flow's source, 2^level − 1 slots,
+            without doubling. "connections": level + 1 of each flow. "congestion-window": of each of a flow's
+            connections, level + 1 segments, regardless of losses. "rate": the rate of each source, as a share of
+            ``rate_max_bps``, of flows with ``traffic = "rated"``.
         step: The control interval, in seconds or words.
         horizon: Over how long goodputs are averaged, in seconds or words.
         alpha: Of the reward: from 0, the sum of goodputs, over 1, proportional fairness, to 100.

@@ -275,7 +275,8 @@ class GatewayLaw(Law):
     """How much of the network's capacity a gateway lets its subscribers use, set once an epoch.
 
     It stands under ``gateway.law``. A class is the traffic that one subscriber sends (up) or receives (down). Rates
-    are bit/s of network-layer packets: one number for all classes together, a list with one for each, or None for no limit.
+    are bit/s of network-layer packets: one number for all classes together, a list with one for each, or None for no
+    limit.
 
     >>> class Halving(evenair.laws.GatewayLaw):
     ...     "Less for all where a queue drops, a little more where none does."

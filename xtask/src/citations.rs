@@ -49,7 +49,7 @@ pub(crate) fn findings(root: &Path) -> Result<Vec<String>> {
     let papers = papers(root)?;
     let tags: Vec<&str> = papers.iter().map(|paper| paper.tag.as_str()).collect();
     let mut cited = BTreeSet::new();
-    let language = root.join("crates/scenario/src/language"); // it tells users what there is, and computes nothing
+    let language = root.join("crates/scenario/src/language"); // it lists items for users, and computes nothing
     for file in files(&root.join("crates"), &["rs"])?.iter().filter(|file| !file.starts_with(&language)) {
         for paragraph in comments(&fs::read_to_string(file)?) {
             cited.extend(citations(&paragraph, &tags));
@@ -60,7 +60,7 @@ pub(crate) fn findings(root: &Path) -> Result<Vec<String>> {
         .iter()
         .flat_map(|paper| paper.equation.iter().map(move |equation| (paper, equation)))
         .filter(|(paper, equation)| equation.status == Status::Built && !built(paper, &equation.number))
-        .map(|(paper, e)| format!("[{}] {} is said to be built, and no code cites it", paper.tag, e.number))
+        .map(|(paper, e)| format!("[{}] {} is marked as built, and no code cites it", paper.tag, e.number))
         .collect())
 }
 

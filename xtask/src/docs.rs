@@ -63,7 +63,7 @@ fn rustdoc() -> Result<()> {
         .env("RUSTDOCFLAGS", format!("-W {LINKS}"))
         .stdout(Stdio::piped())
         .spawn()?;
-    let messages = child.stdout.take().context("a pipe was asked for")?;
+    let messages = child.stdout.take().context("stdin or stdout is piped")?;
     let mut findings = 0;
     for line in BufReader::new(messages).lines() {
         let message: Value = serde_json::from_str(&line?).context("cargo's messages")?;

@@ -80,7 +80,7 @@ pub(crate) const PARTS: [Part; 23] = [
     ),
     always(
         "tests",
-        "theory and packets: unit, property, golden, agreement and end-to-end tests of what users build",
+        "theory and packets: unit, property, golden, agreement and end-to-end tests of the users' build",
         tests::packets,
     ),
     always("clippy", "lints of theory and packets, with warnings as errors", tests::clippy),
@@ -158,7 +158,7 @@ pub(crate) const PARTS: [Part; 23] = [
     ),
     release(
         "foreign",
-        "the gateway's tests on Debian's stock kernel, in qemu: what this machine's kernel lacks",
+        "the gateway's tests on Debian's stock kernel, in qemu: features that this machine's kernel lacks",
         foreign::run,
         &["crates/linux", "crates/gateway", "crates/kernel", "xtask/src/foreign.rs"],
     ),
@@ -195,7 +195,7 @@ pub(crate) const PARTS: [Part; 23] = [
     ),
     release(
         "sanitizer",
-        "no fault of memory: what is read from outside, fuzzed for a minute a target, and the crate with unsafe code",
+        "no fault of memory: readers of outside input, fuzzed for a minute a target, and the crate with unsafe code",
         sanitizer::run,
         &["Cargo.lock", "crates", "fuzz", "xtask/src/sanitizer.rs"],
     ),

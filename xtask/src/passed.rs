@@ -13,7 +13,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 const FILE: &str = "xtask/passed.toml";
-const HEAD: &str = "# Written by `cargo xtask test --due`, `--all` and `--everything`: of what each part passed (xtask/src/passed.rs).\n";
+const HEAD: &str = "# Written by `cargo xtask test --due`, `--all` and `--everything`: the sources with which each part passed (xtask/src/passed.rs).\n";
 
 pub(crate) struct Passed(BTreeMap<String, String>);
 
@@ -61,7 +61,7 @@ fn git_hash(arguments: &[&str], input: &str) -> Result<String> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
-    let mut pipe = child.stdin.take().context("a pipe was asked for")?;
+    let mut pipe = child.stdin.take().context("stdin or stdout is piped")?;
     let input = input.to_string();
     let writer = std::thread::spawn(move || pipe.write_all(input.as_bytes()));
     let output = child.wait_with_output()?;

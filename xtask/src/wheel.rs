@@ -65,7 +65,7 @@ fn options() -> Result<String> {
     let found = Command::new("cc").arg("-print-file-name=libgcc_s.so.1").output().context("cc")?;
     let unwinder = String::from_utf8(found.stdout)?;
     let unwinder = unwinder.trim();
-    ensure!(Path::new(unwinder).is_file(), "cc knows no libgcc_s.so.1");
+    ensure!(Path::new(unwinder).is_file(), "cc finds no libgcc_s.so.1");
     Ok(format!("--locked --zig --compatibility manylinux_2_17 -- -C link-arg={unwinder}"))
 }
 

@@ -98,7 +98,7 @@ pub fn rates_pps(kinds: &[Kind<'_>], successes: u64, seed: u64) -> Vec<f64> {
             let whole = ns(exchange.success()) - ns(exchange.timing.difs);
             begins + if success { whole } else { ns(exchange.first_frame()) }
         };
-        let idle_at = senders.iter().map(|&i| ends(&cell[i])).max().expect("somebody fires");
+        let idle_at = senders.iter().map(|&i| ends(&cell[i])).max().expect("a station fires");
         for (i, station) in cell.iter_mut().enumerate() {
             let timing = &station.kind.exchange.timing;
             if !senders.contains(&i) {

@@ -264,7 +264,7 @@ fn does_without<L: Clone + Debug, A: PartialEq + Debug>(
             on_interval(&mut all, &flow),
             on_interval(&mut little, &view_with(&flow, needs, flow.route_changed)),
         );
-        assert_eq!(answers.0, answers.1, "it looks at what it does not say that it needs: {law:?} {flow:?}");
+        assert_eq!(answers.0, answers.1, "it uses a signal that it does not declare: {law:?} {flow:?}");
     }
 }
 

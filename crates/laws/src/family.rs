@@ -263,7 +263,7 @@ macro_rules! family {
             $($Verb:ident: $told:ident($($arg:ident: $(& $Seen:ident)? $($Value:ident)?),*) $(-> $Gave:ident)?;)*
         }, { $($asked:ident() -> $Asked:ty;)* }
     ) => {
-        #[doc = concat!("What a law is told, as [tapes](crate::tape) keep it: the verbs of [`", stringify!($Law), "`].")]
+        #[doc = concat!("An event of a law, as [tapes](crate::tape) keep it: the verbs of [`", stringify!($Law), "`].")]
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(
             feature = "serde",
@@ -287,7 +287,7 @@ macro_rules! family {
             )*
         }
 
-        #[doc = concat!("What a law gives for what it is told, and all answers of [`", stringify!($Law), "`] after it.")]
+        #[doc = concat!("A law's answer to an event, and all answers of [`", stringify!($Law), "`] after it.")]
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[non_exhaustive]

@@ -73,13 +73,13 @@ pub struct FlowView {
     /// None if nothing is marked or the host cannot count marks: with ECN of RFC 3168 an echo lasts for a
     /// round trip, however many marks it stands for.
     pub marked: Option<u64>,
-    /// Packets of the flow that were dropped on their way in the interval, neither acknowledgements nor probes counted; none but
-    /// where the host sees the whole way, as the simulator does.
+    /// Packets of the flow that were dropped on their path in the interval, neither acknowledgements nor
+    /// probes counted; none but where the host sees the whole path, as the simulator does.
     pub lost: Option<u64>,
     /// The backlog at the flow's first link; none if the host cannot read that queue.
     pub first_backlog: Option<Volume>,
-    /// The backlog of all links on the flow's way to its destination together, for laws that need it; none but where the host sees
-    /// the whole way.
+    /// The backlog of all links on the flow's path to its destination together, for laws that need it; none
+    /// but where the host sees the whole path.
     pub path_backlog: Option<Volume>,
 }
 
@@ -130,11 +130,11 @@ impl fmt::Display for Signal {
             Self::SmoothedRoundTrip => "the smoothed round trip",
             Self::LeastRoundTrip => "the least round trip",
             Self::LeastInInterval => "the least round trip of an interval in which connections are held back",
-            Self::Marked => "what queues have marked",
+            Self::Marked => "the marks of queues",
             Self::RouteChanged => "whether the route has changed",
             Self::Lost => "how many packets were lost on the way",
-            Self::FirstBacklog => "what waits at the first link",
-            Self::PathBacklog => "what waits on the whole way",
+            Self::FirstBacklog => "the backlog at the first link",
+            Self::PathBacklog => "the backlog of the whole path",
         })
     }
 }
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(untold, Untold { signal: Signal::Marked, because: "nothing marks" });
         assert_eq!(
             untold.to_string(),
-            "the law needs what queues have marked, which cannot be told here because nothing marks"
+            "the law needs the marks of queues, which cannot be told here because nothing marks"
         );
         assert_eq!(check_needs(&needs[..1], why_not), Ok(()));
     }

@@ -173,12 +173,12 @@ impl<P: Taped, S: Tape<RecordOf<P>>> Recorder<P, S> {
 
     /// The law, for queries.
     pub(crate) fn law(&self) -> &P::Law {
-        self.player.law.as_ref().expect("a law is put in its place before it is asked")
+        self.player.law.as_ref().expect("a law has its place before queries")
     }
 
     /// Tells the law, and writes it down.
     pub(crate) fn pass(&mut self, told: P::Told) -> P::Answer {
-        let answer = self.player.hear(&told).expect("a law is put in its place before it is told");
+        let answer = self.player.hear(&told).expect("a law has its place before events");
         self.tape.add(Record { told, answer: answer.clone() });
         answer
     }
@@ -386,7 +386,11 @@ mod tests {
         law.pass(deflate(0.0));
         law.pass(deflate(1.0));
         assert_eq!(format!("{law:?}"), format!("{:?}", Some(law.law())), "the law alone");
-        assert_eq!(law.identity(), format!("{reno:?}"), "a law without words is told by its parameters");
+        assert_eq!(
+            law.identity(),
+            format!("{reno:?}"),
+            "a law without words is identified by its parameters"
+        );
         assert_eq!(law.tape().len(), 3);
         let mut tape = law.into_tape();
         assert_eq!(first_difference(&reno, &tape), Ok(None));

@@ -133,11 +133,11 @@ mod tests {
                     "no socket by which bytes leave the machine"
                 );
                 let features = crate::offload::Offloads::read("lo").map(|of| of.features().len());
-                assert!(features.is_ok_and(|features| features > 0), "it asks a device for its features");
+                assert!(features.is_ok_and(|features| features > 0), "it queries a device for its features");
             }
         });
         confined.join().unwrap();
-        assert_eq!(status("CapEff"), before, "other threads keep what they have");
+        assert_eq!(status("CapEff"), before, "other threads keep their rights");
     }
 
     /// Connects a TCP socket by sending (RFC 7413 §4.2.1), with `sendto` and with `sendmsg`.

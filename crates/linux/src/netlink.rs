@@ -375,7 +375,7 @@ mod tests {
             Message::new(0x11, 0, &[0, 0, 0, 10]),
         );
         let mut asked = vec![0; 1024];
-        let length = kernel.recv(&mut asked).expect("it was asked");
+        let length = kernel.recv(&mut asked).expect("it was called");
         asked.truncate(length);
         (done, asked)
     }
@@ -433,7 +433,7 @@ mod tests {
         assert_eq!(refused.iter().map(|one| one.index).collect::<Vec<_>>(), [2, 63, 65]);
         let mut asked = vec![0; 4096];
         for count in [64, 6] {
-            let length = kernel.recv(&mut asked).expect("it was asked");
+            let length = kernel.recv(&mut asked).expect("it was called");
             assert_eq!(answers(&asked[..length]).filter(|one| one.flags == 5).count(), count);
         }
     }
@@ -456,7 +456,7 @@ mod tests {
         assert_eq!(into, [9, 6], "nothing of the first, nor of another's");
         let mut asked = vec![0; 1024];
         for sequence in [1, 2] {
-            let length = kernel.recv(&mut asked).expect("it was asked");
+            let length = kernel.recv(&mut asked).expect("it was called");
             // NLM_F_DUMP is 0x300.
             let told: Vec<_> = answers(&asked[..length]).map(|one| (one.flags, one.sequence)).collect();
             assert_eq!(told, [(0x301, sequence)]);

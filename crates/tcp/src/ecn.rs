@@ -71,7 +71,7 @@ impl Ecn {
     /// # Panics
     /// If it is not capable: it would have to be dropped.
     pub const fn mark(&mut self) {
-        assert!(self.is_capable(), "what cannot be marked is dropped");
+        assert!(self.is_capable(), "packets that cannot be marked are dropped");
         self.0 |= Self::MARKED;
     }
 }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "what cannot be marked is dropped")]
+    #[should_panic(expected = "packets that cannot be marked are dropped")]
     fn acknowledgements_are_not_marked() {
         Ecn::of_acknowledgement(true, 0).mark();
     }

@@ -444,7 +444,7 @@ impl Sender {
         let expected = ack.number;
         self.last_round_trip = None;
         if expected > self.highest {
-            return; // acknowledges what was never sent (RFC 9293 section 3.10.7.4)
+            return; // acknowledges data that were never sent (RFC 9293 section 3.10.7.4)
         }
         if expected < self.oldest {
             return; // overtaken by a later one

@@ -77,7 +77,7 @@ fn connections_without_a_law_are_in_proportion_to_the_round_trip() {
     assert_eq!(read(json!({})), Ok(ConnectionParams::from(RttProportionalParams::chen10())));
     let iimd = ConnectionParams::from(IimdParams::cz06());
     assert_eq!(read(json!({ "law": "iimd" })), Ok(iimd.clone()));
-    assert_eq!(read(json!({ "gamma": 0.2, "law": "iimd" })), Ok(iimd), "in whatever order");
+    assert_eq!(read(json!({ "gamma": 0.2, "law": "iimd" })), Ok(iimd), "in any order");
 }
 
 #[test]

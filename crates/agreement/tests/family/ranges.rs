@@ -3,7 +3,7 @@
 //! The families list their laws: one without ranges of its parameters here fails all tests of its family.
 #![allow(
     clippy::match_wildcard_for_single_variants,
-    reason = "a family may grow: what it has then is found by the tests"
+    reason = "a family may grow: the tests find its new laws"
 )]
 
 use evenair_laws::Family;

@@ -61,7 +61,7 @@ fn departed_class_lowers_no_rate() {
         if !given.each.is_empty() {
             assert!(
                 part(&given, 0) > part(&before, 0) * 3 / 2,
-                "the share of who left is the other's: {given:?}"
+                "the departed class's share is the other's: {given:?}"
             );
             assert!(part(&given, 1) >= part(&before, 1) / 2, "and is there when he is back: {given:?}");
         }
@@ -103,7 +103,7 @@ fn test_for_a_departed_class_is_called_off() {
     // The rate before the alarm: a tenth less for the doubt, and of the rest the share that nine of ten
     // classes carried.
     let back = sum(&given.each) / before;
-    assert!((back - 0.9 * 0.9).abs() < 0.01, "{back} of what it was");
+    assert!((back - 0.9 * 0.9).abs() < 0.01, "{back} of its value before");
 }
 
 /// A starved class answers now and then: its alarm counts all the same.

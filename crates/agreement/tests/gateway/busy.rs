@@ -102,5 +102,5 @@ fn class_with_spare_tokens_is_not_limited() {
     let content = after(1.0, all);
     assert!(after(0.6, all) < content * 9 / 10, "it is starved");
     assert!(after(0.6, Some(Duration::from_millis(600))) >= content, "its pauses are its own");
-    assert_eq!(after(0.6, None), content, "where busy time is not told its waits are all that is known");
+    assert_eq!(after(0.6, None), content, "without busy time only its waits are known");
 }

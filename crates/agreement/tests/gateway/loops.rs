@@ -98,7 +98,7 @@ fn flow_of_low_demand_lowers_no_rate() {
         let others = &rates[..3];
         assert!(others.iter().all(|&rate| rate > enough() * fair), "{rates:?} of {fair} at {kbps} kb/s");
         // Its share of its known demand, but for two packets an epoch.
-        assert!(rates[3] > 0.9 * wants - 2_400.0, "{rates:?}: it has what it wants");
+        assert!(rates[3] > 0.9 * wants - 2_400.0, "{rates:?}: it has its demand");
     }
 }
 

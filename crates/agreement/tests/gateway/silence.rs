@@ -42,7 +42,7 @@ fn silence_after_an_alarm_is_no_relief() {
     for _ in 0..2 {
         allocation = epoch(&mut law, &allocation, &[1.0, 1.0, 0.0]);
         assert_ne!(allocation.decision.reason, Reason::Relieved);
-        assert!(total(&allocation) <= held, "nobody is given more meanwhile: {allocation:?}");
+        assert!(total(&allocation) <= held, "no class is given more until then: {allocation:?}");
     }
 }
 

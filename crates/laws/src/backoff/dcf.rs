@@ -185,7 +185,7 @@ mod tests {
         let law = params.begin(&LinkRole::data(ofdm));
         assert_eq!((law.window_min, law.window_max), (15, 255));
         params.resolve(&ofdm);
-        assert_eq!(params.begin(&LinkRole::data(Surroundings::default())), law, "resolved, it says all");
+        assert_eq!(params.begin(&LinkRole::data(Surroundings::default())), law, "resolved, it is complete");
     }
 
     #[test]

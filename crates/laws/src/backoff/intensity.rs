@@ -158,7 +158,7 @@ impl Intensity {
         let (least, most, slot) = (self.least_window(&surroundings), self.window_max, surroundings.slot);
         let default = match self.adapts {
             Adapts::Backoff => packet.frame,
-            Adapts::Holding => Duration::from_secs_f64(mean_s(least, slot)), // what hardware comes with
+            Adapts::Holding => Duration::from_secs_f64(mean_s(least, slot)), // hardware's default
         };
         let wanted = self.holding(exponent, packet.frame, default);
         let window = nearest(wanted.as_secs_f64() * libm::exp(-exponent), slot, least, most);

@@ -86,7 +86,7 @@ impl WindowLaw for Witness {
         let grows = told.total >= last.total && told.lost_total >= last.lost_total + u64::from(told.lost);
         self.note(&[
             ("it grows", grows),
-            ("what arrived counts", told.total - last.total >= u64::from(told.segments)),
+            ("arrivals count", told.total - last.total >= u64::from(told.segments)),
             ("nothing was lost yet", told.lost_total == 0),
             ("lost", told.lost > 0),
             ("restored", told.repair == Repair::None),
@@ -168,9 +168,9 @@ impl GatewayLaw for Witness {
     }
     fn on_epoch(&mut self, view: &GatewayView) -> Allocation {
         self.note(&[("other classes", false)]);
-        view.classes.iter().for_each(|class| self.note(&[("told of", class.is_some())]));
+        view.classes.iter().for_each(|class| self.note(&[("reported", class.is_some())]));
         if view.classes.len() > 5 {
-            self.note(&[("all told of", view.classes.iter().all(Option::is_some))]);
+            self.note(&[("all reported", view.classes.iter().all(Option::is_some))]);
         }
         GatewayLaw::at_start(self)
     }
@@ -213,7 +213,7 @@ fn window_laws_receive_every_fact() {
     let witness = Witness::default();
     let law = WindowParams::from(OwnWindow::new(witness.clone()));
     (0..10).for_each(|seed| window(&law, AnyWindow::clone, seed));
-    witness.confirms(&[("it grows", 1.0), ("what arrived counts", 1.0), ("nothing was lost yet", 0.0)]);
+    witness.confirms(&[("it grows", 1.0), ("arrivals count", 1.0), ("nothing was lost yet", 0.0)]);
     // Of each of a loss, a time-out, a deflation there is one in fourteen acknowledgements.
     let rare = 1.0 / 14.0;
     witness.confirms(&[("a loss", rare), ("a time-out", rare), ("a deflation", rare)]);
@@ -235,9 +235,9 @@ fn gateway_laws_receive_changes_of_classes() {
     let witness = Witness::default();
     let law = GatewayParams::from(OwnGateway::new(witness.clone()));
     (0..40).for_each(|seed| gateway(&law, AnyGateway::clone, seed));
-    witness.confirms(&[("other classes", 0.1), ("stays", 0.75), ("told of", 0.95)]);
+    witness.confirms(&[("other classes", 0.1), ("stays", 0.75), ("reported", 0.95)]);
     // In one epoch of ten each class is reported or not, at random; in the others all are.
-    witness.confirms(&[("all told of", 0.9)]);
+    witness.confirms(&[("all reported", 0.9)]);
 }
 
 #[test]

@@ -478,11 +478,11 @@ mod tests {
         };
         let mut law = DelayPriceParams::chen10().begin(&FlowRole { payload: Bytes::new(1000) });
         assert_eq!([1, 2].map(|_| law.on_interval(&flow)), [2, 4]);
-        assert_eq!(law.exact(), Some(4.0), "what a single connection may be worth");
+        assert_eq!(law.exact(), Some(4.0), "the worth of a single connection");
         assert_eq!(law.on_interval(&FlowView { round_trip: None, ..flow }), 4);
         assert_eq!(law.on_interval(&FlowView { sent: 0, ..flow }), 4);
         assert_eq!(law.on_interval(&FlowView { retransmitted: 300, ..flow }), 4);
-        assert_eq!(law.line, Line::default(), "its price is told, not learnt");
+        assert_eq!(law.line, Line::default(), "its price is configured, not learnt");
         let params = DelayPriceParams { price: Price::Learnt, ..DelayPriceParams::chen10() };
         let mut learns = params.begin(&FlowRole { payload: Bytes::new(1000) });
         learns.on_interval(&flow);

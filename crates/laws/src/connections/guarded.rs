@@ -281,7 +281,7 @@ impl ConnectionLaw for Guarded {
 
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
         if self.params.route_changes && flow.route_changed == Some(true) {
-            self.change_to(self.open, self.unproven()); // what was compared was of another path
+            self.change_to(self.open, self.unproven()); // the compared intervals were of another path
         }
         let delayed = self.delay.congested(flow);
         if flow.delivered.packets > 0 {

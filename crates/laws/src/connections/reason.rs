@@ -45,10 +45,10 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Begins => "it begins",
-            Self::Untold => "the law does not say why",
+            Self::Untold => "the law gives no reason",
             Self::Configured => "so many were asked for",
             Self::Followed => "the law follows the round trip",
-            Self::Priced => "the law goes by the price of what waits",
+            Self::Priced => "the law follows the price of the backlog",
             Self::Uncongested => "little waits, so that there may be room for more",
             Self::Delayed => "too much waits in queues",
             Self::Lossy => "too much is sent again",
@@ -56,7 +56,7 @@ impl fmt::Display for Reason {
             Self::OnTrial => "the last connection is on trial",
             Self::Earned => "the last connection has earned its place",
             Self::FewerTried => "the last connection brought too little, and one fewer is tried",
-            Self::RememberedTried => "it began with what is remembered of the path, and fewer are tried",
+            Self::RememberedTried => "it began with a remembered number, and fewer are tried",
             Self::Resting => "another connection brought too little, and is not tried for a while",
             Self::Bounded => "more are not allowed",
         })

@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(
             full_packets([20_000, 20_020].into_iter()),
             20 + 1_000,
-            "what was before it is no pause of it"
+            "the time before it is no pause of it"
         );
         // A pause of 900 ms fades by a 64th with each of ten packets: 3·900·(63/64)¹⁰ = 2307.
         let busy = full_packets([0].into_iter().chain((0..11).map(|k| 900 + 20 * k)));

@@ -288,7 +288,7 @@ mod tests {
         // One 65 ms above, the other none: 32.5 ms in the mean, below 30 + 19.2 ms; the way from 49.2 to 10 is 0.43.
         let (cap, step) = epoch(&mut law, 600, [Some(115), Some(20)]);
         assert!(step == Step::Increase && (634_000..636_000).contains(&cap), "{cap}");
-        assert_eq!(epoch(&mut law, 600, [None; 2]), (cap, Step::Hold), "nothing is told");
+        assert_eq!(epoch(&mut law, 600, [None; 2]), (cap, Step::Hold), "no delay is known");
         for _ in 0..20 {
             epoch(&mut law, 400, [Some(500), Some(500)]);
         }
@@ -368,7 +368,7 @@ mod tests {
         for delays in [[None; 2], [Some(20); 2]] {
             assert_eq!(epoch(&mut with(400e3), 300, delays), (401_200, Step::Increase), "{delays:?}");
         }
-        assert_eq!(epoch(&mut with(400e3), 301, [None; 2]), (400_000, Step::Hold), "nothing is told");
+        assert_eq!(epoch(&mut with(400e3), 301, [None; 2]), (400_000, Step::Hold), "no delay is known");
         assert_eq!(epoch(&mut law(), 100, [None; 2]), (800_000, Step::Hold));
         let mut low = with(500e3);
         // 0.01 of the way a second: 500 + 0.003·300.

@@ -154,8 +154,8 @@ impl Feedback {
         }
     }
 
-    /// Where all alarms were of classes that have gone, the search is where it was before them, as after a test that has shown nothing. Gives
-    /// whether that is so.
+    /// Where all alarms were of classes that have gone, the search is where it was before them, as after a
+    /// test that has shown nothing. Gives whether that is so.
     fn recall(&mut self) -> bool {
         let is_alarmed = self.classes.iter().any(|class| class.alarm.is_some());
         let Some((estimate, high)) = self.before.filter(|_| !is_alarmed) else { return false };
@@ -375,13 +375,13 @@ mod tests {
     }
 
     /// A class that got so many kb/s, and had to wait for tokens.
-    #[allow(clippy::unnecessary_wraps, reason = "what a view has of a class")]
+    #[allow(clippy::unnecessary_wraps, reason = "a view's type")]
     fn waits(kbps: u64) -> Option<ClassView> {
         Some(ClassView { held: Some(1), ..served(kbps * 1_000) })
     }
 
     /// A class that got so many kb/s, and had not.
-    #[allow(clippy::unnecessary_wraps, reason = "what a view has of a class")]
+    #[allow(clippy::unnecessary_wraps, reason = "a view's type")]
     fn gets(kbps: u64) -> Option<ClassView> {
         Some(served(kbps * 1_000))
     }
@@ -621,10 +621,10 @@ mod tests {
             false
         };
         assert!(helps(None, 100.0, waits(50), Finding::Content), "limited by the gateway");
-        assert!(helps(Some(150.0), 100.0, gets(136), Finding::Content), "θ of what it was known to get");
+        assert!(helps(Some(150.0), 100.0, gets(136), Finding::Content), "θ of its known rate");
         assert!(!helps(Some(150.0), 100.0, gets(134), Finding::Starved));
         assert!(!helps(Some(150.0), 140.0, gets(140), Finding::Content), "no more than before");
-        assert!(helps(None, 100.0, gets(111), Finding::Limited), "1.1 of what it got");
+        assert!(helps(None, 100.0, gets(111), Finding::Limited), "1.1 of its rate");
         assert!(!helps(None, 100.0, gets(109), Finding::Limited));
         assert!(!helps(None, 100.0, gets(120), Finding::Content));
     }
@@ -665,7 +665,7 @@ mod tests {
         });
         assert_eq!(verdict, (Step::Hold, Reason::Unknown, Some(1)), "all are not known to be satisfied");
         let (verdict, _) = decided(&alarmed, gets(0), Finding::Silent);
-        assert_eq!(verdict.1, Reason::Satisfied, "it has said nothing, and another wants more");
+        assert_eq!(verdict.1, Reason::Satisfied, "its epoch is not judged, and another wants more");
         let at_floor = |search: &mut Feedback| {
             alarmed(search);
             search.estimate = 300e3;

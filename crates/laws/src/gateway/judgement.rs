@@ -12,7 +12,7 @@
 //! while it is busy; its demand is its smoothed rate. So are pages and calls. A class that is busy and silent
 //! is starved. Only a class that is busy and gets less than its due is judged by the above: its path may be
 //! narrow, or others may take its share. It is not limited, though most of its packets waited: mesh and TCP
-//! pass an upload in bursts, which wait for tokens although none were used in between.
+//! pass an upload in bursts, and a burst waits for tokens although tokens went unused in the pauses.
 //!
 //! Where the host reports busy time for some classes and not for one, that one gets γ of its due, or is not
 //! judged. So a sender that hides its outstanding data neither makes all content nor lowers the rate of

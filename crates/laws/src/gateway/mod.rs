@@ -127,7 +127,7 @@ impl GatewayView {
     }
 }
 
-/// Which way a class's data goes.
+/// The direction of a class's data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -155,9 +155,9 @@ pub struct ClassRole {
     /// Its weight; above zero.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub weight: f64,
-    /// Which way its data goes.
+    /// The direction of its data.
     pub direction: Direction,
-    /// The capacity of the gateway's own link on the class's way, net of the MAC's overhead at full packets, where it is known.
+    /// The capacity of the gateway's own link on the class's path, net of the MAC's overhead at full packets, where it is known.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub link_rate: Option<Rate>,
     /// Its subscriber: classes with the same number share one subscriber's due. None: a subscriber of its

@@ -449,8 +449,9 @@ mod tests {
         );
     }
 
-    /// Of a subscriber's 600 the others want 100, and none of them all that there is: the rest is the hungry class's. A class beside one that
-    /// is as hungry has half of it, and one that wants 50 no less than a third of the share.
+    /// Of a subscriber's 600 the others want 100, and none of them all that there is: the rest is the hungry
+    /// class's. A class beside one that is as hungry has half of it, and one that wants 50 no less than a
+    /// third of the share.
     #[test]
     fn hungry_classes_divide_a_subscribers_rest() {
         let wants = Wants { classes: 3.0, hungry: 1.0, demand: 100.0 };

@@ -1,11 +1,11 @@
 //! Utility-based congestion control: the source of optimal CSMA, driven by its utility and its first queue.
 //!
 //! # Law
-//! In each frame `A = V/q` packets, for a logarithmic utility, where `q` is the queue of the flow's first link, or the sum of
-//! those on its way.
+//! In each frame `A = V/q` packets, for a logarithmic utility, where `q` is the queue of the flow's first
+//! link, or the sum of those on its path.
 //!
 //! # Source
-//! [Lee12] section II (L3). Over the sum of its way's queues it is also the source of [QCSMA] section II-C's classic scheme with
+//! [Lee12] section II (L3). Over the sum of its path's queues it is also the source of [QCSMA] section II-C's classic scheme with
 //! message passing, `x = p/(ε ΣQ)`, eq. (9): `V` is `p/ε` times the frame.
 //!
 //! # Symbols
@@ -13,7 +13,7 @@
 //! [`FlowView::path_backlog`] \[packets\], by [`UtilityBasedParams::queue`].
 //!
 //! # Signals
-//! The backlog of the flow's first link, or of all on its way.
+//! The backlog of the flow's first link, or of all on its path.
 //!
 //! # Deviations
 //! The letter gives neither a frame's length nor the unit of `q`: 10 ms and packets are ours, as in
@@ -52,7 +52,7 @@ pub enum SeenQueue {
     /// That of its first link.
     #[default]
     FirstLink,
-    /// The prices of all links on its way, added up.
+    /// The prices of all links on its path, added up.
     PathSum,
 }
 
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use evenair_units::Volume;
 
-    /// [QCSMA] section II-C: `x = p/(ε ΣQ)` with p = 4 and ε = 40 µs, over 250 packets on the way: 400 packets/s.
+    /// [QCSMA] section II-C: `x = p/(ε ΣQ)` with p = 4 and ε = 40 µs, over 250 packets on the path: 400 packets/s.
     #[test]
     fn the_sum_of_the_queues_is_the_price_of_message_passing() {
         let (weight, epsilon, frame) = (4.0, 40e-6, Duration::from_millis(10));

@@ -401,7 +401,7 @@ mod tests {
     fn time_on_wires_is_not_the_airs() {
         let mut near_by = law(5, ShortPaths::OneHop);
         let mut far = law(5, ShortPaths::OneHop);
-        far.path.as_mut().expect("it knows its path").wired = Duration::from_millis(40);
+        far.path.as_mut().expect("its path is known").wired = Duration::from_millis(40);
         near(told(&mut near_by, 100.0), told(&mut far, 140.0));
         near(law(5, ShortPaths::OneHop).pacing_gap().unwrap().as_secs_f64() * 1e3, 50.0);
     }

@@ -501,7 +501,7 @@ impl WindowLaw for Bbr {
     }
 
     fn on_delivery(&mut self, delivery: &Delivery) {
-        debug_assert!(delivery.total >= self.path.last.total, "what has arrived has arrived");
+        debug_assert!(delivery.total >= self.path.last.total, "arrivals do not decrease");
         let sample = delivery.rate.map(|sample| self.marked(sample));
         self.path.last = Delivered { at: delivery.now, total: delivery.total, lost: delivery.lost_total };
         if delivery.after_idle && sample.is_some_and(|sample| sample.application_limited) {

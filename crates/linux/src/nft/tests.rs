@@ -320,7 +320,7 @@ fn listed(kinds: &[(u16, Vec<u8>)]) -> (Nftables, UnixDatagram) {
 /// Returns the kind of the request.
 fn asked(kernel: &UnixDatagram) -> u16 {
     let mut bytes = [0; 1024];
-    kernel.recv(&mut bytes).expect("it was asked");
+    kernel.recv(&mut bytes).expect("it was called");
     u16::from_ne_bytes([bytes[4], bytes[5]])
 }
 
@@ -405,7 +405,7 @@ fn acknowledging(transactions: &[u32]) -> (Nftables, UnixDatagram) {
 /// which were sent at once.
 fn transaction(kernel: &UnixDatagram) -> Vec<(u16, u16, Vec<u8>)> {
     let mut asked = vec![0; 1 << 17];
-    let length = kernel.recv(&mut asked).expect("it was asked");
+    let length = kernel.recv(&mut asked).expect("it was called");
     let (mut rest, mut told) = (&asked[..length], Vec::new());
     while let Some(size) = rest.first_chunk().map(|size| u32::from_ne_bytes(*size) as usize) {
         let [kind, flags] = [4, 6].map(|at| u16::from_ne_bytes([rest[at], rest[at + 1]]));

@@ -250,7 +250,7 @@ impl Problem {
             let right = match l.checked_sub(self.air.links()).map(|w| self.wires[w]) {
                 Some(Wire::Capacity(capacity)) => capacity,
                 Some(_) => {
-                    return Err(Failure::Malformed("Clarabel is asked for wires with a bound only".into()));
+                    return Err(Failure::Malformed("Clarabel gets wires with a bound only".into()));
                 }
                 None => 0.0,
             };

@@ -201,7 +201,7 @@ fn check_background(problem: &Problem, stop: &AtomicBool) -> Result<(), Failure>
     generate(&mut master, &pricing, 1e-9);
     let times = finish(&alone, &pricing, &master)?.rates[0];
     if times <= 1.0 + 1e-9 {
-        let what = format!("of what the links carry already only {:.4} fits", times.min(1.0));
+        let what = format!("of the links' present load only {:.4} fits", times.min(1.0));
         return Err(Failure::Infeasible(what));
     }
     Ok(())

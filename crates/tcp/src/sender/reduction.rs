@@ -88,7 +88,7 @@ mod tests {
             assert_eq!(reduction.window(), 20 + count, "{prior} {delivered} {ssthresh}");
             (0..count).for_each(|_| reduction.sent());
             reduction.on_ack(0, 20, ssthresh, false);
-            assert_eq!(reduction.window(), 20, "what was due is out");
+            assert_eq!(reduction.window(), 20, "due segments are out");
         }
     }
 }

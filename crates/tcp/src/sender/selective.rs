@@ -214,7 +214,7 @@ impl Sender {
     fn finish_probe(&mut self, now: Instant, expected: u32, pure_duplicate: bool) {
         let Some(probe) = self.probe.filter(|probe| expected >= probe.end) else { return };
         if probe.repeated && expected > probe.end && self.phase == Phase::Open {
-            self.law.on_loss(&self.loss(now)); // it repaired a loss that nobody else saw
+            self.law.on_loss(&self.loss(now)); // it repaired a loss of which there was no other sign
         } else if probe.repeated && expected == probe.end && !pure_duplicate {
             return; // the original and the probe: a second acknowledgement may come
         }

@@ -74,7 +74,7 @@ fn the_receiver_window_limits_the_flight() {
             sender.handle_reply(at(10), ack(n));
             send_all(&mut sender, at(10));
         }
-        assert_eq!(sender.outstanding(), 3, "what is sent is clamped either way");
+        assert_eq!(sender.outstanding(), 3, "sent segments are clamped either way");
         assert!((sender.congestion_window() - window).abs() < 1e-12, "{}", sender.congestion_window());
     }
 }
@@ -500,7 +500,7 @@ proptest! {
                 sender.drain();
             }
             wire.extend(std::iter::from_fn(|| sender.poll_transmit(now)));
-            prop_assert!(!sender.paced || sender.paced_until > now, "held back for what is past");
+            prop_assert!(!sender.paced || sender.paced_until > now, "held back for a past time");
             match fate {
                 Fate::Lose => { wire.pop_front(); }
                 Fate::Repeat => wire.extend(wire.front().copied()),

@@ -224,6 +224,6 @@ mod tests {
         unreported.add(at(110), true);
         assert!(!unreported.is_data_limited(at(110)));
         unreported.add(at(120), false);
-        assert!(unreported.is_data_limited(at(120)), "what was sent before is reported");
+        assert!(unreported.is_data_limited(at(120)), "earlier packets are reported");
     }
 }

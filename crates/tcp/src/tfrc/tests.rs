@@ -187,7 +187,7 @@ fn a_receiver_reports_at_once_then_once_a_round_trip_and_at_a_loss_event() {
     let zeros = TfrcReport { echo: at(0), delay_us: 0, receive_rate: 0.0, loss_event_rate: 0.0 };
     assert_eq!(first, zeros);
     let mut another = TfrcReceiver::new(&TfrcParams::rfc5348());
-    assert!(another.handle_data(at(50), data(0, 0)).is_some(), "the first, whatever it tells");
+    assert!(another.handle_data(at(50), data(0, 0)).is_some(), "the first, with any content");
     // Ten a round trip.
     assert_eq!(receiver.handle_data(at(150), data(1, 100)), None);
     assert_eq!(receiver.poll_timeout(), at(250), "the timer goes on from the last report");

@@ -180,7 +180,7 @@ fn least_round_trip_is_probed_after_ten_seconds() {
     let few_s = path.now_s - from_s;
     assert!((0.19..0.31).contains(&few_s), "200 ms, and until the round trip is over: {few_s}");
     assert!(path.law.least.unwrap() <= least + Duration::from_millis(1));
-    assert!((path.law.rate_pps() - 1000.0).abs() < 20.0, "what was sent then does not count as a rate");
+    assert!((path.law.rate_pps() - 1000.0).abs() < 20.0, "segments of that time give no rate");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn loss_conserves_packets_then_restores_window() {
     };
     path.law.on_loss(&Loss::default());
     path.law.on_delivery(&event(Repair::Recovery, 1, 1, 48));
-    assert!((path.law.congestion_window() - 49.0).abs() < 1e-12, "what is under way, and what arrived");
+    assert!((path.law.congestion_window() - 49.0).abs() < 1e-12, "segments under way, and arrivals");
     path.law.on_delivery(&event(Repair::Recovery, 2, 0, 48));
     assert!((path.law.congestion_window() - 49.0).abs() < 1e-12);
     path.law.on_delivery(&event(Repair::None, 3, 0, 48));

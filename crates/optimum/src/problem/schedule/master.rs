@@ -174,7 +174,7 @@ impl<'a> Master<'a> {
             part.iter_mut().for_each(|(_, share)| *share /= total);
             joined = side_by_side(joined, &part);
         }
-        joined.retain(|(_, share)| *share > ROUNDING); // what joining leaves is no set of its own
+        joined.retain(|(_, share)| *share > ROUNDING); // the residue of joining is no set of its own
         for (set, _) in &mut joined {
             set.sort_unstable();
         }

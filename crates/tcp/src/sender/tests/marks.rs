@@ -65,7 +65,7 @@ fn a_loss_and_a_mark_in_one_window_cut_it_once() {
     answer(&mut sender, &mut receiver, at(10), &first);
     let again = fly(&mut sender, at(10), &[]);
     let repeated = again.iter().find(|segment| segment.number == 2).unwrap();
-    assert!(!repeated.ecn.is_capable(), "section 6.1.5: what is sent again is not to be marked");
+    assert!(!repeated.ecn.is_capable(), "section 6.1.5: retransmissions are not to be marked");
     answer(&mut sender, &mut receiver, at(20), &again);
     assert_eq!((sender.stats().fast_retransmits, sender.stats().marks), (1, 0));
     assert!(sender.congestion_window() <= 5.0, "{}", sender.congestion_window());

@@ -143,7 +143,7 @@ fn segments_are_paced_if_the_law_paces() {
         sender.handle_timeout(sender.poll_timeout());
     }
     assert!(send_all(&mut sender, at(70)).is_empty(), "the window is full");
-    assert_eq!(sender.poll_timeout(), at(1000), "what is left is the retransmission timer");
+    assert_eq!(sender.poll_timeout(), at(1000), "only the retransmission timer is left");
     assert_eq!(sender.stats().timeouts, 0);
     sender.handle_reply(at(100), ack(3));
     assert_eq!(send_all(&mut sender, at(100)), [10]);
@@ -174,7 +174,7 @@ fn law_receives_deliveries_and_their_rate() {
     // The tenth left when one had arrived, at 100 ms.
     let rate = told[3].rate.unwrap();
     assert_eq!((rate.before, rate.interval), (1, Duration::from_millis(120)));
-    assert_eq!(told[3].repair, Repair::Recovery, "what was sent later is not acknowledged yet");
+    assert_eq!(told[3].repair, Repair::Recovery, "later segments are not acknowledged yet");
 }
 
 #[test]

@@ -205,7 +205,7 @@ fn round_trip_probe_lasts_longer_than_200_ms() {
     assert_eq!(look(1000, 0, false), (held, true, false));
     assert_eq!(look(1100, 0, true), (held, true, false));
     assert_eq!(look(1200, 0, false), (held, true, false));
-    assert_eq!(look(1200, 1, false), (held, false, true), "the window is what it was");
+    assert_eq!(look(1200, 1, false), (held, false, true), "the window is restored");
 }
 
 /// `bbr_save_cwnd`: the greater one, while a recovery or a round-trip probe goes on.
