@@ -2,7 +2,7 @@
 //! leave few sets, and only heavy ones are visited.
 //!
 //! A cover by cliques bounds the weight that candidates may add, since a set has one link of a clique at
-//! most: each clique subtracts the same from the weights of all its links, until one of them is zero (Babel
+//! most. Each clique subtracts the same from the weights of all its links, until one of them is zero (Babel
 //! 1994). A branch covers links within the weight that is still allowed; a heavier set must have one of the
 //! links that are left over.
 
