@@ -18,7 +18,7 @@ const TAKEN: [(&str, &[&str]); 3] = [
         "evenair-linux",
         &[
             "link",
-            "tc::what",
+            "tc::settings",
             "tc::disciplines",
             "tc::tc_prints",
             "tc::a_foreign",

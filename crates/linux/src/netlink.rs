@@ -220,7 +220,10 @@ impl Socket {
                 return Ok(());
             }
         }
-        Err(io::Error::new(io::ErrorKind::Interrupted, "what the kernel lists keeps changing"))
+        Err(io::Error::new(
+            io::ErrorKind::Interrupted,
+            "the kernel's list changed during every attempt to read it",
+        ))
     }
 
     /// Returns the kernel's answer to a request about one object.

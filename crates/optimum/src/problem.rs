@@ -175,7 +175,7 @@ impl fmt::Display for Failure {
             Self::BadlyScaled(what) => write!(f, "the problem is badly scaled: {what}"),
             Self::TooLarge(what) => what.fmt(f),
             Self::NotConverged(residuals) if !residuals.worst().is_finite() => {
-                f.write_str("the solver stopped where prices are beyond what the arithmetic holds: utilities are too steep for rates and weights that differ so much; max-min fairness is what they come to")
+                f.write_str("the solver stopped where prices are beyond what the arithmetic holds: utilities are too steep for rates and weights that differ so much; max-min fairness is their limit")
             }
             Self::NotConverged(residuals) => {
                 write!(f, "the solver stopped {:.1e} away from the optimality conditions", residuals.worst())

@@ -506,7 +506,7 @@ pub(crate) fn newcomers_are_counted_and_bounded() -> Outcome {
 }
 
 /// A bridge classifies packets between two of its ports, by the table of its family.
-pub(crate) fn a_bridge_classifies_what_it_passes_on() -> Outcome {
+pub(crate) fn a_bridge_classifies_forwarded_packets() -> Outcome {
     let (left, right) =
         (NetworkNamespace::new().expect("a namespace"), NetworkNamespace::new().expect("a namespace"));
     let mut netlink = Rtnetlink::new().expect("netlink");
