@@ -37,7 +37,7 @@ pub(crate) fn run() -> Result<Tally> {
     Ok(Tally::passed())
 }
 
-/// What the command itself writes of what goes into the package.
+/// The parts of the package that the command itself writes.
 fn stage(program: &Path) -> Result<()> {
     let folder = root().join("target/deb");
     if folder.exists() {

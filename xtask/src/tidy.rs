@@ -78,7 +78,7 @@ fn floors(metadata: &Metadata) -> Vec<String> {
             findings.push(format!("{}: has no floor; give it one in xtask/src/tidy.rs", package.name));
             continue;
         };
-        // What tests and build scripts need obeys, too: a test that looks up belongs to the floor above.
+        // Dependencies of tests and build scripts obey, too: a test that looks up belongs to the floor above.
         for dependency in &package.dependencies {
             // A crate may switch features of its own on for its tests.
             if let Some(below) = floor(&dependency.name)
