@@ -20,7 +20,7 @@ pub(crate) fn run() -> Result<Tally> {
         "--package",
         "evenair-cli",
         "--features",
-        "kernel,parquet",
+        "live,parquet",
     ]);
     succeed(&mut build)?;
     stage(&std::path::absolute(target().join("release/evenair"))?)?;
