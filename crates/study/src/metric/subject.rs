@@ -143,6 +143,10 @@ impl Subject<'_> {
             }
             Metric::EarlyDrops => per_second(link()?.dropped_by_law),
             Metric::Overflows => per_second(link()?.dropped_queue_full),
+            Metric::FrameCollisions => {
+                let link = link()?;
+                Some(link.collided as f64 / (link.attempts as f64).max(1.0))
+            }
             Metric::FrameLoss => {
                 let link = link()?;
                 let lost = link.collided + link.receiver_busy + link.ack_lost + link.ack_late;
