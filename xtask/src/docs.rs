@@ -29,7 +29,7 @@ pub(crate) fn run() -> Result<Tally> {
 }
 
 /// Builds the site into target/site; its reference pages and figures are what the program says (docs/pages.py).
-fn site() -> Result<Tally> {
+pub(crate) fn site() -> Result<Tally> {
     let Some(python) = environment("docs", Path::new("python3"), &[BUILDER.into()])? else {
         return Ok(Tally::lacks_for_a_part("Python packages", format!("{BUILDER}: the site is not built")));
     };
@@ -37,7 +37,7 @@ fn site() -> Result<Tally> {
     let program = target().join("release/evenair");
     succeed(at_root(&python).args(["-B", "docs/pages.py", "target/pages"]).env("EVENAIR", program))?;
     succeed(at_root(&python).args(["-m", "zensical", "build", "--clean", "--strict"]).stdout(Stdio::null()))?;
-    opens_from_disk(&target().join("site/index.html"))?;
+    opens_from_disk(&root().join("target/site/index.html"))?;
     Ok(Tally::passed())
 }
 

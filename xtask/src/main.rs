@@ -4,6 +4,7 @@
 //! Python module and the site are due where what they stand on has changed: `passed.rs` remembers. The rest is for releases.
 #![allow(clippy::print_stdout, reason = "a task runner tells what it does")]
 
+mod bundle;
 mod changed;
 mod citations;
 mod compiler;
@@ -24,9 +25,11 @@ mod passed;
 mod pool;
 mod python;
 mod recipe;
+mod release;
 mod routers;
 mod run;
 mod sanitizer;
+mod sbom;
 mod suite;
 mod tables;
 mod tally;
