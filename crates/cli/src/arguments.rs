@@ -1,15 +1,15 @@
 //! The command line's arguments.
 
 use crate::command::completions;
+#[cfg(all(feature = "live", target_os = "linux"))]
+use crate::command::{
+    cc::CcOptions, doctor::DoctorOptions, emulate::EmulateOptions, multiconn::MulticonnOptions,
+};
 use crate::command::{
     cite::CiteOptions, compare::CompareOptions, completions::CompletionsOptions, demo::DemoOptions,
     fluid::FluidOptions, glossary::GlossaryOptions, list::ListOptions, man::ManOptions, new::NewOptions,
     plot::PlotOptions, run::RunOptions, schema::SchemaOptions, show::ShowOptions, solve::SolveOptions,
     study::StudyOptions, sweep::SweepOptions, verdicts::VerdictsOptions,
-};
-#[cfg(all(feature = "live", target_os = "linux"))]
-use crate::command::{
-    cc::CcOptions, doctor::DoctorOptions, emulate::EmulateOptions, multiconn::MulticonnOptions,
 };
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
@@ -73,7 +73,7 @@ pub(crate) enum Command {
     Verdicts(VerdictsOptions),
     /// Vary keys of a scenario: a table, a figure, and files for pandas
     Sweep(SweepOptions),
-    /// Draw the figures of a result as SVG or PNG, without a browser
+    /// Draw the figures of a result as SVG, PNG or PDF, without a browser
     Plot(PlotOptions),
     /// Show a scenario: map, ranges, conflict graph, capacity
     Show(ShowOptions),
