@@ -14,6 +14,7 @@ mod dist;
 mod docs;
 mod foreign;
 mod labels;
+mod links;
 mod metadata;
 mod minimum;
 mod module;

@@ -38,7 +38,7 @@ fn studies_are_listed_by_paper_and_by_pattern() {
 fn words_are_looked_for_in_descriptions() {
     let ids = |kind: &str, word: &str| -> Vec<String> {
         let list = json(&evenair(&["list", kind, word, "--json"]))[kind].clone();
-        let key = if kind == "metrics" { "name" } else { "id" };
+        let key = if kind == "metrics" { "metric" } else { "id" };
         list.as_array().unwrap().iter().map(|row| row[key].as_str().unwrap().to_string()).collect()
     };
     assert!(ids("scenarios", "hidden").contains(&"jam10/information-asymmetry".into()));
