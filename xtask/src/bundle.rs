@@ -1,4 +1,4 @@
-//! Archives whose bytes depend on nothing but the files in them, and what goes with a program into archive and package.
+//! Archives with bytes that depend on their files alone, and the documents that go with a program.
 
 use crate::run::{root, succeed};
 use anyhow::{Context, Result, ensure};

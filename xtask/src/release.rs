@@ -1,6 +1,5 @@
-//! What a release gives away, in target/release-archive: programs that need no library, the package for Debian, the wheel, the source,
-//! the manual, a bill of materials for each program, and the sums of all. Programs and wheel are tried where there is no Rust. Nothing
-//! is uploaded.
+//! The files of a release, in target/release-archive: static programs, the package for Debian, the wheel, the source, the manual, a
+//! bill of materials for each program, and the sums of all. Programs and wheel run once in a place without Rust. Nothing is uploaded.
 
 use crate::bundle::{bring_what_goes_beside, bytes_of, compress, elf, pack};
 use crate::metadata::Metadata;
@@ -21,8 +20,8 @@ const MACHINES: [(&str, u16); 2] = [("x86_64", 62), ("aarch64", 183)];
 /// The features of the programs: all that the command can do.
 const FEATURES: &str = "live,parquet";
 
-/// What is tried in an empty root: each world, each command that needs the kernel, files written. What these do to a kernel is the
-/// affair of their own tests.
+/// Commands that run in an empty root: each world, each live command, files written. The live commands' own tests cover their work
+/// on the kernel.
 const TRIALS: &[&str] = &[
     "--version",
     "run chen10/a --set duration=2s --set warmup=1s --out /result",
@@ -94,7 +93,7 @@ impl Release {
         })
     }
 
-    /// The programs and their archives. Manual pages and completions are what this machine's own program writes.
+    /// The programs and their archives. This machine's own program writes manual pages and completions.
     fn programs(&self, missing: &mut Vec<Missing>) -> Result<()> {
         let Some(python) = wheel::tools()? else {
             missing.push(Missing::new("Python packages", "no programs: zig compiles their parts in C"));
@@ -126,7 +125,7 @@ impl Release {
         Ok(())
     }
 
-    /// Builds the command for a machine without any library. Rust brings musl and a linker; zig compiles what `ring` has in C.
+    /// Builds the command for a machine without any library. Rust brings musl and a linker; zig compiles the C of `ring`.
     fn build(&self, python: &Path, machine: &str, triple: &str) -> Result<PathBuf> {
         let compiler = self.stage.join(format!("cc-{machine}"));
         // zig has other names of targets than those that cargo's scripts give it.
@@ -144,7 +143,7 @@ impl Release {
         cargo.args(["--features", FEATURES, "--config", "profile.dist.strip=true", "--target", triple]);
         cargo.env(format!("CC_{lower}"), compiler).env(format!("AR_{lower}"), archiver);
         cargo.env(format!("CARGO_TARGET_{upper}_LINKER"), "rust-lld");
-        // Paths of this machine are no part of what is built.
+        // The program holds no paths of this machine.
         let places = [Some((root(), "")), std::env::home_dir().map(|home| (home, "~"))];
         let flags = places
             .into_iter()
@@ -225,7 +224,7 @@ impl Release {
     }
 }
 
-/// Tries another machine's program in an emulator. Returns what this machine lacks for that.
+/// Tries another machine's program in an emulator. Returns the need that this machine lacks.
 fn emulated(machine: &str, program: &Path) -> Result<Option<Missing>> {
     let Some(emulator) = find("qemu-aarch64").filter(|_| machine == "aarch64") else {
         return Ok(Some(Missing::new("qemu-aarch64", format!("the program for {machine} is not tried"))));
@@ -235,7 +234,7 @@ fn emulated(machine: &str, program: &Path) -> Result<Option<Missing>> {
     Ok(None)
 }
 
-/// Unpacks an archive into an empty root and tries its program there. Returns what the machine lacks for that.
+/// Unpacks an archive into an empty root and tries its program there. Returns the need that the machine lacks.
 fn alone(archive: &Path) -> Result<Option<Missing>> {
     let room = tempfile::tempdir()?;
     let local = room.path().join("usr/local");

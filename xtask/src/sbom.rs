@@ -52,7 +52,7 @@ struct Edge {
 
 #[derive(Deserialize)]
 struct Kind {
-    /// `dev` or `build`; none for what becomes part of a program.
+    /// `dev` or `build`; none for code that becomes part of a program.
     kind: Option<String>,
 }
 
@@ -68,12 +68,12 @@ struct Locked {
     checksum: Option<String>,
 }
 
-/// What is written at the head of a bill.
+/// The head of a bill.
 struct Head<'a> {
     commit: &'a str,
     /// The commit's time, as RFC 3339 has it.
     time: &'a str,
-    /// The compiler, whose own library is in the program.
+    /// The version of the compiler; its own library is in the program.
     compiler: &'a str,
 }
 
@@ -107,7 +107,7 @@ fn bill(resolved: &Resolved, lock: &Lock, head: &Head<'_>) -> Result<Value> {
     let name = |id: &str| packages.get(id).map(|package| format!("{}@{}", package.name, package.version));
     let compiled = below.keys().filter(|id| **id != command.id).filter_map(|id| packages.get(id));
     let mut components: Vec<Value> = compiled.map(|package| component(package, lock)).collect();
-    // What a static program has beside crates: the compiler's library, and the C library that comes with it.
+    // A static program holds the compiler's library, too, and the C library that comes with it.
     components.push(
         json!({ "type": "library", "bom-ref": "rust-std", "name": "rust-std", "version": head.compiler,
         "licenses": [{ "expression": "MIT OR Apache-2.0" }] }),
@@ -138,7 +138,7 @@ fn bill(resolved: &Resolved, lock: &Lock, head: &Head<'_>) -> Result<Value> {
     }))
 }
 
-/// A package and all that becomes part of its program, each with what it stands on. Macros run in the compiler alone.
+/// A package and all that becomes part of its program, each with its dependencies. Macros run in the compiler alone.
 fn below<'a>(
     resolved: &'a Resolved,
     packages: &BTreeMap<&str, &Package>,

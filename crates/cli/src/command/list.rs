@@ -100,13 +100,13 @@ struct Entry {
     id: String,
     /// Its description, or the reason why there is none.
     title: Result<String, String>,
-    /// What else its file says of it, where words are looked for.
+    /// Its description; words are looked for here, too.
     about: String,
     paper: Option<Paper>,
 }
 
 impl Entry {
-    /// By its title and what its file says of it.
+    /// By its title and description.
     fn new<E: Display>(id: &str, said: Result<(String, String), E>) -> Self {
         let (title, about) = match said {
             Ok((title, about)) => (Ok(title), about),

@@ -45,7 +45,7 @@ fn words_are_looked_for_in_descriptions() {
     assert!(ids("studies", "Hidden").contains(&"jam10/fig-3-4".into()));
     assert_eq!(ids("metrics", "collision"), ["frame-collisions"]);
     assert!(ids("metrics", "time-out").contains(&"timeouts".into()));
-    // What an id has is not looked for elsewhere: other papers' scenarios name [Chen10], too.
+    // A part of an id is not looked for in texts: other papers' scenarios name [Chen10], too.
     assert!(ids("scenarios", "chen10").iter().all(|id| id.starts_with("chen10/")));
     let laws = stdout(&evenair(&["list", "laws", "model of the path"]));
     assert!(laws.contains("  bbr\n") && !laws.contains("  cubic\n"), "{laws}");

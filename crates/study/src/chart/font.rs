@@ -14,7 +14,7 @@ pub(super) const FILE: &[u8] = include_bytes!("../../assets/arimo.ttf");
 static FACE: LazyLock<Face<'static>> =
     LazyLock::new(|| Face::parse(FILE, 0).expect("the font is part of the program"));
 
-/// What a file with the font in it says of the font as a whole, over its size.
+/// Measures of the whole font, over its size.
 pub(super) struct Sizes {
     /// All glyphs lie within: left, bottom, right, top.
     pub(super) bounds: [f64; 4],

@@ -74,7 +74,7 @@ impl Scene {
     }
 }
 
-/// What a page is drawn with, and what it needs beside.
+/// A page as it is drawn, and the objects that it needs.
 struct Page {
     content: Content,
     /// Glyphs that are drawn, with the letter that each stands for.
@@ -131,7 +131,7 @@ impl Page {
         self.content.set_fill_rgb(red, green, blue);
     }
 
-    /// What follows covers what lies below it by this share.
+    /// Sets the opacity of the next items.
     fn be_opaque(&mut self, opacity: f64) {
         let percent = (opacity * 100.0).round() as u8;
         self.degrees.insert(percent);
