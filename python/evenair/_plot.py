@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
+from ._extras import brought_by
 from ._results import Comparison, FluidRun, Result, Study
 from ._sweep import Swept
 
@@ -48,7 +49,8 @@ LABELS = {
 
 def plot(result: Result, metric: str | None, ax: Axes | None, **more: Any) -> Axes:  # noqa: ANN401
     """Draw the main quantity of a result: bars by flow, lines over a sweep or over time."""
-    import matplotlib.pyplot as plt
+    with brought_by("plot", "plot"):
+        import matplotlib.pyplot as plt
 
     with plt.rc_context(STYLE):
         axes = ax if ax is not None else plt.subplots()[1]

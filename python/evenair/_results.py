@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from . import _evenair
+from ._extras import brought_by
 from ._table import Table, counted, html_table
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ class Result:
     def to_xarray(self, table: str | None = None) -> xr.Dataset:
         """Give a table as an xarray Dataset: key columns are dimensions, measured ones are variables."""
         name = table or ("series" if "series" in self.tables else self.main)
+        with brought_by("xarray", "to_xarray"):
+            import xarray  # noqa: F401 -- pandas' own message names no extra
         frame = self.to_pandas(name)
         keys = [key for key in self._keys() if key in frame]
         if {"object", "metric", "value"} <= set(frame.columns):  # the long form of series

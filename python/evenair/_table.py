@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
+from ._extras import brought_by
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -79,12 +81,15 @@ class Table:
 
     def to_pyarrow(self) -> pa.Table:
         """Give it to pyarrow, without a copy."""
-        import pyarrow as pa
+        with brought_by("pandas", "to_pyarrow"):
+            import pyarrow as pa
 
         return pa.table(self)
 
     def to_pandas(self) -> pd.DataFrame:
         """Give a pandas DataFrame (with pyarrow: ``pip install 'evenair[pandas]'``)."""
+        with brought_by("pandas", "to_pandas"):
+            import pandas  # noqa: F401 -- pyarrow's own message names no extra
         return self.to_pyarrow().to_pandas()
 
     def __repr__(self) -> str:

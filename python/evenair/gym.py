@@ -35,16 +35,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import gymnasium
-import numpy as np
-from gymnasium import spaces
-from gymnasium.error import ResetNeeded
-from gymnasium.utils import EzPickle
-from numpy.typing import NDArray
-
 from . import _evenair
+from ._extras import brought_by
 from ._run import scenario as read_scenario
 from ._run import seconds
+
+with brought_by("gym", "evenair.gym"):
+    import gymnasium
+    import numpy as np
+    from gymnasium import spaces
+    from gymnasium.error import ResetNeeded
+    from gymnasium.utils import EzPickle
+    from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -295,7 +297,8 @@ def parallel_env(
     >>> env.possible_agents
     ['flow_1', 'flow_2', 'flow_3', 'flow_4']
     """
-    from ._agents import Agents
+    with brought_by("agents", "evenair.gym.parallel_env"):
+        from ._agents import Agents
 
     return Agents(
         scenario,

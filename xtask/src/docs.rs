@@ -31,7 +31,7 @@ pub(crate) fn run() -> Result<Tally> {
 
 /// Builds the site into target/site; its reference pages and figures are the program's output
 /// (docs/pages.py).
-fn site() -> Result<Tally> {
+pub(crate) fn site() -> Result<Tally> {
     let Some(python) = environment("docs", Path::new("python3"), &[BUILDER.into()])? else {
         return Ok(Tally::lacks_for_a_part("Python packages", format!("{BUILDER}: the site is not built")));
     };
@@ -39,7 +39,7 @@ fn site() -> Result<Tally> {
     let program = target().join("release/evenair");
     succeed(at_root(&python).args(["-B", "docs/pages.py", "target/pages"]).env("EVENAIR", program))?;
     succeed(at_root(&python).args(["-m", "zensical", "build", "--clean", "--strict"]).stdout(Stdio::null()))?;
-    opens_from_disk(&target().join("site/index.html"))?;
+    opens_from_disk(&root().join("target/site/index.html"))?;
     Ok(Tally::passed())
 }
 

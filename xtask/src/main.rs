@@ -5,6 +5,7 @@
 //! `passed.rs` remembers. The rest is for releases.
 #![allow(clippy::print_stdout, reason = "a task runner prints its progress")]
 
+mod bundle;
 mod changed;
 mod citations;
 mod compiler;
@@ -14,6 +15,7 @@ mod dist;
 mod docs;
 mod foreign;
 mod labels;
+mod links;
 mod metadata;
 mod minimum;
 mod module;
@@ -25,9 +27,11 @@ mod passed;
 mod pool;
 mod python;
 mod recipe;
+mod release;
 mod routers;
 mod run;
 mod sanitizer;
+mod sbom;
 mod suite;
 mod tables;
 mod tally;

@@ -68,7 +68,7 @@ const COMPUTES: &[&str] = &[
 ];
 
 /// The parts, in the order in which they fail fastest.
-pub(crate) const PARTS: [Part; 23] = [
+pub(crate) const PARTS: [Part; 24] = [
     always("tidy", "floors, long functions, equations cited by paper, labels, paths", tidy::run),
     always("formatting", "cargo fmt --check", || run::cargo(&["fmt", "--all", "--check"])),
     always("python", "ruff over validation/, python/ and docs/", python::run),
@@ -148,7 +148,7 @@ pub(crate) const PARTS: [Part; 23] = [
         "deb",
         "the package for Debian is built, installed, upgraded and purged in a root of its own",
         deb::run,
-        &["Cargo.lock", "crates/cli/Cargo.toml", "packaging", "xtask/src/deb.rs"],
+        &["Cargo.lock", "crates/cli/Cargo.toml", "packaging", "xtask/src/bundle.rs", "xtask/src/deb.rs"],
     ),
     release(
         "routers",
@@ -179,6 +179,24 @@ pub(crate) const PARTS: [Part; 23] = [
         "the wheel for every Linux since glibc 2.17, alone, on the oldest and newest Python, with dask and ray",
         wheel::run,
         &["Cargo.lock", "pyproject.toml", "crates/python", "python", "xtask/src/wheel.rs"],
+    ),
+    release(
+        "release",
+        "what a release gives away is built, and programs and wheel work where there is no Rust: target/release-archive",
+        crate::release::run,
+        &[
+            "Cargo.lock",
+            "Cargo.toml",
+            "crates",
+            "docs",
+            "mkdocs.yml",
+            "packaging",
+            "pyproject.toml",
+            "python",
+            "xtask/src/bundle.rs",
+            "xtask/src/release.rs",
+            "xtask/src/sbom.rs",
+        ],
     ),
     release(
         "installed",

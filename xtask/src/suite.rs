@@ -96,7 +96,7 @@ pub(crate) fn packages(names: &[impl AsRef<str>]) -> Vec<String> {
 /// The options of a build with the live commands.
 pub(crate) fn live_options() -> Vec<String> {
     let mut options = packages(&LIVE_AND_ABOVE);
-    options.push("--features=evenair-cli/kernel,evenair-cli/parquet".into());
+    options.push("--features=evenair-cli/live,evenair-cli/parquet".into());
     options
 }
 

@@ -3,7 +3,7 @@
 use crate::metadata::Metadata;
 use crate::parts::PARTS;
 use crate::tally::Tally;
-use crate::{citations, labels, tables, words};
+use crate::{citations, labels, links, tables, words};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::fs;
@@ -58,6 +58,7 @@ pub(crate) fn run() -> Result<Tally> {
     }
     findings.extend(citations::findings(&root)?);
     findings.extend(labels::unexplained(&root, &files(&root.join("crates"), &["rs"])?)?);
+    findings.extend(links::findings(&root, &files(&root, &["md"])?)?);
     findings.extend(studies(&root)?);
     findings.extend(parts(&root)?);
     findings.extend(tables::findings(&root)?);

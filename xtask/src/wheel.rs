@@ -6,6 +6,7 @@ use crate::python::{OLDEST, at_root, environment, interpreters};
 use crate::run::{root, succeed};
 use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
+use evenair_needs::Missing;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,22 +19,40 @@ const ALONE: &str = "import evenair, shutil; assert not shutil.which('cargo'); \
     print(evenair.run('chen10/a', duration='2 s', warmup='1 s'), evenair.solve('chen10/a'))";
 
 pub(crate) fn run() -> Result<Tally> {
+    let wheel = match build_alone()? {
+        Ok(wheel) => wheel,
+        Err(lack) => return Ok(Tally::skipped(&[lack], true)),
+    };
     let found = interpreters();
-    let Some((newest, last)) = found.last_key_value() else {
-        return Ok(Tally::lacks("python3", format!("no version from 3.{OLDEST} on")));
-    };
-    let Some(tools) = environment("wheel-tools", last, &TOOLS.map(String::from))? else {
-        return Ok(Tally::lacks("Python packages", TOOLS.join(", ")));
-    };
-    let wheel = build(&tools)?;
-    let (oldest, first) = found.first_key_value().context("there is one")?;
-    alone(first, &wheel)?;
-    for (minor, program) in [(oldest, first), (newest, last)].into_iter().skip(usize::from(oldest == newest))
-    {
+    let ends = [found.first_key_value(), found.last_key_value()].map(|end| end.context("there is one"));
+    let [oldest, newest] = ends;
+    let (oldest, newest) = (oldest?, newest?);
+    for (minor, program) in [oldest, newest].into_iter().skip(usize::from(oldest == newest)) {
         let python = environment(&format!("wheel-python3.{minor}"), program, &["pip".into()])?;
         test(*minor, &python.context("no venv and pip in the oldest Python")?, &wheel)?;
     }
     Ok(Tally::passed())
+}
+
+/// Builds the wheel, and runs a scenario on the oldest Python where there is nothing else. Without tools there is none.
+pub(crate) fn build_alone() -> Result<Result<PathBuf, Missing>> {
+    let found = interpreters();
+    let Some((_, first)) = found.first_key_value() else {
+        return Ok(Err(Missing::new("python3", format!("no version from 3.{OLDEST} on"))));
+    };
+    let Some(tools) = tools()? else {
+        return Ok(Err(Missing::new("Python packages", TOOLS.join(", "))));
+    };
+    let wheel = build(&tools)?;
+    alone(first, &wheel)?;
+    Ok(Ok(wheel))
+}
+
+/// A Python with maturin and zig; none, if they cannot be had.
+pub(crate) fn tools() -> Result<Option<PathBuf>> {
+    let found = interpreters();
+    let Some((_, newest)) = found.last_key_value() else { return Ok(None) };
+    environment("wheel-tools", newest, &TOOLS.map(String::from))
 }
 
 fn build(python: &Path) -> Result<PathBuf> {

@@ -2,7 +2,7 @@
 
 mod begin;
 mod captures;
-#[cfg(all(feature = "kernel", target_os = "linux"))]
+#[cfg(all(feature = "live", target_os = "linux"))]
 mod cc;
 mod claims;
 mod command;
