@@ -21,6 +21,7 @@ mod optimum;
 mod quantity;
 mod read;
 mod resolved;
+mod syntax;
 #[cfg(test)]
 mod tests;
 mod theory;
@@ -50,6 +51,7 @@ pub use quantity::{
 };
 pub use read::{line_and_column, place_of};
 pub use resolved::Resolved;
+pub use syntax::syntax_fault;
 pub use theory::{Theory, TheoryFlow};
 
 /// The JSON Schema of the scenario language, for editors.
