@@ -181,19 +181,19 @@ fn the_greatest_part_of_the_ledger_is_the_cause() {
             vec![Hop { frames_lost: Some(0.6), hidden: vec!["x".into(), "y".into()], ..hop() }],
             0.0,
             Cause::HiddenNodes,
-            "60 % of the frames from a to b are lost in collisions, as a does not sense the hidden nodes x and y",
+            "60 % of the frames that a sends are lost in collisions; it does not sense the hidden nodes x and y, which reach its receiver b",
         ),
         (
             vec![Hop { frames_lost: Some(0.6), ..hop() }],
             0.0,
             Cause::Collisions,
-            "60 % of the frames from a to b are lost in collisions",
+            "60 % of the frames that a sends are lost in collisions",
         ),
         (
             vec![Hop { frames_lost: Some(0.6), link_loss: 0.5, ..hop() }],
             0.0,
             Cause::LinkErrors,
-            "60 % of the frames from a to b are lost, 50 % by errors of the link",
+            "60 % of the frames that a sends are lost, 50 % by errors of the link to b",
         ),
         (
             vec![hop(), relay(Hop { lost_on_wire: 0.02, ..hop() })],
@@ -211,7 +211,7 @@ fn the_greatest_part_of_the_ledger_is_the_cause() {
             vec![Hop { empty: Some(0.9), ..hop() }],
             0.2,
             Cause::Timeouts,
-            "its sender a has nothing to send 90 % of the time, as TCP waits for time-outs (0.2 a second)",
+            "its sender a has nothing to send 90 % of the time, with 0.2 time-outs a second",
         ),
         (
             vec![Hop { empty: Some(0.9), ..hop() }],
