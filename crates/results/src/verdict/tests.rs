@@ -140,6 +140,19 @@ fn without_fair_rates_the_best_served_flow_is_the_measure() {
     assert!(verdict.headline.ends_with("The fair optimum is not solved here: with 900 links it takes long."));
 }
 
+/// The glossary's second measure: 15 packets/s of a fair 252 (6 %) are 3 % of the best-served flow's 478.
+#[test]
+fn a_flow_far_behind_the_best_served_starves() {
+    let (scenario, mut record) = run(FOUR, &["duration=5 s"]);
+    let fair = FairRates(Ok(vec![356.0, 252.0, 252.0, 252.0]));
+    for (flow, rate) in record.flows.iter_mut().zip([478.0, 15.0, 25.0, 130.0]) {
+        flow.goodput_pps = rate;
+    }
+    let standing: Vec<Standing> =
+        Verdict::beside(&scenario, &fair, &[record]).flows.iter().map(|flow| flow.standing).collect();
+    assert_eq!(standing, [Standing::Served, Standing::Starves, Standing::Short, Standing::Served]);
+}
+
 #[test]
 fn runs_are_judged_together_and_the_same_twice() {
     let (scenario, one) = run(FOUR, &["duration=20 s"]);
