@@ -1,5 +1,6 @@
 //! Reading a scenario: text, overrides, checks, and where a mistake stands.
 
+use crate::bulk::inlined;
 use crate::error::{KeyPath, Mistake, ScenarioError, Step};
 use crate::language::{DataRate, MacKind, MacTable, RateTable, Scenario};
 use crate::meant::{did_you_mean, explained};
@@ -59,6 +60,8 @@ impl Resolved {
 
     fn parse_beside(reading: &Reading<'_>, text: &str, overrides: &[String]) -> Result<Self, ScenarioError> {
         let file = reading.file;
+        let wrong = |mistake| locate(file, text, mistake);
+        let text = &*inlined(text, reading.folder).map_err(wrong)?;
         if overrides.is_empty() {
             return read(reading, text);
         }
