@@ -41,9 +41,9 @@ pub use language::{
     GeneratedFlows, HoldingLaw, HostsName, InterferenceRule, InterruptedDifs, LimitRate, LinkTable, Listed,
     LossTable, LossyPathKeys, MacKind, MacTable, NodeMac, NodeQueuesTable, NodeTable, OfRate,
     OptimalCsmaKeys, Per, PerRate, PreambleKind, Preset, ProbesTable, PropagationName, Protection, QueueKind,
-    QueueTable, RadioTable, RateTable, RateUnit, RenoCsmaKeys, RoundTripKind, Scenario, ShaperName,
-    SignalTable, SourceLimitTable, StackName, TcpTable, Threshold, TrafficKind, UtilityTable, WallTable,
-    WeakSignals, WebTable, Window, WireQueue, WireTable, exactly,
+    QueueTable, RadioTable, RateTable, RateUnit, RenoCsmaKeys, RoundTripKind, Scenario, ShadowingTable,
+    ShaperName, SignalTable, SourceLimitTable, StackName, TcpTable, Threshold, TrafficKind, UtilityTable,
+    WallTable, WeakSignals, WebTable, Window, WireQueue, WireTable, exactly,
 };
 pub use meant::{did_you_mean, explained};
 pub use optimum::{Objective, Optimum, Overfull, Question, Region, Solver};
