@@ -38,8 +38,8 @@ pub(super) fn remedies(scenario: &Resolved, flows: &[FlowVerdict]) -> Vec<Remedy
         (0..flows.len()).filter(|&f| is_of(&flows[f])).collect()
     };
     let candidates = [
-        (with(&[Cause::HiddenNodes]), rts(scenario)),
         (relayed(scenario, flows), gateway(scenario)),
+        (with(&[Cause::HiddenNodes]), rts(scenario)),
         (with(&[Cause::Deference]), law(scenario)),
         (with(&[Cause::LinkErrors]), connections(scenario)),
         (unmeasured(scenario, flows), whole_transfers()),
