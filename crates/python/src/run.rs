@@ -159,7 +159,7 @@ pub(crate) fn sweep<'py>(
     })
 }
 
-/// Which flows of a scenario's runs starve, why, and what to try: as `evenair run --json` has it.
+/// Which flows of a scenario's runs starve, why, and which settings to try: as `evenair run --json` has it.
 #[pyfunction]
 pub(crate) fn verdict<'py>(
     py: Python<'py>,

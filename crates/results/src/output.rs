@@ -122,7 +122,7 @@ impl OutputFolder {
         &self.folder
     }
 
-    /// Says what another process does in the folder at the same time: it has put a result there since this began, which
+    /// Describes another process's work in the folder at the same time: it has put a result there since this began, which
     /// [`Self::finish`] replaces, or is at work and will replace this one.
     ///
     /// # Errors

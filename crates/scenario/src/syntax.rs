@@ -1,12 +1,12 @@
-//! Faults of a text that is no TOML, as the people see them who wrote it: other quotes, another language, a key twice.
+//! Faults of a text that is no TOML, in its author's words: other quotes, another language, a key twice.
 
 use crate::read::line_and_column;
 
-/// What a text is in which TOML finds a fault at a place, said so that it can be mended; none, where TOML's own message says enough.
-/// `what` is "scenarios" or "studies".
-pub fn syntax_fault(text: &str, offset: Option<usize>, message: &str, what: &str) -> Option<String> {
+/// Explains the fault that TOML finds at a place of a text, so that it can be mended; none, where TOML's own message says enough.
+/// `files` is "scenarios" or "studies".
+pub fn syntax_fault(text: &str, offset: Option<usize>, message: &str, files: &str) -> Option<String> {
     if let Some(language) = other_language(text) {
-        return Some(format!("this is {language}; {what} are TOML, with lines such as duration = \"5 s\""));
+        return Some(format!("this is {language}; {files} are TOML, with lines such as duration = \"5 s\""));
     }
     let rest = &text[offset?.min(text.len())..];
     let line = rest.lines().next().unwrap_or_default();

@@ -40,7 +40,7 @@ fn parse(text: &str, units: &[Unit], example: &str) -> Result<f64, String> {
     Ok(value * factor)
 }
 
-/// Returns the message of a text whose number is none.
+/// Returns the message of a text without a number.
 fn not_a_number(text: &str, number: &str, unit: &str, example: &str) -> String {
     let with_point = number.replacen(',', ".", 1);
     if with_point != number && with_point.parse::<f64>().is_ok() {
