@@ -114,7 +114,7 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<Generate>,
     /// Nodes, in an order that matters to nothing; or `{ file = "nodes.csv" }`, with the columns' names in its first line: id, x and y \[m\], or
-    /// id, latitude and longitude \[degrees\]; and height \[m\], channel, transmit_power.
+    /// id, latitude and longitude \[degrees\]; and height \[m\], channel, `transmit_power`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Listed<NodeTable>")]
     pub nodes: Vec<NodeTable>,
