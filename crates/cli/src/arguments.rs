@@ -11,6 +11,7 @@ use crate::command::{
     plot::PlotOptions, run::RunOptions, schema::SchemaOptions, show::ShowOptions, solve::SolveOptions,
     study::StudyOptions, sweep::SweepOptions, verdicts::VerdictsOptions,
 };
+use crate::output::shell_word;
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -124,6 +125,12 @@ impl ScenarioArguments {
     /// Its name in results.
     pub(crate) fn called(&self) -> &str {
         if self.name == "-" { STDIN } else { &self.name }
+    }
+
+    /// The command that takes it with these changes, to be copied.
+    pub(crate) fn command(&self, verb: &str) -> String {
+        let set = self.set.iter().map(|change| format!(" --set {}", shell_word(change)));
+        format!("evenair {verb} {}{}", shell_word(&self.name), set.collect::<String>())
     }
 
     /// Reads it from a file, from standard input, or from those that are built in.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod bulk;
 mod catalogue;
 mod check;
 mod error;
