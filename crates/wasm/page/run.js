@@ -1,0 +1,114 @@
+// One run: it asks the worker for slices of simulated time, and tells how far it is.
+
+// The longest frame, with room: what is shown lies so far behind what is simulated, since a frame is known when it ends [ns].
+const LEAD = 3e7;
+const FRAMES = 1500; // the most that are asked for at once
+const BUDGET = 25; // ms of computing between two pictures
+const RESULTS_EVERY = 250; // ms
+
+export class Run {
+  #engine;
+  #hooks;
+  #last = 0;
+  #told = 0;
+  #number = 0;
+  /** Simulated seconds a second of the reader's. */
+  speed = Infinity;
+  playing = false;
+  /** What stays as it is: the ends of warm-up and run, the queues; nothing before the start. */
+  frame = null;
+  /** How far the simulation is, and what is shown of it [ns]. */
+  now = 0;
+  cursor = 0;
+
+  /** `hooks`: `state(live)`, `results(soFar)`, `show(cursor)`, `changed()`, `failed(error)`. */
+  constructor(engine, hooks) {
+    this.#engine = engine;
+    this.#hooks = hooks;
+  }
+
+  get isDone() {
+    return this.frame !== null && this.now >= this.frame.end_ns;
+  }
+
+  reset() {
+    this.#number++;
+    [this.playing, this.frame, this.now, this.cursor] = [false, null, 0, 0];
+    this.#hooks.changed();
+  }
+
+  async start() {
+    this.reset();
+    this.frame = await this.#engine.ask("start", { frames: true });
+    this.play();
+  }
+
+  play() {
+    if (this.playing || !this.frame) return;
+    this.playing = true;
+    this.#last = performance.now();
+    this.#hooks.changed();
+    this.#loop(this.#number);
+  }
+
+  pause() {
+    this.playing = false;
+    this.#hooks.changed();
+  }
+
+  setSpeed(speed) {
+    // Slow motion begins at the last frame that is known.
+    if (speed < 10 && this.speed >= 10) this.cursor = Math.max(0, this.now - LEAD);
+    this.speed = speed;
+    this.#last = performance.now();
+  }
+
+  /** Shows another instant; while the run goes on it does so from there. */
+  look(ns) {
+    this.cursor = Math.min(ns, this.now);
+    this.#hooks.changed();
+  }
+
+  /** Simulates until so far beyond what is shown, for a step. */
+  async ahead() {
+    if (this.frame && this.now < this.cursor + LEAD) await this.#go(this.cursor + LEAD, BUDGET, this.#number);
+  }
+
+  async #loop(number) {
+    try {
+      while (this.playing && number === this.#number) {
+        if (Number.isFinite(this.speed)) await new Promise(requestAnimationFrame);
+        const now = performance.now();
+        const passed = Math.min(now - this.#last, 100) * 1e6;
+        this.#last = now;
+        const { end_ns: end } = this.frame;
+        const target = Math.min(this.cursor + passed * this.speed, end);
+        const until = Number.isFinite(this.speed) ? target + LEAD : end;
+        if (this.now < Math.min(until, end)) await this.#go(until, BUDGET, number);
+        if (number !== this.#number) return;
+        this.cursor = Number.isFinite(this.speed) ? Math.min(target, this.now) : this.now;
+        this.#hooks.show(this.cursor);
+        await this.#results(number, this.cursor >= end);
+        if (this.cursor >= end) this.pause();
+      }
+    } catch (error) {
+      this.pause();
+      this.#hooks.failed(error);
+    }
+  }
+
+  async #go(until, budget_ms, number) {
+    const live = await this.#engine.ask("go", { until_ns: Math.ceil(until), budget_ms, frames: FRAMES });
+    if (number !== this.#number) return;
+    this.now = live.now_ns;
+    this.#hooks.state(live);
+  }
+
+  async #results(number, isLast) {
+    const now = performance.now();
+    if (!isLast && now - this.#told < RESULTS_EVERY) return;
+    this.#told = now;
+    const soFar = await this.#engine.ask("so-far", { fair: this.#hooks.fair() });
+    if (number === this.#number) this.#hooks.results(soFar);
+  }
+}
