@@ -113,6 +113,11 @@ impl FairRates {
         Self(Err(why))
     }
 
+    /// Rates that are known already, or why they are missing.
+    pub const fn known(rates: Result<Vec<f64>, String>) -> Self {
+        Self(rates)
+    }
+
     fn rate(&self, flow: usize) -> Option<f64> {
         self.0.as_ref().ok()?.get(flow).copied()
     }

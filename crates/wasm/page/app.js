@@ -9,9 +9,8 @@ import { NetworkMap } from "./map.js";
 import { Run } from "./run.js";
 import { packed, unpacked } from "./share.js";
 import { Timeline } from "./timeline.js";
-import { tour } from "./tour.js";
+import { NETWORK, tour } from "./tour.js";
 
-const FIRST = "chen10/a";
 const FAIR_MS = 8000; // a fair optimum that takes longer is not waited for
 const SPEEDS = [
   [Infinity, "as fast as it can"],
@@ -24,8 +23,8 @@ const SPEEDS = [
 const of = (id) => document.getElementById(id);
 const engine = new Engine();
 let library = { groups: [], all: [], families: [] };
-/** The open scenario: its name, text, description, fair rates (null while they are solved). */
-const open = { name: "", text: "", network: null, fair: null, builtIn: null };
+/** The open scenario: its name, text, description, fair rates (null while they are solved), or why there are none. */
+const open = { name: "", text: "", network: null, fair: null, withoutFair: null, builtIn: null, base: "" };
 let soFar = null;
 let adding = null; // "node", "flow", or the first node of a flow
 
@@ -37,7 +36,7 @@ const timeline = new Timeline(of("air"), of("frames"), {
   },
 });
 const courses = { goodputs: new Course(of("goodputs")), queues: new Course(of("queues")), windows: new Course(of("windows")) };
-const run = new Run(engine, { state, results, show, changed, failed: complain, fair: () => open.fair });
+const run = new Run(engine, { state, results, show, changed, failed: complain, fair: () => ({ fair: open.fair, without_fair: open.withoutFair }) });
 
 // ---- opening and editing
 
@@ -49,7 +48,7 @@ async function openText(text, name, { fit = true, draft = false } = {}) {
   of("error").hidden = true;
   map.show(network, fit);
   if (draft) return;
-  open.fair = null;
+  [open.fair, open.withoutFair] = [null, null];
   soFar = null;
   solveFair();
   showNetwork();
@@ -191,7 +190,7 @@ async function solveFair() {
   const { text, name } = open;
   const late = setTimeout(() => {
     own.end();
-    if (own === solver) of("foot").textContent = "The fair rates take long to solve here: evenair solve play.toml has no limit.";
+    if (own === solver) open.withoutFair = "they take long to solve in a browser; evenair solve has no limit";
   }, FAIR_MS);
   try {
     await own.ask("open", { name, text });
@@ -201,7 +200,7 @@ async function solveFair() {
       showRates();
     }
   } catch (error) {
-    if (own === solver) of("foot").textContent = `There are no fair rates: ${error.message}`;
+    if (own === solver) open.withoutFair = error.message;
   } finally {
     clearTimeout(late);
     own.end();
@@ -237,8 +236,10 @@ let shown = 0;
 function show(cursor) {
   const { end_ns: end, warm_ns: warm } = run.frame;
   of("progress").value = cursor / end;
-  const step = run.speed >= 10 || !run.playing ? 1e6 : Math.max(1, run.speed * 1e7);
-  of("clock").textContent = `${time(cursor, Math.min(step, 1e7))} of ${end / 1e9} s${cursor < warm ? ", warming up" : ""}`;
+  // The last digit turns ten times a second at most; where the run stands still there are microseconds.
+  const isStill = !run.playing && !run.isDone;
+  const step = isStill ? 1e3 : run.speed >= 1 ? 1e8 : Math.max(1e2, run.speed * 1e8);
+  of("clock").textContent = `${time(cursor, run.isDone ? 1e9 : step)} of ${end / 1e9} s${cursor < warm ? ", warming up" : ""}`;
   // What goes by faster than the eye follows is shown now and then.
   const now = performance.now();
   const isSlow = run.speed <= 0.1 || !run.playing;
@@ -294,9 +295,9 @@ function showVerdict({ verdict }) {
   of("reasons").hidden = !verdict.reasons.length;
   of("reasons").replaceChildren(...verdict.reasons.slice(0, 6).map((words) => make("li", {}, words)));
   of("remedies").hidden = !run.isDone || !verdict.remedies.length;
-  const buttons = verdict.remedies.map(({ edits, why }) => {
-    const button = make("button", { type: "button", title: why }, `Try ${edits.map(({ set }) => set).join(", ")}`);
-    button.addEventListener("click", () => edit(edits).then(begin));
+  const buttons = verdict.remedies.map(({ set, why }) => {
+    const button = make("button", { type: "button", title: set.join(", ") }, why);
+    button.addEventListener("click", () => edit(set.map((change) => ({ set: change }))).then(begin));
     return button;
   });
   if (!of("remedies").hidden) of("remedies").replaceChildren(make("span", { class: "quiet" }, "What to try:"), ...buttons);
@@ -357,6 +358,7 @@ const load = ({ id, edits = [] }) =>
     let { text } = await engine.ask("scenario", { id });
     if (edits.length) ({ text } = await engine.ask("edit", { text, edits }));
     open.builtIn = edits.length ? null : id;
+    open.base = id;
     await openText(text, edits.length ? "play.toml" : id);
   });
 
@@ -364,6 +366,7 @@ let remembering = 0;
 /** Puts the scenario into the address, and its name into the list. */
 function remember() {
   clearTimeout(remembering);
+  of("own").textContent = open.base ? `${open.base}, changed` : "your own";
   of("scenario").value = open.builtIn ?? "";
   remembering = setTimeout(async () => {
     const fragment = open.builtIn ? `i=${encodeURI(open.builtIn)}` : await packed(open.text);
@@ -378,9 +381,10 @@ async function fromAddress() {
   } catch {
     complain({ message: "the link holds no scenario that can be read: ask for it again" });
   }
+  if (found.text) open.base = "";
   if (found.text) await serially(() => openText(found.text, "play.toml"));
-  else await load({ id: found.id ?? FIRST });
-  if (!open.network) await load({ id: FIRST });
+  else await load(found.id ? { id: found.id } : NETWORK);
+  if (!open.network) await load(NETWORK);
 }
 
 async function copy(words, what) {
@@ -425,7 +429,7 @@ function fillLists() {
   );
   const offered = new Set(library.groups.flatMap(({ scenarios }) => scenarios.map(({ id }) => id)));
   const others = library.all.filter((id) => !offered.has(id)).map((id) => option(id, id));
-  of("scenario").replaceChildren(make("option", { value: "", hidden: true }, "your own"), ...groups, make("optgroup", { label: "All that are built in" }, ...others));
+  of("scenario").replaceChildren(make("option", { value: "", hidden: true, id: "own" }), ...groups, make("optgroup", { label: "All that are built in" }, ...others));
   of("speed").replaceChildren(...SPEEDS.map(([speed, words]) => option(String(speed), words)));
   legend(of("parts"));
 }
@@ -455,7 +459,7 @@ function listen() {
   on("play", "click", play);
   on("restart", "click", () => begin().catch(complain));
   on("speed", "change", () => setSpeed(Number(of("speed").value)));
-  on("scenario", "change", () => load({ id: of("scenario").value }));
+  on("scenario", "change", () => load({ id: of("scenario").value }).then(() => of("scenario").focus()));
   on("theme", "click", () => theme(kept(of("theme").textContent) ?? of("theme").textContent));
   on("add-node", "click", () => ((adding = adding === "node" ? null : "node"), mode()));
   on("add-flow", "click", () => ((adding = adding === null ? "flow" : null), mode()));

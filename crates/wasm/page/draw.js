@@ -34,11 +34,11 @@ export function digits(value) {
 }
 
 /** A share in percent. */
-export const percent = (share) => `${(share * 100).toFixed(share > 0 && share < 0.0095 ? 1 : 0)} %`;
+export const percent = (share) => `${(share * 100).toFixed(share > 0 && share < 0.0095 ? 1 : 0)}\u00a0%`;
 
 /** A time with the unit that suits it; `step` is the least that matters [ns]. */
 export function time(ns, step = 1e6) {
-  const places = (unit) => Math.max(0, Math.min(9, Math.round(Math.log10(unit / step))));
+  const places = (unit) => Math.max(0, Math.min(9, Math.ceil(Math.log10(unit / step) - 1e-9)));
   if (step >= 1e6 || ns >= 1e9) return `${(ns / 1e9).toFixed(places(1e9))} s`;
   return `${(ns / 1e6).toFixed(places(1e6))} ms`;
 }

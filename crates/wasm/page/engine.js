@@ -1,5 +1,15 @@
 // The simulator as the page sees it: a worker that is asked and answers.
 
+/** The simulator, compiled once for all workers. */
+const simulator = (async () => {
+  const file = new URL("evenair.wasm", import.meta.url);
+  const response = await fetch(file);
+  if (!response.ok) throw new Error(`cannot load ${file.pathname} (${response.status}): cargo xtask play builds it`);
+  // Compiling while it loads needs the server to name the type.
+  const isNamed = response.headers.get("content-type")?.startsWith("application/wasm");
+  return isNamed ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
+})();
+
 export class Engine {
   #worker;
   #waiting = new Map();
@@ -13,11 +23,13 @@ export class Engine {
       if (error) reject(error);
       else resolve(value);
     });
-    this.#worker.addEventListener("error", (event) => {
-      const error = { message: event.message || "the worker cannot be loaded: reload the page" };
-      for (const { reject } of this.#waiting.values()) reject(error);
-      this.#waiting.clear();
-    });
+    this.#worker.addEventListener("error", (event) => this.#fail(event.message || "the worker cannot be loaded: reload the page"));
+    simulator.then((module) => this.#worker.postMessage({ module }), (error) => this.#fail(error.message));
+  }
+
+  #fail(message) {
+    for (const { reject } of this.#waiting.values()) reject({ message });
+    this.#waiting.clear();
   }
 
   /** Asks, and promises the answer; it rejects with `{ message, at, key }`. */

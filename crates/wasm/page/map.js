@@ -181,7 +181,7 @@ export class NetworkMap {
       const words = share === undefined ? id : `${id}: ${percent(share)}`;
       const [x, y] = [(this.#x(from) + this.#x(to)) / 2, (this.#y(from) + this.#y(to)) / 2];
       const isUpright = Math.abs(this.#x(to) - this.#x(from)) < Math.abs(this.#y(to) - this.#y(from));
-      const place = isUpright ? { x: x + 9, y: y + 4 } : { x, y: y - 8, class: "middle" };
+      const place = isUpright ? { x: x + 11, y: y + 4 } : { x, y: y - 8, class: "middle" };
       const kind = `flow-name ${place.class ?? ""} ${share < 0.05 ? "starved" : ""}`;
       return [...hops, svg("text", { ...place, class: kind }, words)];
     });
@@ -215,7 +215,7 @@ export class NetworkMap {
     const focused = this.#svg.getRootNode().activeElement?.dataset?.node;
     const drawn = nodes.map((node, number) => {
       const place = this.#places[number];
-      const words = svg("text", { x: 0, y: -11, class: "middle" }, isCrowded && number !== this.#selected ? "" : node.id);
+      const words = svg("text", this.#beside(number), isCrowded && number !== this.#selected ? "" : node.id);
       const group = svg(
         "g",
         {
@@ -236,6 +236,23 @@ export class NetworkMap {
     });
     this.#layers.nodes.replaceChildren(...drawn);
     if (focused !== undefined) drawn[focused]?.focus({ preventScroll: true });
+  }
+
+  /** Where a node's name stands: opposite to where the ways of flows go on the whole. */
+  #beside(number) {
+    const [x, y] = [this.#x(this.#places[number]), this.#y(this.#places[number])];
+    let [east, south] = [0, 0];
+    for (const { path } of this.#network.flows) {
+      path.forEach((node, k) => {
+        const other = node === number ? (path[k + 1] ?? path[k - 1]) : undefined;
+        if (other === undefined) return;
+        const [dx, dy] = [this.#x(this.#places[other]) - x, this.#y(this.#places[other]) - y];
+        const length = Math.hypot(dx, dy) || 1;
+        [east, south] = [east + dx / length, south + dy / length];
+      });
+    }
+    if (Math.abs(east) > Math.abs(south)) return { x: east > 0 ? -11 : 11, y: 4, class: east > 0 ? "end" : "" };
+    return { x: 0, y: south < 0 ? 20 : -11, class: "middle" };
   }
 
   #label(number) {
@@ -310,7 +327,7 @@ function extent(all, ranges) {
   const of = (k) => [Math.min(...all.map((place) => place[k])), Math.max(...all.map((place) => place[k]))];
   const [[west, east], [south, north]] = all.length ? [of(0), of(1)] : [[-100, 100], [-100, 100]];
   const largest = Math.max(east - west, north - south, 100);
-  const margin = ranges ? Math.min(ranges[0] * 1.1, largest / 2) : largest / 10;
+  const margin = ranges ? Math.min(ranges[0] / 2, largest / 3) : largest / 10;
   return [west - margin, east + margin, south - margin, north + margin];
 }
 

@@ -2,9 +2,10 @@
 
 // The longest frame, with room: what is shown lies so far behind what is simulated, since a frame is known when it ends [ns].
 const LEAD = 3e7;
-const FRAMES = 1500; // the most that are asked for at once
-const BUDGET = 25; // ms of computing between two pictures
-const RESULTS_EVERY = 250; // ms
+const FRAMES = 1500; // the most that are asked for at once, and where they go by unseen
+const FRAMES_FAST = 200;
+const BUDGET = 40; // ms of computing between two pictures
+const RESULTS_EVERY = 300; // ms
 
 export class Run {
   #engine;
@@ -21,7 +22,7 @@ export class Run {
   now = 0;
   cursor = 0;
 
-  /** `hooks`: `state(live)`, `results(soFar)`, `show(cursor)`, `changed()`, `failed(error)`. */
+  /** `hooks`: `state(live)`, `results(soFar)`, `show(cursor)`, `changed()`, `failed(error)`, `fair()`: the fair rates. */
   constructor(engine, hooks) {
     this.#engine = engine;
     this.#hooks = hooks;
@@ -71,25 +72,33 @@ export class Run {
 
   /** Simulates until so far beyond what is shown, for a step. */
   async ahead() {
-    if (this.frame && this.now < this.cursor + LEAD) await this.#go(this.cursor + LEAD, BUDGET, this.#number);
+    if (this.frame && this.now < this.cursor + LEAD) await this.#go(this.cursor + LEAD, this.#number);
   }
 
   async #loop(number) {
+    const flying = [];
     try {
       while (this.playing && number === this.#number) {
-        if (Number.isFinite(this.speed)) await new Promise(requestAnimationFrame);
+        const isPaced = Number.isFinite(this.speed);
+        if (isPaced) await new Promise(requestAnimationFrame);
         const now = performance.now();
         const passed = Math.min(now - this.#last, 100) * 1e6;
         this.#last = now;
         const { end_ns: end } = this.frame;
-        const target = Math.min(this.cursor + passed * this.speed, end);
-        const until = Number.isFinite(this.speed) ? target + LEAD : end;
-        if (this.now < Math.min(until, end)) await this.#go(until, BUDGET, number);
+        const target = isPaced ? Math.min(this.cursor + passed * this.speed, end) : end;
+        // The worker has the next slice before the page draws the last one.
+        while (this.now < Math.min(target + LEAD, end) && flying.length < (isPaced ? 1 : 2)) {
+          flying.push(this.#go(isPaced ? target + LEAD : end, number));
+        }
+        await flying.shift();
         if (number !== this.#number) return;
-        this.cursor = Number.isFinite(this.speed) ? Math.min(target, this.now) : this.now;
+        this.cursor = Math.min(target, this.now);
         this.#hooks.show(this.cursor);
-        await this.#results(number, this.cursor >= end);
-        if (this.cursor >= end) this.pause();
+        const isEnd = this.cursor >= end;
+        const told = this.#results(number, isEnd);
+        if (!isEnd) continue;
+        await told;
+        this.pause();
       }
     } catch (error) {
       this.pause();
@@ -97,18 +106,27 @@ export class Run {
     }
   }
 
-  async #go(until, budget_ms, number) {
-    const live = await this.#engine.ask("go", { until_ns: Math.ceil(until), budget_ms, frames: FRAMES });
-    if (number !== this.#number) return;
-    this.now = live.now_ns;
-    this.#hooks.state(live);
+  async #go(until, number) {
+    const request = { until_ns: Math.ceil(until), budget_ms: BUDGET, frames: this.speed >= 10 ? FRAMES_FAST : FRAMES };
+    try {
+      const live = await this.#engine.ask("go", request);
+      if (number !== this.#number) return;
+      this.now = live.now_ns;
+      this.#hooks.state(live);
+    } catch (error) {
+      if (number === this.#number) throw error;
+    }
   }
 
   async #results(number, isLast) {
     const now = performance.now();
     if (!isLast && now - this.#told < RESULTS_EVERY) return;
     this.#told = now;
-    const soFar = await this.#engine.ask("so-far", { fair: this.#hooks.fair() });
-    if (number === this.#number) this.#hooks.results(soFar);
+    try {
+      const soFar = await this.#engine.ask("so-far", this.#hooks.fair());
+      if (number === this.#number) this.#hooks.results(soFar);
+    } catch (error) {
+      if (number === this.#number) this.#hooks.failed(error);
+    }
   }
 }

@@ -133,7 +133,8 @@ export class Timeline {
     c.fillStyle = quiet;
     for (let mark = Math.ceil(Math.max(start, 0) / step) * step; mark <= start + this.span; mark += step) {
       c.fillRect(x(mark), 0, 0.5, bottom + 4);
-      c.fillText(time(mark, step), Math.min(x(mark) + 2, width - 84), bottom + 18);
+      const words = time(mark, step);
+      if (x(mark) + 4 + c.measureText(words).width < width) c.fillText(words, x(mark) + 2, bottom + 18);
     }
     this.#rows.forEach((node, row) => {
       c.fillStyle = line;

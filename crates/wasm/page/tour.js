@@ -8,7 +8,8 @@ const CURE = [
   { set: 'tcp.receiver_window="64 packets"' },
   { set: 'tcp.initial_ssthresh="20 packets"' },
 ];
-const NETWORK = { id: "chen10/a", edits: [{ set: 'tcp.receiver_window="20 packets"' }, { set: 'duration="100 s"' }] };
+/** What the page begins with, too. */
+export const NETWORK = { id: "chen10/a", edits: [{ set: 'tcp.receiver_window="20 packets"' }, { set: 'duration="100 s"' }] };
 
 const STEPS = [
   {
@@ -36,7 +37,7 @@ const STEPS = [
   },
   {
     title: "4 of 5: the cure",
-    text: "Adaptive CSMA lets a sender with a long queue press harder for the air. TCP must keep that queue filled: each flow opens connections in proportion to its round-trip time. Together they bring flow 2 near its fair rate.",
+    text: "Adaptive CSMA lets a sender with a long queue press harder for the air. TCP must keep that queue filled: each flow opens connections in proportion to its round-trip time. Together they bring flow 2 from a fiftieth to more than half of its fair rate.",
     button: "Run the cure",
     act: (page) => page.load({ ...NETWORK, edits: [...NETWORK.edits, ...CURE] }).then(() => page.run()),
   },

@@ -1,16 +1,8 @@
 // Runs the simulator in a thread of its own: requests come in as messages, answers go back with the same number.
 
-const wasm = (async () => {
-  const file = new URL("evenair.wasm", import.meta.url);
-  const response = await fetch(file);
-  if (!response.ok) throw new Error(`cannot load ${file.pathname}: ${response.status}; run cargo xtask play`);
-  // Compiling while it loads needs the server to name the type.
-  const isNamed = response.headers.get("content-type")?.startsWith("application/wasm");
-  const made = isNamed
-    ? await WebAssembly.instantiateStreaming(response, {})
-    : await WebAssembly.instantiate(await response.arrayBuffer(), {});
-  return made.instance.exports;
-})();
+let begin;
+/** The module's exports, once the page has sent it. */
+const wasm = new Promise((resolve) => (begin = resolve));
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -56,7 +48,8 @@ function go(exports, { until_ns, budget_ms, frames }) {
   return { ...ask(exports, { do: "live", frames }), now_ns };
 }
 
-addEventListener("message", async ({ data: { number, request } }) => {
+addEventListener("message", async ({ data: { module, number, request } }) => {
+  if (module) return WebAssembly.instantiate(module, {}).then(({ exports }) => begin(exports));
   try {
     const exports = await wasm;
     if (request.do === "start") now_ns = 0;

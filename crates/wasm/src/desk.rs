@@ -4,6 +4,7 @@ use crate::describe::Description;
 use crate::edit::{self, Edit};
 use crate::library;
 use crate::running::Running;
+use evenair_results::verdict::FairRates;
 use evenair_scenario::{Objective, Resolved, ScenarioError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -55,8 +56,13 @@ pub enum Request {
         /// How many frames at most.
         frames: usize,
     },
-    /// Returns the results so far, as a document has them.
-    SoFar,
+    /// Returns the results so far, as a document has them, and, beside the fair rates, the verdict on them.
+    SoFar {
+        /// The flows' rates in the fair optimum, if they are known \[packets/s\].
+        fair: Option<Vec<f64>>,
+        /// Why they are missing, if they are not awaited.
+        without_fair: Option<String>,
+    },
     /// Returns the document of the finished run, byte by byte that of `evenair run --json --ledger`.
     Result,
 }
@@ -126,10 +132,11 @@ impl Desk {
             }
             Request::Advance { until_ns } => Ok(json!({ "now_ns": self.running()?.advance(until_ns) })),
             Request::Live { frames } => Ok(self.running()?.live(frames)),
-            Request::SoFar => {
+            Request::SoFar { fair, without_fair } => {
                 let (_, scenario) = self.open.as_ref().ok_or_else(nothing_open)?;
                 let running = self.running.as_ref().ok_or_else(nothing_runs)?;
-                Ok(running.so_far(scenario))
+                let fair = fair.map(Ok).or(without_fair.map(Err)).map(FairRates::known);
+                Ok(running.so_far(scenario, fair.as_ref()))
             }
             Request::Result => {
                 let (_, scenario) = self.open.as_ref().ok_or_else(nothing_open)?;
@@ -150,10 +157,8 @@ impl Desk {
 
     fn optimum(&self) -> Result<Value, Refusal> {
         let (_, scenario) = self.scenario()?;
-        let objective = scenario.objective();
-        let optimum = scenario.optimum(objective).map_err(|failure| failure.to_string())?;
-        let fair = objective == Objective::Fair;
-        Ok(json!({ "rates_pps": optimum.rates_pps, "capacity_pps": optimum.capacity_pps, "fair": fair }))
+        let optimum = scenario.optimum(Objective::Fair).map_err(|failure| failure.to_string())?;
+        Ok(json!({ "rates_pps": optimum.rates_pps }))
     }
 
     fn scenario(&self) -> Result<&(String, Resolved), Refusal> {

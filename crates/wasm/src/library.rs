@@ -72,7 +72,8 @@ pub(crate) fn listed() -> Value {
             json!({ "family": family.family, "key": family.key, "laws": laws })
         })
         .collect();
-    json!({ "groups": groups, "all": scenario_ids().collect::<Vec<_>>(), "families": families })
+    let all: Vec<&str> = scenario_ids().collect();
+    json!({ "version": evenair_results::version(), "groups": groups, "all": all, "families": families })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use evenair_netsim::{Body, FrameSink, Network, Sent, TcpPacket, Watchers};
 use evenair_results::document::write_line;
+use evenair_results::verdict::{FairRates, Verdict};
 use evenair_results::{RecordOptions, RunRecord};
 use evenair_scenario::Resolved;
 use evenair_units::{Duration, Instant};
@@ -109,9 +110,21 @@ impl Running {
         RunRecord { scenario: self.name.clone(), ..RunRecord::new(scenario, result, MEASURED) }
     }
 
-    pub(crate) fn so_far(&self, scenario: &Resolved) -> Value {
+    /// The results since the warm-up, and the verdict on them where fair rates are known, or known to be missing.
+    pub(crate) fn so_far(&self, scenario: &Resolved, fair: Option<&FairRates>) -> Value {
         let record = self.record(scenario, self.network.now().max(self.warm_at));
-        json!({ "flows": record.flows, "links": record.links, "measured_s": record.measured_s })
+        let verdict = fair.filter(|_| record.measured_s > 0.0).map(|fair| {
+            let verdict = Verdict::beside(scenario, fair, std::slice::from_ref(&record));
+            let reasons: Vec<&String> =
+                verdict.told().iter().filter_map(|flow| flow.sentence.as_ref()).collect();
+            json!({ "headline": verdict.headline, "reasons": reasons, "remedies": verdict.remedies })
+        });
+        json!({
+            "flows": record.flows,
+            "links": record.links,
+            "measured_s": record.measured_s,
+            "verdict": verdict,
+        })
     }
 
     /// The document of the whole run.
