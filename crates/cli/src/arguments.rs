@@ -11,6 +11,7 @@ use crate::command::{
 };
 #[cfg(all(feature = "live", target_os = "linux"))]
 use crate::command::{doctor::DoctorOptions, emulate::EmulateOptions, multiconn::MulticonnOptions};
+use crate::output::shell_word;
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -129,6 +130,12 @@ impl ScenarioArguments {
     /// Its name in results.
     pub(crate) fn called(&self) -> &str {
         if self.name == "-" { STDIN } else { &self.name }
+    }
+
+    /// The command that takes it with these changes, to be copied.
+    pub(crate) fn command(&self, verb: &str) -> String {
+        let set = self.set.iter().map(|change| format!(" --set {}", shell_word(change)));
+        format!("evenair {verb} {}{}", shell_word(&self.name), set.collect::<String>())
     }
 
     /// Reads it from a file, from standard input, or from those that are built in.

@@ -17,6 +17,7 @@ mod record;
 mod seeds;
 mod terminal;
 mod text;
+mod verdict;
 
 use arguments::{Arguments, Command};
 use clap::FromArgMatches;

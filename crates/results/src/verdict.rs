@@ -21,9 +21,9 @@ use evenair_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A flow starves below this share of its fair rate, or of the best-served flow's rate where fair rates are not known.
+/// A flow starves below this share of its fair optimum, or of the best-served flow's rate where that is not solved.
 pub const STARVES_BELOW: f64 = 0.05;
-/// A flow is short of its fair rate below this share of it.
+/// A flow is short of its fair optimum below this share of it.
 const SHORT_BELOW: f64 = 0.5;
 /// A flow that gets this share of what its source offers has all it wants.
 const ALL_OFFERED: f64 = 0.9;
@@ -32,12 +32,13 @@ const NAMED: usize = 6;
 
 /// What some runs of a scenario show: which flows starve, why, and which settings to try.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RunVerdict")]
 pub struct Verdict {
     /// The verdict in one or two sentences.
     pub headline: String,
-    /// How many flows starve: they get less than a twentieth of their fair rates.
+    /// How many flows starve: they get less than a twentieth of their fair optimum.
     pub starving: usize,
-    /// Why fair rates are missing; null where they are known. Flows are then compared with the best-served one.
+    /// Why the fair optimum is missing; null where it is solved. Without it, flows are then compared with the best-served one.
     pub without_fair: Option<String>,
     /// Each flow, in the scenario's order.
     pub flows: Vec<FlowVerdict>,
@@ -45,7 +46,7 @@ pub struct Verdict {
     pub remedies: Vec<Remedy>,
 }
 
-/// One flow's share of its fair rate, and the reason for it.
+/// One flow's share of its fair optimum, and the reason for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowVerdict {
     /// Its name.
@@ -70,11 +71,11 @@ pub struct FlowVerdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// It gets less than a twentieth of its fair rate.
+    /// It gets less than a twentieth of its fair optimum.
     Starves,
-    /// It gets less than half of its fair rate.
+    /// It gets less than half of its fair optimum.
     Short,
-    /// It gets half of its fair rate or more, or all that its source offers.
+    /// It gets half of its fair optimum or more, or all that its source offers.
     Served,
     /// Its transfer is finished.
     Finished,
@@ -107,7 +108,7 @@ impl FairRates {
         }
         let links = scenario.layout().links.len();
         let why = scenario.theory().err().map_or_else(
-            || format!("with {} they take long to solve", counted(links as u64, "link", "links")),
+            || format!("with {} it takes long", counted(links as u64, "link", "links")),
             |failure| failure.to_string(),
         );
         Self(Err(why))
@@ -288,7 +289,7 @@ fn lead(flow: &FlowVerdict, best_pps: f64) -> String {
             exact(best_pps)
         ),
         (_, share, _) => {
-            format!("Flow {} gets {} of its fair rate", flow.flow, percent(share.unwrap_or(0.0)))
+            format!("Flow {} gets {} of its fair optimum", flow.flow, percent(share.unwrap_or(0.0)))
         }
     }
 }
@@ -298,7 +299,8 @@ fn finished(scenario: &Resolved, index: usize, rate: &Rate, flow: &FlowVerdict) 
     let size =
         scenario.settings().flows[index].transfer.map(|size| format!(" of {size}")).unwrap_or_default();
     let took = rate.took_s.unwrap_or(0.0);
-    let share = flow.share.map(|share| format!(", {} of its fair rate", percent(share))).unwrap_or_default();
+    let share =
+        flow.share.map(|share| format!(", {} of its fair optimum", percent(share))).unwrap_or_default();
     format!(
         "Flow {} is finished: its transfer{size} took {} s, at {} packets/s{share}.",
         flow.flow,
@@ -335,13 +337,15 @@ fn headline(flows: &[FlowVerdict], without_fair: Option<&str>) -> String {
     let least = rest.filter_map(|flow| Some((flow.share?, flow))).min_by(|a, b| a.0.total_cmp(&b.0));
     let second = match (least, without_fair) {
         (Some((share, flow)), _) if starving.is_empty() && flows.len() == 1 => {
-            format!("; flow {} gets {} of its fair rate.", flow.flow, percent(share))
+            format!("; flow {} gets {} of its fair optimum.", flow.flow, percent(share))
         }
         (Some((share, flow)), _) if starving.is_empty() => {
-            format!("; flow {} gets the least of its fair rate, {}.", flow.flow, percent(share))
+            format!("; flow {} gets the least of its fair optimum, {}.", flow.flow, percent(share))
         }
-        (Some((share, _)), _) => format!("; the others get {} of their fair rates or more.", percent(share)),
-        (None, Some(why)) => format!(". Fair rates are not solved here: {why}."),
+        (Some((share, _)), _) => {
+            format!("; the others get {} of their fair optimum or more.", percent(share))
+        }
+        (None, Some(why)) => format!(". The fair optimum is not solved here: {why}."),
         (None, None) => ".".into(),
     };
     first + &second

@@ -9,6 +9,7 @@ use crate::metric::{Metric, Subject};
 use crate::quantity::Quantity;
 use crate::statistics;
 use crate::sweep::{Case, Sweep};
+use evenair_results::verdict::Verdict as RunVerdict;
 use evenair_results::{Estimate, LiveRecord, RunRecord};
 use evenair_scenario::{Objective, Optimum, Resolved};
 
@@ -377,6 +378,14 @@ impl Outcome {
             .chain(&["blocked"])
             .map(|name| ((*name).to_string(), share(name)))
             .collect()
+    }
+
+    /// Which flows of a variant starve, and why; none of a variant without packets, or of several scenarios.
+    pub fn verdict(&self, variant: &str) -> Option<RunVerdict> {
+        let has_packets = |id: &str| self.study.variants.iter().any(|v| v.id == id && v.world.has_packets());
+        let variant = self.variants.iter().find(|v| v.id == variant && has_packets(&v.id))?;
+        let [place] = variant.places.as_slice() else { return None };
+        Some(RunVerdict::of(&place.scenario, &variant.runs))
     }
 
     /// A table's rows: the label of a variant, or of a variant in one scenario, and a cell per metric.

@@ -63,7 +63,7 @@ pub enum Request {
         /// Why they are missing, if they are not awaited.
         without_fair: Option<String>,
     },
-    /// Returns the document of the finished run, byte by byte that of `evenair run --json --ledger`.
+    /// Returns the document of the finished run, byte by byte that of `evenair run --json`.
     Result,
 }
 

@@ -17,3 +17,4 @@ mod library;
 mod running;
 
 pub use desk::{Desk, Request};
+pub use edit::Edit;

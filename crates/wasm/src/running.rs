@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
-/// What the command measures with `--json --ledger`.
+/// What `evenair run --json` measures.
 const MEASURED: RecordOptions = RecordOptions {
     series: false,
     every: Some(Duration::from_secs(1)),
@@ -133,8 +133,11 @@ impl Running {
         if self.network.next_at() <= end {
             return Err("the run has not ended yet: go on to its end first".into());
         }
+        let mut record = self.record(scenario, end);
+        record.verdict =
+            Some(Verdict::beside(scenario, &FairRates::of(scenario), std::slice::from_ref(&record)));
         let mut line = Vec::new();
-        write_line(&mut line, "run", &self.record(scenario, end), None).map_err(|fault| fault.to_string())?;
+        write_line(&mut line, "run", &record, None).map_err(|fault| fault.to_string())?;
         String::from_utf8(line).map_err(|fault| fault.to_string())
     }
 }

@@ -100,7 +100,7 @@ fn unknown(evidence: &Evidence) -> (Cause, String) {
     let clause = if evidence.timeouts_per_s > 0.0 {
         format!("TCP has {} time-outs a second", exact((evidence.timeouts_per_s * 1e3).round() / 1e3))
     } else {
-        "the records do not tell why".into()
+        "the airtime ledger, which was not kept, would tell why".into()
     };
     (Cause::Unknown, clause)
 }

@@ -132,14 +132,12 @@ fn a_source_of_little_gets_all_that_it_offers() {
 #[test]
 fn without_fair_rates_the_best_served_flow_is_the_measure() {
     let (scenario, record) = run(CHAIN, &["duration=60 s"]);
-    let fair = FairRates(Err("with 900 links they take long to solve".into()));
+    let fair = FairRates(Err("with 900 links it takes long".into()));
     let verdict = Verdict::beside(&scenario, &fair, &[record]);
     let starved = flow(&verdict, "3");
     assert_eq!((starved.standing, starved.share, verdict.starving), (Standing::Starves, None, 1));
     assert!(starved.sentence.as_ref().unwrap().contains("where the best-served flow has"));
-    assert!(
-        verdict.headline.ends_with("Fair rates are not solved here: with 900 links they take long to solve.")
-    );
+    assert!(verdict.headline.ends_with("The fair optimum is not solved here: with 900 links it takes long."));
 }
 
 #[test]
@@ -233,7 +231,7 @@ fn the_greatest_part_of_the_ledger_is_the_cause() {
             Cause::Deference,
             "b on its way waits for other transmissions 70 % of the time",
         ),
-        (Vec::new(), 0.0, Cause::Unknown, "the records do not tell why"),
+        (Vec::new(), 0.0, Cause::Unknown, "the airtime ledger, which was not kept, would tell why"),
     ];
     for (hops, timeouts, expected, words) in cases {
         let (cause, clause) = cause::judge(&evidence(&hops, timeouts));
