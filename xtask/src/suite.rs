@@ -33,10 +33,11 @@ fn in_pieces() -> impl Iterator<Item = String> {
 }
 
 /// Theory and packets: what the README's first command builds, and what is tested of it.
-pub(crate) const PACKETS: [&str; 15] = [
+pub(crate) const PACKETS: [&str; 16] = [
     "evenair-agreement",
     "evenair-cli",
     "evenair-study",
+    "evenair-wasm",
     "evenair-results",
     "evenair-scenario",
     "evenair-netsim",

@@ -16,6 +16,12 @@ export async function packed(text) {
 export async function unpacked(fragment) {
   const [kind, rest] = [fragment.slice(0, 2), fragment.slice(2)];
   if (kind === "i=") return { id: decodeURIComponent(rest) };
+  if (kind === "f=") {
+    // `evenair play FILE` serves the file beside the page.
+    const response = await fetch(new URL("scenario.toml", import.meta.url));
+    if (!response.ok) throw new Error("scenario.toml is not there");
+    return { text: await response.text() };
+  }
   if (kind !== "s=") return {};
   const letters = atob(rest.replaceAll("-", "+").replaceAll("_", "/"));
   const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));

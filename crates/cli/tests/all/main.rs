@@ -16,6 +16,7 @@ mod lists;
 mod multiconn;
 mod networks;
 mod output;
+mod play;
 mod plots;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod robust;
