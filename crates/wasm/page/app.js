@@ -3,7 +3,7 @@
 import { goodputs, ledger, legend } from "./bars.js";
 import { showControls } from "./controls.js";
 import { Course } from "./course.js";
-import { colourOf, make, time } from "./draw.js";
+import { colourOf, forgetInks, make, time } from "./draw.js";
 import { Engine } from "./engine.js";
 import { NetworkMap } from "./map.js";
 import { Run } from "./run.js";
@@ -87,7 +87,7 @@ function note() {
     words.push(`${node.id}: decode it: ${names(heard.decoded) || "none"}${sensed}.`);
   }
   if (!network.nodes.some((other) => other.movable)) words.push("Its nodes are made by a rule, or have no positions; to move one is to write all of them out.");
-  if (network.hidden.length) words.push(`${network.hidden.length} pairs of links have hidden terminals.`);
+  if (network.hidden.length) words.push(network.hidden.length === 1 ? "One pair of links has hidden terminals." : `${network.hidden.length} pairs of links have hidden terminals.`);
   words.push(...network.warnings);
   of("map-note").textContent = words.join(" ");
   of("remove").disabled = !node;
@@ -246,6 +246,8 @@ function show(cursor) {
   if (isSlow || now - shown > 400) {
     timeline.draw(cursor);
     map.air(isSlow ? timeline.at(cursor) : []);
+  }
+  if (now - shown > 400) {
     for (const course of Object.values(courses)) course.draw();
     shown = now;
   }
@@ -265,10 +267,9 @@ function results(found) {
 function showRates() {
   const isWarm = soFar?.measured_s > 0;
   const seconds = (latest?.now_ns ?? 0) / 1e9;
-  const rates = open.network.flows.map((_, flow) => {
-    if (isWarm) return soFar.flows[flow].goodput_pps;
-    return run.frame && seconds > 0 ? latest.flows[flow][0] / seconds : 0;
-  });
+  let rates = null;
+  if (isWarm) rates = soFar.flows.map((flow) => flow.goodput_pps);
+  else if (run.frame && seconds > 0) rates = latest.flows.map(([delivered]) => delivered / seconds);
   goodputs(of("goodput"), open.network.flows, rates, open.fair);
   map.shares(isWarm && open.fair ? rates.map((rate, flow) => rate / open.fair[flow]) : []);
 }
@@ -292,7 +293,8 @@ function showBlockers() {
 function showVerdict({ verdict }) {
   if (!verdict) return;
   of("verdict").textContent = verdict.headline;
-  of("reasons").hidden = !verdict.reasons.length;
+  // Sentences that change while they are read tell nothing.
+  of("reasons").hidden = !verdict.reasons.length || (run.playing && !run.isDone);
   of("reasons").replaceChildren(...verdict.reasons.slice(0, 6).map((words) => make("li", {}, words)));
   of("remedies").hidden = !run.isDone || !verdict.remedies.length;
   const buttons = verdict.remedies.map(({ set, why }) => {
@@ -308,6 +310,7 @@ function changed() {
   const canRun = Boolean(open.network?.flows.length);
   of("play").disabled = !canRun;
   of("play").textContent = run.playing ? "Pause" : run.frame && !run.isDone ? "Go on" : "Run";
+  if (!run.playing && soFar) showVerdict(soFar);
   of("restart").disabled = !run.frame;
   of("save").disabled = !run.isDone;
   for (const id of ["step", "step-back"]) of(id).disabled = !run.frame;
@@ -346,6 +349,15 @@ function setSpeed(speed) {
   of("speed").value = String(speed);
   timeline.spanFor(speed);
   tellSpan();
+}
+
+/** Runs to the end of the warm-up, and goes on in slow motion. */
+async function slowMotion() {
+  setSpeed(Infinity);
+  await begin();
+  const own = run.frame;
+  while (run.frame === own && run.now <= own.warm_ns) await new Promise(requestAnimationFrame);
+  if (run.frame === own) setSpeed(0.01);
 }
 
 const tellSpan = () => (of("span").textContent = `${timeline.span >= 1e6 ? `${timeline.span / 1e6} ms` : `${timeline.span / 1e3} µs`} in view`);
@@ -438,6 +450,7 @@ function theme(wanted) {
   const isDark = wanted ? wanted === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   if (wanted) document.documentElement.dataset.theme = wanted;
   of("theme").textContent = isDark ? "light" : "dark";
+  forgetInks();
   if (open.network) {
     map.show(open.network, false);
     timeline.draw(run.cursor);
@@ -508,9 +521,8 @@ async function begins() {
     tour({
       load,
       run: () => (setSpeed(Infinity), begin()),
-      resume: () => run.play(),
+      slowMotion,
       select: (id) => select(open.network.nodes.findIndex((node) => node.id === id)),
-      speed: setSpeed,
     });
     document.documentElement.dataset.ready = String(Math.round(performance.now()));
     of("foot").textContent ||= `Everything runs in this page; nothing is sent. evenair ${library.version}.`;

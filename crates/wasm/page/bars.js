@@ -5,20 +5,20 @@ import { colourOf, digits, make, percent } from "./draw.js";
 
 const ROWS = 8; // more rows than this are folded
 
-/** Goodputs beside the fair optimum. `rates` and `fair` in packets a second; `fair` may be missing. */
+/** Goodputs beside the fair optimum. `rates` and `fair` in packets a second; either may be missing. */
 export function goodputs(table, flows, rates, fair) {
-  const top = Math.max(1e-9, ...rates, ...(fair ?? []));
+  const top = Math.max(1e-9, ...(rates ?? []), ...(fair ?? []));
   const rows = flows.map(({ id }, flow) => {
-    const [rate, best] = [rates[flow], fair?.[flow]];
-    const share = best > 0 ? rate / best : undefined;
-    const bar = make("div", { class: "bar" }, make("i", { style: `width:${(100 * rate) / top}%;background:${colourOf(flow)}` }));
+    const [rate, best] = [rates?.[flow], fair?.[flow]];
+    const share = best > 0 && rate !== undefined ? rate / best : undefined;
+    const bar = make("div", { class: "bar" }, make("i", { style: `width:${(100 * (rate ?? 0)) / top}%;background:${colourOf(flow)}` }));
     if (best !== undefined) bar.append(make("b", { style: `left:${(100 * best) / top}%`, title: `fair: ${digits(best)}` }));
     return make(
       "tr",
       { class: share < 0.05 ? "starved" : null },
       make("th", { scope: "row" }, id),
       make("td", { class: "wide" }, bar),
-      make("td", { class: "n" }, digits(rate)),
+      make("td", { class: "n" }, rate === undefined ? "" : digits(rate)),
       make("td", { class: "n" }, best === undefined ? "…" : digits(best)),
       make("td", { class: "n" }, share === undefined ? "" : percent(share)),
     );

@@ -56,18 +56,22 @@ export function canvasOf(canvas, height) {
   context.setTransform(scale, 0, 0, scale, 0, 0);
   context.clearRect(0, 0, width, height);
   context.font = "12px system-ui, sans-serif";
-  return { context, width, height, ...inks(canvas) };
+  return { context, width, height, ...inks() };
 }
 
-/** The colours of text and lines where an element stands, light or dark. */
-export function inks(element) {
-  const probe = inks.probe ?? (inks.probe = document.body.appendChild(make("i", { class: "probe", hidden: true })));
+/** The colours of text and lines, light or dark; they are looked up once a theme. */
+export function inks() {
+  inks.probe ??= document.body.appendChild(make("i", { class: "probe", hidden: true }));
   const of = (name) => {
-    probe.style.color = `var(--${name})`;
-    return getComputedStyle(probe).color;
+    inks.probe.style.color = `var(--${name})`;
+    return getComputedStyle(inks.probe).color;
   };
-  return { ink: of("ink"), quiet: of("quiet"), line: of("line"), faint: of("faint"), bad: of("bad"), page: of("page") };
+  inks.known ??= Object.fromEntries(["ink", "quiet", "line", "bad", "page"].map((name) => [name, of(name)]));
+  return inks.known;
 }
+
+/** The theme is another one. */
+export const forgetInks = () => (inks.known = null);
 
 /** Round numbers for the marks of an axis from zero. */
 export function marks(top, most = 4) {

@@ -2,7 +2,7 @@
 
 import { colourOf, percent, svg } from "./draw.js";
 
-const CONFLICTS_MAX = 400; // more lines than this hide the map
+const CONFLICTS_MAX = 60; // more lines than this hide the map: then those of the selected node are drawn alone
 
 export class NetworkMap {
   #svg;
@@ -15,6 +15,8 @@ export class NetworkMap {
   #shares = [];
   #blockers = [];
   #layers;
+  #size = [600, 400];
+  #scale = 1; // pixels a metre
 
   /** `hooks`: `move(node, [east, north], done)`, `select(node)`, `pick(east, north)`. */
   constructor(element, hooks) {
@@ -81,14 +83,12 @@ export class NetworkMap {
     this.#layers.air.replaceChildren(...lines);
   }
 
-  get #size() {
-    return [this.#svg.clientWidth || 600, this.#svg.clientHeight || 400];
-  }
-
-  get #scale() {
-    const [width, height] = this.#size;
+  /** Reads the map's size, once a drawing: to ask for it after each change would lay the page out anew. */
+  #measure() {
+    const [width, height] = [this.#svg.clientWidth || 600, this.#svg.clientHeight || 400];
     const [west, east, south, north] = this.#view;
-    return Math.min((width - 56) / (east - west), (height - 48) / (north - south));
+    this.#size = [width, height];
+    this.#scale = Math.min((width - 56) / (east - west), (height - 48) / (north - south));
   }
 
   #x([east]) {
@@ -110,6 +110,7 @@ export class NetworkMap {
   }
 
   #redraw() {
+    this.#measure();
     const [width, height] = this.#size;
     this.#svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.#ground();
@@ -163,7 +164,9 @@ export class NetworkMap {
       const [a, b] = [middleOf(links[l]), middleOf(links[m])];
       return svg("line", { x1: this.#x(a), y1: this.#y(a), x2: this.#x(b), y2: this.#y(b), class: kind });
     };
-    const few = (pairs) => (pairs.length <= CONFLICTS_MAX ? pairs : []);
+    const isOwn = (link) => links[link].from === this.#selected || links[link].to === this.#selected;
+    const isFew = conflicts.length + hidden.length <= CONFLICTS_MAX;
+    const few = (pairs) => (isFew ? pairs : pairs.filter(([l, m]) => isOwn(l) || isOwn(m)));
     this.#layers.conflicts.replaceChildren(...few(conflicts).map(line("conflict")), ...few(hidden).map(line("hidden")));
   }
 

@@ -58,8 +58,6 @@ export class Run {
   }
 
   setSpeed(speed) {
-    // Slow motion begins at the last frame that is known.
-    if (speed < 10 && this.speed >= 10) this.cursor = Math.max(0, this.now - LEAD);
     this.speed = speed;
     this.#last = performance.now();
   }
@@ -77,10 +75,13 @@ export class Run {
 
   async #loop(number) {
     const flying = [];
+    let wasPaced = true;
     try {
       while (this.playing && number === this.#number) {
         const isPaced = Number.isFinite(this.speed);
         if (isPaced) await new Promise(requestAnimationFrame);
+        if (isPaced && !wasPaced) await this.#settle(flying, number);
+        wasPaced = isPaced;
         const now = performance.now();
         const passed = Math.min(now - this.#last, 100) * 1e6;
         this.#last = now;
@@ -100,10 +101,20 @@ export class Run {
         await told;
         this.pause();
       }
+      if (!wasPaced) await this.#settle(flying, number);
     } catch (error) {
       this.pause();
       this.#hooks.failed(error);
     }
+  }
+
+  /** Waits for what the worker has been asked for, and shows the end of that. */
+  async #settle(flying, number) {
+    await Promise.all(flying.splice(0));
+    if (number !== this.#number) return;
+    this.cursor = this.isDone ? this.now : Math.max(0, this.now - LEAD);
+    this.#last = performance.now();
+    if (!this.playing) this.#hooks.changed();
   }
 
   async #go(until, number) {

@@ -3,7 +3,7 @@
 import { canvasOf, colourOf, make, time } from "./draw.js";
 
 const KEPT = 20000; // frames
-const ROW = 22; // pixels
+const ROWS = [22, 15]; // pixels of a row, of a few and of many
 const ROWS_MAX = 24;
 const WIDTHS = [1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7, 2e7, 5e7, 1e8, 2e8, 5e8, 1e9]; // ns
 
@@ -79,7 +79,8 @@ export class Timeline {
   /** Draws the frames up to an instant. */
   draw(end) {
     this.#end = end;
-    const height = this.#rows.length * ROW + 26;
+    const pitch = this.#row;
+    const height = this.#rows.length * pitch + 26;
     const { context: c, width, ink, quiet, line, bad, page } = canvasOf(this.#canvas, Math.max(height, 70));
     const left = this.#left(c);
     const start = end - this.span;
@@ -95,7 +96,7 @@ export class Timeline {
       if (row === undefined) continue;
       const [x1, x2] = [x(from), Math.max(x(to), x(from) + 0.7)];
       const isData = kind === "DATA";
-      const [y, tall] = isData ? [row * ROW + 3, ROW - 6] : [row * ROW + 7, ROW - 14];
+      const [y, tall] = isData ? [row * pitch + 2, pitch - 5] : [row * pitch + pitch / 3, pitch / 3];
       c.globalAlpha = bits & 1 ? 1 : 0.45;
       c.fillStyle = colourOf(flow);
       c.fillRect(x1, y, x2 - x1, tall);
@@ -115,6 +116,10 @@ export class Timeline {
     this.#tell(start, end);
   }
 
+  get #row() {
+    return ROWS[Number(this.#rows.length > 12)];
+  }
+
   get #width() {
     return (this.#canvas.clientWidth || 300) - 60;
   }
@@ -125,7 +130,8 @@ export class Timeline {
   }
 
   #grid(c, { left, width, start, x, line, quiet, ink }) {
-    const bottom = this.#rows.length * ROW;
+    const pitch = this.#row;
+    const bottom = this.#rows.length * pitch;
     const most = Math.max(2, Math.floor((width - left) / 130));
     const step = [1, 2, 5].flatMap((n) => Array.from({ length: 9 }, (_, k) => n * 10 ** (k + 1))).sort((a, b) => a - b).find((s) => this.span / s <= most);
     c.lineWidth = 1;
@@ -138,9 +144,9 @@ export class Timeline {
     }
     this.#rows.forEach((node, row) => {
       c.fillStyle = line;
-      c.fillRect(left, (row + 1) * ROW - 0.5, width - left, 0.5);
+      c.fillRect(left, (row + 1) * pitch - 0.5, width - left, 0.5);
       c.fillStyle = ink;
-      c.fillText(this.#nodes[node].id, 0, row * ROW + ROW / 2 + 4, left - 8);
+      c.fillText(this.#nodes[node].id, 0, row * pitch + pitch / 2 + 4, left - 8);
     });
   }
 

@@ -24,8 +24,7 @@ const STEPS = [
     button: "Slow motion",
     act: (page) => {
       page.select("s2");
-      page.speed(0.01);
-      page.resume();
+      page.slowMotion();
     },
     enter: (page) => page.select("s2"),
   },
@@ -49,7 +48,7 @@ const STEPS = [
   },
 ];
 
-/** Wires the tour's card; `page` has `load`, `run`, `resume`, `select` and `speed`. */
+/** Wires the tour's card; `page` has `load`, `run`, `slowMotion` and `select`. */
 export function tour(page) {
   const of = (id) => document.getElementById(id);
   let at = -1;

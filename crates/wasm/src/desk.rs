@@ -21,7 +21,7 @@ pub enum Request {
         /// The id, such as `chen10/a`.
         id: String,
     },
-    /// Reads a scenario, and describes it; later requests are about it.
+    /// Reads a scenario, and describes it; later requests are about it, if it can be read.
     Open {
         /// Its name in results and errors.
         name: String,
@@ -147,10 +147,9 @@ impl Desk {
     }
 
     fn read(&mut self, name: String, text: &str) -> Result<Value, Refusal> {
-        self.running = None;
-        self.open = None;
         let scenario = Resolved::parse_network(&name, text, &[])?;
         let description = Description::of(&scenario, text);
+        self.running = None;
         self.open = Some((name, scenario));
         serde_json::to_value(description).map_err(|fault| fault.to_string().into())
     }
