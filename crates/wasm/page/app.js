@@ -487,7 +487,7 @@ function listen() {
   let typing = 0;
   on("text", "input", () => {
     clearTimeout(typing);
-    typing = setTimeout(() => serially(() => ((open.builtIn = null), openText(of("text").value, "play.toml"))), 400);
+    typing = setTimeout(() => serially(() => (([open.builtIn, open.base] = [null, ""]), openText(of("text").value, "play.toml"))), 400);
   });
   for (const button of document.querySelectorAll(".fold-rows")) {
     button.addEventListener("click", () => {

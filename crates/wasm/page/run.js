@@ -3,7 +3,7 @@
 // The longest frame, with room: what is shown lies so far behind what is simulated, since a frame is known when it ends [ns].
 const LEAD = 3e7;
 const FRAMES = 1500; // the most that are asked for at once, and where they go by unseen
-const FRAMES_FAST = 200;
+const FRAMES_FAST = 600;
 const BUDGET = 40; // ms of computing between two pictures
 const RESULTS_EVERY = 300; // ms
 
