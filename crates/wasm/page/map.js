@@ -184,7 +184,9 @@ export class NetworkMap {
       const words = share === undefined ? id : `${id}: ${percent(share)}`;
       const [x, y] = [(this.#x(from) + this.#x(to)) / 2, (this.#y(from) + this.#y(to)) / 2];
       const isUpright = Math.abs(this.#x(to) - this.#x(from)) < Math.abs(this.#y(to) - this.#y(from));
-      const place = isUpright ? { x: x + 11, y: y + 4 } : { x, y: y - 8, class: "middle" };
+      const isAtEdge = x > this.#size[0] - 72;
+      const beside = isAtEdge ? { x: x - 11, y: y + 4, class: "end" } : { x: x + 11, y: y + 4 };
+      const place = isUpright ? beside : { x, y: y - 8, class: "middle" };
       const kind = `flow-name ${place.class ?? ""} ${share < 0.05 ? "starved" : ""}`;
       return [...hops, svg("text", { ...place, class: kind }, words)];
     });

@@ -176,3 +176,78 @@ fn nothing_open() -> Refusal {
 fn nothing_runs() -> Refusal {
     String::from("nothing runs: start a run first").into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use evenair_netsim::Network;
+    use evenair_results::document::write_line;
+    use evenair_results::verdict::Verdict;
+    use evenair_results::{RecordOptions, RunRecord};
+    use evenair_units::Duration;
+
+    const TEXT: &str = r#"
+        duration = "2 s"
+        warmup = "1 s"
+        radio = { transmission_range = "250 m", carrier_sense_range = "550 m" }
+        nodes = [{ id = "a", at = [0, 0] }, { id = "b", at = [100, 0] }, { id = "c", at = [200, 0] }]
+        flows = [{ id = "1", from = "a", to = "b" }, { id = "2", from = "c", to = "b" }]
+    "#;
+
+    fn ask(desk: &mut Desk, request: &Value) -> Value {
+        serde_json::from_str(&desk.answer(&request.to_string())).unwrap()
+    }
+
+    fn opened() -> Desk {
+        let mut desk = Desk::default();
+        let network = ask(&mut desk, &json!({ "do": "open", "name": "test", "text": TEXT }));
+        assert_eq!(network["error"], Value::Null);
+        assert_eq!(network["nodes"][2], json!({ "id": "c", "at": [200.0, 0.0], "movable": true }));
+        assert_eq!(network["sensed_by"][0], json!({ "decoded": [1, 2], "sensed": [] }));
+        assert_eq!((&network["conflicts"], &network["hidden"]), (&json!([[0, 1]]), &json!([])));
+        desk
+    }
+
+    #[test]
+    fn a_run_in_slices_gives_the_document_of_a_whole_run() {
+        let mut desk = opened();
+        let start = ask(&mut desk, &json!({ "do": "start", "frames": true }));
+        assert_eq!((&start["warm_ns"], &start["end_ns"]), (&json!(1_000_000_000), &json!(3_000_000_000_u64)));
+        let fair = ask(&mut desk, &json!({ "do": "optimum" }))["rates_pps"].clone();
+        for until_ns in (0..=3_000_000_000_u64).step_by(7_123_457).chain([3_000_000_000]) {
+            ask(&mut desk, &json!({ "do": "advance", "until_ns": until_ns }));
+            let live = ask(&mut desk, &json!({ "do": "live", "frames": 5 }));
+            assert!(live["frames"].as_array().unwrap().len() <= 5);
+            let so_far = ask(&mut desk, &json!({ "do": "so-far", "fair": fair }));
+            assert_eq!(so_far["verdict"].is_null(), until_ns <= 1_000_000_000, "{until_ns}");
+        }
+        let document = ask(&mut desk, &json!({ "do": "result" }))["document"].clone();
+        let scenario = Resolved::parse("test", TEXT, &[]).unwrap();
+        let options = RecordOptions {
+            every: Some(Duration::from_secs(1)),
+            ledger: true,
+            times: true,
+            ..RecordOptions::default()
+        };
+        let result = Network::run(scenario.network(), options.run_spec(&scenario, 1));
+        let mut record = RunRecord::new(&scenario, result, options);
+        record.scenario = "test".into();
+        record.verdict = Some(Verdict::of(&scenario, std::slice::from_ref(&record)));
+        let mut line = Vec::new();
+        write_line(&mut line, "run", &record, None).unwrap();
+        assert_eq!(document.as_str().unwrap(), String::from_utf8(line).unwrap());
+    }
+
+    #[test]
+    fn a_text_that_cannot_be_read_names_its_line_and_leaves_what_is_open() {
+        let mut desk = opened();
+        let text = TEXT.replace("250 m", "250 q");
+        let refused = ask(&mut desk, &json!({ "do": "open", "name": "test", "text": text }));
+        assert_eq!(refused["error"]["at"][0], json!(4));
+        assert_eq!(refused["error"]["key"], json!("radio.transmission_range"));
+        assert_eq!(ask(&mut desk, &json!({ "do": "start", "frames": false }))["error"], Value::Null);
+        let early = ask(&mut desk, &json!({ "do": "result" }));
+        assert!(early["error"]["message"].as_str().unwrap().contains("not ended"));
+        assert!(desk.answer("no json").contains("cannot read the request"));
+    }
+}

@@ -17,6 +17,7 @@ pub(super) const PAGE: &[File] = page![
     "bars.js" "text/javascript; charset=utf-8",
     "controls.js" "text/javascript; charset=utf-8",
     "course.js" "text/javascript; charset=utf-8",
+    "disk.js" "text/javascript; charset=utf-8",
     "draw.js" "text/javascript; charset=utf-8",
     "engine.js" "text/javascript; charset=utf-8",
     "map.js" "text/javascript; charset=utf-8",
