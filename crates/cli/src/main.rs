@@ -10,6 +10,7 @@ mod graph;
 mod interrupt;
 mod latex;
 mod live;
+mod meant;
 mod output;
 mod progress;
 mod real_time;
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
     let matches = if asked == ["help", "glossary"] {
         arguments::command().get_matches_from(["evenair", "glossary"])
     } else {
-        arguments::command().get_matches()
+        arguments::command().try_get_matches().unwrap_or_else(|error| meant::with_meaning(error).exit())
     };
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     arguments.terminal.heed();

@@ -101,7 +101,7 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
     let study = &outcome.study;
     let parts = [&study.id, &study.source].into_iter().filter(|part| !part.is_empty());
     let mut text =
-        format!("\n{}\n{}\n", study.title, parts.map(String::as_str).collect::<Vec<_>>().join(" · "));
+        format!("\n{}\n{}\n", outcome.headline(), parts.map(String::as_str).collect::<Vec<_>>().join(" · "));
     let mut flows: Vec<&str> = Vec::new();
     for (_, names) in outcome.shape() {
         flows.extend(names.iter().filter(|n| !flows.contains(*n)).collect::<Vec<_>>());
@@ -128,6 +128,8 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
 /// The claims: what was measured, what is needed, and why one does not hold where the study knows.
 pub(crate) fn claims(outcome: &Outcome) -> String {
     let mut text = format!("\nclaims: {}\n", outcome.tally());
+    let note = outcome.cannot_judge().map(|why| wrapped("  ", &why, terminal::width()));
+    text += &note.unwrap_or_default();
     let mut told = Vec::new();
     for claim in &outcome.claims {
         let (style, mark) = match claim.verdict {

@@ -21,7 +21,8 @@ use evenair_units::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A flow starves below this share of its fair optimum, or of the best-served flow's rate where that is not solved.
+/// A flow starves below this share of its fair optimum, or of the best-served flow's rate where it is short of its optimum, too, or
+/// that is not solved.
 pub const STARVES_BELOW: f64 = 0.05;
 /// A flow is short of its fair optimum below this share of it.
 const SHORT_BELOW: f64 = 0.5;
@@ -36,7 +37,8 @@ const NAMED: usize = 6;
 pub struct Verdict {
     /// The verdict in one or two sentences.
     pub headline: String,
-    /// How many flows starve: they get less than a twentieth of their fair optimum.
+    /// How many flows starve: they get less than a twentieth of their fair optimum, or less than half of it and less than a twentieth of
+    /// the best-served flow's rate.
     pub starving: usize,
     /// Why the fair optimum is missing; null where it is solved. Without it, flows are then compared with the best-served one.
     pub without_fair: Option<String>,
@@ -71,7 +73,8 @@ pub struct FlowVerdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// It gets less than a twentieth of its fair optimum.
+    /// It gets less than a twentieth of its fair optimum, or less than half of it and less than a twentieth of the best-served flow's
+    /// rate.
     Starves,
     /// It gets less than half of its fair optimum.
     Short,
@@ -139,7 +142,8 @@ impl Verdict {
     /// If there is no run.
     pub fn beside(scenario: &Resolved, fair: &FairRates, runs: &[RunRecord]) -> Self {
         assert!(!runs.is_empty(), "a verdict is of runs");
-        let specs = &scenario.network().flows;
+        // An emulation for programs alone has none of the scenario's flows.
+        let specs = &scenario.network().flows[..runs[0].flows.len().min(scenario.network().flows.len())];
         let rates: Vec<Rate> =
             specs.iter().enumerate().map(|(f, spec)| Rate::of(scenario, spec, f, runs)).collect();
         let best = rates.iter().map(|rate| rate.pps).fold(0.0, f64::max);
@@ -239,9 +243,10 @@ fn flow_verdict(
 ) -> FlowVerdict {
     let name = runs[0].flows[index].flow.clone();
     let share = fair_pps.filter(|fair| *fair > 0.0).map(|fair| rate.pps / fair);
-    // Without a fair rate, a flow is held against the best-served one; half of that says little of being short.
-    let starves = share.map_or(rate.pps < STARVES_BELOW * best_pps, |share| share < STARVES_BELOW);
+    // A flow that gets half of its fair optimum does not starve, however much another gets.
     let is_short = share.is_some_and(|share| share < SHORT_BELOW);
+    let is_far_behind = rate.pps < STARVES_BELOW * best_pps && (is_short || share.is_none());
+    let starves = share.is_some_and(|share| share < STARVES_BELOW) || is_far_behind;
     let standing = match rate {
         Rate { took_s: Some(_), .. } if !starves => Standing::Finished,
         Rate { active_s, took_s: None, .. } if *active_s <= 0.0 => Standing::Idle,

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod bulk;
 mod catalogue;
 mod check;
 mod error;
@@ -21,6 +22,7 @@ mod optimum;
 mod quantity;
 mod read;
 mod resolved;
+mod syntax;
 #[cfg(test)]
 mod tests;
 mod theory;
@@ -39,9 +41,9 @@ pub use language::{
     GeneratedFlows, HoldingLaw, HostsName, InterferenceRule, InterruptedDifs, LimitRate, LinkTable, Listed,
     LossTable, LossyPathKeys, MacKind, MacTable, NodeMac, NodeQueuesTable, NodeTable, OfRate,
     OptimalCsmaKeys, Per, PerRate, PreambleKind, Preset, ProbesTable, PropagationName, Protection, QueueKind,
-    QueueTable, RadioTable, RateTable, RateUnit, RenoCsmaKeys, RoundTripKind, Scenario, ShaperName,
-    SignalTable, SourceLimitTable, StackName, TcpTable, Threshold, TrafficKind, UtilityTable, WallTable,
-    WeakSignals, WebTable, Window, WireQueue, WireTable, exactly,
+    QueueTable, RadioTable, RateTable, RateUnit, RenoCsmaKeys, RoundTripKind, Scenario, ShadowingTable,
+    ShaperName, SignalTable, SourceLimitTable, StackName, TcpTable, Threshold, TrafficKind, UtilityTable,
+    WallTable, WeakSignals, WebTable, Window, WireQueue, WireTable, exactly,
 };
 pub use meant::{did_you_mean, explained};
 pub use optimum::{Objective, Optimum, Overfull, Question, Region, Solver};
@@ -50,6 +52,7 @@ pub use quantity::{
 };
 pub use read::{line_and_column, place_of};
 pub use resolved::Resolved;
+pub use syntax::syntax_fault;
 pub use theory::{Theory, TheoryFlow};
 
 /// The JSON Schema of the scenario language, for editors.

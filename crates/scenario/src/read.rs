@@ -1,10 +1,12 @@
 //! Reading a scenario: text, overrides, checks, and where a mistake stands.
 
+use crate::bulk::inlined;
 use crate::error::{KeyPath, Mistake, ScenarioError, Step};
 use crate::language::{DataRate, MacKind, MacTable, RateTable, Scenario};
 use crate::meant::{did_you_mean, explained};
 use crate::quantity::RateQuantity;
 use crate::resolved::Resolved;
+use crate::syntax::{is_empty, syntax_fault};
 use evenair_topology::Link;
 use evenair_units::plain_message;
 use evenair_wifi::{Receivers, Sensitivity};
@@ -57,6 +59,9 @@ impl Resolved {
     }
 
     fn parse_beside(reading: &Reading<'_>, text: &str, overrides: &[String]) -> Result<Self, ScenarioError> {
+        let file = reading.file;
+        let wrong = |mistake| locate(file, text, mistake);
+        let text = &*inlined(text, reading.folder).map_err(wrong)?;
         if overrides.is_empty() {
             return read(reading, text);
         }
@@ -199,10 +204,24 @@ fn blamed(
 
 fn read(reading: &Reading<'_>, text: &str) -> Result<Resolved, ScenarioError> {
     let &Reading { folder, file, needs } = reading;
+    if is_empty(text) {
+        return Err(error(
+            file,
+            "the file is empty; evenair new FILE writes a scenario to begin with".into(),
+        ));
+    }
+    if let Some(key) = study_key(text) {
+        let why = format!("this is a study, with {key}: evenair study {file} runs it");
+        return Err(ScenarioError { at: place_of(text, &KeyPath::key(key)), ..error(file, why) });
+    }
     let scenario: Scenario = toml::from_str(text).map_err(|e| {
         let key = e.span().and_then(|span| key_at(text, span.start));
         let message = plain_message(e.message());
         let at = e.span().map(|span| line_and_column(text, span.start));
+        let offset = e.span().map(|span| span.start);
+        if let Some(fault) = syntax_fault(text, offset, &message, "scenarios").filter(|_| key.is_none()) {
+            return ScenarioError { at, ..error(file, fault) };
+        }
         let within = key.as_ref().and_then(|table| key_within(text, table, &message));
         let at = within.as_ref().map_or(at, |key| place_of(text, key));
         let key = within.or(key);
@@ -210,6 +229,12 @@ fn read(reading: &Reading<'_>, text: &str) -> Result<Resolved, ScenarioError> {
         ScenarioError { at, key, ..error(file, message) }
     })?;
     scenario.complete(folder, needs).map_err(|mistake| locate(file, text, mistake))
+}
+
+/// The key of a study that a text has, if it is one.
+fn study_key(text: &str) -> Option<&'static str> {
+    let table: toml::Table = text.parse().ok()?;
+    ["variants", "claims"].into_iter().find(|key| table.contains_key(*key))
 }
 
 /// Line and column of a place in a text, from one.

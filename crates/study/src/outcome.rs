@@ -9,6 +9,7 @@ use crate::metric::{Metric, Subject};
 use crate::quantity::Quantity;
 use crate::statistics;
 use crate::sweep::{Case, Sweep};
+use evenair_results::digits::counted;
 use evenair_results::verdict::Verdict as RunVerdict;
 use evenair_results::{Estimate, LiveRecord, RunRecord};
 use evenair_scenario::{Objective, Optimum, Resolved};
@@ -182,6 +183,29 @@ impl Outcome {
     /// How many claims hold, fail, and are undecided.
     pub fn tally(&self) -> Tally {
         Tally::of(&self.claims)
+    }
+
+    /// The study's headline; where it asserts what less than half of its claims bear out, with that.
+    pub fn headline(&self) -> String {
+        let (title, tally) = (&self.study.title, self.tally());
+        if tally.all() == 0 || 2 * tally.hold >= tally.all() || title.ends_with('?') {
+            return title.clone();
+        }
+        let found = if tally.undecided >= tally.fail { "undecided" } else { "not borne out" };
+        format!("{title} ({found} here: {} of {} hold)", tally.hold, counted(tally.all(), "claim", "claims"))
+    }
+
+    /// Why these runs cannot judge the claims, where they are a quick form of the study.
+    pub fn cannot_judge(&self) -> Option<String> {
+        let tally = self.tally();
+        let is_quick = self.seeds < self.study.seeds && tally.fail + tally.undecided > 0;
+        is_quick.then(|| {
+            format!(
+                "The quick form has {} of {} and cannot judge the claims: leave out --quick, or --seeds.",
+                self.seeds,
+                counted(self.study.seeds, "seed", "seeds")
+            )
+        })
     }
 
     /// How many runs each variant has.

@@ -7,7 +7,9 @@ use crate::library;
 use crate::quantity::Quantity;
 use crate::written;
 use evenair_scenario::did_you_mean;
-use evenair_scenario::{KeyPath, Resolved, ScenarioError, explained, line_and_column, place_of};
+use evenair_scenario::{
+    KeyPath, Resolved, ScenarioError, explained, line_and_column, place_of, syntax_fault,
+};
 use evenair_units::{is_printable, plain_message, printable};
 use serde_path_to_error::Segment;
 use std::fmt;
@@ -114,8 +116,15 @@ impl Study {
         let message = |e: &toml::de::Error| plain_message(e.message());
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
             let at = e.span().map(|span| line_and_column(text, span.start));
-            StudyError { at, ..StudyError::new(file, message(&e)) }
+            let plain = message(&e);
+            let fault = syntax_fault(text, e.span().map(|span| span.start), &plain, "studies");
+            StudyError { at, ..StudyError::new(file, fault.unwrap_or(plain)) }
         })?;
+        if ["flows", "nodes", "radio", "mac"].iter().any(|key| table.contains_key(*key))
+            && !table.contains_key("variants")
+        {
+            return Err(StudyError::new(file, format!("this is a scenario: evenair run {file} runs it")));
+        }
         if let Some((key, found)) = unprintable(KeyPath::root(), &toml::Value::Table(table.clone())) {
             let why = format!("\"{found}\" has characters that terminals take for commands; leave them out");
             return Err(StudyError {
@@ -197,6 +206,15 @@ impl Study {
     /// If there is none with this id; the message names those that it may be meant to be.
     pub fn builtin(id: &str) -> Result<Self, StudyError> {
         let Some(text) = crate::study_text(id) else {
+            if library::builtin_scenario(id).is_some() {
+                return Err(StudyError::new(id, format!("this is a scenario: evenair run {id} runs it")));
+            }
+            if Path::new(id).is_dir() {
+                return Err(StudyError::new(
+                    id,
+                    "this is a folder; name a study's file in it, or a study's id",
+                ));
+            }
             let meant = did_you_mean(id, crate::study_ids())
                 .unwrap_or_else(|| "`evenair list studies` names all that are built in".into());
             let message = format!("there is no such study, and no such file; {meant}");

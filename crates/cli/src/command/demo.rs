@@ -56,7 +56,7 @@ const STARVED: &str = "2";
 /// The demo's result, told for someone who knows TCP.
 fn shown(outcome: &Outcome) -> String {
     let study = &outcome.study;
-    let mut out = format!("\n{}\n\n", study.title);
+    let mut out = format!("\n{}\n\n", outcome.headline());
     out += &text::wrapped("", &study.about, terminal::width());
     let goodput = Metric::Goodput.into();
     let flows: Vec<&str> = outcome.shape().next().map(|(_, flows)| flows).unwrap_or_default();

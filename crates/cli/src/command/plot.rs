@@ -30,7 +30,7 @@ impl Default for Look {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Reads figures.json, which study, sweep, demo, and run, fluid, solve and compare with --out write beside their tables, and \
-    simulates nothing. A run has figures of what it kept: say --ledger, --series, --timeline FROM..TO with its --out.\n\
+    simulates nothing. A run has figures of what it kept: say --series, --timeline FROM..TO with its --out for those of time.\n\
     Letters have the widths of Arial, and a PNG is the same on every machine. SVG text stays text.\n\
     A network's map: evenair show SCENARIO --map FILE.\n\n\
     Examples:\n  \

@@ -32,7 +32,7 @@ pub(crate) fn runs(runs: &[RunRecord], verdict: &Verdict, shown: Shown) -> Strin
         cells.push(total(|f| f.goodput_bps / 1e3));
         rows.push(cells);
         text += &columns(&rows);
-        text += &left_out(first.flows.len() - places.len(), "flow", "flows");
+        text += &left_out(first.flows.len() - places.len(), "more flow", "more flows");
         text.push('\n');
     }
     let places = if shown.all { (0..first.links.len()).collect() } else { worst_queues(first) };
@@ -59,11 +59,7 @@ const ROWS: usize = 12;
 
 /// The line below a folded table.
 fn left_out(count: usize, one: &str, many: &str) -> String {
-    if count == 0 {
-        String::new()
-    } else {
-        format!("  … {} more (--all)\n", counted(count as u64, one, many))
-    }
+    if count == 0 { String::new() } else { format!("  … {} (--all)\n", counted(count as u64, one, many)) }
 }
 
 /// The flows of a folded table, in the scenario's order: those that get the least of their fair rates.
@@ -177,7 +173,7 @@ fn queue_table(runs: &[RunRecord], places: &[usize], all: bool) -> String {
     let mut notes: Vec<&str> = NOTES.iter().filter(has).map(|(_, note)| *note).collect();
     notes.push("evenair glossary WORD explains each column");
     columns(&rows)
-        + &left_out(links.len() - places.len(), "queue", "queues")
+        + &left_out(links.len() - places.len(), "more queue", "more queues")
         + &wrapped("  ", &notes.join(" · "), terminal::width())
 }
 

@@ -12,6 +12,7 @@ mod emulate;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod gateway;
 mod lists;
+mod messages;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod multiconn;
 mod networks;

@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 
 /// From this share of lost frames on, losses explain more than waiting does: binary back-off and TCP's time-outs follow.
 const MANY_LOST: f64 = 0.25;
+/// The same where nodes are hidden: their frames overlap one attempt after the other, so that packets are given up.
+const MANY_LOST_TO_HIDDEN: f64 = 0.1;
+/// The same where the sender also waits for others.
+const MOST_LOST: f64 = 0.5;
 /// A sender that waits for others for this share of its time is held back by them.
 const MUCH_BLOCKED: f64 = 0.4;
 /// TCP halves its window for each loss: two drops in a hundred packets keep it small.
@@ -46,7 +50,12 @@ pub(super) fn judge(evidence: &Evidence) -> (Cause, String) {
     let Some(first) = evidence.hops.first() else { return unknown(evidence) };
     let lost = |hop: &Hop| hop.frames_lost.unwrap_or(0.0);
     let worst = most(&evidence.hops, &lost).unwrap_or(first);
-    if lost(worst) >= MANY_LOST && (lost(worst) >= 0.5 || first.blocked.unwrap_or(0.0) < 0.5) {
+    let many = match first.blocked.is_some_and(|blocked| blocked >= MUCH_BLOCKED) {
+        true => MOST_LOST,
+        false if !worst.hidden.is_empty() => MANY_LOST_TO_HIDDEN,
+        false => MANY_LOST,
+    };
+    if lost(worst) >= many {
         return losses(worst, evidence);
     }
     if let Some(wire) =
@@ -65,13 +74,7 @@ pub(super) fn judge(evidence: &Evidence) -> (Cause, String) {
     }
     let empty = first.empty.filter(|empty| *empty >= MOSTLY_EMPTY);
     if let Some(empty) = empty.filter(|_| evidence.timeouts_per_s > 0.0) {
-        let clause = format!(
-            "its sender {} has nothing to send {} of the time, as TCP waits for time-outs ({} a second)",
-            first.from,
-            percent(empty),
-            exact((evidence.timeouts_per_s * 1e3).round() / 1e3)
-        );
-        return (Cause::Timeouts, clause);
+        return (Cause::Timeouts, idle(evidence, empty));
     }
     let slowest = most(&evidence.hops, &|hop| hop.waits_s.unwrap_or(0.0)).filter(|hop| hop.waits_s.is_some());
     if let Some(hop) = slowest.filter(|hop| hop.blocked.is_some_and(|blocked| blocked >= MUCH_BLOCKED)) {
@@ -105,38 +108,43 @@ fn unknown(evidence: &Evidence) -> (Cause, String) {
     (Cause::Unknown, clause)
 }
 
-/// Frames that are lost: by errors of the link, by hidden nodes, or by others.
+/// Frames that are lost: by errors of the link, by hidden nodes, or by others. A queue's counts are of all that it sends.
 fn losses(hop: &Hop, evidence: &Evidence) -> (Cause, String) {
-    let lost = percent(hop.frames_lost.unwrap_or(0.0));
-    let (cause, mut clause) = if hop.link_loss >= hop.frames_lost.unwrap_or(0.0) / 2.0 {
+    let (from, to, share) = (&hop.from, &hop.to, hop.frames_lost.unwrap_or(0.0));
+    let lost = percent(share);
+    let (cause, mut clause) = if hop.link_loss >= share / 2.0 {
+        let errors = percent(hop.link_loss);
         let clause = format!(
-            "{lost} of the frames from {} to {} are lost, {} by errors of the link",
-            hop.from,
-            hop.to,
-            percent(hop.link_loss)
+            "{lost} of the frames that {from} sends are lost, {errors} by errors of the link to {to}"
         );
         (Cause::LinkErrors, clause)
     } else if hop.hidden.is_empty() {
-        (
-            Cause::Collisions,
-            format!("{lost} of the frames from {} to {} are lost in collisions", hop.from, hop.to),
-        )
+        (Cause::Collisions, format!("{lost} of the frames that {from} sends are lost in collisions"))
     } else {
-        let nodes = if hop.hidden.len() == 1 { "the hidden node" } else { "the hidden nodes" };
+        let nodes = if hop.hidden.len() == 1 { "node" } else { "nodes" };
+        let hidden = together(&hop.hidden);
         let clause = format!(
-            "{lost} of the frames from {} to {} are lost in collisions, as {} does not sense {nodes} {}",
-            hop.from,
-            hop.to,
-            hop.from,
-            together(&hop.hidden)
+            "{lost} of the frames that {from} sends are lost in collisions; it does not sense the hidden {nodes} {hidden}, which \
+             {} its receiver {to}",
+            if hop.hidden.len() == 1 { "reaches" } else { "reach" }
         );
         (Cause::HiddenNodes, clause)
     };
     let empty = evidence.hops[0].empty.filter(|empty| *empty >= MOSTLY_EMPTY);
     if let Some(empty) = empty.filter(|_| evidence.timeouts_per_s > 0.0) {
-        clause += &format!("; TCP waits for time-outs {} of the time", percent(empty));
+        clause += &format!("; {}", idle(evidence, empty));
     }
     (cause, clause)
+}
+
+/// A sender without packets, while TCP waits.
+fn idle(evidence: &Evidence, empty: f64) -> String {
+    format!(
+        "its sender {} has nothing to send {} of the time, with {} time-outs a second",
+        evidence.hops[0].from,
+        percent(empty),
+        exact((evidence.timeouts_per_s * 1e3).round() / 1e3)
+    )
 }
 
 /// A sender that waits for others.

@@ -10,10 +10,10 @@ use std::f64::consts::TAU;
 const FLOWS_MAX: usize = 8;
 /// How flows fare, the worst first, and their colours, which people with the usual colour blindnesses tell apart (Okabe and Ito).
 const FARES: [(&str, &str); 4] = [
-    ("flow that starves", "#d55e00"),
-    ("flow below half of its fair optimum", "#e69f00"),
-    ("flow with half of it or more", "#0072b2"),
-    ("flow finished or idle", "#8c8c8c"),
+    ("starves", "#d55e00"),
+    ("gets less than half", "#e69f00"),
+    ("gets half or more", "#0072b2"),
+    ("finished or idle", "#8c8c8c"),
 ];
 /// The grey parts of a map.
 const GREY: &str = "#858585";
@@ -216,11 +216,11 @@ impl Map<'_> {
 
     /// How a flow fares, by its place in [`FARES`].
     fn fare(&self, flow: usize) -> Option<usize> {
-        self.verdict.map(|verdict| match verdict.flows[flow].standing {
-            Standing::Starves => 0,
-            Standing::Short => 1,
-            Standing::Served => 2,
-            Standing::Finished | Standing::Idle => 3,
+        self.verdict.map(|verdict| match verdict.flows.get(flow).map(|flow| flow.standing) {
+            Some(Standing::Starves) => 0,
+            Some(Standing::Short) => 1,
+            Some(Standing::Served) => 2,
+            Some(Standing::Finished | Standing::Idle) | None => 3,
         })
     }
 
@@ -329,7 +329,9 @@ impl Map<'_> {
             "" => attached,
             _ => format!("Diamonds ({attached}) are attached to the outside."),
         };
-        format!("{nowhere} {unnamed} {attached}").trim().into()
+        let fares =
+            if self.verdict.is_some() { "Colours: each flow's share of its fair optimum." } else { "" };
+        format!("{fares} {nowhere} {unnamed} {attached}").trim().into()
     }
 }
 
@@ -443,8 +445,8 @@ mod tests {
         let map = super::map(&scenario, Some(&Verdict::of(&scenario, &runs)));
         let of = |name: &str| map.panels[0].series.iter().find(|series| series.name == name).unwrap();
         // [Jam10] Table 6.1: the flow over three hops starves.
-        assert_eq!(of("flow 3").colour.as_deref(), Some("flow that starves"));
-        assert_eq!(map.colours[0].name, "flow that starves");
+        assert_eq!(of("flow 3").colour.as_deref(), Some("starves"));
+        assert_eq!(map.colours[0].name, "starves");
         let place = |name: &str| map.panels[0].series.iter().position(|series| series.name == name);
         assert!(place("flow 3") > place("flow 1"), "it lies above the others");
         assert_eq!(map.illegible(480.0), [""; 0]);

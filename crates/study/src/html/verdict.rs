@@ -87,12 +87,12 @@ fn sentences(page: &mut Page, flows: &[&FlowVerdict]) {
     page.body.push_str("</ul>\n");
 }
 
-/// The command without the options that say where its result goes.
+/// The command without the options that say where its result and its messages go.
 fn plain(command: &str) -> String {
     let mut words = Vec::new();
     let mut is_value = false;
     for word in command.split(' ') {
-        let goes = word.starts_with("--report") || is_value || word == "--out";
+        let goes = word.starts_with("--report") || is_value || ["--out", "-q", "--quiet"].contains(&word);
         is_value = word == "--out";
         if !goes {
             words.push(word);
