@@ -274,7 +274,7 @@ function showRates() {
   map.shares(isWarm && open.fair ? rates.map((rate, flow) => rate / open.fair[flow]) : []);
 }
 
-/** Who keeps the selected node from sending: the shares of its queues' time, from the ledger. */
+/** The nodes that keep the selected one from sending: the shares of its queues' time, from the ledger. */
 function showBlockers() {
   const { selected } = map;
   if (selected < 0 || !soFar?.measured_s || !run.frame) return map.blockers([]);
@@ -302,7 +302,7 @@ function showVerdict({ verdict }) {
     button.addEventListener("click", () => edit(set.map((change) => ({ set: change }))).then(begin));
     return button;
   });
-  if (!of("remedies").hidden) of("remedies").replaceChildren(make("span", { class: "quiet" }, "What to try:"), ...buttons);
+  if (!of("remedies").hidden) of("remedies").replaceChildren(make("span", { class: "quiet" }, "Try:"), ...buttons);
 }
 
 /** The buttons as the run is. */

@@ -1,4 +1,4 @@
-// A scenario in a link: behind the #, which browsers send to nobody.
+// A scenario in a link: behind the #, which browsers do not send.
 
 async function through(bytes, stream) {
   const response = new Response(new Blob([bytes]).stream().pipeThrough(stream));

@@ -20,7 +20,7 @@ const STEPS = [
   },
   {
     title: "2 of 5: why it starves",
-    text: "A sender may begin only while it senses nobody. s2 is selected: the lines on the map, and its row of the table, show who keeps it from sending. Link 1 and links 3 and 4 do not sense each other, so their frames overlap and leave s2 hardly a gap. Slow motion shows it frame by frame.",
+    text: "A sender may begin only while it senses no other. s2 is selected: the lines on the map, and its row of the table, show the nodes that keep it from sending. Link 1 and links 3 and 4 do not sense each other, so their frames overlap and leave s2 hardly a gap. Slow motion shows it frame by frame.",
     button: "Slow motion",
     act: (page) => {
       page.select("s2");

@@ -1,11 +1,11 @@
-//! What the page draws before anything runs.
+//! A scenario as the page draws it before anything runs.
 
 use evenair_netsim::{FlowSpec, MacSpec, Traffic};
 use evenair_scenario::Resolved;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Networks of more nodes than this are described without who senses whom: the pairs grow with the square.
+/// Networks of more nodes than this are described without the nodes that sense each other: the pairs grow with the square.
 const NODES_TOLD: usize = 400;
 
 /// A scenario as the page shows it. Nodes, links and flows are numbered in these orders.
@@ -116,7 +116,7 @@ fn nodes(scenario: &Resolved, text: &str) -> Vec<Node> {
     scenario.network().nodes.iter().enumerate().map(node).collect()
 }
 
-/// The nodes whose positions the text gives.
+/// The nodes that have their positions in the text.
 fn written_positions(text: &str) -> Vec<String> {
     let Ok(document) = text.parse::<toml_edit::DocumentMut>() else { return Vec::new() };
     let Some(nodes) = document.get("nodes") else { return Vec::new() };

@@ -9,7 +9,7 @@ use evenair_scenario::{Objective, Resolved, ScenarioError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A request: a JSON object whose `do` names it.
+/// A request: a JSON object with its name under `do`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]

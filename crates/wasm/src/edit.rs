@@ -54,7 +54,7 @@ pub(crate) fn edited(text: &str, edits: &[Edit]) -> Result<String, ScenarioError
 }
 
 fn applied(text: &str, edit: &Edit) -> Result<String, ScenarioError> {
-    // Without a change this only reads, and says what is wrong with the text.
+    // Without a change this only reads, and reports a fault of the text.
     let mut document: DocumentMut =
         Resolved::changed(FILE, text, &[])?.parse().expect("it was read as a document");
     let ids = |words: &[(&str, &str)]| {

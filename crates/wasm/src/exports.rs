@@ -1,4 +1,4 @@
-//! What the module exports: a place for a request, the call, and the length of the answer.
+//! The module's exports: a place for a request, the call, and the length of the answer.
 
 // The linker keeps a function only under a name that is not mangled, and giving one is called unsafe: another library could have it.
 #![allow(unsafe_code, reason = "only the attribute of the exports; there is no unsafe block")]

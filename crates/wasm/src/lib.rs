@@ -1,11 +1,11 @@
 #![doc = include_str!("../README.md")]
 //!
 //! # How to read it
-//! [`Desk`] answers requests, each a JSON object, with JSON; `page/worker.js` asks them. Read `desk` for what can be asked, `running`
-//! for a run in slices of simulated time, `describe` for what the page draws before it, `edit` for changes of a scenario's text.
+//! [`Desk`] answers requests, each a JSON object, with JSON; `page/worker.js` asks them. Read `desk` for the requests, `running`
+//! for a run in slices of simulated time, `describe` for the network as the page draws it, `edit` for changes of a scenario's text.
 //!
-//! The module's own exports are three (`exports`), with C's calling convention: text goes in and text comes out. Bindings that a tool
-//! generates would save a hundred bytes of JavaScript and need that tool, of one version with its crate, wherever the page is built.
+//! The module exports five functions (`exports`) with C's calling convention: text goes in and text comes out. Generated bindings would
+//! save ten lines of JavaScript, and need their generator, of the version of its crate, wherever the page is built.
 #![deny(unsafe_code)] // `exports` alone may name its functions for the linker
 
 mod describe;

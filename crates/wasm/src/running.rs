@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
-/// What `evenair run --json` measures.
+/// The measures of `evenair run --json`.
 const MEASURED: RecordOptions = RecordOptions {
     series: false,
     every: Some(Duration::from_secs(1)),
@@ -72,7 +72,7 @@ impl Running {
         Self { name: name.into(), network, warm_at, flows, frames: frames.then(Frames::default) }
     }
 
-    /// What stays as it is: the ends of warm-up and run, the queues.
+    /// Returns the ends of warm-up and run, and the queues.
     pub(crate) fn as_json(&self) -> Value {
         let queues: Vec<Value> =
             self.network.backlogs().map(|(name, node, _)| json!({ "name": name, "node": node })).collect();

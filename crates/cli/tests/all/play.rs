@@ -14,7 +14,7 @@ use std::time::SystemTime;
 const SCENARIOS: [&str; 5] =
     ["chen10/a", "jam10/grid", "jam10/information-asymmetry", "lee12/fim", "qcsma/two-round-trips"];
 
-/// A page that runs scenarios with the playground's own modules, and sends what came of them.
+/// A page that runs scenarios with the playground's own modules, and sends their results.
 const PAGE: &str = r#"<!doctype html><meta charset="utf-8"><script type="module">
 import { Engine } from "./engine.js";
 const results = {};

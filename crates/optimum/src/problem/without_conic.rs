@@ -1,4 +1,4 @@
-//! What stands in for `conic.rs` in WebAssembly, where there is no second solver.
+//! The stand-in for `conic.rs` in WebAssembly, where there is no second solver.
 
 use super::{Failure, Problem, Solution};
 use std::sync::atomic::AtomicBool;
