@@ -36,7 +36,7 @@ const STEPS = [
   },
   {
     title: "4 of 5: the cure",
-    text: "Adaptive CSMA lets a sender with a long queue press harder for the air. TCP must keep that queue filled: each flow opens connections in proportion to its round-trip time. Together they bring flow 2 from a fiftieth to more than half of its fair rate.",
+    text: "Adaptive CSMA lets a sender with a long queue press harder for the air. TCP must keep that queue filled: each flow opens connections in proportion to its round-trip time. Together they bring flow 2 from a fiftieth to more than half of its fair optimum.",
     button: "Run the cure",
     act: (page) => page.load({ ...NETWORK, edits: [...NETWORK.edits, ...CURE] }).then(() => page.run()),
   },
