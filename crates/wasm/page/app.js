@@ -270,7 +270,7 @@ function showRates() {
   let rates = null;
   if (isWarm) rates = soFar.flows.map((flow) => flow.goodput_pps);
   else if (run.frame && seconds > 0) rates = latest.flows.map(([delivered]) => delivered / seconds);
-  goodputs(of("goodput"), open.network.flows, rates, open.fair);
+  goodputs(of("goodput"), open.network.flows, rates, open.fair, isWarm);
   map.shares(isWarm && open.fair ? rates.map((rate, flow) => rate / open.fair[flow]) : []);
 }
 

@@ -5,8 +5,9 @@ import { colourOf, digits, make, percent } from "./draw.js";
 
 const ROWS = 8; // more rows than this are folded
 
-/** Goodputs beside the fair optimum. `rates` and `fair` in packets a second; either may be missing. */
-export function goodputs(table, flows, rates, fair) {
+/** Goodputs beside the fair optimum. `rates` and `fair` in packets a second; either may be missing. Before the warm-up's end no flow
+ * is told to starve. */
+export function goodputs(table, flows, rates, fair, isWarm) {
   const top = Math.max(1e-9, ...(rates ?? []), ...(fair ?? []));
   const rows = flows.map(({ id }, flow) => {
     const [rate, best] = [rates?.[flow], fair?.[flow]];
@@ -15,7 +16,7 @@ export function goodputs(table, flows, rates, fair) {
     if (best !== undefined) bar.append(make("b", { style: `left:${(100 * best) / top}%`, title: `fair: ${digits(best)}` }));
     return make(
       "tr",
-      { class: share < 0.05 ? "starved" : null },
+      { class: isWarm && share < 0.05 ? "starved" : null },
       make("th", { scope: "row" }, id),
       make("td", { class: "wide" }, bar),
       make("td", { class: "n" }, rate === undefined ? "" : digits(rate)),

@@ -209,7 +209,9 @@ export class NetworkMap {
       const [a, b] = [this.#places[node], this.#places[this.#selected]];
       const [x, y] = [(2 * this.#x(a) + this.#x(b)) / 3, (2 * this.#y(a) + this.#y(b)) / 3];
       const line = svg("line", { x1: this.#x(a), y1: this.#y(a), x2: this.#x(b), y2: this.#y(b), "stroke-width": 1 + 10 * share });
-      return svg("g", {}, line, svg("text", { x, y: y - 6, class: "middle" }, percent(share)));
+      // Where there is no room for them, the table has the shares.
+      const isNarrow = this.#size[0] < 500;
+      return svg("g", {}, line, ...(isNarrow ? [] : [svg("text", { x, y: y - 6, class: "middle" }, percent(share))]));
     });
     this.#layers.blockers.replaceChildren(...lines);
   }
