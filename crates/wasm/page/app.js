@@ -59,7 +59,7 @@ function showNetwork() {
   const { network, name, text } = open;
   document.title = `${network.title || name}: evenair, the air in a browser`;
   of("title").textContent = network.title || name;
-  of("about").textContent = network.description;
+  of("about").textContent = network.about;
   of("verdict").textContent = network.flows.length ? "" : "Nothing is sent: add a flow.";
   for (const id of ["reasons", "remedies"]) of(id).hidden = true;
   if (document.activeElement !== of("text")) of("text").value = text;

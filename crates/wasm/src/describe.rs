@@ -12,7 +12,7 @@ const NODES_TOLD: usize = 400;
 #[derive(Debug, Serialize)]
 pub(crate) struct Description {
     title: String,
-    description: String,
+    about: String,
     nodes: Vec<Node>,
     /// Transmission and carrier-sense range \[m\].
     ranges_m: Option<(f64, f64)>,
@@ -90,7 +90,7 @@ impl Description {
         });
         Self {
             title: scenario.settings().name.clone(),
-            description: scenario.settings().description.clone(),
+            about: scenario.settings().description.clone(),
             nodes: nodes(scenario, text),
             ranges_m: layout.ranges_m,
             sensed_by: sensed_by(scenario),

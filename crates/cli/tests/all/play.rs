@@ -113,7 +113,7 @@ fn results(listener: &TcpListener, folder: &Path) -> String {
 /// A request's head and body; none, if the connection ends before.
 fn request(stream: &mut TcpStream) -> Option<(String, String)> {
     let mut bytes = Vec::new();
-    let mut part = [0; 1 << 16];
+    let mut part = vec![0; 1 << 16];
     loop {
         let text = String::from_utf8_lossy(&bytes);
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
