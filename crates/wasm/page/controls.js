@@ -24,16 +24,21 @@ function fields({ settings }, families) {
       (name) => (name ? set("connections.law")(name) : [{ unset: "connections" }]),
     ),
     ...(law === "rtt-proportional" ? [number("k [1/s]", "connections.k", connections.k ?? 10, set("connections.k"))] : []),
-    ...(isIdeal
+    // Modulations of 802.11n and later have their own key, which the text shows.
+    ...(isIdeal || !mac.data_rate
       ? []
       : [
           choice(
             "Data rate",
             "mac.data_rate",
             rates.map((rate) => [`${rate} Mbps`, `${rate} Mb/s`, "Rate of DATA frames."]),
-            mac.data_rate?.replace(/^([\d.]+) ?Mbps$/, "$1 Mbps"),
+            mac.data_rate.replace(/^([\d.]+) ?Mbps$/, "$1 Mbps"),
             (value) => set("mac.data_rate")(`"${value}"`),
           ),
+        ]),
+    ...(isIdeal
+      ? []
+      : [
           {
             label: "RTS and CTS",
             key: "mac.rts_threshold",
