@@ -8,8 +8,8 @@ use crate::command::{
 use crate::command::{
     cite::CiteOptions, compare::CompareOptions, completions::CompletionsOptions, demo::DemoOptions,
     fluid::FluidOptions, glossary::GlossaryOptions, list::ListOptions, man::ManOptions, new::NewOptions,
-    plot::PlotOptions, run::RunOptions, schema::SchemaOptions, show::ShowOptions, solve::SolveOptions,
-    study::StudyOptions, sweep::SweepOptions, verdicts::VerdictsOptions,
+    play::PlayOptions, plot::PlotOptions, run::RunOptions, schema::SchemaOptions, show::ShowOptions,
+    solve::SolveOptions, study::StudyOptions, sweep::SweepOptions, verdicts::VerdictsOptions,
 };
 use crate::output::shell_word;
 use crate::terminal::TerminalArguments;
@@ -40,6 +40,8 @@ pub(crate) enum Command {
     New(NewOptions),
     /// Simulate a scenario, packet by packet
     Run(RunOptions),
+    /// Open the playground: build networks and watch their air in the browser
+    Play(PlayOptions),
     /// Let this machine's own TCP, and programs, run over a scenario's air, in real time
     #[cfg(all(feature = "live", target_os = "linux"))]
     Emulate(EmulateOptions),

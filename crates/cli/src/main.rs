@@ -24,8 +24,8 @@ use arguments::{Arguments, Command};
 use clap::FromArgMatches;
 use clap_complete::CompleteEnv;
 use command::{
-    cite, compare, completions, demo, fluid, glossary, list, man, new, plot, run, schema, show, solve, study,
-    sweep, verdicts,
+    cite, compare, completions, demo, fluid, glossary, list, man, new, play, plot, run, schema, show, solve,
+    study, sweep, verdicts,
 };
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -73,6 +73,7 @@ fn main() -> ExitCode {
         Command::Study(options) => study::study(options),
         Command::Verdicts(options) => verdicts::verdicts(options),
         Command::Sweep(options) => sweep::sweep(options),
+        Command::Play(options) => play::play(options),
         Command::Plot(options) => plot::plot(options),
         Command::Show(options) => show::show(options),
         Command::List(options) => list::list(options),

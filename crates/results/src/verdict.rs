@@ -117,6 +117,11 @@ impl FairRates {
         Self(Err(why))
     }
 
+    /// Rates that are known already, or why they are missing.
+    pub const fn known(rates: Result<Vec<f64>, String>) -> Self {
+        Self(rates)
+    }
+
     fn rate(&self, flow: usize) -> Option<f64> {
         self.0.as_ref().ok()?.get(flow).copied()
     }
@@ -188,7 +193,7 @@ impl Rate {
     fn of(scenario: &Resolved, spec: &FlowSpec, index: usize, runs: &[RunRecord]) -> Self {
         let count = runs.len() as f64;
         let flows = || runs.iter().map(|run| &run.flows[index]);
-        let active_s = runs.iter().map(|run| active_s(scenario, spec, run.seed)).sum::<f64>() / count;
+        let active_s = runs.iter().map(|run| active_s(scenario, spec, run)).sum::<f64>() / count;
         let carried = runs.iter().map(|run| run.flows[index].goodput_pps * run.measured_s).sum::<f64>();
         let mut pps = if active_s > 0.0 { carried / (count * active_s) } else { 0.0 };
         let segments = match spec.traffic.source() {
@@ -217,15 +222,15 @@ impl Rate {
     }
 }
 
-/// How much of the measured time a flow is active in the run with this seed \[s\].
-fn active_s(scenario: &Resolved, spec: &FlowSpec, seed: u64) -> f64 {
-    let run = scenario.run_spec(seed);
-    let (from, until) = (Instant::ZERO + run.warmup, Instant::ZERO + run.warmup + run.duration);
+/// How much of its measured time a flow is active in a run, which may have ended early \[s\].
+fn active_s(scenario: &Resolved, spec: &FlowSpec, record: &RunRecord) -> f64 {
+    let from = Instant::ZERO + scenario.run_spec(record.seed).warmup;
+    let until = from + Duration::from_secs_f64(record.measured_s);
     let within = |(start, stop): (Instant, Instant)| {
         let (start, stop) = (start.max(from), stop.min(until));
         if start < stop { stop.since(start) } else { Duration::ZERO }
     };
-    spec.active_in(seed).into_iter().map(within).sum::<Duration>().as_secs_f64()
+    spec.active_in(record.seed).into_iter().map(within).sum::<Duration>().as_secs_f64()
 }
 
 fn flow_verdict(

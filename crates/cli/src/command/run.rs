@@ -14,14 +14,13 @@ use crate::text::{self, Shown};
 use crate::verdict;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use evenair_results::document::{RunMeans, written};
+use evenair_results::document::{RunMeans, write_line, written};
 use evenair_results::verdict::{FairRates, Verdict};
-use evenair_results::{OutputFolder, RecordOptions, RunRecord, SCHEMA_VERSION, SeriesFile, manifest, tables};
+use evenair_results::{OutputFolder, RecordOptions, RunRecord, SeriesFile, manifest, tables};
 use evenair_scenario::{Resolved, Time};
 use evenair_study::chart::{self, Figures};
 use evenair_study::{Aside, Live, Outcome, Progress, SEEDS_MAX, Sweep, World, html};
 use evenair_units::{Duration, Instant};
-use serde::Serialize;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -310,17 +309,6 @@ struct Done<'a> {
     series: &'a [SeriesFile],
 }
 
-/// One run, as JSON has it.
-#[derive(Serialize)]
-struct Line<'a> {
-    schema_version: u32,
-    command: &'static str,
-    #[serde(flatten)]
-    run: &'a RunRecord,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    series: Option<&'a SeriesFile>,
-}
-
 impl Done<'_> {
     /// Writes the scenario, the runs, their tables and figures.
     fn write(&self, output: OutputFolder, scenario: &Resolved, figures: &Figures) -> Result<()> {
@@ -346,9 +334,7 @@ impl Done<'_> {
     /// One document a line and seed, written as it is read: time series may be longer than memory.
     fn lines(&self, mut out: impl Write) -> io::Result<()> {
         for (index, run) in self.runs.iter().enumerate() {
-            let (schema_version, series) = (SCHEMA_VERSION, self.series.get(index));
-            serde_json::to_writer(&mut out, &Line { schema_version, command: self.command, run, series })?;
-            out.write_all(b"\n")?;
+            write_line(&mut out, self.command, run, self.series.get(index))?;
         }
         out.flush()
     }

@@ -160,8 +160,9 @@ fn can_run(_: &[String]) -> bool {
 fn run_all(commands: &[String], folder: &Path) {
     for command in commands {
         let arguments = quick(command);
-        // A gateway wants devices, a law root's rights over the kernel, and a relay's client a relay: their own tests see to them.
-        if ["gateway", "cc", "multiconn"].contains(&arguments[0].as_str()) {
+        // A gateway wants devices, a law root's rights over the kernel, a relay's client a relay, and the playground a browser and a
+        // build of its own: their own tests see to them.
+        if ["gateway", "cc", "multiconn", "play"].contains(&arguments[0].as_str()) {
             continue;
         }
         // Scripts at nodes want what the page makes before them: keys, a server's file. Tests of the transport have these.
@@ -225,6 +226,7 @@ pages! {
     how_to_mesh "how-to/mesh.md",
     how_to_multiconn "how-to/multiconn.md",
     how_to_ns "how-to/ns.md",
+    how_to_play "how-to/play.md",
     how_to_study "how-to/study.md",
     how_to_utility "how-to/utility.md",
     how_to_wireshark "how-to/wireshark.md",

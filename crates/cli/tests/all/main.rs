@@ -19,6 +19,7 @@ mod mistakes;
 mod multiconn;
 mod networks;
 mod output;
+mod play;
 mod plots;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod robust;

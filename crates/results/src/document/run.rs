@@ -1,12 +1,39 @@
 //! Runs of several seeds.
 
 use crate::estimate::Estimate;
+use crate::output::SCHEMA_VERSION;
 use crate::record::RunRecord;
+use crate::record::SeriesFile;
 use crate::verdict::Verdict;
 use evenair_netsim::FlowResult;
 use evenair_topology::jain_index;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::io::{self, Write};
+
+/// Writes a run as `--json` prints it: one document in one line. Time series that lie in a file are written as they are read.
+///
+/// # Errors
+/// If `out` or the file fails.
+pub fn write_line(
+    mut out: impl Write,
+    command: &str,
+    run: &RunRecord,
+    series: Option<&SeriesFile>,
+) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        schema_version: u32,
+        command: &'a str,
+        #[serde(flatten)]
+        run: &'a RunRecord,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        series: Option<&'a SeriesFile>,
+    }
+    let line = Line { schema_version: SCHEMA_VERSION, command, run, series };
+    serde_json::to_writer(&mut out, &line)?;
+    out.write_all(b"\n")
+}
 
 /// Means over seeds with their intervals, and each seed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
