@@ -17,11 +17,12 @@
 //! echo is zero, because the endpoints do not use it.
 
 mod packet;
+mod radiotap;
 
 use crate::trace::{FrameSink, Sent};
 use evenair_laws::backoff::Category;
-use evenair_units::{Bytes, Rate};
-use evenair_wifi::{BROADCAST, FrameKind, FrameRecord, MacTiming, Overheard, PhyStandard};
+use evenair_units::Bytes;
+use evenair_wifi::{BROADCAST, FrameKind, FrameRecord, MacTiming, Overheard};
 use packet::{ETHER_TYPE_IPV6, LLC};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -47,15 +48,8 @@ const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const SNAP_LENGTH: u32 = 262_144;
 /// The frame check sequence, which is counted and not written.
 const CHECKSUM_BYTES: u32 = 4;
-const RADIOTAP_LENGTH: u16 = 15;
-const FLAG_FCS_AT_END: u8 = 0x10;
-const FLAG_BAD_FCS: u8 = 0x40;
-const CHANNEL_2_4_GHZ: u16 = 0x0080;
-const CHANNEL_5_GHZ: u16 = 0x0100;
-const CHANNEL_CCK: u16 = 0x0020;
-const CHANNEL_OFDM: u16 = 0x0040;
-/// Where the flags are in a record: after its own header, and radiotap's version, length and presence.
-const FLAGS_AT: usize = 16 + 8;
+/// Length of a record's own header, before radiotap's.
+const RECORD_HEADER: usize = 16;
 /// Frames to stations far away are told of late, by up to the flight over 1,500 km.
 const FLIGHT_NS_MAX: u64 = 5_000_000;
 
@@ -147,7 +141,7 @@ impl<W: Write> PcapWriter<W> {
                 continue;
             }
             // Whoever has it in its capture decoded it, or sent it.
-            record[FLAGS_AT] &= !FLAG_BAD_FCS;
+            record[RECORD_HEADER + radiotap::FLAGS_AT] &= !radiotap::FLAG_BAD_FCS;
             by.iter().chain([&from]).for_each(|&node| write(node as usize, &record));
         }
     }
@@ -182,13 +176,14 @@ impl Encoder {
     fn record(&mut self, frame: &FrameRecord, packet: Option<&Sent>, real: Option<&[u8]>) -> Vec<u8> {
         let (bytes, length) = self.frame_bytes(frame, packet, real);
         let start_ns = frame.start.as_nanos();
-        let captured = u32::from(RADIOTAP_LENGTH) + bytes.len() as u32;
-        let mut record = Vec::with_capacity(16 + captured as usize);
+        let radiotap = radiotap::header(&self.timing, frame.mode, frame.decoded);
+        let captured = (radiotap.len() + bytes.len()) as u32;
+        let mut record = Vec::with_capacity(RECORD_HEADER + captured as usize);
         record.extend(((start_ns / 1_000_000_000) as u32).to_le_bytes());
         record.extend(((start_ns % 1_000_000_000) as u32).to_le_bytes());
         record.extend(captured.to_le_bytes());
-        record.extend((u32::from(RADIOTAP_LENGTH) + length).to_le_bytes());
-        radiotap(&self.timing, frame.rate, frame.decoded, &mut record);
+        record.extend((radiotap.len() as u32 + length).to_le_bytes());
+        record.extend(radiotap);
         record.extend(bytes);
         record
     }
@@ -257,23 +252,6 @@ const fn traffic_identifier(category: Category) -> u8 {
         Category::Video => 5,
         Category::Voice => 6,
     }
-}
-
-/// Flags, rate and channel (radiotap.org: bits 1, 2 and 3; the channel is aligned to two bytes), and the antenna.
-fn radiotap(timing: &MacTiming, rate: Rate, decoded: bool, out: &mut Vec<u8>) {
-    out.extend([0, 0]);
-    out.extend(RADIOTAP_LENGTH.to_le_bytes());
-    out.extend((1u32 << 1 | 1 << 2 | 1 << 3 | 1 << 11).to_le_bytes());
-    out.push(if decoded { FLAG_FCS_AT_END } else { FLAG_FCS_AT_END | FLAG_BAD_FCS });
-    out.push((rate.as_bps() / 500_000) as u8);
-    let (frequency, band): (u16, u16) = match timing.phy.standard {
-        PhyStandard::A => (5180, CHANNEL_5_GHZ),
-        PhyStandard::B | PhyStandard::G | PhyStandard::Mixed => (2412, CHANNEL_2_4_GHZ),
-    };
-    let band = band | if timing.phy.is_dsss(rate) { CHANNEL_CCK } else { CHANNEL_OFDM };
-    out.extend(frequency.to_le_bytes());
-    out.extend(band.to_le_bytes());
-    out.push(0);
 }
 
 fn mac_address(node: u32) -> [u8; 6] {

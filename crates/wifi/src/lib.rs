@@ -27,7 +27,10 @@ pub use loss::{LossModel, LossProcess};
 pub use mac::dcf::{Capture, Contention, Counters, DcfAir, General, Rules, Shape, Small};
 pub use mac::edca::Arbitration;
 pub use mac::ideal::IdealAir;
-pub use phy::{Mode, Phy, PhyStandard, Preamble, UnsupportedRate};
+pub use phy::{
+    Band, ForbiddenMode, Format, GuardInterval, Mode, Modulation, Phy, PhyStandard, Preamble, UnknownMode,
+    UnsupportedRate, Width,
+};
 pub use receivers::{Receivers, Sensitivity};
 pub use timeline::{FrameKind, FrameRecord, Overheard, Timeline};
 pub use timing::{ControlRate, MacTiming};

@@ -2,7 +2,7 @@
 
 use super::number;
 use crate::lists::Row;
-use crate::meant::did_you_mean;
+use evenair_service::meant::did_you_mean;
 
 /// A column: its name here, and other words for it, in small letters without signs.
 pub(super) type Word = (&'static str, &'static [&'static str]);

@@ -7,7 +7,7 @@ use crate::language::{
 use crate::quantity::{Decibels, Frequency, Length, Power, RateQuantity};
 use evenair_topology::{PathLoss, Propagation, ThresholdRadio};
 use evenair_units::{Dbm, Rate};
-use evenair_wifi::{Capture, Phy, PhyStandard, Rules, Sensitivity};
+use evenair_wifi::{Band, Capture, Phy, Rules, Sensitivity};
 
 /// A radio, as the packet world knows it.
 #[derive(Clone, Debug)]
@@ -56,8 +56,17 @@ impl RadioTable {
             sensitivity,
             capture,
             capture_db: self.capture.get_or_insert(Decibels(Rules::standard().capture_db)).0,
-            weak_is_error: *self.weak_signals.get_or_insert(WeakSignals::Errors) == WeakSignals::Errors,
+            weak_is_error: self.weak_is_error(preset),
         })
+    }
+
+    /// Whether a signal that is too weak to be decoded is an error.
+    fn weak_is_error(&mut self, preset: Preset) -> bool {
+        let default = match preset {
+            Preset::Standard | Preset::Ns2 => WeakSignals::Errors,
+            Preset::Ns3 => WeakSignals::Energy,
+        };
+        *self.weak_signals.get_or_insert(default) == WeakSignals::Errors
     }
 
     /// Makes all rates decoded alike, as far as the slowest is, which needs this power.
@@ -132,7 +141,7 @@ impl RadioTable {
     /// What a frame must be stronger than; where that is a sum, signals count from the noise on.
     fn capture(&mut self, preset: Preset) -> Result<Capture, Mistake> {
         let rule = *self.interference.get_or_insert(match preset {
-            Preset::Standard => InterferenceRule::Strongest,
+            Preset::Standard | Preset::Ns3 => InterferenceRule::Strongest,
             Preset::Ns2 => InterferenceRule::First,
         });
         if self.noise.is_some() && rule != InterferenceRule::Sum {
@@ -165,6 +174,10 @@ impl RadioTable {
                 "has no meaning for the ideal MAC, which decodes all rates alike; give one value".into(),
             );
         };
+        if phy.standard.format().is_some() {
+            let why = "by rate or by the standard is for 802.11a, b and g: not built for 802.11n, ac and ax; give one value";
+            return wrong(why.into());
+        }
         if preset == Preset::Ns2 {
             return wrong("is one for all rates in ns-2; give one value, or the standard preset".into());
         }
@@ -263,11 +276,12 @@ impl RadioTable {
     }
 }
 
-/// The middle of a physical layer's band \[Hz\], for models of rooms: channel 6 at 2.4 GHz, channel 50 at 5 GHz.
+/// A frequency of a physical layer's band \[Hz\], for models of rooms: channels 6 (2.4 GHz), 50 (5 GHz) and 47 (6 GHz).
 fn band_hz(phy: Option<Phy>) -> f64 {
-    match phy.map(|phy| phy.standard) {
-        Some(PhyStandard::A) => 5.25e9,
-        _ => 2.437e9,
+    match phy.map_or(Band::Ghz2, |phy| phy.band) {
+        Band::Ghz2 => 2.437e9,
+        Band::Ghz5 => 5.25e9,
+        Band::Ghz6 => 6.185e9,
     }
 }
 

@@ -32,13 +32,14 @@ use super::edca::Arbitration;
 use crate::air::{Contender, Effects, Head, Outcome, PacketId, Up, Wake};
 use crate::ledger::Ledger;
 use crate::loss::LossProcess;
+use crate::phy::Mode;
 use crate::receivers::{Decoding, Receivers};
 use crate::timeline::{FrameKind, Timeline};
 use crate::timing::MacTiming;
 use evenair_des::{Fingerprint, Stream};
 use evenair_laws::backoff::Access;
 use evenair_topology::{Hearing, Medium};
-use evenair_units::{Bytes, Dbm, Duration, Instant, Rate};
+use evenair_units::{Bytes, Dbm, Duration, Instant};
 use flight::Flight;
 use node::{Node, Station};
 pub use shape::{General, Shape, Small};
@@ -225,8 +226,8 @@ struct Sending {
     class: u8,
     /// For how long after its end it reserves the medium.
     reserves: Duration,
-    /// Rate of the exchange's DATA frame.
-    rate: Rate,
+    /// How the exchange's DATA frame is modulated.
+    mode: Mode,
     /// The receiver was itself transmitting when the frame arrived: why it was lost, if it was.
     receiver_busy: bool,
 }
@@ -255,8 +256,8 @@ struct Reply {
     airtime: Duration,
     /// For how long after its end it reserves the medium.
     reserves: Duration,
-    /// Rate of the exchange's DATA frame.
-    rate: Rate,
+    /// How the exchange's DATA frame is modulated.
+    mode: Mode,
 }
 
 /// Airtimes of the head's frames.
@@ -266,8 +267,8 @@ struct Plan {
     size: Bytes,
     /// It has EDCA's longer header.
     qos: bool,
-    /// Rate of the DATA frame.
-    rate: Rate,
+    /// How the DATA frame is modulated.
+    mode: Mode,
     data: Duration,
     /// ACK.
     answer: Duration,
@@ -371,15 +372,17 @@ pub struct DcfAir<S: Shape = General> {
     ear_range: S::Table<(u32, u32)>,
     /// Each node's hearers further off.
     far_range: Vec<(u32, u32)>,
-    /// The class of each rate; nothing, where there is one for all.
-    classes: Vec<(Rate, u8)>,
+    /// The class of each mode; nothing, where there is one for all.
+    classes: Vec<(Mode, u8)>,
     /// Frames on their way to far hearers, at places that are used again.
     flights: Vec<Flight>,
     free_flights: Vec<u32>,
     /// There are far hearers at all.
     is_wide: bool,
-    /// Some of the contenders are EDCA's and some are not.
-    is_part_edca: bool,
+    /// Some frames have EDCA's longer header and some have not.
+    is_part_qos: bool,
+    /// Stations of 802.11a or g among those of 802.11n, ac or ax, which do not know that header.
+    of_ofdm: Vec<u32>,
     /// The contenders of each node and of all that hear it.
     around: Vec<Contender>,
     around_range: S::Table<(u32, u32)>,
@@ -463,12 +466,12 @@ impl<S: Shape> DcfAir<S> {
         let noise_mw = rules.noise_mw();
         let capture_ratio = libm::pow(10.0, rules.capture_db / 10.0) as f32;
         let least_mw = capture_ratio * noise_mw;
-        let (classes, rates) = receivers.classes(timing.phy);
+        let (classes, modes) = receivers.classes(timing.phy);
         let mut ears = Vec::new();
         let (mut ear_range, mut far_range) = (Vec::new(), Vec::new());
-        for (node, rate) in rates.iter().flat_map(|&rate| (0..medium.nodes()).map(move |node| (node, rate))) {
+        for (node, mode) in modes.iter().flat_map(|&mode| (0..medium.nodes()).map(move |node| (node, mode))) {
             let ear = |hearing: &Hearing| {
-                Ear::of(hearing, receivers.of(hearing, rate, timing.phy), rules.weak_is_error, least_mw)
+                Ear::of(hearing, receivers.of(hearing, mode, timing.phy), rules.weak_is_error, least_mw)
             };
             for (is_far, range) in [(false, &mut ear_range), (true, &mut far_range)] {
                 let start = ears.len() as u32;
@@ -490,8 +493,11 @@ impl<S: Shape> DcfAir<S> {
         }
         let countdowns = contenders.iter().map(Countdown::none).collect();
         let of_edca = contenders.iter().filter(|c| c.arbitration.at_boundary).count();
-        let is_part_edca = (1..contenders.len()).contains(&of_edca);
-        let timing = timing.with_qos(of_edca > 0 && !is_part_edca);
+        let (is_part_qos, is_qos) = match timing.phy.standard.format() {
+            Some(_) => (!receivers.of_ofdm.is_empty(), true),
+            None => ((1..contenders.len()).contains(&of_edca), of_edca > 0),
+        };
+        let timing = timing.with_qos(is_qos && !is_part_qos);
         let queues: Vec<Queue> = contenders.into_iter().map(Queue::empty).collect();
         Self {
             timing,
@@ -502,8 +508,9 @@ impl<S: Shape> DcfAir<S> {
             ear_range: Table::new(ear_range),
             is_wide: far_range.iter().any(|(start, end)| start < end),
             far_range,
-            classes: if rates.len() == 1 { Vec::new() } else { classes },
-            is_part_edca,
+            classes: if modes.len() == 1 { Vec::new() } else { classes },
+            is_part_qos,
+            of_ofdm: receivers.of_ofdm.clone(),
             flights: Vec::new(),
             free_flights: Vec::new(),
             around,
@@ -618,19 +625,21 @@ impl<S: Shape> DcfAir<S> {
         self.nodes[self.queues[c as usize].node as usize].back_offs.add_standing();
     }
 
-    /// The class of a frame's rate.
+    /// The class of a frame's mode.
     #[inline]
-    fn class_of(&self, kind: FrameKind, data_rate: Rate) -> u8 {
+    fn class_of(&self, kind: FrameKind, data: Mode) -> u8 {
         if S::SMALL || self.classes.is_empty() {
             0
         } else {
-            self.class_among(self.timing.rate_of(kind, data_rate))
+            self.class_among(self.timing.mode_of(kind, data))
         }
     }
 
-    fn class_among(&self, rate: Rate) -> u8 {
-        let of_rate = self.classes.iter().find(|(other, _)| *other == rate);
-        of_rate.expect("a rate of the physical layer").1
+    fn class_among(&self, mode: Mode) -> u8 {
+        let own = self.timing.phy.own_mode().filter(|_| mode.modulation().is_some());
+        let mode = own.unwrap_or(mode);
+        let of_mode = self.classes.iter().find(|(other, _)| *other == mode);
+        of_mode.expect("a mode of the physical layer").1
     }
 
     /// The near hearers of a node's frames of some class.

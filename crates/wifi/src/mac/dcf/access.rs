@@ -68,7 +68,7 @@ impl<S: Shape> DcfAir<S> {
         let Queue { node, plan: last, .. } = &self.queues[by as usize];
         let qos = self.is_qos(*node as usize, head.to);
         let size = head.size + self.timing.header(qos);
-        let is_alike = (last.size, last.qos, last.rate) == (size, qos, head.mode.rate());
+        let is_alike = (last.size, last.qos, last.mode) == (size, qos, head.mode);
         is_alike && head.to != BROADCAST && !last.answer.is_zero()
     }
 
@@ -76,43 +76,46 @@ impl<S: Shape> DcfAir<S> {
     fn plan(&self, by: Contender, head: &Head) -> Plan {
         let Queue { node, plan: last, .. } = &self.queues[by as usize];
         let timing = &self.timing;
-        let rate = head.mode.rate();
+        let mode = head.mode;
         let qos = self.is_qos(*node as usize, head.to);
         let size = head.size + timing.header(qos);
-        let data = timing.phy.airtime(size, rate);
+        let data = timing.phy.airtime(size, mode);
         if head.to == BROADCAST {
-            return Plan { size, qos, rate, data, ..Plan::default() };
+            return Plan { size, qos, mode, data, ..Plan::default() };
         }
         let long = self.rules.rts_threshold.is_some_and(|limit| size > limit);
         Plan {
             size,
             qos,
-            rate,
+            mode,
             data,
-            // As long as the last, at the same rate.
-            answer: if last.rate == rate && !last.answer.is_zero() {
+            // As long as the last, of the same mode.
+            answer: if last.mode == mode && !last.answer.is_zero() {
                 last.answer
             } else {
-                timing.answer(rate)
+                timing.answer(mode)
             },
-            clearance: if long { timing.clearance(rate) } else { Duration::ZERO },
-            request: long.then(|| timing.request(rate)),
-            protection: timing.protection(rate).filter(|_| !long),
+            clearance: if long { timing.clearance(mode) } else { Duration::ZERO },
+            request: long.then(|| timing.request(mode)),
+            protection: timing.protection(mode).filter(|_| !long),
         }
     }
 
     /// Whether DATA frames to a node have EDCA's longer header: only where both ends know it.
     #[inline]
     fn is_qos(&self, node: usize, to: u32) -> bool {
-        if self.is_part_edca {
-            to != BROADCAST && self.knows_edca(node) && self.knows_edca(to as usize)
+        if self.is_part_qos {
+            to != BROADCAST && self.knows_qos(node) && self.knows_qos(to as usize)
         } else {
             self.timing.is_qos()
         }
     }
 
-    /// Whether a node contends by EDCA; one that never contends is taken to.
-    fn knows_edca(&self, node: usize) -> bool {
+    /// Whether a node knows EDCA's header: every one of 802.11n and later, and another that contends by EDCA or never contends.
+    fn knows_qos(&self, node: usize) -> bool {
+        if self.timing.phy.standard.format().is_some() {
+            return self.of_ofdm.binary_search(&(node as u32)).is_err();
+        }
         self.contenders(node).all(|c| self.countdowns[c as usize].at_boundary)
     }
 
