@@ -10,6 +10,7 @@ mod graph;
 mod interrupt;
 mod latex;
 mod live;
+mod meant;
 mod output;
 mod progress;
 mod real_time;
@@ -17,6 +18,7 @@ mod record;
 mod seeds;
 mod terminal;
 mod text;
+mod verdict;
 
 use arguments::{Arguments, Command};
 use clap::FromArgMatches;
@@ -41,7 +43,7 @@ fn main() -> ExitCode {
     let matches = if asked == ["help", "glossary"] {
         arguments::command().get_matches_from(["evenair", "glossary"])
     } else {
-        arguments::command().get_matches()
+        arguments::command().try_get_matches().unwrap_or_else(|error| meant::with_meaning(error).exit())
     };
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     arguments.terminal.heed();
@@ -61,10 +63,8 @@ fn main() -> ExitCode {
         }
         #[cfg(all(feature = "live", target_os = "linux"))]
         Command::Multiconn(options) => command::multiconn::multiconn(options),
-        #[cfg(all(feature = "kernel", target_os = "linux"))]
+        #[cfg(all(feature = "live", target_os = "linux"))]
         Command::Cc(options) => command::cc::cc(options),
-        #[cfg(not(all(feature = "kernel", target_os = "linux")))]
-        Command::WithoutKernel { .. } => live::without_kernel(),
         #[cfg(not(all(feature = "live", target_os = "linux")))]
         Command::Live { .. } => live::enter().map(|_| ()),
         Command::Solve(options) => solve::solve(options),

@@ -113,14 +113,18 @@ pub struct Scenario {
     /// Nodes placed by rule, instead of `nodes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<Generate>,
-    /// Nodes, in an order that matters to nothing.
+    /// Nodes, in an order that matters to nothing; or `{ file = "nodes.csv" }`, with the columns' names in its first line: id, x and y \[m\], or
+    /// id, latitude and longitude \[degrees\]; and height \[m\], channel, `transmit_power`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Listed<NodeTable>")]
     pub nodes: Vec<NodeTable>,
-    /// Walls between nodes with positions.
+    /// Walls between nodes with positions; or `{ file = "walls.csv" }` with columns x1, y1, x2, y2 \[m\] and loss \[dB\].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Listed<WallTable>")]
     pub walls: Vec<WallTable>,
-    /// How strongly nodes without positions receive each other.
+    /// How strongly nodes without positions receive each other; or `{ file = "signals.csv" }` with columns from, to and power \[dBm\].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Listed<SignalTable>")]
     pub signals: Vec<SignalTable>,
     /// Links, where they are given outright, or `{ file = "links.csv" }` with columns id, from, to; their ends, and those of wires,
     /// are the nodes.
@@ -153,8 +157,9 @@ pub struct Scenario {
     /// (`rate = "max-min"`) or that studies call fair; 1, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain_capacity: Option<f64>,
-    /// Flows.
+    /// Flows; or `{ file = "flows.csv" }` with columns from and to, and id, traffic, rate, size, transfer, start, stop, window, weight.
     #[serde(default)]
+    #[schemars(with = "Listed<FlowTable>")]
     pub flows: Vec<FlowTable>,
 }
 

@@ -10,10 +10,12 @@ use crate::progress::Bar;
 use crate::real_time;
 use crate::seeds;
 use crate::terminal;
-use crate::text;
+use crate::text::{self, Shown};
+use crate::verdict;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use evenair_results::document::{RunMeans, written};
+use evenair_results::verdict::{FairRates, Verdict};
 use evenair_results::{OutputFolder, RecordOptions, RunRecord, SCHEMA_VERSION, SeriesFile, manifest, tables};
 use evenair_scenario::{Resolved, Time};
 use evenair_study::chart::{self, Figures};
@@ -28,6 +30,8 @@ use std::sync::Arc;
 
 /// Points of a time series that a figure shows at most: more than it has pixels.
 const POINTS_DRAWN: usize = 2_000;
+/// The most nodes with which the ledger is kept without being asked for: with a thousand, each run has a million shares.
+const LEDGER_NODES: usize = 500;
 /// The name of the report.
 const REPORT: &str = "report.html";
 
@@ -35,8 +39,8 @@ const REPORT: &str = "report.html";
 #[command(
     after_help = "Writes into DIR, where --out names one: scenario.toml (all defaults resolved), result.json (means over seeds, and each seed), \
     runs.jsonl, and the tables flows.csv, links.csv, seeds.csv and, with --series, series.csv, with --timeline, frames.csv; the same \
-    as Parquet, if evenair was built with --features parquet; figures.json, which evenair plot DIR draws (with --ledger, --series \
-    and --timeline also of those); manifest.json says what made them.\n\n\
+    as Parquet, if evenair was built with --features parquet; figures.json, which evenair plot DIR draws (with --series and --timeline also \
+    of those); manifest.json says what made them.\n\n\
     Examples:\n  \
     evenair run chen10/a\n  \
     evenair run chen10/a --set preset=ns2 --seeds 5\n  \
@@ -54,9 +58,15 @@ pub(crate) struct RunOptions {
     /// How many seeds, beginning with the scenario's own
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) seeds: u32,
-    /// Show where each transmitter's time went
+    /// Print all rows and columns of the tables, and the ledger
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print the airtime ledger: where each transmitter's time went
     #[arg(long)]
     pub(crate) ledger: bool,
+    /// Keep no ledger: the run is faster, and the verdict does not say which transmissions a sender waits for
+    #[arg(long, conflicts_with_all = ["ledger", "report"])]
+    pub(crate) no_ledger: bool,
     /// Keep time series (in the JSON, and DIR/series.csv)
     #[arg(long)]
     pub(crate) series: bool,
@@ -116,6 +126,11 @@ impl RunOptions {
     fn report_file(&self) -> Option<PathBuf> {
         let is_part = self.report == Some(None) && self.place.out.is_some();
         self.report_path().filter(|_| !is_part)
+    }
+
+    /// Whether the ledger is kept though it is not asked for: it grows with the square of the transmitters.
+    fn keeps_ledger(&self, scenario: &Resolved) -> bool {
+        !self.no_ledger && scenario.network().nodes.len() <= LEDGER_NODES
     }
 
     /// Whether a file is asked for.
@@ -196,7 +211,7 @@ pub(crate) fn conduct(options: &RunOptions, scenario: &Resolved, how: &How) -> R
     let keep = RecordOptions {
         series: options.series || options.report.is_some(),
         every: Some(options.every),
-        ledger: options.ledger || options.report.is_some(),
+        ledger: options.ledger || options.report.is_some() || options.keeps_ledger(scenario),
         times: true,
         histograms: false,
         timeline: options.timeline,
@@ -221,8 +236,13 @@ pub(crate) fn conduct(options: &RunOptions, scenario: &Resolved, how: &How) -> R
     let mut runs = sweep.run_in_memory(&aside, &STOP, progress)?;
     drop(bar);
     let series = aside.into_series();
-    runs.iter_mut().for_each(|run| run.scenario = name.into());
-    let means = RunMeans::of(name, &runs);
+    let fair = FairRates::of(scenario);
+    let verdict = Verdict::beside(scenario, &fair, &runs);
+    for run in &mut runs {
+        run.scenario = name.into();
+        run.verdict = Some(Verdict::beside(scenario, &fair, std::slice::from_ref(run)));
+    }
+    let means = RunMeans::of(name, verdict, &runs);
     let series_asked = if options.series { &series[..] } else { &[] };
     let done = Done { command: how.command, means: &means, runs: &runs, series: series_asked };
     // What was computed is told even where the disk is full.
@@ -232,7 +252,7 @@ pub(crate) fn conduct(options: &RunOptions, scenario: &Resolved, how: &How) -> R
             real_time::warn(&runs);
             Ok(())
         }
-        (false, false) => tell(&as_text(options, scenario, &runs, &means)),
+        (false, false) => tell(&as_text(options, scenario, how.command, &runs, &means)),
     };
     capture.map_or(Ok(()), Capture::finish)?;
     if output.is_some() || report.is_some() {
@@ -256,7 +276,13 @@ pub(crate) fn conduct(options: &RunOptions, scenario: &Resolved, how: &How) -> R
     told
 }
 
-fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord], means: &RunMeans) -> String {
+fn as_text(
+    options: &RunOptions,
+    scenario: &Resolved,
+    command: &str,
+    runs: &[RunRecord],
+    means: &RunMeans,
+) -> String {
     let settings = scenario.settings();
     let name = if settings.name.is_empty() { options.scenario.called() } else { &settings.name };
     let time = format!("{} after {} of warm-up", settings.duration, settings.warmup);
@@ -270,8 +296,10 @@ fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord], means:
     let drops = drops_of_backoff(scenario).map(|drops| text::wrapped("", drops, terminal::width()));
     let head = text::wrapped("", &head, terminal::width()) + &drops.unwrap_or_default() + "\n";
     let report = options.report_path().map(|path| format!("\nreport: {}\n", path.display()));
-    let tables = text::runs(runs, options.ledger) + &gateway::did(runs) + &seeds::as_text(means);
-    head + &tables + &real_time::as_text(runs) + &report.unwrap_or_default()
+    let shown = Shown { all: options.all, ledger: options.ledger };
+    let verdict = verdict::as_text(&means.verdict, &options.scenario.command(command), options.all);
+    let tables = text::runs(runs, &means.verdict, shown) + &gateway::did(runs) + &seeds::as_text(means);
+    head + &verdict + &tables + &real_time::as_text(runs) + &report.unwrap_or_default()
 }
 
 /// The runs' results; the time series are on disk, if they were asked for.

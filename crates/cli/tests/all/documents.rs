@@ -222,6 +222,7 @@ pages! {
     how_to_emulate "how-to/emulate.md",
     how_to_gateway "how-to/gateway.md",
     how_to_laws "how-to/laws.md",
+    how_to_mesh "how-to/mesh.md",
     how_to_multiconn "how-to/multiconn.md",
     how_to_ns "how-to/ns.md",
     how_to_study "how-to/study.md",
@@ -351,6 +352,8 @@ fn every_example_of_the_helps_runs() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = evenair_study::builtin_scenario("chen10/a").unwrap();
     fs::write(folder.path().join("my.toml"), scenario).unwrap();
+    fs::write(folder.path().join("nodes.csv"), "id,x,y\na,0,0\nb,90,0\n").unwrap();
+    fs::write(folder.path().join("flows.csv"), "from,to\na,b\n").unwrap();
     // What follows "Commands:", up to the empty line: a command a line, some of which go on in the next.
     let help = stdout(&evenair(&["--help"]));
     let (_, list) = help.split_once("Commands:\n").expect("there are commands");

@@ -2,6 +2,7 @@
 
 use crate::estimate::Estimate;
 use crate::record::RunRecord;
+use crate::verdict::Verdict;
 use evenair_netsim::FlowResult;
 use evenair_topology::jain_index;
 use schemars::JsonSchema;
@@ -14,6 +15,8 @@ pub struct RunMeans {
     pub scenario: String,
     /// Measured time of each seed \[s\]: without the warm-up.
     pub measured_s: f64,
+    /// Which flows starve, why, and which settings to try, over all seeds.
+    pub verdict: Verdict,
     /// The flows.
     pub flows: Vec<FlowMeans>,
     /// Goodput of all flows together \[packets/s\].
@@ -76,8 +79,8 @@ impl From<&RunRecord> for SeedTotals {
 }
 
 impl RunMeans {
-    /// The mean of the runs of one scenario.
-    pub fn of(scenario: &str, runs: &[RunRecord]) -> Self {
+    /// The mean of the runs of one scenario, and the verdict on them.
+    pub fn of(scenario: &str, verdict: Verdict, runs: &[RunRecord]) -> Self {
         let seeds: Vec<SeedTotals> = runs.iter().map(SeedTotals::from).collect();
         let flows = runs[0].flows.iter().enumerate().map(|(f, flow)| {
             let of = |of: fn(&FlowResult) -> f64| estimate(runs, |run| of(&run.flows[f]));
@@ -95,6 +98,7 @@ impl RunMeans {
         Self {
             scenario: scenario.into(),
             measured_s: runs[0].measured_s,
+            verdict,
             flows: flows.collect(),
             goodput_pps: estimate(&seeds, |seed| seed.goodput_pps),
             goodput_bps: estimate(runs, |run| run.flows.iter().map(|flow| flow.goodput_bps).sum()),
