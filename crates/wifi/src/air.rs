@@ -1,8 +1,8 @@
 //! The interface between the air and its host.
 
 use crate::{
-    Contention, Counters, DcfAir, IdealAir, Ledger, LossProcess, MacTiming, Mode, Receivers, Rules, Small,
-    Timeline,
+    AggregateCounters, Aggregation, Contention, Counters, DcfAir, IdealAir, Ledger, LossProcess, MacTiming,
+    Mode, Receivers, Rules, Small, Timeline,
 };
 use evenair_des::{Fingerprint, Phase, Queue};
 use evenair_laws::backoff::Access;
@@ -202,6 +202,51 @@ impl Air {
             Self::Dcf(air) => air.offer(now, by, head, out),
             Self::Small(air) => air.offer(now, by, head, out),
             Self::Ideal(air) => air.offer(now, by, head, out),
+        }
+    }
+
+    /// Lets a contender put several packets into a frame, before it has its first.
+    ///
+    /// # Panics
+    /// In ideal CSMA, which has none, and where hearers are further than half a slot.
+    pub fn aggregate(&mut self, by: Contender, limits: Aggregation) {
+        match self {
+            Self::Dcf(air) => air.aggregate(by, limits),
+            Self::Small(air) => air.aggregate(by, limits),
+            Self::Ideal(_) => panic!("ideal CSMA has no aggregates"),
+        }
+    }
+
+    /// How many more packets a contender takes for the receiver of those that it has: none, if it has none.
+    #[inline]
+    pub fn room(&self, by: Contender) -> u16 {
+        match self {
+            Self::Dcf(air) => air.room(by),
+            Self::Small(air) => air.room(by),
+            Self::Ideal(_) => 0,
+        }
+    }
+
+    /// A contender that has packets gets one more, for the same receiver. If the host has still to hear that it has none any
+    /// more, this is an [`offer`](Self::offer).
+    ///
+    /// # Panics
+    /// If the contender does not aggregate.
+    #[inline]
+    pub fn stage(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
+        match self {
+            Self::Dcf(air) => air.stage(now, by, head, out),
+            Self::Small(air) => air.stage(now, by, head, out),
+            Self::Ideal(_) => panic!("ideal CSMA has no aggregates"),
+        }
+    }
+
+    /// Counts of a contender's aggregates so far, if it sends any.
+    pub fn aggregate_counters(&self, of: Contender) -> Option<&AggregateCounters> {
+        match self {
+            Self::Dcf(air) => air.aggregate_counters(of),
+            Self::Small(air) => air.aggregate_counters(of),
+            Self::Ideal(_) => None,
         }
     }
 

@@ -15,9 +15,19 @@ pub enum FrameKind {
     Cts,
     /// A CTS that names its own sender and reserves the medium for the frame that follows.
     CtsToSelf,
+    /// The acknowledgement of an aggregate, or of what was received before a [`BlockAckRequest`](Self::BlockAckRequest).
+    BlockAck,
+    /// A request for a block acknowledgement (BlockAckReq, BAR).
+    BlockAckRequest,
 }
 
 impl FrameKind {
+    /// Whether it completes an exchange.
+    #[inline]
+    pub const fn is_acknowledgement(self) -> bool {
+        matches!(self, Self::Ack | Self::BlockAck)
+    }
+
     /// Its name in the standard.
     pub const fn name(self) -> &'static str {
         match self {
@@ -25,6 +35,8 @@ impl FrameKind {
             Self::Ack => "ACK",
             Self::Rts => "RTS",
             Self::Cts | Self::CtsToSelf => "CTS",
+            Self::BlockAck => "BlockAck",
+            Self::BlockAckRequest => "BlockAckReq",
         }
     }
 }

@@ -208,7 +208,7 @@ impl MacTiming {
     pub fn rate_of(&self, kind: FrameKind, data_rate: Rate) -> Rate {
         match kind {
             FrameKind::Data => data_rate,
-            FrameKind::Ack => self.control(data_rate),
+            FrameKind::Ack | FrameKind::BlockAck | FrameKind::BlockAckRequest => self.control(data_rate),
             FrameKind::Rts | FrameKind::Cts | FrameKind::CtsToSelf => self.announcement(data_rate),
         }
     }
@@ -247,6 +247,11 @@ impl MacTiming {
     /// Airtime of the ACK of a DATA frame at this rate.
     pub fn answer(&self, data_rate: Rate) -> Duration {
         self.phy.airtime(ACK_BYTES, self.control(data_rate))
+    }
+
+    /// Airtime of a control frame of this size in the exchange of a DATA frame at this rate.
+    pub(crate) fn control_frame(&self, size: Bytes, data_rate: Rate) -> Duration {
+        self.phy.airtime(size, self.control(data_rate))
     }
 
     /// Airtime of the RTS before a DATA frame at this rate.

@@ -2,7 +2,7 @@
 //!
 //! Before touching this room read IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2, and [Jam10] section 2.3.2.
 //! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the
-//! decoding of frames, `books` the ledger and the timeline.
+//! decoding of frames, `books` the ledger and the timeline; `batch` has contenders that send several packets in a frame.
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
@@ -18,6 +18,7 @@
 //! otherwise both transmit.
 
 mod access;
+mod batch;
 mod books;
 mod exchange;
 mod flight;
@@ -35,6 +36,8 @@ use crate::loss::LossProcess;
 use crate::receivers::{Decoding, Receivers};
 use crate::timeline::{FrameKind, Timeline};
 use crate::timing::MacTiming;
+use batch::Batch;
+pub use batch::{AggregateCounters, Aggregation, MissedBlockAck};
 use evenair_des::{Fingerprint, Stream};
 use evenair_laws::backoff::Access;
 use evenair_topology::{Hearing, Medium};
@@ -213,6 +216,8 @@ struct Sending {
     since: Instant,
     /// Its size, header and checksum included.
     size: Bytes,
+    /// Packets in it, of a DATA frame.
+    parts: u16,
     /// It repeats a DATA frame.
     retry: bool,
     /// It has EDCA's longer header.
@@ -259,17 +264,19 @@ struct Reply {
     rate: Rate,
 }
 
-/// Airtimes of the head's frames.
+/// Airtimes of the head's frames, or of those of an aggregate that it is the first of.
 #[derive(Clone, Copy, Debug, Default)]
 struct Plan {
     /// Of the DATA frame, header and checksum included.
     size: Bytes,
+    /// Packets in the DATA frame; if none, a block ack request is in its place.
+    parts: u16,
     /// It has EDCA's longer header.
     qos: bool,
     /// Rate of the DATA frame.
     rate: Rate,
     data: Duration,
-    /// ACK.
+    /// ACK, or block acknowledgement.
     answer: Duration,
     /// CTS.
     clearance: Duration,
@@ -285,6 +292,7 @@ impl Plan {
         match (self.request, self.protection) {
             (Some(_), _) => FrameKind::Rts,
             (None, Some(_)) => FrameKind::CtsToSelf,
+            (None, None) if self.parts == 0 => FrameKind::BlockAckRequest,
             (None, None) => FrameKind::Data,
         }
     }
@@ -336,6 +344,8 @@ struct Queue {
     /// The head's packet, also after the head is gone, until the host has been told all of it.
     packet: PacketId,
     plan: Plan,
+    /// The packets that it has been given, where several may share a frame: the head is the first that waits.
+    batch: Option<Box<Batch>>,
     /// The head has reached its receiver before: a repetition is acknowledged, not delivered again.
     received: bool,
     /// Frames of its head that are on their way to far hearers.
@@ -410,6 +420,7 @@ impl Queue {
             head: None,
             packet: PacketId::NONE,
             plan: Plan::default(),
+            batch: None,
             received: false,
             copies: 0,
             held: None,
@@ -422,6 +433,27 @@ impl Queue {
             stream,
             counters: Counters::default(),
         }
+    }
+
+    /// A DATA frame is sent.
+    #[inline]
+    fn note_attempt(&mut self) {
+        self.counters.attempts += 1;
+        if let Some(batch) = &mut self.batch {
+            batch.note_attempt(self.plan.parts);
+        }
+    }
+
+    /// The answer to a frame is lost, or is not sent.
+    fn note_lost_answer(&mut self, kind: FrameKind) {
+        // That to a block ack request is not the acknowledgement of a DATA frame.
+        self.counters.ack_lost += u64::from(kind.is_acknowledgement() && self.plan.parts > 0);
+    }
+
+    /// Whether the exchange under way has come to its DATA frame.
+    #[inline]
+    const fn has_sent_data(&self) -> bool {
+        self.plan.parts > 0 && (self.plan.request.is_none() || self.announced)
     }
 }
 
@@ -538,6 +570,19 @@ impl<S: Shape> DcfAir<S> {
         &self.queues[contender as usize].counters
     }
 
+    /// See [`Air::aggregate`](crate::Air::aggregate).
+    pub fn aggregate(&mut self, by: Contender, limits: Aggregation) {
+        assert!(!self.is_wide(), "aggregates are not sent where hearers are further than half a slot");
+        let queue = &mut self.queues[by as usize];
+        assert!(queue.head.is_none(), "contender {by} has a head already");
+        queue.batch = Some(Box::new(Batch::new(by, limits)));
+    }
+
+    /// Counts of this contender's aggregates so far, if it sends any.
+    pub fn aggregate_counters(&self, contender: Contender) -> Option<&AggregateCounters> {
+        self.queues[contender as usize].batch.as_deref().map(Batch::counters)
+    }
+
     /// Whether the head of this contender has reached its receiver while the acknowledgement is still to come.
     pub fn head_received(&self, contender: Contender) -> bool {
         let queue = &self.queues[contender as usize];
@@ -570,8 +615,8 @@ impl<S: Shape> DcfAir<S> {
     fn report(&self, by: Contender, acknowledged: bool, out: &mut Effects) {
         let queue = &self.queues[by as usize];
         if queue.reports {
-            let data = queue.plan.request.is_none() || queue.announced;
-            debug_assert!(data || !acknowledged, "an RTS is not acknowledged");
+            let data = queue.has_sent_data();
+            debug_assert!(data || !acknowledged || queue.plan.parts == 0, "an RTS is not acknowledged");
             out.up.push(Up::Attempt { by, packet: queue.packet, acknowledged, data });
         }
     }

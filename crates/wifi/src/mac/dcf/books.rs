@@ -8,6 +8,9 @@ use crate::ledger::{Doing, Ledger};
 use crate::timeline::{FrameKind, FrameRecord, Overheard};
 use evenair_units::Instant;
 
+/// Tells the frames of aggregates from all others in a fingerprint; the highest bit but one, since kinds are shifted.
+const AGGREGATED: u64 = 1 << 62;
+
 impl<S: Shape> DcfAir<S> {
     pub(crate) fn start_ledger(&mut self, now: Instant) {
         for node in 0..self.nodes.all().len() {
@@ -23,10 +26,13 @@ impl<S: Shape> DcfAir<S> {
 
     pub(super) fn record(&mut self, end: Instant, node: usize, sent: &Sending, decoded: bool) {
         let kind = match sent.kind {
+            FrameKind::Data if sent.parts > 1 => AGGREGATED | u64::from(sent.parts) << 35,
             FrameKind::Data => 0u64,
             FrameKind::Ack => 1,
             FrameKind::Rts => 2,
             FrameKind::Cts | FrameKind::CtsToSelf => 3,
+            FrameKind::BlockAck => AGGREGATED | 1,
+            FrameKind::BlockAckRequest => AGGREGATED | 2,
         };
         self.fingerprint.add(end, (node as u64) << 3 | kind << 1 | u64::from(decoded));
         if self.timeline.is_some() {

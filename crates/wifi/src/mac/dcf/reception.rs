@@ -234,6 +234,9 @@ impl<S: Shape> DcfAir<S> {
     #[cold]
     #[inline(never)]
     fn spoils(&mut self, from: usize, to: usize, sent: &Sending, at: Instant) -> bool {
+        if sent.parts > 1 {
+            return self.spoils_parts((from as u32, to as u32), sent, at);
+        }
         let process = self.losses.get_mut(&(from as u32, to as u32)).expect("lossy ears have a model");
         process.loses(at, sent.size)
     }
