@@ -188,7 +188,7 @@ impl Encoder {
         record.extend(((start_ns % 1_000_000_000) as u32).to_le_bytes());
         record.extend(captured.to_le_bytes());
         record.extend((u32::from(RADIOTAP_LENGTH) + length).to_le_bytes());
-        radiotap(&self.timing, frame.rate, frame.decoded, &mut record);
+        radiotap(&self.timing, frame.mode.rate(), frame.decoded, &mut record);
         record.extend(bytes);
         record
     }
@@ -267,7 +267,7 @@ fn radiotap(timing: &MacTiming, rate: Rate, decoded: bool, out: &mut Vec<u8>) {
     out.push(if decoded { FLAG_FCS_AT_END } else { FLAG_FCS_AT_END | FLAG_BAD_FCS });
     out.push((rate.as_bps() / 500_000) as u8);
     let (frequency, band): (u16, u16) = match timing.phy.standard {
-        PhyStandard::A => (5180, CHANNEL_5_GHZ),
+        PhyStandard::A | PhyStandard::N | PhyStandard::Ac | PhyStandard::Ax => (5180, CHANNEL_5_GHZ),
         PhyStandard::B | PhyStandard::G | PhyStandard::Mixed => (2412, CHANNEL_2_4_GHZ),
     };
     let band = band | if timing.phy.is_dsss(rate) { CHANNEL_CCK } else { CHANNEL_OFDM };

@@ -30,7 +30,10 @@ pub use mac::dcf::{
 };
 pub use mac::edca::Arbitration;
 pub use mac::ideal::IdealAir;
-pub use phy::{Mode, Phy, PhyStandard, Preamble, UnsupportedRate};
+pub use phy::{
+    Band, ForbiddenMode, Format, GuardInterval, Mode, Modulation, Phy, PhyStandard, Preamble, UnknownMode,
+    UnsupportedRate, Width,
+};
 pub use receivers::{Receivers, Sensitivity};
 pub use timeline::{FrameKind, FrameRecord, Overheard, Timeline};
 pub use timing::{ControlRate, MacTiming};

@@ -1,6 +1,6 @@
 //! What stations decode: the power that each rate needs, and which modulation a station knows.
 
-use crate::phy::Phy;
+use crate::phy::{Mode, Phy};
 use evenair_topology::Hearing;
 use evenair_units::{Dbm, Rate};
 
@@ -72,9 +72,9 @@ impl Receivers {
         self.of_b.binary_search(&node).is_ok()
     }
 
-    /// Rates of one and the same hearers are one class: the class of each rate, and a rate of each class.
-    pub(crate) fn classes(&self, phy: Phy) -> (Vec<(Rate, u8)>, Vec<Rate>) {
-        let mut of_rates = Vec::new();
+    /// Modes of one and the same hearers are one class: the class of each mode, and a mode of each class.
+    pub(crate) fn classes(&self, phy: Phy) -> (Vec<(Mode, u8)>, Vec<Mode>) {
+        let mut of_modes = Vec::new();
         let mut classes: Vec<Rate> = Vec::new();
         let kind = |rate: Rate| {
             let threshold = self.sensitivity.as_ref().map(|sensitivity| sensitivity.threshold(rate));
@@ -85,13 +85,14 @@ impl Receivers {
                 classes.push(rate);
                 classes.len() - 1
             });
-            of_rates.push((rate, class as u8));
+            of_modes.push((Mode::at(rate), class as u8));
         }
-        (of_rates, classes)
+        (of_modes, classes.into_iter().map(Mode::at).collect())
     }
 
-    /// How a frame of this rate is received by one of its hearers, if nothing overlaps it.
-    pub(crate) fn of(&self, hearing: &Hearing, rate: Rate, phy: Phy) -> Decoding {
+    /// How a frame of this mode is received by one of its hearers, if nothing overlaps it.
+    pub(crate) fn of(&self, hearing: &Hearing, mode: Mode, phy: Phy) -> Decoding {
+        let rate = mode.rate();
         if self.is_of_b(hearing.node) && !phy.is_dsss(rate) {
             return Decoding::Energy;
         }
@@ -174,14 +175,14 @@ mod tests {
         let (phy, mixed) = (Phy::a(), Phy::mixed(Preamble::Long));
         let sensitivity = Some(Sensitivity::new(phy, &Sensitivity::standard(phy)));
         let all = Receivers { sensitivity, of_b: Vec::new() };
-        assert_eq!(all.of(&hearing(1, -70.0), mbps(36), phy), Decoding::Whole);
-        assert_eq!(all.of(&hearing(1, -70.5), mbps(36), phy), Decoding::Header);
-        assert_eq!(all.of(&hearing(1, -82.5), mbps(36), phy), Decoding::Weak);
+        assert_eq!(all.of(&hearing(1, -70.0), mbps(36).into(), phy), Decoding::Whole);
+        assert_eq!(all.of(&hearing(1, -70.5), mbps(36).into(), phy), Decoding::Header);
+        assert_eq!(all.of(&hearing(1, -82.5), mbps(36).into(), phy), Decoding::Weak);
         let some = Receivers { sensitivity: None, of_b: vec![1] };
-        assert_eq!(some.of(&hearing(1, -50.0), mbps(6), mixed), Decoding::Energy);
-        assert_eq!(some.of(&hearing(1, -50.0), mbps(11), mixed), Decoding::Whole);
-        assert_eq!(some.of(&hearing(2, -50.0), mbps(6), mixed), Decoding::Whole);
-        assert_eq!(some.classes(mixed).1, [mbps(1), mbps(6)]);
-        assert_eq!(Receivers::default().classes(mixed).1, [mbps(1)]);
+        assert_eq!(some.of(&hearing(1, -50.0), mbps(6).into(), mixed), Decoding::Energy);
+        assert_eq!(some.of(&hearing(1, -50.0), mbps(11).into(), mixed), Decoding::Whole);
+        assert_eq!(some.of(&hearing(2, -50.0), mbps(6).into(), mixed), Decoding::Whole);
+        assert_eq!(some.classes(mixed).1, [mbps(1), mbps(6)].map(Mode::at));
+        assert_eq!(Receivers::default().classes(mixed).1, [Mode::at(mbps(1))]);
     }
 }

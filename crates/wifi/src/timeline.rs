@@ -1,6 +1,7 @@
 //! The air timeline: the frames of a chosen window, with their senders, times and collisions.
 
-use evenair_units::{Bytes, Instant, Rate};
+use crate::phy::Mode;
+use evenair_units::{Bytes, Instant};
 
 /// The kinds of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,7 +18,7 @@ pub enum FrameKind {
     CtsToSelf,
     /// The acknowledgement of an aggregate, or of what was received before a [`BlockAckRequest`](Self::BlockAckRequest).
     BlockAck,
-    /// A request for a block acknowledgement (BlockAckReq, BAR).
+    /// A request for a block acknowledgement (`BlockAckReq`, BAR).
     BlockAckRequest,
 }
 
@@ -57,8 +58,8 @@ pub struct FrameRecord {
     pub kind: FrameKind,
     /// Its size, header and checksum included.
     pub size: Bytes,
-    /// The rate of its body.
-    pub rate: Rate,
+    /// How its body is modulated.
+    pub mode: Mode,
     /// The contender whose exchange it belongs to.
     pub by: u32,
     /// Whether the addressee decoded it; of a broadcast, whether anybody did.
@@ -135,6 +136,7 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evenair_units::Rate;
 
     const fn at(us: u64) -> Instant {
         Instant::from_nanos(us * 1000)
@@ -154,7 +156,7 @@ mod tests {
                 to: 1,
                 kind,
                 size: Bytes::new(1000),
-                rate: Rate::from_kbps(11_000),
+                mode: Mode::at(Rate::from_kbps(11_000)),
                 by: 0,
                 decoded: true,
                 retry: false,

@@ -54,7 +54,7 @@ pub(super) fn rows(result: &RunResult) -> Vec<FrameRow> {
             FrameKind::Rts => 20,
             FrameKind::Ack | FrameKind::Cts | FrameKind::CtsToSelf => 14,
         }),
-        rate_mbps: sent.as_ref().map(|_| frame.rate.as_bps() as f64 / 1e6),
+        rate_mbps: sent.as_ref().map(|_| frame.mode.rate().as_bps() as f64 / 1e6),
         queue: result.links[frame.by as usize].queue.clone(),
     };
     result.timeline.iter().map(row).collect()

@@ -33,6 +33,7 @@ use super::edca::Arbitration;
 use crate::air::{Contender, Effects, Head, Outcome, PacketId, Up, Wake};
 use crate::ledger::Ledger;
 use crate::loss::LossProcess;
+use crate::phy::Mode;
 use crate::receivers::{Decoding, Receivers};
 use crate::timeline::{FrameKind, Timeline};
 use crate::timing::MacTiming;
@@ -41,7 +42,7 @@ pub use batch::{AggregateCounters, Aggregation, MissedBlockAck};
 use evenair_des::{Fingerprint, Stream};
 use evenair_laws::backoff::Access;
 use evenair_topology::{Hearing, Medium};
-use evenair_units::{Bytes, Dbm, Duration, Instant, Rate};
+use evenair_units::{Bytes, Dbm, Duration, Instant};
 use flight::Flight;
 use node::{Node, Station};
 pub use shape::{General, Shape, Small};
@@ -230,8 +231,8 @@ struct Sending {
     class: u8,
     /// For how long after its end it reserves the medium.
     reserves: Duration,
-    /// Rate of the exchange's DATA frame.
-    rate: Rate,
+    /// How the exchange's DATA frame is modulated.
+    mode: Mode,
     /// The receiver was itself transmitting when the frame arrived: why it was lost, if it was.
     receiver_busy: bool,
 }
@@ -260,8 +261,8 @@ struct Reply {
     airtime: Duration,
     /// For how long after its end it reserves the medium.
     reserves: Duration,
-    /// Rate of the exchange's DATA frame.
-    rate: Rate,
+    /// How the exchange's DATA frame is modulated.
+    mode: Mode,
 }
 
 /// Airtimes of the head's frames, or of those of an aggregate that it is the first of.
@@ -273,8 +274,8 @@ struct Plan {
     parts: u16,
     /// It has EDCA's longer header.
     qos: bool,
-    /// Rate of the DATA frame.
-    rate: Rate,
+    /// How the DATA frame is modulated.
+    mode: Mode,
     data: Duration,
     /// ACK, or block acknowledgement.
     answer: Duration,
@@ -381,8 +382,8 @@ pub struct DcfAir<S: Shape = General> {
     ear_range: S::Table<(u32, u32)>,
     /// Each node's hearers further off.
     far_range: Vec<(u32, u32)>,
-    /// The class of each rate; nothing, where there is one for all.
-    classes: Vec<(Rate, u8)>,
+    /// The class of each mode; nothing, where there is one for all.
+    classes: Vec<(Mode, u8)>,
     /// Frames on their way to far hearers, at places that are used again.
     flights: Vec<Flight>,
     free_flights: Vec<u32>,
@@ -495,12 +496,12 @@ impl<S: Shape> DcfAir<S> {
         let noise_mw = rules.noise_mw();
         let capture_ratio = libm::pow(10.0, rules.capture_db / 10.0) as f32;
         let least_mw = capture_ratio * noise_mw;
-        let (classes, rates) = receivers.classes(timing.phy);
+        let (classes, modes) = receivers.classes(timing.phy);
         let mut ears = Vec::new();
         let (mut ear_range, mut far_range) = (Vec::new(), Vec::new());
-        for (node, rate) in rates.iter().flat_map(|&rate| (0..medium.nodes()).map(move |node| (node, rate))) {
+        for (node, mode) in modes.iter().flat_map(|&mode| (0..medium.nodes()).map(move |node| (node, mode))) {
             let ear = |hearing: &Hearing| {
-                Ear::of(hearing, receivers.of(hearing, rate, timing.phy), rules.weak_is_error, least_mw)
+                Ear::of(hearing, receivers.of(hearing, mode, timing.phy), rules.weak_is_error, least_mw)
             };
             for (is_far, range) in [(false, &mut ear_range), (true, &mut far_range)] {
                 let start = ears.len() as u32;
@@ -534,7 +535,7 @@ impl<S: Shape> DcfAir<S> {
             ear_range: Table::new(ear_range),
             is_wide: far_range.iter().any(|(start, end)| start < end),
             far_range,
-            classes: if rates.len() == 1 { Vec::new() } else { classes },
+            classes: if modes.len() == 1 { Vec::new() } else { classes },
             is_part_edca,
             flights: Vec::new(),
             free_flights: Vec::new(),
@@ -663,19 +664,19 @@ impl<S: Shape> DcfAir<S> {
         self.nodes[self.queues[c as usize].node as usize].back_offs.add_standing();
     }
 
-    /// The class of a frame's rate.
+    /// The class of a frame's mode.
     #[inline]
-    fn class_of(&self, kind: FrameKind, data_rate: Rate) -> u8 {
+    fn class_of(&self, kind: FrameKind, data: Mode) -> u8 {
         if S::SMALL || self.classes.is_empty() {
             0
         } else {
-            self.class_among(self.timing.rate_of(kind, data_rate))
+            self.class_among(self.timing.mode_of(kind, data))
         }
     }
 
-    fn class_among(&self, rate: Rate) -> u8 {
-        let of_rate = self.classes.iter().find(|(other, _)| *other == rate);
-        of_rate.expect("a rate of the physical layer").1
+    fn class_among(&self, mode: Mode) -> u8 {
+        let of_mode = self.classes.iter().find(|(other, _)| *other == mode);
+        of_mode.expect("a mode of the physical layer").1
     }
 
     /// The near hearers of a node's frames of some class.

@@ -196,7 +196,7 @@ impl IdealAir {
                 to: head.to,
                 kind,
                 size: head.size,
-                rate: head.mode.rate(),
+                mode: head.mode,
                 by: l,
                 decoded: true,
                 retry: false,

@@ -71,7 +71,7 @@ impl<S: Shape> DcfAir<S> {
         let Queue { node, plan: last, .. } = &self.queues[by as usize];
         let qos = self.is_qos(*node as usize, head.to);
         let size = head.size + self.timing.header(qos);
-        let is_alike = (last.size, last.parts, last.qos, last.rate) == (size, 1, qos, head.mode.rate());
+        let is_alike = (last.size, last.parts, last.qos, last.mode) == (size, 1, qos, head.mode);
         is_alike && head.to != BROADCAST && !last.answer.is_zero()
     }
 
@@ -79,27 +79,27 @@ impl<S: Shape> DcfAir<S> {
     pub(super) fn plan(&self, by: Contender, head: &Head) -> Plan {
         let Queue { node, plan: last, .. } = &self.queues[by as usize];
         let timing = &self.timing;
-        let rate = head.mode.rate();
+        let mode = head.mode;
         let qos = self.is_qos(*node as usize, head.to);
         let size = head.size + timing.header(qos);
-        let data = timing.phy.airtime(size, rate);
+        let data = timing.mpdu(size, mode);
         if head.to == BROADCAST {
-            return Plan { size, parts: 1, qos, rate, data, ..Plan::default() };
+            return Plan { size, parts: 1, qos, mode, data, ..Plan::default() };
         }
         // As long as the last, at the same rate.
-        let is_alike = (last.rate, last.parts) == (rate, 1) && !last.answer.is_zero();
-        let answer = if is_alike { last.answer } else { timing.answer(rate) };
-        self.announced(Plan { size, parts: 1, qos, rate, data, answer, ..Plan::default() })
+        let is_alike = (last.mode, last.parts) == (mode, 1) && !last.answer.is_zero();
+        let answer = if is_alike { last.answer } else { timing.answer(mode) };
+        self.announced(Plan { size, parts: 1, qos, mode, data, answer, ..Plan::default() })
     }
 
     /// The same exchange with the frames that announce it, where its DATA frame is long.
     pub(super) fn announced(&self, plan: Plan) -> Plan {
-        let (timing, rate) = (&self.timing, plan.rate);
+        let (timing, mode) = (&self.timing, plan.mode);
         let long = self.rules.rts_threshold.is_some_and(|limit| plan.size > limit);
         Plan {
-            clearance: if long { timing.clearance(rate) } else { Duration::ZERO },
-            request: long.then(|| timing.request(rate)),
-            protection: timing.protection(rate).filter(|_| !long),
+            clearance: if long { timing.clearance(mode) } else { Duration::ZERO },
+            request: long.then(|| timing.request(mode)),
+            protection: timing.protection(mode).filter(|_| !long),
             ..plan
         }
     }

@@ -21,13 +21,12 @@ mod tests;
 mod window;
 
 use crate::air::{Contender, Head, PacketId};
+use crate::timing::DELIMITER_BYTES;
 use evenair_units::{Bytes, Duration, Instant};
 use std::collections::VecDeque;
 
 /// Size of a compressed block ack request: header 16, control 2, starting sequence control 2, checksum 4 (clause 9.3.1.8).
 pub(super) const BLOCK_ACK_REQUEST_BYTES: Bytes = Bytes::new(24);
-/// The delimiter before each MPDU of an aggregate (clause 9.7.1).
-const DELIMITER_BYTES: u32 = 4;
 /// Subframes begin at multiples of this: all but the last are padded.
 const ALIGNMENT_BYTES: u32 = 4;
 /// The longest frame of 802.11n, ac and ax (aPPDUMaxTime, clauses 19.4.4 and 21.4.4).
@@ -159,7 +158,7 @@ pub(super) struct Batch {
     first_number: u16,
     /// Those that the sender is not done with.
     waiting: u16,
-    /// A BlockAckReq is to be sent before any DATA.
+    /// A block ack request is to be sent before any DATA.
     request_due: bool,
     counters: AggregateCounters,
 }
@@ -232,7 +231,8 @@ impl Batch {
     fn fit(&self, parts_max: u16, bytes_max: u32) -> Fit {
         let mut fit = Fit { parts: 0, bytes: 0 };
         for mpdu in self.waiting().take(parts_max.into()) {
-            let with = fit.bytes.next_multiple_of(ALIGNMENT_BYTES) + DELIMITER_BYTES + u32::from(mpdu.size);
+            let with =
+                fit.bytes.next_multiple_of(ALIGNMENT_BYTES) + DELIMITER_BYTES.count() + u32::from(mpdu.size);
             if fit.parts > 0 && with > bytes_max {
                 break;
             }

@@ -51,7 +51,7 @@ impl<S: Shape> DcfAir<S> {
                 to: sent.to,
                 kind: sent.kind,
                 size: sent.size,
-                rate: self.timing.rate_of(sent.kind, sent.rate),
+                mode: self.timing.mode_of(sent.kind, sent.mode),
                 by: sent.by,
                 decoded,
                 retry: sent.retry,

@@ -26,9 +26,9 @@ impl<S: Shape> DcfAir<S> {
         }
         let head = queue.head.expect("an exchange without a head");
         let to = if kind == FrameKind::CtsToSelf { queue.node } else { head.to };
-        let (node, rate) = (queue.node as usize, queue.plan.rate);
+        let (node, mode) = (queue.node as usize, queue.plan.mode);
         let (airtime, reserves) = self.extent(kind, c);
-        self.start_frame(now, node, Reply { kind, to, by: c, airtime, reserves, rate }, out);
+        self.start_frame(now, node, Reply { kind, to, by: c, airtime, reserves, mode }, out);
     }
 
     /// Airtime of a frame that the exchange's first side sends, and how long it reserves the medium beyond its end (IEEE
@@ -54,12 +54,11 @@ impl<S: Shape> DcfAir<S> {
     /// The frame on the air that a node sends from now on.
     #[inline]
     fn sending(&self, now: Instant, node: usize, frame: &Reply) -> Sending {
-        let &Reply { kind, to, by, reserves, rate, .. } = frame;
+        let &Reply { kind, to, by, reserves, mode, .. } = frame;
         let queue = &self.queues[by as usize];
         let (size, answer) = match kind {
-            FrameKind::Data => (queue.plan.size, queue.plan.answer),
+            FrameKind::Data | FrameKind::BlockAckRequest => (queue.plan.size, queue.plan.answer),
             FrameKind::Rts => (RTS_BYTES, queue.plan.clearance),
-            FrameKind::BlockAckRequest => (queue.plan.size, queue.plan.answer),
             FrameKind::BlockAck => (self.block_ack_bytes(by), Duration::ZERO),
             FrameKind::Ack | FrameKind::Cts | FrameKind::CtsToSelf => (ACK_BYTES, Duration::ZERO),
         };
@@ -74,9 +73,9 @@ impl<S: Shape> DcfAir<S> {
             qos: kind == FrameKind::Data && queue.plan.qos,
             far: self.is_far(node, to),
             answer,
-            class: self.class_of(kind, rate),
+            class: self.class_of(kind, mode),
             reserves,
-            rate,
+            mode,
             receiver_busy: false,
         }
     }
@@ -294,7 +293,7 @@ impl<S: Shape> DcfAir<S> {
                 out.wake_at(now + self.timing.sifs, Wake::Respond(node as u32));
             }
             FrameKind::Rts | FrameKind::Data | FrameKind::BlockAckRequest if sent.to != BROADCAST => {
-                this.overdue = now + self.timing.answer_timeout_to(sent.kind, sent.rate);
+                this.overdue = now + self.timing.answer_timeout_to(sent.kind, sent.mode);
                 this.request_void_at = void_at;
                 this.awaiting =
                     Some((sent.by, if sent.far { Expecting::FarAnswer } else { Expecting::Answer }));
@@ -316,7 +315,8 @@ impl<S: Shape> DcfAir<S> {
             return Instant::NEVER;
         }
         let timing = &self.timing;
-        at + timing.sifs * 2 + sent.answer + timing.phy.start_delay() + timing.slot * 2
+        let start_delay = timing.phy.start_delay().max(timing.phy.preamble_time(sent.mode));
+        at + timing.sifs * 2 + sent.answer + start_delay + timing.slot * 2
     }
 
     /// The addressee has decoded a frame. Tells whether the exchange goes on, or is complete.
@@ -363,7 +363,7 @@ impl<S: Shape> DcfAir<S> {
             by: sent.by,
             airtime: sent.answer,
             reserves, // what the frame that it answers reserved, less what has passed
-            rate: sent.rate,
+            mode: sent.mode,
         };
         match sent.kind {
             FrameKind::Ack | FrameKind::BlockAck | FrameKind::CtsToSelf => None,
@@ -380,8 +380,8 @@ impl<S: Shape> DcfAir<S> {
                 this.request_void_at = Instant::NEVER;
                 queue.short_failures = 0; // clause 10.3.4.4
                 let (airtime, reserves) = self.extent(FrameKind::Data, by);
-                let rate = self.queues[by as usize].plan.rate;
-                Some(Reply { kind: FrameKind::Data, to: from as u32, by, airtime, reserves, rate })
+                let mode = self.queues[by as usize].plan.mode;
+                Some(Reply { kind: FrameKind::Data, to: from as u32, by, airtime, reserves, mode })
             }
             FrameKind::Data => {
                 if let Some((_, Expecting::Data)) = this.awaiting
@@ -459,9 +459,9 @@ impl<S: Shape> DcfAir<S> {
         }
         let queue = &mut self.queues[c as usize];
         queue.note_attempt();
-        let (to, rate) = (queue.head.expect("an exchange without a head").to, queue.plan.rate);
+        let (to, mode) = (queue.head.expect("an exchange without a head").to, queue.plan.mode);
         let (airtime, reserves) = self.extent(FrameKind::Data, c);
-        self.start_frame(now, node, Reply { kind: FrameKind::Data, to, by: c, airtime, reserves, rate }, out);
+        self.start_frame(now, node, Reply { kind: FrameKind::Data, to, by: c, airtime, reserves, mode }, out);
     }
 
     /// ns-2's DATA frame finds the medium busy after its CTS: another RTS, after a longer back-off.

@@ -2,11 +2,13 @@
 
 use super::super::shape::Shape;
 use super::super::{DcfAir, Expecting, Plan, Sending, draw};
-use super::{ALIGNMENT_BYTES, BLOCK_ACK_REQUEST_BYTES, Batch, DELIMITER_BYTES, Fit, State};
+use super::{ALIGNMENT_BYTES, BLOCK_ACK_REQUEST_BYTES, Batch, Fit, State};
 use crate::air::{Contender, Effects, Head};
 use crate::ledger::Doing;
+use crate::phy::Mode;
+use crate::timing::DELIMITER_BYTES;
 use evenair_laws::backoff::{Draw, Holding};
-use evenair_units::{Bytes, Duration, Instant, Rate};
+use evenair_units::{Bytes, Duration, Instant};
 
 impl Batch {
     /// A DATA frame of so many packets is sent.
@@ -127,36 +129,36 @@ impl<S: Shape> DcfAir<S> {
         let queue = &self.queues[c as usize];
         let (batch, head) = (queue.batch.as_ref(), queue.head.expect("an exchange without a head"));
         let batch = batch.expect("a contender that aggregates");
-        let (rate, time) = (head.mode.rate(), time.min(batch.limits.airtime));
+        let (mode, time) = (head.mode, time.min(batch.limits.airtime));
         let mut fit = batch.fit(parts_max.min(batch.limits.packets), batch.limits.bytes);
-        if fit.parts > 1 && self.timing.phy.airtime(Bytes::new(fit.bytes), rate) > time {
-            fit = batch.fit(fit.parts, self.bytes_within(time, rate, fit.bytes));
+        if fit.parts > 1 && self.timing.phy.airtime(Bytes::new(fit.bytes), mode) > time {
+            fit = batch.fit(fit.parts, self.bytes_within(time, mode, fit.bytes));
         }
         if fit.parts == 1 { self.plan(c, &head) } else { self.plan_aggregate(c, &head, fit) }
     }
 
     fn plan_aggregate(&self, c: Contender, head: &Head, fit: Fit) -> Plan {
-        let (timing, rate) = (&self.timing, head.mode.rate());
+        let (timing, mode) = (&self.timing, head.mode);
         let qos = self.is_qos(self.queues[c as usize].node as usize, head.to);
-        let (size, answer) = (Bytes::new(fit.bytes), timing.control_frame(self.block_ack_bytes(c), rate));
-        let data = timing.phy.airtime(size, rate);
-        self.announced(Plan { size, parts: fit.parts, qos, rate, data, answer, ..Plan::default() })
+        let (size, answer) = (Bytes::new(fit.bytes), timing.control_frame(self.block_ack_bytes(c), mode));
+        let data = timing.phy.airtime(size, mode);
+        self.announced(Plan { size, parts: fit.parts, qos, mode, data, answer, ..Plan::default() })
     }
 
     /// The exchange of a block ack request.
     fn plan_request(&self, c: Contender) -> Plan {
         let head = self.queues[c as usize].head.expect("an exchange without a head");
-        let (size, rate) = (BLOCK_ACK_REQUEST_BYTES, head.mode.rate());
-        let answer = self.timing.control_frame(self.block_ack_bytes(c), rate);
-        Plan { size, rate, data: self.timing.control_frame(size, rate), answer, ..Plan::default() }
+        let (size, mode) = (BLOCK_ACK_REQUEST_BYTES, head.mode);
+        let answer = self.timing.control_frame(self.block_ack_bytes(c), mode);
+        Plan { size, mode, data: self.timing.control_frame(size, mode), answer, ..Plan::default() }
     }
 
     /// The largest size below this one of which a frame takes no longer than a time.
-    fn bytes_within(&self, time: Duration, rate: Rate, below: u32) -> u32 {
+    fn bytes_within(&self, time: Duration, mode: Mode, below: u32) -> u32 {
         let (mut fits, mut exceeds) = (0, below);
         while exceeds - fits > 1 {
             let middle = fits.midpoint(exceeds);
-            if self.timing.phy.airtime(Bytes::new(middle), rate) <= time {
+            if self.timing.phy.airtime(Bytes::new(middle), mode) <= time {
                 fits = middle;
             } else {
                 exceeds = middle;
@@ -245,8 +247,8 @@ impl<S: Shape> DcfAir<S> {
         let batch = self.queues[sent.by as usize].batch.as_mut().expect("a contender that aggregates");
         let (mut bytes, mut all) = (0u32, true);
         for mpdu in batch.in_frame() {
-            bytes = bytes.next_multiple_of(ALIGNMENT_BYTES) + DELIMITER_BYTES + u32::from(mpdu.size);
-            let after = sent.rate.time_for(Bytes::new(sent.size.count() - bytes));
+            bytes = bytes.next_multiple_of(ALIGNMENT_BYTES) + DELIMITER_BYTES.count() + u32::from(mpdu.size);
+            let after = sent.mode.rate().time_for(Bytes::new(sent.size.count() - bytes));
             let end = Instant::from_nanos(at.as_nanos() - after.as_nanos());
             let is_spoilt = process.loses(end, Bytes::new(mpdu.size.into()));
             all &= is_spoilt;

@@ -73,7 +73,7 @@ fn ofdm_is_announced_where_a_station_does_not_know_it() {
     ];
     assert_eq!(bench.frames()[..4], expected);
     let cts = bench.air.timeline.as_ref().unwrap().frames()[0];
-    assert_eq!((cts.from, cts.to, cts.rate, cts.reserves_us), (0, 0, mbps(1), 308));
+    assert_eq!((cts.from, cts.to, cts.mode.rate(), cts.reserves_us), (0, 0, mbps(1), 308));
     let outcomes: Vec<_> = bench.done().iter().map(|&(_, by, outcome)| (by, outcome)).collect();
     assert_eq!(outcomes, [(0, Outcome::Delivered), (2, Outcome::Delivered)]);
     assert_eq!((bench.air.counters(0).attempts, bench.air.counters(0).requests), (1, 0));

@@ -348,7 +348,7 @@ fn stray_cts_starts_no_frame() {
             far: false,
             answer: Duration::ZERO,
             reserves: Duration::ZERO,
-            rate: plan.rate,
+            mode: plan.mode,
             receiver_busy: false,
         };
         assert!(!bench.air.accept(0, 1, &cts, bench.now, &mut bench.out));
