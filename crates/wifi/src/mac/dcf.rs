@@ -80,6 +80,10 @@ pub struct Rules {
     /// follows it ([Jam10] section 2.2, ns-2). If not, it is energy and nothing more: the receiver never locks to it, as in
     /// ns-3.
     pub weak_is_error: bool,
+    /// A receiver detects a frame only if in its first 4 µs it is stronger by this than all else, as in ns-3 \[dB\]: of frames that
+    /// begin together it may notice none, and then owes no extended inter-frame space. If there is no threshold it locks to one
+    /// of them.
+    pub detection_db: Option<f64>,
     /// A packet that arrives on an idle medium waits a whole DIFS of its own, however long the medium was idle, as
     /// in ns-2.
     pub own_difs: bool,
@@ -117,6 +121,7 @@ impl Rules {
             capture_db: 10.0,
             eifs_reserves: false,
             weak_is_error: true,
+            detection_db: None,
             own_difs: false,
             idle_once_is_enough: false,
             difs_after_timeout: false,
@@ -376,6 +381,8 @@ pub struct DcfAir<S: Shape = General> {
     timing: MacTiming,
     rules: Rules,
     capture_ratio: f32,
+    /// Zero, where every preamble is detected.
+    detection_ratio: f32,
     noise_mw: f32,
     ears: Box<[Ear]>,
     /// Each node's near hearers: a row for each class of rates, a place in it for each node.
@@ -530,6 +537,7 @@ impl<S: Shape> DcfAir<S> {
             timing,
             rules,
             capture_ratio,
+            detection_ratio: rules.detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32),
             noise_mw,
             ears: ears.into(),
             ear_range: Table::new(ear_range),
