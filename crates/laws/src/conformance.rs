@@ -76,7 +76,11 @@ pub fn backoff(params: &BackoffParams, keep: impl Fn(&AnyBackoff) -> AnyBackoff,
 
 fn link_role(draws: &mut Draws) -> LinkRole {
     let surroundings = Surroundings {
-        physical_layer: draws.one_of([PhysicalLayer::Dsss, PhysicalLayer::Ofdm]),
+        physical_layer: draws.one_of([
+            PhysicalLayer::Dsss,
+            PhysicalLayer::Ofdm,
+            PhysicalLayer::HighThroughput,
+        ]),
         rendering: draws.one_of([Rendering::Standard, Rendering::Ns2]),
         is_ideal: draws.chance(),
         ..Surroundings::default()

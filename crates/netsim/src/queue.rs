@@ -29,8 +29,8 @@ use crate::times::Histogram;
 use evenair_des::Stream;
 use evenair_laws::backoff::{Access, AnyBackoff, BackoffLaw, LinkView};
 use evenair_laws::marking::{AnyMarking, MarkingLaw, QueueView, Verdict};
-use evenair_units::{Bytes, Duration, Instant, Probability, Rate, Volume};
-use evenair_wifi::{LossProcess, PacketId};
+use evenair_units::{Bytes, Duration, Instant, Probability, Volume};
+use evenair_wifi::{LossProcess, Mode, PacketId};
 use std::collections::VecDeque;
 
 /// The outlet's state for a queue.
@@ -99,8 +99,8 @@ pub(crate) struct TransmitQueue {
     pub(crate) ready_at: Instant,
     /// The dummies that its back-off law has it send.
     pub(crate) dummy: Option<Bytes>,
-    /// Its rate.
-    pub(crate) rate: Rate,
+    /// How its frames are modulated; of a wire, its rate.
+    pub(crate) mode: Mode,
     /// Packets of sources that are never without, which have left or were dropped and are not made up for: the first is next.
     pub(crate) without_room: VecDeque<Queued>,
     /// Whom its marking tells apart.
@@ -264,7 +264,7 @@ impl TransmitQueue {
             dummies: std::mem::take(&mut host.dummies),
             backlog,
             head_of_line_delay,
-            data_rate: self.rate,
+            data_rate: self.mode.rate(),
         });
         (host.updated, host.arrived, host.served) = (now, self.arrived, served);
         self.ask_law();

@@ -273,8 +273,9 @@ const SEGMENTS: f64 = 64.0;
 /// The scales of what is seen of each flow: what the network's fastest link would carry of it \[packets/s\], and in a step
 /// \[packets\]; what its first queue holds \[packets\]; the horizon \[s\]; connections; segments.
 fn scales(network: &NetworkSpec, step_s: f64, horizon_s: f64) -> Vec<[f64; SEEN]> {
-    let own = network.rates.iter().map(|link| link.rate).chain(network.wires.iter().map(|wire| wire.rate));
-    let fastest = own.fold(network.data_rate, Rate::max).as_bps() as f64;
+    let own =
+        network.rates.iter().map(|link| link.mode.rate()).chain(network.wires.iter().map(|wire| wire.rate));
+    let fastest = own.fold(network.data_mode.rate(), Rate::max).as_bps() as f64;
     let of = |flow: &FlowSpec| {
         let (from, to) = (flow.path[0], flow.path[1]);
         let wire =

@@ -49,7 +49,7 @@ impl Scenario {
         let Parts { radio, mac, queue, tcp } = parts;
         let nodes = self.node_names();
         let receivers = self.receivers(radio.as_ref());
-        self.separate_stations_of_b();
+        self.separate_older_stations();
         let medium = self.medium(&nodes, radio.as_ref())?;
         let wires = self.wire_specs(&nodes)?;
         let rates = self.link_rates(&nodes, &mac, &medium, &receivers)?;
@@ -66,7 +66,7 @@ impl Scenario {
             router: &router,
             wires: &wires,
             rates: &rates,
-            data_rate: mac.data_rate,
+            data_rate: mac.data_mode.rate(),
             tcp: &tcp,
             is_ideal,
             has_channels: self.nodes.iter().any(|node| node.channel.is_some()),
@@ -92,7 +92,7 @@ impl Scenario {
         };
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
         let conflicts = medium.conflicts(&bare);
-        let mac = Mac { data_rate: rates::nominal(&mac, &rates, &bare), ..mac };
+        let mac = Mac { data_mode: rates::nominal(&mac, &rates, &bare), ..mac };
         let spec = self.mac_spec(&mac, radio.as_ref(), longest)?;
         let largest = flows
             .iter()
@@ -111,7 +111,7 @@ impl Scenario {
             medium,
             mac: spec,
             receivers,
-            data_rate: mac.data_rate,
+            data_mode: mac.data_mode,
             backoff: self.backoff.clone(),
             surroundings,
             queue,

@@ -34,10 +34,10 @@ pub use evenair_fluid::View as FluidView;
 pub use evenair_optimum::{Concave, Done, Failure, Solution, Watch};
 pub use fluid::{FluidRun, Overload};
 pub use language::{
-    AckTimeout, ArrivalsName, At, ClockKind, CodePoint, ConnectionName, DataRate, Directions, DisciplineName,
-    DualDescentKeys, Exactly, FlowPattern, FlowTable, FluidModel, FluidTable, GatewayTable, Generate,
-    GeneratedFlows, HoldingLaw, HostsName, InterferenceRule, InterruptedDifs, LimitRate, LinkTable, Listed,
-    LossTable, LossyPathKeys, MacKind, MacTable, NodeMac, NodeQueuesTable, NodeTable, OfRate,
+    AckTimeout, ArrivalsName, At, BandName, ClockKind, CodePoint, ConnectionName, DataRate, Directions,
+    DisciplineName, DualDescentKeys, Exactly, FlowPattern, FlowTable, FluidModel, FluidTable, GatewayTable,
+    Generate, GeneratedFlows, HoldingLaw, HostsName, InterferenceRule, InterruptedDifs, LimitRate, LinkTable,
+    Listed, LossTable, LossyPathKeys, MacKind, MacTable, NodeMac, NodeQueuesTable, NodeTable, OfRate,
     OptimalCsmaKeys, Per, PerRate, PreambleKind, Preset, ProbesTable, PropagationName, Protection, QueueKind,
     QueueTable, RadioTable, RateTable, RateUnit, RenoCsmaKeys, RoundTripKind, Scenario, ShaperName,
     SignalTable, SourceLimitTable, StackName, TcpTable, Threshold, TrafficKind, UtilityTable, WallTable,

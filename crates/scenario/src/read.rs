@@ -5,6 +5,7 @@ use crate::language::{DataRate, MacKind, MacTable, RateTable, Scenario};
 use crate::meant::{did_you_mean, explained};
 use crate::quantity::RateQuantity;
 use crate::resolved::Resolved;
+use evenair_laws::backoff::BackoffParams;
 use evenair_topology::Link;
 use evenair_units::plain_message;
 use evenair_wifi::{Receivers, Sensitivity};
@@ -94,12 +95,16 @@ impl Resolved {
         let mut settings = self.written_out();
         settings.mac = MacTable {
             kind: MacKind::Ideal,
-            data_rate: Some(DataRate::Fixed(RateQuantity(self.network.data_rate))),
+            data_rate: Some(DataRate::Fixed(RateQuantity(self.network.data_mode.rate()))),
             queue: self.settings.mac.queue,
             ..MacTable::default()
         };
         settings.nodes.iter_mut().for_each(|node| node.mac = None);
-        if self.network.receivers != Receivers::default() {
+        let is_modulated = self.network.data_mode.modulation().is_some();
+        if is_modulated && matches!(settings.backoff, BackoffParams::Edca(_)) {
+            settings.backoff = BackoffParams::default();
+        }
+        if self.network.receivers != Receivers::default() || is_modulated && !settings.rates.is_empty() {
             settings.rates = self.rates_in_use();
         }
         let least = self.network.receivers.sensitivity.as_ref().and_then(Sensitivity::least);
@@ -117,8 +122,9 @@ impl Resolved {
         let table = |link: Link| RateTable {
             from: name(link.from),
             to: name(link.to),
-            rate: RateQuantity(self.network.rate(link.from, link.to)),
+            rate: Some(RateQuantity(self.network.rate(link.from, link.to))),
             one_way: true,
+            ..RateTable::default()
         };
         ways.into_iter().map(table).collect()
     }

@@ -5,6 +5,7 @@ mod flow;
 mod fluid;
 mod gateway;
 mod mac;
+mod modulation;
 mod queue;
 mod radio;
 mod tcp;
@@ -60,8 +61,9 @@ impl Scenario {
     pub(crate) fn complete(mut self, folder: &Path, needs: Needs) -> Result<Resolved, Mistake> {
         let preset = self.preset;
         self.read_lists(folder)?;
-        let beside_b = self.has_stations_of_b()?;
-        let mac = self.mac.complete(preset, beside_b)?;
+        let is_beside = self.has_older_stations()?;
+        let mac = self.mac.complete(preset, is_beside)?;
+        self.default_to_edca(&mac);
         let radio = self.radio.as_mut().map(|radio| radio.complete(preset, mac.phy())).transpose()?;
         self.generate(radio.as_ref())?;
         self.check(needs)?;

@@ -46,7 +46,8 @@ impl PhyStandard {
     pub const fn layer(self) -> PhysicalLayer {
         match self {
             Self::B => PhysicalLayer::Dsss,
-            Self::A | Self::G | Self::Mixed | Self::N | Self::Ac | Self::Ax => PhysicalLayer::Ofdm,
+            Self::A | Self::G | Self::Mixed => PhysicalLayer::Ofdm,
+            Self::N | Self::Ac | Self::Ax => PhysicalLayer::HighThroughput,
         }
     }
 
@@ -190,6 +191,13 @@ impl Phy {
     /// The physical layer of the stations of 802.11b in this one.
     pub const fn of_b(self) -> Self {
         Self { standard: PhyStandard::B, ..self }
+    }
+
+    /// Returns the mode that stands for all of the layer's own format, which are received alike; none, where rates name modes.
+    pub(crate) fn own_mode(&self) -> Option<Mode> {
+        let format = self.standard.format()?;
+        let (width, guard_interval) = (Width::Mhz20, GuardInterval::Ns800);
+        Mode::of(Modulation { format, mcs: 0, streams: 1, width, guard_interval }).ok()
     }
 
     /// The rates of this physical layer with this preamble; of 802.11n, ac and ax those of their non-HT frames.

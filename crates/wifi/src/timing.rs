@@ -1,6 +1,6 @@
 //! Every microsecond of a frame exchange: slots, inter-frame spaces, airtimes, time-outs.
 
-use crate::phy::{Format, Mode, Phy, PhyStandard, Preamble};
+use crate::phy::{Band, Format, Mode, Phy, PhyStandard, Preamble};
 use crate::timeline::FrameKind;
 use evenair_units::{Bytes, Duration, Rate};
 
@@ -38,8 +38,9 @@ pub struct MacTiming {
     pub overhead: Bytes,
     /// Rate of control frames.
     pub control_rate: ControlRate,
-    /// OFDM frames are announced so that stations of 802.11b understand it: by a CTS to the sender itself, or by RTS and CTS at
-    /// the basic rate (clause 10.26.2, protection for receivers without ERP).
+    /// Frames that older stations cannot decode are announced so that these understand it, by a CTS to the sender itself or by RTS
+    /// and CTS: OFDM frames to stations of 802.11b at the basic rate (clause 10.26.2, protection for receivers without ERP), frames of
+    /// 802.11n, ac and ax to stations of 802.11a or g at the rate of the answer (clause 10.26.3).
     pub protects: bool,
 }
 
@@ -80,6 +81,17 @@ impl MacTiming {
     pub const fn mixed(preamble: Preamble, basic_rate: Rate, protects: bool) -> Self {
         let (slowest, control) = (slowest_dsss(preamble), ControlRate::Basic(basic_rate));
         Self { protects, ..Self::new(Phy::mixed(preamble), (20, 10, 15), slowest, control) }
+    }
+
+    /// 802.11n, ac or ax by the standard, without stations of 802.11b: slots of 9 µs; SIFS 16 µs at 5 and 6 GHz, 10 µs at
+    /// 2.4 GHz; answers are non-HT frames, so that time-outs and EIFS are those of 802.11a and g (IEEE 802.11-2016 tables 19-25,
+    /// 21-28; IEEE 802.11ax-2021 table 27-54). DATA frames have the QoS header of EDCA.
+    pub const fn high_throughput(phy: Phy, control: ControlRate) -> Self {
+        let sifs_us = if matches!(phy.band, Band::Ghz2) { 10 } else { 16 };
+        Self {
+            overhead: Bytes::new(OVERHEAD.count() + QOS_BYTES.count()),
+            ..Self::new(phy, (9, sifs_us, 4), Rate::from_kbps(6_000), control)
+        }
     }
 
     /// `micros` are slot, SIFS, and sensing delay; `slowest` is the lowest mandatory rate.
@@ -207,7 +219,8 @@ impl MacTiming {
     /// The rate of the frames that announce a DATA frame of this mode: RTS, CTS, and a CTS to the sender itself.
     pub fn announcement(&self, data: impl Into<Mode>) -> Rate {
         let data = data.into();
-        if self.is_protected(data) { self.group_rate() } else { self.control(data) }
+        let is_dsss = self.phy.standard == PhyStandard::Mixed && self.is_protected(data);
+        if is_dsss { self.group_rate() } else { self.control(data) }
     }
 
     /// The mode of a frame of this kind in the exchange of a DATA frame of this mode.
@@ -219,9 +232,13 @@ impl MacTiming {
         }
     }
 
-    /// Whether a DATA frame of this mode is announced to stations of 802.11b.
+    /// Whether a DATA frame of this mode is announced to stations that cannot decode it.
     fn is_protected(&self, data: Mode) -> bool {
-        self.protects && !self.phy.is_dsss(data.rate())
+        let is_strange = || match self.phy.standard.format() {
+            Some(_) => data.modulation().is_some(),
+            None => !self.phy.is_dsss(data.rate()),
+        };
+        self.protects && is_strange()
     }
 
     /// The rate of DATA frames to everybody: the lowest of the basic set, which every station decodes. IEEE 802.11-2016

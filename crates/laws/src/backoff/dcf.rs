@@ -122,7 +122,7 @@ impl Dcf {
     pub const fn of(layer: PhysicalLayer) -> Self {
         match layer {
             PhysicalLayer::Dsss => Self::dsss(),
-            PhysicalLayer::Ofdm => Self::ofdm(),
+            PhysicalLayer::Ofdm | PhysicalLayer::HighThroughput => Self::ofdm(),
         }
     }
 

@@ -204,15 +204,18 @@ pub struct Edca {
 }
 
 impl Edca {
-    /// The defaults of IEEE 802.11-2016 table 9-137.
+    /// The defaults of IEEE 802.11-2016 table 9-137; of 802.11n and later with the TXOP limits of IEEE 802.11-2020 table 9-155,
+    /// but for best effort, which has one packet (or aggregate) there too instead of 2.528 ms, as access points and simulators
+    /// have it.
     pub const fn standard(category: Category, layer: PhysicalLayer) -> Self {
-        let (video_us, voice_us): (u64, u64) = match layer {
-            PhysicalLayer::Dsss => (6_016, 3_264),
-            PhysicalLayer::Ofdm => (3_008, 1_504),
+        let (background_us, video_us, voice_us): (u64, u64, u64) = match layer {
+            PhysicalLayer::Dsss => (0, 6_016, 3_264),
+            PhysicalLayer::Ofdm => (0, 3_008, 1_504),
+            PhysicalLayer::HighThroughput => (2_528, 4_096, 2_080),
         };
         let Dcf { window_min: window, window_max, .. } = Dcf::of(layer);
         let (window_min, window_max, aifsn, txop_us) = match category {
-            Category::Background => (window, window_max, 7, 0),
+            Category::Background => (window, window_max, 7, background_us),
             Category::BestEffort => (window, window_max, 3, 0),
             Category::Video => (window.div_ceil(2) - 1, window, 2, video_us),
             Category::Voice => ((window + 1) / 4 - 1, window.div_ceil(2) - 1, 2, voice_us),
@@ -250,6 +253,10 @@ mod tests {
         assert_eq!(row(Category::Video, PhysicalLayer::Ofdm), (7, 15, 2, 3008));
         assert_eq!(row(Category::BestEffort, PhysicalLayer::Ofdm), (15, 1023, 3, 0));
         assert_eq!(row(Category::Background, PhysicalLayer::Ofdm), (15, 1023, 7, 0));
+        assert_eq!(row(Category::Voice, PhysicalLayer::HighThroughput), (3, 7, 2, 2080));
+        assert_eq!(row(Category::Video, PhysicalLayer::HighThroughput), (7, 15, 2, 4096));
+        assert_eq!(row(Category::BestEffort, PhysicalLayer::HighThroughput), (15, 1023, 3, 0));
+        assert_eq!(row(Category::Background, PhysicalLayer::HighThroughput), (15, 1023, 7, 2528));
         assert_eq!(row(Category::Voice, PhysicalLayer::Dsss), (7, 15, 2, 3264));
         assert_eq!(row(Category::Video, PhysicalLayer::Dsss), (15, 31, 2, 6016));
     }

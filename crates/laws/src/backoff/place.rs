@@ -24,6 +24,8 @@ pub enum PhysicalLayer {
     Dsss,
     /// OFDM: 802.11a and g.
     Ofdm,
+    /// OFDM of 802.11n and later, where every station contends by EDCA.
+    HighThroughput,
 }
 
 /// The MAC whose contention is rendered.

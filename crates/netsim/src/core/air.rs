@@ -114,7 +114,7 @@ impl<T: Copy> Core<T> {
             return;
         }
         if let Some(trace) = &mut self.trace {
-            trace.heads[by as usize] = Some((*packet, mode.rate()));
+            trace.heads[by as usize] = Some((*packet, mode));
         }
         let head = Head { to, size, mode, packet: next.packet };
         self.air.offer(self.now, by, head, &mut self.effects);
@@ -158,8 +158,7 @@ impl<T: Copy> Core<T> {
         let queue = &mut self.queues[by as usize];
         if let Some(size) = queue.dummy {
             queue.service = Service::Dummy;
-            let mode = evenair_wifi::Mode::at(queue.rate);
-            let head = Head { to: queue.next_hop, size, mode, packet: PacketId::NONE };
+            let head = Head { to: queue.next_hop, size, mode: queue.mode, packet: PacketId::NONE };
             self.air.offer(self.now, by, head, &mut self.effects);
         } else if queue.discipline.packets() > 0 {
             let ready = queue.discipline.next_ready(self.now);

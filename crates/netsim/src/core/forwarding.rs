@@ -4,7 +4,7 @@
 use super::END;
 use crate::queue::Delays;
 use evenair_laws::backoff::Category;
-use evenair_units::{Rate, Volume};
+use evenair_units::Volume;
 use evenair_wifi::Mode;
 use std::collections::BTreeMap;
 
@@ -64,8 +64,8 @@ pub(crate) struct Forwarding {
 }
 
 impl Forwarding {
-    /// Adds a chain of (queue, next node, rate); gives its first hop, [`END`] if there is none.
-    pub(crate) fn add_chain(&mut self, chain: impl IntoIterator<Item = (u32, u32, Rate)>) -> u32 {
+    /// Adds a chain of (queue, next node, mode); gives its first hop, [`END`] if there is none.
+    pub(crate) fn add_chain(&mut self, chain: impl IntoIterator<Item = (u32, u32, Mode)>) -> u32 {
         let first = self.hops.len() as u32;
         self.hops.extend((first + 1..).zip(chain).map(|(next, hop)| Hop::new(hop, next)));
         if self.hops.len() as u32 == first {
@@ -81,7 +81,7 @@ impl Forwarding {
         &mut self,
         path: &[u32],
         category: Category,
-        hop: impl Fn(u32, u32) -> (u32, u32, Rate),
+        hop: impl Fn(u32, u32) -> (u32, u32, Mode),
     ) {
         for (end, &destination) in path.iter().enumerate() {
             let mut next = END;
@@ -124,8 +124,8 @@ impl Forwarding {
 }
 
 impl Hop {
-    fn new((queue, to, rate): (u32, u32, Rate), next: u32) -> Self {
-        Self { queue, to, mode: Mode::at(rate), next, watched: false, passed: Passed::default() }
+    fn new((queue, to, mode): (u32, u32, Mode), next: u32) -> Self {
+        Self { queue, to, mode, next, watched: false, passed: Passed::default() }
     }
 
     /// The hop after it, or [`END`].

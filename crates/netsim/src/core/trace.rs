@@ -2,11 +2,11 @@
 
 use super::{Core, News};
 use crate::packet::Packet;
-use evenair_units::{Instant, Rate};
-use evenair_wifi::{FrameRecord, Overheard, Timeline};
+use evenair_units::Instant;
+use evenair_wifi::{FrameRecord, Mode, Overheard, Timeline};
 
-/// A packet in a frame, and the rate of its DATA frame.
-pub(crate) type Traced = Option<(Packet, Rate)>;
+/// A packet in a frame, and the mode of its DATA frame.
+pub(crate) type Traced = Option<(Packet, Mode)>;
 
 /// The record of the air while it is watched.
 #[derive(Clone, Debug)]

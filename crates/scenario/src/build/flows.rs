@@ -192,7 +192,7 @@ impl Ground<'_> {
             }
             let own = self.rates.iter().find(|link| [link.from, link.to] == hop);
             hops += 1;
-            bit_s += 1.0 / own.map_or(self.data_rate, |link| link.rate).as_bps() as f64;
+            bit_s += 1.0 / own.map_or(self.data_rate, |link| link.mode.rate()).as_bps() as f64;
         }
         let rate = Rate::from_bps((f64::from(hops) / bit_s).round() as u64);
         (hops > 0).then_some(AirPath { hops, data, acknowledgement, rate, wired })

@@ -54,8 +54,17 @@ impl RadioTable {
             sensitivity,
             capture,
             capture_db: self.capture.get_or_insert(Decibels(Rules::standard().capture_db)).0,
-            weak_is_error: *self.weak_signals.get_or_insert(WeakSignals::Errors) == WeakSignals::Errors,
+            weak_is_error: self.weak_is_error(preset),
         })
+    }
+
+    /// Whether a signal that is too weak to be decoded is an error.
+    fn weak_is_error(&mut self, preset: Preset) -> bool {
+        let default = match preset {
+            Preset::Standard | Preset::Ns2 => WeakSignals::Errors,
+            Preset::Ns3 => WeakSignals::Energy,
+        };
+        *self.weak_signals.get_or_insert(default) == WeakSignals::Errors
     }
 
     /// Makes all rates decoded alike, as far as the slowest is, which needs this power.
@@ -112,7 +121,7 @@ impl RadioTable {
     /// What a frame must be stronger than; where that is a sum, signals count from the noise on.
     fn capture(&mut self, preset: Preset) -> Result<Capture, Mistake> {
         let rule = *self.interference.get_or_insert(match preset {
-            Preset::Standard => InterferenceRule::Strongest,
+            Preset::Standard | Preset::Ns3 => InterferenceRule::Strongest,
             Preset::Ns2 => InterferenceRule::First,
         });
         if self.noise.is_some() && rule != InterferenceRule::Sum {
@@ -145,6 +154,10 @@ impl RadioTable {
                 "has no meaning for the ideal MAC, which decodes all rates alike; give one value".into(),
             );
         };
+        if phy.standard.format().is_some() {
+            let why = "by rate or by the standard is for 802.11a, b and g: not built for 802.11n, ac and ax; give one value";
+            return wrong(why.into());
+        }
         if preset == Preset::Ns2 {
             return wrong("is one for all rates in ns-2; give one value, or the standard preset".into());
         }

@@ -25,7 +25,7 @@ fn links_have_the_fastest_rate_that_they_can_carry() {
     for (distance_m, mbps) in [(81.5, 54), (82.5, 48), (92.5, 36), (230.0, 24), (232.0, 18), (579.0, 6)] {
         let scenario = link(distance_m, RADIO, BY_DISTANCE).unwrap();
         assert_eq!(scenario.network().rate(0, 1), Rate::from_kbps(mbps * 1000), "{distance_m} m");
-        assert_eq!(scenario.network().data_rate, Rate::from_kbps(mbps * 1000));
+        assert_eq!(scenario.network().data_mode.rate(), Rate::from_kbps(mbps * 1000));
         assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
     }
     let far = link(581.0, RADIO, BY_DISTANCE).unwrap_err().to_string();

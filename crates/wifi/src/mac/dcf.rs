@@ -396,8 +396,10 @@ pub struct DcfAir<S: Shape = General> {
     free_flights: Vec<u32>,
     /// There are far hearers at all.
     is_wide: bool,
-    /// Some of the contenders are EDCA's and some are not.
-    is_part_edca: bool,
+    /// Some frames have EDCA's longer header and some have not.
+    is_part_qos: bool,
+    /// Stations of 802.11a or g among those of 802.11n, ac or ax, which do not know that header.
+    of_ofdm: Vec<u32>,
     /// The contenders of each node and of all that hear it.
     around: Vec<Contender>,
     around_range: S::Table<(u32, u32)>,
@@ -530,8 +532,11 @@ impl<S: Shape> DcfAir<S> {
         }
         let countdowns = contenders.iter().map(Countdown::none).collect();
         let of_edca = contenders.iter().filter(|c| c.arbitration.at_boundary).count();
-        let is_part_edca = (1..contenders.len()).contains(&of_edca);
-        let timing = timing.with_qos(of_edca > 0 && !is_part_edca);
+        let (is_part_qos, is_qos) = match timing.phy.standard.format() {
+            Some(_) => (!receivers.of_ofdm.is_empty(), true),
+            None => ((1..contenders.len()).contains(&of_edca), of_edca > 0),
+        };
+        let timing = timing.with_qos(is_qos && !is_part_qos);
         let queues: Vec<Queue> = contenders.into_iter().map(Queue::empty).collect();
         Self {
             timing,
@@ -544,7 +549,8 @@ impl<S: Shape> DcfAir<S> {
             is_wide: far_range.iter().any(|(start, end)| start < end),
             far_range,
             classes: if modes.len() == 1 { Vec::new() } else { classes },
-            is_part_edca,
+            is_part_qos,
+            of_ofdm: receivers.of_ofdm.clone(),
             flights: Vec::new(),
             free_flights: Vec::new(),
             around,
@@ -683,6 +689,8 @@ impl<S: Shape> DcfAir<S> {
     }
 
     fn class_among(&self, mode: Mode) -> u8 {
+        let own = self.timing.phy.own_mode().filter(|_| mode.modulation().is_some());
+        let mode = own.unwrap_or(mode);
         let of_mode = self.classes.iter().find(|(other, _)| *other == mode);
         of_mode.expect("a mode of the physical layer").1
     }

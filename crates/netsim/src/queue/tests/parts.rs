@@ -61,7 +61,7 @@ fn queue(discipline: &DisciplineParams, marking: Option<AnyMarking>) -> Transmit
         waits: None,
         ready_at: Instant::NEVER,
         dummy: None,
-        rate: ROLE.rate,
+        mode: ROLE.rate.into(),
         without_room: VecDeque::new(),
         flows: Flows::default(),
         given_up: Volume::default(),
@@ -217,8 +217,8 @@ fn airtime(per_attempt: bool) -> AnyDiscipline {
     let mac = MacSpec::Dcf { timing, rules: Rules::standard() };
     let airtimes = Airtimes {
         mac,
-        rate: Rate::from_kbps(11_000),
-        rates: BTreeMap::new(),
+        mode: Rate::from_kbps(11_000).into(),
+        modes: BTreeMap::new(),
         macs: BTreeMap::new(),
         per_attempt,
     };
@@ -388,7 +388,7 @@ fn airtime_is_of_the_link_from_this_node() {
         timing: MacTiming::b(Preamble::Long, Rate::from_kbps(1_000)),
         rules: Rules::standard(),
     };
-    let rate = |from, to, kbps| LinkRate { from, to, rate: Rate::from_kbps(kbps) };
+    let rate = |from, to, kbps| LinkRate { from, to, mode: Rate::from_kbps(kbps).into() };
     let rates = vec![rate(1, 2, 5_500), rate(2, 1, 2_000), rate(1, 3, 1_000), rate(0, 4, 2_000)];
     let medium = Medium::from_signals(0, &[], Dbm::new(-82.0), Dbm::new(-92.0));
     let of = |mac| NetworkSpec {

@@ -107,15 +107,18 @@ impl<S: Shape> DcfAir<S> {
     /// Whether DATA frames to a node have EDCA's longer header: only where both ends know it.
     #[inline]
     pub(super) fn is_qos(&self, node: usize, to: u32) -> bool {
-        if self.is_part_edca {
-            to != BROADCAST && self.knows_edca(node) && self.knows_edca(to as usize)
+        if self.is_part_qos {
+            to != BROADCAST && self.knows_qos(node) && self.knows_qos(to as usize)
         } else {
             self.timing.is_qos()
         }
     }
 
-    /// Whether a node contends by EDCA; one that never contends is taken to.
-    fn knows_edca(&self, node: usize) -> bool {
+    /// Whether a node knows EDCA's header: every one of 802.11n and later, and another that contends by EDCA or never contends.
+    fn knows_qos(&self, node: usize) -> bool {
+        if self.timing.phy.standard.format().is_some() {
+            return self.of_ofdm.binary_search(&(node as u32)).is_err();
+        }
         self.contenders(node).all(|c| self.countdowns[c as usize].at_boundary)
     }
 
