@@ -5,8 +5,8 @@ use evenair_laws::backoff::{Access, Draw, Holding, OnFailure, Space, When};
 use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::{
-    Aggregation, Air, Arbitration, Contention, ControlRate, Effects, Head, MacTiming, MissedBlockAck, Mode, PacketId,
-    Phy, Receivers, Rules, Up,
+    Aggregation, Air, Arbitration, Contention, ControlRate, Effects, Head, MacTiming, MissedBlockAck, Mode,
+    PacketId, Phy, Receivers, Rules, Up,
 };
 
 /// Network-layer size of each packet; 28 bytes of it are headers of IP and UDP.
@@ -48,7 +48,8 @@ impl Cell {
     pub fn run(&self, seconds: u64, seed: u64) -> Sums {
         let mut air = self.air(seed);
         let mut out = Effects::default();
-        let (warm, end) = (Instant::ZERO + Duration::from_secs(1), Instant::ZERO + Duration::from_secs(1 + seconds));
+        let (warm, end) =
+            (Instant::ZERO + Duration::from_secs(1), Instant::ZERO + Duration::from_secs(1 + seconds));
         let head = Head { to: self.stations, size: PACKET, mode: self.mode, packet: PacketId(0) };
         let mut next = 0;
         let mut packet = || {
@@ -68,7 +69,9 @@ impl Cell {
             for up in ups.drain(..) {
                 match up {
                     Up::Received { .. } => received += u64::from(now >= warm),
-                    Up::Done { by, .. } if self.aggregation.is_some() => air.stage(now, by, packet(), &mut out),
+                    Up::Done { by, .. } if self.aggregation.is_some() => {
+                        air.stage(now, by, packet(), &mut out)
+                    }
                     Up::Done { by, .. } => air.offer(now, by, packet(), &mut out),
                     Up::Attempt { .. } => (),
                 }

@@ -56,7 +56,9 @@ pub fn aggregates() -> Vec<AggregateRow> {
     let text = include_str!("../../../validation/ns3/aggregates.txt");
     let row = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [format, width, mcs, stations, bytes, rule, mbps] = words[..] else { panic!("not a row: {line}") };
+        let [format, width, mcs, stations, bytes, rule, mbps] = words[..] else {
+            panic!("not a row: {line}")
+        };
         AggregateRow {
             format: format.into(),
             width_mhz: count(width),

@@ -7,7 +7,7 @@ use crate::{
 use evenair_des::{Fingerprint, Phase, Queue};
 use evenair_laws::backoff::Access;
 use evenair_topology::Medium;
-use evenair_units::{Bytes, Instant};
+use evenair_units::{Bytes, Duration, Instant};
 
 /// A queue that contends: its number in the network. A node has one (DCF) or one per next hop (adaptive laws).
 pub type Contender = u32;
@@ -110,14 +110,18 @@ pub enum Up {
         /// The outcome of the head.
         outcome: Outcome,
     },
-    /// A DATA frame was acknowledged or was not, or an RTS was not answered; only of contenders that asked for it
-    /// ([`Air::report_attempts`]). Comes before the `Done` that it may lead to.
+    /// A DATA frame was acknowledged or was not, or an RTS or a block ack request was not answered; only of contenders that asked for
+    /// it ([`Air::report_attempts`]). Comes before the `Done` that it may lead to.
     Attempt {
         /// The contender.
         by: Contender,
-        /// The packet whose frame it was.
+        /// The packet whose frame it was, or the first of them.
         packet: PacketId,
-        /// It was acknowledged.
+        /// Packets in the frame.
+        parts: u16,
+        /// How long the frame and its acknowledgement take, with what announces it and the spaces between them.
+        airtime: Duration,
+        /// It was acknowledged; of an aggregate, by a block acknowledgement.
         acknowledged: bool,
         /// It was the DATA frame, not an RTS before it.
         data: bool,
@@ -217,7 +221,7 @@ impl Air {
         }
     }
 
-    /// How many more packets a contender takes for the receiver of those that it has: none, if it has none.
+    /// How many more packets a contender takes, for the receiver of those that it has.
     #[inline]
     pub fn room(&self, by: Contender) -> u16 {
         match self {

@@ -1,6 +1,7 @@
 //! From a specification to a network at its start.
 
 use super::shaping::Within;
+use super::staging::Staged;
 use super::{Core, Forwarding, Passage};
 use crate::queue::{
     Airtimes, BackoffHost, Buffer, DisciplineRole, Dropped, Flows, Outlet, Service, TransmitQueue, WireEnd,
@@ -82,6 +83,9 @@ impl<T: Copy> Core<T> {
         let mut air = air(spec, seed, &queues);
         for (by, queue) in (0..).zip(&queues) {
             air.report_attempts(by, queue.discipline.wants_attempts());
+            if let Some(staging) = spec.aggregation {
+                air.aggregate(by, staging.limits);
+            }
         }
         // Each node has a buffer, then each wire.
         let room = |limit| Buffer { waiting: 0, limit };
@@ -127,7 +131,10 @@ impl<T: Copy> Core<T> {
                 }
             }
         }
+        let staged = spec.aggregation.map_or(0, |_| queues.len());
         let core = Self {
+            staging: spec.aggregation,
+            staged: vec![Staged::default(); staged],
             now: Instant::ZERO,
             events: Queue::new(),
             air,

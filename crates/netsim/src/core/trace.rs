@@ -4,6 +4,7 @@ use super::{Core, News};
 use crate::packet::Packet;
 use evenair_units::Instant;
 use evenair_wifi::{FrameRecord, Mode, Overheard, Timeline};
+use std::collections::BTreeMap;
 
 /// A packet in a frame, and the mode of its DATA frame.
 pub(crate) type Traced = Option<(Packet, Mode)>;
@@ -13,6 +14,8 @@ pub(crate) type Traced = Option<(Packet, Mode)>;
 pub(super) struct Trace {
     /// Of each queue, the packet in service: it may have reached its next hop, and left the network, before its acknowledgement ends.
     pub(super) heads: Vec<Traced>,
+    /// The packets that are staged, by queue and name.
+    pub(super) staged: BTreeMap<(u32, u32), (Packet, Mode)>,
     frames: Vec<(FrameRecord, Traced)>,
     overheard: Vec<Overheard>,
 }
@@ -24,6 +27,7 @@ impl<T: Copy> Core<T> {
         self.air.record(Timeline::new(from, to));
         self.trace = Some(Box::new(Trace {
             heads: vec![None; self.queues.len()],
+            staged: BTreeMap::new(),
             frames: Vec::new(),
             overheard: Vec::new(),
         }));

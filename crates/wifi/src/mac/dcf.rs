@@ -632,7 +632,10 @@ impl<S: Shape> DcfAir<S> {
         if queue.reports {
             let data = queue.has_sent_data();
             debug_assert!(data || !acknowledged || queue.plan.parts == 0, "an RTS is not acknowledged");
-            out.up.push(Up::Attempt { by, packet: queue.packet, acknowledged, data });
+            let (airtime, reserves) = self.extent_by(&queue.plan, queue.plan.first());
+            let (packet, parts) = (queue.packet, queue.plan.parts);
+            let airtime = airtime + reserves;
+            out.up.push(Up::Attempt { by, packet, parts, airtime, acknowledged, data });
         }
     }
 

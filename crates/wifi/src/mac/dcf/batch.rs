@@ -200,9 +200,9 @@ impl Batch {
         self.waiting > 0
     }
 
-    /// How many more packets may be staged behind those that wait.
+    /// How many more packets may be staged.
     pub(super) fn room(&self) -> u16 {
-        if self.waiting == 0 { 0 } else { self.limits.window.saturating_sub(self.mpdus.len() as u16) }
+        self.limits.window.saturating_sub(self.mpdus.len() as u16)
     }
 
     pub(super) const fn counters(&self) -> &AggregateCounters {

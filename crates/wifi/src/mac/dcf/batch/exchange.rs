@@ -41,7 +41,11 @@ impl<S: Shape> DcfAir<S> {
 
     /// See [`Air::room`](crate::Air::room).
     pub fn room(&self, by: Contender) -> u16 {
-        self.queues[by as usize].batch.as_ref().map_or(0, |batch| batch.room())
+        let queue = &self.queues[by as usize];
+        match &queue.batch {
+            Some(batch) if queue.head.is_none() || batch.is_waiting() => batch.room(),
+            Some(_) | None => 0, // a packet for everybody is alone
+        }
     }
 
     /// Size of the block acknowledgements of a contender's frames.

@@ -59,7 +59,7 @@ impl Bench {
 #[test]
 fn ofdm_is_announced_where_a_station_does_not_know_it() {
     let timing = MacTiming::mixed(crate::Preamble::Long, mbps(1), true);
-    let receivers = Receivers { sensitivity: None, of_b: vec![2] };
+    let receivers = Receivers { sensitivity: None, of_b: vec![2], of_ofdm: Vec::new() };
     let mut bench = cell(|_| exactly(0), timing, &receivers);
     bench.offer_long(0, 1, mbps(54));
     bench.run_to(us(300));
@@ -83,7 +83,7 @@ fn ofdm_is_announced_where_a_station_does_not_know_it() {
 #[test]
 fn a_station_of_b_takes_ofdm_for_energy() {
     let timing = MacTiming::mixed(crate::Preamble::Long, mbps(1), false);
-    let receivers = Receivers { sensitivity: None, of_b: vec![2] };
+    let receivers = Receivers { sensitivity: None, of_b: vec![2], of_ofdm: Vec::new() };
     let mut bench = cell(|_| exactly(0), timing, &receivers);
     bench.offer_long(0, 1, mbps(54));
     bench.run_to(us(100));
@@ -105,7 +105,8 @@ fn a_station_of_b_takes_ofdm_for_energy() {
 #[test]
 fn request_and_clearance_replace_the_announcement() {
     let timing = MacTiming::mixed(crate::Preamble::Long, mbps(1), true);
-    let mut bench = cell(|_| exactly(0), timing, &Receivers { sensitivity: None, of_b: vec![2] });
+    let mut bench =
+        cell(|_| exactly(0), timing, &Receivers { sensitivity: None, of_b: vec![2], of_ofdm: Vec::new() });
     bench.air.rules.rts_threshold = Some(Bytes::new(500));
     bench.offer_long(0, 1, mbps(54));
     bench.run_to(us(3_000));
@@ -146,7 +147,7 @@ fn headers_follow_both_ends_of_a_frame() {
 fn power_decides_which_rate_is_decoded() {
     let timing = MacTiming::a(ControlRate::Mandatory);
     let sensitivity = Some(Sensitivity::new(timing.phy, &Sensitivity::standard(timing.phy)));
-    let receivers = Receivers { sensitivity, of_b: Vec::new() };
+    let receivers = Receivers { sensitivity, of_b: Vec::new(), of_ofdm: Vec::new() };
     let signal = |from, to, dbm| Signal { from, to, power: Dbm::new(dbm) };
     let signals = [
         signal(0, 1, -72.0),
