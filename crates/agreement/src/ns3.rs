@@ -72,6 +72,40 @@ pub fn aggregates() -> Vec<AggregateRow> {
     text.lines().filter(|line| !line.starts_with('#')).map(row).collect()
 }
 
+/// A saturated cell of 802.11n, ac or ax without aggregation, 1472 bytes of payload a packet.
+#[derive(Clone, Debug)]
+pub struct Modulated {
+    /// The overrides that make a scenario use it.
+    pub changes: Vec<String>,
+    /// How many stations send.
+    pub stations: u32,
+    /// What arrives, mean over seeds \[Mb/s\].
+    pub mbps: f64,
+}
+
+/// Saturated cells of 802.11n, ac and ax without aggregation.
+pub fn modulated() -> Vec<Modulated> {
+    let lines: Vec<Vec<&str>> = include_str!("../../../validation/ns3/modulated.txt")
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let cases = lines.chunk_by(|one, other| one[..4] == other[..4]);
+    let case = |rows: &[Vec<&str>]| {
+        let [letters, width, mcs, stations, ..] = rows[0][..] else { panic!("six columns: {:?}", rows[0]) };
+        let total: f64 = rows.iter().map(|row| row[5].parse::<f64>().expect("a rate")).sum();
+        Modulated {
+            changes: vec![
+                format!("mac.kind=\"802.11{letters}\""),
+                format!("mac.width=\"{width} MHz\""),
+                format!("mac.mcs={mcs}"),
+            ],
+            stations: count(stations),
+            mbps: total / rows.len() as f64,
+        }
+    };
+    cases.map(case).collect()
+}
+
 /// Means over seeds of all that is sent together.
 fn totals(text: &str) -> Vec<(u32, f64)> {
     means(text).into_iter().map(|(n, rates)| (count(&n), rates.iter().sum())).collect()

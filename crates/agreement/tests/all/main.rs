@@ -7,6 +7,7 @@ mod group;
 mod kernel;
 mod languages;
 mod lee12;
+mod modulated;
 mod queueing_delay;
 mod quick;
 mod shaping;
