@@ -36,7 +36,7 @@ pub use queue::{
     FairParams, Fifo, FlowFacts, Flows, Hosts, Mark, OwnDiscipline, Queued, Shaper, TokenBucket, Weighted,
     WeightedParams,
 };
-pub use spec::{
+pub use spec::{Staging, 
     Arrivals, Clocks, FlowSpec, GatewayClass, GatewayControl, GatewaySpec, LinkLoss, LinkRate, MacSpec, Mix,
     NetworkSpec, NoTrace, Opportunities, Pattern, Per, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling,
     Shaping, Shares, Source, SourceLimit, Stack, TcpSpec, TfrcSpec, Traffic, WebConnection, WebRequest,

@@ -35,5 +35,5 @@ pub use phy::{
     UnsupportedRate, Width,
 };
 pub use receivers::{Receivers, Sensitivity};
-pub use timeline::{FrameKind, FrameRecord, Overheard, Timeline};
+pub use timeline::{FrameKind, FrameRecord, Overheard, Part, Timeline, Window};
 pub use timing::{ControlRate, MacTiming};

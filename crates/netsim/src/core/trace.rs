@@ -47,7 +47,11 @@ impl<T: Copy> Core<T> {
     #[cold]
     pub(super) fn trace(&mut self) {
         let (Some(trace), Some(frames)) = (&mut self.trace, self.air.take_frames()) else { return };
-        trace.frames.extend(frames.map(|frame| (frame, trace.heads[frame.by as usize])));
+        let packet = |frame: &FrameRecord| {
+            let staged = trace.staged.get(&(frame.by, frame.packet.0)).copied();
+            staged.or(trace.heads[frame.by as usize])
+        };
+        trace.frames.extend(frames.map(|frame| (frame, packet(&frame))));
         trace.overheard.extend(self.air.take_overheard().into_iter().flatten());
         if !trace.frames.is_empty() {
             self.news.push_back(News::Frames);

@@ -16,11 +16,13 @@
 //! than half a slot are not supported.
 
 mod exchange;
+mod records;
 #[cfg(test)]
 mod tests;
 mod window;
 
 use crate::air::{Contender, Head, PacketId};
+use crate::timeline::Window;
 use crate::timing::DELIMITER_BYTES;
 use evenair_units::{Bytes, Duration, Instant};
 use std::collections::VecDeque;
@@ -160,6 +162,10 @@ pub(super) struct Batch {
     waiting: u16,
     /// A block ack request is to be sent before any DATA.
     request_due: bool,
+    /// The first packet of the frame that was composed last, for the timeline.
+    composed: PacketId,
+    /// What the receiver's last block acknowledgement tells of, for the timeline.
+    told: Window,
     counters: AggregateCounters,
 }
 
@@ -183,6 +189,8 @@ impl Batch {
             first_number: 0,
             waiting: 0,
             request_due: false,
+            composed: PacketId::NONE,
+            told: Window { first: 0, words: 0, received: [0; 4] },
             counters: AggregateCounters {
                 aggregates: 0,
                 mpdus: 0,

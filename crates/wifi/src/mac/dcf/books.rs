@@ -3,9 +3,9 @@
 use super::reception::Reception;
 use super::shape::{Shape, Table};
 use super::{DcfAir, Sending};
-use crate::air::Contender;
+use crate::air::{BROADCAST, Contender, PacketId};
 use crate::ledger::{Doing, Ledger};
-use crate::timeline::{FrameKind, FrameRecord, Overheard};
+use crate::timeline::{FrameKind, FrameRecord, Overheard, Window};
 use evenair_units::Instant;
 
 /// Tells the frames of aggregates from all others in a fingerprint; the highest bit but one, since kinds are shifted.
@@ -43,21 +43,28 @@ impl<S: Shape> DcfAir<S> {
     #[cold]
     #[inline(never)]
     fn add_to_timeline(&mut self, end: Instant, node: usize, sent: &Sending, decoded: bool) {
-        if let Some(timeline) = &mut self.timeline {
-            timeline.add(FrameRecord {
-                start: sent.since,
-                end,
-                from: node as u32,
-                to: sent.to,
-                kind: sent.kind,
-                size: sent.size,
-                mode: self.timing.mode_of(sent.kind, sent.mode),
-                by: sent.by,
-                decoded,
-                retry: sent.retry,
-                qos: sent.qos,
-                reserves_us: sent.reserves.as_nanos().div_ceil(1000) as u32,
-            });
+        let batch = self.queues[sent.by as usize].batch.as_deref();
+        let Some(timeline) = &mut self.timeline else { return };
+        let frame = FrameRecord {
+            start: sent.since,
+            end,
+            from: node as u32,
+            to: sent.to,
+            kind: sent.kind,
+            size: sent.size,
+            mode: self.timing.mode_of(sent.kind, sent.mode),
+            by: sent.by,
+            decoded,
+            retry: sent.retry,
+            qos: sent.qos,
+            reserves_us: sent.reserves.as_nanos().div_ceil(1000) as u32,
+            packet: PacketId::NONE,
+            part: None,
+            window: Window::default(),
+        };
+        match batch {
+            Some(batch) if sent.to != BROADCAST => batch.records(frame).for_each(|frame| timeline.add(frame)),
+            Some(_) | None => timeline.add(frame),
         }
     }
 

@@ -345,6 +345,9 @@ impl<S: Shape> DcfAir<S> {
                 FrameKind::BlockAckRequest => batch.receive_request(there as u32, out),
                 _ => (),
             }
+            if self.timeline.is_some() {
+                batch.note_window();
+            }
         } else if sent.kind == FrameKind::Data && !queue.received {
             queue.received = true;
             out.up.push(Up::Received { from: sent.by, at: there as u32, packet: queue.packet });

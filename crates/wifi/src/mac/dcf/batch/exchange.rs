@@ -87,6 +87,7 @@ impl<S: Shape> DcfAir<S> {
     fn take_up(&mut self, c: Contender, plan: Plan) {
         let queue = &mut self.queues[c as usize];
         let batch = queue.batch.as_mut().expect("a contender that aggregates");
+        batch.composed = queue.packet;
         if plan.parts > 0 {
             batch.mark(plan.parts);
         } else {

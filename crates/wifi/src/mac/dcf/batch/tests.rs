@@ -162,10 +162,20 @@ impl<S: Shape> Host<S> {
         self.ups.iter().filter_map(done).collect()
     }
 
-    /// Starts [µs] and kinds of all frames.
+    /// Starts [µs], senders, kinds and sizes of all frames; of an aggregate that of all its packets with delimiters and padding.
     fn frames(&self) -> Vec<(u64, u32, FrameKind, u32)> {
-        let frames = self.air.timeline.as_ref().unwrap().frames().iter();
-        frames.map(|f| (f.start.as_nanos() / 1000, f.from, f.kind, f.size.count())).collect()
+        let mut frames: Vec<(u64, u32, FrameKind, u32)> = Vec::new();
+        for f in self.air.timeline.as_ref().unwrap().frames() {
+            let size = f.size.count();
+            match (f.part, frames.last_mut()) {
+                (Some(part), Some(last)) if part.index > 0 => last.3 = last.3.next_multiple_of(4) + 4 + size,
+                (Some(part), _) if part.of > 1 => {
+                    frames.push((f.start.as_nanos() / 1000, f.from, f.kind, 4 + size));
+                }
+                _ => frames.push((f.start.as_nanos() / 1000, f.from, f.kind, size)),
+            }
+        }
+        frames
     }
 }
 
