@@ -164,7 +164,7 @@ impl MacTiming {
     /// Up to this delay a hearer is near: a frame may be handled when it sets out. Half a slot of coverage class 0 (802.11b
     /// 3.0 km, OFDM 1.35 km), so that an answer from there precedes every countdown that begins with the frame before it, and
     /// begins before the standard's time-out.
-    pub(crate) fn near(&self) -> Duration {
+    pub fn near(&self) -> Duration {
         match self.phy.standard {
             PhyStandard::B | PhyStandard::Mixed => Duration::from_nanos(10_000),
             PhyStandard::A | PhyStandard::G | PhyStandard::N | PhyStandard::Ac | PhyStandard::Ax => {

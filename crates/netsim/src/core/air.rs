@@ -12,8 +12,10 @@ impl<T: Copy> Core<T> {
         match up {
             Up::Received { at, packet, .. } => self.on_received(at, packet),
             Up::Done { by, packet, outcome } => self.on_done(by, packet, outcome),
-            Up::Attempt { by, data, parts, airtime, .. } if data => {
-                let aggregate = (parts > 1).then_some(airtime);
+            Up::Attempt { by, data, airtime, .. } if data => {
+                let queue = &self.queues[by as usize];
+                let is_staged = matches!(queue.service, Service::Staged { .. });
+                let aggregate = is_staged.then(|| (self.staged[by as usize].to, airtime));
                 self.queues[by as usize].discipline.attempted(aggregate);
             }
             Up::Attempt { .. } => (),
@@ -103,6 +105,11 @@ impl<T: Copy> Core<T> {
             return self.let_through(by);
         }
         let Some(next) = self.dequeue(by, None) else { return self.serve_nothing(by) };
+        self.give(by, next);
+    }
+
+    /// Gives the outlet of a queue, which is free, a packet.
+    pub(super) fn give(&mut self, by: u32, next: Queued) {
         let place = self.leave_queue(by, &next);
         let &super::Hop { to, mode, .. } = self.hops.get(place);
         let size = Bytes::new(next.size);

@@ -13,7 +13,9 @@ use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, 
 use evenair_laws::marking::QueueRole;
 use evenair_topology::{ConflictGraph, Link};
 use evenair_units::{Bytes, Instant, Volume};
-use evenair_wifi::{Air, Arbitration, BROADCAST, Contention, Effects, IdealAir, LossProcess, Mode};
+use evenair_wifi::{
+    Air, Arbitration, BROADCAST, Contention, Effects, IdealAir, LossProcess, Mode, Receivers,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The key by which queues of one node are told apart.
@@ -83,7 +85,9 @@ impl<T: Copy> Core<T> {
         let mut air = air(spec, seed, &queues);
         for (by, queue) in (0..).zip(&queues) {
             air.report_attempts(by, queue.discipline.wants_attempts());
-            if let Some(staging) = spec.aggregation {
+            let Receivers { of_ofdm, of_b, .. } = &spec.receivers;
+            let is_older = of_ofdm.contains(&queue.node) || of_b.contains(&queue.node);
+            if let Some(staging) = spec.aggregation.filter(|_| !is_older) {
                 air.aggregate(by, staging.limits);
             }
         }
@@ -131,10 +135,12 @@ impl<T: Copy> Core<T> {
                 }
             }
         }
-        let staged = spec.aggregation.map_or(0, |_| queues.len());
+        let shared = hops.shared();
+        let staged = (0..queues.len() as u32).filter(|_| spec.aggregation.is_some());
+        let staged = staged.map(|by| Staged::none(shared.contains(&by))).collect();
         let core = Self {
             staging: spec.aggregation,
-            staged: vec![Staged::default(); staged],
+            staged,
             now: Instant::ZERO,
             events: Queue::new(),
             air,

@@ -88,10 +88,11 @@ impl AirtimeFair {
         })
     }
 
-    /// An attempt to send what is in service has ended: a packet, or an aggregate that took so long.
-    pub(crate) fn attempted(&mut self, aggregate: Option<Duration>) {
+    /// An attempt to send what is in service has ended: a packet, or what was staged for a next hop, in a frame that took so long
+    /// with its acknowledgement.
+    pub(crate) fn attempted(&mut self, aggregate: Option<(u32, Duration)>) {
         match (self.in_service, aggregate) {
-            (Some((next_hop, _)), Some(airtime)) => {
+            (_, Some((next_hop, airtime))) => {
                 self.station(next_hop).deficit -= airtime.as_nanos().cast_signed();
             }
             (Some((next_hop, size)), None) => self.charge(next_hop, size),

@@ -160,8 +160,9 @@ impl AnyDiscipline {
         if let Self::Airtime(airtime) = self { airtime.wants_attempts() } else { false }
     }
 
-    /// An attempt to send what is in service has ended: a packet, or an aggregate that took so long.
-    pub(crate) fn attempted(&mut self, aggregate: Option<Duration>) {
+    /// An attempt to send what is in service has ended: a packet, or what was staged for a next
+    /// hop, in a frame that took so long with its acknowledgement.
+    pub(crate) fn attempted(&mut self, aggregate: Option<(u32, Duration)>) {
         if let Self::Airtime(airtime) = self {
             airtime.attempted(aggregate);
         }

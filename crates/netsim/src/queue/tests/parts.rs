@@ -182,8 +182,9 @@ fn packets_are_dropped_or_marked_when_they_leave() {
         queue.accept(ms(0), Queued { mark, ..packet(id, 0, size, ms(0)) });
     }
     let mut culled = Vec::new();
-    let sent: Vec<(u32, Mark)> =
-        std::iter::from_fn(|| queue.next(ms(1), None, &mut culled)).map(|sent| (sent.size, sent.mark)).collect();
+    let sent: Vec<(u32, Mark)> = std::iter::from_fn(|| queue.next(ms(1), None, &mut culled))
+        .map(|sent| (sent.size, sent.mark))
+        .collect();
     assert_eq!(sent, [(102, Mark::Impossible), (103, Mark::Made), (104, Mark::Possible)]);
     assert_eq!(culled.iter().map(|gone| gone.size).collect::<Vec<_>>(), [101]);
 }

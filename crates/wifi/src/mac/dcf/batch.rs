@@ -101,6 +101,21 @@ pub struct AggregateCounters {
     pub given_up: u64,
 }
 
+impl AggregateCounters {
+    /// What has been counted since there were these.
+    #[must_use]
+    pub const fn since(self, then: Self) -> Self {
+        Self {
+            aggregates: self.aggregates - then.aggregates,
+            mpdus: self.mpdus - then.mpdus,
+            mpdus_lost: self.mpdus_lost - then.mpdus_lost,
+            block_acks_missing: self.block_acks_missing - then.block_acks_missing,
+            requests: self.requests - then.requests,
+            given_up: self.given_up - then.given_up,
+        }
+    }
+}
+
 /// One packet of a batch.
 #[derive(Clone, Copy, Debug)]
 struct Mpdu {
