@@ -30,6 +30,8 @@ def main(folder: Path) -> None:
         target = folder / "reference" / f"{name}.md"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
+    verdicts = folder / "papers" / "verdicts.md"
+    verdicts.write_text(reference.told("verdicts", "--markdown", "--stale"), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ def run(scenario: Path, seconds: float) -> tuple[float, int]:
 
 def main() -> None:
     """Prints the table."""
-    print("| nodes | flows | DATA frames | user time | frames per second |")
+    print("| nodes | flows | DATA frames | user time [s] | frames per second |")
     print("|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for side, seconds in SIDES:
@@ -58,7 +58,8 @@ def main() -> None:
             reading = statistics.median(run(scenario, 1e-6)[0] for _ in range(3))
             took = statistics.median(seconds for seconds, _ in runs) - reading
             frames = runs[0][1]
-            print(f"| {side**2} | {side**2 // 2} | {frames} | {took:.2f} s | {frames / took:.0f} |", flush=True)
+            rate = f"{round(frames / took, -3):,.0f}".replace(",", " ")
+            print(f"| {side**2} | {side**2 // 2} | {frames} | {took:.2f} | {rate} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -82,5 +82,6 @@ def line(case: tuple[str, int, int, int], seed: int) -> str:
 
 if __name__ == "__main__":
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        for found in pool.starmap(line, [(case, seed) for case in CASES for seed in SEEDS], chunksize=1):
-            print(found)
+        runs = [pool.apply_async(line, (case, seed)) for case in CASES for seed in SEEDS]
+        for run in runs:
+            print(run.get(), flush=True)

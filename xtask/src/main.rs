@@ -28,6 +28,7 @@ mod routers;
 mod run;
 mod sanitizer;
 mod suite;
+mod tables;
 mod tally;
 mod tests;
 mod tidy;

@@ -3,7 +3,7 @@
 use crate::metadata::Metadata;
 use crate::parts::PARTS;
 use crate::tally::Tally;
-use crate::{citations, labels, words};
+use crate::{citations, labels, tables, words};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::fs;
@@ -59,6 +59,7 @@ pub(crate) fn run() -> Result<Tally> {
     findings.extend(labels::unexplained(&root, &files(&root.join("crates"), &["rs"])?)?);
     findings.extend(studies(&root)?);
     findings.extend(parts(&root)?);
+    findings.extend(tables::findings(&root)?);
     let (of_words, counts) = words::findings(&root)?;
     findings.extend(of_words);
     println!("tidy: {counts}");

@@ -7,7 +7,7 @@ use crate::command::{
     cite::CiteOptions, compare::CompareOptions, completions::CompletionsOptions, demo::DemoOptions,
     fluid::FluidOptions, glossary::GlossaryOptions, list::ListOptions, man::ManOptions, new::NewOptions,
     plot::PlotOptions, run::RunOptions, schema::SchemaOptions, show::ShowOptions, solve::SolveOptions,
-    study::StudyOptions, sweep::SweepOptions,
+    study::StudyOptions, sweep::SweepOptions, verdicts::VerdictsOptions,
 };
 #[cfg(all(feature = "live", target_os = "linux"))]
 use crate::command::{doctor::DoctorOptions, emulate::EmulateOptions, multiconn::MulticonnOptions};
@@ -76,6 +76,8 @@ pub(crate) enum Command {
     Compare(CompareOptions),
     /// Reproduce a figure or table of a paper, claim by claim, or run a study of your own
     Study(StudyOptions),
+    /// Say which claims of the papers hold here, and why the others fail
+    Verdicts(VerdictsOptions),
     /// Vary keys of a scenario: a table, a figure, and files for pandas
     Sweep(SweepOptions),
     /// Draw the figures of a result as SVG or PNG, without a browser

@@ -24,3 +24,4 @@ pub(crate) mod show;
 pub(crate) mod solve;
 pub(crate) mod study;
 pub(crate) mod sweep;
+pub(crate) mod verdicts;

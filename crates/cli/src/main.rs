@@ -23,7 +23,7 @@ use clap::FromArgMatches;
 use clap_complete::CompleteEnv;
 use command::{
     cite, compare, completions, demo, fluid, glossary, list, man, new, plot, run, schema, show, solve, study,
-    sweep,
+    sweep, verdicts,
 };
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -71,6 +71,7 @@ fn main() -> ExitCode {
         Command::Fluid(options) => fluid::fluid(options),
         Command::Compare(options) => compare::compare(options),
         Command::Study(options) => study::study(options),
+        Command::Verdicts(options) => verdicts::verdicts(options),
         Command::Sweep(options) => sweep::sweep(options),
         Command::Plot(options) => plot::plot(options),
         Command::Show(options) => show::show(options),

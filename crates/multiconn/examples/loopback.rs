@@ -18,7 +18,9 @@ type Failure = Box<dyn std::error::Error>;
 fn main() -> Result<(), Failure> {
     let megabytes = std::env::args().nth(1).map_or(Ok(500), |words| words.parse())?;
     let runtime = tokio::runtime::Runtime::new()?;
-    println!("{:<22} {:>8} {:>14} {:>16}", "", "Gb/s", "s per Gb", "ping, us (p99)");
+    println!(
+        "| way | Gb/s | CPU per gigabit [s] | ping, median [µs] | ping, p99 [µs] |\n|---|---|---|---|---|"
+    );
     for way in ["direct", "two bare hops", "n = 1", "n = 4", "n = 16"] {
         runtime.block_on(measure(way, megabytes))?;
     }
@@ -61,7 +63,7 @@ async fn measure(way: &str, megabytes: usize) -> Result<(), Failure> {
     let mut pings = pings.split_off(100);
     pings.sort_by(f64::total_cmp);
     let (middle, worst) = (pings[pings.len() / 2], pings[pings.len() * 99 / 100]);
-    println!("{way:<22} {:>8.2} {:>14.3} {middle:>8.0} ({worst:.0})", gigabits / took, spent / gigabits);
+    println!("| {way} | {:.1} | {:.3} | {middle:.0} | {worst:.0} |", gigabits / took, spent / gigabits);
     Ok(())
 }
 

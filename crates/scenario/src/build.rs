@@ -10,12 +10,13 @@ pub(crate) use mac::airtime;
 use self::flows::Ground;
 use crate::error::Mistake;
 use crate::language::{
-    At, LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WireQueue,
+    At, LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WallTable, WireQueue,
 };
 use crate::meant::did_you_mean;
 use crate::resolved::{Mac, Parts, Radio, Resolved};
+use evenair_des::Stream;
 use evenair_netsim::{FlowSpec, LinkLoss, MacSpec, NetworkSpec, QueueSpec, Wire};
-use evenair_topology::{ConflictGraph, Hearing, Link, Medium, Position, Router, Wall};
+use evenair_topology::{ConflictGraph, Hearing, Link, Medium, Obstacles, Position, Router, Shadowing, Wall};
 use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel, Sensitivity};
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,6 +88,7 @@ impl Scenario {
             has_channels: self.nodes.iter().any(|node| node.channel.is_some()),
             places: &places,
             reach_m: ranges_m.map(|(decoded_m, _)| decoded_m),
+            is_obstructed: self.obstacles() != Obstacles::default(),
             has_rates: receivers.sensitivity.is_some(),
             by_distance: mac.by_distance,
         };
@@ -218,9 +220,19 @@ impl Scenario {
         self.nodes.iter().map(|node| node.at.map(place)).collect()
     }
 
-    fn walls(&self) -> Vec<Wall> {
+    fn obstacles(&self) -> Obstacles {
         let at = |[x_m, y_m]: [f64; 2]| Position::new(x_m, y_m);
-        self.walls.iter().map(|w| Wall { from: at(w.from), to: at(w.to), loss_db: w.loss.0 }).collect()
+        let wall = |w: &WallTable| Wall { from: at(w.from), to: at(w.to), loss_db: w.loss.0 };
+        let radio = self.radio.as_ref();
+        let shadowing = radio.and_then(|radio| radio.shadowing.as_ref()).map(|table| {
+            let mut stream = Stream::named(table.seed, "radio", "shadowing");
+            Shadowing::new(table.deviation.0, table.distance.0, || stream.normal())
+        });
+        Obstacles {
+            walls: self.walls.iter().map(wall).collect(),
+            storey_m: radio.and_then(|radio| radio.storey).map(|height| height.0),
+            shadowing,
+        }
     }
 
     fn medium(&self, names: &[String], radio: Option<&Radio>) -> Result<Medium, Mistake> {
@@ -234,7 +246,7 @@ impl Scenario {
             }
             (_, Some(radio)) => {
                 let own = |node: usize| self.nodes[node].transmit_power.map(|power| power.0);
-                Medium::from_transmitters(&self.places(), &self.walls(), &radio.reach, own)
+                Medium::from_transmitters(&self.places(), &self.obstacles(), &radio.reach, own)
             }
             _ => Medium::from_signals(names.len(), &[], Dbm::new(0.0), Dbm::new(0.0)), // wires alone
         };

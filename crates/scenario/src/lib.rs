@@ -40,9 +40,9 @@ pub use language::{
     InterruptedDifs, LimitRate, LinkTable, Listed, LossTable, LossyPathKeys, MacKind, MacTable, Never,
     NodeMac, NodeQueuesTable, NodeTable, OfRate, OptimalCsmaKeys, Per, PerRate, PreambleKind, Preset,
     ProbesTable, PropagationName, Protection, QueueKind, QueueTable, RadioTable, RateTable, RateUnit,
-    RenoCsmaKeys, Retries, RoundTripKind, Scenario, ShaperName, SignalTable, SourceLimitTable, StackName,
-    StagedAirtime, TcpTable, Threshold, TrafficKind, UtilityTable, WallTable, WeakSignals, WebTable, Window,
-    WireQueue, WireTable, exactly,
+    RenoCsmaKeys, Retries, RoundTripKind, Scenario, ShadowingTable, ShaperName, SignalTable,
+    SourceLimitTable, StackName, StagedAirtime, TcpTable, Threshold, TrafficKind, UtilityTable, WallTable,
+    WeakSignals, WebTable, Window, WireQueue, WireTable, exactly,
 };
 pub use meant::{did_you_mean, explained};
 pub use optimum::{Objective, Optimum, Overfull, Question, Region, Solver};

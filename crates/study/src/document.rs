@@ -8,6 +8,7 @@ pub use lists::{GlossaryDocument, ListedEntry, ListedMetric};
 pub use study::{ClaimRow, StudyDocument, TableRow, TallyDocument};
 pub use sweep::SweepDocument;
 
+use crate::verdicts::Verdicts;
 use evenair_results::document::{self, FORMS, Form};
 use serde_json::Value;
 
@@ -21,6 +22,7 @@ pub fn schema() -> Value {
         Form::of::<SweepDocument>("sweep", "sweep", "evenair sweep --json, and result.json of a sweep."),
         Form::of::<lists::ListDocument>("list", "list", "evenair list --json: one of the lists."),
         Form::of::<GlossaryDocument<'_>>("glossary", "glossary", "evenair glossary --json."),
+        Form::of::<Verdicts>("verdicts", "verdicts", "evenair verdicts --json."),
     ];
     document::schema(&[&FORMS[..], &own].concat())
 }
@@ -33,7 +35,7 @@ mod tests {
     fn every_key_of_every_document_has_its_meaning() {
         let schema = schema();
         let definitions = schema["$defs"].as_object().unwrap();
-        assert_eq!(schema["anyOf"].as_array().unwrap().len(), 12);
+        assert_eq!(schema["anyOf"].as_array().unwrap().len(), 13);
         for (table, definition) in definitions {
             for (key, property) in definition["properties"].as_object().into_iter().flatten() {
                 let told = property["description"].as_str().is_some_and(|text| !text.is_empty());

@@ -14,8 +14,10 @@ pub mod generate;
 mod geometry;
 mod independent;
 mod medium;
+mod obstacles;
 mod propagation;
 mod route;
+mod shadowing;
 
 pub use cliques::{clique_cover, maximal_cliques};
 pub use conflict::ConflictGraph;
@@ -23,5 +25,7 @@ pub use fairness::jain_index;
 pub use geometry::{Position, Wall};
 pub use independent::{IndependentSets, TooLarge};
 pub use medium::{Hearing, Link, Medium, Reach, Signal, ThresholdRadio};
+pub use obstacles::Obstacles;
 pub use propagation::{PathLoss, Propagation};
 pub use route::{Router, Unreachable};
+pub use shadowing::Shadowing;

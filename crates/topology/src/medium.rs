@@ -1,6 +1,6 @@
 //! The nodes' hearing of each other: how strongly and how late.
 
-use crate::{ConflictGraph, Position, Propagation, Wall};
+use crate::{ConflictGraph, Obstacles, Position, Propagation};
 use evenair_units::{Dbm, Duration};
 use std::collections::BTreeMap;
 
@@ -106,20 +106,20 @@ impl Medium {
     /// The medium between nodes at these positions.
     pub fn from_positions(positions: &[Position], radio: &ThresholdRadio) -> Self {
         let places: Vec<Option<Position>> = positions.iter().copied().map(Some).collect();
-        Self::from_places(&places, &[], radio)
+        Self::from_places(&places, &Obstacles::default(), radio)
     }
 
-    /// The medium between nodes of which some stand nowhere and are never heard, with walls. Through walls a node is heard as one that is
-    /// as much further away in the open. The time grows with the pairs in range, not with the square of the nodes.
-    pub fn from_places(places: &[Option<Position>], walls: &[Wall], radio: &ThresholdRadio) -> Self {
-        Self::from_transmitters(places, walls, radio, |_| None)
+    /// The medium between nodes of which some stand nowhere and are never heard. Through walls a node is heard as one that is as much
+    /// further away in the open. The time grows with the pairs in range, not with the square of the nodes.
+    pub fn from_places(places: &[Option<Position>], obstacles: &Obstacles, radio: &ThresholdRadio) -> Self {
+        Self::from_transmitters(places, obstacles, radio, |_| None)
     }
 
     /// The same, where some nodes have a transmit power of their own: such a node is heard as one of the radio's power that is as much
     /// nearer or further away. Thresholds are then powers, by which the radio's ranges go.
     pub fn from_transmitters(
         places: &[Option<Position>],
-        walls: &[Wall],
+        obstacles: &Obstacles,
         radio: &ThresholdRadio,
         transmit: impl Fn(usize) -> Option<Dbm>,
     ) -> Self {
@@ -127,7 +127,7 @@ impl Medium {
             radio.interference_range_m.max(radio.carrier_sense_range_m).max(radio.transmission_range_m);
         let propagation = &radio.propagation;
         let gain_db = |node: usize| transmit(node).map_or(0.0, |own| own - propagation.transmit);
-        let loudest_db = (0..places.len()).map(gain_db).fold(0.0, f64::max);
+        let loudest_db = (0..places.len()).map(gain_db).fold(0.0, f64::max) + obstacles.most_gain_db();
         // The distance at which the loudest is as loud as the radio's own power at the edge of its reach.
         let farthest_m = if loudest_db > 0.0 {
             propagation.range_m(propagation.received(reach_m) + -loudest_db)
@@ -143,8 +143,7 @@ impl Medium {
             let ears = near.into_iter().filter_map(|(node, there)| {
                 let mut distance_m = at.distance_m(there);
                 let mut power = radio.propagation.received(distance_m);
-                let between = walls.iter().filter(|wall| wall.is_between(at, there));
-                let loss_db = between.map(|wall| wall.loss_db).sum::<f64>() - gain_db(from);
+                let loss_db = obstacles.loss_db(at, there) - gain_db(from);
                 if loss_db != 0.0 {
                     power = power + -loss_db;
                     distance_m = radio.propagation.range_m(power);
@@ -376,7 +375,9 @@ mod tests {
         let heard = |distance_m: f64, by_db: f64| {
             let places = [Some(Position::new(0.0, 0.0)), Some(Position::new(distance_m, 0.0))];
             let own = propagation.transmit + by_db;
-            let medium = Medium::from_transmitters(&places, &[], &radio, |node| (node == 0).then_some(own));
+            let medium = Medium::from_transmitters(&places, &Obstacles::default(), &radio, |node| {
+                (node == 0).then_some(own)
+            });
             [medium.hearing(0, 1).map(|ear| ear.reach), medium.hearing(1, 0).map(|ear| ear.reach)]
         };
         let (decoded, sensed) = (Some(Reach::Decodable), Some(Reach::Sensed));

@@ -3,9 +3,9 @@
 use evenair_agreement::{cell, ns3};
 use evenair_netsim::{MacSpec, Network};
 
-/// Saturated cells under ns-3's preset: of one station within 0.1 % (ns-3's seeds differ by as much); of five within 1 %, if
-/// no EIFS follows a collision, since ns-3 detects no preamble of frames of one power that begin together. With an EIFS they have
-/// less.
+/// Saturated cells under ns-3's preset: of one station within 0.3 % (50 m of propagation, which ns-3's cell has not, are 0.15 %
+/// of the fastest exchange); of five within 1 %, if no EIFS follows a collision, since ns-3 detects no preamble of frames of one
+/// power that begin together. With an EIFS they have less.
 #[test]
 fn cells_without_aggregates_agree_with_ns3() {
     let mut compared = 0;
@@ -26,7 +26,7 @@ fn cells_without_aggregates_agree_with_ns3() {
             run.flows.iter().map(|flow| flow.goodput_pps).sum::<f64>() * 1_472.0 * 8.0 / 1e6
         };
         let (ours, without_eifs) = (mbps(false), mbps(true));
-        let limit = if case.stations == 1 { 0.001 } else { 0.01 };
+        let limit = if case.stations == 1 { 0.003 } else { 0.01 };
         assert!((without_eifs / case.mbps - 1.0).abs() < limit, "{case:?}: {without_eifs}");
         assert!(case.stations > 1 || (ours / case.mbps - 1.0).abs() < limit, "{case:?}: {ours}");
         assert!(ours < without_eifs * 1.001, "{case:?}: {ours} {without_eifs}");

@@ -77,7 +77,7 @@ pub(crate) struct StudyOptions {
     /// Do one part of the runs only, and no report
     #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with_all = ["precision", "seeds_max", "json", "latex"])]
     pub(crate) shard: Option<Shard>,
-    /// Keep what was measured with commit and day in DIR/ID.json, from which docs/papers/verdicts.md is made; only of a study in full,
+    /// Keep what was measured with commit and day in DIR/ID.json, which `evenair verdicts` shows; only of a study in full,
     /// by a program that was built from a commit
     #[arg(long, value_name = "DIR", conflicts_with_all = ["set", "seeds", "variant", "quick", "shard", "precision", "export", "check"])]
     pub(crate) record: Option<PathBuf>,

@@ -261,7 +261,6 @@ pages! {
     papers_jam10 "papers/jam10.md",
     papers_lee12 "papers/lee12.md",
     papers_qcsma "papers/qcsma.md",
-    papers_verdicts "papers/verdicts.md",
     performance "performance.md",
     reference_gateway "reference/gateway.md",
     reference_multiconn "reference/multiconn.md",

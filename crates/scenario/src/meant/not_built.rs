@@ -169,11 +169,9 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "fading and shadowing; a signal's power depends on distance alone",
+        "fading; a signal's power does not change with time",
         &[
             "fading",
-            "shadowing",
-            "lognormal",
             "rayleigh",
             "rice",
             "rician",

@@ -7,7 +7,7 @@ use crate::language::{
 use crate::quantity::{Decibels, Frequency, Length, Power, RateQuantity};
 use evenair_topology::{PathLoss, Propagation, ThresholdRadio};
 use evenair_units::{Dbm, Rate};
-use evenair_wifi::{Capture, Phy, Rules, Sensitivity};
+use evenair_wifi::{Capture, Phy, PhyStandard, Rules, Sensitivity};
 
 /// A radio, as the packet world knows it.
 #[derive(Clone, Debug)]
@@ -33,11 +33,13 @@ impl RadioTable {
     /// `phy`: the rates that there are; none, if the MAC is ideal.
     pub(crate) fn complete(&mut self, preset: Preset, phy: Option<Phy>) -> Result<Radio, Mistake> {
         let default = Propagation::default();
-        let propagation = Propagation {
-            transmit: self.transmit_power.get_or_insert(Power(default.transmit)).0,
-            frequency_hz: self.frequency.get_or_insert(Frequency(default.frequency_hz)).0,
-            loss: self.path_loss()?,
-        };
+        let transmit = self.transmit_power.get_or_insert(Power(default.transmit)).0;
+        let loss = self.path_loss()?;
+        let is_indoor = self.propagation.is_some_and(|name| name.break_point_m().is_some());
+        let usual_hz = if is_indoor { band_hz(phy) } else { default.frequency_hz };
+        let frequency_hz = self.frequency.get_or_insert(Frequency(usual_hz)).0;
+        let propagation = Propagation { transmit, frequency_hz, loss };
+        self.check_obstacles()?;
         let capture = self.capture(preset)?;
         let sensitivity = self.sensitivity(&propagation, phy, preset)?;
         let furthest = sensitivity.as_ref().and_then(Sensitivity::least);
@@ -101,12 +103,15 @@ impl RadioTable {
         if let Some((key, ..)) = given.iter().find(|(_, given, used)| *given && !used) {
             return Err(Mistake::at(&format!("radio.{key}"), "has no meaning for this propagation"));
         }
+        if let Some(reference_m) = name.break_point_m() {
+            return Ok(PathLoss::LogDistance { exponent: 3.5, reference_m });
+        }
         Ok(match name {
             PropagationName::TwoRayGround => {
                 PathLoss::TwoRayGround { antenna_height_m: self.antenna_height.get_or_insert(Length(1.5)).0 }
             }
             PropagationName::FreeSpace => PathLoss::FreeSpace,
-            PropagationName::LogDistance => {
+            _ => {
                 let exponent = *self.exponent.get_or_insert(3.0);
                 if !(1.0..=10.0).contains(&exponent) {
                     let why = format!("{exponent} must lie between 1 and 10");
@@ -116,6 +121,21 @@ impl RadioTable {
                 PathLoss::LogDistance { exponent, reference_m }
             }
         })
+    }
+
+    fn check_obstacles(&self) -> Result<(), Mistake> {
+        if self.storey.is_some_and(|height| height.0 <= 0.0) {
+            return Err(Mistake::at("radio.storey", "must be above 0 m, such as \"3 m\""));
+        }
+        let Some(shadowing) = &self.shadowing else { return Ok(()) };
+        if !(0.0..=20.0).contains(&shadowing.deviation.0) {
+            let why = format!("{} dB must lie between 0 and 20", shadowing.deviation.0);
+            return Err(Mistake::at("radio.shadowing.deviation", why));
+        }
+        if shadowing.distance.0 <= 0.0 {
+            return Err(Mistake::at("radio.shadowing.distance", "must be above 0 m, such as \"5 m\""));
+        }
+        Ok(())
     }
 
     /// What a frame must be stronger than; where that is a sum, signals count from the noise on.
@@ -253,5 +273,26 @@ impl RadioTable {
             return Err(Mistake::at("radio", why));
         }
         Ok((transmission_m, sense_m))
+    }
+}
+
+/// The middle of a physical layer's band \[Hz\], for models of rooms: channel 6 at 2.4 GHz, channel 50 at 5 GHz.
+fn band_hz(phy: Option<Phy>) -> f64 {
+    match phy.map(|phy| phy.standard) {
+        Some(PhyStandard::A) => 5.25e9,
+        _ => 2.437e9,
+    }
+}
+
+impl PropagationName {
+    /// Where the exponent of 3.5 takes over from free space in TGn's (IEEE 802.11-03/940) and TGax's (802.11-14/980) models \[m\].
+    const fn break_point_m(self) -> Option<f64> {
+        match self {
+            Self::TwoRayGround | Self::FreeSpace | Self::LogDistance => None,
+            Self::TgnA | Self::TgnB | Self::TgnC | Self::TgaxResidential => Some(5.0),
+            Self::TgnD | Self::TgaxEnterprise => Some(10.0),
+            Self::TgnE => Some(20.0),
+            Self::TgnF => Some(30.0),
+        }
     }
 }

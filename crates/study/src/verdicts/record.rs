@@ -101,16 +101,20 @@ impl Record {
         )
     }
 
-    /// What was measured of a claim, if all of its variants are run as they were then.
-    pub(super) fn measurement(&self, claim: &Claim, now: &BTreeMap<String, Digest>) -> Option<&Measurement> {
-        let is_fresh = |value: &Value| self.is_fresh(&value.variant, now);
+    /// What was measured of a claim, if all of its variants are run as they were then, or `now` is not given.
+    pub(super) fn measurement(
+        &self,
+        claim: &Claim,
+        now: Option<&BTreeMap<String, Digest>>,
+    ) -> Option<&Measurement> {
+        let is_fresh = |value: &Value| now.is_none_or(|now| self.is_fresh(&value.variant, now));
         let of = claim.measures();
         self.measured.iter().find(|one| one.of == of).filter(|_| claim.values().all(is_fresh))
     }
 
     /// Whether anything that a study claims was not measured, or would be run otherwise now.
     pub fn is_due(&self, study: &Study, now: &BTreeMap<String, Digest>) -> bool {
-        study.claims.iter().any(|claim| self.measurement(claim, now).is_none())
+        study.claims.iter().any(|claim| self.measurement(claim, Some(now)).is_none())
     }
 
     /// Whether a variant is run as it was then.

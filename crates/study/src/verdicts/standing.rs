@@ -5,15 +5,23 @@ use super::record::{Measurement, Record};
 use crate::claim::Verdict;
 use crate::language::{Bound, Claim, Holds, Needs, Study};
 use crate::papers::Paper;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How a check or a sentence stands; a column of the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+/// How a check or a sentence stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It holds.
     Holds,
+    /// It fails, near the paper's number.
     FailsByTolerance,
+    /// It fails.
     FailsInSubstance,
+    /// The interval lies on both sides of a bound.
     Undecided,
+    /// No recorded full run matches the present program.
     NotRun,
 }
 
@@ -22,7 +30,8 @@ impl Standing {
     const RANKS: [Self; 5] =
         [Self::Holds, Self::Undecided, Self::NotRun, Self::FailsByTolerance, Self::FailsInSubstance];
 
-    pub(super) const fn fails(self) -> bool {
+    /// Whether it fails.
+    pub const fn fails(self) -> bool {
         matches!(self, Self::FailsByTolerance | Self::FailsInSubstance)
     }
 
@@ -56,9 +65,10 @@ fn is_near(claim: &Claim, measured: &Measurement) -> bool {
     off <= width.max(NEAR * paper.abs())
 }
 
-/// Whose a claim is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Origin {
+/// The origin of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
     /// The paper's, with its number or its order.
     Paper,
     /// The paper's word, with a bound of ours.
@@ -89,7 +99,8 @@ pub(super) struct Check<'a> {
 pub(super) struct Entry<'a> {
     pub(super) study: &'a Study,
     pub(super) record: Option<&'a Record>,
-    pub(super) now: &'a BTreeMap<String, Digest>,
+    /// The present digests, where they are to be compared.
+    pub(super) now: Option<&'a BTreeMap<String, Digest>>,
 }
 
 impl<'a> Entry<'a> {

@@ -1,5 +1,5 @@
 use super::standing::{Origin, Standing};
-use super::{Digest, Measurement, Record, page};
+use super::{Digest, Measurement, Record, Verdicts};
 use crate::language::{Claim, Study};
 use std::collections::BTreeMap;
 
@@ -105,7 +105,10 @@ fn the_page_counts_a_sentence_once_and_words_and_ours_apart_and_knows_what_is_st
     assert_eq!(serde_json::from_str::<Record>(&record.to_json()).unwrap(), record);
     let page_of = |word: &str| {
         let now = BTreeMap::from([(study.id.clone(), BTreeMap::from([("one".into(), digest(word))]))]);
-        page(std::slice::from_ref(&study), &BTreeMap::from([(record.study.clone(), record.clone())]), &now)
+        let records = BTreeMap::from([(record.study.clone(), record.clone())]);
+        let of = |now| Verdicts::of(std::slice::from_ref(&study), &records, now);
+        assert_eq!(of(None).all.paper.stale, 0, "where it is not asked");
+        of(Some(&now)).page()
     };
     let fresh = page_of("a");
     let counts = "1 | · | 3 | · | · | · | 1 | · | · | 1 | · | · | ·";
@@ -123,7 +126,7 @@ fn the_page_counts_a_sentence_once_and_words_and_ours_apart_and_knows_what_is_st
     let stale = page_of("b");
     assert!(
         stale.contains(
-            "| · | · | · | · | 4 | · | · | · | 1 | · | · | · | 1 | 2010-08-31, `0123456789ab`; stale |"
+            "| · | · | · | · | 4 | · | · | · | 1 | · | · | · | 1 | 2010-08-31, `0123456789ab`; stale: `one` |"
         ),
         "{stale}"
     );
