@@ -79,7 +79,7 @@ pub struct Modulated {
     pub changes: Vec<String>,
     /// How many stations send.
     pub stations: u32,
-    /// What arrives, mean over seeds \[Mb/s\].
+    /// The rate of arrivals, mean over seeds \[Mb/s\].
     pub mbps: f64,
 }
 

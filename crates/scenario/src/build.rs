@@ -12,10 +12,10 @@ use crate::error::Mistake;
 use crate::language::{
     At, LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WallTable, WireQueue,
 };
-use crate::meant::did_you_mean;
 use crate::resolved::{Mac, Parts, Radio, Resolved};
 use evenair_des::Stream;
 use evenair_netsim::{FlowSpec, LinkLoss, MacSpec, NetworkSpec, QueueSpec, Wire};
+use evenair_service::meant::did_you_mean;
 use evenair_topology::{ConflictGraph, Hearing, Link, Medium, Obstacles, Position, Router, Shadowing, Wall};
 use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel, Sensitivity};

@@ -29,7 +29,7 @@ mod warn;
 
 pub use build::Layout;
 pub use catalogue::{ListedFamily, ListedLaw, ListedParameter, laws};
-pub use error::{KeyPath, ScenarioError};
+pub use error::ScenarioError;
 pub use evenair_fluid::View as FluidView;
 pub use evenair_optimum::{Concave, Done, Failure, Solution, Watch};
 pub use fluid::{FluidRun, Overload};
@@ -44,12 +44,11 @@ pub use language::{
     SourceLimitTable, StackName, StagedAirtime, TcpTable, Threshold, TrafficKind, UtilityTable, WallTable,
     WeakSignals, WebTable, Window, WireQueue, WireTable, exactly,
 };
-pub use meant::{did_you_mean, explained};
+pub use meant::explained;
 pub use optimum::{Objective, Optimum, Overfull, Question, Region, Solver};
 pub use quantity::{
     Amount, Decibels, Frequency, Length, PacketCount, Power, Probability, RateQuantity, Size, Time,
 };
-pub use read::{line_and_column, place_of};
 pub use resolved::Resolved;
 pub use theory::{Theory, TheoryFlow};
 

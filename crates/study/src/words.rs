@@ -2,7 +2,7 @@
 
 use crate::metric::Metric;
 use crate::world::World;
-use evenair_scenario::did_you_mean;
+use evenair_service::meant::did_you_mean;
 use std::str::FromStr;
 
 impl FromStr for Metric {

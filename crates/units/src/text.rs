@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_usual_elsewhere_is_understood_or_asked_about() {
+    fn usual_foreign_units_are_read_or_queried() {
         assert_eq!(time("50 µs"), Ok(Duration::from_micros(50)));
         assert_eq!(time("50\u{3bc}s"), Ok(Duration::from_micros(50)), "the Greek letter");
         for text in ["1.5 Mbit/s", "1.5Mb/s", "1500 kbit/s"] {
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn fault_is_named() {
         assert!(time("50").unwrap_err().contains("no unit"));
         assert!(time("50 parsecs").unwrap_err().contains("unknown unit \"parsecs\"; allowed are ns, us, ms"));
         assert!(time("-1 s").unwrap_err().contains("negative"));
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_reads_back() {
+    fn printed_text_reads_back() {
         for text in ["20 us", "1.5 s", "200 ms", "7 ns"] {
             assert_eq!(time(text).unwrap().to_string(), text);
         }

@@ -2,7 +2,7 @@
 
 mod begin;
 mod captures;
-#[cfg(all(feature = "kernel", target_os = "linux"))]
+#[cfg(all(feature = "live", target_os = "linux"))]
 mod cc;
 mod claims;
 mod command;
@@ -12,6 +12,8 @@ mod emulate;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod gateway;
 mod lists;
+#[cfg(all(feature = "live", target_os = "linux"))]
+mod mistakes;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod multiconn;
 mod networks;
