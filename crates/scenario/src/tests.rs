@@ -1,5 +1,6 @@
 //! The language: accepted input, its answers to bad input, and its results.
 
+mod aggregates;
 mod gateway;
 mod laws;
 mod limits;

@@ -154,9 +154,8 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         &["pareto", "selfsimilar", "weibull", "fractal", "mmpp"],
     ),
     (
-        "aggregation of frames",
+        "A-MSDU and bursts of frames; the table aggregation says how packets share frames (A-MPDU)",
         &[
-            "aggregation",
             "ampdu",
             "amsdu",
             "blockack",
