@@ -73,6 +73,11 @@ def _label(metric: str) -> str:
     return LABELS.get(metric, metric)
 
 
+def _legend(axes: Axes) -> None:
+    """Put the legend above the axes, where no curve lies."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.3)
+
+
 def _styles() -> Iterator[dict[str, Any]]:
     """Give a style for each line: dashes change when colours have been used up."""
     for dashes in cycle(["-", "--", ":", "-."]):
@@ -138,7 +143,7 @@ def _bars(axes: Axes, means: pd.DataFrame, metric: str, **more: Any) -> None:  #
     axes.set_xlabel("flow")
     axes.set_ylabel(_label(metric))
     if len(means.columns) > 1:
-        axes.legend()
+        _legend(axes)
 
 
 def _lines(axes: Axes, frame: pd.DataFrame, axis: str, others: list[str], metric: str, **more: Any) -> None:  # noqa: ANN401
@@ -151,7 +156,7 @@ def _lines(axes: Axes, frame: pd.DataFrame, axis: str, others: list[str], metric
         axes.errorbar(mean.index, mean, yerr=half, capsize=2, label=label, **style, **more)
     axes.set_xlabel(axis)
     axes.set_ylabel(_label(metric))
-    axes.legend()
+    _legend(axes)
 
 
 def _series(axes: Axes, frame: pd.DataFrame, metric: str, **more: Any) -> None:  # noqa: ANN401 -- matplotlib's own
@@ -165,7 +170,7 @@ def _series(axes: Axes, frame: pd.DataFrame, metric: str, **more: Any) -> None: 
         axes.plot(rows["time_s"], rows["value"], label=str(name), **style, **more)
     axes.set_xlabel("time [s]")
     axes.set_ylabel(_label(metric))
-    axes.legend()
+    _legend(axes)
 
 
 def _over_time(axes: Axes, frame: pd.DataFrame, metric: str, **more: Any) -> None:  # noqa: ANN401 -- matplotlib's own
@@ -178,4 +183,4 @@ def _over_time(axes: Axes, frame: pd.DataFrame, metric: str, **more: Any) -> Non
         axes.plot(frame["time_s"], frame[name], label=name, **style, **more)
     axes.set_xlabel("time [s]")
     axes.set_ylabel(_label(metric))
-    axes.legend()
+    _legend(axes)

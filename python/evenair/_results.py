@@ -13,6 +13,8 @@ from ._extras import brought_by
 from ._table import Table, counted, html_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
     import xarray as xr
     from matplotlib.axes import Axes
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
         RunLinks,
         RunSeeds,
         RunSeries,
+        RunVerdict,
         SolvedConflicts,
         SolvedFlows,
         SolvedLinks,
@@ -145,10 +148,27 @@ class Runs(Result):
         groups: list[tuple[str, float | None, _evenair.Records]],
         name: str,
         keys: list[tuple[str, list[tuple[str, tuple[str, float | None]]]]] | None = None,
+        scenarios: Mapping[str, Scenario] | None = None,
     ) -> None:
         """Make the tables of some groups of runs; ``keys`` become columns that say something of each variant."""
         super().__init__(_evenair.tables(groups, keys or []))
-        self._groups, self._name = groups, name
+        self._groups, self._name, self._scenarios = groups, name, scenarios or {}
+
+    def verdict(self, variant: str | None = None) -> RunVerdict:
+        """Tell which flows starve, why, and which settings to try; of the first variant, if none is named.
+
+        The reasons are from the airtime ledger, which `evenair.run` keeps and `evenair.sweep` keeps with ``ledger=True``.
+
+        >>> found = evenair.run("jam10/chain", duration="30 s").verdict()
+        >>> found["starving"], [flow["flow"] for flow in found["flows"] if flow["standing"] == "starves"]
+        (1, ['3'])
+        """
+        names = [name for name, _, _ in self._groups]
+        name = names[0] if variant is None else variant
+        if name not in names:
+            message = f"there is no variant {name!r}; there are {', '.join(names)}"
+            raise ValueError(message)
+        return _evenair.verdict(self._scenarios[name]._core, self._groups[names.index(name)][2])
 
     @property
     def records(self) -> list[Run]:
@@ -324,4 +344,4 @@ class Study(Result):
 
 def of_one(scenario: Scenario, records: _evenair.Records) -> Runs:
     """Give the runs of one scenario."""
-    return Runs([("run", None, records)], scenario.name or "scenario")
+    return Runs([("run", None, records)], scenario.name or "scenario", scenarios={"run": scenario})

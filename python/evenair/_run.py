@@ -86,7 +86,7 @@ def run(
     precision: float | None = None,
     series: bool = False,
     every: float | str = 1.0,
-    ledger: bool = False,
+    ledger: bool = True,
     timeline: tuple[float | str, float | str] | None = None,
     threads: int | None = None,
     progress: Progress = None,
@@ -103,7 +103,7 @@ def run(
         precision: Go on until each flow's goodput is known this well: half of its 95 % interval over the largest.
         series: Keep time series, in ``.series``.
         every: How often queues and windows are sampled, in seconds or words.
-        ledger: Keep where each transmitter's time went, in ``.links``.
+        ledger: Keep where each transmitter's time went, in ``.links``, for the reasons of the verdict.
         timeline: Record every frame between two instants, in ``.frames``.
         threads: How many; as many as there are cores, if it is not given.
         progress: Called with how many runs are done, and of how many.

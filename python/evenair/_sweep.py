@@ -46,7 +46,7 @@ class Swept(Runs):
             for key in keys
             if key != "seed"  # the tables have it
         ]
-        super().__init__(groups, f"sweep over {' and '.join(keys)}", columns)
+        super().__init__(groups, f"sweep over {' and '.join(keys)}", columns, points)
         self.points, self.axis, self.keys = points, axis, list(keys)
 
     def _keys(self) -> list[str]:
@@ -59,7 +59,7 @@ def _axis(values: list[dict[str, object]]) -> str | None:
     counts = {
         key: len({repr(chosen[key]) for chosen in values})
         for key in values[0]
-        if all(isinstance(chosen[key], (int, float)) for chosen in values)
+        if all(isinstance(chosen[key], (int, float)) and not isinstance(chosen[key], bool) for chosen in values)
     }
     return max(counts, key=lambda key: counts[key], default=None)
 

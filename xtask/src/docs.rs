@@ -6,6 +6,7 @@
 //! name than a tag or a unit is an error.
 
 use crate::citations::tags;
+use crate::play;
 use crate::python::{at_root, environment};
 use crate::run::{cargo_command, root, succeed, target};
 use crate::tally::Tally;
@@ -38,9 +39,24 @@ pub(crate) fn site() -> Result<Tally> {
     tests::build_command()?;
     let program = target().join("release/evenair");
     succeed(at_root(&python).args(["-B", "docs/pages.py", "target/pages"]).env("EVENAIR", program))?;
+    let playground = play::build()?;
+    copy(&target().join("play"), &root().join("target/pages/play"))?;
     succeed(at_root(&python).args(["-m", "zensical", "build", "--clean", "--strict"]).stdout(Stdio::null()))?;
     opens_from_disk(&root().join("target/site/index.html"))?;
-    Ok(Tally::passed())
+    Ok(match playground {
+        Some(_) => Tally::passed(),
+        None => Tally::lacks_for_a_part("the browsers' target", "the site's playground has no simulator"),
+    })
+}
+
+/// Copies the files of a folder into a new one.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let file = entry?.path();
+        std::fs::copy(&file, to.join(file.file_name().context("a file has a name")?))?;
+    }
+    Ok(())
 }
 
 /// A page opened from the disk fetches nothing, and its search has a substitute for a worker.

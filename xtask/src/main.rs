@@ -24,6 +24,7 @@ mod packages;
 mod packaging;
 mod parts;
 mod passed;
+mod play;
 mod pool;
 mod python;
 mod recipe;

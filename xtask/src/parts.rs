@@ -3,7 +3,7 @@
 use crate::suite::LIVE_AND_ABOVE;
 use crate::tally::Tally;
 use crate::{
-    compiler, deb, dependencies, docs, foreign, minimum, module, mutants, packages, packaging, python,
+    compiler, deb, dependencies, docs, foreign, minimum, module, mutants, packages, packaging, play, python,
     recipe, routers, run, sanitizer, tests, tidy, wheel,
 };
 use anyhow::Result;
@@ -68,7 +68,7 @@ const COMPUTES: &[&str] = &[
 ];
 
 /// The parts, in the order in which they fail fastest.
-pub(crate) const PARTS: [Part; 24] = [
+pub(crate) const PARTS: [Part; 25] = [
     always("tidy", "floors, long functions, equations cited by paper, labels, paths", tidy::run),
     always("formatting", "cargo fmt --check", || run::cargo(&["fmt", "--all", "--check"])),
     always("python", "ruff over validation/, python/ and docs/", python::run),
@@ -77,6 +77,13 @@ pub(crate) const PARTS: [Part; 24] = [
         "packaging",
         "services, scripts and OpenWrt's files: as their own tools read them, with the keys that the gateway has",
         packaging::run,
+    ),
+    due(
+        "play",
+        "the simulator compiles for browsers, small and without imports; the page lies beside it in target/play",
+        play::run,
+        &["Cargo.lock", "Cargo.toml", "xtask/src/play.rs"],
+        &["evenair-wasm"],
     ),
     always(
         "tests",

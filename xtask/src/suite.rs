@@ -34,10 +34,11 @@ fn in_pieces() -> impl Iterator<Item = String> {
 }
 
 /// Theory and packets: the crates that the README's first command builds, and their tests.
-pub(crate) const PACKETS: [&str; 16] = [
+pub(crate) const PACKETS: [&str; 17] = [
     "evenair-agreement",
     "evenair-cli",
     "evenair-study",
+    "evenair-wasm",
     "evenair-results",
     "evenair-scenario",
     "evenair-netsim",

@@ -2,8 +2,8 @@
 
 use crate::control;
 use crate::session::Session;
-use evenair_service::server::{Limits, Owner, Service, Text};
-use evenair_service::socket::{self, Access, Socket, Trusted};
+use evenair_linux::server::{Limits, Owner, Service, Text};
+use evenair_linux::socket::{self, Access, Socket, Trusted};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;

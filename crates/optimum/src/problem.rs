@@ -8,6 +8,7 @@
 //! problem and (19) of [CZ06] without any air.
 
 mod certificate;
+#[cfg_attr(target_family = "wasm", path = "problem/without_conic.rs")]
 mod conic;
 mod entropic;
 mod parts;

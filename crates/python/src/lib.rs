@@ -27,7 +27,7 @@ mod _evenair {
     #[pymodule_export]
     use crate::law::{Access, check_law, gives_one_rate};
     #[pymodule_export]
-    use crate::run::{Records, StudyFacts, run, study, sweep, tables};
+    use crate::run::{Records, StudyFacts, run, study, sweep, tables, verdict};
     #[pymodule_export]
     use crate::scenario::{Scenario, scenario_ids, scenario_text, schema, study_ids};
     #[pymodule_export]

@@ -5,6 +5,7 @@ use crate::session::conduct;
 use crate::table::Table;
 use crate::theory::{Tables, dictionary};
 use evenair_results::tables::{Column, Group};
+use evenair_results::verdict::Verdict;
 use evenair_results::{RecordOptions, RunRecord};
 use evenair_study::chart::Figures;
 use evenair_study::{Aside, Outcome, SEEDS_MAX, Study, StudyError, Sweep, SweepError, html};
@@ -156,6 +157,16 @@ pub(crate) fn sweep<'py>(
         let runs = sweep.run(&folder, &session.stop, session).map_err(failed)?;
         Ok(runs.into_iter().map(Records).collect())
     })
+}
+
+/// Which flows of a scenario's runs starve, why, and which settings to try: as `evenair run --json` has it.
+#[pyfunction]
+pub(crate) fn verdict<'py>(
+    py: Python<'py>,
+    scenario: &Scenario,
+    records: &Records,
+) -> PyResult<Bound<'py, PyAny>> {
+    dictionary(py, &Verdict::of(&scenario.resolved, &records.0))
 }
 
 /// A column of the variants: its name, and by variant its value, in words and as a number.

@@ -1,5 +1,6 @@
 //! The words of the language. Every optional key has its default in `resolved/`, which writes it into the table, or in its law.
 
+mod aggregation;
 mod at;
 mod code_point;
 mod flow;
@@ -15,6 +16,7 @@ mod radio;
 mod tcp;
 mod web;
 
+pub use aggregation::*;
 pub use at::*;
 pub use code_point::*;
 pub use flow::*;
@@ -70,6 +72,9 @@ pub struct Scenario {
     /// Medium access.
     #[serde(default)]
     pub mac: MacTable,
+    /// How packets share frames of 802.11n, ac and ax.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aggregation: Option<AggregationTable>,
     /// How long transmitters back off.
     #[serde(default, serialize_with = "law::write")]
     #[schemars(schema_with = "law::schema::<BackoffParams>")]
@@ -113,14 +118,18 @@ pub struct Scenario {
     /// Nodes placed by rule, instead of `nodes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<Generate>,
-    /// Nodes, in an order that matters to nothing.
+    /// Nodes, in an order that matters to nothing; or `{ file = "nodes.csv" }`, with the columns' names in its first line: id, x and y \[m\], or
+    /// id, latitude and longitude \[degrees\]; and height \[m\], channel, `transmit_power`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Listed<NodeTable>")]
     pub nodes: Vec<NodeTable>,
-    /// Walls between nodes with positions.
+    /// Walls between nodes with positions; or `{ file = "walls.csv" }` with columns x1, y1, x2, y2 \[m\] and loss \[dB\].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Listed<WallTable>")]
     pub walls: Vec<WallTable>,
-    /// How strongly nodes without positions receive each other.
+    /// How strongly nodes without positions receive each other; or `{ file = "signals.csv" }` with columns from, to and power \[dBm\].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Listed<SignalTable>")]
     pub signals: Vec<SignalTable>,
     /// Links, where they are given outright, or `{ file = "links.csv" }` with columns id, from, to; their ends, and those of wires,
     /// are the nodes.
@@ -153,8 +162,9 @@ pub struct Scenario {
     /// (`rate = "max-min"`) or that studies call fair; 1, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain_capacity: Option<f64>,
-    /// Flows.
+    /// Flows; or `{ file = "flows.csv" }` with columns from and to, and id, traffic, rate, size, transfer, start, stop, window, weight.
     #[serde(default)]
+    #[schemars(with = "Listed<FlowTable>")]
     pub flows: Vec<FlowTable>,
 }
 

@@ -23,11 +23,12 @@ pub fn explained(key: Option<&KeyPath>, message: String) -> String {
         };
         return format!("not built: `{word}`, {what}; {built}");
     }
-    let meant = did_you_mean(word, &known);
-    match called_otherwise(&asked).filter(|_| is_told) {
-        Some(name) if meant.is_none() => format!("{begin} `{word}`; {name}"),
-        _ => meant.map_or_else(|| message.clone(), |meant| format!("{begin} `{word}`; {meant}")),
+    if let Some(name) =
+        called_otherwise(&asked).filter(|_| !known.iter().any(|known| self::asked(known) == asked))
+    {
+        return format!("{begin} `{word}`; {name}");
     }
+    did_you_mean(word, &known).map_or_else(|| message.clone(), |meant| format!("{begin} `{word}`; {meant}"))
 }
 
 /// A word as the tables have it: small letters and digits.

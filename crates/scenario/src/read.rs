@@ -1,12 +1,13 @@
 //! Reading a scenario: text, overrides, checks, and where a mistake stands.
 
+use crate::bulk::inlined;
 use crate::error::{Mistake, ScenarioError};
 use crate::language::{DataRate, MacKind, MacTable, RateTable, Scenario};
 use crate::meant::explained;
 use crate::quantity::RateQuantity;
 use crate::resolved::Resolved;
 use evenair_laws::backoff::BackoffParams;
-use evenair_service::document::{parse_with, place_of};
+use evenair_service::document::{is_empty, parse_with, place_of};
 use evenair_service::meant::did_you_mean;
 use evenair_service::{KeyPath, Step, file::text};
 use evenair_topology::Link;
@@ -60,6 +61,8 @@ impl Resolved {
 
     fn parse_beside(reading: &Reading<'_>, text: &str, overrides: &[String]) -> Result<Self, ScenarioError> {
         let file = reading.file;
+        let wrong = |mistake| locate(file, text, mistake);
+        let text = &*inlined(text, reading.folder).map_err(wrong)?;
         if overrides.is_empty() {
             return read(reading, text);
         }
@@ -187,8 +190,24 @@ fn blamed(
 
 fn read(reading: &Reading<'_>, text: &str) -> Result<Resolved, ScenarioError> {
     let &Reading { folder, file, needs } = reading;
+    if is_empty(text) {
+        return Err(error(
+            file,
+            "the file is empty; evenair new FILE writes a scenario to begin with".into(),
+        ));
+    }
+    if let Some(key) = study_key(text) {
+        let why = format!("this is a study, with {key}: evenair study {file} runs it");
+        return Err(ScenarioError { at: place_of(text, &KeyPath::key(key)), ..error(file, why) });
+    }
     let scenario: Scenario = parse_with(file, text, explained)?;
     scenario.complete(folder, needs).map_err(|mistake| locate(file, text, mistake))
+}
+
+/// The key of a study that a text has, if it is one.
+fn study_key(text: &str) -> Option<&'static str> {
+    let table: toml::Table = text.parse().ok()?;
+    ["variants", "claims"].into_iter().find(|key| table.contains_key(*key))
 }
 
 /// What stands in a TOML text at a key, if it is written there.

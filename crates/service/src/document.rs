@@ -16,6 +16,12 @@
 //! assert_eq!(mistake.to_string(), "a.toml:2:1: unknown field `raet`; did you mean rate?");
 //! ```
 
+mod syntax;
+#[cfg(test)]
+mod tests;
+
+pub use syntax::is_empty;
+
 use crate::meant::{Unknown, explained};
 use crate::{KeyPath, Mistake, Step};
 use evenair_units::plain_message;
@@ -103,12 +109,9 @@ pub fn of_table<T: DeserializeOwned>(table: &Table) -> Result<T, Fault> {
 
 /// Returns the mistake of a text that is not TOML.
 fn broken(file: &str, text: &str, error: &Error) -> Mistake {
-    let message = plain_message(error.message());
-    let message = match error.span().and_then(|span| text.get(span)) {
-        Some(key) if message == "duplicate key" => format!("{message} `{}`", key.trim()),
-        _ => message,
-    };
-    let place = error.span().map(|span| line_and_column(text, span.start));
+    let (message, offset) = (plain_message(error.message()), error.span().map(|span| span.start));
+    let message = syntax::fault(text, offset, &message).unwrap_or(message);
+    let place = offset.map(|offset| line_and_column(text, offset));
     Mistake::of(file, message).placed(place)
 }
 
@@ -252,6 +255,3 @@ fn find(text: &str, path: &KeyPath) -> Found {
     }
     found
 }
-
-#[cfg(test)]
-mod tests;

@@ -26,8 +26,7 @@ fn parse(text: &str, units: &[Unit], example: &str) -> Result<f64, String> {
     };
     let (number, unit) = (text[..split].trim(), text[split..].trim());
     let allowed = || units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let value: f64 =
-        number.parse().map_err(|_| format!("\"{text}\" has no number; write it as \"{example}\""))?;
+    let value: f64 = number.parse().map_err(|_| not_a_number(text, number, unit, example))?;
     if unit.is_empty() {
         return Err(format!("\"{text}\" has no unit; write it as \"{example}\" (units: {})", allowed()));
     }
@@ -41,6 +40,41 @@ fn parse(text: &str, units: &[Unit], example: &str) -> Result<f64, String> {
     Ok(value * factor)
 }
 
+/// Returns the message of a text without a number.
+fn not_a_number(text: &str, number: &str, unit: &str, example: &str) -> String {
+    let with_point = number.replacen(',', ".", 1);
+    if with_point != number && with_point.parse::<f64>().is_ok() {
+        return format!(
+            "\"{text}\" has a decimal comma; write \"{}\"",
+            format!("{with_point} {unit}").trim()
+        );
+    }
+    format!("\"{text}\" has no number; write it as \"{example}\"")
+}
+
+/// Returns the message of a number without a unit; the unit is that of the example, and the second for times.
+#[cfg(feature = "serde")]
+fn without_unit(number: impl fmt::Display, what: &str, example: &str) -> String {
+    let unit = match example.split_once(' ').map_or("", |(_, unit)| unit) {
+        "us" => "s",
+        unit => unit,
+    };
+    format!("{what} needs a unit; write it as \"{number} {unit}\"")
+}
+
+/// Names of units that are written otherwise here.
+const OTHERWISE: [(&str, &str); 9] = [
+    ("m", "min"),
+    ("sec", "s"),
+    ("secs", "s"),
+    ("second", "s"),
+    ("seconds", "s"),
+    ("minute", "min"),
+    ("minutes", "min"),
+    ("msec", "ms"),
+    ("usec", "us"),
+];
+
 /// Returns a question that suggests a unit with a similar spelling, or an empty text if there is none.
 fn meant(value: f64, unit: &str, units: &[Unit]) -> String {
     // "kilobytes/s", "MByte/s" and "KBps" count bytes, as "kB/s" does.
@@ -51,6 +85,10 @@ fn meant(value: f64, unit: &str, units: &[Unit]) -> String {
         }
         _ => unit,
     });
+    let is_there = |name: &str| units.iter().any(|(unit, _)| *unit == name);
+    if let Some((_, name)) = OTHERWISE.iter().find(|(other, name)| *other == lower && is_there(name)) {
+        return format!("did you mean \"{name}\"? ");
+    }
     let Some((name, _)) = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(&short)) else {
         return String::new();
     };
@@ -89,7 +127,13 @@ macro_rules! written {
                         text.parse().map_err(E::custom)
                     }
                     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<$Quantity, E> {
-                        Err(E::invalid_type(serde::de::Unexpected::Float(value), &self))
+                        Err(E::custom(without_unit(value, $what, $example)))
+                    }
+                    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<$Quantity, E> {
+                        Err(E::custom(without_unit(value, $what, $example)))
+                    }
+                    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<$Quantity, E> {
+                        Err(E::custom(without_unit(value, $what, $example)))
                     }
                 }
                 deserializer.deserialize_any(Text)

@@ -17,10 +17,7 @@ fn main() -> Result<()> {
     if std::env::var_os("EVENAIR_BLESS").is_some() {
         fs::write(stub, made)?;
     } else if fs::read_to_string(stub).ok().as_ref() != Some(&made) {
-        bail!(
-            "{} differs from crates/python: EVENAIR_BLESS=1 cargo xtask module writes it",
-            stub.display()
-        );
+        bail!("{} differs from crates/python: EVENAIR_BLESS=1 cargo xtask module writes it", stub.display());
     }
     Ok(())
 }

@@ -102,7 +102,10 @@ fn one_mistake_has_one_answer_in_all_formats() {
                 &format!("{misspelt} = 1\n"),
                 format!(":{line}:1: unknown field `{misspelt}`; did you mean {key}?"),
             ),
-            (&format!("{key} = 1\n{key} = 2\n"), format!(":{}:1: duplicate key `{key}`", line + 1)),
+            (
+                &format!("{key} = 1\n{key} = 2\n"),
+                format!(":{}:1: \"{key}\" is there twice, first in line {line}; leave one out", line + 1),
+            ),
             (&format!("{key} = [1\n"), format!(":{line}:{}: unclosed array, expected `]`", value + 2)),
             (&format!("[[{list}]]\n"), format!(":{line}:1: {list}[2]: missing field `{needed}`")),
         ];

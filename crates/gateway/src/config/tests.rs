@@ -62,7 +62,10 @@ fn mistakes_name_line_key_value_and_remedy() {
             "mesh = \"a\"\n",
             "g.toml:1:1: missing field `uplink`: the device towards the Internet, such as uplink =",
         ),
-        ("mesh = \"a\"\nuplink = \"b\"\nmesh = \"c\"\n", "g.toml:3:1: duplicate key `mesh`"),
+        (
+            "mesh = \"a\"\nuplink = \"b\"\nmesh = \"c\"\n",
+            "g.toml:3:1: \"mesh\" is there twice, first in line 1; leave one out",
+        ),
         ("mesh = \"a\"\nuplink = \"lo\"\n", "g.toml:2:10: uplink: \"lo\" leads nowhere"),
         ("mesh = \"a\"\nuplink = \"a\"\n", "g.toml:2:10: uplink: \"a\" is the mesh's device, too"),
         ("mesh = \"a b\"\nuplink = \"c\"\n", "g.toml:1:8: mesh: \"a b\" is no device's name"),

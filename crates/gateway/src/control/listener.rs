@@ -3,8 +3,8 @@
 use super::{Answer, Request};
 use crate::kernel::Failure;
 use crate::status::Status;
-use evenair_service::server::{Bell, Limits, Owner, Service, Text};
-use evenair_service::socket::{Access, Socket, Trusted};
+use evenair_linux::server::{Bell, Limits, Owner, Service, Text};
+use evenair_linux::socket::{Access, Socket, Trusted};
 use evenair_units::plain_message;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -56,6 +56,7 @@ impl BackoffLaw for Witness {
     fn begin(&mut self, role: &LinkRole) {
         self.note(&[
             ("DSSS", role.surroundings.physical_layer == PhysicalLayer::Dsss),
+            ("802.11n and later", role.surroundings.physical_layer == PhysicalLayer::HighThroughput),
             ("ns-2", role.surroundings.rendering == Rendering::Ns2),
             ("ideal", role.surroundings.is_ideal),
             ("voice", role.category == Category::Voice),
@@ -204,8 +205,7 @@ fn back_off_laws_are_put_in_every_place() {
     });
     let even = ["ns-2", "ideal", "acknowledgements", "TCP"].map(|name| (name, 0.5));
     witness.confirms(&even);
-    // One of three physical layers.
-    witness.confirms(&[("DSSS", 1.0 / 3.0)]);
+    witness.confirms(&[("DSSS", 1.0 / 3.0), ("802.11n and later", 1.0 / 3.0)]);
     witness.confirms(&[("voice", 0.25), ("background", 0.25)]);
     backoff(&law, AnyBackoff::clone, 1);
 }

@@ -26,7 +26,10 @@ impl Points {
             return Err(format!("{x}, {u}: rates and utilities must be finite"));
         }
         if points[0].0 != 0.0 {
-            return Err(format!("begins at a rate of {}: give the utility of a rate of 0 first", points[0].0));
+            return Err(format!(
+                "begins at a rate of {}: give the utility of a rate of 0 first",
+                points[0].0
+            ));
         }
         let table = Self(points);
         let mut before = f64::INFINITY;

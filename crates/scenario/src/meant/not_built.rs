@@ -154,9 +154,8 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         &["pareto", "selfsimilar", "weibull", "fractal", "mmpp"],
     ),
     (
-        "aggregation of frames",
+        "A-MSDU and bursts of frames; the table aggregation says how packets share frames (A-MPDU)",
         &[
-            "aggregation",
             "ampdu",
             "amsdu",
             "blockack",
@@ -339,9 +338,22 @@ const OTHERWISE: &[(&str, &[&str])] = &[
             "htmode",
         ],
     ),
-    ("RTS and CTS are `mac.rts_threshold`", &["rts", "rtscts", "usertscts", "cts"]),
+    ("a flow's source is `from`", &["src", "source", "sender"]),
+    ("a flow's destination is `to`", &["dst", "dest", "destination", "receiver", "sink"]),
+    ("how many seeds is no key of a scenario; run it with `--seeds 5`", &["seeds", "runs", "repetitions"]),
+    (
+        "ranges are `transmission_range` and `carrier_sense_range`",
+        &["range", "radius", "txrange", "transmissionradius", "communicationrange"],
+    ),
+    (
+        "RTS and CTS are `mac.rts_threshold`, for all frames \"0 bytes\"",
+        &["rts", "rtscts", "usertscts", "cts"],
+    ),
     ("a transmit power is `transmit_power`", &["txpower", "power", "txpowerdbm", "transmitpowerdbm"]),
-    ("a position is `at = [east, north]`, in metres", &["position", "pos", "location", "coordinates", "xy"]),
+    (
+        "a position is `at = [east, north]`, in metres",
+        &["position", "pos", "location", "coordinates", "xy", "x", "y", "z", "lat", "lon"],
+    ),
     (
         "the rate of a wire is `rate`, that of the air `mac.data_rate`",
         &["bandwidth", "capacity", "speedmbps", "datarate", "phyrate", "bitrate"],

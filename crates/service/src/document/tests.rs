@@ -47,7 +47,7 @@ fn mistake_has_line_column_and_key() {
         ("weight = 'x'", ":6:10: item[1].weight: invalid type: string \"x\", expected a number"),
         ("wieght = 1", ":6:1: unknown field `wieght`; did you mean weight?"),
         ("[[item]]\nweight = 1", ":6:1: item[2]: missing field `id`"),
-        ("id = 'z'", ":6:1: duplicate key `id`"),
+        ("id = 'z'", ":6:1: \"id\" is there twice, first in line 5; leave one out"),
         ("weight = [1", ":6:12: unclosed array, expected `]`"),
         ("[law]\nlaw = 'fixed'\nn = 'x'", ":8:5: law.n: invalid type: string \"x\", expected a whole number"),
         ("[law]\nlaw = 'fixed'\nn = 1\nstrat = 1", ":9:1: unknown field `strat`; did you mean start?"),

@@ -7,7 +7,7 @@ mod places;
 
 pub use places::{Limits, Owner};
 
-use evenair_linux::confinement::Confinement;
+use crate::confinement::Confinement;
 use places::{Place, Places, Stage};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;

@@ -3,8 +3,8 @@
 //! The mode of the socket's file decides which users may connect. The kernel reports the user at the other
 //! end (`SO_PEERCRED`), so a program can answer some requests to some users alone.
 
+use crate::peer;
 use crate::server::{Limits, Owner, Service, Thread};
-use evenair_linux::peer;
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, chownat, fchmod, fstat, openat};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
 use rustix::process::{getegid, geteuid};
