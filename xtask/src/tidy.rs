@@ -3,7 +3,7 @@
 use crate::metadata::Metadata;
 use crate::parts::PARTS;
 use crate::tally::Tally;
-use crate::{citations, labels, tables, words};
+use crate::{citations, labels, links, tables, words};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::fs;
@@ -34,6 +34,7 @@ const FLOORS: [(&str, u32); 26] = [
     ("evenair-emulator", 6),
     ("evenair-cli", 7),
     ("evenair-python", 7),
+    ("evenair-wasm", 7),
     ("evenair-agreement", 8), // tests only: it sees every world
     ("evenair-stub", 0),      // a tool of xtask's
     ("evenair-benches", 9),
@@ -59,6 +60,7 @@ pub(crate) fn run() -> Result<Tally> {
     }
     findings.extend(citations::findings(&root)?);
     findings.extend(labels::unexplained(&root, &files(&root.join("crates"), &["rs"])?)?);
+    findings.extend(links::findings(&root, &files(&root, &["md"])?)?);
     findings.extend(studies(&root)?);
     findings.extend(parts(&root)?);
     findings.extend(tables::findings(&root)?);
@@ -79,7 +81,7 @@ fn floors(metadata: &Metadata) -> Vec<String> {
             findings.push(format!("{}: has no floor; give it one in xtask/src/tidy.rs", package.name));
             continue;
         };
-        // What tests and build scripts need obeys, too: a test that looks up belongs to the floor above.
+        // Dependencies of tests and build scripts obey, too: a test that looks up belongs to the floor above.
         for dependency in &package.dependencies {
             // A crate may switch features of its own on for its tests.
             if let Some(below) = floor(&dependency.name)

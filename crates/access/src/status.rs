@@ -2,8 +2,8 @@
 
 use crate::Mode;
 use evenair_laws::backoff::{Category, RegisterLimits, Registers};
-use evenair_service::server::{Limits, Owner, Service, Text};
-use evenair_service::socket::{self, Access, Socket};
+use evenair_linux::server::{Limits, Owner, Service, Text};
+use evenair_linux::socket::{self, Access, Socket, Trusted};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -66,18 +66,21 @@ pub fn socket(folder: &Path, interface: &str) -> PathBuf {
 }
 
 /// The status that the daemon showed last.
-#[derive(Clone, Debug, Default)]
-struct Shown(Arc<Mutex<Text>>);
+#[derive(Clone, Debug)]
+struct Shown {
+    text: Arc<Mutex<Text>>,
+    trusted: Trusted,
+}
 
 impl Shown {
     fn text(&self) -> std::sync::MutexGuard<'_, Text> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.text.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Service for Shown {
     fn owner(&self, stream: BorrowedFd<'_>) -> io::Result<Owner> {
-        socket::owner(stream, None)
+        self.trusted.owner(stream)
     }
 
     fn is_whole(&self, text: &[u8]) -> bool {
@@ -106,7 +109,7 @@ impl Listener {
     /// # Errors
     /// If the folder is not writable.
     pub fn new(path: &Path) -> io::Result<Self> {
-        let shown = Shown::default();
+        let shown = Shown { text: Arc::default(), trusted: Trusted::new(None) };
         let socket = Socket::serve(path, Access::Everyone(None), LIMITS, shown.clone())?;
         Ok(Self { shown, _socket: socket })
     }

@@ -1,18 +1,18 @@
 //! The command line's arguments.
 
-#[cfg(all(feature = "kernel", target_os = "linux"))]
-use crate::command::cc::CcOptions;
 use crate::command::completions;
+#[cfg(all(feature = "live", target_os = "linux"))]
+use crate::command::{
+    backoff::BackoffOptions, cc::CcOptions, doctor::DoctorOptions, emulate::EmulateOptions,
+    multiconn::MulticonnOptions,
+};
 use crate::command::{
     cite::CiteOptions, compare::CompareOptions, completions::CompletionsOptions, demo::DemoOptions,
     fluid::FluidOptions, glossary::GlossaryOptions, list::ListOptions, man::ManOptions, new::NewOptions,
-    plot::PlotOptions, run::RunOptions, schema::SchemaOptions, show::ShowOptions, solve::SolveOptions,
-    study::StudyOptions, sweep::SweepOptions, verdicts::VerdictsOptions,
+    play::PlayOptions, plot::PlotOptions, run::RunOptions, schema::SchemaOptions, show::ShowOptions,
+    solve::SolveOptions, study::StudyOptions, sweep::SweepOptions, verdicts::VerdictsOptions,
 };
-#[cfg(all(feature = "live", target_os = "linux"))]
-use crate::command::backoff::BackoffOptions;
-#[cfg(all(feature = "live", target_os = "linux"))]
-use crate::command::{doctor::DoctorOptions, emulate::EmulateOptions, multiconn::MulticonnOptions};
+use crate::output::shell_word;
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     New(NewOptions),
     /// Simulate a scenario, packet by packet
     Run(RunOptions),
+    /// Open the playground: build networks and watch their air in the browser
+    Play(PlayOptions),
     /// Let this machine's own TCP, and programs, run over a scenario's air, in real time
     #[cfg(all(feature = "live", target_os = "linux"))]
     Emulate(EmulateOptions),
@@ -56,18 +58,11 @@ pub(crate) enum Command {
     #[cfg(all(feature = "live", target_os = "linux"))]
     Multiconn(MulticonnOptions),
     /// Bring a window law into this machine's kernel, for any program's sockets: QUIC-TCP, FAST, Vegas
-    #[cfg(all(feature = "kernel", target_os = "linux"))]
+    #[cfg(all(feature = "live", target_os = "linux"))]
     Cc(CcOptions),
-    /// Laws in the kernel, which this build lacks
-    #[cfg(not(all(feature = "kernel", target_os = "linux")))]
-    #[command(hide = true, name = "cc")]
-    WithoutKernel {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
     /// Live commands, which this build lacks
     #[cfg(not(all(feature = "live", target_os = "linux")))]
-    #[command(hide = true, name = "emulate", aliases = ["backoff", "doctor", "gateway", "multiconn"])]
+    #[command(hide = true, name = "emulate", aliases = ["backoff", "cc", "doctor", "gateway", "multiconn"])]
     Live {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
@@ -84,7 +79,7 @@ pub(crate) enum Command {
     Verdicts(VerdictsOptions),
     /// Vary keys of a scenario: a table, a figure, and files for pandas
     Sweep(SweepOptions),
-    /// Draw the figures of a result as SVG or PNG, without a browser
+    /// Draw the figures of a result as SVG, PNG or PDF, without a browser
     Plot(PlotOptions),
     /// Show a scenario: map, ranges, conflict graph, capacity
     Show(ShowOptions),
@@ -135,6 +130,12 @@ impl ScenarioArguments {
     /// Its name in results.
     pub(crate) fn called(&self) -> &str {
         if self.name == "-" { STDIN } else { &self.name }
+    }
+
+    /// The command that takes it with these changes, to be copied.
+    pub(crate) fn command(&self, verb: &str) -> String {
+        let set = self.set.iter().map(|change| format!(" --set {}", shell_word(change)));
+        format!("evenair {verb} {}{}", shell_word(&self.name), set.collect::<String>())
     }
 
     /// Reads it from a file, from standard input, or from those that are built in.

@@ -2,7 +2,7 @@
 
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub(crate) mod backoff;
-#[cfg(all(feature = "kernel", target_os = "linux"))]
+#[cfg(all(feature = "live", target_os = "linux"))]
 pub(crate) mod cc;
 pub(crate) mod cite;
 pub(crate) mod compare;
@@ -19,6 +19,7 @@ pub(crate) mod man;
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub(crate) mod multiconn;
 pub(crate) mod new;
+pub(crate) mod play;
 pub(crate) mod plot;
 pub(crate) mod run;
 pub(crate) mod schema;

@@ -11,7 +11,7 @@ pub use listener::{Listener, Ticket};
 
 use crate::kernel::Failure;
 use crate::status::Status;
-use evenair_service::socket;
+use evenair_linux::socket;
 use evenair_units::plain_message;
 use serde::{Deserialize, Serialize};
 use std::io;

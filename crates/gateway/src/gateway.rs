@@ -389,7 +389,8 @@ impl Gateway {
         let arrived = arrived.saturating_sub(then.backlog.packets);
         let before = bottleneck(share.unwrap_or(0.0), now.bytes - then.bytes, limit, interval);
         // Packets that wait for the device wait for no tokens.
-        let counts = before == Bottleneck::Own || (before == Bottleneck::Other && self.allocation.total.is_some());
+        let counts =
+            before == Bottleneck::Own || (before == Bottleneck::Other && self.allocation.total.is_some());
         let held = self.held.entry(class).or_default();
         if counts {
             *held += (share.unwrap_or(0.0) * arrived as f64).round() as u64;

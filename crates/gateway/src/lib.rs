@@ -45,10 +45,10 @@ mod written;
 
 pub use config::Config;
 pub use daemon::{Daemon, Kept};
+pub use evenair_service::Mistake;
 pub use gateway::{Counted, Gateway, Memory};
 pub use grip::TABLE;
 pub use linux::{Linux, Past};
-pub use evenair_service::Mistake;
 pub use plan::Change;
 pub use prefix::Prefix;
 pub use side::Side;

@@ -1,5 +1,5 @@
 //! The loopback server: a page for people and metrics for Prometheus. It answers only GET, and only if
-//! the host is a loopback name; it changes nothing. `evenair_service::server` runs its thread.
+//! the host is a loopback name; it changes nothing. `evenair_linux::server` runs its thread.
 
 mod account;
 mod html;
@@ -8,7 +8,7 @@ mod metrics;
 use crate::kernel::Failure;
 use crate::status::Status;
 use account::Account;
-use evenair_service::server::{Limits, Owner, Service, Text, Thread};
+use evenair_linux::server::{Limits, Owner, Service, Text, Thread};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};

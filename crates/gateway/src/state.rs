@@ -31,7 +31,10 @@ impl State {
         file::check_folder(folder).map_err(|error| failed(&error))?;
         let lock = file::open_lock(&folder.join("lock")).map_err(|error| failed(&error))?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { folder: folder.into(), _lock: lock }),
+            Ok(()) => {
+                file::remove_drafts(folder).map_err(|error| failed(&error))?;
+                Ok(Self { folder: folder.into(), _lock: lock })
+            }
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 Err(failed(&"another gateway runs with this state folder; see: evenair gateway status"))
             }

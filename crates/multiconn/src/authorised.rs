@@ -10,8 +10,8 @@
 //! rate_most = "5 Mbps"               # the most that the relay sends to it; no bound if left out
 //! ```
 
-use crate::destination::Destination;
 use crate::Mistake;
+use crate::destination::Destination;
 use crate::keys::PublicKey;
 use evenair_service::document::{parse, place_of};
 use evenair_service::{KeyPath, file};

@@ -1,5 +1,6 @@
 //! The file of a client or of a relay: one TOML with a table `[connect]`, or `[relay]`, or both.
 
+use crate::Mistake;
 use crate::authorised::Authorised;
 use crate::bucket::RATES;
 use crate::connect::ConnectOptions;
@@ -7,7 +8,6 @@ use crate::control;
 use crate::forward::Forward;
 use crate::keys::{PublicKey, SecretKey};
 use crate::listen::{ListenOptions, Source, TimeOfDay};
-use crate::Mistake;
 use crate::paths::Paths;
 use evenair_laws::connections::ConnectionParams;
 use evenair_service::document::parse;

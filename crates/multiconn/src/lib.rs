@@ -44,6 +44,6 @@ pub mod target;
 mod tls;
 
 pub use connect::{Client, ConnectOptions, connect};
-pub use listen::{ListenOptions, Listener, listen};
 pub use evenair_service::Mistake;
+pub use listen::{ListenOptions, Listener, listen};
 pub use session::{Session, Stream};

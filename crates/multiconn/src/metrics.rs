@@ -11,8 +11,7 @@ pub fn text(status: &Status) -> String {
         .sample(&[("version", env!("CARGO_PKG_VERSION")), ("role", status.role)], 1);
     text.family(("trouble", "gauge"), "Whether something is wrong now; status says what.")
         .sample(&[], u8::from(status.trouble.is_some()));
-    text.family(("sessions", "gauge"), "Sessions that there are.")
-        .sample(&[], status.sessions.len());
+    text.family(("sessions", "gauge"), "Sessions that there are.").sample(&[], status.sessions.len());
     status.handshakes.iter().for_each(|all| handshakes(all, &mut text));
     directions(status, &mut text);
     sessions(status, &mut text);
@@ -24,8 +23,7 @@ pub fn text(status: &Status) -> String {
 fn handshakes(all: &Handshakes, text: &mut Metrics) {
     text.family(("handshakes_open", "gauge"), "Connections that have not finished their handshake.")
         .sample(&[], all.open);
-    let mut ended =
-        text.family(("handshakes_total", "counter"), "Handshakes that ended, by their outcome.");
+    let mut ended = text.family(("handshakes_total", "counter"), "Handshakes that ended, by their outcome.");
     for (outcome, count) in &all.ended {
         ended.sample(&[("outcome", outcome)], count);
     }
@@ -33,10 +31,8 @@ fn handshakes(all: &Handshakes, text: &mut Metrics) {
 
 /// Writes the numbers of connections that the laws of both directions want.
 fn directions(status: &Status, text: &mut Metrics) {
-    let mut wanted = text.family(
-        ("session_connections_wanted", "gauge"),
-        "Connections that the sender of a direction wants.",
-    );
+    let mut wanted = text
+        .family(("session_connections_wanted", "gauge"), "Connections that the sender of a direction wants.");
     for session in &status.sessions {
         let number = session.number.to_string();
         for (way, direction) in [("sending", &session.sending), ("receiving", &session.receiving)] {

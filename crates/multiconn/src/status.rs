@@ -2,8 +2,8 @@
 
 use crate::control;
 use crate::session::Session;
-use evenair_service::server::{Limits, Owner, Service, Text};
-use evenair_service::socket::{self, Access, Socket};
+use evenair_linux::server::{Limits, Owner, Service, Text};
+use evenair_linux::socket::{self, Access, Socket, Trusted};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
@@ -192,15 +192,15 @@ pub fn serve(path: &Path, status: impl Fn() -> Status + Send + 'static) -> io::R
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    Socket::serve(path, Access::Own, LIMITS, Desk(status))
+    Socket::serve(path, Access::Own, LIMITS, Desk(Trusted::new(None), status))
 }
 
 /// The thread's end of the socket.
-struct Desk<F>(F);
+struct Desk<F>(Trusted, F);
 
 impl<F: Fn() -> Status + Send + 'static> Service for Desk<F> {
     fn owner(&self, stream: BorrowedFd<'_>) -> io::Result<Owner> {
-        let owner = socket::owner(stream, None)?;
+        let owner = self.0.owner(stream)?;
         // The mode of the socket's file admits no other user; the kernel's word counts all the same.
         if owner.is_trusted { Ok(owner) } else { Err(io::ErrorKind::PermissionDenied.into()) }
     }
@@ -211,8 +211,8 @@ impl<F: Fn() -> Status + Send + 'static> Service for Desk<F> {
 
     fn answer(&mut self, _id: u64, _owner: Owner, request: &[u8]) -> Option<Text> {
         let mut text = match request.trim_ascii() {
-            b"status" => serde_json::to_vec(&(self.0)()).unwrap_or_default(),
-            b"metrics" => crate::metrics::text(&(self.0)()).into_bytes(),
+            b"status" => serde_json::to_vec(&(self.1)()).unwrap_or_default(),
+            b"metrics" => crate::metrics::text(&(self.1)()).into_bytes(),
             _ => br#"{"error":"ask for: status, metrics"}"#.to_vec(),
         };
         if !text.ends_with(b"\n") {

@@ -1,4 +1,5 @@
-//! One call from Python into what computes: without the interpreter's lock, stopped by Ctrl-C, and by an exception in a law.
+//! One call from Python into a computation: without the interpreter's lock, stopped by Ctrl-C, and by an exception in a
+//! law.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -77,8 +78,8 @@ pub(crate) fn guard<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     }
 }
 
-/// Does what may take long on threads of its own, and looks after signals and progress meanwhile. `progress` is called with how
-/// many runs are done, and of how many.
+/// Runs a long computation on threads of its own, and handles signals and progress while it runs. `progress` is called
+/// with how many runs are done, and of how many.
 ///
 /// The threads live as long as the call: a process that forks between calls copies none of them.
 pub(crate) fn conduct<T: Send + 'static>(

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod bulk;
 mod catalogue;
 mod check;
 mod error;
@@ -34,13 +35,14 @@ pub use evenair_fluid::View as FluidView;
 pub use evenair_optimum::{Concave, Done, Failure, Solution, Watch};
 pub use fluid::{FluidRun, Overload};
 pub use language::{
-    AckTimeout, ArrivalsName, At, ClockKind, CodePoint, ConnectionName, DataRate, Directions, DisciplineName,
-    DualDescentKeys, Exactly, FlowPattern, FlowTable, FluidModel, FluidTable, GatewayTable, Generate,
-    GeneratedFlows, HoldingLaw, HostsName, InterferenceRule, InterruptedDifs, LimitRate, LinkTable, Listed,
-    LossTable, LossyPathKeys, MacKind, MacTable, NodeMac, NodeQueuesTable, NodeTable, OfRate,
-    OptimalCsmaKeys, Per, PerRate, PreambleKind, Preset, ProbesTable, PropagationName, Protection, QueueKind,
-    QueueTable, RadioTable, RateTable, RateUnit, RenoCsmaKeys, RoundTripKind, Scenario, ShaperName,
-    SignalTable, SourceLimitTable, StackName, TcpTable, Threshold, TrafficKind, UtilityTable, WallTable,
+    AckTimeout, AfterMissedBlockAck, AggregationTable, ArrivalsName, At, BandName, ClockKind, CodePoint,
+    ConnectionName, DataRate, Directions, DisciplineName, DualDescentKeys, Exactly, FlowPattern, FlowTable,
+    FluidModel, FluidTable, GatewayTable, Generate, GeneratedFlows, HoldingLaw, HostsName, InterferenceRule,
+    InterruptedDifs, LimitRate, LinkTable, Listed, LossTable, LossyPathKeys, MacKind, MacTable, Never,
+    NodeMac, NodeQueuesTable, NodeTable, OfRate, OptimalCsmaKeys, Per, PerRate, PreambleKind, Preset,
+    ProbesTable, PropagationName, Protection, QueueKind, QueueTable, RadioTable, RateTable, RateUnit,
+    RenoCsmaKeys, Retries, RoundTripKind, Scenario, ShadowingTable, ShaperName, SignalTable,
+    SourceLimitTable, StackName, StagedAirtime, TcpTable, Threshold, TrafficKind, UtilityTable, WallTable,
     WeakSignals, WebTable, Window, WireQueue, WireTable, exactly,
 };
 pub use meant::explained;

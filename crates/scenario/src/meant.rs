@@ -23,11 +23,12 @@ pub fn explained(key: Option<&KeyPath>, message: String) -> String {
         };
         return format!("not built: `{word}`, {what}; {built}");
     }
-    let meant = did_you_mean(word, &known);
-    match called_otherwise(&asked).filter(|_| is_told) {
-        Some(name) if meant.is_none() => format!("{begin} `{word}`; {name}"),
-        _ => meant.map_or_else(|| message.clone(), |meant| format!("{begin} `{word}`; {meant}")),
+    if let Some(name) =
+        called_otherwise(&asked).filter(|_| !known.iter().any(|known| self::asked(known) == asked))
+    {
+        return format!("{begin} `{word}`; {name}");
     }
+    did_you_mean(word, &known).map_or_else(|| message.clone(), |meant| format!("{begin} `{word}`; {meant}"))
 }
 
 /// A word as the tables have it: small letters and digits.
@@ -35,12 +36,14 @@ fn asked(word: &str) -> String {
     word.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
-/// The message of a quantity that is none, such as `"MCS7" has no number; write it as "11 Mbps"`.
+/// The message of a quantity that is none, such as `"EHT-MCS7" has no number; write it as "11 Mbps"`.
 fn of_value(message: String) -> String {
     let parts = message.strip_prefix('"').and_then(|rest| rest.split_once('"'));
     let Some((word, rest)) = parts else { return message };
-    match (not_built(&asked(word)), rest.split_once("; ")) {
-        (Some(what), Some((_, remedy))) => format!("not built: `{word}`, {what}; {remedy}"),
+    let asked = asked(word);
+    match (not_built(&asked), called_otherwise(&asked), rest.split_once("; ")) {
+        (Some(what), _, Some((_, remedy))) => format!("not built: `{word}`, {what}; {remedy}"),
+        (None, Some(name), _) => format!("{message}; {name}"),
         _ => message,
     }
 }
@@ -56,9 +59,9 @@ mod tests {
         };
         let mac = Some(KeyPath::key("mac.kind"));
         assert_eq!(
-            explained(mac.as_ref(), variant("802.11ac")),
-            "not built: `802.11ac`, 802.11n and later, with several antennas, wide channels and aggregation; what is built: 802.11b, 802.11a, \
-             802.11g, ideal"
+            explained(mac.as_ref(), variant("802.11be")),
+            "not built: `802.11be`, 802.11be and later, OFDMA, several users at once and spatial reuse; evenair has one user per \
+             transmission; what is built: 802.11b, 802.11a, 802.11g, ideal"
         );
         assert_eq!(
             explained(mac.as_ref(), variant("802.11B")),

@@ -1,11 +1,13 @@
 //! Reading a scenario: text, overrides, checks, and where a mistake stands.
 
+use crate::bulk::inlined;
 use crate::error::{Mistake, ScenarioError};
 use crate::language::{DataRate, MacKind, MacTable, RateTable, Scenario};
 use crate::meant::explained;
 use crate::quantity::RateQuantity;
 use crate::resolved::Resolved;
-use evenair_service::document::{parse_with, place_of};
+use evenair_laws::backoff::BackoffParams;
+use evenair_service::document::{is_empty, parse_with, place_of};
 use evenair_service::meant::did_you_mean;
 use evenair_service::{KeyPath, Step, file::text};
 use evenair_topology::Link;
@@ -59,19 +61,24 @@ impl Resolved {
 
     fn parse_beside(reading: &Reading<'_>, text: &str, overrides: &[String]) -> Result<Self, ScenarioError> {
         let file = reading.file;
+        let wrong = |mistake| locate(file, text, mistake);
+        let text = &*inlined(text, reading.folder).map_err(wrong)?;
         if overrides.is_empty() {
             return read(reading, text);
         }
-        // Mistakes of the file itself are reported with its own lines.
-        let mut document: DocumentMut = text.parse().map_err(|_| read(reading, text).unwrap_err())?;
-        let mut texts = vec![text.to_string()];
-        for change in overrides {
-            let of_change = |message| ScenarioError { change: Some(change.clone()), ..error(file, message) };
-            apply(&mut document, change).map_err(of_change)?;
-            texts.push(document.to_string());
-        }
+        let texts = changed(reading, text, overrides)?;
         let last = texts.last().expect("there is the file itself");
         read(reading, last).map_err(|fault| blamed(reading, &texts, overrides, fault))
+    }
+
+    /// Writes `changes` of the form `key=value` into the text of a scenario and keeps its comments; `file` names it in errors.
+    ///
+    /// # Errors
+    /// If a change has no place in it. A wrong value is an error of [`Self::parse`].
+    pub fn changed(file: &str, text: &str, changes: &[String]) -> Result<String, ScenarioError> {
+        let reading = Reading { folder: Path::new(""), file, needs: Needs::Nothing };
+        let texts = changed(&reading, text, changes)?;
+        Ok(texts.into_iter().last().expect("there is the file itself"))
     }
 
     /// Writes the scenario as TOML, all defaults spelt out.
@@ -95,12 +102,16 @@ impl Resolved {
         let mut settings = self.written_out();
         settings.mac = MacTable {
             kind: MacKind::Ideal,
-            data_rate: Some(DataRate::Fixed(RateQuantity(self.network.data_rate))),
+            data_rate: Some(DataRate::Fixed(RateQuantity(self.network.data_mode.rate()))),
             queue: self.settings.mac.queue,
             ..MacTable::default()
         };
         settings.nodes.iter_mut().for_each(|node| node.mac = None);
-        if self.network.receivers != Receivers::default() {
+        let is_modulated = self.network.data_mode.modulation().is_some();
+        if is_modulated && matches!(settings.backoff, BackoffParams::Edca(_)) {
+            settings.backoff = BackoffParams::default();
+        }
+        if self.network.receivers != Receivers::default() || is_modulated && !settings.rates.is_empty() {
             settings.rates = self.rates_in_use();
         }
         let least = self.network.receivers.sensitivity.as_ref().and_then(Sensitivity::least);
@@ -118,8 +129,9 @@ impl Resolved {
         let table = |link: Link| RateTable {
             from: name(link.from),
             to: name(link.to),
-            rate: RateQuantity(self.network.rate(link.from, link.to)),
+            rate: Some(RateQuantity(self.network.rate(link.from, link.to))),
             one_way: true,
+            ..RateTable::default()
         };
         ways.into_iter().map(table).collect()
     }
@@ -154,6 +166,20 @@ struct Reading<'a> {
     needs: Needs,
 }
 
+/// A text, and the same after each change.
+fn changed(reading: &Reading<'_>, text: &str, changes: &[String]) -> Result<Vec<String>, ScenarioError> {
+    // Mistakes of the file itself are reported with its own lines.
+    let mut document: DocumentMut = text.parse().map_err(|_| read(reading, text).unwrap_err())?;
+    let mut texts = vec![text.to_string()];
+    for change in changes {
+        let of_change =
+            |message| ScenarioError { change: Some(change.clone()), ..error(reading.file, message) };
+        apply(&mut document, change).map_err(of_change)?;
+        texts.push(document.to_string());
+    }
+    Ok(texts)
+}
+
 fn error(file: &str, message: String) -> ScenarioError {
     ScenarioError { file: file.into(), at: None, key: None, message, change: None }
 }
@@ -181,8 +207,24 @@ fn blamed(
 
 fn read(reading: &Reading<'_>, text: &str) -> Result<Resolved, ScenarioError> {
     let &Reading { folder, file, needs } = reading;
+    if is_empty(text) {
+        return Err(error(
+            file,
+            "the file is empty; evenair new FILE writes a scenario to begin with".into(),
+        ));
+    }
+    if let Some(key) = study_key(text) {
+        let why = format!("this is a study, with {key}: evenair study {file} runs it");
+        return Err(ScenarioError { at: place_of(text, &KeyPath::key(key)), ..error(file, why) });
+    }
     let scenario: Scenario = parse_with(file, text, explained)?;
     scenario.complete(folder, needs).map_err(|mistake| locate(file, text, mistake))
+}
+
+/// The key of a study that a text has, if it is one.
+fn study_key(text: &str) -> Option<&'static str> {
+    let table: toml::Table = text.parse().ok()?;
+    ["variants", "claims"].into_iter().find(|key| table.contains_key(*key))
 }
 
 /// What stands in a TOML text at a key, if it is written there.

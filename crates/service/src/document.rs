@@ -16,6 +16,12 @@
 //! assert_eq!(mistake.to_string(), "a.toml:2:1: unknown field `raet`; did you mean rate?");
 //! ```
 
+mod syntax;
+#[cfg(test)]
+mod tests;
+
+pub use syntax::is_empty;
+
 use crate::meant::{Unknown, explained};
 use crate::{KeyPath, Mistake, Step};
 use evenair_units::plain_message;
@@ -64,12 +70,12 @@ impl Fault {
 /// Parses a document.
 ///
 /// # Errors
-/// Names the place of the first mistake, its key and value, and what is allowed.
+/// Names the place of the first mistake, its key and value, and the allowed values.
 pub fn parse<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Mistake> {
     parse_with(file, text, |_, message| explained(message))
 }
 
-/// Parses a document whose format explains unknown words itself, from their key and the parser's
+/// Parses a document of a format that explains unknown words itself, from their key and the parser's
 /// message.
 ///
 /// # Errors
@@ -85,7 +91,7 @@ pub fn parse_with<T: DeserializeOwned>(
         .map_err(|error| fault::<T>(&table, &error).in_text(file, text, explained))
 }
 
-/// Parses a document as a table, before it is known what it means.
+/// Parses a document as a table of values.
 ///
 /// # Errors
 /// If it is not TOML.
@@ -98,18 +104,14 @@ pub fn table(file: &str, text: &str) -> Result<Table, Mistake> {
 /// # Errors
 /// Names the key of the first mistake.
 pub fn of_table<T: DeserializeOwned>(table: &Table) -> Result<T, Fault> {
-    serde_path_to_error::deserialize(Value::Table(table.clone()))
-        .map_err(|error| fault::<T>(table, &error))
+    serde_path_to_error::deserialize(Value::Table(table.clone())).map_err(|error| fault::<T>(table, &error))
 }
 
 /// Returns the mistake of a text that is not TOML.
 fn broken(file: &str, text: &str, error: &Error) -> Mistake {
-    let message = plain_message(error.message());
-    let message = match error.span().and_then(|span| text.get(span)) {
-        Some(key) if message == "duplicate key" => format!("{message} `{}`", key.trim()),
-        _ => message,
-    };
-    let place = error.span().map(|span| line_and_column(text, span.start));
+    let (message, offset) = (plain_message(error.message()), error.span().map(|span| span.start));
+    let message = syntax::fault(text, offset, &message).unwrap_or(message);
+    let place = offset.map(|offset| line_and_column(text, offset));
     Mistake::of(file, message).placed(place)
 }
 
@@ -162,7 +164,7 @@ fn chooser(table: &Table, at: &KeyPath, word: &str) -> Option<String> {
     CHOOSING.into_iter().find(is_meant).map(Into::into)
 }
 
-/// Returns the key of a table without which a document has another mistake, or none.
+/// Returns the only key of a table without which a document has another mistake, or none.
 fn blamed<T: DeserializeOwned>(document: &Table, at: &KeyPath) -> Option<String> {
     let message = |document: Table| {
         T::deserialize(Value::Table(document)).err().map(|error| plain_message(error.message()))
@@ -181,16 +183,17 @@ fn blamed<T: DeserializeOwned>(document: &Table, at: &KeyPath) -> Option<String>
     to_blame(keys, &whole, without).map(Into::into)
 }
 
-/// Returns the key that a message is about: the first without which there is another message, or none.
-/// Returns `None` if the message itself names a key.
+/// Returns the key that a message is about: the only one without which there is another message, or none.
+/// Returns `None` if the message itself names a key, or is about several.
 pub fn to_blame<'a>(
     keys: impl IntoIterator<Item = &'a str>,
     message: &str,
     without: impl Fn(&str) -> Option<String>,
 ) -> Option<&'a str> {
     let names_a_key = is_of_unknown_key(message) || message.starts_with("missing field");
-    let mut keys = keys.into_iter().filter(|key| !names_a_key && !CHOOSING.contains(key));
-    keys.find(|key| without(key).as_deref() != Some(message))
+    let keys = keys.into_iter().filter(|key| !names_a_key && !CHOOSING.contains(key));
+    let mut blamed = keys.filter(|key| without(key).as_deref() != Some(message));
+    blamed.next().filter(|_| blamed.next().is_none())
 }
 
 fn value_at<'a>(table: &'a Table, key: &KeyPath) -> Option<&'a Value> {
@@ -222,7 +225,6 @@ fn key_of(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
 }
 
 /// The spans of a key in a text.
-#[derive(Default)]
 struct Found {
     /// The key itself.
     key: Option<Range<usize>>,
@@ -231,8 +233,9 @@ struct Found {
 }
 
 fn find(text: &str, path: &KeyPath) -> Found {
-    let mut found = Found::default();
-    let Ok(table) = DeTable::parse(text) else { return found };
+    // The whole file is a table, too.
+    let mut found = Found { key: None, value: Some(0..0) };
+    let Ok(table) = DeTable::parse(text) else { return Found { key: None, value: None } };
     let root = DeValue::Table(table.into_inner());
     let mut value = &root;
     for step in path.steps() {
@@ -252,6 +255,3 @@ fn find(text: &str, path: &KeyPath) -> Found {
     }
     found
 }
-
-#[cfg(test)]
-mod tests;

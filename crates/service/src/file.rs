@@ -13,8 +13,7 @@ use std::path::Path;
 /// If it cannot be read, or is not UTF-8.
 pub fn text(path: &Path) -> Result<String, Mistake> {
     let file = path.display().to_string();
-    let bytes =
-        fs::read(path).map_err(|error| Mistake::of(&file, format!("cannot be read: {error}")))?;
+    let bytes = fs::read(path).map_err(|error| Mistake::of(&file, format!("cannot be read: {error}")))?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let before = String::from_utf8_lossy(&error.as_bytes()[..valid]);
@@ -43,13 +42,28 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written.and_then(|()| put(&draft, path)).inspect_err(|_| drop(fs::remove_file(&draft)))
 }
 
-/// Moves a file, whose bytes are on the disk, to its place in the same folder, for good.
+/// Moves a synced file to its place in the same folder, and syncs the folder.
 ///
 /// # Errors
 /// If it cannot be moved.
 pub fn put(draft: &Path, path: &Path) -> io::Result<()> {
     fs::rename(draft, path)?;
     path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Removes the drafts of processes that ended in the middle of [`replace`]. The caller is the only one that
+/// writes to the folder.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn remove_drafts(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == "new") {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes a folder's list of names to the disk: until then a power cut may undo a new name.
@@ -84,7 +98,10 @@ mod tests {
         let path = folder.path().join("s.csv");
         fs::write(&path, b"id,prefixes\n\xc3\xa5\xe5sa,10.0.0.1\n").unwrap();
         let refused = text(&path).unwrap_err().to_string();
-        assert!(refused.ends_with("s.csv:2:2: the byte e5 is not UTF-8; save the file as UTF-8"), "{refused}");
+        assert!(
+            refused.ends_with("s.csv:2:2: the byte e5 is not UTF-8; save the file as UTF-8"),
+            "{refused}"
+        );
         let missing = text(&folder.path().join("none")).unwrap_err().to_string();
         assert!(missing.contains("none: cannot be read: "), "{missing}");
     }
@@ -101,5 +118,8 @@ mod tests {
         fs::create_dir(folder.path().join("taken")).unwrap();
         assert!(replace(&folder.path().join("taken"), b"x").is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "the failed draft is removed");
+        fs::write(folder.path().join("state.json.7.new"), "half").unwrap();
+        remove_drafts(folder.path()).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "so is one of a killed process");
     }
 }

@@ -1,17 +1,13 @@
 //! The base that programs with files of an operator share.
 //!
-//! | module | content |
-//! |---|---|
-//! | [`document`] | TOML files: a mistake has file, line, column and key |
-//! | [`meant`] | the likely meaning of an unknown word |
-//! | [`file`] | files that are replaced whole and survive a power cut |
-//! | [`law`] | control laws by name, with keys set one by one |
-//! | [`metrics`] | Prometheus' text format |
-//! | `notify` | notices to the service manager (Linux) |
-//! | `server`, `socket` | local sockets, and the users at their other ends (Linux) |
+//! - [`document`]: TOML files. A mistake has file, line, column and key.
+//! - [`meant`]: the likely meaning of an unknown word.
+//! - [`file`]: files that are replaced whole and survive a power cut.
+//! - [`law`]: control laws by name, with keys set one by one.
+//! - [`metrics`]: Prometheus' text format.
 //!
-//! All but the last three modules are portable. [`document`] and [`meant`] do no I/O, so a program in a
-//! browser reads the same files with the same messages.
+//! [`document`] and [`meant`] do no I/O, so a program in a browser reads the same files with the same messages. Local sockets
+//! and notices to the service manager are in `evenair-linux`.
 
 pub mod document;
 pub mod file;
@@ -20,12 +16,6 @@ pub mod law;
 pub mod meant;
 pub mod metrics;
 mod mistake;
-#[cfg(target_os = "linux")]
-pub mod notify;
-#[cfg(target_os = "linux")]
-pub mod server;
-#[cfg(target_os = "linux")]
-pub mod socket;
 
 pub use key::{KeyPath, Step};
 pub use mistake::{Mistake, quoted};

@@ -83,9 +83,18 @@ mod tests {
     #[test]
     fn message_names_the_likely_word_alone() {
         for (message, expected) in [
-            ("unknown field `identy`, expected `identity` or `at`", "unknown field `identy`; did you mean identity?"),
-            ("unknown variant `enforc`, expected one of `observe`, `dry-run`, `enforce`", "unknown variant `enforc`; did you mean enforce?"),
-            ("unknown field `x`, expected `identity` or `at`", "unknown field `x`, expected `identity` or `at`"),
+            (
+                "unknown field `identy`, expected `identity` or `at`",
+                "unknown field `identy`; did you mean identity?",
+            ),
+            (
+                "unknown variant `enforc`, expected one of `observe`, `dry-run`, `enforce`",
+                "unknown variant `enforc`; did you mean enforce?",
+            ),
+            (
+                "unknown field `x`, expected `identity` or `at`",
+                "unknown field `x`, expected `identity` or `at`",
+            ),
             ("unknown field `x`, there are no fields", "unknown field `x`, there are no fields"),
             ("missing field `mesh`", "missing field `mesh`"),
         ] {

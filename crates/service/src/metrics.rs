@@ -26,7 +26,7 @@ pub struct Family<'a> {
 }
 
 impl Metrics {
-    /// Returns an empty page of metrics whose names all have this prefix.
+    /// Returns an empty page of metrics; all their names have this prefix.
     pub const fn new(prefix: &'static str) -> Self {
         Self { prefix, text: String::new() }
     }

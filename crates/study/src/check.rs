@@ -4,11 +4,11 @@ use crate::causes;
 use crate::language::{Holds, Study, Value, Variant};
 use crate::metric::flows_named;
 use crate::quantity::Quantity;
-use evenair_service::Mistake as StudyError;
 use crate::sweep::Case;
 use crate::world::World;
 use evenair_results::file_name_fault;
 use evenair_service::KeyPath;
+use evenair_service::Mistake as StudyError;
 use evenair_service::meant::did_you_mean;
 use std::collections::BTreeMap;
 

@@ -75,6 +75,11 @@ impl Study {
 
     fn read(file: &str, text: &str) -> Result<Self, StudyError> {
         let table = table(file, text)?;
+        if ["flows", "nodes", "radio", "mac"].iter().any(|key| table.contains_key(*key))
+            && !table.contains_key("variants")
+        {
+            return Err(StudyError::of(file, format!("this is a scenario: evenair run {file} runs it")));
+        }
         if let Some((key, found)) = unprintable(KeyPath::root(), &toml::Value::Table(table.clone())) {
             let why = format!("\"{found}\" has characters that terminals take for commands; leave them out");
             return Err(StudyError::of(file, why).placed(place_of(text, &key)).of_key(key));
@@ -144,6 +149,15 @@ impl Study {
     /// If there is none with this id; the message names those that it may be meant to be.
     pub fn builtin(id: &str) -> Result<Self, StudyError> {
         let Some(text) = crate::study_text(id) else {
+            if library::builtin_scenario(id).is_some() {
+                return Err(StudyError::of(id, format!("this is a scenario: evenair run {id} runs it")));
+            }
+            if Path::new(id).is_dir() {
+                return Err(StudyError::of(
+                    id,
+                    "this is a folder; name a study's file in it, or a study's id",
+                ));
+            }
             let meant = did_you_mean(id, crate::study_ids())
                 .unwrap_or_else(|| "`evenair list studies` names all that are built in".into());
             let message = format!("there is no such study, and no such file; {meant}");

@@ -2,12 +2,14 @@
 
 #[cfg(target_os = "linux")]
 mod access;
+mod aggregates;
 mod conservation;
 mod fingerprints;
 mod group;
 mod kernel;
 mod languages;
 mod lee12;
+mod modulated;
 mod queueing_delay;
 mod quick;
 mod shaping;

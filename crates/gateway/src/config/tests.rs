@@ -60,13 +60,19 @@ fn mistakes_name_line_key_value_and_remedy() {
     for (text, says) in [
         (
             "mesh = \"a\"\n",
-            "g.toml: missing field `uplink`: the device towards the Internet, such as uplink =",
+            "g.toml:1:1: missing field `uplink`: the device towards the Internet, such as uplink =",
         ),
-        ("mesh = \"a\"\nuplink = \"b\"\nmesh = \"c\"\n", "g.toml:3:1: duplicate key `mesh`"),
+        (
+            "mesh = \"a\"\nuplink = \"b\"\nmesh = \"c\"\n",
+            "g.toml:3:1: \"mesh\" is there twice, first in line 1; leave one out",
+        ),
         ("mesh = \"a\"\nuplink = \"lo\"\n", "g.toml:2:10: uplink: \"lo\" leads nowhere"),
         ("mesh = \"a\"\nuplink = \"a\"\n", "g.toml:2:10: uplink: \"a\" is the mesh's device, too"),
         ("mesh = \"a b\"\nuplink = \"c\"\n", "g.toml:1:8: mesh: \"a b\" is no device's name"),
-        ("mesh = \"a\"\nuplink = \"b\"\nmoode = 3\n", "g.toml:3:1: unknown field `moode`; did you mean mode?"),
+        (
+            "mesh = \"a\"\nuplink = \"b\"\nmoode = 3\n",
+            "g.toml:3:1: unknown field `moode`; did you mean mode?",
+        ),
         (
             "mesh = \"a\"\nuplink = \"b\"\nmode = \"loud\"\n",
             "g.toml:3:8: mode: unknown variant `loud`, expected one of `observe`",

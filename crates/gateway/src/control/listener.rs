@@ -3,8 +3,8 @@
 use super::{Answer, Request};
 use crate::kernel::Failure;
 use crate::status::Status;
-use evenair_service::server::{Bell, Limits, Owner, Service, Text};
-use evenair_service::socket::{Access, Socket, owner};
+use evenair_linux::server::{Bell, Limits, Owner, Service, Text};
+use evenair_linux::socket::{Access, Socket, Trusted};
 use evenair_units::plain_message;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -65,6 +65,7 @@ impl Listener {
         let alive_ms = Arc::new(AtomicU64::new(0));
         let desk = Desk {
             group,
+            trusted: Trusted::new(group),
             asks,
             bell: bell.clone(),
             news: told,
@@ -131,6 +132,7 @@ impl AsFd for Listener {
 /// The thread's end of the socket.
 struct Desk {
     group: Option<u32>,
+    trusted: Trusted,
     asks: SyncSender<(u64, Request)>,
     bell: Bell,
     news: Receiver<News>,
@@ -169,7 +171,7 @@ fn text(answer: &Answer) -> Text {
 
 impl Service for Desk {
     fn owner(&self, stream: BorrowedFd<'_>) -> io::Result<Owner> {
-        owner(stream, self.group)
+        self.trusted.owner(stream)
     }
 
     fn is_whole(&self, text: &[u8]) -> bool {

@@ -43,8 +43,7 @@ fn of_all(status: &Status, account: &Account, text: &mut Metrics) {
         text.family(gauge("fairness_ratio"), "Jain's index of those who want more than they get.")
             .sample(&[], fairness);
     }
-    text.family(gauge("unknown_addresses"), "Addresses that are nobody's.")
-        .sample(&[], status.strangers);
+    text.family(gauge("unknown_addresses"), "Addresses that are nobody's.").sample(&[], status.strangers);
     text.family(("troubles_total", "counter"), "What went wrong since the daemon began.")
         .sample(&[], account.troubles);
 }
@@ -87,10 +86,8 @@ fn of_each(status: &Status, account: &Account, text: &mut Metrics) {
         "Share of looks in the last epoch at which packets waited.",
         &|class| Some(class.waits),
     );
-    let mut bound = text.family(
-        ("class_bound", "gauge"),
-        "What bounds a class's rate: 1, with the reason as a label.",
-    );
+    let mut bound =
+        text.family(("class_bound", "gauge"), "What bounds a class's rate: 1, with the reason as a label.");
     for class in &status.classes {
         let labels =
             [("subscriber", class.id.as_str()), ("direction", way(class.side)), ("by", class.bound())];

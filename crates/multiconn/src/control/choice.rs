@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn laws_of_the_thesis_are_for_reno() {
-        for (word, reno) in [("rtt-proportional", Some("reno")), ("utility", Some("reno")), ("guarded", None)] {
+        for (word, reno) in [("rtt-proportional", Some("reno")), ("utility", Some("reno")), ("guarded", None)]
+        {
             assert_eq!(congestion_control(&law(word).unwrap()), reno, "{word}");
         }
     }

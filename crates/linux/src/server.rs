@@ -7,7 +7,7 @@ mod places;
 
 pub use places::{Limits, Owner};
 
-use evenair_linux::confinement::Confinement;
+use crate::confinement::Confinement;
 use places::{Place, Places, Stage};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
@@ -34,6 +34,9 @@ pub type Text = Arc<[u8]>;
 /// The behaviour of a socket.
 pub trait Service: Send + 'static {
     /// Returns the user at the other end.
+    ///
+    /// # Errors
+    /// If the user may not connect, or the kernel does not report one: the connection is closed.
     fn owner(&self, stream: BorrowedFd<'_>) -> io::Result<Owner>;
     /// Returns whether a request is complete.
     fn is_whole(&self, text: &[u8]) -> bool;

@@ -3,8 +3,8 @@
 //! The mode of the socket's file decides which users may connect. The kernel reports the user at the other
 //! end (`SO_PEERCRED`), so a program can answer some requests to some users alone.
 
+use crate::peer;
 use crate::server::{Limits, Owner, Service, Thread};
-use evenair_linux::peer;
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, chownat, fchmod, fstat, openat};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
 use rustix::process::{getegid, geteuid};
@@ -84,15 +84,30 @@ impl Drop for Socket {
     }
 }
 
-/// Returns the user at the other end. Root, the program's own user and the members of a group are trusted.
-///
-/// # Errors
-/// If it is no local socket.
-pub fn owner(stream: BorrowedFd<'_>, group: Option<u32>) -> io::Result<Owner> {
-    let (user, primary) = peer::user_and_group(stream)?;
-    let is_member = |wanted| Ok::<_, io::Error>(primary == wanted || peer::groups(stream)?.contains(&wanted));
-    let is_own = user == 0 || user == geteuid().as_raw();
-    Ok(Owner { user, is_trusted: is_own || group.map(is_member).transpose()?.unwrap_or(false) })
+/// The trusted users of a socket: root, the program's own user and the members of a group.
+#[derive(Clone, Copy, Debug)]
+pub struct Trusted {
+    own: u32,
+    group: Option<u32>,
+}
+
+impl Trusted {
+    /// Returns the trusted users of the calling process. A confined thread may no longer ask for its user.
+    pub fn new(group: Option<u32>) -> Self {
+        Self { own: geteuid().as_raw(), group }
+    }
+
+    /// Returns the user at the other end, as the kernel reports it.
+    ///
+    /// # Errors
+    /// If it is no local socket.
+    pub fn owner(self, stream: BorrowedFd<'_>) -> io::Result<Owner> {
+        let (user, primary) = peer::user_and_group(stream)?;
+        let is_member =
+            |wanted| Ok::<_, io::Error>(primary == wanted || peer::groups(stream)?.contains(&wanted));
+        let is_own = user == 0 || user == self.own;
+        Ok(Owner { user, is_trusted: is_own || self.group.map(is_member).transpose()?.unwrap_or(false) })
+    }
 }
 
 /// Opens a socket, and returns a description of the permissions that could not be set.
