@@ -6,7 +6,7 @@ use crate::role::role;
 use crate::sensor::Sensor;
 use crate::status::Status;
 use crate::tape::{Decider, Entry};
-use evenair_laws::backoff::{BackoffLaw as _, PhysicalLayer, RegisterLimits, Registers};
+use evenair_laws::backoff::{BackoffLaw, PhysicalLayer, RegisterLimits, Registers};
 use evenair_units::{Duration, Instant, Rate};
 use std::io;
 
@@ -240,7 +240,7 @@ impl<R: Radio> Daemon<R> {
             category: self.config.category,
             law: self.config.law_name(),
             waits: self.waits.clone(),
-            aggressiveness: law.and_then(evenair_laws::backoff::BackoffLaw::aggressiveness),
+            aggressiveness: law.and_then(BackoffLaw::aggressiveness),
             backlog_packets: self.backlog_packets,
             rate_bps: self.rate.as_bps(),
             wanted: self.last.as_ref().map(|entry| entry.wanted),

@@ -22,13 +22,14 @@ pub fn role(frequency_mhz: u32, rate: Rate, mtu: u32, category: Category) -> Lin
     let is_dsss = frequency_mhz < 3000 && DSSS.contains(&(rate.as_bps() / 100_000));
     let physical_layer = if is_dsss { PhysicalLayer::Dsss } else { PhysicalLayer::Ofdm };
     // IEEE 802.11-2016 tables 15-5, 17-21 and 18-5, with the short slot.
-    let (slot_us, sifs_us) = match physical_layer {
-        PhysicalLayer::Dsss => (20, 10),
-        PhysicalLayer::Ofdm => (9, if frequency_mhz < 3000 { 10 } else { 16 }),
-    };
-    let airtime = |bytes: u32, rate: Rate| match physical_layer {
-        PhysicalLayer::Dsss => Duration::from_micros(192) + rate.time_for(Bytes::new(bytes)),
-        PhysicalLayer::Ofdm => ofdm(bytes, rate, frequency_mhz),
+    let sifs_us = if frequency_mhz < 3000 { 10 } else { 16 };
+    let slot_us = if is_dsss { 20 } else { 9 };
+    let airtime = |bytes: u32, rate: Rate| {
+        if is_dsss {
+            Duration::from_micros(192) + rate.time_for(Bytes::new(bytes))
+        } else {
+            ofdm(bytes, rate, frequency_mhz)
+        }
     };
     let basic = rate.min(Rate::from_kbps(if is_dsss { 2_000 } else { 24_000 }));
     let frame = airtime(mtu + FRAMING, rate);
