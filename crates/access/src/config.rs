@@ -86,7 +86,7 @@ fn state() -> PathBuf {
     STATE.into()
 }
 
-/// What the daemon does.
+/// A daemon's configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The access point's interface.
@@ -158,7 +158,7 @@ impl Config {
         Ok(Self { interface, mode, category, law, restore, below_standard, whole_radio, mtu, state })
     }
 
-    /// Returns what options mean: a file with an interface, a folder and a law, and defaults otherwise.
+    /// Returns the configuration of options: a file with an interface, a folder and a law, and defaults otherwise.
     ///
     /// # Errors
     /// Names the key and value of the first mistake.
@@ -181,7 +181,7 @@ impl Config {
         name(&self.law)
     }
 
-    /// Returns whether the law reads what only drivers with queues in mac80211 tell: backlogs, and bytes.
+    /// Returns whether the law reads signals that only drivers with queues in mac80211 give: backlogs, and bytes.
     pub const fn needs_queues(&self) -> bool {
         match &self.law {
             BackoffParams::VirtualQueue(params) => matches!(params.measure, QueueMeasure::Bytes),
@@ -243,7 +243,7 @@ pub fn law(table: &Table) -> Result<BackoffParams, String> {
     Ok(law)
 }
 
-/// Refuses what mac80211 has no hook for.
+/// Refuses keys for which mac80211 has no hook.
 fn check_dummies(law: &BackoffParams, name: &str) -> Result<(), String> {
     let dummies = match law {
         BackoffParams::Adaptive(backoff::AdaptiveParams { dummies, .. })

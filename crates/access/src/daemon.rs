@@ -27,7 +27,7 @@ pub struct Daemon<R> {
     waits: Option<String>,
     last: Option<Entry>,
     accepted: Option<(Registers, Instant)>,
-    /// Registers that limits cut, of which the log has been told.
+    /// Whether the log has the registers that limits cut.
     told_cut: bool,
     rate: Rate,
     backlog_packets: u64,
@@ -36,7 +36,7 @@ pub struct Daemon<R> {
     cuts: u64,
 }
 
-/// What an update gave.
+/// The result of an update.
 #[derive(Debug, Default)]
 pub struct Step {
     /// Records for a tape.
@@ -269,7 +269,7 @@ pub(crate) fn shown(limits: Option<RegisterLimits>) -> String {
     )
 }
 
-/// Whether an error stays, whatever time brings.
+/// Whether an error stays for ever.
 fn is_final(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported)
 }

@@ -150,7 +150,7 @@ fn parameters(category: Category, registers: Registers) -> Parameters {
     }
 }
 
-/// A refusal, with what to do. It keeps its kind, by which the daemon decides.
+/// A refusal, with its remedy. It keeps its kind, by which the daemon decides.
 fn explained(name: &str, error: &io::Error) -> io::Error {
     let what = match error.kind() {
         io::ErrorKind::PermissionDenied => "setting registers needs CAP_NET_ADMIN; run it as root",
@@ -168,7 +168,7 @@ pub fn driver(name: &str) -> Option<String> {
     Some(link.file_name()?.to_string_lossy().into_owned())
 }
 
-/// What is known of a driver, from the sources of Linux 6.1.
+/// The facts about a driver, from the sources of Linux 6.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
     /// Its firmware keeps the registers.
@@ -180,7 +180,7 @@ pub enum Known {
 }
 
 impl Known {
-    /// Returns what is known of a driver.
+    /// Returns the facts about a driver.
     pub fn of(driver: &str) -> Self {
         match driver {
             "brcmfmac" | "mwifiex_pcie" | "mwifiex_sdio" | "mwifiex_usb" | "ath6kl_sdio" | "ath6kl_usb" => {

@@ -1,4 +1,4 @@
-//! The registers that are put back. Linux tells nobody the values in force, so these are the operator's, those of
+//! The registers that are put back. No interface of Linux has the values in force, so these are the operator's, those of
 //! hostapd's file, or hostapd's defaults.
 
 use evenair_laws::backoff::{Category, Registers};

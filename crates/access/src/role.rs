@@ -14,9 +14,9 @@ const HEADERS: u32 = 40;
 /// The rates of DSSS and CCK \[100 kbit/s\].
 const DSSS: [u64; 4] = [10, 20, 55, 110];
 
-/// Returns the link of an access point whose packets have up to `mtu` bytes and go out at `rate`.
+/// Returns the link of an access point with packets of up to `mtu` bytes, sent at `rate`.
 ///
-/// Rates of 802.11n and later take the timing of 802.11a: what goes out there are aggregates, which no register of
+/// Rates of 802.11n and later take the timing of 802.11a: they send aggregates, which no register of
 /// one packet describes.
 pub fn role(frequency_mhz: u32, rate: Rate, mtu: u32, category: Category) -> LinkRole {
     let is_dsss = frequency_mhz < 3000 && DSSS.contains(&(rate.as_bps() / 100_000));

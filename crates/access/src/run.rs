@@ -161,7 +161,7 @@ fn confine(config: &Config, options: &RunOptions, told: &mut impl FnMut(&str)) -
     }
     let confinement = Confinement { administers: true, reads: Vec::new(), writes };
     for lack in confinement.enter()? {
-        told(&format!("without {lack}"));
+        told(&lack);
     }
     Ok(())
 }
@@ -222,7 +222,7 @@ pub fn restore(config: &Config) -> io::Result<String> {
     Ok(said)
 }
 
-/// What a trial measured.
+/// The result of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
     /// Packets per second with the present registers.
@@ -247,7 +247,7 @@ pub fn trial(radio: &mut impl Radio, config: &Config, mut sleep: impl FnMut(Dura
     (0..TRIAL_S).for_each(|_| sleep(second));
     let middle = sent(&radio.stations()?);
     let slowest = Registers { window_min: 1023, window_max: 1023, aifsn: 15, txop_units: 0 };
-    // Each second anew, since others may overwrite it.
+    // Once a second, since another program may overwrite it.
     let set = (0..TRIAL_S).try_for_each(|_| radio.set(slowest).map(|()| sleep(second)));
     let end = radio.stations().map(|stations| sent(&stations));
     radio.set(config.restore.0)?;

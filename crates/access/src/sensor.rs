@@ -17,7 +17,7 @@ pub struct Sensor {
     rate: Rate,
 }
 
-/// What one station's counters tell since the last look.
+/// The differences of one station's counters since the last look.
 #[derive(Clone, Copy, Debug, Default)]
 struct Step {
     served: Volume,
@@ -95,7 +95,7 @@ fn bps(station: &Station) -> u64 {
     u64::from(station.rate_100kbps) * 100_000
 }
 
-/// Returns what happened between two looks at a station. Counters that went down are those of a station that came
+/// Returns the differences between two looks at a station. Counters that went down are those of a station that came
 /// again.
 fn step(before: &Queue, now: &Queue) -> Step {
     let is_another = now.sent < before.sent || now.failed < before.failed;
@@ -213,7 +213,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the counters do, a view is one that a law takes.
+        /// Any counters give a view that a law takes.
         #[test]
         fn any_counters_make_a_view(looks in prop::collection::vec(
             (any::<u8>(), any::<[u32; 6]>(), any::<[u64; 2]>(), any::<bool>()), 1..40,

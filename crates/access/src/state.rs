@@ -1,4 +1,4 @@
-//! What a killed daemon leaves to the next: the registers that are to be put back.
+//! The state that a killed daemon leaves to the next: the registers that are to be put back.
 //!
 //! The folder lies below /run by default. After a boot hostapd sets all registers again, and nothing is left to put
 //! back.
@@ -11,7 +11,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is put back.
+/// A category and its registers from before the law.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
     /// The category.
@@ -51,7 +51,7 @@ impl State {
         }
     }
 
-    /// Returns what a daemon left that did not put back its registers.
+    /// Returns the state of a daemon that did not put back its registers.
     ///
     /// # Errors
     /// If the file is there and cannot be read.
@@ -66,7 +66,7 @@ impl State {
         }
     }
 
-    /// Writes what is to be put back, before anything is set.
+    /// Writes the registers to put back, before any are set.
     ///
     /// # Errors
     /// If the disk is full.

@@ -24,7 +24,7 @@ pub struct Status {
     pub law: String,
     /// Why the law does not act now; none if it does.
     pub waits: Option<String>,
-    /// The logarithm of what divides the mean back-off, if the law has one.
+    /// The logarithm of the divisor of the mean back-off, if the law has one.
     pub aggressiveness: Option<f64>,
     /// Packets that wait.
     pub backlog_packets: u64,

@@ -1,4 +1,4 @@
-//! Tapes: what the law was begun with, what it saw, what it answered, and the registers that came of it. A tape is a
+//! Tapes: a law's place, its observations and answers, and the registers of each answer. A tape is a
 //! file of JSON, one record a line; the first has the law.
 
 use evenair_laws::Parameters;
@@ -78,12 +78,12 @@ fn entry(told: BackoffTold, answer: BackoffAnswer, limits: &RegisterLimits) -> R
     Ok(Entry { told, answer, wanted, limits: *limits, registers: wanted.within(limits) })
 }
 
-/// What a replay found.
+/// The result of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Replayed {
     /// Updates on the tape.
     pub updates: usize,
-    /// Updates whose registers differ.
+    /// Updates with other registers.
     pub differing: usize,
     /// The line of the first of them, from one.
     pub first: Option<usize>,

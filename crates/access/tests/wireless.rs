@@ -1,7 +1,7 @@
 //! The daemon on a stock kernel, with hostapd and simulated radios (`mac80211_hwsim`): `lab/wireless.sh` boots one in qemu, and
 //! this program is all that runs there.
 //!
-//! What reaches the driver is read by an event probe on mac80211's `drv_conf_tx`, behind the kernel's own limits. Nothing is
+//! The driver's values are read by an event probe on mac80211's `drv_conf_tx`, behind the kernel's own limits. Nothing is
 //! measured: hwsim has no carrier sense and no EDCA.
 #![cfg(target_os = "linux")]
 #![allow(clippy::print_stdout, clippy::zombie_processes, reason = "a program of a machine of its own")]
@@ -104,7 +104,7 @@ fn wait_for<T>(what: &str, mut there: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Loads two radios, and has the kernel write down what reaches their driver.
+/// Loads two radios, and has the kernel log each value that reaches their driver.
 fn prepare() {
     shell("modprobe mac80211_hwsim radios=2");
     shell("mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing");
@@ -114,12 +114,12 @@ fn prepare() {
     fs::write(format!("{TRACING}/events/evenair/conf/enable"), "1").expect("it is enabled");
 }
 
-/// Forgets what has been seen.
+/// Clears the log.
 fn clear() {
     fs::write(format!("{TRACING}/trace"), "").expect("a trace");
 }
 
-/// What reached the driver of the access point for best effort, in order.
+/// Returns the registers of best effort that reached the access point's driver, in order.
 fn seen() -> Vec<Registers> {
     let trace = fs::read_to_string(format!("{TRACING}/trace")).expect("a trace");
     let of = |line: &str| {
@@ -219,7 +219,7 @@ fn accepted() -> Registers {
     wait_for("accepted registers", || status()?.accepted)
 }
 
-/// Waits until what reached the driver last is what the daemon wants.
+/// Waits until the driver's last registers are the daemon's.
 fn stands() {
     wait_for("driver with the law's registers", || (seen().last()? == &status()?.accepted?).then_some(()));
 }
@@ -297,7 +297,7 @@ fn privilege_is_needed() {
     assert!(!Path::new(STATE).join("wlan0.json").exists(), "nothing is to be put back");
 }
 
-/// In DE on channel 36 the kernel cuts silently: what is asked within our limits is what the driver gets.
+/// In DE on channel 36 the kernel cuts silently: registers within our limits reach the driver unchanged.
 fn countrys_limits_are_predicted() {
     stop_hostapd();
     shell("iw reg set DE");

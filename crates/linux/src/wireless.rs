@@ -1,4 +1,4 @@
-//! Wi-Fi interfaces by nl80211 (`linux/nl80211.h`): what an interface is, its stations and their queues, the limits
+//! Wi-Fi interfaces by nl80211 (`linux/nl80211.h`): kind and channel, the stations and their queues, the limits
 //! of its channel, and the registers of its access categories.
 //!
 //! An access category has its number in Linux: 0 voice, 1 video, 2 best effort, 3 background.
@@ -237,7 +237,7 @@ mod tests {
     use crate::netlink::generic::request;
     use proptest::prelude::*;
 
-    /// What an independent program in C, built on the kernel's headers, sends for interface 3 (`ifindex`), best effort, `CWmin` 7,
+    /// The bytes of an independent program in C, built on the kernel's headers, for interface 3 (`ifindex`), best effort, `CWmin` 7,
     /// `CWmax` 15, AIFSN 2 and a TXOP of 47 units: 60 bytes.
     #[test]
     fn set_has_the_bytes_of_the_headers() {

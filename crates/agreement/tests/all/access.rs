@@ -1,4 +1,4 @@
-//! A simulated access point and a Linux one: what the first saw, as counters of mac80211, gives through the daemon's sensor and the
+//! A simulated access point and a Linux one: the observations of the first, as counters of mac80211, give through the daemon's sensor and the
 //! law the registers that the first executed, bit for bit.
 
 use evenair_access::Sensor;
@@ -37,7 +37,7 @@ impl Tape<Backoffs> for Reel {
     }
 }
 
-/// [Lee12]'s three links, whose senders are access points and run the law, for 20 s: the tapes of all links.
+/// The tapes of [Lee12]'s three links, with senders that are access points and run the law, for 20 s.
 fn tapes(law: &str) -> (BackoffParams, Vec<Vec<Backoffs>>) {
     let changes = [
         "queues=[{ nodes = ['1', '3', '5'], backoff = 'edca' }]".into(),
@@ -67,7 +67,7 @@ struct Counters {
 impl Counters {
     fn count(&mut self, link: &LinkView) {
         let LinkView { arrivals, service, backlog, .. } = link;
-        // What came, was not served and does not wait was given up.
+        // Packets that came, were not served and do not wait were given up.
         let failed = |came: u64, served: u64, before: u64, now: u64| came + before - served - now;
         let packets = failed(arrivals.packets, service.packets, self.backlog.packets, backlog.packets);
         let bytes = failed(arrivals.bytes, service.bytes, self.backlog.bytes, backlog.bytes);

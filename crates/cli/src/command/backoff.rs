@@ -20,7 +20,7 @@ const TAKES_NONE: u8 = 3;
     about = "Run a back-off law on a Linux access point: contention windows, AIFSN and TXOP, set ten times a second",
     long_about = "The very back-off law runs on a Linux access point; what it sets reaches the driver of a stock kernel within \
     the country's limits and is put back; its decisions equal the simulator's. What that does to the air is shown in the \
-    simulator and by shares among real mac80211 stations on a simulated medium, not on radio hardware, of which we have none.\n\n\
+    simulator, not on radio hardware, of which we have none.\n\n\
     It is the restraint of access points with long queues that helps a starving neighbour. An access point that starves gains \
     nothing by running it alone (evenair study lee12/access-points).",
     after_help = "Nothing is set until --enforce, or mode = \"enforce\" in the file.\n\n\
@@ -37,7 +37,7 @@ pub(crate) struct BackoffOptions {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Say whether this interface's registers can be set, by which law, and what limits they have
+    /// Check whether this interface's registers can be set, by which law, and within which limits
     #[command(
         after_help = "Example:\n  evenair backoff check wlan0\n  sudo evenair backoff check wlan0 --trial"
     )]
@@ -47,7 +47,7 @@ enum Verb {
         after_help = "Example:\n  sudo evenair backoff run wlan0 --enforce --law virtual-queue --set aifsn=3 --tape wlan0.tape"
     )]
     Run(RunArguments),
-    /// Show what a running law sees and sets
+    /// Show the observations and registers of a running law
     Status(StatusArguments),
     /// Put back the registers that a killed run left
     Restore(Place),
@@ -103,13 +103,13 @@ struct RunArguments {
     /// Set registers
     #[arg(long, conflicts_with = "observe")]
     enforce: bool,
-    /// Set nothing, whatever the file says
+    /// Set nothing, even if the file has mode = "enforce"
     #[arg(long)]
     observe: bool,
     /// End after this time, such as '10 min'
     #[arg(long = "for", value_name = "TIME", value_parser = time)]
     ends_after: Option<Duration>,
-    /// Write what the law sees and answers to a new file
+    /// Write the law's observations and answers to a new file
     #[arg(long, value_name = "FILE")]
     tape: Option<PathBuf>,
 }
@@ -173,7 +173,7 @@ fn say(words: &str) {
     }
 }
 
-/// Returns what options or the file mean.
+/// Returns the configuration of options or of the file.
 fn configured(place: &Place, law: Option<&LawArguments>) -> Result<Config> {
     if let Some(path) = &place.config {
         let config = Config::load(path).map_err(Error::msg)?;
@@ -294,7 +294,7 @@ fn check(arguments: &CheckArguments) -> Result<()> {
     if arguments.trial { trial(&config, &mut radio, arguments.yes) } else { Ok(()) }
 }
 
-/// Says what an interface is; adds what stands against setting its registers.
+/// Describes an interface; adds the reasons against setting its registers.
 fn describe(config: &Config, found: &Found, against: &mut Vec<String>) {
     let name = &config.interface;
     match found.against() {

@@ -141,7 +141,7 @@ impl Contention {
     }
 }
 
-/// The answer of 802.11e hardware: a window of 2^k − 1 slots, that whose mean is the nearest by ratio, which collisions double.
+/// The answer of 802.11e hardware: the window of 2^k − 1 slots with the nearest mean, by ratio, which collisions double.
 impl Contention {
     /// The answer to the MAC, with windows from `window_min` on.
     pub(super) fn registers(&self, aggressiveness: f64, window_min: u32) -> Access {

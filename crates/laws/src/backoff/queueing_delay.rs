@@ -28,7 +28,7 @@
 //!   ([`AGGRESSIVENESS_MAX`] is soon reached).
 //! - A link has a queue of its own, as in problem (2). The paper also gives each transmitter a single queue for all incoming
 //!   traffic (section II-B), which may be the link's or the node's: [`QueueingDelayParams::queues`].
-//! - On 802.11e hardware ([`Execution::Hardware`]) the window is the one of 2^k − 1 slots whose mean is the nearest by ratio, not
+//! - On 802.11e hardware ([`Execution::Hardware`]) the window is the one of 2^k − 1 slots with the nearest mean, by ratio, not
 //!   below `CWmin`, and the packet is held alone, as in the paper's windows.
 //! - In the paper's model a link with an empty queue contends nevertheless, with `ρ = 0`. Ours is silent then, as any
 //!   transmitter is; with [`QueueingDelayParams::dummies`] it sends dummy packets.

@@ -1,4 +1,4 @@
-//! The registers of 802.11e hardware: what a law's answer is on a real transmitter.
+//! The registers of 802.11e hardware: a law's answer as a real transmitter takes it.
 //!
 //! A driver takes four numbers for each access category: `CWmin`, `CWmax`, AIFSN and the TXOP limit. [`Registers::of`] reads
 //! them off a law's [`Access`] and [`Space`], [`Registers::within`] bounds them as Linux does
@@ -234,7 +234,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is asked, what is left is valid, within the limits, and left alone by them.
+        /// Any registers become valid ones within the limits, which leave them alone then.
         #[test]
         fn what_is_left_is_valid(
             asked in any::<[u32; 4]>(), rule in (0u32..=1023, 0u32..=1023, 0u32..=15, any::<u32>()),
