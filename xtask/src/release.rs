@@ -32,7 +32,7 @@ const TRIALS: &[&str] = &[
     "doctor --help",
     "gateway --help",
     "multiconn keygen /relay.key",
-    "cc show quic-tcp",
+    "cc --help",
 ];
 
 /// The commit that is released, and where its files go.
