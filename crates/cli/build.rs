@@ -1,4 +1,4 @@
-//! Tells the program which commit it is built from; nothing, outside of a clone or without git.
+//! Tells the program which commit it is built from; nothing, outside of a clone or without git. Finds the playground's simulator.
 //!
 //! It runs again when a commit is made or what the program is made of changes: then the program is built again in any case.
 
@@ -15,6 +15,22 @@ fn main() {
     println!("cargo::rustc-env=EVENAIR_COMMIT={}", commit.unwrap_or_default());
     println!("cargo::rustc-env=EVENAIR_VERSION={long}");
     println!("cargo::rerun-if-changed={}", root.join("crates/cli/build.rs").display());
+    println!("cargo::rustc-check-cfg=cfg(has_playground)");
+    println!("cargo::rerun-if-env-changed=EVENAIR_WASM");
+    if std::env::var_os("CARGO_FEATURE_PLAY").is_some() {
+        embed_simulator(&root);
+    }
+}
+
+/// Names the playground's simulator for the program to embed, where `cargo xtask play` has built it.
+fn embed_simulator(root: &Path) {
+    let named = std::env::var_os("EVENAIR_WASM").map(PathBuf::from);
+    let file = named.unwrap_or_else(|| root.join("target/play/evenair.wasm"));
+    println!("cargo::rerun-if-changed={}", file.display());
+    if let Ok(file) = file.canonicalize() {
+        println!("cargo::rustc-cfg=has_playground");
+        println!("cargo::rustc-env=EVENAIR_WASM={}", file.display());
+    }
 }
 
 /// The commit, with `-dirty` behind it where what the program is made of has changed since.

@@ -48,7 +48,7 @@ LABELS = {
 
 
 def plot(result: Result, metric: str | None, ax: Axes | None, **more: Any) -> Axes:  # noqa: ANN401
-    """Draw what a result is about: bars by flow, lines over a sweep or over time."""
+    """Draw the main quantity of a result: bars by flow, lines over a sweep or over time."""
     with brought_by("plot", "plot"):
         import matplotlib.pyplot as plt
 
@@ -71,6 +71,11 @@ def plot(result: Result, metric: str | None, ax: Axes | None, **more: Any) -> Ax
 
 def _label(metric: str) -> str:
     return LABELS.get(metric, metric)
+
+
+def _legend(axes: Axes) -> None:
+    """Put the legend above the axes, where no curve lies."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.3)
 
 
 def _styles() -> Iterator[dict[str, Any]]:
@@ -106,7 +111,7 @@ def _flows(axes: Axes, frame: pd.DataFrame, metric: str | None, **more: Any) -> 
 
 
 def _measured(frame: pd.DataFrame, metric: str) -> None:
-    """Refuse what is no column of numbers."""
+    """Refuse any name but that of a column of numbers."""
     numbers = [name for name in frame.select_dtypes("number") if frame[name].notna().any()]
     if metric not in numbers:
         message = f"the flows do not tell of {metric!r}; they tell of {', '.join(numbers)}"
@@ -138,7 +143,7 @@ def _bars(axes: Axes, means: pd.DataFrame, metric: str, **more: Any) -> None:  #
     axes.set_xlabel("flow")
     axes.set_ylabel(_label(metric))
     if len(means.columns) > 1:
-        axes.legend()
+        _legend(axes)
 
 
 def _lines(axes: Axes, frame: pd.DataFrame, axis: str, others: list[str], metric: str, **more: Any) -> None:  # noqa: ANN401
@@ -151,7 +156,7 @@ def _lines(axes: Axes, frame: pd.DataFrame, axis: str, others: list[str], metric
         axes.errorbar(mean.index, mean, yerr=half, capsize=2, label=label, **style, **more)
     axes.set_xlabel(axis)
     axes.set_ylabel(_label(metric))
-    axes.legend()
+    _legend(axes)
 
 
 def _series(axes: Axes, frame: pd.DataFrame, metric: str, **more: Any) -> None:  # noqa: ANN401 -- matplotlib's own
@@ -165,11 +170,11 @@ def _series(axes: Axes, frame: pd.DataFrame, metric: str, **more: Any) -> None: 
         axes.plot(rows["time_s"], rows["value"], label=str(name), **style, **more)
     axes.set_xlabel("time [s]")
     axes.set_ylabel(_label(metric))
-    axes.legend()
+    _legend(axes)
 
 
 def _over_time(axes: Axes, frame: pd.DataFrame, metric: str, **more: Any) -> None:  # noqa: ANN401 -- matplotlib's own
-    """Draw the columns of a trajectory whose names begin with the metric's."""
+    """Draw the columns of a trajectory that begin with the metric's name."""
     columns = [name for name in frame.columns if name.startswith(metric)]
     if not columns:
         message = f"the trajectory has no {metric!r}; it has {', '.join(frame.columns[1:])}"
@@ -178,4 +183,4 @@ def _over_time(axes: Axes, frame: pd.DataFrame, metric: str, **more: Any) -> Non
         axes.plot(frame["time_s"], frame[name], label=name, **style, **more)
     axes.set_xlabel("time [s]")
     axes.set_ylabel(_label(metric))
-    axes.legend()
+    _legend(axes)

@@ -1,4 +1,4 @@
-"""Tables and documents: what type checkers are told of them. Made by python/tests/test_types.py."""
+"""Tables and documents: their types for type checkers. Made by python/tests/test_types.py."""
 
 from typing import Any, Literal, TypedDict, overload
 
@@ -54,7 +54,7 @@ class RunSeries(Table):
 
 class RunFrames(Table):
     @overload
-    def __getitem__(self, column: Literal["variant", "node", "to", "kind", "decoded", "retry", "flow", "queue"]) -> list[str]: ...
+    def __getitem__(self, column: Literal["variant", "node", "to", "kind", "decoded", "retry", "flow", "mode", "queue"]) -> list[str]: ...
     @overload
     def __getitem__(self, column: Literal["seed"]) -> list[int]: ...
     @overload
@@ -364,6 +364,8 @@ class FrameRow(TypedDict):
     """Of DATA, the packet with its network-layer headers; of control frames, the whole frame [bytes]. Missing for dummies."""
     rate_mbps: NotRequired[float | None]
     """The rate of its body [Mb/s]. Missing for dummies."""
+    mode: NotRequired[str | None]
+    """How its body is modulated, such as "VHT MCS 9, 80 MHz, 1 stream, 800 ns"; only of frames of 802.11n, ac and ax, as the rate says it of others."""
     queue: str
     """The transmit queue whose exchange it belongs to; the next hop of what it carries is where DATA goes to."""
 

@@ -1,8 +1,9 @@
 //! `cargo xtask test`: everything that CI checks, in one local command.
 //!
-//! Parts are named by what they prove; `cargo xtask PART` runs one of them. Theory and packets are always tested. Live commands, the
-//! Python module and the site are due where what they stand on has changed: `passed.rs` remembers. The rest is for releases.
-#![allow(clippy::print_stdout, reason = "a task runner tells what it does")]
+//! Parts are named by the property they prove; `cargo xtask PART` runs one of them. Theory and packets are
+//! always tested. Live commands, the Python module and the site are due where their sources have changed:
+//! `passed.rs` remembers. The rest is for releases.
+#![allow(clippy::print_stdout, reason = "a task runner prints its progress")]
 
 mod bundle;
 mod changed;
@@ -23,6 +24,7 @@ mod packages;
 mod packaging;
 mod parts;
 mod passed;
+mod play;
 mod pool;
 mod python;
 mod recipe;
@@ -153,7 +155,7 @@ fn needs() {
     for need in NEEDS {
         let found = match need.remedy {
             Remedy::Package(_) => find(need.name).map_or("missing", |_| "here"),
-            Remedy::Words(_) => "", // told by the tests that try it
+            Remedy::Words(_) => "", // printed by the tests that try it
         };
         println!("{:24} {found:8} {} ({})", need.name, need.gives, evenair_needs::remedy(need.name));
     }
@@ -298,7 +300,7 @@ impl End {
         }
         if !self.due.is_empty() {
             println!(
-                "not run, though what they stand on has changed: {} (cargo xtask test --due)",
+                "not run, though their sources have changed: {} (cargo xtask test --due)",
                 self.due.join(", ")
             );
         }

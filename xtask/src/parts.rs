@@ -1,9 +1,9 @@
-//! The parts of `cargo xtask test`, named by what they prove.
+//! The parts of `cargo xtask test`, named by the property they prove.
 
 use crate::suite::LIVE_AND_ABOVE;
 use crate::tally::Tally;
 use crate::{
-    compiler, deb, dependencies, docs, foreign, minimum, module, mutants, packages, packaging, python,
+    compiler, deb, dependencies, docs, foreign, minimum, module, mutants, packages, packaging, play, python,
     recipe, routers, run, sanitizer, tests, tidy, wheel,
 };
 use anyhow::Result;
@@ -13,7 +13,7 @@ pub(crate) struct Part {
     pub(crate) proves: &'static str,
     pub(crate) run: fn() -> Result<Tally>,
     pub(crate) when: When,
-    /// What concerns it, as git's paths: it is due where these changed.
+    /// The files of the part, as git's paths: it is due where these changed.
     pub(crate) concerns: &'static [&'static str],
     /// Packages that concern it, with all that they depend on.
     pub(crate) packages: &'static [&'static str],
@@ -53,7 +53,7 @@ const fn release(
     Part { name, proves, run, when: When::Release, concerns, packages: &[] }
 }
 
-/// What is computed with, and compared with what was computed before: where a fault of the compiler or an overflow would change
+/// The code of computations with recorded results: there a fault of the compiler or an overflow would change
 /// results. All crates but those that compute nothing (`tests.rs`).
 const COMPUTES: &[&str] = &[
     "Cargo.lock",
@@ -68,7 +68,7 @@ const COMPUTES: &[&str] = &[
 ];
 
 /// The parts, in the order in which they fail fastest.
-pub(crate) const PARTS: [Part; 24] = [
+pub(crate) const PARTS: [Part; 25] = [
     always("tidy", "floors, long functions, equations cited by paper, labels, paths", tidy::run),
     always("formatting", "cargo fmt --check", || run::cargo(&["fmt", "--all", "--check"])),
     always("python", "ruff over validation/, python/ and docs/", python::run),
@@ -78,9 +78,16 @@ pub(crate) const PARTS: [Part; 24] = [
         "services, scripts and OpenWrt's files: as their own tools read them, with the keys that the gateway has",
         packaging::run,
     ),
+    due(
+        "play",
+        "the simulator compiles for browsers, small and without imports; the page lies beside it in target/play",
+        play::run,
+        &["Cargo.lock", "Cargo.toml", "xtask/src/play.rs"],
+        &["evenair-wasm"],
+    ),
     always(
         "tests",
-        "theory and packets: unit, property, golden, agreement and end-to-end tests of what users build",
+        "theory and packets: unit, property, golden, agreement and end-to-end tests of the users' build",
         tests::packets,
     ),
     always("clippy", "lints of theory and packets, with warnings as errors", tests::clippy),
@@ -158,7 +165,7 @@ pub(crate) const PARTS: [Part; 24] = [
     ),
     release(
         "foreign",
-        "the gateway's tests on Debian's stock kernel, in qemu: what this machine's kernel lacks",
+        "the gateway's tests on Debian's stock kernel, in qemu: features that this machine's kernel lacks",
         foreign::run,
         &["crates/linux", "crates/gateway", "crates/kernel", "xtask/src/foreign.rs"],
     ),
@@ -213,7 +220,7 @@ pub(crate) const PARTS: [Part; 24] = [
     ),
     release(
         "sanitizer",
-        "no fault of memory: what is read from outside, fuzzed for a minute a target, and the crate with unsafe code",
+        "no fault of memory: readers of outside input, fuzzed for a minute a target, and the crate with unsafe code",
         sanitizer::run,
         &["Cargo.lock", "crates", "fuzz", "xtask/src/sanitizer.rs"],
     ),

@@ -1,6 +1,6 @@
-//! The wheel that is given away, in target/wheels: built by the backend that `pip install .` asks, for every Linux since glibc 2.17
-//! (zig links against that, whatever this machine has). It runs where there is nothing else, and passes its tests on the oldest and
-//! the newest Python, clusters' engines among them.
+//! The wheel for users, in target/wheels: built by the backend of `pip install .`, for every Linux since
+//! glibc 2.17 (zig links against that, with any glibc on this machine). It runs where there is nothing else,
+//! and passes its tests on the oldest and the newest Python, clusters' engines among them.
 
 use crate::python::{OLDEST, at_root, environment, interpreters};
 use crate::run::{root, succeed};
@@ -14,7 +14,7 @@ use std::process::Command;
 
 /// One version of each, so that an old commit is built as it was.
 const TOOLS: [&str; 2] = ["maturin==1.16.0", "ziglang==0.17.1"];
-/// What an empty environment does with it.
+/// The test of it in an empty environment.
 const ALONE: &str = "import evenair, shutil; assert not shutil.which('cargo'); \
     print(evenair.run('chen10/a', duration='2 s', warmup='1 s'), evenair.solve('chen10/a'))";
 
@@ -73,7 +73,7 @@ fn build(python: &Path) -> Result<PathBuf> {
     Ok(wheel)
 }
 
-/// What the backend is told: on Linux the tag of the oldest glibc that Rust's own libraries run on.
+/// The backend's options: on Linux the tag of the oldest glibc that Rust's own libraries run on.
 ///
 /// zig would link an unwinder of its own. glibc unwinds threads that an interpreter stops at its end, with libgcc's, which breaks in
 /// frames that know another: hence libgcc's here, too, as every Linux has it.
@@ -84,7 +84,7 @@ fn options() -> Result<String> {
     let found = Command::new("cc").arg("-print-file-name=libgcc_s.so.1").output().context("cc")?;
     let unwinder = String::from_utf8(found.stdout)?;
     let unwinder = unwinder.trim();
-    ensure!(Path::new(unwinder).is_file(), "cc knows no libgcc_s.so.1");
+    ensure!(Path::new(unwinder).is_file(), "cc finds no libgcc_s.so.1");
     Ok(format!("--locked --zig --compatibility manylinux_2_17 -- -C link-arg={unwinder}"))
 }
 

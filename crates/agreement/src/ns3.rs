@@ -29,6 +29,83 @@ pub fn mixed_cells() -> Vec<(String, Vec<f64>)> {
     means(include_str!("../../../validation/ns3/mixed.txt"))
 }
 
+/// A saturated cell of stations that aggregate.
+#[derive(Clone, Debug)]
+pub struct AggregateRow {
+    /// "HT", "VHT" or "HE".
+    pub format: String,
+    /// Width of the channel.
+    pub width_mhz: u32,
+    /// Index of modulation and coding.
+    pub mcs: u8,
+    /// How many stations send.
+    pub stations: u32,
+    /// Bytes of an aggregate, at most; without aggregates, if zero.
+    pub bytes: u32,
+    /// "bar" or "data" follows a missing block acknowledgement; "rts" is "bar" with RTS and CTS before each frame.
+    pub rule: String,
+    /// Payload that all received together \[Mb/s\].
+    pub mbps: f64,
+}
+
+/// Saturated cells of stations that aggregate.
+///
+/// # Panics
+/// If the recorded file is damaged.
+pub fn aggregates() -> Vec<AggregateRow> {
+    let text = include_str!("../../../validation/ns3/aggregates.txt");
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [format, width, mcs, stations, bytes, rule, mbps] = words[..] else {
+            panic!("not a row: {line}")
+        };
+        AggregateRow {
+            format: format.into(),
+            width_mhz: count(width),
+            mcs: count(mcs) as u8,
+            stations: count(stations),
+            bytes: count(bytes),
+            rule: rule.into(),
+            mbps: mbps.parse().expect("a throughput"),
+        }
+    };
+    text.lines().filter(|line| !line.starts_with('#')).map(row).collect()
+}
+
+/// A saturated cell of 802.11n, ac or ax without aggregation, 1472 bytes of payload a packet.
+#[derive(Clone, Debug)]
+pub struct Modulated {
+    /// The overrides that make a scenario use it.
+    pub changes: Vec<String>,
+    /// How many stations send.
+    pub stations: u32,
+    /// The rate of arrivals, mean over seeds \[Mb/s\].
+    pub mbps: f64,
+}
+
+/// Saturated cells of 802.11n, ac and ax without aggregation.
+pub fn modulated() -> Vec<Modulated> {
+    let lines: Vec<Vec<&str>> = include_str!("../../../validation/ns3/modulated.txt")
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let cases = lines.chunk_by(|one, other| one[..4] == other[..4]);
+    let case = |rows: &[Vec<&str>]| {
+        let [letters, width, mcs, stations, ..] = rows[0][..] else { panic!("six columns: {:?}", rows[0]) };
+        let total: f64 = rows.iter().map(|row| row[5].parse::<f64>().expect("a rate")).sum();
+        Modulated {
+            changes: vec![
+                format!("mac.kind=\"802.11{letters}\""),
+                format!("mac.width=\"{width} MHz\""),
+                format!("mac.mcs={mcs}"),
+            ],
+            stations: count(stations),
+            mbps: total / rows.len() as f64,
+        }
+    };
+    cases.map(case).collect()
+}
+
 /// Means over seeds of all that is sent together.
 fn totals(text: &str) -> Vec<(u32, f64)> {
     means(text).into_iter().map(|(n, rates)| (count(&n), rates.iter().sum())).collect()

@@ -8,9 +8,10 @@ use crate::command::{
 use crate::command::{
     cite::CiteOptions, compare::CompareOptions, completions::CompletionsOptions, demo::DemoOptions,
     fluid::FluidOptions, glossary::GlossaryOptions, list::ListOptions, man::ManOptions, new::NewOptions,
-    plot::PlotOptions, run::RunOptions, schema::SchemaOptions, show::ShowOptions, solve::SolveOptions,
-    study::StudyOptions, sweep::SweepOptions, verdicts::VerdictsOptions,
+    play::PlayOptions, plot::PlotOptions, run::RunOptions, schema::SchemaOptions, show::ShowOptions,
+    solve::SolveOptions, study::StudyOptions, sweep::SweepOptions, verdicts::VerdictsOptions,
 };
+use crate::output::shell_word;
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -39,6 +40,8 @@ pub(crate) enum Command {
     New(NewOptions),
     /// Simulate a scenario, packet by packet
     Run(RunOptions),
+    /// Open the playground: build networks and watch their air in the browser
+    Play(PlayOptions),
     /// Let this machine's own TCP, and programs, run over a scenario's air, in real time
     #[cfg(all(feature = "live", target_os = "linux"))]
     Emulate(EmulateOptions),
@@ -124,6 +127,12 @@ impl ScenarioArguments {
     /// Its name in results.
     pub(crate) fn called(&self) -> &str {
         if self.name == "-" { STDIN } else { &self.name }
+    }
+
+    /// The command that takes it with these changes, to be copied.
+    pub(crate) fn command(&self, verb: &str) -> String {
+        let set = self.set.iter().map(|change| format!(" --set {}", shell_word(change)));
+        format!("evenair {verb} {}{}", shell_word(&self.name), set.collect::<String>())
     }
 
     /// Reads it from a file, from standard input, or from those that are built in.

@@ -17,6 +17,7 @@ pub(crate) mod man;
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub(crate) mod multiconn;
 pub(crate) mod new;
+pub(crate) mod play;
 pub(crate) mod plot;
 pub(crate) mod run;
 pub(crate) mod schema;

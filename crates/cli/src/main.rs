@@ -10,6 +10,7 @@ mod graph;
 mod interrupt;
 mod latex;
 mod live;
+mod meant;
 mod output;
 mod progress;
 mod real_time;
@@ -17,13 +18,14 @@ mod record;
 mod seeds;
 mod terminal;
 mod text;
+mod verdict;
 
 use arguments::{Arguments, Command};
 use clap::FromArgMatches;
 use clap_complete::CompleteEnv;
 use command::{
-    cite, compare, completions, demo, fluid, glossary, list, man, new, plot, run, schema, show, solve, study,
-    sweep, verdicts,
+    cite, compare, completions, demo, fluid, glossary, list, man, new, play, plot, run, schema, show, solve,
+    study, sweep, verdicts,
 };
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -41,7 +43,7 @@ fn main() -> ExitCode {
     let matches = if asked == ["help", "glossary"] {
         arguments::command().get_matches_from(["evenair", "glossary"])
     } else {
-        arguments::command().get_matches()
+        arguments::command().try_get_matches().unwrap_or_else(|error| meant::with_meaning(error).exit())
     };
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     arguments.terminal.heed();
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Command::Study(options) => study::study(options),
         Command::Verdicts(options) => verdicts::verdicts(options),
         Command::Sweep(options) => sweep::sweep(options),
+        Command::Play(options) => play::play(options),
         Command::Plot(options) => plot::plot(options),
         Command::Show(options) => show::show(options),
         Command::List(options) => list::list(options),

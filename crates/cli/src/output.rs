@@ -94,6 +94,9 @@ impl Place {
 
 /// Puts a result in place, with its manifest, and says what was in its way.
 pub(crate) fn finish(output: OutputFolder, manifest: Map<String, Value>) -> Result<()> {
+    if let Some(rival) = output.rival()? {
+        terminal::warn(rival);
+    }
     say_kept(output.finish(manifest)?);
     Ok(())
 }

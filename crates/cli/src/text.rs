@@ -1,8 +1,11 @@
 //! Tables and maps as text.
 
+mod runs;
+
+pub(crate) use runs::{Shown, runs};
+
 use crate::{latex, terminal};
-use evenair_netsim::{FlowResult, LinkResult};
-use evenair_results::{Estimate, RunRecord, digits};
+use evenair_results::digits;
 use evenair_study::{Figure, Metric, Outcome, Published, Quantity, Summary, Verdict};
 use evenair_topology::Position;
 use evenair_units::Duration;
@@ -98,7 +101,7 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
     let study = &outcome.study;
     let parts = [&study.id, &study.source].into_iter().filter(|part| !part.is_empty());
     let mut text =
-        format!("\n{}\n{}\n", study.title, parts.map(String::as_str).collect::<Vec<_>>().join(" · "));
+        format!("\n{}\n{}\n", outcome.headline(), parts.map(String::as_str).collect::<Vec<_>>().join(" · "));
     let mut flows: Vec<&str> = Vec::new();
     for (_, names) in outcome.shape() {
         flows.extend(names.iter().filter(|n| !flows.contains(*n)).collect::<Vec<_>>());
@@ -125,6 +128,8 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
 /// The claims: what was measured, what is needed, and why one does not hold where the study knows.
 pub(crate) fn claims(outcome: &Outcome) -> String {
     let mut text = format!("\nclaims: {}\n", outcome.tally());
+    let note = outcome.cannot_judge().map(|why| wrapped("  ", &why, terminal::width()));
+    text += &note.unwrap_or_default();
     let mut told = Vec::new();
     for claim in &outcome.claims {
         let (style, mark) = match claim.verdict {
@@ -224,202 +229,6 @@ pub(crate) fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&st
     columns(&rows)
 }
 
-/// The mean over seeds, with half of its 95 % interval where there are several.
-fn over_seeds(runs: &[RunRecord], of: &dyn Fn(&RunRecord) -> f64) -> String {
-    estimated(&runs.iter().map(of).collect::<Vec<_>>())
-}
-
-/// The mean of some values, with half of its 95 % interval where there are several.
-fn estimated(values: &[f64]) -> String {
-    let Estimate { mean, half_width } = Estimate::from_samples(values);
-    digits::measured(mean, half_width)
-}
-
-/// The record of each flow and queue over some runs, means over seeds.
-pub(crate) fn runs(runs: &[RunRecord], ledger: bool) -> String {
-    let first = &runs[0];
-    let mut text = String::new();
-    if !first.flows.is_empty() {
-        let mut rows = flow_rows(runs);
-        let total = |of: fn(&FlowResult) -> f64| over_seeds(runs, &|r| r.flows.iter().map(of).sum());
-        rows.push(vec!["total".into(), total(|f| f.goodput_pps), total(|f| f.goodput_bps / 1e3)]);
-        text += &columns(&rows);
-        text.push('\n');
-    }
-    text.push_str(&queue_table(runs));
-    if ledger {
-        text.push_str(&ledger_table(first));
-    }
-    text
-}
-
-/// Heads of the table of queues; that of the aggressiveness stands among them where a law has one.
-const QUEUE: [&str; 10] = [
-    "queue",
-    "backlog",
-    "waits [ms]",
-    "frames",
-    "collided",
-    "receiver busy",
-    "ACK lost",
-    "dropped: full",
-    "by law",
-    "retries",
-];
-
-/// Heads of the ledger.
-const LEDGER: [&str; 7] = ["share of time", "own", "failed", "back-off", "spaces", "empty", "blocked"];
-
-/// A row per transmit queue, with what is not plain in its head below.
-fn queue_table(runs: &[RunRecord]) -> String {
-    let links = &runs[0].links;
-    let mut head = row(&QUEUE);
-    let mut notes = vec![
-        "receiver busy: its receiver was sending itself",
-        "by law: dropped by a rule of the queue, to slow TCP down",
-        "evenair glossary WORD explains all of them",
-    ];
-    let has_law = links.iter().any(|link| link.aggressiveness.is_some());
-    if has_law {
-        head.insert(3, "r".into());
-        notes.insert(2, "r: how hard it presses for the air");
-    }
-    let any = |of: fn(&LinkResult) -> u64| runs.iter().flat_map(|run| &run.links).any(|link| of(link) > 0);
-    let (marks, late) = (any(|link| link.marked), any(|link| link.ack_late));
-    if marks {
-        head.push("marked".into());
-    }
-    if late {
-        let after = head.iter().position(|cell| cell == "ACK lost").expect("a head") + 1;
-        head.insert(after, "ACK late".into());
-        notes.insert(1, "ACK late: the acknowledgement came after the time-out");
-    }
-    let mut rows = vec![head];
-    for (i, link) in links.iter().enumerate() {
-        let mean = |of: &dyn Fn(&RunRecord) -> f64| over_seeds(runs, of);
-        let count = |of: &dyn Fn(&RunRecord) -> u64| over_seeds(runs, &|r| of(r) as f64);
-        let dash = || "–".to_string();
-        let waits = link
-            .waiting
-            .as_ref()
-            .map(|_| mean(&|r| r.links[i].waiting.as_ref().map_or(0.0, |w| w.mean_s) * 1e3));
-        let presses = link.aggressiveness.map(|_| mean(&|r| r.links[i].aggressiveness.unwrap_or(0.0)));
-        let mut cells = vec![
-            link.queue.clone(),
-            mean(&|r| r.links[i].backlog),
-            waits.unwrap_or_else(dash),
-            count(&|r| r.links[i].attempts),
-            count(&|r| r.links[i].collided),
-            count(&|r| r.links[i].receiver_busy),
-            count(&|r| r.links[i].ack_lost),
-            count(&|r| r.links[i].dropped_queue_full),
-            count(&|r| r.links[i].dropped_by_law),
-            count(&|r| r.links[i].dropped_retries),
-        ];
-        if marks {
-            cells.push(count(&|r| r.links[i].marked));
-        }
-        if late {
-            cells.insert(7, count(&|r| r.links[i].ack_late));
-        }
-        if has_law {
-            cells.insert(3, presses.unwrap_or_else(dash));
-        }
-        rows.push(cells);
-    }
-    columns(&rows) + &wrapped("  ", &notes.join(" · "), terminal::width())
-}
-
-/// A column that only some flows have: its headline, what it holds, and what that is multiplied by.
-type Optional = (&'static str, fn(&FlowResult) -> Option<f64>, f64);
-
-/// Whether a flow has connections, with all that goes with them.
-const fn connects(flow: &FlowResult) -> bool {
-    flow.offered_pps.is_none()
-}
-
-/// A number of flows that have connections.
-fn of_tcp(flow: &FlowResult, number: f64) -> Option<f64> {
-    connects(flow).then_some(number)
-}
-
-/// Columns that are left out where no flow has them.
-const OPTIONAL: [Optional; 20] = [
-    ("RTT [ms]", |f| f.round_trip_s, 1e3),
-    ("connections", |f| of_tcp(f, f.connections), 1.0),
-    ("cwnd", |f| of_tcp(f, f.congestion_window), 1.0),
-    ("repeated", |f| of_tcp(f, f.retransmitted as f64), 1.0),
-    ("time-outs", |f| of_tcp(f, f.timeouts as f64), 1.0),
-    ("offered/s", |f| f.offered_pps, 1.0),
-    ("delay [ms]", |f| Some(f.delay.as_ref()?.mean_s), 1e3),
-    ("95 %", |f| f.delay.as_ref()?.p95_s, 1e3),
-    ("jitter [ms]", |f| f.jitter_s.filter(|_| !connects(f)), 1e3),
-    ("probes' RTT [ms]", |f| f.probes?.round_trip_s, 1e3),
-    ("of bytes", |f| Some(f.probes?.share), 1.0),
-    ("resequencing [ms]", |f| Some(f.resequencing?.delay_s), 1e3),
-    ("longest [ms]", |f| Some(f.resequencing?.delay_s_max), 1e3),
-    ("buffer", |f| Some(f.resequencing?.buffer), 1.0),
-    ("most", |f| Some(f.resequencing?.buffer_max as f64), 1.0),
-    ("requests", |f| Some(f.transfers.as_ref()?.requests as f64), 1.0),
-    ("completed", |f| Some(f.transfers.as_ref()?.completed as f64), 1.0),
-    ("took [s]", |f| Some(f.transfers.as_ref()?.took.as_ref()?.mean_s), 1.0),
-    ("median", |f| f.transfers.as_ref()?.took.as_ref()?.p50_s, 1.0),
-    ("95 %", |f| f.transfers.as_ref()?.took.as_ref()?.p95_s, 1.0),
-];
-
-/// The table of flows, means over seeds, with its head.
-fn flow_rows(runs: &[RunRecord]) -> Vec<Vec<String>> {
-    let first = &runs[0];
-    let mean = |of: &dyn Fn(&RunRecord) -> f64| over_seeds(runs, of);
-    let mut head = vec!["flow", "packets/s", "kb/s"];
-    let shown = |(_, of, _): &&Optional| runs.iter().flat_map(|r| &r.flows).any(|flow| of(flow).is_some());
-    let optional: Vec<&Optional> = OPTIONAL.iter().filter(shown).collect();
-    head.extend(optional.iter().map(|(headline, ..)| headline));
-    let mut rows = vec![row(&head)];
-    for (i, flow) in first.flows.iter().enumerate() {
-        let dash = || "–".to_string();
-        // A value that not every flow has: of TCP, or of datagrams.
-        let some = |of: fn(&FlowResult) -> Option<f64>, scale: f64| {
-            let values = runs.iter().filter_map(|r| of(&r.flows[i])).map(|value| value * scale);
-            let values: Vec<f64> = values.collect();
-            if values.is_empty() { dash() } else { estimated(&values) }
-        };
-        let mut cells = vec![
-            flow.flow.clone(),
-            mean(&|r| r.flows[i].goodput_pps),
-            mean(&|r| r.flows[i].goodput_bps / 1e3),
-        ];
-        cells.extend(optional.iter().map(|(_, of, scale)| some(*of, *scale)));
-        rows.push(cells);
-    }
-    rows
-}
-
-/// Where each queue's time went, in the first run.
-fn ledger_table(run: &RunRecord) -> String {
-    let percent = digits::percent;
-    let mut rows = vec![row(&LEDGER)];
-    for link in &run.links {
-        let Some(time) = &link.airtime else { continue };
-        let mut blocked = time.blocked_by.clone();
-        blocked.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let total: f64 = blocked.iter().map(|(_, share)| share).sum();
-        let by: Vec<String> =
-            blocked.iter().take(4).map(|(name, share)| format!("{name} {}", percent(*share))).collect();
-        rows.push(vec![
-            link.queue.clone(),
-            percent(time.own),
-            percent(time.collided),
-            percent(time.backoff),
-            percent(time.interframe),
-            percent(time.empty),
-            percent(total),
-            format!("by {}", by.join(", ")),
-        ]);
-    }
-    format!("\n{}", columns(&rows))
-}
-
 pub(crate) fn row(cells: &[&str]) -> Vec<String> {
     cells.iter().map(ToString::to_string).collect()
 }
@@ -463,7 +272,6 @@ pub(crate) fn microseconds(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenair_study::glossary;
 
     #[test]
     fn columns_line_up() {
@@ -480,18 +288,6 @@ mod tests {
         assert_eq!(columns_within(&rows, 15), narrow);
         assert_eq!(columns_within(&rows, 1).matches("flow").count(), 3, "one column at least");
         assert_eq!(columns_within(&[row(&["alone"])], 1), "  alone\n");
-    }
-
-    #[test]
-    fn every_head_of_a_run_is_in_the_glossary() {
-        let flows = ["packets/s", "kb/s"].into_iter().chain(OPTIONAL.iter().map(|(head, ..)| *head));
-        for head in flows.chain(QUEUE[1..].iter().copied()).chain(["r"]).chain(LEDGER[1..].iter().copied()) {
-            let word = head.split(" [").next().unwrap();
-            let found = glossary::look_up(word);
-            let is = |text: &String| text == word;
-            let of = |e: &glossary::Entry| is(&e.word) || e.forms.iter().chain(&e.heads).any(is);
-            assert!(found.len() == 1 && of(found[0]), "{word}: {found:?}");
-        }
     }
 
     #[test]

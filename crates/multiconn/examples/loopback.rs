@@ -18,7 +18,9 @@ type Failure = Box<dyn std::error::Error>;
 fn main() -> Result<(), Failure> {
     let megabytes = std::env::args().nth(1).map_or(Ok(500), |words| words.parse())?;
     let runtime = tokio::runtime::Runtime::new()?;
-    println!("| way | Gb/s | CPU per gigabit [s] | ping, median [µs] | ping, p99 [µs] |\n|---|---|---|---|---|");
+    println!(
+        "| way | Gb/s | CPU per gigabit [s] | ping, median [µs] | ping, p99 [µs] |\n|---|---|---|---|---|"
+    );
     for way in ["direct", "two bare hops", "n = 1", "n = 4", "n = 16"] {
         runtime.block_on(measure(way, megabytes))?;
     }

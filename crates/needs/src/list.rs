@@ -47,7 +47,7 @@ pub const NEEDS: &[Need] = &[
     program("bash", "bash", "tests of scripts in documents"),
     program("cc", "gcc", "congestion controls in C beside the laws in Rust"),
     program("python3", "python3", "the Python module, the site, tests with small servers"),
-    program("chromium", "chromium", "tests of the gateway's page"),
+    program("chromium", "chromium", "tests of the gateway's page and of the playground"),
     program("shellcheck", "shellcheck", "checks of the scripts in packages"),
     program("systemd-analyze", "systemd", "checks of the services in packages"),
     ability(
@@ -124,6 +124,8 @@ pub const NEEDS: &[Need] = &[
         "rustup target add x86_64-unknown-linux-musl aarch64-unknown-linux-musl",
         "programs without libraries: a release, the command for routers",
     ),
+    ability("the browsers' target", "rustup target add wasm32-unknown-unknown", "the playground"),
+    ability("the playground", "run cargo xtask play", "a test of the playground in Chromium"),
     ability("a commit", "commit, so that the program knows of which commit it is", "a test of kept verdicts"),
 ];
 

@@ -310,7 +310,7 @@ impl Network {
 
     /// A packet as a sink sees it.
     fn sent(&self, traced: Traced) -> Option<Sent> {
-        let (packet, rate) = traced?;
+        let (packet, mode) = traced?;
         let passed = self.passed_by(&packet);
         let (flow, ends, payload, agreed, category) = if let Body::Foreign(entered) = packet.body {
             let (Whose::Flow { flow, .. } | Whose::Probe { flow, .. } | Whose::Nobody(flow)) =
@@ -323,7 +323,17 @@ impl Network {
             (packet.way.flow(), ends, flow.unit_bytes(), flow.tcp().map(TcpSpec::agreed), flow.category)
         };
         let size = packet.size as u16;
-        Some(Sent { flow, ends, passed, size, payload, agreed, rate, category, body: packet.body })
+        Some(Sent {
+            flow,
+            ends,
+            passed,
+            size,
+            payload,
+            agreed,
+            rate: mode.rate(),
+            category,
+            body: packet.body,
+        })
     }
 
     /// How many nodes have forwarded a packet.

@@ -17,7 +17,7 @@ use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, Recovery, Segment, SegmentKind, SenderParams};
 use evenair_topology::Medium;
 use evenair_units::{Bytes, Duration, Instant, Rate};
-use evenair_wifi::{BROADCAST, LossModel, MacTiming, Receivers, Rules};
+use evenair_wifi::{Aggregation, BROADCAST, LossModel, MacTiming, Mode, Receivers, Rules};
 
 mod gateway;
 mod mix;
@@ -39,11 +39,11 @@ pub struct NetworkSpec {
     pub medium: Medium,
     /// Which MAC.
     pub mac: MacSpec,
-    /// The rate at which packets are sent over the air; those to everybody have 802.11's basic rate.
-    pub data_rate: Rate,
+    /// How packets are sent over the air; those to everybody have 802.11's basic rate.
+    pub data_mode: Mode,
     /// What the stations decode.
     pub receivers: Receivers,
-    /// Links with a rate of their own.
+    /// Links with a mode of their own.
     pub rates: Vec<LinkRate>,
     /// Links that lose what nothing else spoils, on the air or on a wire.
     pub losses: Vec<LinkLoss>,
@@ -53,6 +53,8 @@ pub struct NetworkSpec {
     pub backoff: BackoffParams,
     /// The surroundings that it depends on beside its parameters.
     pub surroundings: Surroundings,
+    /// How packets share frames of 802.11n, ac and ax; each has a frame of its own, if they do not.
+    pub aggregation: Option<Staging>,
     /// The transmit queues of the air; those of one node share their buffer.
     pub queue: QueueSpec,
     /// Nodes whose queues of the air are others, each at most once.
@@ -76,18 +78,19 @@ pub struct NetworkSpec {
 
 impl NetworkSpec {
     /// Nodes on the air that contend by 802.11's back-off and have queues of fifty packets each; nothing flows yet.
-    pub fn new(nodes: Vec<String>, medium: Medium, mac: MacSpec, data_rate: Rate) -> Self {
+    pub fn new(nodes: Vec<String>, medium: Medium, mac: MacSpec, data: impl Into<Mode>) -> Self {
         Self {
             nodes,
             medium,
             mac,
-            data_rate,
+            data_mode: data.into(),
             rates: Vec::new(),
             losses: Vec::new(),
             wires: Vec::new(),
             backoff: DcfParams::default().into(),
             surroundings: Surroundings::default(),
             receivers: Receivers::default(),
+            aggregation: None,
             queue: QueueSpec::fifo(50),
             node_queues: Vec::new(),
             node_backoffs: Vec::new(),
@@ -107,21 +110,31 @@ impl NetworkSpec {
 
     /// The rate of DATA frames from one node of the air to another, or to [`BROADCAST`].
     pub fn rate(&self, from: u32, to: u32) -> Rate {
-        let own = self.rates.iter().find(|link| (link.from, link.to) == (from, to));
-        self.rate_by(to, own.map(|link| link.rate))
+        self.mode(from, to).rate()
     }
 
-    /// The same, where the link's own rate has been looked up.
-    pub(crate) fn rate_by(&self, to: u32, own: Option<Rate>) -> Rate {
+    /// The mode of DATA frames from one node of the air to another, or to [`BROADCAST`].
+    pub fn mode(&self, from: u32, to: u32) -> Mode {
+        let own = self.rates.iter().find(|link| (link.from, link.to) == (from, to));
+        self.mode_by(to, own.map(|link| link.mode))
+    }
+
+    /// The same, where the link's own mode has been looked up.
+    pub(crate) fn mode_by(&self, to: u32, own: Option<Mode>) -> Mode {
         match &self.mac {
-            MacSpec::Dcf { timing, .. } if to == BROADCAST => timing.group_rate(),
-            _ => own.unwrap_or(self.data_rate),
+            MacSpec::Dcf { timing, .. } if to == BROADCAST => Mode::at(timing.group_rate()),
+            _ => own.unwrap_or(self.data_mode),
         }
     }
 
     /// Medium access between two nodes, or to [`BROADCAST`]: frames have EDCA's longer header only where both ends know it.
     pub fn mac_between(&self, from: u32, to: u32) -> MacSpec {
         match self.mac {
+            MacSpec::Dcf { timing, rules } if timing.phy.standard.format().is_some() => {
+                let of_ofdm = &self.receivers.of_ofdm;
+                let is_known = |node| of_ofdm.is_empty() || node != BROADCAST && !of_ofdm.contains(&node);
+                MacSpec::Dcf { timing: timing.with_qos(is_known(from) && is_known(to)), rules }
+            }
             MacSpec::Dcf { timing, rules } if !self.node_backoffs.is_empty() => {
                 let nodes = self.nodes.len() as u32;
                 let qos = if to == BROADCAST {
@@ -173,15 +186,29 @@ impl Clocks {
     pub const DRIFT_MAX: f64 = 0.07;
 }
 
-/// The rate of one directed link of the air.
+/// How the packets of a queue of the air are staged, so that several share a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Staging {
+    /// The limits of aggregates.
+    pub limits: Aggregation,
+    /// How much may be staged in a queue, as the time that its bytes take at the next hop's rate; one aggregate, if there is no such limit.
+    pub airtime: Option<Duration>,
+}
+
+impl Staging {
+    /// As much as mac80211 hands to a driver when stations are few: two aggregates of 4 ms.
+    pub const AIRTIME: Duration = Duration::from_millis(8);
+}
+
+/// The mode of one directed link of the air.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkRate {
     /// The node that transmits.
     pub from: u32,
     /// The node that receives.
     pub to: u32,
-    /// The rate of its DATA frames.
-    pub rate: Rate,
+    /// How its DATA frames are modulated.
+    pub mode: Mode,
 }
 
 /// The error model of one directed link.
@@ -260,11 +287,12 @@ pub enum MacSpec {
 }
 
 impl MacSpec {
-    /// A packet of this size as back-off laws know it, sent at this rate.
-    pub fn packet(&self, payload: Bytes, size: Bytes, rate: Rate) -> FullPacket {
-        let bits = rate.time_for(size);
+    /// A packet of this size as back-off laws know it, sent in this mode.
+    pub fn packet(&self, payload: Bytes, size: Bytes, mode: impl Into<Mode>) -> FullPacket {
+        let mode = mode.into();
+        let bits = mode.rate().time_for(size);
         let (frame, exchange) = match self {
-            Self::Dcf { timing, .. } => (timing.data(size, rate), timing.exchange(size, rate)),
+            Self::Dcf { timing, .. } => (timing.data(size, mode), timing.exchange(size, mode)),
             Self::Ideal => (bits, bits),
         };
         FullPacket { payload, size, frame, bits, exchange }

@@ -7,7 +7,7 @@ mod folder;
 mod run;
 mod theory;
 
-pub use run::{FlowMeans, RunMeans, SeedTotals};
+pub use run::{FlowMeans, RunMeans, SeedTotals, write_line};
 pub use theory::{
     CompareDocument, ComparedFlow, ComparedStage, FluidDocument, FluidFlow, FluidLink, FluidRest, Load,
     OverloadedLink, ProductFormDocument, ProductFormLink, ResidualsDocument, SetShare, SolveDocument,

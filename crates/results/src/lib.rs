@@ -3,6 +3,7 @@
 //! Each room, and what belongs there:
 //!
 //! - a *record* is what is kept of one run, as types: flows, queues, series, frames, a gateway ([`RunRecord`]);
+//! - a *verdict* is which flows starve in some runs, why, and which settings to try ([`verdict`]);
 //! - a *document* is what a command says of a result, as JSON with a schema ([`document`]);
 //! - *tables* are records and answers in columns, as CSV and Parquet ([`tables`]);
 //! - a *folder* is where documents and tables go, all or none of them, with a manifest ([`OutputFolder`]);
@@ -20,6 +21,7 @@ mod output;
 mod program;
 mod record;
 pub mod tables;
+pub mod verdict;
 
 pub use comparison::{Comparison, Stage};
 pub use estimate::Estimate;

@@ -5,9 +5,10 @@
 //! user's own stay beside it. One that has the name of a result's file is in the way, and said to be before anything is computed.
 
 use crate::file::is_own;
+use evenair_service::file;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
@@ -86,6 +87,8 @@ pub struct OutputFolder {
     drafts: PathBuf,
     /// The folders that were made for it, the outermost first.
     made: Vec<PathBuf>,
+    /// The manifest that was there when this began.
+    before: Option<Vec<u8>>,
     finished: bool,
 }
 
@@ -111,12 +114,34 @@ impl OutputFolder {
         let drafts = folder.join(format!("{DRAFTS}{}", std::process::id()));
         fs::create_dir_all(&drafts).map_err(error_at("write", folder))?;
         let made = made.into_iter().rev().collect();
-        Ok(Self { folder: folder.into(), drafts, made, finished: false })
+        let before = fs::read(folder.join(MANIFEST)).ok();
+        Ok(Self { folder: folder.into(), drafts, made, before, finished: false })
     }
 
     /// The folder itself: for what outlives a result, such as finished runs of a sweep.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Describes another process's work in the folder at the same time: it has put a result there since this began, which
+    /// [`Self::finish`] replaces, or is at work and will replace this one.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn rival(&self) -> Result<Option<String>, OutputError> {
+        let folder = self.folder.display();
+        if fs::read(self.folder.join(MANIFEST)).ok() != self.before {
+            return Ok(Some(format!(
+                "another evenair put a result into {folder} while this one ran; this one replaces it: give each its own folder"
+            )));
+        }
+        let is_other = |name: &&String| name.starts_with(DRAFTS) && self.folder.join(name) != self.drafts;
+        Ok(entries(&self.folder)?.iter().find(is_other).map(|name| {
+            let process = name.trim_start_matches(DRAFTS);
+            format!(
+                "another evenair, process {process}, writes to {folder}, too, and will replace this result: give each its own folder"
+            )
+        }))
     }
 
     /// The folder of drafts. Every file below it when the result is finished is part of it.
@@ -159,8 +184,20 @@ impl OutputFolder {
         for name in &names {
             kept.extend(self.put(name, &old)?);
         }
+        // The names are on the disk before the manifest that lists them, and then its own is.
+        let sync = |below: &Path| {
+            let folder = self.folder.join(below);
+            file::sync_folder(&folder).map_err(error_at("write", &folder))
+        };
+        names
+            .iter()
+            .filter_map(|name| name.parent())
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .try_for_each(sync)?;
         old.insert(MANIFEST.into(), None); // a manifest is evenair's wherever there is one
         self.put(Path::new(MANIFEST), &old)?;
+        sync(Path::new(""))?;
         self.finished = true;
         Ok(kept)
     }
@@ -321,6 +358,19 @@ fn remove_all(path: &Path) -> Result<(), OutputError> {
 mod tests {
     use super::*;
     use crate::program::manifest;
+
+    #[test]
+    fn two_at_once_are_told_of_each_other() {
+        let root = tempfile::tempdir().unwrap();
+        let one = OutputFolder::prepare(root.path(), &[], false).unwrap();
+        assert_eq!(one.rival().unwrap(), None);
+        // Another process would have another number.
+        let drafts = root.path().join(format!("{DRAFTS}0"));
+        fs::create_dir(&drafts).unwrap();
+        assert!(one.rival().unwrap().is_some_and(|told| told.contains("process 0, writes to")));
+        fs::write(root.path().join(MANIFEST), "{}").unwrap();
+        assert!(one.rival().unwrap().is_some_and(|told| told.contains("this one replaces it")));
+    }
 
     fn names(folder: &Path) -> Vec<String> {
         let mut names = entries(folder).unwrap();

@@ -12,6 +12,7 @@ pub use live::{HostReport, Lateness, LiveRecord, Scheduling, Strays};
 pub(crate) use series::{Values, flow_columns, link_columns};
 pub use series_file::SeriesFile;
 
+use crate::verdict::Verdict;
 use evenair_netsim::{FlowResult, Histogram, LinkResult, OutsideResult, RunResult, RunSpec, Series, Times};
 use evenair_scenario::Resolved;
 use evenair_units::{Duration, Instant};
@@ -76,6 +77,9 @@ pub struct RunRecord {
     pub fingerprint: String,
     /// Events handled.
     pub events: u64,
+    /// Which flows starve, why, and which settings to try; a study's kept runs have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     /// Per flow.
     pub flows: Vec<FlowResult>,
     /// Per transmit queue.
@@ -162,6 +166,7 @@ impl RunRecord {
             measured_s: result.measured_s,
             fingerprint: result.fingerprint.to_string(),
             events: result.events,
+            verdict: None,
             flows: result.flows,
             links: result.links,
             outside: result.outside,

@@ -10,15 +10,31 @@ pub(crate) use mac::airtime;
 use self::flows::Ground;
 use crate::error::Mistake;
 use crate::language::{
-    At, LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WireQueue,
+    At, LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WallTable, WireQueue,
 };
-use crate::meant::did_you_mean;
 use crate::resolved::{Mac, Parts, Radio, Resolved};
-use evenair_netsim::{FlowSpec, LinkLoss, NetworkSpec, QueueSpec, Wire};
-use evenair_topology::{ConflictGraph, Hearing, Link, Medium, Position, Router, Wall};
+use evenair_des::Stream;
+use evenair_netsim::{FlowSpec, LinkLoss, MacSpec, NetworkSpec, QueueSpec, Wire};
+use evenair_service::meant::did_you_mean;
+use evenair_topology::{ConflictGraph, Hearing, Link, Medium, Obstacles, Position, Router, Shadowing, Wall};
 use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel, Sensitivity};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Aggregates are for hearers whose answers come before any countdown can end.
+fn check_nearness(spec: &MacSpec, medium: &Medium, nodes: &[String]) -> Result<(), Mistake> {
+    let MacSpec::Dcf { timing, .. } = spec else { return Ok(()) };
+    for node in 0..medium.nodes() {
+        if let Some(far) = medium.hearers(node).iter().find(|ear| ear.delay > timing.near()) {
+            let (from, to) = (&nodes[node], &nodes[far.node as usize]);
+            let why = format!(
+                "{to} hears {from} from more than 1.35 km, where aggregates are not built: set aggregation.packets = 1"
+            );
+            return Err(Mistake::at("aggregation", why));
+        }
+    }
+    Ok(())
+}
 
 /// Where a scenario's nodes stand, which links carry data, and what conflicts.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,10 +62,10 @@ impl Layout {
 impl Scenario {
     /// Builds all that the scenario describes.
     pub(crate) fn build(mut self, parts: Parts) -> Result<Resolved, Mistake> {
-        let Parts { radio, mac, queue, tcp } = parts;
+        let Parts { radio, mac, aggregation, queue, tcp } = parts;
         let nodes = self.node_names();
         let receivers = self.receivers(radio.as_ref());
-        self.separate_stations_of_b();
+        self.separate_older_stations();
         let medium = self.medium(&nodes, radio.as_ref())?;
         let wires = self.wire_specs(&nodes)?;
         let rates = self.link_rates(&nodes, &mac, &medium, &receivers)?;
@@ -66,12 +82,13 @@ impl Scenario {
             router: &router,
             wires: &wires,
             rates: &rates,
-            data_rate: mac.data_rate,
+            data_rate: mac.data_mode.rate(),
             tcp: &tcp,
             is_ideal,
             has_channels: self.nodes.iter().any(|node| node.channel.is_some()),
             places: &places,
             reach_m: ranges_m.map(|(decoded_m, _)| decoded_m),
+            is_obstructed: self.obstacles() != Obstacles::default(),
             has_rates: receivers.sensitivity.is_some(),
             by_distance: mac.by_distance,
         };
@@ -92,13 +109,16 @@ impl Scenario {
         };
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
         let conflicts = medium.conflicts(&bare);
-        let mac = Mac { data_rate: rates::nominal(&mac, &rates, &bare), ..mac };
+        let mac = Mac { data_mode: rates::nominal(&mac, &rates, &bare), ..mac };
         let spec = self.mac_spec(&mac, radio.as_ref(), longest)?;
         let largest = flows
             .iter()
             .map(|flow| flow.traffic.largest())
             .max()
             .unwrap_or(tcp.payload + tcp.plain_headers());
+        if aggregation.is_some() {
+            check_nearness(&spec, &medium, &nodes)?;
+        }
         let surroundings = self.surroundings(&mac, &spec, tcp.payload, largest);
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);
@@ -110,8 +130,9 @@ impl Scenario {
             nodes,
             medium,
             mac: spec,
+            aggregation,
             receivers,
-            data_rate: mac.data_rate,
+            data_mode: mac.data_mode,
             backoff: self.backoff.clone(),
             surroundings,
             queue,
@@ -199,9 +220,19 @@ impl Scenario {
         self.nodes.iter().map(|node| node.at.map(place)).collect()
     }
 
-    fn walls(&self) -> Vec<Wall> {
+    fn obstacles(&self) -> Obstacles {
         let at = |[x_m, y_m]: [f64; 2]| Position::new(x_m, y_m);
-        self.walls.iter().map(|w| Wall { from: at(w.from), to: at(w.to), loss_db: w.loss.0 }).collect()
+        let wall = |w: &WallTable| Wall { from: at(w.from), to: at(w.to), loss_db: w.loss.0 };
+        let radio = self.radio.as_ref();
+        let shadowing = radio.and_then(|radio| radio.shadowing.as_ref()).map(|table| {
+            let mut stream = Stream::named(table.seed, "radio", "shadowing");
+            Shadowing::new(table.deviation.0, table.distance.0, || stream.normal())
+        });
+        Obstacles {
+            walls: self.walls.iter().map(wall).collect(),
+            storey_m: radio.and_then(|radio| radio.storey).map(|height| height.0),
+            shadowing,
+        }
     }
 
     fn medium(&self, names: &[String], radio: Option<&Radio>) -> Result<Medium, Mistake> {
@@ -215,7 +246,7 @@ impl Scenario {
             }
             (_, Some(radio)) => {
                 let own = |node: usize| self.nodes[node].transmit_power.map(|power| power.0);
-                Medium::from_transmitters(&self.places(), &self.walls(), &radio.reach, own)
+                Medium::from_transmitters(&self.places(), &self.obstacles(), &radio.reach, own)
             }
             _ => Medium::from_signals(names.len(), &[], Dbm::new(0.0), Dbm::new(0.0)), // wires alone
         };

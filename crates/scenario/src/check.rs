@@ -29,7 +29,7 @@ impl Scenario {
     pub(crate) fn check(&self, needs: Needs) -> Result<(), Mistake> {
         self.check_shape(needs)?;
         self.check_names()?;
-        self.check_walls()?;
+        self.check_obstacles()?;
         self.check_values()
     }
 
@@ -113,9 +113,18 @@ impl Scenario {
         Ok(())
     }
 
-    fn check_walls(&self) -> Result<(), Mistake> {
+    fn check_obstacles(&self) -> Result<(), Mistake> {
         if !self.walls.is_empty() && !self.nodes.iter().any(|node| node.at.is_some()) {
             return Err(Mistake::at("walls", "stand between nodes with positions, and no node has one"));
+        }
+        let has_places = self.signals.is_empty() && self.nodes.iter().any(|node| node.at.is_some());
+        let radio = self.radio.as_ref();
+        let of_places = [
+            ("radio.shadowing", radio.is_some_and(|radio| radio.shadowing.is_some())),
+            ("radio.storey", radio.is_some_and(|radio| radio.storey.is_some())),
+        ];
+        if let Some((key, _)) = of_places.iter().find(|(_, given)| *given && !has_places) {
+            return Err(Mistake::at(key, "needs nodes with positions, and no measured signals"));
         }
         for (index, wall) in self.walls.iter().enumerate() {
             let wrong = |key, why| Err(Mistake::entry("walls", index, key, why));

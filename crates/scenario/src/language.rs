@@ -1,5 +1,6 @@
 //! The words of the language. Every optional key has its default in `resolved/`, which writes it into the table, or in its law.
 
+mod aggregation;
 mod at;
 mod code_point;
 mod flow;
@@ -15,6 +16,7 @@ mod radio;
 mod tcp;
 mod web;
 
+pub use aggregation::*;
 pub use at::*;
 pub use code_point::*;
 pub use flow::*;
@@ -52,7 +54,7 @@ pub struct Scenario {
     /// Its description in a sentence or two.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Where defaults come from: the standards, or ns-2 2.35 where it differs from them.
+    /// Where defaults come from: the standards, or ns-2 2.35 or ns-3 3.44 where they differ from them.
     #[serde(default)]
     pub preset: Preset,
     /// How long is measured, after the warm-up.
@@ -70,6 +72,9 @@ pub struct Scenario {
     /// Medium access.
     #[serde(default)]
     pub mac: MacTable,
+    /// How packets share frames of 802.11n, ac and ax.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aggregation: Option<AggregationTable>,
     /// How long transmitters back off.
     #[serde(default, serialize_with = "law::write")]
     #[schemars(schema_with = "law::schema::<BackoffParams>")]
@@ -113,14 +118,18 @@ pub struct Scenario {
     /// Nodes placed by rule, instead of `nodes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<Generate>,
-    /// Nodes, in an order that matters to nothing.
+    /// Nodes, in an order that matters to nothing; or `{ file = "nodes.csv" }`, with the columns' names in its first line: id, x and y \[m\], or
+    /// id, latitude and longitude \[degrees\]; and height \[m\], channel, `transmit_power`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Listed<NodeTable>")]
     pub nodes: Vec<NodeTable>,
-    /// Walls between nodes with positions.
+    /// Walls between nodes with positions; or `{ file = "walls.csv" }` with columns x1, y1, x2, y2 \[m\] and loss \[dB\].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Listed<WallTable>")]
     pub walls: Vec<WallTable>,
-    /// How strongly nodes without positions receive each other.
+    /// How strongly nodes without positions receive each other; or `{ file = "signals.csv" }` with columns from, to and power \[dBm\].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Listed<SignalTable>")]
     pub signals: Vec<SignalTable>,
     /// Links, where they are given outright, or `{ file = "links.csv" }` with columns id, from, to; their ends, and those of wires,
     /// are the nodes.
@@ -153,8 +162,9 @@ pub struct Scenario {
     /// (`rate = "max-min"`) or that studies call fair; 1, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain_capacity: Option<f64>,
-    /// Flows.
+    /// Flows; or `{ file = "flows.csv" }` with columns from and to, and id, traffic, rate, size, transfer, start, stop, window, weight.
     #[serde(default)]
+    #[schemars(with = "Listed<FlowTable>")]
     pub flows: Vec<FlowTable>,
 }
 
@@ -182,6 +192,9 @@ pub enum Preset {
     Standard,
     /// ns-2 2.35: docs/notes/ns-2.md lists every difference.
     Ns2,
+    /// ns-3 3.44 where its 802.11 differs: `radio.weak_signals = "energy"`, `mac.interrupted_difs = "waive"`, and durations of
+    /// 802.11n, ac and ax without VHT-SIG-B, with 8 us for each HE-LTF, and without the rounding of the short guard interval.
+    Ns3,
 }
 
 /// A node.
@@ -201,9 +214,11 @@ pub struct NodeTable {
     /// Its channel, if not that of `mac.channel`, 1 to 255. Nodes of different channels neither hear nor disturb each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<u32>,
-    /// Its MAC, if not that of `mac.kind`: "802.11b" beside stations of 802.11g. It knows DSSS alone, to and from it links have 11 Mbps
-    /// (or a rate of 802.11b that `rates` says), and OFDM is energy to it that makes the medium busy and nothing more. All slots of the
-    /// scenario are long then, and `mac.protection` says what stations of 802.11g do.
+    /// Its MAC, if not that of `mac.kind`: "802.11b" beside stations of 802.11g; "802.11a" (at 5 GHz) or "802.11g" (at 2.4 GHz) beside
+    /// stations of 802.11n, ac or ax. A station of 802.11a or g contends by DCF; to and from it links have 54 Mbps (or a rate that `rates`
+    /// says), and of other frames it decodes their length alone. A station of 802.11b knows DSSS alone, to and from it links have 11 Mbps
+    /// (or a rate of 802.11b that `rates` says), and OFDM is energy to it that makes the medium busy and nothing more; all slots of the
+    /// scenario are long then. `mac.protection` says what the other stations do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac: Option<NodeMac>,
 }
@@ -214,6 +229,12 @@ pub enum NodeMac {
     /// 802.11b beside 802.11g.
     #[serde(rename = "802.11b")]
     Ieee80211b,
+    /// 802.11a beside 802.11n, ac or ax.
+    #[serde(rename = "802.11a")]
+    Ieee80211a,
+    /// 802.11g beside 802.11n or ax.
+    #[serde(rename = "802.11g")]
+    Ieee80211g,
 }
 
 /// A link, given outright.

@@ -16,9 +16,9 @@ use std::path::Path;
 /// No list is longer than this \[bytes\]; what never ends is no list.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 /// A line of a list.
-struct Row {
-    line: u64,
-    cells: Vec<String>,
+pub(crate) struct Row {
+    pub(crate) line: u64,
+    pub(crate) cells: Vec<String>,
 }
 
 impl Scenario {
@@ -94,7 +94,7 @@ impl Scenario {
 }
 
 /// The lines of a list, a header among them.
-fn rows(folder: &Path, file: &str) -> Result<Vec<Row>, String> {
+pub(crate) fn rows(folder: &Path, file: &str) -> Result<Vec<Row>, String> {
     let path = folder.join(file);
     let shown = path.display();
     let unread = |why: &dyn std::fmt::Display| format!("{shown} cannot be read: {why}");

@@ -1,10 +1,12 @@
 //! The language: accepted input, its answers to bad input, and its results.
 
+mod aggregates;
 mod gateway;
 mod laws;
 mod limits;
 mod lists;
 mod looked_at;
+mod modulated;
 mod order;
 mod outside;
 mod places;
@@ -64,7 +66,7 @@ fn each_error_names_file_line_key_and_what_is_allowed() {
     assert!(unknown.starts_with("x.toml:3:1: "), "{unknown}");
     assert!(
         message(&format!("duration = 60\n{TWO}"))
-            .starts_with("x.toml:1:12: duration: invalid type: integer `60`")
+            .starts_with("x.toml:1:12: duration: a time needs a unit; write it as \"60 s\"")
     );
     assert!(
         unknown.ends_with("unknown field `transmision_range`; did you mean transmission_range?"),
@@ -146,8 +148,8 @@ fn a_change_is_blamed_for_what_it_brings() {
 fn what_is_meant_or_not_built_is_told() {
     let refused = |changes: &[&str]| set(changes).expect_err("should be refused").to_string();
     for (change, words) in [
-        ("mac.kind=802.11n", "not built: `802.11n`, 802.11n and later"),
-        ("mac.kind=ac", "what is built: 802.11b, 802.11a, 802.11g, ideal"),
+        ("mac.kind=802.11be", "not built: `802.11be`, 802.11be and later"),
+        ("mac.kind=ac", "unknown variant `ac`; 802.11n, ac and ax are `mac.kind`"),
         ("radio.propagation=rayleigh", "not built: `rayleigh`, fading"),
         ("radio.fading=rice", "evenair schema tells every key"),
         ("mobility=walk", "not built: `mobility`, mobility; nodes stay where they are"),

@@ -46,7 +46,7 @@ fn charts(outcome: &Outcome) -> Vec<Chart> {
 /// A scenario's map: nodes where they stand, the ways of flows, ranges; its conflict graph, where nodes have no positions.
 pub fn map(scenario: &Resolved) -> Chart {
     let settings = scenario.settings();
-    Chart { name: "map".into(), title: settings.name.clone(), ..map::map(scenario) }
+    Chart { name: "map".into(), title: settings.name.clone(), ..map::map(scenario, None) }
 }
 
 /// A figure's part of a file name: its kind, or the metric that it draws.
@@ -76,7 +76,10 @@ fn chart(outcome: &Outcome, figure: &Figure) -> Chart {
         FigureKind::Spread => spread::spread(outcome, &chosen, figure.quantity()),
         FigureKind::Phase => course::phase(&chosen, figure.quantity(), figure.against.map(Into::into)),
         FigureKind::ConflictGraph => graph::conflict_graphs(&chosen),
-        FigureKind::Map => chosen.first().map(|v| map::map(v.scenario())).unwrap_or_default(),
+        FigureKind::Map => {
+            let verdict = |v: &VariantOutcome| outcome.verdict(&v.id).filter(|_| outcome.variants.len() == 1);
+            chosen.first().map(|v| map::map(v.scenario(), verdict(v).as_ref())).unwrap_or_default()
+        }
         FigureKind::Ledger => ledger::ledger(&chosen),
         FigureKind::Gateway => gateway::gateways(&chosen).legible(),
         FigureKind::Timeline => timeline::timeline(&chosen),

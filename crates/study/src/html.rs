@@ -10,6 +10,7 @@ mod head;
 mod parameters;
 mod run;
 mod tables;
+mod verdict;
 mod words;
 
 use crate::chart::Figures;
@@ -28,6 +29,9 @@ pub fn report(outcome: &Outcome, figures: &Figures, command: &str) -> String {
     head::head(&mut page, outcome, command);
     figures::answer(&mut page, figures, command);
     head::about(&mut page, outcome);
+    if outcome.study.asked.is_some() {
+        verdict::by_variant(&mut page, outcome);
+    }
     claims::claims(&mut page, outcome);
     figures::others(&mut page, figures, command);
     tables::tables(&mut page, outcome);

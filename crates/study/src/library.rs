@@ -1,6 +1,7 @@
 //! The scenarios and studies that come with evenair.
 
-use evenair_scenario::{Resolved, ScenarioError, did_you_mean};
+use evenair_scenario::{Resolved, ScenarioError};
+use evenair_service::meant::did_you_mean;
 use std::path::{Path, PathBuf};
 
 include!(concat!(env!("OUT_DIR"), "/library.rs"));
@@ -70,10 +71,20 @@ fn found(
     if let Some(text) = builtin_scenario(name) {
         return parse(&format!("{name}.toml"), text, changes);
     }
+    let error =
+        |message: String| ScenarioError { file: name.into(), at: None, key: None, message, change: None };
+    if folder.is_some_and(|folder| folder.join(name).is_dir()) {
+        return Err(error(
+            "this is a folder; name a scenario's file in it, or the id of a built-in one".into(),
+        ));
+    }
+    if study_text(name).is_some() {
+        return Err(error(format!("this is a study: evenair study {name} runs it")));
+    }
     let place =
         if folder.is_some() { "no such file, and no built-in scenario" } else { "no built-in scenario" };
     let meant =
         did_you_mean(name, scenario_ids()).unwrap_or_else(|| "evenair list scenarios shows them".into());
     let message = format!("there is {place} of that id; {meant}");
-    Err(ScenarioError { file: name.into(), at: None, key: None, message, change: None })
+    Err(error(message))
 }

@@ -9,6 +9,8 @@ use crate::metric::{Metric, Subject};
 use crate::quantity::Quantity;
 use crate::statistics;
 use crate::sweep::{Case, Sweep};
+use evenair_results::digits::counted;
+use evenair_results::verdict::Verdict as RunVerdict;
 use evenair_results::{Estimate, LiveRecord, RunRecord};
 use evenair_scenario::{Objective, Optimum, Resolved};
 
@@ -181,6 +183,29 @@ impl Outcome {
     /// How many claims hold, fail, and are undecided.
     pub fn tally(&self) -> Tally {
         Tally::of(&self.claims)
+    }
+
+    /// The study's headline; with the count of claims that hold, where it asserts more than half of them bear out.
+    pub fn headline(&self) -> String {
+        let (title, tally) = (&self.study.title, self.tally());
+        if tally.all() == 0 || 2 * tally.hold >= tally.all() || title.ends_with('?') {
+            return title.clone();
+        }
+        let found = if tally.undecided >= tally.fail { "undecided" } else { "not borne out" };
+        format!("{title} ({found} here: {} of {} hold)", tally.hold, counted(tally.all(), "claim", "claims"))
+    }
+
+    /// Why these runs cannot judge the claims, where they are a quick form of the study.
+    pub fn cannot_judge(&self) -> Option<String> {
+        let tally = self.tally();
+        let is_quick = self.seeds < self.study.seeds && tally.fail + tally.undecided > 0;
+        is_quick.then(|| {
+            format!(
+                "The quick form has {} of {} and cannot judge the claims: leave out --quick, or --seeds.",
+                self.seeds,
+                counted(self.study.seeds, "seed", "seeds")
+            )
+        })
     }
 
     /// How many runs each variant has.
@@ -377,6 +402,14 @@ impl Outcome {
             .chain(&["blocked"])
             .map(|name| ((*name).to_string(), share(name)))
             .collect()
+    }
+
+    /// Which flows of a variant starve, and why; none of a variant without packets, or of several scenarios.
+    pub fn verdict(&self, variant: &str) -> Option<RunVerdict> {
+        let has_packets = |id: &str| self.study.variants.iter().any(|v| v.id == id && v.world.has_packets());
+        let variant = self.variants.iter().find(|v| v.id == variant && has_packets(&v.id))?;
+        let [place] = variant.places.as_slice() else { return None };
+        Some(RunVerdict::of(&place.scenario, &variant.runs))
     }
 
     /// A table's rows: the label of a variant, or of a variant in one scenario, and a cell per metric.

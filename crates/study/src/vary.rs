@@ -12,7 +12,7 @@ pub use plot::Plot;
 pub use table::{Measured, Swept, SweptRow};
 pub use values::{Axis, Level};
 
-use crate::language::{Point, Quick, Study, Summary, Variant};
+use crate::language::{Point, Quick, Study, Variant};
 use crate::metric::Metric;
 use crate::outcome::Outcome;
 use crate::quantity::Quantity;
@@ -243,12 +243,6 @@ impl Vary {
             quick: Quick::default(),
             variants,
             figures,
-            tables: vec![Summary {
-                title: "All flows together".into(),
-                variants: Vec::new(),
-                metrics: metrics.clone(),
-                by_scenario: false,
-            }],
             asked: Some(metrics),
             ..Study::blank(title)
         }

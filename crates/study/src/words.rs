@@ -2,15 +2,38 @@
 
 use crate::metric::Metric;
 use crate::world::World;
-use evenair_scenario::did_you_mean;
+use evenair_service::meant::did_you_mean;
 use std::str::FromStr;
+
+/// Metrics by names that they have elsewhere.
+const OTHERWISE: [(&str, &str); 12] = [
+    ("throughput", "goodput"),
+    ("rate", "goodput"),
+    ("bandwidth", "goodput-kbps"),
+    ("bitrate", "goodput-kbps"),
+    ("latency", "delay"),
+    ("rtt", "round-trip"),
+    ("cwnd", "congestion-window"),
+    ("window", "congestion-window"),
+    ("queue", "backlog"),
+    ("queue-length", "backlog"),
+    ("collisions", "frame-loss"),
+    ("fct", "completion-time"),
+];
+
+/// The metric that a word of other programs means.
+fn called_otherwise(word: &str) -> Option<String> {
+    let lower = word.to_lowercase().replace('_', "-");
+    let name = OTHERWISE.iter().find(|(other, _)| *other == lower).map(|(_, name)| *name)?;
+    Some(format!("did you mean {name}?"))
+}
 
 impl FromStr for Metric {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
         Self::all().find(|metric| metric.name() == word).ok_or_else(|| {
-            let meant = did_you_mean(word, Self::all().map(Self::name));
+            let meant = called_otherwise(word).or_else(|| did_you_mean(word, Self::all().map(Self::name)));
             let meant = meant.unwrap_or_else(|| "`evenair list metrics` shows all".into());
             format!("there is no metric \"{word}\"; {meant}")
         })
@@ -31,6 +54,15 @@ impl FromStr for World {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_other_programs_lead_to_metrics() {
+        for (word, name) in OTHERWISE {
+            assert!(name.parse::<Metric>().is_ok(), "{name}");
+            let why = word.parse::<Metric>().unwrap_err();
+            assert!(why.ends_with(&format!("did you mean {name}?")), "{why}");
+        }
+    }
 
     #[test]
     fn what_is_misspelt_is_asked_about() {

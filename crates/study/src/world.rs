@@ -216,6 +216,7 @@ pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
         measured_s: scenario.settings().duration.0.as_secs_f64(),
         fingerprint: String::new(),
         events: 0,
+        verdict: None,
         flows: flows.collect(),
         links: theory
             .links

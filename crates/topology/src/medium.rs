@@ -1,6 +1,6 @@
 //! The nodes' hearing of each other: how strongly and how late.
 
-use crate::{ConflictGraph, Position, Propagation, Wall};
+use crate::{ConflictGraph, Obstacles, Position, Propagation};
 use evenair_units::{Dbm, Duration};
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ impl Link {
     }
 }
 
-/// A radio whose thresholds are given as ranges.
+/// A radio with thresholds given as ranges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThresholdRadio {
     /// Frames from nearer than this are decoded, and sensed \[m\].
@@ -106,20 +106,21 @@ impl Medium {
     /// The medium between nodes at these positions.
     pub fn from_positions(positions: &[Position], radio: &ThresholdRadio) -> Self {
         let places: Vec<Option<Position>> = positions.iter().copied().map(Some).collect();
-        Self::from_places(&places, &[], radio)
+        Self::from_places(&places, &Obstacles::default(), radio)
     }
 
-    /// The medium between nodes of which some stand nowhere and are never heard, with walls. Through walls a node is heard as one that is
-    /// as much further away in the open. The time grows with the pairs in range, not with the square of the nodes.
-    pub fn from_places(places: &[Option<Position>], walls: &[Wall], radio: &ThresholdRadio) -> Self {
-        Self::from_transmitters(places, walls, radio, |_| None)
+    /// The medium between nodes with obstacles; nodes without a place are never heard. Through obstacles a node is
+    /// heard as one that is as much further away in the open. The time grows with the pairs in range, not with the
+    /// square of the nodes.
+    pub fn from_places(places: &[Option<Position>], obstacles: &Obstacles, radio: &ThresholdRadio) -> Self {
+        Self::from_transmitters(places, obstacles, radio, |_| None)
     }
 
     /// The same, where some nodes have a transmit power of their own: such a node is heard as one of the radio's power that is as much
     /// nearer or further away. Thresholds are then powers, by which the radio's ranges go.
     pub fn from_transmitters(
         places: &[Option<Position>],
-        walls: &[Wall],
+        obstacles: &Obstacles,
         radio: &ThresholdRadio,
         transmit: impl Fn(usize) -> Option<Dbm>,
     ) -> Self {
@@ -127,7 +128,7 @@ impl Medium {
             radio.interference_range_m.max(radio.carrier_sense_range_m).max(radio.transmission_range_m);
         let propagation = &radio.propagation;
         let gain_db = |node: usize| transmit(node).map_or(0.0, |own| own - propagation.transmit);
-        let loudest_db = (0..places.len()).map(gain_db).fold(0.0, f64::max);
+        let loudest_db = (0..places.len()).map(gain_db).fold(0.0, f64::max) + obstacles.most_gain_db();
         // The distance at which the loudest is as loud as the radio's own power at the edge of its reach.
         let farthest_m = if loudest_db > 0.0 {
             propagation.range_m(propagation.received(reach_m) + -loudest_db)
@@ -143,8 +144,7 @@ impl Medium {
             let ears = near.into_iter().filter_map(|(node, there)| {
                 let mut distance_m = at.distance_m(there);
                 let mut power = radio.propagation.received(distance_m);
-                let between = walls.iter().filter(|wall| wall.is_between(at, there));
-                let loss_db = between.map(|wall| wall.loss_db).sum::<f64>() - gain_db(from);
+                let loss_db = obstacles.loss_db(at, there) - gain_db(from);
                 if loss_db != 0.0 {
                     power = power + -loss_db;
                     distance_m = radio.propagation.range_m(power);
@@ -186,7 +186,7 @@ impl Medium {
     /// The medium that a conflict graph between links describes: the two ends of a link decode each other, all ends
     /// of two conflicting links sense each other without decoding, at one power and without delay.
     ///
-    /// Links that share a node conflict, whatever the graph says.
+    /// Links that share a node conflict, with or without an edge in the graph.
     pub fn from_conflicts(nodes: usize, links: &[Link], conflicts: &ConflictGraph) -> Self {
         let level = |decodable| if decodable { Dbm::new(-60.0) } else { Dbm::new(-70.0) };
         let mut decodable = vec![None; nodes * nodes];
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_decide_who_hears() {
+    fn ranges_decide_on_reception() {
         let at = [0.0, 200.0, 700.0].map(|x| Position::new(x, 0.0));
         let medium = Medium::from_positions(&at, &radio());
         assert!(medium.hearing(0, 1).unwrap().is_decodable());
@@ -364,7 +364,7 @@ mod tests {
 
     /// Free space: 6.02 dB more go twice as far, and as much less half as far; only that node's own frames.
     #[test]
-    fn a_stronger_node_is_heard_further_away() {
+    fn stronger_node_reaches_further() {
         let propagation = Propagation { loss: PathLoss::FreeSpace, ..Propagation::default() };
         let radio = ThresholdRadio {
             transmission_range_m: 100.0,
@@ -376,7 +376,9 @@ mod tests {
         let heard = |distance_m: f64, by_db: f64| {
             let places = [Some(Position::new(0.0, 0.0)), Some(Position::new(distance_m, 0.0))];
             let own = propagation.transmit + by_db;
-            let medium = Medium::from_transmitters(&places, &[], &radio, |node| (node == 0).then_some(own));
+            let medium = Medium::from_transmitters(&places, &Obstacles::default(), &radio, |node| {
+                (node == 0).then_some(own)
+            });
             [medium.hearing(0, 1).map(|ear| ear.reach), medium.hearing(1, 0).map(|ear| ear.reach)]
         };
         let (decoded, sensed) = (Some(Reach::Decodable), Some(Reach::Sensed));
@@ -406,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn the_squares_find_whom_a_search_over_all_pairs_finds() {
+    fn squares_find_the_pairs_of_a_full_search() {
         let mut state = 1u64;
         let mut unit = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -422,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_signals_knows_its_thresholds_and_directions() {
+    fn table_of_signals_keeps_its_directions() {
         let signal = |from, to, dbm| Signal { from, to, power: Dbm::new(dbm) };
         let table = [signal(0, 1, -60.0), signal(1, 0, -70.0), signal(1, 2, -90.0)];
         let medium = Medium::from_signals(3, &table, Dbm::new(-64.0), Dbm::new(-78.0));
@@ -432,8 +434,8 @@ mod tests {
         assert!(medium.hearing(2, 1).is_none());
     }
     #[test]
-    fn what_is_decoded_is_sensed_whatever_the_thresholds() {
-        // Carrier sense to 100 m beside decoding to 250 m, and to -60 dBm beside -80: no medium can say so.
+    fn decodable_is_sensed_at_any_threshold() {
+        // Carrier sense to 100 m beside decoding to 250 m, and to -60 dBm beside -80: no medium can be so.
         let at = [0.0, 200.0, 900.0].map(|x| Position::new(x, 0.0));
         let short = ThresholdRadio { carrier_sense_range_m: 100.0, interference_range_m: 100.0, ..radio() };
         let places = Medium::from_positions(&at, &short);

@@ -26,8 +26,7 @@ fn parse(text: &str, units: &[Unit], example: &str) -> Result<f64, String> {
     };
     let (number, unit) = (text[..split].trim(), text[split..].trim());
     let allowed = || units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let value: f64 =
-        number.parse().map_err(|_| format!("\"{text}\" has no number; write it as \"{example}\""))?;
+    let value: f64 = number.parse().map_err(|_| not_a_number(text, number, unit, example))?;
     if unit.is_empty() {
         return Err(format!("\"{text}\" has no unit; write it as \"{example}\" (units: {})", allowed()));
     }
@@ -41,6 +40,41 @@ fn parse(text: &str, units: &[Unit], example: &str) -> Result<f64, String> {
     Ok(value * factor)
 }
 
+/// Returns the message of a text without a number.
+fn not_a_number(text: &str, number: &str, unit: &str, example: &str) -> String {
+    let with_point = number.replacen(',', ".", 1);
+    if with_point != number && with_point.parse::<f64>().is_ok() {
+        return format!(
+            "\"{text}\" has a decimal comma; write \"{}\"",
+            format!("{with_point} {unit}").trim()
+        );
+    }
+    format!("\"{text}\" has no number; write it as \"{example}\"")
+}
+
+/// Returns the message of a number without a unit; the unit is that of the example, and the second for times.
+#[cfg(feature = "serde")]
+fn without_unit(number: impl fmt::Display, what: &str, example: &str) -> String {
+    let unit = match example.split_once(' ').map_or("", |(_, unit)| unit) {
+        "us" => "s",
+        unit => unit,
+    };
+    format!("{what} needs a unit; write it as \"{number} {unit}\"")
+}
+
+/// Names of units that are written otherwise here.
+const OTHERWISE: [(&str, &str); 9] = [
+    ("m", "min"),
+    ("sec", "s"),
+    ("secs", "s"),
+    ("second", "s"),
+    ("seconds", "s"),
+    ("minute", "min"),
+    ("minutes", "min"),
+    ("msec", "ms"),
+    ("usec", "us"),
+];
+
 /// Returns a question that suggests a unit with a similar spelling, or an empty text if there is none.
 fn meant(value: f64, unit: &str, units: &[Unit]) -> String {
     // "kilobytes/s", "MByte/s" and "KBps" count bytes, as "kB/s" does.
@@ -51,6 +85,10 @@ fn meant(value: f64, unit: &str, units: &[Unit]) -> String {
         }
         _ => unit,
     });
+    let is_there = |name: &str| units.iter().any(|(unit, _)| *unit == name);
+    if let Some((_, name)) = OTHERWISE.iter().find(|(other, name)| *other == lower && is_there(name)) {
+        return format!("did you mean \"{name}\"? ");
+    }
     let Some((name, _)) = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(&short)) else {
         return String::new();
     };
@@ -89,7 +127,13 @@ macro_rules! written {
                         text.parse().map_err(E::custom)
                     }
                     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<$Quantity, E> {
-                        Err(E::invalid_type(serde::de::Unexpected::Float(value), &self))
+                        Err(E::custom(without_unit(value, $what, $example)))
+                    }
+                    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<$Quantity, E> {
+                        Err(E::custom(without_unit(value, $what, $example)))
+                    }
+                    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<$Quantity, E> {
+                        Err(E::custom(without_unit(value, $what, $example)))
                     }
                 }
                 deserializer.deserialize_any(Text)
@@ -352,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_usual_elsewhere_is_understood_or_asked_about() {
+    fn usual_foreign_units_are_read_or_queried() {
         assert_eq!(time("50 µs"), Ok(Duration::from_micros(50)));
         assert_eq!(time("50\u{3bc}s"), Ok(Duration::from_micros(50)), "the Greek letter");
         for text in ["1.5 Mbit/s", "1.5Mb/s", "1500 kbit/s"] {
@@ -421,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn fault_is_named() {
         assert!(time("50").unwrap_err().contains("no unit"));
         assert!(time("50 parsecs").unwrap_err().contains("unknown unit \"parsecs\"; allowed are ns, us, ms"));
         assert!(time("-1 s").unwrap_err().contains("negative"));
@@ -435,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_reads_back() {
+    fn printed_text_reads_back() {
         for text in ["20 us", "1.5 s", "200 ms", "7 ns"] {
             assert_eq!(time(text).unwrap().to_string(), text);
         }

@@ -1,7 +1,14 @@
-//! Physical layers: which rates there are, and how long a frame is on the air.
+//! Physical layers: which rates there are (`mode` has those of 802.11n, ac and ax), and how long a frame is on the air
+//! (`airtime`).
+
+mod airtime;
+mod mode;
+#[cfg(test)]
+mod tests;
 
 use evenair_laws::backoff::PhysicalLayer;
-use evenair_units::{Bytes, Duration, Rate};
+use evenair_units::Rate;
+pub use mode::{ForbiddenMode, Format, GuardInterval, Mode, Modulation, UnknownMode, Width};
 use std::fmt;
 
 /// Which physical layer.
@@ -15,26 +22,23 @@ pub enum PhyStandard {
     G,
     /// 802.11g beside stations of 802.11b: OFDM and DSSS at 2.4 GHz, long slots (clause 18).
     Mixed,
+    /// 802.11n, high throughput (clause 19).
+    N,
+    /// 802.11ac, very high throughput (clause 21).
+    Ac,
+    /// 802.11ax, high efficiency (IEEE 802.11ax-2021 clause 27).
+    Ax,
 }
 
-/// How a DATA frame is modulated: all that its airtime depends on beside its size. A DSSS or OFDM physical layer has one
-/// modulation and coding per rate (clauses 16.2.3.4 and 17.3.4.3); spatial streams, widths and guard intervals join here.
+/// The band of frequencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mode {
-    rate: Rate,
-}
-
-impl Mode {
-    /// The modulation that has this rate.
-    pub const fn at(rate: Rate) -> Self {
-        Self { rate }
-    }
-
-    /// Bits of payload per second.
-    #[inline]
-    pub const fn rate(self) -> Rate {
-        self.rate
-    }
+pub enum Band {
+    /// 2.4 GHz.
+    Ghz2,
+    /// 5 GHz.
+    Ghz5,
+    /// 6 GHz.
+    Ghz6,
 }
 
 impl PhyStandard {
@@ -43,6 +47,17 @@ impl PhyStandard {
         match self {
             Self::B => PhysicalLayer::Dsss,
             Self::A | Self::G | Self::Mixed => PhysicalLayer::Ofdm,
+            Self::N | Self::Ac | Self::Ax => PhysicalLayer::HighThroughput,
+        }
+    }
+
+    /// Returns the format of this layer's own frames; none, where their rate names them.
+    pub const fn format(self) -> Option<Format> {
+        match self {
+            Self::B | Self::A | Self::G | Self::Mixed => None,
+            Self::N => Some(Format::Ht),
+            Self::Ac => Some(Format::Vht),
+            Self::Ax => Some(Format::He),
         }
     }
 }
@@ -56,15 +71,30 @@ pub enum Preamble {
     Short,
 }
 
+impl Preamble {
+    /// Returns the duration of preamble and header \[ns\].
+    const fn as_nanos(self) -> u64 {
+        match self {
+            Self::Long => 144_000 + 48_000,
+            Self::Short => 72_000 + 24_000,
+        }
+    }
+}
+
 /// How a frame's duration is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Phy {
     /// Which physical layer.
     pub standard: PhyStandard,
+    /// In which band.
+    pub band: Band,
     /// Which preamble, of DSSS only.
     pub preamble: Preamble,
     /// Round the payload up to whole microseconds, as the standard does for 802.11b and ns-2 does not.
     pub whole_micros: bool,
+    /// Durations of HT, VHT and HE frames as ns-3 3.44 has them: no VHT-SIG-B, each HE-LTF 8 µs, and symbols with the short guard
+    /// interval not rounded up to whole 4 µs.
+    pub as_ns3: bool,
 }
 
 /// A rate that the physical layer does not have.
@@ -106,15 +136,15 @@ const MIXED_RATES: [Rate; 12] =
 const OFDM_RATES: [Rate; 8] = rates([6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000]);
 /// The rates that every OFDM station must have (clause 17.2.3.4), and answers with.
 const OFDM_MANDATORY: [Rate; 3] = rates([6_000, 12_000, 24_000]);
-/// One OFDM symbol (table 17-5).
-const SYMBOL: Duration = Duration::from_micros(4);
-/// SERVICE and tail bits around the payload (clause 17.4.3).
-const SERVICE_AND_TAIL_BITS: u64 = 16 + 6;
 
 impl Phy {
+    const fn new(standard: PhyStandard, band: Band, preamble: Preamble) -> Self {
+        Self { standard, band, preamble, whole_micros: true, as_ns3: false }
+    }
+
     /// 802.11b, by the standard.
     pub const fn b(preamble: Preamble) -> Self {
-        Self { standard: PhyStandard::B, preamble, whole_micros: true }
+        Self::new(PhyStandard::B, Band::Ghz2, preamble)
     }
 
     /// 802.11b with long preambles.
@@ -124,17 +154,38 @@ impl Phy {
 
     /// 802.11a.
     pub const fn a() -> Self {
-        Self { standard: PhyStandard::A, ..Self::b_long() }
+        Self::new(PhyStandard::A, Band::Ghz5, Preamble::Long)
     }
 
     /// 802.11g without stations of 802.11b.
     pub const fn g() -> Self {
-        Self { standard: PhyStandard::G, ..Self::b_long() }
+        Self::new(PhyStandard::G, Band::Ghz2, Preamble::Long)
     }
 
     /// 802.11g beside stations of 802.11b.
     pub const fn mixed(preamble: Preamble) -> Self {
-        Self { standard: PhyStandard::Mixed, ..Self::b(preamble) }
+        Self::new(PhyStandard::Mixed, Band::Ghz2, preamble)
+    }
+
+    /// 802.11n, at 2.4 or 5 GHz, without stations of 802.11b.
+    pub const fn n(band: Band) -> Self {
+        Self::new(PhyStandard::N, band, Preamble::Long)
+    }
+
+    /// 802.11ac, at 5 GHz.
+    pub const fn ac() -> Self {
+        Self::new(PhyStandard::Ac, Band::Ghz5, Preamble::Long)
+    }
+
+    /// 802.11ax, without stations of 802.11b.
+    pub const fn ax(band: Band) -> Self {
+        Self::new(PhyStandard::Ax, band, Preamble::Long)
+    }
+
+    /// With the durations of HT, VHT and HE frames that ns-3 3.44 has.
+    #[must_use]
+    pub const fn ns3(self) -> Self {
+        Self { as_ns3: true, ..self }
     }
 
     /// The physical layer of the stations of 802.11b in this one.
@@ -142,12 +193,21 @@ impl Phy {
         Self { standard: PhyStandard::B, ..self }
     }
 
-    /// The rates of this physical layer with this preamble.
+    /// Returns the mode that stands for all of the layer's own format, which are received alike; none, where rates name modes.
+    pub(crate) fn own_mode(self) -> Option<Mode> {
+        let format = self.standard.format()?;
+        let (width, guard_interval) = (Width::Mhz20, GuardInterval::Ns800);
+        Mode::of(Modulation { format, mcs: 0, streams: 1, width, guard_interval }).ok()
+    }
+
+    /// The rates of this physical layer with this preamble; of 802.11n, ac and ax those of their non-HT frames.
     pub fn rates(&self) -> &'static [Rate] {
         match (self.standard, self.preamble) {
             (PhyStandard::B, Preamble::Long) => &B_RATES,
             (PhyStandard::B, Preamble::Short) => &B_RATES[1..],
-            (PhyStandard::A | PhyStandard::G, _) => &OFDM_RATES,
+            (PhyStandard::A | PhyStandard::G | PhyStandard::N | PhyStandard::Ac | PhyStandard::Ax, _) => {
+                &OFDM_RATES
+            }
             (PhyStandard::Mixed, Preamble::Long) => &MIXED_RATES,
             (PhyStandard::Mixed, Preamble::Short) => &MIXED_RATES[1..],
         }
@@ -157,7 +217,7 @@ impl Phy {
     pub const fn is_dsss(&self, rate: Rate) -> bool {
         match self.standard {
             PhyStandard::B => true,
-            PhyStandard::A | PhyStandard::G => false,
+            PhyStandard::A | PhyStandard::G | PhyStandard::N | PhyStandard::Ac | PhyStandard::Ax => false,
             PhyStandard::Mixed => matches!(rate.as_bps(), 1_000_000 | 2_000_000 | 5_500_000 | 11_000_000),
         }
     }
@@ -179,96 +239,5 @@ impl Phy {
     pub fn checked(&self, rate: Rate) -> Result<Rate, UnsupportedRate> {
         let allowed = self.rates();
         if allowed.contains(&rate) { Ok(rate) } else { Err(UnsupportedRate { rate, allowed }) }
-    }
-
-    /// Preamble and header, which precede the first bit of a frame of this rate: from a frame's first energy to the moment at
-    /// which its receiver knows that it has begun (aRxPHYStartDelay, clauses 15.3.3, 16.3.4, 17.4.4).
-    pub const fn preamble_time(&self, rate: Rate) -> Duration {
-        match (self.is_dsss(rate), self.preamble) {
-            (true, Preamble::Long) => Duration::from_micros(144 + 48),
-            (true, Preamble::Short) => Duration::from_micros(72 + 24),
-            // Training symbols 16 µs, SIGNAL 4 µs (clause 17.4.3).
-            (false, _) => Duration::from_micros(16 + 4),
-        }
-    }
-
-    /// The longest of these times.
-    pub fn start_delay(&self) -> Duration {
-        self.preamble_time(self.rates()[0])
-    }
-
-    /// Airtime of a frame of `size` MAC bytes, header and checksum included. 802.11b: `preamble + header +
-    /// ⌈8·LENGTH/RATE⌉` (IEEE 802.11-2016 clause 16.3.4). OFDM: whole symbols after the preamble (clause 17.4.3), and
-    /// for 802.11g the signal extension of 6 µs (clause 18.3.2.4).
-    pub const fn airtime(&self, size: Bytes, rate: Rate) -> Duration {
-        let payload_ns = if self.is_dsss(rate) {
-            let payload = if self.whole_micros { rate.whole_micros_for(size) } else { rate.time_for(size) };
-            payload.as_nanos()
-        } else {
-            let bits_per_symbol = rate.as_bps() * SYMBOL.as_nanos() / 1_000_000_000;
-            let symbols = (size.bits() + SERVICE_AND_TAIL_BITS).div_ceil(bits_per_symbol);
-            symbols * SYMBOL.as_nanos()
-        };
-        let extension_ns = match self.standard {
-            PhyStandard::G | PhyStandard::Mixed if !self.is_dsss(rate) => 6_000,
-            _ => 0,
-        };
-        Duration::from_nanos(self.preamble_time(rate).as_nanos() + payload_ns + extension_ns)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_1500_byte_packet_over_802_11a() {
-        // 1536 MAC bytes are 12288 bits, 12310 with SERVICE and tail: 513 symbols of 24 bits at 6 Mb/s, 57 of 216 at 54.
-        let size = Bytes::new(1536);
-        assert_eq!(Phy::a().airtime(size, Rate::from_kbps(6_000)), Duration::from_micros(20 + 513 * 4));
-        assert_eq!(Phy::a().airtime(size, Rate::from_kbps(54_000)), Duration::from_micros(20 + 57 * 4));
-        assert_eq!(Phy::g().airtime(size, Rate::from_kbps(54_000)), Duration::from_micros(20 + 57 * 4 + 6));
-        // 100 bytes: 822 bits are 34.25 symbols of 24.
-        assert_eq!(
-            Phy::a().airtime(Bytes::new(100), Rate::from_kbps(6_000)),
-            Duration::from_micros(20 + 35 * 4)
-        );
-        // An acknowledgement, 134 bits: 6 symbols at 6 Mb/s, 2 at 24.
-        assert_eq!(Phy::a().airtime(Bytes::new(14), Rate::from_kbps(6_000)), Duration::from_micros(44));
-        assert_eq!(Phy::a().airtime(Bytes::new(14), Rate::from_kbps(24_000)), Duration::from_micros(28));
-    }
-
-    #[test]
-    fn contention_depends_on_the_kind_of_layer() {
-        let layers = [PhyStandard::B, PhyStandard::A, PhyStandard::G].map(PhyStandard::layer);
-        assert_eq!(layers, [PhysicalLayer::Dsss, PhysicalLayer::Ofdm, PhysicalLayer::Ofdm]);
-    }
-
-    #[test]
-    fn unknown_rates_are_named() {
-        let phy = Phy::b_long();
-        assert!(phy.checked(Rate::from_kbps(11_000)).is_ok());
-        let error = phy.checked(Rate::from_kbps(54_000)).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "54 Mbps is not a rate of this physical layer; it has 1 Mbps, 2 Mbps, 5.5 Mbps, 11 Mbps"
-        );
-        assert!(Phy::b(Preamble::Short).checked(Rate::from_kbps(1_000)).is_err());
-        assert!(Phy::a().checked(Rate::from_kbps(54_000)).is_ok());
-    }
-
-    #[test]
-    fn a_mixed_cell_has_the_frames_of_both() {
-        let (mixed, size) = (Phy::mixed(Preamble::Long), Bytes::new(1536));
-        for kbps in [1_000, 2_000, 5_500, 11_000] {
-            let rate = Rate::from_kbps(kbps);
-            assert_eq!(mixed.airtime(size, rate), Phy::b_long().airtime(size, rate), "{kbps} kb/s");
-        }
-        for kbps in [6_000, 12_000, 54_000] {
-            let rate = Rate::from_kbps(kbps);
-            assert_eq!(mixed.airtime(size, rate), Phy::g().airtime(size, rate), "{kbps} kb/s");
-        }
-        assert_eq!(mixed.start_delay(), Duration::from_micros(192));
-        assert!(Phy::mixed(Preamble::Short).checked(Rate::from_kbps(1_000)).is_err());
     }
 }

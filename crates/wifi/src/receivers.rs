@@ -1,6 +1,6 @@
 //! What stations decode: the power that each rate needs, and which modulation a station knows.
 
-use crate::phy::Phy;
+use crate::phy::{Mode, Phy};
 use evenair_topology::Hearing;
 use evenair_units::{Dbm, Rate};
 
@@ -64,6 +64,9 @@ pub struct Receivers {
     pub sensitivity: Option<Sensitivity>,
     /// The stations of 802.11b among those of 802.11g, in ascending order: OFDM is energy to them and nothing more.
     pub of_b: Vec<u32>,
+    /// The stations of 802.11a or g among those of 802.11n, ac or ax, in ascending order: they decode the non-HT part of a preamble,
+    /// which tells the frame's length (L-SIG, IEEE 802.11-2016 clause 19.3.9.3.5), and take the rest for an error.
+    pub of_ofdm: Vec<u32>,
 }
 
 impl Receivers {
@@ -72,26 +75,37 @@ impl Receivers {
         self.of_b.binary_search(&node).is_ok()
     }
 
-    /// Rates of one and the same hearers are one class: the class of each rate, and a rate of each class.
-    pub(crate) fn classes(&self, phy: Phy) -> (Vec<(Rate, u8)>, Vec<Rate>) {
-        let mut of_rates = Vec::new();
-        let mut classes: Vec<Rate> = Vec::new();
-        let kind = |rate: Rate| {
-            let threshold = self.sensitivity.as_ref().map(|sensitivity| sensitivity.threshold(rate));
-            (threshold, !self.of_b.is_empty() && phy.is_dsss(rate))
-        };
-        for &rate in phy.rates() {
-            let class = classes.iter().position(|&other| kind(other) == kind(rate)).unwrap_or_else(|| {
-                classes.push(rate);
-                classes.len() - 1
-            });
-            of_rates.push((rate, class as u8));
-        }
-        (of_rates, classes)
+    /// Whether a node is a station of 802.11a or g among those of 802.11n, ac or ax.
+    pub fn is_of_ofdm(&self, node: u32) -> bool {
+        self.of_ofdm.binary_search(&node).is_ok()
     }
 
-    /// How a frame of this rate is received by one of its hearers, if nothing overlaps it.
-    pub(crate) fn of(&self, hearing: &Hearing, rate: Rate, phy: Phy) -> Decoding {
+    /// Modes of one and the same hearers are one class: the class of each mode, and a mode of each class.
+    pub(crate) fn classes(&self, phy: Phy) -> (Vec<(Mode, u8)>, Vec<Mode>) {
+        let mut of_modes = Vec::new();
+        let mut classes: Vec<Mode> = Vec::new();
+        let kind = |mode: Mode| {
+            let rate = mode.rate();
+            let threshold = self.sensitivity.as_ref().map(|sensitivity| sensitivity.threshold(rate));
+            let is_own = mode.modulation().is_some();
+            (threshold, !self.of_b.is_empty() && phy.is_dsss(rate), !self.of_ofdm.is_empty() && is_own)
+        };
+        for mode in phy.rates().iter().copied().map(Mode::at).chain(phy.own_mode()) {
+            let class = classes.iter().position(|&other| kind(other) == kind(mode)).unwrap_or_else(|| {
+                classes.push(mode);
+                classes.len() - 1
+            });
+            of_modes.push((mode, class as u8));
+        }
+        (of_modes, classes)
+    }
+
+    /// How a frame of this mode is received by one of its hearers, if nothing overlaps it.
+    pub(crate) fn of(&self, hearing: &Hearing, mode: Mode, phy: Phy) -> Decoding {
+        let rate = mode.rate();
+        if mode.modulation().is_some() && self.is_of_ofdm(hearing.node) {
+            return if hearing.is_decodable() { Decoding::Header } else { Decoding::Weak };
+        }
         if self.is_of_b(hearing.node) && !phy.is_dsss(rate) {
             return Decoding::Energy;
         }
@@ -173,15 +187,15 @@ mod tests {
     fn a_frame_too_fast_for_its_power_is_known_by_its_header() {
         let (phy, mixed) = (Phy::a(), Phy::mixed(Preamble::Long));
         let sensitivity = Some(Sensitivity::new(phy, &Sensitivity::standard(phy)));
-        let all = Receivers { sensitivity, of_b: Vec::new() };
-        assert_eq!(all.of(&hearing(1, -70.0), mbps(36), phy), Decoding::Whole);
-        assert_eq!(all.of(&hearing(1, -70.5), mbps(36), phy), Decoding::Header);
-        assert_eq!(all.of(&hearing(1, -82.5), mbps(36), phy), Decoding::Weak);
-        let some = Receivers { sensitivity: None, of_b: vec![1] };
-        assert_eq!(some.of(&hearing(1, -50.0), mbps(6), mixed), Decoding::Energy);
-        assert_eq!(some.of(&hearing(1, -50.0), mbps(11), mixed), Decoding::Whole);
-        assert_eq!(some.of(&hearing(2, -50.0), mbps(6), mixed), Decoding::Whole);
-        assert_eq!(some.classes(mixed).1, [mbps(1), mbps(6)]);
-        assert_eq!(Receivers::default().classes(mixed).1, [mbps(1)]);
+        let all = Receivers { sensitivity, ..Receivers::default() };
+        assert_eq!(all.of(&hearing(1, -70.0), mbps(36).into(), phy), Decoding::Whole);
+        assert_eq!(all.of(&hearing(1, -70.5), mbps(36).into(), phy), Decoding::Header);
+        assert_eq!(all.of(&hearing(1, -82.5), mbps(36).into(), phy), Decoding::Weak);
+        let some = Receivers { of_b: vec![1], ..Receivers::default() };
+        assert_eq!(some.of(&hearing(1, -50.0), mbps(6).into(), mixed), Decoding::Energy);
+        assert_eq!(some.of(&hearing(1, -50.0), mbps(11).into(), mixed), Decoding::Whole);
+        assert_eq!(some.of(&hearing(2, -50.0), mbps(6).into(), mixed), Decoding::Whole);
+        assert_eq!(some.classes(mixed).1, [mbps(1), mbps(6)].map(Mode::at));
+        assert_eq!(Receivers::default().classes(mixed).1, [Mode::at(mbps(1))]);
     }
 }

@@ -1,6 +1,6 @@
 //! Every microsecond of a frame exchange: slots, inter-frame spaces, airtimes, time-outs.
 
-use crate::phy::{Phy, PhyStandard, Preamble};
+use crate::phy::{Band, Format, Mode, Phy, PhyStandard, Preamble};
 use crate::timeline::FrameKind;
 use evenair_units::{Bytes, Duration, Rate};
 
@@ -38,13 +38,16 @@ pub struct MacTiming {
     pub overhead: Bytes,
     /// Rate of control frames.
     pub control_rate: ControlRate,
-    /// OFDM frames are announced so that stations of 802.11b understand it: by a CTS to the sender itself, or by RTS and CTS at
-    /// the basic rate (clause 10.26.2, protection for receivers without ERP).
+    /// Frames that older stations cannot decode are announced so that these understand it, by a CTS to the sender itself or by RTS
+    /// and CTS: OFDM frames to stations of 802.11b at the basic rate (clause 10.26.2, protection for receivers without ERP), frames of
+    /// 802.11n, ac and ax to stations of 802.11a or g at the rate of the answer (clause 10.26.3).
     pub protects: bool,
 }
 
 /// Size of an ACK or CTS frame (IEEE 802.11-2016 clause 9.3.1).
 pub(crate) const ACK_BYTES: Bytes = Bytes::new(14);
+/// The delimiter before each MAC frame of an aggregate (clause 9.7.1).
+pub(crate) const DELIMITER_BYTES: Bytes = Bytes::new(4);
 /// Size of an RTS frame.
 pub(crate) const RTS_BYTES: Bytes = Bytes::new(20);
 /// MAC header 24, checksum 4, LLC and SNAP 8.
@@ -80,15 +83,26 @@ impl MacTiming {
         Self { protects, ..Self::new(Phy::mixed(preamble), (20, 10, 15), slowest, control) }
     }
 
+    /// 802.11n, ac or ax by the standard, without stations of 802.11b: slots of 9 µs; SIFS 16 µs at 5 and 6 GHz, 10 µs at
+    /// 2.4 GHz; answers are non-HT frames, so that time-outs and EIFS are those of 802.11a and g (IEEE 802.11-2016 tables 19-25,
+    /// 21-28; IEEE 802.11ax-2021 table 27-54). DATA frames have the QoS header of EDCA.
+    pub const fn high_throughput(phy: Phy, control: ControlRate) -> Self {
+        let sifs_us = if matches!(phy.band, Band::Ghz2) { 10 } else { 16 };
+        Self {
+            overhead: Bytes::new(OVERHEAD.count() + QOS_BYTES.count()),
+            ..Self::new(phy, (9, sifs_us, 4), Rate::from_kbps(6_000), control)
+        }
+    }
+
     /// `micros` are slot, SIFS, and sensing delay; `slowest` is the lowest mandatory rate.
     const fn new(phy: Phy, micros: (u64, u64, u64), slowest: Rate, control_rate: ControlRate) -> Self {
         let (slot_us, sifs_us, sensing_us) = micros;
         let difs = Duration::from_micros(sifs_us + 2 * slot_us);
         // Clause 10.3.2.3.7: EIFS = SIFS + AckTxTime + DIFS, the ACK at the lowest mandatory rate.
-        let slow_ack_ns = phy.airtime(ACK_BYTES, slowest).as_nanos();
+        let slow_ack_ns = phy.airtime_at(ACK_BYTES, slowest).as_nanos();
         let eifs_ns = Duration::from_micros(sifs_us).as_nanos() + slow_ack_ns + difs.as_nanos();
         // Clause 10.3.2.9: SIFS + slot + aRxPHYStartDelay.
-        let start_delay = phy.preamble_time(slowest);
+        let start_delay = phy.preamble_at(slowest);
         let timeout_ns = Duration::from_micros(sifs_us + slot_us).as_nanos() + start_delay.as_nanos();
         Self {
             phy,
@@ -150,10 +164,12 @@ impl MacTiming {
     /// Up to this delay a hearer is near: a frame may be handled when it sets out. Half a slot of coverage class 0 (802.11b
     /// 3.0 km, OFDM 1.35 km), so that an answer from there precedes every countdown that begins with the frame before it, and
     /// begins before the standard's time-out.
-    pub(crate) fn near(&self) -> Duration {
+    pub fn near(&self) -> Duration {
         match self.phy.standard {
             PhyStandard::B | PhyStandard::Mixed => Duration::from_nanos(10_000),
-            PhyStandard::A | PhyStandard::G => Duration::from_nanos(4_500),
+            PhyStandard::A | PhyStandard::G | PhyStandard::N | PhyStandard::Ac | PhyStandard::Ax => {
+                Duration::from_nanos(4_500)
+            }
         }
     }
 
@@ -184,9 +200,10 @@ impl MacTiming {
         self.overhead == OVERHEAD + QOS_BYTES
     }
 
-    /// The rate of the acknowledgement of a DATA frame at this rate.
-    pub fn control(&self, data_rate: Rate) -> Rate {
-        let phy = &self.phy;
+    /// The rate of the acknowledgement of a DATA frame of this mode. It answers by the non-HT reference rate of 802.11n, ac and
+    /// ax, as a non-HT frame.
+    pub fn control(&self, data: impl Into<Mode>) -> Rate {
+        let (phy, data_rate) = (&self.phy, data.into().reference_rate());
         match self.control_rate {
             ControlRate::Fixed(rate) => rate,
             ControlRate::Basic(rate) if rate <= data_rate && phy.is_dsss(rate) == phy.is_dsss(data_rate) => {
@@ -199,23 +216,29 @@ impl MacTiming {
         }
     }
 
-    /// The rate of the frames that announce a DATA frame at this rate: RTS, CTS, and a CTS to the sender itself.
-    pub fn announcement(&self, data_rate: Rate) -> Rate {
-        if self.is_protected(data_rate) { self.group_rate() } else { self.control(data_rate) }
+    /// The rate of the frames that announce a DATA frame of this mode: RTS, CTS, and a CTS to the sender itself.
+    pub fn announcement(&self, data: impl Into<Mode>) -> Rate {
+        let data = data.into();
+        let is_dsss = self.phy.standard == PhyStandard::Mixed && self.is_protected(data);
+        if is_dsss { self.group_rate() } else { self.control(data) }
     }
 
-    /// The rate of a frame of this kind in the exchange of a DATA frame at this rate.
-    pub fn rate_of(&self, kind: FrameKind, data_rate: Rate) -> Rate {
+    /// The mode of a frame of this kind in the exchange of a DATA frame of this mode.
+    pub fn mode_of(&self, kind: FrameKind, data: Mode) -> Mode {
         match kind {
-            FrameKind::Data => data_rate,
-            FrameKind::Ack => self.control(data_rate),
-            FrameKind::Rts | FrameKind::Cts | FrameKind::CtsToSelf => self.announcement(data_rate),
+            FrameKind::Data => data,
+            FrameKind::Ack | FrameKind::BlockAck | FrameKind::BlockAckRequest => Mode::at(self.control(data)),
+            FrameKind::Rts | FrameKind::Cts | FrameKind::CtsToSelf => Mode::at(self.announcement(data)),
         }
     }
 
-    /// Whether a DATA frame of this rate is announced to stations of 802.11b.
-    fn is_protected(&self, data_rate: Rate) -> bool {
-        self.protects && !self.phy.is_dsss(data_rate)
+    /// Whether a DATA frame of this mode is announced to stations that cannot decode it.
+    fn is_protected(&self, data: Mode) -> bool {
+        let is_strange = || match self.phy.standard.format() {
+            Some(_) => data.modulation().is_some(),
+            None => !self.phy.is_dsss(data.rate()),
+        };
+        self.protects && is_strange()
     }
 
     /// The rate of DATA frames to everybody: the lowest of the basic set, which every station decodes. IEEE 802.11-2016
@@ -229,50 +252,67 @@ impl MacTiming {
 
     /// From the end of an RTS or a DATA frame to the moment at which a missing answer is a failure.
     #[inline]
-    pub(crate) fn answer_timeout_to(&self, kind: FrameKind, data_rate: Rate) -> Duration {
+    pub(crate) fn answer_timeout_to(&self, kind: FrameKind, data: Mode) -> Duration {
         if self.phy.standard != PhyStandard::Mixed {
             return self.answer_timeout;
         }
         // The answer's preamble is DSSS's or OFDM's.
         let answer = if kind == FrameKind::Rts { FrameKind::Cts } else { FrameKind::Ack };
-        let preamble = self.phy.preamble_time(self.rate_of(answer, data_rate));
+        let preamble = self.phy.preamble_time(self.mode_of(answer, data));
         self.answer_timeout - (self.phy.start_delay() - preamble)
     }
 
     /// Airtime of a DATA frame that carries a packet of `size` network-layer bytes.
-    pub fn data(&self, size: Bytes, rate: Rate) -> Duration {
-        self.phy.airtime(size + self.overhead, rate)
+    pub fn data(&self, size: Bytes, mode: impl Into<Mode>) -> Duration {
+        self.mpdu(size + self.overhead, mode.into())
     }
 
-    /// Airtime of the ACK of a DATA frame at this rate.
-    pub fn answer(&self, data_rate: Rate) -> Duration {
-        self.phy.airtime(ACK_BYTES, self.control(data_rate))
+    /// Airtime of a frame that carries one MAC frame of this size: of VHT and HE always as an aggregate of it alone, with a
+    /// delimiter before it (S-MPDU, IEEE 802.11-2016 clause 10.13.7).
+    pub(crate) fn mpdu(&self, size: Bytes, mode: Mode) -> Duration {
+        let delimited = match mode.modulation().map(|modulation| modulation.format) {
+            Some(Format::Vht | Format::He) => size + DELIMITER_BYTES,
+            Some(Format::Ht) | None => size,
+        };
+        self.phy.airtime(delimited, mode)
     }
 
-    /// Airtime of the RTS before a DATA frame at this rate.
-    pub fn request(&self, data_rate: Rate) -> Duration {
-        self.phy.airtime(RTS_BYTES, self.announcement(data_rate))
+    /// Airtime of the ACK of a DATA frame of this mode.
+    pub fn answer(&self, data: impl Into<Mode>) -> Duration {
+        self.phy.airtime(ACK_BYTES, self.control(data))
     }
 
-    /// Airtime of the CTS before a DATA frame at this rate.
-    pub fn clearance(&self, data_rate: Rate) -> Duration {
-        self.phy.airtime(ACK_BYTES, self.announcement(data_rate))
+    /// Airtime of a control frame of this size in the exchange of a DATA frame of this mode.
+    pub(crate) fn control_frame(&self, size: Bytes, data: Mode) -> Duration {
+        self.phy.airtime(size, self.control(data))
     }
 
-    /// Airtime of the CTS that a sender sends to itself before a DATA frame of this rate; none, where it does not.
-    pub fn protection(&self, data_rate: Rate) -> Option<Duration> {
-        self.is_protected(data_rate).then(|| self.clearance(data_rate))
+    /// Airtime of the RTS before a DATA frame of this mode.
+    pub fn request(&self, data: impl Into<Mode>) -> Duration {
+        self.phy.airtime(RTS_BYTES, self.announcement(data))
+    }
+
+    /// Airtime of the CTS before a DATA frame of this mode.
+    pub fn clearance(&self, data: impl Into<Mode>) -> Duration {
+        self.phy.airtime(ACK_BYTES, self.announcement(data))
+    }
+
+    /// Airtime of the CTS that a sender sends to itself before a DATA frame of this mode; none, where it does not.
+    pub fn protection(&self, data: impl Into<Mode>) -> Option<Duration> {
+        let data = data.into();
+        self.is_protected(data).then(|| self.clearance(data))
     }
 
     /// One whole exchange that nobody disturbs, back-off left out: DIFS, DATA, SIFS, ACK; where OFDM is protected, a CTS to the sender
     /// itself and a SIFS before the DATA.
-    pub fn exchange(&self, size: Bytes, rate: Rate) -> Duration {
-        let protection = self.protection(rate).map_or(Duration::ZERO, |cts| cts + self.sifs);
-        protection + self.bare_exchange(size, rate)
+    pub fn exchange(&self, size: Bytes, mode: impl Into<Mode>) -> Duration {
+        let mode = mode.into();
+        let protection = self.protection(mode).map_or(Duration::ZERO, |cts| cts + self.sifs);
+        protection + self.bare_exchange(size, mode)
     }
 
-    fn bare_exchange(&self, size: Bytes, rate: Rate) -> Duration {
-        self.difs + self.data(size, rate) + self.sifs + self.answer(rate)
+    fn bare_exchange(&self, size: Bytes, mode: Mode) -> Duration {
+        self.difs + self.data(size, mode) + self.sifs + self.answer(mode)
     }
 
     /// One DATA frame to everybody that nothing disturbs, back-off left out: DIFS, DATA.
@@ -281,9 +321,10 @@ impl MacTiming {
     }
 
     /// An exchange with RTS and CTS before it.
-    pub fn protected_exchange(&self, size: Bytes, rate: Rate) -> Duration {
-        let announced = self.request(rate) + self.sifs + self.clearance(rate) + self.sifs;
-        announced + self.bare_exchange(size, rate)
+    pub fn protected_exchange(&self, size: Bytes, mode: impl Into<Mode>) -> Duration {
+        let mode = mode.into();
+        let announced = self.request(mode) + self.sifs + self.clearance(mode) + self.sifs;
+        announced + self.bare_exchange(size, mode)
     }
 
     /// Whether slots, spaces and windows are OFDM's.
@@ -419,9 +460,9 @@ mod tests {
             us(352 + 10 + 304 + 10) + us(50 + 254 + 10 + 34)
         );
         // An ACK's preamble is OFDM's, a CTS's is DSSS's: SIFS, slot and either of them.
-        assert_eq!(mixed.answer_timeout_to(FrameKind::Data, mbps(54)), us(10 + 20 + 20));
-        assert_eq!(mixed.answer_timeout_to(FrameKind::Rts, mbps(54)), us(10 + 20 + 192));
-        assert_eq!(mixed.answer_timeout_to(FrameKind::Data, mbps(11)), us(10 + 20 + 192));
+        assert_eq!(mixed.answer_timeout_to(FrameKind::Data, mbps(54).into()), us(10 + 20 + 20));
+        assert_eq!(mixed.answer_timeout_to(FrameKind::Rts, mbps(54).into()), us(10 + 20 + 192));
+        assert_eq!(mixed.answer_timeout_to(FrameKind::Data, mbps(11).into()), us(10 + 20 + 192));
         let open = MacTiming::mixed(Preamble::Long, mbps(1), false);
         assert_eq!(open.exchange(size, mbps(54)), us(50 + 254 + 10 + 34));
     }

@@ -1,11 +1,13 @@
 //! evenair against closed forms, other programs, and itself. One binary, because each costs a link.
 
+mod aggregates;
 mod conservation;
 mod fingerprints;
 mod group;
 mod kernel;
 mod languages;
 mod lee12;
+mod modulated;
 mod queueing_delay;
 mod quick;
 mod shaping;

@@ -10,7 +10,7 @@ use clap::Args;
 use evenair_results::digits::{self, counted};
 use evenair_results::document::document;
 use evenair_study::document::StudyDocument;
-use evenair_study::{Metric, Outcome, Progress as _, Study, Sweep};
+use evenair_study::{Metric, Outcome, Progress as _, Row, Study, Sweep};
 
 #[derive(Debug, Args)]
 #[command(
@@ -56,7 +56,7 @@ const STARVED: &str = "2";
 /// The demo's result, told for someone who knows TCP.
 fn shown(outcome: &Outcome) -> String {
     let study = &outcome.study;
-    let mut out = format!("\n{}\n\n", study.title);
+    let mut out = format!("\n{}\n\n", outcome.headline());
     out += &text::wrapped("", &study.about, terminal::width());
     let goodput = Metric::Goodput.into();
     let flows: Vec<&str> = outcome.shape().next().map(|(_, flows)| flows).unwrap_or_default();
@@ -81,7 +81,7 @@ fn ledger(outcome: &Outcome) -> String {
     let head = columns.iter().map(|(label, _)| label.clone());
     let mut rows = vec![std::iter::once(String::new()).chain(head).collect::<Vec<_>>()];
     for (k, (part, _)) in columns[0].1.iter().enumerate() {
-        let name = if part == BLOCKED { "keeps still for others".into() } else { part.clone() };
+        let name = if part == BLOCKED { "waits for others".into() } else { part.clone() };
         let shares = columns.iter().map(|(_, parts)| digits::percent(parts[k].1));
         rows.push(std::iter::once(name).chain(shares).collect());
     }
@@ -91,30 +91,17 @@ fn ledger(outcome: &Outcome) -> String {
 /// The ledger's name of the time in which others are heard.
 const BLOCKED: &str = "blocked";
 
-/// The starved flow's story in one variant, in its numbers.
+/// The verdict on one variant, and the starved flow's reason.
 fn sentence(outcome: &Outcome, variant: &str) -> Option<String> {
-    let of = |flow, metric: Metric| outcome.row(variant, flow, metric);
-    let (got, fair) = (of(Some(STARVED), Metric::Goodput)?, of(Some(STARVED), Metric::Optimum)?);
-    let total = of(None, Metric::Goodput)?.mean / of(None, Metric::Optimum)?.mean;
-    let percent = |share: f64| format!("{} %", digits::fixed(share * 100.0, 0));
-    let mut text = format!(
-        "{}: flow {STARVED} gets {} of what is fair, all flows together {}.",
-        outcome.label(variant),
-        percent(got.mean / fair.mean),
-        percent(total)
-    );
-    let parts = outcome.ledger(variant, STARVED);
-    let blocked = parts.iter().find(|(part, _)| part == BLOCKED).map_or(0.0, |(_, share)| *share);
-    text += &format!(" Its sender keeps still for others {} of the time", percent(blocked));
-    let one = |metric: Metric| of(Some(STARVED), metric).map(|row| row.mean);
-    text += &match (one(Metric::Connections), one(Metric::Timeouts)) {
-        (Some(n), Some(timeouts)) if n > 1.5 => {
-            format!("; it has {n:.0} TCP connections and {timeouts:.1} time-outs a second.")
-        }
-        _ => ".".into(),
-    };
-    if got.half_width.is_some_and(|half| half > got.mean / 2.0) {
-        text += " From seed to seed that is very different: who is ahead stays ahead.";
+    let verdict = outcome.verdict(variant)?;
+    let mut text = format!("{}: {}", outcome.label(variant), verdict.headline);
+    let starved = verdict.flows.iter().find(|flow| flow.flow == STARVED);
+    if let Some(reason) = starved.and_then(|flow| flow.sentence.as_deref()) {
+        text += &format!(" {reason}");
+    }
+    let spread = |row: &Row| row.half_width.is_some_and(|half| half > row.mean / 2.0);
+    if outcome.row(variant, Some(STARVED), Metric::Goodput).is_some_and(spread) {
+        text += " Its goodput differs much from seed to seed.";
     }
     Some(text)
 }

@@ -1,5 +1,7 @@
 //! `evenair new`: a scenario to begin with.
 
+mod imported;
+
 use crate::output::{Overwrite, print, shell_word};
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
@@ -12,7 +14,9 @@ use std::path::{Path, PathBuf};
     evenair new first.toml\n  \
     evenair show first.toml\n  \
     evenair run first.toml\n  \
-    evenair new mesh.toml --template mesh"
+    evenair new mesh.toml --template mesh\n\n\
+    From a spreadsheet, whose first line names its columns (id, and latitude and longitude or x and y in metres):\n  \
+    evenair new street.toml --from nodes.csv --flows flows.csv"
 )]
 pub(crate) struct NewOptions {
     /// The file that is written
@@ -21,6 +25,12 @@ pub(crate) struct NewOptions {
     /// The network that it begins with
     #[arg(long, value_enum, default_value_t = Template::Cell)]
     pub(crate) template: Template,
+    /// A CSV file of nodes to begin with, instead of a template
+    #[arg(long, value_name = "NODES.csv", conflicts_with = "template")]
+    pub(crate) from: Option<PathBuf>,
+    /// A CSV file of flows between them; without, each node uploads to the first one
+    #[arg(long, value_name = "FLOWS.csv", requires = "from")]
+    pub(crate) flows: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) overwrite: Overwrite,
 }
@@ -55,11 +65,15 @@ impl Template {
 const FILE: &str = "FILE";
 
 pub(crate) fn new(options: &NewOptions) -> Result<()> {
-    let NewOptions { file, template, overwrite } = options;
+    let NewOptions { file, template, from, flows, overwrite } = options;
     let is_toml = file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
     ensure!(is_toml, "{}: scenarios are TOML files; give the file the ending .toml", file.display());
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-    let text = template.text().replace(FILE, &shell_word(&name));
+    let text = match from {
+        Some(nodes) => imported::scenario(file, nodes, flows.as_deref())?,
+        None => template.text().into(),
+    };
+    let text = text.replace(FILE, &shell_word(&name));
     overwrite.write(file, text.as_bytes())?;
     let path = shell_word(&Path::new(file).to_string_lossy());
     print(&format!(

@@ -10,16 +10,17 @@ use crate::progress::Bar;
 use crate::real_time;
 use crate::seeds;
 use crate::terminal;
-use crate::text;
+use crate::text::{self, Shown};
+use crate::verdict;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use evenair_results::document::{RunMeans, written};
-use evenair_results::{OutputFolder, RecordOptions, RunRecord, SCHEMA_VERSION, SeriesFile, manifest, tables};
+use evenair_results::document::{RunMeans, write_line, written};
+use evenair_results::verdict::{FairRates, Verdict};
+use evenair_results::{OutputFolder, RecordOptions, RunRecord, SeriesFile, manifest, tables};
 use evenair_scenario::{Resolved, Time};
 use evenair_study::chart::{self, Figures};
 use evenair_study::{Aside, Live, Outcome, Progress, SEEDS_MAX, Sweep, World, html};
 use evenair_units::{Duration, Instant};
-use serde::Serialize;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -28,6 +29,8 @@ use std::sync::Arc;
 
 /// Points of a time series that a figure shows at most: more than it has pixels.
 const POINTS_DRAWN: usize = 2_000;
+/// The most nodes with which the ledger is kept without being asked for: with a thousand, each run has a million shares.
+const LEDGER_NODES: usize = 500;
 /// The name of the report.
 const REPORT: &str = "report.html";
 
@@ -35,8 +38,8 @@ const REPORT: &str = "report.html";
 #[command(
     after_help = "Writes into DIR, where --out names one: scenario.toml (all defaults resolved), result.json (means over seeds, and each seed), \
     runs.jsonl, and the tables flows.csv, links.csv, seeds.csv and, with --series, series.csv, with --timeline, frames.csv; the same \
-    as Parquet, if evenair was built with --features parquet; figures.json, which evenair plot DIR draws (with --ledger, --series \
-    and --timeline also of those); manifest.json says what made them.\n\n\
+    as Parquet, if evenair was built with --features parquet; figures.json, which evenair plot DIR draws (with --series and --timeline also \
+    of those); manifest.json says what made them.\n\n\
     Examples:\n  \
     evenair run chen10/a\n  \
     evenair run chen10/a --set preset=ns2 --seeds 5\n  \
@@ -54,9 +57,15 @@ pub(crate) struct RunOptions {
     /// How many seeds, beginning with the scenario's own
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) seeds: u32,
-    /// Show where each transmitter's time went
+    /// Print all rows and columns of the tables, and the ledger
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print the airtime ledger: where each transmitter's time went
     #[arg(long)]
     pub(crate) ledger: bool,
+    /// Keep no ledger: the run is faster, and the verdict does not say which transmissions a sender waits for
+    #[arg(long, conflicts_with_all = ["ledger", "report"])]
+    pub(crate) no_ledger: bool,
     /// Keep time series (in the JSON, and DIR/series.csv)
     #[arg(long)]
     pub(crate) series: bool,
@@ -116,6 +125,11 @@ impl RunOptions {
     fn report_file(&self) -> Option<PathBuf> {
         let is_part = self.report == Some(None) && self.place.out.is_some();
         self.report_path().filter(|_| !is_part)
+    }
+
+    /// Whether the ledger is kept though it is not asked for: it grows with the square of the transmitters.
+    fn keeps_ledger(&self, scenario: &Resolved) -> bool {
+        !self.no_ledger && scenario.network().nodes.len() <= LEDGER_NODES
     }
 
     /// Whether a file is asked for.
@@ -196,7 +210,7 @@ pub(crate) fn conduct(options: &RunOptions, scenario: &Resolved, how: &How) -> R
     let keep = RecordOptions {
         series: options.series || options.report.is_some(),
         every: Some(options.every),
-        ledger: options.ledger || options.report.is_some(),
+        ledger: options.ledger || options.report.is_some() || options.keeps_ledger(scenario),
         times: true,
         histograms: false,
         timeline: options.timeline,
@@ -221,8 +235,13 @@ pub(crate) fn conduct(options: &RunOptions, scenario: &Resolved, how: &How) -> R
     let mut runs = sweep.run_in_memory(&aside, &STOP, progress)?;
     drop(bar);
     let series = aside.into_series();
-    runs.iter_mut().for_each(|run| run.scenario = name.into());
-    let means = RunMeans::of(name, &runs);
+    let fair = FairRates::of(scenario);
+    let verdict = Verdict::beside(scenario, &fair, &runs);
+    for run in &mut runs {
+        run.scenario = name.into();
+        run.verdict = Some(Verdict::beside(scenario, &fair, std::slice::from_ref(run)));
+    }
+    let means = RunMeans::of(name, verdict, &runs);
     let series_asked = if options.series { &series[..] } else { &[] };
     let done = Done { command: how.command, means: &means, runs: &runs, series: series_asked };
     // What was computed is told even where the disk is full.
@@ -232,7 +251,7 @@ pub(crate) fn conduct(options: &RunOptions, scenario: &Resolved, how: &How) -> R
             real_time::warn(&runs);
             Ok(())
         }
-        (false, false) => tell(&as_text(options, scenario, &runs, &means)),
+        (false, false) => tell(&as_text(options, scenario, how.command, &runs, &means)),
     };
     capture.map_or(Ok(()), Capture::finish)?;
     if output.is_some() || report.is_some() {
@@ -256,7 +275,13 @@ pub(crate) fn conduct(options: &RunOptions, scenario: &Resolved, how: &How) -> R
     told
 }
 
-fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord], means: &RunMeans) -> String {
+fn as_text(
+    options: &RunOptions,
+    scenario: &Resolved,
+    command: &str,
+    runs: &[RunRecord],
+    means: &RunMeans,
+) -> String {
     let settings = scenario.settings();
     let name = if settings.name.is_empty() { options.scenario.called() } else { &settings.name };
     let time = format!("{} after {} of warm-up", settings.duration, settings.warmup);
@@ -270,8 +295,10 @@ fn as_text(options: &RunOptions, scenario: &Resolved, runs: &[RunRecord], means:
     let drops = drops_of_backoff(scenario).map(|drops| text::wrapped("", drops, terminal::width()));
     let head = text::wrapped("", &head, terminal::width()) + &drops.unwrap_or_default() + "\n";
     let report = options.report_path().map(|path| format!("\nreport: {}\n", path.display()));
-    let tables = text::runs(runs, options.ledger) + &gateway::did(runs) + &seeds::as_text(means);
-    head + &tables + &real_time::as_text(runs) + &report.unwrap_or_default()
+    let shown = Shown { all: options.all, ledger: options.ledger };
+    let verdict = verdict::as_text(&means.verdict, &options.scenario.command(command), options.all);
+    let tables = text::runs(runs, &means.verdict, shown) + &gateway::did(runs) + &seeds::as_text(means);
+    head + &verdict + &tables + &real_time::as_text(runs) + &report.unwrap_or_default()
 }
 
 /// The runs' results; the time series are on disk, if they were asked for.
@@ -280,17 +307,6 @@ struct Done<'a> {
     means: &'a RunMeans,
     runs: &'a [RunRecord],
     series: &'a [SeriesFile],
-}
-
-/// One run, as JSON has it.
-#[derive(Serialize)]
-struct Line<'a> {
-    schema_version: u32,
-    command: &'static str,
-    #[serde(flatten)]
-    run: &'a RunRecord,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    series: Option<&'a SeriesFile>,
 }
 
 impl Done<'_> {
@@ -318,9 +334,7 @@ impl Done<'_> {
     /// One document a line and seed, written as it is read: time series may be longer than memory.
     fn lines(&self, mut out: impl Write) -> io::Result<()> {
         for (index, run) in self.runs.iter().enumerate() {
-            let (schema_version, series) = (SCHEMA_VERSION, self.series.get(index));
-            serde_json::to_writer(&mut out, &Line { schema_version, command: self.command, run, series })?;
-            out.write_all(b"\n")?;
+            write_line(&mut out, self.command, run, self.series.get(index))?;
         }
         out.flush()
     }

@@ -8,6 +8,7 @@ use crate::output::{Overwrite, drops_of_backoff, print, resolved, warn};
 use crate::{terminal, text};
 use anyhow::Result;
 use clap::Args;
+use evenair_laws::backoff::{BackoffParams, Category};
 use evenair_netsim::MacSpec;
 use evenair_scenario::{Layout, NodeTable, Objective, Resolved, Scenario, Size};
 use evenair_study::figure;
@@ -121,12 +122,13 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         out += &format!("  {name}: {}\n", if others.is_empty() { "none".into() } else { others.join(", ") });
     }
     out += &link_rates(&scenario);
+    out += &modulation(&scenario);
     let segment = settings.tcp.payload.zip(settings.tcp.headers);
     if let (MacSpec::Dcf { timing, .. }, Some((Size(payload), Size(headers)))) = (network.mac, segment) {
-        let rate = network.data_rate;
+        let mode = network.data_mode;
         let mut rows = vec![vec!["airtime".to_string(), "DATA".into(), "exchange".into()]];
         for (what, size) in [("data packet", payload + headers), ("TCP acknowledgement", headers)] {
-            let (data, exchange) = (timing.data(size, rate), timing.exchange(size, rate));
+            let (data, exchange) = (timing.data(size, mode), timing.exchange(size, mode));
             rows.push(vec![
                 format!("{what}, {size}"),
                 text::microseconds(data),
@@ -150,11 +152,41 @@ fn link_rates(scenario: &Resolved) -> String {
     if network.rates.is_empty() || links.is_empty() {
         return String::new();
     }
-    let mut rows = vec![vec!["link".to_string(), "rate".into(), "received".into()]];
+    let is_modulated = network.data_mode.modulation().is_some();
+    let head = ["link", "rate", "received"].into_iter().chain(is_modulated.then_some("mode"));
+    let mut rows: Vec<Vec<String>> = vec![head.map(String::from).collect()];
     for (name, link) in links {
         let ear = network.medium.hearing(link.from as usize, link.to as usize);
         let received = ear.map_or(String::new(), |ear| format!("{:.1} dBm", ear.power.level()));
-        rows.push(vec![name.clone(), network.rate(link.from, link.to).to_string(), received]);
+        let mode = network.mode(link.from, link.to);
+        let named = is_modulated.then(|| mode.modulation().map_or_else(String::new, |own| own.to_string()));
+        rows.push([name.clone(), mode.rate().to_string(), received].into_iter().chain(named).collect());
     }
     format!("\n{}", text::columns(&rows))
+}
+
+/// How stations of 802.11n, ac and ax send: the mode of links without one of their own, the rate of answers, and EDCA's parameters.
+fn modulation(scenario: &Resolved) -> String {
+    let (settings, network) = (scenario.settings(), scenario.network());
+    let (Some(modulation), MacSpec::Dcf { timing, .. }) = (network.data_mode.modulation(), network.mac)
+    else {
+        return String::new();
+    };
+    let (rate, answers) = (modulation.rate(), timing.control(network.data_mode));
+    let mut out = format!("\nmode: {modulation}: {rate}; answers at {answers}\n");
+    let BackoffParams::Edca(edca) = &settings.backoff else { return out };
+    let mut rows = vec![["edca", "windows [slots]", "AIFSN", "TXOP"].map(String::from).to_vec()];
+    for category in Category::ALL {
+        let given = edca.category(category);
+        let number = |value: Option<u32>| value.map_or_else(String::new, |value| value.to_string());
+        let txop = given.txop.filter(|txop| !txop.is_zero());
+        rows.push(vec![
+            category.name().into(),
+            format!("{} to {}", number(given.window_min), number(given.window_max)),
+            number(given.aifsn),
+            txop.map_or_else(|| "one frame".into(), |txop| txop.to_string()),
+        ]);
+    }
+    out += &format!("\n{}", text::columns(&rows));
+    out
 }

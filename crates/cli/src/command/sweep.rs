@@ -7,7 +7,7 @@ use crate::latex::{Tables, tell};
 use crate::live;
 use crate::output::{Place, command_line, finish, print, resolved, warn_of_all};
 use crate::progress::Bar;
-use crate::text;
+use crate::{terminal, text};
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::Args;
 use evenair_results::digits::counted;
@@ -139,7 +139,12 @@ pub(crate) fn sweep(options: &SweepOptions) -> Result<()> {
     if options.json {
         return print(&format!("{document}\n"));
     }
-    tell(&format!("{}\nreport: {}\n", tables(&swept), folder.join("report.html").display()))
+    tell(&format!(
+        "{}{}\nreport: {}\n",
+        tables(&swept),
+        verdicts(&swept),
+        folder.join("report.html").display()
+    ))
 }
 
 /// The most flows that have columns of their own.
@@ -154,6 +159,25 @@ fn tables(swept: &Swept) -> String {
         if flows > FLOWS_MAX {
             out += &format!("  … each of {flows} flows is in table.csv\n");
         }
+    }
+    out
+}
+
+/// The most points that have their verdict printed.
+const VERDICTS_MAX: usize = 12;
+
+/// A line per point that was simulated: which flows starve.
+fn verdicts(swept: &Swept) -> String {
+    let verdicts = swept.verdicts();
+    let mut out = if verdicts.is_empty() { String::new() } else { "\nwho starves\n".to_string() };
+    for (point, verdict) in verdicts.iter().take(VERDICTS_MAX) {
+        let levels = swept.axes.iter().zip(swept.levels(*point));
+        let levels: Vec<String> = levels.map(|(axis, level)| format!("{} {level}", axis.key)).collect();
+        let line = format!("{}: {}", levels.join(", "), verdict.headline);
+        out += &text::wrapped("  ", &line, terminal::width());
+    }
+    if let Some(more @ 1..) = verdicts.len().checked_sub(VERDICTS_MAX) {
+        out += &format!("  … {} (result.json has all)\n", counted(more as u64, "more point", "more points"));
     }
     out
 }

@@ -271,3 +271,87 @@ fn frames_of_a_window_have_one_shape_in_json_and_csv() {
     assert!(data["queue"].as_str().unwrap().contains(data["node"].as_str().unwrap()), "{data}");
     assert!(frames.iter().any(|f| f["kind"] == "ACK" && f["size_bytes"] == 14 && f["to"] == data["node"]));
 }
+
+/// A DATA frame as tshark reads it from its radiotap header, and from its beginning to that of its acknowledgement.
+struct Read {
+    /// Wireshark's number of the physical layer: 7 of 802.11n, 8 of ac, 11 of ax.
+    phy: String,
+    /// Its rate \[Mb/s\].
+    mbps: f64,
+    /// Its duration, as tshark computes it \[us\]; it does not, of 802.11ax.
+    computed_us: Option<f64>,
+    /// From its beginning to that of its acknowledgement \[us\].
+    answered_us: f64,
+}
+
+fn first_exchange(path: &Path) -> Read {
+    let fields = [
+        "frame.time_epoch",
+        "wlan.fc.type_subtype",
+        "wlan_radio.phy",
+        "wlan_radio.data_rate",
+        "wlan_radio.duration",
+    ];
+    let mut tshark = Command::new("tshark");
+    tshark.arg("-r").arg(path).args(["-T", "fields", "-E", "separator=;"]);
+    let output = tshark.args(fields.iter().flat_map(|field| ["-e", field])).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(';').collect()).collect();
+    let is = |row: &[&str], kinds: [&str; 2]| kinds.contains(&row[1]);
+    // QoS data and an ACK; versions write numbers in either way.
+    let answered = |pair: &&[Vec<&str>]| is(&pair[0], ["40", "0x0028"]) && is(&pair[1], ["29", "0x001d"]);
+    let pair = rows.windows(2).find(answered).expect("a frame and its acknowledgement");
+    let us = |row: &[&str]| row[0].parse::<f64>().unwrap() * 1e6;
+    Read {
+        phy: pair[0][2].into(),
+        mbps: pair[0][3].parse().unwrap(),
+        computed_us: pair[0][4].parse().ok(),
+        answered_us: us(&pair[1]) - us(&pair[0]),
+    }
+}
+
+/// tshark computes the durations of 802.11n at 5 GHz as we do. Of 802.11ac it counts neither VHT-SIG-B, 4 us, nor a last symbol that is
+/// not full, and of 802.11ax nothing (versions 3.6 to 4.0).
+#[test]
+fn tshark_reads_modes_and_their_durations() {
+    if let Err(missing) = find_all(&["tshark"]) {
+        return missing.skip();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (scenario, path) = (folder.path().join("air.toml"), folder.path().join("air.pcap"));
+    for (mac, phy, mbps, counted_us) in [
+        ("kind = \"802.11n\", width = \"20 MHz\", mcs = 0", "7", 6.5, 0.0..0.1),
+        ("kind = \"802.11n\", width = \"40 MHz\", mcs = 7, streams = 4", "7", 540.0, 0.0..0.1),
+        ("kind = \"802.11n\", mcs = 5, guard_interval = \"400 ns\"", "7", 57.8, 0.0..0.1),
+        ("kind = \"802.11ac\", width = \"20 MHz\", mcs = 8", "8", 78.0, 4.0..8.1),
+        ("kind = \"802.11ac\", width = \"160 MHz\", mcs = 0, streams = 2", "8", 117.0, 4.0..8.1),
+        ("kind = \"802.11ax\", width = \"80 MHz\", mcs = 11, streams = 2", "11", 1201.0, 0.0..0.1),
+        (
+            "kind = \"802.11ax\", width = \"20 MHz\", mcs = 3, guard_interval = \"3200 ns\"",
+            "11",
+            29.3,
+            0.0..0.1,
+        ),
+    ] {
+        let text = format!(
+            "duration = \"50 ms\"\nwarmup = \"0 s\"\n\
+             radio = {{ transmission_range = \"100 m\", carrier_sense_range = \"220 m\" }}\n\
+             mac = {{ {mac}, queue = \"10 packets\" }}\n\
+             nodes = [{{ id = \"a\", at = [0, 0] }}, {{ id = \"b\", at = [10, 0] }}]\n\
+             flows = [{{ id = \"f\", from = \"a\", to = \"b\", traffic = \"saturated\", size = \"1500 bytes\" }}]\n"
+        );
+        std::fs::write(&scenario, text).unwrap();
+        let output = evenair(&["run", scenario.to_str().unwrap(), "--pcap", path.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(passing(&path, "_ws.malformed"), 0, "{mac}");
+        let read = first_exchange(&path);
+        assert_eq!(read.phy, phy, "{mac}");
+        assert!((read.mbps / mbps - 1.0).abs() < 0.001, "{mac}: {} Mb/s", read.mbps);
+        assert_eq!(read.computed_us.is_some(), phy != "11", "{mac}");
+        let Some(computed_us) = read.computed_us else { continue };
+        // SIFS is 16 us, propagation over 10 m 33 ns.
+        let longer_us = read.answered_us - 16.0 - computed_us;
+        assert!(counted_us.contains(&longer_us), "{mac}: {longer_us} us");
+    }
+}

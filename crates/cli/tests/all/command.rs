@@ -40,7 +40,7 @@ fn delays_and_completion_times_are_told_in_the_table_the_json_and_the_tables() {
     let file = folder.path().join("wire.toml");
     std::fs::write(&file, WIRE).unwrap();
     let (file, out) = (file.to_str().unwrap(), folder.path().join("out"));
-    let text = stdout(&evenair(&["run", file]));
+    let text = stdout(&evenair(&["run", file, "--all"]));
     for word in ["delay [ms]", "95 %", "completed", "took [s]"] {
         assert!(text.contains(word), "{word} is missing in\n{text}");
     }
@@ -133,9 +133,9 @@ fn bad_input_ends_with_two_a_message_and_no_output() {
             write("unknown.toml", b"[mac]\ndata_rat = \"11 Mbps\"\n"),
             "unknown.toml:2:1: unknown field `data_rat`; did you mean data_rate?",
         ),
-        (write("binary.toml", &[0xff, 0xfe, 0x00]), "not a text file"),
+        (write("binary.toml", &[0xff, 0xfe, 0x00]), "binary.toml:1:1: the byte ff is not UTF-8"),
         (write("prose.toml", b"hello there"), "prose.toml:1:"),
-        (write("empty.toml", b""), "there is no flow"),
+        (write("empty.toml", b""), "the file is empty; evenair new FILE"),
         (
             write("type.toml", b"seed = \"one\"\n"),
             "type.toml:1:8: seed: invalid type: string \"one\", expected a whole number",

@@ -160,8 +160,9 @@ fn can_run(_: &[String]) -> bool {
 fn run_all(commands: &[String], folder: &Path) {
     for command in commands {
         let arguments = quick(command);
-        // A gateway wants devices, a law root's rights over the kernel, and a relay's client a relay: their own tests see to them.
-        if ["gateway", "cc", "multiconn"].contains(&arguments[0].as_str()) {
+        // A gateway wants devices, a law root's rights over the kernel, a relay's client a relay, and the playground a browser and a
+        // build of its own: their own tests see to them.
+        if ["gateway", "cc", "multiconn", "play"].contains(&arguments[0].as_str()) {
             continue;
         }
         // Scripts at nodes want what the page makes before them: keys, a server's file. Tests of the transport have these.
@@ -222,8 +223,10 @@ pages! {
     how_to_emulate "how-to/emulate.md",
     how_to_gateway "how-to/gateway.md",
     how_to_laws "how-to/laws.md",
+    how_to_mesh "how-to/mesh.md",
     how_to_multiconn "how-to/multiconn.md",
     how_to_ns "how-to/ns.md",
+    how_to_play "how-to/play.md",
     how_to_study "how-to/study.md",
     how_to_utility "how-to/utility.md",
     how_to_wireshark "how-to/wireshark.md",
@@ -351,6 +354,8 @@ fn every_example_of_the_helps_runs() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = evenair_study::builtin_scenario("chen10/a").unwrap();
     fs::write(folder.path().join("my.toml"), scenario).unwrap();
+    fs::write(folder.path().join("nodes.csv"), "id,x,y\na,0,0\nb,90,0\n").unwrap();
+    fs::write(folder.path().join("flows.csv"), "from,to\na,b\n").unwrap();
     // What follows "Commands:", up to the empty line: a command a line, some of which go on in the next.
     let help = stdout(&evenair(&["--help"]));
     let (_, list) = help.split_once("Commands:\n").expect("there are commands");

@@ -12,10 +12,14 @@ mod emulate;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod gateway;
 mod lists;
+mod messages;
+#[cfg(all(feature = "live", target_os = "linux"))]
+mod mistakes;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod multiconn;
 mod networks;
 mod output;
+mod play;
 mod plots;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod robust;

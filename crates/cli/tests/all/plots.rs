@@ -94,9 +94,9 @@ fn a_run_has_figures_of_what_it_kept() {
     let names = |text: &str| {
         text.lines().map(|line| line.split(':').next().unwrap().to_string()).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(names(&listed(&out)), "goodput map conflict-graph");
+    assert_eq!(names(&listed(&out)), "map conflict-graph goodput ledger");
     run(&["--ledger", "--timeline", "1s..1.1s", "--series", "--seeds", "2"]);
-    let all = "goodput map conflict-graph ledger timeline goodput-over-time backlog-over-time round-trip-over-time \
+    let all = "map conflict-graph goodput ledger timeline goodput-over-time backlog-over-time round-trip-over-time \
         congestion-window-over-time";
     assert_eq!(names(&listed(&out)), all);
     let svg = file(folder.path(), "course.svg");

@@ -79,7 +79,7 @@ impl Category {
     }
 }
 
-/// Parameters of one access category; what is not given comes from the standard's table.
+/// Parameters of one access category; the standard's table gives the defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -131,7 +131,7 @@ pub struct EdcaParams {
     pub background: CategoryParams,
 }
 
-/// Where parameters of categories are said to be wrong: four names for each key, since names are static.
+/// Names for faults of categories' parameters: four for each key, since names are static.
 const KEYS: [[&str; 3]; 4] = [
     ["voice.window_min", "voice.window_max", "voice.aifsn"],
     ["video.window_min", "video.window_max", "video.aifsn"],
@@ -204,15 +204,18 @@ pub struct Edca {
 }
 
 impl Edca {
-    /// The defaults of IEEE 802.11-2016 table 9-137.
+    /// The defaults of IEEE 802.11-2016 table 9-137; of 802.11n and later with the TXOP limits of IEEE 802.11-2020 table 9-155,
+    /// but for best effort, which has one packet (or aggregate) there too instead of 2.528 ms, as access points and simulators
+    /// have it.
     pub const fn standard(category: Category, layer: PhysicalLayer) -> Self {
-        let (video_us, voice_us): (u64, u64) = match layer {
-            PhysicalLayer::Dsss => (6_016, 3_264),
-            PhysicalLayer::Ofdm => (3_008, 1_504),
+        let (background_us, video_us, voice_us): (u64, u64, u64) = match layer {
+            PhysicalLayer::Dsss => (0, 6_016, 3_264),
+            PhysicalLayer::Ofdm => (0, 3_008, 1_504),
+            PhysicalLayer::HighThroughput => (2_528, 4_096, 2_080),
         };
         let Dcf { window_min: window, window_max, .. } = Dcf::of(layer);
         let (window_min, window_max, aifsn, txop_us) = match category {
-            Category::Background => (window, window_max, 7, 0),
+            Category::Background => (window, window_max, 7, background_us),
             Category::BestEffort => (window, window_max, 3, 0),
             Category::Video => (window.div_ceil(2) - 1, window, 2, video_us),
             Category::Voice => ((window + 1) / 4 - 1, window.div_ceil(2) - 1, 2, voice_us),
@@ -250,11 +253,15 @@ mod tests {
         assert_eq!(row(Category::Video, PhysicalLayer::Ofdm), (7, 15, 2, 3008));
         assert_eq!(row(Category::BestEffort, PhysicalLayer::Ofdm), (15, 1023, 3, 0));
         assert_eq!(row(Category::Background, PhysicalLayer::Ofdm), (15, 1023, 7, 0));
+        assert_eq!(row(Category::Voice, PhysicalLayer::HighThroughput), (3, 7, 2, 2080));
+        assert_eq!(row(Category::Video, PhysicalLayer::HighThroughput), (7, 15, 2, 4096));
+        assert_eq!(row(Category::BestEffort, PhysicalLayer::HighThroughput), (15, 1023, 3, 0));
+        assert_eq!(row(Category::Background, PhysicalLayer::HighThroughput), (15, 1023, 7, 2528));
         assert_eq!(row(Category::Voice, PhysicalLayer::Dsss), (7, 15, 2, 3264));
         assert_eq!(row(Category::Video, PhysicalLayer::Dsss), (15, 31, 2, 6016));
     }
 
-    /// RFC 8325 section 4.3: what stands there, and what is not assigned.
+    /// RFC 8325 section 4.3: its table, and unassigned code points.
     #[test]
     fn code_points_have_their_categories() {
         let all = |of: &[u8], category| of.iter().all(|&dscp| Category::of_dscp(dscp) == category);
@@ -263,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_by_its_category() {
+    fn fault_is_named_by_its_category() {
         let bad = CategoryParams { aifsn: Some(16), ..CategoryParams::default() };
         let params = EdcaParams { video: bad, ..EdcaParams::default() };
         assert_eq!(params.validated().unwrap_err().name, "video.aifsn");
@@ -281,9 +288,9 @@ mod tests {
         assert_eq!(bad(windows(31, 15)), "voice.window_max");
     }
 
-    /// IEEE 802.11-2016 table 9-137 for OFDM; what is given stays.
+    /// IEEE 802.11-2016 table 9-137 for OFDM; given values stay.
     #[test]
-    fn what_is_not_given_is_the_standards() {
+    fn defaults_are_the_standards() {
         let mut params = EdcaParams::default();
         params.background.aifsn = Some(9);
         params.resolve(&Surroundings { physical_layer: PhysicalLayer::Ofdm, ..Surroundings::default() });

@@ -1,6 +1,7 @@
 //! From a specification to a network at its start.
 
 use super::shaping::Within;
+use super::staging::Staged;
 use super::{Core, Forwarding, Passage};
 use crate::queue::{
     Airtimes, BackoffHost, Buffer, DisciplineRole, Dropped, Flows, Outlet, Service, TransmitQueue, WireEnd,
@@ -11,8 +12,10 @@ use evenair_laws::Parameters;
 use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, LinkRole};
 use evenair_laws::marking::QueueRole;
 use evenair_topology::{ConflictGraph, Link};
-use evenair_units::{Bytes, Instant, Rate, Volume};
-use evenair_wifi::{Air, Arbitration, BROADCAST, Contention, Effects, IdealAir, LossProcess};
+use evenair_units::{Bytes, Instant, Volume};
+use evenair_wifi::{
+    Air, Arbitration, BROADCAST, Contention, Effects, IdealAir, LossProcess, Mode, Receivers,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The key by which queues of one node are told apart.
@@ -60,27 +63,33 @@ impl<T: Copy> Core<T> {
     /// A network at its start, and where each flow enters it.
     pub(crate) fn new(spec: &NetworkSpec, seed: u64) -> (Self, Vec<FlowHops>) {
         let wires: BTreeMap<(u32, u32), &Wire> = spec.wires.iter().map(|w| ((w.from, w.to), w)).collect();
-        let rates: BTreeMap<(u32, u32), Rate> = spec.rates.iter().map(|r| ((r.from, r.to), r.rate)).collect();
+        let modes: BTreeMap<(u32, u32), Mode> = spec.rates.iter().map(|r| ((r.from, r.to), r.mode)).collect();
         let keys = queue_keys(spec, &wires);
         let index: BTreeMap<Key, u32> = (0..).zip(&keys).map(|(i, (&key, _))| (key, i)).collect();
         let wire_index: BTreeMap<(u32, u32), u32> =
             (keys.len() as u32..).zip(wires.keys()).map(|(i, &ends)| (ends, i)).collect();
-        let rate = |from: u32, to: u32| spec.rate_by(to, rates.get(&(from, to)).copied());
+        let mode = |from: u32, to: u32| spec.mode_by(to, modes.get(&(from, to)).copied());
         let full = full_packet(spec);
         let flows_known = Flows::of(&spec.flows);
         let mut queues: Vec<TransmitQueue> = keys
             .iter()
             .map(|(&key, &carries)| {
-                let queue = QueueRole { rate: rate(key.0, carries.next_hop), ..full };
+                let mode = mode(key.0, carries.next_hop);
+                let queue = QueueRole { rate: mode.rate(), ..full };
                 let airtimes = Airtimes::of_node(spec, key.0);
                 let flows = flows_known.at(spec, key.0, spec.queue_of(key.0).per);
                 let role = DisciplineRole { queue, flows, airtimes };
-                transmit_queue(spec, seed, key, carries, &role)
+                transmit_queue(spec, seed, key, carries, mode, &role)
             })
             .collect();
         let mut air = air(spec, seed, &queues);
         for (by, queue) in (0..).zip(&queues) {
             air.report_attempts(by, queue.discipline.wants_attempts());
+            let Receivers { of_ofdm, of_b, .. } = &spec.receivers;
+            let is_older = of_ofdm.contains(&queue.node) || of_b.contains(&queue.node);
+            if let Some(staging) = spec.aggregation.filter(|_| !is_older) {
+                air.aggregate(by, staging.limits);
+            }
         }
         // Each node has a buffer, then each wire.
         let room = |limit| Buffer { waiting: 0, limit };
@@ -95,8 +104,8 @@ impl<T: Copy> Core<T> {
             buffers.push(room(wire.queue.limit_packets));
         }
         let hop = |category: Category, from: u32, to: u32| match wire_index.get(&(from, to)) {
-            Some(&queue) => (queue, to, wires[&(from, to)].rate),
-            None => (index[&(from, scope(spec, from, category, to))], to, rate(from, to)),
+            Some(&queue) => (queue, to, Mode::at(wires[&(from, to)].rate)),
+            None => (index[&(from, scope(spec, from, category, to))], to, mode(from, to)),
         };
         let inside = DisciplineRole { flows: flows_known, ..full.into() };
         let within = Within::build(spec, seed, &inside, &mut queues, &mut buffers);
@@ -126,7 +135,12 @@ impl<T: Copy> Core<T> {
                 }
             }
         }
+        let shared = hops.shared();
+        let staged = (0..queues.len() as u32).filter(|_| spec.aggregation.is_some());
+        let staged = staged.map(|by| Staged::none(shared.contains(&by))).collect();
         let core = Self {
+            staging: spec.aggregation,
+            staged,
             now: Instant::ZERO,
             events: Queue::new(),
             air,
@@ -198,6 +212,7 @@ fn transmit_queue(
     seed: u64,
     (node, scope): Key,
     carries: Carries,
+    mode: Mode,
     place: &DisciplineRole,
 ) -> TransmitQueue {
     let node_name = &spec.nodes[node as usize];
@@ -208,7 +223,7 @@ fn transmit_queue(
         Scope::NextHop(next) => format!("{node_name}>{}", spec.nodes[next as usize]),
     };
     let category = if let Scope::Category(category) = scope { category } else { Category::BestEffort };
-    let packet = largest_packet(spec, node, carries, place.queue.rate);
+    let packet = largest_packet(spec, node, carries, mode);
     let surroundings = spec.surroundings;
     let role = LinkRole {
         surroundings,
@@ -218,6 +233,7 @@ fn transmit_queue(
         carries_tcp: carries.tcp,
     };
     let mut queue = TransmitQueue {
+        mode,
         law: Some(BackoffHost::new(spec.backoff_of(node).begin(&role))),
         ..bare_queue(spec.queue_of(node), place, seed, name)
     };
@@ -226,8 +242,8 @@ fn transmit_queue(
     queue
 }
 
-/// The largest packet that a queue of the air carries, at its rate.
-fn largest_packet(spec: &NetworkSpec, node: u32, carries: Carries, rate: Rate) -> FullPacket {
+/// The largest packet that a queue of the air carries, in its mode.
+fn largest_packet(spec: &NetworkSpec, node: u32, carries: Carries, mode: Mode) -> FullPacket {
     let mac = spec.mac_between(node, carries.next_hop);
     let FullPacket { payload, size, .. } = spec.surroundings.packet;
     let answer = |flow: &FlowSpec| match flow.traffic.kind() {
@@ -237,8 +253,8 @@ fn largest_packet(spec: &NetworkSpec, node: u32, carries: Carries, rate: Rate) -
     };
     let answers = || spec.flows.iter().filter_map(answer).max();
     match (!carries.data).then(answers).flatten() {
-        Some(headers) => mac.packet(Bytes::new(0), headers, rate),
-        None => mac.packet(payload, size, rate),
+        Some(headers) => mac.packet(Bytes::new(0), headers, mode),
+        None => mac.packet(payload, size, mode),
     }
 }
 
@@ -293,7 +309,7 @@ pub(super) fn bare_queue(
         name,
         node: 0,
         next_hop: 0,
-        rate: place.queue.rate,
+        mode: Mode::at(place.queue.rate),
     }
 }
 
@@ -301,7 +317,7 @@ pub(super) fn bare_queue(
 fn full_packet(spec: &NetworkSpec) -> QueueRole {
     let size = |flow: &FlowSpec| flow.traffic.size();
     let full_packet = spec.flows.iter().map(size).max().unwrap_or(Bytes::new(1500));
-    QueueRole { full_packet, rate: spec.data_rate }
+    QueueRole { full_packet, rate: spec.data_mode.rate() }
 }
 
 fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {

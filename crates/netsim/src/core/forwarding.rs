@@ -4,9 +4,9 @@
 use super::END;
 use crate::queue::Delays;
 use evenair_laws::backoff::Category;
-use evenair_units::{Rate, Volume};
+use evenair_units::Volume;
 use evenair_wifi::Mode;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One hop: the queue that a packet waits in, the node that it goes to, and what has passed: one line of the cache.
 #[derive(Clone, Copy, Debug)]
@@ -64,8 +64,8 @@ pub(crate) struct Forwarding {
 }
 
 impl Forwarding {
-    /// Adds a chain of (queue, next node, rate); gives its first hop, [`END`] if there is none.
-    pub(crate) fn add_chain(&mut self, chain: impl IntoIterator<Item = (u32, u32, Rate)>) -> u32 {
+    /// Adds a chain of (queue, next node, mode); gives its first hop, [`END`] if there is none.
+    pub(crate) fn add_chain(&mut self, chain: impl IntoIterator<Item = (u32, u32, Mode)>) -> u32 {
         let first = self.hops.len() as u32;
         self.hops.extend((first + 1..).zip(chain).map(|(next, hop)| Hop::new(hop, next)));
         if self.hops.len() as u32 == first {
@@ -81,7 +81,7 @@ impl Forwarding {
         &mut self,
         path: &[u32],
         category: Category,
-        hop: impl Fn(u32, u32) -> (u32, u32, Rate),
+        hop: impl Fn(u32, u32) -> (u32, u32, Mode),
     ) {
         for (end, &destination) in path.iter().enumerate() {
             let mut next = END;
@@ -111,6 +111,13 @@ impl Forwarding {
         &mut self.hops[hop as usize]
     }
 
+    /// The queues whose packets go to more than one next node.
+    pub(crate) fn shared(&self) -> BTreeSet<u32> {
+        let mut first: BTreeMap<u32, u32> = BTreeMap::new();
+        let is_other = |hop: &&Hop| *first.entry(hop.queue).or_insert(hop.to) != hop.to;
+        self.hops.iter().filter(is_other).map(|hop| hop.queue).collect()
+    }
+
     /// All hops, in order.
     pub(crate) fn all(&self) -> &[Hop] {
         &self.hops
@@ -124,8 +131,8 @@ impl Forwarding {
 }
 
 impl Hop {
-    fn new((queue, to, rate): (u32, u32, Rate), next: u32) -> Self {
-        Self { queue, to, mode: Mode::at(rate), next, watched: false, passed: Passed::default() }
+    fn new((queue, to, mode): (u32, u32, Mode), next: u32) -> Self {
+        Self { queue, to, mode, next, watched: false, passed: Passed::default() }
     }
 
     /// The hop after it, or [`END`].

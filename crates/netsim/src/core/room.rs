@@ -119,7 +119,7 @@ impl<T: Copy> Core<T> {
     pub(super) fn ask_later(&mut self, by: u32) {
         let queue = &mut self.queues[by as usize];
         let Some(first) = queue.without_room.front().filter(|_| is_idle(queue)) else { return };
-        let takes = queue.rate.time_for(Bytes::new(first.size)).max(Duration::from_nanos(1));
+        let takes = queue.mode.rate().time_for(Bytes::new(first.size)).max(Duration::from_nanos(1));
         let at = self.now + takes;
         if at < queue.ready_at {
             queue.ready_at = at;

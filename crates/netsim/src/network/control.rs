@@ -74,6 +74,12 @@ impl Network {
         }
     }
 
+    /// The transmit queues in the order of [`RunResult::links`](crate::RunResult::links): the name of each, its node, and the packets
+    /// that wait there or are in service.
+    pub fn backlogs(&self) -> impl Iterator<Item = (&str, u32, Volume)> {
+        self.core.queues.iter().map(|queue| (queue.name.as_str(), queue.node, queue.backlog()))
+    }
+
     /// From now on it is counted how many packets of a flow from outside have left its first node, or were dropped there, with room
     /// for another: for whoever injects them and wants the queue never to be empty.
     pub fn watch_departures(&mut self, flow: u32) {

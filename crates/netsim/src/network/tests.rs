@@ -1,5 +1,6 @@
 //! Whole networks: conservation, determinism, and what the four-link topologies of [Chen10] are known for.
 
+mod aggregates;
 mod clocks;
 mod connections;
 mod delays;
@@ -30,7 +31,9 @@ use evenair_laws::window::{RenoParams, WindowStart};
 use evenair_tcp::{AckPolicy, LossMeasure, Recovery, RtoParams, SenderParams};
 use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
 use evenair_units::{Bytes, Dbm, Duration, Instant, Probability, Rate};
-use evenair_wifi::{BROADCAST, ControlRate, FrameKind, FrameRecord, LossModel, MacTiming, Preamble, Rules};
+use evenair_wifi::{
+    BROADCAST, ControlRate, FrameKind, FrameRecord, LossModel, MacTiming, Mode, Preamble, Rules,
+};
 use proptest::prelude::*;
 use std::ops::ControlFlow;
 
@@ -561,7 +564,7 @@ fn links_have_rates_and_losses_of_their_own() {
         (spec.rates, spec.losses) = (rates, losses);
         Network::run(&spec, seconds(1, 1, 20)).flows[0].goodput_pps
     };
-    let slow = LinkRate { from: 0, to: 1, rate: Rate::from_kbps(1_000) };
+    let slow = LinkRate { from: 0, to: 1, mode: Mode::at(Rate::from_kbps(1_000)) };
     let (at_11, at_1) = (one(vec![], vec![]), one(vec![slow], vec![]));
     // DATA + ACK + spaces + half a window: 1130+… µs against 10288+… µs.
     assert!(at_11 / at_1 > 5.0 && at_11 / at_1 < 8.0, "{at_11} {at_1}");
@@ -582,7 +585,7 @@ fn urgent_categories_get_their_share_first() {
     spec.mac = MacSpec::Dcf { timing, rules: Rules::standard() };
     spec.backoff = BackoffParams::Edca(EdcaParams::default());
     spec.surroundings.physical_layer = PhysicalLayer::Ofdm;
-    spec.data_rate = Rate::from_kbps(54_000);
+    spec.data_mode = Rate::from_kbps(54_000).into();
     spec.flows = categories
         .iter()
         .map(|&category| FlowSpec {

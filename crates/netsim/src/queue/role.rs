@@ -3,7 +3,7 @@
 use crate::spec::{FlowSpec, MacSpec, NetworkSpec, Per};
 use evenair_laws::marking::QueueRole;
 use evenair_units::{Bytes, Duration, Rate};
-use evenair_wifi::BROADCAST;
+use evenair_wifi::{BROADCAST, Mode};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -107,9 +107,9 @@ impl Flows {
 #[derive(Clone, Debug)]
 pub struct Airtimes {
     pub(crate) mac: MacSpec,
-    pub(crate) rate: Rate,
-    /// Next hops with a rate of their own.
-    pub(crate) rates: BTreeMap<u32, Rate>,
+    pub(crate) mode: Mode,
+    /// Next hops with a mode of their own.
+    pub(crate) modes: BTreeMap<u32, Mode>,
     /// Next hops to which frames have another header than to most.
     pub(crate) macs: BTreeMap<u32, MacSpec>,
     /// The air tells of each attempt; else a packet is sent once.
@@ -121,7 +121,7 @@ impl Airtimes {
     pub(crate) fn of_node(spec: &NetworkSpec, node: u32) -> Self {
         let own = spec.rates.iter().filter(|link| link.from == node);
         let differs = |&(_, mac): &(u32, MacSpec)| mac != spec.mac;
-        let macs = if spec.node_backoffs.is_empty() {
+        let macs = if spec.node_backoffs.is_empty() && spec.receivers.of_ofdm.is_empty() {
             BTreeMap::new()
         } else {
             let hearers = spec.medium.hearers(node as usize).iter().map(|ear| ear.node);
@@ -129,8 +129,8 @@ impl Airtimes {
         };
         Self {
             mac: spec.mac,
-            rate: spec.data_rate,
-            rates: own.map(|link| (link.to, link.rate)).collect(),
+            mode: spec.data_mode,
+            modes: own.map(|link| (link.to, link.mode)).collect(),
             macs,
             per_attempt: matches!(spec.mac, MacSpec::Dcf { .. }),
         }
@@ -138,17 +138,23 @@ impl Airtimes {
 
     /// The flows of a wire.
     pub(crate) const fn of_wire(rate: Rate) -> Self {
-        Self { mac: MacSpec::Ideal, rate, rates: BTreeMap::new(), macs: BTreeMap::new(), per_attempt: false }
+        Self {
+            mac: MacSpec::Ideal,
+            mode: Mode::at(rate),
+            modes: BTreeMap::new(),
+            macs: BTreeMap::new(),
+            per_attempt: false,
+        }
     }
 
     /// One attempt to send so much to this next hop, with all that the MAC adds.
     pub(crate) fn of(&self, next_hop: u32, size: u32) -> Duration {
-        let rate = self.rates.get(&next_hop).copied().unwrap_or(self.rate);
+        let mode = self.modes.get(&next_hop).copied().unwrap_or(self.mode);
         let size = Bytes::new(size);
         match self.macs.get(&next_hop).unwrap_or(&self.mac) {
             MacSpec::Dcf { timing, .. } if next_hop == BROADCAST => timing.group_exchange(size),
-            MacSpec::Dcf { timing, .. } => timing.exchange(size, rate),
-            MacSpec::Ideal => rate.time_for(size),
+            MacSpec::Dcf { timing, .. } => timing.exchange(size, mode),
+            MacSpec::Ideal => mode.rate().time_for(size),
         }
     }
 }

@@ -1,11 +1,39 @@
 //! Runs of several seeds.
 
 use crate::estimate::Estimate;
+use crate::output::SCHEMA_VERSION;
 use crate::record::RunRecord;
+use crate::record::SeriesFile;
+use crate::verdict::Verdict;
 use evenair_netsim::FlowResult;
 use evenair_topology::jain_index;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::io::{self, Write};
+
+/// Writes a run as `--json` prints it: one document in one line. Time series that lie in a file are written as they are read.
+///
+/// # Errors
+/// If `out` or the file fails.
+pub fn write_line(
+    mut out: impl Write,
+    command: &str,
+    run: &RunRecord,
+    series: Option<&SeriesFile>,
+) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        schema_version: u32,
+        command: &'a str,
+        #[serde(flatten)]
+        run: &'a RunRecord,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        series: Option<&'a SeriesFile>,
+    }
+    let line = Line { schema_version: SCHEMA_VERSION, command, run, series };
+    serde_json::to_writer(&mut out, &line)?;
+    out.write_all(b"\n")
+}
 
 /// Means over seeds with their intervals, and each seed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -14,6 +42,8 @@ pub struct RunMeans {
     pub scenario: String,
     /// Measured time of each seed \[s\]: without the warm-up.
     pub measured_s: f64,
+    /// Which flows starve, why, and which settings to try, over all seeds.
+    pub verdict: Verdict,
     /// The flows.
     pub flows: Vec<FlowMeans>,
     /// Goodput of all flows together \[packets/s\].
@@ -76,8 +106,8 @@ impl From<&RunRecord> for SeedTotals {
 }
 
 impl RunMeans {
-    /// The mean of the runs of one scenario.
-    pub fn of(scenario: &str, runs: &[RunRecord]) -> Self {
+    /// The mean of the runs of one scenario, and the verdict on them.
+    pub fn of(scenario: &str, verdict: Verdict, runs: &[RunRecord]) -> Self {
         let seeds: Vec<SeedTotals> = runs.iter().map(SeedTotals::from).collect();
         let flows = runs[0].flows.iter().enumerate().map(|(f, flow)| {
             let of = |of: fn(&FlowResult) -> f64| estimate(runs, |run| of(&run.flows[f]));
@@ -95,6 +125,7 @@ impl RunMeans {
         Self {
             scenario: scenario.into(),
             measured_s: runs[0].measured_s,
+            verdict,
             flows: flows.collect(),
             goodput_pps: estimate(&seeds, |seed| seed.goodput_pps),
             goodput_bps: estimate(runs, |run| run.flows.iter().map(|flow| flow.goodput_bps).sum()),

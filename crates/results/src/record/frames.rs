@@ -31,6 +31,10 @@ pub struct FrameRow {
     /// The rate of its body [Mb/s]. Missing for dummies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_mbps: Option<f64>,
+    /// How its body is modulated, such as "VHT MCS 9, 80 MHz, 1 stream, 800 ns"; only of frames of 802.11n, ac and ax, as the rate says
+    /// it of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
     /// The transmit queue whose exchange it belongs to; the next hop of what it carries is where DATA goes to.
     pub queue: String,
 }
@@ -53,8 +57,10 @@ pub(super) fn rows(result: &RunResult) -> Vec<FrameRow> {
             FrameKind::Data => u32::from(sent.size),
             FrameKind::Rts => 20,
             FrameKind::Ack | FrameKind::Cts | FrameKind::CtsToSelf => 14,
+            FrameKind::BlockAck | FrameKind::BlockAckRequest => frame.size.count(),
         }),
-        rate_mbps: sent.as_ref().map(|_| frame.rate.as_bps() as f64 / 1e6),
+        rate_mbps: sent.as_ref().map(|_| frame.mode.rate().as_bps() as f64 / 1e6),
+        mode: sent.as_ref().and(frame.mode.modulation()).map(|modulation| modulation.to_string()),
         queue: result.links[frame.by as usize].queue.clone(),
     };
     result.timeline.iter().map(row).collect()

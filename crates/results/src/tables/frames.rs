@@ -23,6 +23,7 @@ pub(super) fn frames(groups: &[Group<'_>]) -> Table {
         ("flow", word(|f| f.flow.clone().unwrap_or_default())),
         ("size_bytes", maybe(|f| f.size_bytes.map(f64::from))),
         ("rate_mbps", maybe(|f| f.rate_mbps)),
+        ("mode", word(|f| f.mode.clone().unwrap_or_default())),
         ("queue", word(|f| f.queue.clone())),
     ]
 }

@@ -34,6 +34,8 @@ pub(super) struct Ground<'a> {
     pub(super) places: &'a [Option<Position>],
     /// How far nodes are decoded, where that is a distance \[m\].
     pub(super) reach_m: Option<f64>,
+    /// Walls, floors or shadowing change these distances.
+    pub(super) is_obstructed: bool,
     /// Whether rates reach different distances.
     pub(super) has_rates: bool,
     /// Whether each link has the fastest rate that it can carry.
@@ -177,7 +179,11 @@ impl Ground<'_> {
             (true, true) => " at the slowest rate",
             (true, false) => " at the slowest rate (mac.data_rate = \"by-distance\" takes it where it must)",
         };
-        format!("; they are {:.1} m apart, and the range is {reach_m:.1} m{at_rate}", from.distance_m(to))
+        let open = if self.is_obstructed { " in the open" } else { "" };
+        format!(
+            "; they are {:.1} m apart, and the range{open} is {reach_m:.1} m{at_rate}",
+            from.distance_m(to)
+        )
     }
 
     /// The knowledge of a path that TCP's senders can have; nothing, if none of it is on the air.
@@ -192,7 +198,7 @@ impl Ground<'_> {
             }
             let own = self.rates.iter().find(|link| [link.from, link.to] == hop);
             hops += 1;
-            bit_s += 1.0 / own.map_or(self.data_rate, |link| link.rate).as_bps() as f64;
+            bit_s += 1.0 / own.map_or(self.data_rate, |link| link.mode.rate()).as_bps() as f64;
         }
         let rate = Rate::from_bps((f64::from(hops) / bit_s).round() as u64);
         (hops > 0).then_some(AirPath { hops, data, acknowledgement, rate, wired })

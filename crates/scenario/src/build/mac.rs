@@ -6,8 +6,8 @@ use crate::law;
 use crate::resolved::{Mac, Radio};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{
-    BackoffLaw, BackoffParams, DcfParams, FullPacket, Holding, LinkRole, PhysicalLayer, QueueLengthParams,
-    QueueingDelayParams, QueuesOf, Rendering, Scope, Space, Surroundings,
+    BackoffLaw, BackoffParams, DcfParams, EdcaParams, FullPacket, Holding, LinkRole, PhysicalLayer,
+    QueueLengthParams, QueueingDelayParams, QueuesOf, Rendering, Scope, Space, Surroundings,
 };
 use evenair_netsim::{Clocks, MacSpec, NetworkSpec};
 use evenair_topology::Link;
@@ -24,7 +24,8 @@ impl Scenario {
     ) -> Result<MacSpec, Mistake> {
         let Some((timing, rules)) = mac.ieee80211 else { return Ok(MacSpec::Ideal) };
         let timing = self.mac.over(timing, longest)?;
-        let timing = if is_qos(&self.backoff) { timing.qos() } else { timing };
+        let is_qos = timing.phy.standard.format().is_some() || is_qos(&self.backoff);
+        let timing = if is_qos { timing.qos() } else { timing };
         Ok(MacSpec::Dcf { timing, rules: radio.map_or(rules, |radio| radio.rules(rules)) })
     }
 
@@ -36,7 +37,7 @@ impl Scenario {
         payload: Bytes,
         size: Bytes,
     ) -> Surroundings {
-        let packet = spec.packet(payload, size, mac.data_rate);
+        let packet = spec.packet(payload, size, mac.data_mode);
         let FullPacket { bits, .. } = packet;
         let slot = match spec {
             MacSpec::Dcf { timing, .. } => timing.slot,
@@ -50,7 +51,7 @@ impl Scenario {
         Surroundings {
             physical_layer: mac.phy().map_or(PhysicalLayer::Dsss, |phy| phy.standard.layer()),
             rendering: match self.preset {
-                Preset::Standard => Rendering::Standard,
+                Preset::Standard | Preset::Ns3 => Rendering::Standard,
                 Preset::Ns2 => Rendering::Ns2,
             },
             is_ideal: mac.is_ideal(),
@@ -63,11 +64,15 @@ impl Scenario {
     /// Completes the back-off laws: that of all nodes, and those of some.
     pub(super) fn complete_backoffs(&mut self, surroundings: &Surroundings) -> Result<(), Mistake> {
         self.backoff = self.complete_backoff("backoff", &self.backoff, surroundings)?;
-        let of_b = Surroundings { physical_layer: PhysicalLayer::Dsss, ..*surroundings };
+        let physical_layer = match self.mac.kind.format() {
+            Some(_) => PhysicalLayer::Ofdm,
+            None => PhysicalLayer::Dsss,
+        };
+        let of_older = Surroundings { physical_layer, ..*surroundings };
         for index in 0..self.queues.len() {
             let Some(law) = &self.queues[index].backoff else { continue };
-            let is_b = |id: &String| self.nodes.iter().any(|node| node.id == *id && node.mac.is_some());
-            let own = if self.queues[index].nodes.iter().any(is_b) { &of_b } else { surroundings };
+            let is_older = |id: &String| self.nodes.iter().any(|node| node.id == *id && node.mac.is_some());
+            let own = if self.queues[index].nodes.iter().any(is_older) { &of_older } else { surroundings };
             let complete = self.complete_backoff("backoff", law, own);
             self.queues[index].backoff = Some(complete.map_err(|mistake| mistake.within("queues", index))?);
         }
@@ -82,20 +87,30 @@ impl Scenario {
         nodes.map(|(id, law)| (number(id), law.clone())).collect()
     }
 
-    /// Gives stations of 802.11b beside 802.11g tables of queues of their own, since they have the windows of their own physical layer.
-    pub(super) fn separate_stations_of_b(&mut self) {
-        let of_b: BTreeSet<String> =
+    /// Stations of 802.11n and later contend by EDCA, where the scenario has no other law.
+    pub(crate) fn default_to_edca(&mut self, mac: &Mac) {
+        if mac.modulation().is_some() && self.backoff == BackoffParams::default() {
+            self.backoff = EdcaParams::default().into();
+        }
+    }
+
+    /// Gives older stations beside others tables of queues of their own, since they have the windows of their own physical layer, and
+    /// those of 802.11a and g know no EDCA.
+    pub(super) fn separate_older_stations(&mut self) {
+        let older: BTreeSet<String> =
             self.nodes.iter().filter(|node| node.mac.is_some()).map(|node| node.id.clone()).collect();
-        if of_b.is_empty() {
+        if older.is_empty() {
             return;
         }
-        let mut left = of_b.clone();
+        let is_dcf = self.mac.kind.format().is_some() && self.backoff == EdcaParams::default().into();
+        let of_all = if is_dcf { BackoffParams::default() } else { self.backoff.clone() };
+        let mut left = older.clone();
         let mut tables = Vec::new();
         for table in std::mem::take(&mut self.queues) {
             let (own, others): (Vec<_>, Vec<_>) =
-                table.nodes.iter().cloned().partition(|node| of_b.contains(node));
+                table.nodes.iter().cloned().partition(|node| older.contains(node));
             own.iter().for_each(|node| _ = left.remove(node));
-            let backoff = table.backoff.clone().or_else(|| Some(self.backoff.clone()));
+            let backoff = table.backoff.clone().or_else(|| Some(of_all.clone()));
             if !others.is_empty() {
                 tables.push(NodeQueuesTable { nodes: others, ..table.clone() });
             }
@@ -104,7 +119,7 @@ impl Scenario {
             }
         }
         if !left.is_empty() {
-            let (nodes, backoff) = (left.into_iter().collect(), Some(self.backoff.clone()));
+            let (nodes, backoff) = (left.into_iter().collect(), Some(of_all));
             tables.push(NodeQueuesTable { nodes, backoff, ..NodeQueuesTable::default() });
         }
         self.queues = tables;
@@ -177,6 +192,6 @@ fn is_qos(law: &BackoffParams) -> bool {
 
 /// Airtime of one packet and its link-layer acknowledgement on a link, inter-frame spaces counted, back-off not.
 pub(crate) fn airtime(network: &NetworkSpec, link: Link, size: Bytes) -> Duration {
-    let rate = network.rate(link.from, link.to);
-    network.mac_between(link.from, link.to).packet(size, size, rate).exchange
+    let mode = network.mode(link.from, link.to);
+    network.mac_between(link.from, link.to).packet(size, size, mode).exchange
 }

@@ -2,39 +2,57 @@
 
 use super::ends;
 use crate::error::Mistake;
-use crate::language::{MacKind, NodeMac, Scenario};
+use crate::language::{BandName, MacKind, NodeMac, RateTable, Scenario};
 use crate::resolved::{Mac, Radio};
 use evenair_netsim::LinkRate;
 use evenair_topology::{Hearing, Link, Medium};
-use evenair_units::Rate;
-use evenair_wifi::{Phy, Receivers};
+use evenair_wifi::{Mode, Phy, Receivers};
 use std::collections::BTreeMap;
 
 impl Scenario {
-    /// Whether there are stations of 802.11b among those of 802.11g.
+    /// Whether there are older stations: those of 802.11b among those of 802.11g, and those of 802.11a or g among those of 802.11n,
+    /// ac or ax.
     ///
     /// # Errors
     /// If the MAC of all is another.
-    pub(crate) fn has_stations_of_b(&self) -> Result<bool, Mistake> {
-        let Some(index) = self.nodes.iter().position(|node| node.mac.is_some()) else { return Ok(false) };
-        if self.mac.kind != MacKind::Ieee80211g {
-            let why = "is for a station of 802.11b beside 802.11g: set mac.kind = \"802.11g\"";
+    pub(crate) fn has_older_stations(&self) -> Result<bool, Mistake> {
+        let (kind, band) = (self.mac.kind, self.mac.band.unwrap_or(BandName::Ghz5));
+        for (index, node) in self.nodes.iter().enumerate() {
+            let why = match (node.mac, kind.format(), band) {
+                (None, ..)
+                | (Some(NodeMac::Ieee80211a), Some(_), BandName::Ghz5)
+                | (Some(NodeMac::Ieee80211g), Some(_), BandName::Ghz2) => continue,
+                (Some(NodeMac::Ieee80211b), ..) if kind == MacKind::Ieee80211g => continue,
+                (Some(NodeMac::Ieee80211b), ..) => {
+                    "is for a station of 802.11b beside 802.11g: set mac.kind = \"802.11g\""
+                }
+                (Some(NodeMac::Ieee80211a), ..) => {
+                    "is for a station of 802.11a beside 802.11n, ac or ax at 5 GHz: set mac.kind and mac.band"
+                }
+                (Some(NodeMac::Ieee80211g), ..) => {
+                    "is for a station of 802.11g beside 802.11n or ax at 2.4 GHz: set mac.kind and mac.band"
+                }
+            };
             return Err(Mistake::entry("nodes", index, "mac", why));
         }
-        Ok(true)
+        Ok(self.nodes.iter().any(|node| node.mac.is_some()))
     }
 
     /// What stations decode.
     pub(super) fn receivers(&self, radio: Option<&Radio>) -> Receivers {
-        let of_b = (0..).zip(&self.nodes).filter(|(_, node)| node.mac == Some(NodeMac::Ieee80211b));
+        let of = |wanted: &[NodeMac]| {
+            let is_wanted = |mac: Option<NodeMac>| mac.is_some_and(|mac| wanted.contains(&mac));
+            let nodes = (0..).zip(&self.nodes).filter(|(_, node)| is_wanted(node.mac));
+            nodes.map(|(number, _)| number).collect()
+        };
         Receivers {
             sensitivity: radio.and_then(|radio| radio.sensitivity.clone()),
-            of_b: of_b.map(|(number, _)| number).collect(),
+            of_b: of(&[NodeMac::Ieee80211b]),
+            of_ofdm: of(&[NodeMac::Ieee80211a, NodeMac::Ieee80211g]),
         }
     }
 
-    /// The links with a rate of their own: those of `rates`, all with a station of 802.11b beside 802.11g at one end, and all, if
-    /// each has the fastest rate that it can carry.
+    /// The links with a mode of their own: those of `rates`, all with an older station at one end, and all, if each has the fastest rate that it can carry.
     pub(super) fn link_rates(
         &self,
         names: &[String],
@@ -42,31 +60,60 @@ impl Scenario {
         medium: &Medium,
         receivers: &Receivers,
     ) -> Result<Vec<LinkRate>, Mistake> {
-        let mut rates: BTreeMap<(u32, u32), Rate> = BTreeMap::new();
+        let mut modes: BTreeMap<(u32, u32), Mode> = BTreeMap::new();
         if let Some(phy) = mac.phy() {
             if mac.by_distance && receivers.sensitivity.is_none() {
                 let why = "\"by-distance\" needs a range or a threshold for each rate: set radio.receive_threshold = \"standard\", or give a table";
                 return Err(Mistake::at("mac.data_rate", why));
             }
-            rates.extend(implied(mac, &phy, medium, receivers));
+            modes.extend(implied(mac, &phy, medium, receivers));
         } else if mac.by_distance {
             let why = "\"by-distance\" has no meaning for the ideal MAC, which decodes all rates alike";
             return Err(Mistake::at("mac.data_rate", why));
         }
         for (index, entry) in self.rates.iter().enumerate() {
-            let wrong = |why: String| Mistake::entry("rates", index, "rate", why);
             let (from, to) = ends("rates", index, &entry.from, &entry.to, names)?;
-            if let Some(phy) = mac.phy() {
-                let with_b = receivers.is_of_b(from) || receivers.is_of_b(to);
-                let phy = if with_b { phy.of_b() } else { phy };
-                phy.checked(entry.rate.0).map_err(|e| wrong(e.to_string()))?;
-            }
-            rates.insert((from, to), entry.rate.0);
+            let mode = entry.mode(mac, receivers, [from, to]);
+            let mode = mode.map_err(|(key, why)| Mistake::entry("rates", index, key, why))?;
+            modes.insert((from, to), mode);
             if !entry.one_way {
-                rates.insert((to, from), entry.rate.0);
+                modes.insert((to, from), mode);
             }
         }
-        Ok(rates.into_iter().map(|((from, to), rate)| LinkRate { from, to, rate }).collect())
+        Ok(modes.into_iter().map(|((from, to), mode)| LinkRate { from, to, mode }).collect())
+    }
+}
+
+impl RateTable {
+    /// The mode of the link between these nodes; else a key and what is wrong with it.
+    fn mode(&self, mac: &Mac, receivers: &Receivers, ends: [u32; 2]) -> Result<Mode, (&'static str, String)> {
+        let keys = self.mode_keys();
+        let is_older = ends.iter().any(|&node| receivers.is_of_ofdm(node));
+        if let (Some(modulation), Some(phy), false) = (mac.modulation(), mac.phy(), is_older) {
+            if self.rate.is_some() {
+                return Err((
+                    "rate",
+                    "is for 802.11a, b and g: give mcs, streams, width or guard_interval".into(),
+                ));
+            }
+            let modulation = keys.over(phy.band, modulation)?;
+            return Mode::of(modulation).map_err(|e| ("mcs", e.to_string()));
+        }
+        if let Some(key) = keys.given() {
+            let why = if is_older {
+                "is nothing that a station of 802.11a or g knows: give rate"
+            } else {
+                "is for 802.11n, ac and ax"
+            };
+            return Err((key, why.into()));
+        }
+        let Some(rate) = self.rate else { return Err(("rate", "is missing: how fast is the link?".into())) };
+        if let Some(phy) = mac.phy() {
+            let with_b = ends.iter().any(|&node| receivers.is_of_b(node));
+            let phy = if with_b { phy.of_b() } else { phy };
+            phy.checked(rate.0).map_err(|e| ("rate", e.to_string()))?;
+        }
+        Ok(Mode::at(rate.0))
     }
 }
 
@@ -76,9 +123,12 @@ fn implied<'a>(
     phy: &'a Phy,
     medium: &'a Medium,
     receivers: &'a Receivers,
-) -> impl Iterator<Item = ((u32, u32), Rate)> + 'a {
+) -> impl Iterator<Item = ((u32, u32), Mode)> + 'a {
     let of_dsss = phy.of_b().rates();
     let rate = move |from: u32, ear: &Hearing| {
+        if receivers.is_of_ofdm(from) || receivers.is_of_ofdm(ear.node) {
+            return phy.rates().last().copied();
+        }
         let with_b = receivers.is_of_b(from) || receivers.is_of_b(ear.node);
         let rates = if with_b { of_dsss } else { phy.rates() };
         let fastest = || {
@@ -94,26 +144,26 @@ fn implied<'a>(
     let nodes = 0..medium.nodes() as u32;
     nodes.flat_map(move |from| {
         let ears = medium.hearers(from as usize).iter();
-        ears.filter_map(move |ear| Some(((from, ear.node), rate(from, ear)?)))
+        ears.filter_map(move |ear| Some(((from, ear.node), Mode::at(rate(from, ear)?))))
     })
 }
 
 /// The medium on which a frame is decodable if it is at its link's own rate.
 pub(super) fn over(medium: Medium, rates: &[LinkRate], mac: &Mac, receivers: &Receivers) -> Medium {
     let Some(sensitivity) = &receivers.sensitivity else { return medium };
-    let own: BTreeMap<(u32, u32), Rate> =
-        rates.iter().map(|link| ((link.from, link.to), link.rate)).collect();
+    let own: BTreeMap<(u32, u32), Mode> =
+        rates.iter().map(|link| ((link.from, link.to), link.mode)).collect();
     medium.decodable_where(|from, ear| {
-        let rate = own.get(&(from, ear.node)).copied().or((!mac.by_distance).then_some(mac.data_rate));
-        rate.and_then(|rate| sensitivity.threshold(rate)).is_some_and(|least| ear.power >= least)
+        let mode = own.get(&(from, ear.node)).copied().or((!mac.by_distance).then_some(mac.data_mode));
+        mode.and_then(|mode| sensitivity.threshold(mode.rate())).is_some_and(|least| ear.power >= least)
     })
 }
 
-/// The rate that back-off laws take for that of all links: `mac.data_rate`, or the fastest in use where each link has its own.
-pub(super) fn nominal(mac: &Mac, rates: &[LinkRate], in_use: &[Link]) -> Rate {
+/// The mode that back-off laws take for that of all links: that of `mac`, or the fastest in use where each link has its own.
+pub(super) fn nominal(mac: &Mac, rates: &[LinkRate], in_use: &[Link]) -> Mode {
     if !mac.by_distance {
-        return mac.data_rate;
+        return mac.data_mode;
     }
     let used = rates.iter().filter(|rate| in_use.contains(&Link { from: rate.from, to: rate.to }));
-    used.map(|link| link.rate).max().unwrap_or(mac.data_rate)
+    used.map(|link| link.mode).max_by_key(|mode| mode.rate()).unwrap_or(mac.data_mode)
 }

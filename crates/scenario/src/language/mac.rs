@@ -1,6 +1,6 @@
 //! Medium access, rates and errors of links.
 
-use crate::quantity::{PacketCount, Probability, RateQuantity, Size, Time};
+use crate::quantity::{Frequency, PacketCount, Probability, RateQuantity, Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +11,29 @@ pub struct MacTable {
     /// Which MAC.
     #[serde(default)]
     pub kind: MacKind,
-    /// Rate of data frames: one that the physical layer has; any, of 802.11b by ns-2's preset. "by-distance" is the fastest that each
+    /// The band of 802.11n, ac and ax: "2.4 GHz" (n, ax), "5 GHz" (all, the default), "6 GHz" (ax). SIFS and airtimes depend on it; how
+    /// far signals reach is a matter of `radio.frequency`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub band: Option<BandName>,
+    /// Index of modulation and coding of each stream: 0 to 7 (802.11n), 9 (ac), 11 (ax). Of 802.11n, ac and ax, where it stands for `data_rate`; by default the greatest that the other keys allow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcs: Option<u32>,
+    /// Spatial streams, 1 to 4. 1, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u32>,
+    /// Width of the channel: "20 MHz", "40 MHz" (802.11n, ac, ax), "80 MHz", "160 MHz" (ac, ax). By default the widest that every station has: 80 MHz of 802.11ac and ax, 20 MHz of 802.11n and at 2.4 GHz.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub width: Option<Frequency>,
+    /// Guard interval: "400 ns" (802.11n, ac), "800 ns" (all), "1600 ns", "3200 ns" (ax). 800 ns, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard_interval: Option<Time>,
+    /// Rate of data frames of 802.11a, b and g: one that the physical layer has; any, of 802.11b by ns-2's preset. "by-distance" is the fastest that each
     /// link can carry, by the range or the threshold that its radio has for each rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub data_rate: Option<DataRate>,
     /// The basic rate: of control frames and of frames to everybody. By default 1 Mbps for 802.11b (2 Mbps with short
-    /// preambles). For 802.11a and g control frames have by default the fastest mandatory rate that is not above the data's,
+    /// preambles). For the other kinds control frames have by default the fastest mandatory rate that is not above the data's,
     /// and frames to everybody the lowest, 6 Mbps (IEEE 802.11-2016 clauses 10.7.6.5 and 10.7.5.3). Beside stations of 802.11b it is a
     /// rate of theirs, 1 Mbps by default, and that of what announces OFDM frames.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,8 +41,9 @@ pub struct MacTable {
     /// Preamble of 802.11b.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preamble: Option<PreambleKind>,
-    /// What stations of 802.11g do beside those of 802.11b (`nodes.X.mac`): "cts-to-self" announces each OFDM frame by a CTS at the
-    /// basic rate (the default; RTS and CTS, where they are, do it too), "none" announces nothing.
+    /// What stations of 802.11g do beside those of 802.11b, and of 802.11n, ac and ax beside those of 802.11a or g (`nodes.X.mac`):
+    /// "cts-to-self" announces each frame that these cannot decode by a CTS at a basic rate (the default; RTS and CTS, where they
+    /// are, do it too), "none" announces nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protection: Option<Protection>,
     /// The channel of nodes that have none of their own (`nodes.X.channel`), 1 to 255; 1, if it is not given. Channels are orthogonal:
@@ -86,9 +103,33 @@ pub enum MacKind {
     /// 802.11g, with stations of 802.11b where `nodes.X.mac` says so.
     #[serde(rename = "802.11g")]
     Ieee80211g,
+    /// 802.11n, high throughput, at 2.4 or 5 GHz. Stations of 802.11n and later contend by EDCA: that is the default of `backoff`,
+    /// for which a plain "dcf" stands too.
+    #[serde(rename = "802.11n")]
+    Ieee80211n,
+    /// 802.11ac, very high throughput, at 5 GHz: one user per transmission.
+    #[serde(rename = "802.11ac")]
+    Ieee80211ac,
+    /// 802.11ax, high efficiency, at 2.4, 5 or 6 GHz: one user per transmission.
+    #[serde(rename = "802.11ax")]
+    Ieee80211ax,
     /// Ideal CSMA: continuous time, zero sensing time, no collisions.
     #[serde(rename = "ideal")]
     Ideal,
+}
+
+/// The band of frequencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum BandName {
+    /// 2.4 GHz.
+    #[serde(rename = "2.4 GHz")]
+    Ghz2,
+    /// 5 GHz.
+    #[serde(rename = "5 GHz")]
+    Ghz5,
+    /// 6 GHz.
+    #[serde(rename = "6 GHz")]
+    Ghz6,
 }
 
 /// The rate of DATA frames.
@@ -120,11 +161,11 @@ impl From<DataRate> for String {
     }
 }
 
-/// What stations of 802.11g do beside those of 802.11b.
+/// What stations do beside those that cannot decode their frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protection {
-    /// A CTS to the sender itself before each OFDM frame.
+    /// A CTS to the sender itself before each frame.
     CtsToSelf,
     /// Nothing.
     None,
@@ -207,16 +248,29 @@ pub enum ClockKind {
     Common,
 }
 
-/// The rate of one link.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// The rate of one link: `rate`, or the keys of a mode of 802.11n, ac or ax; those that are not given are as in `mac`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateTable {
     /// The node that transmits.
     pub from: String,
     /// The node that receives.
     pub to: String,
-    /// The rate of DATA frames, both ways.
-    pub rate: RateQuantity,
+    /// The rate of DATA frames, both ways: of 802.11a, b and g, and of stations of theirs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateQuantity>,
+    /// Index of modulation and coding of each stream: 0 to 7 (802.11n), 9 (ac), 11 (ax).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcs: Option<u32>,
+    /// Spatial streams, 1 to 4.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u32>,
+    /// Width of the channel: "20 MHz", "40 MHz" (802.11n, ac, ax), "80 MHz", "160 MHz" (ac, ax).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub width: Option<Frequency>,
+    /// Guard interval: "400 ns" (802.11n, ac), "800 ns" (all), "1600 ns", "3200 ns" (ax).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard_interval: Option<Time>,
     /// Not the other way round.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_way: bool,

@@ -34,6 +34,13 @@ pub struct RadioTable {
     /// Carrier frequency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frequency: Option<Frequency>,
+    /// The height of a storey, where nodes stand in a house: each floor between two of them weakens their signals, one by 18.3 dB and
+    /// each further one by less (TGax).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storey: Option<Length>,
+    /// Signals are stronger or weaker than their distance says, by obstacles that no plan shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadowing: Option<ShadowingTable>,
     /// Height of all antennas, two-ray ground only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub antenna_height: Option<Length>,
@@ -70,6 +77,46 @@ pub enum PropagationName {
     FreeSpace,
     /// Free space up to a reference distance, then any power.
     LogDistance,
+    /// TGn's model A, of a flat room: log-distance with an exponent of 3.5 from 5 m on, as B and C.
+    TgnA,
+    /// TGn's model B, of homes.
+    TgnB,
+    /// TGn's model C, of small offices.
+    TgnC,
+    /// TGn's model D, of offices: an exponent of 3.5 from 10 m on.
+    TgnD,
+    /// TGn's model E, of large offices: an exponent of 3.5 from 20 m on.
+    TgnE,
+    /// TGn's model F, of halls and places: an exponent of 3.5 from 30 m on.
+    TgnF,
+    /// TGax's model of houses: an exponent of 3.5 from 5 m on; floors and walls of 5 dB come with `storey` and `walls`.
+    TgaxResidential,
+    /// TGax's model of offices: an exponent of 3.5 from 10 m on; walls of 7 dB come with `walls`.
+    TgaxEnterprise,
+}
+
+/// Log-normal shadowing: a field over the places of sender and receiver, the same in both directions and in all seeds of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShadowingTable {
+    /// Its standard deviation, such as "5 dB"; cut off at four times that.
+    pub deviation: Decibels,
+    /// The distance over which an end moves until the correlation has fallen to 1/e.
+    #[serde(default = "ShadowingTable::distance")]
+    pub distance: Length,
+    /// Another number gives another field.
+    #[serde(default = "ShadowingTable::seed")]
+    pub seed: u64,
+}
+
+impl ShadowingTable {
+    const fn distance() -> Length {
+        Length(5.0)
+    }
+
+    const fn seed() -> u64 {
+        1
+    }
 }
 
 /// The meaning of a signal that is sensed and too weak to be decoded.

@@ -3,42 +3,21 @@
 /// Features of other programs that evenair lacks, and the words by which they are asked for, in small letters without signs between.
 const NOT_BUILT: &[(&str, &[&str])] = &[
     (
-        "802.11n and later, with several antennas, wide channels and aggregation",
+        "802.11be and later, OFDMA, several users at once and spatial reuse; evenair has one user per transmission",
         &[
-            "80211n",
-            "80211ac",
-            "80211ax",
             "80211be",
             "80211p",
             "80211ah",
-            "n",
-            "ac",
-            "ax",
             "be",
-            "ht",
-            "vht",
-            "he",
-            "wifi4",
-            "wifi5",
-            "wifi6",
             "wifi7",
             "mimo",
             "antennas",
-            "mcs",
-            "channelwidth",
-            "guardinterval",
-            "shortgi",
-            "sgi",
             "ofdma",
             "ru",
             "mumimo",
             "sumimo",
             "beamforming",
             "beamformer",
-            "spatialstreams",
-            "spatialstream",
-            "nss",
-            "streams",
             "stbc",
             "ldpc",
             "greenfield",
@@ -175,9 +154,8 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         &["pareto", "selfsimilar", "weibull", "fractal", "mmpp"],
     ),
     (
-        "aggregation of frames",
+        "A-MSDU and bursts of frames; the table aggregation says how packets share frames (A-MPDU)",
         &[
-            "aggregation",
             "ampdu",
             "amsdu",
             "blockack",
@@ -191,11 +169,9 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "fading and shadowing; a signal's power depends on distance alone",
+        "fading; a signal's power does not change with time",
         &[
             "fading",
-            "shadowing",
-            "lognormal",
             "rayleigh",
             "rice",
             "rician",
@@ -306,6 +282,9 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// The keys of 802.11n, ac and ax.
+const MODULATION: &str = "802.11n, ac and ax are `mac.kind`, with `mcs`, `streams`, `width` and `guard_interval`, per link in `rates`";
+
 /// Words of other programs, in small letters without signs between, for things that have another name here.
 const OTHERWISE: &[(&str, &[&str])] = &[
     (
@@ -331,9 +310,50 @@ const OTHERWISE: &[(&str, &[&str])] = &[
         &["edca", "qos", "wmm", "wme", "80211e", "priority", "accesscategory"],
     ),
     ("a channel is `mac.channel`, or `channel` of a node", &["channel", "channels", "channelnumber"]),
-    ("RTS and CTS are `mac.rts_threshold`", &["rts", "rtscts", "usertscts", "cts"]),
+    (
+        MODULATION,
+        &[
+            "80211n",
+            "80211ac",
+            "80211ax",
+            "n",
+            "ac",
+            "ax",
+            "ht",
+            "vht",
+            "he",
+            "wifi4",
+            "wifi5",
+            "wifi6",
+            "wifi6e",
+            "mcsindex",
+            "channelwidth",
+            "guardinterval",
+            "shortgi",
+            "sgi",
+            "gi",
+            "spatialstreams",
+            "spatialstream",
+            "nss",
+            "htmode",
+        ],
+    ),
+    ("a flow's source is `from`", &["src", "source", "sender"]),
+    ("a flow's destination is `to`", &["dst", "dest", "destination", "receiver", "sink"]),
+    ("how many seeds is no key of a scenario; run it with `--seeds 5`", &["seeds", "runs", "repetitions"]),
+    (
+        "ranges are `transmission_range` and `carrier_sense_range`",
+        &["range", "radius", "txrange", "transmissionradius", "communicationrange"],
+    ),
+    (
+        "RTS and CTS are `mac.rts_threshold`, for all frames \"0 bytes\"",
+        &["rts", "rtscts", "usertscts", "cts"],
+    ),
     ("a transmit power is `transmit_power`", &["txpower", "power", "txpowerdbm", "transmitpowerdbm"]),
-    ("a position is `at = [east, north]`, in metres", &["position", "pos", "location", "coordinates", "xy"]),
+    (
+        "a position is `at = [east, north]`, in metres",
+        &["position", "pos", "location", "coordinates", "xy", "x", "y", "z", "lat", "lon"],
+    ),
     (
         "the rate of a wire is `rate`, that of the air `mac.data_rate`",
         &["bandwidth", "capacity", "speedmbps", "datarate", "phyrate", "bitrate"],
@@ -357,23 +377,25 @@ pub(super) fn not_built(asked: &str) -> Option<&'static str> {
 
 /// The name here of what a word means elsewhere.
 pub(super) fn called_otherwise(asked: &str) -> Option<&'static str> {
-    OTHERWISE.iter().find(|(_, words)| words.contains(&asked)).map(|(name, _)| *name)
+    let of_list = OTHERWISE.iter().find(|(_, words)| words.contains(&asked)).map(|(name, _)| *name);
+    of_list.or_else(|| is_of_modulation(asked).then_some(MODULATION))
 }
 
-/// Words with numbers in them: MCS7, VHT-MCS 9, HT40, HE80, 802.11bn.
+/// Words with numbers in them: MCS7, VHT-MCS 9, HT40, HE80.
+fn is_of_modulation(asked: &str) -> bool {
+    let is_number = |rest: &str| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit());
+    let of_format = ["vht", "ht", "he"].iter().find_map(|format| asked.strip_prefix(format));
+    let index = of_format.unwrap_or(asked).strip_prefix("mcs");
+    index.is_some_and(is_number) || of_format.is_some_and(is_number)
+}
+
+/// Words with numbers in them: EHT320, EHT-MCS 13, 802.11bn.
 fn is_of_later_wifi(asked: &str) -> bool {
-    let is_number = |rest: &str| rest.chars().all(|c| c.is_ascii_digit());
-    let of_generation = ["eht", "vht", "ht", "he"]
-        .iter()
-        .find_map(|generation| asked.strip_prefix(generation))
-        .unwrap_or(asked);
-    let has_generation = of_generation.len() < asked.len();
-    let index = of_generation.strip_prefix("mcs").or_else(|| asked.strip_prefix("mcsindex"));
+    let of_format = asked.strip_prefix("eht").map(|rest| rest.strip_prefix("mcs").unwrap_or(rest));
     let amendment = asked.strip_prefix("80211").unwrap_or_default();
-    index.is_some_and(is_number)
-        || (has_generation && !of_generation.is_empty() && is_number(of_generation))
+    of_format.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()))
         || (!amendment.is_empty()
-            && !["a", "b", "g", "e"].contains(&amendment)
+            && !["a", "b", "g", "e", "n", "ac", "ax"].contains(&amendment)
             && amendment.chars().all(char::is_alphabetic))
 }
 
@@ -383,11 +405,12 @@ mod tests {
 
     #[test]
     fn words_of_todays_wifi_are_not_built() {
-        for word in [
-            "mcs7", "mcs0", "vhtmcs9", "hemcs11", "ht40", "vht80", "he160", "eht320", "80211n", "80211be",
-            "80211bn", "wifi6", "ofdma", "mumimo", "bsscolor", "mlo",
-        ] {
+        for word in ["eht320", "ehtmcs13", "80211be", "80211bn", "ofdma", "mumimo", "bsscolor", "mlo"] {
             assert_eq!(not_built(word), Some(NOT_BUILT[0].0), "{word}");
+        }
+        for word in ["mcs7", "mcs0", "vhtmcs9", "hemcs11", "ht40", "vht80", "he160", "80211n", "wifi6", "nss"]
+        {
+            assert_eq!((not_built(word), called_otherwise(word)), (None, Some(MODULATION)), "{word}");
         }
         for word in
             ["fragmentationthreshold", "voip", "ping", "beaconinterval", "wpa3", "80211s", "antennagain"]
@@ -399,6 +422,7 @@ mod tests {
             "tcp", "hidden",
         ] {
             assert_eq!(not_built(word), None, "{word}");
+            assert_ne!(called_otherwise(word), Some(MODULATION), "{word}");
         }
     }
 

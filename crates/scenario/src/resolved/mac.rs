@@ -6,7 +6,7 @@ use crate::language::{
 };
 use crate::quantity::{RateQuantity, Time};
 use evenair_units::{Duration, Rate};
-use evenair_wifi::{ControlRate, MacTiming, Phy, Preamble, Rules};
+use evenair_wifi::{ControlRate, Format, MacTiming, Mode, Modulation, Phy, Preamble, Rules};
 
 /// The greatest coverage class (IEEE 802.11-2016 clause 9.4.2.9).
 pub(crate) const COVERAGE_CLASS_MAX: u8 = 31;
@@ -21,8 +21,8 @@ const NS2_WAITS_ANYWAY: &str =
 pub(crate) struct Mac {
     /// Times and rules of 802.11; none, if the MAC is ideal.
     pub(crate) ieee80211: Option<(MacTiming, Rules)>,
-    /// The rate of links that have none of their own; of none, if each has the fastest that it can carry.
-    pub(crate) data_rate: Rate,
+    /// The mode of links that have none of their own; of none, if each has the fastest that it can carry.
+    pub(crate) data_mode: Mode,
     /// Each link has the fastest rate that it can carry.
     pub(crate) by_distance: bool,
     pub(crate) link_layer_delay: Duration,
@@ -33,6 +33,11 @@ impl Mac {
         self.ieee80211.is_none()
     }
 
+    /// The mode of links of 802.11n, ac or ax that have none of their own; none, of another MAC.
+    pub(crate) const fn modulation(&self) -> Option<Modulation> {
+        self.data_mode.modulation()
+    }
+
     /// The physical layer; none, if the MAC is ideal.
     pub(crate) fn phy(&self) -> Option<Phy> {
         self.ieee80211.map(|(timing, _)| timing.phy)
@@ -40,9 +45,14 @@ impl Mac {
 }
 
 impl MacTable {
-    /// `beside_b`: there are stations of 802.11b among those of 802.11g.
-    pub(crate) fn complete(&mut self, preset: Preset, beside_b: bool) -> Result<Mac, Mistake> {
+    /// `is_beside`: there are older stations among those of this kind.
+    pub(crate) fn complete(&mut self, preset: Preset, is_beside: bool) -> Result<Mac, Mistake> {
         let ns2 = preset == Preset::Ns2;
+        if let Some(format) = self.kind.format() {
+            return self.complete_modulated(preset, format, is_beside);
+        }
+        let beside_b = is_beside;
+        self.check_unmodulated()?;
         let ieee80211 = self.ieee80211(preset, beside_b)?;
         let fastest =
             if matches!(self.kind, MacKind::Ieee80211a | MacKind::Ieee80211g) { 54_000 } else { 11_000 };
@@ -53,7 +63,7 @@ impl MacTable {
         let data_rate = if let DataRate::Fixed(rate) = data_rate { rate } else { fastest };
         let mac = Mac {
             ieee80211,
-            data_rate: data_rate.0,
+            data_mode: Mode::at(data_rate.0),
             by_distance,
             link_layer_delay: self.link_layer_delay.get_or_insert(Time(link_layer)).0,
         };
@@ -71,11 +81,47 @@ impl MacTable {
         Ok(mac)
     }
 
+    /// 802.11n, ac or ax.
+    fn complete_modulated(
+        &mut self,
+        preset: Preset,
+        format: Format,
+        is_beside: bool,
+    ) -> Result<Mac, Mistake> {
+        self.check(preset, is_beside)?;
+        if self.data_rate.is_some() {
+            let why =
+                "is for 802.11a, b and g: 802.11n, ac and ax have mcs, streams, width and guard_interval";
+            return Err(Mistake::at("mac.data_rate", why));
+        }
+        let (phy, modulation) = self.modulation(format)?;
+        let phy = if preset == Preset::Ns3 { phy.ns3() } else { phy };
+        if let Some(basic) = self.basic_rate {
+            phy.checked(basic.0).map_err(|e| Mistake::at("mac.basic_rate", e.to_string()))?;
+        }
+        let protects = is_beside && *self.protection.get_or_insert(Protection::CtsToSelf) != Protection::None;
+        let timing = MacTiming::high_throughput(phy, control(self.basic_rate));
+        Ok(Mac {
+            ieee80211: Some(self.timing_and_rules(preset, MacTiming { protects, ..timing })?),
+            data_mode: Mode::of(modulation).expect("it has been checked"),
+            by_distance: false,
+            link_layer_delay: self.link_layer_delay.get_or_insert(Time(Duration::ZERO)).0,
+        })
+    }
+
+    /// The keys of 802.11n, ac and ax, which no other kind knows.
+    fn check_unmodulated(&self) -> Result<(), Mistake> {
+        let key = self.mode_keys().given().or(self.band.map(|_| "band"));
+        let why = if self.kind == MacKind::Ideal {
+            "has no meaning for the ideal MAC"
+        } else {
+            "is for 802.11n, ac and ax"
+        };
+        key.map_or(Ok(()), |key| Err(Mistake::at(&format!("mac.{key}"), why)))
+    }
+
     /// Times and rules of 802.11; none, if the MAC is ideal.
     fn ieee80211(&mut self, preset: Preset, beside_b: bool) -> Result<Option<(MacTiming, Rules)>, Mistake> {
-        let control = |rate: Option<RateQuantity>| {
-            rate.map_or(ControlRate::Mandatory, |rate| ControlRate::Basic(rate.0))
-        };
         if self.kind != MacKind::Ideal {
             self.check(preset, beside_b)?;
         }
@@ -92,9 +138,21 @@ impl MacTable {
                 let (preamble, basic_rate) = self.dsss();
                 MacTiming::b(preamble, basic_rate)
             }
+            MacKind::Ieee80211n | MacKind::Ieee80211ac | MacKind::Ieee80211ax => {
+                unreachable!("a kind with a format of its own")
+            }
         };
+        self.timing_and_rules(preset, timing).map(Some)
+    }
+
+    /// The times that the preset makes of the standard's, and its rules.
+    fn timing_and_rules(&mut self, preset: Preset, timing: MacTiming) -> Result<(MacTiming, Rules), Mistake> {
         let (timing, rules) = match preset {
             Preset::Standard => (self.lengthened(timing)?, Rules::standard()),
+            Preset::Ns3 => {
+                self.interrupted_difs.get_or_insert(InterruptedDifs::Waive);
+                (self.lengthened(timing)?, Rules::standard())
+            }
             Preset::Ns2 => (timing.ns2(), Rules::ns2()),
         };
         let limit = |key: &str, given: &mut Option<u32>, default: u32| match *given.get_or_insert(default) {
@@ -119,7 +177,7 @@ impl MacTable {
             ..rules
         };
         let sensing_delay = self.sensing_delay.get_or_insert(Time(timing.sensing_delay)).0;
-        Ok(Some((MacTiming { sensing_delay, ..timing }, rules)))
+        Ok((MacTiming { sensing_delay, ..timing }, rules))
     }
 
     /// The preamble and the basic rate of 802.11b: the lowest rate that the preamble has.
@@ -153,15 +211,16 @@ impl MacTable {
     }
 
     /// The keys that 802.11 does not know, or not all of.
-    fn check(&self, preset: Preset, beside_b: bool) -> Result<(), Mistake> {
+    fn check(&self, preset: Preset, is_beside: bool) -> Result<(), Mistake> {
+        let beside_b = is_beside && self.kind == MacKind::Ieee80211g;
         let (is_b, ns2) = (self.kind == MacKind::Ieee80211b, preset == Preset::Ns2);
         let wrong = [
             (self.holding.is_some(), "mac.holding", "is for the ideal MAC; 802.11 holds a packet's airtime"),
             (self.preamble.is_some() && !is_b && !beside_b, "mac.preamble", "is for 802.11b"),
             (
-                self.protection.is_some() && !beside_b,
+                self.protection.is_some() && !is_beside,
                 "mac.protection",
-                "is for 802.11g beside 802.11b: give a station nodes.X.mac = \"802.11b\"",
+                "is for stations beside older ones, such as 802.11g beside 802.11b: give one nodes.X.mac = \"802.11b\"",
             ),
             (ns2 && !is_b, "preset", "ns-2's 802.11 is 802.11b"),
             (ns2 && self.coverage_class.is_some(), "mac.coverage_class", NS2_HAS_NONE),
@@ -196,6 +255,23 @@ impl MacTable {
                 Err(Mistake::at("mac.ack_timeout", why))
             }
             Some(AckTimeout::After(time)) => Ok(timing.with_round_trip(time.0 - timing.answer_timeout)),
+        }
+    }
+}
+
+/// The rule by which control frames have their rates.
+fn control(basic_rate: Option<RateQuantity>) -> ControlRate {
+    basic_rate.map_or(ControlRate::Mandatory, |rate| ControlRate::Basic(rate.0))
+}
+
+impl MacKind {
+    /// The format of the frames of 802.11n, ac or ax.
+    pub(crate) const fn format(self) -> Option<Format> {
+        match self {
+            Self::Ieee80211n => Some(Format::Ht),
+            Self::Ieee80211ac => Some(Format::Vht),
+            Self::Ieee80211ax => Some(Format::He),
+            Self::Ieee80211b | Self::Ieee80211a | Self::Ieee80211g | Self::Ideal => None,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::language::{
 use crate::quantity::{Decibels, Frequency, Length, Power, RateQuantity};
 use evenair_topology::{PathLoss, Propagation, ThresholdRadio};
 use evenair_units::{Dbm, Rate};
-use evenair_wifi::{Capture, Phy, Rules, Sensitivity};
+use evenair_wifi::{Band, Capture, Phy, Rules, Sensitivity};
 
 /// A radio, as the packet world knows it.
 #[derive(Clone, Debug)]
@@ -33,11 +33,13 @@ impl RadioTable {
     /// `phy`: the rates that there are; none, if the MAC is ideal.
     pub(crate) fn complete(&mut self, preset: Preset, phy: Option<Phy>) -> Result<Radio, Mistake> {
         let default = Propagation::default();
-        let propagation = Propagation {
-            transmit: self.transmit_power.get_or_insert(Power(default.transmit)).0,
-            frequency_hz: self.frequency.get_or_insert(Frequency(default.frequency_hz)).0,
-            loss: self.path_loss()?,
-        };
+        let transmit = self.transmit_power.get_or_insert(Power(default.transmit)).0;
+        let loss = self.path_loss()?;
+        let is_indoor = self.propagation.is_some_and(|name| name.break_point_m().is_some());
+        let usual_hz = if is_indoor { band_hz(phy) } else { default.frequency_hz };
+        let frequency_hz = self.frequency.get_or_insert(Frequency(usual_hz)).0;
+        let propagation = Propagation { transmit, frequency_hz, loss };
+        self.check_obstacles()?;
         let capture = self.capture(preset)?;
         let sensitivity = self.sensitivity(&propagation, phy, preset)?;
         let furthest = sensitivity.as_ref().and_then(Sensitivity::least);
@@ -54,8 +56,17 @@ impl RadioTable {
             sensitivity,
             capture,
             capture_db: self.capture.get_or_insert(Decibels(Rules::standard().capture_db)).0,
-            weak_is_error: *self.weak_signals.get_or_insert(WeakSignals::Errors) == WeakSignals::Errors,
+            weak_is_error: self.weak_is_error(preset),
         })
+    }
+
+    /// Whether a signal that is too weak to be decoded is an error.
+    fn weak_is_error(&mut self, preset: Preset) -> bool {
+        let default = match preset {
+            Preset::Standard | Preset::Ns2 => WeakSignals::Errors,
+            Preset::Ns3 => WeakSignals::Energy,
+        };
+        *self.weak_signals.get_or_insert(default) == WeakSignals::Errors
     }
 
     /// Makes all rates decoded alike, as far as the slowest is, which needs this power.
@@ -92,12 +103,15 @@ impl RadioTable {
         if let Some((key, ..)) = given.iter().find(|(_, given, used)| *given && !used) {
             return Err(Mistake::at(&format!("radio.{key}"), "has no meaning for this propagation"));
         }
+        if let Some(reference_m) = name.break_point_m() {
+            return Ok(PathLoss::LogDistance { exponent: 3.5, reference_m });
+        }
         Ok(match name {
             PropagationName::TwoRayGround => {
                 PathLoss::TwoRayGround { antenna_height_m: self.antenna_height.get_or_insert(Length(1.5)).0 }
             }
             PropagationName::FreeSpace => PathLoss::FreeSpace,
-            PropagationName::LogDistance => {
+            _ => {
                 let exponent = *self.exponent.get_or_insert(3.0);
                 if !(1.0..=10.0).contains(&exponent) {
                     let why = format!("{exponent} must lie between 1 and 10");
@@ -109,10 +123,25 @@ impl RadioTable {
         })
     }
 
+    fn check_obstacles(&self) -> Result<(), Mistake> {
+        if self.storey.is_some_and(|height| height.0 <= 0.0) {
+            return Err(Mistake::at("radio.storey", "must be above 0 m, such as \"3 m\""));
+        }
+        let Some(shadowing) = &self.shadowing else { return Ok(()) };
+        if !(0.0..=20.0).contains(&shadowing.deviation.0) {
+            let why = format!("{} dB must lie between 0 and 20", shadowing.deviation.0);
+            return Err(Mistake::at("radio.shadowing.deviation", why));
+        }
+        if shadowing.distance.0 <= 0.0 {
+            return Err(Mistake::at("radio.shadowing.distance", "must be above 0 m, such as \"5 m\""));
+        }
+        Ok(())
+    }
+
     /// What a frame must be stronger than; where that is a sum, signals count from the noise on.
     fn capture(&mut self, preset: Preset) -> Result<Capture, Mistake> {
         let rule = *self.interference.get_or_insert(match preset {
-            Preset::Standard => InterferenceRule::Strongest,
+            Preset::Standard | Preset::Ns3 => InterferenceRule::Strongest,
             Preset::Ns2 => InterferenceRule::First,
         });
         if self.noise.is_some() && rule != InterferenceRule::Sum {
@@ -145,6 +174,10 @@ impl RadioTable {
                 "has no meaning for the ideal MAC, which decodes all rates alike; give one value".into(),
             );
         };
+        if phy.standard.format().is_some() {
+            let why = "by rate or by the standard is for 802.11a, b and g: not built for 802.11n, ac and ax; give one value";
+            return wrong(why.into());
+        }
         if preset == Preset::Ns2 {
             return wrong("is one for all rates in ns-2; give one value, or the standard preset".into());
         }
@@ -240,5 +273,27 @@ impl RadioTable {
             return Err(Mistake::at("radio", why));
         }
         Ok((transmission_m, sense_m))
+    }
+}
+
+/// A frequency of a physical layer's band \[Hz\], for models of rooms: channels 6 (2.4 GHz), 50 (5 GHz) and 47 (6 GHz).
+fn band_hz(phy: Option<Phy>) -> f64 {
+    match phy.map_or(Band::Ghz2, |phy| phy.band) {
+        Band::Ghz2 => 2.437e9,
+        Band::Ghz5 => 5.25e9,
+        Band::Ghz6 => 6.185e9,
+    }
+}
+
+impl PropagationName {
+    /// Where the exponent of 3.5 takes over from free space in TGn's (IEEE 802.11-03/940) and TGax's (802.11-14/980) models \[m\].
+    const fn break_point_m(self) -> Option<f64> {
+        match self {
+            Self::TwoRayGround | Self::FreeSpace | Self::LogDistance => None,
+            Self::TgnA | Self::TgnB | Self::TgnC | Self::TgaxResidential => Some(5.0),
+            Self::TgnD | Self::TgaxEnterprise => Some(10.0),
+            Self::TgnE => Some(20.0),
+            Self::TgnF => Some(30.0),
+        }
     }
 }

@@ -88,11 +88,11 @@ fn words_of_other_programs_are_answered() {
     }
     let mac = |words: &str| message(&format!("mac = {{ {words} }}\n{TWO}"));
     for (words, answer) in [
-        ("data_rate = 'MCS7'", "not built: `MCS7`, 802.11n and later"),
+        ("data_rate = 'MCS7'", "802.11n, ac and ax are `mac.kind`, with `mcs`"),
         ("data_rate = 'VHT-MCS 9'", "write it as \"11 Mbps\""),
-        ("mcs = 7", "not built: `mcs`, 802.11n and later"),
+        ("nss = 2", "802.11n, ac and ax are `mac.kind`, with `mcs`"),
         ("fragmentation_threshold = '500 bytes'", "not built: `fragmentation_threshold`, fragmentation"),
-        ("kind = 'HT40'", "not built: `HT40`, 802.11n and later"),
+        ("kind = 'HT40'", "802.11n, ac and ax are `mac.kind`, with `mcs`"),
         ("beacon_interval = '100 ms'", "not built: `beacon_interval`, management frames"),
         ("edca = true", "EDCA is backoff.law = \"edca\""),
         ("rts_treshold = '0 bytes'", "did you mean rts_threshold?"),

@@ -25,7 +25,7 @@ fn links_have_the_fastest_rate_that_they_can_carry() {
     for (distance_m, mbps) in [(81.5, 54), (82.5, 48), (92.5, 36), (230.0, 24), (232.0, 18), (579.0, 6)] {
         let scenario = link(distance_m, RADIO, BY_DISTANCE).unwrap();
         assert_eq!(scenario.network().rate(0, 1), Rate::from_kbps(mbps * 1000), "{distance_m} m");
-        assert_eq!(scenario.network().data_rate, Rate::from_kbps(mbps * 1000));
+        assert_eq!(scenario.network().data_mode.rate(), Rate::from_kbps(mbps * 1000));
         assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
     }
     let far = link(581.0, RADIO, BY_DISTANCE).unwrap_err().to_string();
@@ -141,4 +141,60 @@ fn over_ideal_csma_links_keep_their_rates() {
         }
         assert_eq!(ideal.layout().conflicts, scenario.layout().conflicts);
     }
+}
+
+/// The power of a signal from node a to node b, 40 m apart.
+fn power_dbm(radio: &str) -> f64 {
+    let text = format!(
+        "radio = {{ transmission_range = '300 m', carrier_sense_range = '600 m', transmit_power = '20 dBm', {radio} }}
+        mac = {{ kind = '802.11a' }}
+        nodes = [{{ id = 'a', at = [0, 0, 1] }}, {{ id = 'b', at = [40, 0, 4] }}]
+        flows = [{{ id = '1', from = 'a', to = 'b' }}]"
+    );
+    let scenario = parse(&text).unwrap();
+    assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
+    scenario.network().medium.hearing(0, 1).unwrap().power.level()
+}
+
+#[test]
+fn models_of_rooms_have_their_break_points() {
+    // Over √(40² + 3²) = 40.1123 m at 5.25 GHz: free space to the break point loses 20·log10(4π·d·5.25e9/299792458), which are 60.83 dB
+    // for 5 m, 66.85 for 10, 72.87 for 20, 76.39 for 30; then 35·log10(40.1123/d) more, 31.65, 21.12, 10.58, 4.42.
+    let expected =
+        [("tgn-a", 92.48), ("tgn-d", 87.97), ("tgn-e", 83.45), ("tgn-f", 80.81), ("tgax-enterprise", 87.97)];
+    for (name, loss_db) in expected {
+        let power = power_dbm(&format!("propagation = '{name}'"));
+        assert!((power - (20.0 - loss_db)).abs() < 0.02, "{name}: {power}");
+    }
+    // A floor is 18.3 dB, and TGax's home loses as much to 5 m as TGn's B.
+    let home = power_dbm("propagation = 'tgax-residential', storey = '3 m'");
+    assert!((home - (20.0 - 92.48 - 18.3)).abs() < 0.02, "{home}");
+}
+
+#[test]
+fn shadowing_belongs_to_the_scenario_and_not_to_a_seed() {
+    let of = |words: &str| power_dbm(&format!("propagation = 'tgn-d'{words}"));
+    let is_same = |one: f64, other: f64| (one - other).abs() < 1e-9;
+    let plain = of("");
+    let shadowed = of(", shadowing = { deviation = '5 dB' }");
+    assert!(is_same(shadowed, of(", shadowing = { deviation = '5 dB', distance = '5 m', seed = 1 }")));
+    assert!(!is_same(shadowed, of(", shadowing = { deviation = '5 dB', seed = 2 }")));
+    assert!((shadowed - plain).abs() > 0.01 && (shadowed - plain).abs() <= 20.0, "{shadowed}");
+    assert!(is_same(of(", shadowing = { deviation = '0 dB' }"), plain));
+    for (radio, why) in [
+        ("shadowing = { deviation = '21 dB' }", "radio.shadowing.deviation"),
+        ("shadowing = { deviation = '5 dB', distance = '0 m' }", "radio.shadowing.distance"),
+        ("propagation = 'tgn-b', exponent = 3.0", "has no meaning for this propagation"),
+    ] {
+        let radio =
+            format!("radio = {{ transmission_range = '300 m', carrier_sense_range = '600 m', {radio} }}");
+        let error = link(40.0, &radio, "").unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    let signals = "radio = { receive_threshold = '-80 dBm', carrier_sense_threshold = '-85 dBm', shadowing = { deviation = '5 dB' } }
+        signals = [{ from = 'a', to = 'b', power = '-60 dBm' }]
+        mac = { kind = '802.11a' }
+        nodes = [{ id = 'a' }, { id = 'b' }]
+        flows = [{ id = '1', from = 'a', to = 'b' }]";
+    assert!(parse(signals).unwrap_err().to_string().contains("needs nodes with positions"));
 }

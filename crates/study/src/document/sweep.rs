@@ -17,6 +17,8 @@ pub struct SweepDocument {
     /// A row per point and flow: the value of each key of `vary`; `flow`, "all" of all together; and by each of `metrics` an object of the
     /// `mean`, `low` and `high` (the ends of its 95 % interval, null for a single seed) and `n` (seeds), or null where it has no meaning.
     pub table: Vec<Map<String, Value>>,
+    /// A row per point that was simulated: the value of each key of `vary`, and its `verdict`: which flows starve and why.
+    pub verdicts: Vec<Map<String, Value>>,
 }
 
 impl SweepDocument {
@@ -27,6 +29,7 @@ impl SweepDocument {
             vary: swept.axes.iter().map(Axis::title).collect(),
             metrics: swept.metrics.iter().map(ToString::to_string).collect(),
             table: swept.to_json(),
+            verdicts: swept.verdicts_json(),
         }
     }
 }

@@ -2,11 +2,19 @@
 
 use super::names::{Named, beside};
 use crate::chart::{Axis, Chart, Height, Key, Marks, Panel, Point, Series, Side, Span, Symbol, Ticks, fills};
+use evenair_results::verdict::{Standing, Verdict};
 use evenair_scenario::Resolved;
 use std::f64::consts::TAU;
 
 /// More flows than this have one colour.
 const FLOWS_MAX: usize = 8;
+/// How flows fare, the worst first, and their colours, which people with the usual colour blindnesses tell apart (Okabe and Ito).
+const FARES: [(&str, &str); 4] = [
+    ("starves", "#d55e00"),
+    ("gets less than half", "#e69f00"),
+    ("gets half or more", "#0072b2"),
+    ("finished or idle", "#8c8c8c"),
+];
 /// The grey parts of a map.
 const GREY: &str = "#858585";
 const LINKS: &str = "links in use";
@@ -22,15 +30,15 @@ const SHAPE: (f64, f64) = (0.28, 1.1);
 /// How many times larger than its nodes need a map is for a range to be on it.
 const LARGEST: f64 = 3.0;
 
-/// Nodes where they stand, the ways of flows, and both ranges around the node in the middle: axes are in metres, and equal. Of a
-/// scenario without positions, the conflict graph.
-pub(super) fn map(scenario: &Resolved) -> Chart {
+/// Nodes where they stand, the ways of flows, and both ranges around the node in the middle: axes are in metres, and equal. Flows have
+/// colours of their own, or those of how they fare, where there is a verdict. Of a scenario without positions, the conflict graph.
+pub(super) fn map(scenario: &Resolved, verdict: Option<&Verdict>) -> Chart {
     let layout = scenario.layout();
     let places: Vec<Option<[f64; 2]>> = match &layout.positions {
         Some(all) => all.iter().map(|p| p.map(|p| [p.x_m, p.y_m])).collect(),
         None => return super::graph::conflict_graph(scenario),
     };
-    let mut map = Map { scenario, places, extent: [0.0; 4] };
+    let mut map = Map { scenario, verdict, places, extent: [0.0; 4] };
     map.extent = map.extent();
     let extent = map.extent;
     let mut series = map.circles();
@@ -59,6 +67,8 @@ pub(super) fn map(scenario: &Resolved) -> Chart {
 
 struct Map<'a> {
     scenario: &'a Resolved,
+    /// How flows fare, where it is known.
+    verdict: Option<&'a Verdict>,
     /// Where nodes stand, as far as it is known [m].
     places: Vec<Option<[f64; 2]>>,
     /// Least and greatest x, least and greatest y [m].
@@ -168,29 +178,50 @@ impl Map<'_> {
         if !wired.is_empty() {
             series.push(Series::coloured(WIRES, WIRES, Marks::Segments { segments: wired, thick: 1.5 }));
         }
-        if network.flows.len() > FLOWS_MAX {
+        if self.is_crowded() && self.verdict.is_none() {
             let hops = self.scenario.layout().links.iter();
             let segments =
                 hops.filter_map(|(_, link)| self.hop(link.from as usize, link.to as usize, 0.0)).collect();
             series.push(Series::coloured(LINKS, LINKS, Marks::Segments { segments, thick: 1.2 }));
             return series;
         }
-        for (k, flow) in network.flows.iter().enumerate() {
+        // Those that get the most come first, so that those that starve lie above them.
+        let mut order: Vec<usize> = (0..network.flows.len()).collect();
+        order.sort_by_key(|&k| std::cmp::Reverse(self.fare(k)));
+        for k in order {
+            let flow = &network.flows[k];
             let hop = |hop: &[u32]| {
                 let others =
                     (0..network.flows.len()).filter(|&other| shares(&network.flows[other].path, hop));
                 let others: Vec<usize> = others.collect();
                 let place = others.iter().take_while(|&&other| other < k).count() as f64;
-                let aside = 0.006 * extent * (place - (others.len() as f64 - 1.0) / 2.0);
+                let beside = if self.is_crowded() { 0.0 } else { place - (others.len() as f64 - 1.0) / 2.0 };
+                let aside = 0.006 * extent * beside;
                 self.hop(hop[0] as usize, hop[1] as usize, aside)
             };
             let hops = flow.path.windows(2).filter_map(hop);
             let segments = hops.flat_map(|hop| arrow(hop, 0.016 * extent)).collect();
             let name = flow_name(&flow.name);
             let marks = Marks::Segments { segments, thick: 2.0 };
-            series.push(Series::coloured(name.clone(), name, marks));
+            let colour = self.fare(k).map_or_else(|| name.clone(), |fare| FARES[fare].0.into());
+            series.push(Series::coloured(name, colour, marks));
         }
         series
+    }
+
+    /// Whether there are more flows than stand beside each other on a hop.
+    fn is_crowded(&self) -> bool {
+        self.scenario.network().flows.len() > FLOWS_MAX
+    }
+
+    /// How a flow fares, by its place in [`FARES`].
+    fn fare(&self, flow: usize) -> Option<usize> {
+        self.verdict.map(|verdict| match verdict.flows.get(flow).map(|flow| flow.standing) {
+            Some(Standing::Starves) => 0,
+            Some(Standing::Short) => 1,
+            Some(Standing::Served) => 2,
+            Some(Standing::Finished | Standing::Idle) | None => 3,
+        })
     }
 
     /// From one node to another, a little aside, to the left when looking east.
@@ -255,7 +286,11 @@ impl Map<'_> {
         let network = self.scenario.network();
         let key = |name: &str, look: &str| Key { name: name.into(), look: look.into() };
         let mut colours = Vec::new();
-        if network.flows.len() > FLOWS_MAX {
+        if self.verdict.is_some() {
+            let fares = |fare: usize| (0..network.flows.len()).any(|flow| self.fare(flow) == Some(fare));
+            let there = FARES.iter().enumerate().filter(|(fare, _)| fares(*fare));
+            colours.extend(there.map(|(_, (name, look))| key(name, look)));
+        } else if self.is_crowded() {
             colours.push(key(LINKS, "#0072b2"));
         } else {
             let names: Vec<String> = network.flows.iter().map(|f| flow_name(&f.name)).collect();
@@ -294,7 +329,9 @@ impl Map<'_> {
             "" => attached,
             _ => format!("Diamonds ({attached}) are attached to the outside."),
         };
-        format!("{nowhere} {unnamed} {attached}").trim().into()
+        let fares =
+            if self.verdict.is_some() { "Colours: each flow's share of its fair optimum." } else { "" };
+        format!("{fares} {nowhere} {unnamed} {attached}").trim().into()
     }
 }
 
@@ -326,7 +363,7 @@ mod tests {
     fn nodes_that_are_attached_to_the_outside_are_seen() {
         let attached = [r#"outside=["s1", "r1"]"#.to_string()];
         let scenario = library::scenario("chen10/a", None, &attached).unwrap();
-        let map = super::map(&scenario);
+        let map = super::map(&scenario, None);
         assert!(map.note.contains("Diamonds (s1, r1)"), "{}", map.note);
         let diamonds = map.panels[0].series.iter().find(|series| series.name == super::ATTACHED).unwrap();
         assert!(matches!(&diamonds.marks, Marks::Symbols { symbol: Symbol::Diamond, at } if at.len() == 2));
@@ -335,7 +372,7 @@ mod tests {
     #[test]
     fn walls_are_drawn_as_lines_which_end_with_the_map_and_are_in_the_legend() {
         let wall = [r#"walls=[{ from = [300, -900], to = [300, 900], loss = "6 dB" }]"#.to_string()];
-        let map = super::map(&library::scenario("chen10/a", None, &wall).unwrap());
+        let map = super::map(&library::scenario("chen10/a", None, &wall).unwrap(), None);
         let walls: Vec<_> =
             map.panels[0].series.iter().filter(|series| series.name == super::WALLS).collect();
         assert!(
@@ -367,7 +404,7 @@ mod tests {
 
     #[test]
     fn circles_are_whole_or_end_at_the_map() {
-        let map = |text: &str| super::map(&Resolved::parse("two", text, &[]).unwrap());
+        let map = |text: &str| super::map(&Resolved::parse("two", text, &[]).unwrap(), None);
         let whole = map(TWO);
         assert!(
             whole.panels[0].x.ends.0 < -800.0 && whole.panels[0].y.ends.1 > 800.0,
@@ -389,7 +426,7 @@ mod tests {
 
     #[test]
     fn a_conflict_graph_fills_its_picture() {
-        let chart = super::map(&Resolved::parse("ring", RING, &[]).unwrap());
+        let chart = super::map(&Resolved::parse("ring", RING, &[]).unwrap(), None);
         let (width, _) = chart.room(720.0);
         assert!((400.0..440.0).contains(&width), "{width}");
         let page = chart.svg_in_text(520.0);
@@ -397,11 +434,30 @@ mod tests {
     }
 
     #[test]
+    fn flows_of_a_verdict_are_coloured_by_how_they_fare() {
+        use crate::{Aside, Sweep};
+        use evenair_results::RecordOptions;
+        use evenair_results::verdict::Verdict;
+        let changes = ["duration=20 s".to_string()];
+        let scenario = library::scenario("jam10/chain", None, &changes).unwrap();
+        let sweep = Sweep::of_scenario(scenario.clone(), 1, RecordOptions::default());
+        let runs = sweep.run_in_memory(&Aside::default(), &false.into(), &()).unwrap();
+        let map = super::map(&scenario, Some(&Verdict::of(&scenario, &runs)));
+        let of = |name: &str| map.panels[0].series.iter().find(|series| series.name == name).unwrap();
+        // [Jam10] Table 6.1: the flow over three hops starves.
+        assert_eq!(of("flow 3").colour.as_deref(), Some("starves"));
+        assert_eq!(map.colours[0].name, "starves");
+        let place = |name: &str| map.panels[0].series.iter().position(|series| series.name == name);
+        assert!(place("flow 3") > place("flow 1"), "it lies above the others");
+        assert_eq!(map.illegible(480.0), [""; 0]);
+    }
+
+    #[test]
     fn names_on_maps_and_conflict_graphs_do_not_collide() {
         for id in library::scenario_ids() {
             let scenario = library::scenario(id, None, &[]).unwrap();
             for width in [480.0, 720.0] {
-                assert_eq!(super::map(&scenario).illegible(width), [""; 0], "{id}, {width} px wide");
+                assert_eq!(super::map(&scenario, None).illegible(width), [""; 0], "{id}, {width} px wide");
                 let graph = crate::figure::graph::conflict_graph(&scenario);
                 assert_eq!(graph.illegible(width), [""; 0], "{id}, its conflict graph, {width} px wide");
             }

@@ -15,9 +15,12 @@ pub(super) fn head(page: &mut Page, outcome: &Outcome, command: &str) {
         escape(verb),
         escape(if study.id == verb { "" } else { study.id.trim_start_matches("sweep of ") })
     ));
-    page.put(format_args!("<h1>{}</h1>", escape(&study.title)));
+    page.put(format_args!("<h1>{}</h1>", escape(&outcome.headline())));
     if !outcome.claims.is_empty() {
         page.put(format_args!("<p>{}</p>", verdicts(outcome)));
+    }
+    if let Some(why) = outcome.cannot_judge() {
+        page.put(format_args!("<p>{}</p>", escape(&why)));
     }
     page.body.push_str("</header>\n");
 }

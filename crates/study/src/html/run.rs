@@ -1,6 +1,6 @@
 //! The report of a run.
 
-use super::{Page, figures, gateway, head, provenance, tables, words};
+use super::{Page, figures, gateway, head, provenance, tables, verdict, words};
 use crate::chart::Figures;
 use crate::outcome::Outcome;
 
@@ -9,6 +9,7 @@ use crate::outcome::Outcome;
 pub fn run_report(outcome: &Outcome, figures: &Figures, command: &str) -> String {
     let mut page = Page::default();
     head::head(&mut page, outcome, command);
+    verdict::of_run(&mut page, outcome, command);
     figures::answer(&mut page, figures, command);
     head::about(&mut page, outcome);
     tables::tables(&mut page, outcome);

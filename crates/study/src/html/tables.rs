@@ -1,6 +1,7 @@
 //! Tables of numbers: long ones folded, each column sortable.
 
 use super::Page;
+use super::verdict;
 use super::words::{anchor_of, escape, explained};
 use crate::language::{Reference, Summary};
 use crate::metric::Metric;
@@ -21,6 +22,9 @@ pub(super) fn tables(page: &mut Page, outcome: &Outcome) {
         summary_table(page, outcome, summary);
     }
     if let [one] = outcome.variants.as_slice() {
+        if let Some(verdict) = outcome.verdict(&one.id) {
+            verdict::table(page, &verdict);
+        }
         flow_table(page, outcome, &one.id);
         return;
     }

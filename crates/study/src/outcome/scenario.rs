@@ -40,8 +40,10 @@ impl Outcome {
     /// The result of a scenario's runs: the network, goodputs, and whatever else was kept. `name` is the name that the scenario was asked for by.
     pub fn of_run(name: &str, sweep: &Sweep, runs: Vec<RunRecord>) -> Self {
         let scenario = &sweep.cases[0].scenarios[0];
+        // The map, with flows coloured by their shares, answers first.
         let mut figures = of_packets(&runs[0]);
-        figures.splice(1..1, network(scenario));
+        let map = usize::from(scenario.layout().positions.is_none());
+        figures.splice(map..map, network(scenario));
         let seen = Seen { label: titled(name, scenario), world: World::Packets, runs };
         Self::of_scenario(name, scenario, vec![seen], figures, &TOLD)
     }
@@ -164,7 +166,7 @@ fn network(scenario: &Resolved) -> Vec<Figure> {
     if placed { vec![map, graph] } else { vec![graph] }
 }
 
-/// Figures of what was kept of a run; the first is what each flow gets.
+/// Figures of a run's record, but for its network.
 fn of_packets(run: &RunRecord) -> Vec<Figure> {
     let mut all = vec![figure(FigureKind::Bars, "What each flow gets", Some(Metric::Goodput))];
     if run.links.iter().any(|link| link.airtime.is_some()) {

@@ -5,6 +5,7 @@ use crate::outcome::Outcome;
 use crate::quantity::Quantity;
 use evenair_results::Estimate;
 use evenair_results::tables::{Column, Table, write_table};
+use evenair_results::verdict::Verdict;
 use serde_json::{Map, Value, json};
 use std::io;
 use std::path::Path;
@@ -174,17 +175,36 @@ impl Swept {
         table
     }
 
+    /// Which flows starve at each point, and why; none of a point that was not simulated.
+    pub fn verdicts(&self) -> Vec<(usize, Verdict)> {
+        let verdict = |point: usize| Some((point, self.outcome.verdict(&self.outcome.variants[point].id)?));
+        (0..self.points.len()).filter_map(verdict).collect()
+    }
+
+    /// The same as JSON, each with the values of its point.
+    pub(crate) fn verdicts_json(&self) -> Vec<Map<String, Value>> {
+        let row = |(point, verdict): (usize, Verdict)| {
+            let mut object = self.point(point);
+            object.insert("verdict".into(), serde_json::to_value(verdict).expect("a verdict is plain data"));
+            object
+        };
+        self.verdicts().into_iter().map(row).collect()
+    }
+
+    /// The values of a point, by key.
+    fn point(&self, point: usize) -> Map<String, Value> {
+        let mut object = Map::new();
+        for (axis, level) in self.axes.iter().zip(self.levels(point)) {
+            let value = level.number.filter(|_| axis.is_numeric());
+            object.insert(axis.title(), value.map_or_else(|| json!(level.to_string()), number));
+        }
+        object
+    }
+
     /// The rows as JSON, each with the values of its point.
     pub(crate) fn to_json(&self) -> Vec<Map<String, Value>> {
         let row = |row: &SweptRow| {
-            let mut object = Map::new();
-            for (axis, level) in self.axes.iter().zip(self.levels(row.point)) {
-                let value = level
-                    .number
-                    .filter(|_| axis.is_numeric())
-                    .map_or_else(|| json!(level.to_string()), number);
-                object.insert(axis.title(), value);
-            }
+            let mut object = self.point(row.point);
             object.insert("flow".into(), json!(row.flow.as_deref().unwrap_or(ALL)));
             for (metric, measured) in self.metrics.iter().zip(&row.measured) {
                 let value = measured.map(|m| {

@@ -12,10 +12,11 @@ use crate::spec::{
 use evenair_laws::Parameters;
 use evenair_laws::gateway::Direction;
 use evenair_units::{Bytes, Instant, Rate};
+use evenair_wifi::Mode;
 use std::collections::BTreeMap;
 
-/// A hop before it is one: its queue, the next node, the rate.
-type Step = (u32, u32, Rate);
+/// A hop before it is one: its queue, the next node, the mode.
+type Step = (u32, u32, Mode);
 
 /// The shapers of a network, and who passes them.
 pub(in crate::core) struct Within {
@@ -81,10 +82,10 @@ impl Within {
             && gateway.of_flow[flow].is_some()
         {
             let place = path.iter().position(|&node| node == gateway.node).expect("it passes the gateway");
-            steps.insert(place, (queue, gateway.node, spec.data_rate));
+            steps.insert(place, (queue, gateway.node, spec.data_mode));
         }
         if let Some(&queue) = self.limits.get(&flow) {
-            steps.insert(0, (queue, path[0], spec.data_rate));
+            steps.insert(0, (queue, path[0], spec.data_mode));
         }
         steps
     }
@@ -116,7 +117,7 @@ impl Within {
             && shaped(gateway)
         {
             let place = spec.flows[flow].path.iter().rev().position(|&node| node == gateway.node);
-            steps.insert(place.expect("it passes the gateway"), (queue, gateway.node, spec.data_rate));
+            steps.insert(place.expect("it passes the gateway"), (queue, gateway.node, spec.data_mode));
         }
         steps
     }

@@ -268,7 +268,7 @@ fn a_slow_station_does_not_take_the_time_of_a_fast_one() {
                 ..spec.flows[0].clone()
             })
             .collect();
-        spec.rates = vec![LinkRate { from: 0, to: 2, rate: Rate::from_kbps(1_000) }];
+        spec.rates = vec![LinkRate { from: 0, to: 2, mode: Rate::from_kbps(1_000).into() }];
         if lossy {
             let schedule = vec![(Instant::ZERO, LossModel::Frames(Probability::clamped(0.4)))];
             spec.losses = vec![LinkLoss { from: 0, to: 1, schedule }];

@@ -23,7 +23,7 @@ fn room(backoff: impl Into<BackoffParams>, flows: &[(&[u32], Pattern)]) -> Netwo
         packet: spec.mac.packet(Bytes::new(1000), Bytes::new(1000), Rate::from_kbps(6_000)),
         ..spec.surroundings
     };
-    spec.data_rate = Rate::from_kbps(6_000);
+    spec.data_mode = Rate::from_kbps(6_000).into();
     spec.backoff = backoff.into();
     let first = spec.flows[0].clone();
     spec.flows = flows

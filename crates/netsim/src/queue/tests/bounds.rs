@@ -185,7 +185,7 @@ proptest! {
     #[test]
     fn next_hops_get_the_same_airtime(rates in prop::collection::vec(1_000u64..54_000, 3), airtime_us in 100u64..20_000) {
         let mut airtimes = Airtimes::of_wire(RATE);
-        airtimes.rates = (0..3).zip(rates.iter().map(|&kbps| Rate::from_kbps(kbps))).collect();
+        airtimes.modes = (0..3).zip(rates.iter().map(|&kbps| Rate::from_kbps(kbps).into())).collect();
         let slowest = (0..3).map(|hop| airtimes.of(hop, LARGEST)).max().unwrap();
         let role = DisciplineRole { airtimes: airtimes.clone(), ..WIRE.into() };
         let airtime = Duration::from_micros(airtime_us);

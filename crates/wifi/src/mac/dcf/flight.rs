@@ -113,7 +113,7 @@ impl<S: Shape> DcfAir<S> {
                 counters.ack_lost += u64::from(decoded && !answered);
             }
             FrameKind::Ack => counters.ack_lost += u64::from(!decoded),
-            FrameKind::Rts | FrameKind::Cts | FrameKind::CtsToSelf => (),
+            _ => (),
         }
     }
 
@@ -188,7 +188,7 @@ impl<S: Shape> DcfAir<S> {
         let queue = &self.queues[c as usize];
         let waits_for_cts = queue.plan.request.is_some() && !queue.announced;
         let answer = if waits_for_cts { FrameKind::Cts } else { FrameKind::Ack };
-        phy.preamble_time(self.timing.rate_of(answer, queue.plan.rate))
+        phy.preamble_time(self.timing.mode_of(answer, queue.plan.mode))
     }
 
     /// A node that awaits an answer from afar and receives another frame takes the answer for missing (clause 10.3.2.9).

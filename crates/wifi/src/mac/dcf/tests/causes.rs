@@ -51,7 +51,7 @@ fn timeline_lists_the_receivers_in_range() {
     bench.run_to(us(5_000));
     let timeline = bench.air.timeline.as_mut().unwrap();
     let frames: Vec<_> =
-        timeline.frames().iter().map(|f| (f.kind, f.size.bits() / 8, f.rate.as_bps())).collect();
+        timeline.frames().iter().map(|f| (f.kind, f.size.bits() / 8, f.mode.rate().as_bps())).collect();
     // An acknowledgement has 14 bytes, and the rate of control frames; header, checksum and LLC add 36 to DATA.
     assert_eq!(frames, [(FrameKind::Data, 1036, 11_000_000), (FrameKind::Ack, 14, 1_000_000)]);
     let mut heard: Vec<(u32, u32)> = timeline.take_overheard().map(|heard| (heard.from, heard.at)).collect();
@@ -60,7 +60,7 @@ fn timeline_lists_the_receivers_in_range() {
     bench.offer(0, BROADCAST);
     bench.run_to(us(10_000));
     let frame = *bench.air.timeline.as_ref().unwrap().frames().last().unwrap();
-    assert_eq!((frame.to, frame.size.bits() / 8, frame.rate.as_bps()), (BROADCAST, 1036, 11_000_000));
+    assert_eq!((frame.to, frame.size.bits() / 8, frame.mode.rate().as_bps()), (BROADCAST, 1036, 11_000_000));
 }
 
 /// Frames that differ in the node, the kind, or their fate leave different fingerprints.

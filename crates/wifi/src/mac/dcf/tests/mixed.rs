@@ -59,7 +59,7 @@ impl Bench {
 #[test]
 fn ofdm_is_announced_where_a_station_does_not_know_it() {
     let timing = MacTiming::mixed(crate::Preamble::Long, mbps(1), true);
-    let receivers = Receivers { sensitivity: None, of_b: vec![2] };
+    let receivers = Receivers { of_b: vec![2], ..Receivers::default() };
     let mut bench = cell(|_| exactly(0), timing, &receivers);
     bench.offer_long(0, 1, mbps(54));
     bench.run_to(us(300));
@@ -73,7 +73,7 @@ fn ofdm_is_announced_where_a_station_does_not_know_it() {
     ];
     assert_eq!(bench.frames()[..4], expected);
     let cts = bench.air.timeline.as_ref().unwrap().frames()[0];
-    assert_eq!((cts.from, cts.to, cts.rate, cts.reserves_us), (0, 0, mbps(1), 308));
+    assert_eq!((cts.from, cts.to, cts.mode.rate(), cts.reserves_us), (0, 0, mbps(1), 308));
     let outcomes: Vec<_> = bench.done().iter().map(|&(_, by, outcome)| (by, outcome)).collect();
     assert_eq!(outcomes, [(0, Outcome::Delivered), (2, Outcome::Delivered)]);
     assert_eq!((bench.air.counters(0).attempts, bench.air.counters(0).requests), (1, 0));
@@ -83,7 +83,7 @@ fn ofdm_is_announced_where_a_station_does_not_know_it() {
 #[test]
 fn a_station_of_b_takes_ofdm_for_energy() {
     let timing = MacTiming::mixed(crate::Preamble::Long, mbps(1), false);
-    let receivers = Receivers { sensitivity: None, of_b: vec![2] };
+    let receivers = Receivers { of_b: vec![2], ..Receivers::default() };
     let mut bench = cell(|_| exactly(0), timing, &receivers);
     bench.offer_long(0, 1, mbps(54));
     bench.run_to(us(100));
@@ -105,7 +105,7 @@ fn a_station_of_b_takes_ofdm_for_energy() {
 #[test]
 fn request_and_clearance_replace_the_announcement() {
     let timing = MacTiming::mixed(crate::Preamble::Long, mbps(1), true);
-    let mut bench = cell(|_| exactly(0), timing, &Receivers { sensitivity: None, of_b: vec![2] });
+    let mut bench = cell(|_| exactly(0), timing, &Receivers { of_b: vec![2], ..Receivers::default() });
     bench.air.rules.rts_threshold = Some(Bytes::new(500));
     bench.offer_long(0, 1, mbps(54));
     bench.run_to(us(3_000));
@@ -146,7 +146,7 @@ fn headers_follow_both_ends_of_a_frame() {
 fn power_decides_which_rate_is_decoded() {
     let timing = MacTiming::a(ControlRate::Mandatory);
     let sensitivity = Some(Sensitivity::new(timing.phy, &Sensitivity::standard(timing.phy)));
-    let receivers = Receivers { sensitivity, of_b: Vec::new() };
+    let receivers = Receivers { sensitivity, ..Receivers::default() };
     let signal = |from, to, dbm| Signal { from, to, power: Dbm::new(dbm) };
     let signals = [
         signal(0, 1, -72.0),
@@ -172,4 +172,86 @@ fn power_decides_which_rate_is_decoded() {
     let (outcome, next, lost) = sent(mbps(36));
     assert_eq!((outcome, next), (Outcome::Dropped, (34 + 6 * (364 + 45) + 364 + 94) * 1000));
     assert_eq!(lost, 7);
+}
+
+/// VHT at 80 MHz, MCS 9: 390 Mb/s.
+fn vht() -> Mode {
+    let (width, guard_interval) = (crate::Width::Mhz80, crate::GuardInterval::Ns800);
+    let fast = crate::Modulation { format: crate::Format::Vht, mcs: 9, streams: 1, width, guard_interval };
+    Mode::of(fast).unwrap()
+}
+
+fn ac(protects: bool) -> MacTiming {
+    let timing = MacTiming::high_throughput(crate::Phy::ac(), ControlRate::Mandatory);
+    MacTiming { protects, ..timing }
+}
+
+impl Bench {
+    fn offer_vht(&mut self, by: u32, to: u32) {
+        let head = Head { to, size: Bytes::new(1500), mode: vht(), packet: PacketId(by) };
+        self.air.offer(self.now, by, head, &mut self.out);
+        self.collect();
+    }
+}
+
+/// Node 2 is of 802.11a. Times by hand: DIFS 34, CTS to self at 24 Mb/s 28, SIFS 16, 1538 bytes in 8 symbols after 40 µs of
+/// preamble, ACK at 24 Mb/s 28. It decodes the CTS and the ACK, so that no EIFS follows, and sends 1536 bytes at 54 Mb/s, without
+/// EDCA's header, in 248 µs.
+#[test]
+fn vht_is_announced_beside_stations_of_802_11a() {
+    let receivers = Receivers { of_ofdm: vec![2], ..Receivers::default() };
+    let mut bench = cell(|_| exactly(0), ac(true), &receivers);
+    bench.offer_vht(0, 1);
+    bench.run_to(us(90));
+    bench.offer_long(2, 1, mbps(54));
+    bench.run_to(us(3_000));
+    let expected = [
+        (34_000, 0, FrameKind::CtsToSelf),
+        (78_000, 0, FrameKind::Data),
+        (166_000, 1, FrameKind::Ack),
+        (228_000, 2, FrameKind::Data),
+        (492_000, 1, FrameKind::Ack),
+    ];
+    assert_eq!(bench.frames(), expected);
+    let frames = bench.air.timeline.as_ref().unwrap().frames();
+    assert_eq!((frames[0].mode, frames[0].reserves_us), (Mode::at(mbps(24)), 16 + 72 + 16 + 28));
+    assert_eq!((frames[1].mode, frames[1].qos, frames[1].size), (vht(), true, Bytes::new(1538)));
+    assert_eq!((frames[3].qos, frames[3].size), (false, Bytes::new(1536)));
+}
+
+/// Without protection a station of 802.11a knows the length of a VHT frame, and takes it for an error: EIFS, here cancelled by the
+/// ACK. It never decodes one that is sent to it.
+#[test]
+fn vht_is_an_error_to_stations_of_802_11a() {
+    let receivers = Receivers { of_ofdm: vec![2], ..Receivers::default() };
+    let mut bench = cell(|_| exactly(0), ac(false), &receivers);
+    bench.offer_vht(0, 1);
+    bench.run_to(us(90));
+    bench.offer_long(2, 1, mbps(54));
+    bench.run_to(us(3_000));
+    // DATA 34 to 106, ACK 122 to 150, DIFS.
+    assert_eq!(bench.data_starts(2), [184_000]);
+    let mut bench = cell(|_| exactly(0), ac(false), &receivers);
+    bench.offer_vht(0, 2);
+    bench.run_to(us(100_000));
+    assert_eq!(bench.done()[0].2, Outcome::Dropped);
+    // EIFS, 16 + 44 + 34, after a frame of which it heard no answer: DATA from 34 to 106.
+    let mut bench = cell(|_| exactly(0), ac(false), &receivers);
+    bench.offer_vht(0, BROADCAST);
+    bench.run_to(us(90));
+    bench.offer_long(2, 1, mbps(54));
+    bench.run_to(us(3_000));
+    assert_eq!(bench.data_starts(2), [106_000 + 94_000]);
+}
+
+/// An answer comes at 6, 12 or 24 Mb/s, not above the reference of the MCS: 44, 32 or 28 µs.
+#[test]
+fn answers_to_vht_are_frames_of_802_11a() {
+    for (mcs, ack_us) in [(0, 44), (1, 32), (2, 32), (3, 28), (9, 28)] {
+        let mode = Mode::of(crate::Modulation { mcs, ..vht().modulation().unwrap() }).unwrap();
+        let timing = ac(false);
+        assert_eq!(timing.answer(mode), Duration::from_micros(ack_us), "MCS {mcs}");
+        assert_eq!(timing.clearance(mode), timing.answer(mode));
+        assert_eq!(timing.answer_timeout_to(FrameKind::Data, mode), Duration::from_micros(16 + 9 + 20));
+    }
 }

@@ -341,13 +341,14 @@ fn stray_cts_starts_no_frame() {
             by: 0,
             since: bench.now,
             size: Bytes::new(14),
+            parts: 0,
             retry: false,
             qos: false,
             class: 0,
             far: false,
             answer: Duration::ZERO,
             reserves: Duration::ZERO,
-            rate: plan.rate,
+            mode: plan.mode,
             receiver_busy: false,
         };
         assert!(!bench.air.accept(0, 1, &cts, bench.now, &mut bench.out));

@@ -1,0 +1,96 @@
+use crate::Resolved;
+use std::fs;
+
+/// What comes of a scenario beside some files.
+fn read(files: &[(&str, &str)], text: &str) -> Result<Resolved, String> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, contents) in files {
+        fs::write(folder.path().join(name), contents).unwrap();
+    }
+    let path = folder.path().join("mesh.toml");
+    fs::write(&path, text).unwrap();
+    let shown = path.display().to_string();
+    Resolved::load(&path, &[]).map_err(|error| error.to_string().replace(&shown, "mesh.toml"))
+}
+
+const MESH: &str = r#"
+radio = { transmission_range = "250 m", carrier_sense_range = "550 m" }
+nodes = { file = "nodes.csv" }
+flows = { file = "flows.csv" }
+"#;
+
+fn placed(nodes: &str) -> Result<Vec<[f64; 2]>, String> {
+    let flows = ("flows.csv", "from,to\na,b\n");
+    let mesh = read(&[("nodes.csv", nodes), flows], MESH)?;
+    Ok(mesh.settings().nodes.iter().map(|node| node.at.unwrap()).map(|at| [at.east_m, at.north_m]).collect())
+}
+
+#[test]
+fn nodes_and_flows_come_from_spreadsheets() {
+    let nodes = "Name;X [m];Y;Height;Channel\na;0;0;3;\nb;100,5;0;;6\n";
+    let flows = "src;dst;traffic;rate;weight\na;b;cbr;1 Mbps;2\n";
+    let text = MESH.to_string() + "mac = { channel = 6 }\n";
+    let mesh = read(&[("nodes.csv", nodes), ("flows.csv", flows)], &text).unwrap();
+    let settings = mesh.settings();
+    assert_eq!(settings.nodes[0].at.unwrap().up_m, Some(3.0));
+    assert_eq!((settings.nodes[1].at.unwrap().east_m, settings.nodes[1].channel), (100.5, Some(6)));
+    let flow = &settings.flows[0];
+    assert_eq!((flow.id.as_str(), flow.weight), ("1", Some(2.0)));
+    assert_eq!(flow.rate.unwrap().to_string(), "1 Mbps");
+}
+
+/// On WGS 84 a thousandth of a degree at 45° is 111.13 m to the north and 78.85 m to the east.
+#[test]
+fn degrees_become_metres_around_the_middle() {
+    let places = placed("id,lat,lon\na,44.9995,9.9995\nb,45.0005,10.0005\n").unwrap();
+    for (found, expected) in places.iter().flatten().zip([-39.423, -55.566, 39.423, 55.566]) {
+        assert!((found - expected).abs() < 2e-3, "{places:?}");
+    }
+}
+
+#[test]
+fn signals_and_walls_come_from_spreadsheets() {
+    let text = r#"
+radio = { receive_threshold = "-70 dBm", carrier_sense_threshold = "-80 dBm" }
+nodes = { file = "nodes.csv" }
+walls = { file = "walls.csv" }
+flows = [{ id = "1", from = "a", to = "b" }]
+"#;
+    let files = [("nodes.csv", "id,x,y\na,0,0\nb,50,0\n"), ("walls.csv", "x1,y1,x2,y2,dB\n25,-9,25,9,6\n")];
+    let mesh = read(&files, text).unwrap();
+    assert!(
+        mesh.settings().walls[0]
+            .to
+            .iter()
+            .zip([25.0, 9.0])
+            .all(|(found, wanted)| (found - wanted).abs() < 1e-12)
+    );
+    let text = r#"
+radio = { receive_threshold = "-70 dBm", carrier_sense_threshold = "-80 dBm" }
+signals = { file = "signals.csv" }
+nodes = [{ id = "a" }, { id = "b" }]
+flows = [{ id = "1", from = "a", to = "b" }]
+"#;
+    let mesh = read(&[("signals.csv", "tx,rx,rssi\na,b,-61\n")], text).unwrap();
+    assert_eq!(mesh.settings().signals[0].power.to_string(), "-61 dBm");
+}
+
+#[test]
+fn mistakes_in_spreadsheets_name_file_and_line() {
+    for (nodes, words) in [
+        ("id,x\na,0\nb,1\n", "nodes.file: nodes.csv has no places: columns are id, x and y in metres"),
+        ("x,y\n0,0\n1,1\n", "nodes.csv has no column \"id\"; its first line names the columns"),
+        ("id,x,y\na,0,0\nb,one,0\n", "nodes.csv, line 3: x is \"one\", which is no number"),
+        ("id,x,y\na,0,0\nb,,0\n", "nodes.csv, line 3: x is empty"),
+        ("id,x,y,hight\na,0,0,1\nb,9,0,1\n", "there is no column \"hight\"; did you mean height?"),
+        ("id,x,y,east\na,0,0,1\nb,9,0,1\n", "two columns are \"x\"; leave one out"),
+        ("id,lat,lon\na,95,0\nb,9,0\n", "nodes.csv, line 2: latitudes are from -89 to 89 degrees"),
+        ("id,x,y\n", "nodes.csv needs a first line that names its columns, and a line for each entry"),
+    ] {
+        let why = placed(nodes).unwrap_err();
+        assert!(why.contains(words), "{nodes}: {why}");
+    }
+    assert!(placed("id,x,y,#owner\na,0,0,me\nb,9,0,you\n").is_ok(), "columns can be left out");
+    let missing = read(&[], MESH).unwrap_err();
+    assert!(missing.contains("mesh.toml:3") && missing.contains("nodes.csv cannot be read"), "{missing}");
+}
