@@ -15,10 +15,6 @@ MODULES = {
     "evenair.testing": "testing.py",
     "evenair.gym": "gym.py",
 }
-HEAD = (
-    "# Python\n\nMade from the docstrings of `python/evenair`, whose examples the tests execute. Names of columns, "
-    "facts and arguments end in their units. `help(evenair.run)` says the same.\n"
-)
 FIRST = ["run", "solve", "sweep", "study", "compare", "fluid", "Scenario", "Builder"]
 """What a reader looks for first."""
 
@@ -39,7 +35,7 @@ class Entry:
 
 
 def page() -> str:
-    text = HEAD
+    text = ""
     for module, entries in exported().items():
         if module != "evenair":
             text += f"\n## {module}\n\n{shown(ast.get_docstring(parsed(MODULES[module])) or '')}"

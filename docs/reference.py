@@ -1,6 +1,7 @@
-"""Pages that are made from the program: commands, languages, laws, metrics, glossary and the Python module.
+"""Pages whose lists are made from the program: commands, languages, laws, metrics, glossary and the Python module.
 
-`docs/pages.py` puts them beside those of docs/; `EVENAIR` names the program.
+`docs/reference/` has their beginnings, so that links lead somewhere in the repository, too. `docs/pages.py` puts the
+whole pages into the site; `EVENAIR` names the program.
 """
 
 from __future__ import annotations
@@ -9,26 +10,39 @@ import json
 import os
 import re
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import module
 
 PROGRAM = os.environ.get("EVENAIR", "evenair")
-MADE = "Made from the program by `docs/reference.py`; "
+BEGINNINGS = Path(__file__).parent / "reference"
+END = "\nThe manual has the list itself: `cargo xtask docs` builds it.\n"
+"""The last line of a beginning, which the whole page lacks."""
 
 
 def pages() -> dict[str, str]:
-    """The pages that no file has, by name."""
-    return {
+    """The whole pages, by name."""
+    lists = {
         "commands": commands(),
-        "scenario": scenario(),
-        "study": study(),
+        "scenario": sections(json.loads(told("schema"))),
+        "study": sections(json.loads(told("schema", "study"))),
         "laws": laws(),
         "metrics": metrics(),
         "results": results(),
         "glossary": glossary(),
         "python": module.page(),
     }
+    return {name: beginning(name) + text for name, text in lists.items()}
+
+
+def beginning(name: str) -> str:
+    """What a page says before its list."""
+    text = (BEGINNINGS / f"{name}.md").read_text(encoding="utf-8")
+    if not text.endswith(END):
+        message = f"reference/{name}.md does not end in {END!r}"
+        raise ValueError(message)
+    return text.removesuffix(END)
 
 
 def told(*arguments: str) -> str:
@@ -57,7 +71,7 @@ def header(*cells: str) -> str:
 def commands() -> str:
     """A section for each command, with its help."""
     names = re.findall(r"^  ([a-z-]+)  ", told("--help"), re.MULTILINE)
-    text = f"# Commands\n\n{MADE}`evenair COMMAND --help` says the same.\n"
+    text = ""
     for name in dict.fromkeys(name for name in names if name != "help"):
         text += f"\n## evenair {name}\n\n```text\n{told(name, '--help').rstrip()}\n```\n"
     return text
@@ -114,29 +128,6 @@ def keys(table: dict[str, Any], tables: dict[str, Any]) -> str:
     return text
 
 
-def scenario() -> str:
-    """Every key of a scenario file, table by table."""
-    schema = json.loads(told("schema"))
-    text = (
-        f"# Scenario language\n\n{MADE}`evenair schema` prints the JSON Schema, for your editor. Quantities are texts "
-        'with a unit: `"60 s"`, `"11 Mbps"` or `"11 Mbit/s"`, `"250 m"`, `"-64 dBm"`, `"1000 bytes"`, `"50 packets"`; '
-        'a probability is a number or `"5%"`. Unknown keys are errors, and each error names its line.\n\nEvery key can '
-        "be changed for one run: `--set mac.data_rate='2 Mbps'`; entries of lists are named by their id or number: "
-        "`--set flows.1.stop='9 s'`.\n"
-    )
-    return text + sections(schema)
-
-
-def study() -> str:
-    """Every key of a study file, table by table."""
-    text = (
-        f"# Study language\n\n{MADE}`evenair schema study` prints the JSON Schema, for your editor, and `evenair study "
-        "FILE --check` looks for mistakes without running anything. [Studies of your own](../how-to/study.md) begins "
-        'with an example. A text such as `"{flow}"` is a place for a word of its table\'s `each`.\n'
-    )
-    return text + sections(json.loads(told("schema", "study")))
-
-
 def sections(schema: dict[str, Any]) -> str:
     """The keys at the top of a file, and a section for each of its tables, under the head that it has in a file."""
     tables = schema.get("$defs", {})
@@ -186,7 +177,7 @@ def place(
 
 def laws() -> str:
     """Every control law with its source and parameters."""
-    text = f"# Laws\n\n{MADE}`evenair list laws` says the same. Labels are told in [citations](../citations.md).\n"
+    text = ""
     for family in listed("list", "laws"):
         text += f"\n## {family['family'].capitalize()}: {family['decides']}\n\nIn scenarios under `{family['key']}`.\n"
         for law in family["laws"]:
@@ -204,8 +195,7 @@ def laws() -> str:
 
 def metrics() -> str:
     """Every metric that studies and sweeps know."""
-    text = f"# Metrics\n\n{MADE}`evenair list metrics` says the same. Sweeps name them in `--metric`, studies, too.\n"
-    text += header("metric", "unit", "what it is", "of all flows", "over time")
+    text = header("metric", "unit", "what it is", "of all flows", "over time")
     for one in listed("list", "metrics"):
         over_time = "yes" if one.get("over_time") else ""
         text += row(f"`{one['metric']}`", one.get("unit") or "", one["about"], one.get("of_all") or "", over_time)
@@ -217,10 +207,7 @@ def results() -> str:
     schema = json.loads(told("schema", "result"))
     tables = schema["$defs"]
     forms = [form["$ref"].rsplit("/", 1)[1] for form in schema["anyOf"]]
-    text = (
-        f"# JSON documents\n\n{MADE}`evenair schema result` prints the JSON Schema. {schema['description']} "
-        "[JSON and tables](../json.md) begins with examples.\n"
-    )
+    text = f"\n{schema['description']}\n"
     for name in [*forms, *(name for name in tables if name not in forms)]:
         table = tables[name]
         if not is_table(table):
@@ -235,7 +222,7 @@ def results() -> str:
 
 def glossary() -> str:
     """Words of the field and of the papers."""
-    text = f"# Glossary\n\n{MADE}`evenair glossary WORD` says the same.\n"
+    text = ""
     topic = ""
     for entry in listed("glossary") if "  glossary " in told("--help") else []:
         if entry["topic"] != topic:

@@ -1,5 +1,5 @@
-//! Where each law comes from, as its file's header says under `# Source`: lists of laws read it from here, so that what is
-//! listed is what is written.
+//! Collects the source of each law from the section `# Source` of its file's header. Lists of laws print this
+//! text.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-"""What a call of a law in Python costs: processor time of a run with it, less that of its built-in twin."""
+"""The cost of a call of a law in Python: processor time of a run with it, less that of its built-in twin."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What seeds cost on threads and in processes: wall-clock time, the least of several tries, of eight seeds.
+"""The cost of seeds on threads and in processes: wall-clock time, the least of several tries, of eight seeds.
 
-The ways take turns, so that what else the machine does is beside all of them; the last row is what two programs that
-share nothing make of it.
+The variants take turns, so that other load of the machine is beside all of them; the last row is of two programs that
+share nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a step of an environment costs: processor time, the simulated time in it included."""
+"""The cost of a step of an environment: processor time, the simulated time in it included."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ Infos: TypeAlias = "dict[str, dict[str, Any]]"
 
 
 class Agents(ParallelEnv, EzPickle):  # type: ignore[type-arg, misc] # PettingZoo states no types
-    """What `evenair.gym.parallel_env` gives."""
+    """The environment of `evenair.gym.parallel_env`."""
 
     metadata: ClassVar[dict[str, Any]] = {"name": "evenair", "render_modes": ["ansi"], "render_fps": 4}
     possible_agents: list[str]
@@ -54,11 +54,11 @@ class Agents(ParallelEnv, EzPickle):  # type: ignore[type-arg, misc] # PettingZo
         self.action_spaces = dict.fromkeys(self.possible_agents, acts)
 
     def observation_space(self, agent: str) -> spaces.Box:
-        """Give what an agent may see."""
+        """Give the space of an agent's observations."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """Give what an agent may set."""
+        """Give the space of an agent's actions."""
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[dict[str, Seen], Infos]:
@@ -94,11 +94,11 @@ class Agents(ParallelEnv, EzPickle):  # type: ignore[type-arg, misc] # PettingZo
 
     @property
     def measured(self) -> Seen:
-        """What was seen last, in its units: a row per agent, in their order."""
+        """The last observation, in its units: a row per agent, in their order."""
         return self._stepped.measured
 
     def render(self) -> str | None:
-        """Tell what was seen last, a line per flow, with ``render_mode="ansi"``."""
+        """Give the last observation, a line per flow, with ``render_mode="ansi"``."""
         return self._stepped.render() if self.render_mode == "ansi" else None
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ KNOWN = 'give "dask", "ray", a client of dask.distributed, the module ray, or an
 
 @contextmanager
 def engine(executor: object) -> Iterator[object]:
-    """Give what takes jobs. "dask" and "ray" are what is running already, or are started, and stopped at the end."""
+    """Give an executor. "dask" and "ray" are those already running, or are started, and stopped at the end."""
     if executor == "dask":
         with _dask() as client:
             yield client
@@ -40,7 +40,7 @@ def _missing(name: str, package: str) -> ImportError:
 
 @contextmanager
 def _dask() -> Iterator[object]:
-    """Give the client that is current, or one of what dask's configuration names: this machine, if it names nothing."""
+    """Give the client that is current, or one of dask's configuration: this machine by default."""
     try:
         from distributed import Client, default_client
     except ImportError:
@@ -56,7 +56,7 @@ def _dask() -> Iterator[object]:
 
 @contextmanager
 def _ray() -> Iterator[object]:
-    """Give ray, connected to what `RAY_ADDRESS` names: this machine, if it names nothing."""
+    """Give ray, connected to `RAY_ADDRESS`: this machine by default."""
     try:
         import ray
     except ImportError:
@@ -71,8 +71,8 @@ def _ray() -> Iterator[object]:
             ray.shutdown()
 
 
-def gather(executor: Any, function: Callable[..., bytes], jobs: Sequence[Job], progress: Progress) -> list[bytes]:  # noqa: ANN401 -- what other libraries have
-    """Do all jobs with an executor, in order; what is not done is given up where one fails, and at Ctrl-C."""
+def gather(executor: Any, function: Callable[..., bytes], jobs: Sequence[Job], progress: Progress) -> list[bytes]:  # noqa: ANN401 -- of other libraries
+    """Do all jobs with an executor, in order; the rest is cancelled when one fails, and at Ctrl-C."""
     if hasattr(executor, "remote") and hasattr(executor, "get"):  # the module ray
         task = executor.remote(function)
         futures = [task.remote(*job) for job in jobs]

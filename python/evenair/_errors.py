@@ -1,15 +1,15 @@
-"""What evenair raises."""
+"""The exceptions of evenair."""
 
 from __future__ import annotations
 
 
 class ScenarioError(ValueError):
-    """A scenario is not right: where, which key, and what is allowed."""
+    """A scenario is not right: the place, the key, and the allowed values."""
 
     def __init__(
         self, text: str, file: str, line: int | None, column: int | None, key: str | None, message: str
     ) -> None:
-        """Keep what the language found, each part by its name."""
+        """Keep the parts of the message, each by its name."""
         super().__init__(text)
         self.file = file
         """The file, as it was named."""
@@ -20,7 +20,7 @@ class ScenarioError(ValueError):
         self.key = key
         """The key, such as ``flows[2].to``."""
         self.message = message
-        """What is wrong, and what is allowed."""
+        """The fault, and the allowed values."""
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[object, ...]]:
         """Let it cross to another process."""

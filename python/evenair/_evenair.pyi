@@ -1,4 +1,4 @@
-# Made from crates/python: `EVENAIR_BLESS=1 cargo xtask module` makes it anew.
+# Made from crates/python: `EVENAIR_BLESS=1 cargo xtask module` writes it.
 
 from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
@@ -10,10 +10,12 @@ __all__ = ["Access", "Acked", "ClassRole", "ClassView", "ComparisonFacts", "Deli
 @final
 class Access:
     """
-    A back-off law's answer, as data: what is drawn, when, what a failure does, how long the medium is held.
+    A back-off law's answer, as data: which time is drawn and when, the effect of a failure, how long the medium is
+    held.
 
-    `when` is "before-frame", "after-transmission" or "after-transmission-and-before-frame". The medium is held for a packet,
-    for as many as fit into `burst_s` \\[s\\], or for `span_s` \\[s\\] in the mean. What is out of range raises a `ValueError`.
+    `when` is "before-frame", "after-transmission" or "after-transmission-and-before-frame". The medium is held for a
+    packet, for as many as fit into `burst_s` \\[s\\], or for `span_s` \\[s\\] in the mean. A value out of range raises a
+    `ValueError`.
     """
     def __deepcopy__(self, /, _memo: Any) -> Access:
         """
@@ -33,8 +35,8 @@ class Access:
     @staticmethod
     def exponential(mean: SupportsFloat | SupportsIndex, of: str = "second", *, slotted: bool = False, when: str = "before-frame", burst_s: SupportsFloat | SupportsIndex | None = None, span_s: SupportsFloat | SupportsIndex | None = None) -> Access:
         """
-        Exponential with this mean, counted in what `of` says: "second"; "frame", the airtime of the frame that waits; "packet",
-        the bits of the packet that waits over its rate. In whole slots, if it is `slotted`.
+        Exponential with this mean, in the unit `of`: "second"; "frame", the airtime of the waiting frame; "packet", the
+        bits of the waiting packet over its rate. In whole slots, if it is `slotted`.
         """
     @staticmethod
     def fixed(mean_s: SupportsFloat | SupportsIndex, *, when: str = "before-frame", burst_s: SupportsFloat | SupportsIndex | None = None, span_s: SupportsFloat | SupportsIndex | None = None) -> Access:
@@ -107,13 +109,13 @@ class Acked:
     @property
     def window_limited(self, /) -> bool:
         """
-        The congestion window is what limits the sender.
+        The congestion window limits the sender.
         """
 
 @final
 class ClassRole:
     """
-    A class of a gateway: what one subscriber sends (up) or receives (down).
+    A class of a gateway: the traffic that one subscriber sends (up) or receives (down).
     """
     def __repr__(self, /) -> str: ...
     @property
@@ -124,12 +126,12 @@ class ClassRole:
     @property
     def link_rate_bps(self, /) -> int | None:
         """
-        What the gateway's own link on the class's way carries, the MAC's overhead taken off [bit/s], where it is known.
+        The capacity of the gateway's own link on the class's path, without the MAC's overhead [bit/s], if known.
         """
     @property
     def subscriber(self, /) -> int | None:
         """
-        Whose it is: classes with the same number share what one subscriber is due; none, of one of its own.
+        Its subscriber: classes with the same number share one subscriber's due; none, a subscriber of its own.
         """
     @property
     def weight(self, /) -> float:
@@ -140,28 +142,28 @@ class ClassRole:
 @final
 class ClassView:
     """
-    What the gateway's queue counted of one class in an epoch.
+    The counts of one class by the gateway's queue in an epoch.
     """
     def __repr__(self, /) -> str: ...
     @property
     def arrived_bytes(self, /) -> int:
         """
-        What came to the queue, dropped or not [bytes].
+        Arrivals at the queue, dropped or not [bytes].
         """
     @property
     def arrived_packets(self, /) -> int:
         """
-        What came to the queue, dropped or not [packets].
+        Arrivals at the queue, dropped or not [packets].
         """
     @property
     def backlog_bytes(self, /) -> int:
         """
-        What waits now [bytes].
+        The backlog now [bytes].
         """
     @property
     def backlog_packets(self, /) -> int:
         """
-        What waits now [packets].
+        The backlog now [packets].
         """
     @property
     def busy_s(self, /) -> float | None:
@@ -176,12 +178,12 @@ class ClassView:
     @property
     def dropped_bytes(self, /) -> int:
         """
-        What the queue gave up [bytes].
+        Drops of the queue [bytes].
         """
     @property
     def dropped_packets(self, /) -> int:
         """
-        What the queue gave up [packets].
+        Drops of the queue [packets].
         """
     @property
     def held_packets(self, /) -> int | None:
@@ -191,18 +193,18 @@ class ClassView:
     @property
     def served_bytes(self, /) -> int:
         """
-        What left the queue [bytes].
+        Departures from the queue [bytes].
         """
     @property
     def served_packets(self, /) -> int:
         """
-        What left the queue [packets].
+        Departures from the queue [packets].
         """
 
 @final
 class ComparisonFacts:
     """
-    What is known of a comparison.
+    The facts of a comparison.
     """
     @property
     def notes(self, /) -> list[str]: ...
@@ -212,13 +214,13 @@ class ComparisonFacts:
 @final
 class Delivery:
     """
-    What an acknowledgement delivered.
+    An acknowledgement's delivery.
     """
     def __repr__(self, /) -> str: ...
     @property
     def application_limited(self, /) -> bool:
         """
-        The application may have been what limited the sender.
+        The application may have limited the sender.
         """
     @property
     def delivery_rate_pps(self, /) -> float | None:
@@ -253,7 +255,7 @@ class Delivery:
     @property
     def repair(self, /) -> str:
         """
-        What is being repaired: "none", "recovery" or "timeout".
+        The repair under way: "none", "recovery" or "timeout".
         """
     @property
     def round_trip_s(self, /) -> float | None:
@@ -283,7 +285,8 @@ class Environment:
     """
     def __new__(cls, /, scenario: Scenario, control: str, step_s: SupportsFloat | SupportsIndex, horizon_s: SupportsFloat | SupportsIndex, seed: SupportsIndex) -> Environment:
         """
-        A scenario at its beginning, all of whose flows are controlled, once per `step_s`. Goodput is averaged over `horizon_s`.
+        A scenario at its beginning; all of its flows are controlled, once per `step_s`. Goodput is averaged over
+        `horizon_s`.
         """
     @property
     def names(self, /) -> list[str]:
@@ -298,12 +301,13 @@ class Environment:
     @property
     def scales(self, /) -> list[list[float]]:
         """
-        By what the quantities that are seen of each flow are divided in observations.
+        The divisors of each flow's quantities in observations.
         """
     def step(self, /, actions: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> tuple[bytearray, bool]:
         """
-        Sets each flow's control, goes on for one step, and tells what is seen and whether the run is over: numbers of 32 bits as they lie,
-        the quantities of each flow, then all of them over their scales, 1 at most.
+        Sets each flow's control, runs one step, and returns the quantities of each flow and whether the run is over.
+        The numbers have 32 bits in the machine's byte order: the quantities, then all of them over their scales, 1 at
+        most.
         """
 
 @final
@@ -321,7 +325,7 @@ class FlowRole:
 @final
 class FlowView:
     """
-    What a law sees of its flow after an interval.
+    A law's view of its flow after an interval.
     """
     def __repr__(self, /) -> str: ...
     @property
@@ -337,12 +341,12 @@ class FlowView:
     @property
     def first_backlog_bytes(self, /) -> int | None:
         """
-        What waits at the flow's first link [bytes], where the host knows.
+        The backlog at the flow's first link [bytes], if the host knows it.
         """
     @property
     def first_backlog_packets(self, /) -> int | None:
         """
-        What waits at the flow's first link [packets], where the host knows.
+        The backlog at the flow's first link [packets], if the host knows it.
         """
     @property
     def goodput_bps(self, /) -> int:
@@ -387,12 +391,12 @@ class FlowView:
     @property
     def path_backlog_bytes(self, /) -> int | None:
         """
-        What waits at all links on the flow's way [bytes], for laws that ask for it.
+        The backlog at all links on the flow's path [bytes], for laws that need it.
         """
     @property
     def path_backlog_packets(self, /) -> int | None:
         """
-        What waits at all links on the flow's way [packets], for laws that need it.
+        The backlog at all links on the flow's path [packets], for laws that need it.
         """
     @property
     def retransmitted(self, /) -> int:
@@ -402,12 +406,12 @@ class FlowView:
     @property
     def round_trip_of_probes_s(self, /) -> float | None:
         """
-        The mean of what probes measured [s], where the law needs them sent.
+        The mean of the probes' samples [s], if the law needs probes.
         """
     @property
     def round_trip_of_windows_s(self, /) -> float | None:
         """
-        The mean of what the retransmission timers sampled [s].
+        The mean of the retransmission timers' samples [s].
         """
     @property
     def round_trip_s(self, /) -> float | None:
@@ -433,7 +437,7 @@ class FlowView:
 @final
 class FluidFacts:
     """
-    What is known of a fluid model's run.
+    The facts of a fluid model's run.
     """
     @property
     def corners(self, /) -> int: ...
@@ -465,7 +469,7 @@ class GatewayRole:
 @final
 class GatewayView:
     """
-    What a gateway's law sees after an epoch.
+    A gateway law's view after an epoch.
     """
     def __repr__(self, /) -> str: ...
     @property
@@ -486,7 +490,7 @@ class GatewayView:
     @property
     def served_bps(self, /) -> list[float]:
         """
-        What was served of each class per time [bit/s]; nothing in no time.
+        The rate served of each class [bit/s]; zero over no time.
         """
 
 @final
@@ -508,7 +512,7 @@ class LinkRole:
     @property
     def exchange_s(self, /) -> float:
         """
-        Time from one largest packet to the next where nobody disturbs, back-off not counted [s].
+        Time from one largest packet to the next without disturbance, back-off not counted [s].
         """
     @property
     def frame_s(self, /) -> float:
@@ -539,28 +543,28 @@ class LinkRole:
 @final
 class LinkView:
     """
-    What a back-off law sees of its link.
+    A back-off law's view of its link.
     """
     def __repr__(self, /) -> str: ...
     @property
     def arrivals_bytes(self, /) -> int:
         """
-        What came since the last update and was accepted [bytes].
+        Accepted arrivals since the last update [bytes].
         """
     @property
     def arrivals_packets(self, /) -> int:
         """
-        What came since the last update and was accepted [packets].
+        Accepted arrivals since the last update [packets].
         """
     @property
     def backlog_bytes(self, /) -> int:
         """
-        What waits, the packet in service counted [bytes].
+        The backlog, the packet in service counted [bytes].
         """
     @property
     def backlog_packets(self, /) -> int:
         """
-        What waits, the packet in service counted [packets].
+        The backlog, the packet in service counted [packets].
         """
     @property
     def data_rate_bps(self, /) -> int:
@@ -575,7 +579,7 @@ class LinkView:
     @property
     def head_of_line_delay_s(self, /) -> float | None:
         """
-        How long the first of what waits has waited [s], where that is known.
+        The waiting time of the backlog's first packet [s], if known.
         """
     @property
     def interval_s(self, /) -> float:
@@ -590,12 +594,12 @@ class LinkView:
     @property
     def service_bytes(self, /) -> int:
         """
-        What left for its next hop since the last update [bytes].
+        Sent to the next hop since the last update [bytes].
         """
     @property
     def service_packets(self, /) -> int:
         """
-        What left for its next hop since the last update [packets].
+        Sent to the next hop since the last update [packets].
         """
 
 @final
@@ -607,7 +611,7 @@ class Loss:
     @property
     def flight(self, /) -> float:
         """
-        What was under way [segments].
+        Segments under way [segments].
         """
     @property
     def now_s(self, /) -> float:
@@ -640,7 +644,7 @@ class QueueRole:
 @final
 class QueueView:
     """
-    What a marking law sees of its queue.
+    A marking law's view of its queue.
     """
     def __repr__(self, /) -> str: ...
     @property
@@ -656,12 +660,12 @@ class QueueView:
     @property
     def waiting_bytes(self, /) -> int:
         """
-        What waits beside the packet that comes or leaves [bytes].
+        The backlog beside the packet that comes or leaves [bytes].
         """
     @property
     def waiting_packets(self, /) -> int:
         """
-        What waits beside the packet that comes or leaves [packets].
+        The backlog beside the packet that comes or leaves [packets].
         """
 
 @final
@@ -746,7 +750,7 @@ class Scenario:
         """
     def ranges_m(self, /) -> tuple[float, float] | None:
         """
-        Transmission and carrier-sense range [m], where ranges say who hears whom.
+        Transmission and carrier-sense range [m], if ranges decide on reception.
         """
     @property
     def seed(self, /) -> int:
@@ -769,7 +773,7 @@ class Scenario:
 @final
 class SolutionFacts:
     """
-    What is known of a best allocation.
+    The facts of a best allocation.
     """
     @property
     def bound(self, /) -> float | None: ...
@@ -783,7 +787,7 @@ class SolutionFacts:
 @final
 class StudyFacts:
     """
-    What a study is and what it found.
+    A study's metadata and findings.
     """
     @property
     def about(self, /) -> str: ...
@@ -825,7 +829,7 @@ class Table:
         """
     def column(self, /, name: str) -> "list[str] | list[int] | list[float] | list[float | None]":
         """
-        A column as a list; what is missing is None.
+        A column as a list; a missing value is None.
         """
     @property
     def column_names(self, /) -> list[str]:
@@ -836,13 +840,13 @@ class Table:
 @final
 class WindowStart:
     """
-    What a sender starts with.
+    A sender's start.
     """
     def __repr__(self, /) -> str: ...
     @property
     def byte_counting(self, /) -> bool:
         """
-        Grow by what an acknowledgement covers, not by one for each.
+        Grow by the segments that an acknowledgement covers, not by one for each.
         """
     @property
     def hops(self, /) -> int | None:
@@ -877,13 +881,13 @@ def fluid(scenario: Scenario) -> tuple[list[tuple[str, Table]], FluidFacts]:
 
 def gives_one_rate(law: Any) -> bool:
     """
-    Whether a law gives one rate for all, as far as one class tells, and not each class its own: what its shaper is, if nothing is
-    said, depends on that.
+    Whether a law gives one rate for all, judged by one class, and not each class its own: its default shaper depends on
+    that.
     """
 
 def program_is(file: str | PathLike[str]) -> None:
     """
-    Names the file that holds this module: it is part of what kept runs are known by.
+    Names the file that holds this module: it is part of the key of stored runs.
     """
 
 def run(scenario: Scenario, seed: SupportsIndex | None, seeds: SupportsIndex, precision: SupportsFloat | SupportsIndex | None, series: bool, every_s: SupportsFloat | SupportsIndex, ledger: bool, timeline_s: tuple[SupportsFloat | SupportsIndex, SupportsFloat | SupportsIndex] | None, threads: SupportsIndex | None, progress: Any | None) -> Records:
@@ -903,7 +907,7 @@ def scenario_text(name: str) -> tuple[str, str]:
 
 def schema(of: str = "scenario") -> "dict[str, Any]":
     """
-    The JSON Schema of a language, "scenario" or "study", or of what comes out, "result"; of anything else a `ValueError`.
+    The JSON Schema of a language, "scenario" or "study", or of output, "result"; of anything else a `ValueError`.
     """
 
 def seconds(words: Any) -> float:
@@ -913,13 +917,13 @@ def seconds(words: Any) -> float:
 
 def solve(scenario: Scenario, asked: Incomplete, utility: Any | None, marginal: Any | None) -> tuple[list[tuple[str, Table]], SolutionFacts]:
     """
-    The best allocation: tables of flows, links and sets, and what is known of them. `utility` of a flow's name and a rate, and its
+    The best allocation: tables of flows, links and sets, and its facts. `utility` of a flow's name and a rate, and its
     derivative, `marginal`, take the place of the objective.
     """
 
 def study(name: str, folder: str | PathLike[str], quick: bool, changes: SupportsGetItem[int, str], seeds: SupportsIndex | None, variants: SupportsGetItem[int, str], precision: SupportsFloat | SupportsIndex | None, threads: SupportsIndex | None, progress: Any | None) -> tuple[list[tuple[str, Table]], StudyFacts]:
     """
-    Conducts a study and keeps finished runs in a folder: tables, what it found, and its report.
+    Conducts a study and keeps finished runs in a folder: tables, findings, and its report.
     """
 
 def study_ids() -> list[str]:

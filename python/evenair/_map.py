@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def page(scenario: _evenair.Scenario) -> str:
-    """Tell what a scenario is, with its map: where nodes stand and flows go, or its conflict graph."""
+    """Describe a scenario, with its map: where nodes stand and flows go, or its conflict graph."""
     counts = {
         "node": len(scenario.nodes()),
         "link": len(scenario.links()),

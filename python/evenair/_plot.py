@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
+from ._extras import brought_by
 from ._results import Comparison, FluidRun, Result, Study
 from ._sweep import Swept
 
@@ -47,8 +48,9 @@ LABELS = {
 
 
 def plot(result: Result, metric: str | None, ax: Axes | None, **more: Any) -> Axes:  # noqa: ANN401
-    """Draw what a result is about: bars by flow, lines over a sweep or over time."""
-    import matplotlib.pyplot as plt
+    """Draw the main quantity of a result: bars by flow, lines over a sweep or over time."""
+    with brought_by("plot", "plot"):
+        import matplotlib.pyplot as plt
 
     with plt.rc_context(STYLE):
         axes = ax if ax is not None else plt.subplots()[1]
@@ -109,7 +111,7 @@ def _flows(axes: Axes, frame: pd.DataFrame, metric: str | None, **more: Any) -> 
 
 
 def _measured(frame: pd.DataFrame, metric: str) -> None:
-    """Refuse what is no column of numbers."""
+    """Refuse any name but that of a column of numbers."""
     numbers = [name for name in frame.select_dtypes("number") if frame[name].notna().any()]
     if metric not in numbers:
         message = f"the flows do not tell of {metric!r}; they tell of {', '.join(numbers)}"
@@ -172,7 +174,7 @@ def _series(axes: Axes, frame: pd.DataFrame, metric: str, **more: Any) -> None: 
 
 
 def _over_time(axes: Axes, frame: pd.DataFrame, metric: str, **more: Any) -> None:  # noqa: ANN401 -- matplotlib's own
-    """Draw the columns of a trajectory whose names begin with the metric's."""
+    """Draw the columns of a trajectory that begin with the metric's name."""
     columns = [name for name in frame.columns if name.startswith(metric)]
     if not columns:
         message = f"the trajectory has no {metric!r}; it has {', '.join(frame.columns[1:])}"

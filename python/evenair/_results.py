@@ -1,4 +1,4 @@
-"""What runs, studies and the theory give: tables, and what draws them."""
+"""Results of runs, studies and the theory: tables, and their figures."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from . import _evenair
+from ._extras import brought_by
 from ._table import Table, counted, html_table
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
     )
 
 _KEYS = ["variant", "x", "seed", "stage", "flow", "link", "links", "queue", "object", "time_s", "metric", "claim"]
-"""What tells rows apart, from the whole to its parts; all else is measured."""
+"""The key columns, from the whole to its parts; all else is measured."""
 _SAID = {"from", "to", "gap"}
-"""What only says more of what tells rows apart."""
+"""Columns that only describe the key columns."""
 
 
 class Result:
@@ -55,7 +56,7 @@ class Result:
     """The table that is meant where none is named."""
 
     def __init__(self, tables: list[tuple[str, _evenair.Table]]) -> None:
-        """Wrap what the library gives."""
+        """Wrap the library's objects."""
         self.tables: dict[str, Table] = {name: Table(core) for name, core in tables}
         """All tables by name."""
         vars(self).update(self.tables)
@@ -75,12 +76,14 @@ class Result:
             return self._table(name)
 
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
-        """Give a table as a pandas DataFrame; that of the flows, or of what matters most, if none is named."""
+        """Give a table as a pandas DataFrame; by default that of the flows, or the main one."""
         return self._table(table or self.main).to_pandas()
 
     def to_xarray(self, table: str | None = None) -> xr.Dataset:
-        """Give a table as an xarray Dataset: what tells rows apart are dimensions, what was measured are variables."""
+        """Give a table as an xarray Dataset: key columns are dimensions, measured ones are variables."""
         name = table or ("series" if "series" in self.tables else self.main)
+        with brought_by("xarray", "to_xarray"):
+            import xarray  # noqa: F401 -- pandas' own message names no extra
         frame = self.to_pandas(name)
         keys = [key for key in self._keys() if key in frame]
         if {"object", "metric", "value"} <= set(frame.columns):  # the long form of series
@@ -101,7 +104,7 @@ class Result:
         """Draw it in the papers' style (with matplotlib: ``pip install 'evenair[plot]'``).
 
         Args:
-            metric: What is drawn: a column of the table, a metric of the study or of the series.
+            metric: The quantity to draw: a column of the table, a metric of the study or of the series.
             ax: Where; in a figure of its own, if it is not given.
             **more: For matplotlib, such as ``alpha=0.5``; of a sweep ``x``, the varied key along the axis.
         """
@@ -116,7 +119,7 @@ class Result:
         return type(self).__name__
 
     def __repr__(self) -> str:
-        """Tell what is in it."""
+        """Describe its contents."""
         tables = ", ".join(f"{name} ({len(table)})" for name, table in self.tables.items())
         return f"<evenair.{type(self).__name__} {self._headline()}: {tables}>"
 
@@ -138,7 +141,7 @@ class Runs(Result):
     gateway: GatewayLooks
     """A row per look of the gateway and class, with ``series=True``."""
     frames: RunFrames
-    """A row per frame of the window that was asked for as ``timeline``."""
+    """A row per frame of the window given as ``timeline``."""
 
     def __init__(
         self,
@@ -203,10 +206,10 @@ class Runs(Result):
 
 
 class Solution(Result):
-    """The best allocation: what each flow gets, what links cost, and which of them transmit together."""
+    """The best allocation: rates of flows, prices of links, and which of them transmit together."""
 
     flows: SolvedFlows
-    """A row per flow: its rate, and what it would get alone."""
+    """A row per flow: its rate, and its rate alone."""
     links: SolvedLinks
     """A row per link: its price, its load, the share of time that it needs."""
     conflicts: SolvedConflicts
@@ -217,12 +220,12 @@ class Solution(Result):
     """A row per set and link of it."""
 
     def __init__(self, tables: list[tuple[str, _evenair.Table]], facts: _evenair.SolutionFacts) -> None:
-        """Wrap what the library gives."""
+        """Wrap the library's objects."""
         super().__init__(tables)
         self.objective: float | None = facts.objective
-        """What it reaches, in the unit of the utilities' sum; None of max-min fairness and of a fixed point."""
+        """The objective's value, in the unit of the utilities' sum; None of max-min fairness and of a fixed point."""
         self.bound: float | None = facts.bound
-        """What none exceeds, in the same unit."""
+        """An upper bound of any allocation, in the same unit."""
         self.solver: str = facts.solver
         """Which solver found it: "own" or "clarabel"."""
         self.residual: float | None = facts.residual
@@ -243,14 +246,14 @@ class FluidRun(Result):
     """A row per instant: ``time_s``, each component of the state, and each flow's rate as ``rate_pps[flow]``."""
 
     def __init__(self, tables: list[tuple[str, _evenair.Table]], facts: _evenair.FluidFacts) -> None:
-        """Wrap what the library gives."""
+        """Wrap the library's objects."""
         super().__init__(tables)
         self.has_settled: bool = facts.has_settled
         """Whether its end is its rest, within a thousandth, and no link is overloaded there."""
         self.warning: str | None = facts.warning
-        """What keeps its rates from being carried, if anything does."""
+        """The reason why its rates cannot be carried, if there is one."""
         self.lacks: str | None = facts.lacks
-        """What the model lacks of the scenario's MAC, such as hidden terminals; None, if it has all."""
+        """The part of the scenario's MAC that the model lacks, such as hidden terminals; None, if it has all."""
         self.steps: int = facts.steps
         """How many steps the integrator took."""
         self.corners: int = facts.corners
@@ -266,30 +269,30 @@ class FluidRun(Result):
 
 
 class Comparison(Result):
-    """What each flow gets in one world after the other."""
+    """Each flow's rate in one world after the other."""
 
     main = "stages"
     stages: ComparedStages
     """A row per world and flow."""
 
     def __init__(self, tables: list[tuple[str, _evenair.Table]], facts: _evenair.ComparisonFacts) -> None:
-        """Wrap what the library gives."""
+        """Wrap the library's objects."""
         super().__init__(tables)
         self.notes: list[str] = facts.notes
         """Which worlds are missing, and why."""
         self.senders_time: list[tuple[str, float]] = facts.senders_time
-        """Where the senders' time goes in the last world: what it goes to, and its share."""
+        """Where the senders' time goes in the last world: its use, and its share."""
 
     def _headline(self) -> str:
         return " → ".join(dict.fromkeys(self.stages["stage"]))
 
 
 class Study(Result):
-    """What a study found."""
+    """A study's findings."""
 
     main = "claims"
     claims: Claims
-    """A row per claim: what was measured, what is required, and the verdict."""
+    """A row per claim: the measured value, the requirement, and the verdict."""
     table: StudyTable
     """A row per variant, flow and metric: means over seeds beside the paper's numbers."""
     flows: RunFlows
@@ -308,18 +311,18 @@ class Study(Result):
     """A row per frame of the study's window of the air, where it has one."""
 
     def __init__(self, tables: list[tuple[str, _evenair.Table]], facts: _evenair.StudyFacts) -> None:
-        """Wrap what the library gives."""
+        """Wrap the library's objects."""
         super().__init__(tables)
         self.id: str = facts.id
         """Its id, such as "chen10/table-6-1"."""
         self.title: str = facts.title
-        """What it is called."""
+        """Its title."""
         self.source: str = facts.source
         """Where in which paper it comes from."""
         self.about: str = facts.about
-        """What it is about."""
+        """Its description."""
         self.labels: dict[str, str] = dict(facts.labels)
-        """What its variants are called in figures, by id."""
+        """The names of its variants in figures, by id."""
         self.result: StudyDocument = facts.result
         """All that it found, as ``evenair study --json`` prints it."""
         self._report = facts.report

@@ -1,4 +1,4 @@
-"""What evenair does with a scenario."""
+"""Runs, theory and studies of a scenario."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def seconds(**times: object) -> float:
 
 
 def whole(least: int, most: int = COUNT_MAX, **numbers: object) -> None:
-    """Refuse what is no whole number, and numbers that are too small or too great; None is what was left out."""
+    """Refuse any value but a whole number in range; None is a default."""
     for name, value in numbers.items():
         if value is None:
             continue
         try:
-            number = operator.index(value)  # type: ignore[arg-type] # that is what is asked
+            number = operator.index(value)  # type: ignore[arg-type] # any type may come
         except TypeError:
             number = None
         if number is None or isinstance(value, bool):
@@ -94,11 +94,11 @@ def run(
 ) -> Runs:
     """Simulate a scenario, frame by frame, with one or more seeds over all cores.
 
-    Ctrl-C ends it; the interpreter's lock is free meanwhile, unless a law is written in Python.
+    Ctrl-C ends it; the interpreter's lock is free during the run, unless a law is written in Python.
 
     Args:
         source: A scenario, a file, a built-in id, TOML, or a dictionary.
-        seeds: How many seeds, the fewest, if a precision is asked for; or which, such as ``[1, 2, 7]``.
+        seeds: How many seeds, at least, if a precision is given; or which, such as ``[1, 2, 7]``.
         first_seed: The first of them; the scenario's own, if it is not given.
         precision: Go on until each flow's goodput is known this well: half of its 95 % interval over the largest.
         series: Keep time series, in ``.series``.
@@ -113,12 +113,12 @@ def run(
         ScenarioError: The scenario, or a change of it, is not right.
         TypeError, ValueError: An argument is not right.
         KeyboardInterrupt: It was ended by Ctrl-C.
-        Exception: Whatever a law in Python raises.
+        Exception: Any exception of a law in Python.
 
     >>> runs = evenair.run("chen10/a", seeds=2, duration="2 s", warmup="1 s")
     >>> runs.seeds
     [1, 2]
-    >>> sorted(runs.mean(), key=runs.mean().get)[0]  # who hears all others starves
+    >>> sorted(runs.mean(), key=runs.mean().get)[0]  # the flow that hears all others starves
     '2'
     """
     made = scenario(source, changes)
@@ -142,7 +142,7 @@ def run(
 
 
 def joined(records: Iterable[_evenair.Records]) -> _evenair.Records:
-    """Put what is kept of some runs together."""
+    """Put the stored parts of some runs together."""
     return reduce(_evenair.Records.with_more, records)
 
 
@@ -178,9 +178,9 @@ def solve(
         region: Which rates are possible together: "exact", "cliques" or "collision-domains".
         solver: "own", or "clarabel" for a second opinion.
         beta: Add CSMA's entropy with the weight 1/beta.
-        utility: Instead of an objective: what a flow's rate is worth, by the flow's name and the rate, counted in
-            packets per second or as ``utility.unit`` says. It rises and is strictly concave from a millionth of what
-            the flow gets alone up to all of that, and is hardly asked beyond; straight lines are for
+        utility: Instead of an objective: the worth of a flow's rate, by the flow's name and the rate, in packets per
+            second or in ``utility.unit``. It rises and is strictly concave from a millionth of the flow's rate alone
+            up to all of that, and is hardly called beyond; straight lines are for
             ``utility.points`` of the scenario.
         marginal: Its derivative; taken from five values of the utility, if it is not given.
         **changes: Changes of the scenario.
@@ -210,7 +210,7 @@ def solve(
 
 
 def _takes_a_flow_and_a_rate(name: str, function: object) -> None:
-    """Refuse what cannot be called so."""
+    """Refuse an object that cannot be called so."""
     if function is None:
         return
     why = f"{name} = {function!r}: give a function of a flow's name and a rate, such as lambda flow, rate: -1 / rate"
@@ -222,7 +222,7 @@ def _takes_a_flow_and_a_rate(name: str, function: object) -> None:
         message = f"{why} ({error})"
         raise TypeError(message) from None
     except ValueError:
-        pass  # it does not tell what it takes
+        pass  # its signature is unknown
 
 
 def fluid(source: ScenarioLike, **changes: object) -> FluidRun:
@@ -244,11 +244,11 @@ def fluid(source: ScenarioLike, **changes: object) -> FluidRun:
 
 
 def compare(source: ScenarioLike, *, seeds: int = 5, progress: Progress = None, **changes: object) -> Comparison:
-    """Take one idealisation after the other away, from the optimum to 802.11, and see what each flow gets.
+    """Take one idealisation after the other away, from the optimum to 802.11, and see each flow's rate.
 
     Args:
         source: A scenario, a file, a built-in id, TOML, or a dictionary.
-        seeds: How many seeds of what is simulated.
+        seeds: How many seeds of the simulated worlds.
         progress: Called with how many runs are done, and of how many.
         **changes: Changes of the scenario.
 

@@ -1,4 +1,4 @@
-"""Scenarios: what there is."""
+"""Scenarios: the contents of a network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ScenarioLike: TypeAlias = "Scenario | Mapping[str, Any] | str | os.PathLike[str]"
-"""What is taken for a scenario: one, a file, a built-in id, TOML, or a dictionary."""
+"""Accepted as a scenario: one, a file, a built-in id, TOML, or a dictionary."""
 
 
 def toml(value: object) -> str:
@@ -48,7 +48,7 @@ def toml_key(key: str) -> str:
 
 
 def entry(key: str, value: object, sign: str = " = ") -> str:
-    """Write an entry of a table; what has no place there is told by its key."""
+    """Write an entry of a table; a value without a place there is named by its key."""
     try:
         return f"{key}{sign}{toml(value)}"
     except TypeError as error:
@@ -70,9 +70,9 @@ def _stand_in(key: str, law: Law) -> object:
     """Give the built-in law that stands in a law's place until it is put there: the rest is resolved around it."""
     family, name = _STAND_INS.get(key.rpartition(".")[2], ("", ""))
     if family != law.family:
-        return None  # it is told where laws have their places
+        return None  # the message lists the places of laws
     if family == "gateway" and _evenair.gives_one_rate(law):
-        name = "arc"  # which says, as it does, what shaper there is if none is named
+        name = "arc"  # it has the same default shaper
     probed = isinstance(law, ConnectionLaw) and "round_trip_of_probes" in law.needs
     return {"law": name, "samples": "probes"} if probed else {"law": name}
 
@@ -90,7 +90,7 @@ def _without_laws(value: object, key: str, laws: dict[str, Law]) -> object:
 
 
 class Scenario:
-    """What there is: nodes, radio, links, flows, laws. It is not changed; `with_` gives another.
+    """A network: nodes, radio, links, flows, laws. It is not changed; `with_` gives another.
 
     It is made from a file, a built-in id, TOML, or a dictionary with the same keys, in the units you think in:
 
@@ -103,7 +103,7 @@ class Scenario:
     >>> two.with_(backoff="adaptive", connections={"k": 10}).resolved["backoff"]["law"]
     'adaptive'
 
-    What is wrong is said with its key, its line in a file, and what is allowed:
+    An error names the key, its line in a file, and the allowed values:
 
     >>> evenair.Scenario("chen10/a").with_(duration="10 parsecs")
     Traceback (most recent call last):
@@ -122,7 +122,7 @@ class Scenario:
         """Read a scenario and check all of it.
 
         Raises:
-            ScenarioError: What is wrong, with file, line and key.
+            ScenarioError: The scenario is not right; file, line and key are named.
             TypeError: There is something in it that a scenario does not have.
         """
         if isinstance(source, Scenario):
@@ -154,7 +154,7 @@ class Scenario:
     def with_(self, changes: Mapping[str, Any] | None = None, /, **more: object) -> Scenario:
         """Give the same scenario with other settings.
 
-        Keys with dots stand in a mapping; as keywords, two underscores stand for a dot. A value is what TOML has, a
+        Keys with dots stand in a mapping; as keywords, two underscores stand for a dot. A value is one of TOML's, a
         dictionary for a whole table, or a law of one's own.
 
         Raises:
@@ -199,7 +199,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its title."""
         return self._core.name
 
     @property
@@ -233,7 +233,7 @@ class Scenario:
 
     @property
     def warnings(self) -> list[str]:
-        """What is allowed and hardly meant."""
+        """Allowed settings that are probably mistakes."""
         return self._core.warnings()
 
     @property
@@ -257,7 +257,7 @@ class Scenario:
         return isinstance(other, Scenario) and self.resolved == other.resolved
 
     def __hash__(self) -> int:
-        """Hash what it says."""
+        """Hash its contents."""
         return hash(self.to_toml())
 
     def __reduce__(self) -> tuple[Any, tuple[str, str, bool, list[str], dict[str, Law]]]:
@@ -265,7 +265,7 @@ class Scenario:
         return _restored, (self._file, self._text, self._written, self._changes, self._laws)
 
     def __repr__(self) -> str:
-        """Tell what it is."""
+        """Describe it."""
         name = self.name or self._file
         nodes, flows = counted(len(self._core.nodes()), "node"), counted(len(self._core.flows()), "flow")
         return f"<evenair.Scenario {name!r}: {nodes}, {flows}>"
@@ -306,7 +306,7 @@ class Builder:
         return self._add("nodes", {"id": id, "at": at})
 
     def flow(self, id: str, source: str, destination: str, **settings: object) -> Builder:
-        """Add a flow; TCP, unless ``traffic`` says otherwise."""
+        """Add a flow; TCP, unless ``traffic`` names another kind."""
         return self._add("flows", {"id": id, "from": source, "to": destination, **settings})
 
     def link(self, id: str, source: str, destination: str) -> Builder:

@@ -27,7 +27,7 @@ class Swept(Runs):
     points: dict[str, Scenario]
     """The scenarios by name."""
     keys: list[str]
-    """What was varied."""
+    """The varied keys."""
     axis: str | None
     """The key along which figures are drawn: that with the most values, all of them numbers."""
 
@@ -50,7 +50,7 @@ class Swept(Runs):
         self.points, self.axis, self.keys = points, axis, list(keys)
 
     def _keys(self) -> list[str]:
-        """Tell rows apart by what was varied, not by the names of the points."""
+        """Key rows by the varied keys, not by the names of the points."""
         return list(dict.fromkeys([*self.keys, *(key for key in super()._keys() if key not in ("variant", "x"))]))
 
 
@@ -94,7 +94,7 @@ def sweep(
 ) -> Swept:
     """Run a scenario with some keys varied, each value with each, or the first with the first (``paired``).
 
-    Values are what `Scenario.with_` takes: words, numbers, tables, laws of one's own.
+    Values are those that `Scenario.with_` takes: words, numbers, tables, laws of one's own.
 
     Args:
         source: A scenario, a file, a built-in id, TOML, or a dictionary.
@@ -151,7 +151,7 @@ def sweep(
 def _points(vary: Mapping[str, Iterable[object]], paired: bool) -> list[dict[str, object]]:
     example = "give keys and their values, such as {'connections.k': [5, 10, 20]}"
     if not isinstance(vary, Mapping):
-        message = f"{vary!r} says not what is varied: {example}"
+        message = f"{vary!r} names no key to vary: {example}"
         raise TypeError(message)
     for key, values in vary.items():
         if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
@@ -175,5 +175,5 @@ def _points(vary: Mapping[str, Iterable[object]], paired: bool) -> list[dict[str
 
 
 def one_run(point: Scenario, seed: int, series: bool, every_s: float, ledger: bool) -> bytes:
-    """Do one run, wherever this is called, and give what is kept of it."""
+    """Do one run, in any process, and give its stored part."""
     return _evenair.run(point._core, seed, 1, None, series, every_s, ledger, None, 1, None).to_bytes()

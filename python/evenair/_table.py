@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
+from ._extras import brought_by
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -14,9 +16,9 @@ if TYPE_CHECKING:
     from . import _evenair
 
 Cell: TypeAlias = str | int | float | None
-"""What stands in a row: words, a count, a number, or nothing."""
+"""A cell of a row: words, a count, a number, or nothing."""
 Column: TypeAlias = list[str] | list[int] | list[float] | list[float | None]
-"""A column whose name is not known beforehand; of known names type checkers know the kind, too."""
+"""A column with a name that is not known beforehand; type checkers have the kind of known names, too."""
 
 ROWS_SHOWN = 12
 
@@ -24,7 +26,7 @@ ROWS_SHOWN = 12
 class Table:
     """A table of columns of one length.
 
-    Any library that knows Arrow's PyCapsule interface takes it without a copy: ``polars.DataFrame(table)``,
+    Any library with Arrow's PyCapsule interface takes it without a copy: ``polars.DataFrame(table)``,
     ``pyarrow.table(table)``, ``duckdb.from_arrow(table)``.
 
     >>> flows = evenair.run("chen10/a", duration="1 s", warmup="0 s").flows
@@ -48,7 +50,7 @@ class Table:
         return len(self._core)
 
     def __getitem__(self, column: str) -> Column:
-        """Give a column as a list; what is missing is None.
+        """Give a column as a list; a missing value is None.
 
         Raises:
             KeyError: There is no such column; the message names those that there are.
@@ -79,16 +81,19 @@ class Table:
 
     def to_pyarrow(self) -> pa.Table:
         """Give it to pyarrow, without a copy."""
-        import pyarrow as pa
+        with brought_by("pandas", "to_pyarrow"):
+            import pyarrow as pa
 
         return pa.table(self)
 
     def to_pandas(self) -> pd.DataFrame:
         """Give a pandas DataFrame (with pyarrow: ``pip install 'evenair[pandas]'``)."""
+        with brought_by("pandas", "to_pandas"):
+            import pandas  # noqa: F401 -- pyarrow's own message names no extra
         return self.to_pyarrow().to_pandas()
 
     def __repr__(self) -> str:
-        """Tell what is in it."""
+        """Describe its contents."""
         return f"<evenair.Table: {counted(len(self), 'row')} of {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
@@ -96,7 +101,7 @@ class Table:
 
 
 def number(value: object) -> str:
-    """Give a cell as people read it: three digits of a number, a dash for what is missing."""
+    """Give a cell as people read it: three digits of a number, a dash for a missing value."""
     if value is None:
         return "–"
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Tables and documents: what type checkers are told of them. Made by python/tests/test_types.py."""
+"""Tables and documents: their types for type checkers. Made by python/tests/test_types.py."""
 
 from typing import Any, Literal, TypedDict, overload
 

@@ -8,7 +8,7 @@
 >>> round(info["time_s"], 3)
 0.001
 
-Once this module is imported, Gymnasium knows the environment by name:
+Once this module is imported, Gymnasium finds the environment by name:
 
 >>> env = gymnasium.make("evenair/Network-v0", scenario="chen10/a", duration="1 s", warmup="0 s")
 
@@ -19,15 +19,15 @@ that is exceeded. ``env.measured`` has the quantities themselves and ``env.scale
 =============== ================================================== =====================================================
 column          quantity                                           scale
 =============== ================================================== =====================================================
-``GOODPUT``     mean goodput over the horizon [packets/s]          what the network's fastest link carries [packets/s]
+``GOODPUT``     mean goodput over the horizon [packets/s]          capacity of the network's fastest link [packets/s]
 ``DELIVERED``   packets delivered in the step [packets]            as many as that is in a step, one at least [packets]
-``BACKLOG``     what waits in the flow's first queue [packets]     what that queue holds, and one in service [packets]
+``BACKLOG``     backlog of the flow's first queue [packets]        size of that queue, and one in service [packets]
 ``ROUND_TRIP``  mean round-trip time in the step, or 0 [s]         the horizon [s]
 ``CONNECTIONS`` open connections                                   32
 ``WINDOW``      their congestion windows together [segments]       64 [segments]
 =============== ================================================== =====================================================
 
-The reward is `alpha_fairness` of the mean goodputs, summed up, or what ``reward`` makes of the quantities.
+The reward is `alpha_fairness` of the mean goodputs, summed up, or the value of ``reward`` of the quantities.
 """
 
 from __future__ import annotations
@@ -35,16 +35,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import gymnasium
-import numpy as np
-from gymnasium import spaces
-from gymnasium.error import ResetNeeded
-from gymnasium.utils import EzPickle
-from numpy.typing import NDArray
-
 from . import _evenair
+from ._extras import brought_by
 from ._run import scenario as read_scenario
 from ._run import seconds
+
+with brought_by("gym", "evenair.gym"):
+    import gymnasium
+    import numpy as np
+    from gymnasium import spaces
+    from gymnasium.error import ResetNeeded
+    from gymnasium.utils import EzPickle
+    from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,7 +89,7 @@ def alpha_fairness(goodput_pps: NDArray[Any], alpha: float = 1.0, least_pps: flo
 
 
 class Stepped:
-    """What both kinds of environment are made of: a network, its controls and what is seen of it."""
+    """The core of both kinds of environment: a network, its controls and its observations."""
 
     LEVELS = {"contention-window": 11, "congestion-window": 64, "connections": 32}  # noqa: RUF012 -- it stays as it is
     """How many levels a control has: windows of 0 to 1023 slots, 1 to 64 segments, 1 to 32 connections."""
@@ -121,7 +123,7 @@ class Stepped:
         self.core: _evenair.Environment | None = None
         """The network; none before it is begun, and once it is over."""
         self.measured: Seen = np.zeros((len(self.names), SEEN), np.float32)
-        """What was seen last, in its units."""
+        """The last observation, in its units."""
         self.now_s = 0.0
 
     def _core(self, seed: int) -> _evenair.Environment:
@@ -158,7 +160,7 @@ class Stepped:
         return both[1], over
 
     def render(self) -> str:
-        """Tell in words what was seen last, a line per flow."""
+        """Give the last observation in words, a line per flow."""
         lines = [
             f"t = {self.now_s:.6g} s",
             "flow      goodput [packets/s]  delivered  backlog  round trip [ms]  connections  window [segments]",
@@ -171,7 +173,7 @@ class Stepped:
 
 
 def in_range(name: str, value: float, least: float, most: float) -> None:
-    """Refuse what is no number, or none between two bounds."""
+    """Refuse any value but a number between two bounds."""
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         message = f"{name} = {value!r}: give a number from {least:g} to {most:g}"
         raise TypeError(message)
@@ -183,15 +185,15 @@ def in_range(name: str, value: float, least: float, most: float) -> None:
 class NetworkEnv(gymnasium.Env[Seen, Act], EzPickle):
     """One agent controls all flows of a scenario.
 
-    A copy, and what comes back from pickle, is made of the same arguments and begins anew: call ``reset``. An episode
-    ends with the run, ``duration`` and ``warmup`` together: the last step is truncated, none terminates.
+    A copy, or one from pickle, is made of the same arguments and starts again: call ``reset``. An episode ends with the
+    run, ``duration`` and ``warmup`` together: the last step is truncated, none terminates.
 
     Args:
         scenario: A scenario, a file, a built-in id, TOML, or a dictionary.
-        control: What is set. "contention-window": of the queue at each flow's source, 2^level − 1 slots, without
-            doubling; "connections": level + 1 of each flow; "congestion-window": of each of a flow's connections,
-            level + 1 segments, whatever is lost; "rate": the rate of each source, as a share of ``rate_max_bps``, of
-            flows with ``traffic = "rated"``.
+        control: The quantity that is set. "contention-window": of the queue at each flow's source, 2^level − 1 slots,
+            without doubling. "connections": level + 1 of each flow. "congestion-window": of each of a flow's
+            connections, level + 1 segments, regardless of losses. "rate": the rate of each source, as a share of
+            ``rate_max_bps``, of flows with ``traffic = "rated"``.
         step: The control interval, in seconds or words.
         horizon: Over how long goodputs are averaged, in seconds or words.
         alpha: Of the reward: from 0, the sum of goodputs, over 1, proportional fairness, to 100.
@@ -207,7 +209,7 @@ class NetworkEnv(gymnasium.Env[Seen, Act], EzPickle):
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012 -- as Gymnasium declares it
-    """What Gymnasium asks of an environment: how it can be shown."""
+    """Gymnasium's description of an environment: how it can be shown."""
 
     def __init__(
         self,
@@ -234,7 +236,7 @@ class NetworkEnv(gymnasium.Env[Seen, Act], EzPickle):
         self.flows: list[str] = self._stepped.names
         """The flows, in the order of rows and actions."""
         self.scales: Seen = self._stepped.scales
-        """By what the quantities are divided in observations."""
+        """The divisors of the quantities in observations."""
         self.observation_space = spaces.Box(0.0, 1.0, self.scales.shape, np.float32)
         self.action_space = (
             spaces.Box(0.0, 1.0, (len(self.flows),), np.float64)
@@ -264,11 +266,11 @@ class NetworkEnv(gymnasium.Env[Seen, Act], EzPickle):
 
     @property
     def measured(self) -> Seen:
-        """What was seen last of each flow, in its units."""
+        """The last observation of each flow, in its units."""
         return self._stepped.measured
 
-    def render(self) -> str | None:  # type: ignore[override] # Gymnasium leaves open what a frame is
-        """Tell what was seen last, a line per flow, with ``render_mode="ansi"``."""
+    def render(self) -> str | None:  # type: ignore[override] # Gymnasium leaves the type of a frame open
+        """Give the last observation, a line per flow, with ``render_mode="ansi"``."""
         return self._stepped.render() if self.render_mode == "ansi" else None
 
 
@@ -284,18 +286,19 @@ def parallel_env(
     render_mode: str | None = None,
     **changes: object,
 ) -> Agents:
-    """Give a PettingZoo environment in which each flow is an agent, which sees and sets what is its own.
+    """Give a PettingZoo environment in which each flow is an agent, which sees and sets its own quantities.
 
     Agents are called ``flow_ID``.
 
-    Arguments, observations and errors are those of `NetworkEnv`. The reward of an agent is everybody's, the mean of all
+    Arguments, observations and errors are those of `NetworkEnv`. Each agent's reward is the same, the mean of all
     utilities, or with ``shared_reward=False`` its own utility.
 
     >>> env = evenair.gym.parallel_env("chen10/a", duration="10 ms", warmup="0 s")
     >>> env.possible_agents
     ['flow_1', 'flow_2', 'flow_3', 'flow_4']
     """
-    from ._agents import Agents
+    with brought_by("agents", "evenair.gym.parallel_env"):
+        from ._agents import Agents
 
     return Agents(
         scenario,

@@ -1,11 +1,11 @@
 """Laws of one's own: a class of ten lines, put into a scenario where a built-in law stands.
 
-A law decides and nothing else. It is told facts (times in seconds, rates in bit/s: each name ends in its unit) and
-answers; it has no clock, no randomness, and knows nothing of other nodes. evenair copies its object (`copy.deepcopy`)
-for each queue, flow or sender that it is put at, so that what it keeps in ``self`` is of that one alone.
+A law decides and nothing else. It receives facts (times in seconds, rates in bit/s: each name ends in its unit) and
+answers; it has no clock, no randomness, and no view of other nodes. evenair copies its object (`copy.deepcopy`) for
+each queue, flow or sender that runs it, so that the state in ``self`` is of that one alone.
 
 >>> class Patient(evenair.laws.BackoffLaw):
-...     "Who has little to send waits long."
+...     "A short queue waits long."
 ...     interval = "100 ms"
 ...     def __init__(self, airtimes=2.0):
 ...         self.airtimes, self.waiting = airtimes, 0
@@ -18,7 +18,7 @@ for each queue, flow or sender that it is put at, so that what it keeps in ``sel
 >>> len(runs.flows)
 4
 
-`python/README.md` tells what a call costs beside what the law itself computes. Runs of laws in Python take turns in one
+`python/README.md` has the cost of a call beside the law's own computation. Runs of laws in Python take turns in one
 process; seeds over all cores need processes: ``evenair.sweep(…, executor=ProcessPoolExecutor())``.
 """
 
@@ -76,23 +76,23 @@ __all__ = [
 
 
 class Law:
-    """What laws of all families have."""
+    """The common part of laws of all families."""
 
     family: ClassVar[str] = ""
-    """Which family it is of: each family's class says."""
+    """Its family, set by each family's class."""
     _base: ClassVar[type[Law]]
 
     def __init_subclass__(cls, **more: object) -> None:
-        """Keep the family's own class: what a law leaves as it is there, is never called."""
+        """Keep the family's own class: methods that a law leaves unchanged are never called."""
         super().__init_subclass__(**more)
         if Law in cls.__bases__:
             cls._base = cls
 
     def identity(self) -> str:
-        """Tell this law from others: its name, its code, its parameters. Runs are known by it.
+        """Identify this law: its name, its code, its parameters. Runs are stored under it.
 
-        The code is that of the class and of those between it and its family; what it calls elsewhere is not part of
-        it. Change the class's name, or a number ``version`` in it, where that changes.
+        The code is that of the class and of those between it and its family; code that it calls elsewhere is not part
+        of it. Change the class's name, or a number ``version`` in it, where that changes.
         """
         code = hashlib.sha256()
         for cls in type(self).__mro__:
@@ -104,11 +104,11 @@ class Law:
         return f"{type(self).__qualname__} {code.hexdigest()[:16]} {self._state()}"
 
     def _state(self) -> str:
-        """Give all that it knows, in words: the same for the same state."""
+        """Give its whole state, in words: the same for the same state."""
         return ", ".join(f"{name}={value!r}" for name, value in sorted(vars(self).items()))
 
     def _undefined(self, method: str) -> NotImplementedError:
-        """Give the error of a law that lacks what its family asks."""
+        """Give the error of a law that lacks a method that its family needs."""
         return NotImplementedError(f"{type(self).__name__} has no {method}: define it")
 
 
@@ -116,7 +116,7 @@ _OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlinen
 
 
 def _words(value: object) -> str:
-    """Give an entry of a class in words: of functions, what they compute, not where they stand."""
+    """Give an entry of a class in words: of functions, their computation, not their place."""
     if isinstance(value, (staticmethod, classmethod)):
         return _words(value.__func__)
     if isinstance(value, property):
@@ -138,7 +138,7 @@ class BackoffLaw(Law):
 
     family = "backoff"
     scope: str = "next-hop"
-    """What has a queue, and a copy of the law, of its own: "node", "category" or "next-hop"."""
+    """The owner of a queue with its own copy of the law: "node", "category" or "next-hop"."""
     interval: float | str | None = None
     """How often the law sees its link, in seconds or words such as "100 ms"; never, if it does not look."""
 
@@ -149,7 +149,7 @@ class BackoffLaw(Law):
         """See the link, once per interval."""
 
     def access(self) -> Access:
-        """Answer the MAC; asked once at the beginning, and after each update."""
+        """Answer the MAC; called once at the beginning, and after each update."""
         raise self._undefined("access")
 
     def drop_probability(self) -> float:
@@ -157,19 +157,19 @@ class BackoffLaw(Law):
         raise self._undefined("drop_probability")
 
     def dummy_packet(self) -> int | None:
-        """Give what an empty queue sends nevertheless [bytes], if it does."""
+        """Give the size of the dummy packets of an empty queue [bytes], if it sends any."""
         raise self._undefined("dummy_packet")
 
     def aggressiveness(self) -> float:
-        """Give the logarithm of what divides the mean back-off, for tables and series."""
+        """Give the logarithm of the divisor of the mean back-off, for tables and series."""
         raise self._undefined("aggressiveness")
 
 
 class WindowLaw(Law):
     """How many segments a TCP sender may have under way.
 
-    It stands under ``tcp.window``, or under ``flows.ID.window`` for one flow. The endpoint decides what is lost and
-    sent again; the law keeps ``window`` and ``threshold``, which are read after each event.
+    It stands under ``tcp.window``, or under ``flows.ID.window`` for one flow. The endpoint finds losses and
+    retransmits; the law keeps ``window`` and ``threshold``, which are read after each event.
 
     >>> class Aimd(evenair.laws.WindowLaw):
     ...     "One more segment each round trip, half of them at a loss."
@@ -197,11 +197,11 @@ class WindowLaw(Law):
     """How far apart segments leave, at least [s]."""
 
     def begin(self, start: WindowStart) -> None:
-        """Begin, or begin again because a SYN was lost; who defines it sets window and threshold."""
+        """Begin, or begin again because a SYN was lost; a class that defines it sets window and threshold."""
         self.window, self.threshold = start.initial_window, start.initial_threshold
 
     def on_ack(self, acked: Acked) -> None:
-        """Learn of an acknowledgement, of whatever kind."""
+        """Learn of an acknowledgement of any kind."""
         raise self._undefined("on_ack")
 
     def on_loss(self, loss: Loss) -> None:
@@ -213,7 +213,7 @@ class WindowLaw(Law):
         raise self._undefined("on_timeout")
 
     def on_delivery(self, delivery: Delivery) -> None:
-        """Learn what an acknowledgement delivered, before `on_ack`; who defines it is told."""
+        """Learn of an acknowledgement's delivery, before `on_ack`; called if the class defines it."""
 
     def deflate(self, segments: float) -> None:
         """Recovery without SACK takes so many segments off the window; a law need not follow."""
@@ -240,7 +240,7 @@ class ConnectionLaw(Law):
     at_start: int = 1
     """With how many connections a flow starts."""
     needs: Sequence[str] = ("round_trip",)
-    """What it must be told, by the names in `FlowView` without units: a host that cannot tell it refuses the law before
+    """The signals it needs, by the names in `FlowView` without units: a host that lacks one refuses the law before
     it runs. Probes are sent for "round_trip_of_probes" alone; "path_backlog" is added up only where it is needed."""
 
     def begin(self, flow: FlowRole) -> None:
@@ -261,7 +261,7 @@ class RateLaw(Law):
     interval: float | str = 0.1
     """How often the law runs, in seconds or words."""
     needs: Sequence[str] = ()
-    """What it must be told, as of `ConnectionLaw`: "first_backlog", "path_backlog", "lost" or "route_changed"."""
+    """The signals it needs, as of `ConnectionLaw`: "first_backlog", "path_backlog", "lost" or "route_changed"."""
 
     def begin(self, flow: FlowRole) -> None:
         """It is put at its flow."""
@@ -272,10 +272,11 @@ class RateLaw(Law):
 
 
 class GatewayLaw(Law):
-    """How much of the network's capacity a gateway lets its subscribers use: what it shapes to once an epoch.
+    """How much of the network's capacity a gateway lets its subscribers use, set once an epoch.
 
-    It stands under ``gateway.law``. A class is what one subscriber sends (up) or receives (down). Rates are bit/s of
-    network-layer packets: one number for all classes together, a list with one for each, or None for no limit.
+    It stands under ``gateway.law``. A class is the traffic that one subscriber sends (up) or receives (down). Rates
+    are bit/s of network-layer packets: one number for all classes together, a list with one for each, or None for no
+    limit.
 
     >>> class Halving(evenair.laws.GatewayLaw):
     ...     "Less for all where a queue drops, a little more where none does."
@@ -306,7 +307,7 @@ class GatewayLaw(Law):
         raise self._undefined("at_start")
 
     def on_epoch(self, view: GatewayView) -> float | Sequence[float] | None:
-        """See what the classes did in an epoch and give the rates of the next."""
+        """See the counts of the classes in an epoch and give the rates of the next."""
         raise self._undefined("on_epoch")
 
 
@@ -314,7 +315,7 @@ class MarkingLaw(Law):
     """Which packets a queue refuses or gives up.
 
     It stands under ``drop``; for the queues of some nodes, or of a wire, under ``drop`` of an entry of ``queues`` or
-    ``wires``. What a class does not define is never called.
+    ``wires``. Methods that a class does not define are never called.
 
     >>> class Linear(evenair.laws.MarkingLaw):
     ...     "Refuse the more, the more waits."
@@ -333,11 +334,11 @@ class MarkingLaw(Law):
         raise self._undefined("on_arrival")
 
     def after_arrival(self, now_s: float, queue: QueueView, accepted: bool) -> None:
-        """Learn what has become of an arrival."""
+        """Learn of the outcome of an arrival."""
 
     def on_departure(self, now_s: float, sojourn_s: float, queue: QueueView) -> bool:
         """Tell whether the packet that is about to leave is dropped."""
         raise self._undefined("on_departure")
 
     def on_removal(self, now_s: float, queue: QueueView) -> None:
-        """Learn that a packet that waited was given up without the law being asked."""
+        """Learn that a waiting packet was dropped without a call of the law."""

@@ -15,13 +15,13 @@ __all__ = ["check_law"]
 def check_law(law: Law, seeds: int = 10) -> None:
     """Drive a law through the suite that every built-in law of its family passes.
 
-    Measurements are arbitrary, those of a bad day included: no time between two updates, nothing served, counters
+    Measurements are arbitrary, extremes included: no time between two updates, nothing served, counters
     beyond all that a run has. Each seed is one sequence of them.
 
     Raises:
         AssertionError: An answer leaves its bounds, or the same measurements make another answer or another state:
-            a law must not draw random numbers, and not look at what other laws know.
-        Exception: Whatever the law raises.
+            a law must not draw random numbers, and not read the state of other laws.
+        Exception: Any exception of the law.
 
     >>> class Wild(evenair.laws.RateLaw):
     ...     def on_interval(self, flow):

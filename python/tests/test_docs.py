@@ -1,4 +1,4 @@
-"""Every example in a docstring does what it says."""
+"""Every example in a docstring runs and prints its output."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_all_modules_are_seen() -> None:
 
 @pytest.fixture(scope="module")
 def reference() -> ModuleType:
-    """Load what makes the site's page of the module."""
+    """Load the program that makes the site's page of the module."""
     file = Path(__file__).parent.parent.parent / "docs/module.py"
     spec = importlib.util.spec_from_file_location("reference", file)
     assert spec

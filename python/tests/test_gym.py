@@ -38,7 +38,7 @@ def test_gymnasiums_contract_is_kept_with_rates() -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_gymnasium_knows_it_by_name() -> None:
+def test_gymnasium_finds_it_by_name() -> None:
     env = gymnasium.make(
         "evenair/Network-v0", scenario="chen10/b", control="connections", render_mode="ansi", **EPISODE
     )
@@ -63,7 +63,7 @@ def goodputs(levels: list[int], control: str = "contention-window", steps: int =
     return delivered.tolist()
 
 
-def test_a_window_acts_on_the_flow_whose_it_is() -> None:
+def test_window_acts_on_its_own_flow() -> None:
     even = goodputs([4, 4, 4, 4])
     shy = goodputs([4, 4, 4, 10])
     assert shy[3] < 0.5 * even[3]
@@ -88,7 +88,7 @@ def test_an_episode_ends_with_the_run_and_is_a_function_of_its_seed() -> None:
     assert episode(3) != episode(4)
 
 
-def test_connections_are_opened_as_told() -> None:
+def test_connections_follow_the_action() -> None:
     env = gym.NetworkEnv("chen10/a", "connections", step="100 ms", **EPISODE)
     env.reset(seed=1)
     for _ in range(15):
@@ -97,7 +97,7 @@ def test_connections_are_opened_as_told() -> None:
     assert seen[:, gym.CONNECTIONS].tolist()[2:] == [4 / 32, 1 / 32]
 
 
-def test_a_congestion_window_is_what_it_was_told() -> None:
+def test_congestion_window_follows_the_action() -> None:
     # A round trip of 40 ms on a fast wire: so many segments are delivered in it as the window has.
     build = evenair.Builder(tcp={"delayed_ack": "0 s"}, **EPISODE)
     build.node("a").node("b").wire("a", "b", "100 Mbps", "20 ms").flow("up", "a", "b")
@@ -115,7 +115,7 @@ def test_a_congestion_window_is_what_it_was_told() -> None:
         gym.NetworkEnv(rated(), "congestion-window")
 
 
-def test_a_rate_is_sent_as_told() -> None:
+def test_rate_follows_the_action() -> None:
     env = gym.NetworkEnv(rated(), "rate", step="10 ms", rate_max_bps=1e6)
     env.reset(seed=1)
     for _ in range(150):
@@ -125,7 +125,7 @@ def test_a_rate_is_sent_as_told() -> None:
     assert (seen * env.scales)[0, gym.GOODPUT] == pytest.approx(env.measured[0, gym.GOODPUT])
 
 
-def test_observations_lie_between_0_and_1_and_their_scales_are_said() -> None:
+def test_observations_lie_between_0_and_1() -> None:
     env = gym.NetworkEnv("chen10/a", step="10 ms", **EPISODE)
     seen, _ = env.reset(seed=1)
     clipped = 0
@@ -139,7 +139,7 @@ def test_observations_lie_between_0_and_1_and_their_scales_are_said() -> None:
     assert seen.max() > 0.2
 
 
-def test_what_cannot_be_controlled_is_said() -> None:
+def test_scenario_without_a_control_is_an_error() -> None:
     with pytest.raises(ValueError, match="there are contention-window"):
         gym.NetworkEnv("chen10/a", "power")
     with pytest.raises(ValueError, match="ideal CSMA has no slots"):
@@ -197,7 +197,7 @@ def test_no_step_is_taken_before_a_reset_or_after_the_end() -> None:
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
-def test_a_copy_is_made_of_the_same_arguments_and_begins_anew(again: Callable[[Any], Any]) -> None:
+def test_copy_starts_again_with_the_same_arguments(again: Callable[[Any], Any]) -> None:
     def episode(env: gym.NetworkEnv) -> list[float]:
         env.reset(seed=3)
         return [env.step([4] * 4)[1] for _ in range(10)]

@@ -16,7 +16,7 @@ SHORT = {"duration": "5 s", "warmup": "1 s"}
 
 
 def path(source: evenair.ScenarioLike, **changes: object) -> tuple[str, int, list[int]]:
-    """Give what tells a run's trajectory: its hash, its events, what was sent."""
+    """Give the marks of a run's trajectory: its hash, its events, its packets sent."""
     runs = evenair.run(source, **SHORT, **changes)
     return runs.records[0]["fingerprint"], runs.events, runs.flows["sent"]
 
@@ -129,7 +129,7 @@ def test_a_connection_law_takes_the_path_of_its_twin() -> None:
     assert len({path(a.with_(of_one))[0], path(a)[0], path(built_in)[0]}) == 3
 
 
-def test_a_rate_law_says_how_fast_a_source_sends() -> None:
+def test_rate_law_sets_the_rate_of_a_source() -> None:
     scenario = evenair.Builder(
         radio={"transmission_range": "250 m", "carrier_sense_range": "500 m"}, rate_law=Constant(80_000.0)
     )
@@ -162,7 +162,7 @@ def test_one_flow_may_have_a_window_law_of_its_own() -> None:
     assert len({path(a.with_({f"flows.{flow}.window": Reno()}))[0] for flow in "1234"}) == 4
 
 
-def test_a_law_is_at_the_flow_that_it_was_given_with_whatever_ids_are() -> None:
+def test_law_is_at_its_flow_for_any_ids() -> None:
     # The id of each flow is the number of another.
     build = evenair.Builder(tcp={"window": "vegas"})
     build.node("a").node("b").wire("a", "b", "1 Mbps", "5 ms").flow("1", "a", "b").flow("0", "a", "b", window=Reno())
@@ -223,7 +223,7 @@ def test_laws_conform(law: evenair.laws.Law) -> None:
     evenair.testing.check_law(law)
 
 
-def test_what_does_not_conform_is_told() -> None:
+def test_nonconforming_law_is_rejected() -> None:
     class Fickle(ConnectionLaw):
         calls = 0
 
@@ -235,7 +235,7 @@ def test_what_does_not_conform_is_told() -> None:
         evenair.testing.check_law(Fickle())
 
 
-def test_a_law_says_what_it_needs() -> None:
+def test_law_declares_its_needs() -> None:
     class Seeing(ConnectionLaw):
         needs = ("smoothed_round_trip", "path_backlog")
 
@@ -265,7 +265,7 @@ def test_a_law_says_what_it_needs() -> None:
 def test_seeds_and_order_of_runs_do_not_matter() -> None:
     law = Proportional(10.0)
     first = evenair.run("chen10/a", seeds=2, connections=law, **SHORT)
-    law.connections = 99  # what becomes of the object afterwards does not matter, nor what runs did with copies of it
+    law.connections = 99  # neither later changes of the object nor copies in runs matter
     second = evenair.run("chen10/a", seeds=2, connections=Proportional(10.0), **SHORT)
     assert [r["fingerprint"] for r in first.records] == [r["fingerprint"] for r in second.records]
 
@@ -294,7 +294,7 @@ def test_an_exception_ends_the_run_with_its_traceback() -> None:
         ({"connections": type("Asking", (ConnectionLaw,), {"needs": ["luck"]})()}, "expected one of `round_trip`"),
     ],
 )
-def test_an_answer_out_of_bounds_is_told(law: dict[str, object], message: str) -> None:
+def test_answer_out_of_bounds_is_an_error(law: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         evenair.run("chen10/a", **SHORT, **law)
 
@@ -340,7 +340,7 @@ def test_a_file_cannot_hold_a_law(tmp_path: Path) -> None:
         evenair.Scenario("chen10/a").with_(backoff=Dcf()).save(tmp_path / "a.toml")
 
 
-def test_a_law_is_replaced_by_what_comes_later() -> None:
+def test_law_is_replaced_by_a_later_setting() -> None:
     scenario = evenair.Scenario("chen10/a").with_(backoff=Dcf())
     assert scenario.calls_python
     assert not scenario.with_(backoff="dcf").calls_python
@@ -357,7 +357,7 @@ def test_a_law_is_replaced_by_what_comes_later() -> None:
         ({"backoff": BackoffLaw()}, NotImplementedError, "BackoffLaw has no access: define it"),
     ],
 )
-def test_a_law_that_is_none_is_told(law: dict[str, object], error: type[Exception], message: str) -> None:
+def test_invalid_law_is_an_error(law: dict[str, object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         evenair.run("chen10/a", **SHORT, **law)
 

@@ -21,4 +21,6 @@ def test_notebook(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     assert all(not cell.get("outputs") for cell in notebook.cells), "outputs are left out of the repository"
     nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
-    assert any(cell.get("outputs") for cell in notebook.cells)
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert any("image/png" in output.get("data", {}) for output in outputs), "no figure"
+    assert any("text/html" in output.get("data", {}) for output in outputs), "no table"

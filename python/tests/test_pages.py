@@ -1,4 +1,4 @@
-"""The programs that the pages of docs/ show run, beside the files of their page, and print what the page says."""
+"""The programs of the pages of docs/ run, beside the files of their page, and print the page's output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROGRAMS = [(page, name) for page, files in PAGES.items() for name in files if n
 
 
 ENGINES = {"on_dask.py": ["distributed", "pandas"], "on_ray.py": ["ray", "pandas"]}
-"""What programs need that may not be there."""
+"""Optional needs of programs."""
 
 
 @pytest.mark.parametrize(("page", "program"), PROGRAMS)
@@ -32,7 +32,7 @@ def test_program(page: str, program: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     _, after = (DOCS / page).read_text(encoding="utf-8").split(f'title="{program}"')
     printed = PRINTED.search(after)
-    assert printed, f"{page} does not show what {program} prints"
+    assert printed, f"{page} does not show the output of {program}"
     assert done.stdout == printed.group(1)
 
 

@@ -69,7 +69,7 @@ def test_more_seeds_are_run_until_a_precision_is_reached() -> None:
     assert len(evenair.run("chen10/a", precision=0.9, **SHORT).seeds) >= 3
 
 
-def test_what_is_not_allowed_is_said() -> None:
+def test_invalid_argument_is_named() -> None:
     with pytest.raises(ValueError, match="seeds = 0"):
         evenair.run("chen10/a", seeds=0)
     with pytest.raises(ValueError, match="precision = 2"):
@@ -84,13 +84,13 @@ def test_what_is_not_allowed_is_said() -> None:
         evenair.study("chen10/table-6.1")
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     told: list[tuple[int, int]] = []
     evenair.run("chen10/a", seeds=5, progress=lambda done, of: told.append((done, of)), **SHORT)
     assert told[-1] == (5, 5)
 
 
-def test_what_progress_raises_ends_the_run() -> None:
+def test_exception_of_progress_ends_the_run() -> None:
     def refuse(done: int, of: int) -> None:
         message = f"{done} of {of} are enough"
         raise RuntimeError(message)
@@ -122,7 +122,7 @@ def test_control_c_ends_a_run() -> None:
         time.sleep(0.3)
         os.kill(os.getpid(), signal.SIGINT)
 
-    # A shell starts what runs behind it with Ctrl-C ignored, and Python keeps that.
+    # A shell starts background programs with Ctrl-C ignored, and Python keeps that.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         threading.Thread(target=interrupt).start()
@@ -251,7 +251,7 @@ def test_seeds_are_counted_or_named(runs: evenair.Runs) -> None:
             elsewhere()
 
 
-def test_what_is_printed_is_the_same_each_time(runs: evenair.Runs) -> None:
+def test_printed_text_is_the_same_each_time(runs: evenair.Runs) -> None:
     assert (
         repr(runs) == "<evenair.Runs Four links, topology a: 3 runs: flows (12), links (24), seeds (3), series (3355)>"
     )
@@ -293,13 +293,13 @@ def test_numbers_without_sense_are_refused(wrong: dict[str, object], message: st
         (lambda: evenair.solve("chen10/a", utility=lambda f, x: "much"), "gave 'much': give a number"),
     ],
 )
-def test_what_is_of_the_wrong_kind_is_named(call: Callable[[], object], message: str) -> None:
+def test_argument_of_the_wrong_kind_is_named(call: Callable[[], object], message: str) -> None:
     with pytest.raises(TypeError, match=message):
         call()
 
 
 @pytest.mark.parametrize("name", ["", "a\0b"])
-def test_what_is_no_name_is_no_scenario(name: str) -> None:
+def test_unknown_name_is_no_scenario(name: str) -> None:
     with pytest.raises(ValueError, match="is no scenario: give one, a file"):
         evenair.run(name)
 

@@ -1,4 +1,4 @@
-"""Scenarios: read, changed, and what is said of mistakes."""
+"""Scenarios: reading, changes, and messages of mistakes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_scenario_is_the_same_from_text_file_and_dictionary(tmp_path: Path) ->
     assert of_text.to_toml() == of_dict.to_toml()
 
 
-def test_a_mistake_names_file_line_key_and_what_is_allowed(tmp_path: Path) -> None:
+def test_error_names_file_line_key_and_allowed_values(tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text(TWO.replace('to = "b"', 'to = "c"'))
     with pytest.raises(evenair.ScenarioError) as raised:
@@ -68,7 +68,7 @@ def test_a_key_that_is_not_there_is_a_mistake() -> None:
         evenair.Scenario("chen10/a").with_(durration="5 s")
 
 
-def test_what_has_no_place_in_a_scenario_is_a_mistake() -> None:
+def test_unknown_part_of_a_scenario_is_an_error() -> None:
     with pytest.raises(TypeError, match="has no place in a scenario"):
         evenair.Scenario("chen10/a").with_(duration=object())
 

@@ -1,4 +1,4 @@
-"""What is built in, and what the command prints, is as `evenair schema` says.
+"""Built-in files and the command's output follow `evenair schema`.
 
 `EVENAIR` names the command; `cargo xtask module` sets it to the one that the other tests built.
 """
@@ -54,22 +54,22 @@ def built_in(folder: str) -> list[Path]:
     return sorted((ROOT / folder).rglob("*.toml"))
 
 
-def test_every_study_is_as_its_schema_says() -> None:
+def test_every_study_follows_its_schema() -> None:
     study = form(document("schema", "study"))
     for path in built_in("studies"):
         fits(study, str(path), tomllib.loads(path.read_text(encoding="utf-8")))
     assert len(built_in("studies")) > 80
     wrong = {"title": "A study", "variants": [], "claims": [{"txet": "misspelt"}]}
-    assert not study.is_valid(wrong), "the schema knows what is wrong"
+    assert not study.is_valid(wrong), "the schema rejects the fault"
 
 
-def test_every_scenario_is_as_its_schema_says() -> None:
+def test_every_scenario_follows_its_schema() -> None:
     scenario = form(document("schema"))
     for path in built_in("scenarios"):
         fits(scenario, str(path), tomllib.loads(path.read_text(encoding="utf-8")))
     assert len(built_in("scenarios")) > 40
-    assert not scenario.is_valid({"nods": []}), "the schema knows what is wrong"
-    # What evenair writes itself, with all defaults, is a scenario, too.
+    assert not scenario.is_valid({"nods": []}), "the schema rejects the fault"
+    # Scenarios that evenair writes itself, with all defaults, are valid, too.
     resolved = printed("show", "gateway/community", "--resolved")
     fits(scenario, "gateway/community, resolved", tomllib.loads(resolved))
 
@@ -84,7 +84,7 @@ def strict(schema: Json) -> None:
 
 
 class Told:
-    """Holds what commands print to what `evenair schema result` tells: those keys, of those kinds, and no others."""
+    """Holds the output of commands to `evenair schema result`: those keys, of those kinds, and no others."""
 
     def __init__(self) -> None:
         self.schema = document("schema", "result")
@@ -106,7 +106,7 @@ def read(path: Path) -> Json:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def test_runs_are_as_their_schema_says(told: Told, tmp_path: Path) -> None:
+def test_runs_follow_their_schema(told: Told, tmp_path: Path) -> None:
     def run(*arguments: str) -> int:
         lines = printed("run", *arguments, "--json", "--series").splitlines()
         for line in lines:
@@ -122,7 +122,7 @@ def test_runs_are_as_their_schema_says(told: Told, tmp_path: Path) -> None:
         assert run(scenario, "--set", "duration=2 s") == 1
 
 
-def test_theory_and_lists_are_as_their_schema_says(told: Told) -> None:
+def test_theory_and_lists_follow_their_schema(told: Told) -> None:
     for more in [[], ["--objective", "max-min"], ["--objective", "proportional", "--solver", "clarabel"]]:
         told.check(document("solve", "chen10/a", "--json", *more), "solve")
     told.check(document("solve", "chen10/a", "--json", "--exponents", "1,1,1,1"), "solve-product-form")
@@ -133,7 +133,7 @@ def test_theory_and_lists_are_as_their_schema_says(told: Told) -> None:
     told.check(document("glossary", "--json"), "glossary")
 
 
-def test_sweeps_and_studies_are_as_their_schema_says(told: Told, tmp_path: Path) -> None:
+def test_sweeps_and_studies_follow_their_schema(told: Told, tmp_path: Path) -> None:
     vary = ["--world", "fair", "--vary", "connections.k=5,10", "--json", "--out", str(tmp_path / "sweep")]
     told.check(document("sweep", "chen10/a", *vary), "sweep")
     told.check(read(tmp_path / "sweep/manifest.json"), "manifest")

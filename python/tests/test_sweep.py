@@ -75,13 +75,13 @@ def test_values_are_paired() -> None:
         evenair.sweep("chen10/a", {"connections.k": [5], "seed": [7, 8]}, paired=True)
 
 
-def test_what_is_no_sweep_is_said() -> None:
+def test_invalid_sweep_is_an_error() -> None:
     with pytest.raises(ValueError, match="nothing is varied"):
         evenair.sweep("chen10/a", {})
     for one in ("reno", 5, {"law": "reno"}):
         with pytest.raises(TypeError, match=r"tcp\.window has one value"):
             evenair.sweep("chen10/a", {"tcp.window": one})
-    with pytest.raises(TypeError, match="says not what is varied"):
+    with pytest.raises(TypeError, match="names no key to vary"):
         evenair.sweep("chen10/a", ["tcp.window"])
     with pytest.raises(ValueError, match="two points are the same"):
         evenair.sweep("chen10/a", {"seed": [1, 1]})
@@ -169,6 +169,6 @@ def test_ray_does_the_same_runs(swept: evenair.Swept) -> None:
     try:
         assert prints(evenair.sweep("chen10/a", VARY, seeds=2, executor=ray, **SHORT)) == prints(swept)
         assert prints(evenair.sweep("chen10/a", VARY, seeds=2, executor="ray", **SHORT)) == prints(swept)
-        assert ray.is_initialized(), "what was running goes on"
+        assert ray.is_initialized(), "a running ray goes on"
     finally:
         ray.shutdown()

@@ -83,7 +83,7 @@ def test_the_utilities_of_a_scenario_are_asked_for_where_it_has_any() -> None:
         (lambda _, rate: float("nan"), "both must be finite"),
     ],
 )
-def test_what_is_no_utility_is_told(utility: object, message: str) -> None:
+def test_invalid_utility_is_an_error(utility: object, message: str) -> None:
     with pytest.raises(evenair.TheoryError, match=message):
         evenair.solve(clique(), utility=utility)
 
@@ -95,7 +95,7 @@ def test_an_exception_in_a_utility_is_its_users() -> None:
         evenair.solve(clique(), utility=lambda _, rate: "much")
 
 
-def test_what_does_not_go_together_is_told() -> None:
+def test_conflicting_arguments_are_an_error() -> None:
     with pytest.raises(ValueError, match="takes the place of an objective"):
         evenair.solve("chen10/a", "fair", utility=lambda _, rate: math.log(rate))
     with pytest.raises(ValueError, match="marginal is the derivative of utility"):

@@ -1,6 +1,6 @@
-"""What type checkers are told is what the program says, and leaves nothing open.
+"""The types for type checkers are the program's, and leave nothing open.
 
-`python/evenair/_typed.pyi` is made here of the program's tables and of its JSON Schema: EVENAIR_BLESS=1 writes it anew.
+`python/evenair/_typed.pyi` is made here of the program's tables and of its JSON Schema: EVENAIR_BLESS=1 writes it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import evenair
 import pytest
 
 FILE = Path(__file__).parent.parent / "evenair/_typed.pyi"
-HEAD = '''"""Tables and documents: what type checkers are told of them. Made by python/tests/test_types.py."""
+HEAD = '''"""Tables and documents: their types for type checkers. Made by python/tests/test_types.py."""
 
 from typing import Any, Literal, TypedDict, overload
 
@@ -65,7 +65,7 @@ def table(name: str, of: evenair.Table) -> str:
 
 
 def kind(schema: Any) -> str:  # noqa: ANN401 -- JSON
-    """Write the type of what a schema allows."""
+    """Write the type that a schema allows."""
     if "$ref" in schema:
         return typed(schema["$ref"].rsplit("/", 1)[1])
     if "const" in schema:
@@ -137,7 +137,7 @@ def made() -> str:
 def test_types_are_those_of_the_program() -> None:
     if os.environ.get("EVENAIR_BLESS"):
         FILE.write_text(made(), encoding="utf-8")
-    assert made() == FILE.read_text(encoding="utf-8"), "EVENAIR_BLESS=1 writes it anew"
+    assert made() == FILE.read_text(encoding="utf-8"), "EVENAIR_BLESS=1 writes it"
 
 
 USED = """
@@ -198,7 +198,7 @@ evenair.svg
 
 
 def checked(text: str, folder: Path) -> list[str]:
-    """Give what mypy says of a program, in order; the package is found where it is imported from here."""
+    """Give mypy's messages of a program, in order; the package is found where it is imported from here."""
     pytest.importorskip("mypy")
     file = folder / "used.py"
     file.write_text(text, encoding="utf-8")
@@ -215,7 +215,7 @@ def checked(text: str, folder: Path) -> list[str]:
     return [line.partition("used.py:")[2] for line in done.stdout.splitlines()]
 
 
-def test_a_type_checker_knows_what_comes_out_and_refuses_what_is_wrong(tmp_path: Path) -> None:
+def test_type_checker_infers_results_and_finds_faults(tmp_path: Path) -> None:
     lines = checked(USED + REFUSED, tmp_path)
     told = [line.partition("Revealed type is ")[2].strip('"') for line in lines if "Revealed" in line]
     assert told == TOLD.strip().splitlines()

@@ -3,7 +3,7 @@
 
     sudo python3 validation/kernel/beside.py > beside.md
 
-Needs evenair built by `cargo build --release -p evenair-cli --features kernel`, Linux 6.4, root, and an otherwise idle
+Needs evenair built by `cargo build --release -p evenair-cli --features live`, Linux 6.4, root, and an otherwise idle
 machine; it loads quic-tcp with p=20 kappa=0.5 and unloads it. Each case is an `evenair emulate` of 12 s after a warm-up
 of 8 s:
 

@@ -1,4 +1,4 @@
-//! The tests of what has changed: for work on one crate.
+//! The tests of changed code: for work on one crate.
 
 use crate::metadata::Metadata;
 use crate::run::root;

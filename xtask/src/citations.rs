@@ -1,8 +1,8 @@
 //! Every equation that `specs/` lists as built is cited in the code, with its paper.
 //!
-//! A citation is a paper's tag followed by numbers, in one paragraph of a comment: "[Chen10] eq. (5.1), (A.1)",
-//! "[Chen10] Alg. 1", "[Jam10] section 2.4". What follows belongs to the tag up to the next tag, RFC, or IEEE standard. A
-//! number without a paper counts for none.
+//! A citation is a paper's tag followed by numbers, in one paragraph of a comment: "[Chen10] eq. (5.1),
+//! (A.1)", "[Chen10] Alg. 1", "[Jam10] section 2.4". The numbers belong to the tag up to the next tag, RFC,
+//! or IEEE standard. A number without a paper counts for none.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -44,12 +44,12 @@ pub(crate) fn tags(root: &Path) -> Result<Vec<String>> {
     Ok(papers(root)?.into_iter().map(|paper| paper.tag).collect())
 }
 
-/// The items said to be built and cited nowhere.
+/// The items that are marked as built and cited nowhere.
 pub(crate) fn findings(root: &Path) -> Result<Vec<String>> {
     let papers = papers(root)?;
     let tags: Vec<&str> = papers.iter().map(|paper| paper.tag.as_str()).collect();
     let mut cited = BTreeSet::new();
-    let language = root.join("crates/scenario/src/language"); // it tells users what there is, and computes nothing
+    let language = root.join("crates/scenario/src/language"); // it lists items for users, and computes nothing
     for file in files(&root.join("crates"), &["rs"])?.iter().filter(|file| !file.starts_with(&language)) {
         for paragraph in comments(&fs::read_to_string(file)?) {
             cited.extend(citations(&paragraph, &tags));
@@ -60,7 +60,7 @@ pub(crate) fn findings(root: &Path) -> Result<Vec<String>> {
         .iter()
         .flat_map(|paper| paper.equation.iter().map(move |equation| (paper, equation)))
         .filter(|(paper, equation)| equation.status == Status::Built && !built(paper, &equation.number))
-        .map(|(paper, e)| format!("[{}] {} is said to be built, and no code cites it", paper.tag, e.number))
+        .map(|(paper, e)| format!("[{}] {} is marked as built, and no code cites it", paper.tag, e.number))
         .collect())
 }
 
@@ -100,7 +100,7 @@ fn citations(paragraph: &str, tags: &[&str]) -> Vec<(String, String)> {
     found
 }
 
-/// "(5.1), (5.3)", "Alg. 1", "section 2.4"; what lies between the ends of "(5.1) to (5.3)" is not cited by it.
+/// "(5.1), (5.3)", "Alg. 1", "section 2.4"; numbers between the ends of "(5.1) to (5.3)" are not cited by it.
 fn numbers(text: &str) -> Vec<String> {
     let in_brackets = text.split('(').skip(1).filter_map(|rest| rest.split(')').next());
     let mut found: Vec<String> = in_brackets.filter(|n| is_number(n)).map(Into::into).collect();

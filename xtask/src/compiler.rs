@@ -1,8 +1,9 @@
 //! A fault of the compiler, and that nothing here meets it.
 //!
-//! rustc 1.88 to 1.96 can lose a comparison (rust-lang/rust 158206; its pass `SimplifyComparisonIntegral`). Where a function
-//! compares with a constant, uses the answer for something (counts it, stores it), returns it, and is inlined where its answer
-//! is branched on, the branch is right and what was counted or stored is not. The release build once sent no transfer by it:
+//! rustc 1.88 to 1.96 can lose a comparison (rust-lang/rust 158206; its pass `SimplifyComparisonIntegral`). A
+//! function is affected if it compares with a constant, uses the answer (counts it, stores it), returns it,
+//! and is inlined where the answer is branched on. Then the branch is right and the counted or stored value
+//! is not. The release build once sent no transfer by it:
 //!
 //! ```text
 //! let takes = self.state == State::Established;
@@ -10,9 +11,10 @@
 //! takes
 //! ```
 //!
-//! What the pass is given shows it: a block that ends in a branch on a comparison's answer, moved, which the block has read
-//! before. So the whole release build, dependencies too, is compiled once more and told to print that, and it is searched.
-//! `docs/dependencies.md` says why the least Rust is one that has the fault.
+//! The pass's input shows it: a block that has read a comparison's answer and ends in a branch on that
+//! answer, moved. So the whole release build, dependencies too, is compiled once more with this input
+//! printed, and the output is searched. `docs/dependencies.md` explains why the least Rust is one that has
+//! the fault.
 
 use crate::run::{cargo_command, root, succeed};
 use crate::tally::Tally;

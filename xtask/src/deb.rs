@@ -1,31 +1,20 @@
 //! The package for Debian, in target/debian: built by cargo-deb, then installed, upgraded and purged on a copy of this machine
 //! (lab/package.sh).
 
+use crate::bundle::{bring_what_goes_beside, bytes_of};
 use crate::run::{cargo_command, root, succeed, succeeds, target};
 use crate::tally::Tally;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
+use evenair_needs::Missing;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(crate) fn run() -> Result<Tally> {
-    if !succeeds(cargo_command().args(["deb", "--version"])) {
-        return Ok(Tally::lacks("cargo-deb", "the package is not built"));
-    }
-    let mut build = cargo_command();
-    build.args([
-        "build",
-        "--locked",
-        "--release",
-        "--package",
-        "evenair-cli",
-        "--features",
-        "kernel,parquet",
-    ]);
-    succeed(&mut build)?;
-    stage(&std::path::absolute(target().join("release/evenair"))?)?;
-    let package = package()?;
-    println!("{} ({:.1} MB)", package.display(), fs::metadata(&package)?.len() as f64 / 1e6);
+    let package = match build()? {
+        Ok(package) => package,
+        Err(lack) => return Ok(Tally::skipped(&[lack], true)),
+    };
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
     if !is_root || !Path::new("/etc/debian_version").exists() {
         return Ok(Tally::lacks_for_a_part(
@@ -37,20 +26,22 @@ pub(crate) fn run() -> Result<Tally> {
     Ok(Tally::passed())
 }
 
-/// What the command itself writes of what goes into the package.
-fn stage(program: &Path) -> Result<()> {
-    let folder = root().join("target/deb");
-    if folder.exists() {
-        fs::remove_dir_all(&folder)?;
+/// Builds the package. Without cargo-deb there is none.
+pub(crate) fn build() -> Result<Result<PathBuf, Missing>> {
+    if !succeeds(cargo_command().args(["deb", "--version"])) {
+        return Ok(Err(Missing::new("cargo-deb", "the package is not built")));
     }
-    fs::create_dir_all(folder.join("man"))?;
-    succeed(Command::new(program).arg("man").arg(folder.join("man")))?;
-    for (shell, file) in [("bash", "evenair.bash"), ("zsh", "_evenair")] {
-        let output = Command::new(program).args(["completions", shell]).output()?;
-        ensure!(output.status.success(), "evenair completions {shell}");
-        fs::write(folder.join(file), output.stdout)?;
+    let mut build = cargo_command();
+    build.args(["build", "--locked", "--release", "--package", "evenair-cli", "--features", "live,parquet"]);
+    succeed(&mut build)?;
+    let share = root().join("target/deb");
+    if share.exists() {
+        fs::remove_dir_all(&share)?;
     }
-    Ok(())
+    bring_what_goes_beside(&std::path::absolute(target().join("release/evenair"))?, &share)?;
+    let package = package()?;
+    println!("{} ({:.1} MB)", package.display(), bytes_of(&package)? as f64 / 1e6);
+    Ok(Ok(package))
 }
 
 fn package() -> Result<PathBuf> {

@@ -1,8 +1,9 @@
 //! The dependencies of evenair: licences, sources, versions, by the rules of `deny.toml`.
 //!
-//! The rules are cargo-deny's. It takes minutes to install from source, so that what `cargo metadata` can answer of them
-//! is checked here on every machine, with the licence expressions read by cargo-deny's own library, and all of them by
-//! cargo-deny itself where it is installed. Advisories and yanked versions only it knows.
+//! The rules are cargo-deny's. cargo-deny takes minutes to install from source. So the rules that
+//! `cargo metadata` can answer are checked here on every machine, with the licence expressions read by
+//! cargo-deny's own library. Where cargo-deny is installed, it checks all of them itself. Only cargo-deny has
+//! advisories and yanked versions.
 
 use crate::metadata::{Metadata, Package, version};
 use crate::run::{cargo_command, root, succeed, succeeds};
@@ -13,7 +14,7 @@ use spdx::{Expression, Licensee, ParseMode};
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// The keys of deny.toml that are looked at here.
+/// The keys of deny.toml that are read here.
 #[derive(Deserialize)]
 struct Rules {
     licenses: Licences,
@@ -48,7 +49,7 @@ pub(crate) fn run() -> Result<Tally> {
         command
     };
     succeed(&mut deny(&["licenses", "bans", "sources"]))?;
-    // Apart, because what the world has found out since is no fault of this commit's.
+    // Apart, because an advisory published later is no fault of this commit's.
     if succeeds(&mut deny(&["advisories"])) {
         Ok(Tally::passed())
     } else {
@@ -98,7 +99,7 @@ fn wildcards(metadata: &Metadata) -> Vec<String> {
         .collect()
 }
 
-/// No dependency asks for a newer Rust than Cargo.toml promises.
+/// No dependency needs a newer Rust than Cargo.toml promises.
 fn too_new(metadata: &Metadata) -> Vec<String> {
     let ours = metadata.packages.iter().filter(|p| p.source.is_none());
     let Some(promised) = ours.filter_map(|p| p.rust_version.as_deref()).min_by_key(|text| version(text))

@@ -1,8 +1,9 @@
-//! `cargo xtask dist`: the command for those who install it to stay, optimised by a profile of how it runs.
+//! `cargo xtask dist`: the command for permanent installations, optimised by a profile of its runs.
 //!
-//! It is built twice: with counters in it, and, when that has run what is below, by what they counted. What it is
-//! trained on is not what docs/performance.md measures, so that the gain is that of a scenario the compiler has not seen. Whoever
-//! builds from a clone needs none of this: results are the same to the bit, and a build without a profile is what is tested.
+//! It is built twice: with counters in it, and, after the runs below, by their counts. The training runs are
+//! not those of docs/performance.md, so that the gain is that of a scenario the compiler has not seen. A
+//! build from a clone needs none of this: results are the same to the bit, and the tests run a build without
+//! a profile.
 
 use crate::run::{cargo_command, root, succeed, target};
 use anyhow::{Context, Result, ensure};
@@ -10,8 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What it is trained on: meshes, chains and a cell by both presets of 802.11, a wired path, theory. Short runs, for what counts is
-/// how often each way is taken beside the others.
+/// The training runs: meshes, chains and a cell by both presets of 802.11, a wired path, theory. Short runs,
+/// since only the relative frequency of each path counts.
 const TRAINING: &[&str] = &[
     "run chen10/c --set preset=ns2 --set duration=200s",
     "run chen10/d --set duration=100s",
@@ -51,14 +52,14 @@ pub(crate) fn run(options: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The compiler's own `llvm-profdata`: another version's does not read what it counts.
+/// The compiler's own `llvm-profdata`: another version's does not read these counts.
 fn merger() -> Result<PathBuf> {
     let libraries = PathBuf::from(printed(&["--print", "target-libdir"])?.trim());
     let folder = libraries.parent().context("the compiler's libraries lie nowhere")?;
     Ok(folder.join("bin").join("llvm-profdata").with_extension(std::env::consts::EXE_EXTENSION))
 }
 
-/// Builds the command in the profile `dist` and says where it is.
+/// Builds the command in the profile `dist` and returns its path.
 fn build(folder: &Path, options: &[&str], flag: &str) -> Result<PathBuf> {
     let version = printed(&["--version", "--verbose"])?;
     let host = version.lines().find_map(|l| l.strip_prefix("host: ")).context("rustc names no host")?;
@@ -81,7 +82,7 @@ fn train(program: &Path, counts: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The compiler's output, asked so.
+/// The compiler's output with these arguments.
 fn printed(arguments: &[&str]) -> Result<String> {
     let output = Command::new("rustc").current_dir(root()).args(arguments).output().context("rustc")?;
     ensure!(output.status.success(), "rustc {} failed", arguments.join(" "));

@@ -1,8 +1,9 @@
 //! rustdoc and the site of docs/ with warnings as errors, broken links among them.
 //!
-//! A paper's tag stands in brackets, "[Chen10] eq. (5.2)", a unit behind its quantity, "goodput [packets]", and rustdoc takes
-//! both for links. Escaped they would come with their backslashes into the JSON Schema, which is made from the same
-//! comments. Cargo.toml therefore has the lint off; here it is on, and what is neither a tag nor a unit is an error.
+//! A paper's tag stands in brackets, "[Chen10] eq. (5.2)", a unit behind its quantity, "goodput [packets]",
+//! and rustdoc takes both for links. Escaped they would come with their backslashes into the JSON Schema,
+//! which is made from the same comments. Cargo.toml therefore has the lint off; here it is on, and any other
+//! name than a tag or a unit is an error.
 
 use crate::citations::tags;
 use crate::play;
@@ -29,8 +30,9 @@ pub(crate) fn run() -> Result<Tally> {
     site()
 }
 
-/// Builds the site into target/site; its reference pages and figures are what the program says (docs/pages.py).
-fn site() -> Result<Tally> {
+/// Builds the site into target/site; its reference pages and figures are the program's output
+/// (docs/pages.py).
+pub(crate) fn site() -> Result<Tally> {
     let Some(python) = environment("docs", Path::new("python3"), &[BUILDER.into()])? else {
         return Ok(Tally::lacks_for_a_part("Python packages", format!("{BUILDER}: the site is not built")));
     };
@@ -40,7 +42,7 @@ fn site() -> Result<Tally> {
     let playground = play::build()?;
     copy(&target().join("play"), &root().join("target/pages/play"))?;
     succeed(at_root(&python).args(["-m", "zensical", "build", "--clean", "--strict"]).stdout(Stdio::null()))?;
-    opens_from_disk(&target().join("site/index.html"))?;
+    opens_from_disk(&root().join("target/site/index.html"))?;
     Ok(match playground {
         Some(_) => Tally::passed(),
         None => Tally::lacks_for_a_part("the browsers' target", "the site's playground has no simulator"),
@@ -57,7 +59,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A page opened from the disk fetches nothing, and its search has what stands in for a worker.
+/// A page opened from the disk fetches nothing, and its search has a substitute for a worker.
 fn opens_from_disk(page: &Path) -> Result<()> {
     let text = std::fs::read_to_string(page)?;
     ensure!(!text.contains("src=\"http"), "{}: something is fetched from elsewhere", page.display());
@@ -77,7 +79,7 @@ fn rustdoc() -> Result<()> {
         .env("RUSTDOCFLAGS", format!("-W {LINKS}"))
         .stdout(Stdio::piped())
         .spawn()?;
-    let messages = child.stdout.take().context("a pipe was asked for")?;
+    let messages = child.stdout.take().context("stdin or stdout is piped")?;
     let mut findings = 0;
     for line in BufReader::new(messages).lines() {
         let message: Value = serde_json::from_str(&line?).context("cargo's messages")?;
@@ -93,7 +95,7 @@ fn rustdoc() -> Result<()> {
     if findings == 0 { Ok(()) } else { bail!("{findings} findings") }
 }
 
-/// Whether what rustdoc could not resolve is a tag or a unit, or this a summary of such findings.
+/// Whether the name that rustdoc could not resolve is a tag or a unit, or this a summary of such findings.
 fn is_reference(message: &Value, tags: &[String]) -> bool {
     if message["code"].is_null() {
         return message["level"] == "warning"; // "12 warnings emitted"

@@ -1,5 +1,6 @@
-//! The gateway's tests on Debian's stock kernel, in qemu (lab/foreign.sh), and that window laws are refused there: what this machine's
-//! kernel lacks is tried there. Nothing is measured: the machine is emulated, and slow.
+//! Runs the gateway's tests on Debian's stock kernel, in qemu (lab/foreign.sh), and checks that it refuses
+//! window laws: tests there cover features that this machine's kernel lacks. Nothing is measured: the machine
+//! is emulated, and slow.
 
 use crate::metadata::built_tests;
 use crate::run::{cargo_command, root, target};
@@ -8,16 +9,16 @@ use anyhow::{Context, Result, bail, ensure};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What the program prints where something is not tried.
+/// The program's output for a skipped test.
 const SKIPPED: &str = "skipped";
 
-/// Crates whose tests of the kernel are taken there, and those of them that ask for no rates.
+/// Crates with kernel tests that run there, and the tests of them that need no rates.
 const TAKEN: [(&str, &[&str]); 3] = [
     (
         "evenair-linux",
         &[
             "link",
-            "tc::what",
+            "tc::settings",
             "tc::disciplines",
             "tc::tc_prints",
             "tc::a_foreign",

@@ -1,4 +1,5 @@
-//! Labels of what the papers describe in words: each that a comment of the code uses is explained in docs/citations.md.
+//! Labels of facts that the papers describe in words: each label in a comment of the code is explained in
+//! docs/citations.md.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;

@@ -1,9 +1,11 @@
 //! `cargo xtask test`: everything that CI checks, in one local command.
 //!
-//! Parts are named by what they prove; `cargo xtask PART` runs one of them. Theory and packets are always tested. Live commands, the
-//! Python module and the site are due where what they stand on has changed: `passed.rs` remembers. The rest is for releases.
-#![allow(clippy::print_stdout, reason = "a task runner tells what it does")]
+//! Parts are named by the property they prove; `cargo xtask PART` runs one of them. Theory and packets are
+//! always tested. Live commands, the Python module and the site are due where their sources have changed:
+//! `passed.rs` remembers. The rest is for releases.
+#![allow(clippy::print_stdout, reason = "a task runner prints its progress")]
 
+mod bundle;
 mod changed;
 mod citations;
 mod compiler;
@@ -13,6 +15,7 @@ mod dist;
 mod docs;
 mod foreign;
 mod labels;
+mod links;
 mod metadata;
 mod minimum;
 mod module;
@@ -25,9 +28,11 @@ mod play;
 mod pool;
 mod python;
 mod recipe;
+mod release;
 mod routers;
 mod run;
 mod sanitizer;
+mod sbom;
 mod suite;
 mod tables;
 mod tally;
@@ -150,7 +155,7 @@ fn needs() {
     for need in NEEDS {
         let found = match need.remedy {
             Remedy::Package(_) => find(need.name).map_or("missing", |_| "here"),
-            Remedy::Words(_) => "", // told by the tests that try it
+            Remedy::Words(_) => "", // printed by the tests that try it
         };
         println!("{:24} {found:8} {} ({})", need.name, need.gives, evenair_needs::remedy(need.name));
     }
@@ -295,7 +300,7 @@ impl End {
         }
         if !self.due.is_empty() {
             println!(
-                "not run, though what they stand on has changed: {} (cargo xtask test --due)",
+                "not run, though their sources have changed: {} (cargo xtask test --due)",
                 self.due.join(", ")
             );
         }

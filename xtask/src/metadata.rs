@@ -1,4 +1,4 @@
-//! What cargo says of the packages, and of the programs that it builds.
+//! Cargo's metadata of the packages, and of the programs that it builds.
 
 use crate::run::cargo_command;
 use anyhow::{Context, Result, ensure};

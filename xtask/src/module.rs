@@ -44,7 +44,8 @@ pub(crate) fn run() -> Result<Tally> {
     counted(&fs::read_to_string(&report).with_context(|| report.display().to_string())?)
 }
 
-/// What pytest's report in the form of `JUnit` counts. A test is skipped for lack of a package, which its message names.
+/// The counts of pytest's report in the form of `JUnit`. A test is skipped for lack of a package, which its
+/// message names.
 fn counted(report: &str) -> Result<Tally> {
     let number = |name: &str| -> Result<usize> {
         let text = report.split(&format!(" {name}=\"")).nth(1).and_then(|rest| rest.split('"').next());
@@ -67,7 +68,7 @@ fn counted(report: &str) -> Result<Tally> {
     Ok(Tally { passed: number("tests")? - skipped, skipped, ..Tally::skipped(&missing, true) })
 }
 
-/// Compares the stub with what the library says of itself.
+/// Compares the stub with the library's description of itself.
 fn stub() -> Result<()> {
     let library = target().join("release/lib_evenair.so");
     let stub = root().join("python/evenair/_evenair.pyi");

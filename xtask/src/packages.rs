@@ -21,7 +21,7 @@ pub(crate) fn run() -> Result<Tally> {
     Ok(Tally::passed())
 }
 
-/// Removes what earlier runs unpacked of these packages.
+/// Removes the unpacked copies of these packages from earlier runs.
 ///
 /// `cargo package` hands the crates to each other through a registry in `target/package`, and unpacks them below cargo's
 /// home, under a name made of that registry's path and the crate's version. A second clone in the same place would be

@@ -1,4 +1,5 @@
-//! What is given to packagers (`packaging/`): services, scripts and OpenWrt's files, read by their own tools where those are.
+//! Checks the files for packagers (`packaging/`): services, scripts and OpenWrt's files, read by their own
+//! tools where those are.
 
 use crate::run::{root, succeed, succeeds};
 use crate::tally::Tally;
@@ -26,7 +27,7 @@ pub(crate) fn run() -> Result<Tally> {
     scripts.push(root().join(OPENWRT).join("evenair.init"));
     scripts.push(root().join("lab/gateway.sh"));
     for script in &scripts {
-        // BusyBox' shell is OpenWrt's; any other that reads POSIX tells as well what is no script at all.
+        // BusyBox' shell is OpenWrt's; any other that reads POSIX finds as well a file that is no script.
         succeed(Command::new("sh").arg("-n").arg(script))?;
     }
     if succeeds(Command::new("shellcheck").arg("--version")) {
@@ -48,7 +49,7 @@ fn files(folder: &str, ending: &str) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// systemd's own reading of the services, and its measure of what they may do. The command need not be installed.
+/// systemd's own reading of the services, and its measure of their rights. The command need not be installed.
 fn verify(services: &[PathBuf]) -> Result<()> {
     let folder = root().join("target/packaging");
     fs::create_dir_all(&folder)?;
@@ -64,7 +65,7 @@ fn verify(services: &[PathBuf]) -> Result<()> {
     command.args(["verify", "--man=no", "--recursive-errors=no"]).args(&copies);
     let output = command.output().context("systemd-analyze")?;
     let told = String::from_utf8_lossy(&output.stderr);
-    // A machine that systemd did not boot has no more to tell.
+    // A machine that systemd did not boot reports no more.
     let own: Vec<&str> = told.lines().filter(|line| line.contains("evenair")).collect();
     ensure!(own.is_empty(), "systemd-analyze verify: {}", own.join("\n"));
     let daemon = folder.join("evenair-gateway.service");

@@ -1,4 +1,4 @@
-//! The parts of `cargo xtask test`, named by what they prove.
+//! The parts of `cargo xtask test`, named by the property they prove.
 
 use crate::suite::LIVE_AND_ABOVE;
 use crate::tally::Tally;
@@ -13,7 +13,7 @@ pub(crate) struct Part {
     pub(crate) proves: &'static str,
     pub(crate) run: fn() -> Result<Tally>,
     pub(crate) when: When,
-    /// What concerns it, as git's paths: it is due where these changed.
+    /// The files of the part, as git's paths: it is due where these changed.
     pub(crate) concerns: &'static [&'static str],
     /// Packages that concern it, with all that they depend on.
     pub(crate) packages: &'static [&'static str],
@@ -53,7 +53,7 @@ const fn release(
     Part { name, proves, run, when: When::Release, concerns, packages: &[] }
 }
 
-/// What is computed with, and compared with what was computed before: where a fault of the compiler or an overflow would change
+/// The code of computations with recorded results: there a fault of the compiler or an overflow would change
 /// results. All crates but those that compute nothing (`tests.rs`).
 const COMPUTES: &[&str] = &[
     "Cargo.lock",
@@ -68,7 +68,7 @@ const COMPUTES: &[&str] = &[
 ];
 
 /// The parts, in the order in which they fail fastest.
-pub(crate) const PARTS: [Part; 24] = [
+pub(crate) const PARTS: [Part; 25] = [
     always("tidy", "floors, long functions, equations cited by paper, labels, paths", tidy::run),
     always("formatting", "cargo fmt --check", || run::cargo(&["fmt", "--all", "--check"])),
     always("python", "ruff over validation/, python/ and docs/", python::run),
@@ -87,7 +87,7 @@ pub(crate) const PARTS: [Part; 24] = [
     ),
     always(
         "tests",
-        "theory and packets: unit, property, golden, agreement and end-to-end tests of what users build",
+        "theory and packets: unit, property, golden, agreement and end-to-end tests of the users' build",
         tests::packets,
     ),
     always("clippy", "lints of theory and packets, with warnings as errors", tests::clippy),
@@ -155,7 +155,7 @@ pub(crate) const PARTS: [Part; 24] = [
         "deb",
         "the package for Debian is built, installed, upgraded and purged in a root of its own",
         deb::run,
-        &["Cargo.lock", "crates/cli/Cargo.toml", "packaging", "xtask/src/deb.rs"],
+        &["Cargo.lock", "crates/cli/Cargo.toml", "packaging", "xtask/src/bundle.rs", "xtask/src/deb.rs"],
     ),
     release(
         "routers",
@@ -165,7 +165,7 @@ pub(crate) const PARTS: [Part; 24] = [
     ),
     release(
         "foreign",
-        "the gateway's tests on Debian's stock kernel, in qemu: what this machine's kernel lacks",
+        "the gateway's tests on Debian's stock kernel, in qemu: features that this machine's kernel lacks",
         foreign::run,
         &["crates/linux", "crates/gateway", "crates/kernel", "xtask/src/foreign.rs"],
     ),
@@ -188,6 +188,24 @@ pub(crate) const PARTS: [Part; 24] = [
         &["Cargo.lock", "pyproject.toml", "crates/python", "python", "xtask/src/wheel.rs"],
     ),
     release(
+        "release",
+        "what a release gives away is built, and programs and wheel work where there is no Rust: target/release-archive",
+        crate::release::run,
+        &[
+            "Cargo.lock",
+            "Cargo.toml",
+            "crates",
+            "docs",
+            "mkdocs.yml",
+            "packaging",
+            "pyproject.toml",
+            "python",
+            "xtask/src/bundle.rs",
+            "xtask/src/release.rs",
+            "xtask/src/sbom.rs",
+        ],
+    ),
+    release(
         "installed",
         "the end-to-end tests again with the command that cargo installs (profile dist)",
         tests::installed,
@@ -202,7 +220,7 @@ pub(crate) const PARTS: [Part; 24] = [
     ),
     release(
         "sanitizer",
-        "no fault of memory: what is read from outside, fuzzed for a minute a target, and the crate with unsafe code",
+        "no fault of memory: readers of outside input, fuzzed for a minute a target, and the crate with unsafe code",
         sanitizer::run,
         &["Cargo.lock", "crates", "fuzz", "xtask/src/sanitizer.rs"],
     ),

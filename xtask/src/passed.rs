@@ -1,7 +1,7 @@
-//! Which of the parts that are not always run passed last, and of what.
+//! Records which of the parts that do not always run passed last, and on which sources.
 //!
-//! `xtask/passed.toml` is part of the repository: a line for each part, a digest of the compiler's version and of all files that
-//! concern it. Where it is as it was, the part would find what it found.
+//! `xtask/passed.toml` is part of the repository: a line for each part, a digest of the compiler's version
+//! and of all files that concern it. While the digest is the same, the part would give the same result.
 
 use crate::parts::Part;
 use crate::run::root;
@@ -13,7 +13,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 const FILE: &str = "xtask/passed.toml";
-const HEAD: &str = "# Written by `cargo xtask test --due`, `--all` and `--everything`: of what each part passed (xtask/src/passed.rs).\n";
+const HEAD: &str = "# Written by `cargo xtask test --due`, `--all` and `--everything`: the sources with which each part passed (xtask/src/passed.rs).\n";
 
 pub(crate) struct Passed(BTreeMap<String, String>);
 
@@ -23,7 +23,7 @@ impl Passed {
         Ok(Self(toml::from_str(&text).context(FILE)?))
     }
 
-    /// Whether something that concerns a part has changed since it passed; true where git cannot tell.
+    /// Whether a file that concerns a part has changed since it passed; true where git cannot tell.
     pub(crate) fn is_due(&self, part: &Part) -> Result<bool> {
         let Some(now) = digest(part)? else { return Ok(true) };
         Ok(self.0.get(part.name) != Some(&now))
@@ -61,7 +61,7 @@ fn git_hash(arguments: &[&str], input: &str) -> Result<String> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
-    let mut pipe = child.stdin.take().context("a pipe was asked for")?;
+    let mut pipe = child.stdin.take().context("stdin or stdout is piped")?;
     let input = input.to_string();
     let writer = std::thread::spawn(move || pipe.write_all(input.as_bytes()));
     let output = child.wait_with_output()?;

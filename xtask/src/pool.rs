@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// A test that takes longer hangs.
 const LONGEST: Duration = Duration::from_secs(600);
-/// How often a test is looked at once it has taken some time.
+/// The interval between two checks of a test that has taken some time.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A test.
@@ -38,7 +38,7 @@ struct Done {
 
 /// Runs all, `at_once` at a time.
 pub(crate) fn run(jobs: &[Job], at_once: usize) -> Result<Tally> {
-    let folder = tempfile::tempdir().context("a folder for what tests find out")?;
+    let folder = tempfile::tempdir().context("a folder for the tests' findings")?;
     let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
     let work = || -> Result<()> {
         loop {
@@ -95,7 +95,7 @@ fn one(job: &Job, folder: &Path, number: usize) -> Result<Done> {
     with_seed(&mut command).env(SKIPS, &skips).env(FOLDER, folder).stdin(Stdio::null());
     let file = File::create(&output).context("a file for a test's output")?;
     command.stdout(file.try_clone()?).stderr(file);
-    command.process_group(0); // so that what a test that hangs has begun ends with it
+    command.process_group(0); // so that the children of a hanging test end with it
     let start = Instant::now();
     let mut child = command.spawn().with_context(|| job.words[0].clone())?;
     let status = waited(&mut child, start)?;

@@ -1,4 +1,4 @@
-//! Pythons, environments of theirs in the build folder, and ruff over all that is written in Python (`ruff.toml` says how).
+//! Pythons, environments of theirs in the build folder, and ruff over all Python code (by `ruff.toml`).
 
 use crate::run::{root, succeed, succeeds};
 use crate::tally::Tally;
@@ -13,7 +13,7 @@ use std::process::Command;
 const RUFF: &str = "ruff==0.17.6";
 /// The minor version of the oldest Python 3 for which the module is built (pyproject.toml).
 pub(crate) const OLDEST: u32 = 10;
-/// The newest that is looked for.
+/// The newest version that is searched for.
 const NEWEST: u32 = 20;
 
 pub(crate) fn run() -> Result<Tally> {
@@ -33,7 +33,7 @@ pub(crate) fn at_root(program: &Path) -> Command {
     command
 }
 
-/// The Python of an environment in the build folder with some packages, of the versions that are said; nothing is installed
+/// The Python of an environment in the build folder with packages of the given versions; nothing is installed
 /// outside the repository. None, if there is no Python for it, or the packages cannot be had.
 pub(crate) fn environment(name: &str, program: &Path, packages: &[String]) -> Result<Option<PathBuf>> {
     let folder = root().join("target").join(name);
@@ -70,7 +70,7 @@ fn minor(program: &Path) -> Option<u32> {
     answer.trim().strip_prefix("3 ")?.parse().ok()
 }
 
-/// The parts of pyproject.toml that say what an extra of the module needs.
+/// The parts of pyproject.toml that list the needs of an extra of the module.
 #[derive(Deserialize)]
 struct Pyproject {
     project: Project,

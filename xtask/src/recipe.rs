@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::Path;
 
-/// Where the recipe says that the law goes, and where its family is.
+/// The recipe's places for the law and its family.
 const FILE: &str = "crates/laws/src/backoff/patient.rs";
 const FAMILY: &str = "crates/laws/src/backoff/mod.rs";
 
@@ -29,7 +29,7 @@ pub(crate) fn run() -> Result<Tally> {
     let family = fs::read_to_string(copy.join(FAMILY))?;
     fs::write(copy.join(FAMILY), with_lines(&family, module, line)?)?;
 
-    // The copy's own crates are built anew; what they depend on is there already.
+    // The copy's own crates are compiled again; their dependencies are there already.
     let cargo = |arguments: &[&str]| -> Result<()> {
         succeed(cargo_command().args(arguments).current_dir(copy).env("CARGO_TARGET_DIR", target()))
     };

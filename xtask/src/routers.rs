@@ -13,7 +13,7 @@ pub(crate) fn run() -> Result<Tally> {
     let installed =
         Command::new("rustup").args(["target", "list", "--installed"]).output().context("rustup")?;
     if !String::from_utf8_lossy(&installed.stdout).lines().any(|line| line == TARGET) {
-        return Ok(Tally::lacks("the routers' target", format!("no target {TARGET}")));
+        return Ok(Tally::lacks("static targets", format!("no target {TARGET}")));
     }
     let folder = root().join("target/routers");
     let mut cargo = cargo_command();

@@ -54,7 +54,7 @@ pub(crate) fn succeed(command: &mut Command) -> Result<()> {
     if status.success() { Ok(()) } else { bail!("{} failed", line(command)) }
 }
 
-/// Whether a command succeeds; nothing of what it says is shown.
+/// Whether a command succeeds; its output is not shown.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }

@@ -1,5 +1,5 @@
-//! Faults of memory, by the address sanitizer: what is read from outside, fuzzed for a minute a target, and the unit tests of the crate that
-//! has unsafe code.
+//! Finds faults of memory by the address sanitizer: it fuzzes the readers of outside input for a minute a
+//! target, and runs the unit tests of the crate that has unsafe code.
 //!
 //! The build is cargo-fuzz's own (its flags are below), so that nothing but a nightly compiler is needed.
 
@@ -13,7 +13,7 @@ use std::process::Command;
 const SECONDS: u32 = 60;
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 const ADDRESS: &str = "-Zsanitizer=address";
-/// What makes a program tell libFuzzer where it has been.
+/// The options that make a program report its coverage to libFuzzer.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-simplifycfg-branch-fold-threshold=0 \
@@ -35,7 +35,7 @@ pub(crate) fn run() -> Result<Tally> {
     let tests = nightly()
         .args(["test", "--quiet", "--package", "evenair-linux", "--lib", "--target", TRIPLE, "--target-dir"])
         .arg(&folder)
-        // The sanitizer's allocator is its own: it gives nothing back when glibc's is asked to.
+        // The sanitizer's allocator is its own: it returns no memory at glibc's call.
         .args(["--", "--skip", "memory::tests::"])
         .env("RUSTFLAGS", ADDRESS)
         // Tests hold some memory for good.

@@ -24,7 +24,8 @@ pub(crate) struct Suite {
 /// The fast crates of the release profile, which a build in pieces cuts into more.
 const OPTIMISED: [&str; 7] = ["units", "laws", "topology", "des", "wifi", "tcp", "netsim"];
 
-/// Cargo's options for a build of which the next one compiles only what a change moves: kept beside that of the profile.
+/// Cargo's options for a build that the next one only updates where a change requires it: kept beside that of
+/// the profile.
 fn in_pieces() -> impl Iterator<Item = String> {
     let pieces = OPTIMISED.map(|name| format!("profile.release.package.evenair-{name}.codegen-units=16"));
     std::iter::once("profile.release.incremental=true".to_string())
@@ -32,8 +33,8 @@ fn in_pieces() -> impl Iterator<Item = String> {
         .map(|setting| format!("--config={setting}"))
 }
 
-/// Theory and packets: what the README's first command builds, and what is tested of it.
-pub(crate) const PACKETS: [&str; 16] = [
+/// Theory and packets: the crates that the README's first command builds, and their tests.
+pub(crate) const PACKETS: [&str; 17] = [
     "evenair-agreement",
     "evenair-cli",
     "evenair-study",
@@ -45,6 +46,7 @@ pub(crate) const PACKETS: [&str; 16] = [
     "evenair-optimum",
     "evenair-wifi",
     "evenair-tcp",
+    "evenair-service",
     "evenair-laws",
     "evenair-topology",
     "evenair-des",
@@ -83,8 +85,8 @@ const LIVE_TESTS: [&str; 11] = [
     "output::",
     "tables::",
 ];
-/// Tests that nothing may run beside. Laws that come and go in the kernel wait for all its processors, and hold up the namespaces of
-/// others meanwhile.
+/// Tests that nothing may run beside. Laws that come and go in the kernel wait for all its processors, and
+/// hold up the namespaces of others in that time.
 const ALONE: [&str; 1] = ["laws_that_come_and_go_leave_nothing"];
 const OF_AGREEMENT: &str = "kernel::the_path_program_runs_where_it_may";
 
@@ -95,7 +97,7 @@ pub(crate) fn packages(names: &[impl AsRef<str>]) -> Vec<String> {
 /// The options of a build with the live commands.
 pub(crate) fn live_options() -> Vec<String> {
     let mut options = packages(&LIVE_AND_ABOVE);
-    options.push("--features=evenair-cli/kernel,evenair-cli/parquet".into());
+    options.push("--features=evenair-cli/live,evenair-cli/parquet".into());
     options
 }
 

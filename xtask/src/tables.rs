@@ -38,7 +38,7 @@ impl Table {
         [line(&self.columns), rule].into_iter().chain(self.rows.iter().map(|row| line(row))).collect()
     }
 
-    /// What is missing for others to measure again.
+    /// Data that others lack to measure again.
     fn findings(&self, name: &str, root: &Path) -> Vec<String> {
         let mut findings = Vec::new();
         if self.rows.iter().any(|row| row.len() != self.columns.len()) {

@@ -1,4 +1,4 @@
-//! Counts of what passed, failed and was skipped, and the lines at the end of a run.
+//! Counts of tests passed, failed and skipped, and the lines at the end of a run.
 
 use evenair_needs::{Missing, remedy};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ impl Tally {
         Self { passed, skipped, skips: missing.iter().map(skip).collect(), ..Self::default() }
     }
 
-    /// Names the part of what has no name.
+    /// Names the part of skips without a name.
     pub(crate) fn of(mut self, part: &str) -> Self {
         self.skips.iter_mut().filter(|skip| skip.what.is_empty()).for_each(|skip| skip.what = part.into());
         self
@@ -85,7 +85,7 @@ impl Tally {
         format!("{} passed, {} failed, {} skipped", self.passed, self.failed.len(), self.skipped)
     }
 
-    /// Each thing that the machine lacks, with what hangs on it and its remedy; each failure.
+    /// Each thing that the machine lacks, with the tests that need it and its remedy; each failure.
     pub(crate) fn details(&self) -> String {
         let mut text = String::new();
         let mut needs: BTreeMap<&str, Vec<&Skip>> = BTreeMap::new();
@@ -114,7 +114,7 @@ impl Tally {
         times.iter().take(SLOWEST).map(line).collect()
     }
 
-    /// Skips of what this machine should have: of none of the needs that are given.
+    /// Skips of needs that this machine should have: all but those given.
     pub(crate) fn unexpected(&self, may_lack: &[String]) -> Vec<&Skip> {
         self.skips.iter().filter(|skip| !may_lack.contains(&skip.need)).collect()
     }

@@ -48,8 +48,9 @@ pub(crate) fn build_command() -> Result<()> {
     cargo(&[&["build", "--quiet", "--release", "--locked", "--bins"], &options[..]].concat()).map(|_| ())
 }
 
-/// Builds the Python module as users do, and says what its stub is made of; the program that reads this; and the command that its tests
-/// compare it with. Together they have one choice of features.
+/// Builds the Python module as users do, and reads the input of its stub from it. Also builds the program
+/// that reads this, and the command that its tests compare it with. Together they have one choice of
+/// features.
 pub(crate) fn build_module() -> Result<()> {
     let packages = ["--package=evenair-python", "--package=evenair-stub", "--package=evenair-cli"];
     let features = ["--features=evenair-python/module,evenair-python/stubs"];

@@ -3,14 +3,14 @@
 use crate::metadata::Metadata;
 use crate::parts::PARTS;
 use crate::tally::Tally;
-use crate::{citations, labels, tables, words};
+use crate::{citations, labels, links, tables, words};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The floor of each crate (ARCHITECTURE.md): dependencies point only to strictly lower floors.
-const FLOORS: [(&str, u32); 25] = [
+const FLOORS: [(&str, u32); 26] = [
     ("evenair-units", 0),
     ("evenair-needs", 0),
     ("evenair-laws", 1),
@@ -20,6 +20,7 @@ const FLOORS: [(&str, u32); 25] = [
     ("evenair-optimum", 2),
     ("evenair-wifi", 2),
     ("evenair-tcp", 2),
+    ("evenair-service", 2),
     ("evenair-fluid", 3),
     ("evenair-netsim", 3),
     ("evenair-gateway", 3),
@@ -58,6 +59,7 @@ pub(crate) fn run() -> Result<Tally> {
     }
     findings.extend(citations::findings(&root)?);
     findings.extend(labels::unexplained(&root, &files(&root.join("crates"), &["rs"])?)?);
+    findings.extend(links::findings(&root, &files(&root, &["md"])?)?);
     findings.extend(studies(&root)?);
     findings.extend(parts(&root)?);
     findings.extend(tables::findings(&root)?);
@@ -78,7 +80,7 @@ fn floors(metadata: &Metadata) -> Vec<String> {
             findings.push(format!("{}: has no floor; give it one in xtask/src/tidy.rs", package.name));
             continue;
         };
-        // What tests and build scripts need obeys, too: a test that looks up belongs to the floor above.
+        // Dependencies of tests and build scripts obey, too: a test that looks up belongs to the floor above.
         for dependency in &package.dependencies {
             // A crate may switch features of its own on for its tests.
             if let Some(below) = floor(&dependency.name)

@@ -1,11 +1,12 @@
-//! The wheel that is given away, in target/wheels: built by the backend that `pip install .` asks, for every Linux since glibc 2.17
-//! (zig links against that, whatever this machine has). It runs where there is nothing else, and passes its tests on the oldest and
-//! the newest Python, clusters' engines among them.
+//! The wheel for users, in target/wheels: built by the backend of `pip install .`, for every Linux since
+//! glibc 2.17 (zig links against that, with any glibc on this machine). It runs where there is nothing else,
+//! and passes its tests on the oldest and the newest Python, clusters' engines among them.
 
 use crate::python::{OLDEST, at_root, environment, interpreters};
 use crate::run::{root, succeed};
 use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
+use evenair_needs::Missing;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,27 +14,45 @@ use std::process::Command;
 
 /// One version of each, so that an old commit is built as it was.
 const TOOLS: [&str; 2] = ["maturin==1.16.0", "ziglang==0.17.1"];
-/// What an empty environment does with it.
+/// The test of it in an empty environment.
 const ALONE: &str = "import evenair, shutil; assert not shutil.which('cargo'); \
     print(evenair.run('chen10/a', duration='2 s', warmup='1 s'), evenair.solve('chen10/a'))";
 
 pub(crate) fn run() -> Result<Tally> {
+    let wheel = match build_alone()? {
+        Ok(wheel) => wheel,
+        Err(lack) => return Ok(Tally::skipped(&[lack], true)),
+    };
     let found = interpreters();
-    let Some((newest, last)) = found.last_key_value() else {
-        return Ok(Tally::lacks("python3", format!("no version from 3.{OLDEST} on")));
-    };
-    let Some(tools) = environment("wheel-tools", last, &TOOLS.map(String::from))? else {
-        return Ok(Tally::lacks("Python packages", TOOLS.join(", ")));
-    };
-    let wheel = build(&tools)?;
-    let (oldest, first) = found.first_key_value().context("there is one")?;
-    alone(first, &wheel)?;
-    for (minor, program) in [(oldest, first), (newest, last)].into_iter().skip(usize::from(oldest == newest))
-    {
+    let ends = [found.first_key_value(), found.last_key_value()].map(|end| end.context("there is one"));
+    let [oldest, newest] = ends;
+    let (oldest, newest) = (oldest?, newest?);
+    for (minor, program) in [oldest, newest].into_iter().skip(usize::from(oldest == newest)) {
         let python = environment(&format!("wheel-python3.{minor}"), program, &["pip".into()])?;
         test(*minor, &python.context("no venv and pip in the oldest Python")?, &wheel)?;
     }
     Ok(Tally::passed())
+}
+
+/// Builds the wheel, and runs a scenario on the oldest Python where there is nothing else. Without tools there is none.
+pub(crate) fn build_alone() -> Result<Result<PathBuf, Missing>> {
+    let found = interpreters();
+    let Some((_, first)) = found.first_key_value() else {
+        return Ok(Err(Missing::new("python3", format!("no version from 3.{OLDEST} on"))));
+    };
+    let Some(tools) = tools()? else {
+        return Ok(Err(Missing::new("Python packages", TOOLS.join(", "))));
+    };
+    let wheel = build(&tools)?;
+    alone(first, &wheel)?;
+    Ok(Ok(wheel))
+}
+
+/// A Python with maturin and zig; none, if they cannot be had.
+pub(crate) fn tools() -> Result<Option<PathBuf>> {
+    let found = interpreters();
+    let Some((_, newest)) = found.last_key_value() else { return Ok(None) };
+    environment("wheel-tools", newest, &TOOLS.map(String::from))
 }
 
 fn build(python: &Path) -> Result<PathBuf> {
@@ -54,7 +73,7 @@ fn build(python: &Path) -> Result<PathBuf> {
     Ok(wheel)
 }
 
-/// What the backend is told: on Linux the tag of the oldest glibc that Rust's own libraries run on.
+/// The backend's options: on Linux the tag of the oldest glibc that Rust's own libraries run on.
 ///
 /// zig would link an unwinder of its own. glibc unwinds threads that an interpreter stops at its end, with libgcc's, which breaks in
 /// frames that know another: hence libgcc's here, too, as every Linux has it.
@@ -65,7 +84,7 @@ fn options() -> Result<String> {
     let found = Command::new("cc").arg("-print-file-name=libgcc_s.so.1").output().context("cc")?;
     let unwinder = String::from_utf8(found.stdout)?;
     let unwinder = unwinder.trim();
-    ensure!(Path::new(unwinder).is_file(), "cc knows no libgcc_s.so.1");
+    ensure!(Path::new(unwinder).is_file(), "cc finds no libgcc_s.so.1");
     Ok(format!("--locked --zig --compatibility manylinux_2_17 -- -C link-arg={unwinder}"))
 }
 

@@ -22,7 +22,7 @@ const SENTENCE_MAX: usize = 40;
 /// Folders and files that are frozen, generated or not prose of ours.
 const EXEMPT: [&str; 4] = ["docs/notes/", "target/", "xtask/stub/", "evenair-results/"];
 
-/// What is counted, in the order of the limits in the file.
+/// The counted features, in the order of the limits in the file.
 const COUNTED: [&str; 4] = ["persons", "whats", "sentences above 40 words", "diary"];
 type Counts = [usize; COUNTED.len()];
 

@@ -56,8 +56,9 @@ mod tests {
 
     #[test]
     fn bianchis_own_example() {
-        // J-SAC 2000, table II and figure 6 (FHSS at 1 Mb/s, W = 32, m = 5): τ and throughput of the basic access at n =
-        // 10 are near 0.037 and 0.83 of the channel's bits; our window stops at 1023 = 32·2^5 − 1, and so does his.
+        // J-SAC 2000, table II and figure 6 (FHSS at 1 Mb/s, W = 32, m = 5): τ and throughput of the basic
+        // access at n = 10 are near 0.037 and 0.83 of the channel's bits; our window stops at 1023 = 32·2^5 −
+        // 1, as Bianchi's does.
         let tau = attempt_probability(10, 31);
         assert!((tau - 0.0370).abs() < 0.0008, "{tau}");
     }

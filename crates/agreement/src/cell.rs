@@ -6,7 +6,7 @@ use evenair_units::{Bytes, Duration, Rate};
 use evenair_wifi::{ControlRate, MacTiming, Preamble};
 use std::fmt::Write;
 
-/// One frame exchange of a saturated cell: what the models are about.
+/// One frame exchange of a saturated cell: the subject of the models.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange {
     /// Slots, spaces, airtimes.
@@ -103,8 +103,9 @@ pub fn throughput_pps(stations: u32, changes: &[&str], seconds: u32, seed: u64) 
     result.flows.iter().map(|f| f.goodput_pps).sum()
 }
 
-/// The throughput of each station \[packets/s\] in a cell of stations of 802.11g and, after them, 802.11b without protection, at 54 and
-/// 11 Mb/s with 1500-byte packets; after frames received in error a DIFS instead of an EIFS, if asked for.
+/// The throughput of each station \[packets/s\] in a cell of stations of 802.11g and, after them, 802.11b
+/// without protection, at 54 and 11 Mb/s with 1500-byte packets. With `without_eifs`, a DIFS replaces the
+/// EIFS after frames received in error.
 pub fn mixed_pps(of_g: usize, of_b: usize, without_eifs: bool, seed: u64) -> Vec<f64> {
     let mut changes = vec!["mac.kind=802.11g".to_string(), "mac.basic_rate=2 Mbps".into()];
     changes.extend((of_g..of_g + of_b).map(|i| format!("nodes.s{i}.mac=802.11b")));

@@ -15,7 +15,7 @@ pub enum Shape {
     Uniform,
     /// Always the mean.
     Fixed,
-    /// Of holding times only: packets back to back, as many as the mean asks for.
+    /// Of holding times only: packets back to back, with this mean number.
     Span,
 }
 
@@ -69,7 +69,7 @@ pub fn shares(
     loop {
         while let Some((at, wake)) = out.wakes.pop() {
             if let Wake::IdealEnd(l) = wake {
-                since[l as usize] = begun; // it began to transmit when this was asked for
+                since[l as usize] = begun; // it began to transmit at this call
             }
             queue.push(at, wake.phase(), wake);
         }

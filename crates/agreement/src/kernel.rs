@@ -89,7 +89,7 @@ impl Vegas {
         Self { rate_bps: rate_mbps * 1e6, round_trip_ms, alpha, beta, goodput_kbps, window }
     }
 
-    /// The same in evenair, whose receiver acknowledges each segment, as that of the record.
+    /// The same in evenair; its receiver acknowledges each segment, as that of the record.
     pub fn simulated(&self) -> Self {
         let case = Case {
             law: "vegas".into(),
@@ -100,7 +100,7 @@ impl Vegas {
             queue_packets: 1000,
         };
         let law = format!("tcp.window={{law=\"vegas\",alpha={},beta={}}}", self.alpha, self.beta);
-        // What slow start leaves too much goes by a segment a round trip.
+        // The excess of slow start decays by a segment a round trip.
         let changes = [law, "tcp.delayed_ack=\"0 s\"".into(), "warmup=\"120 s\"".into()];
         let scenario = scenario(&case, 0.0, 100, &changes);
         let run = RunSpec { sample_every: Some(Duration::from_millis(100)), ..scenario.run_spec(1) };

@@ -4,6 +4,7 @@
 //! prints the long form, tables of docs/notes (single-cell, theory, ns-2, tcp, vegas-fast-bbr).
 #![forbid(unsafe_code)]
 
+pub mod aggregates;
 pub mod bianchi;
 pub mod cell;
 pub mod ideal;

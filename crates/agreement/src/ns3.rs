@@ -29,6 +29,49 @@ pub fn mixed_cells() -> Vec<(String, Vec<f64>)> {
     means(include_str!("../../../validation/ns3/mixed.txt"))
 }
 
+/// A saturated cell of stations that aggregate.
+#[derive(Clone, Debug)]
+pub struct AggregateRow {
+    /// "HT", "VHT" or "HE".
+    pub format: String,
+    /// Width of the channel.
+    pub width_mhz: u32,
+    /// Index of modulation and coding.
+    pub mcs: u8,
+    /// How many stations send.
+    pub stations: u32,
+    /// Bytes of an aggregate, at most; without aggregates, if zero.
+    pub bytes: u32,
+    /// "bar" or "data" follows a missing block acknowledgement; "rts" is "bar" with RTS and CTS before each frame.
+    pub rule: String,
+    /// Payload that all received together \[Mb/s\].
+    pub mbps: f64,
+}
+
+/// Saturated cells of stations that aggregate.
+///
+/// # Panics
+/// If the recorded file is damaged.
+pub fn aggregates() -> Vec<AggregateRow> {
+    let text = include_str!("../../../validation/ns3/aggregates.txt");
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [format, width, mcs, stations, bytes, rule, mbps] = words[..] else {
+            panic!("not a row: {line}")
+        };
+        AggregateRow {
+            format: format.into(),
+            width_mhz: count(width),
+            mcs: count(mcs) as u8,
+            stations: count(stations),
+            bytes: count(bytes),
+            rule: rule.into(),
+            mbps: mbps.parse().expect("a throughput"),
+        }
+    };
+    text.lines().filter(|line| !line.starts_with('#')).map(row).collect()
+}
+
 /// A saturated cell of 802.11n, ac or ax without aggregation, 1472 bytes of payload a packet.
 #[derive(Clone, Debug)]
 pub struct Modulated {
@@ -36,7 +79,7 @@ pub struct Modulated {
     pub changes: Vec<String>,
     /// How many stations send.
     pub stations: u32,
-    /// What arrives, mean over seeds \[Mb/s\].
+    /// The rate of arrivals, mean over seeds \[Mb/s\].
     pub mbps: f64,
 }
 

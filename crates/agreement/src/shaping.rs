@@ -4,7 +4,7 @@ use evenair_netsim::Network;
 use evenair_scenario::Resolved;
 use std::fmt::Write as _;
 
-/// A discipline and what went through it; every flow alike.
+/// A discipline and its traffic; every flow alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// `tbf`, `tbf-burst`, `htb-each` or `htb-shared`.

@@ -1,7 +1,8 @@
 //! An independent DCF, and EDCA, for one cell: no events, no medium, just counters that are compared slot by slot.
 //!
-//! Written from IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2.4 without a look at the machine in `evenair-wifi`, for stations
-//! at one place. Each busy period is settled in one step: who fires first, who fires within the sensing delay.
+//! Written from IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2.4, independently of the machine in
+//! `evenair-wifi`, for stations at one place. Each busy period is settled in one step: the first station to
+//! fire, and those that fire within the sensing delay.
 
 use crate::cell::Exchange;
 use evenair_des::Stream;
@@ -97,7 +98,7 @@ pub fn rates_pps(kinds: &[Kind<'_>], successes: u64, seed: u64) -> Vec<f64> {
             let whole = ns(exchange.success()) - ns(exchange.timing.difs);
             begins + if success { whole } else { ns(exchange.first_frame()) }
         };
-        let idle_at = senders.iter().map(|&i| ends(&cell[i])).max().expect("somebody fires");
+        let idle_at = senders.iter().map(|&i| ends(&cell[i])).max().expect("a station fires");
         for (i, station) in cell.iter_mut().enumerate() {
             let timing = &station.kind.exchange.timing;
             if !senders.contains(&i) {

@@ -69,7 +69,7 @@ pub fn tfrc_over_a_lossy_wire(loss: f64, round_trip_ms: u32, seed: u64) -> FlowR
 pub type Trace = Vec<(f64, f64)>;
 
 /// A Linux kernel's behaviour over a bottleneck, recorded by `validation/linux/window.py`; BBR's windows by
-/// `validation/linux/lossy.py`, whose path has a delay.
+/// `validation/linux/lossy.py`, with a delay on the path.
 pub fn kernel_trace(law: &str) -> Trace {
     let text = match law {
         "reno" => include_str!("../../../validation/linux/reno.csv"),
@@ -138,8 +138,8 @@ pub fn sawtooth(trace: &[(f64, f64)]) -> (f64, f64) {
     (period, peaks.iter().map(|p| p.1).sum::<f64>() / peaks.len() as f64)
 }
 
-/// Of a trace of BBR's: when it looked for the least round trip, which is where the window falls to four \[s\]; and the mean
-/// window after the first two seconds \[segments\].
+/// Of a trace of BBR's: the times of its probes for the least round trip, where the window falls to four
+/// \[s\]; and the mean window after the first two seconds \[segments\].
 pub fn probes_and_mean(trace: &[(f64, f64)]) -> (Vec<f64>, f64) {
     let falls = |pair: &[(f64, f64)]| (pair[0].1 > 4.5 && pair[1].1 <= 4.5).then_some(pair[1].0);
     let probes = trace.windows(2).filter_map(falls).collect();

@@ -5,7 +5,7 @@ use evenair_netsim::{Network, RunSpec};
 use evenair_scenario::Resolved;
 use evenair_units::Duration;
 
-/// Bytes of a full segment on the wire, Ethernet's header among them, and of what goes before its data.
+/// Bytes of a full segment on the wire, with Ethernet's header, and of the headers before its data.
 const FULL: f64 = 1514.0;
 const HEADERS: u32 = 66;
 /// The wire's rate \[b/s\].
@@ -24,7 +24,7 @@ pub struct Rest {
     pub window: f64,
     /// The round trip that the law takes for the path's \[ms\].
     pub base_ms: f64,
-    /// What arrives \[packets/s\].
+    /// The rate of arrivals \[packets/s\].
     pub rate_pps: f64,
 }
 
@@ -78,7 +78,8 @@ impl Rest {
         }
     }
 
-    /// The windows between which nothing moves, `α ≤ w·(D/d − 1) ≤ β`, by the law's equation, where d is what it takes for the path's.
+    /// The windows between which nothing moves, `α ≤ w·(D/d − 1) ≤ β`, by the law's equation with the law's
+    /// own d for the path.
     ///
     /// `D = w/C` where the window is even: each acknowledgement is of two segments that were sent together. Where it is odd, of the
     /// second of one pair and the first of the next, which was sent with `w − 1` under way: `D = (w − 1)/C`. So the band is from the

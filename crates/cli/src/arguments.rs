@@ -1,16 +1,16 @@
 //! The command line's arguments.
 
-#[cfg(all(feature = "kernel", target_os = "linux"))]
-use crate::command::cc::CcOptions;
 use crate::command::completions;
+#[cfg(all(feature = "live", target_os = "linux"))]
+use crate::command::{
+    cc::CcOptions, doctor::DoctorOptions, emulate::EmulateOptions, multiconn::MulticonnOptions,
+};
 use crate::command::{
     cite::CiteOptions, compare::CompareOptions, completions::CompletionsOptions, demo::DemoOptions,
     fluid::FluidOptions, glossary::GlossaryOptions, list::ListOptions, man::ManOptions, new::NewOptions,
     play::PlayOptions, plot::PlotOptions, run::RunOptions, schema::SchemaOptions, show::ShowOptions,
     solve::SolveOptions, study::StudyOptions, sweep::SweepOptions, verdicts::VerdictsOptions,
 };
-#[cfg(all(feature = "live", target_os = "linux"))]
-use crate::command::{doctor::DoctorOptions, emulate::EmulateOptions, multiconn::MulticonnOptions};
 use crate::output::shell_word;
 use crate::terminal::TerminalArguments;
 use anyhow::{Context, Result};
@@ -55,18 +55,11 @@ pub(crate) enum Command {
     #[cfg(all(feature = "live", target_os = "linux"))]
     Multiconn(MulticonnOptions),
     /// Bring a window law into this machine's kernel, for any program's sockets: QUIC-TCP, FAST, Vegas
-    #[cfg(all(feature = "kernel", target_os = "linux"))]
+    #[cfg(all(feature = "live", target_os = "linux"))]
     Cc(CcOptions),
-    /// Laws in the kernel, which this build lacks
-    #[cfg(not(all(feature = "kernel", target_os = "linux")))]
-    #[command(hide = true, name = "cc")]
-    WithoutKernel {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
     /// Live commands, which this build lacks
     #[cfg(not(all(feature = "live", target_os = "linux")))]
-    #[command(hide = true, name = "emulate", aliases = ["doctor", "gateway", "multiconn"])]
+    #[command(hide = true, name = "emulate", aliases = ["cc", "doctor", "gateway", "multiconn"])]
     Live {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
@@ -83,7 +76,7 @@ pub(crate) enum Command {
     Verdicts(VerdictsOptions),
     /// Vary keys of a scenario: a table, a figure, and files for pandas
     Sweep(SweepOptions),
-    /// Draw the figures of a result as SVG or PNG, without a browser
+    /// Draw the figures of a result as SVG, PNG or PDF, without a browser
     Plot(PlotOptions),
     /// Show a scenario: map, ranges, conflict graph, capacity
     Show(ShowOptions),

@@ -1,6 +1,6 @@
 //! The commands: each with its options, and what it does.
 
-#[cfg(all(feature = "kernel", target_os = "linux"))]
+#[cfg(all(feature = "live", target_os = "linux"))]
 pub(crate) mod cc;
 pub(crate) mod cite;
 pub(crate) mod compare;

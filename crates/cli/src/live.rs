@@ -10,14 +10,6 @@ use anyhow::Result;
 use evenair_study::Sweep;
 use std::sync::Arc;
 
-/// Says how to get the commands of the kernel's congestion controls.
-#[cfg(not(all(feature = "kernel", target_os = "linux")))]
-pub(crate) fn without_kernel() -> Result<()> {
-    anyhow::bail!(
-        "this build cannot bring laws into the kernel, which needs Linux: cargo install --path crates/cli --features kernel"
-    )
-}
-
 /// Makes ready for those of the sweeps' runs that are in real time, before any thread is started.
 pub(crate) fn prepare<'a>(sweeps: impl IntoIterator<Item = &'a mut Sweep>) -> Result<()> {
     let mut live: Vec<&mut Sweep> = sweeps.into_iter().filter(|sweep| !sweep.real_time().is_zero()).collect();

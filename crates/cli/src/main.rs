@@ -63,10 +63,8 @@ fn main() -> ExitCode {
         }
         #[cfg(all(feature = "live", target_os = "linux"))]
         Command::Multiconn(options) => command::multiconn::multiconn(options),
-        #[cfg(all(feature = "kernel", target_os = "linux"))]
+        #[cfg(all(feature = "live", target_os = "linux"))]
         Command::Cc(options) => command::cc::cc(options),
-        #[cfg(not(all(feature = "kernel", target_os = "linux")))]
-        Command::WithoutKernel { .. } => live::without_kernel(),
         #[cfg(not(all(feature = "live", target_os = "linux")))]
         Command::Live { .. } => live::enter().map(|_| ()),
         Command::Solve(options) => solve::solve(options),

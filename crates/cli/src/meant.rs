@@ -27,7 +27,7 @@ const COMMANDS: [(&str, &str); 17] = [
 /// Keys of a scenario that people look for among the options.
 const KEYS: [&str; 5] = ["duration", "warmup", "seed", "preset", "name"];
 
-/// The same error, with what was likely meant in the place of clap's guess.
+/// The same error, with the likely meaning in the place of clap's guess.
 pub(crate) fn with_meaning(mut error: Error) -> Error {
     let said = |error: &Error, kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
@@ -67,7 +67,7 @@ fn key(option: &str) -> Option<String> {
     Some(format!("{key} is a key of the scenario: --set {key}={value}"))
 }
 
-/// What follows an option among some words, behind a `=` or as the next one.
+/// The value of an option among some words, behind a `=` or as the next one.
 fn value_of(option: &str, words: impl Iterator<Item = String>) -> Option<String> {
     let mut words = words.skip_while(|word| word.split('=').next() != Some(option));
     match words.next()?.split_once('=') {

@@ -24,7 +24,7 @@ pub(crate) fn as_text(verdict: &Verdict, run: &str, all: bool) -> String {
         let rest = &told[shown..];
         let starving = rest.iter().filter(|flow| flow.standing == Standing::Starves).count();
         let more = counted(rest.len() as u64, "more flow", "more flows");
-        let of_them = if starving > 0 { format!(", {starving} of which starve") } else { String::new() };
+        let of_them = if starving > 0 { format!(", {starving} starving") } else { String::new() };
         let _ = writeln!(text, "  … {more}{of_them} (--all)");
     }
     for (k, (command, why)) in verdict.commands(run).into_iter().enumerate() {

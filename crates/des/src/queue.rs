@@ -231,7 +231,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each pop gives the earliest event, whatever is pushed and popped in between.
+        /// Each pop gives the earliest event, for any pushes and pops in between.
         #[test]
         fn pops_in_order(steps in prop::collection::vec(prop::option::weighted(0.7, 0u64..5000), 1..600)) {
             let mut queue = Queue::new();

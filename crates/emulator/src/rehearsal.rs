@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// The setting that lets a kernel store metrics of connections.
 const FORGETS: &str = "ipv4/tcp_no_metrics_save";
 /// The time limit; the kernels pass packets within microseconds.
-const PATIENCE: Duration = Duration::from_secs(2);
+const REHEARSAL_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Lets one connection open and close between each two of these nodes.
 ///
@@ -66,7 +66,7 @@ fn until<T>(
 ) -> io::Result<T> {
     let began = Instant::now();
     let (mut packet, mut ready) = (Vec::new(), Ready::new());
-    while began.elapsed() < PATIENCE {
+    while began.elapsed() < REHEARSAL_TIME_MAX {
         for (port, other) in [(from, to), (to, from)] {
             packet.clear();
             while ports.read(port, &mut packet) {

@@ -86,9 +86,10 @@ pub enum Stuck {
     Undefined(f64),
     /// Corners came without end before this time \[s\]: the system slides along one.
     TooManyCorners(f64),
-    /// Steps came without end before this time \[s\]: they are as short as the fastest part of the system asks.
+    /// Steps came without end before this time \[s\]: they are as short as the fastest part of the system
+    /// requires.
     TooManySteps(f64),
-    /// It was told to stop, at this time \[s\].
+    /// The caller stopped it, at this time \[s\].
     Stopped(f64),
 }
 
@@ -132,7 +133,7 @@ const DWELL: f64 = 1e-5;
 /// A corner is found to this part of its step.
 const CORNER_TOLERANCE: f64 = 1e-12;
 
-/// In how many places of a step corners are looked for.
+/// The number of places of a step that are searched for corners.
 const LOOKS: u32 = 4;
 
 /// A step: the state at its end, and an estimate of its error relative to the tolerance.
@@ -154,7 +155,7 @@ pub fn integrate<S: System + ?Sized>(
     integrate_unless(system, start, until, options, &AtomicBool::new(false))
 }
 
-/// The same, unless it is told to stop: before the next step.
+/// The same, unless the caller stops it: before the next step.
 ///
 /// # Errors
 /// As [`integrate()`], and [`Stuck::Stopped`].
@@ -201,7 +202,7 @@ impl<S: System + ?Sized> Run<'_, S> {
                 return Err(Stuck::Stopped(self.time));
             }
             attempts_left -= 1;
-            self.flip_what_is_due()?;
+            self.flip_due_switches()?;
             let h = step.min(self.until - self.time).min(self.longest());
             let attempt = self.attempt(h);
             let is_usable = attempt.state.iter().all(|x| x.is_finite());
@@ -232,7 +233,7 @@ impl<S: System + ?Sized> Run<'_, S> {
     /// Why no step is short enough.
     fn too_short(&self) -> Stuck {
         let is_number = |drift: Vec<f64>| drift.iter().all(|d| d.is_finite());
-        // The edge of what is defined is a little further on than the last state.
+        // The domain's edge is a little beyond the last state.
         let drift = self.piece.drift(&self.state);
         let nudged =
             self.state.iter().zip(&drift).map(|(x, d)| x + 1e-9 * x.abs() * d.signum()).collect::<Vec<f64>>();
@@ -247,8 +248,8 @@ impl<S: System + ?Sized> Run<'_, S> {
         self.time < self.flipped[switch] + DWELL * self.until * (1.0 - 1e-9)
     }
 
-    /// Switches whose sign has turned while they had to stay.
-    fn flip_what_is_due(&mut self) -> Result<(), Stuck> {
+    /// Flips the switches that had to stay while their sign turned.
+    fn flip_due_switches(&mut self) -> Result<(), Stuck> {
         let values = self.piece.system.switches(&self.state);
         let due = |s: &usize| {
             let wrong = if self.piece.switches[*s] { values[*s] < 0.0 } else { values[*s] > 0.0 };
@@ -319,7 +320,8 @@ impl<S: System + ?Sized> Run<'_, S> {
                 .map(|(_, corner)| corner)
                 .collect()
         };
-        // A guard that breaks and mends within one step would be missed at its end: it is looked at on the way, too.
+        // A guard that breaks and mends within one step would be missed at its end: the step is checked on
+        // the way, too.
         let (from, to) = (self.piece.drift(&self.state), self.piece.drift(end));
         let on_the_way = (1..LOOKS).map(|i| {
             let t = f64::from(i) / f64::from(LOOKS);

@@ -44,7 +44,7 @@ pub enum Component {
     Queue(usize),
 }
 
-/// A system that knows the meaning of its states.
+/// A system with a meaning for each of its states.
 pub trait Model: System {
     /// A state to start from.
     fn start(&self) -> Vec<f64>;

@@ -196,10 +196,10 @@ fn optimum_of_mp(utility: &Utility) -> Vec<f64> {
     best.rates.iter().map(|x| x * 532.0).chain(best.prices).collect()
 }
 
-/// [Chen10] section 7.2: connections by the delay's price rest at MP's optimum whatever the channels lose, from wherever they
-/// start; `n = kT` does so without losses only.
+/// [Chen10] section 7.2: connections by the delay's price rest at MP's optimum for any loss of the channels,
+/// from any start; `n = kT` does so without losses only.
 #[test]
-fn the_delays_price_leads_to_mp_whatever_is_lost() {
+fn delay_price_leads_to_mp_for_any_loss() {
     let optimum = optimum_of_mp(&Utility::inverse(2.0 * (10.0 / 532.0) * (10.0 / 532.0)));
     let law = DelayPriceParams { per_packet: 0.1 / 532.0, ..DelayPriceParams::chen10() };
     for losses in [[0.0; 4], [0.01; 4], [0.1, 0.0, 0.05, 0.02], [0.0, 0.1, 0.0, 0.0], [0.1; 4]] {
@@ -227,7 +227,7 @@ fn the_delays_price_leads_to_mp_whatever_is_lost() {
     }
     let parent = RenoOverCsma { losses: vec![0.1; 4], ..four_links() };
     let rest = integrate(&parent, &parent.start(), 300.0, Options::default()).unwrap();
-    // 2k²/x² ≥ ε: no more than k·√(2/ε), whatever the links could carry.
+    // 2k²/x² ≥ ε: no more than k·√(2/ε), for any capacity of the links.
     assert!(rest.last()[..4].iter().all(|x| *x < 10.0 * 20f64.sqrt()), "{:?}", rest.last());
 }
 
@@ -352,7 +352,7 @@ fn e_multcp_reaches_the_optimum_from_everywhere() {
 
 /// [CZ06] Theorem 3: behind one bottleneck all n become equal, and x is in proportion to 1/T.
 #[test]
-fn one_bottleneck_gives_everybody_the_same_number_of_connections() {
+fn one_bottleneck_gives_equal_connections() {
     let way = |round_trip_s| Way::over_wires(&[0], round_trip_s);
     let model = LossyPath {
         capacities: vec![200.0],
@@ -443,7 +443,7 @@ fn the_dual_scheme_reaches_the_optimum() {
 /// [Lee12]: bV/C = 5 gives the flow in the middle .34 of the time and the outer ones .66; 0.5 gives .29 and .51. Two hops
 /// reach 1/4, 1/2 with the path sum only.
 #[test]
-fn optimal_csma_shares_as_the_letter_says() {
+fn optimal_csma_shares_as_in_the_letter() {
     for queue in [Queue::FirstLink, Queue::Virtual] {
         for (capacity, shares) in [(1.0, [0.66, 0.34, 0.66]), (10.0, [0.51, 0.29, 0.51])] {
             let model = OptimalCsma { capacity, ..three_links(queue) };
@@ -484,7 +484,7 @@ proptest! {
 
     /// [QCSMA] Lemma 1: ∂R/∂q is symmetric and positive definite, `b_l·b_n·Cov(l, n)`.
     #[test]
-    fn capacities_grow_with_delays_as_lemma_1_says(
+    fn capacities_grow_with_delays_as_in_lemma_1(
         edges in prop::collection::vec((0usize..5, 0usize..5), 0..8),
         b in prop::collection::vec(0.5f64..3.0, 5),
         q in prop::collection::vec(0.0f64..2.0, 5),

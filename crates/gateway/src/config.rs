@@ -1,19 +1,18 @@
 //! The operator's file, in TOML or in OpenWrt's UCI form (`uci.rs`): devices, law, limits, subscribers
 //! and folders.
 
-use crate::mistake::{quoted, read, read_foreign};
-use crate::subscribers::{LeaseFormat, Leased, Place, from_csv, from_leases};
+use crate::subscribers::{LeaseFormat, Leased, Place, from_csv, from_leases, read_leases};
 use crate::tree::OPEN;
-use crate::uci::as_toml;
+use crate::uci::{as_toml, is_uci};
 use crate::{Mistake, Prefix, Subscriber, Subscribers};
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{GatewayLaw, GatewayParams, GatewayRole, PfrcParams};
-use evenair_units::{Duration, Rate, plain_message};
+use evenair_service::document::{parse, place_of};
+use evenair_service::{KeyPath, file::text, quoted};
+use evenair_units::{Duration, Rate};
 use serde::{Deserialize, Serialize};
-use serde_path_to_error::Segment;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// The configuration of a gateway.
@@ -362,7 +361,7 @@ impl Config {
     /// # Errors
     /// Names file, line and key of the first mistake, with the value and the remedy.
     pub fn load(path: &Path) -> Result<Self, Mistake> {
-        Self::written(path, &read(path)?)
+        Self::written(path, &text(path)?)
     }
 
     /// Parses the present or an earlier text of a file.
@@ -393,7 +392,7 @@ impl Config {
 
     /// Returns a path that a file names, from the part of it that can be parsed.
     fn named_in(path: &Path, key: &str) -> Option<PathBuf> {
-        let text = read(path).ok()?;
+        let text = text(path).ok()?;
         let text = as_toml("", &text).ok()?;
         let (table, _) = toml::de::DeTable::parse_recoverable(&text);
         let named = table.get_ref().get(key)?.get_ref().as_str()?;
@@ -414,30 +413,17 @@ impl Config {
     /// # Errors
     /// As [`load`](Self::load).
     pub fn parse(file: &str, text: &str) -> Result<Self, Mistake> {
-        let text = &*as_toml(file, text)?;
-        let broken = |error: &toml::de::Error| {
-            let line = error.span().map(|span| line(text, span.start));
-            Mistake { line, ..Mistake::of(file, plain(error, text)) }
+        let toml = as_toml(file, text)?;
+        let mistake = |mistake: Mistake| {
+            // The columns of UCI are not those of the TOML that it becomes.
+            Mistake { column: mistake.column.filter(|_| !is_uci(text)), ..with_example(mistake) }
         };
-        let deserializer = toml::Deserializer::parse(text).map_err(|error| broken(&error))?;
-        let config: Self = serde_path_to_error::deserialize(deserializer).map_err(|error| {
-            let path = key_path(error.path());
-            let known = broken(error.inner());
-            // The message itself names an unknown key. For a key in an enum's table, the parser gives
-            // only the table's line.
-            if let Some(unknown) = unknown_field(&known.message) {
-                let way = path.iter().map(String::as_str).filter(|key| *key != unknown).chain([unknown]);
-                let way: Vec<String> = way.map(String::from).collect();
-                return Mistake { line: place(text, &way).or(known.line), ..known };
-            }
-            let line = known.line.or_else(|| place(text, &path));
-            Mistake { line, key: (!path.is_empty()).then(|| path.join(".")), ..known }
-        })?;
+        let config: Self = parse(file, &toml).map_err(mistake)?;
         match config.wrong() {
             None => Ok(config),
             Some((key, why)) => {
-                let path: Vec<String> = key.split('.').map(String::from).collect();
-                Err(Mistake { line: place(text, &path), ..Mistake::of(file, why).of_key(key) })
+                let key = KeyPath::from(key);
+                Err(mistake(Mistake::of(file, why).placed(place_of(&toml, &key)).of_key(key)))
             }
         }
     }
@@ -533,8 +519,8 @@ impl Config {
     ) -> Result<(Subscribers, Vec<Mistake>), Mistake> {
         let text = as_toml(file, text)?;
         let own = self.subscriber.iter().enumerate().map(|(i, subscriber)| {
-            let line = place(&text, &["subscriber".into(), i.to_string()]);
-            (Place { file: file.into(), line }, subscriber.clone())
+            let place = place_of(&text, &KeyPath::key("subscriber").at(i));
+            (Place { file: file.into(), line: place.map(|(line, _)| line) }, subscriber.clone())
         });
         let mut all: Vec<_> = own.collect();
         if let (Some(path), Some(table)) = (&self.subscribers, table) {
@@ -550,7 +536,7 @@ impl Config {
         let mut left_out = 0;
         last.unread = 0;
         for LeaseFile { format, file } in &self.leases {
-            let leased = read_foreign(file)
+            let leased = read_leases(file)
                 .and_then(|text| from_leases(*format, &file.display().to_string(), &text, now_s));
             match leased {
                 Ok(leases) => {
@@ -671,61 +657,14 @@ fn folder(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
 }
 
-/// Returns the TOML reader's message in words for the operator.
-fn plain(error: &toml::de::Error, text: &str) -> String {
-    let message = plain_message(error.message());
-    let at_fault = error.span().and_then(|span| text.get(span)).unwrap_or_default();
-    match message.as_str() {
-        "duplicate key" => format!("{message} `{}`", at_fault.trim()),
-        "missing field `mesh`" => format!("{message}: the device towards the mesh, such as mesh = \"mesh0\""),
-        "missing field `uplink`" => {
-            format!("{message}: the device towards the Internet, such as uplink = \"wan0\"")
-        }
-        "invalid socket address syntax" => {
-            format!("{at_fault} is no address with a port; write \"127.0.0.1:9180\"")
-        }
-        _ => message,
-    }
-}
-
-/// Returns the name in a message that begins with "unknown field".
-fn unknown_field(message: &str) -> Option<&str> {
-    message.strip_prefix("unknown field `")?.split('`').next()
-}
-
-/// Returns the line of an offset in a text, from one.
-fn line(text: &str, offset: usize) -> usize {
-    text.get(..offset).unwrap_or(text).matches('\n').count() + 1
-}
-
-fn key_path(path: &serde_path_to_error::Path) -> Vec<String> {
-    let words = path.iter().filter_map(|segment| match segment {
-        Segment::Seq { index } => Some(index.to_string()),
-        Segment::Map { key } => Some(key.clone()),
-        _ => None,
-    });
-    words.collect()
-}
-
-/// Returns the line of the value at a path of keys, or of the last table on the path that exists.
-fn place(text: &str, path: &[String]) -> Option<usize> {
-    use toml::de::{DeTable, DeValue};
-    fn step<'a>(table: &'a DeValue<'_>, key: &str) -> Option<(Range<usize>, &'a DeValue<'a>)> {
-        match table {
-            DeValue::Table(table) => table.get(key).map(|value| (value.span(), value.get_ref())),
-            DeValue::Array(values) => {
-                values.get(key.parse::<usize>().ok()?).map(|value| (value.span(), value.get_ref()))
-            }
-            _ => None,
-        }
-    }
-    let table = DeTable::parse(text).ok()?;
-    let (mut at, mut value) = (None, &DeValue::Table(table.into_inner()));
-    for key in path {
-        let Some((span, next)) = step(value, key) else { break };
-        (at, value) = (Some(span.start), next);
-    }
-    at.map(|offset| line(text, offset))
+/// Adds an example to a message about a missing key.
+fn with_example(mistake: Mistake) -> Mistake {
+    let example = match mistake.message.as_str() {
+        "missing field `mesh`" => "the device towards the mesh, such as mesh = \"mesh0\"",
+        "missing field `uplink`" => "the device towards the Internet, such as uplink = \"wan0\"",
+        _ => return mistake,
+    };
+    Mistake { message: format!("{}: {example}", mistake.message), ..mistake }
 }
 
 #[cfg(test)]

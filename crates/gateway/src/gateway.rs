@@ -5,7 +5,7 @@ use crate::astray::Astray;
 use crate::config::{Config, Mode};
 use crate::handles::Handles;
 use crate::kernel::{Counters, Neighbour, Passed, Readings};
-use crate::looks::{Before, Looks, before};
+use crate::looks::{Bottleneck, Looks, bottleneck};
 use crate::record::{Heard, What};
 use crate::roster::Roster;
 use crate::sensor::Sensor;
@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// Number of epochs without any reading after which the limits open.
-const PATIENCE: u32 = 3;
+const EPOCHS_UNREAD_MAX: u32 = 3;
 
 /// The part of the gateway's state that outlives a restart.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -140,7 +140,7 @@ impl Gateway {
 
     fn restart_meter(&mut self, now: Instant) {
         let nothing = vec![None; 2 * self.roster.members().len()];
-        self.meter = Meter::new(now, nothing, self.epoch() * u64::from(PATIENCE));
+        self.meter = Meter::new(now, nothing, self.epoch() * u64::from(EPOCHS_UNREAD_MAX));
         self.last = now;
     }
 
@@ -365,7 +365,7 @@ impl Gateway {
     pub fn on_start(&mut self, now: Instant, counted: &Counted<'_>, sees: bool) {
         let limits = vec![OPEN; 2 * self.roster.members().len()];
         let (readings, _) = self.readings(now, counted, sees, &limits);
-        self.meter = Meter::new(now, readings, self.epoch() * u64::from(PATIENCE));
+        self.meter = Meter::new(now, readings, self.epoch() * u64::from(EPOCHS_UNREAD_MAX));
         self.astray.begin(counted.queues());
         self.last = now;
     }
@@ -387,9 +387,10 @@ impl Gateway {
             + u64::from(now.dropped.wrapping_sub(then.dropped))
             + now.backlog.packets;
         let arrived = arrived.saturating_sub(then.backlog.packets);
-        let before = before(share.unwrap_or(0.0), now.bytes - then.bytes, limit, interval);
+        let before = bottleneck(share.unwrap_or(0.0), now.bytes - then.bytes, limit, interval);
         // Packets that wait for the device wait for no tokens.
-        let counts = before == Before::Own || (before == Before::Other && self.allocation.total.is_some());
+        let counts =
+            before == Bottleneck::Own || (before == Bottleneck::Other && self.allocation.total.is_some());
         let held = self.held.entry(class).or_default();
         if counts {
             *held += (share.unwrap_or(0.0) * arrived as f64).round() as u64;
@@ -440,7 +441,7 @@ impl Gateway {
 
     /// Returns whether the limits are open because nothing could be read.
     pub fn is_blind(&self) -> bool {
-        self.missed >= PATIENCE
+        self.missed >= EPOCHS_UNREAD_MAX
     }
 
     /// Returns the total rate of each side, if both share one bucket.
@@ -570,7 +571,7 @@ fn all(listed: &Subscribers, sighted: &Sighted) -> Subscribers {
 /// The cause of a class's backlog, and the share of samples with a backlog.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wait {
-    before: Before,
+    before: Bottleneck,
     share: f64,
 }
 
@@ -596,7 +597,7 @@ const HAD: f64 = 0.85;
 
 fn standing(
     seen: Option<&ClassView>,
-    waits: Before,
+    waits: Bottleneck,
     (rate_bps, limit): (f64, Rate),
     busy: Option<f64>,
     cap: Option<Rate>,
@@ -609,11 +610,11 @@ fn standing(
     let silent = !seen.is_seen() && busy.is_none_or(|busy| busy < IDLE);
     match waits {
         _ if silent => Standing::Idle,
-        Before::Own if cap == Some(limit) => Standing::Plan,
-        Before::Own => Standing::Share,
-        Before::Other => Standing::All,
-        Before::Nothing if has_enough => Standing::Share,
-        Before::Nothing if busy.is_some_and(|busy| busy > 0.5) => Standing::Mesh,
-        Before::Nothing => Standing::Content,
+        Bottleneck::Own if cap == Some(limit) => Standing::Plan,
+        Bottleneck::Own => Standing::Share,
+        Bottleneck::Other => Standing::All,
+        Bottleneck::Nothing if has_enough => Standing::Share,
+        Bottleneck::Nothing if busy.is_some_and(|busy| busy > 0.5) => Standing::Mesh,
+        Bottleneck::Nothing => Standing::Content,
     }
 }

@@ -2,8 +2,8 @@
 //! many or too old are deleted.
 
 use crate::config::Log as Options;
-use crate::file;
 use crate::record::{Line, SCHEMA, What};
+use evenair_service::file;
 use evenair_units::plain_message;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};

@@ -25,9 +25,9 @@ struct Seen {
     lines: u32,
 }
 
-/// The cause of a class's backlog.
+/// The bucket behind which a class has a backlog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Before {
+pub(crate) enum Bottleneck {
     /// No significant backlog.
     #[default]
     Nothing,
@@ -63,14 +63,14 @@ impl Looks {
     }
 }
 
-/// Returns the cause of a backlog that was seen in this share of an interval, in which the class sent
+/// Returns the bucket behind a backlog that was seen in this share of an interval, in which the class sent
 /// so many bytes under its ceiling.
-pub(crate) fn before(share: f64, bytes: u64, ceiling: Rate, interval: Duration) -> Before {
+pub(crate) fn bottleneck(share: f64, bytes: u64, ceiling: Rate, interval: Duration) -> Bottleneck {
     let could = ceiling.as_bps() as f64 / 8.0 * interval.as_secs_f64();
     match share {
-        0.0 => Before::Nothing,
-        share if bytes as f64 >= HAD * could * share => Before::Own,
-        _ => Before::Other,
+        0.0 => Bottleneck::Nothing,
+        share if bytes as f64 >= HAD * could * share => Bottleneck::Own,
+        _ => Bottleneck::Other,
     }
 }
 
@@ -89,13 +89,13 @@ mod tests {
         assert_eq!(looks.share((Side::Up, 1)), None);
         let (ceiling, interval) = (Rate::from_kbps(400), Duration::from_secs(10));
         // 400 kb/s for 10 s are 500 kB.
-        assert_eq!(before(1.0, 480_000, ceiling, interval), Before::Own);
-        assert_eq!(before(1.0, 300_000, ceiling, interval), Before::Other, "another bucket held it");
+        assert_eq!(bottleneck(1.0, 480_000, ceiling, interval), Bottleneck::Own);
+        assert_eq!(bottleneck(1.0, 300_000, ceiling, interval), Bottleneck::Other, "another bucket held it");
         assert_eq!(
-            before(0.2, 100_000, ceiling, interval),
-            Before::Own,
+            bottleneck(0.2, 100_000, ceiling, interval),
+            Bottleneck::Own,
             "pages, at full rate while they come"
         );
-        assert_eq!(before(0.0, 480_000, ceiling, interval), Before::Nothing);
+        assert_eq!(bottleneck(0.0, 480_000, ceiling, interval), Bottleneck::Nothing);
     }
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// The in-memory kernel.
 #[derive(Clone, Debug)]
-pub(crate) struct Memory {
+pub(crate) struct MemoryKernel {
     pub(crate) there: AllFound,
     pub(crate) counters: [Readings; 2],
     pub(crate) offered: Vec<Offered>,
@@ -30,7 +30,7 @@ pub(crate) struct Memory {
     pub(crate) neighbours: Vec<Neighbour>,
 }
 
-impl Default for Memory {
+impl Default for MemoryKernel {
     fn default() -> Self {
         let device = Found { offloads: Offloads([("rx-gro".into(), true)].into()), ..Found::default() };
         let there = AllFound { down: device.clone(), up: device, ..AllFound::default() };
@@ -50,7 +50,7 @@ impl Default for Memory {
     }
 }
 
-impl Memory {
+impl MemoryKernel {
     /// Makes a change on behalf of another program.
     pub(crate) fn by_hand(&mut self, change: &Change) {
         self.make(change).expect("a change that the kernel makes");
@@ -174,7 +174,7 @@ impl Memory {
     }
 }
 
-impl Kernel for Memory {
+impl Kernel for MemoryKernel {
     fn find(&mut self) -> Result<AllFound, Failure> {
         if self.is_dumb {
             return Err(Failure::new("what stands", "no buffer space"));

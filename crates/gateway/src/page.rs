@@ -1,14 +1,14 @@
 //! The loopback server: a page for people and metrics for Prometheus. It answers only GET, and only if
-//! the host is a loopback name; it changes nothing. `server` runs its thread.
+//! the host is a loopback name; it changes nothing. `evenair_linux::server` runs its thread.
 
 mod account;
 mod html;
 mod metrics;
 
 use crate::kernel::Failure;
-use crate::server::{self, Bell, Limits, Owner, Service, Text};
 use crate::status::Status;
 use account::Account;
+use evenair_linux::server::{Limits, Owner, Service, Text, Thread};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -47,8 +47,7 @@ impl Page {
         listener.set_nonblocking(true).map_err(failed)?;
         let page = Self::default();
         let desk = Desk { page: page.clone(), rendered: (Weak::new(), BTreeMap::new()) };
-        let started = Bell::new().and_then(|bell| server::start(listener.into(), bell, LIMITS, desk));
-        started.map(|_| page).map_err(failed)
+        Thread::start(listener.into(), LIMITS, desk).map(|_| page).map_err(failed)
     }
 
     /// Publishes a status.

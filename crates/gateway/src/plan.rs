@@ -182,7 +182,7 @@ pub fn restoration(before: [&Before; 2], found: &AllFound) -> Vec<Change> {
 mod tests {
     use super::*;
     use crate::kernel::Kernel;
-    use crate::memory::Memory;
+    use crate::memory::MemoryKernel;
     use crate::tree::{FIRST, Has, Limits};
     use evenair_units::Rate;
     use proptest::prelude::*;
@@ -216,9 +216,9 @@ mod tests {
         /// that has an address. So each plan is safe at each of its steps.
         #[test]
         fn plans_lead_there_and_back(one in subscribers(), other in subscribers(), stop in 0usize..40) {
-            let mut kernel = Memory::default();
+            let mut kernel = MemoryKernel::default();
             let before = kernel.find().unwrap();
-            let step = |kernel: &mut Memory, wanted: &Trees, stop: usize| {
+            let step = |kernel: &mut MemoryKernel, wanted: &Trees, stop: usize| {
                 let plan = difference(wanted, &kernel.find().unwrap());
                 // A power cut in the middle of a plan.
                 kernel.apply(&plan[..stop.min(plan.len())]).unwrap();
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn what_somebody_changed_by_hand_is_changed_back() {
-        let mut kernel = Memory::default();
+        let mut kernel = MemoryKernel::default();
         let wanted = trees(&[(1, (0, 100))].into());
         let plan = difference(&wanted, &kernel.find().unwrap());
         kernel.apply(&plan).unwrap();

@@ -1,6 +1,6 @@
 //! Addresses and prefixes of subscribers.
 
-use crate::mistake::quoted;
+use evenair_service::quoted;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;

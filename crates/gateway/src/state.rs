@@ -1,7 +1,8 @@
 //! The daemon's persistent state, in a file, and the lock that excludes a second daemon.
 
 use crate::kernel::Failure;
-use crate::{Kept, Written, file};
+use crate::{Kept, Written};
+use evenair_service::file;
 use evenair_units::plain_message;
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
@@ -30,7 +31,10 @@ impl State {
         file::check_folder(folder).map_err(|error| failed(&error))?;
         let lock = file::open_lock(&folder.join("lock")).map_err(|error| failed(&error))?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { folder: folder.into(), _lock: lock }),
+            Ok(()) => {
+                file::remove_drafts(folder).map_err(|error| failed(&error))?;
+                Ok(Self { folder: folder.into(), _lock: lock })
+            }
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 Err(failed(&"another gateway runs with this state folder; see: evenair gateway status"))
             }
@@ -107,7 +111,7 @@ mod tests {
         assert!(refused.contains("another gateway runs"), "{refused}");
         assert_eq!(state.read().unwrap(), None);
         let config = Config::parse("g", "mesh = \"a\"\nuplink = \"b\"\nmode = \"enforce\"\n").unwrap();
-        let kernel = crate::memory::Memory::default();
+        let kernel = crate::memory::MemoryKernel::default();
         let daemon =
             Daemon::new(Instant::ZERO, &config, Subscribers::default(), kernel, (None, false)).unwrap();
         state.keep(&daemon.kept()).unwrap();

@@ -4,12 +4,12 @@ mod csv;
 mod leases;
 
 pub use csv::from_csv;
-pub(crate) use leases::hardware_id;
 pub use leases::{LeaseFormat, Leased, Leases, from_leases};
+pub(crate) use leases::{hardware_id, read_leases};
 
 use crate::config::SUBSCRIBERS_MAX;
-use crate::mistake::quoted;
 use crate::{Mistake, Prefix};
+use evenair_service::quoted;
 use evenair_units::Rate;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -27,7 +27,7 @@ pub(crate) fn as_toml<'a>(file: &str, text: &'a str) -> Result<Cow<'a, str>, Mis
 }
 
 /// Returns whether a text is UCI: no line of TOML begins with a key and a blank, and then another word.
-fn is_uci(text: &str) -> bool {
+pub(crate) fn is_uci(text: &str) -> bool {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
     first.is_some_and(|line| {
         let mut words = line.split_whitespace();
@@ -222,7 +222,7 @@ config subscriber
         for (from, to, says) in [
             ("\"enforce\"", "'loud'", "evenair:7: mode: unknown variant `loud`"),
             ("'0.9'", "'7'", "evenair:13: law.gamma: 7 is not allowed"),
-            ("fd00:0:1::/56", "fd00::x", "evenair:23: subscriber.0.prefixes.1: "),
+            ("fd00:0:1::/56", "fd00::x", "evenair:23: subscriber[0].prefixes[1]: "),
             ("option eager", "option eger", "evenair:8: unknown field `eger`"),
             ("option eager", "eager", "evenair:8: a line of UCI is"),
             ("config gateway 'gateway'", "", "evenair:4: option enabled is in no section"),

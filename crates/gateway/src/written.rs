@@ -3,8 +3,8 @@
 //! mistake.
 
 use crate::config::LastLeases;
-use crate::mistake::read;
 use crate::{Config, Mistake, Subscribers};
+use evenair_service::file::text;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -32,9 +32,9 @@ impl Written {
     /// # Errors
     /// Names the file that cannot be read, or the mistake that hides the table's name.
     pub fn read(path: &Path) -> Result<Self, Mistake> {
-        let file = read(path)?;
+        let file = text(path)?;
         let config = Config::written(path, &file)?;
-        let table = config.subscribers.as_deref().map(read).transpose()?;
+        let table = config.subscribers.as_deref().map(text).transpose()?;
         Ok(Self { file, table })
     }
 

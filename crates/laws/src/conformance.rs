@@ -4,9 +4,9 @@
 //! between two updates, nothing served, a rate of zero, counters beyond all that a run has. It panics where
 //! - an answer leaves its bounds, or is not a number;
 //! - the same measurements make another state, or another answer;
-//! - a copy that was kept and read back goes another way (`keep` writes and reads it; cloning will do for a law that
-//!   nobody keeps);
-//! - a law of a flow answers otherwise where it is not told what it does not say that it needs.
+//! - a copy that was kept and read back behaves differently (`keep` writes and reads it; cloning is enough
+//!   for a law that is never stored);
+//! - a law of a flow changes its answer when signals that it does not need are missing.
 //!
 //! [`drift`] is for the laws that state one: the mean step of the machine is the step of the fluid law.
 //!
@@ -199,7 +199,7 @@ fn delivery(draws: &mut Draws, acked: &Acked, before: &Delivery) -> Delivery {
     }
 }
 
-/// An acknowledgement mostly, a loss sometimes, of what the law itself lets out.
+/// Mostly acknowledgements and sometimes losses of the segments that the law itself lets out.
 fn window_event(law: &mut AnyWindow, what: u32, acked: &Acked, delivery: &Delivery) {
     let flight = law.congestion_window();
     let loss = Loss { now: acked.now, flight, repeated: acked.advances };
@@ -252,8 +252,8 @@ pub fn rate(params: &RateParams, keep: impl Fn(&AnyRate) -> AnyRate, seed: u64) 
     does_without(&law, &law.needs(), seed, AnyRate::on_interval);
 }
 
-/// A law of a flow answers the same to a host that tells no more than it needs. Changes of route are told to both: who heeds
-/// them and can do without goes another way without.
+/// A law of a flow gives the same answers to a host that offers only the signals that it needs. Both hosts
+/// report changes of route, because a law may react to them without needing them.
 fn does_without<L: Clone + Debug, A: PartialEq + Debug>(
     law: &L,
     needs: &[Signal],
@@ -266,14 +266,14 @@ fn does_without<L: Clone + Debug, A: PartialEq + Debug>(
         let flow = flow_view(&mut now, &mut draws);
         let answers = (
             on_interval(&mut all, &flow),
-            on_interval(&mut little, &told_of(&flow, needs, flow.route_changed)),
+            on_interval(&mut little, &view_with(&flow, needs, flow.route_changed)),
         );
-        assert_eq!(answers.0, answers.1, "it looks at what it does not say that it needs: {law:?} {flow:?}");
+        assert_eq!(answers.0, answers.1, "it uses a signal that it does not declare: {law:?} {flow:?}");
     }
 }
 
 /// A view in which nothing else is known than this.
-fn told_of(flow: &FlowView, signals: &[Signal], route_changed: Option<bool>) -> FlowView {
+fn view_with(flow: &FlowView, signals: &[Signal], route_changed: Option<bool>) -> FlowView {
     fn only<T>(known: Option<T>, of: bool) -> Option<T> {
         known.filter(|_| of)
     }
@@ -294,11 +294,11 @@ fn told_of(flow: &FlowView, signals: &[Signal], route_changed: Option<bool>) -> 
     }
 }
 
-/// One of four hosts' knowledge of a flow: nothing that a host may not know, as much as Linux tells, or all.
+/// A flow as one of four hosts sees it: with no optional signal, with Linux's, or with all.
 fn known_to(host: u32, flow: FlowView) -> FlowView {
     match host {
-        0 => told_of(&flow, &[], None),
-        1 => told_of(&flow, &[Signal::SmoothedRoundTrip, Signal::LeastRoundTrip], None),
+        0 => view_with(&flow, &[], None),
+        1 => view_with(&flow, &[Signal::SmoothedRoundTrip, Signal::LeastRoundTrip], None),
         _ => flow,
     }
 }
@@ -331,7 +331,7 @@ fn flow_view(now: &mut Instant, draws: &mut Draws) -> FlowView {
     }
 }
 
-/// A law of a gateway, whose classes come and go. No class is closed, and no rate is without bound.
+/// A law of a gateway under classes that come and go. No class is closed, and no rate is without bound.
 ///
 /// # Panics
 /// Where it does not conform.
@@ -348,7 +348,7 @@ pub fn gateway(params: &GatewayParams, keep: impl Fn(&AnyGateway) -> AnyGateway,
     let mut now = Instant::ZERO;
     let event = |draws: &mut Draws| {
         if draws.up_to(9) == 0 {
-            // Some stay, in whatever order, some of them with another weight or link, and some come.
+            // Some classes stay, in any order and some with another weight or link; others come.
             let mut was: Vec<Option<u32>> =
                 (0..count as u32).filter(|_| draws.up_to(3) > 0).map(Some).collect();
             was.extend((0..draws.up_to(2)).map(|_| None));
@@ -414,8 +414,8 @@ pub fn marking(params: &MarkingParams, keep: impl Fn(&AnyMarking) -> AnyMarking,
         (now, draws.up_to(9), draws.time(), view)
     };
     drive(&role, params, keep, seed, packet, |law, &(now, what, sojourn, view)| match what {
-        // Probabilities are between 0 and 1 by their type. Some arrivals are refused for want of room, and of some the law
-        // is not asked.
+        // Probabilities are between 0 and 1 by their type. Some arrivals are refused for lack of room, and
+        // some without consulting the law.
         0..5 => {
             let refusal = (what > 0).then(|| law.on_arrival(now, &view));
             law.after_arrival(now, &view, refusal != Some(Probability::ONE) && what > 1);
@@ -432,7 +432,8 @@ pub fn marking(params: &MarkingParams, keep: impl Fn(&AnyMarking) -> AnyMarking,
 /// The events of a law's life, and how probable each is.
 pub type Outcome<'a, L> = (f64, &'a dyn Fn(&mut L));
 
-/// A law's mean step is its drift: `outcomes` are what may happen to it and how probable each is, `value` is what drifts.
+/// A law's mean step is its drift: `outcomes` lists possible steps with their probabilities, `value` reads
+/// the quantity that drifts.
 ///
 /// # Panics
 /// Where they differ by more than `tolerance`.
@@ -453,8 +454,8 @@ pub fn drift<L: Clone + Debug>(
     assert!((mean - drift).abs() <= tolerance, "a mean step of {mean}, a drift of {drift}: {law:?}");
 }
 
-/// Drives a law, and a twin of it that is now and then kept and read back, through one sequence of events. `apply` tells a
-/// law of an event, checks it, and gives its answers in words.
+/// Drives a law, and a twin of it that is now and then kept and read back, through one sequence of events.
+/// `apply` gives an event to a law, checks it, and returns its answers in words.
 fn drive<P: Parameters<Law: Debug>, E>(
     place: &P::Place,
     params: &P,
@@ -709,9 +710,10 @@ mod tests {
         std::panic::catch_unwind(AssertUnwindSafe(run)).is_err()
     }
 
-    /// Each suite passes the law without a fault, and fails it with any, and where a copy forgets what it was told.
+    /// Each suite passes the law without a fault, and rejects it with any fault and with a copy that loses
+    /// state.
     #[test]
-    fn what_is_wrong_fails_its_suite() {
+    fn faulty_law_fails_its_suite() {
         fn check<P, L: Clone>(
             suite: Suite<P, L>,
             params: impl Fn(Wrong) -> P,

@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
-/// Parameters of a law: what is written of it in a scenario.
+/// Parameters of a law, as written in a scenario.
 pub trait Parameters: Sized {
     /// The scenario's settings beside them that they may depend on.
     type Surroundings;
@@ -23,23 +23,24 @@ pub trait Parameters: Sized {
     /// Names the first one outside its range, by its key in the scenario language.
     fn validated(self) -> Result<Self, BadParameter>;
 
-    /// Writes out what follows from the surroundings, so that the parameters say all that the law depends on.
+    /// Writes out the values that follow from the surroundings, so that the parameters alone determine the
+    /// law.
     fn resolve(&mut self, _surroundings: &Self::Surroundings) {}
 
     /// The law's state at its start.
     fn begin(&self, place: &Self::Place) -> Self::Law;
 
-    /// The words that tell a law of a user's own from others: its name and parameters; none of a built-in law, which its
-    /// parameters tell apart.
+    /// The identity of a law of a user's own: its name and parameters; none for a built-in law, which its
+    /// parameters identify.
     fn identity(&self) -> Option<String> {
         None
     }
 }
 
-/// A family's enum of parameters, which knows its laws one by one.
+/// A family's enum of parameters, with one variant for each law.
 pub trait Family: Parameters + Clone + Debug {
-    /// Where each built-in law comes from, in the order of the enum: what its file has under `# Source`, nothing if it has
-    /// none.
+    /// The source of each built-in law, in the order of the enum: the text of `# Source` in its file, empty
+    /// if there is none.
     fn sources() -> Vec<&'static str>;
 
     /// Every built-in law with its default parameters, in the same order.
@@ -57,14 +58,14 @@ pub(crate) fn source_of<P>() -> &'static str {
 
 /// A law of a user's own, beside its family's trait.
 pub trait OwnLaw: Clone + Debug + Send + Sync + 'static {
-    /// Its name and its parameters, in words: runs that differ in them are told apart by these, and kept under them.
+    /// Its name and its parameters, in words: the key under which runs are distinguished and stored.
     fn identity(&self) -> String;
 }
 
 /// One family: its parameters' enum, its states' enum, and the box for users' own laws.
 ///
-/// `told` are the trait's verbs that change the state beside `begin`, each after its name on tapes, `asked` its questions. An
-/// argument is a word by value, or behind `&`. A law is a line `Name(Params => State)`.
+/// `told` are the trait's verbs that change the state beside `begin`, each after its name on tapes; `asked`
+/// are its queries. An argument is a word by value, or behind `&`. A law is a line `Name(Params => State)`.
 macro_rules! family {
     (
         $(#[$params_doc:meta])* parameters $Params:ident,
@@ -85,8 +86,8 @@ macro_rules! family {
         $(#[$own_doc])*
         pub struct $Own(alloc::boxed::Box<dyn $OwnLaw>);
 
-        /// The family's trait and what a box needs beside it; every law of a user's own that is an
-        /// [`OwnLaw`](crate::OwnLaw) has it.
+        /// The family's trait with the bounds that a box needs; every [`OwnLaw`](crate::OwnLaw) implements
+        /// it.
         pub trait $OwnLaw: $Law + core::fmt::Debug + Send + Sync {
             /// A copy in a box of its own.
             fn boxed(&self) -> alloc::boxed::Box<dyn $OwnLaw>;
@@ -127,7 +128,7 @@ macro_rules! family {
             }
         }
 
-        /// By identity and by what `Debug` prints.
+        /// By identity and by the output of `Debug`.
         impl PartialEq for $Own {
             fn eq(&self, other: &Self) -> bool {
                 self.identity() == other.identity()
@@ -262,7 +263,7 @@ macro_rules! family {
             $($Verb:ident: $told:ident($($arg:ident: $(& $Seen:ident)? $($Value:ident)?),*) $(-> $Gave:ident)?;)*
         }, { $($asked:ident() -> $Asked:ty;)* }
     ) => {
-        #[doc = concat!("What a law is told, as [tapes](crate::tape) keep it: the verbs of [`", stringify!($Law), "`].")]
+        #[doc = concat!("An event of a law, as [tapes](crate::tape) keep it: the verbs of [`", stringify!($Law), "`].")]
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(
             feature = "serde",
@@ -278,7 +279,7 @@ macro_rules! family {
                 #[doc = concat!("[`", stringify!($Law), "::", stringify!($told), "`].")]
                 $Verb {
                     $(
-                        /// As the law is told.
+                        /// The argument as the law receives it.
                         #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
                         $arg: $($Seen)? $($Value)?,
                     )*
@@ -286,7 +287,7 @@ macro_rules! family {
             )*
         }
 
-        #[doc = concat!("What a law gives for what it is told, and all answers of [`", stringify!($Law), "`] after it.")]
+        #[doc = concat!("A law's answer to an event, and all answers of [`", stringify!($Law), "`] after it.")]
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[non_exhaustive]

@@ -1,11 +1,12 @@
 //! The view that laws have of a flow: those of its connections ([`connections`](crate::connections)) and of its rate
 //! ([`rate`](crate::rate)) are called in one form, once per interval.
 //!
-//! A host fills in what it knows. Every host knows what its senders count; each other field may be none, for two reasons: the
-//! interval brought nothing of the kind, or this host can never tell it. Linux' `TCP_INFO` tells the smoothed and the least round
-//! trip and counts repetitions; it knows nothing of single segments' round trips, of losses on the way, of queues, of routes. The
-//! simulator knows all of that. So a law says what it cannot do without ([`Signal`]), and a host that cannot tell that refuses the law
-//! before it runs ([`check_needs`]); in an interval without it the law holds.
+//! A host fills in the fields that it can measure. Every host has its senders' counters. Each other field may
+//! be none for two reasons: the interval brought no sample, or the host can never measure it. Linux'
+//! `TCP_INFO` has the smoothed and the least round trip and counts retransmissions; it has no round trips of
+//! single segments, no losses on the path, no queues, no routes. The simulator has all of these. So a law
+//! lists the signals that it needs ([`Signal`]). A host that lacks one refuses the law before it runs
+//! ([`check_needs`]); in an interval without a sample the law holds.
 
 use core::fmt;
 use evenair_units::{Bytes, Duration, Instant, Rate, Volume};
@@ -32,7 +33,8 @@ pub struct FlowView {
     /// no single segments, as over `TCP_INFO`.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub round_trip: Option<Duration>,
-    /// The mean of what the retransmission timers sampled: one segment a window (RFC 6298 section 3). None as above.
+    /// The mean of the retransmission timers' samples: one segment a window (RFC 6298 section 3). None as
+    /// above.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub round_trip_of_windows: Option<Duration>,
     /// The mean round-trip time of the probe packets that came back in the interval, where the law wants them sent
@@ -40,42 +42,44 @@ pub struct FlowView {
     /// sends none.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub round_trip_of_probes: Option<Duration>,
-    /// The mean over the open connections of what each has for its smoothed round trip at the interval's end (RFC 6298 section 2;
-    /// Linux' `tcpi_rtt`): of an endpoint with timestamps every acknowledgement is a sample, as in Linux, else one segment a window.
-    /// None, if no segment was acknowledged in the interval.
+    /// The mean, over the open connections, of the smoothed round trip at the interval's end (RFC 6298
+    /// section 2; Linux' `tcpi_rtt`). With timestamps every acknowledgement is a sample, as in Linux; without
+    /// them, one segment a window. None, if no segment was acknowledged in the interval.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub smoothed_round_trip: Option<Duration>,
-    /// The least round-trip time so far, of segments; none before the first. Linux' own (`tcpi_min_rtt`) forgets what is older
-    /// than five minutes: its host keeps the least that it has read.
+    /// The least round-trip time so far, of segments; none before the first. Linux' own value
+    /// (`tcpi_min_rtt`) forgets samples older than five minutes, so its host keeps the least that it has
+    /// read.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub least_round_trip: Option<Duration>,
     /// The least round-trip time of the segments that were acknowledged in the interval; none, if none was, or where the host sees no
     /// single segments.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub least_in_interval: Option<Duration>,
-    /// Whether the path was another one at the end of the interval than at its beginning; none where the host cannot tell, as on
-    /// any that does not trace routes.
+    /// Whether the path at the end of the interval was another one than at its beginning; none if the host
+    /// does not trace routes.
     pub route_changed: Option<bool>,
-    /// Payload that was handed to the receiving application in the interval \[segments; bytes\]. A host that sees the sender alone
-    /// counts what was acknowledged: the same, half a round trip later.
+    /// Payload that was handed to the receiving application in the interval \[segments; bytes\]. A host that
+    /// sees only the sender counts acknowledged payload: the same, half a round trip later.
     pub delivered: Volume,
     /// Segments that were sent in the interval, repetitions included.
     pub sent: u64,
-    /// Repetitions among them: all that a sender knows of losses (Linux' `tcpi_total_retrans`).
+    /// Retransmissions among them: all that a sender counts of losses (Linux' `tcpi_total_retrans`).
     pub retransmitted: u64,
-    /// Segments sent and not acknowledged at the interval's end, over all open connections (Linux' `tcpi_unacked`): what waits for a
-    /// time-out is among them. None over another transport than TCP.
+    /// Segments sent and not acknowledged at the interval's end, over all open connections (Linux'
+    /// `tcpi_unacked`). Segments that wait for a time-out are included. None over another transport than TCP.
     pub outstanding: Option<u64>,
-    /// Segments that queues marked, as acknowledgements of the interval count them (accurate ECN, RFC 9768); none where nothing is marked,
-    /// or where the host cannot tell: with ECN as of RFC 3168 an echo lasts for a round trip, however many marks it has.
+    /// Segments that queues marked, as the interval's acknowledgements count them (accurate ECN, RFC 9768).
+    /// None if nothing is marked or the host cannot count marks: with ECN of RFC 3168 an echo lasts for a
+    /// round trip, however many marks it stands for.
     pub marked: Option<u64>,
-    /// Packets of the flow that were dropped on their way in the interval, neither acknowledgements nor probes counted; none but
-    /// where the host sees the whole way, as the simulator does.
+    /// Packets of the flow that were dropped on their path in the interval, neither acknowledgements nor
+    /// probes counted; none but where the host sees the whole path, as the simulator does.
     pub lost: Option<u64>,
-    /// The backlog at the flow's first link; none where the host cannot look into that queue.
+    /// The backlog at the flow's first link; none if the host cannot read that queue.
     pub first_backlog: Option<Volume>,
-    /// The backlog of all links on the flow's way to its destination together, for laws that need it; none but where the host sees
-    /// the whole way.
+    /// The backlog of all links on the flow's path to its destination together, for laws that need it; none
+    /// but where the host sees the whole path.
     pub path_backlog: Option<Volume>,
 }
 
@@ -88,7 +92,7 @@ impl FlowView {
     }
 }
 
-/// The signals that a host may be unable to tell of a flow: each is the field of [`FlowView`] that has its name.
+/// The signals of a flow that a host may lack: each is the field of [`FlowView`] of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Signal {
@@ -102,8 +106,8 @@ pub enum Signal {
     SmoothedRoundTrip,
     /// [`FlowView::least_round_trip`].
     LeastRoundTrip,
-    /// [`FlowView::least_in_interval`]; a host that tells it can hold connections back, too, where the law asks for it
-    /// ([`ConnectionLaw::drains`](crate::connections::ConnectionLaw::drains)).
+    /// [`FlowView::least_in_interval`]; a host with it can hold connections back, too, when the law requires
+    /// it ([`ConnectionLaw::drains`](crate::connections::ConnectionLaw::drains)).
     LeastInInterval,
     /// [`FlowView::marked`].
     Marked,
@@ -126,21 +130,21 @@ impl fmt::Display for Signal {
             Self::SmoothedRoundTrip => "the smoothed round trip",
             Self::LeastRoundTrip => "the least round trip",
             Self::LeastInInterval => "the least round trip of an interval in which connections are held back",
-            Self::Marked => "what queues have marked",
+            Self::Marked => "the marks of queues",
             Self::RouteChanged => "whether the route has changed",
             Self::Lost => "how many packets were lost on the way",
-            Self::FirstBacklog => "what waits at the first link",
-            Self::PathBacklog => "what waits on the whole way",
+            Self::FirstBacklog => "the backlog at the first link",
+            Self::PathBacklog => "the backlog of the whole path",
         })
     }
 }
 
-/// A law needs what its host cannot tell it.
+/// The host lacks a signal that the law needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Untold {
     /// The signal that it needs.
     pub signal: Signal,
-    /// Why the host cannot tell it, and what would help, after "because".
+    /// The reason why the host lacks it and a remedy; the text follows "because".
     pub because: &'static str,
 }
 
@@ -152,7 +156,8 @@ impl fmt::Display for Untold {
 
 impl core::error::Error for Untold {}
 
-/// Whether a host can tell a law what it needs; `why_not` is the host's word: why it cannot tell something, if it cannot.
+/// Checks that a host has every signal that a law needs; `why_not` gives the host's reason for a signal that
+/// it lacks.
 ///
 /// ```
 /// use evenair_laws::Parameters;
@@ -175,7 +180,7 @@ impl core::error::Error for Untold {}
 /// ```
 ///
 /// # Errors
-/// Names the first that it cannot tell.
+/// Names the first signal that the host lacks.
 pub fn check_needs(needs: &[Signal], why_not: impl Fn(Signal) -> Option<&'static str>) -> Result<(), Untold> {
     let untold = |&signal: &Signal| why_not(signal).map(|because| Untold { signal, because });
     needs.iter().find_map(untold).map_or(Ok(()), Err)
@@ -187,14 +192,14 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn a_signal_that_cannot_be_told_is_named_with_the_reason() {
+    fn missing_signal_is_named_with_the_reason() {
         let needs = [Signal::RoundTrip, Signal::Marked];
         let why_not = |signal| (signal == Signal::Marked).then_some("nothing marks");
         let untold = check_needs(&needs, why_not).unwrap_err();
         assert_eq!(untold, Untold { signal: Signal::Marked, because: "nothing marks" });
         assert_eq!(
             untold.to_string(),
-            "the law needs what queues have marked, which cannot be told here because nothing marks"
+            "the law needs the marks of queues, which cannot be told here because nothing marks"
         );
         assert_eq!(check_needs(&needs[..1], why_not), Ok(()));
     }

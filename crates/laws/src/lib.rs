@@ -4,9 +4,10 @@
 //! The families are [`backoff`], [`window`], [`connections`], [`rate`], [`gateway`] and [`marking`]. The host owns clocks, queues, sockets
 //! and randomness, so the same law runs in a fluid model, in the packet simulator and on a live machine.
 //!
-//! Each family has a trait, an enum of parameters that files are read into (feature `serde`; `schemars` for their
-//! schema), and an enum of states, `Any…`, both with a box for laws of one's own ([`OwnLaw`]). `conformance` holds what
-//! every law of a family must pass. What passes between a law and its host can be written down and replayed ([`tape`]).
+//! Each family has a trait, an enum of parameters that files are read into (feature `serde`; `schemars` for
+//! their schema), and an enum of states, `Any…`, both with a box for laws of one's own ([`OwnLaw`]).
+//! `conformance` has the tests that every law of a family must pass. All calls between a law and its host can
+//! be recorded and replayed ([`tape`]).
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(

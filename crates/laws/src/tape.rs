@@ -1,15 +1,15 @@
-//! Tapes: what a law was told and what it answered, record by record, and a law that runs over them again.
+//! Tapes: records of each event that a law received and of its answers, and a replay of a law over them.
 //!
-//! A record has one event with all that came with it, the time included, and every answer that the law's host could have
-//! asked for afterwards. `family!` makes both types of each family from the verbs of its trait, so that no
-//! verb can be forgotten. A [`Recorder`] stands in a law's place and writes what passes; as a law of a user's own it can
-//! stand in any host (`OwnWindow::new(Recorder::new(params, tape))`), which need not know. [`replay`] has a law of the family
-//! hear a tape, [`first_difference`] compares bit for bit. So a live run is checked against the simulated law, and a law
-//! written in another language against ours.
+//! A record has one event with all its arguments, the time included, and every answer that the law's host
+//! could have queried afterwards. `family!` makes both types of each family from the verbs of its trait, so
+//! that no verb can be forgotten. A [`Recorder`] stands in a law's place and records its calls. It is a law
+//! of a user's own, so any host runs it unchanged (`OwnWindow::new(Recorder::new(params, tape))`). [`replay`]
+//! runs a law of the family over a tape; [`first_difference`] compares the answers bit for bit. So a live run
+//! is checked against the simulated law, and a law written in another language against ours.
 //!
-//! Kept as text (feature `serde`), a record is for machines: times are in nanoseconds, rates in bit/s, sizes in bytes, and
-//! all numbers read back to the last bit. A number that is not finite is the text of its bits, `"0x7ff0000000000000"`; what
-//! is not known, and what a verb that was not called would have given, is `null`.
+//! Kept as text (feature `serde`), a record is for machines: times are in nanoseconds, rates in bit/s, sizes
+//! in bytes, and all numbers read back to the last bit. A number that is not finite is the text of its bits,
+//! `"0x7ff0000000000000"`. Unknown values, and answers of verbs that were not called, are `null`.
 //!
 //! ```
 //! use evenair_laws::connections::{ConnectionLaw, ConnectionParams, IimdParams};
@@ -51,7 +51,7 @@ pub struct Record<T, A> {
 /// The record of a family, by its enum of parameters.
 pub type RecordOf<P> = Record<<P as Taped>::Told, <P as Taped>::Answer>;
 
-/// A family whose laws can be recorded, and replayed.
+/// A family of laws that can be recorded and replayed.
 pub trait Taped: Family {
     /// An observation: a verb of the family's trait, and its arguments.
     type Told: Clone + Debug;
@@ -61,7 +61,7 @@ pub trait Taped: Family {
     /// The law is put in its place.
     fn begun(place: &Self::Place) -> Self::Told;
 
-    /// The place in which a law is put, if that is what it is told.
+    /// The place of a law, if the event carries one.
     fn place(told: &Self::Told) -> Option<&Self::Place>;
 
     /// Tells a law.
@@ -71,7 +71,7 @@ pub trait Taped: Family {
     fn ask(law: &Self::Law) -> Self::Answer;
 }
 
-/// Takes records: a vector, or whatever of a user's own keeps or sends them.
+/// Takes records: a vector, or a user's own type that stores or sends them.
 pub trait Tape<R> {
     /// One more.
     fn add(&mut self, record: R);
@@ -95,7 +95,7 @@ impl fmt::Display for NoBeginning {
 
 impl core::error::Error for NoBeginning {}
 
-/// A law that hears events one by one.
+/// A law that receives events one by one.
 #[derive(Clone)]
 struct Player<P: Taped> {
     params: P,
@@ -108,7 +108,7 @@ impl<P: Taped> Player<P> {
         Self { params, law: None }
     }
 
-    /// Tells the law; it answers as soon as it has its place. A law that begins again is made anew.
+    /// Applies the event to the law. The law answers once it has its place. A second place creates a new law.
     fn hear(&mut self, told: &P::Told) -> Option<P::Answer> {
         if let Some(place) = P::place(told) {
             let law = self.law.insert(self.params.begin(place));
@@ -133,20 +133,20 @@ where
     told.into_iter().map(|told| player.hear(told).ok_or(NoBeginning)).collect()
 }
 
-/// The first record of a tape whose answer the law does not give bit for bit; none, if it gives them all.
+/// The first record of a tape with an answer that differs from the law's in any bit; none, if all agree.
 ///
 /// # Errors
 /// If the tape does not begin with its place.
 pub fn first_difference<P: Taped>(params: &P, tape: &[RecordOf<P>]) -> Result<Option<usize>, NoBeginning> {
     let answers = replay(params, tape.iter().map(|record| &record.told))?;
-    // What `Debug` prints of a number tells it from every other, zeros by their sign; one that is none equals itself.
+    // The output of `Debug` distinguishes all numbers, zeros by their sign; a NaN equals itself.
     let differs = |(record, answer): (&RecordOf<P>, &P::Answer)| {
         format!("{:?}", record.answer) != format!("{answer:?}")
     };
     Ok(tape.iter().zip(&answers).position(differs))
 }
 
-/// A law whose host is heard: it answers as the law does, and writes both down.
+/// A law that records: it answers as the wrapped law does and writes down events and answers.
 ///
 /// A copy has a copy of the tape. `Debug` prints the law alone, by which laws of users' own are compared.
 #[derive(Clone)]
@@ -171,14 +171,14 @@ impl<P: Taped, S: Tape<RecordOf<P>>> Recorder<P, S> {
         self.tape
     }
 
-    /// The law, to be asked.
+    /// The law, for queries.
     pub(crate) fn law(&self) -> &P::Law {
-        self.player.law.as_ref().expect("a law is put in its place before it is asked")
+        self.player.law.as_ref().expect("a law has its place before queries")
     }
 
     /// Tells the law, and writes it down.
     pub(crate) fn pass(&mut self, told: P::Told) -> P::Answer {
-        let answer = self.player.hear(&told).expect("a law is put in its place before it is told");
+        let answer = self.player.hear(&told).expect("a law has its place before events");
         self.tape.add(Record { told, answer: answer.clone() });
         answer
     }
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tape_tells_which_answer_is_another() {
+    fn tape_locates_the_first_other_answer() {
         let reno = WindowParams::from(crate::window::RenoParams {});
         let start = crate::window::WindowStart { initial_window: 2.0, ..Default::default() };
         let mut law = Recorder::new(reno.clone(), Vec::new());
@@ -386,7 +386,11 @@ mod tests {
         law.pass(deflate(0.0));
         law.pass(deflate(1.0));
         assert_eq!(format!("{law:?}"), format!("{:?}", Some(law.law())), "the law alone");
-        assert_eq!(law.identity(), format!("{reno:?}"), "a law without words is told by its parameters");
+        assert_eq!(
+            law.identity(),
+            format!("{reno:?}"),
+            "a law without words is identified by its parameters"
+        );
         assert_eq!(law.tape().len(), 3);
         let mut tape = law.into_tape();
         assert_eq!(first_difference(&reno, &tape), Ok(None));

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn who_administers_works_in_its_folders_and_starts_nothing() {
+    fn administrating_thread_works_in_its_folders() {
         let folder = tempfile::tempdir().unwrap();
         let (reads, writes) = (folder.path().join("reads"), folder.path().join("writes"));
         for folder in [&reads, &writes] {
@@ -133,11 +133,11 @@ mod tests {
                     "no socket by which bytes leave the machine"
                 );
                 let features = crate::offload::Offloads::read("lo").map(|of| of.features().len());
-                assert!(features.is_ok_and(|features| features > 0), "it asks a device for its features");
+                assert!(features.is_ok_and(|features| features > 0), "it queries a device for its features");
             }
         });
         confined.join().unwrap();
-        assert_eq!(status("CapEff"), before, "other threads keep what they have");
+        assert_eq!(status("CapEff"), before, "other threads keep their rights");
     }
 
     /// Connects a TCP socket by sending (RFC 7413 §4.2.1), with `sendto` and with `sendmsg`.
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn no_thread_connects_by_what_it_sends() {
+    fn no_thread_connects_by_sending() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let SocketAddr::V4(at) = listener.local_addr().unwrap() else { panic!("it is of IPv4") };
         for administers in [true, false] {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn who_answers_only_opens_nothing() {
+    fn answering_thread_opens_nothing() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = listener.local_addr().unwrap();
         let serves = thread::spawn(move || {

@@ -13,6 +13,8 @@
 //! | [`offload`] | large segments |
 //! | [`sysctl`] | settings |
 //! | [`uplink`] | a route to the machine's own network |
+//! | [`server`], [`socket`] | local sockets and the users at their other ends, served by a thread without rights |
+//! | [`notify`] | notices to the service manager |
 //! | [`confinement`] | rights that a thread drops for good |
 //! | [`memory`] | the process's memory |
 //! | [`bpf`] | programs of congestion control |
@@ -33,13 +35,16 @@ mod namespace;
 pub mod neighbours;
 pub mod netlink;
 pub mod nft;
+pub mod notify;
 pub mod offload;
 pub mod packets;
 pub mod peer;
 pub mod route;
 pub mod sandbox;
 pub mod scheduling;
+pub mod server;
 pub mod signals;
+pub mod socket;
 mod socket_option;
 pub mod sysctl;
 pub mod tc;

@@ -27,7 +27,7 @@ const INBOX: usize = 64 * 1024;
 const TRANSACTION: usize = 2 * 1024 * 1024;
 /// The time limit of an answer. The kernel answers while it processes the request, so it passes only if an
 /// answer was lost.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// `NLMSG_ERROR` and `NLMSG_DONE`, the messages that end an answer.
 const ERROR: u16 = libc::NLMSG_ERROR as u16;
@@ -38,7 +38,7 @@ const ERROR_TEXT: u16 = 1;
 const HAS_TEXT: u16 = 0x200;
 /// `NLM_F_CAPPED`: the request is not repeated behind an error, only its header.
 const IS_CAPPED: u16 = 0x100;
-/// `NLM_F_DUMP_INTR`: the dumped objects changed meanwhile.
+/// `NLM_F_DUMP_INTR`: the objects changed during the dump.
 const IS_INTERRUPTED: u16 = 0x10;
 /// Bytes of a message's header.
 pub(crate) const HEADER: usize = 16;
@@ -96,7 +96,7 @@ impl Socket {
         // The largest permitted buffer: a transaction is one message, and no longer than this.
         sockopt::set_socket_send_buffer_size_force(&descriptor, TRANSACTION)
             .or_else(|_| sockopt::set_socket_send_buffer_size(&descriptor, TRANSACTION))?;
-        sockopt::set_socket_timeout(&descriptor, sockopt::Timeout::Recv, Some(PATIENCE))?;
+        sockopt::set_socket_timeout(&descriptor, sockopt::Timeout::Recv, Some(ANSWER_TIME_MAX))?;
         Ok(Self { descriptor, sequence: 0, inbox: vec![0; INBOX] })
     }
 
@@ -202,7 +202,7 @@ impl Socket {
     }
 
     /// Dumps the kernel's objects of a kind: `read` converts each message of the answer, or returns none for
-    /// messages to skip. The dump is repeated if the kernel reports a change meanwhile.
+    /// messages to skip. The dump is repeated if the kernel reports a change during it.
     pub(crate) fn dump<T>(
         &mut self,
         request: &Message,
@@ -220,7 +220,10 @@ impl Socket {
                 return Ok(());
             }
         }
-        Err(io::Error::new(io::ErrorKind::Interrupted, "what the kernel lists keeps changing"))
+        Err(io::Error::new(
+            io::ErrorKind::Interrupted,
+            "the kernel's list changed during every attempt to read it",
+        ))
     }
 
     /// Returns the kernel's answer to a request about one object.
@@ -375,7 +378,7 @@ mod tests {
             Message::new(0x11, 0, &[0, 0, 0, 10]),
         );
         let mut asked = vec![0; 1024];
-        let length = kernel.recv(&mut asked).expect("it was asked");
+        let length = kernel.recv(&mut asked).expect("it was called");
         asked.truncate(length);
         (done, asked)
     }
@@ -388,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn transaction_asks_to_acknowledge_its_last() {
+    fn transaction_requests_a_last_acknowledgement() {
         let (done, asked) = transact(&[&[told(4, 0)]]);
         assert!(done.is_ok(), "{done:?}");
         // Kind, flags and number of each: NLM_F_REQUEST is 1, NLM_F_ACK 4.
@@ -433,7 +436,7 @@ mod tests {
         assert_eq!(refused.iter().map(|one| one.index).collect::<Vec<_>>(), [2, 63, 65]);
         let mut asked = vec![0; 4096];
         for count in [64, 6] {
-            let length = kernel.recv(&mut asked).expect("it was asked");
+            let length = kernel.recv(&mut asked).expect("it was called");
             assert_eq!(answers(&asked[..length]).filter(|one| one.flags == 5).count(), count);
         }
     }
@@ -456,7 +459,7 @@ mod tests {
         assert_eq!(into, [9, 6], "nothing of the first, nor of another's");
         let mut asked = vec![0; 1024];
         for sequence in [1, 2] {
-            let length = kernel.recv(&mut asked).expect("it was asked");
+            let length = kernel.recv(&mut asked).expect("it was called");
             // NLM_F_DUMP is 0x300.
             let told: Vec<_> = answers(&asked[..length]).map(|one| (one.flags, one.sequence)).collect();
             assert_eq!(told, [(0x301, sequence)]);
@@ -597,7 +600,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_ends() {
+    fn truncated_message_ends() {
         let message = [20_u32, 2, 1, 0, 0].map(u32::to_ne_bytes).concat();
         let two = [message.clone(), message].concat();
         assert_eq!(answers(&two).count(), 2);

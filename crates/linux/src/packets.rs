@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stamps_are_told_by_the_clock_that_nobody_sets() {
+    fn stamps_are_converted_to_the_monotonic_clock() {
         let clock = Clock { real_ns: 1_700_000_000_000_000_000, monotonic_ns: 5_000_000_000 };
         assert_eq!(clock.monotonic(clock.real_ns - 1_000), Instant::from_nanos(4_999_999_000));
         // The clock was set back: the packet passed just now.

@@ -49,7 +49,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn ones_own_groups_are_told() {
+    fn own_groups_are_read() {
         let (one, _other) = UnixStream::pair().unwrap();
         let own = rustix::process::getgroups().unwrap();
         assert_eq!(groups(&one).unwrap(), own.iter().map(|group| group.as_raw()).collect::<Vec<_>>());

@@ -96,7 +96,7 @@ mod tests {
     /// The kernel's message about `default nexthop dev A nexthop via 192.0.2.9 dev B`, built by hand, and cut
     /// anywhere.
     #[test]
-    fn ways_of_a_route_are_told_and_what_is_cut_is_not() {
+    fn paths_of_a_route_are_read_unless_truncated() {
         let mut payload = header(libc::AF_INET, 0).to_vec();
         (payload[4], payload[7]) = (254, libc::RTN_UNICAST);
         let ways =

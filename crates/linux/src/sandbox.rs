@@ -83,7 +83,7 @@ const FORBIDDEN: &str = "a chroot, the container that this runs in, or a securit
 /// Returns the remedy if a user has reached the limit of a kind of namespace (`namespaces(7)`).
 pub(crate) fn spent(kind: &str) -> String {
     format!(
-        "as many are there as may be: end what holds them (lsns -t {kind}), or allow more: sysctl user.max_{kind}_namespaces=10000, outside of all containers"
+        "the limit of {kind} namespaces is reached: end the programs that hold them (lsns -t {kind}), or raise it: sysctl user.max_{kind}_namespaces=10000, outside of all containers"
     )
 }
 

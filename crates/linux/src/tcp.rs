@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_nobody_reads_wait() {
+    fn unread_bytes_wait() {
         let (mut here, _there) = pair();
         let acknowledged = || info(&here).expect("TCP").acknowledged_bytes;
         let before = acknowledged();

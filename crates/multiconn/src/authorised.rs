@@ -10,9 +10,11 @@
 //! rate_most = "5 Mbps"               # the most that the relay sends to it; no bound if left out
 //! ```
 
+use crate::Mistake;
 use crate::destination::Destination;
 use crate::keys::PublicKey;
-use crate::mistake::{Mistake, parse, read};
+use evenair_service::document::{parse, place_of};
+use evenair_service::{KeyPath, file};
 use evenair_units::Rate;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -154,7 +156,7 @@ impl Authorised {
     pub fn new(file: &str, all: Vec<Entry>) -> Result<Self, Mistake> {
         let mut entries = BTreeMap::new();
         for (number, entry) in all.into_iter().enumerate() {
-            let key = |key: &str| format!("key.{}.{key}", number + 1);
+            let key = |key: &str| KeyPath::entry("key", number, key);
             if let Some((at, why)) = entry.wrong() {
                 return Err(Mistake::of(file, why).of_key(key(at)));
             }
@@ -172,7 +174,11 @@ impl Authorised {
     /// # Errors
     /// Names line, key and value of the first mistake.
     pub fn parse(file: &str, text: &str) -> Result<Self, Mistake> {
-        Self::new(file, parse::<File>(file, text)?.key)
+        let placed = |mistake: Mistake| {
+            let place = mistake.key.as_ref().and_then(|key| place_of(text, key));
+            mistake.placed(place)
+        };
+        Self::new(file, parse::<File>(file, text)?.key).map_err(placed)
     }
 
     /// Reads a file.
@@ -180,7 +186,7 @@ impl Authorised {
     /// # Errors
     /// As [`parse`](Self::parse).
     pub fn load(path: &Path) -> Result<Self, Mistake> {
-        Self::parse(&path.display().to_string(), &read(path)?)
+        Self::parse(&path.display().to_string(), &file::text(path)?)
     }
 
     /// Returns the entry of a key, if the key is authorised and valid at a time.
@@ -232,13 +238,13 @@ mod tests {
     #[test]
     fn mistakes_have_a_place() {
         let cases = [
-            ("destination = []\n", "a:4: unknown field `destination`"),
+            ("destination = []\n", "a:4:1: unknown field `destination`; did you mean destinations?"),
             ("destinations = [\"*\"]\n", "is no destination"),
-            ("connections = 0\n", "key.1.connections: 0 is not from 1 to 64"),
-            ("expires = 07:32:00\n", "key.1.expires: 07:32:00"),
-            ("streams = -1\n", "key.1.streams"),
-            ("rate_most = \"5\"\n", "key.1.rate_most: \"5\" has no unit; write it as \"11 Mbps\""),
-            ("rate_most = \"1 bps\"\n", "key.1.rate_most: 1 bps is not from 8 kbps to 100000 Mbps"),
+            ("connections = 0\n", "a:4:15: key[0].connections: 0 is not from 1 to 64"),
+            ("expires = 07:32:00\n", "a:4:11: key[0].expires: 07:32:00"),
+            ("streams = -1\n", "a:4:11: key[0].streams: "),
+            ("rate_most = \"5\"\n", "a:4:13: key[0].rate_most: \"5\" has no unit; write it as \"11 Mbps\""),
+            ("rate_most = \"1 bps\"\n", "a:4:13: key[0].rate_most: 1 bps is not from 8 kbps to 100000 Mbps"),
         ];
         for (rest, expected) in cases {
             let error = Authorised::parse("a", &text(rest)).unwrap_err().to_string();

@@ -1,5 +1,6 @@
 //! The file of a client or of a relay: one TOML with a table `[connect]`, or `[relay]`, or both.
 
+use crate::Mistake;
 use crate::authorised::Authorised;
 use crate::bucket::RATES;
 use crate::connect::ConnectOptions;
@@ -7,9 +8,10 @@ use crate::control;
 use crate::forward::Forward;
 use crate::keys::{PublicKey, SecretKey};
 use crate::listen::{ListenOptions, Source, TimeOfDay};
-use crate::mistake::{Mistake, parse, read};
 use crate::paths::Paths;
 use evenair_laws::connections::ConnectionParams;
+use evenair_service::document::parse;
+use evenair_service::file;
 use evenair_units::Rate;
 use serde::Deserialize;
 use std::net::SocketAddr;
@@ -137,7 +139,7 @@ impl Config {
     /// # Errors
     /// Names file, line and key of the first mistake, and a valid value.
     pub fn load(path: &Path) -> Result<Self, Mistake> {
-        let mut config = Self::parse(&path.display().to_string(), &read(path)?)?;
+        let mut config = Self::parse(&path.display().to_string(), &file::text(path)?)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let relay = config.relay.iter_mut().flat_map(|relay| {
             relay.keys.iter_mut().chain(relay.authorised.as_mut()).chain(relay.status.as_mut())
@@ -311,11 +313,11 @@ mod tests {
         let error = RelayConfig::default().options("m.toml").unwrap_err().to_string();
         assert!(error.contains("keygen"), "{error}");
         let error = Config::parse("m.toml", "[relay]\nlisten = '[::]:7443'\n").unwrap_err().to_string();
-        assert!(error.starts_with("m.toml:2: relay.listen"), "{error}");
+        assert!(error.starts_with("m.toml:2:10: relay.listen"), "{error}");
         let error = Config::parse("m.toml", "[connect]\nforwards = []\n").unwrap_err().to_string();
-        assert!(error.contains("unknown field `forwards`"), "{error}");
+        assert!(error == "m.toml:2:1: unknown field `forwards`; did you mean forward?", "{error}");
         for (text, expected) in [
-            ("[connect]\nrate_most = 5\n", "m.toml:2: connect.rate_most: "),
+            ("[connect]\nrate_most = 5\n", "m.toml:2:13: connect.rate_most: "),
             ("[relay]\nrate_most = '5 mbps'\n", "did you mean \"Mbps\"?"),
         ] {
             let error = Config::parse("m.toml", text).unwrap_err().to_string();

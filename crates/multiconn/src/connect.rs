@@ -25,7 +25,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 /// A stream waits this long for a session before it fails.
-const PATIENCE: Duration = Duration::from_secs(15);
+const OPENING_TIME_MAX: Duration = Duration::from_secs(15);
 
 /// The client's options.
 #[derive(Clone, Debug)]
@@ -178,7 +178,7 @@ impl Client {
                 changed.await;
             }
         };
-        let opened = tokio::time::timeout(PATIENCE, opens).await;
+        let opened = tokio::time::timeout(OPENING_TIME_MAX, opens).await;
         opened.unwrap_or_else(|_| Err(self.trouble().unwrap_or(ConnectError::TimedOut)))
     }
 

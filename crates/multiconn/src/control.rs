@@ -21,7 +21,7 @@ mod choice;
 mod record;
 mod senders;
 
-pub use choice::{WORDS, congestion_control, law, law_with, remembers, with_start};
+pub use choice::{congestion_control, law, law_with, remembers, with_start};
 pub use record::{Again, Line, Replay, SCHEMA, What};
 pub use senders::{Counts, Senders, why_not};
 

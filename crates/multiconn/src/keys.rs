@@ -1,6 +1,7 @@
 //! Keys: Ed25519, as lines of text; secret ones in files that only their owner may read.
 
 use crate::Mistake;
+use evenair_service::file::sync_folder;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
@@ -170,7 +171,8 @@ impl SecretKey {
     pub fn save(&self, path: &Path) -> io::Result<()> {
         let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         writeln!(file, "{SECRET}{}", hex(&self.seed))?;
-        file.sync_all()
+        file.sync_all()?;
+        path.parent().map_or(Ok(()), sync_folder)
     }
 
     /// Returns the raw key with its signer, for TLS.

@@ -27,7 +27,6 @@ pub mod hello;
 pub mod keys;
 pub mod listen;
 pub mod metrics;
-mod mistake;
 pub mod notice;
 pub mod paths;
 pub mod probe;
@@ -45,6 +44,6 @@ pub mod target;
 mod tls;
 
 pub use connect::{Client, ConnectOptions, connect};
+pub use evenair_service::Mistake;
 pub use listen::{ListenOptions, Listener, listen};
-pub use mistake::Mistake;
 pub use session::{Session, Stream};

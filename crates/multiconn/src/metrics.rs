@@ -2,74 +2,37 @@
 //! page. Names end in base units, and those of sums that only grow in `_total`. Rates are bytes per second.
 
 use crate::status::{Connection, Handshakes, SessionStatus, Status};
-use evenair_units::printable;
-use std::fmt::{Display, Write as _};
-
-type Labels<'a> = [(&'static str, &'a str)];
-
-/// A family of samples.
-struct Family<'a> {
-    text: &'a mut String,
-    name: &'static str,
-}
-
-impl<'a> Family<'a> {
-    fn new(text: &'a mut String, (name, kind): (&'static str, &str), help: &str) -> Self {
-        let _ =
-            write!(text, "# HELP evenair_multiconn_{name} {help}\n# TYPE evenair_multiconn_{name} {kind}\n");
-        Self { text, name }
-    }
-
-    fn sample(&mut self, labels: &Labels<'_>, value: impl Display) {
-        let labels: Vec<String> =
-            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(self.text, "evenair_multiconn_{}{labels} {value}", self.name);
-    }
-}
-
-/// The most characters of a label's value.
-const LABEL_MAX: usize = 100;
-
-/// Returns a label's value with its escapes.
-fn escaped(value: &str) -> String {
-    printable(value, LABEL_MAX).replace('\\', "\\\\").replace('"', "\\\"")
-}
+use evenair_service::metrics::Metrics;
 
 /// Returns a status as text.
 pub fn text(status: &Status) -> String {
-    let mut text = String::new();
-    Family::new(&mut text, ("build_info", "gauge"), "The program's version, and which end it is.")
+    let mut text = Metrics::new("evenair_multiconn_");
+    text.family(("build_info", "gauge"), "The program's version, and which end it is.")
         .sample(&[("version", env!("CARGO_PKG_VERSION")), ("role", status.role)], 1);
-    Family::new(&mut text, ("trouble", "gauge"), "Whether something is wrong now; status says what.")
+    text.family(("trouble", "gauge"), "Whether something is wrong now; status says what.")
         .sample(&[], u8::from(status.trouble.is_some()));
-    Family::new(&mut text, ("sessions", "gauge"), "Sessions that there are.")
-        .sample(&[], status.sessions.len());
+    text.family(("sessions", "gauge"), "Sessions that there are.").sample(&[], status.sessions.len());
     status.handshakes.iter().for_each(|all| handshakes(all, &mut text));
     directions(status, &mut text);
     sessions(status, &mut text);
     connections(status, &mut text);
-    text
+    text.into_text()
 }
 
 /// Writes the samples of incoming connections.
-fn handshakes(all: &Handshakes, text: &mut String) {
-    Family::new(text, ("handshakes_open", "gauge"), "Connections that have not finished their handshake.")
+fn handshakes(all: &Handshakes, text: &mut Metrics) {
+    text.family(("handshakes_open", "gauge"), "Connections that have not finished their handshake.")
         .sample(&[], all.open);
-    let mut ended =
-        Family::new(text, ("handshakes_total", "counter"), "Handshakes that ended, by their outcome.");
+    let mut ended = text.family(("handshakes_total", "counter"), "Handshakes that ended, by their outcome.");
     for (outcome, count) in &all.ended {
         ended.sample(&[("outcome", outcome)], count);
     }
 }
 
 /// Writes the numbers of connections that the laws of both directions want.
-fn directions(status: &Status, text: &mut String) {
-    let mut wanted = Family::new(
-        text,
-        ("session_connections_wanted", "gauge"),
-        "Connections that the sender of a direction wants.",
-    );
+fn directions(status: &Status, text: &mut Metrics) {
+    let mut wanted = text
+        .family(("session_connections_wanted", "gauge"), "Connections that the sender of a direction wants.");
     for session in &status.sessions {
         let number = session.number.to_string();
         for (way, direction) in [("sending", &session.sending), ("receiving", &session.receiving)] {
@@ -77,8 +40,7 @@ fn directions(status: &Status, text: &mut String) {
             wanted.sample(&labels, direction.wanted);
         }
     }
-    let mut rate = Family::new(
-        text,
+    let mut rate = text.family(
         ("session_rate_limit_bytes_per_second", "gauge"),
         "The most that this side may send of streams; none, if there is no bound.",
     );
@@ -88,7 +50,7 @@ fn directions(status: &Status, text: &mut String) {
             rate.sample(&[("peer", &*session.peer), ("session", &*number)], bps as f64 / 8.0);
         }
     }
-    let mut law = Family::new(text, ("session_law_info", "gauge"), "The law of what this side sends.");
+    let mut law = text.family(("session_law_info", "gauge"), "The law of what this side sends.");
     for session in &status.sessions {
         let number = session.number.to_string();
         if let Some(own) = &session.sending.law {
@@ -98,9 +60,9 @@ fn directions(status: &Status, text: &mut String) {
 }
 
 /// Writes one sample for each session.
-fn sessions(status: &Status, text: &mut String) {
+fn sessions(status: &Status, text: &mut Metrics) {
     let mut all = |name, help: &str, of: &dyn Fn(&SessionStatus) -> u64| {
-        let mut family = Family::new(text, name, help);
+        let mut family = text.family(name, help);
         for session in &status.sessions {
             let number = session.number.to_string();
             family.sample(&[("peer", &*session.peer), ("session", &*number)], of(session));
@@ -142,9 +104,9 @@ fn sessions(status: &Status, text: &mut String) {
 }
 
 /// Writes one sample for each connection with the value.
-fn connections(status: &Status, text: &mut String) {
+fn connections(status: &Status, text: &mut Metrics) {
     let mut all = |name, help: &str, of: &dyn Fn(&Connection) -> Option<f64>| {
-        let mut family = Family::new(text, name, help);
+        let mut family = text.family(name, help);
         for session in &status.sessions {
             let number = session.number.to_string();
             for one in &session.connections {

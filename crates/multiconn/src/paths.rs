@@ -137,10 +137,7 @@ impl Paths {
         if let Some(folder) = self.file.parent() {
             fs::create_dir_all(folder)?;
         }
-        let new = self.file.with_extension(format!("{}.new", std::process::id()));
-        fs::write(&new, text + "\n")
-            .and_then(|()| fs::rename(&new, &self.file))
-            .inspect_err(|_| drop(fs::remove_file(&new)))
+        evenair_service::file::replace(&self.file, (text + "\n").as_bytes())
     }
 
     fn read(&self) -> Vec<Entry> {

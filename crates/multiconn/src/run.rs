@@ -6,9 +6,11 @@ use crate::forward::{Forward, Open, Report};
 use crate::listen::{ListenError, listen};
 use crate::notice::{Kind, Sparing};
 use crate::paths::Known;
-use crate::status::{SCHEMA, Status, StatusSocket};
+use crate::status::{SCHEMA, Status};
 use crate::{Mistake, control, relay, status};
 use evenair_laws::connections::ConnectionParams;
+use evenair_linux::notify::Supervisor;
+use evenair_linux::socket::Socket;
 use evenair_units::printable;
 use std::fmt;
 use std::io;
@@ -90,12 +92,15 @@ pub fn relay(place: &str, config: &RelayConfig, say: impl Fn(&str)) -> Result<()
         let path = config.status.clone().unwrap_or_else(|| status::usual_socket("relay"));
         let watched = watcher.clone();
         let _status = serve_status(&path, move || relay::status(&watched), &say);
+        let supervisor = Supervisor::of_environment();
+        supervisor.tell("READY=1");
         let (_told, hears) = tokio::sync::mpsc::channel(1);
         tokio::select! {
             () = relay::serve(listener) => {}
             () = ends.any() => say("ends"),
             () = says_troubles(|| watcher.trouble(), hears, &say) => {}
         }
+        supervisor.tell("STOPPING=1");
         Ok(())
     })
 }
@@ -155,6 +160,8 @@ pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Resu
                 let _ = told.try_send((kind, report.to_string()));
             }));
         }
+        let supervisor = Supervisor::of_environment();
+        supervisor.tell("READY=1");
         tokio::select! {
             () = ends.any() => say("ends"),
             () = says_troubles(|| trouble(&client), hears, &say) => {}
@@ -218,9 +225,9 @@ impl Ends {
 /// Serves the status socket; logs a failure, after which the program runs without it.
 fn serve_status(
     path: &Path,
-    answer: impl Fn() -> Status + Send + Sync + 'static,
+    answer: impl Fn() -> Status + Send + 'static,
     say: &impl Fn(&str),
-) -> Option<StatusSocket> {
+) -> Option<Socket> {
     match status::serve(path, answer) {
         Ok(socket) => {
             say(&format!("status: evenair multiconn status {}", path.display()));

@@ -2,16 +2,14 @@
 
 use crate::control;
 use crate::session::Session;
+use evenair_linux::server::{Limits, Owner, Service, Text};
+use evenair_linux::socket::{self, Access, Socket, Trusted};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
-use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::Semaphore;
 
 /// The version of the answer's format, raised by one when a reader must be changed.
 pub const SCHEMA: u32 = 1;
@@ -176,80 +174,56 @@ pub fn usual_socket(role: &str) -> PathBuf {
     folder.unwrap_or_else(|| "/run/evenair".into()).join(format!("multiconn-{role}.sock"))
 }
 
-/// The socket, removed when this is dropped.
-#[derive(Debug)]
-pub struct StatusSocket {
-    path: PathBuf,
-    task: tokio::task::JoinHandle<()>,
-}
+/// Bounds of the clients, which are the program's own user and root.
+const LIMITS: Limits = Limits {
+    trusted: 16,
+    others: 0,
+    per_user: 0,
+    requests: 0,
+    request_bytes: 64,
+    time: Duration::from_secs(1),
+};
 
-impl Drop for StatusSocket {
-    fn drop(&mut self) {
-        self.task.abort();
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
-/// The longest request \[bytes\], and its time limit.
-const LINE_MAX: u64 = 64;
-const PATIENCE: Duration = Duration::from_secs(1);
-
-/// The most answers under way at once: a client that does not read is dropped after [`PATIENCE`].
-const ANSWERS_MAX: usize = 16;
-
-/// Answers requests of the program's own user and of root.
+/// Answers requests of the program's own user and of root, in a thread without rights of its own.
 ///
 /// # Errors
 /// If another program answers there, or the folder is not writable.
-pub fn serve(path: &Path, status: impl Fn() -> Status + Send + Sync + 'static) -> io::Result<StatusSocket> {
-    if std::os::unix::net::UnixStream::connect(path).is_ok() {
-        return Err(io::Error::new(io::ErrorKind::AddrInUse, "another program answers there"));
-    }
-    if std::fs::symlink_metadata(path).is_ok_and(|there| there.file_type().is_socket()) {
-        std::fs::remove_file(path)?;
-    }
+pub fn serve(path: &Path, status: impl Fn() -> Status + Send + 'static) -> io::Result<Socket> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let listener = UnixListener::bind(path)?;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-    let (status, own) = (Arc::new(status), rustix::process::getuid().as_raw());
-    let task = tokio::spawn(async move {
-        let places = Arc::new(Semaphore::new(ANSWERS_MAX));
-        loop {
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            let Ok((stream, _)) = listener.accept().await else {
-                // No descriptor is free: others are given back meanwhile.
-                tokio::time::sleep(PATIENCE).await;
-                continue;
-            };
-            // The socket admits only its owner once its mode is set, so earlier connections are checked.
-            if !stream.peer_cred().is_ok_and(|peer| [0, own].contains(&peer.uid())) {
-                continue;
-            }
-            let status = Arc::clone(&status);
-            tokio::spawn(async move {
-                let _ = tokio::time::timeout(PATIENCE, answer(stream, &*status)).await;
-                drop(place);
-            });
-        }
-    });
-    Ok(StatusSocket { path: path.into(), task })
+    Socket::serve(path, Access::Own, LIMITS, Desk(Trusted::new(None), status))
 }
 
-async fn answer(mut stream: UnixStream, status: &(impl Fn() -> Status + Send + Sync)) -> io::Result<()> {
-    let mut line = String::new();
-    let (read, mut write) = stream.split();
-    BufReader::new(read.take(LINE_MAX)).read_line(&mut line).await?;
-    let mut text = match line.trim() {
-        "status" => serde_json::to_vec(&status())?,
-        "metrics" => crate::metrics::text(&status()).into_bytes(),
-        _ => br#"{"error":"ask for: status, metrics"}"#.to_vec(),
-    };
-    if !text.ends_with(b"\n") {
-        text.push(b'\n');
+/// The thread's end of the socket.
+struct Desk<F>(Trusted, F);
+
+impl<F: Fn() -> Status + Send + 'static> Service for Desk<F> {
+    fn owner(&self, stream: BorrowedFd<'_>) -> io::Result<Owner> {
+        let owner = self.0.owner(stream)?;
+        // The mode of the socket's file admits no other user; the kernel's word counts all the same.
+        if owner.is_trusted { Ok(owner) } else { Err(io::ErrorKind::PermissionDenied.into()) }
     }
-    write.write_all(&text).await
+
+    fn is_whole(&self, text: &[u8]) -> bool {
+        text.contains(&b'\n')
+    }
+
+    fn answer(&mut self, _id: u64, _owner: Owner, request: &[u8]) -> Option<Text> {
+        let mut text = match request.trim_ascii() {
+            b"status" => serde_json::to_vec(&(self.1)()).unwrap_or_default(),
+            b"metrics" => crate::metrics::text(&(self.1)()).into_bytes(),
+            _ => br#"{"error":"ask for: status, metrics"}"#.to_vec(),
+        };
+        if !text.ends_with(b"\n") {
+            text.push(b'\n');
+        }
+        Some(text.into())
+    }
+
+    fn too_often(&self) -> Text {
+        Vec::new().into()
+    }
 }
 
 /// A request to a program.
@@ -261,30 +235,21 @@ pub enum Question {
     Metrics,
 }
 
+/// Longest wait for an answer.
+const ANSWER_TIME: Duration = Duration::from_secs(5);
+
 /// Requests the status of a running program.
 ///
 /// # Errors
 /// If none runs there.
 pub fn ask(path: &Path, question: Question) -> io::Result<String> {
-    use std::io::{Read as _, Write as _};
-    let ask = || {
-        let mut stream = std::os::unix::net::UnixStream::connect(path)?;
-        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-        stream.write_all(match question {
-            Question::Status => b"status\n",
-            Question::Metrics => b"metrics\n",
-        })?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text)?;
-        Ok(text)
+    let line = match question {
+        Question::Status => "status",
+        Question::Metrics => "metrics",
     };
-    ask().map_err(|error: io::Error| {
-        let why = match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                "nothing runs there; start one: evenair multiconn connect, or relay".into()
-            }
-            _ => error.to_string(),
-        };
+    socket::ask(path, line, ANSWER_TIME).map_err(|error| {
+        let missing = "nothing runs there; start one: evenair multiconn connect, or relay";
+        let why = socket::why(&error, missing, ANSWER_TIME);
         io::Error::new(error.kind(), format!("{}: {why}", path.display()))
     })
 }
@@ -293,8 +258,8 @@ pub fn ask(path: &Path, question: Question) -> io::Result<String> {
 mod tests {
     use super::*;
 
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn silent_and_deaf_askers_leave_others_their_answer() {
+    #[test]
+    fn silent_and_deaf_askers_leave_others_their_answer() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
         let status = || Status {
@@ -306,13 +271,13 @@ mod tests {
         };
         let _serves = serve(&path, status).unwrap();
         let connect = || std::os::unix::net::UnixStream::connect(&path).unwrap();
-        let _silent: Vec<_> = (0..ANSWERS_MAX / 2).map(|_| connect()).collect();
-        let mut deaf: Vec<_> = (0..ANSWERS_MAX / 2 - 1).map(|_| connect()).collect();
+        let _silent: Vec<_> = (0..LIMITS.trusted / 2).map(|_| connect()).collect();
+        let mut deaf: Vec<_> = (0..LIMITS.trusted / 2 - 1).map(|_| connect()).collect();
         deaf.iter_mut().for_each(|one| io::Write::write_all(one, b"status\n").unwrap());
         let asked = std::time::Instant::now();
-        let answer = tokio::task::spawn_blocking(move || ask(&path, Question::Status)).await.unwrap();
+        let answer = ask(&path, Question::Status);
         assert!(answer.unwrap().contains("xxx"));
         // One after the other they would take fifteen times as long as one.
-        assert!(asked.elapsed() < PATIENCE * 4, "it waits for none of them: {:?}", asked.elapsed());
+        assert!(asked.elapsed() < LIMITS.time * 4, "it waits for none of them: {:?}", asked.elapsed());
     }
 }

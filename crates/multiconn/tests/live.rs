@@ -431,7 +431,7 @@ async fn a_law_is_not_asked_while_the_bound_holds_a_stream_up() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_have_the_congestion_control_that_their_law_needs_else_the_one_asked_for() {
     let own = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap();
-    let fair = || evenair_multiconn::control::law("fair").unwrap();
+    let fair = || evenair_multiconn::control::law("rtt-proportional").unwrap();
     let relay = Relay::start().await;
     for (law, down, expected) in
         [(fixed(3), fair(), ("cubic", "reno")), (fair(), fixed(3), ("reno", own.trim()))]

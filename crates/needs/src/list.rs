@@ -90,6 +90,7 @@ pub const NEEDS: &[Need] = &[
     ability("a network", "connect the machine", "a test with an address that is not the loopback's"),
     ability("the Internet", "connect the machine", "examples of evenair emulate --internet"),
     program("qemu-system-x86_64", "qemu-system-x86", "the gateway's tests on Debian's stock kernel"),
+    program("qemu-aarch64", "qemu-user", "a run of the released program for aarch64"),
     ability(
         "Python packages",
         "connect the machine; python3 needs venv and pip",
@@ -118,7 +119,11 @@ pub const NEEDS: &[Need] = &[
         "rustup toolchain install 1.88 --profile minimal --target thumbv7em-none-eabi",
         "a build by the oldest compiler that is promised",
     ),
-    ability("the routers' target", "rustup target add aarch64-unknown-linux-musl", "the command for routers"),
+    ability(
+        "static targets",
+        "rustup target add x86_64-unknown-linux-musl aarch64-unknown-linux-musl",
+        "programs without libraries: a release, the command for routers",
+    ),
     ability("the browsers' target", "rustup target add wasm32-unknown-unknown", "the playground"),
     ability("the playground", "run cargo xtask play", "a test of the playground in Chromium"),
     ability("a commit", "commit, so that the program knows of which commit it is", "a test of kept verdicts"),

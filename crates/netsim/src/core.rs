@@ -16,6 +16,7 @@ mod forwarding;
 mod pool;
 mod room;
 mod shaping;
+mod staging;
 mod trace;
 mod wires;
 
@@ -25,13 +26,15 @@ pub use shaping::ClassRefused;
 pub(crate) use trace::Traced;
 
 use crate::packet::{Body, LossCause, Packet, Way, Whose};
-use crate::queue::{Buffer, Mark, Outlet, Queued, TransmitQueue};
+use crate::queue::{Buffer, Mark, Outlet, Queued, Service, TransmitQueue};
+use crate::spec::Staging;
 use backoff::Round;
 use evenair_des::{Phase, Place, Queue};
 use evenair_units::{Duration, Instant, Probability, Volume};
 use evenair_wifi::{Air, Effects, PacketId};
 use pool::Pool;
 use shaping::ShaperHost;
+use staging::Staged;
 use std::collections::VecDeque;
 use trace::Trace;
 
@@ -115,6 +118,9 @@ pub(crate) struct Core<T> {
     handled: usize,
     news: VecDeque<News<T>>,
     pub(crate) queues: Vec<TransmitQueue>,
+    /// How packets are staged for aggregates, if they are; and those that are, by queue.
+    staging: Option<Staging>,
+    staged: Vec<Staged>,
     buffers: Vec<Buffer>,
     pub(crate) hops: Forwarding,
     pool: Pool,
@@ -347,7 +353,10 @@ impl<T: Copy> Core<T> {
         let queue = &mut self.queues[by as usize];
         queue.accept(self.now, arrival);
         self.buffers[queue.buffer as usize].waiting += 1;
-        self.serve(by);
+        match queue.service {
+            Service::Staged { .. } => self.refill(by, next_hop),
+            _ => self.serve(by),
+        }
         if watched {
             self.came_in(by);
         }

@@ -25,9 +25,9 @@ mod trace;
 pub use crate::core::ClassRefused;
 pub use attached::Prober;
 pub use measure::{
-    AirtimeShares, ClassResult, ClassSeries, FlowResult, FlowSeries, GatewayResult, GatewaySeries,
-    LinkResult, LinkSeries, OutsideResult, Packets, ProbeResult, ResequencingResult, RunResult, Series,
-    TransferResult,
+    AggregateResult, AirtimeShares, ClassResult, ClassSeries, FlowResult, FlowSeries, GatewayResult,
+    GatewaySeries, LinkResult, LinkSeries, OutsideResult, Packets, ProbeResult, ResequencingResult,
+    RunResult, Series, TransferResult,
 };
 pub use network::{Emerged, Fate, FlowState, Network, NoRoute, OutsideEnds};
 pub use packet::{Body, Codepoint, Entered, Foreign, LossCause, TcpPacket, Whose};
@@ -39,8 +39,8 @@ pub use queue::{
 pub use spec::{
     Arrivals, Clocks, FlowSpec, GatewayClass, GatewayControl, GatewaySpec, LinkLoss, LinkRate, MacSpec, Mix,
     NetworkSpec, NoTrace, Opportunities, Pattern, Per, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling,
-    Shaping, Shares, Source, SourceLimit, Stack, TcpSpec, TfrcSpec, Traffic, WebConnection, WebRequest,
-    WebSpec, Wire,
+    Shaping, Shares, Source, SourceLimit, Stack, Staging, TcpSpec, TfrcSpec, Traffic, WebConnection,
+    WebRequest, WebSpec, Wire,
 };
 pub use tape::{Tapes, Track};
 pub use times::{Histogram, Times};

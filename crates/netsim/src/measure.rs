@@ -11,7 +11,7 @@ pub use gateway::{ClassResult, ClassSeries, GatewayResult, GatewaySeries};
 
 use evenair_des::Fingerprint;
 use evenair_units::Duration;
-use evenair_wifi::{Airtime, Counters, FrameRecord};
+use evenair_wifi::{AggregateCounters, Airtime, Counters, FrameRecord};
 use serde::{Deserialize, Serialize};
 
 /// The result of one run.
@@ -255,9 +255,46 @@ pub struct LinkResult {
     pub internal: u64,
     /// Packets lost on the wire.
     pub lost_on_wire: u64,
+    /// Of 802.11n, ac and ax: packets that share frames.
+    #[serde(flatten, default)]
+    pub aggregates: Option<AggregateResult>,
     /// Where its time went, as shares of it, if the ledger was kept.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub airtime: Option<AirtimeShares>,
+}
+
+/// Frames that carry several packets.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct AggregateResult {
+    /// Packets in all DATA frames sent; repetitions count.
+    pub mpdus: u64,
+    /// Of these, those that their receiver did not decode.
+    pub mpdus_lost: u64,
+    /// DATA frames of more than one packet.
+    pub aggregates: u64,
+    /// Packets of a DATA frame, in the mean.
+    pub mean_aggregate: f64,
+    /// Aggregates and block ack requests that brought no block acknowledgement.
+    pub block_acks_missing: u64,
+    /// Block ack requests sent.
+    pub bars: u64,
+    /// Packets given up by `aggregation.retries` or `aggregation.lifetime`.
+    pub given_up: u64,
+}
+
+impl AggregateResult {
+    pub(crate) fn of(counters: AggregateCounters, frames: u64) -> Self {
+        Self {
+            mpdus: counters.mpdus,
+            mpdus_lost: counters.mpdus_lost,
+            aggregates: counters.aggregates,
+            mean_aggregate: counters.mpdus as f64 / frames.max(1) as f64,
+            block_acks_missing: counters.block_acks_missing,
+            bars: counters.requests,
+            given_up: counters.given_up,
+        }
+    }
 }
 
 /// Where the time of a queue went: shares that add up to one.
@@ -419,6 +456,7 @@ pub(crate) struct QueueCounts {
     pub(crate) dropped: Dropped,
     pub(crate) marked: u64,
     pub(crate) frames: Option<Counters>,
+    pub(crate) aggregates: Option<AggregateCounters>,
 }
 
 impl Counts {
@@ -482,6 +520,7 @@ impl QueueCounts {
             },
             marked: self.marked - then.marked,
             frames: self.frames.map(|now| frames(now, then.frames.unwrap_or_default())),
+            aggregates: self.aggregates.map(|now| now.since(then.aggregates.unwrap_or_default())),
         }
     }
 }

@@ -73,7 +73,8 @@ pub struct PcapWriter<W: Write> {
 /// A frame that waits to be written.
 #[derive(Debug, Default)]
 struct Waiting {
-    record: Vec<u8>,
+    /// One, or that of each packet of an aggregate with the node that it is for, if that did not decode it.
+    records: Vec<(Vec<u8>, Option<u32>)>,
     /// The node that decoded it.
     by: Vec<u32>,
 }
@@ -119,7 +120,8 @@ impl<W: Write> PcapWriter<W> {
 
     fn put(&mut self, frame: &FrameRecord, packet: Option<&Sent>, real: Option<&[u8]>) {
         let record = self.encoder.record(frame, packet, real);
-        self.waiting.entry((frame.start.as_nanos(), frame.from)).or_default().record = record;
+        let lost = (!frame.decoded).then_some(frame.to);
+        self.waiting.entry((frame.start.as_nanos(), frame.from)).or_default().records.push((record, lost));
         self.write_before(frame.end.as_nanos().saturating_sub(self.longest_ns));
     }
 
@@ -127,23 +129,30 @@ impl<W: Write> PcapWriter<W> {
         while let Some(entry) = self.waiting.first_entry()
             && entry.key().0 < start_ns
         {
-            let ((_, from), Waiting { mut record, by }) = entry.remove_entry();
-            if record.is_empty() || self.error.is_some() {
-                continue; // a frame whose end the run has not seen
+            let ((_, from), Waiting { records, by }) = entry.remove_entry();
+            // Of a frame whose end the run has not seen there is none.
+            for (record, lost) in records {
+                self.write(record, lost, from, &by);
             }
-            let mut write = |place: usize, record: &[u8]| {
-                if let Err(error) = self.outs[place].write_all(record) {
-                    self.error.get_or_insert(error);
-                }
-            };
-            if !self.is_by_node {
-                write(0, &record);
-                continue;
-            }
-            // Whoever has it in its capture decoded it, or sent it.
-            record[RECORD_HEADER + radiotap::FLAGS_AT] &= !radiotap::FLAG_BAD_FCS;
-            by.iter().chain([&from]).for_each(|&node| write(node as usize, &record));
         }
+    }
+
+    /// Writes a record that these nodes decoded, but for the one that lost it.
+    fn write(&mut self, mut record: Vec<u8>, lost: Option<u32>, from: u32, by: &[u32]) {
+        let mut write = |place: usize, record: &[u8]| {
+            if self.error.is_none()
+                && let Err(error) = self.outs[place].write_all(record)
+            {
+                self.error = Some(error);
+            }
+        };
+        if !self.is_by_node {
+            return write(0, &record);
+        }
+        // Whoever has it in its capture decoded it, or sent it.
+        record[RECORD_HEADER + radiotap::FLAGS_AT] &= !radiotap::FLAG_BAD_FCS;
+        let by = by.iter().filter(|&&node| Some(node) != lost);
+        by.chain([&from]).for_each(|&node| write(node as usize, &record));
     }
 }
 
@@ -176,7 +185,7 @@ impl Encoder {
     fn record(&mut self, frame: &FrameRecord, packet: Option<&Sent>, real: Option<&[u8]>) -> Vec<u8> {
         let (bytes, length) = self.frame_bytes(frame, packet, real);
         let start_ns = frame.start.as_nanos();
-        let radiotap = radiotap::header(&self.timing, frame.mode, frame.decoded);
+        let radiotap = radiotap::header(&self.timing, frame);
         let captured = (radiotap.len() + bytes.len()) as u32;
         let mut record = Vec::with_capacity(RECORD_HEADER + captured as usize);
         record.extend(((start_ns / 1_000_000_000) as u32).to_le_bytes());
@@ -201,6 +210,8 @@ impl Encoder {
             FrameKind::Ack => 0xd4,
             FrameKind::Cts | FrameKind::CtsToSelf => 0xc4,
             FrameKind::Rts => 0xb4,
+            FrameKind::BlockAck => 0x94,
+            FrameKind::BlockAckRequest => 0x84,
         };
         let retry = if frame.retry { 0x08 } else { 0 };
         let mut bytes = vec![control, retry];
@@ -212,12 +223,15 @@ impl Encoder {
                 bytes.extend(mac_address(frame.from));
                 (bytes, frame.size.count())
             }
+            FrameKind::BlockAck | FrameKind::BlockAckRequest => {
+                bytes.extend(mac_address(frame.from));
+                block_ack(frame, packet, &mut bytes);
+                (bytes, frame.size.count())
+            }
             FrameKind::Data => {
                 bytes.extend(mac_address(frame.from));
                 bytes.extend([0x02, 0, 0, 0, 0xff, 0xff]); // BSSID
-                let sequence = &mut self.sequence[frame.from as usize];
-                *sequence = sequence.wrapping_add(u16::from(!frame.retry));
-                bytes.extend((*sequence << 4).to_le_bytes());
+                bytes.extend((self.sequence_number(frame) << 4).to_le_bytes());
                 if frame.qos {
                     bytes[0] |= 0x80; // QoS data
                     bytes.extend([packet.map_or(0, |packet| traffic_identifier(packet.category)), 0]);
@@ -231,6 +245,35 @@ impl Encoder {
                 (bytes, length)
             }
         }
+    }
+}
+
+impl Encoder {
+    /// A frame's sequence number: of a packet that was staged its own, else the next of its sender.
+    fn sequence_number(&mut self, frame: &FrameRecord) -> u16 {
+        if let Some(part) = frame.part {
+            return part.number;
+        }
+        let sequence = &mut self.sequence[frame.from as usize];
+        *sequence = sequence.wrapping_add(u16::from(!frame.retry));
+        *sequence
+    }
+}
+
+/// The control field of a block acknowledgement, or a request for one, of the compressed variant, which names the category; the
+/// first sequence number, and the bitmap of an acknowledgement (IEEE 802.11-2016 clauses 9.3.1.8 and 9.3.1.9).
+fn block_ack(frame: &FrameRecord, packet: Option<&Sent>, bytes: &mut Vec<u8>) {
+    const COMPRESSED: u16 = 2 << 1;
+    /// In the fragment number of the first sequence number: a bitmap of 256 packets (IEEE 802.11ax-2021 table 9-28).
+    const LONG: u16 = 2 << 1;
+    let category = packet.map_or(0, |packet| traffic_identifier(packet.category));
+    bytes.extend((COMPRESSED | u16::from(category) << 12).to_le_bytes());
+    let is_long = frame.kind == FrameKind::BlockAck && frame.window.words > 1;
+    let first = frame.window.first << 4 | if is_long { LONG } else { 0 };
+    bytes.extend(first.to_le_bytes());
+    if frame.kind == FrameKind::BlockAck {
+        let words = &frame.window.received[..frame.window.words.into()];
+        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     }
 }
 

@@ -39,6 +39,12 @@ pub(crate) enum Service {
     Nothing,
     /// A packet, and the hop that it makes.
     Packet(Queued, u32),
+    /// Packets that may share a frame: how many, their bytes, and when the oldest came into the queue.
+    Staged {
+        packets: u32,
+        bytes: u32,
+        oldest: Instant,
+    },
     /// A dummy packet ([Chen10] Alg. 1 line 18).
     Dummy,
 }
@@ -142,8 +148,12 @@ impl TransmitQueue {
     /// The packets that wait or are in service.
     pub(crate) fn backlog(&self) -> Volume {
         let mut backlog = self.waiting();
-        if let Service::Packet(head, _) = self.service {
-            backlog.add(head.size.into());
+        match self.service {
+            Service::Packet(head, _) => backlog.add(head.size.into()),
+            Service::Staged { packets, bytes, .. } => {
+                backlog = plus(backlog, Volume { packets: packets.into(), bytes: bytes.into() });
+            }
+            Service::Nothing | Service::Dummy => (),
         }
         backlog
     }
@@ -208,20 +218,39 @@ impl TransmitQueue {
         Some(evicted)
     }
 
-    /// The next packet to be sent, if one may leave now; those given up on the way to it are added to `culled`.
+    /// The next packet to be sent, to a next hop if one is given, if one may leave now; those given up on the way to it are added
+    /// to `culled`.
     #[inline]
-    pub(crate) fn next(&mut self, now: Instant, culled: &mut Vec<Queued>) -> Option<Queued> {
+    pub(crate) fn next(
+        &mut self,
+        now: Instant,
+        next_hop: Option<u32>,
+        culled: &mut Vec<Queued>,
+    ) -> Option<Queued> {
         if self.marking.is_none() {
-            return self.discipline.dequeue(now, culled);
+            return self.first(now, next_hop, culled);
         }
-        self.next_marked(now, culled)
+        self.next_marked(now, next_hop, culled)
+    }
+
+    #[inline]
+    fn first(&mut self, now: Instant, next_hop: Option<u32>, culled: &mut Vec<Queued>) -> Option<Queued> {
+        match next_hop {
+            None => self.discipline.dequeue(now, culled),
+            Some(next_hop) => self.discipline.dequeue_for(now, next_hop, culled),
+        }
     }
 
     #[inline(never)]
-    fn next_marked(&mut self, now: Instant, culled: &mut Vec<Queued>) -> Option<Queued> {
+    fn next_marked(
+        &mut self,
+        now: Instant,
+        next_hop: Option<u32>,
+        culled: &mut Vec<Queued>,
+    ) -> Option<Queued> {
         loop {
             let already = culled.len();
-            let first = self.discipline.dequeue(now, culled);
+            let first = self.first(now, next_hop, culled);
             for gone in &culled[already..] {
                 let behind = self.view(gone);
                 self.marking.as_mut().expect("asked for").on_removal(now, &behind);
@@ -251,6 +280,7 @@ impl TransmitQueue {
         let head_of_line_delay = match self.service {
             Service::Nothing => Some(Duration::ZERO),
             Service::Packet(head, _) => Some(now - head.enqueued),
+            Service::Staged { oldest, .. } => Some(now - oldest),
             Service::Dummy => (backlog.packets == 0).then_some(Duration::ZERO),
         };
         let gone = plus(self.given_up, backlog);

@@ -17,7 +17,7 @@ use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, Recovery, Segment, SegmentKind, SenderParams};
 use evenair_topology::Medium;
 use evenair_units::{Bytes, Duration, Instant, Rate};
-use evenair_wifi::{BROADCAST, LossModel, MacTiming, Mode, Receivers, Rules};
+use evenair_wifi::{Aggregation, BROADCAST, LossModel, MacTiming, Mode, Receivers, Rules};
 
 mod gateway;
 mod mix;
@@ -53,6 +53,8 @@ pub struct NetworkSpec {
     pub backoff: BackoffParams,
     /// The surroundings that it depends on beside its parameters.
     pub surroundings: Surroundings,
+    /// How packets share frames of 802.11n, ac and ax; each has a frame of its own, if they do not.
+    pub aggregation: Option<Staging>,
     /// The transmit queues of the air; those of one node share their buffer.
     pub queue: QueueSpec,
     /// Nodes whose queues of the air are others, each at most once.
@@ -88,6 +90,7 @@ impl NetworkSpec {
             backoff: DcfParams::default().into(),
             surroundings: Surroundings::default(),
             receivers: Receivers::default(),
+            aggregation: None,
             queue: QueueSpec::fifo(50),
             node_queues: Vec::new(),
             node_backoffs: Vec::new(),
@@ -181,6 +184,20 @@ impl Clocks {
     /// The most by which a node's own interval is longer or shorter than its law's. Ours: timers of programs are late by that much,
     /// crystals (100 ppm) are not; so much lets phases pass through each other several times in a run of minutes.
     pub const DRIFT_MAX: f64 = 0.07;
+}
+
+/// How the packets of a queue of the air are staged, so that several share a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Staging {
+    /// The limits of aggregates.
+    pub limits: Aggregation,
+    /// How much may be staged in a queue, as the time that its bytes take at the next hop's rate; one aggregate, if there is no such limit.
+    pub airtime: Option<Duration>,
+}
+
+impl Staging {
+    /// As much as mac80211 hands to a driver when stations are few: two aggregates of 4 ms.
+    pub const AIRTIME: Duration = Duration::from_millis(8);
 }
 
 /// The mode of one directed link of the air.

@@ -382,7 +382,7 @@ fn support_dump(file: &Path, program: &Program) -> Result<()> {
     say!("--- the record's last lines");
     let files = evenair_gateway::log::files(&config.log_folder()).unwrap_or_default();
     if let Some((_, last)) = files.last() {
-        let text = evenair_gateway::file::read(last)?;
+        let text = evenair_service::file::read(last)?;
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(30)..].iter().for_each(|line| say!("{line}"));
     }

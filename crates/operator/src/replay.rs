@@ -6,6 +6,8 @@ use clap::Args;
 use evenair_gateway::replay::{Answer, Replay};
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{Allocation, GatewayParams};
+use evenair_service::law::named;
+use evenair_service::meant::explained;
 use evenair_units::{Rate, plain_message};
 use std::path::PathBuf;
 
@@ -57,10 +59,14 @@ pub(super) fn replay(arguments: &ReplayArguments, program: &Program) -> Result<(
 
 /// Parses a law's name, or its name and parameters.
 fn law(text: &str) -> Result<GatewayParams> {
-    let json = if text.starts_with('{') { text.to_string() } else { serde_json::to_string(text)? };
-    let law: GatewayParams = serde_json::from_str(&json)
-        .map_err(|error| Error::msg(format!("--law: {}", plain_message(&error.to_string()))))?;
-    law.validated().map_err(|bad| Error::msg(format!("--law: {bad}")))
+    let law: std::result::Result<GatewayParams, String> = if text.starts_with('{') {
+        serde_json::from_str(text).map_err(|error| explained(plain_message(&error.to_string())))
+    } else {
+        named(text)
+    };
+    law.map_err(|why| Error::msg(format!("--law: {why}")))?
+        .validated()
+        .map_err(|bad| Error::msg(format!("--law: {bad}")))
 }
 
 fn row(words: [&str; 5]) -> Vec<String> {

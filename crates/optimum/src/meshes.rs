@@ -27,11 +27,13 @@ pub enum Shape {
     Grid,
     /// A row of nodes, flows over stretches of it.
     Chain,
-    /// Everybody hears everybody.
+    /// Every node hears every other.
     Cell,
-    /// Rings of five and of seven conflicts, each joined to the next by a link that both have: cliques say too little of these.
+    /// Rings of five and of seven conflicts, each joined to the next by a shared link: cliques do not
+    /// describe these regions.
     Rings,
-    /// Flows over up to four links, three conflicts a link at random: what no place in the plane makes.
+    /// Flows over up to four links, three conflicts a link at random: no positions in the plane give such a
+    /// graph.
     Pairs,
 }
 

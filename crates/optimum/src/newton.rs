@@ -55,7 +55,7 @@ pub(crate) fn solve_by_products(
         let product = times(&search);
         let curvature = dot(&search, &product);
         if curvature <= 0.0 {
-            break; // singular to working precision: what was found so far is a direction of descent
+            break; // singular to working precision: the present vector is a direction of descent
         }
         let step = rho / curvature;
         for i in 0..direction.len() {

@@ -122,9 +122,9 @@ pub struct Solution {
     pub bound: f64,
     /// The optimality conditions, checked.
     pub residuals: Residuals,
-    /// By which part of its rate at these prices each flow's best rate may be another, at most: the gap alone bounds it. Where some
-    /// flow is worth little beside others, conditions that hold to many digits altogether may say nothing of its rate. Infinity, where
-    /// nothing bounds it.
+    /// By which part of its rate at these prices each flow's best rate may be another, at most: the gap alone
+    /// bounds it. Where some flow is worth little beside others, conditions that hold to many digits
+    /// altogether may not determine its rate. Infinity, where nothing bounds it.
     pub rates_within: Vec<f64>,
     /// Newton steps taken.
     pub steps: u32,
@@ -135,13 +135,13 @@ pub struct Solution {
 impl Solution {
     /// The most independent sets that are listed with their shares.
     pub const SETS_LISTED: usize = 4096;
-    /// A flow whose best rate may be further from what was found than this is not known.
+    /// A flow is not known if its best rate may be further from the found one than this.
     pub const KNOWN: f64 = 1e-2;
     /// Optimality conditions hold at least this well where a solution is exact.
     pub const TOLERANCE: f64 = 1e-6;
 
-    /// Whether the optimality conditions hold; if not, the allocation is feasible and [`Self::bound`] says how much better
-    /// any could be.
+    /// Whether the optimality conditions hold; if not, the allocation is feasible and [`Self::bound`] bounds
+    /// the gain of any better one.
     pub fn is_exact(&self) -> bool {
         self.residuals.worst() <= Self::TOLERANCE
     }
@@ -163,7 +163,7 @@ pub enum Failure {
     TooLarge(evenair_topology::TooLarge),
     /// The solver stopped before the optimality conditions held.
     NotConverged(Residuals),
-    /// The solver was told to stop.
+    /// The caller stopped the solver.
     Stopped,
 }
 
@@ -176,7 +176,7 @@ impl fmt::Display for Failure {
             Self::BadlyScaled(what) => write!(f, "the problem is badly scaled: {what}"),
             Self::TooLarge(what) => what.fmt(f),
             Self::NotConverged(residuals) if !residuals.worst().is_finite() => {
-                f.write_str("the solver stopped where prices are beyond what the arithmetic holds: utilities are too steep for rates and weights that differ so much; max-min fairness is what they come to")
+                f.write_str("the solver stopped where prices are beyond what the arithmetic holds: utilities are too steep for rates and weights that differ so much; max-min fairness is their limit")
             }
             Self::NotConverged(residuals) => {
                 write!(f, "the solver stopped {:.1e} away from the optimality conditions", residuals.worst())
@@ -194,21 +194,21 @@ impl From<evenair_topology::TooLarge> for Failure {
     }
 }
 
-/// Solvers that are told to stop end where they are, so their state then is no answer.
+/// Solvers that the caller stops end at once, so their state then is no answer.
 pub(crate) fn unless_stopped<T>(stop: &AtomicBool, done: Result<T, Failure>) -> Result<T, Failure> {
     if stop.load(Ordering::Relaxed) { Err(Failure::Stopped) } else { done }
 }
 
-/// Coefficients whose ratio is beyond this leave no digits for the solution.
+/// Coefficients with a ratio beyond this leave no digits for the solution.
 const SCALE_MAX: f64 = 1e12;
 
 impl Problem {
     /// Solves the problem.
     ///
-    /// The solution is exact, with optimality conditions within 1e-6, where that is possible. Where there are too many
-    /// independent sets, it is feasible and its bound certified ([`Solution::is_exact`] tells). Clarabel is asked where our
-    /// solver stops short of that, and where a utility is a table of points; its solution is checked as ours is
-    /// ([`Solution::by_clarabel`] tells).
+    /// The solution is exact, with optimality conditions within 1e-6, where that is possible. Where there are
+    /// too many independent sets, it is feasible and its bound certified ([`Solution::is_exact`] is then
+    /// false). Clarabel solves the problem where our solver stops short of that, and where a utility is a
+    /// table of points; its solution is checked as ours is ([`Solution::by_clarabel`] marks it).
     ///
     /// # Errors
     /// If the problem is malformed, infeasible, unbounded or badly scaled, or the solver does not converge.
@@ -216,7 +216,7 @@ impl Problem {
         self.solve_unless(&AtomicBool::new(false))
     }
 
-    /// The same, unless it is told to stop: the solver at work ends within a step.
+    /// The same, unless the caller stops it: the solver at work ends within a step.
     ///
     /// # Errors
     /// As [`Self::solve`], and [`Failure::Stopped`].

@@ -1,4 +1,4 @@
-//! The stationary distribution of ideal CSMA, for graphs of any size whose cuts are small.
+//! The stationary distribution of ideal CSMA, for graphs of any size with small cuts.
 
 mod elimination;
 mod inverse;
@@ -52,7 +52,8 @@ impl ProductForm {
         Self::new_unless(graph, Self::SIZE_MAX, &AtomicBool::new(false))
     }
 
-    /// The same of so many values at most, unless it is told to stop: then it is too large for the time that was left.
+    /// The same with this many values at most, unless the caller stops it: then the graph counts as too large
+    /// for the time that was left.
     pub(crate) fn new_unless(
         graph: &ConflictGraph,
         size_max: usize,
@@ -136,8 +137,8 @@ impl ProductForm {
     pub(crate) fn covariance(&self, shares: &Shares) -> DMatrix<f64> {
         let (links, bags) = (self.links(), &self.elimination.bags);
         let starts: Vec<usize> = (0..links).step_by(LANES).collect();
-        // Links that follow each other in the elimination together: on the way up they touch few bags, and what lies
-        // below them is known from the other half of the matrix.
+        // Links that follow each other in the elimination together: on the way up they touch few bags, and
+        // the part below them is known from the other half of the matrix.
         let block = |&start: &usize| {
             let mut units = vec![[0.0; LANES]; links];
             let mut touched = vec![false; links];

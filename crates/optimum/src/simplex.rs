@@ -1,8 +1,8 @@
-//! Linear programmes whose columns come by and by: the revised simplex method with an explicit inverse.
+//! Linear programmes with columns generated on demand: the revised simplex method with an explicit inverse.
 //!
-//! The equations are `Σ_j A_j x_j = b`, `x ≥ 0`; one variable, the *goal*, is maximised. The method reads its decisions off the
-//! equations afresh each time they are factored, so that a solution is a vertex to the last digits: rates a million times
-//! smaller than others are as exact as those, which no barrier method achieves.
+//! The equations are `Σ_j A_j x_j = b`, `x ≥ 0`; one variable, the *goal*, is maximised. The method reads its
+//! decisions off the equations afresh each time they are factored, so that a solution is a vertex to the last
+//! digits. Rates a million times smaller than others are as exact as those, which no barrier method achieves.
 
 use nalgebra::DMatrix;
 

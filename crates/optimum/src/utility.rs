@@ -29,8 +29,8 @@ pub enum Utility {
         /// How much fairness counts, above 0.
         alpha: f64,
     },
-    /// The utility of E-MULTCP ([CZ06] eq. (19)): `U'(x) = h⁻¹(weight/x²)`, `h(z) = (loss + z)·tanh(βz/2)`; the utility
-    /// counts from the rate whose price is one.
+    /// The utility of E-MULTCP ([CZ06] eq. (19)): `U'(x) = h⁻¹(weight/x²)`, `h(z) = (loss + z)·tanh(βz/2)`;
+    /// the utility is zero at the rate with price one.
     LossyConnections {
         /// `2S²/T²`, in the square of the rates' unit.
         weight: f64,
@@ -162,7 +162,7 @@ impl Utility {
     }
 }
 
-/// Whether α is 1 or 2, the values that everyone compares, to the last digit.
+/// Whether α is 1 or 2, the usual values, to the last digit.
 fn is(alpha: f64, one: f64) -> bool {
     (alpha - one).abs() < f64::EPSILON
 }

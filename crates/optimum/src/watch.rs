@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 pub struct Watch<'a> {
     /// Set when no answer is wanted any more: the solver at work ends within a step.
     pub stop: &'a AtomicBool,
-    /// Where the solver says how much of its work is done, as far as it can know: never less than before.
+    /// The solver reports here the share of its work that is done, as far as it can estimate: never less than
+    /// before.
     pub done: Option<&'a Done>,
 }
 
@@ -25,7 +26,7 @@ pub struct Done {
     gap: AtomicU64,
 }
 
-/// Parts that are told apart.
+/// The resolution of the share.
 const PARTS: f64 = 1e6;
 
 impl Default for Done {
@@ -45,8 +46,9 @@ impl Done {
         f64::from(self.share.load(Ordering::Relaxed)) / PARTS
     }
 
-    /// How far what was found so far may be from the optimum, over the objective's scale, by what is known: the heaviest independent
-    /// set that a search found may not be the heaviest. None where nothing was found yet, or the problem is solved by way of others.
+    /// An upper bound on the distance from the optimum, over the objective's scale. It is only an estimate
+    /// while the heaviest independent set that a search found may not be the heaviest. None where nothing was
+    /// found yet, or the problem is solved by way of others.
     pub fn gap(&self) -> Option<f64> {
         Some(f64::from_bits(self.gap.load(Ordering::Relaxed))).filter(|gap| gap.is_finite())
     }

@@ -1,4 +1,4 @@
-//! A network that is stepped from Python, its flows' controls set from there: what an environment of Gymnasium is made of.
+//! A network that Python steps, with its flows' controls set from there: the core of an environment of Gymnasium.
 
 use crate::scenario::{Scenario, raised};
 use evenair_laws::OwnLaw;
@@ -29,7 +29,7 @@ enum Control {
     Rate,
 }
 
-/// A law that does what it was told last.
+/// A law with the value that Python set last.
 #[derive(Clone, Debug)]
 struct Told {
     value: Arc<AtomicU64>,
@@ -112,7 +112,8 @@ pub(crate) struct Environment {
 
 #[pymethods]
 impl Environment {
-    /// A scenario at its beginning, all of whose flows are controlled, once per `step_s`. Goodput is averaged over `horizon_s`.
+    /// A scenario at its beginning; all of its flows are controlled, once per `step_s`. Goodput is averaged over
+    /// `horizon_s`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -182,7 +183,7 @@ impl Environment {
         self.names.clone()
     }
 
-    /// By what the quantities that are seen of each flow are divided in observations.
+    /// The divisors of each flow's quantities in observations.
     #[getter]
     fn scales(&self) -> Vec<[f64; SEEN]> {
         self.scales.clone()
@@ -194,8 +195,9 @@ impl Environment {
         self.now.as_secs_f64()
     }
 
-    /// Sets each flow's control, goes on for one step, and tells what is seen and whether the run is over: numbers of 32 bits as they lie,
-    /// the quantities of each flow, then all of them over their scales, 1 at most.
+    /// Sets each flow's control, runs one step, and returns the quantities of each flow and whether the run is over.
+    /// The numbers have 32 bits in the machine's byte order: the quantities, then all of them over their scales, 1 at
+    /// most.
     fn step<'py>(&mut self, py: Python<'py>, actions: Vec<f64>) -> PyResult<(Bound<'py, PyByteArray>, bool)> {
         if actions.len() != self.names.len() {
             let (given, wanted) = (actions.len(), self.names.len());
@@ -270,8 +272,8 @@ impl Environment {
 const CONNECTIONS: f64 = 32.0;
 const SEGMENTS: f64 = 64.0;
 
-/// The scales of what is seen of each flow: what the network's fastest link would carry of it \[packets/s\], and in a step
-/// \[packets\]; what its first queue holds \[packets\]; the horizon \[s\]; connections; segments.
+/// The scales of each flow's quantities: the capacity of the network's fastest link for it \[packets/s\], and in a step
+/// \[packets\]; the size of its first queue \[packets\]; the horizon \[s\]; connections; segments.
 fn scales(network: &NetworkSpec, step_s: f64, horizon_s: f64) -> Vec<[f64; SEEN]> {
     let own =
         network.rates.iter().map(|link| link.mode.rate()).chain(network.wires.iter().map(|wire| wire.rate));

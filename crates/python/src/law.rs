@@ -91,11 +91,11 @@ impl Laws {
     }
 }
 
-/// Where laws stand, for whoever puts one elsewhere.
+/// The keys that take laws, for the error of another key.
 const PLACES: &str = "backoff, tcp.window, connections, rate_law, drop, gateway.law; for one flow under flows.ID.window, \
 flows.ID.connections, flows.ID.rate_law; for some queues under queues.N.backoff, queues.N.drop, wires.N.drop";
 
-/// Puts a law under a key such as `flows[2].window`: entries of lists are called by their number, whatever their ids are.
+/// Puts a law under a key such as `flows[2].window`: entries of lists go by their number, not by their ids.
 fn put(scenario: &mut Scenario, key: &str, law: Law) -> PyResult<()> {
     let (list, rest) = key.split_once('[').unwrap_or((key, ""));
     let (index, rest) = rest.split_once("].").unwrap_or(("", ""));

@@ -1,4 +1,4 @@
-//! `evenair._evenair`: what the Python package is made of. `python/evenair` is what its users see.
+//! `evenair._evenair`: the core of the Python package. `python/evenair` is its users' interface.
 //!
 //! The package reads Python's objects and draws; scenarios, runs, theory and laws are here, as few plain functions and classes.
 #![cfg(feature = "module")]
@@ -38,7 +38,7 @@ mod _evenair {
     use super::{Bound, PyAny, PyResult, pyfunction};
     use crate::law::own;
 
-    /// Names the file that holds this module: it is part of what kept runs are known by.
+    /// Names the file that holds this module: it is part of the key of stored runs.
     #[pyfunction]
     fn program_is(file: std::path::PathBuf) {
         evenair_results::program_is(Some(env!("EVENAIR_COMMIT")), Some(file));

@@ -159,7 +159,7 @@ pub(crate) fn sweep<'py>(
     })
 }
 
-/// Which flows of a scenario's runs starve, why, and what to try: as `evenair run --json` has it.
+/// Which flows of a scenario's runs starve, why, and which settings to try: as `evenair run --json` has it.
 #[pyfunction]
 pub(crate) fn verdict<'py>(
     py: Python<'py>,
@@ -169,7 +169,7 @@ pub(crate) fn verdict<'py>(
     dictionary(py, &Verdict::of(&scenario.resolved, &records.0))
 }
 
-/// A column that says something of each variant: its name, and what it says by variant, in words and as a number.
+/// A column of the variants: its name, and by variant its value, in words and as a number.
 type Key = (String, Vec<(String, (String, Option<f64>))>);
 
 /// The tables of groups of runs: id of the variant, its value of a parameter, its runs; `keys` become columns after the variant.
@@ -209,7 +209,7 @@ fn with_keys(table: evenair_results::tables::Table, keys: &[Key]) -> Vec<(String
     columns
 }
 
-/// What a study is and what it found.
+/// A study's metadata and findings.
 #[pyclass(frozen, get_all, module = "evenair._evenair")]
 pub(crate) struct StudyFacts {
     id: String,
@@ -221,7 +221,7 @@ pub(crate) struct StudyFacts {
     report: String,
 }
 
-/// Conducts a study and keeps finished runs in a folder: tables, what it found, and its report.
+/// Conducts a study and keeps finished runs in a folder: tables, findings, and its report.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "the package names them for the user")]
 pub(crate) fn study<'py>(

@@ -30,7 +30,7 @@ impl Scenario {
     ) -> PyResult<Self> {
         guard(|| {
             let resolved = Resolved::parse(file, text, &changes).map_err(|mut e| {
-                // Of what was changed here nobody knows the lines, and nobody wrote an option.
+                // A change made here has no line in a file and is no option of a command.
                 e.at = e.at.filter(|_| has_lines && e.change.is_none());
                 (e.file, e.change) = (file.into(), None);
                 raised(py, &e)
@@ -88,7 +88,7 @@ impl Scenario {
         self.resolved.network().nodes.iter().enumerate().map(|(i, name)| (name.clone(), place(i))).collect()
     }
 
-    /// Transmission and carrier-sense range [m], where ranges say who hears whom.
+    /// Transmission and carrier-sense range [m], if ranges decide on reception.
     fn ranges_m(&self) -> Option<(f64, f64)> {
         self.resolved.layout().ranges_m
     }
@@ -136,7 +136,7 @@ pub(crate) fn scenario_text(py: Python<'_>, name: &str) -> PyResult<(String, Str
     if let Some(text) = evenair_study::builtin_scenario(name) {
         return Ok((format!("{name}.toml"), text.into()));
     }
-    // Its message says what the name may be meant to be.
+    // Its message suggests a name.
     match evenair_study::scenario(name, Some(Path::new("")), &[]) {
         Err(error) => Err(raised(py, &error)),
         Ok(_) => unreachable!("neither a file nor built in"),
@@ -155,7 +155,7 @@ pub(crate) fn study_ids() -> Vec<&'static str> {
     evenair_study::study_ids().collect()
 }
 
-/// The JSON Schema of a language, "scenario" or "study", or of what comes out, "result"; of anything else a `ValueError`.
+/// The JSON Schema of a language, "scenario" or "study", or of output, "result"; of anything else a `ValueError`.
 #[pyfunction]
 #[pyo3(signature = (of = "scenario") -> "dict[str, Any]")]
 pub(crate) fn schema<'py>(py: Python<'py>, of: &str) -> PyResult<Bound<'py, PyAny>> {

@@ -1,4 +1,5 @@
-//! One call from Python into what computes: without the interpreter's lock, stopped by Ctrl-C, and by an exception in a law.
+//! One call from Python into a computation: without the interpreter's lock, stopped by Ctrl-C, and by an exception in a
+//! law.
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -13,7 +14,7 @@ use std::time::Duration;
 /// How often the interpreter is asked for signals.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long work that was told to stop is waited for: runs, solvers and integrators look at the flag in their every step.
-const PATIENCE: Duration = Duration::from_secs(2);
+const STOPPING_TIME_MAX: Duration = Duration::from_secs(2);
 
 thread_local! {
     /// The call that this thread works for.
@@ -77,8 +78,8 @@ pub(crate) fn guard<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     }
 }
 
-/// Does what may take long on threads of its own, and looks after signals and progress meanwhile. `progress` is called with how
-/// many runs are done, and of how many.
+/// Runs a long computation on threads of its own, and handles signals and progress while it runs. `progress` is called
+/// with how many runs are done, and of how many.
 ///
 /// The threads live as long as the call: a process that forks between calls copies none of them.
 pub(crate) fn conduct<T: Send + 'static>(
@@ -118,7 +119,7 @@ pub(crate) fn conduct<T: Send + 'static>(
         if let Err(error) = look(py, &session, progress, &mut shown) {
             session.fail(error);
             let answers = &mut receive;
-            let _ = py.detach(move || answers.recv_timeout(PATIENCE));
+            let _ = py.detach(move || answers.recv_timeout(STOPPING_TIME_MAX));
             return Err(session.take_error().unwrap_or_else(|| PyRuntimeError::new_err("interrupted")));
         }
     };

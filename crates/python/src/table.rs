@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use std::sync::Arc;
 
-/// A column's name, what it holds, and its values.
+/// A column's name, its type, and its values.
 type Part<'py> = (String, &'static str, Bound<'py, PyAny>);
 
 /// A table.
@@ -63,7 +63,7 @@ impl Table {
         self.0.num_rows()
     }
 
-    /// A column as a list; what is missing is None.
+    /// A column as a list; a missing value is None.
     #[pyo3(signature = (name) -> "list[str] | list[int] | list[float] | list[float | None]")]
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let column = self.0.column_by_name(name).ok_or_else(|| {

@@ -12,7 +12,7 @@ use serde::Serialize;
 /// Tables with their names, in the order in which they are shown.
 pub(crate) type Tables = Vec<(&'static str, Table)>;
 
-/// What is known of a best allocation.
+/// The facts of a best allocation.
 #[pyclass(frozen, get_all, module = "evenair._evenair")]
 pub(crate) struct SolutionFacts {
     objective: Option<f64>,
@@ -21,7 +21,7 @@ pub(crate) struct SolutionFacts {
     residual: Option<f64>,
 }
 
-/// What is known of a fluid model's run.
+/// The facts of a fluid model's run.
 #[pyclass(frozen, get_all, module = "evenair._evenair")]
 pub(crate) struct FluidFacts {
     has_settled: bool,
@@ -33,7 +33,7 @@ pub(crate) struct FluidFacts {
     eigenvalues: Option<Vec<(f64, f64)>>,
 }
 
-/// What is known of a comparison.
+/// The facts of a comparison.
 #[pyclass(frozen, get_all, module = "evenair._evenair")]
 pub(crate) struct ComparisonFacts {
     notes: Vec<String>,
@@ -122,7 +122,7 @@ impl Asked {
     }
 }
 
-/// The best allocation: tables of flows, links and sets, and what is known of them. `utility` of a flow's name and a rate, and its
+/// The best allocation: tables of flows, links and sets, and its facts. `utility` of a flow's name and a rate, and its
 /// derivative, `marginal`, take the place of the objective.
 #[pyfunction]
 pub(crate) fn solve(

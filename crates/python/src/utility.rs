@@ -14,8 +14,8 @@ pub(crate) struct OwnUtility {
     marginal: Option<Py<PyAny>>,
 }
 
-/// How far apart the rates are whose utilities tell the derivative, relative: the formula's error, its fourth power, is then as
-/// small as that of a double's digits over it.
+/// The relative distance of the rates from which the derivative of the utility is computed. The formula's error, its
+/// fourth power, is then as small as that of a double's digits over it.
 const STEP: f64 = 1e-3;
 
 impl OwnUtility {

@@ -7,6 +7,7 @@
 
 use crate::output::{OutputError, error_at, free_place};
 use evenair_netsim::pcap;
+use evenair_service::file as service;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -88,7 +89,7 @@ impl OutputFile {
             self.file.sync_all()?;
             let kept = (self.path.is_file() && !is_own(&self.path)).then(|| free_place(&self.path));
             kept.as_ref().map_or(Ok(()), |place| fs::rename(&self.path, place))?;
-            fs::rename(&draft, &self.path).map(|()| kept)
+            service::put(&draft, &self.path).map(|()| kept)
         };
         put().inspect_err(|_| drop(fs::remove_file(&draft))).map_err(error_at("write", &self.path))
     }

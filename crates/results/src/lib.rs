@@ -3,7 +3,7 @@
 //! Each room, and what belongs there:
 //!
 //! - a *record* is what is kept of one run, as types: flows, queues, series, frames, a gateway ([`RunRecord`]);
-//! - a *verdict* is which flows starve in some runs, why, and what to try ([`verdict`]);
+//! - a *verdict* is which flows starve in some runs, why, and which settings to try ([`verdict`]);
 //! - a *document* is what a command says of a result, as JSON with a schema ([`document`]);
 //! - *tables* are records and answers in columns, as CSV and Parquet ([`tables`]);
 //! - a *folder* is where documents and tables go, all or none of them, with a manifest ([`OutputFolder`]);

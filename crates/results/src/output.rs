@@ -5,9 +5,10 @@
 //! user's own stay beside it. One that has the name of a result's file is in the way, and said to be before anything is computed.
 
 use crate::file::is_own;
+use evenair_service::file;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
@@ -122,7 +123,7 @@ impl OutputFolder {
         &self.folder
     }
 
-    /// Says what another process does in the folder at the same time: it has put a result there since this began, which
+    /// Describes another process's work in the folder at the same time: it has put a result there since this began, which
     /// [`Self::finish`] replaces, or is at work and will replace this one.
     ///
     /// # Errors
@@ -183,8 +184,20 @@ impl OutputFolder {
         for name in &names {
             kept.extend(self.put(name, &old)?);
         }
+        // The names are on the disk before the manifest that lists them, and then its own is.
+        let sync = |below: &Path| {
+            let folder = self.folder.join(below);
+            file::sync_folder(&folder).map_err(error_at("write", &folder))
+        };
+        names
+            .iter()
+            .filter_map(|name| name.parent())
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .try_for_each(sync)?;
         old.insert(MANIFEST.into(), None); // a manifest is evenair's wherever there is one
         self.put(Path::new(MANIFEST), &old)?;
+        sync(Path::new(""))?;
         self.finished = true;
         Ok(kept)
     }

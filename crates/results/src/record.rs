@@ -77,7 +77,7 @@ pub struct RunRecord {
     pub fingerprint: String,
     /// Events handled.
     pub events: u64,
-    /// Which flows starve, why, and what to try; what is kept of a study's runs has none.
+    /// Which flows starve, why, and which settings to try; a study's kept runs have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// Per flow.

@@ -16,7 +16,7 @@ pub use series::write_series;
 pub use theory::{comparison, fluid, optimum};
 
 use crate::record::RunRecord;
-use evenair_netsim::{AirtimeShares, FlowResult, LinkResult, Times};
+use evenair_netsim::{AggregateResult, AirtimeShares, FlowResult, LinkResult, Times};
 use evenair_topology::jain_index;
 use serde_json::{Value, json};
 use std::io;
@@ -326,6 +326,8 @@ fn links(groups: &[Group<'_>]) -> Table {
         row.link().waiting.as_ref()
     }
     let rows = rows(groups, |run| run.links.len());
+    let aggregates =
+        |of: fn(&AggregateResult) -> f64| optional(&rows, |r| r.link().aggregates.as_ref().map(of));
     let share = |of: fn(&AirtimeShares) -> f64| optional(&rows, |r| r.link().airtime.as_ref().map(of));
     vec![
         ("variant", text(&rows, |r| r.group.variant.into())),
@@ -354,6 +356,13 @@ fn links(groups: &[Group<'_>]) -> Table {
         ("ack_late", count(&rows, |r| r.link().ack_late)),
         ("requests", count(&rows, |r| r.link().requests)),
         ("requests_failed", count(&rows, |r| r.link().requests_failed)),
+        ("mpdus", aggregates(|a| a.mpdus as f64)),
+        ("mpdus_lost", aggregates(|a| a.mpdus_lost as f64)),
+        ("aggregates", aggregates(|a| a.aggregates as f64)),
+        ("mean_aggregate", aggregates(|a| a.mean_aggregate)),
+        ("block_acks_missing", aggregates(|a| a.block_acks_missing as f64)),
+        ("bars", aggregates(|a| a.bars as f64)),
+        ("given_up", aggregates(|a| a.given_up as f64)),
         ("airtime_own", share(|a| a.own)),
         ("airtime_collided", share(|a| a.collided)),
         ("airtime_backoff", share(|a| a.backoff)),

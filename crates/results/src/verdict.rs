@@ -26,12 +26,12 @@ use serde::{Deserialize, Serialize};
 pub const STARVES_BELOW: f64 = 0.05;
 /// A flow is short of its fair optimum below this share of it.
 const SHORT_BELOW: f64 = 0.5;
-/// A flow that gets this share of what its source offers has all it wants.
+/// A flow that gets this share of its source's offer has all it wants.
 const ALL_OFFERED: f64 = 0.9;
 /// The most flows that a headline names.
 const NAMED: usize = 6;
 
-/// What some runs of a scenario show: which flows starve, why, and which settings to try.
+/// Which flows starve in some runs of a scenario, why, and which settings to try.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RunVerdict")]
 pub struct Verdict {
@@ -177,7 +177,7 @@ impl Verdict {
     }
 }
 
-/// A flow's rate, and what is known of its activity.
+/// A flow's rate, and its activity.
 struct Rate {
     /// While it is active \[packets/s\].
     pps: f64,

@@ -12,14 +12,29 @@ use crate::error::Mistake;
 use crate::language::{
     At, LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WallTable, WireQueue,
 };
-use crate::meant::did_you_mean;
 use crate::resolved::{Mac, Parts, Radio, Resolved};
 use evenair_des::Stream;
-use evenair_netsim::{FlowSpec, LinkLoss, NetworkSpec, QueueSpec, Wire};
+use evenair_netsim::{FlowSpec, LinkLoss, MacSpec, NetworkSpec, QueueSpec, Wire};
+use evenair_service::meant::did_you_mean;
 use evenair_topology::{ConflictGraph, Hearing, Link, Medium, Obstacles, Position, Router, Shadowing, Wall};
 use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel, Sensitivity};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Aggregates are for hearers whose answers come before any countdown can end.
+fn check_nearness(spec: &MacSpec, medium: &Medium, nodes: &[String]) -> Result<(), Mistake> {
+    let MacSpec::Dcf { timing, .. } = spec else { return Ok(()) };
+    for node in 0..medium.nodes() {
+        if let Some(far) = medium.hearers(node).iter().find(|ear| ear.delay > timing.near()) {
+            let (from, to) = (&nodes[node], &nodes[far.node as usize]);
+            let why = format!(
+                "{to} hears {from} from more than 1.35 km, where aggregates are not built: set aggregation.packets = 1"
+            );
+            return Err(Mistake::at("aggregation", why));
+        }
+    }
+    Ok(())
+}
 
 /// Where a scenario's nodes stand, which links carry data, and what conflicts.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +62,7 @@ impl Layout {
 impl Scenario {
     /// Builds all that the scenario describes.
     pub(crate) fn build(mut self, parts: Parts) -> Result<Resolved, Mistake> {
-        let Parts { radio, mac, queue, tcp } = parts;
+        let Parts { radio, mac, aggregation, queue, tcp } = parts;
         let nodes = self.node_names();
         let receivers = self.receivers(radio.as_ref());
         self.separate_older_stations();
@@ -101,6 +116,9 @@ impl Scenario {
             .map(|flow| flow.traffic.largest())
             .max()
             .unwrap_or(tcp.payload + tcp.plain_headers());
+        if aggregation.is_some() {
+            check_nearness(&spec, &medium, &nodes)?;
+        }
         let surroundings = self.surroundings(&mac, &spec, tcp.payload, largest);
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);
@@ -112,6 +130,7 @@ impl Scenario {
             nodes,
             medium,
             mac: spec,
+            aggregation,
             receivers,
             data_mode: mac.data_mode,
             backoff: self.backoff.clone(),

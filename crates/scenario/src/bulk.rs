@@ -62,7 +62,8 @@ fn nodes(file: &str, rows: &[Row], columns: &Columns<'_>) -> Result<Vec<InlineTa
     columns.need(file, &["id"])?;
     let of_globe = columns.has("latitude") && columns.has("longitude");
     let (first, second) = if of_globe { ("longitude", "latitude") } else { ("x", "y") };
-    if !of_globe && !(columns.has("x") && columns.has("y")) {
+    let of_plane = columns.has("x") && columns.has("y");
+    if !of_globe && !of_plane {
         return Err(format!(
             "{file} has no places: columns are id, x and y in metres, or id, latitude and longitude"
         ));

@@ -1,77 +1,7 @@
 //! Errors that say where, which key, and what would be right.
 
+use evenair_service::KeyPath;
 use std::fmt;
-
-/// The way to a key: `flows[2].to`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KeyPath(pub(crate) Vec<Step>);
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    Key(String),
-    Index(usize),
-}
-
-impl KeyPath {
-    /// A key by its words: `mac.data_rate`.
-    pub fn key(key: &str) -> Self {
-        Self(key.split('.').map(|k| Step::Key(k.into())).collect())
-    }
-
-    /// A key of an entry of a list of tables.
-    pub fn entry(table: &str, index: usize, key: &str) -> Self {
-        Self(vec![Step::Key(table.into()), Step::Index(index), Step::Key(key.into())])
-    }
-
-    /// The way to all.
-    pub fn root() -> Self {
-        Self::default()
-    }
-
-    /// One key further.
-    #[must_use]
-    pub fn then(mut self, key: &str) -> Self {
-        self.0.push(Step::Key(key.into()));
-        self
-    }
-
-    /// One entry further.
-    #[must_use]
-    pub fn at(mut self, index: usize) -> Self {
-        self.0.push(Step::Index(index));
-        self
-    }
-
-    /// One step back; nothing, where there is none.
-    pub fn parent(&self) -> Option<Self> {
-        self.0
-            .split_last()
-            .filter(|(_, parents)| !parents.is_empty())
-            .map(|(_, parents)| Self(parents.to_vec()))
-    }
-
-    /// The same key where the entries of the list that it begins with have other numbers.
-    #[must_use]
-    pub fn renumbered(mut self, number: impl FnOnce(&str, usize) -> usize) -> Self {
-        if let [Step::Key(list), Step::Index(index), ..] = &mut self.0[..] {
-            *index = number(list, *index);
-        }
-        self
-    }
-}
-
-impl fmt::Display for KeyPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, step) in self.0.iter().enumerate() {
-            match step {
-                Step::Key(key) if i == 0 => write!(f, "{key}")?,
-                Step::Key(key) => write!(f, ".{key}")?,
-                Step::Index(index) => write!(f, "[{index}]")?,
-            }
-        }
-        Ok(())
-    }
-}
 
 /// A mistake in a scenario, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +40,13 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
+impl From<evenair_service::Mistake> for ScenarioError {
+    fn from(mistake: evenair_service::Mistake) -> Self {
+        let evenair_service::Mistake { file, line, column, key, message } = mistake;
+        Self { file, at: line.zip(column), key, message, change: None }
+    }
+}
+
 /// A mistake in what was read, before it is known where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mistake {
@@ -128,7 +65,7 @@ impl Mistake {
 
     /// The same mistake, in an entry of a table.
     pub(crate) fn within(mut self, table: &str, index: usize) -> Self {
-        self.key.0.splice(0..0, [Step::Key(table.into()), Step::Index(index)]);
+        self.key = self.key.within(table, index);
         self
     }
 }

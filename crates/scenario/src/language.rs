@@ -1,5 +1,6 @@
 //! The words of the language. Every optional key has its default in `resolved/`, which writes it into the table, or in its law.
 
+mod aggregation;
 mod at;
 mod code_point;
 mod flow;
@@ -15,6 +16,7 @@ mod radio;
 mod tcp;
 mod web;
 
+pub use aggregation::*;
 pub use at::*;
 pub use code_point::*;
 pub use flow::*;
@@ -70,6 +72,9 @@ pub struct Scenario {
     /// Medium access.
     #[serde(default)]
     pub mac: MacTable,
+    /// How packets share frames of 802.11n, ac and ax.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aggregation: Option<AggregationTable>,
     /// How long transmitters back off.
     #[serde(default, serialize_with = "law::write")]
     #[schemars(schema_with = "law::schema::<BackoffParams>")]
@@ -113,8 +118,8 @@ pub struct Scenario {
     /// Nodes placed by rule, instead of `nodes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<Generate>,
-    /// Nodes, in an order that matters to nothing; or `{ file = "nodes.csv" }`, whose first line names the columns: id, x and y \[m\], or
-    /// id, latitude and longitude \[degrees\]; and height \[m\], channel, transmit_power.
+    /// Nodes, in an order that matters to nothing; or `{ file = "nodes.csv" }`, with the columns' names in its first line: id, x and y \[m\], or
+    /// id, latitude and longitude \[degrees\]; and height \[m\], channel, `transmit_power`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Listed<NodeTable>")]
     pub nodes: Vec<NodeTable>,

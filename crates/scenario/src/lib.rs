@@ -22,7 +22,6 @@ mod optimum;
 mod quantity;
 mod read;
 mod resolved;
-mod syntax;
 #[cfg(test)]
 mod tests;
 mod theory;
@@ -31,28 +30,27 @@ mod warn;
 
 pub use build::Layout;
 pub use catalogue::{ListedFamily, ListedLaw, ListedParameter, laws};
-pub use error::{KeyPath, ScenarioError};
+pub use error::ScenarioError;
 pub use evenair_fluid::View as FluidView;
 pub use evenair_optimum::{Concave, Done, Failure, Solution, Watch};
 pub use fluid::{FluidRun, Overload};
 pub use language::{
-    AckTimeout, ArrivalsName, At, BandName, ClockKind, CodePoint, ConnectionName, DataRate, Directions,
-    DisciplineName, DualDescentKeys, Exactly, FlowPattern, FlowTable, FluidModel, FluidTable, GatewayTable,
-    Generate, GeneratedFlows, HoldingLaw, HostsName, InterferenceRule, InterruptedDifs, LimitRate, LinkTable,
-    Listed, LossTable, LossyPathKeys, MacKind, MacTable, NodeMac, NodeQueuesTable, NodeTable, OfRate,
-    OptimalCsmaKeys, Per, PerRate, PreambleKind, Preset, ProbesTable, PropagationName, Protection, QueueKind,
-    QueueTable, RadioTable, RateTable, RateUnit, RenoCsmaKeys, RoundTripKind, Scenario, ShadowingTable,
-    ShaperName, SignalTable, SourceLimitTable, StackName, TcpTable, Threshold, TrafficKind, UtilityTable,
-    WallTable, WeakSignals, WebTable, Window, WireQueue, WireTable, exactly,
+    AckTimeout, AfterMissedBlockAck, AggregationTable, ArrivalsName, At, BandName, ClockKind, CodePoint,
+    ConnectionName, DataRate, Directions, DisciplineName, DualDescentKeys, Exactly, FlowPattern, FlowTable,
+    FluidModel, FluidTable, GatewayTable, Generate, GeneratedFlows, HoldingLaw, HostsName, InterferenceRule,
+    InterruptedDifs, LimitRate, LinkTable, Listed, LossTable, LossyPathKeys, MacKind, MacTable, Never,
+    NodeMac, NodeQueuesTable, NodeTable, OfRate, OptimalCsmaKeys, Per, PerRate, PreambleKind, Preset,
+    ProbesTable, PropagationName, Protection, QueueKind, QueueTable, RadioTable, RateTable, RateUnit,
+    RenoCsmaKeys, Retries, RoundTripKind, Scenario, ShadowingTable, ShaperName, SignalTable,
+    SourceLimitTable, StackName, StagedAirtime, TcpTable, Threshold, TrafficKind, UtilityTable, WallTable,
+    WeakSignals, WebTable, Window, WireQueue, WireTable, exactly,
 };
-pub use meant::{did_you_mean, explained};
+pub use meant::explained;
 pub use optimum::{Objective, Optimum, Overfull, Question, Region, Solver};
 pub use quantity::{
     Amount, Decibels, Frequency, Length, PacketCount, Power, Probability, RateQuantity, Size, Time,
 };
-pub use read::{line_and_column, place_of};
 pub use resolved::Resolved;
-pub use syntax::syntax_fault;
 pub use theory::{Theory, TheoryFlow};
 
 /// The JSON Schema of the scenario language, for editors.

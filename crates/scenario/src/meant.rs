@@ -3,41 +3,19 @@
 mod not_built;
 
 use self::not_built::{called_otherwise, not_built};
-use crate::error::{KeyPath, Step};
-
-/// Asks whether a misspelt word is meant to be one of these: the likeliest first, at most three; none, if it is like none.
-pub fn did_you_mean<Word: AsRef<str>>(word: &str, known: impl IntoIterator<Item = Word>) -> Option<String> {
-    let plain = plain(word);
-    let likeness = |known: &str| strsim::normalized_damerau_levenshtein(&plain, &self::plain(known));
-    let mut near: Vec<(f64, Word)> = known
-        .into_iter()
-        .map(|known| (likeness(known.as_ref()), known))
-        .filter(|&(likeness, _)| likeness > 0.7)
-        .collect();
-    near.sort_by(|one, other| other.0.total_cmp(&one.0));
-    // Whoever wrote a word but for its capitals and hyphens means no other.
-    if near.first().is_some_and(|(likeness, _)| *likeness >= 1.0) {
-        near.retain(|(likeness, _)| *likeness >= 1.0);
-    }
-    let meant: Vec<&str> = near.iter().take(3).map(|(_, known)| known.as_ref()).collect();
-    (!meant.is_empty()).then(|| format!("did you mean {}?", meant.join(" or ")))
-}
-
-/// A word without what people write in different ways.
-fn plain(word: &str) -> String {
-    word.to_lowercase().replace('_', "-")
-}
+use evenair_service::meant::{Unknown, did_you_mean};
+use evenair_service::{KeyPath, Step};
 
 /// A mistake's message, with the likely meaning in the place of a long list of words that would be right.
 pub fn explained(key: Option<&KeyPath>, message: String) -> String {
-    let Some(Unknown { begin, word, known, is_key }) = Unknown::of(&message) else {
-        return of_value(message);
-    };
+    let Some(unknown) = Unknown::of(&message) else { return of_value(message) };
+    let is_key = unknown.is_key();
+    let Unknown { begin, word, known } = unknown;
     let asked = asked(word);
     // A key so short may be anything.
     let is_told = !is_key || asked.len() > 2;
     if let Some(what) = not_built(&asked).filter(|_| is_told) {
-        let is_law = matches!(key.and_then(|key| key.0.last()), Some(Step::Key(key)) if ["law", "window"].contains(&key.as_str()));
+        let is_law = matches!(key.and_then(|key| key.steps().last()), Some(Step::Key(key)) if ["law", "window"].contains(&key.as_str()));
         let built = match (is_key, is_law) {
             (true, _) => "evenair schema tells every key that is".into(),
             (_, true) => "evenair list laws shows what is".into(),
@@ -70,43 +48,9 @@ fn of_value(message: String) -> String {
     }
 }
 
-/// A message that begins with `unknown field` or the like, names the word, and then those that are known.
-struct Unknown<'a> {
-    begin: &'a str,
-    word: &'a str,
-    known: Vec<&'a str>,
-    is_key: bool,
-}
-
-impl<'a> Unknown<'a> {
-    /// As serde and the families of laws have it.
-    fn of(message: &'a str) -> Option<Self> {
-        let (begin, rest) = message.split_once(" `")?;
-        let (word, rest) = rest.split_once('`')?;
-        let is_unknown =
-            ["unknown variant", "unknown field"].contains(&begin) || begin.starts_with("there is no ");
-        let (_, list) = rest.split_once("expected ").or_else(|| rest.split_once("there are "))?;
-        let list = list.strip_prefix("one of ").unwrap_or(list);
-        let known = list
-            .split([',', ' '])
-            .map(|word| word.trim_matches('`'))
-            .filter(|word| !word.is_empty() && *word != "or");
-        is_unknown.then(|| Self { begin, word, known: known.collect(), is_key: begin == "unknown field" })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_misspelt_word_is_asked_after() {
-        let known = ["cubic", "reno", "newreno"];
-        assert_eq!(did_you_mean("CUBIC", known).unwrap(), "did you mean cubic?");
-        assert_eq!(did_you_mean("data-rate", ["data_rate"]).unwrap(), "did you mean data_rate?");
-        assert_eq!(did_you_mean("new_reno", known).unwrap(), "did you mean newreno?");
-        assert_eq!(did_you_mean("vegas", known), None);
-    }
 
     #[test]
     fn what_is_not_built_is_said_to_be_so() {
@@ -134,7 +78,5 @@ mod tests {
             key,
             "not built: `mobility`, mobility; nodes stay where they are; evenair schema tells every key that is"
         );
-        let two = explained(None, "unknown field `identy`, expected `identity` or `at`".into());
-        assert_eq!(two, "unknown field `identy`; did you mean identity?");
     }
 }

@@ -1,19 +1,20 @@
 //! Reading a scenario: text, overrides, checks, and where a mistake stands.
 
 use crate::bulk::inlined;
-use crate::error::{KeyPath, Mistake, ScenarioError, Step};
+use crate::error::{Mistake, ScenarioError};
 use crate::language::{DataRate, MacKind, MacTable, RateTable, Scenario};
-use crate::meant::{did_you_mean, explained};
+use crate::meant::explained;
 use crate::quantity::RateQuantity;
 use crate::resolved::Resolved;
-use crate::syntax::{is_empty, syntax_fault};
 use evenair_laws::backoff::BackoffParams;
+use evenair_service::document::{is_empty, parse_with, place_of};
+use evenair_service::meant::did_you_mean;
+use evenair_service::{KeyPath, Step, file::text};
 use evenair_topology::Link;
-use evenair_units::plain_message;
 use evenair_wifi::{Receivers, Sensitivity};
 use std::collections::BTreeSet;
 use std::path::Path;
-use toml_edit::{Document, DocumentMut, Item, Table, TomlError, Value};
+use toml_edit::{DocumentMut, Item, Table, Value};
 
 impl Resolved {
     /// Reads a scenario file, with `overrides` of the form `key=value` applied, and resolves it.
@@ -34,8 +35,7 @@ impl Resolved {
 
     fn load_for(path: &Path, overrides: &[String], needs: Needs) -> Result<Self, ScenarioError> {
         let file = path.display().to_string();
-        let text = std::fs::read(path).map_err(|e| error(&file, format!("cannot be read: {e}")))?;
-        let text = String::from_utf8(text).map_err(|_| error(&file, "is not a text file in UTF-8".into()))?;
+        let text = text(path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         Self::parse_beside(&Reading { folder, file: &file, needs }, &text, overrides)
     }
@@ -66,19 +66,16 @@ impl Resolved {
         if overrides.is_empty() {
             return read(reading, text);
         }
-        let texts = changed(reading, text, overrides)?;
+        // Mistakes of the file itself are reported with its own lines.
+        let mut document: DocumentMut = text.parse().map_err(|_| read(reading, text).unwrap_err())?;
+        let mut texts = vec![text.to_string()];
+        for change in overrides {
+            let of_change = |message| ScenarioError { change: Some(change.clone()), ..error(file, message) };
+            apply(&mut document, change).map_err(of_change)?;
+            texts.push(document.to_string());
+        }
         let last = texts.last().expect("there is the file itself");
         read(reading, last).map_err(|fault| blamed(reading, &texts, overrides, fault))
-    }
-
-    /// Writes `changes` of the form `key=value` into a scenario's text, whose comments stay; `file` names it in errors.
-    ///
-    /// # Errors
-    /// If a change has no place in it; what is wrong with the value is an error of [`Self::parse`].
-    pub fn changed(file: &str, text: &str, changes: &[String]) -> Result<String, ScenarioError> {
-        let reading = Reading { folder: Path::new(""), file, needs: Needs::Nothing };
-        let texts = changed(&reading, text, changes)?;
-        Ok(texts.into_iter().last().expect("there is the file itself"))
     }
 
     /// Writes the scenario as TOML, all defaults spelt out.
@@ -166,23 +163,6 @@ struct Reading<'a> {
     needs: Needs,
 }
 
-/// A text, and what it is after each change.
-fn changed(reading: &Reading<'_>, text: &str, changes: &[String]) -> Result<Vec<String>, ScenarioError> {
-    // Mistakes of the file itself are reported with its own lines.
-    let own = |fault: TomlError| {
-        read(reading, text).err().unwrap_or_else(|| error(reading.file, fault.message().into()))
-    };
-    let mut document: DocumentMut = text.parse().map_err(own)?;
-    let mut texts = vec![text.to_string()];
-    for change in changes {
-        let of_change =
-            |message| ScenarioError { change: Some(change.clone()), ..error(reading.file, message) };
-        apply(&mut document, change).map_err(of_change)?;
-        texts.push(document.to_string());
-    }
-    Ok(texts)
-}
-
 fn error(file: &str, message: String) -> ScenarioError {
     ScenarioError { file: file.into(), at: None, key: None, message, change: None }
 }
@@ -220,20 +200,7 @@ fn read(reading: &Reading<'_>, text: &str) -> Result<Resolved, ScenarioError> {
         let why = format!("this is a study, with {key}: evenair study {file} runs it");
         return Err(ScenarioError { at: place_of(text, &KeyPath::key(key)), ..error(file, why) });
     }
-    let scenario: Scenario = toml::from_str(text).map_err(|e| {
-        let key = e.span().and_then(|span| key_at(text, span.start));
-        let message = plain_message(e.message());
-        let at = e.span().map(|span| line_and_column(text, span.start));
-        let offset = e.span().map(|span| span.start);
-        if let Some(fault) = syntax_fault(text, offset, &message, "scenarios").filter(|_| key.is_none()) {
-            return ScenarioError { at, ..error(file, fault) };
-        }
-        let within = key.as_ref().and_then(|table| key_within(text, table, &message));
-        let at = within.as_ref().map_or(at, |key| place_of(text, key));
-        let key = within.or(key);
-        let message = explained(key.as_ref(), message);
-        ScenarioError { at, key, ..error(file, message) }
-    })?;
+    let scenario: Scenario = parse_with(file, text, explained)?;
     scenario.complete(folder, needs).map_err(|mistake| locate(file, text, mistake))
 }
 
@@ -243,98 +210,17 @@ fn study_key(text: &str) -> Option<&'static str> {
     ["variants", "claims"].into_iter().find(|key| table.contains_key(*key))
 }
 
-/// Line and column of a place in a text, from one.
-pub fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
-    let before = &text[..offset.min(text.len())];
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
-    (line, column)
-}
-
-/// The way to the value that stands at a place of the text, if one does.
-fn key_at(text: &str, offset: usize) -> Option<KeyPath> {
-    fn find(item: &Item, offset: usize, path: &mut Vec<Step>) -> bool {
-        let mut within = |step: Step, item: &Item| {
-            path.push(step);
-            let found = find(item, offset, path);
-            if !found {
-                path.pop();
-            }
-            found
-        };
-        if let Some(table) = item.as_table_like()
-            && table.iter().any(|(key, item)| within(Step::Key(key.into()), item))
-        {
-            return true;
-        }
-        if let Some(tables) = item.as_array_of_tables()
-            && tables.iter().enumerate().any(|(i, table)| within(Step::Index(i), &Item::Table(table.clone())))
-        {
-            return true;
-        }
-        if let Some(list) = item.as_array()
-            && list.iter().enumerate().any(|(i, value)| within(Step::Index(i), &Item::Value(value.clone())))
-        {
-            return true;
-        }
-        // A table's span is its header, where a missing key is reported; that is the table's place, too.
-        !path.is_empty() && item.span().is_some_and(|span| span.contains(&offset))
-    }
-    let (document, mut path) = (Document::parse(text).ok()?, Vec::new());
-    find(document.as_item(), offset, &mut path).then_some(KeyPath(path))
-}
-
-/// The key of a table that a message is about, where the reader names the table alone: a law's it holds whole before it reads it.
-fn key_within(text: &str, table: &KeyPath, message: &str) -> Option<KeyPath> {
-    let document: DocumentMut = text.parse().ok()?;
-    let entries = way(document.as_item(), table).get(table.0.len())?.as_table_like()?;
-    let keys: Vec<&str> = entries.iter().map(|(key, _)| key).collect();
-    let without = |key: &str| {
-        let mut document = document.clone();
-        let item = table.0.iter().try_fold(document.as_item_mut(), |item, step| match step {
-            Step::Key(key) => item.get_mut(key.as_str()),
-            Step::Index(index) => item.get_mut(*index),
-        });
-        item?.as_table_like_mut()?.remove(key);
-        toml::from_str::<Scenario>(&document.to_string()).err().map(|e| plain_message(e.message()))
-    };
-    to_blame(keys, message, without).map(|key| table.clone().then(key))
-}
-
-/// Keys that say what the others of their table mean.
-const CHOOSING: [&str; 3] = ["kind", "law", "model"];
-
-/// The one of a table's keys that a message is about: that without which another is said, or nothing. None, where the message itself
-/// names a key.
-pub(crate) fn to_blame<'a>(
-    keys: impl IntoIterator<Item = &'a str>,
-    message: &str,
-    without: impl Fn(&str) -> Option<String>,
-) -> Option<&'a str> {
-    let names_a_key = message.starts_with("unknown field") || message.starts_with("missing field");
-    let mut keys = keys.into_iter().filter(|key| !names_a_key && !CHOOSING.contains(key));
-    keys.find(|key| without(key).as_deref() != Some(message))
-}
-
-/// Line and column of a key in a TOML text; of the nearest table around it, if the key is not written.
-pub fn place_of(text: &str, key: &KeyPath) -> Option<(usize, usize)> {
-    let document = Document::parse(text).ok()?;
-    let way = way(document.as_item(), key);
-    let span = way.iter().rev().find_map(|item| item.span())?;
-    Some(line_and_column(text, span.start))
-}
-
 /// What stands in a TOML text at a key, if it is written there.
 fn written_at(text: &str, key: &KeyPath) -> Option<String> {
-    let document = Document::parse(text).ok()?;
+    let document: DocumentMut = text.parse().ok()?;
     let way = way(document.as_item(), key);
-    way.get(key.0.len()).filter(|_| *key != KeyPath::root()).map(ToString::to_string)
+    way.get(key.steps().len()).filter(|_| *key != KeyPath::root()).map(ToString::to_string)
 }
 
 /// The items on the way to a key, as far as they are written, from the whole on.
 fn way<'a>(document: &'a Item, key: &KeyPath) -> Vec<&'a Item> {
     let mut way = vec![document];
-    for step in &key.0 {
+    for step in key.steps() {
         let next = match step {
             Step::Key(key) => way[way.len() - 1].get(key.as_str()),
             Step::Index(index) => way[way.len() - 1].get(*index),
@@ -360,8 +246,8 @@ fn apply(document: &mut DocumentMut, change: &str) -> Result<(), String> {
         change.split_once('=').ok_or_else(|| format!("\"{change}\" is not of the form key=value"))?;
     let value = value.trim();
     let value: Value = value.parse().unwrap_or_else(|_| Value::from(value));
-    let KeyPath(steps) = KeyPath::key(path.trim());
-    let (last, parents) = steps.split_last().expect("a split has one part at least");
+    let key = KeyPath::key(path.trim());
+    let (last, parents) = key.steps().split_last().expect("a split has one part at least");
     if let Some(Step::Key(list)) = parents.first()
         && let Some(why) = made_by_rule(document, list)
     {

@@ -1,6 +1,7 @@
 //! A scenario with nothing left open. Each file has what a table means: the defaults, which are written into it, the checks, and
 //! what the packet world knows of it.
 
+mod aggregation;
 mod flow;
 mod fluid;
 mod gateway;
@@ -27,7 +28,7 @@ use evenair_laws::backoff::BackoffParams;
 use evenair_laws::connections::ConnectionLaw;
 use evenair_laws::flow::{FlowRole, Signal};
 use evenair_laws::rate::tfrc::TfrcParams;
-use evenair_netsim::{NetworkSpec, ProbeSpec, QueueSpec, RunSpec, TcpSpec};
+use evenair_netsim::{NetworkSpec, ProbeSpec, QueueSpec, RunSpec, Staging, TcpSpec};
 use evenair_units::Bytes;
 use serde::{Serialize, Serializer};
 use std::path::Path;
@@ -49,6 +50,8 @@ pub struct Resolved {
 pub(crate) struct Parts {
     pub(crate) radio: Option<Radio>,
     pub(crate) mac: Mac,
+    /// How packets share frames.
+    pub(crate) aggregation: Option<Staging>,
     /// The queues of the air of nodes that say nothing of their own.
     pub(crate) queue: QueueSpec,
     /// The endpoints of flows that say nothing of their own.
@@ -79,7 +82,8 @@ impl Scenario {
         let adaptive = matches!(self.backoff, BackoffParams::Adaptive(_));
         self.fluid.as_mut().map(|fluid| fluid.complete(adaptive)).transpose()?;
         self.utility.as_mut().map(UtilityTable::complete).transpose()?;
-        Ok(Resolved { unused, ..self.build(Parts { radio, mac, queue, tcp })? })
+        let aggregation = self.aggregation(&mac)?;
+        Ok(Resolved { unused, ..self.build(Parts { radio, mac, aggregation, queue, tcp })? })
     }
 
     /// The queues of the air, which have room for `mac.queue`.

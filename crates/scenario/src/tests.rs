@@ -1,5 +1,6 @@
 //! The language: accepted input, its answers to bad input, and its results.
 
+mod aggregates;
 mod gateway;
 mod laws;
 mod limits;
@@ -65,7 +66,7 @@ fn each_error_names_file_line_key_and_what_is_allowed() {
     assert!(unknown.starts_with("x.toml:3:1: "), "{unknown}");
     assert!(
         message(&format!("duration = 60\n{TWO}"))
-            .starts_with("x.toml:1:12: duration: invalid type: integer `60`")
+            .starts_with("x.toml:1:12: duration: a time needs a unit; write it as \"60 s\"")
     );
     assert!(
         unknown.ends_with("unknown field `transmision_range`; did you mean transmission_range?"),

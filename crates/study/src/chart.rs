@@ -9,6 +9,7 @@ mod font;
 mod legible;
 mod lines;
 mod palette;
+mod pdf;
 mod scale;
 mod scene;
 

@@ -4,12 +4,12 @@ use crate::causes;
 use crate::language::{Holds, Study, Value, Variant};
 use crate::metric::flows_named;
 use crate::quantity::Quantity;
-use crate::read::StudyError;
 use crate::sweep::Case;
 use crate::world::World;
 use evenair_results::file_name_fault;
-use evenair_scenario::KeyPath;
-use evenair_scenario::did_you_mean;
+use evenair_service::KeyPath;
+use evenair_service::Mistake as StudyError;
+use evenair_service::meant::did_you_mean;
 use std::collections::BTreeMap;
 
 /// A mistake, and the key at which it is.
@@ -62,7 +62,7 @@ impl Study {
                 if pool > 1 { (1..=pool).map(|k| format!("{id}.{k}")).collect() } else { vec![id.clone()] };
             let other = files.into_iter().find_map(|file| taken.insert(file.to_lowercase(), variant))?;
             let place = self.fault(KeyPath::entry("variants", other.number, "id"), String::new());
-            let line = place.at.map(|(line, _)| format!(" (line {line})")).unwrap_or_default();
+            let line = place.line.map(|line| format!(" (line {line})")).unwrap_or_default();
             let there =
                 place.key.and_then(|key| key.parent()).map_or_else(String::new, |key| key.to_string());
             let message = match (other.number == variant.number, other.id == *id) {
@@ -108,7 +108,7 @@ impl Study {
         (0..self.published.len()).find_map(|i| {
             let first = (0..i).find(|&j| told(j) == told(i))?;
             let place = self.fault(KeyPath::root().then("published").at(first), String::new());
-            let line = place.at.map(|(line, _)| format!(" in line {line}")).unwrap_or_default();
+            let line = place.line.map(|line| format!(" in line {line}")).unwrap_or_default();
             let message = format!("a number for the same is given{line} already; give another origin");
             Some(Mistake { key: KeyPath::root().then("published").at(i), message })
         })

@@ -5,7 +5,7 @@
 //! for the row's word; a text that is nothing but `"{paper}"` becomes the row's value, a number if it is one. Variants, claims,
 //! published numbers and figures can all repeat.
 
-use evenair_scenario::KeyPath;
+use evenair_service::KeyPath;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 

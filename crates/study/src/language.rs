@@ -4,11 +4,11 @@ use crate::causes;
 use crate::each::Places;
 use crate::metric::Metric;
 use crate::quantity::{Of, Quantity, Statistic};
-use crate::read::StudyError;
 use crate::world::World;
 use crate::written::Written;
 use evenair_results::Estimate;
 use evenair_scenario::{Time, exactly};
+use evenair_service::Mistake as StudyError;
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -120,7 +120,7 @@ impl Study {
                 let message = format!(
                     "{change}: variant \"{curve}\" sweeps this key ({parameter}); --variant leaves it out"
                 );
-                return Err(StudyError::new(&self.origin.file, message));
+                return Err(StudyError::of(&self.origin.file, message));
             }
             self.changes.push(change);
         }

@@ -42,6 +42,7 @@ mod written;
 
 pub use claim::{ClaimResult, Tally, Verdict};
 pub use compare::compare;
+pub use evenair_service::Mistake as StudyError;
 pub use experiment::FairShare;
 pub use language::{
     Bound, Claim, Figure, FigureKind, Holds, Needs, OverSeeds, ParameterSweep, Point, Published, Quick,
@@ -53,7 +54,6 @@ pub use metric::Metric;
 pub use outcome::{Cell, Outcome, Row};
 pub use papers::Paper;
 pub use quantity::{Of, Percent, Quantity, Statistic};
-pub use read::StudyError;
 pub use run::Aside;
 pub use schema::schema;
 pub use sweep::{Case, SEEDS_MAX, Shard, Sweep, SweepError};

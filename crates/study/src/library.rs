@@ -1,6 +1,7 @@
 //! The scenarios and studies that come with evenair.
 
-use evenair_scenario::{Resolved, ScenarioError, did_you_mean};
+use evenair_scenario::{Resolved, ScenarioError};
+use evenair_service::meant::did_you_mean;
 use std::path::{Path, PathBuf};
 
 include!(concat!(env!("OUT_DIR"), "/library.rs"));

@@ -164,6 +164,9 @@ metrics! {
     CompletionTime: "time to completion" ["s"], Mean;
     /// Share of the frames sent by the flow's source that were lost.
     FrameLoss: "frames lost", Mean;
+    /// Share of the data frames sent by the flow's source that collided: another frame, of a hidden terminal or in the same slot,
+    /// overlapped them at the receiver, or the link's own errors spoilt them.
+    FrameCollisions: "frames that collided", Mean;
     /// Jain's index of the goodputs, each over its optimum.
     Fairness: "Jain's index of goodput/optimum", Network;
     /// The flow's fair rate o: max-min over the collision domains, back-off and acknowledgements counted, as [Jam10]
@@ -311,6 +314,7 @@ impl Metric {
     pub(crate) const fn bounds(self) -> (f64, f64) {
         match self {
             Self::Share
+            | Self::FrameCollisions
             | Self::FrameLoss
             | Self::Loss
             | Self::LossEventRate

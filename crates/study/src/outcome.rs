@@ -185,7 +185,7 @@ impl Outcome {
         Tally::of(&self.claims)
     }
 
-    /// The study's headline; where it asserts what less than half of its claims bear out, with that.
+    /// The study's headline; with the count of claims that hold, where it asserts more than half of them bear out.
     pub fn headline(&self) -> String {
         let (title, tally) = (&self.study.title, self.tally());
         if tally.all() == 0 || 2 * tally.hold >= tally.all() || title.ends_with('?') {

@@ -87,6 +87,7 @@ impl Quantity {
                 | Metric::Backlog
                 | Metric::Drops
                 | Metric::EarlyDrops
+                | Metric::FrameCollisions
                 | Metric::FrameLoss
                 | Metric::Loss
                 | Metric::Lost

@@ -6,49 +6,12 @@ use crate::language::{Claim, Figure, Origin, Published, Study, Value, Variant};
 use crate::library;
 use crate::quantity::Quantity;
 use crate::written;
-use evenair_scenario::did_you_mean;
-use evenair_scenario::{
-    KeyPath, Resolved, ScenarioError, explained, line_and_column, place_of, syntax_fault,
-};
-use evenair_units::{is_printable, plain_message, printable};
-use serde_path_to_error::Segment;
-use std::fmt;
+use evenair_scenario::{Resolved, ScenarioError, explained};
+use evenair_service::document::{Fault, of_table, place_of, table};
+use evenair_service::meant::did_you_mean;
+use evenair_service::{KeyPath, Mistake as StudyError, file};
+use evenair_units::{is_printable, printable};
 use std::path::Path;
-
-/// A mistake in a study, and its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StudyError {
-    /// The file, as it was named; the id of a built-in study.
-    pub file: String,
-    /// Line and column, from one.
-    pub at: Option<(usize, usize)>,
-    /// The key, where it is known.
-    pub key: Option<KeyPath>,
-    /// The mistake, and what is allowed.
-    pub message: String,
-}
-
-impl StudyError {
-    pub(crate) fn new(file: &str, message: impl Into<String>) -> Self {
-        Self { file: file.into(), at: None, key: None, message: message.into() }
-    }
-}
-
-impl fmt::Display for StudyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
-        if let Some((line, column)) = self.at {
-            write!(f, ":{line}:{column}")?;
-        }
-        f.write_str(": ")?;
-        if let Some(key) = &self.key {
-            write!(f, "{key}: ")?;
-        }
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for StudyError {}
 
 /// The first key or text of a study that no terminal should be given, made printable, and where it is.
 fn unprintable(place: KeyPath, value: &toml::Value) -> Option<(KeyPath, String)> {
@@ -87,9 +50,7 @@ impl Study {
     /// # Errors
     /// If the file cannot be read; else as [`Self::parse`].
     pub fn load(path: &Path) -> Result<Self, StudyError> {
-        let file = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| StudyError::new(&file, format!("cannot be read: {e}")))?;
+        let (file, text) = (path.display().to_string(), file::text(path)?);
         let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let mut study = Self::checked(&file, &name, &text)?;
         study.origin.folder = Some(path.parent().map(Path::to_path_buf).unwrap_or_default());
@@ -113,46 +74,28 @@ impl Study {
     }
 
     fn read(file: &str, text: &str) -> Result<Self, StudyError> {
-        let message = |e: &toml::de::Error| plain_message(e.message());
-        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-            let at = e.span().map(|span| line_and_column(text, span.start));
-            let plain = message(&e);
-            let fault = syntax_fault(text, e.span().map(|span| span.start), &plain, "studies");
-            StudyError { at, ..StudyError::new(file, fault.unwrap_or(plain)) }
-        })?;
+        let table = table(file, text)?;
         if ["flows", "nodes", "radio", "mac"].iter().any(|key| table.contains_key(*key))
             && !table.contains_key("variants")
         {
-            return Err(StudyError::new(file, format!("this is a scenario: evenair run {file} runs it")));
+            return Err(StudyError::of(file, format!("this is a scenario: evenair run {file} runs it")));
         }
         if let Some((key, found)) = unprintable(KeyPath::root(), &toml::Value::Table(table.clone())) {
             let why = format!("\"{found}\" has characters that terminals take for commands; leave them out");
-            return Err(StudyError {
-                at: place_of(text, &key),
-                key: Some(key),
-                ..StudyError::new(file, why)
-            });
+            return Err(StudyError::of(file, why).placed(place_of(text, &key)).of_key(key));
         }
         let written = each::written_out(table);
-        let (table, places) = written.map_err(|(key, why)| StudyError {
-            at: place_of(text, &key),
-            key: Some(key),
-            ..StudyError::new(file, why)
-        })?;
+        let (table, places) = written
+            .map_err(|(key, why)| StudyError::of(file, why).placed(place_of(text, &key)).of_key(key))?;
         let origin = Origin { file: file.into(), text: text.into(), folder: None, places };
-        match serde_path_to_error::deserialize(table) {
+        match of_table::<Self>(&table) {
             Ok(study) => {
                 let mut study = Self { origin, ..study };
                 written::remember(&mut study);
                 Ok(study)
             }
-            Err(error) => {
-                let key = key_of(error.path());
-                let message = explained(Some(&key), message(error.inner()));
-                let fault = origin.fault(key, message);
-                // Who reads of an unknown key needs no other key than those around it.
-                let key = fault.key.filter(|_| !fault.message.starts_with("unknown field"));
-                Err(StudyError { key, ..fault })
+            Err(Fault { key, message }) => {
+                Err(Fault { key: origin.renumbered(key), message }.in_text(file, text, explained))
             }
         }
     }
@@ -207,10 +150,10 @@ impl Study {
     pub fn builtin(id: &str) -> Result<Self, StudyError> {
         let Some(text) = crate::study_text(id) else {
             if library::builtin_scenario(id).is_some() {
-                return Err(StudyError::new(id, format!("this is a scenario: evenair run {id} runs it")));
+                return Err(StudyError::of(id, format!("this is a scenario: evenair run {id} runs it")));
             }
             if Path::new(id).is_dir() {
-                return Err(StudyError::new(
+                return Err(StudyError::of(
                     id,
                     "this is a folder; name a study's file in it, or a study's id",
                 ));
@@ -218,7 +161,7 @@ impl Study {
             let meant = did_you_mean(id, crate::study_ids())
                 .unwrap_or_else(|| "`evenair list studies` names all that are built in".into());
             let message = format!("there is no such study, and no such file; {meant}");
-            return Err(StudyError::new(id, message));
+            return Err(StudyError::of(id, message));
         };
         Self::parse(id, text)
     }
@@ -252,7 +195,7 @@ impl Study {
     pub fn keep(&mut self, names: &[String]) -> Result<(), StudyError> {
         if let Some(name) = names.iter().find(|name| !self.variants.iter().any(|v| v.is_named(name))) {
             let message = format!("there is no variant \"{name}\"; {}", self.meant_variant(name));
-            return Err(StudyError::new(&self.origin.file, message));
+            return Err(StudyError::of(&self.origin.file, message));
         }
         self.variants.retain(|variant| names.iter().any(|name| variant.is_named(name)));
         let kept = |id: &String| self.variants.iter().any(|variant| variant.is_named(id));
@@ -285,19 +228,15 @@ fn retain<T>(name: &str, list: &mut Vec<T>, places: &mut Places, mut keep: impl 
 
 impl Origin {
     fn fault(&self, key: KeyPath, message: String) -> StudyError {
-        let number = |list: &str, i: usize| self.places.get(list).and_then(|from| from.get(i)).copied();
-        let key = key.renumbered(|list, i| number(list, i).unwrap_or(i));
-        let at = place_of(&self.text, &key);
-        let key = Some(key).filter(|key| *key != KeyPath::root());
-        StudyError { at, key, ..StudyError::new(&self.file, message) }
+        let key = self.renumbered(key);
+        let place = place_of(&self.text, &key);
+        StudyError { key: Some(key).filter(|key| !key.is_root()), ..StudyError::of(&self.file, message) }
+            .placed(place)
     }
-}
 
-/// The way that a deserialiser went.
-fn key_of(path: &serde_path_to_error::Path) -> KeyPath {
-    path.iter().fold(KeyPath::root(), |key, segment| match segment {
-        Segment::Seq { index } => key.at(*index),
-        Segment::Map { key: word } | Segment::Enum { variant: word } => key.then(word),
-        Segment::Unknown => key,
-    })
+    /// The same key with the number of its entry in the file.
+    fn renumbered(&self, key: KeyPath) -> KeyPath {
+        let number = |list: &str, i: usize| self.places.get(list).and_then(|from| from.get(i)).copied();
+        key.renumbered(|list, i| number(list, i).unwrap_or(i))
+    }
 }

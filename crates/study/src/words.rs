@@ -2,7 +2,7 @@
 
 use crate::metric::Metric;
 use crate::world::World;
-use evenair_scenario::did_you_mean;
+use evenair_service::meant::did_you_mean;
 use std::str::FromStr;
 
 /// Metrics by names that they have elsewhere.

@@ -1,16 +1,18 @@
-//! Explicit congestion notification (RFC 3168): a queue marks packets where it would drop them, the receiver tells the sender, and
-//! the sender cuts its window once a round trip and repeats nothing.
+//! Explicit congestion notification (RFC 3168): a queue marks packets where it would drop them, the receiver
+//! echoes the mark, and the sender cuts its window once a round trip and repeats nothing.
 //!
 //! Acknowledgements count marks, too (accurate ECN, RFC 9768: its three bits, without its option), for laws that want to know how many
 //! there are; windows are cut as by RFC 3168.
 //!
-//! That both ends know it is a parameter of the sender's ([`SenderParams::ecn`](crate::SenderParams::ecn)): the handshake's
-//! negotiation (section 6.1.1) is left out. What is not data is not marked, nor is what is sent again (section 6.1.5).
+//! That both ends know it is a parameter of the sender's ([`SenderParams::ecn`](crate::SenderParams::ecn)):
+//! the handshake's negotiation (section 6.1.1) is left out. Packets without data are not marked, nor are
+//! retransmissions (section 6.1.5).
 //!
 //! # Deviations
-//! The window is cut at once, as section 6.1.2 allows: nothing new goes until what is under way fits into it, half a round trip of
-//! silence where it is halved. Linux spreads this cut over the round trip, as it does after a loss (proportional rate reduction, RFC
-//! 6937), which the sender here does after losses only. Behind a queue of a few packets a link idles more with marks here than there.
+//! The window is cut at once, as section 6.1.2 allows: no new segment leaves until the flight fits into it,
+//! half a round trip of silence where it is halved. Linux spreads this cut over the round trip, as it does
+//! after a loss (proportional rate reduction, RFC 6937), which the sender here does after losses only. Behind
+//! a queue of a few packets a link idles more with marks here than there.
 
 /// The congestion bits of one segment, and of the packet that carries it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +26,8 @@ impl Ecn {
     /// Where the count of marks begins, of three bits.
     const COUNT: u32 = 4;
 
-    /// New data: queues may mark it instead of dropping it (ECT); `reduced` tells the receiver that its echo was heard (CWR).
+    /// New data: queues may mark it instead of dropping it (ECT); `reduced` confirms the receiver's echo
+    /// (CWR).
     pub const fn of_data(reduced: bool) -> Self {
         Self(if reduced { Self::CAPABLE | Self::REDUCED } else { Self::CAPABLE })
     }
@@ -53,12 +56,12 @@ impl Ecn {
         self.has(Self::MARKED)
     }
 
-    /// Whether the receiver has seen a mark of which the sender has not told yet that it has reacted to it (ECE).
+    /// Whether the receiver has seen a mark that the sender has not confirmed yet (ECE).
     pub const fn echoes(self) -> bool {
         self.has(Self::ECHO)
     }
 
-    /// Whether the sender has cut its window since it last told so (CWR).
+    /// Whether the sender has cut its window since its last confirmation (CWR).
     pub const fn is_reduced(self) -> bool {
         self.has(Self::REDUCED)
     }
@@ -68,12 +71,13 @@ impl Ecn {
     /// # Panics
     /// If it is not capable: it would have to be dropped.
     pub const fn mark(&mut self) {
-        assert!(self.is_capable(), "what cannot be marked is dropped");
+        assert!(self.is_capable(), "packets that cannot be marked are dropped");
         self.0 |= Self::MARKED;
     }
 }
 
-/// The receiver's side: it echoes from a mark on until the sender says that it has reacted (RFC 3168 section 6.1.3).
+/// The receiver's side: it echoes from a mark on until the sender confirms its reaction (RFC 3168 section
+/// 6.1.3).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Echo {
     is_on: bool,
@@ -85,7 +89,7 @@ impl Echo {
     pub(crate) const OFF: Self = Self { is_on: false, marks: 0 };
 
     pub(crate) const fn handle_data(&mut self, ecn: Ecn) {
-        // A mark on the very segment that tells of the reaction is a new one.
+        // A mark on the very segment that confirms the reaction is a new one.
         self.is_on = ecn.is_marked() || self.is_on && !ecn.is_reduced();
         self.marks = self.marks.wrapping_add(ecn.is_marked() as u8);
     }
@@ -95,19 +99,19 @@ impl Echo {
     }
 }
 
-/// The sender's side: one reaction a window, of which new data tell (RFC 3168 section 6.1.2).
+/// The sender's side: one reaction a window, confirmed by new data (RFC 3168 section 6.1.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reaction {
     /// Until this segment is acknowledged an echo is of marks from before the last cut.
     until: u32,
-    /// The next new data tell that the window was cut.
+    /// The next new data confirm the cut of the window.
     untold: bool,
-    /// The count of marks that was told last.
+    /// The last reported count of marks.
     marks: u8,
 }
 
 impl Reaction {
-    /// Whether an echo, on an acknowledgement that expects this segment, asks for a cut.
+    /// Whether an echo, on an acknowledgement that expects this segment, requires a cut.
     pub(crate) const fn is_due(self, expected: u32) -> bool {
         expected > self.until
     }
@@ -117,8 +121,8 @@ impl Reaction {
         *self = Self { until: highest, untold: true, marks: self.marks };
     }
 
-    /// How many marks more an acknowledgement counts than the one before: seven at most, as RFC 9768 section 3.2.2 takes what cannot be
-    /// told apart for the least.
+    /// How many marks more an acknowledgement counts than the one before. Seven at most: RFC 9768 section
+    /// 3.2.2 takes an ambiguous count for the least.
     pub(crate) const fn count_marks(&mut self, told: Ecn) -> u8 {
         let more = told.count().wrapping_sub(self.marks) & 7;
         self.marks = told.count();
@@ -136,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_echo_lasts_until_the_sender_has_told_and_a_new_mark_begins_it_anew() {
+    fn echo_lasts_until_cwr_and_a_mark_restarts_it() {
         let (plain, told) = (Ecn::of_data(false), Ecn::of_data(true));
         let with_mark = |mut ecn: Ecn| {
             ecn.mark();
@@ -152,20 +156,20 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "what cannot be marked is dropped")]
+    #[should_panic(expected = "packets that cannot be marked are dropped")]
     fn acknowledgements_are_not_marked() {
         Ecn::of_acknowledgement(true, 0).mark();
     }
 
     #[test]
-    fn a_sender_counts_every_mark_whatever_it_answers() {
+    fn sender_counts_marks_beyond_its_cuts() {
         let (mut echo, mut reaction) = (Echo::OFF, Reaction::default());
         let mut marked = Ecn::of_data(false);
         marked.mark();
         let mut counted = 0;
         for step in 0..100 {
             echo.handle_data(if step % 3 == 0 { marked } else { Ecn::of_data(false) });
-            // Every fifth is acknowledged, or told of by the next.
+            // Every fifth is acknowledged; the next one reports the others.
             if step % 5 == 4 {
                 counted += u32::from(reaction.count_marks(echo.told()));
                 reaction.has_cut(step);
@@ -175,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn one_cut_answers_a_window_and_is_told_once() {
+    fn one_cut_answers_a_window_with_one_cwr() {
         let mut reaction = Reaction::default();
         assert!(reaction.is_due(1));
         reaction.has_cut(10);

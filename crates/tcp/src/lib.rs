@@ -1,9 +1,9 @@
 #![doc = include_str!("../README.md")]
 //!
 //! # How to read it
-//! A [`Sender`] and a [`Receiver`] are fed with `handle_*`, asked what to send with `poll_transmit` and when to be
-//! woken with `poll_timeout`. Before touching the sender read RFC 3168, RFC 5681, RFC 6298, RFC 6582, RFC 6675 and RFC 8985; before
-//! touching `tfrc` read RFC 5348.
+//! The host passes events to a [`Sender`] and a [`Receiver`] with `handle_*`, gets segments to send from
+//! `poll_transmit` and the next wake-up from `poll_timeout`. Before touching the sender read RFC 3168, RFC
+//! 5681, RFC 6298, RFC 6582, RFC 6675 and RFC 8985; before touching `tfrc` read RFC 5348.
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "pure: no clock, no environment, no platform's exp and log")]
 

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_report_what_came_last_first() {
+    fn blocks_report_the_latest_arrival_first() {
         let mut receiver = Receiver::new(AckPolicy::EachSegment);
         let mut last = Vec::new();
         for n in [2, 3, 5, 8, 3] {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order and the repetitions, each segment is handed up once and in order.
+        /// For any order and repetitions, each segment is handed up once and in order.
         #[test]
         fn every_segment_is_delivered_once(numbers in prop::collection::vec(0u32..40, 0..300)) {
             let mut receiver = Receiver::new(AckPolicy::EachSegment);

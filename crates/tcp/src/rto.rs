@@ -52,8 +52,9 @@ impl RtoEstimator {
         Self { params, smoothed: None, doublings: 0 }
     }
 
-    /// A sample, of a segment that was sent once only (Karn's rule), where a round trip is expected to bring so many: each counts for so
-    /// much less, or the variation of a round trip ago would be forgotten (RFC 7323 section 4.2). It also ends the back-off of the timer.
+    /// Takes a sample of a segment that was sent once only (Karn's rule), where a round trip is expected to
+    /// bring `of` samples. Each counts for so much less, or the variation of a round trip ago would be
+    /// forgotten (RFC 7323 section 4.2). It also ends the back-off of the timer.
     pub fn sample(&mut self, of: u32, round_trip: Duration) {
         let tick = self.params.granularity;
         let measured = if tick.is_zero() {
@@ -123,7 +124,7 @@ mod tests {
         assert_eq!(rto.timeout(), Duration::from_micros(362_500));
     }
 
-    /// Over a round trip a swing weighs as much as one sample's would, however many samples tell of it.
+    /// Over a round trip a swing weighs as much as one sample's would, for any number of samples.
     #[test]
     fn many_samples_a_round_trip_forget_no_sooner() {
         let params = RtoParams { min: Duration::ZERO, ..RtoParams::rfc6298() };

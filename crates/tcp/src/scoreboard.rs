@@ -4,7 +4,7 @@ use crate::SackBlocks;
 use evenair_units::Instant;
 use std::collections::VecDeque;
 
-/// Arrivals beyond a segment that tell its loss from reordering (RFC 6675 section 2).
+/// Arrivals beyond a segment that distinguish its loss from reordering (RFC 6675 section 2).
 pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
 
 /// A segment's presumed state.
@@ -12,7 +12,7 @@ pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
 pub(crate) enum Fate {
     /// In the network.
     UnderWay,
-    /// In the network twice: sent again though nothing said that it was lost.
+    /// In the network twice: sent again without a sign of loss.
     Doubled,
     /// Lost, and not sent again yet.
     Lost,
@@ -114,7 +114,8 @@ impl Scoreboard {
         count
     }
 
-    /// Takes in the blocks of an acknowledgement; tells each segment that they report for the first time.
+    /// Takes in the blocks of an acknowledgement; calls `arrival` for each segment that they report for the
+    /// first time.
     pub(crate) fn update(&mut self, oldest: u32, blocks: &SackBlocks, mut arrival: impl FnMut(u32, Mark)) {
         for (from, to) in blocks.blocks(oldest) {
             for offset in from - oldest..to - oldest {
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pipe_counts_what_is_neither_lost_nor_arrived_and_what_was_sent_again() {
+    fn pipe_counts_outstanding_and_retransmitted() {
         let mut board = board(10, &[3, 5, 6]);
         assert_eq!(board.pipe(), 7);
         for offset in 0..3 {
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acknowledged_leaves_all_counts() {
+    fn acknowledged_segments_leave_all_counts() {
         let mut board = board(4, &[1]);
         board.lose(0);
         board.send_again(2, Instant::ZERO);

@@ -61,15 +61,15 @@ pub struct SenderParams {
     pub tail_loss_probe: bool,
     /// The quantity that is halved after a loss.
     pub loss_measure: LossMeasure,
-    /// The congestion window grows on even where the receiver's window limits the sender: ns-2. By the RFCs an unused
-    /// window says nothing about the path (RFC 7661 section 1).
+    /// The congestion window grows on even where the receiver's window limits the sender: ns-2. By the RFCs
+    /// an unused window proves nothing about the path (RFC 7661 section 1).
     pub grows_unused: bool,
     /// Open with a SYN and close with a FIN.
     pub handshake: bool,
     /// Take a round-trip sample from every acknowledgement (RFC 7323) instead of one per round trip.
     pub timestamps: bool,
-    /// New data may be marked instead of dropped, and a mark cuts the window as a loss does (RFC 3168); not with a law that steers
-    /// recovery itself, whose data are dropped as ever.
+    /// New data may be marked instead of dropped, and a mark cuts the window as a loss does (RFC 3168). A law
+    /// that steers recovery itself does not use ECN; its data are dropped.
     pub ecn: bool,
 }
 
@@ -90,13 +90,13 @@ enum State {
 enum Phase {
     /// Every known loss has been dealt with.
     Open,
-    /// Acknowledgements told of a loss; the segments under way then are being repaired.
+    /// Acknowledgements revealed a loss; the segments under way then are being repaired.
     Recovery,
-    /// The timer told of a loss; the segments under way then are being repaired.
+    /// The timer revealed a loss; the segments under way then are being repaired.
     Loss,
 }
 
-/// Whether new data are held back, whatever the window law says.
+/// Whether new data are held back, independent of the window law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hold {
     /// They are not.
@@ -150,7 +150,7 @@ impl SenderStats {
     }
 }
 
-/// The sending endpoint of one connection, with endless data until it is told how much there is, or to drain.
+/// The sending endpoint of one connection, with endless data until a limit is set or it is to drain.
 #[derive(Clone, Debug)]
 pub struct Sender {
     params: SenderParams,
@@ -188,12 +188,12 @@ pub struct Sender {
     paced_until: Instant,
     /// Something may be waiting for that.
     paced: bool,
-    /// The segment whose round trip is being timed, and when it was sent.
+    /// The segment that is being timed, and its time of sending.
     timed: Option<(u32, Instant)>,
     last_round_trip: Option<Duration>,
     min_round_trip: Option<Duration>,
     timed_out_at: Option<u32>,
-    /// The account of deliveries, for a law that asks.
+    /// The account of deliveries, for a law that needs them.
     account: Option<Box<Account>>,
     reaction: Reaction,
     hold: Hold,
@@ -297,7 +297,8 @@ impl Sender {
         Some(Segment { stamp: stamp(now), ecn, ..plain })
     }
 
-    /// New data are held back as if the receiver's window were of so many segments, whatever the window law says.
+    /// New data are held back as if the receiver's window were this number of segments, independent of the
+    /// window law.
     pub const fn hold_back(&mut self, segments: u32) {
         self.hold = Hold::Held { segments };
     }
@@ -322,7 +323,7 @@ impl Sender {
         self.hold = if is_opening { Hold::Opening { segments } } else { Hold::None };
     }
 
-    /// The connection is worth so many from now on, where its window law knows what that is.
+    /// The connection is worth this many from now on, if its window law supports that.
     pub fn be_worth(&mut self, connections: f64) {
         self.law.be_worth(connections);
     }
@@ -443,7 +444,7 @@ impl Sender {
         let expected = ack.number;
         self.last_round_trip = None;
         if expected > self.highest {
-            return; // acknowledges what was never sent (RFC 9293 section 3.10.7.4)
+            return; // acknowledges data that were never sent (RFC 9293 section 3.10.7.4)
         }
         if expected < self.oldest {
             return; // overtaken by a later one
@@ -515,7 +516,7 @@ impl Sender {
         }
     }
 
-    /// The window law is told of an acknowledgement.
+    /// Passes an acknowledgement to the window law.
     fn tell(&mut self, now: Instant, acked: &Acked) {
         self.tell_delivery(now);
         self.law.on_ack(&Acked {
@@ -528,7 +529,7 @@ impl Sender {
         });
     }
 
-    /// And first of its deliveries, if the law asks for them.
+    /// Before it, passes the deliveries, if the law needs them.
     fn tell_delivery(&mut self, now: Instant) {
         let Some(account) = &mut self.account else { return };
         let told = account.tell(now);
@@ -672,7 +673,7 @@ impl Sender {
         self.supplied - self.highest
     }
 
-    /// One more segment from the application; says whether the connection takes it.
+    /// One more segment from the application; returns whether the connection takes it.
     pub fn supply_one(&mut self) -> bool {
         if self.state != State::Established {
             return false;
@@ -686,7 +687,7 @@ impl Sender {
         self.rto.smoothed()
     }
 
-    /// The last round trip that the retransmission timer was told, given once.
+    /// The retransmission timer's last sample of the round trip, given once.
     pub fn take_round_trip(&mut self) -> Option<Duration> {
         self.last_round_trip.take()
     }

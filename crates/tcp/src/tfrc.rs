@@ -1,4 +1,5 @@
-//! TFRC (RFC 5348): endpoints whose rate is TCP's equation at the loss-event rate that the receiver measures.
+//! TFRC (RFC 5348): endpoints that send at the rate of TCP's equation for the loss-event rate that the
+//! receiver measures.
 //!
 //! [`TfrcSender`] and [`TfrcReceiver`] are driven as TCP's are. Nothing is repeated, opened or closed: the first packet
 //! begins a connection, and a connection that sends no more is over. The sender decides by `evenair_laws::rate::tfrc`;
@@ -20,7 +21,7 @@ pub struct TfrcData {
     pub number: u32,
     /// When it was sent.
     pub sent: Instant,
-    /// The sender's round-trip time \[µs\]; zero where it knows none yet.
+    /// The sender's round-trip time \[µs\]; zero before the first sample.
     pub round_trip_us: u32,
     /// Losses within so long of the first are one loss event \[µs\]: a round trip of one connection.
     pub event_us: u32,

@@ -2,7 +2,7 @@
 
 use fixedbitset::FixedBitSet;
 
-/// An undirected graph whose vertices are links; an edge means that the two may not transmit at once.
+/// An undirected graph with links as vertices; an edge means that the two may not transmit at once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConflictGraph {
     neighbours: Vec<Vec<u32>>,
@@ -99,7 +99,7 @@ impl ConflictGraph {
         Self { neighbours: links.iter().map(row).collect() }
     }
 
-    /// The graph whose edges join links that do not conflict.
+    /// The graph with edges between links that do not conflict.
     #[must_use]
     pub fn complement(&self) -> Self {
         let row = |l: usize| {

@@ -41,7 +41,7 @@ impl Position {
     }
 }
 
-/// A wall, seen from above: it weakens signals whose straight way crosses it.
+/// A wall, seen from above: it weakens signals with a straight path across it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wall {
     /// One end.

@@ -1,9 +1,10 @@
 #![doc = include_str!("../README.md")]
 //!
 //! # How to read it
-//! A network is given either by geometry ([`Medium::from_positions`]; the conflict graph follows) or by links and
-//! conflicts outright ([`Medium::from_conflicts`]; who hears whom follows). Either way the rest of evenair sees a
-//! [`Medium`] (which node hears which, how strongly, how late) and a [`ConflictGraph`] between links.
+//! A network is given either by geometry ([`Medium::from_positions`]; the conflict graph follows) or by links
+//! and conflicts outright ([`Medium::from_conflicts`]; which nodes hear each other follows). Either way the
+//! rest of evenair sees a [`Medium`] (which node hears which, how strongly, how late) and a [`ConflictGraph`]
+//! between links.
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "pure: no clock, no environment, no platform's exp and log")]
 

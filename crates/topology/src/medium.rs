@@ -72,7 +72,7 @@ impl Link {
     }
 }
 
-/// A radio whose thresholds are given as ranges.
+/// A radio with thresholds given as ranges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThresholdRadio {
     /// Frames from nearer than this are decoded, and sensed \[m\].
@@ -109,8 +109,9 @@ impl Medium {
         Self::from_places(&places, &Obstacles::default(), radio)
     }
 
-    /// The medium between nodes of which some stand nowhere and are never heard. Through walls a node is heard as one that is as much
-    /// further away in the open. The time grows with the pairs in range, not with the square of the nodes.
+    /// The medium between nodes with obstacles; nodes without a place are never heard. Through obstacles a node is
+    /// heard as one that is as much further away in the open. The time grows with the pairs in range, not with the
+    /// square of the nodes.
     pub fn from_places(places: &[Option<Position>], obstacles: &Obstacles, radio: &ThresholdRadio) -> Self {
         Self::from_transmitters(places, obstacles, radio, |_| None)
     }
@@ -185,7 +186,7 @@ impl Medium {
     /// The medium that a conflict graph between links describes: the two ends of a link decode each other, all ends
     /// of two conflicting links sense each other without decoding, at one power and without delay.
     ///
-    /// Links that share a node conflict, whatever the graph says.
+    /// Links that share a node conflict, with or without an edge in the graph.
     pub fn from_conflicts(nodes: usize, links: &[Link], conflicts: &ConflictGraph) -> Self {
         let level = |decodable| if decodable { Dbm::new(-60.0) } else { Dbm::new(-70.0) };
         let mut decodable = vec![None; nodes * nodes];
@@ -342,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_decide_who_hears() {
+    fn ranges_decide_on_reception() {
         let at = [0.0, 200.0, 700.0].map(|x| Position::new(x, 0.0));
         let medium = Medium::from_positions(&at, &radio());
         assert!(medium.hearing(0, 1).unwrap().is_decodable());
@@ -363,7 +364,7 @@ mod tests {
 
     /// Free space: 6.02 dB more go twice as far, and as much less half as far; only that node's own frames.
     #[test]
-    fn a_stronger_node_is_heard_further_away() {
+    fn stronger_node_reaches_further() {
         let propagation = Propagation { loss: PathLoss::FreeSpace, ..Propagation::default() };
         let radio = ThresholdRadio {
             transmission_range_m: 100.0,
@@ -407,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn the_squares_find_whom_a_search_over_all_pairs_finds() {
+    fn squares_find_the_pairs_of_a_full_search() {
         let mut state = 1u64;
         let mut unit = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -423,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_signals_knows_its_thresholds_and_directions() {
+    fn table_of_signals_keeps_its_directions() {
         let signal = |from, to, dbm| Signal { from, to, power: Dbm::new(dbm) };
         let table = [signal(0, 1, -60.0), signal(1, 0, -70.0), signal(1, 2, -90.0)];
         let medium = Medium::from_signals(3, &table, Dbm::new(-64.0), Dbm::new(-78.0));
@@ -433,8 +434,8 @@ mod tests {
         assert!(medium.hearing(2, 1).is_none());
     }
     #[test]
-    fn what_is_decoded_is_sensed_whatever_the_thresholds() {
-        // Carrier sense to 100 m beside decoding to 250 m, and to -60 dBm beside -80: no medium can say so.
+    fn decodable_is_sensed_at_any_threshold() {
+        // Carrier sense to 100 m beside decoding to 250 m, and to -60 dBm beside -80: no medium can be so.
         let at = [0.0, 200.0, 900.0].map(|x| Position::new(x, 0.0));
         let short = ThresholdRadio { carrier_sense_range_m: 100.0, interference_range_m: 100.0, ..radio() };
         let places = Medium::from_positions(&at, &short);

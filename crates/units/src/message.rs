@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn no_type_of_rust_is_said() {
+    fn message_names_no_type_of_rust() {
         for (said, plain) in [
             (said::<f64>("\"abc\""), "invalid type: string \"abc\", expected a number"),
             (said::<f64>("[1]"), "invalid type: a list, expected a number"),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_type_stays() {
+    fn other_words_stay() {
         for message in [
             "unknown variant `x, expected f64`, expected one of `a`, `b`",
             "unknown field `u64`, expected `f64` or `u32`",

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn length_is_bounded_whatever_is_escaped() {
+    fn length_is_bounded_for_any_escapes() {
         for text in [HARMFUL, "\u{1b}\u{1b}\u{1b}\u{1b}", "plain text that goes on and on"] {
             for most in 0..40 {
                 let shown = printable(text, most);

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lies_outside_is_named() {
+    fn value_out_of_range_is_named() {
         assert_eq!(Probability::new(1.5), Err(NotAProbability(1.5)));
         assert!(Probability::new(f64::NAN).is_err());
         assert_eq!(Probability::clamped(f64::NAN), Probability::ZERO);

@@ -40,7 +40,7 @@ fn parse(text: &str, units: &[Unit], example: &str) -> Result<f64, String> {
     Ok(value * factor)
 }
 
-/// Returns the message of a text whose number is none.
+/// Returns the message of a text without a number.
 fn not_a_number(text: &str, number: &str, unit: &str, example: &str) -> String {
     let with_point = number.replacen(',', ".", 1);
     if with_point != number && with_point.parse::<f64>().is_ok() {
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_usual_elsewhere_is_understood_or_asked_about() {
+    fn usual_foreign_units_are_read_or_queried() {
         assert_eq!(time("50 µs"), Ok(Duration::from_micros(50)));
         assert_eq!(time("50\u{3bc}s"), Ok(Duration::from_micros(50)), "the Greek letter");
         for text in ["1.5 Mbit/s", "1.5Mb/s", "1500 kbit/s"] {
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn fault_is_named() {
         assert!(time("50").unwrap_err().contains("no unit"));
         assert!(time("50 parsecs").unwrap_err().contains("unknown unit \"parsecs\"; allowed are ns, us, ms"));
         assert!(time("-1 s").unwrap_err().contains("negative"));
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_reads_back() {
+    fn printed_text_reads_back() {
         for text in ["20 us", "1.5 s", "200 ms", "7 ns"] {
             assert_eq!(time(text).unwrap().to_string(), text);
         }

@@ -1,13 +1,13 @@
 //! The interface between the air and its host.
 
 use crate::{
-    Contention, Counters, DcfAir, IdealAir, Ledger, LossProcess, MacTiming, Mode, Receivers, Rules, Small,
-    Timeline,
+    AggregateCounters, Aggregation, Contention, Counters, DcfAir, IdealAir, Ledger, LossProcess, MacTiming,
+    Mode, Receivers, Rules, Small, Timeline,
 };
 use evenair_des::{Fingerprint, Phase, Queue};
 use evenair_laws::backoff::Access;
 use evenair_topology::Medium;
-use evenair_units::{Bytes, Instant};
+use evenair_units::{Bytes, Duration, Instant};
 
 /// A queue that contends: its number in the network. A node has one (DCF) or one per next hop (adaptive laws).
 pub type Contender = u32;
@@ -110,14 +110,18 @@ pub enum Up {
         /// The outcome of the head.
         outcome: Outcome,
     },
-    /// A DATA frame was acknowledged or was not, or an RTS was not answered; only of contenders that asked for it
-    /// ([`Air::report_attempts`]). Comes before the `Done` that it may lead to.
+    /// A DATA frame was acknowledged or was not, or an RTS or a block ack request was not answered; only of contenders that asked for
+    /// it ([`Air::report_attempts`]). Comes before the `Done` that it may lead to.
     Attempt {
         /// The contender.
         by: Contender,
-        /// The packet whose frame it was.
+        /// The packet whose frame it was, or the first of them.
         packet: PacketId,
-        /// It was acknowledged.
+        /// Packets in the frame.
+        parts: u16,
+        /// How long the frame and its acknowledgement take, with what announces it and the spaces between them.
+        airtime: Duration,
+        /// It was acknowledged; of an aggregate, by a block acknowledgement.
         acknowledged: bool,
         /// It was the DATA frame, not an RTS before it.
         data: bool,
@@ -202,6 +206,51 @@ impl Air {
             Self::Dcf(air) => air.offer(now, by, head, out),
             Self::Small(air) => air.offer(now, by, head, out),
             Self::Ideal(air) => air.offer(now, by, head, out),
+        }
+    }
+
+    /// Lets a contender put several packets into a frame, before it has its first.
+    ///
+    /// # Panics
+    /// In ideal CSMA, which has none, and where hearers are further than half a slot.
+    pub fn aggregate(&mut self, by: Contender, limits: Aggregation) {
+        match self {
+            Self::Dcf(air) => air.aggregate(by, limits),
+            Self::Small(air) => air.aggregate(by, limits),
+            Self::Ideal(_) => panic!("ideal CSMA has no aggregates"),
+        }
+    }
+
+    /// How many more packets a contender takes, for the receiver of those that it has.
+    #[inline]
+    pub fn room(&self, by: Contender) -> u16 {
+        match self {
+            Self::Dcf(air) => air.room(by),
+            Self::Small(air) => air.room(by),
+            Self::Ideal(_) => 0,
+        }
+    }
+
+    /// A contender that has packets gets one more, for the same receiver. If the host has still to hear that it has none any
+    /// more, this is an [`offer`](Self::offer).
+    ///
+    /// # Panics
+    /// If the contender does not aggregate.
+    #[inline]
+    pub fn stage(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
+        match self {
+            Self::Dcf(air) => air.stage(now, by, head, out),
+            Self::Small(air) => air.stage(now, by, head, out),
+            Self::Ideal(_) => panic!("ideal CSMA has no aggregates"),
+        }
+    }
+
+    /// Counts of a contender's aggregates so far, if it sends any.
+    pub fn aggregate_counters(&self, of: Contender) -> Option<&AggregateCounters> {
+        match self {
+            Self::Dcf(air) => air.aggregate_counters(of),
+            Self::Small(air) => air.aggregate_counters(of),
+            Self::Ideal(_) => None,
         }
     }
 

@@ -24,7 +24,10 @@ mod air;
 pub use air::{Air, BROADCAST, Contender, Effects, Head, Outcome, PacketId, Up, Wake};
 pub use ledger::{Airtime, Ledger};
 pub use loss::{LossModel, LossProcess};
-pub use mac::dcf::{Capture, Contention, Counters, DcfAir, General, Rules, Shape, Small};
+pub use mac::dcf::{
+    AggregateCounters, Aggregation, Capture, Contention, Counters, DcfAir, General, MissedBlockAck, Rules,
+    Shape, Small,
+};
 pub use mac::edca::Arbitration;
 pub use mac::ideal::IdealAir;
 pub use phy::{
@@ -32,5 +35,5 @@ pub use phy::{
     UnsupportedRate, Width,
 };
 pub use receivers::{Receivers, Sensitivity};
-pub use timeline::{FrameKind, FrameRecord, Overheard, Timeline};
+pub use timeline::{FrameKind, FrameRecord, Overheard, Part, Timeline, Window};
 pub use timing::{ControlRate, MacTiming};

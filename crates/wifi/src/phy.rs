@@ -194,7 +194,7 @@ impl Phy {
     }
 
     /// Returns the mode that stands for all of the layer's own format, which are received alike; none, where rates name modes.
-    pub(crate) fn own_mode(&self) -> Option<Mode> {
+    pub(crate) fn own_mode(self) -> Option<Mode> {
         let format = self.standard.format()?;
         let (width, guard_interval) = (Width::Mhz20, GuardInterval::Ns800);
         Mode::of(Modulation { format, mcs: 0, streams: 1, width, guard_interval }).ok()

@@ -1,5 +1,6 @@
 //! The air timeline: the frames of a chosen window, with their senders, times and collisions.
 
+use crate::air::PacketId;
 use crate::phy::Mode;
 use evenair_units::{Bytes, Instant};
 
@@ -16,9 +17,19 @@ pub enum FrameKind {
     Cts,
     /// A CTS that names its own sender and reserves the medium for the frame that follows.
     CtsToSelf,
+    /// The acknowledgement of an aggregate, or of what was received before a [`BlockAckRequest`](Self::BlockAckRequest).
+    BlockAck,
+    /// A request for a block acknowledgement (`BlockAckReq`, BAR).
+    BlockAckRequest,
 }
 
 impl FrameKind {
+    /// Whether it completes an exchange.
+    #[inline]
+    pub const fn is_acknowledgement(self) -> bool {
+        matches!(self, Self::Ack | Self::BlockAck)
+    }
+
     /// Its name in the standard.
     pub const fn name(self) -> &'static str {
         match self {
@@ -26,6 +37,8 @@ impl FrameKind {
             Self::Ack => "ACK",
             Self::Rts => "RTS",
             Self::Cts | Self::CtsToSelf => "CTS",
+            Self::BlockAck => "BlockAck",
+            Self::BlockAckRequest => "BlockAckReq",
         }
     }
 }
@@ -58,6 +71,37 @@ pub struct FrameRecord {
     pub qos: bool,
     /// For how long after its end it reserves the medium \[µs\].
     pub reserves_us: u32,
+    /// The packet that it carries, or whose exchange it belongs to, of a contender that aggregates.
+    pub packet: PacketId,
+    /// Its place in an aggregate, of a DATA frame of a contender that aggregates: each packet has a record of its own, with size, fate
+    /// and repetition of its own.
+    pub part: Option<Part>,
+    /// The sequence numbers that a block acknowledgement, or a request for one, tells of.
+    pub window: Window,
+}
+
+/// A packet's place in an aggregate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its sequence number, below 4096.
+    pub number: u16,
+    /// Which packet of the frame it is, from 0.
+    pub index: u16,
+    /// How many the frame carries.
+    pub of: u16,
+    /// The frame: a number that those around it do not have.
+    pub frame: u32,
+}
+
+/// Sequence numbers from one on, and which of them were received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// The first sequence number, below 4096.
+    pub first: u16,
+    /// How many words of the bitmap are told: 1 or 4.
+    pub words: u8,
+    /// The bitmap, the lowest bit first.
+    pub received: [u64; 4],
 }
 
 /// A node has decoded a frame, whether it was the addressee or not.
@@ -150,6 +194,9 @@ mod tests {
                 retry: false,
                 qos: false,
                 reserves_us: 0,
+                packet: PacketId::NONE,
+                part: None,
+                window: Window::default(),
             });
             timeline.overhear(Overheard { from: 0, start, at: 1 });
         }

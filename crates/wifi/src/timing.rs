@@ -1,6 +1,6 @@
 //! Every microsecond of a frame exchange: slots, inter-frame spaces, airtimes, time-outs.
 
-use crate::phy::{Band, Mode, Phy, PhyStandard, Preamble};
+use crate::phy::{Band, Format, Mode, Phy, PhyStandard, Preamble};
 use crate::timeline::FrameKind;
 use evenair_units::{Bytes, Duration, Rate};
 
@@ -46,6 +46,8 @@ pub struct MacTiming {
 
 /// Size of an ACK or CTS frame (IEEE 802.11-2016 clause 9.3.1).
 pub(crate) const ACK_BYTES: Bytes = Bytes::new(14);
+/// The delimiter before each MAC frame of an aggregate (clause 9.7.1).
+pub(crate) const DELIMITER_BYTES: Bytes = Bytes::new(4);
 /// Size of an RTS frame.
 pub(crate) const RTS_BYTES: Bytes = Bytes::new(20);
 /// MAC header 24, checksum 4, LLC and SNAP 8.
@@ -162,7 +164,7 @@ impl MacTiming {
     /// Up to this delay a hearer is near: a frame may be handled when it sets out. Half a slot of coverage class 0 (802.11b
     /// 3.0 km, OFDM 1.35 km), so that an answer from there precedes every countdown that begins with the frame before it, and
     /// begins before the standard's time-out.
-    pub(crate) fn near(&self) -> Duration {
+    pub fn near(&self) -> Duration {
         match self.phy.standard {
             PhyStandard::B | PhyStandard::Mixed => Duration::from_nanos(10_000),
             PhyStandard::A | PhyStandard::G | PhyStandard::N | PhyStandard::Ac | PhyStandard::Ax => {
@@ -225,7 +227,7 @@ impl MacTiming {
     pub fn mode_of(&self, kind: FrameKind, data: Mode) -> Mode {
         match kind {
             FrameKind::Data => data,
-            FrameKind::Ack => Mode::at(self.control(data)),
+            FrameKind::Ack | FrameKind::BlockAck | FrameKind::BlockAckRequest => Mode::at(self.control(data)),
             FrameKind::Rts | FrameKind::Cts | FrameKind::CtsToSelf => Mode::at(self.announcement(data)),
         }
     }
@@ -262,12 +264,27 @@ impl MacTiming {
 
     /// Airtime of a DATA frame that carries a packet of `size` network-layer bytes.
     pub fn data(&self, size: Bytes, mode: impl Into<Mode>) -> Duration {
-        self.phy.airtime(size + self.overhead, mode)
+        self.mpdu(size + self.overhead, mode.into())
+    }
+
+    /// Airtime of a frame that carries one MAC frame of this size: of VHT and HE always as an aggregate of it alone, with a
+    /// delimiter before it (S-MPDU, IEEE 802.11-2016 clause 10.13.7).
+    pub(crate) fn mpdu(&self, size: Bytes, mode: Mode) -> Duration {
+        let delimited = match mode.modulation().map(|modulation| modulation.format) {
+            Some(Format::Vht | Format::He) => size + DELIMITER_BYTES,
+            Some(Format::Ht) | None => size,
+        };
+        self.phy.airtime(delimited, mode)
     }
 
     /// Airtime of the ACK of a DATA frame of this mode.
     pub fn answer(&self, data: impl Into<Mode>) -> Duration {
         self.phy.airtime(ACK_BYTES, self.control(data))
+    }
+
+    /// Airtime of a control frame of this size in the exchange of a DATA frame of this mode.
+    pub(crate) fn control_frame(&self, size: Bytes, data: Mode) -> Duration {
+        self.phy.airtime(size, self.control(data))
     }
 
     /// Airtime of the RTS before a DATA frame of this mode.

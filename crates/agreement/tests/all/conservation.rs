@@ -1,8 +1,9 @@
-//! Networks by chance, written as scenarios: whatever is built, no packet is lost without account or delivered twice.
+//! Random networks, written as scenarios: in none is a packet lost without account or delivered twice.
 //!
-//! MACs and standards, RTS/CTS, every law of every family as the catalogue lists them, interference added up, several hops
-//! and wires, gateways and sources that hold packets back, lossy and bursty links, TCP with and without SACK, RACK, timestamps
-//! and delayed acknowledgements, datagrams of every pattern, broadcasts, the web, flows that begin by chance.
+//! They draw MACs and standards, RTS/CTS, every law of every family as the catalogue lists them, interference
+//! added up, and several hops and wires. They also draw gateways and sources that hold packets back, lossy
+//! and bursty links, and TCP with and without SACK, RACK, timestamps and delayed acknowledgements. Traffic is
+//! TCP, datagrams of every pattern, broadcasts, the web, and flows that begin at random.
 
 use evenair_netsim::{Network, RunResult};
 use evenair_scenario::{ListedFamily, Resolved};
@@ -68,7 +69,7 @@ fn radio() -> impl Strategy<Value = String> {
 
 /// The names of a family's laws, those that are only just built among them.
 fn names(family: &str) -> Vec<String> {
-    // The language is asked about each law and each kind of traffic, which takes longer than a case.
+    // The catalogue of laws and kinds of traffic takes longer to build than a case.
     static FAMILIES: LazyLock<Vec<ListedFamily>> = LazyLock::new(evenair_scenario::laws);
     let family = FAMILIES.iter().find(|f| f.family == family).expect("a family of laws");
     family.laws.iter().map(|law| law.name.clone()).collect()
@@ -304,7 +305,7 @@ fn fitting(text: &str) -> String {
         text.into()
     };
     let several = text.contains("connections = {");
-    // What is fair the theory says of flows with one receiver each.
+    // The theory defines fairness for flows with one receiver each.
     let text = if text.contains("to = \"*\"") { text.replace("\"max-min\"", "\"300 kbps\"") } else { text };
     let text = if text.contains("law = \"edca\"") { text.replace("#category", "category") } else { text };
     let blocks: Vec<String> = text
@@ -332,7 +333,7 @@ fn assert_conserved(result: &RunResult, text: &str) {
         }
         assert!(flow.delay.as_ref().is_none_or(|delay| delay.mean_s > 0.0), "{flow:?}\n{text}");
         if let (Some(offered), false) = (flow.offered_pps, flow.to == "*") {
-            // What waits when the measurement begins is delivered in it.
+            // The backlog at the beginning of the measurement is delivered in it.
             let slack = 200.0 / result.measured_s;
             assert!(flow.goodput_pps <= offered + slack, "{flow:?}\n{text}");
         }

@@ -1,6 +1,6 @@
 //! The trajectory of every built-in scenario, hashed: a change here is a change of results.
 //!
-//! `EVENAIR_BLESS=1 cargo test -p evenair-agreement fingerprints` writes the table anew; name the change in
+//! `EVENAIR_BLESS=1 cargo test -p evenair-agreement fingerprints` writes the table again; name the change in
 //! CHANGELOG under "Changed results".
 
 use evenair_netsim::Network;

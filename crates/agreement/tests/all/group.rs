@@ -1,4 +1,4 @@
-//! Frames to everybody: by the standard's arithmetic, and by ns-2.
+//! Broadcast frames: by the standard's arithmetic, and by ns-2.
 
 use evenair_agreement::ns2;
 use evenair_netsim::Network;
@@ -18,9 +18,10 @@ fn broadcasts_per_second(preset: &str, mac: &str, bytes: u32) -> f64 {
     result.links[0].attempts as f64 / result.measured_s
 }
 
-/// IEEE 802.11-2016 clause 10.7.5.3: a rate of the basic set, whatever the data rate. 500 bytes and 36 of the MAC are 4310 bits with
-/// SERVICE and tail: 180 symbols of 24 bits at 6 Mb/s, 45 of 96 at 24. DIFS 28 (802.11a: 34), 7.5 slots of 9 in the mean,
-/// preamble 20, 4 a symbol, and 802.11g's extension of 6 us. 802.11b: DIFS 50, 15.5 slots of 20, preamble 192, 4288 bits.
+/// IEEE 802.11-2016 clause 10.7.5.3: a rate of the basic set, at any data rate. 500 bytes and 36 of the MAC
+/// are 4310 bits with SERVICE and tail: 180 symbols of 24 bits at 6 Mb/s, 45 of 96 at 24. DIFS 28 (802.11a:
+/// 34), 7.5 slots of 9 in the mean, preamble 20, 4 a symbol, and 802.11g's extension of 6 us. 802.11b: DIFS
+/// 50, 15.5 slots of 20, preamble 192, 4288 bits.
 #[test]
 fn broadcasts_have_a_basic_rate_by_the_standard() {
     let ofdm =

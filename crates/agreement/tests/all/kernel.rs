@@ -6,10 +6,11 @@ use evenair_needs::{Missing, find};
 use std::path::Path;
 use std::process::Command;
 
-/// Goodput at equal loss within 10 %, within 20 % where 8 % are lost; the path's round trip, which the sender's own queue
-/// makes where the link is the limit, as near. BBR's goodput within 10 % everywhere; its round trip within 25 %: it paces at 99 % of
-/// the greatest rate of ten round trips, and the host's jitter, which evenair has none of, is in that maximum: at 10 Mb/s and 20 ms the
-/// kernel's own runs are from 30.5 to 38.7 ms.
+/// Goodput at equal loss within 10 %, within 20 % where 8 % are lost; the round trip, which the sender's own
+/// queue determines where the link is the limit, as near. BBR's goodput within 10 % everywhere, its round
+/// trip within 25 %. It paces at 99 % of the greatest rate of ten round trips, and that maximum contains the
+/// host's jitter, of which evenair has none: at 10 Mb/s and 20 ms the kernel's own runs are from 30.5 to 38.7
+/// ms.
 #[test]
 fn senders_over_lossy_paths_agree_with_linux() {
     let mut apart = Vec::new();
@@ -27,8 +28,9 @@ fn senders_over_lossy_paths_agree_with_linux() {
     assert!(apart.is_empty(), "{}", apart.join("\n"));
 }
 
-/// Vegas against that of Linux 6.1, by delayed acknowledgements: the same mean window to a packet, where the law's equation has it to
-/// a packet, the path within what a slow machine takes for its own work (a millisecond), and the wire's rate.
+/// Vegas against that of Linux 6.1, by delayed acknowledgements: the same mean window to a packet where the
+/// law's equation has it to a packet, and the wire's rate. The path agrees within the time that a slow
+/// machine needs for its own work (a millisecond).
 #[test]
 fn vegas_rests_where_the_kernel_does() {
     let recorded = Rest::recorded();
@@ -72,8 +74,8 @@ fn the_record_is_whole_and_precise() {
     }
 }
 
-/// The kernel of this machine, for ten seconds: the program that made the record still runs, repeats what the lottery took, and
-/// gets what the record has within a quarter. Needs root, TUN devices and Python.
+/// The kernel of this machine, for ten seconds: the program of the record still runs, repeats the randomly
+/// lost segments, and gets the record's goodput within a quarter. Needs root, TUN devices and Python.
 #[test]
 fn the_path_program_runs_where_it_may() {
     if let Some(missing) = missing() {

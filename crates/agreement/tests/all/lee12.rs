@@ -1,9 +1,10 @@
 //! [Lee12] in packets against its theory: on ideal CSMA optimal CSMA and its virtual queues come to the exact proportionally fair
 //! point, entropy included, and to their fluid models' rest.
 //!
-//! A frame is a packet's airtime, so that what a link serves in one is at most 1 (`C_f`) and the objective that is maximised is
-//! `(b·V)·Σ log x` and the entropy. Queues are made long and their weight small, which separates the time scales of queues
-//! and of the air as the theory wants them; only the product `b·V` matters to the rest.
+//! A frame is a packet's airtime, so that a link's service in one is at most 1 (`C_f`) and the maximised
+//! objective is `(b·V)·Σ log x` and the entropy. Queues are made long and their weight small, which separates
+//! the time scales of queues and of the air as the theory wants them; only the product `b·V` matters to the
+//! rest.
 
 use evenair_netsim::Network;
 use evenair_scenario::{Objective, Question, Resolved};

@@ -1,5 +1,6 @@
 //! evenair against closed forms, other programs, and itself. One binary, because each costs a link.
 
+mod aggregates;
 mod conservation;
 mod fingerprints;
 mod group;

@@ -99,8 +99,8 @@ fn a_saturated_cell_agrees_with_an_independent_slot_level_dcf() {
     }
 }
 
-/// Bianchi's model knows no sensing delay: under its assumption we are within 1 % up to ten stations over 802.11b, and
-/// over 802.11a as far as docs/notes/single-cell.md says.
+/// Bianchi's model has no sensing delay: under its assumption we are within 1 % up to ten stations over
+/// 802.11b, and over 802.11a as far as docs/notes/single-cell.md states.
 #[test]
 fn a_saturated_cell_agrees_with_bianchi() {
     for exchange in exchanges() {
@@ -164,7 +164,7 @@ proptest! {
     }
 }
 
-/// Positions and conflict graph of each topology say the same.
+/// Positions and conflict graph of each topology agree.
 #[test]
 fn both_forms_of_a_topology_have_one_conflict_graph() {
     for id in ["chen10/a", "chen10/b", "chen10/c"] {
@@ -365,9 +365,10 @@ fn handshake(name: &str) -> Resolved {
     Resolved::parse(name, &text, &[]).expect("the scenario is right")
 }
 
-/// RTS and CTS where terminals are hidden and over three hops: each flow within 1 % or, as most starve or share by chance, three
-/// standard errors of both. A CTS that is sent whatever is sensed would give the first flow of `rts-receiver` 870 instead of 57
-/// kb/s. Without RTS, a hop that is too long for ns-2's time-out: every packet is sent seven times.
+/// RTS and CTS where terminals are hidden and over three hops: each flow within 1 % or, as most starve or
+/// share by chance, three standard errors of both. A CTS sent regardless of carrier sense would give the
+/// first flow of `rts-receiver` 870 instead of 57 kb/s. Without RTS, a hop that is too long for ns-2's
+/// time-out: every packet is sent seven times.
 #[test]
 fn the_ns2_preset_agrees_with_ns2_on_handshakes_and_time_outs() {
     let mut compared = 0;
@@ -393,10 +394,11 @@ fn the_ns2_preset_agrees_with_ns2_on_handshakes_and_time_outs() {
     assert_eq!(compared, 10);
 }
 
-/// ns-3's error model decodes 1 Mb/s down to 2.3 dB below the interference (DBPSK with a spreading gain of 13.4 dB), and its
-/// receiver takes what it cannot lock to for energy; what a relay forwards at the end of a frame goes a DIFS after its ACK without
-/// a back-off: with these three of its rules we agree within 3 %. With ours, capture at
-/// 10 dB and an EIFS after such frames, it is a quarter apart from three hops on (docs/notes/ns-3.md).
+/// ns-3 differs in three rules. Its error model decodes 1 Mb/s down to 2.3 dB below the interference (DBPSK
+/// with a spreading gain of 13.4 dB). Its receiver takes a frame that it cannot lock to for energy. A relay
+/// forwards a packet received at the end of a frame a DIFS after its ACK without a back-off. With these three
+/// we agree within 3 %. With ours, capture at 10 dB and an EIFS after such frames, it is a quarter apart from
+/// three hops on (docs/notes/ns-3.md).
 #[test]
 fn chains_agree_with_ns3_under_its_error_model() {
     let rules = [
@@ -435,8 +437,9 @@ fn four_links_agree_with_ns3_where_weak_signals_are_energy() {
     }
 }
 
-/// One cell: within 1 % for one and two stations. With more, ns-3 is up to 6 % above: of frames that start together it detects
-/// no preamble, so that nobody waits an EIFS after a collision. Bianchi's model with a DIFS in its place says the same.
+/// One cell: within 1 % for one and two stations. With more, ns-3 is up to 6 % above: it detects no preamble
+/// of frames that start together, so that no station waits an EIFS after a collision. Bianchi's model with a
+/// DIFS in its place agrees.
 #[test]
 fn a_cell_agrees_with_ns3_but_for_the_eifs_after_a_collision() {
     let rate = Rate::from_kbps(11_000);
@@ -482,8 +485,9 @@ fn a_cell_of_dcf_and_edca_agrees_with_counters_compared_slot_by_slot() {
     }
 }
 
-/// Stations of 802.11g and 802.11b in one cell, without protection: one of each within 3 % (ns-3's beacons take 0.7); with more, as in a cell of one kind, an EIFS
-/// after collisions is the difference: with a DIFS in its place every station is within 6 % of ns-3's.
+/// Stations of 802.11g and 802.11b in one cell, without protection: one of each within 3 % (ns-3's beacons
+/// take 0.7). With more, as in a cell of one kind, an EIFS after collisions is the difference: with a DIFS in
+/// its place every station is within 6 % of ns-3's.
 #[test]
 fn a_mixed_cell_agrees_with_ns3_but_for_the_eifs_after_a_collision() {
     for (stations, theirs) in ns3::mixed_cells() {
@@ -561,10 +565,10 @@ fn window_traces_agree_with_a_linux_kernel() {
     }
 }
 
-/// BBR's window is the kernel's within 5 % on average, and it looks for the least round trip as often, within 2 %: ten seconds,
-/// 200 ms, and a round trip or two.
+/// BBR's window is the kernel's within 5 % on average, and it probes for the least round trip as often,
+/// within 2 %: ten seconds, 200 ms, and a round trip or two.
 #[test]
-fn bbr_keeps_the_kernels_window_and_looks_for_the_round_trip_as_often() {
+fn bbr_matches_the_kernels_window_and_probes() {
     let (ours, window) = tcp::probes_and_mean(&tcp::simulated_trace("bbr"));
     let (theirs, kernel_window) = tcp::probes_and_mean(&tcp::kernel_trace("bbr"));
     let spacing = |probes: &[f64]| (probes[probes.len() - 1] - probes[0]) / (probes.len() - 1) as f64;
@@ -606,8 +610,8 @@ fn multi_connection_tcp_over_ideal_csma_runs_into_the_fixed_point() {
     let ours = goodputs(&run(&scenario, 1));
     let theory = scenario.optimum(Objective::FixedPoint).expect("solved");
     for (x, expected) in ours.iter().zip(&theory.rates_pps) {
-        // The theory has no time-outs, no whole numbers of connections, no overshoot of slow start, and drops that
-        // cost no airtime: a quarter is what those make of it here.
+        // The theory has no time-outs, no whole numbers of connections, no overshoot of slow start, and drops
+        // without airtime; together these make a quarter here.
         assert!((x / expected - 1.0).abs() < 0.25, "{ours:?} {:?}", theory.rates_pps);
     }
 }

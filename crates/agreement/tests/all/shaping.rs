@@ -15,10 +15,11 @@ fn the_record_of_shapers_is_whole() {
     assert_eq!(recorded.len(), 12);
 }
 
-/// Of each flow as many datagrams pass, to five of the thousands, and wait as long, to a hundredth, a millisecond for the machine's
-/// clocks and programs, and what one datagram more or less does that came just when a place became free.
+/// Of each flow as many datagrams pass, to five of the thousands, and wait as long, to a hundredth. The
+/// tolerance adds a millisecond for the machine's clocks and programs, and the effect of one datagram that
+/// came just when a place became free.
 #[test]
-fn shapers_let_pass_what_linux_lets_pass() {
+fn shapers_pass_the_same_as_linux() {
     for (case, kernel) in shaping::recorded() {
         let ours = shaping::simulated(&case);
         assert_eq!(ours.len(), kernel.len());

@@ -1,4 +1,5 @@
-//! Window laws that watch delays and rates, over one bottleneck of 10 Mb/s: what they keep waiting, and how they share.
+//! Window laws that watch delays and rates, over one bottleneck of 10 Mb/s: their backlog, and how they
+//! share.
 
 use evenair_laws::window::{BbrParams, CubicParams, WindowParams};
 use evenair_netsim::{FlowResult, Network, Traffic};
@@ -59,8 +60,9 @@ fn waiting(flow: &FlowResult, access_ms: u32) -> f64 {
     flow.goodput_pps * (flow.round_trip_s.expect("it has sent something") - empty_s(access_ms))
 }
 
-/// Windows begin at one segment and without doubling: who comes while others' packets wait takes their queue for the path's delay,
-/// and QUIC-TCP's slow start, which is standard TCP's, ends at the threshold or with a loss.
+/// Windows begin at one segment and without doubling. A flow that starts while others' packets wait takes
+/// their queue for the path's delay, and QUIC-TCP's slow start, which is standard TCP's, ends at the
+/// threshold or with a loss.
 const SLOWLY: [&str; 2] = ["tcp.initial_window=\"1 packets\"", "tcp.initial_ssthresh=\"2 packets\""];
 
 /// A flow alone keeps α to β (Vegas), α (FAST) or p (QUIC-TCP) packets waiting, to one packet: windows are whole.
@@ -84,10 +86,10 @@ fn as_many_packets_wait_as_the_law_wants() {
     }
 }
 
-/// Three flows share by what each keeps waiting, not by the inverse of the round trip: Vegas's at 21, 61 and 121 ms, which begin
-/// gently enough to see the path's delay; FAST's and QUIC-TCP's at 41 ms.
+/// Three flows share by their backlogs, not by the inverse of the round trip. Vegas's run at 21, 61 and 121
+/// ms, and begin gently enough to see the path's delay; FAST's and QUIC-TCP's run at 41 ms.
 #[test]
-fn flows_share_by_what_waits() {
+fn flows_share_by_backlog() {
     let (apart, alike) = ([0, 20, 50], [10, 10, 10]);
     for (law, access) in [
         ("{law=\"vegas\",alpha=20,beta=23}", apart),

@@ -1,4 +1,4 @@
-//! Every built-in law passes its family's suite, whatever its parameters; so does a law of a user's own.
+//! Every built-in law passes its family's suite with any parameters; so does a law of a user's own.
 
 use crate::ranges::{Ranges, any_law};
 use evenair_laws::backoff::{
@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-/// Waits a little longer after every look.
+/// Waits a little longer after every update.
 #[derive(Clone, Debug)]
 struct Patient {
     share: f64,
@@ -131,7 +131,7 @@ impl WindowLaw for Fixed {
 }
 
 #[test]
-fn laws_of_ones_own_are_told_apart_by_their_words() {
+fn own_laws_are_distinguished_by_their_words() {
     let law = |share| BackoffParams::from(OwnBackoff::new(Patient { share, looks: 0 }));
     assert_eq!(law(0.5).identity().as_deref(), Some("patient, share 0.5"));
     assert_eq!(law(0.5), law(0.5));
@@ -142,7 +142,7 @@ fn laws_of_ones_own_are_told_apart_by_their_words() {
 
 /// A family names all of its laws, each with its default parameters.
 #[test]
-fn a_family_knows_its_laws() {
+fn family_lists_its_laws() {
     let names: Vec<_> =
         WindowParams::laws().iter().map(|law| serde_json::to_value(law).unwrap()["law"].clone()).collect();
     assert_eq!(
@@ -193,9 +193,9 @@ fn a_law_that_does_not_conform_is_found() {
     assert!(found.is_err());
 }
 
-/// So it would find one that looks at what it does not ask for.
+/// So it would find a law that uses an undeclared signal.
 #[test]
-fn a_law_that_does_not_say_what_it_needs_is_found() {
+fn law_with_undeclared_needs_is_found() {
     #[derive(Clone, Debug)]
     struct Curious;
     impl OwnLaw for Curious {
@@ -217,7 +217,7 @@ fn a_law_that_does_not_say_what_it_needs_is_found() {
     assert!(found.unwrap_err().downcast_ref::<String>().unwrap().contains("does not say that it needs"));
 }
 
-/// What Linux tells of its connections is enough for every connection law, with smoothed round trips.
+/// Linux's signals of its connections are enough for every connection law, with smoothed round trips.
 #[test]
 fn every_connection_law_can_run_on_linux() {
     let linux = |signal| match signal {

@@ -19,7 +19,7 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<T, String> {
 }
 
 #[test]
-fn a_table_names_its_law_and_what_differs_from_the_source() {
+fn table_names_its_law_and_deviations() {
     let table = json!({ "law": "adaptive", "alpha": 0.2, "interval": "2 s", "acks": "high" });
     let expected = AdaptiveParams {
         alpha: 0.2,
@@ -77,11 +77,11 @@ fn connections_without_a_law_are_in_proportion_to_the_round_trip() {
     assert_eq!(read(json!({})), Ok(ConnectionParams::from(RttProportionalParams::chen10())));
     let iimd = ConnectionParams::from(IimdParams::cz06());
     assert_eq!(read(json!({ "law": "iimd" })), Ok(iimd.clone()));
-    assert_eq!(read(json!({ "gamma": 0.2, "law": "iimd" })), Ok(iimd), "in whatever order");
+    assert_eq!(read(json!({ "gamma": 0.2, "law": "iimd" })), Ok(iimd), "in any order");
 }
 
 #[test]
-fn what_is_not_known_is_an_error_that_names_it() {
+fn unknown_key_is_named() {
     let unknown = read::<BackoffParams>(json!({ "law": "adaptive", "gamma": 1.0 })).unwrap_err();
     assert!(unknown.contains("gamma") && unknown.contains("alpha"), "{unknown}");
     for law in ["optimal", "virtual-queue"] {
@@ -97,7 +97,7 @@ fn what_is_not_known_is_an_error_that_names_it() {
 }
 
 #[test]
-fn resolved_parameters_say_all() {
+fn resolved_parameters_are_complete() {
     let mut params = BackoffParams::from(AdaptiveParams::chen10());
     params.resolve(&Surroundings::default());
     let written = to_value(&params).unwrap();
@@ -112,7 +112,7 @@ fn resolved_parameters_say_all() {
     assert_eq!(marking, json!({ "law": "proportional", "per_packet": 0.5 }));
 }
 
-/// The schema knows every law by its word, and each key of each by its description.
+/// The schema has every law by its word, and each key of each by its description.
 #[test]
 fn the_schema_describes_every_key() {
     let schema = schemars::schema_for!(BackoffParams).to_value().to_string();
@@ -126,7 +126,7 @@ fn the_schema_describes_every_key() {
     }
 }
 
-/// A law's file says where it is from, and lists of laws say the same.
+/// A law's file names its source, and lists of laws print the same.
 #[test]
 fn every_law_has_its_source() {
     fn check<P: Family>() {

@@ -1,4 +1,4 @@
-//! The truths of all laws of a family: they pass its suite, files hold their parameters, tapes what passes.
+//! Tests of all laws of a family: they pass its suite, files hold their parameters, tapes their calls.
 
 mod conformance;
 mod files;

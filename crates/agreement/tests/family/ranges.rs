@@ -1,9 +1,9 @@
 //! For every law of every family, the parameters with which it is driven.
 //!
-//! The families say which laws there are: one whose parameters have no range here fails all tests of its family.
+//! The families list their laws: one without ranges of its parameters here fails all tests of its family.
 #![allow(
     clippy::match_wildcard_for_single_variants,
-    reason = "a family may grow: what it has then is found by the tests"
+    reason = "a family may grow: the tests find its new laws"
 )]
 
 use evenair_laws::Family;
@@ -32,7 +32,7 @@ use evenair_units::{Amount, Bytes, Duration, PacketCount, Rate};
 use proptest::prelude::*;
 use proptest::strategy::Union;
 
-/// A family whose laws have ranges.
+/// A family of laws with ranges.
 pub(crate) trait Ranges: Family + 'static {
     /// Parameters of the same law.
     fn range(&self) -> BoxedStrategy<Self>;
@@ -78,7 +78,7 @@ fn time() -> impl Strategy<Value = Duration> {
     (10_000u64..20_000_000_000).prop_map(Duration::from_nanos)
 }
 
-/// Windows up to what is given, if it is: the standard's own are between 7 and 1023 slots.
+/// Windows up to the given one, if any: the standard's own are between 7 and 1023 slots.
 fn windows() -> impl Strategy<Value = (Option<u32>, Option<u32>)> {
     (prop::option::of(0u32..8), prop::option::of(1023u32..65_536))
 }

@@ -1,4 +1,4 @@
-//! A law that hears a tape of itself gives the same answers, to the last bit: whatever the law, and whatever it is told.
+//! A law that replays its own tape gives the same answers, to the last bit, for any law and any events.
 
 use crate::conformance::kept;
 use crate::ranges::{Ranges, any_law};
@@ -29,14 +29,14 @@ impl<R> Reel<R> {
 
     /// The law that lived longest.
     fn longest(&self) -> Vec<R> {
-        let mut all = self.all.lock().expect("nobody panicked");
+        let mut all = self.all.lock().expect("no holder panicked");
         all.drain(..).max_by_key(Vec::len).expect("there is one")
     }
 }
 
 impl<R: Clone> Clone for Reel<R> {
     fn clone(&self) -> Self {
-        let mut all = self.all.lock().expect("nobody panicked");
+        let mut all = self.all.lock().expect("no holder panicked");
         let copy = all[self.own].clone();
         all.push(copy);
         Self { all: Arc::clone(&self.all), own: all.len() - 1 }
@@ -45,7 +45,7 @@ impl<R: Clone> Clone for Reel<R> {
 
 impl<R> Tape<R> for Reel<R> {
     fn add(&mut self, record: R) {
-        self.all.lock().expect("nobody panicked")[self.own].push(record);
+        self.all.lock().expect("no holder panicked")[self.own].push(record);
     }
 }
 

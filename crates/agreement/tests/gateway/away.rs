@@ -1,4 +1,4 @@
-//! Whoever leaves in the middle of a download takes nobody's rate along.
+//! A class that leaves in the middle of a download lowers no other's rate.
 
 use crate::bounds::{role, served, step};
 use evenair_laws::Parameters;
@@ -36,7 +36,7 @@ fn sum(each: &[Rate]) -> f64 {
 
 /// Nothing comes back from one of two: at the first epoch's end for two seconds, then for longer than five.
 #[test]
-fn nobody_is_cut_for_who_leaves() {
+fn departed_class_lowers_no_rate() {
     for params in laws() {
         let mut law = params.begin(&role(2));
         let mut given = law.at_start();
@@ -61,7 +61,7 @@ fn nobody_is_cut_for_who_leaves() {
         if !given.each.is_empty() {
             assert!(
                 part(&given, 0) > part(&before, 0) * 3 / 2,
-                "the share of who left is the other's: {given:?}"
+                "the departed class's share is the other's: {given:?}"
             );
             assert!(part(&given, 1) >= part(&before, 1) / 2, "and is there when he is back: {given:?}");
         }
@@ -70,7 +70,7 @@ fn nobody_is_cut_for_who_leaves() {
 
 /// The same class, starved and then gone: its link was bad before it broke.
 #[test]
-fn a_test_for_who_has_left_is_called_off() {
+fn test_for_a_departed_class_is_called_off() {
     let mut law = PfrcParams::corrected().begin(&role(10));
     let mut given = law.at_start();
     let all =
@@ -100,14 +100,15 @@ fn a_test_for_who_has_left_is_called_off() {
         given = step(&mut law, &classes);
     }
     assert_eq!((given.decision.step, given.decision.reason), (Step::Increase, Reason::Left));
-    // Where it was before the alarm: a tenth less for the doubt, and of the rest what nine of ten classes carried.
+    // The rate before the alarm: a tenth less for the doubt, and of the rest the share that nine of ten
+    // classes carried.
     let back = sum(&given.each) / before;
-    assert!((back - 0.9 * 0.9).abs() < 0.01, "{back} of what it was");
+    assert!((back - 0.9 * 0.9).abs() < 0.01, "{back} of its value before");
 }
 
-/// A class that is starved answers now and then: it is heard all the same.
+/// A starved class answers now and then: its alarm counts all the same.
 #[test]
-fn who_answers_now_and_then_is_starved() {
+fn class_with_rare_answers_is_starved() {
     let mut law = PfrcParams::corrected().begin(&role(2));
     for _ in 0..4 {
         step(&mut law, &[limited(150_000), limited(150_000)]);

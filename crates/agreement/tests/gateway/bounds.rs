@@ -1,4 +1,4 @@
-//! Whatever is measured: sums, weights, bounds and floors.
+//! For any measurements: sums, weights, bounds and floors.
 
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{
@@ -59,7 +59,7 @@ fn searches() -> impl Strategy<Value = SearchMethod> {
 
 type Epochs = (Vec<f64>, Vec<(u64, Vec<ClassView>)>);
 
-/// Weights of some classes, and what is measured of them in lengths of time.
+/// Weights of some classes, and their measurements in lengths of time.
 fn epochs() -> impl Strategy<Value = Epochs> {
     (1usize..6).prop_flat_map(|classes| {
         let epoch = (prop_oneof![Just(0u64), 1u64..60_000], prop::collection::vec(class(), classes));
@@ -68,7 +68,8 @@ fn epochs() -> impl Strategy<Value = Epochs> {
 }
 
 proptest! {
-    /// Every class's rate is its weight's share of at least the floor, and never beyond what the gateway's link carries.
+    /// Every class's rate is its weight's share of at least the floor, and never beyond the capacity of the
+    /// gateway's link.
     #[test]
     fn pfrc_keeps_weights_floors_and_bounds((weights, epochs) in epochs(), search in searches()) {
         let params = PfrcParams { search, ..PfrcParams::corrected() };
@@ -86,7 +87,7 @@ proptest! {
                 prop_assert!(rate + 1.0 >= low * weight / all, "{rate} is below the floor");
                 prop_assert!(rate <= high, "{rate} is beyond the link");
             }
-            // Those that were seen are active: one level for all of them, but for whom that is more than there is.
+            // Classes with traffic are active and share one level, unless that exceeds the link.
             let most = each.iter().max().map_or(0, |rate| rate.as_bps());
             let seen = |i: &usize| ms > 0 && classes[*i].is_seen() && each[*i].as_bps() < most;
             let levels: Vec<_> = (0..weights.len()).filter(seen).map(|i| each[i].as_bps() as f64 / weights[i]).collect();
@@ -127,7 +128,7 @@ proptest! {
     }
 }
 
-/// No class, no time, no link: nothing breaks, and what is open stays open.
+/// No class, no time, no link: nothing breaks, and open classes stay open.
 #[test]
 fn where_there_is_nothing_nothing_happens() {
     for form in [Form::Corrected, Form::Thesis] {

@@ -1,4 +1,4 @@
-//! Busy time: who is content is known at once, and who waits in silence is starved.
+//! Busy time: a content class is known at once, and a class that waits in silence is starved.
 
 use crate::bounds::{served, step};
 use crate::mesh::{Flow, Mesh, Wants};
@@ -8,14 +8,14 @@ use evenair_laws::gateway::{
 };
 use evenair_units::{Duration, Rate};
 
-/// Two who browse, one who hears a call, and two who want all.
+/// Two browsing classes, one with a call, and two that want all.
 fn community() -> Vec<Flow> {
     let wants = [Wants::All, Wants::All, Wants::Pages(15e3), Wants::Pages(15e3), Wants::Rate(20e3)];
     wants.into_iter().zip([2.0, 3.0, 2.0, 4.0, 3.0]).map(|(wants, hops)| Flow::new(hops, wants)).collect()
 }
 
 #[test]
-fn who_browses_holds_nobody_at_the_floor() {
+fn browsing_keeps_no_class_at_the_floor() {
     let laws: [GatewayParams; 2] = [PfrcParams::corrected().into(), ArcParams::corrected().into()];
     for params in laws {
         let mut mesh = Mesh::new(&params, &community());
@@ -32,7 +32,7 @@ fn who_browses_holds_nobody_at_the_floor() {
     }
 }
 
-/// A subscriber who downloads and uploads has one share, and one who does either only has as much.
+/// A subscriber that downloads and uploads has one share, and one with a single direction has as much.
 #[test]
 fn both_directions_have_one_share() {
     let class = |subscriber| ClassRole {
@@ -52,7 +52,7 @@ fn both_directions_have_one_share() {
     }
     let each = kbps(&step(&mut law, &[limited(80_000), limited(80_000), limited(160_000)]).each);
     assert!((each[0] - each[1]).abs() < 1e-3 && (each[0] + each[1] - each[2]).abs() < 0.01, "{each:?}");
-    // The upload stops, but for acknowledgements and such: the download has what it leaves.
+    // The upload stops, but for acknowledgements and such: the download has the rest.
     let little = ClassView { held: Some(0), busy: Some(Duration::ZERO), ..served(4_000) };
     let mut each = Vec::new();
     for _ in 0..20 {
@@ -63,7 +63,7 @@ fn both_directions_have_one_share() {
 
 /// Nothing of a class passes, and yet it has data outstanding: its sender waits for a time-out.
 #[test]
-fn who_waits_in_silence_is_starved() {
+fn silent_waiting_class_is_starved() {
     let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
     let last = |busy: Duration| {
         let mut law = PfrcParams::corrected().begin(&GatewayRole { classes: [class; 2].into() });
@@ -82,7 +82,7 @@ fn who_waits_in_silence_is_starved() {
 /// An upload's packets come in bursts and wait for tokens, though all together it gets less than its bucket has: the gateway is not its
 /// bottleneck.
 #[test]
-fn who_waits_for_tokens_and_leaves_some_is_not_limited() {
+fn class_with_spare_tokens_is_not_limited() {
     let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };
     let after = |share: f64, busy: Option<Duration>| {
         let mut law = PfrcParams::corrected().begin(&GatewayRole { classes: [class; 2].into() });
@@ -102,5 +102,5 @@ fn who_waits_for_tokens_and_leaves_some_is_not_limited() {
     let content = after(1.0, all);
     assert!(after(0.6, all) < content * 9 / 10, "it is starved");
     assert!(after(0.6, Some(Duration::from_millis(600))) >= content, "its pauses are its own");
-    assert_eq!(after(0.6, None), content, "where busy time is not told its waits are all that is known");
+    assert_eq!(after(0.6, None), content, "without busy time only its waits are known");
 }

@@ -39,7 +39,7 @@ fn views(rates: &[u64]) -> Vec<ClassView> {
 proptest! {
     /// The same classes once more are no change.
     #[test]
-    fn what_stays_the_same_changes_nothing(epochs in epochs(), at in 0usize..40) {
+    fn unchanged_classes_change_nothing(epochs in epochs(), at in 0usize..40) {
         for params in laws() {
             let mut law = params.begin(&role(3));
             for (epoch, rates) in epochs.iter().enumerate() {
@@ -53,9 +53,9 @@ proptest! {
         }
     }
 
-    /// Somebody comes and goes who never sends anything: to the last bit, the others are given what they would have been.
+    /// A class without packets comes and goes: to the last bit, the others keep their rates.
     #[test]
-    fn who_sends_nothing_moves_nobody(epochs in epochs(), came in 0usize..20, stays in 1usize..20) {
+    fn idle_class_moves_no_rate(epochs in epochs(), came in 0usize..20, stays in 1usize..20) {
         let searching = laws().into_iter().take(4);
         for params in searching {
             let (mut with, mut without) = (params.begin(&role(3)), params.begin(&role(3)));
@@ -79,7 +79,7 @@ proptest! {
                     beside.each.remove(1);
                 }
                 prop_assert_eq!(alone.total, beside.total);
-                // Where nobody is active all share, whoever sends nothing among them.
+                // Without an active class all share, idle ones too.
                 if seen.iter().any(ClassView::is_seen) {
                     prop_assert_eq!(alone.each, beside.each);
                 }
@@ -87,7 +87,8 @@ proptest! {
         }
     }
 
-    /// Whatever comes, goes and changes: PFRC's rates are shares by weight of no more than the links carry.
+    /// For any arrivals, departures and changes: PFRC's rates are shares by weight of no more than the links'
+    /// capacity.
     #[test]
     fn shares_stay_within_the_links(
         epochs in prop::collection::vec((prop::collection::vec(0u64..600_000, 5), 0usize..9, 0.1f64..10.0), 1..40),
@@ -143,7 +144,7 @@ fn a_subscriber_comes_and_the_search_goes_on() {
         let new = GatewayRole { classes: vec![class; 5] };
         let told = mesh.law.on_classes(&classes(&new, &[Some(0), Some(1), Some(2), Some(3), None]));
         assert_eq!((told.decision.step, told.decision.reason), (Step::Hold, Reason::Reconfigured));
-        // Who has come begins with what it would have beside the others, who keep what they have.
+        // A new class begins with its rate beside the others, which keep theirs.
         assert_eq!(told.total, mesh.allocation.total, "{params:?}");
         if let [others @ .., new] = &told.each[..] {
             assert_eq!(others, &mesh.allocation.each[..], "{params:?}");
@@ -175,14 +176,15 @@ fn other_weights_share_the_same() {
     }
 }
 
-/// Links become twice as fast: so does what can be found, without a wait for the bounds to open. And half as fast: at once.
+/// Links become twice as fast, and so does the reachable estimate, without a wait for the bounds to open. And
+/// half as fast: at once.
 #[test]
 fn other_links_are_other_bounds() {
     let saturated = |law: &mut AnyGateway, epochs: u32| {
         let mut allocation = law.at_start();
         for _ in 0..epochs {
             let all = estimate(&allocation);
-            // What is allowed is served, and more is wanted.
+            // The allowed rate is served, and more is wanted.
             let seen = |of: u64| {
                 let seen = served(all / 3 / of);
                 ClassView { held: Some(seen.served.packets), backlog: seen.served, ..seen }
@@ -209,7 +211,7 @@ fn other_links_are_other_bounds() {
 
 /// A class that raised an alarm has gone while all were held at the floor for its sake: they return to where they were.
 #[test]
-fn an_alarm_ends_with_who_raised_it() {
+fn alarm_ends_with_its_class() {
     let mut law: Pfrc = PfrcParams::corrected().begin(&role(3));
     let limited = |rate: Rate| {
         let seen = served(rate.as_bps());
@@ -229,7 +231,7 @@ fn an_alarm_ends_with_who_raised_it() {
     assert!(told.each[0].as_bps() > held, "{told:?}");
 }
 
-/// Rates of one's own: who stays keeps its own, who comes has the least, and nobody is without a limit.
+/// Own rates: a class that stays keeps its own, a new one has the least, and none is without a limit.
 #[test]
 fn fixed_rates_go_with_their_classes() {
     let rates = [60, 40, 90].map(Rate::from_kbps);
@@ -254,7 +256,7 @@ fn a_link_that_becomes_known_closes_an_open_gateway() {
 /// Nothing is known of a class that is there, as when its counters began again: the law holds, and goes on as if the epoch had not
 /// been. Of a class that is not there nothing need be known.
 #[test]
-fn what_is_not_known_is_waited_for() {
+fn unknown_figures_are_waited_for() {
     for params in laws().into_iter().take(4) {
         let mut law = params.begin(&role(3));
         for _ in 0..4 {

@@ -1,4 +1,4 @@
-//! In a closed loop: where the laws settle, how soon, and what moves them.
+//! In a closed loop: where the laws settle, how soon, and which events move them.
 
 use crate::mesh::{Flow, LINK, Mesh, Wants};
 use evenair_laws::gateway::{
@@ -18,7 +18,7 @@ fn enough() -> f64 {
     0.9 * PfrcParams::corrected().gamma()
 }
 
-/// Least and greatest mean rate over `epochs` epochs, over the fair share; only of those who want all.
+/// Least and greatest mean rate over `epochs` epochs, over the fair share; only of flows that want all.
 fn over_fair(mesh: &mut Mesh, epochs: usize) -> (f64, f64) {
     let fair = mesh.fair();
     let rates = mesh.mean(epochs);
@@ -79,10 +79,10 @@ fn weights_are_kept() {
     assert!(worst > enough() && best < 1.25, "{worst:.2} to {best:.2} of fair");
 }
 
-/// [Jam10] Table 8.3's flow: as printed it drags everyone to the floor `C_low`/N of section 8.2.4; corrected it is content, and the
-/// others share what it leaves.
+/// [Jam10] Table 8.3's flow: as printed it drags all to the floor `C_low`/N of section 8.2.4; corrected it is
+/// content, and the others share the rest.
 #[test]
-fn a_flow_that_wants_little_drags_nobody_down() {
+fn flow_of_low_demand_lowers_no_rate() {
     for (wants, kbps) in [(10e3, 10.0), (20e3, 20.0), (40e3, 40.0)] {
         let mut flows = elastic(&[1.0, 2.0, 3.0, 4.0]);
         flows[3].wants = Wants::Rate(wants);
@@ -97,14 +97,14 @@ fn a_flow_that_wants_little_drags_nobody_down() {
         let rates = corrected.mean(20);
         let others = &rates[..3];
         assert!(others.iter().all(|&rate| rate > enough() * fair), "{rates:?} of {fair} at {kbps} kb/s");
-        // Its share of what it was seen to want, but for two packets an epoch.
-        assert!(rates[3] > 0.9 * wants - 2_400.0, "{rates:?}: it has what it wants");
+        // Its share of its known demand, but for two packets an epoch.
+        assert!(rates[3] > 0.9 * wants - 2_400.0, "{rates:?}: it has its demand");
     }
 }
 
 /// Pages leave gaps: their mean is below any share, and they are not starved.
 #[test]
-fn pages_drag_nobody_down() {
+fn pages_lower_no_rate() {
     let mut flows = elastic(&[1.0, 2.0, 3.0, 1.0, 2.0, 3.0]);
     for flow in &mut flows[3..] {
         flow.wants = Wants::Pages(20e3);
@@ -120,7 +120,7 @@ fn pages_drag_nobody_down() {
 }
 
 #[test]
-fn who_leaves_is_shared_out_and_who_comes_back_has_a_share() {
+fn rate_of_a_departed_class_is_shared() {
     let mut mesh = Mesh::new(&pfrc(), &elastic(&[1.0, 2.0, 3.0, 4.0]));
     mesh.run(20);
     for wants in [Wants::Nothing, Wants::All] {
@@ -131,7 +131,7 @@ fn who_leaves_is_shared_out_and_who_comes_back_has_a_share() {
     }
 }
 
-/// The air loses half of what it carries, a fiftieth of it an epoch, and has it back later.
+/// The air loses half of its capacity, a fiftieth of it an epoch, and has it back later.
 #[test]
 fn capacity_that_goes_and_comes_is_followed() {
     let mut mesh = Mesh::new(&pfrc(), &elastic(&[1.0, 1.0, 2.0, 2.0]));
@@ -149,8 +149,8 @@ fn capacity_that_goes_and_comes_is_followed() {
     assert!(worst > 0.75, "{worst:.2} of fair: the bounds open again");
 }
 
-/// Alg. 1 overwrites what it compares with, so a flow that loses a fiftieth an epoch is never below θ of it; its text's
-/// maximum is not fooled.
+/// Alg. 1 overwrites the value that it compares with, so a flow that loses a fiftieth an epoch is never below
+/// θ of it; its text's maximum finds the decline.
 #[test]
 fn alg_1_as_printed_does_not_see_a_slow_decline() {
     let decreases = |history| {
@@ -168,9 +168,10 @@ fn alg_1_as_printed_does_not_see_a_slow_decline() {
     assert!(decreases(RateHistory::Maximum) > 30);
 }
 
-/// Downstream UDP always gets what it is given, as far as its queue can tell: with nobody else to ask, all stay where they began.
+/// Downstream UDP always gets its given rate, as far as its queue can show: without other traffic, all rates
+/// stay where they began.
 #[test]
-fn who_feels_nothing_does_not_raise_the_rates() {
+fn unresponsive_class_does_not_raise_the_rates() {
     let blind = [Flow::new(2.0, Wants::Blind(2e6)), Flow::new(3.0, Wants::Blind(2e6))];
     let mut mesh = Mesh::new(&pfrc(), &blind);
     mesh.run(10);
@@ -182,14 +183,14 @@ fn who_feels_nothing_does_not_raise_the_rates() {
     thesis.run(10);
     let total: u64 = thesis.allocation.each.iter().map(|rate| rate.as_bps()).sum();
     assert!(total as f64 > 0.98 * LINK, "{total}");
-    // Beside TCP it is held to its share, because TCP feels what it does.
+    // Beside TCP it is held to its share, because TCP responds to its load.
     let mut flows = elastic(&[1.0, 2.0, 3.0]);
     flows[0].wants = Wants::Blind(2e6);
     let mut mixed = Mesh::new(&pfrc(), &flows);
     mixed.run(30);
     let (worst, _) = over_fair(&mut mixed, 20);
     assert!(worst > 0.75, "{worst:.2} of fair beside UDP");
-    // While the law rests its log names who feels nothing, and nobody else.
+    // While the law rests its log names the unresponsive class, and no other.
     let mut named = 0;
     for _ in 0..20 {
         mixed.epoch();
@@ -202,7 +203,8 @@ fn who_feels_nothing_does_not_raise_the_rates() {
     assert!(named > 5, "{named} times");
 }
 
-/// One after the other of twenty flows begins and ends within an epoch or two: nobody falls to the floor for it.
+/// One after the other of twenty flows begins and ends within an epoch or two: no rate falls to the floor for
+/// it.
 #[test]
 fn churn_is_no_starvation() {
     let mut mesh = Mesh::new(&pfrc(), &elastic(&[2.0; 24]));
@@ -222,7 +224,8 @@ fn churn_is_no_starvation() {
     assert!(sum.iter().all(|&rate| rate > 0.7 * fair), "{sum:?} of {fair}");
 }
 
-/// A mesh whose capacity is far below every bound: nobody gets what the floor promises, and nobody is blamed for ever.
+/// A mesh with a capacity far below every bound: no class gets the promised floor, and none is blamed for
+/// ever.
 #[test]
 fn below_the_floor_the_floor_holds() {
     let mut mesh = Mesh::new(&pfrc(), &elastic(&[9.0, 9.0, 12.0]));

@@ -1,8 +1,9 @@
-//! A small mesh behind a gateway, epoch by epoch: what the laws of a gateway are tried on before any packet moves.
+//! A small mesh behind a gateway, epoch by epoch: the first test of a gateway's laws, before any packet
+//! moves.
 //!
-//! Airtime is one resource. A bit of a flow costs `hops/W` of it. While all that is admitted fits, everybody has it; when it
-//! does not, the nearer flows have theirs and the farther what is left, as TCP over 802.11 has it. A TCP flow follows what it
-//! can have downwards at once and upwards most of the way in an epoch.
+//! Airtime is one resource. A bit of a flow costs `hops/W` of it. While the admitted load fits, every flow
+//! has it; when it does not, the nearer flows have theirs and the farther the rest, as with TCP over 802.11.
+//! A TCP flow follows its possible rate downwards at once and upwards most of the way in an epoch.
 
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{
@@ -16,7 +17,8 @@ pub(crate) const EPOCH: Duration = Duration::from_secs(10);
 const PACKET: f64 = 1500.0;
 /// How much of the way up a TCP flow makes in an epoch.
 const AGILITY: f64 = 0.7;
-/// Of the packets of a flow whose bottleneck is in the mesh, so many wait for tokens all the same: TCP comes in bursts.
+/// The share of packets that wait for tokens although the flow's bottleneck is in the mesh: TCP comes in
+/// bursts.
 const BURSTS: f64 = 0.2;
 
 /// A flow's demand.
@@ -26,9 +28,9 @@ pub(crate) enum Wants {
     All,
     /// A rate, evenly.
     Rate(f64),
-    /// A mean rate, in pages that take what there is.
+    /// A mean rate, in pages that take any available rate.
     Pages(f64),
-    /// A rate that nothing lowers; the gateway passes it down and hears of no loss.
+    /// A rate that nothing lowers; the gateway passes it down and sees no loss.
     Blind(f64),
     Nothing,
 }
@@ -50,13 +52,13 @@ impl Flow {
 /// The mesh and its gateway.
 pub(crate) struct Mesh {
     pub(crate) flows: Vec<Flow>,
-    /// The rest of the airtime, one where nobody else takes any.
+    /// The rest of the airtime, one where no other load takes any.
     pub(crate) airtime: f64,
     pub(crate) law: AnyGateway,
     pub(crate) allocation: Allocation,
     /// The order of starvation: the farthest first, or (`false`) the nearest.
     pub(crate) far_starves: bool,
-    /// Whether the gateway tells for how long data were outstanding.
+    /// Whether the gateway reports how long data were outstanding.
     pub(crate) tells_busy: bool,
     pub(crate) views: Vec<ClassView>,
     now: Instant,
@@ -117,7 +119,7 @@ impl Mesh {
         (0..epochs).for_each(|_| self.epoch());
     }
 
-    /// One epoch, and what the law makes of it.
+    /// One epoch, and the law's reaction to it.
     pub(crate) fn epoch(&mut self) {
         let admitted = self.admitted();
         let granted = self.granted(&admitted);
@@ -125,7 +127,7 @@ impl Mesh {
         self.views.clear();
         for (i, can) in granted.into_iter().enumerate() {
             let noise = 0.95 + 0.1 * self.draw();
-            // While a page comes it comes as fast as it is admitted, where the mesh carries what is wanted.
+            // A page comes as fast as it is admitted, where the mesh carries the demand.
             let carried = if can < self.flows[i].wanted() { can } else { admitted[i] };
             let flow = &mut self.flows[i];
             let blind = matches!(flow.wants, Wants::Blind(_));
@@ -174,7 +176,7 @@ impl Mesh {
         let mut granted = offered.clone();
         for i in order {
             let cost = self.flows[i].hops / LINK;
-            // Nobody is shut out altogether.
+            // No flow is shut out altogether.
             granted[i] = offered[i].min((left / cost).max(0.1 * offered[i]));
             left = (left - granted[i] * cost).max(0.0);
         }

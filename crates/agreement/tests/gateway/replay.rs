@@ -1,7 +1,8 @@
-//! Recorded epochs: what a law saw and what it answered, line by line. A law that answers otherwise has changed.
+//! Recorded epochs: the views and answers of a law, record by record. A law with other answers has changed.
 //!
-//! A record is the text that a live gateway's log has, too: the law's parameters, its classes, then an epoch's classes and the
-//! allocation that followed. `EVENAIR_BLESS=1` writes them anew, from the mesh of these tests.
+//! A record is the text that a live gateway's log has, too: the law's parameters, its classes, then an
+//! epoch's classes and the allocation that followed. `EVENAIR_BLESS=1` writes them again, from the mesh of
+//! these tests.
 
 use crate::mesh::{EPOCH, Flow, LINK, Mesh, Wants};
 use evenair_laws::Parameters;
@@ -20,7 +21,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../validation/gateway")
 }
 
-/// A law, and whether its gateway tells busy time.
+/// A law, and whether its gateway reports busy time.
 fn records() -> Vec<(&'static str, GatewayParams, bool)> {
     vec![
         ("pfrc", PfrcParams::corrected().into(), false),

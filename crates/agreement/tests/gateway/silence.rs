@@ -4,7 +4,8 @@ use crate::bounds::{role, served, step};
 use evenair_laws::Parameters;
 use evenair_laws::gateway::{Allocation, ClassView, Pfrc, PfrcParams, Reason, Step};
 
-/// An epoch in which each class was served at a share of what it is given, and waited for its tokens if that was all of it.
+/// An epoch in which each class was served at a share of its rate, and waited for its tokens if that was all
+/// of it.
 fn epoch(law: &mut Pfrc, before: &Allocation, shares: &[f64]) -> Allocation {
     let view = |(rate, &share): (&evenair_units::Rate, &f64)| {
         let seen = served((rate.as_bps() as f64 * share) as u64);
@@ -41,13 +42,13 @@ fn silence_after_an_alarm_is_no_relief() {
     for _ in 0..2 {
         allocation = epoch(&mut law, &allocation, &[1.0, 1.0, 0.0]);
         assert_ne!(allocation.decision.reason, Reason::Relieved);
-        assert!(total(&allocation) <= held, "nobody is given more meanwhile: {allocation:?}");
+        assert!(total(&allocation) <= held, "no class is given more until then: {allocation:?}");
     }
 }
 
 /// One of three never gets more than a packet an epoch, as it may be by the mesh's doing: it is not left to that unasked.
 #[test]
-fn who_never_got_more_than_a_trickle_is_asked() {
+fn class_with_a_trickle_is_tested() {
     let (mut law, mut allocation) = begin(3);
     let trickle = |allocation: &Allocation| 1_200.0 / allocation.each[2].as_bps() as f64;
     let mut decisions = Vec::new();
@@ -57,7 +58,7 @@ fn who_never_got_more_than_a_trickle_is_asked() {
         allocation = epoch(&mut law, &allocation, &[1.0, 1.0, share]);
         decisions.push(allocation.decision.reason);
     }
-    // Less for all brings it more: the others had what it wanted.
+    // Less for all brings it more: the others had taken the rate that it wanted.
     allocation = epoch(&mut law, &allocation, &[1.0; 3]);
     allocation = epoch(&mut law, &allocation, &[1.0; 3]);
     assert_eq!(allocation.decision.reason, Reason::Relieved, "{decisions:?}");

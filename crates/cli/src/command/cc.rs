@@ -11,6 +11,7 @@ use evenair_kernel::sockets::Look;
 use evenair_kernel::{Trouble, Wanted, load};
 use evenair_linux::confinement;
 use evenair_results::digits::counted;
+use evenair_service::law::unknown;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
@@ -137,10 +138,7 @@ pub(crate) fn cc(options: &CcOptions) -> Result<()> {
 }
 
 fn named(name: &str) -> Result<Law> {
-    Law::named(name).with_context(|| {
-        let names = Law::ALL.map(Law::name).join(", ");
-        format!("the kernel can have no law {name}; it can have {names}")
-    })
+    Law::named(name).with_context(|| format!("in the kernel, {}", unknown(name, &Law::ALL.map(Law::name))))
 }
 
 fn bring(arguments: &LoadArguments) -> Result<()> {

@@ -4,7 +4,7 @@ mod laws;
 
 use crate::output::print;
 use crate::{terminal, text};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
 use clap::{Args, ValueEnum};
 use evenair_results::document::written;
 use evenair_scenario::Resolved;
@@ -21,12 +21,14 @@ use wildmatch::WildMatch;
     evenair list laws connections\n  \
     evenair list laws cubic --json\n  \
     evenair list metrics '*delay*'\n  \
+    evenair list scenarios hidden\n  \
     evenair list studies 'jam10/fig-8-*'")]
 pub(crate) struct ListOptions {
     /// What is listed; what there is to list, if it is not said
     #[arg(value_enum)]
     pub(crate) what: Option<Listed>,
-    /// Names of laws, or of families of laws; of all else patterns such as 'jam10/*', parts of names, or files of your own
+    /// Names of laws or their families, patterns such as 'jam10/*', parts of names, files of your own; a word that is in no name is looked
+    /// for in titles and descriptions
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// Print the list as JSON
@@ -98,12 +100,24 @@ struct Entry {
     id: String,
     /// Its description, or the reason why there is none.
     title: Result<String, String>,
+    /// Its description; words are looked for here, too.
+    about: String,
     paper: Option<Paper>,
 }
 
 impl Entry {
-    fn new<E: Display>(id: &str, title: Result<String, E>) -> Self {
-        Self { id: id.into(), title: title.map_err(|e| e.to_string()), paper: Paper::of(id) }
+    /// By its title and description.
+    fn new<E: Display>(id: &str, said: Result<(String, String), E>) -> Self {
+        let (title, about) = match said {
+            Ok((title, about)) => (Ok(title), about),
+            Err(error) => (Err(error.to_string()), String::new()),
+        };
+        Self { id: id.into(), title, about, paper: Paper::of(id) }
+    }
+
+    /// The text in which a word is looked for.
+    fn text(&self) -> String {
+        format!("{} {}", self.title.as_deref().unwrap_or_default(), self.about)
     }
 
     fn listed(&self) -> ListedEntry {
@@ -116,46 +130,81 @@ impl Entry {
 }
 
 fn studies(options: &ListOptions) -> Result<()> {
-    let builtin = |id: &str| Entry::new(id, Study::builtin(id).map(|study| study.title));
-    let file = |path: &Path| Study::load(path).map(|study| study.title).map_err(|e| e.to_string());
-    let all = evenair_study::study_ids();
-    entries("studies (evenair study ID, or --all)", &chosen("study", all, builtin, file, options)?, options)
+    let said = |study: Study| (study.title, study.about);
+    let builtin = |id: &str| Entry::new(id, Study::builtin(id).map(said));
+    let file = |path: &Path| Entry::new(&path.to_string_lossy(), Study::load(path).map(said));
+    let all = chosen("study", evenair_study::study_ids(), builtin, file, options)?;
+    entries("studies (evenair study ID, or --all)", &all, options)
 }
 
 fn scenarios(options: &ListOptions) -> Result<()> {
-    let name = |scenario: Resolved| scenario.settings().name.clone();
+    let said = |scenario: Resolved, text: &str| {
+        let settings = scenario.settings();
+        let comments: String = text.lines().filter(|line| line.starts_with('#')).collect();
+        // Fluid models lack hidden terminals, and say so where a MAC has some.
+        let lacks = if scenario.hidden_pairs().is_empty() { None } else { scenario.fluid_lacks() };
+        let hidden = if lacks.is_some() { " hidden terminals" } else { "" };
+        (settings.name.clone(), format!("{} {comments}{hidden}", settings.description))
+    };
     let builtin = |id: &str| {
         let text = evenair_study::builtin_scenario(id).unwrap_or_default();
-        Entry::new(id, Resolved::parse(id, text, &[]).map(name))
+        Entry::new(id, Resolved::parse(id, text, &[]).map(|scenario| said(scenario, text)))
     };
-    let file = |path: &Path| Resolved::load(path, &[]).map(name).map_err(|e| e.to_string());
+    let file = |path: &Path| {
+        Entry::new(&path.to_string_lossy(), Resolved::load(path, &[]).map(|scenario| said(scenario, "")))
+    };
     let all = chosen("scenario", evenair_study::scenario_ids(), builtin, file, options)?;
     entries("scenarios (evenair run ID, evenair show ID)", &all, options)
 }
 
-/// The built-in names, in order, and the files that are named.
+/// The built-in entries that are named, in order, and the files that are named.
 fn chosen(
     kind: &str,
     ids: impl Iterator<Item = &'static str>,
     builtin: impl Fn(&str) -> Entry,
-    file: impl Fn(&Path) -> Result<String, String>,
+    file: impl Fn(&Path) -> Entry,
     options: &ListOptions,
 ) -> Result<Vec<Entry>> {
     let (files, names): (Vec<_>, Vec<_>) = options.names.iter().partition(|name| Path::new(name).is_file());
-    let any = |id: &str| options.names.is_empty() || names.iter().any(|name| is_named(id, name));
-    let mut all: Vec<Entry> = ids.filter(|id| any(id)).map(builtin).collect();
-    if let Some(nothing) = names.iter().find(|name| !all.iter().any(|entry| is_named(&entry.id, name))) {
-        bail!(
-            "no {kind} is called \"{nothing}\", and no part of an id is; a pattern is written as 'jam10/*'"
-        );
-    }
-    all.extend(files.iter().map(|name| Entry { paper: None, ..Entry::new(name, file(Path::new(name))) }));
+    let all: Vec<Entry> =
+        if options.names.is_empty() || !names.is_empty() { ids.map(builtin).collect() } else { Vec::new() };
+    let mut all = named(all, &names, |entry| entry.id.clone(), Entry::text).map_err(|nothing| {
+        anyhow!("no {kind} is called \"{nothing}\", and none has that in its id, title or description; a pattern is written as 'jam10/*'")
+    })?;
+    all.extend(files.iter().map(|name| Entry { paper: None, ..file(Path::new(name)) }));
     Ok(all)
+}
+
+/// Those of a list that some names choose, all without a name: by a pattern or a part of an id; by a word in its text where no id has
+/// it. The first name that chooses nothing is the error.
+fn named<'a, T>(
+    all: Vec<T>,
+    names: &[&'a String],
+    id: impl Fn(&T) -> String,
+    text: impl Fn(&T) -> String,
+) -> Result<Vec<T>, &'a str> {
+    let mut is_chosen = vec![names.is_empty(); all.len()];
+    for name in names {
+        let mut found: Vec<bool> = all.iter().map(|one| is_named(&id(one), name)).collect();
+        if !found.contains(&true) && !is_pattern(name) {
+            let word = name.to_lowercase();
+            found = all.iter().map(|one| text(one).to_lowercase().contains(&word)).collect();
+        }
+        if !found.contains(&true) {
+            return Err(name);
+        }
+        is_chosen.iter_mut().zip(found).for_each(|(chosen, found)| *chosen |= found);
+    }
+    Ok(all.into_iter().zip(is_chosen).filter_map(|(one, chosen)| chosen.then_some(one)).collect())
+}
+
+fn is_pattern(name: &str) -> bool {
+    name.contains(['*', '?'])
 }
 
 /// Whether a pattern matches; without stars, whether it is a part.
 fn is_named(id: &str, name: &str) -> bool {
-    if name.contains(['*', '?']) { WildMatch::new(name).matches(id) } else { id.contains(name) }
+    if is_pattern(name) { WildMatch::new(name).matches(id) } else { id.contains(name) }
 }
 
 /// Ids and titles, those of a paper below it.
@@ -180,13 +229,13 @@ fn entries(head: &str, all: &[Entry], options: &ListOptions) -> Result<()> {
 }
 
 fn metrics(options: &ListOptions) -> Result<()> {
-    let any = |metric: &Metric| {
-        options.names.is_empty() || options.names.iter().any(|name| is_named(&metric.name(), name))
-    };
-    let all: Vec<Metric> = Metric::all().filter(any).collect();
-    if all.is_empty() {
-        bail!("no metric is called \"{}\"; evenair list metrics shows all", options.names.join(" "));
-    }
+    let names: Vec<&String> = options.names.iter().collect();
+    let text = |metric: &Metric| metric.about().to_string();
+    let all = named(Metric::all().collect(), &names, |metric| metric.name(), text).map_err(|nothing| {
+        anyhow!(
+            "no metric is called \"{nothing}\", and no description has it; evenair list metrics shows all"
+        )
+    })?;
     if options.json {
         return print(&told(
             "metrics",

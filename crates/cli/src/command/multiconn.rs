@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
     look first, with probe.\n\n\
     At both ends, once:\n  evenair multiconn keygen relay.key        # at the relay; prints its public key\n  evenair multiconn keygen me.key           # at home; prints the own one\n\n\
     At the relay, authorised.toml says who may come, and where to:\n  [[key]]\n  name = \"me\"\n  key = \"ed25519:…\"\n  destinations = [\"*:443\", \"*:80\"]\n\n  \
-    evenair multiconn relay --key relay.key --authorised authorised.toml\n\n\
-    At home:\n  evenair multiconn connect relay.example.org --relay-key ed25519:… --key me.key -L socks5://1080\n  curl --proxy socks5h://127.0.0.1:1080 https://example.org/"
+    evenair multiconn relay --keys relay.key --authorised authorised.toml\n\n\
+    At home:\n  evenair multiconn connect relay.example.org --relay-keys ed25519:… --key me.key -L socks5://1080\n  curl --proxy socks5h://127.0.0.1:1080 https://example.org/"
 )]
 pub(crate) struct MulticonnOptions {
     #[command(subcommand)]
@@ -37,13 +37,13 @@ enum Verb {
     #[command(
         after_help = "One port for everything. Nobody may come without a key in the file of authorised keys, and nobody may go where that file does not say. The file is read again when it changes; \
     a key that is gone from it has lost its sessions within a second.\n\n\
-    Example:\n  evenair multiconn relay --key relay.key --authorised authorised.toml"
+    Example:\n  evenair multiconn relay --keys relay.key --authorised authorised.toml"
     )]
     Relay(RelayArguments),
     /// Open local ports whose connections travel to a relay over several connections
     #[command(after_help = "Examples:\n  \
-    evenair multiconn connect relay.example.org --relay-key ed25519:… --key me.key -L tcp://8080:example.org:80\n  \
-    evenair multiconn connect relay.example.org --relay-key ed25519:… --key me.key -L socks5://1080 --law fixed --set n=4")]
+    evenair multiconn connect relay.example.org --relay-keys ed25519:… --key me.key -L tcp://8080:example.org:80\n  \
+    evenair multiconn connect relay.example.org --relay-keys ed25519:… --key me.key -L socks5://1080 --law fixed --set n=4")]
     Connect(ConnectArguments),
     /// Look at a path: is its loss random or congestion, and which law would help
     Probe(probe::ProbeArguments),
@@ -72,7 +72,7 @@ struct CheckArguments {
 
 #[derive(Debug, Args)]
 struct LawArguments {
-    /// The law: guarded, fair, delay-price, e-multcp, utility or fixed
+    /// The law: guarded, rtt-proportional, delay-price, iimd, iiad, utility or fixed
     #[arg(long)]
     law: Option<String>,
     /// A parameter of the law, as in `evenair list laws`; such as gamma=0.3
@@ -80,7 +80,14 @@ struct LawArguments {
     set: Vec<(String, toml::Value)>,
     /// The congestion control of each connection, if the law does not need one; such as cubic
     #[arg(long, value_name = "NAME")]
+    congestion: Option<String>,
+    #[arg(long, hide = true, value_name = "NAME", value_parser = called_congestion)]
     subflow_cc: Option<String>,
+}
+
+/// Refuses the earlier name of an option.
+fn called_congestion(_: &str) -> Result<String, String> {
+    Err("the option is called --congestion".into())
 }
 
 #[derive(Debug, Args)]
@@ -91,9 +98,9 @@ struct RelayArguments {
     /// Where to listen; all addresses of both families at port 7443, if nothing is said
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Vec<SocketAddr>,
-    /// The file of the relay's own key; two during a change
+    /// The file of the relay's own key; may be given twice while keys are rotated
     #[arg(long, value_name = "FILE")]
-    key: Vec<PathBuf>,
+    keys: Vec<PathBuf>,
     /// The file of authorised keys
     #[arg(long, value_name = "FILE")]
     authorised: Option<PathBuf>,
@@ -111,9 +118,9 @@ struct ConnectArguments {
     /// A file with a table [connect]; what is given here goes before it
     #[arg(long)]
     config: Option<PathBuf>,
-    /// The relay's public key; two during a change
+    /// The relay's public key; may be given twice while keys are rotated
     #[arg(long, value_name = "KEY")]
-    relay_key: Vec<PublicKey>,
+    relay_keys: Vec<PublicKey>,
     /// The file of the own key
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
@@ -180,18 +187,18 @@ fn relay(arguments: &RelayArguments) -> Result<()> {
     if !arguments.listen.is_empty() {
         config.listen.clone_from(&arguments.listen);
     }
-    if !arguments.key.is_empty() {
-        config.keys.clone_from(&arguments.key);
+    if !arguments.keys.is_empty() {
+        config.keys.clone_from(&arguments.keys);
     }
     config.authorised = arguments.authorised.clone().or(config.authorised);
     config.status = arguments.status.clone().or(config.status);
-    let LawArguments { law, set, subflow_cc } = &arguments.law;
+    let LawArguments { law, set, congestion, .. } = &arguments.law;
     if law.is_some() {
         config.law.clone_from(law);
         config.set.clear();
     }
     config.set.extend(set.iter().cloned());
-    config.congestion = subflow_cc.clone().or(config.congestion);
+    config.congestion = congestion.clone().or(config.congestion);
     run::relay(&place(arguments.config.as_ref()), &config, |words| anstream::println!("{words}"))?;
     Ok(())
 }
@@ -202,8 +209,8 @@ fn connect(arguments: &ConnectArguments) -> Result<()> {
     if let Some(relay) = &arguments.relay {
         config.relay.clone_from(relay);
     }
-    if !arguments.relay_key.is_empty() {
-        config.relay_keys.clone_from(&arguments.relay_key);
+    if !arguments.relay_keys.is_empty() {
+        config.relay_keys.clone_from(&arguments.relay_keys);
     }
     if !arguments.forward.is_empty() {
         config.forward.clone_from(&arguments.forward);
@@ -214,13 +221,13 @@ fn connect(arguments: &ConnectArguments) -> Result<()> {
     config.rate_most = arguments.rate_most.or(config.rate_most);
     config.probes &= !arguments.no_probes;
     config.remember &= !arguments.no_remember;
-    let LawArguments { law, set, subflow_cc } = &arguments.law;
+    let LawArguments { law, set, congestion, .. } = &arguments.law;
     if let Some(law) = law {
         config.law.clone_from(law);
         config.set.clear();
     }
     config.set.extend(set.iter().cloned());
-    config.congestion = subflow_cc.clone().or(config.congestion);
+    config.congestion = congestion.clone().or(config.congestion);
     run::forwards(&place(arguments.config.as_ref()), &config, |words| anstream::println!("{words}"))?;
     Ok(())
 }

@@ -7,6 +7,9 @@ use evenair_study::chart::{self, Chart, Figures, Ground};
 use std::path::{Path, PathBuf};
 use wildmatch::WildMatch;
 
+/// The endings of the files that figures become.
+const FORMATS: [&str; 3] = ["svg", "png", "pdf"];
+
 /// How wide a figure is, if nothing is said \[px\].
 const WIDTH: f64 = 720.0;
 
@@ -31,13 +34,15 @@ impl Default for Look {
 #[command(
     after_help = "Reads figures.json, which study, sweep, demo, and run, fluid, solve and compare with --out write beside their tables, and \
     simulates nothing. A run has figures of what it kept: say --series, --timeline FROM..TO with its --out for those of time.\n\
-    Letters have the widths of Arial, and a PNG is the same on every machine. SVG text stays text.\n\
+    Letters have the widths of Arial, and a PNG or PDF is the same on every machine. Text in SVG and PDF stays text; a PDF has its \
+    font in it, for pdflatex as it is. EPS: pdftops -eps FILE.pdf.\n\
     A network's map: evenair show SCENARIO --map FILE.\n\n\
     Examples:\n  \
     evenair study chen10/fig-4-2 --quick\n  \
     evenair plot evenair-results/chen10/fig-4-2 --list\n  \
     evenair plot evenair-results/chen10/fig-4-2 --out figures\n  \
     evenair plot evenair-results/chen10/fig-4-2 goodput --out goodput.png --width 480\n  \
+    evenair plot evenair-results/chen10/fig-4-2 goodput --out goodput.pdf --width 340\n  \
     evenair plot evenair-results/chen10/fig-4-2 'conflict*' --out graph.svg\n  \
     evenair run chen10/a --series --out a\n  \
     evenair plot a goodput-over-time --out a.svg"
@@ -52,7 +57,7 @@ pub(crate) struct PlotOptions {
     /// Name the figures, and draw none
     #[arg(long, conflicts_with_all = ["out", "width", "scale", "dark", "force"])]
     pub(crate) list: bool,
-    /// Where they go: FILE.svg or FILE.png of one figure, or a folder for both of each
+    /// Where they go: FILE.svg, FILE.png or FILE.pdf of one figure, or a folder for all three of each
     #[arg(long, value_name = "FILE|DIR", default_value = ".")]
     pub(crate) out: PathBuf,
     /// How wide a figure is, in pixels of which an inch has 96: a column of a paper has about 340, a page 720
@@ -90,18 +95,24 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<()> {
         ground: if options.dark { Ground::Dark } else { Ground::Light },
     };
     if let Some(format) = format_of(out) {
-        ensure!(format == "png" || options.scale.is_none(), "--scale has no effect: an SVG has no pixels");
+        ensure!(
+            format == "png" || options.scale.is_none(),
+            "--scale has no effect: {format} files have no pixels"
+        );
         let [chart] = chosen[..] else {
             bail!("{} takes one figure; name one of {}", out.display(), names(&chosen))
         };
         return save(&[(chart, out.clone())], look, options.overwrite);
     }
     if let Some(ending) = out.extension().filter(|_| !out.is_dir()) {
-        bail!("{}: figures are drawn as .svg or .png, not as .{}", out.display(), ending.to_string_lossy());
+        bail!(
+            "{}: figures are drawn as .svg, .png or .pdf, not as .{}",
+            out.display(),
+            ending.to_string_lossy()
+        );
     }
     let file = |chart, ending| (chart, out.join(format!("{}.{ending}", all.file_name(chart))));
-    let files: Vec<_> =
-        chosen.iter().flat_map(|&chart| ["svg", "png"].map(|ending| file(chart, ending))).collect();
+    let files: Vec<_> = chosen.iter().flat_map(|&chart| FORMATS.map(|ending| file(chart, ending))).collect();
     save(&files, look, options.overwrite)
 }
 
@@ -160,7 +171,7 @@ fn choose<'a>(all: &'a Figures, patterns: &[String]) -> Result<Vec<&'a Chart>> {
 /// The format that a file's ending stands for.
 fn format_of(file: &Path) -> Option<&'static str> {
     let ending = file.extension()?.to_str()?;
-    ["svg", "png"].into_iter().find(|format| ending.eq_ignore_ascii_case(format))
+    FORMATS.into_iter().find(|format| ending.eq_ignore_ascii_case(format))
 }
 
 /// Draws figures into files, each as its file's ending says.
@@ -169,11 +180,15 @@ pub(crate) fn save(charts: &[(&Chart, PathBuf)], look: Look, overwrite: Overwrit
     let drawn = charts.iter().map(|(chart, file)| {
         let bytes = match format_of(file) {
             Some("svg") => chart.svg(width, ground).into_bytes(),
+            Some("pdf") => chart.pdf(width, ground),
             Some(_) => {
                 chart.png(width, scale, ground).with_context(|| format!("cannot draw {}", file.display()))?
             }
             None => {
-                bail!("{}: figures are drawn as .svg or .png; give the file such an ending", file.display())
+                bail!(
+                    "{}: figures are drawn as .svg, .png or .pdf; give the file such an ending",
+                    file.display()
+                )
             }
         };
         Ok((file.clone(), bytes))

@@ -63,7 +63,7 @@ pub(crate) struct RunOptions {
     /// Print the airtime ledger: where each transmitter's time went
     #[arg(long)]
     pub(crate) ledger: bool,
-    /// Keep no ledger, which a run is faster without: the verdict then does not say who waits for whom
+    /// Keep no ledger: the run is faster, and the verdict does not say which transmissions a sender waits for
     #[arg(long, conflicts_with_all = ["ledger", "report"])]
     pub(crate) no_ledger: bool,
     /// Keep time series (in the JSON, and DIR/series.csv)

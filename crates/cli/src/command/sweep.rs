@@ -163,7 +163,7 @@ fn tables(swept: &Swept) -> String {
     out
 }
 
-/// The most points whose verdict is printed.
+/// The most points that have their verdict printed.
 const VERDICTS_MAX: usize = 12;
 
 /// A line per point that was simulated: which flows starve.

@@ -17,7 +17,7 @@ pub(crate) struct Shown {
     pub(crate) ledger: bool,
 }
 
-/// The record of each flow and queue over some runs, means over seeds: what matters most of it, unless all is wanted.
+/// The record of each flow and queue over some runs, means over seeds: the worst rows and the main columns, unless all is wanted.
 pub(crate) fn runs(runs: &[RunRecord], verdict: &Verdict, shown: Shown) -> String {
     let first = &runs[0];
     let mut text = String::new();
@@ -115,7 +115,7 @@ const QUEUE: [&str; 10] = [
 /// Heads of the ledger.
 const LEDGER: [&str; 7] = ["share of time", "own", "failed", "back-off", "spaces", "empty", "blocked"];
 
-/// A row per transmit queue, with what is not plain in its head below.
+/// A row per transmit queue, with the less plain heads explained below.
 fn queue_table(runs: &[RunRecord], places: &[usize], all: bool) -> String {
     let links = &runs[0].links;
     let mut head = row(&QUEUE);
@@ -185,7 +185,7 @@ const NOTES: [(&str, &str); 4] = [
     ("r", "r: how hard it presses for the air"),
 ];
 
-/// A column that only some flows have: its headline, what it holds, and what that is multiplied by.
+/// A column that only some flows have: its headline, its value, and the factor of that.
 type Optional = (&'static str, fn(&FlowResult) -> Option<f64>, f64);
 
 /// Whether a flow has connections, with all that goes with them.
@@ -238,7 +238,7 @@ const FOLDED: [&str; 12] = [
     "requests",
 ];
 
-/// The table of flows, means over seeds, with its head: goodput beside the fair optimum, then what there is.
+/// The table of flows, means over seeds, with its head: goodput beside the fair optimum, then the optional columns.
 fn flow_rows(runs: &[RunRecord], verdict: &Verdict, places: &[usize], all: bool) -> Vec<Vec<String>> {
     let first = &runs[0];
     let mean = |of: &dyn Fn(&RunRecord) -> f64| over_seeds(runs, of);

@@ -133,7 +133,7 @@ fn bad_input_ends_with_two_a_message_and_no_output() {
             write("unknown.toml", b"[mac]\ndata_rat = \"11 Mbps\"\n"),
             "unknown.toml:2:1: unknown field `data_rat`; did you mean data_rate?",
         ),
-        (write("binary.toml", &[0xff, 0xfe, 0x00]), "not a text file"),
+        (write("binary.toml", &[0xff, 0xfe, 0x00]), "binary.toml:1:1: the byte ff is not UTF-8"),
         (write("prose.toml", b"hello there"), "prose.toml:1:"),
         (write("empty.toml", b""), "the file is empty; evenair new FILE"),
         (

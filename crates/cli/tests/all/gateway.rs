@@ -99,7 +99,7 @@ fn a_mistake_in_the_file_costs_nobody_his_limits() {
         begin --mode enforce --or-last; shows Downloads: evenair gateway why gateway.toml anna; tree; cat run.log
         kill $gateway; wait $gateway; echo ended $?; tree";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
-    let mistake = "gateway.toml:12: key with no value";
+    let mistake = "gateway.toml:12:8: key with no value";
     assert!(text.matches(mistake).count() >= 4 && text.contains("enforces; "), "{text}");
     assert!(text.contains("the limits are open") && text.contains("the limits hold"), "{text}");
     assert_eq!(text.matches("status 2\n").count(), 3, "{text}");

@@ -35,6 +35,25 @@ fn studies_are_listed_by_paper_and_by_pattern() {
 }
 
 #[test]
+fn words_are_looked_for_in_descriptions() {
+    let ids = |kind: &str, word: &str| -> Vec<String> {
+        let list = json(&evenair(&["list", kind, word, "--json"]))[kind].clone();
+        let key = if kind == "metrics" { "metric" } else { "id" };
+        list.as_array().unwrap().iter().map(|row| row[key].as_str().unwrap().to_string()).collect()
+    };
+    assert!(ids("scenarios", "hidden").contains(&"jam10/information-asymmetry".into()));
+    assert!(ids("studies", "Hidden").contains(&"jam10/fig-3-4".into()));
+    assert_eq!(ids("metrics", "collision"), ["frame-collisions"]);
+    assert!(ids("metrics", "time-out").contains(&"timeouts".into()));
+    // A part of an id is not looked for in texts: other papers' scenarios name [Chen10], too.
+    assert!(ids("scenarios", "chen10").iter().all(|id| id.starts_with("chen10/")));
+    let laws = stdout(&evenair(&["list", "laws", "model of the path"]));
+    assert!(laws.contains("  bbr\n") && !laws.contains("  cubic\n"), "{laws}");
+    let nothing = evenair(&["list", "scenarios", "submarine"]);
+    assert!(stderr(&nothing).contains("no scenario is called \"submarine\""), "{}", stderr(&nothing));
+}
+
+#[test]
 fn a_faulty_file_is_shown_as_faulty_beside_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {

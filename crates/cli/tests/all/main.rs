@@ -2,7 +2,7 @@
 
 mod begin;
 mod captures;
-#[cfg(all(feature = "kernel", target_os = "linux"))]
+#[cfg(all(feature = "live", target_os = "linux"))]
 mod cc;
 mod claims;
 mod command;
@@ -13,6 +13,8 @@ mod emulate;
 mod gateway;
 mod lists;
 mod messages;
+#[cfg(all(feature = "live", target_os = "linux"))]
+mod mistakes;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod multiconn;
 mod networks;

@@ -1,4 +1,4 @@
-//! What newcomers write, and what they should be told: a row a mistake.
+//! Mistakes of newcomers and the answers to them, a row each.
 
 use crate::{evenair, stderr};
 use std::fs;

@@ -112,7 +112,7 @@ fn a_port_and_socks_carry_bytes_to_where_the_relay_allows() {
         "relay",
         "--listen",
         "127.0.0.1:0",
-        "--key",
+        "--keys",
         "relay.key",
         "--authorised",
         "authorised.toml",
@@ -126,7 +126,7 @@ fn a_port_and_socks_carry_bytes_to_where_the_relay_allows() {
     let words = [
         "connect",
         &address,
-        "--relay-key",
+        "--relay-keys",
         &relay_key,
         "--key",
         "me.key",
@@ -174,21 +174,30 @@ fn mistakes_are_told_with_their_remedy() {
     let public = keygen(folder, "me.key");
     assert!(fails(&["keygen", "me.key"]).contains("exists"));
     assert!(fails(&["relay"]).contains("keygen"));
-    assert!(fails(&["relay", "--key", "me.key"]).contains("authorised: name the file"));
+    assert!(fails(&["relay", "--keys", "me.key"]).contains("authorised: name the file"));
     std::fs::write(folder.join("nobody.toml"), "").expect("a file");
     let nobody =
-        fails(&["relay", "--key", "me.key", "--authorised", "nobody.toml", "--listen", "127.0.0.1:0"]);
+        fails(&["relay", "--keys", "me.key", "--authorised", "nobody.toml", "--listen", "127.0.0.1:0"]);
     assert!(nobody.contains("no key is authorised"), "{nobody}");
     let connect = |more: &[&str]| {
-        fails(&[&["connect", "127.0.0.1:1", "--key", "me.key", "--relay-key", &public], more].concat())
+        fails(&[&["connect", "127.0.0.1:1", "--key", "me.key", "--relay-keys", &public], more].concat())
     };
     assert!(connect(&[]).contains("-L"));
     assert!(connect(&["-L", "8080"]).contains("is no forward"));
-    assert!(connect(&["-L", "socks5://0", "--law", "none"]).contains("there are guarded, fair"));
+    for (earlier, now) in [("fair", "rtt-proportional"), ("e-multcp", "iimd")] {
+        let renamed = connect(&["-L", "socks5://0", "--law", earlier]);
+        assert!(renamed.contains(&format!("there is no law `{earlier}`; it is called {now}")), "{renamed}");
+    }
+    for (earlier, now) in [("--subflow-cc", "--congestion"), ("--relay-key", "--relay-keys")] {
+        let renamed = connect(&[earlier, "cubic"]);
+        assert!(renamed.contains(now), "{renamed}");
+    }
+    assert!(fails(&["relay", "--key", "me.key"]).contains("'--keys'"));
+    assert!(connect(&["-L", "socks5://0", "--law", "none"]).contains("there are rtt-proportional, iimd"));
     assert!(connect(&["-L", "socks5://0", "--set", "gamme=1"]).contains("gamme"));
     assert!(connect(&["-L", "socks5://0"]).contains("cannot be reached"));
     assert!(fails(&["status", "none.sock"]).contains("nothing runs there"));
     std::fs::write(folder.join("m.toml"), "[connect]\nrelay = \"a\"\nrelay_keys = [\"x\"]\n")
         .expect("a file");
-    assert!(fails(&["check", "m.toml"]).contains("m.toml:3: connect.relay_keys"), "a place");
+    assert!(fails(&["check", "m.toml"]).contains("m.toml:3:15: connect.relay_keys[0]: "), "a place");
 }

@@ -51,8 +51,13 @@ fn figures_of_a_result_become_files() {
     assert!(stderr(&pixels).contains("--scale has no effect"), "{}", stderr(&pixels));
     let several = evenair(&["plot", &result, "--out", &file(folder.path(), "all.svg")]);
     assert!(stderr(&several).contains("takes one figure"), "{}", stderr(&several));
-    let strange = evenair(&["plot", &result, "map", "--out", &file(folder.path(), "map.pdf")]);
-    assert!(stderr(&strange).contains(".svg or .png"), "{}", stderr(&strange));
+    let pdf = file(folder.path(), "map.pdf");
+    assert!(evenair(&["plot", &result, "map", "--out", &pdf, "--width", "340"]).status.success());
+    let pdf = std::fs::read(&pdf).unwrap();
+    assert_eq!(std::fs::read(Path::new(&figures).join("two-map.pdf")).unwrap()[..5], pdf[..5]);
+    assert!(pdf.starts_with(b"%PDF-") && pdf.ends_with(b"%%EOF"), "{}", pdf.len());
+    let strange = evenair(&["plot", &result, "map", "--out", &file(folder.path(), "map.eps")]);
+    assert!(stderr(&strange).contains("drawn as .svg, .png or .pdf"), "{}", stderr(&strange));
     let nothing = evenair(&["plot", &file(folder.path(), "nowhere")]);
     assert!(stderr(&nothing).contains("nowhere: plot takes the folder of a result"), "{}", stderr(&nothing));
 }

@@ -43,7 +43,7 @@ fn both_methods_converge_at_their_order() {
 }
 
 #[test]
-fn the_tolerance_is_what_comes_out() {
+fn error_is_the_tolerance() {
     for method in [Method::Explicit, Method::Implicit] {
         let options = Options { method, tolerance: 1e-9, ..Options::default() };
         let system = Forced(3.0);
@@ -140,7 +140,7 @@ fn a_switch_is_met_where_it_flips() {
 }
 
 #[test]
-fn robertsons_reaction_ends_where_the_literature_says() {
+fn robertsons_reaction_ends_as_published() {
     // Three species, rates from 0.04 to 3·10⁷; the values at t = 40 are those of Hairer and Wanner's test set, which
     // validation/fluid/reference.py finds again with SciPy's Radau.
     struct Robertson;

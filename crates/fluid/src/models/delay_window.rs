@@ -1,9 +1,9 @@
 //! QUIC-TCP over queueing-delay CSMA ([QCSMA] (10) to (15)), and the classic dual scheme with message passing (9).
 //!
-//! State of the first: each flow's window \[packets\]. Rates and queueing delays follow from the windows at once: they are the
-//! maximum of `Σ (w_s log x_s − d_s x_s)` plus the entropy over the region, and its multipliers, so that [QCSMA] eq. (10), (13),
-//! the capacities (14) and the complementarity on wires (11) and on the air (12) hold inside the right-hand side. State of the
-//! second: each link's price \[s\].
+//! State of the first: each flow's window \[packets\]. Rates and queueing delays follow from the windows at
+//! once: they are the maximum of `Σ (w_s log x_s − d_s x_s)` plus the entropy over the region, and its
+//! multipliers. So [QCSMA] eq. (10), (13), the capacities (14) and the complementarity on wires (11) and on
+//! the air (12) hold inside the right-hand side. State of the second: each link's price \[s\].
 
 use super::{Component, Model, View, Way};
 use crate::System;
@@ -81,7 +81,7 @@ impl Network {
 }
 
 impl DelayWindow {
-    /// A network of flows whose `round_trip_s` are their propagation delays `d`.
+    /// A network of flows; `round_trip_s` are their propagation delays `d`.
     ///
     /// # Errors
     /// As [`Problem::solve`].
@@ -96,7 +96,7 @@ impl DelayWindow {
         Ok(Self { network, law, last })
     }
 
-    /// Problem (2), whose solution is where the system rests ([QCSMA] Theorem 1).
+    /// Problem (2); the system rests at its solution ([QCSMA] Theorem 1).
     pub const fn problem(&self) -> &Problem {
         &self.network.problem
     }

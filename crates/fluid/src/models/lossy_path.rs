@@ -12,7 +12,7 @@ use evenair_laws::connections::iimd::{connections_drift, smoothed_bit};
 use evenair_laws::window::reno::aggregate_rate_drift;
 use evenair_optimum::{Flow, Problem, Utility, Wire};
 
-/// The signal that tells a flow that its path is congested.
+/// A flow's signal that its path is congested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Congestion {
     /// Whether a queue on the way refuses anything ([CZ06] eq. (11)), prices with corners (2).
@@ -77,8 +77,8 @@ impl LossyPath {
         }
     }
 
-    /// A flow of the optimisation, in units of the capacities: a queue refuses the same share of packets of any size, so a flow's
-    /// bytes `X = x·size` are what has a utility, whose price at `X` is what it was at `x`.
+    /// A flow of the optimisation, in units of the capacities. A queue refuses the same share of packets of
+    /// any size, so the flow's bytes `X = x·size` have the utility, and the price at `X` is that at `x`.
     fn flow(&self, flow: usize, utility: Utility, fixed_price: f64) -> Flow {
         let way = &self.ways[flow];
         Flow {

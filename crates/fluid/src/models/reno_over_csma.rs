@@ -1,7 +1,7 @@
-//! TCP Reno over adaptive CSMA ([Chen10]): with AQM and n = kT connections ((5.1) to (5.4)), with wires ((5.30) to (5.34)), and
-//! the failures without them: no AQM, so that aggressiveness diverges ((A.1) to (A.4)), or one connection, so that all
-//! aggressiveness becomes the same ((B.1) to (B.4)). Channels may lose packets ([Chen10] section 7.2); then rates are those
-//! of sending.
+//! TCP Reno over adaptive CSMA ([Chen10]): with AQM and n = kT connections ((5.1) to (5.4)), and with wires
+//! ((5.30) to (5.34)). It also has the failures without them: no AQM, so that aggressiveness diverges ((A.1)
+//! to (A.4)), or one connection, so that all aggressiveness becomes the same ((B.1) to (B.4)). Channels may
+//! lose packets ([Chen10] section 7.2); then rates are those of sending.
 //!
 //! State: each flow's rate \[packets/s\], then each link's aggressiveness, then, where a law of their own moves them, each flow's
 //! number of connections.
@@ -23,7 +23,7 @@ pub enum Connections {
     PerRoundTrip(f64),
     /// As a utility wants, a real number ([Chen10] eq. (5.29)).
     Utility(UtilityParams),
-    /// As the queues' delay tells: `n` moves by the law's own drift.
+    /// By the price of the queues' delay: `n` moves by the law's own drift.
     DelayPrice(DelayPriceParams),
 }
 
@@ -58,7 +58,7 @@ pub struct RenoOverCsma {
     pub losses: Vec<f64>,
     /// α \[1/s\].
     pub step: f64,
-    /// What waiting packets count for.
+    /// The measure of waiting packets.
     pub backlog: Backlog,
     /// β.
     pub beta: f64,
@@ -76,7 +76,8 @@ pub struct RenoOverCsma {
 /// the airtime that it takes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Backlog {
-    /// What a packet of each flow counts for on each link of its way on the air, in the order of [`Way::air`] \[s\].
+    /// The measure of a packet of each flow on each link of its path on the air, in the order of [`Way::air`]
+    /// \[s\].
     pub packets_s: Vec<Vec<f64>>,
     /// The same over the airtime, on each link, where no flow sends.
     pub idle: Vec<f64>,
@@ -89,8 +90,8 @@ impl Backlog {
         Self { packets_s: ways.iter().map(of).collect(), idle: vec![share; links] }
     }
 
-    /// What a second of airtime carries away of each link's backlog \[s\], where flows of these rates mix; `loads` is the airtime that
-    /// they ask for.
+    /// The backlog that a second of airtime removes from each link's queue \[s\], where flows of these rates
+    /// mix; `loads` is the airtime that they need.
     fn per_airtime(&self, ways: &[Way], rates: &[f64], loads: &[f64]) -> Vec<f64> {
         let mut backlog = vec![0.0; loads.len()];
         for ((way, packets), x) in ways.iter().zip(&self.packets_s).zip(rates) {
@@ -100,7 +101,8 @@ impl Backlog {
         (0..loads.len()).map(of).collect()
     }
 
-    /// The same where it is one number whatever the flows' rates are, beside the airtime of a packet; none, where a link's flows differ.
+    /// The same where it is one number for any rates of the flows, beside the airtime of a packet; none,
+    /// where a link's flows differ.
     fn alike(&self, ways: &[Way]) -> Option<Vec<(f64, f64)>> {
         let mut alike: Vec<Option<(f64, f64)>> = vec![None; self.idle.len()];
         for (way, packets) in ways.iter().zip(&self.packets_s) {
@@ -242,7 +244,7 @@ impl System for RenoOverCsma {
 }
 
 impl Model for RenoOverCsma {
-    /// One packet per round trip of an empty network, nobody aggressive, one connection.
+    /// One packet per round trip of an empty network, no aggressiveness, one connection.
     fn start(&self) -> Vec<f64> {
         let mut state: Vec<f64> = self.ways.iter().map(|way| 1.0 / way.round_trip_s.max(1e-3)).collect();
         state.resize(self.flows() + self.form.links(), 0.0);

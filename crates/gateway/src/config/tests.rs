@@ -60,52 +60,58 @@ fn mistakes_name_line_key_value_and_remedy() {
     for (text, says) in [
         (
             "mesh = \"a\"\n",
-            "g.toml:1: missing field `uplink`: the device towards the Internet, such as uplink =",
+            "g.toml:1:1: missing field `uplink`: the device towards the Internet, such as uplink =",
         ),
-        ("mesh = \"a\"\nuplink = \"b\"\nmesh = \"c\"\n", "g.toml:3: duplicate key `mesh`"),
-        ("mesh = \"a\"\nuplink = \"lo\"\n", "g.toml:2: uplink: \"lo\" leads nowhere"),
-        ("mesh = \"a\"\nuplink = \"a\"\n", "g.toml:2: uplink: \"a\" is the mesh's device, too"),
-        ("mesh = \"a b\"\nuplink = \"c\"\n", "g.toml:1: mesh: \"a b\" is no device's name"),
-        ("mesh = \"a\"\nuplink = \"b\"\nmoode = 3\n", "g.toml:3: unknown field `moode`"),
+        (
+            "mesh = \"a\"\nuplink = \"b\"\nmesh = \"c\"\n",
+            "g.toml:3:1: \"mesh\" is there twice, first in line 1; leave one out",
+        ),
+        ("mesh = \"a\"\nuplink = \"lo\"\n", "g.toml:2:10: uplink: \"lo\" leads nowhere"),
+        ("mesh = \"a\"\nuplink = \"a\"\n", "g.toml:2:10: uplink: \"a\" is the mesh's device, too"),
+        ("mesh = \"a b\"\nuplink = \"c\"\n", "g.toml:1:8: mesh: \"a b\" is no device's name"),
+        (
+            "mesh = \"a\"\nuplink = \"b\"\nmoode = 3\n",
+            "g.toml:3:1: unknown field `moode`; did you mean mode?",
+        ),
         (
             "mesh = \"a\"\nuplink = \"b\"\nmode = \"loud\"\n",
-            "g.toml:3: mode: unknown variant `loud`, expected one of `observe`",
+            "g.toml:3:8: mode: unknown variant `loud`, expected one of `observe`",
         ),
         (
             "mesh = \"a\"\nuplink = \"b\"\n[law]\nlaw = \"pfrc\"\ngamma = 3\n",
-            "g.toml:5: law.gamma: 3 is not allowed: above 0, at most 1",
+            "g.toml:5:9: law.gamma: 3 is not allowed: above 0, at most 1",
         ),
         (
             "mesh = \"a\"\nuplink = \"b\"\n[law]\nlaw = \"pfrc\"\ngama = 1\n",
-            "g.toml:5: unknown field `gama`, expected one of `form`",
+            "g.toml:5:1: unknown field `gama`; did you mean gamma?",
         ),
         (
             "mesh = \"a\"\nuplink = \"b\"\n[law]\nlaw = \"pfrc\"\nepoch = \"5 ms\"\n",
-            "g.toml:5: law.epoch: at least 1 s",
+            "g.toml:5:9: law.epoch: at least 1 s",
         ),
-        ("mesh = \"a\"\nuplink = \"b\"\nlink_rate = \"5\"\n", "g.toml:3: link_rate: \"5\" has no unit"),
-        ("mesh = \"a\"\nuplink = \"b\"\npage = \"0.0.0.0:80\"\n", "g.toml:3: page: only loopback"),
+        ("mesh = \"a\"\nuplink = \"b\"\nlink_rate = \"5\"\n", "g.toml:3:13: link_rate: \"5\" has no unit"),
+        ("mesh = \"a\"\nuplink = \"b\"\npage = \"0.0.0.0:80\"\n", "g.toml:3:8: page: only loopback"),
         (
             "mesh = \"a\"\nuplink = \"b\"\npage = \"127.0.0.1\"\n",
-            "g.toml:3: page: \"127.0.0.1\" is no address with a port; write \"127.0.0.1:9180\"",
+            "g.toml:3:8: page: \"127.0.0.1\" is no address with a port; write \"127.0.0.1:9180\"",
         ),
         (
             "mesh = \"a\"\nuplink = \"b\"\neager = -1\n",
-            "g.toml:3: eager: invalid value: integer `-1`, expected a whole number",
+            "g.toml:3:9: eager: invalid value: integer `-1`, expected a whole number",
         ),
         (
             "mesh = \"a\"\nuplink = \"b\"\n[exempt]\nports = [99999]\n",
-            "g.toml:4: exempt.ports.0: invalid value: integer `99999`, expected a whole number from 0 to 65535",
+            "g.toml:4:10: exempt.ports[0]: invalid value: integer `99999`, expected a whole number from 0 to 65535",
         ),
         (
             "mesh = \"a\"\nuplink = \"b\"\n[[subscriber]]\nid = \"x\"\nprefixes = [\"10.0.0.300\"]\n",
-            "g.toml:5: subscriber.0.prefixes.0: \"10.0.0.300\" is no address",
+            "g.toml:5:13: subscriber[0].prefixes[0]: \"10.0.0.300\" is no address",
         ),
         (
             "mesh = \"a\"\nuplink = \"b\"\n[[delegated]]\nwithin = \"2001:db8::/40\"\nlength = 129\n",
-            "g.toml:3: delegated: length: more bits than `within` has",
+            "g.toml:3:1: delegated: length: more bits than `within` has",
         ),
-        ("mesh = \"a\"\nuplink", "g.toml:2: key with no value"),
+        ("mesh = \"a\"\nuplink", "g.toml:2:7: key with no value"),
     ] {
         let refused = Config::parse("g.toml", text).unwrap_err().to_string();
         assert!(refused.contains(says), "{refused}");

@@ -2,19 +2,13 @@
 
 use super::{Answer, Request};
 use crate::kernel::Failure;
-use crate::server::{self, Bell, Limits, Owner, Service, Text};
 use crate::status::Status;
-use evenair_linux::peer;
+use evenair_linux::server::{Bell, Limits, Owner, Service, Text};
+use evenair_linux::socket::{Access, Socket, Trusted};
 use evenair_units::plain_message;
-use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, chownat, fchmod, fstat, openat};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with};
-use rustix::process::{getegid, geteuid};
-use std::fs::{self, Permissions};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
@@ -29,15 +23,10 @@ const LIMITS: Limits = Limits {
     request_bytes: 4096,
     time: Duration::from_secs(5),
 };
-/// Connections that the kernel queues until the thread accepts them.
-const BACKLOG: i32 = 128;
 /// Requests that may wait for the loop.
 const REQUESTS: usize = 16;
 /// Longest time for which one rendering of the status is served.
 const RENDERED: Duration = Duration::from_secs(1);
-/// Longest wait for the thread's last answers.
-const END_TIME: Duration = Duration::from_millis(500);
-
 /// The number of a request that the loop has not answered yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticket(u64);
@@ -47,22 +36,18 @@ pub struct Ticket(u64);
 enum News {
     Status(Box<Status>),
     Answer(u64, Answer),
-    End,
 }
 
 /// The loop's end of the socket. Dropping it ends the thread and removes the socket.
 #[derive(Debug)]
 pub struct Listener {
-    path: PathBuf,
+    socket: Socket,
     lack: Option<String>,
     requests: Receiver<(u64, Request)>,
     /// Wakes the loop for requests.
     bell: Bell,
     news: Sender<News>,
-    /// Wakes the thread for messages.
-    tells: Bell,
     alive_ms: Arc<AtomicU64>,
-    ended: Receiver<()>,
 }
 
 impl Listener {
@@ -74,15 +59,13 @@ impl Listener {
     /// If another kind of file is there, or the folder is not writable.
     pub fn new(path: &Path, group: Option<u32>, is_for_everyone: bool) -> Result<Self, Failure> {
         let failed = |error: io::Error| Failure::new(path.display().to_string(), error);
-        let (socket, lack) = open(path, group, is_for_everyone).map_err(failed)?;
-        let bells = || Ok((Bell::new()?, Bell::new()?));
-        let (bell, tells) = bells().map_err(failed)?;
+        let bell = Bell::new().map_err(failed)?;
         let (asks, requests) = sync_channel(REQUESTS);
         let (news, told) = channel();
         let alive_ms = Arc::new(AtomicU64::new(0));
         let desk = Desk {
             group,
-            own: geteuid().as_raw(),
+            trusted: Trusted::new(group),
             asks,
             bell: bell.clone(),
             news: told,
@@ -90,8 +73,16 @@ impl Listener {
             status: None,
             rendered: None,
         };
-        let ended = server::start(socket, tells.clone(), LIMITS, desk).map_err(failed)?;
-        Ok(Self { path: path.into(), lack, requests, bell, news, tells, alive_ms, ended })
+        let access = if is_for_everyone { Access::Everyone(group) } else { Access::Group(group) };
+        let socket = Socket::serve(path, access, LIMITS, desk).map_err(failed)?;
+        let remedy = |why: &str| {
+            let group = group.unwrap_or_default();
+            format!(
+                "{why}; run the daemon as a member (SupplementaryGroups={group} in the service), or write asked_by = \"everyone\""
+            )
+        };
+        let lack = socket.lack().map(remedy);
+        Ok(Self { socket, lack, requests, bell, news, alive_ms })
     }
 
     /// Returns a description of the permissions that could not be set on the socket.
@@ -128,7 +119,7 @@ impl Listener {
     fn tell(&self, news: News) {
         // If the thread has ended, no client gets an answer, but the limits still hold.
         let _ = self.news.send(news);
-        self.tells.ring();
+        self.socket.wake();
     }
 }
 
@@ -138,68 +129,10 @@ impl AsFd for Listener {
     }
 }
 
-impl Drop for Listener {
-    fn drop(&mut self) {
-        self.tell(News::End);
-        let _ = self.ended.recv_timeout(END_TIME);
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
-/// Opens a socket, and returns a description of the permissions that could not be set.
-fn open(path: &Path, group: Option<u32>, is_for_everyone: bool) -> io::Result<(OwnedFd, Option<String>)> {
-    if UnixStream::connect(path).is_ok() {
-        return Err(io::Error::new(io::ErrorKind::AddrInUse, "another daemon answers there"));
-    }
-    if fs::symlink_metadata(path).is_ok_and(|there| there.file_type().is_socket()) {
-        fs::remove_file(path)?;
-    }
-    let address = SocketAddrUnix::new(path).map_err(|_| {
-        io::Error::other("too long for a socket; name a shorter one: socket = \"/run/evenair.sock\"")
-    })?;
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    // Linux gives the file the socket's own mode, so the file is never open to others, not even for a
-    // moment.
-    fchmod(&socket, Mode::from_raw_mode(0o600))?;
-    bind(&socket, &address)?;
-    listen(&socket, BACKLOG)?;
-    let lack = give(path, group, is_for_everyone).inspect_err(|_| drop(fs::remove_file(path)))?;
-    Ok((socket, lack))
-}
-
-/// Gives the socket's file to a group, or to everyone. Leaves a file alone that replaced the socket in
-/// the meantime.
-fn give(path: &Path, group: Option<u32>, is_for_everyone: bool) -> io::Result<Option<String>> {
-    let file = openat(CWD, path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
-    let there = fstat(&file)?;
-    let is_own =
-        FileType::from_raw_mode(there.st_mode) == FileType::Socket && there.st_uid == geteuid().as_raw();
-    if !is_own {
-        return Err(io::Error::other(
-            "another user put something else there; name a folder that is the daemon's own",
-        ));
-    }
-    let given = group
-        .filter(|group| *group != there.st_gid)
-        .map_or(Ok(()), |group| chownat(&file, "", None, Some(Gid::from_raw(group)), AtFlags::EMPTY_PATH));
-    let mode = if is_for_everyone { 0o666 } else { 0o660 };
-    // Uses the descriptor: a name could lead to another file by now.
-    fs::set_permissions(format!("/proc/self/fd/{}", file.as_raw_fd()), Permissions::from_mode(mode))?;
-    Ok(given.err().filter(|_| !is_for_everyone).map(|error| {
-        let (group, own) = (group.unwrap_or_default(), getegid().as_raw());
-        format!(
-            "{} stays with group {own}: cannot give it to group {group}: {error}; run the daemon as a member \
-            (SupplementaryGroups={group} in the service), or write asked_by = \"everyone\"",
-            path.display()
-        )
-    }))
-}
-
 /// The thread's end of the socket.
 struct Desk {
     group: Option<u32>,
-    own: u32,
+    trusted: Trusted,
     asks: SyncSender<(u64, Request)>,
     bell: Bell,
     news: Receiver<News>,
@@ -238,12 +171,7 @@ fn text(answer: &Answer) -> Text {
 
 impl Service for Desk {
     fn owner(&self, stream: BorrowedFd<'_>) -> io::Result<Owner> {
-        let (user, group) = peer::user_and_group(stream)?;
-        let is_member =
-            |wanted| Ok::<_, io::Error>(group == wanted || peer::groups(stream)?.contains(&wanted));
-        let is_trusted =
-            user == 0 || user == self.own || self.group.map(is_member).transpose()?.unwrap_or(false);
-        Ok(Owner { user, is_trusted })
+        self.trusted.owner(stream)
     }
 
     fn is_whole(&self, text: &[u8]) -> bool {
@@ -277,16 +205,15 @@ impl Service for Desk {
         text(&Answer::Refused(format!("more than {most} requests of one user in a second; ask again later")))
     }
 
-    fn take_news(&mut self) -> (Vec<(u64, Text)>, bool) {
-        let (mut answers, mut ends) = (Vec::new(), false);
+    fn take_answers(&mut self) -> Vec<(u64, Text)> {
+        let mut answers = Vec::new();
         while let Ok(news) = self.news.try_recv() {
             match news {
                 News::Status(status) => (self.status, self.rendered) = (Some(status), None),
                 News::Answer(id, answer) => answers.push((id, text(&answer))),
-                News::End => ends = true,
             }
         }
-        (answers, ends)
+        answers
     }
 }
 

@@ -3,7 +3,7 @@ mod faults;
 
 use super::*;
 use crate::kernel::Root;
-use crate::memory::Memory as InMemory;
+use crate::memory::MemoryKernel;
 use crate::record::{Heard, Line, SCHEMA};
 use crate::replay::Replay;
 use crate::status::Standing;
@@ -31,14 +31,14 @@ fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
-fn start(config: &Config, kernel: InMemory, kept: Option<Kept>) -> Daemon<InMemory> {
+fn start(config: &Config, kernel: MemoryKernel, kept: Option<Kept>) -> Daemon<MemoryKernel> {
     let mut daemon = Daemon::new(at(0), config, subscribers(3), kernel, (kept, false)).unwrap();
     daemon.begin(at(0)).unwrap();
     settled(daemon)
 }
 
 /// Runs the first two samples, in which limits come down because no class carries anything.
-fn settled(mut daemon: Daemon<InMemory>) -> Daemon<InMemory> {
+fn settled(mut daemon: Daemon<MemoryKernel>) -> Daemon<MemoryKernel> {
     daemon.step(at(100));
     daemon.step(at(200));
     daemon
@@ -46,7 +46,7 @@ fn settled(mut daemon: Daemon<InMemory>) -> Daemon<InMemory> {
 
 /// Steps to a time. Each class serves the given packets of 1500 bytes in every 0.1 s, with or without a
 /// backlog.
-fn run(daemon: &mut Daemon<InMemory>, (from, to): (u64, u64), classes: &[(Side, u16, u32, bool)]) {
+fn run(daemon: &mut Daemon<MemoryKernel>, (from, to): (u64, u64), classes: &[(Side, u16, u32, bool)]) {
     for ms in (from..to).step_by(100) {
         for &(side, minor, packets, waits) in classes {
             daemon.kernel_mut().serve(side, minor, packets);
@@ -57,11 +57,11 @@ fn run(daemon: &mut Daemon<InMemory>, (from, to): (u64, u64), classes: &[(Side, 
     }
 }
 
-fn ceiling(daemon: &mut Daemon<InMemory>, side: Side, address: &str) -> Rate {
+fn ceiling(daemon: &mut Daemon<MemoryKernel>, side: Side, address: &str) -> Rate {
     daemon.kernel_mut().class_of(side, address).unwrap().1.ceiling
 }
 
-fn events(daemon: &mut Daemon<InMemory>) -> Vec<Event> {
+fn events(daemon: &mut Daemon<MemoryKernel>) -> Vec<Event> {
     let event = |what| if let What::Event(event) = what { Some(event) } else { None };
     daemon.take_happened().into_iter().filter_map(event).collect()
 }
@@ -69,7 +69,7 @@ fn events(daemon: &mut Daemon<InMemory>) -> Vec<Event> {
 #[test]
 fn what_the_law_gives_stands_in_the_kernel() {
     let config = config("mode = \"enforce\"\n");
-    let mut daemon = start(&config, InMemory::default(), None);
+    let mut daemon = start(&config, MemoryKernel::default(), None);
     // W/3 for three subscribers, half of it each direction: 50 kb/s.
     assert_eq!(ceiling(&mut daemon, Side::Down, "10.0.1.1"), Rate::from_kbps(50));
     // The exempt class has a quarter of the link's 900 kb/s, or 256 kb/s.
@@ -92,8 +92,8 @@ fn what_the_law_gives_stands_in_the_kernel() {
 #[test]
 fn one_bucket_for_all_is_the_parents() {
     let config = config("mode = \"enforce\"\nlaw = \"arc\"\n");
-    let mut daemon = start(&config, InMemory::default(), None);
-    let parent = |daemon: &mut Daemon<InMemory>, side| {
+    let mut daemon = start(&config, MemoryKernel::default(), None);
+    let parent = |daemon: &mut Daemon<MemoryKernel>, side| {
         daemon.kernel_mut().there.of(side).tree.classes[&crate::tree::AGGREGATE].ceiling
     };
     let total = daemon.gateway().allocation().total.unwrap();
@@ -103,7 +103,7 @@ fn one_bucket_for_all_is_the_parents() {
     run(&mut daemon, (200, 10_000), &[(Side::Up, FIRST, 0, false), (Side::Down, FIRST, 0, false)]);
     daemon.kernel_mut().serve(Side::Up, FIRST, 40); // 48 kb/s for 10 s
     run(&mut daemon, (10_000, 20_000), &[]);
-    let total = |daemon: &Daemon<InMemory>| daemon.gateway().allocation().total.unwrap().as_bps();
+    let total = |daemon: &Daemon<MemoryKernel>| daemon.gateway().allocation().total.unwrap().as_bps();
     assert_eq!(parent(&mut daemon, Side::Down).as_bps(), total(&daemon) - 48_000);
     assert_eq!(parent(&mut daemon, Side::Up).as_bps(), total(&daemon));
     // Three classes wait down, one up: within a second each has the same share, within an epoch too.
@@ -127,7 +127,7 @@ fn one_bucket_for_all_is_the_parents() {
 fn who_observes_changes_nothing_and_who_is_dry_says_what_it_would() {
     for (mode, would) in [("observe", 0), ("dry-run", 1)] {
         let config = config(&format!("mode = \"{mode}\"\n"));
-        let before = InMemory::default();
+        let before = MemoryKernel::default();
         let mut daemon = start(&config, before.clone(), None);
         run(&mut daemon, (0, 10_000), &[]);
         daemon.stop("test", false).unwrap();
@@ -143,11 +143,11 @@ fn who_observes_changes_nothing_and_who_is_dry_says_what_it_would() {
 #[test]
 fn a_strangers_root_is_kept_for_him_or_not_touched() {
     let config = config("mode = \"enforce\"\n");
-    let mut kernel = InMemory::default();
+    let mut kernel = MemoryKernel::default();
     let cake = |kept: Option<Vec<u8>>| Root::Foreign { kind: "cake".into(), major: 0x8001, kept };
     kernel.there.up.root = cake(Some(vec![7]));
     let before = kernel.there.clone();
-    let new = |kernel: &InMemory, takes_over| {
+    let new = |kernel: &MemoryKernel, takes_over| {
         Daemon::new(at(0), &config, subscribers(3), kernel.clone(), (None, takes_over))
     };
     let refused = new(&kernel, false).unwrap_err().to_string();
@@ -167,11 +167,11 @@ fn a_strangers_root_is_kept_for_him_or_not_touched() {
 #[test]
 fn an_upgrade_changes_no_class_and_forgets_nothing() {
     let config = config("mode = \"enforce\"\n");
-    let mut daemon = start(&config, InMemory::default(), None);
+    let mut daemon = start(&config, MemoryKernel::default(), None);
     run(&mut daemon, (0, 60_000), &[(Side::Down, FIRST, 2, true)]);
     let kept: Kept = serde_json::from_str(&serde_json::to_string(&daemon.kept()).unwrap()).unwrap();
     // No change is needed.
-    let kernel = InMemory { changes_left: 0, ..daemon.kernel_mut().clone() };
+    let kernel = MemoryKernel { changes_left: 0, ..daemon.kernel_mut().clone() };
     let next = start(&config, kernel, Some(kept));
     assert_eq!(next.gateway().memory(), daemon.gateway().memory());
 }
@@ -179,20 +179,20 @@ fn an_upgrade_changes_no_class_and_forgets_nothing() {
 /// Rates without limits do not measure demand under limits.
 #[test]
 fn a_law_that_watched_begins_anew_when_it_may_limit() {
-    let mut daemon = start(&config(""), InMemory::default(), None);
+    let mut daemon = start(&config(""), MemoryKernel::default(), None);
     run(&mut daemon, (0, 60_000), &[]);
     let kept = daemon.kept();
-    let law = |daemon: &Daemon<InMemory>| daemon.kept().memory.law.unwrap().2;
+    let law = |daemon: &Daemon<MemoryKernel>| daemon.kept().memory.law.unwrap().2;
     let enforces = config("mode = \"enforce\"\n");
-    let next = start(&enforces, InMemory::default(), Some(kept.clone()));
-    assert_eq!(law(&next), law(&start(&enforces, InMemory::default(), None)));
-    assert_eq!(law(&start(&config(""), InMemory::default(), Some(kept.clone()))), law(&daemon));
+    let next = start(&enforces, MemoryKernel::default(), Some(kept.clone()));
+    assert_eq!(law(&next), law(&start(&enforces, MemoryKernel::default(), None)));
+    assert_eq!(law(&start(&config(""), MemoryKernel::default(), Some(kept.clone()))), law(&daemon));
 }
 
 #[test]
 fn who_is_renumbered_keeps_class_and_history() {
     let config = config("mode = \"enforce\"\n");
-    let mut daemon = start(&config, InMemory::default(), None);
+    let mut daemon = start(&config, MemoryKernel::default(), None);
     run(&mut daemon, (0, 40_000), &[(Side::Down, FIRST, 2, true), (Side::Down, FIRST + 1, 2, true)]);
     let (before, law) = (daemon.kernel_mut().class_of(Side::Down, "10.0.1.1"), daemon.kept().memory.law);
     let mut others: Vec<_> = subscribers(3).iter().cloned().collect();
@@ -208,7 +208,7 @@ fn who_is_renumbered_keeps_class_and_history() {
 
 #[test]
 fn a_reload_with_another_law_begins_it_and_other_devices_want_a_new_start() {
-    let mut daemon = start(&config("mode = \"enforce\"\n"), InMemory::default(), None);
+    let mut daemon = start(&config("mode = \"enforce\"\n"), MemoryKernel::default(), None);
     let arc = config("mode = \"enforce\"\nlaw = \"arc\"\n");
     daemon.reload(at(5_000), &arc, subscribers(3)).unwrap();
     assert_eq!(daemon.gateway().allocation().total, Some(Rate::from_kbps(300)));
@@ -224,7 +224,7 @@ fn a_pause_opens_and_a_stop_leaves_what_the_operator_wants() {
     for (on_stop, stays) in [("remove", false), ("freeze", true), ("open", true)] {
         let mut daemon = start(
             &config(&format!("mode = \"enforce\"\non_stop = \"{on_stop}\"\n")),
-            InMemory::default(),
+            MemoryKernel::default(),
             None,
         );
         daemon.pause(true);
@@ -238,7 +238,7 @@ fn a_pause_opens_and_a_stop_leaves_what_the_operator_wants() {
             let open = ceiling(&mut daemon, Side::Up, "10.0.0.1") == OPEN;
             assert_eq!(open, on_stop == "open");
             daemon.stop("not confirmed", true).unwrap();
-            assert_eq!(daemon.kernel_mut().there, InMemory::default().there);
+            assert_eq!(daemon.kernel_mut().there, MemoryKernel::default().there);
         }
     }
 }
@@ -246,7 +246,7 @@ fn a_pause_opens_and_a_stop_leaves_what_the_operator_wants() {
 /// A changed record is refused at its line, even if a law could read it.
 #[test]
 fn a_record_that_was_changed_is_refused() {
-    let mut daemon = start(&config("mode = \"enforce\"\n"), InMemory::default(), None);
+    let mut daemon = start(&config("mode = \"enforce\"\n"), MemoryKernel::default(), None);
     run(&mut daemon, (0, 30_000), &[(Side::Down, FIRST, 2, true)]);
     let hear = |from: &str, to: &str, what: &[What]| {
         let mut replay = Replay::new(None);
@@ -268,7 +268,7 @@ fn a_record_that_was_changed_is_refused() {
 #[test]
 fn a_pause_outlives_a_crash() {
     let config = config("mode = \"enforce\"\n");
-    let mut daemon = start(&config, InMemory::default(), None);
+    let mut daemon = start(&config, MemoryKernel::default(), None);
     daemon.pause(true);
     let kept: Kept = serde_json::from_str(&serde_json::to_string(&daemon.kept()).unwrap()).unwrap();
     let mut next = start(&config, daemon.kernel_mut().clone(), Some(kept.clone()));
@@ -290,7 +290,7 @@ fn a_pause_outlives_a_crash() {
 #[test]
 fn a_record_replays_bit_for_bit() {
     let config = config("mode = \"enforce\"\neager = 1\n");
-    let mut daemon = start(&config, InMemory::default(), None);
+    let mut daemon = start(&config, MemoryKernel::default(), None);
     let mut written = String::new();
     let mut write = |what: Vec<What>, ms: u64| {
         for what in what {

@@ -4,33 +4,7 @@
 use super::account::Account;
 use crate::Side;
 use crate::status::{ClassStatus, Status};
-use evenair_units::printable;
-use std::fmt::{Display, Write as _};
-
-/// A family of samples.
-struct Family<'a> {
-    text: &'a mut String,
-    name: &'static str,
-}
-
-impl<'a> Family<'a> {
-    fn new(text: &'a mut String, (name, kind): (&'static str, &str), help: &str) -> Self {
-        let _ = write!(text, "# HELP evenair_gateway_{name} {help}\n# TYPE evenair_gateway_{name} {kind}\n");
-        Self { text, name }
-    }
-
-    fn sample(&mut self, labels: &[(&str, &str)], value: impl Display) {
-        let labels: Vec<String> =
-            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-        let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-        let _ = writeln!(self.text, "evenair_gateway_{}{labels} {value}", self.name);
-    }
-}
-
-/// Escapes a label's value.
-fn escaped(value: &str) -> String {
-    printable(value, usize::MAX).replace('\\', "\\\\").replace('"', "\\\"")
-}
+use evenair_service::metrics::Metrics;
 
 const fn way(side: Side) -> &'static str {
     match side {
@@ -40,45 +14,44 @@ const fn way(side: Side) -> &'static str {
 }
 
 pub(super) fn text(account: &Account) -> String {
-    let mut text = String::new();
-    Family::new(&mut text, ("build_info", "gauge"), "The program's version.")
+    let mut text = Metrics::new("evenair_gateway_");
+    text.family(("build_info", "gauge"), "The program's version.")
         .sample(&[("version", env!("CARGO_PKG_VERSION"))], 1);
-    let Some(status) = &account.status else { return text };
+    let Some(status) = &account.status else { return text.into_text() };
     of_all(status, account, &mut text);
     of_each(status, account, &mut text);
-    text
+    text.into_text()
 }
 
 /// Writes the samples of the whole gateway.
-fn of_all(status: &Status, account: &Account, text: &mut String) {
+fn of_all(status: &Status, account: &Account, text: &mut Metrics) {
     let gauge = |name| (name, "gauge");
-    Family::new(text, gauge("mode_info"), "What the daemon may do, and the law that decides.")
+    text.family(gauge("mode_info"), "What the daemon may do, and the law that decides.")
         .sample(&[("law", &status.law), ("mode", status.mode.word())], 1);
-    Family::new(text, ("epochs_total", "counter"), "Epochs that have passed.").sample(&[], status.epochs);
-    Family::new(text, gauge("epoch_seconds"), "How long the last epoch was.").sample(&[], status.epoch_s);
-    Family::new(text, gauge("status_timestamp_seconds"), "When this was said, since 1970.")
+    text.family(("epochs_total", "counter"), "Epochs that have passed.").sample(&[], status.epochs);
+    text.family(gauge("epoch_seconds"), "How long the last epoch was.").sample(&[], status.epoch_s);
+    text.family(gauge("status_timestamp_seconds"), "When this was said, since 1970.")
         .sample(&[], status.at_ms as f64 / 1e3);
-    let mut open = Family::new(text, gauge("limits_open"), "Whether the limits are open, by reason.");
+    let mut open = text.family(gauge("limits_open"), "Whether the limits are open, by reason.");
     open.sample(&[("reason", "paused")], u8::from(status.is_paused));
     open.sample(&[("reason", "nothing_read")], u8::from(status.is_blind));
     if let Some(total) = status.total_bps {
-        Family::new(text, gauge("total_limit_bytes_per_second"), "What all have together, both ways.")
+        text.family(gauge("total_limit_bytes_per_second"), "What all have together, both ways.")
             .sample(&[], total as f64 / 8.0);
     }
     if let Some(fairness) = status.fairness {
-        Family::new(text, gauge("fairness_ratio"), "Jain's index of those who want more than they get.")
+        text.family(gauge("fairness_ratio"), "Jain's index of those who want more than they get.")
             .sample(&[], fairness);
     }
-    Family::new(text, gauge("unknown_addresses"), "Addresses that are nobody's.")
-        .sample(&[], status.strangers);
-    Family::new(text, ("troubles_total", "counter"), "What went wrong since the daemon began.")
+    text.family(gauge("unknown_addresses"), "Addresses that are nobody's.").sample(&[], status.strangers);
+    text.family(("troubles_total", "counter"), "What went wrong since the daemon began.")
         .sample(&[], account.troubles);
 }
 
 /// Writes one sample for each direction of each subscriber.
-fn of_each(status: &Status, account: &Account, text: &mut String) {
+fn of_each(status: &Status, account: &Account, text: &mut Metrics) {
     let mut all = |name, help: &str, of: &dyn Fn(&ClassStatus) -> Option<f64>| {
-        let mut family = Family::new(text, name, help);
+        let mut family = text.family(name, help);
         for class in &status.classes {
             if let Some(value) = of(class) {
                 family.sample(&[("subscriber", &class.id), ("direction", way(class.side))], value);
@@ -113,11 +86,8 @@ fn of_each(status: &Status, account: &Account, text: &mut String) {
         "Share of looks in the last epoch at which packets waited.",
         &|class| Some(class.waits),
     );
-    let mut bound = Family::new(
-        text,
-        ("class_bound", "gauge"),
-        "What bounds a class's rate: 1, with the reason as a label.",
-    );
+    let mut bound =
+        text.family(("class_bound", "gauge"), "What bounds a class's rate: 1, with the reason as a label.");
     for class in &status.classes {
         let labels =
             [("subscriber", class.id.as_str()), ("direction", way(class.side)), ("by", class.bound())];

@@ -3,7 +3,7 @@
 
 use super::{Place, Subscriber};
 use crate::Mistake;
-use crate::mistake::quoted;
+use evenair_service::quoted;
 
 /// The columns, of which `id` and `prefixes` are required.
 const COLUMNS: [&str; 6] = ["id", "name", "prefixes", "weight", "cap", "link_rate"];

@@ -11,7 +11,9 @@ use super::Place;
 use crate::{Mistake, Prefix};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::net::IpAddr;
+use std::path::Path;
 
 /// The format of a lease file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -65,6 +67,24 @@ impl Leases {
         };
         Some(Mistake { message: format!("{}: the line is left out{others}", wrong.message), ..wrong.clone() })
     }
+}
+
+/// The longest file of leases \[bytes\]: many times the volume that servers append between two
+/// clean-ups.
+const LEASES_MAX: u64 = 64 << 20;
+
+/// Reads a file that a server's clients can influence: a byte that is not UTF-8 spoils only its own
+/// line.
+pub(crate) fn read_leases(path: &Path) -> Result<String, Mistake> {
+    let wrong = |why: String| Mistake::of(&path.display().to_string(), why);
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(LEASES_MAX + 1).read_to_end(&mut bytes))
+        .map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    if bytes.len() as u64 > LEASES_MAX {
+        return Err(wrong(format!("is longer than {} MB", LEASES_MAX >> 20)));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Reads a file of leases at a time \[s since 1970\].

@@ -24,7 +24,7 @@ pub enum Draw {
     Slots {
         /// The contention window \[slots\].
         window: u32,
-        /// Whether the window itself can be drawn: the standard says yes, ns-2 no.
+        /// Whether the window itself can be drawn: yes in the standard, no in ns-2.
         end_included: bool,
     },
     /// Exponential, its mean this many times the airtime of the frame that waits.
@@ -96,9 +96,9 @@ pub enum When {
 
 /// How long a transmitter that has won the medium holds it.
 ///
-/// What a real MAC holds is whole packets: there [`Self::Packet`], [`Self::Burst`] and [`Self::Span`] have a meaning, on ideal
-/// CSMA all of them. A burst or a span is over when its time is, or when there is nothing to send: then the medium is free,
-/// and whoever wants it backs off.
+/// A real MAC holds the medium for whole packets: there [`Self::Packet`], [`Self::Burst`] and [`Self::Span`]
+/// have a meaning; on ideal CSMA all of them have. A burst or a span is over when its time is, or when there
+/// is nothing to send: then the medium is free, and any station may contend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Holding {

@@ -19,16 +19,17 @@
 //! - The unit of `Q` is not given. The thesis's numbers agree with each other only if it is the time the backlog needs
 //!   at the data rate \[s\], so a 1000-byte packet at 11 Mb/s adds 7.3·10⁻⁵ to `r` at α = 0.1. A backlog measured in
 //!   packets counts each packet as a full one ([`FullPacket::payload`]).
-//! - Over 802.11 the rendering is not slotted and does not double after a collision: the law is memoryless, and Alg. 1
-//!   has neither. Slots are a switch ([`AdaptiveParams::slotted`]). So is what follows a collision
-//!   ([`AdaptiveParams::redraw`]): Alg. 1 sets a back-off "before transmitting a packet"; each attempt transmits it, so
-//!   each draws.
-//! - Alg. 1's `PKT` is the airtime of the frame that waits, preamble and MAC header included ([`BackoffUnit::OwnPacket`]):
-//!   line 6 says "a packet with size `PKT`", and only so is a link's share of the air, in ideal CSMA, what (5.42) takes
-//!   it for, whatever its packets' sizes. Other units are there to compare with. With one unit for all packets as many
-//!   acknowledgements queue as data, and where one clock updates all nodes data and acknowledgements of a flow take
-//!   turns, one interval each: a limit cycle at the thesis's interval. The thesis's section 6.1.2, acknowledgements piled
-//!   up where queues are counted in bytes, is only seen with it (docs/notes/readings-chen10.md).
+//! - Over 802.11 the rendering is not slotted and does not double after a collision: the law is memoryless,
+//!   and Alg. 1 has neither. Slots are a switch ([`AdaptiveParams::slotted`]). So is the back-off after a
+//!   collision ([`AdaptiveParams::redraw`]): Alg. 1 sets a back-off "before transmitting a packet"; each
+//!   attempt transmits it, so each draws.
+//! - Alg. 1's `PKT` is the airtime of the waiting frame, preamble and MAC header included
+//!   ([`BackoffUnit::OwnPacket`]): line 6 has "a packet with size `PKT`". Only so does a link's share of the
+//!   air in ideal CSMA agree with (5.42) for any packet sizes. Other units are there to compare with. With
+//!   one unit for all packets as many acknowledgements queue as data, and where one clock updates all nodes
+//!   data and acknowledgements of a flow take turns, one interval each: a limit cycle at the thesis's
+//!   interval. The thesis's section 6.1.2, acknowledgements piled up where queues are counted in bytes, is
+//!   only seen with it (docs/notes/readings-chen10.md).
 //!
 //! # Example
 //! ```
@@ -59,7 +60,7 @@ pub enum QueueMeasure {
     Bytes,
 }
 
-/// `PKT`: what back-offs are measured in.
+/// `PKT`: the unit of back-offs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -129,7 +130,7 @@ pub struct AdaptiveParams {
     pub dummies: bool,
     /// Round back-offs to whole slots.
     pub slotted: bool,
-    /// Draw a back-off anew after a collision; if not, the packet's own is counted down once more.
+    /// Draw another back-off after a collision; if not, the packet's own is counted down once more.
     pub redraw: bool,
 }
 
@@ -356,7 +357,7 @@ mod tests {
         law.on_update(&backlog(0));
         assert!((law.aggressiveness - 0.04).abs() < 1e-15);
         assert_eq!(law.drop_probability(), Some(Probability::ZERO));
-        // What carries data is not pinned, and nothing is under n-ACK.
+        // A queue of data is not pinned, and none is under n-ACK.
         assert!(begin(params).aggressiveness.abs() < 1e-15);
         assert!(AdaptiveParams::chen10().begin(&role).aggressiveness.abs() < 1e-15);
         let unbounded = AdaptiveParams { r_max: Some(f64::INFINITY), ..params };

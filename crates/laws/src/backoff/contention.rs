@@ -1,12 +1,13 @@
-//! How a link of aggressiveness `ρ` contends: what the laws of [QCSMA] answer a MAC with, whatever makes their `ρ`.
+//! How a link of aggressiveness `ρ` contends: the common answer of the laws of [QCSMA] to a MAC, for any
+//! definition of `ρ`.
 //!
 //! On ideal CSMA back-offs are exponential with mean `exp(−ρ)/b`, drawn before each packet, so that the network's
 //! independent sets have the shares of time of [QCSMA] eq. (1). On 802.11 the same mean is rendered as a contention window:
 //! `CW = 2·exp(−ρ)/(b·T_slot) + 1`, of which a slot from `0` to `CW − 1` is drawn, doubled after a collision up to `CWmax`
 //! ([QCSMA] section III-C). Where the window would be larger than `CWmax` it is `CWmax`.
 //!
-//! `b` is the link's capacity: one over the time that a packet of its own, the largest that it carries, needs where nobody
-//! interferes. A link of acknowledgements carries many more packets per second than one of data; with one `b` for both the
+//! `b` is the link's capacity: one over the time that its own largest packet needs without interference. A
+//! link of acknowledgements carries many more packets per second than one of data; with one `b` for both the
 //! price of an acknowledgement's wait would count as often as a data packet's share of the medium is larger.
 
 use super::{Access, Dcf, Draw, Holding, LinkRole, OnFailure, Rendering, Scope, Surroundings, When};
@@ -33,14 +34,14 @@ pub enum CapacityUnit {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum BackoffForm {
-    /// Exponential times before each frame, not slotted, and drawn anew after a collision.
+    /// Exponential times before each frame, not slotted, and drawn again after a collision.
     Exponential,
     /// Contention windows in slots, doubled after collisions.
     Windows,
 }
 
 impl BackoffForm {
-    /// Ideal CSMA knows no slots, 802.11 little else.
+    /// Exponential times for ideal CSMA, which has no slots; windows for 802.11.
     pub(super) fn of(surroundings: &Surroundings) -> Self {
         if surroundings.is_ideal { Self::Exponential } else { Self::Windows }
     }
@@ -126,7 +127,7 @@ impl Contention {
             }
             BackoffForm::Windows => {
                 let window_max = self.window_max;
-                // The end of a draw is CW − 1. ns-2 excludes it, and what it doubles is CW.
+                // The end of a draw is CW − 1. ns-2 excludes it, and doubles CW.
                 let end = contention_window(mean, self.slot) - 1;
                 let window = end.saturating_add(u32::from(self.ns2)).min(window_max);
                 let when =
@@ -139,8 +140,8 @@ impl Contention {
     }
 }
 
-/// [QCSMA] section III-C: the contention window `CW` whose uniform draw from `0` to `CW − 1` has this mean, `2·mean/T_slot + 1`
-/// \[slots\].
+/// [QCSMA] section III-C: the contention window `CW` with this mean of its uniform draw from `0` to `CW − 1`:
+/// `2·mean/T_slot + 1` \[slots\].
 pub fn contention_window(mean: Duration, slot: Duration) -> u32 {
     // The cast truncates to whole slots and saturates.
     ((2.0 * mean.as_secs_f64() / slot.as_secs_f64()) as u32).saturating_add(1)

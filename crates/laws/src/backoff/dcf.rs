@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{BadParameter, Parameters, check};
 
-/// Parameters of the law; what is not given is the physical layer's.
+/// Parameters of the law; the physical layer gives the defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -77,7 +77,7 @@ impl Parameters for DcfParams {
     }
 }
 
-/// Contention windows that a table gives, in its order; what it leaves to the standard is in order.
+/// Checks a table's contention windows for their order; those left to the standard are in order.
 pub(super) fn check_windows(window_min: Option<u32>, window_max: Option<u32>) -> Result<(), BadParameter> {
     let (least, most) = (window_min.unwrap_or(0), window_max.unwrap_or(65_535));
     check("window_min", f64::from(least), least <= 65_535, "at most 65535 slots")?;
@@ -179,13 +179,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_given_is_the_physical_layers() {
+    fn defaults_are_the_physical_layers() {
         let mut params = DcfParams { window_max: Some(255), ..DcfParams::default() };
         let ofdm = Surroundings { physical_layer: PhysicalLayer::Ofdm, ..Surroundings::default() };
         let law = params.begin(&LinkRole::data(ofdm));
         assert_eq!((law.window_min, law.window_max), (15, 255));
         params.resolve(&ofdm);
-        assert_eq!(params.begin(&LinkRole::data(Surroundings::default())), law, "resolved, it says all");
+        assert_eq!(params.begin(&LinkRole::data(Surroundings::default())), law, "resolved, it is complete");
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_medium_is_held_as_its_place_says() {
+    fn medium_is_held_as_configured() {
         let holding = Holding::Burst(evenair_units::Duration::from_millis(1));
         let place = LinkRole::data(Surroundings { holding, ..Surroundings::default() });
         assert_eq!(DcfParams::default().begin(&place).access().holding, holding);

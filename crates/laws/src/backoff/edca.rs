@@ -79,7 +79,7 @@ impl Category {
     }
 }
 
-/// Parameters of one access category; what is not given comes from the standard's table.
+/// Parameters of one access category; the standard's table gives the defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -131,7 +131,7 @@ pub struct EdcaParams {
     pub background: CategoryParams,
 }
 
-/// Where parameters of categories are said to be wrong: four names for each key, since names are static.
+/// Names for faults of categories' parameters: four for each key, since names are static.
 const KEYS: [[&str; 3]; 4] = [
     ["voice.window_min", "voice.window_max", "voice.aifsn"],
     ["video.window_min", "video.window_max", "video.aifsn"],
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(row(Category::Video, PhysicalLayer::Dsss), (15, 31, 2, 6016));
     }
 
-    /// RFC 8325 section 4.3: what stands there, and what is not assigned.
+    /// RFC 8325 section 4.3: its table, and unassigned code points.
     #[test]
     fn code_points_have_their_categories() {
         let all = |of: &[u8], category| of.iter().all(|&dscp| Category::of_dscp(dscp) == category);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_by_its_category() {
+    fn fault_is_named_by_its_category() {
         let bad = CategoryParams { aifsn: Some(16), ..CategoryParams::default() };
         let params = EdcaParams { video: bad, ..EdcaParams::default() };
         assert_eq!(params.validated().unwrap_err().name, "video.aifsn");
@@ -288,9 +288,9 @@ mod tests {
         assert_eq!(bad(windows(31, 15)), "voice.window_max");
     }
 
-    /// IEEE 802.11-2016 table 9-137 for OFDM; what is given stays.
+    /// IEEE 802.11-2016 table 9-137 for OFDM; given values stay.
     #[test]
-    fn what_is_not_given_is_the_standards() {
+    fn defaults_are_the_standards() {
         let mut params = EdcaParams::default();
         params.background.aifsn = Some(9);
         params.resolve(&Surroundings { physical_layer: PhysicalLayer::Ofdm, ..Surroundings::default() });

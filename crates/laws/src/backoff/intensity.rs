@@ -1,13 +1,15 @@
-//! How a transmission intensity becomes back-offs and holding times: what every law of optimal CSMA answers the MAC with.
+//! How a transmission intensity becomes back-offs and holding times: the common answer of all laws of optimal
+//! CSMA to the MAC.
 //!
-//! A law gives the intensity's logarithm, `p·μ = exp(x)`; only the product matters to how links share the air ([Lee12] Alg. 1
-//! line 3, L1). One of the two follows the queue and the other is fixed, whichever ([`Adapts`]). Where what follows
-//! comes to its bound, the other one makes up for it.
+//! A law gives the intensity's logarithm, `p·μ = exp(x)`; only the product matters to how links share the air
+//! ([Lee12] Alg. 1 line 3, L1). One of the two follows the queue and the other is fixed ([`Adapts`]). When
+//! the following one reaches its bound, the other one makes up for it.
 //!
-//! Two renderings: back-offs that are exponential and continuous, with holding times of any length; and what the registers of
-//! ordinary 802.11e hardware take (L6), a window of 2^k − 1 slots, AIFSN, a TXOP limit in steps of 32 µs. There the
-//! product is met within a window's step, a factor of √2 up or down, and a TXOP holds whole packets. A collision doubles the window as hardware does; in the continuous
-//! rendering the next back-off is drawn from the same distribution.
+//! Two renderings: exponential continuous back-offs with holding times of any length; and the registers of
+//! ordinary 802.11e hardware (L6): a window of 2^k − 1 slots, AIFSN, a TXOP limit in steps of 32 µs. There
+//! the product is met within a window's step, a factor of √2 up or down, and a TXOP holds whole packets. A
+//! collision doubles the window as hardware does; in the continuous rendering the next back-off is drawn from
+//! the same distribution.
 
 use super::dcf::doubled;
 use super::{Access, Dcf, Draw, Holding, LinkRole, OnFailure, Space, Surroundings, When};
@@ -20,7 +22,7 @@ const EXPONENT_MAX: f64 = 700.0;
 /// The unit of TXOP limits (IEEE 802.11-2016 clause 9.4.2.29).
 const TXOP_UNIT: Duration = Duration::from_micros(32);
 
-/// The longest TXOP that any hardware can be told, sixteen bits of it.
+/// The longest TXOP that any hardware can be set to, sixteen bits of it.
 const LONGEST: Duration = Duration::from_micros(65_535 * 32);
 
 /// The longest TXOP that the eight bits of a QoS Control field hold (IEEE 802.11-2016 clause 9.2.4.5.6).
@@ -43,7 +45,7 @@ pub enum Adapts {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Execution {
-    /// Exponential back-offs without slots, and holding times whose mean is met.
+    /// Exponential back-offs without slots, and holding times of this mean.
     #[default]
     Continuous,
     /// The registers of ordinary 802.11e hardware: windows of 2^k − 1 slots that collisions double, AIFSN, a TXOP limit in
@@ -112,7 +114,7 @@ impl Intensity {
         Ok(self)
     }
 
-    /// Writes out what follows from the physical layer.
+    /// Writes out the values that follow from the physical layer.
     pub(super) fn resolve(&mut self, surroundings: &Surroundings) {
         if self.execution == Execution::Hardware {
             self.window_min = Some(self.least_window(surroundings));
@@ -150,13 +152,13 @@ impl Intensity {
         Access { draw, on_failure, when, holding: Holding::Span(holding) }
     }
 
-    /// The window nearest to the mean back-off that is wanted; the TXOP makes up for what windows cannot.
+    /// The window nearest to the wanted mean back-off; the TXOP makes up for the rest.
     fn hardware(&self, exponent: f64, role: &LinkRole) -> Access {
         let &LinkRole { packet, surroundings, .. } = role;
         let (least, most, slot) = (self.least_window(&surroundings), self.window_max, surroundings.slot);
         let default = match self.adapts {
             Adapts::Backoff => packet.frame,
-            Adapts::Holding => Duration::from_secs_f64(mean_s(least, slot)), // what hardware comes with
+            Adapts::Holding => Duration::from_secs_f64(mean_s(least, slot)), // hardware's default
         };
         let wanted = self.holding(exponent, packet.frame, default);
         let window = nearest(wanted.as_secs_f64() * libm::exp(-exponent), slot, least, most);
@@ -209,7 +211,7 @@ fn mean_s(window: u32, slot: Duration) -> f64 {
     f64::from(window) / 2.0 * slot.as_secs_f64()
 }
 
-/// The window, of 2^k − 1 slots, whose mean is the nearest by ratio.
+/// The window of 2^k − 1 slots with the nearest mean, by ratio.
 fn nearest(mean: f64, slot: Duration, least: u32, most: u32) -> u32 {
     let mut window = least;
     while window < most {
@@ -240,7 +242,7 @@ mod tests {
         })
     }
 
-    /// Holding and back-off time, as the MAC is told, of full packets [s].
+    /// Holding and back-off time of full packets, as the MAC receives them [s].
     fn means(access: &Access) -> (f64, f64) {
         let packet = role().packet.frame.as_secs_f64();
         let backoff = match access.draw {

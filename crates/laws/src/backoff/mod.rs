@@ -1,7 +1,8 @@
 //! Back-off laws: how long a transmitter waits before it takes the medium, and how long it keeps it.
 //!
-//! A law answers with data ([`Access`]), which any MAC of evenair executes: which distribution to draw from, what
-//! happens after a failure, when a back-off is drawn at all, how long the medium is held. The MAC draws the sample.
+//! A law answers with data ([`Access`]), which any MAC of evenair executes: the distribution to draw from,
+//! the reaction to a failure, when to draw a back-off at all, and how long to hold the medium. The MAC draws
+//! the sample.
 
 mod access;
 pub mod adaptive;
@@ -43,13 +44,13 @@ pub trait BackoffLaw {
     fn begin(&mut self, _role: &LinkRole) {}
     /// The owner of a queue, and of a state of the law.
     fn scope(&self) -> Scope;
-    /// How often the law wants to see its link; never, if it does not look.
+    /// The interval between two updates of the law; none, if it needs no updates.
     fn update_interval(&self) -> Option<Duration> {
         None
     }
     /// The link, once per interval.
     fn on_update(&mut self, _link: &LinkView) {}
-    /// The answer to the MAC; the host asks again after each update.
+    /// The answer to the MAC; the host reads it again after each update.
     fn access(&self) -> Access;
     /// The inter-frame space before its countdowns; it never changes.
     fn space(&self) -> Space {
@@ -63,7 +64,7 @@ pub trait BackoffLaw {
     fn dummy_packet(&self) -> Option<Bytes> {
         None
     }
-    /// The logarithm of what divides its mean back-off, for laws that have such a number.
+    /// The logarithm of the divisor of its mean back-off, for laws that have such a number.
     fn aggressiveness(&self) -> Option<f64> {
         None
     }
@@ -104,7 +105,7 @@ family! {
         QueueLength(QueueLengthParams => QueueLength),
         /// Aggressiveness in proportion to the real queue ([Lee12]'s oCSMA).
         Optimal(OptimalParams => Optimal),
-        /// Aggressiveness in proportion to a queue that nobody sees ([Lee12]'s VQ-oCSMA).
+        /// Aggressiveness in proportion to a virtual queue ([Lee12]'s VQ-oCSMA).
         VirtualQueue(VirtualQueueParams => VirtualQueue),
     }
 }
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_looks_as_often_as_it_is_told() {
+    fn law_updates_at_its_interval() {
         let interval = Duration::from_millis(30);
         let laws: [BackoffParams; 5] = [
             AdaptiveParams { interval, ..AdaptiveParams::default() }.into(),
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_of_windows_looks_at_nothing() {
+    fn law_of_windows_needs_no_updates() {
         for law in [BackoffParams::from(DcfParams::default()), EdcaParams::default().into()] {
             let law = law.begin(&link());
             assert_eq!(law.update_interval(), None);
@@ -155,7 +156,7 @@ mod tests {
     /// Two packets wait, and none is served: α times 2 · 8000 bit at 11 Mb/s ([Chen10] Alg. 1 line 3), the packets
     /// ([QCSMA] section IV-C), b times the packets ([Lee12] eq. (1)).
     #[test]
-    fn a_law_tells_its_aggressiveness() {
+    fn law_has_its_aggressiveness() {
         let backlog = Volume { packets: 2, bytes: 2_000 };
         let view =
             LinkView { backlog, data_rate: evenair_units::Rate::from_kbps(11_000), ..LinkView::default() };

@@ -1,9 +1,9 @@
 //! Optimal CSMA: aggressiveness in proportion to the real queue, oCSMA.
 //!
 //! # Law
-//! Time is in frames. At the end of each a transmitter reads its queue, `q ← [q + A − S]⁺`, and sets back-off and holding
-//! time so that `p·μ = exp(b·q)`. With a source that knows its utility (`A = V/q`, [`UtilityBased`]) the links' shares
-//! maximise `Σ log x` plus an entropy whose weight goes down with `b·V`.
+//! Time is in frames. At the end of each a transmitter reads its queue, `q ← [q + A − S]⁺`, and sets back-off
+//! and holding time so that `p·μ = exp(b·q)`. With a source of known utility (`A = V/q`, [`UtilityBased`])
+//! the links' shares maximise `Σ log x` plus an entropy with a weight that decreases with `b·V`.
 //!
 //! # Source
 //! [Lee12] eq. (1), Alg. 1 (L1, L2); its rendering on 802.11 hardware (L6) is ours.
@@ -52,7 +52,7 @@ pub struct OptimalParams {
     /// b: aggressiveness per unit of queue.
     #[cfg_attr(feature = "serde", serde(rename = "b"))]
     pub weight: f64,
-    /// A frame of the letter: how often the queue is looked at.
+    /// A frame of the letter: the interval between two readings of the queue.
     #[cfg_attr(feature = "serde", serde(rename = "interval"))]
     pub frame: Duration,
     /// The unit of a queue.
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn resolved_parameters_say_what_the_place_leaves_open() {
+    fn resolved_parameters_fill_open_values() {
         let ofdm = Surroundings { physical_layer: PhysicalLayer::Ofdm, ..Surroundings::default() };
         let mut params = OptimalParams::default();
         params.intensity.execution = Execution::Hardware;

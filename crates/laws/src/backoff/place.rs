@@ -28,7 +28,7 @@ pub enum PhysicalLayer {
     HighThroughput,
 }
 
-/// The MAC whose contention is rendered.
+/// The MAC that is rendered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Rendering {
@@ -43,7 +43,7 @@ pub enum Rendering {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FullPacket {
-    /// Its payload: what a packet counts as where a backlog is counted in packets.
+    /// Its payload: the size of a packet where a backlog is counted in packets.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub payload: Bytes,
     /// Its network-layer size.
@@ -55,19 +55,19 @@ pub struct FullPacket {
     /// Its bits at the data rate.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub bits: Duration,
-    /// How long it takes from one packet to the next where nobody disturbs: inter-frame spaces, frame and link-layer
-    /// acknowledgement; back-off not.
+    /// The time from one packet to the next without disturbance: inter-frame spaces, frame and link-layer
+    /// acknowledgement, but no back-off.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub exchange: Duration,
 }
 
-/// The surroundings that parameters may depend on beside what is written of them.
+/// The surroundings that parameters may depend on beside their written values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Surroundings {
     /// The physical layer.
     pub physical_layer: PhysicalLayer,
-    /// The MAC whose contention is rendered.
+    /// The MAC that is rendered.
     pub rendering: Rendering,
     /// The MAC is ideal CSMA: continuous time, no slots, no collisions.
     pub is_ideal: bool,
@@ -150,7 +150,7 @@ pub struct LinkView {
     pub dummies: Volume,
     /// The packets that wait, the one in service counted.
     pub backlog: Volume,
-    /// How long the first of it has waited, where the host knows.
+    /// The waiting time of its first packet, if the host measures it.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub head_of_line_delay: Option<Duration>,
     /// The rate at which data are sent.

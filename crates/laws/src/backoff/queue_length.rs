@@ -1,9 +1,10 @@
 //! Queue-length CSMA: aggressiveness in proportion to how much waits.
 //!
 //! # Law
-//! `ρ = QueLEN`, the scheduler that [QCSMA] compares its own with; or `ρ = ε·b·Q`, that of the classic scheme with message
-//! passing, whose sources send at `p/(ε ΣQ)`: [`utility_based`](crate::rate::utility_based) with the sum of the queues on its way
-//! and `V = p/ε` per unit of time. The mean back-off is `exp(−ρ)/b`, rendered on ideal CSMA and on 802.11 as queueing-delay
+//! `ρ = QueLEN`, the scheduler that [QCSMA] compares its own with. Or `ρ = ε·b·Q`, the scheduler of the
+//! classic scheme with message passing; its sources send at `p/(ε ΣQ)`:
+//! [`utility_based`](crate::rate::utility_based) with the sum of the queues on the path and `V = p/ε` per
+//! unit of time. The mean back-off is `exp(−ρ)/b`, rendered on ideal CSMA and on 802.11 as queueing-delay
 //! CSMA's is ([`contention`](super::contention)).
 //!
 //! # Source
@@ -17,10 +18,11 @@
 //! The own queue's backlog.
 //!
 //! # Deviations
-//! - How often the paper's update period ends is not said: [`QueueLengthParams::interval`], 10 ms, is ours, as for
+//! - The paper leaves its update period open: [`QueueLengthParams::interval`], 10 ms, is ours, as for
 //!   queueing-delay CSMA. `ρ` stops at 700.
 //! - An empty queue is silent; with [`QueueLengthParams::dummies`] it contends, as the paper's model has it.
-//! - It has no drift of its own: its state is the queue's, whose drift is arrivals less services, [QCSMA] eq. (9) divided by ε.
+//! - It has no drift of its own: its state is the queue's, which drifts by arrivals less services, [QCSMA]
+//!   eq. (9) divided by ε.
 //!
 //! # Example
 //! ```
@@ -55,7 +57,7 @@ pub struct QueueLengthParams {
     /// capacity times its queue; without it, the queue's packets alone.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub epsilon: Option<f64>,
-    /// How often the queue is looked at.
+    /// The interval between two readings of the queue.
     pub interval: Duration,
     /// The unit of the link's capacity.
     pub capacity: CapacityUnit,
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_given_is_the_macs() {
+    fn defaults_are_the_macs() {
         let mut params = QueueLengthParams::qcsma();
         params.resolve(&ideal());
         assert_eq!((params.form, params.window_max), (Some(BackoffForm::Exponential), Some(1023)));

@@ -1,9 +1,9 @@
 //! Queueing-delay CSMA: aggressiveness in proportion to how long the queue takes.
 //!
 //! # Law
-//! `ρ = b·q`: a link of capacity `b` whose packets queue for `q` backs off for `exp(−b·q)/b` in the mean. In practice `q` is
-//! estimated by `QueLEN/AveR`. On ideal CSMA the mean is that of an exponential, on 802.11 that of a contention window
-//! ([`contention`](super::contention)).
+//! `ρ = b·q`: a link of capacity `b` with a queueing delay `q` backs off for `exp(−b·q)/b` in the mean. In
+//! practice `q` is estimated by `QueLEN/AveR`. On ideal CSMA the mean is that of an exponential, on 802.11
+//! that of a contention window ([`contention`](super::contention)).
 //!
 //! # Source
 //! [QCSMA] eq. (13), (14), (18).
@@ -14,17 +14,18 @@
 //! [`QueueingDelayParams::memory`].
 //!
 //! # Signals
-//! The own queue's backlog, and what was served of it.
+//! The link's own backlog, and its service.
 //!
 //! # Deviations
-//! - The paper says of `AveR` only that it is filtered as the round-trip time of its (17) is, which keeps 31/32 per sample
-//!   (damaged in our copy); how often it samples is not said: [`QueueingDelayParams::interval`], 10 ms, is ours. It begins
-//!   at `b`. `ρ` stops at 700, where `exp(−ρ)` leaves the range of numbers.
+//! - The paper only has `AveR` filtered as the round-trip time of its (17) is, which keeps 31/32 per sample
+//!   (damaged in our copy). It leaves the sampling interval open: [`QueueingDelayParams::interval`], 10 ms,
+//!   is ours. It begins at `b`. `ρ` stops at 700, where `exp(−ρ)` leaves the range of numbers.
 //! - `b` is "the interference-free capacity", one of fluid packets. Ours is the link's own, at its own rate and of its own
 //!   packets, all that a packet costs the medium counted: then `1/b` is how long the medium is held, as eq. (1) has it.
-//! - [`QueueingDelayParams::scale`], 1 in the paper, multiplies `ρ`. Problem (2) has one unit, the packet: `ρ = s·b·q` and
-//!   windows that keep `p` packets waiting rest where `ρ = b·q` and `s·p` do, but with queues `1/s` as long, whose randomness
-//!   counts as much less. The paper's own `p = 200` makes `ρ` hundreds ([`AGGRESSIVENESS_MAX`] is soon reached).
+//! - [`QueueingDelayParams::scale`], 1 in the paper, multiplies `ρ`. Problem (2) has one unit, the packet.
+//!   `ρ = s·b·q` with windows that keep `p` packets waiting rests where `ρ = b·q` with `s·p` does, but with
+//!   queues `1/s` as long; their randomness counts as much less. The paper's own `p = 200` makes `ρ` hundreds
+//!   ([`AGGRESSIVENESS_MAX`] is soon reached).
 //! - A link has a queue of its own, as in problem (2). The paper also gives each transmitter a single queue for all incoming
 //!   traffic (section II-B), which may be the link's or the node's: [`QueueingDelayParams::queues`].
 //! - In the paper's model a link with an empty queue contends nevertheless, with `ρ = 0`. Ours is silent then, as any
@@ -64,7 +65,7 @@ pub struct QueueingDelayParams {
     pub scale: f64,
     /// How much of the average rate each interval keeps, from 0 to 1.
     pub memory: f64,
-    /// How often the queue is looked at.
+    /// The interval between two readings of the queue.
     pub interval: Duration,
     /// The unit of the link's capacity.
     pub capacity: CapacityUnit,
@@ -181,7 +182,7 @@ pub fn aggressiveness(capacity: f64, queueing_delay: f64) -> f64 {
     capacity * queueing_delay
 }
 
-/// [QCSMA] eq. (18): the mean back-off of a link whose `backlog` packets are served at `rate`.
+/// [QCSMA] eq. (18): the mean back-off of a link with `backlog` packets, served at `rate`.
 pub fn mean_backoff(capacity: f64, backlog: f64, rate: f64) -> f64 {
     libm::exp(-aggressiveness(capacity, backlog / rate)) / capacity
 }
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_given_is_the_macs() {
+    fn defaults_are_the_macs() {
         let mut params = QueueingDelayParams::qcsma();
         params.resolve(&Surroundings::default());
         assert_eq!((params.form, params.window_max), (Some(BackoffForm::Windows), Some(1023)));

@@ -1,4 +1,4 @@
-//! Virtual-queue optimal CSMA: aggressiveness in proportion to a queue that nobody sees, VQ-oCSMA.
+//! Virtual-queue optimal CSMA: aggressiveness in proportion to a virtual queue, VQ-oCSMA.
 //!
 //! # Law
 //! Each link counts a queue that a logarithmic utility fills and its real service empties, frame by frame,
@@ -25,7 +25,7 @@
 //!   their own first packet;
 //! - which links have one: those that TCP takes, since its packet "triggers the update" (Fig 2); the others are oCSMA's, with
 //!   their real queue ([`VirtualQueueParams::links`]);
-//! - what an empty queue sends while `vq` is high: nothing; dummy packets are an option, and count as service;
+//! - frames of an empty queue while `vq` is high: none; dummy packets are an option, and count as service;
 //! - when its growth stops (unserved it is `√(2V·t)`): never, as (2) has no end. [`WhileEmpty::Hold`] and
 //!   [`VirtualQueueParams::most`] are there to compare with: a link that has been idle for five minutes has `vq = 5500` and keeps
 //!   the air to itself for eight seconds when it wakes up.
@@ -45,7 +45,7 @@ use super::{Access, BackoffLaw, Intensity, LinkRole, LinkView, QueueMeasure, Sco
 use crate::{BadParameter, Parameters, check, check_interval};
 use evenair_units::{Bytes, Duration, Volume};
 
-/// A queue that a logarithmic utility fills: what (2) and `p·μ = exp(b·vq)` have of numbers.
+/// A queue that a logarithmic utility fills: the numbers of (2) and `p·μ = exp(b·vq)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -67,7 +67,8 @@ impl UtilityQueue {
         Self { weight: 0.01, utility: 500.0, least: 1.0 }
     }
 
-    /// `A = V/q`: what a utility-based source sends in a frame, with log utility ([Lee12] section II).
+    /// `A = V/q`: packets that a utility-based source sends in a frame, with log utility ([Lee12] section
+    /// II).
     pub fn arrivals(&self, queue: f64) -> f64 {
         self.utility / queue
     }
@@ -106,7 +107,7 @@ impl Default for UtilityQueue {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum WhileEmpty {
-    /// It grows as (2) says.
+    /// It grows as in (2).
     #[default]
     Grow,
     /// It stays where it is.

@@ -1,4 +1,5 @@
-//! The use that connection laws make of round trips: which of them they see, and whether those say that the path is congested.
+//! Connection laws' use of round trips: the kind of sample, and whether the samples show congestion of the
+//! path.
 
 use crate::flow::{FlowView, Signal};
 use crate::{BadParameter, check, check_time};
@@ -17,12 +18,12 @@ pub enum RoundTripSamples {
     Windows,
     /// The round trips of small packets that are sent for this alone, as many as there are data packets ([CZ06] section IV-A).
     Probes,
-    /// The connections' smoothed round trips at the interval's end: all that Linux tells of its own.
+    /// The connections' smoothed round trips at the interval's end: the only ones that Linux reports.
     Smoothed,
 }
 
 impl RoundTripSamples {
-    /// The signal that a host must tell for them.
+    /// The signal that a host must have for them.
     pub const fn signal(self) -> Signal {
         match self {
             Self::Segments => Signal::RoundTrip,
@@ -52,12 +53,12 @@ pub(crate) struct DelayParams {
     pub(crate) samples: RoundTripSamples,
     /// How long a least average holds at most; for ever, if it is not given.
     pub(crate) window: Option<Duration>,
-    /// Whether the least is learnt anew when the host says that the path has changed.
+    /// Whether the least is measured again when the host reports that the path has changed.
     pub(crate) route_changes: bool,
 }
 
 impl DelayParams {
-    /// Checks what the laws' keys `gamma` and `window` say.
+    /// Checks the laws' keys `gamma` and `window`.
     pub(crate) fn check(&self) -> Result<(), BadParameter> {
         let threshold = self.threshold;
         check("gamma", threshold, threshold > 0.0 && threshold.is_finite(), "above 0")?;
@@ -84,8 +85,8 @@ impl Delay {
     /// Round trips; and changes of route, where they are to be heeded and nothing else would have a longer path learnt.
     pub(crate) fn needs(&self) -> Vec<Signal> {
         let DelayParams { samples, window, route_changes, .. } = self.params;
-        let told_of = Some(Signal::RouteChanged).filter(|_| route_changes && window.is_none());
-        [samples.signal()].into_iter().chain(told_of).collect()
+        let view_with = Some(Signal::RouteChanged).filter(|_| route_changes && window.is_none());
+        [samples.signal()].into_iter().chain(view_with).collect()
     }
 
     /// `rtt_min`: the least average that is remembered.
@@ -159,8 +160,8 @@ mod tests {
     }
 
     #[test]
-    fn who_is_told_of_a_longer_path_learns_it_at_once() {
-        // The interval of the change mixes both paths: it says nothing.
+    fn reported_longer_path_is_learnt_at_once() {
+        // The interval of the change mixes both paths: it is not judged.
         assert_eq!(
             bits(delay(None, true), &[100, 100, 150, 200, 200, 241], &[2]),
             [NO, NO, None, NO, NO, YES]

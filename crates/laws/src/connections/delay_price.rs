@@ -1,28 +1,30 @@
-//! The number of connections that brings a rate to what its utility wants at the price that the queues' delay tells: one law against
-//! interference and channel errors.
+//! The number of connections that brings a rate to its utility's optimum at the price that the queues' delay
+//! shows: one law against interference and channel errors.
 //!
 //! # Law
 //! Each interval `n ← n·(k²·U'(x) / r̂)^(g/2)`, `r̂ = a·x·(T − T₀)`: the flow's packets that wait, by Little's law, times the
 //! price of each.
 //!
-//! At rest `k²·U'(x) = r̂`, [Chen10] eq. (5.19): problem MP's optimum where the price is the queues'. What the channel loses
-//! does not appear. TCP's answer to loss, `x = (n/T)·√(2/p)` with `p = r + ε`, makes the rest need `n = kT·√((r + ε)/r)`
-//! connections; the law finds them by its integral, whatever `ε` is and whatever a connection's window does with a loss.
-//! Without errors it rests where `n = kT` does.
+//! At rest `k²·U'(x) = r̂`, [Chen10] eq. (5.19): problem MP's optimum where the price is the queues'. Channel
+//! losses do not appear. TCP's answer to loss, `x = (n/T)·√(2/p)` with `p = r + ε`, requires
+//! `n = kT·√((r + ε)/r)` connections at rest. The law finds them by its integral, for any `ε` and any window
+//! law of a connection. Without errors it rests where `n = kT` does.
 //!
 //! # Source
-//! Ours: an answer to [Chen10] section 7.2, which asks for one solution of both; utility and weight are those of [Chen10] eq.
-//! (5.1), (5.29).
+//! Ours: an answer to [Chen10] section 7.2, which calls for one solution of both; utility and weight are
+//! those of [Chen10] eq. (5.1), (5.29).
 //!
 //! ## With less told
-//! - `T₀` may be looked for, as BBR looks for it: when it has not been seen for [`DelayPriceParams::round_trip_holds`], the flow's
-//!   connections drain to [`DRAINED`](super::DRAINED) segments in all, and the least round trip of the next
-//!   [`DelayPriceParams::drain`] is it from then on.
-//! - The price may be learnt ([`Price::Learnt`]): loss is a line of the queueing delay, `p = ε + c·(T − T₀)`, drawn by least squares
-//!   through the intervals of [`DelayPriceParams::memory`], drained ones too; `r̂ = c·(T − T₀)`. Delay is the same for all who share a
-//!   queue, and so is its price: own packets are only a part of what waits.
-//! - Or marked ([`Price::Marks`]): where queues mark what they would drop and the channel does not, `r̂` is the share of marks, and
-//!   neither `a` nor `T₀` nor `ε` is needed. The step is then linear in `r̂`, whose chance error averages out so.
+//! - `T₀` may be measured, as BBR does. When it has not been seen for [`DelayPriceParams::round_trip_holds`],
+//!   the flow's connections drain to [`DRAINED`](super::DRAINED) segments in all; the least round trip of the
+//!   next [`DelayPriceParams::drain`] becomes `T₀`.
+//! - The price may be learnt ([`Price::Learnt`]): loss is a linear function of the queueing delay,
+//!   `p = ε + c·(T − T₀)`, fitted by least squares to the intervals of [`DelayPriceParams::memory`], drained
+//!   ones too; `r̂ = c·(T − T₀)`. All flows of a queue have the same delay, and so the same price: a flow's
+//!   own packets are only a part of the backlog.
+//! - Or marked ([`Price::Marks`]): where queues mark packets instead of dropping them and the channel does
+//!   not mark, `r̂` is the share of marks, and neither `a` nor `T₀` nor `ε` is needed. The step is then
+//!   linear in `r̂`, so that its chance errors average out.
 //!
 //! # Symbols
 //! `k` → [`DelayPriceParams::per_second`]; `U'(x)` → [`DelayPriceParams::marginal_utility`]; `a` →
@@ -35,21 +37,26 @@
 //! for a price that is learnt. Marks, where they are the price.
 //!
 //! # Deviations
-//! - A told `a` is the network's: A-CSMA's α times a packet's time at the data rate. Who takes it `f` times too high rests where `k/√f`
-//!   would. A learnt price begins with it, doubted by its own size, and forgets it as losses come.
-//! - A told price counts the flow's own packets. Where `m` flows share a queue each sees its part, and they rest as `m` flows of
-//!   a larger `k` would; where queues are per link, as in [Chen10] topology a, own and whole are one.
-//! - `T₀` has the access delay of an idle medium in it; a head of line that waits for the medium
-//!   counts as one packet that waits; it is of segments, so that probes, which are shorter, tell a little less. Acknowledgements that queue count, too (n-ACK with one unit for all packets).
-//! - A wire's price in [Chen10] eq. (5.34) is its loss, not its delay: behind a shallow buffer a told price cannot see it; a learnt one
-//!   does as far as drained intervals lose less than others. Nothing opens while more than [`LOSS_MOST`] of what is sent is sent again,
-//!   whatever loses it. Connections are bounded by the segments outstanding, which include those that wait for a time-out, and by
-//!   [`DelayPriceParams::connections_max`].
+//! - A configured `a` is the network's: A-CSMA's α times a packet's time at the data rate. A flow with an `f`
+//!   times too high value rests where `k/√f` would. A learnt price begins with it, with an uncertainty of its
+//!   own size, and forgets it as losses come.
+//! - A configured price counts the flow's own packets. Where `m` flows share a queue each sees its part, and
+//!   they rest as `m` flows of a larger `k` would; where queues are per link, as in [Chen10] topology a, own
+//!   and whole are one.
+//! - `T₀` includes the access delay of an idle medium; the first packet of a queue, which waits for the
+//!   medium, counts as one that waits. `T₀` is of segments, so that probes, which are shorter, show a little
+//!   less. Acknowledgements that queue count, too (n-ACK with one unit for all packets).
+//! - A wire's price in [Chen10] eq. (5.34) is its loss, not its delay: behind a shallow buffer a configured
+//!   price cannot see it; a learnt one does as far as drained intervals lose less than others. No connection
+//!   opens while more than [`LOSS_MOST`] of the segments are retransmissions, for any cause of loss.
+//!   Connections are bounded by the segments outstanding, which include those that wait for a time-out, and
+//!   by [`DelayPriceParams::connections_max`].
 //! - A connection's window answers one mark a round trip (RFC 3168), so that one socket with many segments under way answers too few of
 //!   them: marks price many sockets, and losses, of which scaled AIMD answers each, price one.
 //! - A single connection that can be worth a real number of them (scaled AIMD, TFRC's) is given `n` itself, not rounded.
-//! - Without `round_trip_holds` `T₀` is never forgotten: where the way becomes longer for good the law takes the difference for waiting.
-//!   With it, who shares the queue and does not drain at the same time leaves some of it in `T₀`.
+//! - Without `round_trip_holds` `T₀` is never forgotten: if the path becomes longer for good, the law takes
+//!   the difference for waiting. With it, flows that share the queue and do not drain at the same time leave
+//!   some of their waiting in `T₀`.
 //! - The number is multiplied by 2 at most, and by 1/2 at least, per interval; one without a round trip holds it.
 //!
 //! # Example
@@ -83,20 +90,20 @@ use learnt::Line;
 
 /// Where so much is lost more connections would send little but repetitions: TCP lives on time-outs there.
 pub const LOSS_MOST: f64 = 0.25;
-/// What waits is given so long to leave at least.
+/// The least time for a backlog to drain.
 const EMPTIES_MIN: Duration = Duration::from_millis(100);
 
-/// Where the price of what waits comes from.
+/// The source of the price of a waiting packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Price {
-    /// `per_packet` is what each of the flow's own packets that wait costs.
+    /// `per_packet` is the price of each of the flow's own waiting packets.
     #[default]
     Told,
-    /// The slope of loss over queueing delay, learnt from both; `per_packet` is what it is taken for before anything is known.
+    /// The slope of loss over queueing delay, learnt from both; `per_packet` is its first value.
     Learnt,
-    /// The share of the flow's segments that queues mark (RFC 3168); neither delay nor `per_packet` is looked at.
+    /// The share of the flow's segments that queues mark (RFC 3168); neither delay nor `per_packet` is used.
     Marks,
 }
 
@@ -112,27 +119,29 @@ pub struct DelayPriceParams {
     /// k: the flow's weight, as that of n = kT connections per second of round-trip time \[1/s\].
     #[cfg_attr(feature = "serde", serde(rename = "k"))]
     pub per_second: f64,
-    /// α of the α-fair utility: 1 is proportional fairness, 2 what n = kT aims at.
+    /// α of the α-fair utility: 1 is proportional fairness, 2 the aim of n = kT.
     #[cfg_attr(feature = "serde", serde(rename = "alpha"))]
     pub fairness: f64,
     /// The utility's weight.
     pub weight: f64,
     /// Where the price comes from.
     pub price: Price,
-    /// Price of a packet that waits, what it adds to the aggressiveness of its link \[1/packet\].
+    /// Price of a waiting packet: its share of the aggressiveness of its link \[1/packet\].
     pub per_packet: f64,
     /// How much of the past a learnt price keeps.
     pub memory: Duration,
-    /// How long the least round trip is believed; then the flow's connections drain to see it anew. For ever, if it is not given.
+    /// How long the least round trip holds; then the flow's connections drain to measure it again. For ever
+    /// by default.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub round_trip_holds: Option<Duration>,
-    /// How long it looks then, once what waited has left.
+    /// How long it then measures, after the backlog has drained.
     pub drain: Duration,
     /// How far one interval goes towards the price that is wanted: 1 is all the way, as n = kT goes.
     pub gain: f64,
     /// How often the number is evaluated.
     pub interval: Duration,
-    /// The least number: one where connections are whole; what a single one can be worth may be less (scaled AIMD).
+    /// The least number: one where connections are whole; the worth of a single one may be less (scaled
+    /// AIMD).
     #[cfg_attr(feature = "serde", serde(rename = "min"))]
     pub connections_min: f64,
     /// The most connections that are kept.
@@ -172,7 +181,7 @@ impl DelayPriceParams {
         self.per_second * self.per_second * self.marginal_utility(rate)
     }
 
-    /// The told price of packets that wait so long \[s\] at this rate \[segments/s\].
+    /// The configured price of packets with this wait \[s\] at this rate \[segments/s\].
     pub fn told(&self, rate: f64, waiting_s: f64) -> f64 {
         self.per_packet * rate * waiting_s
     }
@@ -180,7 +189,7 @@ impl DelayPriceParams {
     /// `ln n` grows by so much per interval where a flow has this rate \[segments/s\] at that price.
     pub fn growth(&self, rate: f64, price: f64) -> f64 {
         let ratio = price / self.wanted(rate);
-        // Marks of an interval are few and may be none: their number is what averages out, not its logarithm.
+        // Marks of an interval are few and may be none: their number averages out, not its logarithm.
         let towards = if self.price == Price::Marks { 1.0 - ratio } else { -libm::log(ratio) };
         let growth = self.gain / 2.0 * towards;
         if growth.is_nan() { 0.0 } else { growth.clamp(-LN_2, LN_2) }
@@ -231,15 +240,15 @@ impl Parameters for DelayPriceParams {
     }
 }
 
-/// What the interval under way is for.
+/// The purpose of the interval under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Phase {
-    /// To see what the connections bring.
+    /// Steering: the interval measures the effect of the connections.
     Steers,
-    /// What waits of the flow leaves; for how long.
+    /// Draining: the flow's backlog leaves, for this time.
     Empties(Duration),
-    /// To see the round trip of what does not wait.
+    /// Measuring: the interval measures the round trip without a backlog.
     Looks,
 }
 
@@ -265,14 +274,14 @@ pub struct DelayPrice {
     line: Line,
 }
 
-/// What an interval told.
+/// The measurements of an interval.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     /// `x` \[segments/s\].
     rate: f64,
     /// `T − T₀` \[s\].
     waiting_s: f64,
-    /// What is under way \[segments\]: not acknowledged at the interval's end; over another transport than TCP `x·T`.
+    /// Segments under way at the interval's end, not acknowledged; over another transport than TCP `x·T`.
     window: f64,
     /// The share that was sent again.
     again: f64,
@@ -302,7 +311,7 @@ impl DelayPrice {
         }
     }
 
-    /// What the interval told, if it told enough; `T₀` is learnt of it where it is the law's to remember.
+    /// The interval's measurements, if it has enough; updates `T₀` if the law has to remember it.
     fn see(&mut self, flow: &FlowView) -> Option<Seen> {
         let average = self.params.samples.of(flow);
         if self.params.round_trip_holds.is_some() {
@@ -328,12 +337,12 @@ impl DelayPrice {
         (rate > 0.0 && rate.is_finite()).then_some(seen)
     }
 
-    /// The next interval's purpose, at the end of one whose packets waited so long.
+    /// The next interval's purpose, at the end of one with this mean wait of its packets.
     fn turn(&mut self, now: Instant, waited: Option<f64>) {
         let Some(holds) = self.params.round_trip_holds else { return };
         self.phase = match self.phase {
             Phase::Steers if self.least.is_some_and(|least| now.since(least.at) >= holds) => {
-                // What waits leaves within what it has waited, and that may be longer than on average.
+                // The backlog drains within its own waiting time, which may be longer than the mean.
                 let empties = Duration::from_secs_f64(2.0 * waited.unwrap_or(0.0));
                 Phase::Empties(empties.clamp(EMPTIES_MIN, self.params.interval.max(EMPTIES_MIN)))
             }
@@ -425,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn it_rests_at_the_utilitys_price_whatever_the_channel_loses() {
+    fn number_rests_at_the_price_for_any_loss() {
         // [Chen10] eq. (5.25): 2k²/x² = r, 0.005 at x = 200. TCP holds x with n = kT·√((r + ε)/r).
         let (r, rate) = (0.005, 200.0);
         let params = DelayPriceParams::chen10();
@@ -469,11 +478,11 @@ mod tests {
         };
         let mut law = DelayPriceParams::chen10().begin(&FlowRole { payload: Bytes::new(1000) });
         assert_eq!([1, 2].map(|_| law.on_interval(&flow)), [2, 4]);
-        assert_eq!(law.exact(), Some(4.0), "what a single connection may be worth");
+        assert_eq!(law.exact(), Some(4.0), "the worth of a single connection");
         assert_eq!(law.on_interval(&FlowView { round_trip: None, ..flow }), 4);
         assert_eq!(law.on_interval(&FlowView { sent: 0, ..flow }), 4);
         assert_eq!(law.on_interval(&FlowView { retransmitted: 300, ..flow }), 4);
-        assert_eq!(law.line, Line::default(), "its price is told, not learnt");
+        assert_eq!(law.line, Line::default(), "its price is configured, not learnt");
         let params = DelayPriceParams { price: Price::Learnt, ..DelayPriceParams::chen10() };
         let mut learns = params.begin(&FlowRole { payload: Bytes::new(1000) });
         learns.on_interval(&flow);
@@ -485,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn it_drains_when_the_least_round_trip_is_old_and_believes_what_it_sees_then() {
+    fn old_least_round_trip_is_drained_and_replaced() {
         let params = DelayPriceParams { round_trip_holds: Some(ms(30_000)), ..DelayPriceParams::chen10() };
         let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
         assert_eq!(law.needs(), [Signal::RoundTrip, Signal::LeastInInterval]);
@@ -504,7 +513,8 @@ mod tests {
             (law.drains(), law.interval())
         };
         assert_eq!(see(&mut law, 20, 300), (false, ms(5_000)));
-        // The way is longer from here on. What waits leaves within twice 280 ms; then half a second of looking.
+        // The path is longer from here on. The backlog drains within twice 280 ms; then half a second of
+        // measuring.
         let drains: Vec<_> = (0..6).map(|_| see(&mut law, 100, 300)).collect();
         assert_eq!(&drains[4..], [(false, ms(5_000)), (true, ms(560))]);
         let before = law.connections;
@@ -546,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn least_round_trip_that_is_seen_again_holds_anew() {
+    fn repeated_least_round_trip_is_renewed() {
         // Believed for ten seconds: from the first interval, or from the second, which has the same.
         assert_eq!(intervals(10_000, &[(20, 60), (21, 60), (21, 60)])[2], ms(100));
         assert_eq!(intervals(10_000, &[(20, 60), (20, 60), (21, 60), (21, 60)])[2..], [ms(5_000), ms(100)]);
@@ -577,7 +587,7 @@ mod tests {
     }
 
     #[test]
-    fn it_learns_the_slope_of_loss_over_delay_whatever_it_was_told() {
+    fn slope_is_learnt_from_any_first_value() {
         // p = 0.03 + 0.01 d, of a thousand segments at 0.1, 0.2, … 1 s.
         for told in [1e-6, 7.3e-5, 3e-4] {
             let mut line = Line::default();
@@ -595,7 +605,7 @@ mod tests {
             let slope = line.slope(told);
             assert!((slope / 0.01 - 1.0).abs() < 0.3, "{told}: {slope}");
         }
-        // Delays that never differ teach nothing: it stays with what it was told, 7.3e-5 · 200 segments/s.
+        // Delays that never differ teach nothing: the slope keeps its first value, 7.3e-5 · 200 segments/s.
         let mut line = Line::default();
         let flow = FlowView { interval: ms(5_000), sent: 1000, retransmitted: 30, ..FlowView::default() };
         (0..200).for_each(|_| line.add(&flow, 0.5, ms(500_000)));
@@ -635,7 +645,7 @@ mod tests {
     fn it_rests_where_as_much_is_marked_as_the_utility_wants() {
         let params = DelayPriceParams { price: Price::Marks, ..DelayPriceParams::chen10() };
         let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
-        // 200 segments/s want 0.005: five of a thousand. Delay says nothing.
+        // 200 segments/s want 0.005: five of a thousand. The delay is no signal here.
         let flow = |marked| FlowView {
             interval: ms(5_000),
             round_trip: Some(ms(900)),
@@ -696,7 +706,7 @@ mod tests {
 
     /// 1000 segments in 5 s are 200 a second; of 300 ms 200 are waited, and 200/s · 0.3 s are under way.
     #[test]
-    fn an_interval_tells_rate_wait_window_and_shares() {
+    fn interval_has_rate_wait_window_and_shares() {
         let flow = FlowView {
             interval: Duration::from_secs(5),
             sent: 1000,
@@ -720,7 +730,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_steers_changes_the_number() {
+    fn only_steering_changes_the_number() {
         let flow = FlowView {
             interval: Duration::from_secs(5),
             sent: 1000,

@@ -1,7 +1,7 @@
 //! A fixed number of connections.
 //!
 //! # Law
-//! `n` is what it was set to.
+//! `n` keeps its set value.
 //!
 //! # Source
 //! The pools of today's multi-connection tools, and [CZ06]'s boundary system (15), where `n` is a constant.
@@ -75,7 +75,7 @@ pub struct Fixed {
 }
 
 impl ConnectionLaw for Fixed {
-    /// There is nothing to look at; the host asks now and then all the same.
+    /// The law has no input; the interval only sets how often the host runs it.
     fn interval(&self) -> Duration {
         Duration::from_secs(60)
     }

@@ -6,20 +6,24 @@
 //! kept if
 //!
 //! 1. goodput rose by at least `keep`/k of itself (a path that loses by chance gives 1/k, one that is full gives nothing), and
-//! 2. the share that is sent again did not rise: by no more than `rise` of itself, or by no more than two standard deviations of
-//!    what was counted (chance keeps its share; a full queue's losses grow with the square of the connections in it).
+//! 2. the retransmitted share did not rise: by no more than `rise` of itself, or by no more than two standard
+//!    deviations of the counts (chance keeps its share; a full queue's losses grow with the square of the
+//!    connections in it).
 //!
-//! If it is not kept, `n` returns to `k`, and one connection fewer is put to the same test, which may lead further down; then
-//! `n` rests for `patience` intervals, twice as many after each failure. An interval in which more than
-//! `retransmitted_max` was sent again counts as congested. Where congestion ends the trial of a second connection that has not raised
-//! goodput by half of what would keep it, one alone fills the path: that is a failure, too, for the second's slow start has cost the
-//! first its window. Where it has, two are a little too many and one too few, and (20) goes on to and fro as it does anywhere.
+//! If it is not kept, `n` returns to `k`, and one connection fewer is put to the same test, which may lead
+//! further down; then `n` rests for `patience` intervals, twice as many after each failure. An interval in
+//! which the retransmitted share exceeds `retransmitted_max` counts as congested. Congestion may end the
+//! trial of a second connection before goodput has risen by half of the rise required to keep it: then one
+//! alone fills the path. That is a failure, too, for the second's slow start has cost the first its window.
+//! If goodput has risen by that, two are a little too many and one too few, and (20) oscillates as it does
+//! anywhere.
 //!
 //! With `doubling`, a trial that succeeds is followed by one of twice as many connections, which open one per interval; `k + m` are
 //! kept if goodput rose by `keep`·m/k. The first failure, or congestion, ends that, and (20) goes on from the last number that was kept.
 //!
-//! With `start`, it begins with so many: what a host remembers of the path. They are on trial from the first: half of them are let go once
-//! all have been seen, and come back only if they had earned their places; else it is tried with half of what is left, and so on.
+//! With `start`, it begins with this number: the host remembers it of the path. They are on trial from the
+//! first: half of them are closed once all have been measured, and open again only if they had earned their
+//! places; otherwise the law tries half of the rest, and so on.
 //!
 //! # Source
 //! Ours. [CZ06] eq. (20) takes delay for the only sign of congestion: a policer, or a buffer too short to delay anything, loses
@@ -29,15 +33,15 @@
 //! `α`, `β`, `γ`, `τ` → as in [`iimd`]; `n` → `connections`; `k` → `open`.
 //!
 //! # Signals
-//! The average round-trip time of each interval, of the segments themselves unless [`GuardedParams::samples`] says otherwise: where a
-//! queue is short, probes take room that data need. The flow's goodput; segments sent, and sent again. Intervals without a
-//! delivery change nothing.
+//! The average round-trip time of each interval, of the segments themselves unless [`GuardedParams::samples`]
+//! selects others: where a queue is short, probes take room that data need. The flow's goodput; segments
+//! sent, and sent again. Intervals without a delivery change nothing.
 //!
 //! # Deviations
-//! From the paper's form: the trial, the bounds, and that the least round trip is forgotten after `window` and told of changes
-//! of route. What cannot be told apart by one end alone: losses by chance, and a short queue that so many others share
-//! that one connection more changes neither its loss nor the own share of it. As it grows by (20) it has (20)'s drift; a trial
-//! is no step of an equation.
+//! From the paper's form: the trial, the bounds, and that the least round trip is forgotten after `window`
+//! and after a reported change of route. One end alone cannot tell apart losses by chance and a short queue
+//! that many others share: one connection more changes neither its loss nor the flow's own share of it. As it
+//! grows by (20) it has (20)'s drift; a trial is no step of an equation.
 //!
 //! # Example
 //! ```
@@ -86,7 +90,7 @@ pub struct GuardedParams {
     /// α: how much is added, over the number that there is.
     #[cfg_attr(feature = "serde", serde(rename = "alpha"))]
     pub increase: f64,
-    /// β: what is left of the number when the path is congested.
+    /// β: the factor of the number when the path is congested.
     #[cfg_attr(feature = "serde", serde(rename = "beta"))]
     pub decrease: f64,
     /// γ: the queueing delay that counts as congestion, over the least round-trip time.
@@ -98,11 +102,11 @@ pub struct GuardedParams {
     pub samples: RoundTripSamples,
     /// How long the least average holds at most.
     pub window: Duration,
-    /// Learn the least average anew when the host says that the route has changed, if it can tell.
+    /// Measure the least average again when the host reports a change of route, if it can.
     pub route_changes: bool,
     /// The share of 1/k by which a further connection must raise the goodput of k.
     pub keep: f64,
-    /// How much larger the share that is sent again may become by it, over what it was.
+    /// How much larger the retransmitted share may become by it, relative to its value before.
     pub rise: f64,
     /// The share sent again that counts as congestion.
     pub retransmitted_max: f64,
@@ -110,7 +114,7 @@ pub struct GuardedParams {
     pub patience: u32,
     /// Whether, from the beginning on, each trial that succeeds is followed by one of twice as many connections.
     pub doubling: bool,
-    /// With how many it begins: more than one are what is remembered of the path, and are on trial from the first.
+    /// The first number: more than one are remembered of the path, and are on trial from the first.
     pub start: u32,
     /// The most connections that are kept.
     #[cfg_attr(feature = "serde", serde(rename = "max"))]
@@ -240,9 +244,9 @@ pub struct Guarded {
     delay: Delay,
     /// `n`, a real number.
     connections: f64,
-    /// How many it asked for last, `k`.
+    /// Its last number, `k`.
     open: u32,
-    /// The first interval after a change tells nothing.
+    /// The first interval after a change is not judged.
     settling: bool,
     /// The goodput that `open` connections brought since they settled.
     tally: Tally,
@@ -277,7 +281,7 @@ impl ConnectionLaw for Guarded {
 
     fn on_interval(&mut self, flow: &FlowView) -> u32 {
         if self.params.route_changes && flow.route_changed == Some(true) {
-            self.change_to(self.open, self.unproven()); // what was compared was of another path
+            self.change_to(self.open, self.unproven()); // the compared intervals were of another path
         }
         let delayed = self.delay.congested(flow);
         if flow.delivered.packets > 0 {
@@ -319,12 +323,13 @@ impl Guarded {
         }
     }
 
-    /// What is on trial where nothing is tried yet: all that is remembered, until it is known what it brings.
+    /// The trial before any is under way: all remembered connections, until their effect is known.
     const fn unproven(&self) -> Trial {
         if self.remembers { Trial::Remembered } else { Trial::None }
     }
 
-    /// Whether the connections on trial, which end in congestion, have raised the goodput of `k`, by half of what would keep them.
+    /// Whether the connections of a trial that ends in congestion have raised the goodput of `k`, by half of
+    /// the rise required to keep them.
     fn was_of_use(&self, fewer: &Tally, flow: &FlowView, (k, added): (u32, u32)) -> bool {
         let mut here = self.tally;
         here.add(flow);
@@ -332,7 +337,8 @@ impl Guarded {
         here.bytes * fewer.seconds >= fewer.bytes * here.seconds * (1.0 + rise)
     }
 
-    /// It is not: count, judge what is on trial, and grow; only where a round trip `sampled` says so.
+    /// The path is not congested: counts, judges the trial, and grows; only where `sampled` gives a round
+    /// trip.
     fn go_on(&mut self, flow: &FlowView, sampled: bool) {
         if self.settling {
             self.settling = false;
@@ -352,7 +358,7 @@ impl Guarded {
         }
     }
 
-    /// The trial, if there is one, has been seen long enough; says whether all may go on.
+    /// Judges a trial that has lasted long enough; returns whether the rest may go on.
     fn judge(&mut self) -> bool {
         let (here, open) = (self.tally, self.open);
         match self.trial {
@@ -366,7 +372,7 @@ impl Guarded {
             }
             Trial::More(1, fewer) => self.fall_back(fewer),
             Trial::More(added, _) => {
-                // So many at once were too many, which says nothing of one.
+                // This many at once were too many, which proves nothing about one.
                 self.stride = 0;
                 self.connections = f64::from(open - added);
                 self.change_to(open - added, Trial::None);
@@ -386,7 +392,8 @@ impl Guarded {
         }
     }
 
-    /// Twice as many as the last trial added are to be tried, if trials still double: the first of them opens. `here` is what is there.
+    /// Starts a trial of twice as many connections as the last one added, if trials still double: the first
+    /// of them opens. `here` are the measurements of the present number.
     fn leap(&mut self, here: Tally) -> bool {
         let leaps = self.stride > 0 && self.open < self.params.connections_max;
         if leaps {
@@ -450,7 +457,7 @@ impl Guarded {
         }
     }
 
-    /// What is going on, where nothing is congested.
+    /// The reason, where the path is not congested.
     fn explain(&mut self, delayed: Option<bool>) {
         self.reason = match self.trial {
             Trial::More(..) => Reason::OnTrial,
@@ -481,8 +488,8 @@ impl Guarded {
         goodput_rose && !self.more_is_lost(fewer, more)
     }
 
-    /// Whether the share sent again rose: by more than `rise`, and by more than twice the standard deviation of what was
-    /// counted, were both of one share.
+    /// Whether the retransmitted share rose: by more than `rise`, and by more than twice the standard
+    /// deviation of the counts, were both of one share.
     fn more_is_lost(&self, fewer: &Tally, more: &Tally) -> bool {
         let excess = more.again * fewer.sent - fewer.again * more.sent;
         let deviation = libm::sqrt(fewer.sent * more.sent * (fewer.again + more.again));

@@ -1,7 +1,7 @@
 //! Inverse increase, additive decrease of the number of connections: MULTFRC's control, from which E-MULTCP's came.
 //!
 //! # Law
-//! Each interval τ: `n ← n − β` if the queueing delay says that the path is congested, else `n ← n + α/n`; at least one.
+//! Each interval τ: `n ← n − β` if the queueing delay shows congestion, else `n ← n + α/n`; at least one.
 //!
 //! # Source
 //! [CZ06] sections III-A and IV-C, which name the law ("inversely increased if there is no congestion, and [...] additively
@@ -63,8 +63,8 @@ pub struct IiadParams {
     /// How long the least average holds at most; for ever, if it is not given.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub window: Option<Duration>,
-    /// Learn the least average anew when the host says that the route has changed; without a `window` it must be one that can
-    /// tell.
+    /// Measure the least average again when the host reports a change of route; without a `window` the host
+    /// must be able to.
     pub route_changes: bool,
     /// The most connections that are kept.
     #[cfg_attr(feature = "serde", serde(rename = "max"))]

@@ -1,8 +1,9 @@
 //! Inverse increase, multiplicative decrease of the number of connections: E-MULTCP's control of a lossy path.
 //!
 //! # Law
-//! Each interval τ: `n ← βn + α/n` if the queueing delay says that the path is congested, else `n ← n + α/n`; α = 1 − β keeps
-//! `n ≥ 1`. On a path that is full at n* connections, `n` is a sawtooth between βn* and n* ([`sawtooth`]).
+//! Each interval τ: `n ← βn + α/n` if the queueing delay shows congestion, else `n ← n + α/n`; α = 1 − β
+//! keeps `n ≥ 1`. On a path that is full at n* connections, `n` is a sawtooth between βn* and n*
+//! ([`sawtooth`]).
 //!
 //! # Source
 //! [CZ06] eq. (10), (11), (20), (21), section IV-C.
@@ -16,9 +17,9 @@
 //! keeps the least that it has seen, and holds where an interval has none.
 //!
 //! # Deviations
-//! The paper does not say how a real number of connections becomes a whole one: rounded, at least one. It keeps the least average
-//! for ever, and thinks of traceroute for changes of route: [`IimdParams::window`] and [`IimdParams::route_changes`] are both off
-//! by default. The bound on `n` protects the host.
+//! The paper leaves open how a real number of connections becomes a whole one: rounded, at least one. It
+//! keeps the least average for ever, and thinks of traceroute for changes of route: [`IimdParams::window`]
+//! and [`IimdParams::route_changes`] are both off by default. The bound on `n` protects the host.
 //!
 //! # Example
 //! ```
@@ -53,7 +54,7 @@ pub struct IimdParams {
     /// α: how much is added, over the number that there is.
     #[cfg_attr(feature = "serde", serde(rename = "alpha"))]
     pub increase: f64,
-    /// β: what is left of the number when the path is congested.
+    /// β: the factor of the number when the path is congested.
     #[cfg_attr(feature = "serde", serde(rename = "beta"))]
     pub decrease: f64,
     /// γ: the queueing delay that counts as congestion, over the least round-trip time.
@@ -66,8 +67,8 @@ pub struct IimdParams {
     /// How long the least average holds at most; for ever, if it is not given.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub window: Option<Duration>,
-    /// Learn the least average anew when the host says that the route has changed; without a `window` it must be one that can
-    /// tell.
+    /// Measure the least average again when the host reports a change of route; without a `window` the host
+    /// must be able to.
     pub route_changes: bool,
     /// The most connections that are kept.
     #[cfg_attr(feature = "serde", serde(rename = "max"))]
@@ -250,15 +251,15 @@ mod tests {
     }
 
     #[test]
-    fn it_climbs_and_falls_as_fast_as_the_paper_says() {
+    fn number_climbs_and_falls_as_in_the_paper() {
         let params = IimdParams::cz06();
         let mut law = begin();
         see(&mut law, LEAST);
         let (intervals, from, to) = until(&mut law, LEAST, |n| n >= 5.0);
         let climb_s = sawtooth::climb_s(&params, from, to);
-        // The steps are whole: the sum of squares (α/n)² is what the fluid leaves out.
+        // The steps are whole: the fluid form leaves out the sum of squares (α/n)².
         assert!((20.0 * intervals / climb_s - 1.0).abs() < 0.05, "{intervals} {climb_s}");
-        // From 2 to 5 it is 840 s; what section V-B calls 650 s is the climb to 4.5, where 5 connections are opened.
+        // From 2 to 5 it is 840 s; section V-B's 650 s is the climb to 4.5, where 5 connections are opened.
         assert!((sawtooth::climb_s(&params, 2.0, 5.0) - 840.0).abs() < 1e-9);
         assert!((sawtooth::climb_s(&params, 2.0, 4.5) - 650.0).abs() < 1e-9);
         assert!((sawtooth::fall_s(&params, 5.0, 2.0) - 73.3).abs() < 0.01, "section V-B: 73 s");

@@ -28,8 +28,8 @@ use crate::{BadParameter, check};
 use alloc::vec::Vec;
 use evenair_units::Duration;
 
-/// So many segments of a flow that drains are under way: as many as of BBR when it looks for its least round trip, so that
-/// delayed acknowledgements keep coming.
+/// A draining flow keeps this many segments under way, as BBR does when it measures its least round trip, so
+/// that delayed acknowledgements keep coming.
 pub const DRAINED: u32 = 4;
 
 /// A law of a flow's connections.
@@ -42,21 +42,23 @@ pub trait ConnectionLaw {
     fn at_start(&self) -> u32 {
         1
     }
-    /// The signals that it must be told: a host that cannot refuses the law ([`check_needs`](crate::flow::check_needs)). In an interval
-    /// without it the law holds; what it does not need and yet uses it can do without for ever.
+    /// The signals that the law needs: a host without them refuses it
+    /// ([`check_needs`](crate::flow::check_needs)). In an interval without a sample the law holds; a signal
+    /// that it uses without needing it may be missing for ever.
     fn needs(&self) -> Vec<Signal> {
         [Signal::RoundTrip].into()
     }
-    /// The number before it is made whole, of a law that knows one: what a single connection may be worth.
+    /// The number before rounding, if the law has one: the worth of a single connection.
     fn exact(&self) -> Option<f64> {
         None
     }
-    /// Until it runs again the flow's connections are to keep some [`DRAINED`] segments under way in all, new ones held back, so that
-    /// what waits of the flow leaves and its round trip can be seen without. A host that cannot does not tell [`Signal::LeastInInterval`].
+    /// Whether the flow's connections must drain until the law runs again: they keep some [`DRAINED`]
+    /// segments under way in all and hold back new ones. The flow's backlog leaves, and its round trip is
+    /// measured without it. A host that cannot drain does not offer [`Signal::LeastInInterval`].
     fn drains(&self) -> bool {
         false
     }
-    /// Why the number is what it is.
+    /// The reason for the number.
     fn reason(&self) -> Reason {
         Reason::Untold
     }
@@ -92,8 +94,8 @@ family! {
         Iimd(IimdParams => Iimd),
         /// The number of connections that a utility of the rate wants ([Chen10] section 5.2).
         Utility(UtilityParams => Utility),
-        /// The number of connections that brings the rate to its utility at the price that the queues' delay tells, whatever the channel loses (ours;
-        /// [Chen10] section 7.2).
+        /// The number of connections that brings the rate to its utility's optimum at the price that the
+        /// queues' delay shows, for any loss of the channel (ours; [Chen10] section 7.2).
         DelayPrice(DelayPriceParams => DelayPrice),
         /// Always as many: n of them.
         Fixed(FixedParams => Fixed),
@@ -104,14 +106,14 @@ family! {
     }
 }
 
-/// Checks what the laws' key `min` says: what one connection may be worth at least.
+/// Checks the laws' key `min`: the least worth of one connection.
 fn check_worth(least: f64) -> Result<(), BadParameter> {
     check("min", least, (0.01..=1.0).contains(&least), "from 0.01 to 1")
 }
 
 /// A number of connections within its bound; at least one.
 fn whole(connections: f64, most: u32) -> u32 {
-    // The cast truncates and saturates, and maps what is not a number to zero.
+    // The cast truncates and saturates, and maps NaN to zero.
     (connections as u32).clamp(1, most.max(1))
 }
 
@@ -124,7 +126,7 @@ mod tests {
 
     const ROLE: FlowRole = FlowRole { payload: Bytes::new(1000) };
 
-    /// A law that says no more than it must.
+    /// A law with the required answers alone.
     #[derive(Clone, Debug)]
     struct Taciturn;
 
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_of_ones_own_need_not_say_much() {
+    fn own_law_needs_few_answers() {
         let params = ConnectionParams::from(OwnConnections::new(Taciturn));
         assert_eq!(params.identity().as_deref(), Some("taciturn"));
         let law = params.begin(&ROLE);
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_runs_as_often_as_it_is_told() {
+    fn law_runs_at_its_interval() {
         let interval = Duration::from_secs(7);
         let laws: [ConnectionParams; 6] = [
             RttProportionalParams { interval, ..RttProportionalParams::default() }.into(),
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_says_why() {
+    fn law_gives_its_reason() {
         let reason = |params: ConnectionParams| params.begin(&ROLE).reason();
         assert_eq!(reason(RttProportionalParams::default().into()), Reason::Followed);
         assert_eq!(reason(UtilityParams::default().into()), Reason::Followed);
@@ -184,7 +186,7 @@ mod tests {
     /// [CZ06] eq. (20) and its bit: the first average is the least, and one connection and α/1 are 1.25; E-MULTCP keeps β of
     /// it, and MULTFRC takes β off, to 1 at least.
     #[test]
-    fn inverse_increase_says_how_many_and_why() {
+    fn inverse_increase_gives_number_and_reason() {
         let laws: [(ConnectionParams, f64); 2] =
             [(IimdParams::default().into(), 0.75 * 1.25 + 0.25 / 1.25), (IiadParams::default().into(), 1.0)];
         for (params, left) in laws {

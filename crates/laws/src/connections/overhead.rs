@@ -1,6 +1,6 @@
 //! The cost of many connections to the host that keeps them: [Chen10]'s model of memory and processor time (C12).
 //!
-//! It is no law: it says what a course of `n` over time has cost, whichever law made it.
+//! It is no law: it computes the cost of any course of `n` over time.
 //!
 //! # Source
 //! [Chen10] section 5.3.5, eq. (5.44) to (5.50).
@@ -10,8 +10,8 @@
 //! `n(t_k)` → `connections`; `Thr·R` → `packets`.
 //!
 //! # Deviations
-//! `n(t_k)` is taken where it is seen, which is at least once per update interval `d`: what does not change costs nothing, so
-//! the sum of (5.49) is the same.
+//! `n(t_k)` is sampled at least once per update interval `d`: an unchanged number costs nothing, so the sum
+//! of (5.49) is the same.
 //!
 //! # Example
 //! ```
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn opening_costs_thirty_five_times_what_closing_does() {
+    fn opening_costs_35_times_as_much_as_closing() {
         let costs = HostCosts::chen10();
         assert!((costs.management_s(3.0, 7.0) - 4.0 * 418e-6).abs() < 1e-15); // (5.46)
         assert!((costs.management_s(7.0, 3.0) - 4.0 * 12e-6).abs() < 1e-15); // (5.47)

@@ -1,8 +1,8 @@
-//! The reason for a law's number of connections, in a word, for logs and for users who ask.
+//! The reason for a law's number of connections, in a word, for logs and for users.
 
 use core::fmt;
 
-/// Why a law's number is what it is.
+/// The reason for a law's number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[non_exhaustive]
@@ -10,13 +10,14 @@ pub enum Reason {
     /// It begins: nothing has been seen yet.
     #[default]
     Begins,
-    /// The law is one of a user's own, and does not say.
+    /// The law is one of a user's own, and gives no reason.
     Untold,
-    /// It is the number that was asked for.
+    /// It is the configured number.
     Configured,
-    /// The law follows the round trip, or what the utility makes of it.
+    /// The law follows the round trip, or the utility's function of it.
     Followed,
-    /// What waits costs less than the flow would give, or more: the law goes towards the number that is worth its price.
+    /// The backlog costs less than the flow would give, or more: the law moves towards the number that is
+    /// worth its price.
     Priced,
     /// Little waits: there may be room for more.
     Uncongested,
@@ -28,11 +29,11 @@ pub enum Reason {
     Unsampled,
     /// A further connection is on trial.
     OnTrial,
-    /// A trial is over, and what it added has earned its place.
+    /// A trial is over, and its connections have earned their places.
     Earned,
     /// The last one brought too little, and one fewer is tried.
     FewerTried,
-    /// It began with what is remembered of the path, and is tried with fewer.
+    /// It began with a remembered number, and is tried with fewer.
     RememberedTried,
     /// The last trial brought too little: there is none for a while.
     Resting,
@@ -44,10 +45,10 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Begins => "it begins",
-            Self::Untold => "the law does not say why",
+            Self::Untold => "the law gives no reason",
             Self::Configured => "so many were asked for",
             Self::Followed => "the law follows the round trip",
-            Self::Priced => "the law goes by the price of what waits",
+            Self::Priced => "the law follows the price of the backlog",
             Self::Uncongested => "little waits, so that there may be room for more",
             Self::Delayed => "too much waits in queues",
             Self::Lossy => "too much is sent again",
@@ -55,7 +56,7 @@ impl fmt::Display for Reason {
             Self::OnTrial => "the last connection is on trial",
             Self::Earned => "the last connection has earned its place",
             Self::FewerTried => "the last connection brought too little, and one fewer is tried",
-            Self::RememberedTried => "it began with what is remembered of the path, and fewer are tried",
+            Self::RememberedTried => "it began with a remembered number, and fewer are tried",
             Self::Resting => "another connection brought too little, and is not tried for a while",
             Self::Bounded => "more are not allowed",
         })

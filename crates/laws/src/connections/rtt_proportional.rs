@@ -15,20 +15,20 @@
 //! connections; or the interval's mean of all segments, of one a window, or of probes ([`RoundTripSamples`]).
 //!
 //! # Deviations
-//! Section 5.2 has an intermediate layer keep `kT` connections "from monitored RTT", and offers an application a UDP connection
-//! to measure it. The layer has TCP's own estimate (RFC 6298; `srtt_` of ns-2's agents), so that is `T` here. The mean over all
-//! segments is longer in time-outs, and makes `n` larger at large `k`.
-//! The thesis does not say what becomes of `n` when an interval brings no acknowledgement; [`Unsampled`] offers three
-//! answers. Only a number that is held says nothing that was not measured: a flow whose connections all wait for their
-//! retransmission timers waits for these, not for its queue, and what it then takes for a long round trip makes it open
-//! connections, which lengthen everybody's queue.
+//! Section 5.2 has an intermediate layer keep `kT` connections "from monitored RTT", and offers an
+//! application a UDP connection to measure it. The layer has TCP's own estimate (RFC 6298; `srtt_` of ns-2's
+//! agents), so that is `T` here. The mean over all segments is longer in time-outs, and makes `n` larger at
+//! large `k`. The thesis does not define `n` after an interval without an acknowledgement; [`Unsampled`]
+//! offers three answers. Only holding `n` relies on measurements alone. If all connections wait for their
+//! retransmission timers, the round trip shows these timers and not the queue; a law that takes it for a long
+//! round trip opens connections, which lengthen every flow's queue.
 //!
-//! Ours, all off by default: `base` connections stand beside `int(k·T)` more; `hysteresis` keeps `n` while `k·T` lies within
-//! that distance of the whole numbers that would give it; `smoothed` takes the mean of the new and the last `n` (the option of
-//! section 6.1.1). A bound on `n` protects the host from a flow that is cut off for good.
-//! A single connection that can be worth a real number of them (scaled AIMD, TFRC's) is given `k·T` itself, not its whole part,
-//! unless `hysteresis` or `smoothed` is on.
-//! A drift there is not: `n` jumps to `k·T`. Its fluid models and the fixed point take `n = kT`, without `base` (`evenair-fluid`).
+//! Ours, all off by default: `base` connections stand beside `int(k·T)` more. `hysteresis` keeps `n` while
+//! `k·T` lies within that distance of the whole numbers that would give it. `smoothed` takes the mean of the
+//! new and the last `n` (the option of section 6.1.1). A bound on `n` protects the host from a flow that is
+//! cut off for good. A single connection that can be worth a real number of them (scaled AIMD, TFRC's) is
+//! given `k·T` itself, not its whole part, unless `hysteresis` or `smoothed` is on. There is no drift: `n`
+//! jumps to `k·T`. Its fluid models and the fixed point take `n = kT`, without `base` (`evenair-fluid`).
 //!
 //! # Example
 //! ```
@@ -54,12 +54,13 @@ use evenair_units::Duration;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Unsampled {
-    /// It is held: what is not known changes nothing.
+    /// The number is held: an unknown round trip changes nothing.
     #[default]
     Hold,
     /// It is halved, down to one.
     Halve,
-    /// `T` grows by the interval each time: what the age of a segment without acknowledgement says. `n` runs away.
+    /// `T` grows by the interval each time, as the age of a segment without acknowledgement does. `n` runs
+    /// away.
     Grow,
 }
 
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_stays_however_long_it_takes() {
+    fn held_number_stays_for_any_time() {
         let mut law = law(|p| p.smoothed = true);
         let n = law.on_interval(&seen(Some(secs(0.91))));
         assert!((0..10_000).all(|_| law.on_interval(&seen(None)) == n));
@@ -350,9 +351,9 @@ mod tests {
             }
         }
 
-        /// Held, n is never more than what the longest round trip that was measured gives.
+        /// Held, n never exceeds the value of the longest measured round trip.
         #[test]
-        fn what_is_held_was_measured(millis in prop::collection::vec(prop::option::of(0u64..5_000), 1..50)) {
+        fn held_number_was_measured(millis in prop::collection::vec(prop::option::of(0u64..5_000), 1..50)) {
             let mut law = law(|_| ());
             let mut most = 1;
             for sample in millis {

@@ -1,8 +1,8 @@
 //! The number of connections that an arbitrary utility wants.
 //!
 //! # Law
-//! `n = k·√(U'(x)·T²·x²/2)`, whose fixed point with TCP Reno is `k²·U'(x) = Σr`: the fixed point of problem MP with `U` in the
-//! place of `−1/x`.
+//! `n = k·√(U'(x)·T²·x²/2)`. With TCP Reno its fixed point is `k²·U'(x) = Σr`: the fixed point of problem MP
+//! with `U` in the place of `−1/x`.
 //!
 //! # Source
 //! [Chen10] eq. (5.29) (C7).
@@ -15,9 +15,10 @@
 //! The flow's own rate, and its round-trip time by [`UtilityParams::samples`]: TCP's own smoothed one, as of (5.1).
 //!
 //! # Deviations
-//! The thesis says that `U = −1/x` gives back `n = kT`; it gives `kT/√2`, and `U = −2/x` gives `kT`: the default here, so that
-//! the two laws agree. Utilities are the α-fair ones, `U' = w·x^(−α)`. `n` is a whole number as in (5.1), every 5 s; an
-//! interval in which nothing was delivered or measured holds it. As (5.1) it has no drift: its fixed point is tested.
+//! The thesis has `U = −1/x` give back `n = kT`; it gives `kT/√2`, and `U = −2/x` gives `kT`: the default
+//! here, so that the two laws agree. Utilities are the α-fair ones, `U' = w·x^(−α)`. `n` is a whole number as
+//! in (5.1), every 5 s; an interval in which nothing was delivered or measured holds it. As (5.1) it has no
+//! drift: its fixed point is tested.
 //!
 //! # Example
 //! ```
@@ -182,8 +183,8 @@ mod tests {
 
     #[test]
     fn the_machine_is_the_rule_in_whole_connections() {
-        // 300 segments/s of 1000 bytes for 5 s, T = 0.57 s: U = −2/x gives int(10·0.57) whatever the rate; U = log x
-        // gives 10·0.57·√300/√2 = 69.8.
+        // 300 segments/s of 1000 bytes for 5 s, T = 0.57 s: U = −2/x gives int(10·0.57) at any rate; U = log
+        // x gives 10·0.57·√300/√2 = 69.8.
         let delivered = Volume { packets: 1500, bytes: 1_500_000 };
         let smoothed_round_trip = Some(Duration::from_millis(570));
         let interval = Duration::from_secs(5);
@@ -206,7 +207,7 @@ mod tests {
             delivered,
             ..FlowView::default()
         };
-        // U = −2/x: [Chen10] eq. (5.29) is k·T, whatever the rate.
+        // U = −2/x: [Chen10] eq. (5.29) is k·T at any rate.
         assert_eq!(law.on_interval(&flow), 3);
         assert_eq!(law.on_interval(&FlowView { delivered: Volume::default(), ..flow }), 3);
         assert_eq!(law.on_interval(&FlowView { interval: Duration::ZERO, ..flow }), 3);

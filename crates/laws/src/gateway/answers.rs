@@ -1,27 +1,32 @@
 //! Whether the host that data go to answers: for how long nothing has come back from it.
 //!
 //! # Law
-//! Data that ask for an answer start a clock where none runs; any packet from the host stops it. After [`UNHEARD`] the epoch says nothing
-//! of the host's class; after [`AWAY`] the host is away: what is outstanding to it keeps no class busy, and no rate of others is lowered for it.
+//! Data that ask for an answer start a clock where none runs; any packet from the host stops it. After
+//! [`UNHEARD`] the epoch is not judged for the host's class. After [`AWAY`] the host is away: its outstanding
+//! data keep no class busy, and no rate of others is lowered for it.
 //!
 //! # Source
 //! Ours. A sender repeats data to a host that has left for half a minute and longer, and the gateway sees the same as of a host that others
 //! starve: data outstanding, and next to no rate.
 //!
 //! # Signals
-//! Data let through that ask for an answer, and all packets from the host, whatever they carry. TCP's data ask for one (RFC 9293 §3.8.6.3: within
-//! half a second). Other data ask for one only where their flow has been answered before: who sends datagrams one way tells nothing of the
-//! receiver, and a receiver that answers anything else stops the clock.
+//! Data let through that ask for an answer, and all packets from the host with any content. TCP's data ask
+//! for one (RFC 9293 §3.8.6.3: within half a second). Other data ask for one only where their flow has been
+//! answered before: one-way datagrams reveal nothing about the receiver, and any other answer of the receiver
+//! stops the clock.
 //!
 //! # Why so many seconds
-//! The clock must tell a host that left from one that is starved and waits for its sender's time-outs, which double (RFC 6298 §5.5). A first time-out of
-//! one second (§2.4), the longest that is usual, has data sent at 0, 1 and 3 s, Linux's of 200 ms at 0, 0.2, 0.6, 1.4 and 3 s: five seconds are
-//! three attempts in vain at least, and the wait for the fourth. Ten seconds would be only one more attempt, and a share held for nothing as long again.
-//! Within one second, on the other hand, a sender that does not wait for a time-out has its answer: a longer silence at the end of an epoch may be
-//! either, and the next epoch tells.
+//! The clock must distinguish a host that left from one that is starved and waits for its sender's time-outs,
+//! which double (RFC 6298 §5.5). A first time-out of one second (§2.4), the longest that is usual, has data
+//! sent at 0, 1 and 3 s, Linux's of 200 ms at 0, 0.2, 0.6, 1.4 and 3 s: five seconds are three attempts in
+//! vain at least, and the wait for the fourth. Ten seconds would be only one more attempt, and a share held
+//! for nothing as long again. Within one second, on the other hand, a sender that does not wait for a
+//! time-out has its answer: a longer silence at the end of an epoch may be either, and the next epoch
+//! decides.
 //!
 //! # Deviations
-//! A host whose answers lie more than five seconds apart is taken to be away in between; it is judged again from its next answer on.
+//! A host that answers less than once in five seconds counts as away in between; it is judged again from its
+//! next answer on.
 //!
 //! # Example
 //! ```
@@ -36,7 +41,7 @@
 
 use evenair_units::{Duration, Instant};
 
-/// After so long without an answer an epoch tells nothing of a class: RFC 6298 §2.4, the least time-out.
+/// After this time without an answer an epoch is not judged for a class: RFC 6298 §2.4, the least time-out.
 pub const UNHEARD: Duration = Duration::from_secs(1);
 /// After so long without an answer a host is away.
 pub const AWAY: Duration = Duration::from_secs(5);

@@ -15,19 +15,22 @@
 //! Each class's service, and whether there was a packet of it; the corrected form also sees drops and backlogs.
 //!
 //! # Deviations
-//! The thesis's form, where the thesis is silent or says two things:
-//! - Alg. 1 asks for all i, j, which never holds (i = j): "any", as the text says.
+//! The thesis's form, where the thesis is silent or ambiguous:
+//! - Alg. 1 requires all i, j, which never holds (i = j): "any", as in the text.
 //! - Alg. 1 overwrites `rmax_i` before each increase, its text means the greatest so far ([`ArcParams::history`]).
-//! - No first `C_est`: the lower bound, or half way between the bounds ([`ArcParams::first`]). Before anything is seen all
-//!   classes count as active. No least rate: a full packet per epoch. What a change of the active classes does to the bounds:
-//!   [`ArcParams::on_change`]. The defaults are as in [`pfrc`](super::pfrc).
-//! - Section 7.7 has the rates from the end hosts; here they are what the gateway's queue served, as in section 8.3.
+//! - No first `C_est`: the lower bound, or half way between the bounds ([`ArcParams::first`]). Before
+//!   anything is seen all classes count as active. No least rate: a full packet per epoch. Effect of a change
+//!   of the active classes on the bounds: [`ArcParams::on_change`]. The defaults are as in
+//!   [`pfrc`](super::pfrc).
+//! - Section 7.7 takes the rates from the end hosts; here the gateway's queue measures them, as in section
+//!   8.3.
 //!
 //! The corrected form (search: `feedback.rs`, judgement: `judgement.rs`):
 //! - Rates are compared per weight.
-//! - A class is limited, not starved, if its own queue overflowed or is not empty. That packets had to wait for tokens says
+//! - A class is limited, not starved, if its own queue overflowed or is not empty. A wait for tokens proves
 //!   nothing where one bucket is for all: near classes empty it, and a far one's few packets wait, too.
-//! - Which bucket is enough for a class that sends pages is not known: it is told from a starved one by a test.
+//! - The bucket that is enough for a class of pages is unknown: a test distinguishes such a class from a
+//!   starved one.
 //!
 //! # Example
 //! ```
@@ -57,7 +60,7 @@ use evenair_units::{Duration, Rate};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum RateHistory {
-    /// Its greatest so far, as the text of section 7.4.2 says.
+    /// Its greatest rate so far, as in the text of section 7.4.2.
     #[default]
     Maximum,
     /// Its last before an increase, as Alg. 1 is printed.
@@ -69,7 +72,7 @@ searching! {
     ArcParams {
         /// Below this share of the best class's rate a class may be starved.
         gamma: f64 = 0.9,
-        /// Below this share of what it was seen to get such a class is starved.
+        /// Such a class is starved below this share of its greatest observed rate.
         theta,
         /// The rate that a class's rate is compared with (thesis's form).
         history: RateHistory = RateHistory::Maximum,
@@ -113,8 +116,8 @@ pub struct Arc {
     greatest: Vec<f64>,
 }
 
-/// Whether the gateway was a class's bottleneck: its own queue was full, or is not empty. That packets had to wait says nothing
-/// where one bucket is for all.
+/// Whether the gateway was a class's bottleneck: its own queue was full, or is not empty. A wait for tokens
+/// proves nothing where one bucket is for all.
 const fn limited(seen: &ClassView) -> bool {
     seen.dropped.packets > 0 || seen.backlog.packets > 1
 }
@@ -251,7 +254,7 @@ mod tests {
         assert_eq!(epoch(&mut law, &[400, 200]), (Step::Decrease, 5_400), "0.9·600");
     }
 
-    /// Section 7.5.1: who comes or goes makes all histories those of another set.
+    /// Section 7.5.1: a class that comes or goes makes all histories those of another set.
     #[test]
     fn a_change_forgets_the_greatest_rates() {
         let mut law = law(&ArcParams { on_change: OnChange::Step, ..ArcParams::jam10() });
@@ -320,7 +323,7 @@ mod tests {
         assert_eq!([280, 284].map(|kbps| epoch(&mut law, &[400, kbps]).0), [Step::Decrease; 2]);
     }
 
-    /// Alg. 1 asks for less than γ of the best, and less than θ of the greatest, not for as much.
+    /// Alg. 1 requires less than γ of the best, and less than θ of the greatest, not as much.
     #[test]
     fn class_at_its_share_is_not_starved() {
         for (gamma, theta, kbps) in [(0.5, Some(0.95), 200), (0.9, Some(0.5), 150)] {

@@ -1,4 +1,4 @@
-//! Bounds of what a gateway can carry, from the rates of its own links.
+//! Bounds of a gateway's capacity, from the rates of its own links.
 //!
 //! # Law
 //! `C_up = N/Σ 1/W_j`: all of the N active classes' routers are the gateway's neighbours and take turns with equal packets.
@@ -14,9 +14,9 @@
 //! None but the link rates, and which classes are active.
 //!
 //! # Deviations
-//! A gateway sees the rates of its own links only: `W_j` is that of the link by which class j leaves it or comes in. A class
-//! whose link is not known counts like the mean of the others; where none is known there are no bounds but those that are
-//! configured.
+//! A gateway sees the rates of its own links only: `W_j` is that of the link by which class j leaves it or
+//! comes in. A class without a known link counts like the mean of the others. If no link is known, only
+//! configured bounds apply.
 
 use evenair_units::Rate;
 

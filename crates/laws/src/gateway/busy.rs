@@ -1,29 +1,34 @@
-//! How long a class has data outstanding beyond the gateway: its busy time, told from packets that pass there.
+//! Busy time: how long a class has data outstanding beyond the gateway, measured from the packets that pass
+//! there.
 //!
 //! # Law
 //! A flow is busy
 //! - downstream, over TCP: while the highest sequence number that was let through is above the highest that was acknowledged;
-//! - otherwise: since a full-sized packet was let through until a smaller one is. Who sends a full one has more; who sends a
-//!   smaller one has said what there was to say. So has who is silent for longer than its pauses explain: three times the longest
-//!   of late, a second at least. (A time-out that was in vain is followed by one twice as long; none is below a second.)
+//! - otherwise: since a full-sized packet was let through until a smaller one is. A full-sized packet
+//!   announces more data; a smaller one ends them. A silence longer than the flow's pauses explain also ends
+//!   the busy time: three times the longest recent one, a second at least. (A time-out in vain is followed by
+//!   one twice as long; none is below a second.)
 //!
 //! A class is busy while any of its flows is. A flow of which nothing passes for [`FORGOTTEN`] is over.
 //!
-//! A number far from those before ([`JUMP`]) is a stranger's or another connection's: it counts once a second one is near it. What is
-//! acknowledged is no more than what was let through (RFC 9293 §3.10.7.4). So one invented segment changes nothing for longer than until the
-//! next true one.
+//! A number far from those before ([`JUMP`]) is forged or another connection's: it counts once a second one
+//! is near it. An acknowledgement covers no more than was let through (RFC 9293 §3.10.7.4). So one invented
+//! segment has no effect beyond the next true one.
 //!
 //! # Source
-//! Ours. It is what tells a subscriber whom others starve from one who wants little: neither leaves a backlog at the gateway.
+//! Ours. Busy time separates a subscriber that others starve from one that wants little: neither leaves a
+//! backlog at the gateway.
 //!
 //! # Signals
-//! Data that were let through, and acknowledgements that come back, both at the gateway. A host that sees packets before its own
-//! queue counts the wait there as well, which changes no judgement: who waits there is limited, and while it does it gets its rate.
-//! A host lets every flow [`expire`](BusyFlow::expire) before it reads a class's time: whom silence shows to be over was over before.
+//! Data that were let through, and acknowledgements that come back, both at the gateway. A host that counts
+//! packets before its own queue includes the wait there. This changes no judgement: a class that waits there
+//! is limited, and it gets its rate as long as it waits. A host calls [`expire`](BusyFlow::expire) for every flow
+//! before it reads a class's time: a flow that silence ends was over earlier.
 //!
 //! # Deviations
-//! Packets that nobody acknowledges in the open (QUIC, calls) fall under the second rule in both directions: a call, whose packets are
-//! all alike and small, is never busy; a bulk transfer, whose packets are all full, always.
+//! Packets without acknowledgements that the gateway can read (QUIC, calls) fall under the second rule in
+//! both directions. A call is never busy: its packets are all alike and small. A bulk transfer is always
+//! busy: its packets are all full.
 //!
 //! # Example
 //! ```
@@ -44,15 +49,15 @@ use evenair_units::{Duration, Instant};
 pub const FORGOTTEN: Duration = Duration::from_secs(10);
 /// Packets that are no larger are never full-sized: network-layer size \[bytes\].
 const SMALL: u32 = 500;
-/// Who is silent for so many times its longest pause has no more.
+/// A flow that is silent for this many times its longest pause has no more data.
 const PAUSES: u64 = 3;
-/// No silence below this says so: RFC 6298 section 2.4, the least time-out.
+/// A shorter silence never ends a flow: RFC 6298 section 2.4, the least time-out.
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// Each packet fades the longest pause by this part of it.
 const FADING: u64 = 64;
 
-/// Numbers of one connection that follow each other are no further apart \[bytes\]: what a window lets be lost before the gateway at the
-/// rates of a mesh, many times over.
+/// Consecutive numbers of one connection are no further apart \[bytes\]. This is many times a window that
+/// could be lost before the gateway at a mesh's rates.
 const JUMP: u32 = 4 << 20;
 
 /// One flow that passes the gateway.
@@ -65,7 +70,7 @@ pub struct BusyFlow {
     odd: Option<u32>,
     /// The largest packet \[bytes\].
     largest: u32,
-    /// The longest pause between packets of late, of what nobody will say whether it arrived.
+    /// The longest recent pause between packets that have no visible acknowledgement.
     pause: Duration,
     seen: Instant,
     is_busy: bool,
@@ -109,7 +114,7 @@ impl BusyFlow {
         self.set(now, self.is_outstanding(), class);
     }
 
-    /// A packet of this network-layer size \[bytes\] was let through of which nobody will say that it arrived.
+    /// A packet of this network-layer size \[bytes\], without a visible acknowledgement, was let through.
     pub fn on_packet(&mut self, now: Instant, size: u32, class: &mut BusyClass) {
         self.expire(now, class);
         if self.largest > 0 {
@@ -139,7 +144,7 @@ impl BusyFlow {
         }
     }
 
-    /// Who is silent for so long is over.
+    /// A flow that is silent for this long is over.
     fn patience(&self) -> Duration {
         if self.sent.is_some() { FORGOTTEN } else { (self.pause * PAUSES).clamp(TIMEOUT, FORGOTTEN) }
     }
@@ -182,7 +187,7 @@ impl BusyClass {
         self.flows += 1;
     }
 
-    /// A flow has ended, maybe before now: what others made busy since stays counted.
+    /// A flow has ended, maybe earlier; busy time of other flows since then stays counted.
     fn end(&mut self, then: Instant) {
         self.before = self.time(then);
         (self.flows, self.since) = (self.flows - 1, self.since.max(then));
@@ -217,7 +222,8 @@ mod tests {
         one.on_sequence(at(500), u32::MAX, &mut BusyClass::default());
     }
 
-    /// RFC 9293 §3.10.7.4: data outside the window are dropped, and an acknowledgement of what was not sent yet is ignored.
+    /// RFC 9293 §3.10.7.4: data outside the window are dropped, and an acknowledgement of data not yet sent
+    /// is ignored.
     #[test]
     fn invented_numbers_change_nothing() {
         let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
@@ -230,7 +236,7 @@ mod tests {
             flow.on_acknowledgement(at(now + 40), end, &mut class);
         }
         assert_eq!(ms(&class, 20_000), 100 * 40, "between data and their acknowledgement");
-        // What is acknowledged ahead of what was let through is acknowledged as far as that goes.
+        // An acknowledgement beyond the data that were let through counts only up to them.
         flow.on_sequence(at(20_000), 101_000, &mut class);
         flow.on_acknowledgement(at(20_010), 103_000, &mut class);
         flow.on_sequence(at(20_020), 102_000, &mut class);
@@ -250,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_repeated_or_acknowledged_twice_changes_nothing() {
+    fn duplicates_change_nothing() {
         let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
         flow.on_sequence(at(0), u32::MAX - 5, &mut class);
         flow.on_sequence(at(1), 10, &mut class);
@@ -264,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_a_full_packet_has_more() {
+    fn full_packet_announces_more() {
         let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
         for (when, size) in [(0, 1500), (10, 1500), (20, 700), (30, 700)] {
             flow.on_packet(at(when), size, &mut class);
@@ -290,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn who_vanishes_is_forgotten() {
+    fn vanished_flow_is_forgotten() {
         let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
         flow.on_sequence(at(0), 100, &mut class);
         flow.expire(at(9_999), &mut class);
@@ -312,7 +318,7 @@ mod tests {
         assert_eq!(
             full_packets([20_000, 20_020].into_iter()),
             20 + 1_000,
-            "what was before it is no pause of it"
+            "the time before it is no pause of it"
         );
         // A pause of 900 ms fades by a 64th with each of ten packets: 3·900·(63/64)¹⁰ = 2307.
         let busy = full_packets([0].into_iter().chain((0..11).map(|k| 900 + 20 * k)));
@@ -325,7 +331,7 @@ mod tests {
     fn an_upload_that_waits_for_time_outs_is_busy_throughout() {
         // After each in vain the next takes twice as long: a gap of two in vain is three seconds.
         assert_eq!(full_packets([0, 900, 3_000, 7_200, 15_600].into_iter()), 15_600 + 10_000);
-        // The first gap was longer than anybody could know.
+        // No pause is known at the first gap, so it counts for the least time-out only.
         assert_eq!(full_packets([0, 3_100, 9_300].into_iter()), 1_000 + 6_200 + 10_000);
     }
 
@@ -337,7 +343,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever passes, the time never runs faster than the clock, nor backwards.
+        /// For any packets, the time never runs faster than the clock, nor backwards.
         #[test]
         fn it_is_a_time(events in prop::collection::vec((0u64..5_000, 0usize..3, 0u8..4, any::<u32>()), 0..200)) {
             let (mut class, mut flows, mut now, mut told) = (BusyClass::default(), [BusyFlow::default(); 3], 0, 0);

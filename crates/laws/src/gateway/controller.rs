@@ -13,7 +13,7 @@ use evenair_units::Rate;
 /// A decision, its reason, and the class that gave it.
 pub(super) type Verdict = (Step, Reason, Option<u32>);
 
-/// A law but for what it makes of the rates.
+/// The part of a law that does not depend on how it assigns rates.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Controller {

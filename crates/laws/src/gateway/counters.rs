@@ -1,10 +1,10 @@
-//! From counters to what a gateway's law sees: the one piece that the simulated gateway and a real one share.
+//! Turns counters into the view of a gateway's law; the simulated gateway and a real one share this code.
 //!
-//! A host reads where its counters stand, a [`Meter`] remembers where they stood, and gives the difference. A counter of 32
-//! bits that fell has wrapped, if by less than half of its range; one of 64 bits does not live to wrap. Anything else that
-//! fell has begun again, as counters do when their queue is made anew: then nothing is known of its class in that epoch. Nor
-//! is anything known of any class where the clock went back, or jumped. A class that is not known is no class without a packet:
-//! laws wait for what the next epoch tells ([`GatewayView::classes`]).
+//! A host reads the counters; a [`Meter`] remembers the last readings and gives the difference. A counter of
+//! 32 bits that fell has wrapped, if by less than half of its range; one of 64 bits does not live to wrap.
+//! Any other fall is a restart, as after a queue is created again: then that epoch has no figures for its
+//! class. No class has figures where the clock went back, or jumped. An unknown class is not an idle class:
+//! laws wait for the next epoch's figures ([`GatewayView::classes`]).
 //!
 //! ```
 //! use evenair_laws::gateway::{ClassCounters, Count, Counted, Meter};
@@ -89,7 +89,7 @@ pub struct ClassCounters {
     pub served: Counted,
     /// Packets that it gave up.
     pub dropped: Count,
-    /// The same \[bytes\], where that is counted; else each was as large as the mean of what was served.
+    /// The same in bytes, if counted; otherwise each lost packet counts as large as the mean of those served.
     pub dropped_bytes: Option<Count>,
     /// Packets that came, dropped or not, where they are counted; else their number follows from the others.
     pub arrived: Option<Counted>,
@@ -97,11 +97,11 @@ pub struct ClassCounters {
     pub backlog: Volume,
     /// How many packets had to wait for tokens, where that is counted.
     pub held: Option<Count>,
-    /// For how long data were outstanding beyond the gateway, where that is told \[ns\].
+    /// How long data were outstanding beyond the gateway \[ns\], if measured.
     pub busy: Option<Count>,
-    /// Round trips so far, where they are told: how long they took together \[ns\], and how many there were.
+    /// Round trips so far, if measured: their total time \[ns\], and their number.
     pub round_trips: Option<(Count, Count)>,
-    /// For how long data have gone without an answer, now, where that is told.
+    /// How long data have gone without an answer, now, if measured.
     pub unanswered: Option<Duration>,
 }
 
@@ -144,7 +144,7 @@ impl ClassCounters {
     }
 }
 
-/// Where the counters of all classes stood when the host looked last.
+/// The counters of all classes at the host's last reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Meter {
@@ -161,7 +161,8 @@ impl Meter {
         Self { looked: now, then: counters, interval_max }
     }
 
-    /// The host has looked; gives what a law is told. There is a reading for each class, or none where it failed.
+    /// Takes the host's readings and returns the view of the law. There is a reading for each class, or none
+    /// where reading failed.
     pub fn look(&mut self, now: Instant, counters: &[Option<ClassCounters>]) -> GatewayView {
         let interval = now.since(self.looked);
         let jumped = now < self.looked || interval > self.interval_max;
@@ -174,7 +175,7 @@ impl Meter {
         GatewayView { now, interval, classes }
     }
 
-    /// The classes are others; of those that have come nothing is known before the next look but one.
+    /// Replaces the classes; new ones have figures from their second reading on.
     pub fn on_classes(&mut self, classes: &NewClasses) {
         self.then = classes.carry(&self.then, None);
     }
@@ -208,10 +209,10 @@ mod tests {
     }
 
     proptest! {
-        /// From wherever counters start, through wraps, readings that fail, queues made anew and clocks that go back: what is
-        /// known is so, and what is not known is said to be so.
+        /// From any start of the counters, through wraps, failed readings, recreated queues and clocks that
+        /// go back: figures are right, and unknown ones are marked unknown.
         #[test]
-        fn what_is_known_is_so(
+        fn known_figures_are_right(
             offset in any::<u32>(),
             steps in prop::collection::vec((0u64..1 << 30, 0u64..1000, 0u64..100, 0u32..20), 1..60),
         ) {
@@ -232,7 +233,7 @@ mod tests {
                 match event {
                     0 => reading = None,
                     1 => {
-                        // Made anew: it has served fewer bytes than before.
+                        // A recreated queue has served fewer bytes than before.
                         anew = before.served.bytes > 0;
                         queue = Queue::default();
                         reading = Some(queue.read(offset));
@@ -260,7 +261,7 @@ mod tests {
             }
         }
 
-        /// A counter is worth what was added to it, if that is no more than half of its range.
+        /// A counter gives the amount added to it, if that is at most half of its range.
         #[test]
         fn wraps_are_no_new_beginnings(then in any::<u32>(), more in 0u32..=u32::MAX / 2, wide in any::<u64>()) {
             prop_assert_eq!(Count::Narrow(then.wrapping_add(more)).since(Count::Narrow(then)), Some(more.into()));
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_is_known_at_the_second_look() {
+    fn new_class_is_known_at_the_second_reading() {
         let at = |packets: u64| {
             let served = Counted::wide(Volume { packets, bytes: packets * 100 });
             Some(ClassCounters { served, ..ClassCounters::default() })

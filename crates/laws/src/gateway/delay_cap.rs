@@ -1,14 +1,15 @@
-//! One bucket for all that goes by delay alone: what routers at the edge of one link do today.
+//! One bucket for all classes, steered by delay alone, as today's routers at the edge of one link do.
 //!
 //! # Law
-//! Each epoch, with `Δ` the mean over classes of delay above its baseline, and `τ' = τ + L/C`, a full packet's own time added: if `Δ > τ'`,
-//! `C ← C·(1 − d)`, `d` from 0.01 at `τ'` to `1 − β` at `Δ ≥ Δ_bad + L/C`; else, if classes got more than `ρC`, `C ← C·(1 + u)`, `u` from `α − 1` at
-//! `Δ ≤ Δ_good` to 0 at `τ'`; else `C` goes back to its base by a hundredth a second. A class's baseline follows a lower delay at once and a
-//! higher one slowly.
+//! Let `Δ` be the mean over classes of delay above its baseline, and `τ' = τ + L/C`, which adds a full
+//! packet's own time. Each epoch, if `Δ > τ'`, `C ← C·(1 − d)`, with `d` from 0.01 at `τ'` to `1 − β` at
+//! `Δ ≥ Δ_bad + L/C`. Else, if classes got more than `ρC`, `C ← C·(1 + u)`, with `u` from `α − 1` at
+//! `Δ ≤ Δ_good` to 0 at `τ'`. Else `C` goes back to its base by a hundredth a second. A class's baseline
+//! follows a lower delay at once and a higher one slowly.
 //!
 //! # Source
-//! Ours, after the published behaviour and the defaults of cake-autorate 3 (its `defaults.sh`), whose kin `StormGuard` is: it is here so that ARC
-//! and PFRC can be laid beside what operators have.
+//! Ours, after the published behaviour and the defaults of cake-autorate 3 (its `defaults.sh`), a relative of
+//! `StormGuard`. It is here to compare ARC and PFRC with the tools that operators have.
 //!
 //! # Symbols
 //! `C` → `rate` \[bit/s\]; `τ` → [`DelayCapParams::threshold`]; `Δ_good`, `Δ_bad` → [`DelayCapParams::good`], [`bad`](DelayCapParams::bad);
@@ -18,10 +19,11 @@
 //! Each class's [delay](super::ClassView::delay) beyond the gateway, and its service. Without the former it finds no reason for less.
 //!
 //! # Deviations
-//! - It sends no probes to hosts beyond one link: delay is that of subscribers' own downloads, in the mean of an epoch, not in three
-//!   of six probes. An epoch of which none is told says nothing, and the cap stays.
+//! - It sends no probes to hosts beyond one link: delay is that of subscribers' own downloads, in the mean of
+//!   an epoch, not in three of six probes. An epoch without a delay is not judged, and the cap stays.
 //! - One cap for both directions together, as ARC's, not one for each.
-//! - Bounds and base are what an operator types there; where they are not given, those of section 7.5.2 of [Jam10] and half way between.
+//! - An operator configures bounds and base there. Here the default bounds are those of [Jam10] section
+//!   7.5.2, and the default base is half way between.
 //!
 //! # Example
 //! ```
@@ -46,7 +48,7 @@ use evenair_units::{Duration, Rate};
 
 /// `L` \[bits\].
 const PACKET: f64 = 12_000.0;
-/// What is taken off at the threshold.
+/// The decrease at the threshold.
 const LEAST: f64 = 0.01;
 /// How much of the way to its base an idle cap goes in a second.
 const DECAY: f64 = 0.01;
@@ -54,7 +56,7 @@ const DECAY: f64 = 0.01;
 const RISE: f64 = 0.001;
 const FALL: f64 = 0.9;
 /// A class without a packet for so many epochs is not active.
-const PATIENCE: u32 = 3;
+const IDLE_EPOCHS: u32 = 3;
 
 /// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,7 +69,7 @@ const PATIENCE: u32 = 3;
 pub struct DelayCapParams {
     /// How often the law runs.
     pub epoch: Duration,
-    /// More delay than this above the baseline asks for less.
+    /// More delay than this above the baseline lowers the cap.
     pub threshold: Duration,
     /// Up to so much the cap rises by α.
     pub good: Duration,
@@ -83,7 +85,7 @@ pub struct DelayCapParams {
     pub capacity_low: Option<Rate>,
     /// The greatest; the links' harmonic mean, if it is not given.
     pub capacity_high: Option<Rate>,
-    /// Where it begins, and goes back to when little is asked for; half way between the bounds, if it is not given.
+    /// The first cap, to which it returns under low demand; half way between the bounds by default.
     pub base: Option<Rate>,
 }
 
@@ -125,7 +127,7 @@ impl Parameters for DelayCapParams {
     }
 
     fn begin(&self, role: &GatewayRole) -> DelayCap {
-        let members = Members::new(role, PATIENCE, false);
+        let members = Members::new(role, IDLE_EPOCHS, false);
         let mut law = DelayCap { params: *self, members, baselines: Vec::new(), rate: None };
         law.baselines = alloc::vec![None; role.classes.len()];
         law.rate = law.bounds().map(|bounds| law.base(bounds));
@@ -155,7 +157,7 @@ impl DelayCap {
         base.unwrap_or(f64::midpoint(bounds.low, bounds.high)).clamp(bounds.low, bounds.high)
     }
 
-    /// How far delays are above their baselines, in the mean over classes; none, where none is told \[s\].
+    /// The mean over classes of the delays above their baselines \[s\]; none, where no delay is measured.
     fn excess(&mut self, view: &GatewayView) -> Option<f64> {
         let (mut sum, mut count) = (0.0, 0.0);
         for (class, baseline) in self.baselines.iter_mut().enumerate() {
@@ -170,7 +172,7 @@ impl DelayCap {
         (count > 0.0).then(|| sum / count)
     }
 
-    /// The next cap, whatever its bounds \[bit/s\].
+    /// The next cap, before its bounds \[bit/s\].
     fn judge(&mut self, view: &GatewayView, bounds: CapacityBounds, cap: f64) -> (f64, Reason) {
         let Self { params, .. } = *self;
         let packet = PACKET / cap;
@@ -286,7 +288,7 @@ mod tests {
         // One 65 ms above, the other none: 32.5 ms in the mean, below 30 + 19.2 ms; the way from 49.2 to 10 is 0.43.
         let (cap, step) = epoch(&mut law, 600, [Some(115), Some(20)]);
         assert!(step == Step::Increase && (634_000..636_000).contains(&cap), "{cap}");
-        assert_eq!(epoch(&mut law, 600, [None; 2]), (cap, Step::Hold), "nothing is told");
+        assert_eq!(epoch(&mut law, 600, [None; 2]), (cap, Step::Hold), "no delay is known");
         for _ in 0..20 {
             epoch(&mut law, 400, [Some(500), Some(500)]);
         }
@@ -294,7 +296,7 @@ mod tests {
         assert_eq!(starved, (400_000, Step::Hold), "no less than W/3");
     }
 
-    /// Who asks for little: by a hundredth of the way a second.
+    /// Under low demand: by a hundredth of the way a second.
     #[test]
     fn an_idle_cap_goes_back_to_its_base() {
         let mut law = law();
@@ -366,7 +368,7 @@ mod tests {
         for delays in [[None; 2], [Some(20); 2]] {
             assert_eq!(epoch(&mut with(400e3), 300, delays), (401_200, Step::Increase), "{delays:?}");
         }
-        assert_eq!(epoch(&mut with(400e3), 301, [None; 2]), (400_000, Step::Hold), "nothing is told");
+        assert_eq!(epoch(&mut with(400e3), 301, [None; 2]), (400_000, Step::Hold), "no delay is known");
         assert_eq!(epoch(&mut law(), 100, [None; 2]), (800_000, Step::Hold));
         let mut low = with(500e3);
         // 0.01 of the way a second: 500 + 0.003·300.

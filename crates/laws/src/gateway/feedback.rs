@@ -1,25 +1,30 @@
-//! How the corrected form looks for the capacity.
+//! The corrected form's search for the capacity.
 //!
 //! # Law
-//! The search is on what is allowed, `C`, between `C_low` and `C_up`, and moves at most once in `settle + 1` epochs. How a class
-//! fares is judged in `judgement.rs`.
+//! The search moves the allowed rate `C` between `C_low` and `C_up`, at most once in `settle + 1` epochs.
+//! `judgement.rs` judges the classes.
 //! - Limited, and none starved: more, half way to the upper bound, at most a quarter.
-//! - Starved after an increase: that was too much; back half way towards what was good, at most a fifth.
+//! - Starved after an increase: that was too much; back half way towards the last good value, at most a
+//!   fifth.
 //! - Starved for once, at rest: all rest at the edge; a little less, at most a tenth.
-//! - Starved for longer without an increase: a fifth less. If that does not help, or for a class that is not known, all go to `C_low` for a test. If the class gets
-//!   more there than before (or is limited there), it was starved, and the search goes on between `C_low` and where it came from.
-//!   If not, it wants no more than it has: what it gets is remembered, it is not heard for a while (twice as long at each such
-//!   time), and all return to where they were.
+//! - Starved for longer without an increase: a fifth less. If that does not help, or for a class that is not
+//!   known, all go to `C_low` for a test. If the class gets more there than before (or is limited there), it
+//!   was starved, and the search goes on between `C_low` and where it came from. If not, it wants no more
+//!   than it has: its rate is remembered, its alarms are ignored for a while (twice as long each time), and
+//!   all return to their earlier rates.
 //! - A class for which all went down leaves, or its subscriber is away: all return to where they were.
-//! - Only who is unresponsive wants more: all stay where they are. While the search rests, who is unresponsive is the reason that is told.
+//! - Only an unresponsive class wants more: all rates stay. While the search rests, that class is the
+//!   reported reason.
 //!
-//! When the interval is closed it opens upwards every `reopen`, and to both sides when the weight of who is active has changed by a fifth.
+//! When the interval is closed it opens upwards every `reopen`, and to both sides when the weight of the
+//! active classes has changed by a fifth.
 //!
 //! # Source
 //! Ours, after [Jam10] Alg. 1 and Alg. 4 (J11, J13).
 //!
 //! # Symbols
-//! `C` → `estimate`; `C_low`, `C_up` → `bounds`; what is known to be good and to be too much → `low`, `high` \[bit/s\].
+//! `C` → `estimate`; `C_low`, `C_up` → `bounds`; the greatest value known to be good and the least known to
+//! be too much → `low`, `high` \[bit/s\].
 //!
 //! # Signals
 //! All of [`ClassView`](super::ClassView).
@@ -56,11 +61,11 @@ pub(super) struct Feedback {
     high: f64,
     /// `C`
     pub(super) estimate: f64,
-    /// Whether the last move was up from what is known to be good.
+    /// Whether the last move was up from a value known to be good.
     raised: bool,
-    /// Where the search was when it went down because of an alarm, and what was known to be too much.
+    /// The estimate before an alarm lowered it, and the value then known to be too much.
     before: Option<(f64, f64)>,
-    /// Epochs of it so far, and whom it has shown to be starved.
+    /// Epochs of the test so far, and the class that it has shown to be starved.
     tested: u32,
     relieved: Option<u32>,
     settling: u32,
@@ -78,7 +83,7 @@ impl Feedback {
             bounds,
             low: bounds.low,
             high: bounds.high,
-            // Where most meshes carry what they are given, so that it is known soon what each can have.
+            // Most meshes carry their load at this rate, so each class's share shows soon.
             estimate: (bounds.high / super::bounds::REUSE).max(bounds.low),
             raised: true,
             before: None,
@@ -124,8 +129,9 @@ impl Feedback {
         verdict
     }
 
-    /// The classes are others: of those that stay all is known that was. What was an alarm of one that went is none any more.
-    /// Other weights change what all are due, so that the epoch is not judged; `links` are the bounds of other links.
+    /// Replaces the classes; those that stay keep their history. An alarm of a class that has gone is
+    /// dropped. New weights change every class's due, so the epoch is not judged; `links` are the bounds of
+    /// other links.
     pub(super) fn on_classes(
         &mut self,
         classes: &NewClasses,
@@ -136,7 +142,7 @@ impl Feedback {
         self.relieved = self.relieved.and_then(|class| classes.place_of(class));
         self.recall();
         if self.weight > 0.0 {
-            // Who stays and weighs more has not come.
+            // A class that stays and weighs more has not come.
             self.weight = (self.weight + changed.weight).max(0.0);
         }
         if changed.shares {
@@ -148,8 +154,8 @@ impl Feedback {
         }
     }
 
-    /// Where all alarms were of classes that have gone, the search is where it was before them, as after a test that has shown nothing. Gives
-    /// whether that is so.
+    /// Where all alarms were of classes that have gone, the search is where it was before them, as after a
+    /// test that has shown nothing. Gives whether that is so.
     fn recall(&mut self) -> bool {
         let is_alarmed = self.classes.iter().any(|class| class.alarm.is_some());
         let Some((estimate, high)) = self.before.filter(|_| !is_alarmed) else { return false };
@@ -205,7 +211,7 @@ impl Feedback {
                 return (Step::Hold, Reason::Relieved, class.map(|class| class as u32));
             }
         }
-        // What follows an increase is taken for its effect at once, anything else when it lasts.
+        // Starvation after an increase counts as its effect at once, otherwise only when it lasts.
         let lasting = |&class: &usize| {
             let memory = &self.classes[class];
             (self.raised && memory.is_trusted()) || memory.is_lasting(epoch, class)
@@ -214,7 +220,7 @@ impl Feedback {
         if let Some(class) = starved.clone().find(lasting) {
             return self.starved(epoch, findings, class);
         }
-        // Who has only come does not hold up the others.
+        // A class that has only just come does not hold up the others.
         if let Some(class) = starved.find(|&class| self.classes[class].known.is_some()) {
             self.nudge(self.carried(epoch, findings));
             return (Step::Hold, Reason::Doubted, Some(class as u32));
@@ -225,7 +231,7 @@ impl Feedback {
                 (Step::Hold, Reason::Unknown, Some(class as u32))
             }),
         };
-        // No rate of the gateway's cures it: who it is, is what the operator can be told.
+        // No rate of the gateway's cures it; the report names the class for the operator.
         match has(Finding::Unresponsive) {
             Some(class) if verdict.0 == Step::Hold => (Step::Hold, Reason::Unresponsive, Some(class as u32)),
             _ => verdict,
@@ -246,7 +252,7 @@ impl Feedback {
         let carried = self.carried(epoch, findings);
         let is_known = self.classes[class].known.is_some();
         if !self.raised || !is_known {
-            // What was good is not, or is not known to be for this class.
+            // The last good value is not good for this class, or not known to be.
             self.before.get_or_insert((carried, self.high.max(carried)));
             self.low = self.bounds.low;
             if was_alarmed || !is_known {
@@ -256,7 +262,7 @@ impl Feedback {
                 return (Step::Decrease, Reason::Tested, Some(class as u32));
             }
         }
-        // What passes a mesh with too much in it is more than what would pass it fairly.
+        // An overloaded mesh carries more in total than it carries fairly.
         self.high = carried.max(self.low);
         self.estimate = match self.tuning.search {
             SearchMethod::Binary => f64::midpoint(self.low, self.high).max(self.high / LEAP),
@@ -269,14 +275,15 @@ impl Feedback {
         (Step::Decrease, Reason::Starved, Some(class as u32))
     }
 
-    /// The part of the estimate that the mesh carries: the rate that was measured, and the rest in the buckets of those who wanted less.
+    /// The part of the estimate that the mesh carries: the measured rate, and the rest in the buckets of
+    /// classes that wanted less.
     fn carried(&self, epoch: &Epoch<'_>, findings: &[Finding]) -> f64 {
         let of = |class: usize| {
             let (rate, due) = (epoch.view.rate(class), epoch.due[class]);
             let wanted_less = !epoch.one_bucket
                 && rate < self.tuning.gamma * due
                 && matches!(findings[class], Finding::Limited | Finding::Content);
-            // Who is known to want little has been given no more than that of the estimate.
+            // A class that is known to want little got no more than its demand.
             let given = self.demand(class).map_or(due, |demand| demand.max(rate).min(due));
             if wanted_less { given } else { rate }
         };
@@ -284,7 +291,7 @@ impl Feedback {
         self.estimate.min(carried).max(self.bounds.low)
     }
 
-    /// A little less: who starves now and then does so because all rest at the edge.
+    /// A slight decrease: a class that starves now and then does so because all rest at the edge.
     fn nudge(&mut self, carried: f64) {
         let less = carried.max(NUDGE * self.estimate);
         self.estimate = self.estimate.min(less);
@@ -298,7 +305,8 @@ impl Feedback {
         self.classes.iter_mut().for_each(|memory| memory.alarm = None);
     }
 
-    /// At the floor: who was starved gets more here than before, or what it was known to get, or is limited by the gateway.
+    /// At the floor: a starved class gets more here than before or than its known demand, or the gateway
+    /// limits it.
     fn test(&mut self, epoch: &Epoch<'_>, findings: &[Finding]) -> Verdict {
         self.tested += 1;
         let is_over = self.tested >= TEST;
@@ -322,7 +330,7 @@ impl Feedback {
         self.calm();
         (self.low, self.raised, self.since) = (self.bounds.low, true, 0);
         if relieved.is_some() {
-            // Back half way to what was too much.
+            // Back half way to the value that was too much.
             self.high = before.map_or(self.high, |(estimate, _)| estimate);
             self.estimate = f64::midpoint(self.low, self.high);
             return (Step::Increase, Reason::Relieved, relieved);
@@ -367,13 +375,13 @@ mod tests {
     }
 
     /// A class that got so many kb/s, and had to wait for tokens.
-    #[allow(clippy::unnecessary_wraps, reason = "what a view has of a class")]
+    #[allow(clippy::unnecessary_wraps, reason = "a view's type")]
     fn waits(kbps: u64) -> Option<ClassView> {
         Some(ClassView { held: Some(1), ..served(kbps * 1_000) })
     }
 
     /// A class that got so many kb/s, and had not.
-    #[allow(clippy::unnecessary_wraps, reason = "what a view has of a class")]
+    #[allow(clippy::unnecessary_wraps, reason = "a view's type")]
     fn gets(kbps: u64) -> Option<ClassView> {
         Some(served(kbps * 1_000))
     }
@@ -408,7 +416,7 @@ mod tests {
             (low / 1e3, estimate / 1e3, high / 1e3)
         }
 
-        /// What `with` gives of an epoch in which each is due half of the estimate.
+        /// The result of `with` in an epoch in which each class is due half of the estimate.
         fn with<T>(&mut self, seen: &GatewayView, with: impl FnOnce(&mut Feedback, &Epoch<'_>) -> T) -> T {
             let due = [self.search.estimate / 2.0; 2];
             let (change, members) = (Change::default(), &self.members);
@@ -425,7 +433,8 @@ mod tests {
         }
     }
 
-    /// From a third of the upper bound on: a quarter up; what follows starves one; back to what was good, where it is limited.
+    /// From a third of the upper bound: a quarter up, which starves one class; then back to the last good
+    /// value, where it is limited.
     #[test]
     fn an_increase_that_starves_is_taken_back() {
         let mut mesh = Mesh::new();
@@ -442,7 +451,8 @@ mod tests {
         assert_eq!((mesh.search.since, mesh.search.raised), (0, true));
     }
 
-    /// Half way to what is too much, a quarter at most; an interval of a twentieth is closed for 300 s, 30 epochs.
+    /// Half way to the value that is too much, a quarter at most; an interval of a twentieth is closed for
+    /// 300 s, 30 epochs.
     #[test]
     fn more_is_half_way_up_and_a_quarter_at_most() {
         let increase = |estimate, high, since| {
@@ -462,7 +472,7 @@ mod tests {
         assert!((mesh.kbps().1 - 440.0).abs() < 1e-9, "1.1 of it");
     }
 
-    /// Once, at rest: to what is carried, a tenth at most.
+    /// Once, at rest: down to the carried rate, a tenth at most.
     #[test]
     fn a_nudge_is_a_tenth_at_most() {
         let nudged = |carried: f64| {
@@ -476,9 +486,9 @@ mod tests {
         assert_eq!(nudged(600.0), (495.0, 500.0, 500.0));
     }
 
-    /// Of 1000 kb/s each is due 500; below 425 it wanted less, and what it left is in its bucket.
+    /// Of 1000 kb/s each is due 500; below 425 it wanted less, and the unused rest is in its bucket.
     #[test]
-    fn what_is_carried_counts_what_is_left_in_buckets() {
+    fn carried_rate_includes_the_rest_in_buckets() {
         let carried = |classes: [Option<ClassView>; 2], findings: [Finding; 2], demand: Option<f64>| {
             let mut mesh = Mesh::at(1_000.0, [None; 2]);
             if let Some(kbps) = demand {
@@ -500,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn in_one_bucket_others_take_what_one_leaves() {
+    fn one_bucket_gives_a_class_the_rest_of_others() {
         let mut mesh = Mesh::at(1_000.0, [None; 2]);
         let seen = view(&[gets(400), gets(430)]);
         let carried = mesh.with(&seen, |search, epoch| {
@@ -541,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_starved_after_an_increase_gets_half_of_it_back() {
+    fn starvation_after_an_increase_halves_it() {
         let back = |low: f64| {
             let mut mesh = Mesh::at(800.0, [Some(400.0); 2]);
             (mesh.search.low, mesh.search.raised) = (low * 1e3, true);
@@ -566,7 +576,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_starved_at_rest_gets_a_fifth_and_then_a_test() {
+    fn starvation_at_rest_takes_a_fifth_then_tests() {
         let mut mesh = Mesh::at(800.0, [Some(400.0); 2]);
         mesh.search.low = 700e3;
         assert_eq!(starved(&mut mesh), (Step::Decrease, Reason::Starved, Some(1)));
@@ -611,10 +621,10 @@ mod tests {
             false
         };
         assert!(helps(None, 100.0, waits(50), Finding::Content), "limited by the gateway");
-        assert!(helps(Some(150.0), 100.0, gets(136), Finding::Content), "θ of what it was known to get");
+        assert!(helps(Some(150.0), 100.0, gets(136), Finding::Content), "θ of its known rate");
         assert!(!helps(Some(150.0), 100.0, gets(134), Finding::Starved));
         assert!(!helps(Some(150.0), 140.0, gets(140), Finding::Content), "no more than before");
-        assert!(helps(None, 100.0, gets(111), Finding::Limited), "1.1 of what it got");
+        assert!(helps(None, 100.0, gets(111), Finding::Limited), "1.1 of its rate");
         assert!(!helps(None, 100.0, gets(109), Finding::Limited));
         assert!(!helps(None, 100.0, gets(120), Finding::Content));
     }
@@ -655,7 +665,7 @@ mod tests {
         });
         assert_eq!(verdict, (Step::Hold, Reason::Unknown, Some(1)), "all are not known to be satisfied");
         let (verdict, _) = decided(&alarmed, gets(0), Finding::Silent);
-        assert_eq!(verdict.1, Reason::Satisfied, "it has said nothing, and another wants more");
+        assert_eq!(verdict.1, Reason::Satisfied, "its epoch is not judged, and another wants more");
         let at_floor = |search: &mut Feedback| {
             alarmed(search);
             search.estimate = 300e3;
@@ -676,7 +686,7 @@ mod tests {
             search.raised = true;
         };
         assert_eq!(decided(&raised, gets(100), Finding::Starved).0.1, Reason::Starved);
-        // Who has only come does not hold up the others.
+        // A class that has only just come does not hold up the others.
         for is_raised in [false, true] {
             let new = |search: &mut Feedback| {
                 starved(search);
@@ -690,7 +700,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_respond_is_named_while_the_search_rests() {
+    fn unresponsive_class_is_named_at_rest() {
         let decide = |findings: [Finding; 2], high: f64| {
             let mut mesh = Mesh::at(500.0, [Some(250.0); 2]);
             mesh.search.high = high * 1e3;
@@ -705,7 +715,7 @@ mod tests {
     }
 
     #[test]
-    fn other_classes_keep_what_is_known_and_end_what_has_gone() {
+    fn new_classes_keep_history_and_end_alarms() {
         let classes = |was: &[Option<u32>]| NewClasses {
             role: GatewayRole { classes: alloc::vec![ClassRole::default(); was.len()] },
             was: was.into(),
@@ -733,7 +743,7 @@ mod tests {
         assert!(new.search.weight.abs() < 1e-12, "none has been there");
     }
 
-    /// What has not moved needs no epochs to settle.
+    /// An estimate that has not moved needs no epochs to settle.
     #[test]
     fn estimate_that_stays_is_judged_at_once() {
         let mut mesh = Mesh::at(500.0, [Some(200.0); 2]);

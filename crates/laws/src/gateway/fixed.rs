@@ -94,7 +94,7 @@ pub struct FixedRate {
 }
 
 impl GatewayLaw for FixedRate {
-    /// There is nothing to look at; the host asks now and then all the same.
+    /// The law has no input; the interval only sets how often the host runs it.
     fn interval(&self) -> Duration {
         Duration::from_secs(60)
     }
@@ -103,7 +103,8 @@ impl GatewayLaw for FixedRate {
         Allocation { total: self.total, each: self.each.clone(), decision: Decision::default() }
     }
 
-    /// Whoever stays keeps its own rate, and whoever comes has the least of those that are given; what is shared is shared anew.
+    /// A class that stays keeps its own rate, and a new one gets the least of the given rates; a shared rate
+    /// is divided again.
     fn on_classes(&mut self, classes: &NewClasses) -> Allocation {
         if let Some(capacity) = self.shared {
             self.each = classes.role.split(capacity);
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_total_is_split_to_the_nearest_bit_and_closes_nobody() {
+    fn total_is_split_to_the_bit_and_closes_no_class() {
         let split = |total: u64, weights: &[f64]| -> Vec<u64> {
             let class = |&weight: &f64| ClassRole { weight, ..ClassRole::default() };
             let role = GatewayRole { classes: weights.iter().map(class).collect() };
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_has_the_least_of_the_rates_or_a_part_of_what_is_shared() {
+    fn new_class_gets_the_least_rate_or_a_part() {
         let classes = NewClasses {
             role: GatewayRole { classes: [ClassRole::default(); 2].into() },
             was: [Some(0), None].into(),

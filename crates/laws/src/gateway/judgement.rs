@@ -1,22 +1,26 @@
-//! How the corrected form judges a class by what its queue counted, and what it remembers of it.
+//! The corrected form's judgement of a class, from its queue's counters and its history.
 //!
 //! # Law
-//! A class is *limited* if the gateway itself is its bottleneck, or if it got γ of its due; *unresponsive* if it is limited and
-//! loses half as much as it gets all the same; *starved* if it is not limited and gets less than θ of what it was seen to get, or
-//! was never seen to get anything; else *content*, whatever it gets. An epoch without a packet says nothing: who starves may
-//! wait for a time-out longer than that, and who has gone has gone after `patience` epochs.
+//! A class is *limited* if the gateway itself is its bottleneck, or if it got γ of its due. It is
+//! *unresponsive* if it is limited and still loses half as much as it gets. It is *starved* if it is not
+//! limited and gets less than θ of its greatest observed rate, or has never been observed to get anything.
+//! Else it is *content* at any rate. An epoch without a packet is not judged: a starved class may wait for a
+//! longer time-out, and a class is gone only after `patience` epochs.
 //!
-//! Where the host tells *busy time* (`busy.rs`), who gets less than γ of its due is content at once if it is not limited and busy for less
-//! than a tenth of the epoch, or if it has γ of its due while it is busy; its demand is its smoothed rate. So are pages and calls. Who
-//! is busy and silent is starved. Only who is busy and gets less than its due is judged by the above: its path may be narrow, or others
-//! may take its share. It is not limited, though most of its packets waited: what mesh and TCP let through of an upload comes in bursts, which
-//! wait for tokens that nobody used in between.
+//! Where the host reports *busy time* (`busy.rs`), a class that gets less than γ of its due may be content at
+//! once. It is, if it is not limited and busy for less than a tenth of the epoch, or if it has γ of its due
+//! while it is busy; its demand is its smoothed rate. So are pages and calls. A class that is busy and silent
+//! is starved. Only a class that is busy and gets less than its due is judged by the above: its path may be
+//! narrow, or others may take its share. It is not limited, though most of its packets waited: mesh and TCP
+//! pass an upload in bursts, and a burst waits for tokens although tokens went unused in the pauses.
 //!
-//! Where the host tells busy time of some classes and not of one, that one gets γ of its due, or is not judged: a sender that hides what it
-//! has outstanding neither makes all content nor has the rate of others lowered.
+//! Where the host reports busy time for some classes and not for one, that one gets γ of its due, or is not
+//! judged. So a sender that hides its outstanding data neither makes all content nor lowers the rate of
+//! others.
 //!
-//! Where the host tells *answers* (`answers.rs`), a class whose subscriber is away wants what it gets, and an alarm that was raised for it is none; while
-//! the last data have waited for an answer for a second or more, a class is not found starved: the epoch says nothing of it.
+//! Where the host reports *answers* (`answers.rs`), a class of an absent subscriber wants the rate that it
+//! gets, and an alarm raised for it is dropped. While the last data have waited for an answer for a second or
+//! more, a class is not judged starved.
 //!
 //! # Source
 //! Ours, after [Jam10] Alg. 1 and Alg. 4 (J11, J13).
@@ -33,17 +37,18 @@
 use super::members::{Change, Members};
 use super::{ClassView, GatewayView, Tuning};
 
-/// Who is busy for less of the time wants little.
+/// A class that is busy for a smaller share of the time wants little.
 const IDLE: f64 = 0.1;
-/// What one epoch tells of what a class wants counts so much.
+/// The weight of one epoch in a class's smoothed demand.
 const SMOOTHING: f64 = 0.3;
 /// An epoch's counts may differ by so much by chance \[bits\]: two full packets.
 const SLACK_BITS: f64 = 24_000.0;
-/// For so many epochs a class is not heard after its second false alarm in a row; the first only teaches what it wants.
+/// Alarms of a class are ignored for this many epochs after its second false alarm in a row; the first only
+/// updates its demand.
 const DEAF: u32 = 6;
 /// So often that time is doubled at most.
 const DOUBLINGS: u32 = 3;
-/// Meanwhile less than this share of what it was seen to get is heard.
+/// While alarms are ignored, a rate below this share of the greatest observed one still counts.
 const DEEP: f64 = 0.5;
 /// A class that is starved in so many epochs in a row is taken for it.
 const LASTING: u32 = 2;
@@ -59,7 +64,7 @@ pub(super) struct Epoch<'a> {
     pub(super) due: &'a [f64],
     /// Whether the gateway itself was a class's bottleneck whenever it had something to send.
     pub(super) limited: fn(&ClassView) -> bool,
-    /// Whether one bucket is for all, so that what one leaves another takes.
+    /// Whether one bucket serves all, so that one class takes the rest of another.
     pub(super) one_bucket: bool,
 }
 
@@ -68,8 +73,8 @@ impl Epoch<'_> {
         self.view.class(class).is_some_and(self.limited)
     }
 
-    /// Whether the host tells busy time, of one class at least.
-    fn tells_busy(&self) -> bool {
+    /// Whether the host reports busy time, of one class at least.
+    fn has_busy_time(&self) -> bool {
         self.view.classes.iter().flatten().any(|class| class.busy.is_some())
     }
 
@@ -92,9 +97,9 @@ pub(super) enum Finding {
     Unresponsive,
     /// It wants no more, or its bottleneck is its own.
     Content,
-    /// Others take what it could have.
+    /// Others take rate that it could have.
     Starved,
-    /// It got less than its due, and whether it wants more is not told.
+    /// It got less than its due, and its demand is unknown.
     Unjudged,
 }
 
@@ -110,16 +115,16 @@ pub(super) struct Memory {
     doubt: u32,
     /// False alarms in a row.
     false_alarms: u32,
-    /// Epochs for which it is not heard.
+    /// Epochs for which its alarms are ignored.
     deaf: u32,
-    /// Whether less for all has shown that it wants no more than what is known.
+    /// Whether a lower rate for all has shown that it wants no more than the known rate.
     is_content: bool,
     /// Whether it was there for the whole of the last epoch.
     is_settled: bool,
 }
 
 impl Memory {
-    /// How the class fares. What is known of it is brought up to date, unless what the last move does is not to be seen yet.
+    /// Judges the class. Its history is updated too, unless the last move has not taken effect yet.
     pub(super) fn judge(
         &mut self,
         tuning: &Tuning,
@@ -165,7 +170,7 @@ impl Memory {
         if enough || limited {
             return if seen.ignores_losses() { Finding::Unresponsive } else { Finding::Limited };
         }
-        if busy.is_none() && epoch.tells_busy() {
+        if busy.is_none() && epoch.has_busy_time() {
             return Finding::Unjudged;
         }
         let starved = if seen.is_unheard() { Finding::Silent } else { Finding::Starved };
@@ -175,7 +180,7 @@ impl Memory {
                 self.known = Some(known.max(f64::midpoint(known, rate)));
                 Finding::Content
             }
-            // Who cried in vain is heard again when it loses half, and not at once.
+            // After a false alarm the next alarm counts when the class loses half, and not at once.
             Some(known) if rate < DEEP * known => starved,
             _ if self.deaf > 0 => Finding::Content,
             _ => starved,
@@ -184,12 +189,12 @@ impl Memory {
 
     /// It wants so much and no more \[bit/s\].
     fn wants(&mut self, rate: f64) {
-        // What it had when it wanted all it could get is not what it wants.
+        // Its rate while it wanted all it could get is not its demand.
         let before = self.known.filter(|_| self.is_content).unwrap_or(rate);
         (self.is_content, self.known) = (true, Some(before + SMOOTHING * (rate - before)));
     }
 
-    /// Its subscriber is away: what it had says nothing of what it will have when it is back \[bit/s\].
+    /// Its subscriber is away: the rate before says nothing about the rate after its return \[bit/s\].
     const fn leaves(&mut self, rate: f64) {
         (self.is_content, self.known, self.alarm, self.doubt) = (true, Some(rate), None, 0);
     }
@@ -209,12 +214,12 @@ impl Memory {
         self.doubt >= if trickle { LASTING_TRICKLE } else { LASTING }
     }
 
-    /// Whether what follows an increase is taken for its effect at once.
+    /// Whether a change after an increase counts as its effect at once.
     pub(super) fn is_trusted(&self) -> bool {
         self.deaf == 0 && self.known.is_some()
     }
 
-    /// Something else is given to all: of who is known, what was seen before says nothing any more.
+    /// All rates have changed: earlier observations of known classes no longer apply.
     pub(super) fn forget_doubt(&mut self) {
         if self.known.is_some() {
             self.doubt = 0;
@@ -247,12 +252,13 @@ mod tests {
     use crate::gateway::{ClassRole, GatewayRole};
     use evenair_units::{Duration, Volume};
 
-    /// In these tests the gateway is the bottleneck of who had to wait.
+    /// In these tests the gateway is the bottleneck of any class with a wait.
     fn limited(seen: &ClassView) -> bool {
         seen.held.is_some()
     }
 
-    /// What `with` gives of an epoch of ten seconds in which a class that is due 1 Mb/s was seen so; γ is 0.85, θ 0.9.
+    /// The result of `with` in an epoch of ten seconds in which a class with a due of 1 Mb/s was observed so;
+    /// γ is 0.85, θ 0.9.
     fn in_epoch<T>(seen: ClassView, with: impl FnOnce(&Epoch<'_>) -> T) -> T {
         let role = GatewayRole { classes: [ClassRole::default()].into() };
         let mut members = Members::new(&role, 3, false);
@@ -279,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_there_for_a_whole_epoch_is_absent() {
+    fn class_without_a_whole_epoch_is_absent() {
         let mut new = Memory::default();
         assert_eq!(judged(&mut new, served(900_000)), Finding::Absent);
         assert_eq!(judged(&mut new, served(900_000)), Finding::Limited);
@@ -294,14 +300,14 @@ mod tests {
     }
 
     #[test]
-    fn an_epoch_without_a_packet_says_nothing_unless_it_was_busy() {
+    fn empty_epoch_counts_only_if_it_was_busy() {
         assert_eq!(judged(&mut settled(None), served(0)), Finding::Silent);
         assert_eq!(judged(&mut settled(None), busy(0, 900)), Finding::Silent);
         assert_eq!(judged(&mut settled(None), busy(0, 1_000)), Finding::Starved, "a tenth of the time");
     }
 
     #[test]
-    fn who_got_its_due_is_limited_and_remembered() {
+    fn class_with_its_due_is_limited_and_known() {
         let mut memory = settled(None);
         assert_eq!(judged(&mut memory, served(850_000)), Finding::Limited);
         assert_eq!(memory.known, Some(850e3));
@@ -319,14 +325,15 @@ mod tests {
     }
 
     #[test]
-    fn who_had_to_wait_is_limited_unless_its_bucket_had_more() {
+    fn waiting_class_is_limited_by_an_empty_bucket() {
         assert_eq!(judged(&mut settled(None), held(served(100_000))), Finding::Limited);
         assert_eq!(judged(&mut settled(None), held(busy(20_000, 500))), Finding::Limited);
         assert_eq!(judged(&mut settled(None), held(busy(20_000, 5_000))), Finding::Starved);
         assert_eq!(judged(&mut settled(None), held(busy(50_000, 1_000))), Finding::Starved);
     }
 
-    /// A class that hides its busy time while another's is told: 85 % of its due is limited, less is not judged.
+    /// A class that hides its busy time while another's is reported: 85 % of its due is limited, less is not
+    /// judged.
     #[test]
     fn class_without_busy_time_among_others_is_not_judged() {
         let judged = |memory: &mut Memory, seen: ClassView| {
@@ -351,7 +358,7 @@ mod tests {
 
     /// Half a second of ten: it wants little. Of a second or two it got γ of its due while it was busy: 85 or 170 kb/s.
     #[test]
-    fn who_is_idle_or_fast_while_busy_is_content() {
+    fn idle_or_fast_class_is_content() {
         let mut idle = settled(None);
         assert_eq!(judged(&mut idle, busy(20_000, 500)), Finding::Content);
         assert_eq!(idle.demand(), Some(20e3));
@@ -361,7 +368,7 @@ mod tests {
         assert_eq!(judged(&mut settled(None), busy(169_000, 2_000)), Finding::Starved);
         assert_eq!(judged(&mut settled(None), busy(84_000, 1_000)), Finding::Starved, "busy for a tenth");
         assert_eq!(judged(&mut settled(None), held(busy(42_500, 500))), Finding::Content);
-        // What it had when it wanted all it could get is not what it wants.
+        // Its rate while it wanted all it could get is not its demand.
         let mut was_hungry = settled(Some(9e5));
         judged(&mut was_hungry, busy(20_000, 500));
         assert_eq!(was_hungry.demand(), Some(20e3));
@@ -369,7 +376,7 @@ mod tests {
 
     /// θ = 0.9 of 500 kb/s is 450; two packets more in ten seconds are 2.4.
     #[test]
-    fn who_gets_less_than_it_was_seen_to_get_is_starved() {
+    fn class_below_its_known_rate_is_starved() {
         let mut memory = settled(Some(5e5));
         assert_eq!(judged(&mut memory, served(447_600)), Finding::Content);
         assert_eq!(memory.known, Some(5e5));
@@ -384,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cried_in_vain_is_heard_when_it_loses_half() {
+    fn alarm_after_a_false_one_needs_half_a_loss() {
         let deaf = |deaf, known, bps| judged(&mut Memory { deaf, ..settled(known) }, served(bps));
         assert_eq!(deaf(2, Some(5e5), 250_000), Finding::Content);
         assert_eq!(deaf(2, Some(5e5), 249_600), Finding::Starved);
@@ -398,7 +405,8 @@ mod tests {
         assert!(stays(2) && !stays(1));
     }
 
-    /// Five seconds without an answer: what it gets is all that it wants, unless that is γ of its due. After one the epoch tells nothing.
+    /// Five seconds without an answer: its rate is its demand, unless that is γ of its due. After one second
+    /// the epoch is not judged.
     #[test]
     fn class_of_a_host_that_has_left_wants_no_more() {
         let silent =
@@ -435,14 +443,15 @@ mod tests {
     }
 
     #[test]
-    fn who_is_known_and_heard_is_trusted() {
+    fn known_class_without_doubt_is_trusted() {
         assert!(settled(Some(5e5)).is_trusted() && !settled(None).is_trusted());
         assert!(!Memory { deaf: 1, ..settled(Some(5e5)) }.is_trusted());
     }
 
-    /// The first false alarm teaches what it wants; then it is not heard for 6, 12, 24 and 48 epochs, and no longer.
+    /// The first false alarm updates its demand; later ones silence it for 6, 12, 24 and 48 epochs, and no
+    /// longer.
     #[test]
-    fn false_alarms_in_a_row_are_heard_ever_less() {
+    fn false_alarms_silence_a_class_ever_longer() {
         let mut memory = Memory { doubt: 2, alarm: Some(1e5), ..settled(Some(5e5)) };
         let deaf = [(); 6].map(|()| {
             memory.is_found_content(2e5);

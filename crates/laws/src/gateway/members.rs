@@ -12,7 +12,8 @@ use evenair_units::Rate;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Members {
     weights: Vec<f64>,
-    /// Whose each is: the place of the first class of its subscriber, its own where each class is for itself.
+    /// The owner of each class: the place of its subscriber's first class, or its own place if each class
+    /// stands alone.
     owners: Vec<u32>,
     /// `W_j`, zero where it is not known \[bit/s\].
     links: Vec<u64>,
@@ -63,7 +64,7 @@ impl Change {
     }
 }
 
-/// Whose each class is.
+/// The owner of each class.
 fn owners(role: &GatewayRole, per_subscriber: bool) -> Vec<u32> {
     let mut firsts = BTreeMap::new();
     let own = |(place, class): (u32, &ClassRole)| match class.subscriber.filter(|_| per_subscriber) {
@@ -90,7 +91,7 @@ impl Members {
         Self { silent, weights, owners, links, patience, per_subscriber, has_lost: false }
     }
 
-    /// The classes are others: those that stay are active if they were. Says what that changes for the others.
+    /// Replaces the classes; those that stay keep their activity. Returns the effect on the others.
     pub(super) fn change(&mut self, classes: &NewClasses) -> Reconfigured {
         let before = core::mem::replace(self, Self::new(&classes.role, self.patience, self.per_subscriber));
         self.silent = classes.carry(&before.silent, None);
@@ -130,19 +131,19 @@ impl Members {
         (0..self.len()).filter(move |&class| none || self.is_active(class))
     }
 
-    /// Whose a class is: the first class of its subscriber.
+    /// The owner of a class: the first class of its subscriber.
     pub(super) fn owner(&self, class: usize) -> usize {
         self.owners[class] as usize
     }
 
-    /// The weights of those who share together, each subscriber's once.
+    /// The sum of the weights of the classes that share, each subscriber's once.
     pub(super) fn weights(&self) -> f64 {
         let mut counted = alloc::vec![false; self.len()];
         let is_new = |&class: &usize| !core::mem::replace(&mut counted[self.owner(class)], true);
         self.sharing().filter(is_new).map(|class| self.weights[class]).sum()
     }
 
-    /// `M`: what was served of them \[bit/s\].
+    /// `M`: the rate served of them \[bit/s\].
     pub(super) fn measured(&self, view: &GatewayView) -> f64 {
         self.sharing().map(|class| view.rate(class)).sum()
     }
@@ -154,7 +155,8 @@ impl Members {
         self.bounds_between(tuning.capacity_low, tuning.capacity_high, share)
     }
 
-    /// The same of what is configured, with a share of the lower bound that links give.
+    /// The configured bounds of these classes, else those of their links, with a share of the links' lower
+    /// bound.
     pub(super) fn bounds_between(
         &self,
         low: Option<Rate>,
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_and_goes_is_named() {
+    fn arrivals_and_departures_are_reported() {
         let mut members = members(&[(1.0, 900); 2]);
         let none = Change::default();
         assert_eq!(members.sharing().count(), 2, "all share before anything is seen");
@@ -250,14 +252,14 @@ mod tests {
         let change = observe(&mut members, &[true]);
         assert_eq!(change, Change { is_lost: true, ..Change::default() });
         assert!(change.is_any() && !observe(&mut members, &[true]).is_any());
-        // One that was not there has not, and one that was there stays lost until it is told.
+        // A class that was absent has not lost, and one that was present stays lost until that is reported.
         observe(&mut members, &[false]);
         members.change(&NewClasses { role: role(&[(1.0, 900)]), was: vec![None] });
         assert!(!observe(&mut members, &[false]).is_lost);
     }
 
     #[test]
-    fn a_loss_is_told_once_though_the_classes_change_again() {
+    fn departure_is_reported_once() {
         let mut members = members(&[(1.0, 900)]);
         observe(&mut members, &[true]);
         members.change(&NewClasses { role: role(&[]), was: vec![] });
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_says_whose_weights_and_links_are_others() {
+    fn change_reports_new_weights_and_links() {
         let changed = |now: &[(f64, u64)], was: &[Option<u32>]| {
             let mut members = members(&[(1.0, 900), (2.0, 900), (5.0, 900)]);
             observe(&mut members, &[true, true, false]);
@@ -285,12 +287,12 @@ mod tests {
             Reconfigured { weight: 3.0, shares: true, ..none }
         );
         assert_eq!(changed(&[(1.0, 600), (2.0, 900)], &both), Reconfigured { links: true, ..none });
-        // Who is not active has no part in the weight, who is new in nothing, and who is out of range is new.
+        // An inactive class has no part in the weight, a new one in nothing, and one out of range is new.
         assert_eq!(changed(&[(6.0, 900)], &[Some(2)]), none);
         assert_eq!(changed(&[(6.0, 600), (6.0, 600)], &[None, Some(3)]), none);
     }
 
-    /// Without links the lower bound is a share of a third of what is configured.
+    /// Without links the lower bound is a share of a third of the configured one.
     #[test]
     fn bounds_are_configured_or_of_links() {
         let unknown = members(&[(1.0, 0); 2]);

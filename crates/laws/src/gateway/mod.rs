@@ -1,9 +1,10 @@
 //! Laws of a mesh gateway: how much of the network's capacity its subscribers may use, and which of them how much.
 //!
-//! The gateway shapes what passes it, one token bucket for all or one for each class; a class is what one subscriber sends
-//! (up) or receives (down). Once an epoch the law is told what these queues counted, and sets the buckets' rates.
-//! Classes come, go and change while it runs ([`GatewayLaw::on_classes`]). It sees
-//! nothing else: no relay, no loss in the air, no topology, except what the operator configures ([`ClassRole::link_rate`]).
+//! The gateway shapes the traffic that passes it, with one token bucket for all or one for each class; a
+//! class is the traffic that one subscriber sends (up) or receives (down). Once an epoch the law receives the
+//! counters of these queues and sets the buckets' rates. Classes come, go and change while it runs
+//! ([`GatewayLaw::on_classes`]). It has no other input: no relay, no loss in the air, no topology, except the
+//! operator's configuration ([`ClassRole::link_rate`]).
 
 mod answers;
 pub mod arc;
@@ -52,17 +53,19 @@ pub struct ClassView {
     /// How many packets had to wait for tokens, of their class or of all, where the host counts packets that do; Linux' HTB
     /// does not, its "overlimits" are changes of mode.
     pub held: Option<u64>,
-    /// For how long data were outstanding beyond the gateway, where the host can tell: see [`BusyClass`].
+    /// How long data were outstanding beyond the gateway, if the host measures it: see [`BusyClass`].
     #[cfg_attr(feature = "serde", serde(default, with = "crate::tape::exact"))]
     pub busy: Option<Duration>,
-    /// The mean time from data let through to their acknowledgement, where the host can tell, and there was any: see [`RoundTrip`].
+    /// The mean time from data let through to their acknowledgement, if the host measures it and there was
+    /// any: see [`RoundTrip`].
     #[cfg_attr(
         feature = "serde",
         serde(default, with = "crate::tape::exact", skip_serializing_if = "Option::is_none")
     )]
     pub delay: Option<Duration>,
-    /// For how long data have gone to a host of the class without any answer, now, where the host can tell: the least of the hosts
-    /// that keep the class busy; where there is none, of those that are away. See [`Answers`].
+    /// How long data have gone to a host of the class without any answer, now, if the host measures it. It is
+    /// the least of the hosts that keep the class busy; where there is none, of those that are away. See
+    /// [`Answers`].
     #[cfg_attr(
         feature = "serde",
         serde(default, with = "crate::tape::exact", skip_serializing_if = "Option::is_none")
@@ -81,18 +84,20 @@ impl ClassView {
         self.unanswered.is_some_and(|unanswered| unanswered >= AWAY)
     }
 
-    /// Whether the last data have waited for an answer for so long that the epoch does not tell a class that is starved from a host that has left.
+    /// Whether the last data have waited for an answer for so long that a starved class and a host that has
+    /// left look the same in this epoch.
     pub fn is_unheard(&self) -> bool {
         self.unanswered.is_some_and(|unanswered| unanswered >= UNHEARD)
     }
 
-    /// Whether it lost half as many packets as it got, as no sender does who responds to losses.
+    /// Whether it lost half as many packets as it got; no sender that responds to losses does.
     pub fn ignores_losses(&self) -> bool {
         self.dropped.packets as f64 > UNRESPONSIVE * self.served.packets as f64
     }
 }
 
-/// A class that loses this share of what it gets at its own bucket does not respond; TCP and pages lose a tenth of theirs there.
+/// A class that loses this share of its rate at its own bucket does not respond; TCP and pages lose a tenth
+/// of theirs there.
 const UNRESPONSIVE: f64 = 0.5;
 
 /// A law's view after an epoch.
@@ -122,7 +127,7 @@ impl GatewayView {
     }
 }
 
-/// Which way a class's data goes.
+/// The direction of a class's data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -150,12 +155,13 @@ pub struct ClassRole {
     /// Its weight; above zero.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub weight: f64,
-    /// Which way its data goes.
+    /// The direction of its data.
     pub direction: Direction,
-    /// The capacity of the gateway's own link on the class's way, net of the MAC's overhead at full packets, where it is known.
+    /// The capacity of the gateway's own link on the class's path, net of the MAC's overhead at full packets, where it is known.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub link_rate: Option<Rate>,
-    /// Whose it is: classes with the same number share what one subscriber is due. None: one of its own.
+    /// Its subscriber: classes with the same number share one subscriber's due. None: a subscriber of its
+    /// own.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub subscriber: Option<u32>,
 }
@@ -185,7 +191,8 @@ pub struct NewClasses {
 }
 
 impl NewClasses {
-    /// Of each class what is kept of it, by its place among the classes before, and something new of those that have come.
+    /// Each class's value: the old one, found by its place among the classes before, or `new` for a class
+    /// that has come.
     pub fn carry<T: Clone>(&self, before: &[T], new: T) -> Vec<T> {
         debug_assert_eq!(self.was.len(), self.role.classes.len(), "every class came or was there");
         let kept = |was: &Option<u32>| was.and_then(|was| before.get(was as usize)).unwrap_or(&new).clone();
@@ -247,7 +254,7 @@ pub enum Reason {
     /// As configured, or nothing has been seen yet.
     #[default]
     Configured,
-    /// Every class got what it was given, or wanted no more.
+    /// Every class got its given rate, or wanted no more.
     Satisfied,
     /// A class got less than it was given.
     Starved,
@@ -265,7 +272,7 @@ pub enum Reason {
     Tested,
     /// Less for all did bring it more.
     Relieved,
-    /// Less for all brought nobody more: who seemed starved wants no more than it has.
+    /// A lower rate for all brought no class more: the class that seemed starved wants no more than it has.
     Content,
     /// The bounds have met.
     Converged,
@@ -273,7 +280,7 @@ pub enum Reason {
     Reconfigured,
     /// The bounds had met long ago; there may be more by now.
     Reopened,
-    /// A class does not respond to its limit: it alone wants more, or the law rests and has nothing else to tell.
+    /// A class does not respond to its limit: it alone wants more, or the law rests and has no other reason.
     Unresponsive,
     /// Nothing is known of a class that is there: the law waits for the next epoch.
     Unknown,
@@ -321,8 +328,8 @@ pub trait GatewayLaw {
     fn interval(&self) -> Duration;
     /// The rates of the first epoch.
     fn at_start(&self) -> Allocation;
-    /// The classes are others from now on; gives the rates until the epoch ends. Those that stay keep what is known of them,
-    /// and a search goes on. A law of a user's own begins again, if it does not say how it goes on.
+    /// Replaces the classes; returns the rates until the epoch ends. Classes that stay keep their history,
+    /// and a search continues. A law of a user's own starts again, unless it overrides this.
     fn on_classes(&mut self, classes: &NewClasses) -> Allocation {
         self.begin(&classes.role);
         self.at_start()
@@ -361,12 +368,13 @@ family! {
     }
 }
 
-/// The author whose text a law follows.
+/// The author of the law's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Form {
-    /// Ours: who wants less is not starved, moves wait for their effect, the bounds open again, floors hold.
+    /// Ours: a class that wants less is not starved, moves wait for their effect, the bounds open again,
+    /// floors hold.
     #[default]
     Corrected,
     /// The algorithms as [Jam10] prints them.
@@ -402,12 +410,12 @@ struct Tuning {
     patience: u32,
     settle: u32,
     reopen: Duration,
-    /// Whether all classes of a subscriber share what it is due.
+    /// Whether all classes of a subscriber share its due.
     per_subscriber: bool,
 }
 
-/// The parameters of a law that searches: those that all such laws have, which are said here once, and its own. Schemas and errors
-/// list them in one table.
+/// The parameters of a law that searches: those common to all such laws, and its own. Schemas and errors list
+/// them in one table.
 macro_rules! searching {
     (
         $(#[$doc:meta])*
@@ -422,7 +430,7 @@ macro_rules! searching {
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
         #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
         pub struct $params {
-            /// The author whose text it follows.
+            /// The author of its text.
             pub form: Form,
             /// How the capacity is sought.
             pub search: SearchMethod,
@@ -534,7 +542,8 @@ impl Tuning {
 
 /// A rate of a bucket \[bit/s\].
 fn rate(bps: f64) -> Rate {
-    // None is closed, and none beyond what can be written; the cast truncates and maps what is not a number to zero.
+    // No class is closed, and none gets a rate that cannot be written; the cast truncates and maps NaN to
+    // zero.
     Rate::from_bps((bps as u64).clamp(1, 1_000_000_000_000_000))
 }
 
@@ -562,7 +571,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_came_left_or_waits_is_seen() {
+    fn class_with_any_packet_is_seen() {
         let one = Volume { packets: 1, bytes: 1_500 };
         assert!(!ClassView::default().is_seen());
         assert!(ClassView { arrived: one, ..ClassView::default() }.is_seen());
@@ -571,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn who_loses_more_than_half_of_what_it_gets_ignores_it() {
+    fn class_losing_more_than_half_ignores_losses() {
         let packets = |packets| Volume { packets, bytes: packets * 1_500 };
         let ignores = |dropped, served| {
             let (dropped, served) = (packets(dropped), packets(served));
@@ -580,7 +589,7 @@ mod tests {
         assert!(ignores(6, 10) && !ignores(5, 10) && !ignores(0, 0));
     }
 
-    /// After a second without an answer the epoch says nothing of the class, after five its host is away.
+    /// After a second without an answer the class is not judged, after five its host is away.
     #[test]
     fn class_without_answers_is_unheard_and_then_away() {
         let told = |unanswered_ms: Option<u64>| {

@@ -12,37 +12,41 @@
 //! \[bit/s\]; `w_i` → [`ClassRole::weight`](super::ClassRole::weight).
 //!
 //! # Signals
-//! Each class's service, and whether there was a packet of it; the corrected form sees all of [`ClassView`];
-//! where packets that waited for tokens are not counted, it goes by drops and backlog, as ARC does, and tests pages now and then.
+//! Each class's service, and whether there was a packet of it; the corrected form uses all of [`ClassView`].
+//! Where the host does not count packets that waited for tokens, the form goes by drops and backlog, as ARC
+//! does, and tests pages now and then.
 //!
 //! # Deviations
 //! The thesis's form, where the thesis is silent:
-//! - No first `C_est`: the lower bound, where no class starves yet, or half way between the bounds ([`PfrcParams::first`]).
-//!   Nothing for who is not active: what it would begin with. No least rate: a full packet per epoch. Before anything is seen all
-//!   classes count as active.
-//! - What a change of the active classes does to the bounds: [`PfrcParams::on_change`]. Section 8.1.3's own words ("may be
-//!   called") are `step`; that `C_up` is of the active nodes (7.5.2), and that the transients are the binary search's (7.6.2),
-//!   speak for `restart`. Half way and `restart` let random meshes rest where their farthest nodes starve (studies
-//!   jam10/table-7-2, jam10/table-8-1), which the thesis's own tables do not show: the other readings are the defaults.
+//! - No first `C_est`: the lower bound, where no class starves yet, or half way between the bounds
+//!   ([`PfrcParams::first`]). Nothing for a class that is not active: its rate at the start. No least rate: a
+//!   full packet per epoch. Before anything is seen all classes count as active.
+//! - Effect of a change of the active classes on the bounds: [`PfrcParams::on_change`]. Section 8.1.3's own
+//!   words ("may be called") are `step`. For `restart` speak two other places: `C_up` is of the active nodes
+//!   (7.5.2), and the transients are the binary search's (7.6.2). Half way and `restart` let random meshes
+//!   rest where their farthest nodes starve (studies jam10/table-7-2, jam10/table-8-1). The thesis's own
+//!   tables do not show that, so the other readings are the defaults.
 //! - Alg. 6 overwrites `C_low` with `M`, and a class held at g drives each of N others to (`C_low` + g)/(N + 1). Section 8.2.4 never
 //!   lets a rate fall below the `C_low`/N of section 7.5.2 (it prints W/(3N) for the upper bound, too: W/N). Both are taken: the search
 //!   is the algorithm's, and the rates that it gives have that floor.
-//! - Section 8.1.3 has flows that come and go, the operator has subscribers who do: one that is taken off while it is active
-//!   counts as one that went. Other weights share the same `C_est`; other links move `C_low` and `C_up`, and `C_est` if it lies
-//!   beyond them.
+//! - Section 8.1.3 has flows that come and go, the operator has subscribers: a class that is removed while it
+//!   is active counts as one that went. Other weights share the same `C_est`; other links move `C_low` and
+//!   `C_up`, and `C_est` if it lies beyond them.
 //!
 //! The corrected form (search: `feedback.rs`, judgement: `judgement.rs`):
-//! - A class below γ of its share is not starved if most of its packets had to wait for its own tokens: while it had
-//!   something to send it had its rate, and its pauses are its own. That is so of pages. Where busy time tells that it had something
-//!   to send and yet left tokens, it may be: an upload that the mesh starves comes in bursts.
-//! - Nor is it if it gets θ of what it was seen to get when its bucket held it back, or when less for all brought it no more.
-//!   That is so of steady little: the flow of Table 8.3, a voice.
+//! - A class below γ of its share is not starved if most of its packets had to wait for its own tokens: while
+//!   it had something to send it had its rate, and its pauses are its own. That is so of pages. It may be
+//!   starved where busy time shows data to send although it left tokens: an upload that the mesh starves
+//!   comes in bursts.
+//! - Nor is it if it gets θ of its rate observed when its bucket held it back, or when a lower rate for all
+//!   brought it no more. That covers a low steady rate: the flow of Table 8.3, a voice.
 //! - "Backlogged, dropping or held, else content" would not do: nothing of a flow that starves in the mesh piles up at the
 //!   gateway, so that such a law takes it for content and goes on to the upper bound.
-//! - Shares are such that what is expected of all is `C`: who wants less is counted with what it wants, the others have more,
-//!   and its bucket is theirs, so that it may want more at any time. The rates may add up to more than `C` by that.
-//! - `C` stays between the bounds, so that everyone's rate is at least its share of [`PfrcParams::floor`] times `C_low`, whatever
-//!   is measured: with collisions deep meshes carry less than W/3.
+//! - Shares are such that the expected total is `C`: a class that wants less counts with its demand, and the
+//!   others have more. Its bucket gets their rate, so that it may want more at any time. The rates may add up
+//!   to more than `C` by that.
+//! - `C` stays between the bounds, so that every rate is at least its share of [`PfrcParams::floor`] times
+//!   `C_low` for any measurement: with collisions deep meshes carry less than W/3.
 //! - A class that loses half as much as it gets at its own bucket, or more, gives no reason to increase; where only such ones
 //!   want more, `C` stays where it is. Downstream UDP is one as soon as its rate is well beyond its share; its loss in the mesh is
 //!   not to be seen.
@@ -75,9 +79,10 @@ use evenair_units::{Duration, Rate};
 searching! {
     /// Parameters of the law.
     PfrcParams {
-        /// Below this share of what it was given a class may be starved; 0.85, if not given, and 0.7 in the thesis's form.
+        /// Below this share of its given rate a class may be starved; 0.85 by default, and 0.7 in the
+        /// thesis's form.
         gamma: Option<f64> = None,
-        /// Below this share of what it was seen to get a class may be starved (corrected form).
+        /// Below this share of its greatest observed rate a class may be starved (corrected form).
         theta,
     }
 }
@@ -127,8 +132,8 @@ pub struct Pfrc {
 }
 
 impl Pfrc {
-    /// What all together have at least \[bit/s\], whatever Alg. 6 makes of `C_low`: [Jam10] section 8.2.4 has no rate fall below W/(3N)
-    /// when all are equally weighted; Alg. 5 has no bounds.
+    /// The least total rate \[bit/s\], for any `C_low` that Alg. 6 sets. [Jam10] section 8.2.4 has no rate fall
+    /// below W/(3N) when all are equally weighted; Alg. 5 has no bounds.
     fn least(&self) -> f64 {
         let Controller { members, search, .. } = &self.controller;
         let is_thesis = matches!(search, Some(AnySearch::Thesis(_)));
@@ -153,7 +158,7 @@ impl Pfrc {
         let share = |class: usize| {
             let (weight, want) = (members.weight(class), &wants[members.owner(class)]);
             let is_new = any_active && want.classes == 0.0;
-            // Who is not there begins with what it would have beside the others.
+            // An absent class gets the rate that it would have beside the others.
             let share = level * weight * if is_new { weights / (weights + weight) } else { 1.0 };
             let is_counted = !any_active || members.is_active(class);
             want.part(share, demand(class), is_counted).min(capacity)
@@ -163,19 +168,19 @@ impl Pfrc {
     }
 }
 
-/// The wishes of one subscriber's classes.
+/// The demands of one subscriber's classes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wants {
     /// Its classes that share, and those of them that want all that they can get.
     classes: f64,
     hungry: f64,
-    /// What the others of them want together \[bit/s\].
+    /// The total demand of its other sharing classes \[bit/s\].
     demand: f64,
 }
 
 impl Wants {
-    /// The part of a class in its subscriber's share: what the others leave of it, in equal parts where several want all. None has less than
-    /// if all did, so that each may want more at any time.
+    /// The part of a class in its subscriber's share: the rest that the others leave, in equal parts where
+    /// several want all. None has less than if all did, so that each may want more at any time.
     fn part(&self, share: f64, demand: Option<f64>, is_counted: bool) -> f64 {
         let (own, mine) = (demand.unwrap_or_default(), f64::from(u8::from(is_counted)));
         let others = (self.demand - own * mine).max(0.0);
@@ -185,7 +190,7 @@ impl Wants {
     }
 }
 
-/// The wishes of each subscriber, at the place of its first class.
+/// The demands of each subscriber, at the place of its first class.
 fn wants(members: &Members, demand: impl Fn(usize) -> Option<f64>) -> Vec<Wants> {
     let mut wants = alloc::vec![Wants::default(); members.len()];
     for class in members.sharing() {
@@ -318,7 +323,7 @@ mod tests {
         (allocation.decision.step, allocation.each.iter().map(|rate| rate.as_bps()).collect())
     }
 
-    /// From half way, and anew at each change.
+    /// From half way; restarts at each change.
     const ANEW: PfrcParams =
         PfrcParams { first: FirstEstimate::Middle, on_change: OnChange::Restart, ..PfrcParams::jam10() };
 
@@ -356,9 +361,9 @@ mod tests {
         }
     }
 
-    /// Section 8.1.3: decrease for who comes, increase for who goes; or all anew.
+    /// Section 8.1.3: decrease when a class comes, increase when one goes; or restart.
     #[test]
-    fn who_comes_and_goes_takes_part() {
+    fn active_set_follows_arrivals_and_departures() {
         let mut law = ANEW.begin(&role(&[1.0; 3]));
         epoch(&mut law, &[300, 300, 0]);
         epoch(&mut law, &[300, 300, 0]);
@@ -370,7 +375,7 @@ mod tests {
             epoch(&mut law, &[300, 300, 10]),
             (Step::Decrease, [455_000.0 / 3.0; 3].map(|b| b as u64).into())
         );
-        // C_low = 300, C = (300 + 610)/2; who is not there would have a third of it.
+        // C_low = 300, C = (300 + 610)/2; an absent class would have a third of it.
         let each = [227_500, 227_500, 151_666].into();
         assert_eq!(epoch(&mut law, &[150, 150, 0]), (Step::Increase, each));
     }
@@ -387,7 +392,7 @@ mod tests {
 
     /// Three quarters of the packets, where those that wait are counted; else a drop, or a queue.
     #[test]
-    fn a_bucket_is_the_bottleneck_of_who_waits_for_it() {
+    fn bucket_limits_a_class_that_waits_for_it() {
         let packets = |packets| Volume { packets, bytes: packets * 1_000 };
         let held =
             |held, of| limited(&ClassView { held: Some(held), served: packets(of), ..ClassView::default() });
@@ -401,7 +406,7 @@ mod tests {
 
     /// Σ min(w·L, d) = C of 900: the demands are met from the least on, and the rest is shared.
     #[test]
-    fn what_is_not_wanted_is_shared_by_weight() {
+    fn unused_shares_are_divided_by_weight() {
         let level = |weights: &[f64], demands: &[Option<f64>]| {
             let members = Members::new(&role(weights), 1, false);
             level(&members, 900.0, &wants(&members, |class| demands[class]))
@@ -416,7 +421,7 @@ mod tests {
 
     /// A subscriber's share of 900.
     #[test]
-    fn a_class_has_what_the_others_of_its_subscriber_leave() {
+    fn class_has_the_rest_of_its_subscribers_share() {
         let two = Wants { classes: 2.0, hungry: 1.0, demand: 100.0 };
         let part = |want: Wants, demand, is_counted| want.part(900.0, demand, is_counted);
         assert!((part(two, None, true) - 800.0).abs() < 1e-9);
@@ -433,7 +438,7 @@ mod tests {
         assert!(PfrcParams::corrected().tuning().per_subscriber && !ANEW.tuning().per_subscriber);
         let mut law = PfrcParams::corrected().begin(&role(&[1.0; 3]));
         assert_eq!(law.at_start().each, [Rate::from_kbps(100); 3]);
-        // Two of three are there: half each, and a third for who would come.
+        // Two of three are present: half each, and a third for one that would come.
         let (step, each) = epoch(&mut law, &[100, 100, 0]);
         assert_eq!((step, each), (Step::Start, [150_000, 150_000, 100_000].into()));
         let classes = NewClasses { role: role(&[1.0; 2]), was: [Some(0), Some(1)].into() };
@@ -444,10 +449,11 @@ mod tests {
         );
     }
 
-    /// Of a subscriber's 600 the others want 100, and none of them all that there is: the rest is the hungry class's. A class beside one that
-    /// is as hungry has half of it, and one that wants 50 no less than a third of the share.
+    /// Of a subscriber's 600 the others want 100, and none of them all that there is: the rest is the hungry
+    /// class's. A class beside one that is as hungry has half of it, and one that wants 50 no less than a
+    /// third of the share.
     #[test]
-    fn class_has_what_the_others_of_its_subscriber_leave() {
+    fn hungry_classes_divide_a_subscribers_rest() {
         let wants = Wants { classes: 3.0, hungry: 1.0, demand: 100.0 };
         assert_eq!(wants.part(600.0, None, true).to_bits(), 500f64.to_bits());
         assert_eq!(wants.part(600.0, Some(50.0), true).to_bits(), 275f64.to_bits());

@@ -1,18 +1,18 @@
 //! How long data take beyond the gateway: from when a segment was let through until it is acknowledged.
 //!
 //! # Law
-//! Of each flow downstream over TCP one segment is timed, the first that is new once none is; what is sent again ends the timing without
-//! a sample, since whose acknowledgement follows is not known.
+//! Of each flow downstream over TCP one segment is timed, the first new one once none is. A retransmission
+//! ends the timing without a sample, since its acknowledgement may belong to either copy.
 //!
 //! # Source
-//! Karn and Partridge 1987, who time at the sender; J11's gateway sees the same numbers pass.
+//! Karn and Partridge 1987, for timing at the sender; J11's gateway sees the same numbers pass.
 //!
 //! # Signals
 //! Sequence numbers of data that were let through, and acknowledgements that come back.
 //!
 //! # Deviations
-//! Delayed acknowledgements count as delay, as at a sender without timestamps. Uploads have no such sample: what answers an
-//! acknowledgement cannot be told without timestamps.
+//! Delayed acknowledgements count as delay, as at a sender without timestamps. Uploads have no such sample:
+//! without timestamps the segment that answers an acknowledgement is unknown.
 //!
 //! # Example
 //! ```
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_again_is_no_sample_and_numbers_wrap() {
+    fn retransmission_is_no_sample_and_numbers_wrap() {
         let (mut all, mut flow) = (RoundTrips::default(), RoundTrip::default());
         flow.on_sequence(at(0), u32::MAX - 99);
         flow.on_sequence(at(300), u32::MAX - 99);

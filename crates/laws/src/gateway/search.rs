@@ -1,4 +1,5 @@
-//! How the thesis's form looks for the capacity: Alg. 2, 3, 5 and 6 of [Jam10], of which the last two share it afterwards.
+//! The thesis's form's search for the capacity: Alg. 2, 3, 5 and 6 of [Jam10], of which the last two share it
+//! afterwards.
 
 use super::{CapacityBounds, Tuning};
 
@@ -22,14 +23,14 @@ pub enum SearchMethod {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum OnChange {
-    /// The bounds are those of the classes that are active now, and the search begins anew.
+    /// The bounds become those of the currently active classes, and the search restarts.
     Restart,
     /// The bounds stay; PFRC decreases for a class that comes and increases for one that goes, ARC forgets the greatest rates.
     #[default]
     Step,
 }
 
-/// Where the thesis's form begins to search: it does not say.
+/// The first value of the thesis's form's search, which the thesis leaves open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -114,7 +115,7 @@ mod tests {
     use evenair_units::Rate;
 
     #[test]
-    fn the_search_begins_where_it_is_told_to() {
+    fn search_begins_at_the_configured_estimate() {
         use crate::Parameters;
         use crate::gateway::{ClassRole, GatewayLaw, GatewayRole};
         let class = ClassRole { link_rate: Some(Rate::from_kbps(900)), ..ClassRole::default() };

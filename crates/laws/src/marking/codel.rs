@@ -13,12 +13,12 @@
 //! `first_above_time_`, `drop_next_`, `count_`, `lastcount_`, `dropping_` keep their names.
 //!
 //! # Signals
-//! How long each packet has been here when it leaves, and what then waits behind it.
+//! The sojourn time of each packet that leaves, and the backlog behind it.
 //!
 //! # Deviations
-//! The RFC's loop over departures is the host's: it asks for each packet in turn. It drops, and marks nothing (ECN, RFC 8289
-//! section 3.4, is not built). It has no drift: what it holds to a target is the least delay of an interval, not a mean; the
-//! control law is tested instead.
+//! The RFC's loop over departures is the host's: it calls the law for each packet in turn. It drops, and
+//! marks nothing (ECN, RFC 8289 section 3.4, is not built). It has no drift: it holds the least delay of an
+//! interval to a target, not a mean. Tests check the control law instead.
 //!
 //! # Example
 //! ```
@@ -240,7 +240,7 @@ mod tests {
         crate::ranges::assert_range("interval", interval, &[5, 100], &[4]);
     }
 
-    /// RFC 8289 section 5.6: `sojourn_time < TARGET` is what goes below it.
+    /// RFC 8289 section 5.6: a sojourn is below the target only if `sojourn_time < TARGET`.
     #[test]
     fn a_delay_at_the_target_is_too_long() {
         assert_eq!(drops(&mut codel(), 0..150, 5), [100]);

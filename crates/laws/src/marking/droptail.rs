@@ -31,7 +31,7 @@ use super::{MarkingLaw, QueueRole, QueueView};
 use crate::{BadParameter, Parameters, check};
 use evenair_units::{Amount, Instant, PacketCount, Probability};
 
-/// A limit on what waits.
+/// A limit on the backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -128,7 +128,8 @@ mod tests {
         assert!(loss_price(0.0, 0.0).abs() < 1e-15);
     }
 
-    /// Saturated by five arrivals for every four departures, the machine refuses the share that the price says.
+    /// Saturated by five arrivals for every four departures, the machine refuses the share that the price
+    /// predicts.
     #[test]
     fn the_share_that_the_machine_refuses_is_the_price() {
         let mut queue = DropTail::packets(20);

@@ -17,13 +17,14 @@
 //! [`FredParams::flow_max`] \[packets\]; `strike_i` → the overruns.
 //!
 //! # Signals
-//! The backlog when a packet comes or leaves, whose packet it is, and whether it was accepted.
+//! The backlog when a packet comes or leaves, the packet's flow, and whether it was accepted.
 //!
 //! # Deviations
-//! The thesis accepts all arrivals while `avg < min_th`; Lin and Morris, and we, cap each flow at `max_q` there too, which is
-//! what the thesis calls `max_q`. The thesis takes "the default values in ns-2", but ns-2 has no FRED of its own: the default
-//! thresholds, `w_q` and `max_p` are those of its RED, `min_q` that of Lin and Morris for small buffers. Theirs are a
-//! quarter and a half of the buffer, and `max_p` = 0.02. A refusal that finds the buffer full counts as RED's do: the next is spread anew.
+//! The thesis accepts all arrivals while `avg < min_th`. Lin and Morris, and we, cap each flow at `max_q`
+//! there too; the thesis defines its `max_q` as this cap. The thesis takes "the default values in ns-2", but
+//! ns-2 has no FRED of its own: the default thresholds, `w_q` and `max_p` are those of its RED, `min_q` that
+//! of Lin and Morris for small buffers. Theirs are a quarter and a half of the buffer, and `max_p` = 0.02. A
+//! refusal that finds the buffer full counts as RED's do: the distance to the next is drawn again.
 //!
 //! # Example
 //! ```
@@ -96,7 +97,7 @@ impl Default for FredParams {
 }
 
 impl FredParams {
-    /// RED's, in whose range of averages flows are refused at random.
+    /// The parameters of RED; in its range of averages flows are refused at random.
     const fn red(&self) -> RedParams {
         let Self { threshold_min, threshold_max, weight, probability_max, .. } = *self;
         let (gentle, wait, packet) = (false, false, None);
@@ -222,7 +223,7 @@ mod tests {
     use evenair_units::{Bytes, Rate, Volume};
     use std::collections::VecDeque;
 
-    /// A queue with its law, which refuses when a uniform draw says so.
+    /// A queue with its law; a uniform draw decides on refusals.
     struct Line {
         law: Fred,
         waiting: VecDeque<u32>,
@@ -308,7 +309,7 @@ mod tests {
         assert_eq!((second_packet, third), (Probability::ZERO, Probability::ONE));
     }
 
-    /// A flow that sends twice what the queue can carry, beside one that sends a tenth of it: RED refuses both alike, FRED the
+    /// One flow sends twice the queue's capacity, another a tenth of it: RED refuses both alike, FRED the
     /// first.
     #[test]
     fn a_flood_is_refused_and_a_calm_flow_is_not() {
@@ -343,7 +344,7 @@ mod tests {
         crate::ranges::assert_range("flow_max", least, &[1], &[0]);
     }
 
-    /// A law whose average is this, with flows that have so many packets and overruns.
+    /// A law with this average and with flows of these backlogs and overruns.
     fn with(params: FredParams, average: f64, flows: &[(u64, u32)]) -> Fred {
         let mut law = Line::new(params).law;
         law.average.packets = average;

@@ -55,7 +55,7 @@ impl QueueView {
 pub enum Verdict {
     /// It is sent.
     Send,
-    /// It is dropped, and the law is asked for the next one.
+    /// It is dropped, and the host calls the law for the next one.
     Drop,
 }
 
@@ -67,15 +67,16 @@ pub trait MarkingLaw {
     fn on_arrival(&mut self, _now: Instant, _queue: &QueueView) -> Probability {
         Probability::ZERO
     }
-    /// What has become of an arrival: it waits now, or it was refused, by this law or for want of room. Of every arrival,
-    /// whether or not the law was asked about it. An arrival that the host marked instead of refusing it is told of twice: as
-    /// refused, then as accepted.
+    /// The outcome of an arrival: queued, refused by this law, or refused for lack of room. The host reports
+    /// every arrival, whether or not it consulted the law. An arrival that the host marked instead of
+    /// refusing is reported twice: as refused, then as accepted.
     fn after_arrival(&mut self, _now: Instant, _queue: &QueueView, _accepted: bool) {}
     /// A packet that has been here for `sojourn` is about to leave.
     fn on_departure(&mut self, _now: Instant, _sojourn: Duration, _queue: &QueueView) -> Verdict {
         Verdict::Send
     }
-    /// A packet that waited was given up without the law being asked: by the discipline, or to make room for another.
+    /// A waiting packet was dropped without a call of the law: by the discipline, or to make room for
+    /// another.
     fn on_removal(&mut self, _now: Instant, _queue: &QueueView) {}
 }
 
@@ -120,7 +121,7 @@ mod tests {
 
     const ROLE: QueueRole = QueueRole { full_packet: Bytes::new(1000), rate: Rate::from_kbps(1_000) };
 
-    /// A law that says nothing.
+    /// A law without answers.
     #[derive(Clone, Debug)]
     struct Silent;
 
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_that_says_nothing_refuses_nothing() {
+    fn law_without_answers_refuses_nothing() {
         let mut law = MarkingParams::from(OwnMarking::new(Silent)).begin(&ROLE);
         let queue = QueueView::of(Volume { packets: 9, bytes: 9_000 });
         assert_eq!(law.on_arrival(Instant::ZERO, &queue), Probability::ZERO);

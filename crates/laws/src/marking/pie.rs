@@ -16,13 +16,14 @@
 //! `drop_prob_`, `accu_prob_`, `burst_allowance_`, `qdelay_old_` keep their names.
 //!
 //! # Signals
-//! When packets come and leave, how long those that leave have been here, and what waits.
+//! When packets come and leave, the sojourn time of those that leave, and the backlog.
 //!
 //! # Deviations
-//! The delay is that of the packet that left last (RFC 8033 section 5.2, with time stamps), zero where nothing waits. A law
-//! has no timer: updates that are due are made when the next packet comes or leaves, in order, each with what was known at its
-//! instant, so that nothing differs. PIE is on from the start, and not only while a third of the buffer is used (an option of
-//! section 5.1's pseudo-code). It drops, and marks nothing.
+//! The delay is that of the packet that left last (RFC 8033 section 5.2, with time stamps), zero where
+//! nothing waits. A law has no timer: updates that are due run when the next packet comes or leaves, in
+//! order, each with the state at its own instant, so the result is the same. PIE is on from the start, and
+//! not only while a third of the buffer is used (an option of section 5.1's pseudo-code). It drops, and marks
+//! nothing.
 //!
 //! # Example
 //! ```
@@ -41,7 +42,8 @@ use evenair_units::{Bytes, Duration, Instant, Probability};
 /// Where arrivals that add up to this many expected refusals begin to be refused, and where one is refused for certain (RFC 8033
 /// section 5.4).
 const SPREAD: (f64, f64) = (0.85, 8.5);
-/// The rest of the probability after an update without congestion: RFC 8033 appendix A has 0.98 and says that this will do.
+/// The rest of the probability after an update without congestion: RFC 8033 appendix A has 0.98 and allows
+/// this.
 const DECAY: f64 = 1.0 - 1.0 / 64.0;
 /// The most that is added at once from this probability on (RFC 8033 section 5.5).
 const CAP: (f64, f64) = (0.1, 0.02);
@@ -84,7 +86,7 @@ impl PieParams {
         }
     }
 
-    /// The fluid face: what one update adds to the probability, before it is bound to 0 … 1.
+    /// The fluid form: the change of the probability in one update, before it is limited to 0 … 1.
     pub fn drift(&self, probability: f64, delay: Duration, delay_before: Duration) -> f64 {
         let [delay, before, target] = [delay, delay_before, self.target].map(Duration::as_secs_f64);
         let step = scale(probability) * (self.alpha * (delay - target) + self.beta * (delay - before));
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_probability_follows_the_delay_as_the_rfc_says() {
+    fn probability_follows_the_delay_as_in_the_rfc() {
         let params = PieParams::rfc8033();
         let mut law = params.begin(&ROLE);
         leave(&mut law, 0..15, 30);

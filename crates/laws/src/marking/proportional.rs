@@ -1,4 +1,4 @@
-//! Dropping in proportion to the backlog, for queues whose MAC has no aggressiveness of its own.
+//! Dropping in proportion to the backlog, for queues of a MAC without aggressiveness.
 //!
 //! # Law
 //! An arrival is dropped with probability `min(c·q, 1)`, `q` the number of packets that wait.

@@ -2,10 +2,11 @@
 //! before the queue is full.
 //!
 //! # Law
-//! At each arrival `avg ← (1 − w)·avg + w·q`; where nothing waits, `avg ← (1 − w)^m·avg` with `m` the packets that could have
-//! been sent since then. Below `min_th` nothing is refused; from there to `max_th` `p_b` grows from 0 to `max_p`, and
-//! `p_a = p_b/(1 − count·p_b)`, `count` the arrivals since the last that was refused, so that refusals are spread evenly; from
-//! `max_th` on all is refused, or, if [`RedParams::gentle`], `p_b` grows on to 1 at `2·max_th`.
+//! At each arrival `avg ← (1 − w)·avg + w·q`; where nothing waits, `avg ← (1 − w)^m·avg` with `m` the packets
+//! that could have been sent since then. Below `min_th` nothing is refused. From there to `max_th` `p_b`
+//! grows from 0 to `max_p`, and `p_a = p_b/(1 − count·p_b)`; `count` are the arrivals since the last refusal,
+//! so that refusals are spread evenly. From `max_th` on all is refused, or, if [`RedParams::gentle`], `p_b`
+//! grows on to 1 at `2·max_th`.
 //!
 //! # Source
 //! S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993, Fig. 2 and section 7; gentle: S.
@@ -20,10 +21,11 @@
 //! The backlog when a packet comes, whether that was accepted, and when the queue became empty.
 //!
 //! # Deviations
-//! None of the two papers. ns-2 2.35 differs: it refuses nothing where no more than one packet waits; its refusals are two
-//! intervals apart at least (`wait_`, which is [`RedParams::wait`]); an idle queue counts from the end of its last transmission,
-//! not from its begin; and by default it counts bytes, 500 of which are a packet ([`RedParams::packet`]), with `w` from the
-//! link's rate. Linux counts bytes and is never gentle. Packets are dropped, none is marked.
+//! None of the two papers. ns-2 2.35 differs in four points. It refuses nothing where no more than one packet
+//! waits. Its refusals are two intervals apart at least (`wait_`, which is [`RedParams::wait`]). An idle
+//! queue counts from the end of its last transmission, not from its begin. By default it counts bytes, 500 of
+//! which are a packet ([`RedParams::packet`]), with `w` from the link's rate. Linux counts bytes and is never
+//! gentle. Packets are dropped, none is marked.
 //!
 //! # Example
 //! ```

@@ -1,7 +1,7 @@
 //! Rate laws: how fast a source may send.
 //!
-//! They are called as connection laws are, when their flow starts and once per interval. In a packet world a flow with
-//! `traffic = "rated"` has one. [`tfrc`] is none of them: it is told by reports of its receiver.
+//! They are called as connection laws are, when their flow starts and once per interval. In a packet world a
+//! flow with `traffic = "rated"` has one. [`tfrc`] is none of them: its input are reports of its receiver.
 
 pub mod tfrc;
 pub mod utility_based;

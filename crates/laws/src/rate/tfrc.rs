@@ -1,11 +1,11 @@
 //! TFRC: the rate that TCP would have at the loss-event rate and the round-trip time that the receiver reports.
 //!
-//! It is no law of an interval but the sending half of a protocol: reports come once a round trip, and their absence tells
-//! something, too. The endpoints are `evenair-tcp`'s (`tfrc`); this is what they decide by.
+//! It is the sending half of a protocol, not a law of an interval: reports come once a round trip, and a
+//! missing report is a signal too. The endpoints are `evenair-tcp`'s (`tfrc`); they decide by this machine.
 //!
 //! # Law
-//! `X = 1/(R·√(2bp/3) + t_RTO·3·√(3bp/8)·p·(1 + 32p²))` packets per second, at most twice what the receiver got lately; before
-//! the first loss twice as fast every round trip.
+//! `X = 1/(R·√(2bp/3) + t_RTO·3·√(3bp/8)·p·(1 + 32p²))` packets per second, at most twice the recent receive
+//! rate; before the first loss twice as fast every round trip.
 //!
 //! # Source
 //! RFC 5348 section 3.1 (equation), 4.2 to 4.5 (sender), 6.3.1 (the equation's inverse). [CZ06] section IV lets n of them run
@@ -20,10 +20,11 @@
 //! [`Report`]: a sample of the round-trip time, the receiver's loss-event rate and receive rate.
 //!
 //! # Deviations
-//! Rates are packets per second, one size of packet being all that a flow has: `s` cancels but in `W_init`. A round trip counts
-//! as a microsecond at least. The set of receive rates holds the last eight, which no receiver that reports by the RFC fills.
-//! AIO-TFRC's paper is not at hand: `worth` n multiplies the equation, the initial window and the least rate, and the receiver
-//! takes losses within R/n for one event, so that each n-th of the flow sees the loss events that a flow of its rate would.
+//! Rates are packets per second, one size of packet being all that a flow has: `s` cancels but in `W_init`. A
+//! round trip counts as a microsecond at least. The set of receive rates holds the last eight, which no
+//! receiver that reports by the RFC fills. AIO-TFRC's paper is not at hand. Here `worth` n multiplies the
+//! equation, the initial window and the least rate. The receiver counts losses within R/n as one event, so
+//! that each n-th of the flow sees the loss events that a flow of its rate would.
 //!
 //! # Example
 //! ```
@@ -52,7 +53,7 @@ use crate::flow::FlowRole;
 use crate::{BadParameter, Parameters, check, check_time};
 use evenair_units::{Bytes, Duration, Instant};
 
-/// More than any receive rate: what the set holds before the first report \[packets/s\].
+/// More than any receive rate: the set's entry before the first report \[packets/s\].
 const UNLIMITED: f64 = f64::MAX;
 /// Round trips in the equation's RTO (RFC 5348 section 3.1).
 const RTO_ROUND_TRIPS: f64 = 4.0;
@@ -62,7 +63,7 @@ const DATA_LIMITED_SHARE: f64 = 0.85;
 const INITIAL_BYTES: f64 = 4380.0;
 /// Bounds of the inverse: a loss-event rate below is none that a run measures.
 const LEAST_RATE_OF_EVENTS: f64 = 1e-10;
-/// Shorter round trips are not told apart \[s\].
+/// Shorter round trips count as this \[s\].
 const ROUND_TRIP_MIN_S: f64 = 1e-6;
 
 /// Parameters of the law.
@@ -86,7 +87,8 @@ pub struct TfrcParams {
     pub reduce_oscillations: bool,
     /// Whether a long time without loss makes earlier loss intervals count less (section 5.5).
     pub discounting: bool,
-    /// Whether one connection is worth as many as the connection law says, instead of so many connections (AIO-TFRC).
+    /// Whether one connection gets the worth of the connection law's number, instead of that many connections
+    /// (AIO-TFRC).
     pub aggregate: bool,
 }
 
@@ -162,7 +164,7 @@ impl Parameters for TfrcParams {
         Ok(self)
     }
 
-    /// One packet a second, until a report tells the round-trip time (RFC 5348 section 4.2).
+    /// One packet a second, until a report has the round-trip time (RFC 5348 section 4.2).
     fn begin(&self, flow: &FlowRole) -> Tfrc {
         Tfrc {
             params: *self,
@@ -186,7 +188,7 @@ pub struct Report {
     pub now: Instant,
     /// The round trip of the packet that it answers, the receiver's delay taken off.
     pub round_trip: Duration,
-    /// `X_recv`: what came in the last round trip \[packets/s\].
+    /// `X_recv`: the receive rate of the last round trip \[packets/s\].
     pub receive_rate: f64,
     /// p: the receiver's loss-event rate.
     pub loss_event_rate: f64,
@@ -219,7 +221,8 @@ impl Tfrc {
         self.rate
     }
 
-    /// `X_inst`, the rate of the moment \[packets/s\]: X, or what reduces oscillations (RFC 5348 section 4.5).
+    /// `X_inst`, the current rate \[packets/s\]: X, or the rate that reduces oscillations (RFC 5348 section
+    /// 4.5).
     pub fn rate_now(&self) -> f64 {
         if self.params.reduce_oscillations && self.last_sample_s > 0.0 {
             (self.rate * self.root_mean / libm::sqrt(self.last_sample_s)).max(self.least())
@@ -274,7 +277,7 @@ impl Tfrc {
         debug_assert!((0.0..=1.0).contains(&report.loss_event_rate), "more events than packets");
         let sample_s = report.round_trip.as_secs_f64().max(ROUND_TRIP_MIN_S);
         let q = self.params.round_trip_memory;
-        // Steps 1 and 2, and section 4.5's mean of roots, whose memory is q₂ = 0.9 as well.
+        // Steps 1 and 2, and section 4.5's mean of roots; its memory q₂ is 0.9 as well.
         let (round_trip_s, root_mean) = match self.round_trip_s {
             None => (sample_s, libm::sqrt(sample_s)),
             Some(mean) => {
@@ -314,7 +317,8 @@ impl Tfrc {
         }
     }
 
-    /// No report for as long as [`Self::patience`] (RFC 5348 section 4.4); `idle` if nothing was sent meanwhile.
+    /// No report for as long as [`Self::patience`] (RFC 5348 section 4.4); `idle` if nothing was sent in that
+    /// time.
     pub fn on_silence(&mut self, now: Instant, idle: bool) {
         let halved = (self.rate / 2.0).max(self.least());
         let Some(round_trip_s) = self.round_trip_s else {
@@ -334,7 +338,7 @@ impl Tfrc {
             return;
         }
         let wanted = self.worth * self.params.rate_at(self.loss_event_rate, round_trip_s);
-        // What limited the rate is halved: twice the receive rate, or the equation.
+        // The limit of the rate is halved: twice the receive rate, or the equation.
         let limit = if wanted > 2.0 * received { received } else { wanted / 2.0 };
         let limit = limit.max(self.least());
         self.received = ReceiveRates::only(now, limit / 2.0);
@@ -346,7 +350,7 @@ impl Tfrc {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct ReceiveRates {
-    /// When each was reported, and what it was \[packets/s\]; the first `count` are meant.
+    /// The time and value of each report \[packets/s\]; the first `count` are valid.
     rates: [(Instant, f64); 8],
     count: usize,
 }
@@ -415,7 +419,7 @@ mod tests {
 
     /// RFC 5348 section 3.1: `t_RTO` = 4·R. Section 4.3: no fewer than a packet in 64 s.
     #[test]
-    fn what_a_report_says_is_remembered() {
+    fn report_updates_the_sender() {
         assert!((TfrcParams::rfc5348().timeout(0.1) - 0.4).abs() < 1e-12);
         let mut law = law();
         assert_eq!((law.round_trip(), law.loss_event_rate()), (None, 0.0));
@@ -439,7 +443,7 @@ mod tests {
     /// RFC 5348 section 4.4: while it is idle a rate below twice `W_init/R` is left, here 2·4/0.1 s = 80/s; with losses, a
     /// receive rate below `W_init/R`.
     #[test]
-    fn an_idle_sender_keeps_what_it_may_begin_with() {
+    fn idle_sender_keeps_its_initial_rate() {
         let after = |rate, loss_event_rate, received| {
             let received = ReceiveRates::only(Instant::ZERO, received);
             let mut law = Tfrc { rate, loss_event_rate, received, round_trip_s: Some(0.1), ..law() };
@@ -453,9 +457,10 @@ mod tests {
         assert!(after(50.0, 0.01, 40.0) < 50.0);
     }
 
-    /// RFC 5348 section 4.4: above twice the receive rate the limit is that, else half of what the equation gives.
+    /// RFC 5348 section 4.4: above twice the receive rate the limit is that, else half of the equation's
+    /// rate.
     #[test]
-    fn silence_halves_what_limits_the_rate() {
+    fn silence_halves_the_limit_of_the_rate() {
         let after = |wanted| {
             let received = ReceiveRates::only(Instant::ZERO, 10.0);
             let mut law = Tfrc { rate: 15.0, received, round_trip_s: Some(0.1), ..law() };
@@ -522,7 +527,8 @@ mod tests {
         }
     }
 
-    /// The machine that is told one loss-event rate and its own rate rests where the fluid law does.
+    /// With a constant loss-event rate and its own rate as reports, the machine rests where the fluid law
+    /// does.
     #[test]
     fn the_machine_rests_at_the_equations_rate() {
         for p in [0.005, 0.02, 0.08] {
@@ -536,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_at_most_twice_what_came() {
+    fn rate_is_at_most_twice_the_receive_rate() {
         let mut law = law();
         law.on_report(&report(100, 0.0, 0.0));
         law.on_report(&report(200, 25.0, 0.0));
@@ -547,7 +553,8 @@ mod tests {
         assert!(near(law.rate(), 60.0), "twice the greatest of two round trips: {}", law.rate());
     }
 
-    /// RFC 5348 section 4.3: what is reported of data-limited time bounds the rate by the greatest so far, not by the last.
+    /// RFC 5348 section 4.3: reports of data-limited time bound the rate by the greatest so far, not by the
+    /// last.
     #[test]
     fn an_application_that_sends_little_keeps_its_rate() {
         let limited = |at, received, p| Report { data_limited: true, ..report(at, received, p) };
@@ -564,7 +571,7 @@ mod tests {
 
     /// RFC 5348 section 4.4.
     #[test]
-    fn silence_halves_the_rate_whatever_limited_it() {
+    fn silence_halves_the_rate_under_any_limit() {
         let mut fresh = law();
         assert_eq!(fresh.patience(), Duration::from_secs(2));
         fresh.on_silence(Instant::ZERO + MS * 2000, false);
@@ -625,7 +632,8 @@ mod tests {
             prop_assert!((back / p - 1.0).abs() < 1e-9, "{p} {back}");
         }
 
-        /// Whatever is reported, the rate is a number, at least a packet per t_mbi, at most the equation's or twice what came.
+        /// For any report, the rate is a number, at least a packet per t_mbi, at most the equation's or twice
+        /// the receive rate.
         #[test]
         fn the_rate_is_bounded(
             steps in prop::collection::vec((0u64..10_000_000_000, 0u64..10_000_000_000, 0.0..1e9f64, 0.0..=1.0f64, 0u8..6), 1..60),

@@ -1,11 +1,11 @@
-//! Utility-based congestion control: the source of optimal CSMA, which knows its utility and its first queue.
+//! Utility-based congestion control: the source of optimal CSMA, driven by its utility and its first queue.
 //!
 //! # Law
-//! In each frame `A = V/q` packets, for a logarithmic utility, where `q` is the queue of the flow's first link, or the sum of
-//! those on its way.
+//! In each frame `A = V/q` packets, for a logarithmic utility, where `q` is the queue of the flow's first
+//! link, or the sum of those on its path.
 //!
 //! # Source
-//! [Lee12] section II (L3). Over the sum of its way's queues it is also the source of [QCSMA] section II-C's classic scheme with
+//! [Lee12] section II (L3). Over the sum of its path's queues it is also the source of [QCSMA] section II-C's classic scheme with
 //! message passing, `x = p/(ε ΣQ)`, eq. (9): `V` is `p/ε` times the frame.
 //!
 //! # Symbols
@@ -13,13 +13,14 @@
 //! [`FlowView::path_backlog`] \[packets\], by [`UtilityBasedParams::queue`].
 //!
 //! # Signals
-//! The backlog of the flow's first link, or of all on its way.
+//! The backlog of the flow's first link, or of all on its path.
 //!
 //! # Deviations
 //! The letter gives neither a frame's length nor the unit of `q`: 10 ms and packets are ours, as in
-//! [`virtual_queue`](crate::backoff::virtual_queue). A queue counts as one packet at least, as its virtual one does. In an
-//! interval in which the host does not know the backlog the rate is held. The letter's flows have one link; what one of several hops looks at
-//! is a parameter, and only the sum is the price of its whole way.
+//! [`virtual_queue`](crate::backoff::virtual_queue). A queue counts as one packet at least, as its virtual
+//! one does. In an interval in which the host does not know the backlog the rate is held. The letter's flows
+//! have one link. For a flow of several hops a parameter selects the queue; only the sum is the price of its
+//! whole path.
 //!
 //! # Example
 //! ```
@@ -43,7 +44,7 @@ use evenair_units::{Bytes, Duration, Rate};
 /// The least queue that a rate is computed from \[packets\].
 const LEAST: f64 = 1.0;
 
-/// Which queue a source looks at.
+/// The queue that a source reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -51,7 +52,7 @@ pub enum SeenQueue {
     /// That of its first link.
     #[default]
     FirstLink,
-    /// The prices of all links on its way, added up.
+    /// The prices of all links on its path, added up.
     PathSum,
 }
 
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
     use evenair_units::Volume;
 
-    /// [QCSMA] section II-C: `x = p/(ε ΣQ)` with p = 4 and ε = 40 µs, over 250 packets on the way: 400 packets/s.
+    /// [QCSMA] section II-C: `x = p/(ε ΣQ)` with p = 4 and ε = 40 µs, over 250 packets on the path: 400 packets/s.
     #[test]
     fn the_sum_of_the_queues_is_the_price_of_message_passing() {
         let (weight, epsilon, frame) = (4.0, 40e-6, Duration::from_millis(10));
@@ -163,7 +164,7 @@ mod tests {
         assert!((rate.as_bps() as f64 / 8000.0 - weight / (epsilon * 250.0)).abs() < 0.01, "{rate}");
     }
 
-    /// Whatever the queue, a frame's worth of the rate is `V/q` packets.
+    /// For any queue, a frame's worth of the rate is `V/q` packets.
     #[test]
     fn a_frame_of_the_machine_is_the_fluid_arrival() {
         let params = UtilityBasedParams::lee12();
@@ -179,7 +180,7 @@ mod tests {
 
     /// Two hops with 50 and 200 packets: V/50 or V/250 a frame.
     #[test]
-    fn a_source_of_several_hops_looks_at_the_first_or_at_all() {
+    fn source_reads_its_first_queue_or_all() {
         let waiting = |packets| Some(Volume { packets, bytes: packets * 1040 });
         let view = FlowView { first_backlog: waiting(50), path_backlog: waiting(250), ..FlowView::default() };
         let rate = |queue| {

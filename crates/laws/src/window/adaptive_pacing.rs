@@ -21,16 +21,17 @@
 //! the law is Reno's window and does not pace. Losses and time-outs as Reno.
 //!
 //! # Deviations
-//! With long round trips a gap of `4d` is `2T/h`: the law lets out `h/2` segments a round trip, and the window hardly
-//! matters; of one, two or three hops `2h`, up to six, where four hops have two. [`ShortPaths::AllHops`] takes `h·d` there,
-//! in which the hops of a short path, which exclude each other, have their turn. Samples from `delay_max` on teach nothing,
-//! as in the programme: where four hops take longer than that, the pace stays what it was. One rate stands for the path; of
-//! unequal links it is the harmonic mean, with which `h` hops take what they take. What wires of the path take unloaded is
-//! taken off the round trip first (the authors' gateway paces there, on the wireless part alone). A round trip that a
-//! delayed acknowledgement lengthens is counted as it is. Repetitions are paced like others, where the programme lets a
-//! fast retransmission out at once; it also lets its time-outs not double, which is the endpoint's here and doubles. A
-//! segment that comes after the gap leaves at once, where the programme's clock goes on ticking. It has no fluid drift but
-//! Reno's.
+//! With long round trips a gap of `4d` is `2T/h`: the law lets out `h/2` segments a round trip, and the
+//! window hardly matters. On paths of one, two or three hops it lets out `2h`, up to six, while four hops
+//! have two. [`ShortPaths::AllHops`] takes `h·d` there, in which the hops of a short path, which exclude each
+//! other, have their turn. Samples from `delay_max` on are ignored, as in the programme: if four hops take
+//! longer than that, the pace stays the same. One rate stands for the path. For unequal links it is the
+//! harmonic mean, with which `h` hops take their true total time. The unloaded time of the path's wires is
+//! subtracted from the round trip first (the authors' gateway paces there, on the wireless part alone). A
+//! round trip that a delayed acknowledgement lengthens is counted as it is. Repetitions are paced like
+//! others, where the programme lets a fast retransmission out at once; it also lets its time-outs not double,
+//! which is the endpoint's here and doubles. A segment that comes after the gap leaves at once, where the
+//! programme's clock goes on ticking. It has no fluid drift but Reno's.
 //!
 //! # Example
 //! ```
@@ -69,9 +70,9 @@ pub struct AdaptivePacingParams {
     pub samples: u32,
     /// The deviation counts so many times.
     pub caution: f64,
-    /// A hop's waiting is averaged with this memory, to stand in for what is longer than `delay_max`.
+    /// A hop's waiting is averaged with this memory, to stand in for samples longer than `delay_max`.
     pub queueing_memory: f64,
-    /// Spacings of this and more, and longer waiting at one hop, are not believed.
+    /// Spacings of this and more, and longer waiting at one hop, are ignored.
     pub delay_max: Duration,
     /// The gap before the first sample.
     pub first_gap: Duration,
@@ -149,10 +150,10 @@ impl Parameters for AdaptivePacingParams {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AdaptivePacing {
     params: AdaptivePacingParams,
-    /// The window, and what losses do to it.
+    /// The window, and its reaction to losses.
     reno: Reno,
     path: Option<Hops>,
-    /// A hop's mean waiting, of samples that were believed \[s\].
+    /// A hop's mean waiting, of the samples that were not ignored \[s\].
     waiting_s: f64,
     /// `D`.
     spacing_s: Option<f64>,
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_is_half_of_what_hops_take_longer() {
+    fn waiting_is_half_of_the_hops_excess() {
         // q = ½(100/5 − 13.472) = 3.264 ms; d = 15.84 ms.
         near(told(&mut law(5, ShortPaths::OneHop), 100.0), 63.36);
     }
@@ -358,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_to_be_believed_teaches_nothing() {
+    fn too_long_sample_is_ignored() {
         let mut law = law(4, ShortPaths::OneHop);
         let gap = told(&mut law, 100.0); // q = 5.764 ms
         near(law.waiting_s * 1e3, 2.882);
@@ -369,9 +370,9 @@ mod tests {
         near(law.waiting_s * 1e3, 66.823);
     }
 
-    /// On a path of one hop whose packets take no time, a packet waits for half of the round trip.
+    /// On a path of one hop and packets of zero airtime, a packet waits for half of the round trip.
     #[test]
-    fn longest_wait_is_still_believed() {
+    fn longest_wait_still_counts() {
         let params = AdaptivePacingParams::published();
         let path = Hops { count: 1, data_s: 0.0, acknowledgement_s: 0.0, wired: Duration::ZERO };
         let waited = |round_trip| {
@@ -387,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_that_does_not_know_its_path_is_reno() {
+    fn sender_without_a_path_is_reno() {
         let mut law = AdaptivePacingParams::published().begin(&WindowStart::default());
         let round_trip = Some(Duration::from_millis(100));
         law.on_delivery(&Delivery { round_trip, ..Delivery::default() });
@@ -397,10 +398,10 @@ mod tests {
     }
 
     #[test]
-    fn what_wires_take_is_not_the_airs() {
+    fn time_on_wires_is_not_the_airs() {
         let mut near_by = law(5, ShortPaths::OneHop);
         let mut far = law(5, ShortPaths::OneHop);
-        far.path.as_mut().expect("it knows its path").wired = Duration::from_millis(40);
+        far.path.as_mut().expect("its path is known").wired = Duration::from_millis(40);
         near(told(&mut near_by, 100.0), told(&mut far, 140.0));
         near(law(5, ShortPaths::OneHop).pacing_gap().unwrap().as_secs_f64() * 1e3, 50.0);
     }

@@ -1,13 +1,14 @@
-//! BBR: the sender models its path, by the greatest rate at which it delivered lately and the least round trip, paces at
+//! BBR: the sender models its path by the greatest recent delivery rate and the least round trip, paces at
 //! that rate, and keeps about two products of both under way.
 //!
 //! # Law
-//! *Startup* paces at `2/ln 2` times the greatest rate, until that has not grown by a quarter in three round trips; *drain* paces
-//! at `ln 2/2` times it until no more is under way than the path holds, `B·d`; *bandwidth probing* repeats eight phases of a
-//! least round trip each, the first at 5/4 of `B` (until 5/4 of `B·d` are under way, or something is lost), the second at
-//! 3/4 (or until `B·d` are), six at `B`. Whenever `d` has not been seen for 10 s, *round-trip probing* keeps four segments
-//! for 200 ms and a round trip. The window is `2·B·d`, and a little for acknowledgements that come in clumps. A loss does
-//! not cut it: recovery conserves packets for a round trip, then grows back.
+//! *Startup* paces at `2/ln 2` times the greatest rate, until that has not grown by a quarter in three round
+//! trips. *Drain* paces at `ln 2/2` times it until no more is under way than the path holds, `B·d`.
+//! *Bandwidth probing* repeats eight phases of a least round trip each: the first at 5/4 of `B` (until 5/4 of
+//! `B·d` are under way, or a segment is lost), the second at 3/4 (or until `B·d` are), six at `B`. Whenever
+//! `d` has not been seen for 10 s, *round-trip probing* keeps four segments for 200 ms and a round trip. The
+//! window is `2·B·d`, and a little for acknowledgements that come in clumps. A loss does not cut it: recovery
+//! conserves packets for a round trip, then grows back.
 //!
 //! # Source
 //! N. Cardwell et al., "BBR: congestion-based congestion control", ACM Queue 14(5), 2016;
@@ -17,15 +18,17 @@
 //! `B` (`BtlBw`) → `bandwidth` \[segments/s\], the greatest of ten round trips; `d` (`RTprop`) → `least`, of ten seconds.
 //!
 //! # Signals
-//! Deliveries: delivery-rate samples, what is under way, losses, round trips. It paces, and steers its window in recovery.
+//! Deliveries: delivery-rate samples, segments under way, losses, round trips. It paces, and steers its
+//! window in recovery.
 //!
 //! # Deviations
-//! Linux draws the phase at which probing begins among seven (never the one at 3/4). Laws draw nothing: the first entry begins
-//! at [`BbrParams::phase`], each later one three phases on, so that all seven come in turn; flows that should not probe
-//! together are given different ones. Linux's room for bursts asks how many bytes leave in a millisecond; a segment counts
-//! as 1460 bytes there. Linux does not pace the first ten segments, nor is there a rate to pace at before the first
-//! acknowledgement here. Undoing after a spurious time-out is the endpoint's, which has none. A fluid drift of the window
-//! it has not: between its phases the window follows the model at once.
+//! Linux draws the phase at which probing begins among seven (never the one at 3/4). Laws draw nothing: the
+//! first entry begins at [`BbrParams::phase`], each later one three phases on, so that all seven come in
+//! turn; flows that should not probe together are given different ones. Linux's room for bursts is the number
+//! of bytes that leave in a millisecond; a segment counts as 1460 bytes there. Linux does not pace the first
+//! ten segments, nor is there a rate to pace at before the first acknowledgement here. Undoing after a
+//! spurious time-out is the endpoint's, which has none. A fluid drift of the window it has not: between its
+//! phases the window follows the model at once.
 //!
 //! # Example
 //! ```
@@ -68,9 +71,9 @@ pub struct BbrParams {
     pub startup_gain: f64,
     /// The window, in products of rate and round trip.
     pub window_gain: f64,
-    /// How long a least round trip is believed.
+    /// How long a least round trip is valid.
     pub round_trip_holds: Duration,
-    /// How long few segments are under way to see it anew.
+    /// How long few segments are under way to measure it again.
     pub round_trip_probe: Duration,
     /// With which of the seven phases in which it may begin, 0 being the one that probes, bandwidth probing begins first.
     pub phase: u32,
@@ -167,7 +170,7 @@ pub struct Bbr {
     /// How often bandwidth probing has begun.
     entries: u32,
     path: Box<Path>,
-    /// Round trips so far; one ends with an acknowledgement of what was sent when so many segments had arrived.
+    /// Round trips so far; one ends when a segment is acknowledged that was sent after the round trip began.
     rounds: u32,
     round_ends: u64,
     round_starts: bool,
@@ -239,7 +242,7 @@ impl Bbr {
         }
     }
 
-    /// The rate that the path delivers: what a policer lets through, where one was found.
+    /// The rate that the path delivers: a policer's rate, if one was found.
     fn rate_pps(&self) -> f64 {
         self.path.policer.rate_pps().unwrap_or_else(|| self.path.bandwidth.greatest())
     }
@@ -331,7 +334,7 @@ impl Bbr {
         self.mode = Mode::ProbeBandwidth { phase, since: now };
     }
 
-    /// The next of the eight phases, when this one has lasted or has done what it is for.
+    /// Moves to the next of the eight phases when this one has lasted long enough or has reached its aim.
     fn turn_phase(&mut self, delivery: &Delivery) {
         let Mode::ProbeBandwidth { phase, since } = self.mode else { return };
         let (gain, _) = self.gains();
@@ -421,7 +424,7 @@ impl Bbr {
         }
     }
 
-    /// The window is kept for the time after what is to come.
+    /// Saves the window, to restore it after a probe or a recovery.
     fn save_window(&mut self) {
         let probes = matches!(self.mode, Mode::ProbeRoundTrip { .. });
         let keeps = self.repair != Repair::None || probes;
@@ -463,8 +466,8 @@ impl Bbr {
         self.window = self.window.clamp(1.0, WINDOW_MAX);
     }
 
-    /// A recovery first lets out what arrives, for a round trip; after it the window is what it was. Gives whether packets
-    /// are being conserved.
+    /// A recovery first lets out as many segments as arrive, for a round trip; after it the window is
+    /// restored. Returns whether packets are being conserved.
     fn recover_or_restore(&mut self, delivery: &Delivery, acked: f64) -> bool {
         self.window = (self.window - f64::from(delivery.lost)).max(1.0);
         let before = core::mem::replace(&mut self.repair, delivery.repair);
@@ -498,12 +501,12 @@ impl WindowLaw for Bbr {
     }
 
     fn on_delivery(&mut self, delivery: &Delivery) {
-        debug_assert!(delivery.total >= self.path.last.total, "what has arrived has arrived");
+        debug_assert!(delivery.total >= self.path.last.total, "arrivals do not decrease");
         let sample = delivery.rate.map(|sample| self.marked(sample));
         self.path.last = Delivered { at: delivery.now, total: delivery.total, lost: delivery.lost_total };
         if delivery.after_idle && sample.is_some_and(|sample| sample.application_limited) {
             self.after_idle = true;
-            self.path.aggregation.begin_anew(delivery.now);
+            self.path.aggregation.restart(delivery.now);
         }
         self.learn_rate(delivery, sample);
         self.turn_phase(delivery);
@@ -526,7 +529,7 @@ impl WindowLaw for Bbr {
         }
         self.repair = Repair::Timeout;
         self.window = 1.0;
-        // A time-out ends a round trip, and startup has to fill the pipe anew.
+        // A time-out ends a round trip, and startup must fill the pipe again.
         self.full_bandwidth = 0.0;
         self.round_starts = true;
         if !self.path.policer.is_used() {

@@ -15,14 +15,15 @@
 //! Acknowledgements with their instants, the smoothed round-trip time, losses, time-outs.
 //!
 //! # Deviations
-//! The arithmetic is Linux's, because that is what runs: windows, targets and what must be acknowledged for the next segment
-//! are whole numbers, rounded so that the plateau is reached up to ∛(1/C) = 1.36 s early; the round trip looked ahead is the
-//! least one seen; a time-out forgets `W_max`. `W_est` grows by α for good: section 4.3 lets it grow by one segment per
-//! round trip once it has passed the window before the last loss, which makes the RFC's CUBIC a third faster than Reno
-//! under random loss where Linux's is as fast (docs/notes/tcp.md). Slow start ends at the threshold or with a
-//! loss: `HyStart++` (RFC 9406), which the RFC recommends, is not built. The epoch is not shifted for idle times (section 5.8).
-//! A drift of the window alone there is not: what it does depends on the time since the last loss. Its fluid face is the
-//! mean window under random loss, [`mean_window`].
+//! The arithmetic is Linux's, because that is the deployed one. Windows, targets and the acknowledgements
+//! needed for the next segment are whole numbers, rounded so that the plateau is reached up to ∛(1/C) = 1.36
+//! s early. The round trip looked ahead is the least observed one; a time-out forgets `W_max`. `W_est` always
+//! grows by α. Section 4.3 lets it grow by one segment per round trip once it has passed the window before
+//! the last loss. Under random loss that makes the RFC's CUBIC a third faster than Reno, and Linux's is as
+//! fast as Reno (docs/notes/tcp.md). Slow start ends at the threshold or with a loss: `HyStart++` (RFC 9406),
+//! which the RFC recommends, is not built. The epoch is not shifted for idle times (section 5.8). There is no
+//! drift of the window alone: its motion depends on the time since the last loss. Its fluid face is the mean
+//! window under random loss, [`mean_window`].
 //!
 //! # Example
 //! ```
@@ -49,7 +50,7 @@ use evenair_units::{Duration, Instant};
 pub struct CubicParams {
     /// C: how steep the cubic is [segments/s³] (RFC 9438 section 5).
     pub scale: f64,
-    /// β: what a loss leaves of the window (RFC 9438 section 4.6).
+    /// β: the share of the window that remains after a loss (RFC 9438 section 4.6).
     pub beta: f64,
 }
 
@@ -93,7 +94,7 @@ const PLATEAU_WINDOWS: f64 = 100.0;
 /// Without a plateau, after a time-out, one segment for every twenty acknowledged: Linux.
 const ACKNOWLEDGED_MAX_WITHOUT_PEAK: f64 = 20.0;
 
-/// The pace of growth is computed anew when the window has changed, or after so long: Linux's HZ/32.
+/// The pace of growth is computed again when the window has changed, or after this time: Linux's HZ/32.
 const PACE_HOLDS: Duration = Duration::from_nanos(1_000_000_000 / 32);
 
 /// One stretch of congestion avoidance.
@@ -130,13 +131,13 @@ pub struct Cubic {
     credit: f64,
     ssthresh: f64,
     byte_counting: bool,
-    /// `W_max`: the window before the last loss, less what it made room for; none after a time-out.
+    /// `W_max`: the window before the last loss, less the room made for others; none after a time-out.
     peak: f64,
     epoch: Option<Epoch>,
     pace: Pace,
 }
 
-/// How fast the window grows, and what that was computed from.
+/// How fast the window grows, and the inputs of that computation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Pace {
@@ -169,7 +170,7 @@ impl Cubic {
         self.ssthresh = libm::floor(loss.flight * beta).max(2.0); // section 4.6
     }
 
-    fn begin_anew(&mut self, window: f64) {
+    fn restart(&mut self, window: f64) {
         (self.window, self.credit, self.epoch) = (window, 0.0, None);
     }
 
@@ -192,7 +193,7 @@ impl Cubic {
     }
 
     fn set_pace(&mut self, acked: &Acked, epoch: &mut Epoch) {
-        // Eq. (4): what Reno would have, with the same mean window at this β.
+        // Eq. (4): Reno's window, with the same mean window at this β.
         let per_segment = self.window / self.params.alpha();
         while epoch.reno_credit > per_segment {
             epoch.reno_credit -= per_segment;
@@ -215,7 +216,7 @@ impl Cubic {
     }
 
     fn credit_window(&mut self, segments: f64, per_segment: f64) {
-        // What was collected at a slower pace is worth one segment at the new one.
+        // Credit collected at a slower pace is worth one segment at the new one.
         if self.credit >= per_segment {
             self.credit = 0.0;
             self.window += 1.0;
@@ -250,16 +251,16 @@ impl WindowLaw for Cubic {
 
     fn on_loss(&mut self, loss: &Loss) {
         self.reduce(loss);
-        self.begin_anew(self.ssthresh);
+        self.restart(self.ssthresh);
     }
 
     fn on_timeout(&mut self, loss: &Loss) {
         if !loss.repeated {
             self.reduce(loss);
         }
-        // What was known of the path is forgotten: the next epoch starts on its plateau (section 4.8).
+        // A time-out forgets the path: the next epoch starts on its plateau (section 4.8).
         self.peak = 0.0;
-        self.begin_anew(1.0);
+        self.restart(1.0);
     }
 
     fn congestion_window(&self) -> f64 {
@@ -347,7 +348,7 @@ mod tests {
             }
         }
         let grown = law.congestion_window() - before;
-        // Less what whole segments and a pace that holds for three round trips cost: 24.
+        // Less the cost of whole segments and of a pace that holds for three round trips: 24.
         assert!((grown / (50.0 * RFC.alpha()) - 1.0).abs() < 0.1, "{grown}");
     }
 
@@ -434,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn what_slow_start_leaves_of_an_acknowledgement_is_credit() {
+    fn rest_of_an_acknowledgement_is_credit() {
         let mut crosses = sender(3.0, 4.0);
         crosses.on_ack(&segments(2));
         assert_eq!((crosses.window, crosses.credit), (4.0, 1.0));

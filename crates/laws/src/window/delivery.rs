@@ -1,5 +1,5 @@
-//! What laws that watch rates and delays learn with each acknowledgement: what arrived and what was lost, the round trip of
-//! the segment sent last, and how fast the network delivers (delivery-rate samples).
+//! Signals of an acknowledgement for laws that watch rates and delays: segments that arrived or were lost,
+//! the round trip of the segment sent last, and the network's delivery rate (delivery-rate samples).
 
 use evenair_units::{Duration, Instant};
 
@@ -10,13 +10,13 @@ pub enum Repair {
     /// Nothing.
     #[default]
     None,
-    /// Segments that acknowledgements told to be lost (fast recovery).
+    /// Segments found lost by acknowledgements (fast recovery).
     Recovery,
     /// Segments that a time-out gave up.
     Timeout,
 }
 
-/// An acknowledgement as a law sees it that asks for deliveries ([`WindowLaw::sees_deliveries`](super::WindowLaw)).
+/// An acknowledgement for a law that needs deliveries ([`WindowLaw::sees_deliveries`](super::WindowLaw)).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Delivery {
@@ -28,7 +28,7 @@ pub struct Delivery {
     pub total: u64,
     /// Segments that were found lost with it.
     pub lost: u32,
-    /// Segments that were found lost in all, with whatever event.
+    /// Segments found lost so far, by any event.
     pub lost_total: u64,
     /// Segments thought to be in the network before it came.
     pub flight_before: u32,
@@ -46,7 +46,7 @@ pub struct Delivery {
     pub after_idle: bool,
     /// When the next segment may leave, of a law that paces; past, if it may leave now.
     pub paced_until: Instant,
-    /// How fast the network delivered, if that can be told.
+    /// The network's delivery rate, if it can be measured.
     pub rate: Option<RateSample>,
 }
 
@@ -61,7 +61,7 @@ pub struct RateSample {
     /// Their time: the longer one of the times in which they were sent, and acknowledged.
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub interval: Duration,
-    /// The application, not the network, may have been what limited the sender.
+    /// The application, not the network, may have limited the sender.
     pub application_limited: bool,
 }
 

@@ -17,11 +17,12 @@
 //! Deliveries: the round trip of each acknowledgement. Losses and time-outs as Reno.
 //!
 //! # Deviations
-//! The paper's γ is in (0, 1]; up to 2, beyond which no window settles, is accepted for [QCSMA]'s κ = 1.5, with which the
-//! window overshoots and comes back; in every round trip, and with a queue that is short against the path, it then swings for
-//! good (α = 20 of 100 ms: 97 % of the rate), so that every other round trip is the default. Slow start is the law's own doubling; the threshold is kept for the endpoint's recovery
-//! alone. The burstiness control and the two-ways adaptation of α are not built. A window that is not in use is held (RFC
-//! 7661). It stops at [`WINDOW_MAX`], and at two packets.
+//! The paper's γ is in (0, 1]. Values up to 2, beyond which no window settles, are accepted for [QCSMA]'s κ =
+//! 1.5, with which the window overshoots and comes back. If it moves in every round trip and the queue is
+//! short against the path, it then swings for good (α = 20 of 100 ms: 97 % of the rate). So every other round
+//! trip is the default. Slow start is the law's own doubling; the threshold is kept for the endpoint's
+//! recovery alone. The burstiness control and the two-ways adaptation of α are not built. A window that is
+//! not in use is held (RFC 7661). It stops at [`WINDOW_MAX`], and at two packets.
 //!
 //! # Example
 //! ```
@@ -68,7 +69,7 @@ impl FastParams {
         -self.gamma * (window - share * window - self.alpha)
     }
 
-    /// The window after a step, at most twice what it was.
+    /// The window after a step, at most doubled.
     pub fn next(&self, window: f64, share: f64) -> f64 {
         (window + self.drift(window, share)).min(2.0 * window).clamp(WINDOW_MIN, WINDOW_MAX)
     }
@@ -110,7 +111,7 @@ const STEP_MAX: f64 = 0.25;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fast {
     params: FastParams,
-    /// The window, and what losses do to it.
+    /// The window, and its reaction to losses.
     reno: Reno,
     /// The least and the average round-trip time \[s\].
     round_trip: Option<(f64, f64)>,
@@ -220,8 +221,8 @@ mod tests {
         assert!((law.next(4.0, 1.0) - 8.0).abs() < 1e-12);
     }
 
-    /// One flow over a link of 1000 packets/s and 50 ms: acknowledgements come at the link's rate, the queue is what the
-    /// window holds beyond 50 packets.
+    /// One flow over a link of 1000 packets/s and 50 ms: acknowledgements come at the link's rate, and the
+    /// part of the window above 50 packets is queued.
     fn over_a_link(law: &mut Fast, acks: u32) {
         for _ in 0..acks {
             let flight = law.reno.window as u32;

@@ -1,7 +1,8 @@
-//! Window laws: how many segments a TCP sender may have under way, and, if a law wishes, how far apart they leave.
+//! Window laws: how many segments a TCP sender may have under way, and, for laws that pace, how far apart
+//! they leave.
 //!
-//! The endpoint owns sequence numbers, timers, and what is lost and sent again (Reno's, NewReno's or SACK's recovery); a
-//! law owns the congestion window and answers what each event does to it.
+//! The endpoint owns sequence numbers, timers, loss detection and retransmission (Reno's, NewReno's or SACK's
+//! recovery). A law owns the congestion window and its reaction to each event.
 
 pub mod adaptive_pacing;
 pub mod bbr;
@@ -26,8 +27,8 @@ pub use vegas::{Vegas, VegasMeasure, VegasParams};
 use crate::family::family;
 use evenair_units::{Bytes, Duration, Instant, Rate};
 
-/// The largest window that a law asks for: 2³⁰ bytes are the most that TCP can announce (RFC 7323 section 2.2), and a
-/// segment has one at least \[segments\].
+/// The largest window of a law \[segments\]: 2³⁰ bytes are the most that TCP can announce (RFC 7323 section
+/// 2.2), and a segment has one byte at least.
 pub const WINDOW_MAX: f64 = (1u32 << 30) as f64;
 
 /// A sender's start.
@@ -40,15 +41,15 @@ pub struct WindowStart {
     /// Slow-start threshold at the start \[segments\].
     #[cfg_attr(feature = "serde", serde(with = "crate::tape::exact"))]
     pub initial_ssthresh: f64,
-    /// Grow by what an acknowledgement covers (RFC 3465, at most two segments in slow start), not by one per
-    /// acknowledgement: ns-2 counts acknowledgements.
+    /// Grow by the segments that an acknowledgement covers (RFC 3465, at most two in slow start), not by one
+    /// per acknowledgement: ns-2 counts acknowledgements.
     pub byte_counting: bool,
     /// The known part of the path, where any of it is on the air.
     pub path: Option<AirPath>,
 }
 
 impl Default for WindowStart {
-    /// Ten segments (RFC 6928), no threshold, counted by what is acknowledged; of the path nothing is known.
+    /// Ten segments (RFC 6928), no threshold, counted by acknowledged segments; the path is unknown.
     fn default() -> Self {
         Self { initial_window: 10.0, initial_ssthresh: 1e6, byte_counting: true, path: None }
     }
@@ -74,7 +75,7 @@ pub struct AirPath {
     pub wired: Duration,
 }
 
-/// An acknowledgement; a law is told of every one.
+/// An acknowledgement; a law receives every one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Acked {
@@ -86,7 +87,7 @@ pub struct Acked {
     pub advances: bool,
     /// A loss is being repaired (fast recovery; not after a time-out).
     pub in_recovery: bool,
-    /// The congestion window is what limits the sender, not the application, and not the receiver's window.
+    /// The congestion window limits the sender, not the application and not the receiver's window.
     pub window_limited: bool,
     /// Segments under way before it came.
     pub flight: u32,
@@ -102,15 +103,16 @@ pub struct Acked {
 }
 
 impl Acked {
-    /// Whether windows that know only growth and loss grow: new data is acknowledged outside recovery, of a window that
-    /// was in use (RFC 5681 section 3.1; RFC 7661 section 1: one that was not says nothing about the path).
+    /// Whether laws that react only to growth and loss grow: new data is acknowledged outside recovery, and
+    /// the window was in use (RFC 5681 section 3.1; RFC 7661 section 1: an unused window proves nothing about
+    /// the path).
     #[inline]
     pub const fn grows(&self) -> bool {
         self.advances && self.window_limited && !self.in_recovery
     }
 }
 
-/// A loss as the window law is told of it, when duplicate acknowledgements or a time-out announce it.
+/// A loss, announced by duplicate acknowledgements or a time-out.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Loss {
@@ -127,13 +129,13 @@ pub struct Loss {
 pub trait WindowLaw {
     /// The connection starts, or starts again because its SYN was lost: nothing of the past counts.
     fn begin(&mut self, start: &WindowStart);
-    /// Whether the law is told of deliveries, for which the endpoint keeps account of each segment.
+    /// Whether the law receives deliveries; the endpoint then keeps account of each segment.
     fn sees_deliveries(&self) -> bool {
         false
     }
-    /// An acknowledgement's delivery, told before [`on_ack`](Self::on_ack) to a law that asks for it.
+    /// An acknowledgement's delivery, given before [`on_ack`](Self::on_ack) to a law that needs it.
     fn on_delivery(&mut self, _delivery: &Delivery) {}
-    /// An acknowledgement came, of whatever kind.
+    /// An acknowledgement of any kind came.
     fn on_ack(&mut self, acked: &Acked);
     /// Acknowledgements announce a loss: recovery begins.
     fn on_loss(&mut self, loss: &Loss);
@@ -141,12 +143,12 @@ pub trait WindowLaw {
     fn on_timeout(&mut self, loss: &Loss);
     /// Recovery without SACK takes so many segments off the window itself (ns-2's NewReno); a law need not follow.
     fn deflate(&mut self, _segments: f64) {}
-    /// Whether one connection of it can be worth several, or less than one ([`be_worth`](Self::be_worth)): a flow keeps one then,
-    /// whatever its law of connections says.
+    /// Whether one connection of it can be worth several, or less than one ([`be_worth`](Self::be_worth)); a
+    /// flow then keeps one under any law of connections.
     fn can_be_worth_several(&self) -> bool {
         false
     }
-    /// From now on it takes what so many connections would, a real number.
+    /// From now on it takes the share of this many connections, a real number.
     fn be_worth(&mut self, _connections: f64) {}
     /// The congestion window is in force during recovery, too; else the endpoint spreads the cut over the acknowledgements.
     fn steers_recovery(&self) -> bool {
@@ -156,7 +158,7 @@ pub trait WindowLaw {
     fn congestion_window(&self) -> f64;
     /// The slow-start threshold \[segments\].
     fn slow_start_threshold(&self) -> f64;
-    /// How far apart segments leave, at least; as fast as the window lets them, if the law does not say.
+    /// The least time between two segments; none if the law does not pace.
     fn pacing_gap(&self) -> Option<Duration> {
         None
     }
@@ -203,7 +205,7 @@ family! {
         Fast(FastParams => Fast),
         /// BBR: a model of the path, paced.
         Bbr(BbrParams => Bbr),
-        /// TCP-AP: Reno's window, paced by what the path's hops take.
+        /// TCP-AP: Reno's window, paced by the time that the path's hops take.
         AdaptivePacing(AdaptivePacingParams => AdaptivePacing),
     }
 }
@@ -249,7 +251,7 @@ mod tests {
         Loss { flight: 11.0, repeated, ..Loss::default() }
     }
 
-    /// Those whose window losses treat as Reno's.
+    /// The laws that react to losses as Reno does.
     fn renos() -> [AnyWindow; 6] {
         let laws: [WindowParams; 6] = [
             RenoParams {}.into(),
@@ -265,7 +267,7 @@ mod tests {
     /// RFC 5681 section 3.1: half of the flight, in whole segments; one segment after a time-out, and the threshold is held if
     /// the segment was sent again already.
     #[test]
-    fn losses_cut_as_the_rfc_says() {
+    fn losses_cut_as_in_the_rfc() {
         let state = |law: &AnyWindow| (law.congestion_window(), law.slow_start_threshold());
         for law in renos() {
             assert_eq!(state(&law), (10.0, 40.0), "{law:?}");

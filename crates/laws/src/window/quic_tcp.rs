@@ -9,18 +9,19 @@
 //! [QCSMA] eq. (10), (15), (17).
 //!
 //! # Derivation
-//! Our copy of (15), (17) and (26) is damaged; that the exponent is `1 − 2ρ` follows from the paper's own proof. With diagonal
-//! `W`, `X`, `D = diag(d)`, `D̄ = diag(d + q)`, `P`, `V`, and `X = W·D̄⁻¹` (10), differentiating (10) and the links' constraints
-//! gives `J = ∂x/∂w = D̄⁻¹(I − X·M·D̄⁻¹)`, where `M = Aᵀ(N + A·D̄⁻¹X·Aᵀ)⁻¹A` is positive semi-definite: `A` has the rows of the
-//! bottlenecks, and `N` is zero on wires and Lemma 1's `∂R/∂q` on the air. Let `Y = ½ Σ (v/w^ρ)²` and `ẇ = −κ·(d/D)·w^e·v`:
+//! Our copy of (15), (17) and (26) is damaged; that the exponent is `1 − 2ρ` follows from the paper's own
+//! proof. The matrices `W`, `X`, `D = diag(d)`, `D̄ = diag(d + q)`, `P`, `V` are diagonal, and `X = W·D̄⁻¹`
+//! (10). Differentiating (10) and the links' constraints gives `J = ∂x/∂w = D̄⁻¹(I − X·M·D̄⁻¹)`. Here
+//! `M = Aᵀ(N + A·D̄⁻¹X·Aᵀ)⁻¹A` is positive semi-definite: `A` has the rows of the bottlenecks, and `N` is
+//! zero on wires and Lemma 1's `∂R/∂q` on the air. Let `Y = ½ Σ (v/w^ρ)²` and `ẇ = −κ·(d/D)·w^e·v`:
 //!
 //! `Ẏ = −κ vᵀ W^−2ρ [(I − D·J) − ρ·V·W⁻¹] D·D̄⁻¹ W^e v`. Since `I − D·J = (I − D·D̄⁻¹) + D·D̄⁻¹·X·M·D̄⁻¹` and
 //! `V·W⁻¹ = (I − D·D̄⁻¹) − P·W⁻¹`, the bracket is `(1 − ρ)(I − D·D̄⁻¹) + ρ·P·W⁻¹ + W·D·D̄⁻²·M·D̄⁻¹`.
 //!
-//! Its first two terms are diagonal and not negative. The third makes `W^(1−2ρ)·D·D̄⁻² · M · D·D̄⁻²·W^e`, which is symmetric,
-//! and so never negative for whatever `M`, just if `e = 1 − 2ρ` (and just with the factor `d/D`): that is (26). It is zero off
-//! `v = 0` only at `ρ = 0`, along flows of which nothing waits (`d = D`, `v = −p`): there the paper's strict decrease does not
-//! hold. A test follows the formula on two flows.
+//! Its first two terms are diagonal and not negative. The third makes `W^(1−2ρ)·D·D̄⁻² · M · D·D̄⁻²·W^e`. For
+//! every `M` it is symmetric, and so never negative, just if `e = 1 − 2ρ` (and just with the factor `d/D`):
+//! that is (26). It is zero off `v = 0` only at `ρ = 0`, along flows without waiting packets (`d = D`,
+//! `v = −p`): there the paper's strict decrease does not hold. A test follows the formula on two flows.
 //!
 //! # Symbols
 //! `p` → [`QuicTcpParams::target`] \[packets\]; `κ` → [`QuicTcpParams::gain`]; `ρ` → [`QuicTcpParams::shape`]; `d` → the least
@@ -30,15 +31,17 @@
 //! Round-trip samples, those of in-order acknowledgements; losses and time-outs as Reno.
 //!
 //! # Deviations
-//! How often (17) is applied is not said: once per round trip, as FAST does: when all that was under way at the last step is
-//! acknowledged. The filter's numbers are damaged, too; it keeps 31/32 at each acknowledgement ("e.g."); where an endpoint takes one sample per round trip
-//! it moves that much more slowly. Slow start, fast recovery and time-outs are those of standard TCP, as the paper says;
-//! slow start ends at the threshold or with a loss, and begins again after a time-out only. A window that is not in use is held (RFC 7661). It stops at
-//! [`WINDOW_MAX`].
+//! The paper does not define how often (17) is applied. Here it is once per round trip, as in FAST: when all
+//! segments under way at the last step are acknowledged. The filter's numbers are damaged, too; it keeps
+//! 31/32 at each acknowledgement ("e.g."); where an endpoint takes one sample per round trip it moves that
+//! much more slowly. Slow start, fast recovery and time-outs are those of standard TCP, as in the paper; slow
+//! start ends at the threshold or with a loss, and begins again after a time-out only. A window that is not
+//! in use is held (RFC 7661). It stops at [`WINDOW_MAX`].
 //!
-//! The paper's `d` is a constant of the path. With [`QuicTcpParams::round_trip_holds`] it is measured anew when it has held for so
-//! long: for two round trips the window is half of what fills the path without a queue, the first for what waits to leave, the
-//! second to measure; then it is what it was. What others have waiting meanwhile counts as part of `d`.
+//! The paper's `d` is a constant of the path. With [`QuicTcpParams::round_trip_holds`] it is measured again
+//! when it has held for that long. For two round trips the window is half of the path's content without a
+//! queue: in the first the queue drains, in the second the law measures; then the window is restored. Other
+//! flows' packets that wait during the measurement count as part of `d`.
 //!
 //! # Example
 //! ```
@@ -73,7 +76,7 @@ pub struct QuicTcpParams {
     /// ρ, the shape, from 0 to 1.
     #[cfg_attr(feature = "serde", serde(rename = "rho"))]
     pub shape: f64,
-    /// How long the least round trip holds before it is measured anew; for ever, if it is not given.
+    /// How long the least round trip holds before it is measured again; for ever by default.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub round_trip_holds: Option<Duration>,
 }
@@ -130,7 +133,7 @@ impl Parameters for QuicTcpParams {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct QuicTcp {
     params: QuicTcpParams,
-    /// The window, and what slow start and losses do to it.
+    /// The window, and its reaction to slow start and losses.
     reno: Reno,
     /// The least and the average round-trip time \[s\].
     round_trip: Option<(f64, f64)>,
@@ -141,7 +144,7 @@ pub struct QuicTcp {
     refresh: Refresh,
 }
 
-/// Where the law is in measuring its least round trip anew.
+/// The stage of a new measurement of the least round trip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Refresh {
@@ -153,7 +156,8 @@ enum Refresh {
     Measuring(f64),
 }
 
-/// The least window while the least round trip is measured anew: enough for samples in every round trip (BBR's).
+/// The least window during a new measurement of the least round trip: enough for samples in every round trip
+/// (BBR's).
 const REFRESH_WINDOW: f64 = 4.0;
 
 impl QuicTcp {
@@ -169,7 +173,8 @@ impl QuicTcp {
         }
     }
 
-    /// A round trip is over: measures the least one anew where it has held for long enough. Says whether the law is at that.
+    /// A round trip is over: measures the least one again if it has held for long enough. Returns whether the
+    /// law is measuring.
     fn refresh(&mut self, acked: &Acked) -> bool {
         let since = *self.holds_since.get_or_insert(acked.now);
         match self.refresh {
@@ -178,14 +183,14 @@ impl QuicTcp {
                 if !due {
                     return false;
                 }
-                // Half of what fills the path without a queue: whatever waits of its own leaves.
+                // Half of the path's content without a queue: the flow's own backlog drains.
                 self.refresh = Refresh::Draining(self.reno.window);
                 let least = REFRESH_WINDOW.min(self.reno.window);
                 self.reno.window = (0.5 * self.share() * self.reno.window).max(least);
             }
             Refresh::Draining(window) => {
                 self.refresh = Refresh::Measuring(window);
-                // Whatever the round trip was, it counts: without a sample the least is the average.
+                // Any round trip counts: without a sample the least is the average.
                 self.round_trip = self.round_trip.map(|(_, average)| (average, average));
             }
             Refresh::Measuring(window) => {
@@ -281,7 +286,7 @@ mod tests {
         assert!((law.drift(window, share) - expected).abs() < 1e-12);
     }
 
-    /// Two flows over one link whose capacity may depend on its queueing delay.
+    /// Two flows over one link with a capacity that may depend on its queueing delay.
     struct Shared {
         law: QuicTcpParams,
         delays: [f64; 2],
@@ -289,7 +294,7 @@ mod tests {
     }
 
     impl Shared {
-        /// [QCSMA] eq. (10) to (12): the queueing delay at which the rates are what the link carries.
+        /// [QCSMA] eq. (10) to (12): the queueing delay at which the rates equal the link's capacity.
         fn queueing(&self, windows: [f64; 2]) -> f64 {
             let excess = |q: f64| {
                 windows.iter().zip(self.delays).map(|(w, d)| w / (d + q)).sum::<f64>() - (self.capacity)(q)
@@ -334,10 +339,10 @@ mod tests {
         }
     }
 
-    /// The Lyapunov function of Theorem 2 falls along the law just as the derivation says, over a wire and over a link of ideal
-    /// CSMA alone in the air, `R = b·e^bq/(1 + e^bq)`.
+    /// The Lyapunov function of Theorem 2 falls along the law as in the derivation, over a wire and over a
+    /// link of ideal CSMA alone in the air, `R = b·e^bq/(1 + e^bq)`.
     #[test]
-    fn the_lyapunov_function_falls_as_eq_26_says() {
+    fn lyapunov_function_falls_as_in_eq_26() {
         const B: f64 = 50.0;
         let logistic = |q: f64| 1.0 / (1.0 + libm::exp(-B * q));
         let wire: fn(f64) -> f64 = |_| 40.0;
@@ -379,8 +384,8 @@ mod tests {
         assert_eq!(bad.validated().unwrap_err().name, "rho");
     }
 
-    /// One flow over a link of 1000 packets/s and 50 ms: acknowledgements come at the link's rate, the queue is what the
-    /// window holds beyond 50 packets.
+    /// One flow over a link of 1000 packets/s and 50 ms: acknowledgements come at the link's rate, and the
+    /// part of the window above 50 packets is queued.
     fn over_a_link(law: &mut QuicTcp, acks: u32) {
         for number in 0..acks {
             let flight = law.reno.window as u32;
@@ -427,10 +432,11 @@ mod tests {
         (law.reno.window, most)
     }
 
-    /// 20 of 1000 packets/s wait on a path of 50 ms that becomes one of 100 ms. For ever 50 ms are the least: the law takes half
-    /// of the round trip for a queue, and 40 under way for enough. Measured anew every ten seconds, 120 are under way again.
+    /// 20 of 1000 packets/s wait on a path of 50 ms that becomes one of 100 ms. Without a new measurement the
+    /// least stays 50 ms: the law takes half of the round trip for a queue, and 40 under way for enough. With
+    /// a measurement every ten seconds, 120 are under way again.
     #[test]
-    fn a_longer_path_is_learnt_where_the_least_is_measured_anew() {
+    fn longer_path_is_learnt_by_a_new_measurement() {
         let start = WindowStart { initial_window: 10.0, initial_ssthresh: 10.0, ..WindowStart::default() };
         let window = |round_trip_holds| {
             let params =
@@ -521,9 +527,9 @@ mod tests {
         crate::ranges::assert_range("rho", rho, &[0.0, 1.0], &[-0.1, 1.1, f64::NAN]);
     }
 
-    /// Half of what fills the path: 40 segments, of whose round trips half is waiting, leave 10.
+    /// Half of the path's content: of 40 segments half wait, so 20 fill the path and 10 are left.
     #[test]
-    fn the_queue_drains_with_half_of_what_fills_the_path() {
+    fn half_of_the_paths_content_drains_the_queue() {
         let params =
             QuicTcpParams { round_trip_holds: Some(Duration::from_secs(10)), ..QuicTcpParams::default() };
         let start = WindowStart { initial_window: 40.0, ..WindowStart::default() };

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_nothing_or_repairs_a_loss_grows_nothing() {
+    fn only_advances_of_a_used_window_grow() {
         let grown = |change: fn(&mut Acked)| {
             let mut law = reno(10.0, 5.0);
             let mut acked = Acked { segments: 1, advances: true, window_limited: true, ..Acked::default() };
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn n_connections_settle_where_the_square_root_law_says() {
+    fn n_connections_settle_by_the_square_root_law() {
         // x = (n/T)·√(2/q): the drift vanishes there.
         let x = 9.0 / 0.2 * libm::sqrt(2.0 / 4e-3);
         assert!(aggregate_rate_drift(x, 9.0, 0.2, 4e-3).abs() < 1e-9);

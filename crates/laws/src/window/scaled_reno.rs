@@ -1,15 +1,16 @@
 //! So many TCP Renos in one connection: additive increase and multiplicative decrease, scaled by a real number.
 //!
 //! # Law
-//! In congestion avoidance `n` segments are added per round trip, `n²` where `n < 1`; a round trip in which `m` segments were lost
-//! leaves `1 − (1 − (1 − 1/n)^m)/2` of the window: of `n` connections so many are hit by `m` losses that fall on them by lot, and
-//! each is halved. Those that are not hit grow on: where several are lost in most round trips, as of many connections on a path that
-//! loses, recovery never ends. Where `n ≤ 1` half is left, and nothing grows meanwhile. With `n = 1` it is Reno.
+//! In congestion avoidance `n` segments are added per round trip, `n²` where `n < 1`. A round trip in which
+//! `m` segments were lost leaves `1 − (1 − (1 − 1/n)^m)/2` of the window: `m` losses fall on `n` connections
+//! at random, and each connection hit is halved. The others grow on. Where several segments are lost in most
+//! round trips, as with many connections on a lossy path, recovery never ends. Where `n ≤ 1` half is left,
+//! and nothing grows during recovery. With `n = 1` it is Reno.
 //!
 //! # Source
-//! J. Crowcroft, P. Oechslin: "Differentiated end-to-end Internet services using a weighted proportional fair sharing TCP"
-//! (`MulTCP`), ACM Computer Communication Review 28(3), 1998; [Chen10] eq. (5.2), whose `n` is a real number. The form for several
-//! losses, and for less than one connection, is ours.
+//! J. Crowcroft, P. Oechslin: "Differentiated end-to-end Internet services using a weighted proportional fair
+//! sharing TCP" (`MulTCP`), ACM Computer Communication Review 28(3), 1998; [Chen10] eq. (5.2), with a real
+//! number `n`. The form for several losses, and for less than one connection, is ours.
 //!
 //! # Symbols
 //! `n` → [`be_worth`](WindowLaw::be_worth)'s argument; `W` → window \[segments\]; `m` → `lost`. The law has no parameters.
@@ -18,11 +19,11 @@
 //! Those of Reno; and deliveries, for how many segments a recovery found lost.
 //!
 //! # Deviations
-//! `MulTCP` takes `1/2n` of the window whatever is lost in a round trip. Slow start and time-outs are those of one connection:
-//! where all that is under way is silent, all of its `n` would have timed out. Only selective acknowledgements tell several losses of
-//! a round trip apart; without them, and of marks (RFC 3168), each has one. `n ≥ 0.01`.
-//! Losses of a full queue it answers less than `n` connections do: over 4 Mb/s and 40 packets `n = 3` has 7.2 times what one has, three
-//! connections 3.1 times.
+//! `MulTCP` takes `1/2n` of the window for any number of losses in a round trip. Slow start and time-outs are
+//! those of one connection: where all segments under way are silent, all of its `n` would have timed out.
+//! Only selective acknowledgements tell several losses of a round trip apart; without them, and of marks (RFC
+//! 3168), each has one. `n ≥ 0.01`. It reacts less to losses of a full queue than `n` connections do: over 4
+//! Mb/s and 40 packets `n = 3` gets 7.2 times the rate of one, three connections 3.1 times.
 //!
 //! # Example
 //! ```
@@ -83,7 +84,7 @@ pub struct ScaledReno {
 struct Cut {
     /// `m`: segments found lost since it began, one at least.
     lost: u32,
-    /// Whether the one that began it was told with a delivery, too.
+    /// Whether the loss that began it came with a delivery, too.
     is_told: bool,
 }
 
@@ -92,7 +93,7 @@ pub fn spared(connections: f64, lost: u32) -> f64 {
     libm::pow((1.0 - 1.0 / connections).max(0.0), f64::from(lost))
 }
 
-/// What they leave of the windows of all together.
+/// The share of the total window that remains.
 pub fn left(connections: f64, lost: u32) -> f64 {
     f64::midpoint(1.0, spared(connections, lost))
 }
@@ -241,14 +242,14 @@ mod tests {
         }
         let off = windows.iter().zip([35.0, 35.0, 31.25, 20.0]).map(|(window, to)| (window - to).abs());
         assert!(off.fold(0.0, f64::max) < 1e-9, "{windows:?}");
-        // What is lost later is another recovery's.
+        // A later loss belongs to another recovery.
         law.on_delivery(&Delivery { lost: 1, ..Delivery::default() });
         law.on_delivery(&repairs(5));
         assert!((law.congestion_window() - 20.0).abs() < 1e-9);
     }
 
     #[test]
-    fn who_is_spared_grows_on() {
+    fn spared_connections_grow_on() {
         let (mut law, mut reno) = (law(40.0, 4.0), law(40.0, 1.0));
         lose(&mut law);
         law.on_delivery(&repairs(1));

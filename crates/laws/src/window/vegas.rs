@@ -16,12 +16,14 @@
 //! Deliveries: the round trip of each acknowledgement. Losses and time-outs as Reno.
 //!
 //! # Deviations
-//! From the paper, as Linux: slow start grows in every round trip, not in every other; losses are found and repaired by the
-//! endpoint, which cuts the window in half; a decision takes three round-trip samples, else the round trip is Reno's. The law
-//! starts again after a recovery, a time-out, and when nothing was under way, the last two with no memory of `d`; while it
-//! waits for that it is Reno's. From Linux: since 2.6.27 it compares `w·(D/d − 1)` with the thresholds, which is more than
-//! what waits by `D/d`; this is [`VegasMeasure::Linux`], the paper's measure the default. A window that is not in use does not
-//! grow (RFC 7661). Between α and β nothing moves, and elsewhere it moves by a whole packet: the drift is the sign.
+//! From the paper, as Linux: slow start grows in every round trip, not in every other. The endpoint finds and
+//! repairs losses and cuts the window in half. A decision takes three round-trip samples, else the round trip
+//! is Reno's. The law starts again after a recovery, a time-out, and when nothing was under way, the last two
+//! with no memory of `d`; until it has a new `d` it is Reno's. From Linux: since 2.6.27 it compares
+//! `w·(D/d − 1)` with the thresholds, which exceeds the backlog by the factor `D/d`. This is
+//! [`VegasMeasure::Linux`]; the paper's measure is the default. A window that is not in use does not grow
+//! (RFC 7661). Between α and β nothing moves, and elsewhere it moves by a whole packet: the drift is the
+//! sign.
 //!
 //! # Example
 //! ```
@@ -43,7 +45,7 @@ pub enum VegasMeasure {
     /// The packets that wait, `w·(1 − d/D)`: the paper's.
     #[default]
     Waiting,
-    /// `w·(D/d − 1)`: what Linux computes.
+    /// `w·(D/d − 1)`: Linux's measure.
     Linux,
 }
 
@@ -72,7 +74,7 @@ impl VegasParams {
         Self { alpha: 2.0, beta: 4.0, gamma: 1.0, measure: VegasMeasure::Waiting }
     }
 
-    /// [QCSMA] section IV-C: α = 200, β = 203. γ is not said: Linux's.
+    /// [QCSMA] section IV-C: α = 200, β = 203. γ is not given: Linux's.
     pub const fn qcsma() -> Self {
         Self { alpha: 200.0, beta: 203.0, ..Self::linux() }
     }
@@ -127,7 +129,7 @@ const WINDOW_MIN: f64 = 2.0;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Vegas {
     params: VegasParams,
-    /// The window, and what slow start and losses do to it.
+    /// The window, and its reaction to slow start and losses.
     reno: Reno,
     /// `d`.
     least: Option<Duration>,
@@ -153,7 +155,8 @@ impl Vegas {
         }
     }
 
-    /// A round trip begins that ends with the first acknowledgement of what is sent after what is under way now.
+    /// Starts a round trip; it ends with the first acknowledgement of a segment sent after those now under
+    /// way.
     fn begin_round(&mut self, under_way: u32) {
         (self.of_round, self.samples) = (None, 0);
         self.left = under_way.saturating_add(1);
@@ -178,7 +181,7 @@ impl Vegas {
             self.reno.ssthresh = self.reno.ssthresh.min(self.reno.window);
         }
         self.reno.window = self.reno.window.max(WINDOW_MIN);
-        // As Linux: what the window was lately is a threshold for the next slow start.
+        // As Linux: three quarters of the window are the least threshold for the next slow start.
         self.reno.ssthresh = self.reno.ssthresh.max(0.75 * self.reno.window);
     }
 }
@@ -310,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_ends_at_what_the_network_delivers() {
+    fn slow_start_ends_at_the_delivery_rate() {
         let mut law = vegas(VegasParams::linux(), 32.0, 1e6);
         law.least = Some(Duration::from_millis(100));
         law.begin_round(31);

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_ends() {
+    fn oversized_attribute_ends() {
         // A length smaller than its own header, one beyond the end, and half a header.
         for bytes in [&[0, 0, 1, 0][..], &[3, 0, 1, 0], &[9, 0, 1, 0, 1, 2, 3, 4], &[4, 0, 1]] {
             assert_eq!(Attributes::new(bytes).count(), 0, "{bytes:?}");

@@ -122,7 +122,7 @@ mod tests {
     use crate::netlink::attributes::{Attributes, text, u32_of};
 
     #[test]
-    fn what_was_put_is_found() {
+    fn attribute_is_found() {
         let mut message = Message::new(36, libc::NLM_F_CREATE, &[1, 2, 3, 4]);
         message.put_text(1, "htb").nest(2, |options| {
             options.put_u32(5, 7).put(6, &[9]);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_are_asked_for_once() {
+    fn flags_are_requested_once() {
         let mut message = Message::new(36, libc::NLM_F_CREATE, &[]);
         let bytes = message.acknowledged().acknowledged().finish(3);
         // NLM_F_REQUEST is 1, NLM_F_ACK 4, NLM_F_CREATE 0x400.

@@ -182,7 +182,7 @@ fn accepted() -> [Vec<u8>; 2] {
 /// `iif 3 oif 4 meta l4proto tcp tcp sport 80 tcp dport 1000-2000 tcp flags & (syn|ack) == syn meta priority
 /// != 1:2a accept`
 #[test]
-fn matches_are_said_as_nft_does() {
+fn matches_are_printed_as_nft_does() {
     let all = [
         Match::In(3),
         Match::Out(4),
@@ -218,7 +218,7 @@ fn matches_are_said_as_nft_does() {
 /// IPv4's total length is at 2 (RFC 791 §3.1), IPv6's, without its 40 bytes, at 4 (RFC 8200 §3); source
 /// addresses at 12 and 8, destinations at 16 and 24.
 #[test]
-fn version_is_asked_for_once_by_family() {
+fn version_is_requested_once_per_family() {
     let length = |version| Match::Length { version, most: 128 };
     let address = |text: &str, prefix, side| Match::Address { side, address: text.parse().unwrap(), prefix };
     let four = [length(Version::V4), address("10.1.2.3", 20, Side::Source)];
@@ -261,7 +261,7 @@ fn version_is_asked_for_once_by_family() {
 
 /// `meta priority set 1:2a`, `… set ip daddr map @m`, `update @s { ip6 saddr & ffff:ffff:: counter }`
 #[test]
-fn actions_are_said_as_nft_does() {
+fn actions_are_printed_as_nft_does() {
     // Register 1 into meta's PRIORITY: NFTA_META_KEY 2 and …_SREG 3.
     let priority = [number(2, 2), number(3, 1)];
     let class = [number(1, 1), nest(2, &[one(1, &0x1_002a_u32.to_ne_bytes())])];
@@ -320,7 +320,7 @@ fn listed(kinds: &[(u16, Vec<u8>)]) -> (Nftables, UnixDatagram) {
 /// Returns the kind of the request.
 fn asked(kernel: &UnixDatagram) -> u16 {
     let mut bytes = [0; 1024];
-    kernel.recv(&mut bytes).expect("it was asked");
+    kernel.recv(&mut bytes).expect("it was called");
     u16::from_ne_bytes([bytes[4], bytes[5]])
 }
 
@@ -405,7 +405,7 @@ fn acknowledging(transactions: &[u32]) -> (Nftables, UnixDatagram) {
 /// which were sent at once.
 fn transaction(kernel: &UnixDatagram) -> Vec<(u16, u16, Vec<u8>)> {
     let mut asked = vec![0; 1 << 17];
-    let length = kernel.recv(&mut asked).expect("it was asked");
+    let length = kernel.recv(&mut asked).expect("it was called");
     let (mut rest, mut told) = (&asked[..length], Vec::new());
     while let Some(size) = rest.first_chunk().map(|size| u32::from_ne_bytes(*size) as usize) {
         let [kind, flags] = [4, 6].map(|at| u16::from_ne_bytes([rest[at], rest[at + 1]]));

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_say_less() {
+    fn fragments_have_fewer_headers() {
         let first = [v4(TCP, 1_052, 0x2000), tcp(1, 2, Segment::ACK)].concat();
         let told = Headers::parse(IP, &first, 1_052).expect("a packet");
         assert_eq!((told.ports, told.tcp), (Some((8_080, 80)), None));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_ip_packet_is_none() {
+    fn other_packets_give_none() {
         let arp = [0, 1, 8, 0, 6, 4, 0, 1];
         for (ethertype, bytes) in
             [(0x0806, &arp[..]), (IP, &arp), (IP, &[]), (IP6, &v4(TCP, 20, 0)), (IP, &[0x44; 30])]

@@ -220,7 +220,7 @@ fn other_discipline_is_added_as_it_was() {
 
 /// The kernel's answers to `tc -s -d qdisc show` and `tc -s -d class show`, without their headers.
 #[test]
-fn what_the_kernel_lists_is_read() {
+fn listing_of_the_kernel_is_read() {
     let qdisc = bytes(
         "00000000 03000000 00000100 ffffffff 03000000 0800010068746200 24000200 18000200 110003000a0000002a0000000700000000000000
          08000500 32000000 05000c0000000000 3000 0700 1400 0100 00100000000000002c00000000000000 1800 0300 0100000002000000030000000400000005000000",
@@ -291,7 +291,7 @@ fn listing(parts: &[(u16, &str)]) -> (Rtnetlink, std::os::unix::net::UnixDatagra
 /// Returns the request: its kind and payload.
 fn asked(kernel: &std::os::unix::net::UnixDatagram) -> (u16, Vec<u8>) {
     let mut asked = vec![0; 1024];
-    let length = kernel.recv(&mut asked).expect("it was asked");
+    let length = kernel.recv(&mut asked).expect("it was called");
     (u16::from_ne_bytes([asked[4], asked[5]]), asked[HEADER..length].to_vec())
 }
 
@@ -326,7 +326,7 @@ fn classes_of_a_device_are_listed() {
 
 /// `RTM_DELTCLASS` is 41, `RTM_DELQDISC` 37; `NLMSG_ERROR` (2) of ENOENT to the second.
 #[test]
-fn change_that_the_kernel_refuses_is_told() {
+fn refused_change_is_an_error() {
     use crate::netlink::{answered, framed};
     let told =
         |code: i32, sequence| framed(2, 0x100, sequence, &[&(-code).to_ne_bytes()[..], &[0; 16]].concat());
@@ -338,7 +338,7 @@ fn change_that_the_kernel_refuses_is_told() {
     let class = "24000000 2900 0500 01000000 00000000  00000000 07000000 2a000100 00000000 00000000";
     let qdisc = "24000000 2500 0500 02000000 00000000  00000000 07000000 00000100 ffffffff 00000000";
     let mut both = vec![0; 1024];
-    let length = kernel.recv(&mut both).expect("it was asked");
+    let length = kernel.recv(&mut both).expect("it was called");
     assert_eq!(both[..length], bytes(&format!("{class} {qdisc}")));
 }
 
@@ -358,7 +358,7 @@ fn kind_is_known_by_how_its_options_are_refused() {
         let mut rtnetlink = Rtnetlink { socket };
         let known = rtnetlink.has_discipline("cake").map_err(|error| error.kind());
         let mut bytes = vec![0; 1024];
-        let length = kernel.recv(&mut bytes).expect("it was asked");
+        let length = kernel.recv(&mut bytes).expect("it was called");
         // NLM_F_REQUEST 1, NLM_F_ACK 4, NLM_F_EXCL 0x200, NLM_F_CREATE 0x400: an existing one stays.
         assert_eq!(bytes[6..8], 0x605_u16.to_ne_bytes());
         (known, bytes[HEADER + OWN_HEADER..length].to_vec())

@@ -195,11 +195,11 @@ pub(crate) fn each_subscriber_gets_its_rate() -> Outcome {
         let share = rate / f64::from(ceiling);
         assert!((0.7..1.05).contains(&share), "{rate} kb/s of {ceiling}");
         let arrived = (came.received, came.received * (1_000 + header));
-        assert_eq!((own.packets, own.bytes), arrived, "the class counts what arrived");
-        assert_eq!(u64::from(own.drops), came.sent - came.received, "and what it dropped");
+        assert_eq!((own.packets, own.bytes), arrived, "the class counts arrivals");
+        assert_eq!(u64::from(own.drops), came.sent - came.received, "and its drops");
         let set = &sets[if device == up { 2 } else { usize::from(header == 62) }];
         let offered = offered(&mut nftables, &table, set, minor);
-        assert_eq!(offered.volume.packets, came.sent, "the map counts what was offered");
+        assert_eq!(offered.volume.packets, came.sent, "the map counts offered packets");
         assert_eq!(offered.volume.bytes, came.sent * (1_000 + header - 14), "network-layer sizes");
     }
     nftables.delete(&table).expect("it is there");
@@ -506,7 +506,7 @@ pub(crate) fn newcomers_are_counted_and_bounded() -> Outcome {
 }
 
 /// A bridge classifies packets between two of its ports, by the table of its family.
-pub(crate) fn a_bridge_classifies_what_it_passes_on() -> Outcome {
+pub(crate) fn a_bridge_classifies_forwarded_packets() -> Outcome {
     let (left, right) =
         (NetworkNamespace::new().expect("a namespace"), NetworkNamespace::new().expect("a namespace"));
     let mut netlink = Rtnetlink::new().expect("netlink");
@@ -606,6 +606,6 @@ pub(crate) fn local_programs_choose_a_class_if_they_may_administer() -> Outcome 
         let socket = UdpSocket::bind("10.3.0.1:0").expect("a port");
         (choose(&socket, Handle::new(0, 6)).is_ok(), choose(&socket, Handle::new(1, 0x10)).is_ok())
     });
-    assert_eq!(ordinary.join().expect("it asks"), (true, false));
+    assert_eq!(ordinary.join().expect("it queries"), (true, false));
     Ok(())
 }

@@ -76,7 +76,7 @@ pub(crate) fn neighbours_are_known_once_they_answer() -> Outcome {
     far.within(at_far).expect("a namespace");
     let socket = std::net::UdpSocket::bind("10.7.0.1:0").expect("a port");
     for to in ["10.7.0.2:9", "10.7.0.3:9"] {
-        socket.send_to(b"who has it?", to).expect("it leaves, or waits for an answer");
+        socket.send_to(b"no reply for it", to).expect("it leaves, or waits for an answer");
     }
     let known = |netlink: &mut Rtnetlink| {
         let all = netlink.neighbours(index).expect("a list");

@@ -1,6 +1,6 @@
 //! Requests to the running kernel and its answers, in namespaces that vanish with the process.
 #![cfg(target_os = "linux")]
-#![expect(clippy::print_stdout, reason = "these tests print what they measure")]
+#![expect(clippy::print_stdout, reason = "these tests print their measurements")]
 
 mod gateway;
 mod lab;
@@ -22,21 +22,21 @@ const TESTS: &[Test<Outcome>] = &[
     ("link::devices_are_as_they_were_set", link::devices_are_as_they_were_set),
     ("link::refusals_have_the_kernels_words", link::refusals_have_the_kernels_words),
     ("link::neighbours_are_known_once_they_answer", link::neighbours_are_known_once_they_answer),
-    ("tc::what_was_set_is_read_back", tc::what_was_set_is_read_back),
-    ("tc::disciplines_are_known_as_tc_knows_them", tc::disciplines_are_known_as_tc_knows_them),
-    ("tc::a_batch_tells_which_were_refused", tc::a_batch_tells_which_were_refused),
-    ("tc::tc_prints_what_was_set", tc::tc_prints_what_was_set),
+    ("tc::settings_are_read_back", tc::settings_are_read_back),
+    ("tc::disciplines_are_named_as_by_tc", tc::disciplines_are_named_as_by_tc),
+    ("tc::a_batch_names_the_refused_requests", tc::a_batch_names_the_refused_requests),
+    ("tc::tc_prints_the_settings", tc::tc_prints_the_settings),
     ("tc::a_foreign_discipline_is_put_back", tc::a_foreign_discipline_is_put_back),
     ("tc::thousands_of_classes", tc::thousands_of_classes),
-    ("nft::nft_prints_what_was_set", nft::nft_prints_what_was_set),
+    ("nft::nft_prints_the_settings", nft::nft_prints_the_settings),
     ("nft::entries_are_changed_and_read_back", nft::entries_are_changed_and_read_back),
     ("nft::a_chains_rules_are_replaced_whole", nft::a_chains_rules_are_replaced_whole),
     ("nft::seven_hundred_rules", nft::seven_hundred_rules),
     ("nft::ten_thousand_entries", nft::ten_thousand_entries),
-    ("packets::each_packet_is_told_once", packets::each_packet_is_told_once),
+    ("packets::each_packet_is_reported_once", packets::each_packet_is_reported_once),
     ("packets::sequence_numbers_end_where_data_end", packets::sequence_numbers_end_where_data_end),
-    ("packets::what_waits_has_not_passed", packets::what_waits_has_not_passed),
-    ("packets::a_device_that_goes_is_told", packets::a_device_that_goes_is_told),
+    ("packets::waiting_packets_have_not_passed", packets::waiting_packets_have_not_passed),
+    ("packets::a_device_that_goes_is_reported", packets::a_device_that_goes_is_reported),
     ("packets::large_segments_are_bounded_and_put_back", packets::large_segments_are_bounded_and_put_back),
     ("packets::many_packets", packets::many_packets),
     ("gateway::each_subscriber_gets_its_rate", gateway::each_subscriber_gets_its_rate),
@@ -49,7 +49,7 @@ const TESTS: &[Test<Outcome>] = &[
         gateway::local_programs_choose_a_class_if_they_may_administer,
     ),
     ("gateway::newcomers_are_counted_and_bounded", gateway::newcomers_are_counted_and_bounded),
-    ("gateway::a_bridge_classifies_what_it_passes_on", gateway::a_bridge_classifies_what_it_passes_on),
+    ("gateway::a_bridge_classifies_forwarded_packets", gateway::a_bridge_classifies_forwarded_packets),
 ];
 
 fn main() -> ExitCode {

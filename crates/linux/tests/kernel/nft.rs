@@ -50,7 +50,7 @@ fn created(sets: &[Set]) -> Result<Nftables, Missing> {
 }
 
 /// nft prints the whole table in its own syntax.
-pub(crate) fn nft_prints_what_was_set() -> Outcome {
+pub(crate) fn nft_prints_the_settings() -> Outcome {
     let sets = [
         classes("down4", Version::V4),
         set("down6", Version::V6, SetKind::Classes { counts: false }),

@@ -23,7 +23,7 @@ fn all(packets: &mut Packets) -> Vec<Packet> {
     told
 }
 
-pub(crate) fn each_packet_is_told_once() -> Outcome {
+pub(crate) fn each_packet_is_reported_once() -> Outcome {
     let link = Link::new()?;
     let mut packets = Packets::new(link.device).expect("a packet socket");
     let sender = UdpSocket::bind((address("10.3.0.1"), 4_000)).expect("a socket");
@@ -79,7 +79,7 @@ pub(crate) fn sequence_numbers_end_where_data_end() -> Outcome {
 }
 
 /// Packets are reported when they leave the queue.
-pub(crate) fn what_waits_has_not_passed() -> Outcome {
+pub(crate) fn waiting_packets_have_not_passed() -> Outcome {
     let mut link = Link::new()?;
     if !link.netlink.has_discipline("htb").expect("the kernel answers") {
         return Err(Missing::new("HTB", "this kernel has none"));
@@ -108,7 +108,7 @@ pub(crate) fn what_waits_has_not_passed() -> Outcome {
     Ok(())
 }
 
-pub(crate) fn a_device_that_goes_is_told() -> Outcome {
+pub(crate) fn a_device_that_goes_is_reported() -> Outcome {
     let link = Link::new()?;
     let mut packets = Packets::new(link.device).expect("a packet socket");
     assert_eq!(packets.read(|_| ()).expect("it is up"), 0);

@@ -14,7 +14,7 @@ fn leaf(device: u32, minor: u16, discipline: Discipline) -> Change {
     Change { device, parent: Handle::new(1, minor), handle: Handle::new(minor, 0), what }
 }
 
-pub(crate) fn what_was_set_is_read_back() -> Outcome {
+pub(crate) fn settings_are_read_back() -> Outcome {
     let (mut netlink, device, _far) = shaped()?;
     let classes = [
         HtbClass { quantum: None, priority: 3, ..kbps(64, 2_000) },
@@ -64,7 +64,7 @@ pub(crate) fn what_was_set_is_read_back() -> Outcome {
     Ok(())
 }
 
-pub(crate) fn disciplines_are_known_as_tc_knows_them() -> Outcome {
+pub(crate) fn disciplines_are_named_as_by_tc() -> Outcome {
     let (mut netlink, _, _far) = device("near")?;
     for (kind, options) in [
         ("htb", ""),
@@ -88,7 +88,7 @@ pub(crate) fn disciplines_are_known_as_tc_knows_them() -> Outcome {
     Ok(())
 }
 
-pub(crate) fn a_batch_tells_which_were_refused() -> Outcome {
+pub(crate) fn a_batch_names_the_refused_requests() -> Outcome {
     let (mut netlink, device, _far) = shaped()?;
     // More than one batch, of which two are refused: a missing class, and one below a missing parent.
     let mut changes: Vec<_> =
@@ -106,7 +106,7 @@ pub(crate) fn a_batch_tells_which_were_refused() -> Outcome {
     Ok(())
 }
 
-pub(crate) fn tc_prints_what_was_set() -> Outcome {
+pub(crate) fn tc_prints_the_settings() -> Outcome {
     let (mut netlink, device, _far) = shaped()?;
     apply(
         &mut netlink,

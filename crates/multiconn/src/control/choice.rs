@@ -1,21 +1,8 @@
-//! Laws by the names that users write, with the defaults of a live host.
+//! Laws by their names, with the settings of a live host.
 
-use evenair_laws::Parameters;
-use evenair_laws::connections::{
-    ConnectionParams, DelayPriceParams, FixedParams, GuardedParams, IimdParams, RoundTripSamples,
-    RttProportionalParams, UtilityParams,
-};
-use evenair_units::{Duration, plain_message};
-
-/// The names and their descriptions, in the order of listing.
-pub const WORDS: [(&str, &str); 6] = [
-    ("guarded", "E-MULTCP with each further connection on trial: the default"),
-    ("fair", "n = kT over Reno: what a flow gets does not depend on its round trip"),
-    ("delay-price", "the rate that is worth the price of what waits"),
-    ("e-multcp", "the paper's form, which takes delay for the only sign of congestion"),
-    ("utility", "n for a utility of the rate, over Reno"),
-    ("fixed", "always as many"),
-];
+use evenair_laws::connections::{ConnectionParams, GuardedParams, RoundTripSamples};
+use evenair_service::law;
+use evenair_units::Duration;
 
 /// The shortest interval of `guarded`, short enough that users do not wait for it. A law with exactly this
 /// interval is stretched to [`ROUND_TRIPS`] once a round trip is known, so that the effect of another
@@ -26,45 +13,27 @@ const ROUND_TRIPS: u64 = 10;
 /// The longest interval, the paper's.
 const INTERVAL_MAX: Duration = Duration::from_secs(20);
 
-/// Returns a law by its name here or in scenarios, with settings for a host that sends probes.
-pub fn law(word: &str) -> Option<ConnectionParams> {
-    let samples = RoundTripSamples::Probes;
-    Some(match word {
-        "guarded" => {
-            let params = GuardedParams::default();
-            GuardedParams { interval: INTERVAL, samples, doubling: true, ..params }.into()
+/// Returns a law by its name, as a host that sends probes begins with it. `guarded` differs from its
+/// defaults elsewhere in two keys: its interval, and `doubling`.
+///
+/// # Errors
+/// If there is no such law; the message has the likely name.
+pub fn law(name: &str) -> Result<ConnectionParams, String> {
+    let params = match law::named(name)? {
+        ConnectionParams::Guarded(params) => {
+            GuardedParams { interval: INTERVAL, doubling: true, ..params }.into()
         }
-        "fair" | "rtt-proportional" => {
-            RttProportionalParams { samples, ..RttProportionalParams::chen10() }.into()
-        }
-        "delay-price" => DelayPriceParams { samples, ..DelayPriceParams::chen10() }.into(),
-        "e-multcp" | "iimd" => IimdParams { samples, ..IimdParams::cz06() }.into(),
-        "utility" => UtilityParams { samples, ..UtilityParams::chen10() }.into(),
-        "fixed" => FixedParams::default().into(),
-        _ => return None,
-    })
+        params => params,
+    };
+    Ok(with_samples(params, RoundTripSamples::Probes))
 }
 
 /// Returns a law by its name with some of its keys set, named as in `evenair list laws`.
 ///
 /// # Errors
 /// If there is no such law, or it does not accept a key or value, which the message names.
-pub fn law_with(word: &str, settings: &toml::Table) -> Result<ConnectionParams, String> {
-    let known = || WORDS.map(|(word, _)| word).join(", ");
-    let mut params = law(word).ok_or_else(|| format!("there is no law \"{word}\"; there are {}", known()))?;
-    let mut table = toml::Table::try_from(&params).map_err(|error| error.to_string())?;
-    for (key, value) in settings {
-        if key == "law" {
-            return Err("law: it is named outside of its own table".into());
-        }
-        table.insert(key.clone(), value.clone());
-        // Keys are set one by one, so that an error names its key.
-        params = table
-            .clone()
-            .try_into()
-            .map_err(|error| format!("law {word}: {key}: {}", plain_message(error.message())))?;
-    }
-    params.validated().map_err(|error| format!("law {word}: {error}"))
+pub fn law_with(name: &str, keys: &toml::Table) -> Result<ConnectionParams, String> {
+    law::with_keys(law(name)?, keys)
 }
 
 /// Returns the congestion control that a law's theorems assume, or none. The law's host sets it on each
@@ -147,16 +116,13 @@ pub(super) fn with_samples(mut law: ConnectionParams, samples: RoundTripSamples)
 mod tests {
     use super::*;
 
-    fn table(text: &str) -> toml::Table {
-        text.parse().unwrap()
-    }
-
     #[test]
-    fn every_word_is_a_law_whose_keys_can_be_set() {
-        for (word, _) in WORDS {
-            assert!(law_with(word, &toml::Table::new()).is_ok(), "{word}");
+    fn hosts_settings_stay_beside_the_users_keys() {
+        for name in law::names::<ConnectionParams>() {
+            assert!(law_with(&name, &toml::Table::new()).is_ok(), "{name}");
         }
-        let set = law_with("guarded", &table("gamma = 0.3\nmax = 8\ninterval = '5 s'")).unwrap();
+        let keys = "gamma = 0.3\nmax = 8\ninterval = '5 s'".parse().unwrap();
+        let set = law_with("guarded", &keys).unwrap();
         let ConnectionParams::Guarded(params) = set else { panic!("{set:?}") };
         assert_eq!((params.connections_max, params.interval), (8, Duration::from_secs(5)));
         assert!((params.threshold - 0.3).abs() < 1e-12);
@@ -164,21 +130,9 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_the_law_and_the_key() {
-        let said = |word, text| law_with(word, &table(text)).unwrap_err();
-        assert!(said("gaurded", "").contains("there are guarded, fair"));
-        assert!(said("guarded", "gama = 0.3").contains("gama"));
-        assert!(said("guarded", "gamma = -1").contains("gamma"));
-        assert_eq!(
-            said("guarded", "max = 8\ngamma = 'x'"),
-            "law guarded: gamma: invalid type: string \"x\", expected a number"
-        );
-        assert!(said("fixed", "law = 'iimd'").contains("outside of its own table"));
-    }
-
-    #[test]
     fn laws_of_the_thesis_are_for_reno() {
-        for (word, reno) in [("fair", Some("reno")), ("utility", Some("reno")), ("guarded", None)] {
+        for (word, reno) in [("rtt-proportional", Some("reno")), ("utility", Some("reno")), ("guarded", None)]
+        {
             assert_eq!(congestion_control(&law(word).unwrap()), reno, "{word}");
         }
     }

@@ -203,7 +203,7 @@ impl All {
 fn governor(shared: &Shared, wish: &str, most: u32) -> Result<Governor, Refusal> {
     let law = match &shared.options.law {
         Some(own) => own.clone(),
-        None if wish.is_empty() => crate::control::law("guarded").ok_or(Refusal::Law)?,
+        None if wish.is_empty() => crate::control::law("guarded").map_err(|_| Refusal::Law)?,
         None => serde_json::from_str::<ConnectionParams>(wish).map_err(|_| Refusal::Law)?,
     };
     Governor::new(law, most, true).map_err(|_| Refusal::Law)

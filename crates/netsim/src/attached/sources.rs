@@ -33,9 +33,9 @@ impl Attached {
                 self.start_probes(core, flow);
             }
             Traffic::Datagrams { pattern: Pattern::Saturated, .. } => {
-                // One for the MAC and one that waits behind it.
-                self.send_datagram(core, flow);
-                self.send_datagram(core, flow);
+                // As many as the MAC takes, and one that waits behind them.
+                let ahead = core.packets_ahead(self.flows[flow as usize].hops.forward);
+                (0..=ahead).for_each(|_| self.send_datagram(core, flow));
             }
             Traffic::Datagrams { pattern, .. } => {
                 if let Pattern::OnOff { on, .. } = pattern {

@@ -12,7 +12,12 @@ impl<T: Copy> Core<T> {
         match up {
             Up::Received { at, packet, .. } => self.on_received(at, packet),
             Up::Done { by, packet, outcome } => self.on_done(by, packet, outcome),
-            Up::Attempt { by, data, .. } if data => self.queues[by as usize].discipline.attempted(),
+            Up::Attempt { by, data, airtime, .. } if data => {
+                let queue = &self.queues[by as usize];
+                let is_staged = matches!(queue.service, Service::Staged { .. });
+                let aggregate = is_staged.then(|| (self.staged[by as usize].to, airtime));
+                self.queues[by as usize].discipline.attempted(aggregate);
+            }
             Up::Attempt { .. } => (),
         }
     }
@@ -39,7 +44,11 @@ impl<T: Copy> Core<T> {
 
     /// The MAC is done with the head of a queue.
     fn on_done(&mut self, by: u32, id: PacketId, outcome: Outcome) {
-        let Some((served, hop)) = self.end_service(by) else {
+        let ended = match self.queues[by as usize].service {
+            Service::Staged { .. } => Some(self.end_staged(by, id)),
+            _ => self.end_service(by),
+        };
+        let Some((served, hop)) = ended else {
             debug_assert_eq!(id, PacketId::NONE, "a packet is done that was not in service");
             if outcome != Outcome::Dropped {
                 self.queues[by as usize].note_dummy();
@@ -87,24 +96,25 @@ impl<T: Copy> Core<T> {
     /// Gives a queue's outlet its next packet, if it is free and there is one.
     pub(super) fn serve(&mut self, by: u32) {
         let queue = &self.queues[by as usize];
-        if queue.service != Service::Nothing {
-            return;
+        match queue.service {
+            Service::Nothing => (),
+            Service::Staged { .. } => return self.fill(by),
+            Service::Packet(..) | Service::Dummy => return,
         }
         if matches!(queue.outlet, Outlet::Within { .. }) {
             return self.let_through(by);
         }
-        let Some(next) = self.dequeue(by) else { return self.serve_nothing(by) };
-        let packet = self.pool.get(next.packet);
-        let hop = self.hops.get_mut(packet.hop);
-        debug_assert_eq!(hop.queue, by, "a packet waited in the wrong queue");
-        let waited = self.now - next.enqueued;
-        hop.passed.waiting.add(waited);
-        let (to, mode, size) = (hop.to, hop.mode, Bytes::new(next.size));
+        let Some(next) = self.dequeue(by, None) else { return self.serve_nothing(by) };
+        self.give(by, next);
+    }
+
+    /// Gives the outlet of a queue, which is free, a packet.
+    pub(super) fn give(&mut self, by: u32, next: Queued) {
+        let place = self.leave_queue(by, &next);
+        let &super::Hop { to, mode, .. } = self.hops.get(place);
+        let size = Bytes::new(next.size);
         let queue = &mut self.queues[by as usize];
-        if let Some(waits) = &mut queue.waits {
-            waits.add(waited);
-        }
-        queue.service = Service::Packet(next, packet.hop);
+        queue.service = Service::Packet(next, place);
         if let Outlet::Wire(wire) = &mut queue.outlet {
             let sent = match &mut wire.trace {
                 Some(trace) => trace.sent_at(self.now, size),
@@ -114,17 +124,20 @@ impl<T: Copy> Core<T> {
             return;
         }
         if let Some(trace) = &mut self.trace {
-            trace.heads[by as usize] = Some((*packet, mode));
+            trace.heads[by as usize] = Some((*self.pool.get(next.packet), mode));
         }
         let head = Head { to, size, mode, packet: next.packet };
+        if self.stages(to, mode) {
+            return self.stage_first(by, next, place, head);
+        }
         self.air.offer(self.now, by, head, &mut self.effects);
     }
 
-    /// The next packet to be sent; those given up on the way to it are counted.
+    /// The next packet to be sent, to a next hop if one is given; those given up on the way to it are counted.
     #[inline]
-    pub(super) fn dequeue(&mut self, by: u32) -> Option<Queued> {
+    pub(super) fn dequeue(&mut self, by: u32, next_hop: Option<u32>) -> Option<Queued> {
         let queue = &mut self.queues[by as usize];
-        let next = queue.next(self.now, &mut self.culled);
+        let next = queue.next(self.now, next_hop, &mut self.culled);
         let buffer = &mut self.buffers[queue.buffer as usize];
         if let Some(next) = &next {
             buffer.waiting -= 1;

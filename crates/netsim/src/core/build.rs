@@ -1,6 +1,7 @@
 //! From a specification to a network at its start.
 
 use super::shaping::Within;
+use super::staging::Staged;
 use super::{Core, Forwarding, Passage};
 use crate::queue::{
     Airtimes, BackoffHost, Buffer, DisciplineRole, Dropped, Flows, Outlet, Service, TransmitQueue, WireEnd,
@@ -12,7 +13,9 @@ use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, 
 use evenair_laws::marking::QueueRole;
 use evenair_topology::{ConflictGraph, Link};
 use evenair_units::{Bytes, Instant, Volume};
-use evenair_wifi::{Air, Arbitration, BROADCAST, Contention, Effects, IdealAir, LossProcess, Mode};
+use evenair_wifi::{
+    Air, Arbitration, BROADCAST, Contention, Effects, IdealAir, LossProcess, Mode, Receivers,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The key by which queues of one node are told apart.
@@ -82,6 +85,11 @@ impl<T: Copy> Core<T> {
         let mut air = air(spec, seed, &queues);
         for (by, queue) in (0..).zip(&queues) {
             air.report_attempts(by, queue.discipline.wants_attempts());
+            let Receivers { of_ofdm, of_b, .. } = &spec.receivers;
+            let is_older = of_ofdm.contains(&queue.node) || of_b.contains(&queue.node);
+            if let Some(staging) = spec.aggregation.filter(|_| !is_older) {
+                air.aggregate(by, staging.limits);
+            }
         }
         // Each node has a buffer, then each wire.
         let room = |limit| Buffer { waiting: 0, limit };
@@ -127,7 +135,12 @@ impl<T: Copy> Core<T> {
                 }
             }
         }
+        let shared = hops.shared();
+        let staged = (0..queues.len() as u32).filter(|_| spec.aggregation.is_some());
+        let staged = staged.map(|by| Staged::none(shared.contains(&by))).collect();
         let core = Self {
+            staging: spec.aggregation,
+            staged,
             now: Instant::ZERO,
             events: Queue::new(),
             air,

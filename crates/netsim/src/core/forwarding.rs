@@ -6,7 +6,7 @@ use crate::queue::Delays;
 use evenair_laws::backoff::Category;
 use evenair_units::Volume;
 use evenair_wifi::Mode;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One hop: the queue that a packet waits in, the node that it goes to, and what has passed: one line of the cache.
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +109,13 @@ impl Forwarding {
     #[inline]
     pub(crate) fn get_mut(&mut self, hop: u32) -> &mut Hop {
         &mut self.hops[hop as usize]
+    }
+
+    /// The queues whose packets go to more than one next node.
+    pub(crate) fn shared(&self) -> BTreeSet<u32> {
+        let mut first: BTreeMap<u32, u32> = BTreeMap::new();
+        let is_other = |hop: &&Hop| *first.entry(hop.queue).or_insert(hop.to) != hop.to;
+        self.hops.iter().filter(is_other).map(|hop| hop.queue).collect()
     }
 
     /// All hops, in order.

@@ -271,7 +271,7 @@ impl<T: Copy> Core<T> {
     /// A packet that may leave the queue of a shaper is at the network layer at once.
     pub(super) fn let_through(&mut self, by: u32) {
         let mut any = false;
-        while let Some(next) = self.dequeue(by) {
+        while let Some(next) = self.dequeue(by, None) {
             any = true;
             let packet = self.pool.get_mut(next.packet);
             let hop = self.hops.get_mut(packet.hop);

@@ -3,7 +3,9 @@
 use super::{Core, News};
 use crate::packet::Packet;
 use evenair_units::Instant;
-use evenair_wifi::{FrameRecord, Mode, Overheard, Timeline};
+use evenair_wifi::{FrameRecord, Mode, Overheard, PacketId, Timeline};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A packet in a frame, and the mode of its DATA frame.
 pub(crate) type Traced = Option<(Packet, Mode)>;
@@ -13,8 +15,23 @@ pub(crate) type Traced = Option<(Packet, Mode)>;
 pub(super) struct Trace {
     /// Of each queue, the packet in service: it may have reached its next hop, and left the network, before its acknowledgement ends.
     pub(super) heads: Vec<Traced>,
+    /// The packets that are staged, by queue and name. A name is used again when its packet has reached the end of its way, perhaps
+    /// before that is acknowledged: the oldest is meant.
+    pub(super) staged: BTreeMap<(u32, u32), VecDeque<(Packet, Mode)>>,
     frames: Vec<(FrameRecord, Traced)>,
     overheard: Vec<Overheard>,
+}
+
+impl Trace {
+    /// A packet is staged no more.
+    pub(super) fn forget(&mut self, by: u32, id: PacketId) {
+        if let Entry::Occupied(mut packets) = self.staged.entry((by, id.0)) {
+            packets.get_mut().pop_front();
+            if packets.get().is_empty() {
+                packets.remove();
+            }
+        }
+    }
 }
 
 impl<T: Copy> Core<T> {
@@ -24,6 +41,7 @@ impl<T: Copy> Core<T> {
         self.air.record(Timeline::new(from, to));
         self.trace = Some(Box::new(Trace {
             heads: vec![None; self.queues.len()],
+            staged: BTreeMap::new(),
             frames: Vec::new(),
             overheard: Vec::new(),
         }));
@@ -43,7 +61,11 @@ impl<T: Copy> Core<T> {
     #[cold]
     pub(super) fn trace(&mut self) {
         let (Some(trace), Some(frames)) = (&mut self.trace, self.air.take_frames()) else { return };
-        trace.frames.extend(frames.map(|frame| (frame, trace.heads[frame.by as usize])));
+        let packet = |frame: &FrameRecord| {
+            let staged = trace.staged.get(&(frame.by, frame.packet.0));
+            staged.and_then(|packets| packets.front().copied()).or(trace.heads[frame.by as usize])
+        };
+        trace.frames.extend(frames.map(|frame| (frame, packet(&frame))));
         trace.overheard.extend(self.air.take_overheard().into_iter().flatten());
         if !trace.frames.is_empty() {
             self.news.push_back(News::Frames);

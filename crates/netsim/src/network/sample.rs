@@ -4,8 +4,8 @@ use super::Network;
 use crate::attached::{Attached, Due, Flow};
 use crate::core::{END, Passed};
 use crate::measure::{
-    AirtimeShares, ClassResult, Counts, FlowCounts, FlowResult, GatewayResult, LinkResult, Packets,
-    ProbeResult, QueueCounts, RunResult, TransferResult,
+    AggregateResult, AirtimeShares, ClassResult, Counts, FlowCounts, FlowResult, GatewayResult, LinkResult,
+    Packets, ProbeResult, QueueCounts, RunResult, TransferResult,
 };
 use crate::packet::Way;
 use crate::queue::{Delays, Outlet, TransmitQueue};
@@ -49,6 +49,10 @@ impl Network {
             marked: queue.marked,
             frames: match queue.outlet {
                 Outlet::Air => self.core.air.counters(index as u32).copied(),
+                _ => None,
+            },
+            aggregates: match queue.outlet {
+                Outlet::Air => self.core.air.aggregate_counters(index as u32).copied(),
                 _ => None,
             },
         };
@@ -259,7 +263,7 @@ impl Network {
         let queues = self.core.queues.iter().zip(&counts.queues).zip(through).enumerate();
         let means = &self.meter.means;
         let names = || self.core.queues.iter().map(|queue| queue.name.as_str());
-        let result = |(index, ((queue, &QueueCounts { dropped, marked, frames }), passed)): (
+        let result = |(index, ((queue, &QueueCounts { dropped, marked, frames, aggregates }), passed)): (
             _,
             ((&TransmitQueue, _), Passed),
         )| {
@@ -286,6 +290,7 @@ impl Network {
                 requests_failed: frames.requests_failed,
                 internal: frames.internal,
                 lost_on_wire: dropped.on_wire,
+                aggregates: aggregates.map(|counters| AggregateResult::of(counters, frames.attempts)),
                 airtime: ledger
                     .as_ref()
                     .filter(|_| matches!(queue.outlet, Outlet::Air))

@@ -1,5 +1,6 @@
 //! Whole networks: conservation, determinism, and what the four-link topologies of [Chen10] are known for.
 
+mod aggregates;
 mod clocks;
 mod connections;
 mod delays;

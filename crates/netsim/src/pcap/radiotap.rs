@@ -1,6 +1,6 @@
 //! The radiotap header of a frame: how it was modulated, and whether it was decoded (radiotap.org).
 
-use evenair_wifi::{Band, Format, GuardInterval, MacTiming, Mode, Modulation, Width};
+use evenair_wifi::{Band, Format, FrameRecord, GuardInterval, MacTiming, Modulation, Width};
 
 pub(super) const FLAG_BAD_FCS: u8 = 0x40;
 /// Where the flags are in a header: after version, length and presence.
@@ -16,16 +16,20 @@ const RATE: u32 = 1 << 2;
 const CHANNEL: u32 = 1 << 3;
 const ANTENNA: u32 = 1 << 11;
 const MCS: u32 = 1 << 19;
+const A_MPDU_STATUS: u32 = 1 << 20;
 const VHT: u32 = 1 << 21;
 const HE: u32 = 1 << 23;
 
-/// Flags, rate and channel, and the antenna; of a frame of 802.11n, ac or ax its own field instead of the rate. Channel and fields
-/// of VHT and HE are aligned to two bytes.
-pub(super) fn header(timing: &MacTiming, mode: Mode, decoded: bool) -> Vec<u8> {
+/// Flags, rate and channel, and the antenna; of a frame of 802.11n, ac or ax its own field instead of the rate, and of an aggregate's
+/// packet which aggregate that is. Channel and fields of VHT and HE are aligned to two bytes, the aggregate's to four.
+pub(super) fn header(timing: &MacTiming, frame: &FrameRecord) -> Vec<u8> {
+    let (mode, decoded) = (frame.mode, frame.decoded);
+    let aggregate = frame.part.filter(|part| part.of > 1);
     let own = mode.modulation().map(field);
     let (bit, own) = own.unwrap_or((RATE, Vec::new()));
     let mut out = vec![0, 0, 0, 0];
-    out.extend((FLAGS | CHANNEL | ANTENNA | bit).to_le_bytes());
+    let of_aggregate = if aggregate.is_some() { A_MPDU_STATUS } else { 0 };
+    out.extend((FLAGS | CHANNEL | ANTENNA | bit | of_aggregate).to_le_bytes());
     out.push(if decoded { FLAG_FCS_AT_END } else { FLAG_FCS_AT_END | FLAG_BAD_FCS });
     let is_rate = bit == RATE;
     out.push(if is_rate { (mode.rate().as_bps() / 500_000) as u8 } else { 0 });
@@ -38,13 +42,35 @@ pub(super) fn header(timing: &MacTiming, mode: Mode, decoded: bool) -> Vec<u8> {
     out.extend(frequency.to_le_bytes());
     out.extend(band.to_le_bytes());
     out.push(0);
-    if bit & (VHT | HE) != 0 {
-        out.push(0);
+    if bit == MCS {
+        out.extend(&own);
     }
-    out.extend(own);
+    if let Some(part) = aggregate {
+        align(&mut out, 4);
+        out.extend(a_mpdu_status(part.frame, part.index + 1 == part.of));
+    }
+    if bit & (VHT | HE) != 0 {
+        align(&mut out, 2);
+        out.extend(own);
+    }
     let length = out.len() as u16;
     out[2..4].copy_from_slice(&length.to_le_bytes());
     out
+}
+
+fn align(out: &mut Vec<u8>, bytes: usize) {
+    out.resize(out.len().next_multiple_of(bytes), 0);
+}
+
+/// The number of an aggregate, and that it is known which packet of it is the last; no checksum of the delimiter.
+fn a_mpdu_status(number: u32, is_last: bool) -> Vec<u8> {
+    const LAST_KNOWN: u16 = 0x0004;
+    const IS_LAST: u16 = 0x0008;
+    let flags = LAST_KNOWN | if is_last { IS_LAST } else { 0 };
+    let mut field = number.to_le_bytes().to_vec();
+    field.extend(flags.to_le_bytes());
+    field.extend([0, 0]);
+    field
 }
 
 /// The field of a modulation, and its bit.

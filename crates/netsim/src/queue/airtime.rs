@@ -11,9 +11,9 @@
 //! and algorithm 3; Linux' mac80211 for the defaults: 256 µs, a quantum of 300 bytes, a target of 20 ms.
 //!
 //! # Deviations
-//! Only what is sent counts, not what the station sends to us. Stations that begin to send have no turn before the round. Nothing
-//! is aggregated: a turn is of single frames, and the node's queue to the MAC is of one packet, where mac80211 holds one or two
-//! aggregates. Where the buffer is full the flow with the longest line of all stations loses its first packet, as in mac80211.
+//! Only what is sent counts, not what the station sends to us. Stations that begin to send have no turn before the round. Packets
+//! that share frames are those of the station at its turn, which pays for the whole aggregate; the inter-frame space before it is
+//! not counted. Where the buffer is full the flow with the longest line of all stations loses its first packet, as in mac80211.
 
 use super::{Discipline, DisciplineRole, Fair, FairParams, Queued};
 use evenair_laws::marking::CodelParams;
@@ -88,10 +88,15 @@ impl AirtimeFair {
         })
     }
 
-    /// An attempt to send what is in service has ended.
-    pub(crate) fn attempted(&mut self) {
-        if let Some((next_hop, size)) = self.in_service {
-            self.charge(next_hop, size);
+    /// An attempt to send what is in service has ended: a packet, or what was staged for a next hop, in a frame that took so long
+    /// with its acknowledgement.
+    pub(crate) fn attempted(&mut self, aggregate: Option<(u32, Duration)>) {
+        match (self.in_service, aggregate) {
+            (_, Some((next_hop, airtime))) => {
+                self.station(next_hop).deficit -= airtime.as_nanos().cast_signed();
+            }
+            (Some((next_hop, size)), None) => self.charge(next_hop, size),
+            (None, _) => (),
         }
     }
 
@@ -162,6 +167,20 @@ impl Discipline for AirtimeFair {
             }
             return Some(first);
         }
+    }
+
+    /// Stays at the station, which pays for what it gets beyond its turn.
+    fn dequeue_for(&mut self, now: Instant, next_hop: u32, dropped: &mut Vec<Queued>) -> Option<Queued> {
+        let already = dropped.len();
+        let first = self.stations.get_mut(&next_hop)?.queue.dequeue(now, dropped);
+        for gone in dropped.iter().skip(already).copied().chain(first) {
+            self.left(&gone);
+        }
+        let first = first?;
+        if !self.role.airtimes.per_attempt {
+            self.charge(next_hop, first.size);
+        }
+        Some(first)
     }
 
     fn evict(&mut self, arrival: &Queued) -> Option<Queued> {

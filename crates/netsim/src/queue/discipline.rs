@@ -5,7 +5,7 @@ use super::{
 };
 use evenair_laws::OwnLaw;
 use evenair_laws::marking::QueueRole;
-use evenair_units::{Instant, Probability};
+use evenair_units::{Duration, Instant, Probability};
 use evenair_wifi::PacketId;
 use std::fmt;
 
@@ -73,6 +73,12 @@ pub trait Discipline {
 
     /// The next packet to be sent, if one may leave now; packets given up on the way to it are put into `dropped`.
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued>;
+
+    /// The next packet of those to a next hop, which is to share a frame with those that have left for it since the last
+    /// [`dequeue`](Self::dequeue); otherwise as there. None, by default: then only packets share a frame that come while it waits.
+    fn dequeue_for(&mut self, _now: Instant, _next_hop: u32, _dropped: &mut Vec<Queued>) -> Option<Queued> {
+        None
+    }
 
     /// From when on [`dequeue`](Self::dequeue) gives a packet, or has dropped all, if nothing else comes in: exactly then, and
     /// not before. [`Instant::NEVER`] while there is none. A discipline that keeps nothing back need not say more.
@@ -154,10 +160,11 @@ impl AnyDiscipline {
         if let Self::Airtime(airtime) = self { airtime.wants_attempts() } else { false }
     }
 
-    /// An attempt to send what is in service has ended.
-    pub(crate) fn attempted(&mut self) {
+    /// An attempt to send what is in service has ended: a packet, or what was staged for a next
+    /// hop, in a frame that took so long with its acknowledgement.
+    pub(crate) fn attempted(&mut self, aggregate: Option<(u32, Duration)>) {
         if let Self::Airtime(airtime) = self {
-            airtime.attempted();
+            airtime.attempted(aggregate);
         }
     }
 }
@@ -216,6 +223,17 @@ impl Discipline for AnyDiscipline {
             Self::Airtime(airtime) => airtime.dequeue(now, dropped),
             Self::Shaper(shaper) => shaper.dequeue(now, dropped),
             Self::Own(own) => own.0.dequeue(now, dropped),
+        }
+    }
+
+    fn dequeue_for(&mut self, now: Instant, next_hop: u32, dropped: &mut Vec<Queued>) -> Option<Queued> {
+        match self {
+            Self::Fifo(fifo) => fifo.dequeue_for(now, next_hop, dropped),
+            Self::Fair(fair) => fair.dequeue_for(now, next_hop, dropped),
+            Self::Weighted(weighted) => weighted.dequeue_for(now, next_hop, dropped),
+            Self::Airtime(airtime) => airtime.dequeue_for(now, next_hop, dropped),
+            Self::Shaper(shaper) => shaper.dequeue_for(now, next_hop, dropped),
+            Self::Own(own) => own.0.dequeue_for(now, next_hop, dropped),
         }
     }
 

@@ -220,6 +220,63 @@ impl Fair {
         }
     }
 
+    /// The next packet, to a next hop if one is given.
+    fn take(&mut self, now: Instant, next_hop: Option<u32>, dropped: &mut Vec<Queued>) -> Option<Queued> {
+        loop {
+            let (is_sparse, place) = self.turn(next_hop)?;
+            let turns = if is_sparse { &mut self.sparse } else { &mut self.round };
+            let index = turns[place];
+            let line = &mut self.lines[index as usize];
+            debug_assert!(line.in_round, "a line has a turn that is in no round");
+            if line.deficit <= 0 {
+                turns.remove(place);
+                self.join_round(index);
+                self.lines[index as usize].deficit += self.quantum(&self.lines[index as usize]);
+                continue;
+            }
+            let Some(mut first) = line.pop() else {
+                turns.remove(place);
+                // RFC 8290 section 4.2: once through the round before it counts as new again.
+                if is_sparse && !self.round.is_empty() {
+                    self.join_round(index);
+                } else {
+                    line.in_round = false;
+                    if let Some(loads) = &mut self.loads {
+                        loads.leave(line);
+                    }
+                }
+                continue;
+            };
+            let view = line.view(&first);
+            let sojourn = now - first.enqueued;
+            let verdict =
+                line.marking.as_mut().map_or(Verdict::Send, |law| law.on_departure(now, sojourn, &view));
+            if verdict == Verdict::Send || first.mark() {
+                line.deficit -= i64::from(first.size);
+                self.left(&first);
+                return Some(first);
+            }
+            self.left(&first);
+            dropped.push(first);
+        }
+    }
+
+    /// Whose turn it is: whether that of a sparse line, and its place there.
+    #[inline]
+    fn turn(&self, next_hop: Option<u32>) -> Option<(bool, usize)> {
+        let Some(next_hop) = next_hop else {
+            let is_sparse = !self.sparse.is_empty();
+            return (is_sparse || !self.round.is_empty()).then_some((is_sparse, 0));
+        };
+        let is_for = |&index: &u32| {
+            // A line without packets has its turn too, which ends it.
+            let first = self.lines[index as usize].packets.front();
+            first.is_none_or(|first| first.next_hop == next_hop)
+        };
+        let sparse = self.sparse.iter().position(is_for).map(|place| (true, place));
+        sparse.or_else(|| self.round.iter().position(is_for).map(|place| (false, place)))
+    }
+
     /// The bytes of the longest line.
     pub(crate) fn longest(&self) -> u64 {
         self.lines.iter().map(|line| line.bytes).max().unwrap_or(0)
@@ -287,43 +344,12 @@ impl Discipline for Fair {
 
     #[inline(never)] // out of the way of queues that are first in, first out
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued> {
-        loop {
-            let is_sparse = !self.sparse.is_empty();
-            let turns = if is_sparse { &mut self.sparse } else { &mut self.round };
-            let index = *turns.front()?;
-            let line = &mut self.lines[index as usize];
-            debug_assert!(line.in_round, "a line has a turn that is in no round");
-            if line.deficit <= 0 {
-                turns.pop_front();
-                self.join_round(index);
-                self.lines[index as usize].deficit += self.quantum(&self.lines[index as usize]);
-                continue;
-            }
-            let Some(mut first) = line.pop() else {
-                turns.pop_front();
-                // RFC 8290 section 4.2: once through the round before it counts as new again.
-                if is_sparse && !self.round.is_empty() {
-                    self.join_round(index);
-                } else {
-                    line.in_round = false;
-                    if let Some(loads) = &mut self.loads {
-                        loads.leave(line);
-                    }
-                }
-                continue;
-            };
-            let view = line.view(&first);
-            let sojourn = now - first.enqueued;
-            let verdict =
-                line.marking.as_mut().map_or(Verdict::Send, |law| law.on_departure(now, sojourn, &view));
-            if verdict == Verdict::Send || first.mark() {
-                line.deficit -= i64::from(first.size);
-                self.left(&first);
-                return Some(first);
-            }
-            self.left(&first);
-            dropped.push(first);
-        }
+        self.take(now, None, dropped)
+    }
+
+    /// Goes on with the round over the lines whose first packet is for the next hop.
+    fn dequeue_for(&mut self, now: Instant, next_hop: u32, dropped: &mut Vec<Queued>) -> Option<Queued> {
+        self.take(now, Some(next_hop), dropped)
     }
 
     fn evict(&mut self, arrival: &Queued) -> Option<Queued> {

@@ -26,6 +26,15 @@ impl Discipline for Fifo {
         Some(first)
     }
 
+    /// Takes packets of the next hop in order, past those of others.
+    #[inline]
+    fn dequeue_for(&mut self, _: Instant, next_hop: u32, _: &mut Vec<Queued>) -> Option<Queued> {
+        let place = self.line.iter().position(|packet| packet.next_hop == next_hop)?;
+        let first = self.line.remove(place)?;
+        self.bytes -= u64::from(first.size);
+        Some(first)
+    }
+
     #[inline]
     fn packets(&self) -> u32 {
         self.line.len() as u32

@@ -207,6 +207,11 @@ fn a_discipline_of_ones_own_is_told_apart_by_its_identity() {
     assert_eq!(DisciplineParams::Fifo.identity(), None);
 }
 
+/// How many packets wait for a next hop.
+fn inside_of(lines: &BTreeMap<u32, VecDeque<PacketId>>, next_hop: u32) -> usize {
+    lines.iter().filter(|(flow, _)| *flow / 2 == next_hop).map(|(_, line)| line.len()).sum()
+}
+
 proptest! {
     /// Whatever comes and goes: every packet leaves once, counts are right, and one is ready exactly when the discipline says.
     #[test]
@@ -233,6 +238,15 @@ proptest! {
                     lines.entry(flow).or_default().push_back(PacketId(id));
                 }
                 5 => gone.extend(discipline.evict(&packet(0, 0, 0, ms(0)))),
+                6 => {
+                    let next = discipline.dequeue_for(now, flow / 2, &mut gone);
+                    prop_assert!(next.is_none_or(|next| next.next_hop == flow / 2));
+                    let is_there = inside_of(&lines, flow / 2) > gone.len();
+                    // The stack knows no next hops, and lines of several flows are first in, first out.
+                    let may_be_behind = which == 7 || (grouped && which > 0);
+                    prop_assert!(next.is_some() == is_there || may_be_behind);
+                    gone.extend(next);
+                }
                 _ => {
                     let ready = discipline.next_ready(now);
                     prop_assert!(ready >= now && ready.is_never() == inside.is_empty());

@@ -141,6 +141,19 @@ impl Weighted {
         }
     }
 
+    /// The first packet of a line, which is no head any more, goes into service.
+    fn serve_line(&mut self, now: Instant, flow: u32) -> Queued {
+        let line = self.lines.get_mut(&flow).expect("its first packet was found");
+        let (first, _) = line.packets.pop_front().expect("the same");
+        line.bytes -= u64::from(first.size);
+        if let Some(&(_, end)) = line.packets.front() {
+            self.heads.insert((end, flow));
+        }
+        self.left(&first);
+        self.in_service = Some(InService { since: now, bytes: f64::from(first.size), served: 0.0 });
+        first
+    }
+
     fn left(&mut self, packet: &Queued) {
         debug_assert!(self.packets > 0 && self.bytes >= u64::from(packet.size), "more leaves than came");
         self.packets -= 1;
@@ -180,15 +193,17 @@ impl Discipline for Weighted {
     fn dequeue(&mut self, now: Instant, _: &mut Vec<Queued>) -> Option<Queued> {
         self.end_service();
         let (_, flow) = self.heads.pop_first()?;
-        let line = self.lines.get_mut(&flow).expect("its first packet was found");
-        let (first, _) = line.packets.pop_front().expect("the same");
-        line.bytes -= u64::from(first.size);
-        if let Some(&(_, end)) = line.packets.front() {
-            self.heads.insert((end, flow));
-        }
-        self.left(&first);
-        self.in_service = Some(InService { since: now, bytes: f64::from(first.size), served: 0.0 });
-        Some(first)
+        Some(self.serve_line(now, flow))
+    }
+
+    fn dequeue_for(&mut self, now: Instant, next_hop: u32, _: &mut Vec<Queued>) -> Option<Queued> {
+        let is_for = |(_, flow): &&(Virtual, u32)| {
+            self.lines[flow].packets.front().is_some_and(|(first, _)| first.next_hop == next_hop)
+        };
+        let head = *self.heads.iter().find(is_for)?;
+        self.end_service();
+        self.heads.remove(&head);
+        Some(self.serve_line(now, head.1))
     }
 
     fn evict(&mut self, arrival: &Queued) -> Option<Queued> {

@@ -1,6 +1,6 @@
-//! Water-filling where cliques say all: chordal conflict graphs, as of chains, cells and trees, are perfect, so that every
-//! load that no clique forbids can be scheduled. Filling is a division per round and the schedule a greedy colouring, exact at any size and for
-//! any rates.
+//! Water-filling where cliques describe the whole region: chordal conflict graphs, as of chains, cells and
+//! trees, are perfect, so that every load that no clique forbids can be scheduled. Filling is a division per
+//! round and the schedule a greedy colouring, exact at any size and for any rates.
 
 use super::{Demand, Fair, Proof, fill as fill_groups, grouped};
 use crate::problem::{Failure, Filled, Pricing, Problem, Solution, max_min_residuals};

@@ -1,11 +1,12 @@
 //! Water-filling over the exact capacity region of CSMA.
 //!
-//! Each round is a linear programme: the level to which all growing rates can rise together, over shares of time of the
-//! independent sets. Sets are priced: the programme knows some, its multipliers are prices of the links, and the heaviest set
-//! under these says whether another would help. Prices also say which flows are held: they sum to one over the growing flows,
-//! and a flow with a price cannot have more unless another that pays has less. So each round holds at least one flow, no round
-//! depends on how close the last came to a corner, and the next goes on from the vertex where it ended. The prices are kept for
-//! the certificate, which checks them.
+//! Each round is a linear programme: the level to which all growing rates can rise together, over shares of
+//! time of the independent sets. Sets are priced: the programme has some, its multipliers are prices of the
+//! links, and the heaviest set under these decides whether another would help. Prices also determine which
+//! flows are held: they sum to one over the growing flows, and a flow with a price cannot have more unless
+//! another that pays has less. So each round holds at least one flow, no round depends on how close the last
+//! came to a corner, and the next goes on from the vertex where it ended. The prices are kept for the
+//! certificate, which checks them.
 
 use super::{Demand, Fair, Proof, check, chordal, interior};
 use crate::problem::{
@@ -19,7 +20,8 @@ use std::sync::atomic::AtomicBool;
 
 /// A round is solved when no set could raise its level by more, relatively.
 const GAP: f64 = 1e-13;
-/// A flow whose share of the prices is greater is held; the level's error over this is the error of its rate at most.
+/// A flow with a greater share of the prices is held; the level's error over this is the error of its rate at
+/// most.
 const HELD: f64 = 1e-3;
 /// How many sets one search brings at most, per component.
 const FOUND_MAX: usize = 8;
@@ -37,7 +39,7 @@ pub fn fill_exactly(air: &ConflictGraph, wires: &[f64], demands: &[Demand]) -> R
     fill_exactly_unless(air, wires, demands, &AtomicBool::new(false))
 }
 
-/// The same, unless it is told to stop.
+/// The same, unless the caller stops it.
 ///
 /// # Errors
 /// As [`fill_exactly`], and [`Failure::Stopped`].
@@ -71,7 +73,7 @@ pub fn fill_exactly_unless(
     if let Some(fair) = chordal::fill(&problem, &pricing, demands)? {
         return Ok(fair);
     }
-    // Vertices are exact to the last digits, whatever the rates; on large meshes there are many on the way.
+    // Vertices are exact to the last digits at any rates; on large meshes there are many on the way.
     let filled = if air.links() <= LINKS_BY_VERTICES {
         by_vertices().or_else(|why| interior::fill(&problem, &pricing, demands).map_err(|_| why))
     } else {

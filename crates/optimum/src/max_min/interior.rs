@@ -8,9 +8,9 @@ use super::{Demand, Fair, Proof};
 use crate::problem::{Failure, Filled, Flow, Pricing, Problem, Sets, Solution, max_min_residuals, priced};
 use crate::{Utility, Wire};
 
-/// A flow whose share of the prices is greater is held.
+/// A flow with a greater share of the prices is held.
 const HELD: f64 = 1e-3;
-/// Held flows are asked to be carried up to this: without any room a round would have no interior.
+/// Held flows must be carried up to this: without any room a round would have no interior.
 const ROOM: f64 = 1e-9;
 /// How well a round is solved, relative to its level.
 const GAP: f64 = 1e-11;
@@ -69,7 +69,7 @@ fn together(problem: &Problem, demands: &[Demand], rates: &[Option<f64>], until:
     let mut loads: Vec<(usize, f64)> = growing.into_iter().enumerate().filter(|(_, a)| *a > 0.0).collect();
     let mut wires = problem.wires.clone();
     if until.is_finite() {
-        // The wish of the first of them is a wire of its own.
+        // The demand of the first of them is a wire of its own.
         loads.push((links, 1.0 / until));
         wires.push(Wire::Capacity(1.0));
         background.push(0.0);

@@ -54,7 +54,7 @@ fn topology_a_over_cliques_and_over_the_exact_region() {
 }
 
 #[test]
-fn a_pentagon_tells_cliques_from_the_exact_region() {
+fn pentagon_separates_cliques_from_the_region() {
     // Five links in a ring: cliques allow 1/2 each, independent sets 2/5.
     let graph = ConflictGraph::from_edges(5, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]);
     let demands: Vec<Demand> = (0..5).map(|l| over(&[l])).collect();
@@ -64,7 +64,7 @@ fn a_pentagon_tells_cliques_from_the_exact_region() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn fault_is_named() {
     assert!(matches!(fill(&[Demand::new(vec![])], &[1.0]), Err(Failure::Unbounded(_))));
     assert!(matches!(fill(&[over(&[3])], &[1.0]), Err(Failure::Malformed(_))));
     assert!(matches!(fill(&[over(&[0])], &[0.0]), Err(Failure::Malformed(_))));

@@ -84,10 +84,12 @@ impl Problem {
         })
     }
 
-    /// By which part each flow's best rate may differ from the one that was found, given what all are worth more at most.
+    /// The greatest relative distance of each flow's best rate from the found one, given the greatest
+    /// possible gain of all.
     ///
-    /// At the best rates `x*` the bound exceeds the objective by what each flow loses at these prices, `U*(q) − (U(x*) − qx*)`, and other
-    /// terms, none below zero. So no flow loses more than the gap; near its own choice a flow loses `½|U''|·(x* − x)²`.
+    /// At the best rates `x*` the bound exceeds the objective by each flow's loss at these prices,
+    /// `U*(q) − (U(x*) − qx*)`, and by other terms, none below zero. So no flow loses more than the gap; near
+    /// its own choice a flow loses `½|U''|·(x* − x)²`.
     fn rates_within(&self, rates: &[f64], prices: &[f64], gap: f64) -> Vec<f64> {
         let of = |(flow, &found): (&super::Flow, &f64)| {
             let price = flow.price(prices);
@@ -230,8 +232,9 @@ mod tests {
         let (scale, cost) = (3.0, 1.0 - log(2.0));
         let utility = log(0.3) - 0.2 * 0.3 + 2.0 * log(2.0);
         close(solution.utility, utility - cost);
-        // The dual: max U − qx = w·ln(w/q) − w of each flow; a bounded wire's worth q·C; −C·ln(1 − p), where y = C/(1 − p) is the most
-        // of p·y − cost; less what the background pays; ln(1 + exp(β·r))/β of the one link.
+        // The dual adds five terms. Each flow: max U − qx = w·ln(w/q) − w. A bounded wire's worth: q·C. A
+        // costly wire: −C·ln(1 − p), where y = C/(1 − p) is the most of p·y − cost. Less the payments of the
+        // background. The one link: ln(1 + exp(β·r))/β.
         let prices = (0.2 + r + q, 0.5 * r + p);
         let flows = -log(prices.0) - 1.0 + 2.0 * log(2.0 / prices.1) - 2.0;
         let wires = q * 3.0 - log(1.0 - p);
@@ -282,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_known_as_far_as_the_gap_tells() {
+    fn gap_bounds_the_rates() {
         // U = ln x over one link: x = 1/r = 0.8 is its airtime where exp(βr) = 4; the best has the entropy of 0.8 and 0.2.
         let beta = log(4.0) / 1.25;
         let problem = Problem {
@@ -317,7 +320,7 @@ mod tests {
                 solution.rates_within
             );
         }
-        // Half a rate off, the parabola says nothing: √(2·0.13) = 0.51.
+        // Half a rate off, the parabola proves nothing: √(2·0.13) = 0.51.
         assert_eq!(solve(0.13, 0.8).rates_within, [f64::INFINITY]);
         // A rate that is another than these prices' is further off by that.
         let (rate, gap) = (0.75, log(0.8) - log(0.75));
@@ -336,7 +339,8 @@ mod tests {
             let pricing = Pricing::new(&problem, &stop).unwrap();
             problem.certified(found, Some(&pricing)).unwrap().rates_within[0]
         };
-        // U = −1/x, x = 1/2, price 1/x² = 4: the bound −4 + 4/2 is U = −2, whose rounding 2ε is all that may be missing; U'' = −2/x³.
+        // U = −1/x, x = 1/2, price 1/x² = 4: the bound −4 + 4/2 is U = −2; only its rounding 2ε may be
+        // missing; U'' = −2/x³.
         let within = over(Wire::Capacity(0.5), Utility::inverse(1.0), 0.5, 4.0);
         close(within, (2.0 * 2.0 * f64::EPSILON / 16.0).sqrt() / 0.5);
         // U = ln x over a priced wire of capacity 1: 1/x = 1 − 1/x at x = 2, of which the cost is a part of the objective.
@@ -371,8 +375,8 @@ mod tests {
 
     #[test]
     fn bound_of_a_schedule_is_its_heaviest_set() {
-        // Links 0 and 1 conflict, link 2 is apart: at 0.7, 0.3 and 0.4 the heaviest set has 0 and 2. Σ w·ln(w/q) − w of the flows; less
-        // what the background pays.
+        // Links 0 and 1 conflict, link 2 is apart: at 0.7, 0.3 and 0.4 the heaviest set has 0 and 2. Σ
+        // w·ln(w/q) − w of the flows; less the payments of the background.
         let flows = [(1.0, 0), (2.0, 1), (3.0, 2)].map(|(w, link)| Flow::over(Utility::log(w), &[link]));
         let flows_worth = log(1.0 / 0.7) - 1.0 + 2.0 * log(2.0 / 0.3) - 2.0 + 3.0 * log(3.0 / 0.4) - 3.0;
         let rest = flows_worth - 0.7 * 0.1;
@@ -435,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn unfair_rates_could_grow_by_what_is_not_paid() {
+    fn unfair_rates_gain_by_the_unpaid_price() {
         // The second round is worth 2·0.25 + 0.2, and the flows up to 0.5 pay 0.2·0.4 + (0.25 − 0.5·0.3)·1.
         let residuals = unfair(|_, _, _| ());
         close(residuals.gap, (0.7 - 0.18) / 0.1);

@@ -57,7 +57,7 @@ impl Problem {
         self.solve_by_cones_unless(&AtomicBool::new(false))
     }
 
-    /// The same, unless it is told to stop.
+    /// The same, unless the caller stops it.
     ///
     /// # Errors
     /// As [`Self::solve_by_cones`], and [`Failure::Stopped`].
@@ -75,7 +75,7 @@ impl Problem {
             let (sets, point) = self.by_cones(pricing.as_ref(), stop)?;
             self.read_off(sets, point, pricing.as_ref())?
         };
-        // Where the bound is one of a heaviest set that is not known it says nothing against the allocation.
+        // A bound of an unproven heaviest set is no evidence against the allocation.
         let is_sure = pricing.as_ref().is_none_or(Pricing::is_exact);
         if is_sure && solution.residuals.worst() > OPINION {
             return Err(Failure::NotConverged(solution.residuals));
@@ -250,7 +250,7 @@ impl Problem {
             let right = match l.checked_sub(self.air.links()).map(|w| self.wires[w]) {
                 Some(Wire::Capacity(capacity)) => capacity,
                 Some(_) => {
-                    return Err(Failure::Malformed("Clarabel is asked for wires with a bound only".into()));
+                    return Err(Failure::Malformed("Clarabel gets wires with a bound only".into()));
                 }
                 None => 0.0,
             };
@@ -337,10 +337,11 @@ fn run(rows: &Rows, objective: &[f64], stop: &AtomicBool) -> Result<Point, Failu
     }
 }
 
-/// How often it is looked whether Clarabel is to stop.
+/// The interval between two checks of the stop flag for Clarabel.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Clarabel asks between two iterations, but only a callback that it may keep for ever, so a thread beside it passes the word on.
+/// Clarabel calls back between two iterations, but only a callback that it may keep for ever, so a second
+/// thread copies the stop flag.
 fn solve_unless(solver: &mut DefaultSolver<f64>, stop: &AtomicBool) {
     let (told, done) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
     let asked = Arc::clone(&told);

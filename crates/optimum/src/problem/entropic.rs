@@ -20,7 +20,7 @@ const FAINT: f64 = 100.0;
 const DENSE_MAX: usize = 400_000_000;
 
 pub(super) fn solve(problem: &Problem, stop: &AtomicBool) -> Result<Solution, Failure> {
-    let beta = problem.beta.expect("asked with entropy only");
+    let beta = problem.beta.expect("called with entropy only");
     let form = unless_stopped(stop, Ok(ProductForm::new_unless(&problem.air, ProductForm::SIZE_MAX, stop)))??;
     let dual = Dual { problem, form: &form, beta, stop };
     let mut steps = 0;
@@ -68,7 +68,7 @@ impl Near {
     /// Prices and the links' airtime, from prices close by; from anywhere, if these are none. Nothing is checked: the problem
     /// has been solved once with other utilities.
     pub fn solve(&self, problem: &Problem, from: &[f64]) -> (Vec<f64>, Vec<f64>) {
-        let beta = problem.beta.expect("asked with entropy only");
+        let beta = problem.beta.expect("called with entropy only");
         let stop = &AtomicBool::new(false);
         let dual = Dual { problem, form: &self.form, beta, stop };
         let start = if from.len() == problem.links() {

@@ -1,6 +1,7 @@
 //! Without entropy: parts of a network that share no link, no conflict and no flow are problems of their own.
 //!
-//! Solved together they would share one scale, and the worth of one part would hide what the other's flows should get.
+//! Solved together they would share one scale, and the worth of one part would hide the rates of the other's
+//! flows.
 
 use super::schedule::{self, side_by_side};
 use super::{Failure, Problem, Residuals, Solution};
@@ -14,7 +15,7 @@ pub(super) fn solve(problem: &Problem, watch: Watch<'_>) -> Result<Solution, Fai
     }
     let mut whole = Whole::new(problem);
     for part in &parts {
-        // How far the work is cannot be told of parts whose sizes say little: each begins anew.
+        // The sizes of parts do not predict their work, so each part's progress starts at zero.
         whole.take(part, schedule::solve(&part.of(problem), watch)?);
     }
     Ok(whole.solution)

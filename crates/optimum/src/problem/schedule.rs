@@ -1,10 +1,11 @@
 //! Without entropy: which independent sets to send, and how long each.
 //!
-//! The dual is `min Σ_s U*_s(q_s) + Σ_k μ_k + Σ_w cost*_w(p_w)` over prices `≥ 0`, `μ_k` at least the weight of every
-//! independent set of component k of the conflict graph. The sets are too many to list, so they are generated: a *master*
-//! problem knows some of them and is solved by a primal-dual interior-point method; *pricing* looks for a set heavier than
-//! the master allows, the heaviest independent set under the current prices. None left is the certificate of the optimum;
-//! a bound on the heaviest is a bound on how far the optimum can be.
+//! The dual is `min Σ_s U*_s(q_s) + Σ_k μ_k + Σ_w cost*_w(p_w)` over prices `≥ 0`, `μ_k` at least the weight
+//! of every independent set of component k of the conflict graph. The sets are too many to list, so they are
+//! generated. A *master* problem has some of them and is solved by a primal-dual interior-point method.
+//! *Pricing* searches for a set heavier than the master allows, the heaviest independent set under the
+//! current prices. None left is the certificate of the optimum; a bound on the heaviest is a bound on how far
+//! the optimum can be.
 
 mod branching;
 pub(super) mod ladder;
@@ -124,7 +125,7 @@ fn generate(master: &mut Master<'_>, pricing: &Pricing<'_>, gap: f64) {
         }
         let (columns, worst) = master.priced(pricing, &master.prices());
         pricing.tell_gap(worst + master.gap());
-        // What sets are too heavy by falls round by round about as a power does.
+        // The excess weight of sets falls round by round about as a power does.
         let first = *first.get_or_insert(worst);
         let fallen = libm::log(first / worst) / libm::log(first / (0.1 * gap));
         pricing.tell(fallen.max(f64::from(round) / f64::from(rounds)));
@@ -200,7 +201,7 @@ fn check_background(problem: &Problem, stop: &AtomicBool) -> Result<(), Failure>
     generate(&mut master, &pricing, 1e-9);
     let times = finish(&alone, &pricing, &master)?.rates[0];
     if times <= 1.0 + 1e-9 {
-        let what = format!("of what the links carry already only {:.4} fits", times.min(1.0));
+        let what = format!("of the links' present load only {:.4} fits", times.min(1.0));
         return Err(Failure::Infeasible(what));
     }
     Ok(())

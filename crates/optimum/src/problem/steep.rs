@@ -1,11 +1,13 @@
 //! Steep α-fair utilities, by cliques and in logarithms.
 //!
-//! With a large α prices of flows differ by `(x/x')^α`: by fifty orders of magnitude and more, which no difference of prices survives. So
-//! nothing is subtracted here. Links of a clique of the conflict graph transmit one at a time, so that each clique, and each wire, is a
-//! bound `Σ_s a_ks x_s ≤ c_k`; a flow's price is a *sum* of prices of these, `q_s = Σ_k a_ks λ_k`, and the dual `min Σ_s U*_s(q_s) + Σ_k
-//! c_k λ_k` is solved for `log λ`: by one price at a time, which makes its bound tight or is nothing, and by Newton's method on the
-//! logarithms of the loads, whose matrix holds shares between zero and one. What the dearest flows do is settled first, and the others' prices,
-//! however small, are as exact, each relative to its own.
+//! With a large α prices of flows differ by `(x/x')^α`: by fifty orders of magnitude and more, which no
+//! difference of prices survives. So nothing is subtracted here. Links of a clique of the conflict graph
+//! transmit one at a time, so that each clique, and each wire, is a bound `Σ_s a_ks x_s ≤ c_k`. A flow's
+//! price is a *sum* of prices of these, `q_s = Σ_k a_ks λ_k`, and the dual `min Σ_s U*_s(q_s) + Σ_k c_k λ_k`
+//! is solved for `log λ`. It moves one price at a time, which makes its bound tight or becomes nothing; then
+//! Newton's method on the logarithms of the loads takes over, with a matrix of shares between zero and one.
+//! The dearest flows settle first, and the others' prices, however small, are as exact, each relative to its
+//! own.
 //!
 //! Cliques bound the capacity region and are all of it where the graph is perfect. Elsewhere the rates are tried: where a schedule
 //! carries them they are the best. Where none does, the prices that prove it are a bound `Σ_l p_l load_l ≤ the heaviest set's` that the rates
@@ -33,7 +35,7 @@ const TRIES_MAX: usize = 200;
 /// units of some, since the region's corners are sets.
 const WHOLE: f64 = 1e-6;
 
-/// Links with coefficients, whose loads add up to one at most.
+/// Links with coefficients; their loads add up to one at most.
 type Bound = Vec<(usize, f64)>;
 
 /// The answer, if the problem is one of steep utilities and bounds alone, and has not too many of these.
@@ -146,7 +148,8 @@ impl Dual {
         let entropy = schedule.iter().map(|(_, share)| -share * log(*share)).sum();
         let found = Found { rates, prices, airtime, schedule, entropy, steps: 0 };
         let solution = problem.certified(found, Some(pricing))?;
-        // All conditions together say little of flows that are worth little; the bounds' loads say it of each.
+        // All conditions together do not determine flows that are worth little; the bounds' loads determine
+        // each.
         let rates_within = self.rates_within(off);
         Ok(solution.is_exact().then_some(Solution { rates_within, ..solution }))
     }

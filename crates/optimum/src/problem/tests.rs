@@ -94,7 +94,7 @@ fn the_equilibrium_of_e_multcp_has_the_papers_values() {
 }
 
 #[test]
-fn malformed_infeasible_and_unbounded_problems_are_told_apart() {
+fn problem_errors_are_distinguished() {
     let of = |flows: Vec<Flow>, beta| Problem { air: topology_a(), flows, beta, ..Problem::default() };
     let message = |problem: Problem| problem.solve().unwrap_err().to_string();
     let ok = || Flow::over(Utility::log(1.0), &[0]);
@@ -268,7 +268,7 @@ fn tables_of_points_are_linear_programmes() {
     }
     assert!((rough.utility - exact.utility).abs() < 4.0 * 0.02 * 0.02, "{} {}", rough.utility, exact.utility);
     assert!(rough.is_exact(), "{:?}", rough.residuals);
-    // Nobody wants more than this: the air is idle for the rest.
+    // No flow wants more than this: the air is idle for the rest.
     let few = one_flow_per_link(topology_a(), &table(&[(0.0, 0.0), (0.1, 1.0)]), None).solve().unwrap();
     assert_close(&few.rates, &[0.1; 4], 1e-7);
     assert!(few.is_exact(), "{:?}", few.residuals);
@@ -277,7 +277,7 @@ fn tables_of_points_are_linear_programmes() {
 /// Every third pair of links conflicts, and their rates differ by six decades: sums over all independent sets would be too many, and
 /// α = 2 went unsolved, a third off.
 #[test]
-fn links_whose_sets_are_too_many_to_sum_over_are_solved() {
+fn too_many_sets_to_sum_over_are_solved() {
     let mut lot: u64 = 1;
     let mut unit = || {
         lot = lot.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -294,9 +294,9 @@ fn links_whose_sets_are_too_many_to_sum_over_are_solved() {
     assert!(solution.is_exact(), "{:?}", solution.residuals);
 }
 
-/// What joining the shares of sets leaves of all time is no set of its own.
+/// The rounding residue of joined shares is no set of its own.
 #[test]
-fn a_schedule_has_no_set_of_what_rounding_leaves() {
+fn schedule_has_no_sets_of_rounding_residue() {
     let ring = ConflictGraph::from_edges(5, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]);
     let solution = one_flow_per_link(ring, &Utility::inverse(1.0), None).solve().unwrap();
     assert_eq!(solution.schedule.len(), 5, "{:?}", solution.schedule);
@@ -304,7 +304,7 @@ fn a_schedule_has_no_set_of_what_rounding_leaves() {
 }
 
 #[test]
-fn who_waits_is_told_how_far_it_is() {
+fn solver_reports_its_progress() {
     let edges: Vec<(usize, usize)> = (0..60).flat_map(|l| [(l, (l + 1) % 60), (l, (l + 7) % 60)]).collect();
     let problem = one_flow_per_link(ConflictGraph::from_edges(60, &edges), &Utility::inverse(1.0), None);
     let (stop, done) = (AtomicBool::new(false), crate::Done::new());
@@ -314,9 +314,10 @@ fn who_waits_is_told_how_far_it_is() {
     assert_eq!(solution.rates, problem.solve().unwrap().rates, "and nothing changes");
 }
 
-/// A link that conflicts with nobody is full, whatever the others are worth: at α = 50 three that take turns are worth 3⁴⁹ times as much.
+/// A link without conflicts is full at any worth of the others: at α = 50 three that take turns are worth 3⁴⁹
+/// times as much.
 #[test]
-fn parts_that_share_nothing_do_not_know_of_each_other() {
+fn parts_without_common_links_do_not_interact() {
     let cliques = [vec![(0, 1), (0, 2), (1, 2)], vec![(0, 1)], vec![]];
     for (edges, links) in cliques.into_iter().zip([3, 2, 1]) {
         for alpha in [0.5, 1.0, 2.0, 5.0, 10.0, 50.0] {
@@ -336,8 +337,8 @@ fn parts_that_share_nothing_do_not_know_of_each_other() {
     }
 }
 
-/// Links without conflict are alone, links that all conflict share one clique: `t_s ∝ (w_s b_s^(1−α))^(1/α)`, b what a link carries. Rates
-/// and weights over decades.
+/// Links without conflict are alone, links that all conflict share one clique: `t_s ∝ (w_s b_s^(1−α))^(1/α)`,
+/// b a link's capacity. Rates and weights over decades.
 fn shares_of_a_clique(loads: &[f64], weights: &[f64], alpha: f64) -> Vec<f64> {
     let logs: Vec<f64> = loads
         .iter()
@@ -399,7 +400,7 @@ proptest! {
         let cliques = evenair_topology::maximal_cliques(&air, 100).unwrap();
         let total = |clique: &Vec<u32>| clique.iter().map(|&l| airtime[l as usize]).sum::<f64>();
         prop_assert!(cliques.iter().all(|clique| total(clique) < 1.0 + 1e-9));
-        // The logarithm of what a flow would pay for airtime: U'(x)/a.
+        // The logarithm of the price that a flow would pay for airtime: U'(x)/a.
         let log_price = |s: usize| {
             let (weight, load) = (libm::pow(10.0, numbers[s].1), libm::pow(10.0, -numbers[s].0));
             libm::log(weight) - alpha * libm::log(solution.rates[s]) - libm::log(load)

@@ -114,7 +114,7 @@ impl Elimination {
                     std::iter::once(link as u32).chain(configuration.iter().copied()).collect();
                 for (members, allowed) in [(configuration, true), (&with[..], free)] {
                     for &child in &children[i] {
-                        // Where the link may not transmit the second is never asked for.
+                        // Where the link may not transmit the second is never read.
                         let place = if allowed { configurations[child].place(members) } else { 0 };
                         bag.places.push((bags[child].first + place) as u32);
                     }
@@ -201,7 +201,8 @@ impl Configurations {
     }
 }
 
-/// The order in which the link of least cost goes next, and the later links that each meets; none if it is told to stop.
+/// The order in which the link of least cost goes next, and the later links that each meets; none if the
+/// caller stops it.
 fn greedy(
     graph: &ConflictGraph,
     cost: impl Fn(&[FixedBitSet], usize) -> f64,
@@ -235,9 +236,9 @@ fn greedy(
     Some((order, separators))
 }
 
-/// How many pairs of its neighbours a link's elimination joins anew.
+/// How many pairs of its neighbours a link's elimination joins that were not joined before.
 fn fill(near: &[FixedBitSet], l: usize) -> f64 {
-    // Word by word: it is asked of everybody near after every elimination.
+    // Word by word: the count runs for all near links after every elimination.
     let own = near[l].as_slice();
     let (mut degree, mut joined) = (0_usize, 0);
     for m in near[l].ones() {

@@ -11,8 +11,8 @@ const MARGIN: f64 = 1e-9;
 impl ProductForm {
     /// The exponents `βr` at which ideal CSMA gives each link the wanted share of time; unique where there are any.
     ///
-    /// The maximum of `Σ y_l z_l − log Z(z)`, whose gradient is wanted less given shares and whose Hessian is the
-    /// covariance, by Newton's method.
+    /// The maximum of `Σ y_l z_l − log Z(z)`, by Newton's method: its gradient is wanted less given shares
+    /// and its Hessian the covariance.
     ///
     /// # Errors
     /// [`Failure::Infeasible`] if a share is not between 0 and 1, or the shares lie on the boundary of the capacity region
@@ -25,7 +25,7 @@ impl ProductForm {
                 format!("link {l} shall transmit {} of the time: between 0 and 1, both left out", wanted[l]);
             return Err(Failure::Infeasible(what));
         }
-        // One flow over all links tells how many times the wanted shares fit.
+        // One flow over all links shows how many times the wanted shares fit.
         let all = Flow {
             utility: Utility::log(1.0),
             fixed_price: 0.0,

@@ -119,7 +119,7 @@ impl End {
         let blur = OFF * most + 1e-13 * self.worth.abs().max(next.worth.abs());
         if rises < least - blur || rises > most + blur {
             return Err(format!(
-                "between rates of {a:.4e} and {b:.4e} it rises by {rises:.4e}, and its derivative says {least:.4e} to {most:.4e}"
+                "between rates of {a:.4e} and {b:.4e} it rises by {rises:.4e}, and its derivative gives {least:.4e} to {most:.4e}"
             ));
         }
         Ok(())
@@ -170,12 +170,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_utility_is_told() {
+    fn invalid_utility_is_rejected() {
         let wrong = |result: Result<Utility, String>| result.unwrap_err();
         assert!(wrong(checked(|x| x * x, |x| 2.0 * x)).contains("must fall"));
         assert!(wrong(checked(|x| x, |_| 1.0)).contains("a table of points"));
         assert!(wrong(checked(|x| -x, |_| -1.0)).contains("it must rise"));
-        assert!(wrong(checked(log, |x| 2.0 / x)).contains("its derivative says"));
+        assert!(wrong(checked(log, |x| 2.0 / x)).contains("its derivative gives"));
         assert!(wrong(checked(|x| log(x - 1.0), |x| 1.0 / (x - 1.0))).contains("both must be finite"));
         // It is concave up to 100 only.
         let kinked = |x: f64| if x < 100.0 { log(x) } else { log(100.0) + (x - 100.0) / 50.0 };

@@ -26,7 +26,10 @@ impl Points {
             return Err(format!("{x}, {u}: rates and utilities must be finite"));
         }
         if points[0].0 != 0.0 {
-            return Err(format!("begins at a rate of {}: say first what a rate of 0 is worth", points[0].0));
+            return Err(format!(
+                "begins at a rate of {}: give the utility of a rate of 0 first",
+                points[0].0
+            ));
         }
         let table = Self(points);
         let mut before = f64::INFINITY;
@@ -107,10 +110,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_utility_is_told() {
+    fn invalid_utility_is_rejected() {
         let wrong = |points: &[(f64, f64)]| Points::new(points.iter().copied()).unwrap_err();
         assert!(wrong(&[(0.0, 1.0)]).contains("two points at least"));
-        assert!(wrong(&[(1.0, 1.0), (2.0, 2.0)]).contains("what a rate of 0 is worth"));
+        assert!(wrong(&[(1.0, 1.0), (2.0, 2.0)]).contains("utility of a rate of 0"));
         assert!(wrong(&[(0.0, 1.0), (2.0, 2.0), (2.0, 3.0)]).contains("from 2 to 2 the rates must grow"));
         assert!(wrong(&[(0.0, 1.0), (2.0, 2.0), (3.0, 2.0)]).contains("end the table where"));
         assert!(

@@ -32,7 +32,7 @@ struct Answer {
 }
 
 impl Default for Answer {
-    /// Until the law has been asked, nobody asks this.
+    /// Not read before the law has answered.
     fn default() -> Self {
         let access = backoff::Access {
             draw: Draw::Slots { window: 31, end_included: true },
@@ -144,10 +144,12 @@ impl BackoffLaw for PythonBackoff {
 /// An answer taken apart.
 type Parts = (&'static str, f64, bool, Option<u32>, &'static str, Option<f64>, Option<f64>);
 
-/// A back-off law's answer, as data: what is drawn, when, what a failure does, how long the medium is held.
+/// A back-off law's answer, as data: which time is drawn and when, the effect of a failure, how long the medium is
+/// held.
 ///
-/// `when` is "before-frame", "after-transmission" or "after-transmission-and-before-frame". The medium is held for a packet,
-/// for as many as fit into `burst_s` \[s\], or for `span_s` \[s\] in the mean. What is out of range raises a `ValueError`.
+/// `when` is "before-frame", "after-transmission" or "after-transmission-and-before-frame". The medium is held for a
+/// packet, for as many as fit into `burst_s` \[s\], or for `span_s` \[s\] in the mean. A value out of range raises a
+/// `ValueError`.
 #[pyclass(frozen, module = "evenair")]
 pub(crate) struct Access(backoff::Access);
 
@@ -236,8 +238,8 @@ impl Access {
         Self::of(Draw::Slots { window, end_included: true }, when, on_failure, burst_s, span_s)
     }
 
-    /// Exponential with this mean, counted in what `of` says: "second"; "frame", the airtime of the frame that waits; "packet",
-    /// the bits of the packet that waits over its rate. In whole slots, if it is `slotted`.
+    /// Exponential with this mean, in the unit `of`: "second"; "frame", the airtime of the waiting frame; "packet", the
+    /// bits of the waiting packet over its rate. In whole slots, if it is `slotted`.
     #[staticmethod]
     #[pyo3(signature = (mean, of="second", *, slotted=false, when="before-frame", burst_s=None, span_s=None))]
     fn exponential(

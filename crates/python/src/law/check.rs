@@ -19,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 pub(crate) fn check_law(law: &Bound<'_, PyAny>, seeds: u64) -> PyResult<()> {
     guard(|| {
         let law = Law::new(law)?;
-        // The suite panics, as tests do; what it says is said once, by the exception.
+        // The suite panics, as tests do; only the exception shows its message.
         let hook = take_hook();
         set_hook(Box::new(|_| ()));
         let result = catch_unwind(AssertUnwindSafe(|| (0..seeds).for_each(|seed| drive(&law, seed))));

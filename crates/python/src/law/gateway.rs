@@ -72,8 +72,8 @@ fn sum(allocation: &Allocation) -> u64 {
     each.fold(0, |sum, rate| sum.saturating_add(rate.as_bps()))
 }
 
-/// Whether a law gives one rate for all, as far as one class tells, and not each class its own: what its shaper is, if nothing is
-/// said, depends on that.
+/// Whether a law gives one rate for all, judged by one class, and not each class its own: its default shaper depends on
+/// that.
 #[pyfunction]
 pub(crate) fn gives_one_rate(law: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = law.py();

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 
-/// A marking law in Python. What its class leaves alone is never called.
+/// A marking law in Python. Methods that its class leaves alone are never called.
 #[derive(Clone, Debug)]
 pub(super) struct PythonMarking {
     object: Object,

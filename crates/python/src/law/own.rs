@@ -19,7 +19,7 @@ pub(super) struct Object {
 }
 
 impl Object {
-    /// A copy of a user's object: what becomes of his does not matter to runs.
+    /// A copy of a user's object: later changes of the user's own do not affect runs.
     pub(super) fn new(law: &Bound<'_, PyAny>) -> PyResult<Self> {
         let identity: String = law.call_method0("identity")?.extract()?;
         Ok(Self { law: deep_copy(law)?.unbind(), identity: identity.into() })
@@ -70,7 +70,7 @@ impl Clone for Object {
     }
 }
 
-/// By what it knows: two copies of one state print alike.
+/// By its state: two copies of one state print alike.
 impl fmt::Debug for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = Python::attach(|py| {
@@ -110,7 +110,7 @@ pub(super) fn interval(law: &Bound<'_, PyAny>) -> PyResult<Duration> {
     Ok(interval)
 }
 
-/// What a law of a flow needs to be told.
+/// The signals that a law of a flow needs.
 pub(super) fn needs(law: &Bound<'_, PyAny>) -> PyResult<Vec<Signal>> {
     let words: Vec<String> = law.getattr("needs")?.extract()?;
     let signal = |word: &String| {

@@ -53,33 +53,33 @@ view! {
         packet_bytes: u32 = |role| role.packet.size.count();
         /// Airtime of the frame of its largest packet [s].
         frame_s: f64 = |role| role.packet.frame.as_secs_f64();
-        /// Time from one largest packet to the next where nobody disturbs, back-off not counted [s].
+        /// Time from one largest packet to the next without disturbance, back-off not counted [s].
         exchange_s: f64 = |role| role.packet.exchange.as_secs_f64();
     }
 }
 
 view! {
-    /// What a back-off law sees of its link.
+    /// A back-off law's view of its link.
     LinkView(backoff::LinkView) {
         /// When [s].
         now_s: f64 = |link| at(link.now);
         /// The time since the last update [s].
         interval_s: f64 = |link| link.interval.as_secs_f64();
-        /// What came since the last update and was accepted [packets].
+        /// Accepted arrivals since the last update [packets].
         arrivals_packets: u64 = |link| link.arrivals.packets;
-        /// What came since the last update and was accepted [bytes].
+        /// Accepted arrivals since the last update [bytes].
         arrivals_bytes: u64 = |link| link.arrivals.bytes;
-        /// What left for its next hop since the last update [packets].
+        /// Sent to the next hop since the last update [packets].
         service_packets: u64 = |link| link.service.packets;
-        /// What left for its next hop since the last update [bytes].
+        /// Sent to the next hop since the last update [bytes].
         service_bytes: u64 = |link| link.service.bytes;
         /// Dummy packets sent since the last update [packets].
         dummies_packets: u64 = |link| link.dummies.packets;
-        /// What waits, the packet in service counted [packets].
+        /// The backlog, the packet in service counted [packets].
         backlog_packets: u64 = |link| link.backlog.packets;
-        /// What waits, the packet in service counted [bytes].
+        /// The backlog, the packet in service counted [bytes].
         backlog_bytes: u64 = |link| link.backlog.bytes;
-        /// How long the first of what waits has waited [s], where that is known.
+        /// The waiting time of the backlog's first packet [s], if known.
         head_of_line_delay_s: Option<f64> = |link| long(link.head_of_line_delay);
         /// The rate at which data are sent [bit/s].
         data_rate_bps: u64 = |link| link.data_rate.as_bps();
@@ -95,7 +95,7 @@ view! {
 }
 
 view! {
-    /// What a law sees of its flow after an interval.
+    /// A law's view of its flow after an interval.
     FlowView(flow::FlowView) {
         /// When [s].
         now_s: f64 = |flow| at(flow.now);
@@ -103,9 +103,9 @@ view! {
         interval_s: f64 = |flow| flow.interval.as_secs_f64();
         /// Mean round-trip time of all segments acknowledged in the interval [s]; None without any, or if unknown.
         round_trip_s: Option<f64> = |flow| long(flow.round_trip);
-        /// The mean of what the retransmission timers sampled [s].
+        /// The mean of the retransmission timers' samples [s].
         round_trip_of_windows_s: Option<f64> = |flow| long(flow.round_trip_of_windows);
-        /// The mean of what probes measured [s], where the law needs them sent.
+        /// The mean of the probes' samples [s], if the law needs probes.
         round_trip_of_probes_s: Option<f64> = |flow| long(flow.round_trip_of_probes);
         /// The mean of the connections' smoothed round-trip times at the interval's end [s], as Linux knows them.
         smoothed_round_trip_s: Option<f64> = |flow| long(flow.smoothed_round_trip);
@@ -131,19 +131,19 @@ view! {
         retransmitted: u64 = |flow| flow.retransmitted;
         /// The flow's packets dropped on their way in the interval; None where the host cannot tell.
         lost: Option<u64> = |flow| flow.lost;
-        /// What waits at the flow's first link [packets], where the host knows.
+        /// The backlog at the flow's first link [packets], if the host knows it.
         first_backlog_packets: Option<u64> = |flow| flow.first_backlog.map(|v| v.packets);
-        /// What waits at the flow's first link [bytes], where the host knows.
+        /// The backlog at the flow's first link [bytes], if the host knows it.
         first_backlog_bytes: Option<u64> = |flow| flow.first_backlog.map(|v| v.bytes);
-        /// What waits at all links on the flow's way [packets], for laws that need it.
+        /// The backlog at all links on the flow's path [packets], for laws that need it.
         path_backlog_packets: Option<u64> = |flow| flow.path_backlog.map(|v| v.packets);
-        /// What waits at all links on the flow's way [bytes], for laws that ask for it.
+        /// The backlog at all links on the flow's path [bytes], for laws that need it.
         path_backlog_bytes: Option<u64> = |flow| flow.path_backlog.map(|v| v.bytes);
     }
 }
 
 view! {
-    /// A class of a gateway: what one subscriber sends (up) or receives (down).
+    /// A class of a gateway: the traffic that one subscriber sends (up) or receives (down).
     ClassRole(gateway::ClassRole) {
         /// Its weight; above zero.
         weight: f64 = |role| role.weight;
@@ -152,9 +152,9 @@ view! {
             gateway::Direction::Up => "up",
             gateway::Direction::Down => "down",
         };
-        /// What the gateway's own link on the class's way carries, the MAC's overhead taken off [bit/s], where it is known.
+        /// The capacity of the gateway's own link on the class's path, without the MAC's overhead [bit/s], if known.
         link_rate_bps: Option<u64> = |role| role.link_rate.map(evenair_units::Rate::as_bps);
-        /// Whose it is: classes with the same number share what one subscriber is due; none, of one of its own.
+        /// Its subscriber: classes with the same number share one subscriber's due; none, a subscriber of its own.
         subscriber: Option<u32> = |role| role.subscriber;
     }
 }
@@ -168,23 +168,23 @@ view! {
 }
 
 view! {
-    /// What the gateway's queue counted of one class in an epoch.
+    /// The counts of one class by the gateway's queue in an epoch.
     ClassView(gateway::ClassView) {
-        /// What came to the queue, dropped or not [packets].
+        /// Arrivals at the queue, dropped or not [packets].
         arrived_packets: u64 = |class| class.arrived.packets;
-        /// What came to the queue, dropped or not [bytes].
+        /// Arrivals at the queue, dropped or not [bytes].
         arrived_bytes: u64 = |class| class.arrived.bytes;
-        /// What left the queue [packets].
+        /// Departures from the queue [packets].
         served_packets: u64 = |class| class.served.packets;
-        /// What left the queue [bytes].
+        /// Departures from the queue [bytes].
         served_bytes: u64 = |class| class.served.bytes;
-        /// What the queue gave up [packets].
+        /// Drops of the queue [packets].
         dropped_packets: u64 = |class| class.dropped.packets;
-        /// What the queue gave up [bytes].
+        /// Drops of the queue [bytes].
         dropped_bytes: u64 = |class| class.dropped.bytes;
-        /// What waits now [packets].
+        /// The backlog now [packets].
         backlog_packets: u64 = |class| class.backlog.packets;
-        /// What waits now [bytes].
+        /// The backlog now [bytes].
         backlog_bytes: u64 = |class| class.backlog.bytes;
         /// How many packets had to wait for tokens, where that is counted.
         held_packets: Option<u64> = |class| class.held;
@@ -196,13 +196,13 @@ view! {
 }
 
 view! {
-    /// What a gateway's law sees after an epoch.
+    /// A gateway law's view after an epoch.
     GatewayView(gateway::GatewayView) {
         /// When [s].
         now_s: f64 = |seen| at(seen.now);
         /// The time since the law ran last [s].
         interval_s: f64 = |seen| seen.interval.as_secs_f64();
-        /// What was served of each class per time [bit/s]; nothing in no time.
+        /// The rate served of each class [bit/s]; zero over no time.
         served_bps: Vec<f64> = |seen| (0..seen.classes.len()).map(|class| seen.rate(class)).collect();
         /// The classes, in the order of their roles; none, of which nothing is known.
         classes: Vec<Option<ClassView>> = |seen| seen.classes.iter().map(|seen| seen.map(ClassView)).collect();
@@ -220,11 +220,11 @@ view! {
 }
 
 view! {
-    /// What a marking law sees of its queue.
+    /// A marking law's view of its queue.
     QueueView(marking::QueueView) {
-        /// What waits beside the packet that comes or leaves [packets].
+        /// The backlog beside the packet that comes or leaves [packets].
         waiting_packets: u64 = |queue| queue.waiting.packets;
-        /// What waits beside the packet that comes or leaves [bytes].
+        /// The backlog beside the packet that comes or leaves [bytes].
         waiting_bytes: u64 = |queue| queue.waiting.bytes;
         /// The flow of the packet that comes or leaves: one number for each flow and direction.
         flow: u32 = |queue| queue.flow;
@@ -234,13 +234,13 @@ view! {
 }
 
 view! {
-    /// What a sender starts with.
+    /// A sender's start.
     WindowStart(window::WindowStart) {
         /// Congestion window at the start [segments].
         initial_window: f64 = |start| start.initial_window;
         /// Slow-start threshold at the start [segments].
         initial_threshold: f64 = |start| start.initial_ssthresh;
-        /// Grow by what an acknowledgement covers, not by one for each.
+        /// Grow by the segments that an acknowledgement covers, not by one for each.
         byte_counting: bool = |start| start.byte_counting;
         /// Hops of the path on the air; none, if nothing is known of it.
         hops: Option<u32> = |start| start.path.map(|path| path.hops);
@@ -258,7 +258,7 @@ view! {
         advances: bool = |acked| acked.advances;
         /// A loss is being repaired.
         in_recovery: bool = |acked| acked.in_recovery;
-        /// The congestion window is what limits the sender.
+        /// The congestion window limits the sender.
         window_limited: bool = |acked| acked.window_limited;
         /// Whether windows that know only growth and loss grow with it.
         grows: bool = |acked| acked.grows();
@@ -278,7 +278,7 @@ view! {
     Loss(window::Loss) {
         /// When it was found [s].
         now_s: f64 = |loss| at(loss.now);
-        /// What was under way [segments].
+        /// Segments under way [segments].
         flight: f64 = |loss| loss.flight;
         /// One more of a flight for which the window was cut already.
         repeated: bool = |loss| loss.repeated;
@@ -286,7 +286,7 @@ view! {
 }
 
 view! {
-    /// What an acknowledgement delivered.
+    /// An acknowledgement's delivery.
     Delivery(window::Delivery) {
         /// When it came [s].
         now_s: f64 = |d| at(d.now);
@@ -302,7 +302,7 @@ view! {
         flight_before: u32 = |d| d.flight_before;
         /// Segments thought to be in the network now.
         flight: u32 = |d| d.flight;
-        /// What is being repaired: "none", "recovery" or "timeout".
+        /// The repair under way: "none", "recovery" or "timeout".
         repair: &'static str = |d| match d.repair {
             window::Repair::None => "none",
             window::Repair::Recovery => "recovery",
@@ -314,7 +314,7 @@ view! {
         smoothed_s: Option<f64> = |d| long(d.smoothed);
         /// Segments per second that the network delivered, if that can be told.
         delivery_rate_pps: Option<f64> = |d| d.rate.map(|rate| rate.rate_pps());
-        /// The application may have been what limited the sender.
+        /// The application may have limited the sender.
         application_limited: bool = |d| d.rate.is_some_and(|rate| rate.application_limited);
     }
 }

@@ -9,8 +9,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 
-/// A window law in Python. What it answers is read from its attributes after each event: the endpoint asks more often than
-/// anything changes.
+/// A window law in Python. Its answers are read from its attributes after each event: the endpoint reads them more
+/// often than they change.
 #[derive(Clone, Debug)]
 pub(super) struct PythonWindow {
     object: Object,

@@ -42,7 +42,7 @@ pub struct RunMeans {
     pub scenario: String,
     /// Measured time of each seed \[s\]: without the warm-up.
     pub measured_s: f64,
-    /// Which flows starve, why, and what to try, over all seeds.
+    /// Which flows starve, why, and which settings to try, over all seeds.
     pub verdict: Verdict,
     /// The flows.
     pub flows: Vec<FlowMeans>,

@@ -57,6 +57,7 @@ pub(super) fn rows(result: &RunResult) -> Vec<FrameRow> {
             FrameKind::Data => u32::from(sent.size),
             FrameKind::Rts => 20,
             FrameKind::Ack | FrameKind::Cts | FrameKind::CtsToSelf => 14,
+            FrameKind::BlockAck | FrameKind::BlockAckRequest => frame.size.count(),
         }),
         rate_mbps: sent.as_ref().map(|_| frame.mode.rate().as_bps() as f64 / 1e6),
         mode: sent.as_ref().and(frame.mode.modulation()).map(|modulation| modulation.to_string()),

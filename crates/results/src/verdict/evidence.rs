@@ -1,4 +1,4 @@
-//! What the records show of a flow's way: the hops of its data, each with its queue's time, frames and drops.
+//! The records of a flow's way: the hops of its data, each with its queue's time, frames and drops.
 
 use crate::record::RunRecord;
 use evenair_netsim::{LinkResult, MacSpec};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// The most nodes and queues that are named.
 const NAMED: usize = 3;
 
-/// What the runs show of a flow: means over seeds.
+/// The records of a flow: means over seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// The hops of its data, from the source on.
@@ -56,7 +56,7 @@ pub struct Hop {
 }
 
 impl Evidence {
-    /// What the runs show of the flow with this number.
+    /// The records of the flow with this number.
     pub(super) fn of(scenario: &Resolved, runs: &[RunRecord], index: usize) -> Self {
         let spec = &scenario.network().flows[index];
         let path = spec.data_path();
@@ -115,7 +115,7 @@ impl Hop {
         }
     }
 
-    /// Share of its packets that it drops, for whatever cause.
+    /// Share of its packets that it drops, for any cause.
     pub(super) fn dropped(&self) -> f64 {
         self.dropped_full + self.dropped_by_law + self.dropped_retries
     }

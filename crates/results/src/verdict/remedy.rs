@@ -38,11 +38,11 @@ pub(super) fn remedies(scenario: &Resolved, flows: &[FlowVerdict]) -> Vec<Remedy
         (0..flows.len()).filter(|&f| is_of(&flows[f])).collect()
     };
     let candidates = [
-        (with(&[Cause::HiddenNodes]), rts(scenario)),
         (relayed(scenario, flows), gateway(scenario)),
+        (with(&[Cause::HiddenNodes]), rts(scenario)),
         (with(&[Cause::Deference]), law(scenario)),
         (with(&[Cause::LinkErrors]), connections(scenario)),
-        (unmeasured(scenario, flows), whole_transfers()),
+        (unmeasured(scenario, flows), Some(whole_transfers())),
     ];
     let mut found: Vec<(usize, Remedy)> = candidates
         .into_iter()
@@ -59,17 +59,16 @@ fn is_possible(scenario: &Resolved, remedy: &Remedy) -> bool {
     Resolved::parse("scenario", &text, &remedy.set).is_ok_and(|changed| changed != *scenario)
 }
 
-fn remedy(set: &[&str], why: &str) -> Option<Remedy> {
-    Some(Remedy { set: set.iter().map(ToString::to_string).collect(), why: why.into() })
+fn remedy(set: &[&str], why: &str) -> Remedy {
+    Remedy { set: set.iter().map(ToString::to_string).collect(), why: why.into() }
 }
 
 /// RTS and CTS, where frames go without.
 fn rts(scenario: &Resolved) -> Option<Remedy> {
     let settings = scenario.settings();
-    if scenario.network().mac == MacSpec::Ideal || settings.mac.rts_threshold.is_some() {
-        return None;
-    }
-    remedy(&["mac.rts_threshold=0 bytes"], "the receiver's CTS silences nodes that do not sense the sender")
+    let is_possible = scenario.network().mac != MacSpec::Ideal && settings.mac.rts_threshold.is_none();
+    let why = "the receiver's CTS silences nodes that do not sense the sender";
+    is_possible.then(|| remedy(&["mac.rts_threshold=0 bytes"], why))
 }
 
 /// A back-off law that presses harder where queues are long, with several connections where flows have TCP.
@@ -78,21 +77,21 @@ fn law(scenario: &Resolved) -> Option<Remedy> {
     let is_plain = matches!(settings.backoff, BackoffParams::Dcf(_));
     let is_tcp = scenario.network().flows.iter().any(|flow| flow.traffic.tcp().is_some());
     let one_connection = settings.connections.is_none() && is_tcp;
-    match (is_plain, one_connection) {
+    Some(match (is_plain, one_connection) {
         (true, true) => remedy(
             &["backoff.law=adaptive", "connections.k=10"],
             "a sender with a long queue gets more of the air, and several connections keep the queue long",
         ),
         (true, false) => remedy(&["backoff.law=adaptive"], "a sender with a long queue gets more of the air"),
         (false, true) => remedy(&["connections.k=10"], "several connections keep the sender's queue long"),
-        (false, false) => None,
-    }
+        (false, false) => return None,
+    })
 }
 
 /// Several TCP connections, of which an error slows one.
 fn connections(scenario: &Resolved) -> Option<Remedy> {
     let one = scenario.settings().connections.is_none();
-    remedy(&["connections.k=10"], "an error slows one of several connections").filter(|_| one)
+    one.then(|| remedy(&["connections.k=10"], "an error slows one of several connections"))
 }
 
 /// Max-min rates at the node at which most relayed flows end or begin.
@@ -103,10 +102,8 @@ fn gateway(scenario: &Resolved) -> Option<Remedy> {
     }
     let node = scenario.network().name(common_end(scenario)?);
     let node = format!("gateway.node=\"{node}\"");
-    remedy(
-        &[&node, "gateway.rate=max-min"],
-        "a gateway that limits each flow to its max-min share leaves air to the relays",
-    )
+    let why = "a gateway that limits each flow to its max-min share leaves air to the relays";
+    Some(remedy(&[&node, "gateway.rate=max-min"], why))
 }
 
 /// The node at which all flows end or begin, of which one is relayed at least.
@@ -140,6 +137,6 @@ fn unmeasured(scenario: &Resolved, flows: &[FlowVerdict]) -> Vec<usize> {
 }
 
 /// No warm-up.
-fn whole_transfers() -> Option<Remedy> {
+fn whole_transfers() -> Remedy {
     remedy(&["warmup=0 s"], "a transfer is then measured from its first byte on")
 }

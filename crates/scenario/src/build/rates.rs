@@ -96,7 +96,7 @@ impl RateTable {
                     "is for 802.11a, b and g: give mcs, streams, width or guard_interval".into(),
                 ));
             }
-            let modulation = keys.over(&phy, modulation)?;
+            let modulation = keys.over(phy.band, modulation)?;
             return Mode::of(modulation).map_err(|e| ("mcs", e.to_string()));
         }
         if let Some(key) = keys.given() {

@@ -2,7 +2,7 @@
 
 use super::number;
 use crate::lists::Row;
-use crate::meant::did_you_mean;
+use evenair_service::meant::did_you_mean;
 
 /// A column: its name here, and other words for it, in small letters without signs.
 pub(super) type Word = (&'static str, &'static [&'static str]);
@@ -64,7 +64,7 @@ pub(super) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// The columns of a first line; those whose heads begin with `#` or `_`, or are empty, are left out.
+    /// The columns of a first line; columns with an empty head, or one that begins with `#` or `_`, are left out.
     pub(super) fn of(file: &str, head: &Row, words: &'a [Word]) -> Result<Self, String> {
         let mut places: Vec<(&str, usize)> = Vec::new();
         for (place, cell) in head.cells.iter().enumerate() {

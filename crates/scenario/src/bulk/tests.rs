@@ -58,7 +58,13 @@ flows = [{ id = "1", from = "a", to = "b" }]
 "#;
     let files = [("nodes.csv", "id,x,y\na,0,0\nb,50,0\n"), ("walls.csv", "x1,y1,x2,y2,dB\n25,-9,25,9,6\n")];
     let mesh = read(&files, text).unwrap();
-    assert_eq!(mesh.settings().walls[0].to, [25.0, 9.0]);
+    assert!(
+        mesh.settings().walls[0]
+            .to
+            .iter()
+            .zip([25.0, 9.0])
+            .all(|(found, wanted)| (found - wanted).abs() < 1e-12)
+    );
     let text = r#"
 radio = { receive_threshold = "-70 dBm", carrier_sense_threshold = "-80 dBm" }
 signals = { file = "signals.csv" }

@@ -154,9 +154,8 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         &["pareto", "selfsimilar", "weibull", "fractal", "mmpp"],
     ),
     (
-        "aggregation of frames",
+        "A-MSDU and bursts of frames; the table aggregation says how packets share frames (A-MPDU)",
         &[
-            "aggregation",
             "ampdu",
             "amsdu",
             "blockack",
@@ -311,17 +310,6 @@ const OTHERWISE: &[(&str, &[&str])] = &[
         &["edca", "qos", "wmm", "wme", "80211e", "priority", "accesscategory"],
     ),
     ("a channel is `mac.channel`, or `channel` of a node", &["channel", "channels", "channelnumber"]),
-    ("a flow's source is `from`", &["src", "source", "sender"]),
-    ("a flow's destination is `to`", &["dst", "dest", "destination", "receiver", "sink"]),
-    ("how many seeds is no key of a scenario; run it with `--seeds 5`", &["seeds", "runs", "repetitions"]),
-    (
-        "ranges are `transmission_range` and `carrier_sense_range`",
-        &["range", "radius", "txrange", "transmissionradius", "communicationrange"],
-    ),
-    (
-        "RTS and CTS are `mac.rts_threshold`, for all frames \"0 bytes\"",
-        &["rts", "rtscts", "usertscts", "cts"],
-    ),
     (
         MODULATION,
         &[
@@ -349,6 +337,17 @@ const OTHERWISE: &[(&str, &[&str])] = &[
             "nss",
             "htmode",
         ],
+    ),
+    ("a flow's source is `from`", &["src", "source", "sender"]),
+    ("a flow's destination is `to`", &["dst", "dest", "destination", "receiver", "sink"]),
+    ("how many seeds is no key of a scenario; run it with `--seeds 5`", &["seeds", "runs", "repetitions"]),
+    (
+        "ranges are `transmission_range` and `carrier_sense_range`",
+        &["range", "radius", "txrange", "transmissionradius", "communicationrange"],
+    ),
+    (
+        "RTS and CTS are `mac.rts_threshold`, for all frames \"0 bytes\"",
+        &["rts", "rtscts", "usertscts", "cts"],
     ),
     ("a transmit power is `transmit_power`", &["txpower", "power", "txpowerdbm", "transmitpowerdbm"]),
     (

@@ -3,8 +3,8 @@
 use crate::error::Mistake;
 use crate::language::{FluidModel, FluidTable};
 use crate::law;
-use crate::read::to_blame;
 use evenair_laws::Parameters;
+use evenair_service::document::to_blame;
 use evenair_units::plain_message;
 use serde::Deserialize as _;
 

@@ -31,7 +31,7 @@ impl ModeKeys {
     }
 
     /// The modulation that these keys make of another.
-    pub(crate) fn over(self, phy: &Phy, other: Modulation) -> Result<Modulation, Wrong> {
+    pub(crate) fn over(self, band: Band, other: Modulation) -> Result<Modulation, Wrong> {
         let small = |key, given: Option<u32>, otherwise: u8| match given {
             None => Ok(otherwise),
             Some(number) => u8::try_from(number).map_err(|_| (key, format!("{number} is too great"))),
@@ -43,7 +43,7 @@ impl ModeKeys {
             guard_interval: self.guard_interval.map_or(Ok(other.guard_interval), guard_interval)?,
             ..other
         };
-        if phy.band == Band::Ghz2 && modulation.width > Width::Mhz40 {
+        if band == Band::Ghz2 && modulation.width > Width::Mhz40 {
             let why = format!("{} is for 5 and 6 GHz: at 2.4 GHz use 20 MHz or 40 MHz", modulation.width);
             return Err(("width", why));
         }
@@ -75,10 +75,10 @@ impl MacTable {
             _ => Width::Mhz80,
         };
         let slowest = Modulation { format, mcs: 0, streams: 1, width, guard_interval: GuardInterval::Ns800 };
-        let unspecified = ModeKeys { mcs: None, ..keys }.over(&phy, slowest).map_err(at)?;
+        let unspecified = ModeKeys { mcs: None, ..keys }.over(phy.band, slowest).map_err(at)?;
         let fastest = (0..=format.mcs_max()).rev().map(|mcs| Modulation { mcs, ..unspecified });
         let fastest = fastest.into_iter().find(|all| all.allowed()).unwrap_or(unspecified);
-        let modulation = keys.over(&phy, fastest).map_err(at)?;
+        let modulation = keys.over(phy.band, fastest).map_err(at)?;
         let Modulation { mcs, streams, width, guard_interval, .. } = modulation;
         self.mcs = Some(mcs.into());
         self.streams = Some(streams.into());

@@ -7,7 +7,7 @@ use crate::language::{
 use crate::quantity::{Decibels, Frequency, Length, Power, RateQuantity};
 use evenair_topology::{PathLoss, Propagation, ThresholdRadio};
 use evenair_units::{Dbm, Rate};
-use evenair_wifi::{Capture, Phy, PhyStandard, Rules, Sensitivity};
+use evenair_wifi::{Band, Capture, Phy, Rules, Sensitivity};
 
 /// A radio, as the packet world knows it.
 #[derive(Clone, Debug)]
@@ -276,11 +276,12 @@ impl RadioTable {
     }
 }
 
-/// The middle of a physical layer's band \[Hz\], for models of rooms: channel 6 at 2.4 GHz, channel 50 at 5 GHz.
+/// A frequency of a physical layer's band \[Hz\], for models of rooms: channels 6 (2.4 GHz), 50 (5 GHz) and 47 (6 GHz).
 fn band_hz(phy: Option<Phy>) -> f64 {
-    match phy.map(|phy| phy.standard) {
-        Some(PhyStandard::A) => 5.25e9,
-        _ => 2.437e9,
+    match phy.map_or(Band::Ghz2, |phy| phy.band) {
+        Band::Ghz2 => 2.437e9,
+        Band::Ghz5 => 5.25e9,
+        Band::Ghz6 => 6.185e9,
     }
 }
 

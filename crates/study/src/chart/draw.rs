@@ -78,6 +78,11 @@ impl Chart {
         self.scene(width).png(scale, ground).ok_or(TooLarge)
     }
 
+    /// The figure as PDF, so wide \[px of 1/96 inch\]: its texts are texts, and their font is in the file. The same bytes on every machine.
+    pub fn pdf(&self, width: f64, ground: Ground) -> Vec<u8> {
+        self.scene(width).pdf(ground, &self.title)
+    }
+
     fn scene(&self, page: f64) -> Scene {
         let mut scene = Scene { width: page, height: BORDER, items: Vec::new() };
         let legends = self.draw_legends(&mut scene);

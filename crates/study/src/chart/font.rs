@@ -8,9 +8,37 @@ use ttf_parser::{Face, OutlineBuilder};
 /// The font that an SVG asks for.
 pub(super) const FAMILY: &str = "Arimo, Arial, Helvetica, 'Liberation Sans', sans-serif";
 
-static FACE: LazyLock<Face<'static>> = LazyLock::new(|| {
-    Face::parse(include_bytes!("../../assets/arimo.ttf"), 0).expect("the font is part of the program")
-});
+/// The font's file.
+pub(super) const FILE: &[u8] = include_bytes!("../../assets/arimo.ttf");
+
+static FACE: LazyLock<Face<'static>> =
+    LazyLock::new(|| Face::parse(FILE, 0).expect("the font is part of the program"));
+
+/// Measures of the whole font, over its size.
+pub(super) struct Sizes {
+    /// All glyphs lie within: left, bottom, right, top.
+    pub(super) bounds: [f64; 4],
+    pub(super) ascent: f64,
+    /// Below the base line, hence negative.
+    pub(super) descent: f64,
+    pub(super) capitals: f64,
+}
+
+pub(super) fn sizes() -> Sizes {
+    let of_size = |units: i16| f64::from(units) / f64::from(FACE.units_per_em());
+    let all = FACE.global_bounding_box();
+    Sizes {
+        bounds: [all.x_min, all.y_min, all.x_max, all.y_max].map(of_size),
+        ascent: of_size(FACE.ascender()),
+        descent: of_size(FACE.descender()),
+        capitals: of_size(FACE.capital_height().unwrap_or(FACE.ascender())),
+    }
+}
+
+/// The number of a letter's glyph; none, if the font lacks it.
+pub(super) fn glyph(letter: char) -> Option<u16> {
+    FACE.glyph_index(letter).map(|glyph| glyph.0)
+}
 
 /// How wide a text is \[px\].
 pub(super) fn width(text: &str, size: f64) -> f64 {
@@ -18,7 +46,7 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
 }
 
 /// How far a letter goes, over its size; a letter that the font lacks has the room of an n.
-fn advance(letter: char) -> f64 {
+pub(super) fn advance(letter: char) -> f64 {
     let glyph = FACE.glyph_index(letter).or_else(|| FACE.glyph_index('n'));
     let units = glyph.and_then(|glyph| FACE.glyph_hor_advance(glyph)).unwrap_or_default();
     f64::from(units) / f64::from(FACE.units_per_em())

@@ -1,4 +1,4 @@
-//! A page's lines, areas and texts in pixels, as SVG or as PNG.
+//! A page's lines, areas and texts in pixels, as SVG or as PNG; `pdf.rs` has them as PDF.
 
 use super::font;
 use crate::markup::escape;
@@ -22,7 +22,7 @@ pub enum Ground {
 
 impl Ground {
     /// The colour of the ground, and that of lines and letters on it.
-    const fn colours(self) -> (&'static str, &'static str) {
+    pub(super) const fn colours(self) -> (&'static str, &'static str) {
         match self {
             Self::Light => ("#ffffff", INK),
             Self::Dark => ("#171c21", "#e3e7eb"),
@@ -71,6 +71,17 @@ pub(super) enum Anchor {
     Start,
     Middle,
     End,
+}
+
+impl Anchor {
+    /// How much of a text so long lies before its place.
+    pub(super) fn before(self, length: f64) -> f64 {
+        match self {
+            Self::Start => 0.0,
+            Self::Middle => length / 2.0,
+            Self::End => length,
+        }
+    }
 }
 
 impl Pen {
@@ -244,11 +255,7 @@ fn paint_item(pixels: &mut Pixmap, item: &Item, zoom: Transform, ink: &str) {
             }
         }
         Item::Text { at: [x, y], text, size, anchor, upwards, colour } => {
-            let before = match anchor {
-                Anchor::Start => 0.0,
-                Anchor::Middle => font::width(text, *size) / 2.0,
-                Anchor::End => font::width(text, *size),
-            };
+            let before = anchor.before(font::width(text, *size));
             let turn = if *upwards { -90.0 } else { 0.0 };
             let place =
                 zoom.pre_translate(*x as f32, *y as f32).pre_rotate(turn).pre_translate(-before as f32, 0.0);
@@ -286,11 +293,7 @@ impl Scene {
 fn letters(item: &Item) -> Option<(&str, [f64; 4])> {
     let Item::Text { at: [x, y], text, size, anchor, upwards, .. } = item else { return None };
     let length = font::width(text, *size);
-    let before = match anchor {
-        Anchor::Start => 0.0,
-        Anchor::Middle => length / 2.0,
-        Anchor::End => length,
-    };
+    let before = anchor.before(length);
     // From the base line: capitals reach three quarters of the size up, descenders a fifth of it down.
     let (up, down) = (0.74 * size, 0.2 * size);
     Some(if *upwards {

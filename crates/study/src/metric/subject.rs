@@ -17,6 +17,11 @@ fn of_transfers(metric: Metric, transfers: &TransferResult) -> Option<f64> {
     }
 }
 
+/// The share of a link's data frames that some count names.
+fn share_of_frames(link: &LinkResult, count: impl Fn(&LinkResult) -> u64) -> f64 {
+    count(link) as f64 / (link.attempts as f64).max(1.0)
+}
+
 /// The share of acknowledgements that did not come back; probes' answers come back, too.
 fn ack_loss(flow: &FlowResult) -> Option<f64> {
     let all = (flow.acks + flow.acks_lost) as f64;
@@ -143,11 +148,10 @@ impl Subject<'_> {
             }
             Metric::EarlyDrops => per_second(link()?.dropped_by_law),
             Metric::Overflows => per_second(link()?.dropped_queue_full),
-            Metric::FrameLoss => {
-                let link = link()?;
-                let lost = link.collided + link.receiver_busy + link.ack_lost + link.ack_late;
-                Some(lost as f64 / (link.attempts as f64).max(1.0))
-            }
+            Metric::FrameCollisions => Some(share_of_frames(link()?, |link| link.collided)),
+            Metric::FrameLoss => Some(share_of_frames(link()?, |link| {
+                link.collided + link.receiver_busy + link.ack_lost + link.ack_late
+            })),
             Metric::Lost if quantity.of == Of::Acks => per_second(flow.acks_lost),
             Metric::Lost => per_second(flow.lost),
             Metric::Sent => per_second(flow.sent),

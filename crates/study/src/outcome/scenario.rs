@@ -40,7 +40,7 @@ impl Outcome {
     /// The result of a scenario's runs: the network, goodputs, and whatever else was kept. `name` is the name that the scenario was asked for by.
     pub fn of_run(name: &str, sweep: &Sweep, runs: Vec<RunRecord>) -> Self {
         let scenario = &sweep.cases[0].scenarios[0];
-        // The map, whose flows are coloured by what they get, answers first.
+        // The map, with flows coloured by their shares, answers first.
         let mut figures = of_packets(&runs[0]);
         let map = usize::from(scenario.layout().positions.is_none());
         figures.splice(map..map, network(scenario));
@@ -166,7 +166,7 @@ fn network(scenario: &Resolved) -> Vec<Figure> {
     if placed { vec![map, graph] } else { vec![graph] }
 }
 
-/// Figures of what was kept of a run, but for its network.
+/// Figures of a run's record, but for its network.
 fn of_packets(run: &RunRecord) -> Vec<Figure> {
     let mut all = vec![figure(FigureKind::Bars, "What each flow gets", Some(Metric::Goodput))];
     if run.links.iter().any(|link| link.airtime.is_some()) {

@@ -1,8 +1,9 @@
 //! Deliveries and their rate: an account of each segment for laws that ask for it.
 //!
-//! The delivery rate is that of draft-cheng-iccrg-delivery-rate-estimation: each segment carries the number of arrivals known
-//! when it left, and their time; its acknowledgement tells how many arrived since, over the longer of the times in which they
-//! were sent and acknowledged. A sender whose law does not ask keeps nothing of this.
+//! The delivery rate is that of draft-cheng-iccrg-delivery-rate-estimation. Each segment carries the number
+//! of arrivals known when it left, and their time. Its acknowledgement shows how many arrived since, over the
+//! longer of the times in which they were sent and acknowledged. A sender keeps none of this for a law that
+//! does not need it.
 
 use evenair_laws::window::{Delivery, RateSample};
 use evenair_units::{Duration, Instant};
@@ -21,7 +22,7 @@ struct Sent {
     /// The number of arrivals known then, and the time of the last.
     total: u64,
     total_at: Instant,
-    /// When the segment was sent whose arrival was the last known then.
+    /// The time of sending of the segment that was then the last known arrival.
     flight_from: Instant,
 }
 
@@ -39,7 +40,7 @@ pub(super) struct Account {
     limited_until: Option<u64>,
     /// The least round trip: no rate is computed over less time.
     least: Option<Duration>,
-    /// Arrivals beyond the acknowledged ones that duplicates without SACK have told of.
+    /// Arrivals beyond the acknowledged ones, counted by duplicates without SACK.
     duplicates: u32,
     /// The content of the acknowledgement that is being taken in.
     news: News,
@@ -55,7 +56,7 @@ struct News {
     ambiguous: bool,
     /// The segment among them that was sent last, with its number.
     latest: Option<(u32, Sent)>,
-    /// When the latest was sent of those whose round trip is clear.
+    /// The time of sending of the latest segment with an unambiguous round trip.
     timed: Option<Instant>,
 }
 
@@ -108,7 +109,7 @@ impl Account {
         }
     }
 
-    /// All before `expected` is acknowledged; the arrivals among it that were not known have been told.
+    /// All before `expected` is acknowledged; their arrivals that were not known have been reported.
     pub(super) fn advance(&mut self, expected: u32) {
         for _ in self.oldest..expected {
             let Some(sent) = self.segments.pop_front() else { break };
@@ -117,8 +118,8 @@ impl Account {
         self.oldest = self.oldest.max(expected);
     }
 
-    /// The same without selective acknowledgements: duplicates have told the number of arrivals, not which. The
-    /// acknowledgement covers one hole, and the duplicates after it.
+    /// The same without selective acknowledgements: duplicates have reported the number of arrivals, not
+    /// which. The acknowledgement covers one hole, and the duplicates after it.
     pub(super) fn advance_in_order(&mut self, expected: u32) {
         let acknowledged = expected.saturating_sub(self.oldest);
         (self.oldest..expected).for_each(|number| self.on_arrival(number));
@@ -136,12 +137,12 @@ impl Account {
         }
     }
 
-    /// All segments under way are given up; those that duplicates told of will come again.
+    /// All segments under way are given up; those counted by duplicates will come again.
     pub(super) const fn forget_duplicates(&mut self) {
         self.duplicates = 0;
     }
 
-    /// Segments that duplicates tell to have arrived.
+    /// Segments that have arrived according to duplicates.
     pub(super) const fn duplicates(&self) -> u32 {
         self.duplicates
     }
@@ -152,7 +153,7 @@ impl Account {
         self.news.lost += segments;
     }
 
-    /// The delivery that the acknowledgement told, once it is taken in.
+    /// The delivery of the acknowledgement, once it is taken in.
     pub(super) fn tell(&mut self, now: Instant) -> Delivery {
         let news = std::mem::take(&mut self.news);
         if news.segments > 0 {
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_application_limits_is_marked_until_it_is_through() {
+    fn application_limit_lasts_until_it_is_through() {
         let mut account = Account::default();
         account.on_sent(at(0), 0);
         account.on_nothing_to_send(1);
@@ -251,7 +252,7 @@ mod tests {
     /// draft-cheng-iccrg-delivery-rate-estimation section 3.4: `C.app_limited` = `C.delivered` + `C.pipe`, which is 3 + 2, and is
     /// forgotten when more than those have been delivered.
     #[test]
-    fn what_was_under_way_is_delivered_first() {
+    fn segments_under_way_are_delivered_first() {
         let mut account = Account::default();
         let mut marked = Vec::new();
         (0..5).for_each(|n| account.on_sent(at(0), n));
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_are_arrivals_and_what_they_told_is_not_told_again() {
+    fn duplicate_arrivals_count_once() {
         let mut account = Account::default();
         (0..5).for_each(|n| account.on_sent(at(u64::from(n)), n));
         let mut arrived = 0;

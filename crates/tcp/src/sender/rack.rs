@@ -14,7 +14,7 @@ use evenair_units::{Duration, Instant};
 /// `max_ack_delay`; Linux's 200 ms).
 pub(super) const ACK_DELAY_MAX: Duration = Duration::from_millis(200);
 
-/// By how much timers of RACK and of probes are later than what they wait for (Linux's `TCP_TIMEOUT_MIN_US`).
+/// How much later than their events timers of RACK and of probes expire (Linux's `TCP_TIMEOUT_MIN_US`).
 pub(super) const TIMER_SLACK: Duration = Duration::from_millis(2);
 
 /// Among the segments known to have arrived, the one sent last.
@@ -132,7 +132,7 @@ mod tests {
         arrive(&mut rack, &mut board, at(110), 1); // round trip 100 ms
         let window = Duration::from_millis(25);
         let found = rack.detect(at(110), &mut board, 0, window);
-        // Segment 0 is 110 ms old, and lost at 125; 2 and 3 were sent later than what arrived.
+        // Segment 0 is 110 ms old, and lost at 125; 2 and 3 were sent later than the newest arrival.
         assert_eq!(found, Found { look_again_after: Some(Duration::from_millis(15)), ..Found::default() });
         assert_eq!(rack.detect(at(125), &mut board, 0, window).lost, 1);
         assert_eq!(board.next_lost(), Some(0));

@@ -39,7 +39,7 @@ impl Sender {
         self.guard(now, self.rto.timeout());
     }
 
-    /// A new acknowledgement during recovery; gives whether the retransmission timer starts anew.
+    /// A new acknowledgement during recovery; returns whether the retransmission timer restarts.
     pub(super) fn advance_in_recovery(&mut self, segments: u32, expected: u32) -> bool {
         let partial = expected < self.recover;
         if !(partial && self.params.recovery == Recovery::NewReno) {

@@ -67,8 +67,8 @@ mod tests {
         assert_eq!((pipe, sent), (5, 4));
     }
 
-    /// RFC 6937 section 3, slow-start reduction bound: below the threshold at most what was delivered and one more, which only an
-    /// acknowledgement with progress brings (Linux).
+    /// RFC 6937 section 3, slow-start reduction bound: below the threshold at most the delivered segments and
+    /// one more, which only an acknowledgement with progress brings (Linux).
     #[test]
     fn reduction_grows_back_by_one_a_round_trip() {
         for (progress, window) in [(false, 5), (true, 6)] {
@@ -88,7 +88,7 @@ mod tests {
             assert_eq!(reduction.window(), 20 + count, "{prior} {delivered} {ssthresh}");
             (0..count).for_each(|_| reduction.sent());
             reduction.on_ack(0, 20, ssthresh, false);
-            assert_eq!(reduction.window(), 20, "what was due is out");
+            assert_eq!(reduction.window(), 20, "due segments are out");
         }
     }
 }

@@ -161,7 +161,7 @@ impl Sender {
         self.oldest + offset
     }
 
-    /// The retransmission timer expired: all segments are lost but those sent too lately to tell.
+    /// The retransmission timer expired: all segments are lost but those sent too recently to judge.
     pub(super) fn lose_all(&mut self, now: Instant) {
         let (by_time, rack) = (self.params.rack, self.rack);
         let recent = |mark| by_time && !rack.left(now, mark, Duration::ZERO).is_zero();
@@ -195,7 +195,7 @@ impl Sender {
         self.rto.smoothed().map(|smoothed| smoothed * 2 + delay)
     }
 
-    /// The probe (section 7.3): a new segment whatever the window, or the last one again.
+    /// The probe (section 7.3): a new segment at any window, or the last one again.
     pub(super) fn next_probe(&mut self, now: Instant) -> Option<u32> {
         let is_new = self.highest < self.end_of_data();
         let number = if is_new {
@@ -214,7 +214,7 @@ impl Sender {
     fn finish_probe(&mut self, now: Instant, expected: u32, pure_duplicate: bool) {
         let Some(probe) = self.probe.filter(|probe| expected >= probe.end) else { return };
         if probe.repeated && expected > probe.end && self.phase == Phase::Open {
-            self.law.on_loss(&self.loss(now)); // it repaired a loss that nobody else saw
+            self.law.on_loss(&self.loss(now)); // it repaired a loss of which there was no other sign
         } else if probe.repeated && expected == probe.end && !pure_duplicate {
             return; // the original and the probe: a second acknowledgement may come
         }

@@ -74,7 +74,7 @@ fn the_receiver_window_limits_the_flight() {
             sender.handle_reply(at(10), ack(n));
             send_all(&mut sender, at(10));
         }
-        assert_eq!(sender.outstanding(), 3, "what is sent is clamped either way");
+        assert_eq!(sender.outstanding(), 3, "sent segments are clamped either way");
         assert!((sender.congestion_window() - window).abs() < 1e-12, "{}", sender.congestion_window());
     }
 }
@@ -268,14 +268,14 @@ fn selective_acknowledgements_repair_all_holes_in_one_round_trip() {
 }
 
 #[test]
-fn after_a_timeout_what_arrived_is_not_sent_again() {
+fn arrived_segments_are_not_resent_after_timeout() {
     let mut sender = with_flight(Recovery::Sack, 6);
     sender.handle_reply(at(100), sack(0, &[(2, 4)]));
     send_all(&mut sender, at(100));
     sender.handle_timeout(sender.poll_timeout());
     assert_eq!(send_all(&mut sender, at(1000)), [0]);
     sender.handle_reply(at(1100), sack(1, &[(2, 4)]));
-    // Two may be in the network, and what arrived is not.
+    // Two may be in the network, and arrived ones are not there.
     assert_eq!(send_all(&mut sender, at(1100)), [1, 4], "2 and 3 are skipped");
     sender.handle_reply(at(1200), sack(4, &[]));
     assert_eq!(send_all(&mut sender, at(1200)), [5, 6]);
@@ -296,7 +296,8 @@ fn one_arrival_and_a_quarter_of_a_round_trip_find_a_loss() {
     assert_eq!(send_all(&mut sender, at(100)), [4]);
     sender.handle_reply(at(104), sack(1, &[(2, 3)]));
     assert_eq!(send_all(&mut sender, at(104)), [5]);
-    // 1 was sent with 2, whose round trip was 104 ms: it is lost a quarter of the least round trip and 2 ms later.
+    // 1 was sent with 2, which had a round trip of 104 ms: it is lost a quarter of the least round trip and 2
+    // ms later.
     assert_eq!(sender.poll_timeout(), at(131));
     sender.handle_timeout(at(131));
     assert_eq!(send_all(&mut sender, at(131)), [1]);
@@ -499,7 +500,7 @@ proptest! {
                 sender.drain();
             }
             wire.extend(std::iter::from_fn(|| sender.poll_transmit(now)));
-            prop_assert!(!sender.paced || sender.paced_until > now, "held back for what is past");
+            prop_assert!(!sender.paced || sender.paced_until > now, "held back for a past time");
             match fate {
                 Fate::Lose => { wire.pop_front(); }
                 Fate::Repeat => wire.extend(wire.front().copied()),
@@ -522,7 +523,7 @@ proptest! {
             prop_assert!(sender.outstanding() <= 1000);
             prop_assert!(sender.congestion_window() >= 1.0);
             prop_assert!(receiver.in_order() <= sender.highest);
-            // Whatever is unanswered is guarded by the timer, or by a segment that waits to be sent.
+            // Any unanswered segment is guarded by the timer, or by a segment that waits to be sent.
             let waits = sender.control_due || sender.retransmit || sender.probe_due || sender.next < sender.highest;
             let guarded = !sender.poll_timeout().is_never() || waits;
             prop_assert!(sender.outstanding() == 0 || guarded);

@@ -94,8 +94,9 @@ impl LossIntervals {
         Self { event: None, closed, discounting, discount: 1.0, events: 0 }
     }
 
-    /// A packet is lost; outside the last event it begins another (section 5.2), and closes an interval (5.3). Says
-    /// whether this is the first event of all, whose interval is no measurement and has to be [`seeded`](Self::seed).
+    /// A packet is lost; outside the last event it begins another (section 5.2), and closes an interval
+    /// (5.3). Returns whether this is the first event of all; its interval is no measurement and has to be
+    /// [`seeded`](Self::seed).
     pub(super) fn lose(&mut self, number: u32, at: Instant, event: Duration) -> bool {
         if let Some((_, began)) = self.event
             && at.since(began) < event
@@ -115,7 +116,8 @@ impl LossIntervals {
         first
     }
 
-    /// The interval before the first event (section 6.3.1): the oldest, also where one arrival tells of several events.
+    /// The interval before the first event (section 6.3.1): the oldest, also where one arrival reveals
+    /// several events.
     pub(super) fn seed(&mut self, packets: f64) {
         debug_assert_eq!(self.closed.len() as u64, (self.events - 1).min(INTERVALS as u64), "seeded twice");
         self.closed.push_back((packets.max(1.0), 1.0)); // of more than eight the oldest do not count

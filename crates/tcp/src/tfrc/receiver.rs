@@ -70,7 +70,7 @@ impl TfrcReceiver {
                 std::mem::replace(&mut self.loss_event_rate, self.intervals.rate(self.arrivals.end()));
             is_worse = self.loss_event_rate > before;
         }
-        // Section 6.3: until a packet tells the round-trip time each is answered.
+        // Section 6.3: until a packet has the round-trip time each is answered.
         if is_first || round_trip.is_zero() || is_worse {
             return Some(self.report(now));
         }
@@ -146,7 +146,7 @@ impl TfrcReceiver {
     }
 }
 
-/// `R_m`, as the sender has told it; zero where it has not.
+/// `R_m`, as sent by the sender; zero if it has none yet.
 fn round_trip(data: &TfrcData) -> Duration {
     Duration::from_micros(u64::from(data.round_trip_us))
 }
@@ -155,8 +155,9 @@ fn round_trip(data: &TfrcData) -> Duration {
 mod tests {
     use super::*;
 
-    /// `X_recv` counts the packets of the last round trip (RFC 5348 section 6.2 step 2). The next one that is told may be
-    /// twice as long, so that arrivals of two are kept, and no more: one every 10 ms, eleven on the edges of 100 ms.
+    /// `X_recv` counts the packets of the last round trip (RFC 5348 section 6.2 step 2). The next reported
+    /// one may be twice as long, so that arrivals of two are kept, and no more: one every 10 ms, eleven on
+    /// the edges of 100 ms.
     #[test]
     fn arrivals_are_kept_for_two_round_trips() {
         let mut receiver = TfrcReceiver::new(&TfrcParams::rfc5348());

@@ -43,7 +43,7 @@ impl TfrcSender {
         }
     }
 
-    /// The application has produced so many packets in all; without end, if it never says.
+    /// The application has produced this many packets in all; without this call, endless data.
     pub const fn supply(&mut self, packets: u32) {
         self.supplied = packets;
     }
@@ -91,7 +91,7 @@ impl TfrcSender {
         })
     }
 
-    /// When the next packet is due, or the absence of reports tells something.
+    /// When the next packet is due, or the feedback timer expires.
     pub fn poll_timeout(&self) -> Instant {
         if self.is_open { self.due().min(self.silence_at) } else { Instant::NEVER }
     }
@@ -212,9 +212,10 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    /// RFC 5348 section 8.2.1: only where nothing was left to send all the time. A report splits what was sent at its echo.
+    /// RFC 5348 section 8.2.1: only where nothing was left to send all the time. A report splits the sent
+    /// packets at its echo.
     #[test]
-    fn reports_take_what_was_sent_until_their_echo() {
+    fn reports_count_segments_until_their_echo() {
         let mut unreported = Unreported::default();
         (0..=10).for_each(|n| unreported.add(at(10 * n), false));
         assert!(unreported.is_data_limited(at(50)), "of those until 50 ms");
@@ -223,6 +224,6 @@ mod tests {
         unreported.add(at(110), true);
         assert!(!unreported.is_data_limited(at(110)));
         unreported.add(at(120), false);
-        assert!(unreported.is_data_limited(at(120)), "what was sent before is reported");
+        assert!(unreported.is_data_limited(at(120)), "earlier packets are reported");
     }
 }

@@ -18,7 +18,7 @@ fn data(number: u32, sent_ms: u64) -> TfrcData {
     TfrcData { number, sent: at(sent_ms), round_trip_us: 100_000, event_us: 100_000 }
 }
 
-/// Losses as they are told: which packet, and when it would have come \[ms\].
+/// Losses as reported: which packet, and when it would have come \[ms\].
 fn lost(numbers: &[(u32, u64)]) -> Vec<(u32, u64)> {
     let (mut arrivals, mut lost) = (Arrivals::default(), Vec::new());
     for &(number, ms) in numbers {
@@ -81,7 +81,7 @@ fn the_mean_interval_is_weighted() {
 /// Section 5.5: four intervals of 100 and one of 1000 that is not over: DF = max(0.25, 200/1000); the mean is
 /// (1000 + 0.25·(3·100 + 0.8·100))/(1 + 0.25·3.8).
 #[test]
-fn a_long_time_without_loss_discounts_what_was_before() {
+fn long_time_without_loss_discounts_the_past() {
     let filled = |discounting| {
         let mut intervals = LossIntervals::new(discounting);
         intervals.lose(100, at(0), R);
@@ -103,9 +103,10 @@ fn a_long_time_without_loss_discounts_what_was_before() {
     assert!((discounted.rate(1400) - 1.95 / 1095.0).abs() < 1e-12);
 }
 
-/// Section 5.5: at a loss event the discount goes to the intervals that were closed before (`DF_i = DF · DF_i`), and then
-/// DF is one again. One arrival tells of two events here: the 1000 packets of the first are not discounted by the second.
-/// (10 + 1000 + 0.25·(100 + 100 + 0.8·100 + 0.6·100))/(2 + 0.25·3.4).
+/// Section 5.5: at a loss event the discount goes to the intervals that were closed before
+/// (`DF_i = DF · DF_i`), and then DF is one again. One arrival reveals two events here: the 1000 packets of
+/// the first are not discounted by the second. (10 + 1000 + 0.25·(100 + 100 + 0.8·100 + 0.6·100))/(2 +
+/// 0.25·3.4).
 #[test]
 fn discount_ends_with_the_event_that_uses_it() {
     let mut intervals = LossIntervals::new(true);
@@ -152,8 +153,9 @@ fn first_interval_without_a_round_trip_is_of_half_a_packet_a_round_trip() {
     assert!((packets / 0.5 - 1.0).abs() < 1e-5, "{packets} in a round trip at {p}");
 }
 
-/// Section 6.1: a new loss event is reported at once if it raises p above what was computed at the last report or event. Every tenth
-/// packet is lost until 1001, so that eight intervals are of ten; then the timer reports every twentieth.
+/// Section 6.1: a new loss event is reported at once if it raises p above its value at the last report or
+/// event. Every tenth packet is lost until 1001, so that eight intervals are of ten; then the timer reports
+/// every twentieth.
 #[test]
 fn loss_event_that_raises_no_p_waits_for_the_timer() {
     let params = TfrcParams { discounting: false, ..TfrcParams::rfc5348() };
@@ -185,7 +187,7 @@ fn a_receiver_reports_at_once_then_once_a_round_trip_and_at_a_loss_event() {
     let zeros = TfrcReport { echo: at(0), delay_us: 0, receive_rate: 0.0, loss_event_rate: 0.0 };
     assert_eq!(first, zeros);
     let mut another = TfrcReceiver::new(&TfrcParams::rfc5348());
-    assert!(another.handle_data(at(50), data(0, 0)).is_some(), "the first, whatever it tells");
+    assert!(another.handle_data(at(50), data(0, 0)).is_some(), "the first, with any content");
     // Ten a round trip.
     assert_eq!(receiver.handle_data(at(150), data(1, 100)), None);
     assert_eq!(receiver.poll_timeout(), at(250), "the timer goes on from the last report");
@@ -202,12 +204,13 @@ fn a_receiver_reports_at_once_then_once_a_round_trip_and_at_a_loss_event() {
     assert!(receiver.poll_timeout().is_never());
     assert_eq!(receiver.handle_data(at(475), data(11, 420)), None);
     assert_eq!(receiver.poll_timeout(), at(550));
-    // 12 is lost: the third packet after it tells.
+    // 12 is lost: the third packet after it shows that.
     assert_eq!(receiver.handle_data(at(480), data(13, 430)), None);
     assert_eq!(receiver.handle_data(at(485), data(14, 435)), None);
     let loss = receiver.handle_data(at(490), data(15, 440)).unwrap();
     assert_eq!(receiver.loss_events(), 1);
-    // Section 6.3.1: as if it had been losing at the rate at which the equation gives what came at best, 100/s.
+    // Section 6.3.1: as if it had been losing at the rate at which the equation gives the greatest receive
+    // rate, 100/s.
     let expected = TfrcParams::rfc5348().loss_event_rate_for(100.0, 0.1);
     assert!(
         (f64::from(loss.loss_event_rate) / expected - 1.0).abs() < 1e-5,
@@ -217,7 +220,7 @@ fn a_receiver_reports_at_once_then_once_a_round_trip_and_at_a_loss_event() {
 }
 
 #[test]
-fn a_sender_whose_reports_stay_away_slows_down_to_a_packet_a_minute() {
+fn sender_without_reports_slows_to_one_a_minute() {
     let mut sender = TfrcSender::new(at(0), &TfrcParams::rfc5348(), Bytes::new(1000));
     let mut sent = Vec::new();
     while sender.poll_timeout() < at(1_000_000) {
@@ -279,7 +282,7 @@ impl Path {
                 self.now = until;
                 return;
             }
-            // What the application produces late is due at once.
+            // Packets that the application produces late are due at once.
             let next = next.max(self.now);
             self.now = next;
             let mut report = self.receiver.handle_timeout(next);
@@ -307,9 +310,10 @@ impl Path {
     }
 }
 
-/// RFC 5348's own claim: the throughput is the equation's at the loss-event rate that was measured. The mean of a convex
-/// function of a noisy p lies above the function of the mean: up to some 10 % at eight intervals whose lengths are
-/// geometric (their weighted mean has a relative deviation of 0.4), so the tolerance is 12 %.
+/// RFC 5348's own claim: the throughput is the equation's at the loss-event rate that was measured. The mean
+/// of a convex function of a noisy p lies above the function of the mean. With eight intervals of geometric
+/// lengths (their weighted mean has a relative deviation of 0.4) that is up to some 10 %, so the tolerance is
+/// 12 %.
 #[test]
 fn over_a_path_that_loses_by_lot_the_rate_is_the_equations() {
     let params = TfrcParams::rfc5348();
@@ -348,8 +352,8 @@ fn without_loss_the_rate_doubles_and_one_loss_ends_that() {
     let mut path = Path::new(&TfrcParams::rfc5348(), 1);
     let mut rates = Vec::new();
     path.run(at(950), 0.0, |sender| rates.push(sender.rate()));
-    // The first report after one round trip: 4/R. What came in the round trip before a report was sent in the one before that,
-    // so that twice the receive rate is twice the rate of two round trips ago.
+    // The first report after one round trip: 4/R. Packets received in the round trip before a report were
+    // sent in the one before that, so that twice the receive rate is twice the rate of two round trips ago.
     for (rate, expected) in rates.iter().zip([40.0, 80.0, 80.0, 160.0, 160.0, 320.0, 320.0, 640.0]) {
         assert!((rate / expected - 1.0).abs() < 0.05, "{rates:?}");
     }
@@ -362,8 +366,9 @@ fn without_loss_the_rate_doubles_and_one_loss_ends_that() {
     assert!((0.2..0.9).contains(&(path.sender.rate() / before)), "{} {before}", path.sender.rate());
 }
 
-/// RFC 5348 section 4.3: while the sender has nothing more to send, the low receive rate of those round trips does not limit
-/// it; the greatest before does, twice. A sender that is kept busy and received slowly is limited to twice what came.
+/// RFC 5348 section 4.3: while the sender has nothing more to send, the low receive rate of those round trips
+/// does not limit it; the greatest before does, twice. A sender that is kept busy with a slow receive rate is
+/// limited to twice that rate.
 #[test]
 fn data_limited_sender_keeps_its_rate() {
     let mut path = Path::new(&TfrcParams::rfc5348(), 1);
@@ -427,7 +432,7 @@ fn an_application_that_pauses_finds_its_rate_again() {
 }
 
 proptest! {
-    /// Whatever comes in whatever order, p is a share, and a packet without loss makes it no greater.
+    /// For any arrivals in any order, p is a share, and a packet without loss makes it no greater.
     #[test]
     fn loss_event_rates_are_shares(
         steps in prop::collection::vec((0u64..500, 0u32..300, 1u32..400_000), 1..300),
@@ -473,7 +478,7 @@ proptest! {
         }
     }
 
-    /// Whatever is reported, and however late, the sender goes on and is never faster than a nanosecond allows.
+    /// For any report at any time, the sender goes on and is never faster than a nanosecond allows.
     #[test]
     fn a_sender_survives_any_report(
         steps in prop::collection::vec((0u64..3000, 0u64..10_000, any::<u32>(), any::<f32>(), any::<f32>(), any::<bool>()), 1..100),
@@ -495,7 +500,8 @@ proptest! {
     }
 }
 
-/// A packet after a long gap tells of several events at once: the interval before the first of them is the oldest all the same.
+/// A packet after a long gap reveals several events at once: the interval before the first of them is the
+/// oldest all the same.
 #[test]
 fn the_first_interval_is_the_oldest_wherever_it_is_learnt() {
     let mut intervals = LossIntervals::new(false);

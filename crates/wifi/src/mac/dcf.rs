@@ -2,7 +2,7 @@
 //!
 //! Before touching this room read IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2, and [Jam10] section 2.3.2.
 //! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the
-//! decoding of frames, `books` the ledger and the timeline.
+//! decoding of frames, `books` the ledger and the timeline; `batch` has contenders that send several packets in a frame.
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
@@ -18,6 +18,7 @@
 //! otherwise both transmit.
 
 mod access;
+mod batch;
 mod books;
 mod exchange;
 mod flight;
@@ -36,6 +37,8 @@ use crate::phy::Mode;
 use crate::receivers::{Decoding, Receivers};
 use crate::timeline::{FrameKind, Timeline};
 use crate::timing::MacTiming;
+use batch::Batch;
+pub use batch::{AggregateCounters, Aggregation, MissedBlockAck};
 use evenair_des::{Fingerprint, Stream};
 use evenair_laws::backoff::Access;
 use evenair_topology::{Hearing, Medium};
@@ -77,6 +80,10 @@ pub struct Rules {
     /// follows it ([Jam10] section 2.2, ns-2). If not, it is energy and nothing more: the receiver never locks to it, as in
     /// ns-3.
     pub weak_is_error: bool,
+    /// A receiver detects a frame only if in its first 4 µs it is stronger by this than all else, as in ns-3 \[dB\]: of frames that
+    /// begin together it may notice none, and then owes no extended inter-frame space. If there is no threshold it locks to one
+    /// of them.
+    pub detection_db: Option<f64>,
     /// A packet that arrives on an idle medium waits a whole DIFS of its own, however long the medium was idle, as
     /// in ns-2.
     pub own_difs: bool,
@@ -114,6 +121,7 @@ impl Rules {
             capture_db: 10.0,
             eifs_reserves: false,
             weak_is_error: true,
+            detection_db: None,
             own_difs: false,
             idle_once_is_enough: false,
             difs_after_timeout: false,
@@ -214,6 +222,8 @@ struct Sending {
     since: Instant,
     /// Its size, header and checksum included.
     size: Bytes,
+    /// Packets in it, of a DATA frame.
+    parts: u16,
     /// It repeats a DATA frame.
     retry: bool,
     /// It has EDCA's longer header.
@@ -260,17 +270,19 @@ struct Reply {
     mode: Mode,
 }
 
-/// Airtimes of the head's frames.
+/// Airtimes of the head's frames, or of those of an aggregate that it is the first of.
 #[derive(Clone, Copy, Debug, Default)]
 struct Plan {
     /// Of the DATA frame, header and checksum included.
     size: Bytes,
+    /// Packets in the DATA frame; if none, a block ack request is in its place.
+    parts: u16,
     /// It has EDCA's longer header.
     qos: bool,
     /// How the DATA frame is modulated.
     mode: Mode,
     data: Duration,
-    /// ACK.
+    /// ACK, or block acknowledgement.
     answer: Duration,
     /// CTS.
     clearance: Duration,
@@ -286,6 +298,7 @@ impl Plan {
         match (self.request, self.protection) {
             (Some(_), _) => FrameKind::Rts,
             (None, Some(_)) => FrameKind::CtsToSelf,
+            (None, None) if self.parts == 0 => FrameKind::BlockAckRequest,
             (None, None) => FrameKind::Data,
         }
     }
@@ -337,6 +350,8 @@ struct Queue {
     /// The head's packet, also after the head is gone, until the host has been told all of it.
     packet: PacketId,
     plan: Plan,
+    /// The packets that it has been given, where several may share a frame: the head is the first that waits.
+    batch: Option<Box<Batch>>,
     /// The head has reached its receiver before: a repetition is acknowledged, not delivered again.
     received: bool,
     /// Frames of its head that are on their way to far hearers.
@@ -366,6 +381,8 @@ pub struct DcfAir<S: Shape = General> {
     timing: MacTiming,
     rules: Rules,
     capture_ratio: f32,
+    /// Zero, where every preamble is detected.
+    detection_ratio: f32,
     noise_mw: f32,
     ears: Box<[Ear]>,
     /// Each node's near hearers: a row for each class of rates, a place in it for each node.
@@ -413,6 +430,7 @@ impl Queue {
             head: None,
             packet: PacketId::NONE,
             plan: Plan::default(),
+            batch: None,
             received: false,
             copies: 0,
             held: None,
@@ -425,6 +443,27 @@ impl Queue {
             stream,
             counters: Counters::default(),
         }
+    }
+
+    /// A DATA frame is sent.
+    #[inline]
+    fn note_attempt(&mut self) {
+        self.counters.attempts += 1;
+        if let Some(batch) = &mut self.batch {
+            batch.note_attempt(self.plan.parts);
+        }
+    }
+
+    /// The answer to a frame is lost, or is not sent.
+    fn note_lost_answer(&mut self, kind: FrameKind) {
+        // That to a block ack request is not the acknowledgement of a DATA frame.
+        self.counters.ack_lost += u64::from(kind.is_acknowledgement() && self.plan.parts > 0);
+    }
+
+    /// Whether the exchange under way has come to its DATA frame.
+    #[inline]
+    const fn has_sent_data(&self) -> bool {
+        self.plan.parts > 0 && (self.plan.request.is_none() || self.announced)
     }
 }
 
@@ -503,6 +542,7 @@ impl<S: Shape> DcfAir<S> {
             timing,
             rules,
             capture_ratio,
+            detection_ratio: rules.detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32),
             noise_mw,
             ears: ears.into(),
             ear_range: Table::new(ear_range),
@@ -545,6 +585,19 @@ impl<S: Shape> DcfAir<S> {
         &self.queues[contender as usize].counters
     }
 
+    /// See [`Air::aggregate`](crate::Air::aggregate).
+    pub fn aggregate(&mut self, by: Contender, limits: Aggregation) {
+        assert!(!self.is_wide(), "aggregates are not sent where hearers are further than half a slot");
+        let queue = &mut self.queues[by as usize];
+        assert!(queue.head.is_none(), "contender {by} has a head already");
+        queue.batch = Some(Box::new(Batch::new(by, limits)));
+    }
+
+    /// Counts of this contender's aggregates so far, if it sends any.
+    pub fn aggregate_counters(&self, contender: Contender) -> Option<&AggregateCounters> {
+        self.queues[contender as usize].batch.as_deref().map(Batch::counters)
+    }
+
     /// Whether the head of this contender has reached its receiver while the acknowledgement is still to come.
     pub fn head_received(&self, contender: Contender) -> bool {
         let queue = &self.queues[contender as usize];
@@ -577,9 +630,12 @@ impl<S: Shape> DcfAir<S> {
     fn report(&self, by: Contender, acknowledged: bool, out: &mut Effects) {
         let queue = &self.queues[by as usize];
         if queue.reports {
-            let data = queue.plan.request.is_none() || queue.announced;
-            debug_assert!(data || !acknowledged, "an RTS is not acknowledged");
-            out.up.push(Up::Attempt { by, packet: queue.packet, acknowledged, data });
+            let data = queue.has_sent_data();
+            debug_assert!(data || !acknowledged || queue.plan.parts == 0, "an RTS is not acknowledged");
+            let (airtime, reserves) = self.extent_by(&queue.plan, queue.plan.first());
+            let (packet, parts) = (queue.packet, queue.plan.parts);
+            let airtime = airtime + reserves;
+            out.up.push(Up::Attempt { by, packet, parts, airtime, acknowledged, data });
         }
     }
 

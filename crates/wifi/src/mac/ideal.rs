@@ -11,9 +11,9 @@
 //! is over, or the host offers nothing more, the medium is free and the next back-off is drawn.
 
 use super::draw;
-use crate::air::{Contender, Effects, Head, Outcome, Up, Wake};
+use crate::air::{Contender, Effects, Head, Outcome, PacketId, Up, Wake};
 use crate::ledger::{Doing, Ledger};
-use crate::timeline::{FrameKind, FrameRecord, Timeline};
+use crate::timeline::{FrameKind, FrameRecord, Timeline, Window};
 use evenair_des::Stream;
 use evenair_laws::backoff::{Access, Holding};
 use evenair_topology::ConflictGraph;
@@ -202,6 +202,9 @@ impl IdealAir {
                 retry: false,
                 qos: false,
                 reserves_us: 0,
+                packet: PacketId::NONE,
+                part: None,
+                window: Window::default(),
             });
         }
         self.book(l, now);

@@ -21,8 +21,8 @@ impl Phy {
     /// | frame | duration | source |
     /// |---|---|---|
     /// | DSSS | preamble + header + ⌈8·LENGTH / RATE⌉ | IEEE 802.11-2016 clause 16.3.4 |
-    /// | OFDM | 20 µs + 4 µs·⌈(16 + 8·LENGTH + 6) / N_DBPS⌉ | clause 17.4.3 |
-    /// | HT, VHT, HE | preamble + T_SYM·⌈(16 + 8·LENGTH + 6·N_ES) / N_DBPS⌉ | clauses 19.4.3, 21.4.3; 802.11ax-2021 clause 27.4.3 |
+    /// | OFDM | 20 µs + 4 µs·⌈(16 + 8·LENGTH + 6) / `N_DBPS`⌉ | clause 17.4.3 |
+    /// | HT, VHT, HE | preamble + `T_SYM`·⌈(16 + 8·LENGTH + 6·`N_ES`) / `N_DBPS`⌉ | clauses 19.4.3, 21.4.3; 802.11ax-2021 clause 27.4.3 |
     ///
     /// The short guard interval's symbols of HT and VHT are rounded up to whole 4 µs; 6 µs of signal extension follow each
     /// OFDM frame at 2.4 GHz. HE has the tail of a convolutional code and no packet extension, as in ns-3.
@@ -36,7 +36,7 @@ impl Phy {
     }
 
     /// The same of a frame that its rate names.
-    pub(crate) const fn airtime_at(&self, size: Bytes, rate: Rate) -> Duration {
+    pub(crate) const fn airtime_at(self, size: Bytes, rate: Rate) -> Duration {
         let payload_ns = if self.is_dsss(rate) {
             let payload = if self.whole_micros { rate.whole_micros_for(size) } else { rate.time_for(size) };
             payload.as_nanos()
@@ -50,7 +50,7 @@ impl Phy {
     }
 
     /// The same of a frame of 802.11n, ac or ax.
-    pub(super) const fn airtime_of(&self, size: Bytes, modulation: Modulation) -> Duration {
+    pub(super) const fn airtime_of(self, size: Bytes, modulation: Modulation) -> Duration {
         let bits = SERVICE_BITS + size.bits() + TAIL_BITS * modulation.encoders();
         let body_ns = bits.div_ceil(modulation.data_bits_per_symbol()) * modulation.symbol().as_nanos();
         let body_ns = match modulation.guard_interval {
@@ -72,13 +72,13 @@ impl Phy {
     }
 
     /// The same of a frame that its rate names.
-    pub(crate) const fn preamble_at(&self, rate: Rate) -> Duration {
+    pub(crate) const fn preamble_at(self, rate: Rate) -> Duration {
         Duration::from_nanos(if self.is_dsss(rate) { self.preamble.as_nanos() } else { LEGACY_PREAMBLE_NS })
     }
 
     /// The same of a frame of 802.11n, ac or ax: the non-HT preamble, SIG fields, a short training field of 4 µs, and a long
     /// one for each stream, or four for three.
-    const fn preamble_of(&self, modulation: Modulation) -> Duration {
+    const fn preamble_of(self, modulation: Modulation) -> Duration {
         let fields = modulation.training_fields();
         let own_ns = match modulation.format {
             // HT-SIG, HT-STF, HT-LTFs (clause 19.3.9.4).
@@ -93,7 +93,7 @@ impl Phy {
 
     /// One HE-LTF: with a guard interval of 800 or 1600 ns 6.4 µs and the interval (2x HE-LTF), with 3200 ns 12.8 µs and the
     /// interval (4x HE-LTF), which every station supports (802.11ax-2021 clause 27.1.1). ns-3 has 8 µs throughout.
-    const fn he_training_ns(&self, guard_interval: GuardInterval) -> u64 {
+    const fn he_training_ns(self, guard_interval: GuardInterval) -> u64 {
         match guard_interval {
             _ if self.as_ns3 => 8_000,
             GuardInterval::Ns3200 => 12_800 + 3_200,
@@ -101,7 +101,7 @@ impl Phy {
         }
     }
 
-    const fn extension_ns(&self) -> u64 {
+    const fn extension_ns(self) -> u64 {
         match self.band {
             Band::Ghz2 => SIGNAL_EXTENSION_NS,
             Band::Ghz5 | Band::Ghz6 => 0,

@@ -187,7 +187,7 @@ impl Modulation {
         fits && !(matches!(format, Format::Vht) && is_uneven(mcs, streams, width))
     }
 
-    /// Returns the data bits of one symbol, N_DBPS (clauses 19.5, 21.5; IEEE 802.11ax-2021 clause 27.5): coded bits by the
+    /// Returns the data bits of one symbol, `N_DBPS` (clauses 19.5, 21.5; IEEE 802.11ax-2021 clause 27.5): coded bits by the
     /// code's rate, rounded down, as HE at 80 MHz and MCS 9 has 6533⅓.
     pub const fn data_bits_per_symbol(self) -> u64 {
         let (coded_bits, numerator, denominator) = CODING[self.mcs as usize];
@@ -218,7 +218,7 @@ impl Modulation {
         Rate::from_kbps(MBPS[self.mcs as usize] * 1_000)
     }
 
-    /// Returns the number of binary convolutional encoders, N_ES, each of which adds six tail bits: one for every 320 Mb/s of
+    /// Returns the number of binary convolutional encoders, `N_ES`, each of which adds six tail bits: one for every 320 Mb/s of
     /// HT, 540 Mb/s of VHT, at the long guard interval (clauses 19.5, 21.5); one of HE.
     pub const fn encoders(self) -> u64 {
         let bits = self.data_bits_per_symbol();
@@ -229,7 +229,7 @@ impl Modulation {
         }
     }
 
-    /// Returns the number of long training fields, N_LTF: one a stream, and four for three streams (tables 19-13, 21-13).
+    /// Returns the number of long training fields, `N_LTF`: one a stream, and four for three streams (tables 19-13, 21-13).
     pub const fn training_fields(self) -> u64 {
         match self.streams {
             1 => 1,
@@ -243,16 +243,14 @@ impl Modulation {
         self.mcs + 8 * (self.streams - 1)
     }
 
-    /// N_SD: the tones that carry data (tables 19-6, 21-5; HE's resource units of 242, 484, 996 and 2 × 996 tones less their
+    /// `N_SD`: the tones that carry data (tables 19-6, 21-5; HE's resource units of 242, 484, 996 and 2 × 996 tones less their
     /// pilots).
     const fn data_tones(self) -> u64 {
         match (self.format, self.width) {
             (Format::Ht | Format::Vht, Width::Mhz20) => 52,
             (Format::Ht | Format::Vht, Width::Mhz40) => 108,
-            (Format::Ht | Format::Vht, Width::Mhz80) => 234,
-            (Format::Ht | Format::Vht, Width::Mhz160) => 468,
-            (Format::He, Width::Mhz20) => 234,
-            (Format::He, Width::Mhz40) => 468,
+            (Format::Ht | Format::Vht, Width::Mhz80) | (Format::He, Width::Mhz20) => 234,
+            (Format::Ht | Format::Vht, Width::Mhz160) | (Format::He, Width::Mhz40) => 468,
             (Format::He, Width::Mhz80) => 980,
             (Format::He, Width::Mhz160) => 1_960,
         }

@@ -110,8 +110,9 @@ fn durations_equal_ns3_in_its_form() {
 fn durations_differ_from_ns3_as_stated() {
     for (modulation, size, _) in durations_of_ns3() {
         let phy = phy_of(modulation.format);
-        let [standard, ns3] = [phy, phy.ns3()].map(|phy| phy.airtime_of(size, modulation).as_nanos() as i64);
-        let fields = modulation.training_fields() as i64;
+        let [standard, ns3] =
+            [phy, phy.ns3()].map(|phy| phy.airtime_of(size, modulation).as_nanos().cast_signed());
+        let fields = modulation.training_fields().cast_signed();
         let in_short_symbols =
             ns3 - if modulation.format == Format::Ht { 32_000 } else { 36_000 } - 4_000 * fields;
         let expected = match (modulation.format, modulation.guard_interval) {
@@ -157,20 +158,20 @@ fn signal_extension_follows_frames_at_2_4_ghz() {
 #[test]
 fn rates_are_the_standards() {
     let rate = |format, mcs, streams, width| modulation(format, mcs, streams, width).rate().as_bps();
-    let ht20 = [6.5, 13.0, 19.5, 26.0, 39.0, 52.0, 58.5, 65.0];
-    for (mcs, mbps) in ht20.into_iter().enumerate() {
-        assert_eq!(rate(Format::Ht, mcs as u8, 1, Width::Mhz20) as f64, mbps * 1e6, "MCS {mcs}");
+    let ht20_kbps = [6_500, 13_000, 19_500, 26_000, 39_000, 52_000, 58_500, 65_000];
+    for (mcs, kbps) in ht20_kbps.into_iter().enumerate() {
+        assert_eq!(rate(Format::Ht, mcs as u8, 1, Width::Mhz20), kbps * 1_000, "MCS {mcs}");
     }
     assert_eq!(rate(Format::Ht, 7, 4, Width::Mhz40), 540_000_000);
-    let vht80 = [29.25, 58.5, 87.75, 117.0, 175.5, 234.0, 263.25, 292.5, 351.0, 390.0];
-    for (mcs, mbps) in vht80.into_iter().enumerate() {
-        assert_eq!(rate(Format::Vht, mcs as u8, 1, Width::Mhz80) as f64, mbps * 1e6, "MCS {mcs}");
+    let vht80_kbps = [29_250, 58_500, 87_750, 117_000, 175_500, 234_000, 263_250, 292_500, 351_000, 390_000];
+    for (mcs, kbps) in vht80_kbps.into_iter().enumerate() {
+        assert_eq!(rate(Format::Vht, mcs as u8, 1, Width::Mhz80), kbps * 1_000, "MCS {mcs}");
     }
     // 980 tones of 10 bits by ⅚ are 8166⅔ bits, of which 8166 count: 600.4 Mb/s in 13.6 µs, where some tables print 600.5.
-    let he80 = [36.0, 72.1, 108.1, 144.1, 216.2, 288.2, 324.3, 360.3, 432.4, 480.4, 540.4, 600.4];
-    for (mcs, mbps) in he80.into_iter().enumerate() {
-        let printed = rate(Format::He, mcs as u8, 1, Width::Mhz80) as f64 / 1e5;
-        assert_eq!(printed.round() / 10.0, mbps, "MCS {mcs}");
+    let he80_tenths = [360, 721, 1_081, 1_441, 2_162, 2_882, 3_243, 3_603, 4_324, 4_804, 5_404, 6_004];
+    for (mcs, tenths) in he80_tenths.into_iter().enumerate() {
+        let printed = (rate(Format::He, mcs as u8, 1, Width::Mhz80) + 50_000) / 100_000;
+        assert_eq!(printed, tenths, "MCS {mcs}");
     }
 }
 

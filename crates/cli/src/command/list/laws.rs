@@ -15,8 +15,15 @@ pub(super) fn laws(options: &ListOptions) -> Result<()> {
             families.iter().flat_map(|f| f.laws.iter().map(|law| law.name.clone())).collect();
         // A family's name stands for all of its laws.
         let named = |word: &str| options.names.iter().any(|name| WildMatch::new(name).matches(word));
+        let has_name =
+            |family: &ListedFamily| named(family.family) || family.laws.iter().any(|law| named(&law.name));
+        let by_name = families.iter().any(has_name);
+        let does = |law: &ListedLaw| {
+            let does = law.does.to_lowercase();
+            options.names.iter().any(|name| does.contains(&name.to_lowercase()))
+        };
         for family in families.iter_mut().filter(|family| !named(family.family)) {
-            family.laws.retain(|law| named(&law.name));
+            family.laws.retain(|law| if by_name { named(&law.name) } else { does(law) });
         }
         families.retain(|family| !family.laws.is_empty());
         if families.is_empty() {

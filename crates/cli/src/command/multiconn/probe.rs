@@ -20,7 +20,7 @@ const SCHEMA: u32 = 1;
     after_help = "Takes half a minute, in which the path is at rest, and then has one, four and eight connections, and one of BBR, as fast as they go; what they carry the relay \
     throws away.\n\n\
     Examples:\n  \
-    evenair multiconn probe relay.example.org --relay-key ed25519:… --key me.key\n  \
+    evenair multiconn probe relay.example.org --relay-keys ed25519:… --key me.key\n  \
     evenair multiconn probe --config multiconn.toml --json"
 )]
 pub(crate) struct ProbeArguments {
@@ -29,9 +29,9 @@ pub(crate) struct ProbeArguments {
     /// A file with a table `[connect]`; what is given here goes before it
     #[arg(long)]
     config: Option<PathBuf>,
-    /// The relay's public key; two during a change
+    /// The relay's public key; may be given twice while keys are rotated
     #[arg(long, value_name = "KEY")]
-    relay_key: Vec<PublicKey>,
+    relay_keys: Vec<PublicKey>,
     /// The file of the own key
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
@@ -46,8 +46,8 @@ pub(crate) fn probe(arguments: &ProbeArguments) -> Result<()> {
     if let Some(host) = &arguments.host {
         config.relay.clone_from(host);
     }
-    if !arguments.relay_key.is_empty() {
-        config.relay_keys.clone_from(&arguments.relay_key);
+    if !arguments.relay_keys.is_empty() {
+        config.relay_keys.clone_from(&arguments.relay_keys);
     }
     config.key = arguments.key.clone().or(config.key);
     let mut carrier = OverRelay::new(config.options(&super::place(arguments.config.as_ref()))?)?;

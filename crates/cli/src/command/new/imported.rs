@@ -32,15 +32,14 @@ pub(super) fn scenario(file: &Path, nodes: &Path, flows: Option<&Path>) -> Resul
         (range_m * CARRIER_SENSE).round(),
         toml_text(&beside(file, nodes)?)
     );
-    match flows {
-        Some(flows) => _ = writeln!(text, "flows = {{ file = {} }}", toml_text(&beside(file, flows)?)),
-        None => {
-            text += "\n# An upload from each node to the first; give your own: flows = { file = \"flows.csv\" }\nflows = [\n";
-            for name in &names[1..] {
-                let _ = writeln!(text, "    {{ id = {name:?}, from = {name:?}, to = {:?} }},", names[0]);
-            }
-            text += "]\n";
+    if let Some(flows) = flows {
+        let _ = writeln!(text, "flows = {{ file = {} }}", toml_text(&beside(file, flows)?));
+    } else {
+        text += "\n# An upload from each node to the first; give your own: flows = { file = \"flows.csv\" }\nflows = [\n";
+        for name in &names[1..] {
+            let _ = writeln!(text, "    {{ id = {name:?}, from = {name:?}, to = {:?} }},", names[0]);
         }
+        text += "]\n";
     }
     Ok(text)
 }

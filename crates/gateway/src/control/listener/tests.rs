@@ -3,7 +3,13 @@
 use super::*;
 use crate::control::ask;
 use crate::page::tests::status;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use rustix::fs::Gid;
+use rustix::process::{getegid, geteuid};
+use std::fs::{self, Permissions};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
@@ -208,20 +214,4 @@ fn status_has_the_time_of_the_loop() {
     };
     assert_eq!(at(&listener, 5), status().at_ms);
     assert_eq!(at(&listener, 1_800_000_000_000), 1_800_000_000_000);
-}
-
-/// A link in the socket's place leads to a file; that file's mode does not change.
-#[test]
-fn mode_of_another_file_stays() {
-    let (folder, path) = place();
-    let victim = folder.path().join("victim");
-    fs::write(&victim, "").unwrap();
-    fs::set_permissions(&victim, Permissions::from_mode(0o600)).unwrap();
-    std::os::unix::fs::symlink(&victim, &path).unwrap();
-    assert!(give(&path, None, true).is_err());
-    assert!(Listener::new(&path, None, true).is_err(), "a link is not removed");
-    assert_eq!(fs::metadata(&victim).unwrap().permissions().mode() & 0o777, 0o600);
-    let mut text = String::new();
-    fs::File::open(&victim).unwrap().read_to_string(&mut text).unwrap();
-    assert_eq!(text, "");
 }

@@ -38,7 +38,7 @@ impl Download {
     }
 
     /// Sends full segments down. If `is_answered`, an acknowledgement follows after a round trip.
-    fn pass(&mut self, daemon: &mut Daemon<InMemory>, ms: u64, segments: u32, is_answered: bool) {
+    fn pass(&mut self, daemon: &mut Daemon<MemoryKernel>, ms: u64, segments: u32, is_answered: bool) {
         for _ in 0..segments {
             self.end = self.end.wrapping_add(1460);
             let data = Segment {
@@ -60,7 +60,7 @@ impl Download {
         }
     }
 
-    fn reset(self, daemon: &mut Daemon<InMemory>, ms: u64) {
+    fn reset(self, daemon: &mut Daemon<MemoryKernel>, ms: u64) {
         let reset = Segment { end: 1, acknowledged: None, has_data: false, is_last: true, is_reset: true };
         let seen = self.packet(ms, Side::Up, reset);
         daemon.kernel_mut().passed.push(seen);
@@ -68,30 +68,30 @@ impl Download {
 }
 
 /// Returns the number of full packets that a class's limit passes in 0.1 s.
-fn fitting(daemon: &mut Daemon<InMemory>, place: u16) -> u32 {
+fn fitting(daemon: &mut Daemon<MemoryKernel>, place: u16) -> u32 {
     let limit = ceiling(daemon, Side::Down, &format!("10.0.{place}.1"));
     (limit.as_bps() / 80 / 1500) as u32
 }
 
 /// Steps 0.1 s, in which Ben's download uses its whole limit and keeps a backlog.
-fn tenth(daemon: &mut Daemon<InMemory>, ms: u64, ben: &mut Download) {
+fn tenth(daemon: &mut Daemon<MemoryKernel>, ms: u64, ben: &mut Download) {
     let packets = fitting(daemon, ben.place);
     ben.pass(daemon, ms, packets, true);
     wait(daemon, ben.place, true);
     daemon.step(at(ms + 100));
 }
 
-fn wait(daemon: &mut Daemon<InMemory>, place: u16, waits: bool) {
+fn wait(daemon: &mut Daemon<MemoryKernel>, place: u16, waits: bool) {
     let backlog = Volume { packets: 3 * u64::from(waits), bytes: 4500 * u64::from(waits) };
     daemon.kernel_mut().counters[0].get_mut(&(FIRST + place)).unwrap().backlog = backlog;
 }
 
-fn limit_bps(daemon: &mut Daemon<InMemory>, place: u16) -> f64 {
+fn limit_bps(daemon: &mut Daemon<MemoryKernel>, place: u16) -> f64 {
     ceiling(daemon, Side::Down, &format!("10.0.{place}.1")).as_bps() as f64
 }
 
 /// Takes the decisions since the last call that lower rates.
-fn decreases(daemon: &mut Daemon<InMemory>) -> Vec<String> {
+fn decreases(daemon: &mut Daemon<MemoryKernel>) -> Vec<String> {
     let of = |what: What| match what {
         What::Heard(Heard { answer, .. }) => answer.on_epoch.map(|allocation| allocation.decision),
         _ => None,
@@ -103,7 +103,7 @@ fn decreases(daemon: &mut Daemon<InMemory>) -> Vec<String> {
 }
 
 /// Runs Anna's download beside Ben's, each at its limit, for a span of time.
-fn both(daemon: &mut Daemon<InMemory>, (from, to): (u64, u64), anna: &mut Download, ben: &mut Download) {
+fn both(daemon: &mut Daemon<MemoryKernel>, (from, to): (u64, u64), anna: &mut Download, ben: &mut Download) {
     for ms in (from..to).step_by(100) {
         let packets = fitting(daemon, anna.place);
         anna.pass(daemon, ms, packets, true);
@@ -116,7 +116,7 @@ fn both(daemon: &mut Daemon<InMemory>, (from, to): (u64, u64), anna: &mut Downlo
 /// Returns Ben's limit \[bit/s\] and the decisions that lower rates. Anna downloads beside Ben for one
 /// second of every six.
 fn beside_tabs(is_closed: bool) -> (f64, Vec<String>) {
-    let mut daemon = start(&config_of_two(), InMemory::default(), None);
+    let mut daemon = start(&config_of_two(), MemoryKernel::default(), None);
     let mut ben = Download::new(1, 6000);
     let mut ms = 200;
     for tab in 0..10 {
@@ -148,7 +148,7 @@ fn who_closes_tabs_takes_nothing_from_others() {
 /// Anna leaves in the middle of a download; her server retransmits after time-outs that double.
 #[test]
 fn who_leaves_takes_nobodys_rate_along() {
-    let mut daemon = start(&config_of_two(), InMemory::default(), None);
+    let mut daemon = start(&config_of_two(), MemoryKernel::default(), None);
     let (mut anna, mut ben) = (Download::new(0, 5000), Download::new(1, 6000));
     both(&mut daemon, (200, 40_000), &mut anna, &mut ben);
     let before = limit_bps(&mut daemon, 1);
@@ -184,15 +184,15 @@ fn who_leaves_takes_nobodys_rate_along() {
 /// an event names the subscriber.
 #[test]
 fn packets_that_are_led_past_their_class_are_told() {
-    let mut daemon = start(&config_of_two(), InMemory::default(), None);
-    let offer = |daemon: &mut Daemon<InMemory>, packets: u64| {
+    let mut daemon = start(&config_of_two(), MemoryKernel::default(), None);
+    let offer = |daemon: &mut Daemon<MemoryKernel>, packets: u64| {
         let volume = Volume { packets, bytes: packets * 1_486 };
         daemon.kernel_mut().offered =
             vec![crate::kernel::Offered { address: "10.0.0.1".parse().unwrap(), volume }];
     };
     offer(&mut daemon, 1);
     let mut offered = 1;
-    let mut go = |daemon: &mut Daemon<InMemory>, (from, to): (u64, u64), minor: u16| {
+    let mut go = |daemon: &mut Daemon<MemoryKernel>, (from, to): (u64, u64), minor: u16| {
         for ms in (from..to).step_by(100) {
             offered += 10;
             offer(daemon, offered);

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 const ENFORCE: &str = "mode = \"enforce\"\n";
 
 /// Takes the views that the law got at the ends of epochs.
-fn views(daemon: &mut Daemon<InMemory>) -> Vec<GatewayView> {
+fn views(daemon: &mut Daemon<MemoryKernel>) -> Vec<GatewayView> {
     let view = |what: What| match what {
         What::Heard(Heard { told: GatewayTold::OnEpoch { view }, .. }) => Some(view),
         _ => None,
@@ -19,7 +19,7 @@ fn views(daemon: &mut Daemon<InMemory>) -> Vec<GatewayView> {
 }
 
 /// Returns the law's last view of a subscriber's download class.
-fn view_of(daemon: &mut Daemon<InMemory>, place: usize) -> Option<ClassView> {
+fn view_of(daemon: &mut Daemon<MemoryKernel>, place: usize) -> Option<ClassView> {
     views(daemon).pop().unwrap().classes[2 * place]
 }
 
@@ -33,22 +33,22 @@ fn offered(i: u32) -> Offered {
 #[test]
 fn a_daemon_killed_anywhere_is_followed_by_one_that_adopts_and_restores() {
     let config = config(ENFORCE);
-    let before = InMemory::default();
+    let before = MemoryKernel::default();
     let whole = start(&config, before.clone(), None).kernel_mut().there.clone();
     let at_first = 1000;
-    let kernel = InMemory { changes_left: at_first, ..InMemory::default() };
+    let kernel = MemoryKernel { changes_left: at_first, ..MemoryKernel::default() };
     let mut daemon = Daemon::new(at(0), &config, subscribers(3), kernel, (None, false)).unwrap();
     daemon.begin(at(0)).unwrap();
     let changes = at_first - daemon.kernel_mut().changes_left;
     assert!(changes > 20, "a plan of {changes} changes has places to be killed at");
     for changes_left in 0..changes + 2 {
-        let kernel = InMemory { changes_left, ..InMemory::default() };
+        let kernel = MemoryKernel { changes_left, ..MemoryKernel::default() };
         let mut daemon = Daemon::new(at(0), &config, subscribers(3), kernel, (None, false)).unwrap();
         let kept = serde_json::to_string(&daemon.kept()).unwrap();
         let done = daemon.begin(at(0));
         assert_eq!(done.is_ok(), changes_left >= changes, "{changes_left}");
         // The daemon is killed without a stop.
-        let kernel = InMemory { changes_left: usize::MAX, ..daemon.kernel_mut().clone() };
+        let kernel = MemoryKernel { changes_left: usize::MAX, ..daemon.kernel_mut().clone() };
         let mut next = start(&config, kernel, Some(serde_json::from_str(&kept).unwrap()));
         assert_eq!(next.kernel_mut().there, whole);
         next.stop("test", false).unwrap();
@@ -59,7 +59,7 @@ fn a_daemon_killed_anywhere_is_followed_by_one_that_adopts_and_restores() {
 #[test]
 fn what_is_changed_by_hand_is_seen_told_and_mended() {
     let config = config(ENFORCE);
-    let mut daemon = start(&config, InMemory::default(), None);
+    let mut daemon = start(&config, MemoryKernel::default(), None);
     run(&mut daemon, (0, 10_000), &[]);
     daemon.take_happened();
     let (minor, class) = daemon.kernel_mut().class_of(Side::Down, "10.0.0.1").unwrap();
@@ -81,7 +81,7 @@ fn what_is_changed_by_hand_is_seen_told_and_mended() {
 #[test]
 fn who_sees_nothing_for_three_epochs_opens_and_closes_again() {
     let config = config(ENFORCE);
-    let mut daemon = start(&config, InMemory::default(), None);
+    let mut daemon = start(&config, MemoryKernel::default(), None);
     run(&mut daemon, (0, 10_000), &[(Side::Down, FIRST, 1, true)]);
     let given = ceiling(&mut daemon, Side::Down, "10.0.0.1");
     // The counters are missing, not the device.
@@ -99,7 +99,7 @@ fn who_sees_nothing_for_three_epochs_opens_and_closes_again() {
 
 #[test]
 fn a_device_that_vanishes_and_comes_back_has_its_tree_again() {
-    let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
+    let mut daemon = start(&config(ENFORCE), MemoryKernel::default(), None);
     run(&mut daemon, (0, 10_000), &[]);
     daemon.kernel_mut().remove(Side::Down);
     run(&mut daemon, (10_000, 20_000), &[]);
@@ -114,14 +114,14 @@ fn a_device_that_vanishes_and_comes_back_has_its_tree_again() {
     assert_eq!(daemon.kernel_mut().there.filter, Filter::Leads, "the device has another number");
     daemon.stop("test", false).unwrap();
     let there = &daemon.kernel_mut().there;
-    assert_eq!(there.down, crate::kernel::Found { offloads: apart, ..InMemory::default().there.down });
-    assert_eq!(there.up, InMemory::default().there.up);
+    assert_eq!(there.down, crate::kernel::Found { offloads: apart, ..MemoryKernel::default().there.down });
+    assert_eq!(there.up, MemoryKernel::default().there.up);
 }
 
 /// One device is repaired and restored even if the other is gone.
 #[test]
 fn a_device_that_is_gone_keeps_nothing_of_the_other() {
-    let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
+    let mut daemon = start(&config(ENFORCE), MemoryKernel::default(), None);
     run(&mut daemon, (0, 10_000), &[]);
     daemon.kernel_mut().remove(Side::Down);
     daemon.kernel_mut().by_hand(&Change::DeleteEntry(Side::Up, "10.0.0.1".parse().unwrap(), FIRST));
@@ -129,13 +129,13 @@ fn a_device_that_is_gone_keeps_nothing_of_the_other() {
     run(&mut daemon, (10_000, 20_000), &[]);
     assert!(daemon.kernel_mut().class_of(Side::Up, "10.0.0.1").is_some());
     daemon.stop("test", false).unwrap();
-    assert_eq!(daemon.kernel_mut().there.up, InMemory::default().there.up);
+    assert_eq!(daemon.kernel_mut().there.up, MemoryKernel::default().there.up);
     assert_eq!(daemon.kernel_mut().there.filter, Filter::Missing);
 }
 
 #[test]
 fn a_clock_that_jumps_is_an_epoch_of_which_nothing_is_known() {
-    let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
+    let mut daemon = start(&config(ENFORCE), MemoryKernel::default(), None);
     run(&mut daemon, (0, 20_000), &[(Side::Down, FIRST, 1, true)]);
     daemon.take_happened();
     daemon.step(at(10_000_000));
@@ -148,7 +148,7 @@ fn a_clock_that_jumps_is_an_epoch_of_which_nothing_is_known() {
 /// count is lost.
 #[test]
 fn a_clock_that_goes_back_is_waited_for() {
-    let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
+    let mut daemon = start(&config(ENFORCE), MemoryKernel::default(), None);
     run(&mut daemon, (0, 20_000), &[(Side::Down, FIRST, 1, true)]);
     let (given, due) = (daemon.gateway().allocation().clone(), daemon.due());
     daemon.take_happened();
@@ -163,7 +163,7 @@ fn a_clock_that_goes_back_is_waited_for() {
 
 #[test]
 fn counters_that_wrap_are_read_on_and_those_that_begin_again_are_not_known() {
-    let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
+    let mut daemon = start(&config(ENFORCE), MemoryKernel::default(), None);
     let counters = daemon.kernel_mut().counters[0].get_mut(&FIRST).unwrap();
     (counters.packets, counters.dropped) = (u32::MAX - 49, u32::MAX - 4);
     run(&mut daemon, (200, 10_000), &[]);
@@ -185,8 +185,8 @@ fn counters_that_wrap_are_read_on_and_those_that_begin_again_are_not_known() {
 /// A sensor that misses packets gives no busy times; queues still count.
 #[test]
 fn a_sensor_that_stops_or_misses_packets_tells_nothing() {
-    let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
-    let busy = |daemon: &mut Daemon<InMemory>, epoch: u64| {
+    let mut daemon = start(&config(ENFORCE), MemoryKernel::default(), None);
+    let busy = |daemon: &mut Daemon<MemoryKernel>, epoch: u64| {
         run(daemon, (epoch * 10_000, (epoch + 1) * 10_000), &[(Side::Down, FIRST, 1, true)]);
         let view = view_of(daemon, 0).unwrap();
         assert!(view.served.packets > 90);
@@ -208,7 +208,7 @@ fn a_sensor_that_stops_or_misses_packets_tells_nothing() {
 #[test]
 fn what_is_changed_by_hand_stays_where_the_operator_says_so() {
     let config = config("mode = \"enforce\"\nby_hand = \"leave\"\n");
-    let mut daemon = start(&config, InMemory::default(), None);
+    let mut daemon = start(&config, MemoryKernel::default(), None);
     run(&mut daemon, (0, 10_000), &[]);
     let (minor, class) = daemon.kernel_mut().class_of(Side::Down, "10.0.0.1").unwrap();
     for ceiling in [9_000, 20] {
@@ -236,18 +236,18 @@ fn what_is_changed_by_hand_stays_where_the_operator_says_so() {
 /// removes it.
 #[test]
 fn a_table_that_lost_a_map_is_made_anew_or_removed() {
-    let breaks = |daemon: &mut Daemon<InMemory>| {
+    let breaks = |daemon: &mut Daemon<MemoryKernel>| {
         daemon.kernel_mut().there.filter = Filter::Broken;
         Side::ALL.into_iter().for_each(|side| daemon.kernel_mut().there.of_mut(side).tree.entries.clear());
     };
-    let mut daemon = start(&config(ENFORCE), InMemory::default(), None);
+    let mut daemon = start(&config(ENFORCE), MemoryKernel::default(), None);
     breaks(&mut daemon);
     run(&mut daemon, (200, 1_400), &[]);
     assert_eq!(daemon.kernel_mut().there.filter, Filter::Leads);
     assert!(daemon.kernel_mut().class_of(Side::Up, "10.0.2.1").is_some());
     breaks(&mut daemon);
     daemon.stop("test", false).unwrap();
-    assert_eq!(daemon.kernel_mut().there, InMemory::default().there);
+    assert_eq!(daemon.kernel_mut().there, MemoryKernel::default().there);
 }
 
 #[test]
@@ -255,8 +255,8 @@ fn who_answers_on_the_link_or_has_a_prefix_subscribes_without_a_file() {
     let rest =
         "mode = \"enforce\"\nneighbours = true\n[[delegated]]\nwithin = \"2001:db8::/40\"\nlength = 56\n";
     let config = config(rest);
-    let mut daemon = start(&config, InMemory::default(), None);
-    let minors = |daemon: &mut Daemon<InMemory>, addresses: &[&str]| {
+    let mut daemon = start(&config, MemoryKernel::default(), None);
+    let minors = |daemon: &mut Daemon<MemoryKernel>, addresses: &[&str]| {
         let of = |address: &&str| daemon.kernel_mut().class_of(Side::Down, address).map(|(minor, _)| minor);
         addresses.iter().map(of).collect::<Vec<_>>()
     };
@@ -280,7 +280,7 @@ fn who_answers_on_the_link_or_has_a_prefix_subscribes_without_a_file() {
     run(&mut daemon, (1_400, 20_000), &[]);
     assert_eq!(minors(&mut daemon, &["10.8.0.77"]), [mac]);
     let law = daemon.kept().memory.law;
-    let kernel = InMemory { neighbours: Vec::new(), changes_left: 0, ..daemon.kernel_mut().clone() };
+    let kernel = MemoryKernel { neighbours: Vec::new(), changes_left: 0, ..daemon.kernel_mut().clone() };
     let kept = serde_json::from_str(&serde_json::to_string(&daemon.kept()).unwrap()).unwrap();
     let mut next = start(&config, kernel, Some(kept));
     assert_eq!((minors(&mut next, &all[..2]), next.kept().memory.law == law), (vec![first, mac], true));
@@ -293,7 +293,7 @@ fn who_answers_on_the_link_or_has_a_prefix_subscribes_without_a_file() {
 /// A sender that ignores losses is named; the decision has the subscriber's display name.
 #[test]
 fn who_does_not_slow_down_is_named() {
-    let mut daemon = start(&config(ENFORCE), InMemory { lost: None, ..InMemory::default() }, None);
+    let mut daemon = start(&config(ENFORCE), MemoryKernel { lost: None, ..MemoryKernel::default() }, None);
     for epoch in 0..30 {
         // It uses all of its limit, and loses twice as much.
         let packets = (ceiling(&mut daemon, Side::Down, "10.0.1.1").as_bps() * 10 / 12_000) as u32;
@@ -335,7 +335,7 @@ proptest! {
     #[test]
     fn what_is_refused_is_made_once_there_is_memory(shortages in shortages()) {
         let config = config("mode = \"enforce\"\neager = 1\n");
-        let mut daemon = start(&config, InMemory::default(), None);
+        let mut daemon = start(&config, MemoryKernel::default(), None);
         let mut ms = 200;
         for (i, (shortage, looks)) in shortages.into_iter().enumerate() {
             daemon.kernel_mut().offered = vec![offered(i as u32 % 3)];
@@ -356,7 +356,7 @@ proptest! {
         let there = daemon.kernel_mut().there.clone();
         prop_assert_eq!((&there.down.tree, &there.up.tree, there.filter), (&wanted.down, &wanted.up, Filter::Leads));
         daemon.stop("test", false).unwrap();
-        prop_assert_eq!(&daemon.kernel_mut().there, &InMemory::default().there);
+        prop_assert_eq!(&daemon.kernel_mut().there, &MemoryKernel::default().there);
     }
 }
 
@@ -364,7 +364,7 @@ proptest! {
 fn a_thousand_who_come_at_once_have_classes_at_the_next_look() {
     let config = config("mode = \"enforce\"\neager = 10\n");
     let mut daemon =
-        Daemon::new(at(0), &config, subscribers(1000), InMemory::default(), (None, false)).unwrap();
+        Daemon::new(at(0), &config, subscribers(1000), MemoryKernel::default(), (None, false)).unwrap();
     daemon.begin(at(0)).unwrap();
     assert_eq!(daemon.kernel_mut().there.down.tree.classes.len(), 4);
     daemon.kernel_mut().offered = (0..1000).map(offered).collect();
@@ -377,7 +377,7 @@ fn a_thousand_who_come_at_once_have_classes_at_the_next_look() {
 #[test]
 fn spoofed_sources_fill_no_more_than_their_room() {
     let config = config("mode = \"enforce\"\n[unknown]\naddresses = 100\n");
-    let mut daemon = start(&config, InMemory::default(), None);
+    let mut daemon = start(&config, MemoryKernel::default(), None);
     let offered = |i: u32| Offered {
         address: std::net::Ipv4Addr::from(0xac10_0000 + i).into(),
         volume: Volume { packets: 1, bytes: 100 },

@@ -8,8 +8,8 @@ const SLOPE_RANGE: f64 = 100.0;
 
 /// The sums of a least-squares line through intervals, each weighted by how much was sent in it.
 ///
-/// The slope is drawn towards the one told at first as if that were known within a factor of its own size: the losses of so many
-/// segments, which fall by chance, at so different delays decide how far.
+/// The first slope counts as known within a factor of its own size. The random losses of the counted
+/// segments, at their different delays, decide how far the fit moves away from it.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Line {
@@ -24,7 +24,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// One more interval whose packets waited so long \[s\]; older ones fade with the memory.
+    /// One more interval with this mean wait of its packets \[s\]; older ones fade with the memory.
     pub(super) fn add(&mut self, flow: &FlowView, delay_s: f64, memory: Duration) {
         let fades = libm::exp(-flow.interval.as_secs_f64() / memory.as_secs_f64());
         let (sent, lost) = (flow.sent as f64, flow.retransmitted as f64);
@@ -46,7 +46,7 @@ impl Line {
         let taken = per_packet * self.sent / self.seconds;
         let spread = self.delay_squared - self.delay * self.delay / self.sent;
         let common = self.lost_delay - self.lost * self.delay / self.sent;
-        // A count of losses varies by itself; none says as much as one.
+        // A count of losses varies by itself; a count of zero counts as one.
         let doubt = self.lost.max(1.0) / self.sent / (taken * taken);
         let slope = (common + doubt * taken) / (spread.max(0.0) + doubt);
         slope.clamp(taken / SLOPE_RANGE, taken * SLOPE_RANGE)
@@ -67,10 +67,11 @@ mod tests {
         line
     }
 
-    /// Loss is the delay: Σld − Σl·Σsd/Σs = 1 − 0.8, Σsd² − (Σsd)²/Σs = 1 − 0.8, so that the slope is one a second. It is drawn towards
-    /// the one that was told, 0.003·1000 a second, with the doubt of 40 losses of 2000: 0.02/3².
+    /// Loss is the delay: Σld − Σl·Σsd/Σs = 1 − 0.8, Σsd² − (Σsd)²/Σs = 1 − 0.8, so that the slope is one a
+    /// second. The fit is drawn towards the first slope, 0.003·1000 a second, with the doubt of 40 losses of
+    /// 2000: 0.02/3².
     #[test]
-    fn slope_is_the_least_squares_line_drawn_to_what_was_told() {
+    fn slope_is_least_squares_with_a_prior() {
         let line = line(Duration::from_secs(1_000_000_000));
         let slope = line.slope(0.003);
         assert!((slope - (0.2 + 0.02 / 3.0) / (0.2 + 0.02 / 9.0)).abs() < 1e-6, "{slope}");

@@ -10,7 +10,7 @@ const ROLE: FlowRole = FlowRole { payload: Bytes::new(1000) };
 /// A path: packets delivered in an interval and the share sent again, of so many connections.
 type Path = fn(u32) -> (f64, f64);
 
-/// Each connection gets 100 packets, whatever the others do; 2 % are lost.
+/// Each connection gets 100 packets, independent of the others; 2 % are lost.
 const BY_CHANCE: Path = |n| (100.0 * f64::from(n), 0.02);
 /// 1000 packets in all, and losses that grow with the square of the connections.
 const POLICER: Path = |n| (1000.0, 0.005 * f64::from(n * n));
@@ -94,7 +94,7 @@ fn count_halves_once_it_is_twice_as_long() {
 
 #[test]
 fn connections_that_end_in_congestion_were_of_use() {
-    // `keep` of a half times m/k keeps m beside k: half of that rise is looked for, 0.25·m/k.
+    // `keep` of a half times m/k keeps m beside k: half of that rise is required, 0.25·m/k.
     let useful = |k, added, bytes| {
         let law = GuardedParams { keep: 0.5, ..GuardedParams::default() }.begin(&ROLE);
         let second = FlowView {
@@ -149,7 +149,7 @@ fn congestion_ends_a_trial_that_it_leaves_open() {
         law.on_interval(&see(BY_CHANCE, 2, 150));
         law
     };
-    // (20): at most 0.75·2.5 + 0.25/2.4 = 1.98 are still two; what was counted beside one is of no more use.
+    // (20): at most 0.75·2.5 + 0.25/2.4 = 1.98 are still two; the counts beside one are of no more use.
     let law = congested(Trial::Fewer(1, full));
     assert_eq!((law.open, law.trial, law.settling), (2, Trial::None, true));
     assert_eq!(law.tally, Tally::default());
@@ -197,7 +197,8 @@ fn doubling() -> Guarded {
 #[test]
 fn trials_that_double_open_one_per_interval_and_are_judged_by_all_that_they_added() {
     let kept = run(&mut doubling(), BY_CHANCE, 60);
-    // Two tell what one brings; then a trial of one, of two, four and eight, each an interval apart, two to judge by.
+    // Two intervals measure one connection; then come trials of one, of two, four and eight, each an interval
+    // apart, with two to judge by.
     let begins = [1, 1, 2, 2, 2, 3, 4, 4, 4, 5, 6, 7, 8, 8, 8, 9];
     let at_two = kept.iter().position(|&n| n == 2).unwrap() - 2;
     assert_eq!(kept[at_two..at_two + begins.len()], begins, "{kept:?}");
@@ -208,7 +209,7 @@ fn trials_that_double_open_one_per_interval_and_are_judged_by_all_that_they_adde
 
 #[test]
 fn trials_that_double_end_where_the_path_is_full() {
-    // Room for six: what is added beyond brings losses, and no goodput.
+    // Room for six: more connections bring losses, and no goodput.
     let full: Path = |n| {
         let excess = f64::from(n.saturating_sub(6));
         (100.0 * f64::from(n.min(6)), 0.02 + 0.02 * excess)
@@ -232,7 +233,7 @@ fn a_policer_and_a_short_queue_keep_one_from_trials_that_double_too() {
 }
 
 #[test]
-fn a_second_connection_whose_trial_ends_in_delay_rests_like_one_that_brought_too_little() {
+fn second_connection_ended_by_delay_rests() {
     for params in [GuardedParams::default(), GuardedParams { doubling: true, ..GuardedParams::default() }] {
         let mut law = params.begin(&ROLE);
         // One alone fills the path: a second brings delay, and 600 intervals see few of them.
@@ -262,18 +263,19 @@ fn remembering(start: u32) -> Guarded {
 }
 
 #[test]
-fn what_is_remembered_is_tried_with_half_and_comes_back_where_it_earns_its_place() {
+fn remembered_number_is_tried_with_half() {
     let mut law = remembering(8);
     assert_eq!(law.at_start(), 8);
     let kept = run(&mut law, BY_CHANCE, 60);
-    // One to settle and two to tell what eight bring, the last of which asks for four; the same for those; then it grows on.
+    // One interval to settle and two to measure eight, the last of which lowers the number to four; the same
+    // for those; then it grows on.
     assert_eq!(kept[..9], [8, 8, 4, 4, 4, 8, 8, 8, 9], "{kept:?}");
     assert!(kept[6..].iter().all(|&n| n >= 8), "{kept:?}");
     assert!(kept[30] > 12, "trials double from there: {kept:?}");
 }
 
 #[test]
-fn what_is_remembered_of_better_days_is_gone_soon() {
+fn outdated_remembered_number_falls_soon() {
     for path in [POLICER, SHARED] {
         let kept = run(&mut remembering(16), path, 1000);
         assert!(kept.iter().position(|&n| n == 1).is_some_and(|at| at <= 15), "{kept:?}");
@@ -299,7 +301,7 @@ fn connections_of_better_days_are_given_back_at_a_policer() {
 }
 
 #[test]
-fn what_earns_its_place_comes_back() {
+fn connections_that_earn_their_place_return() {
     let mut law = begin();
     let has_four = (0..200).any(|_| {
         law.on_interval(&see(BY_CHANCE, law.open, 100));
@@ -340,7 +342,7 @@ fn idle_intervals_change_nothing() {
 }
 
 #[test]
-fn a_longer_path_stops_it_for_a_window_at_most_and_not_at_all_where_it_is_told() {
+fn longer_path_stops_growth_for_a_window_at_most() {
     let grows_again = |told: bool| {
         let mut law = begin();
         run(&mut law, BY_CHANCE, 60);
@@ -380,7 +382,7 @@ fn as_it_grows_and_gives_way_it_has_e_multcps_drift() {
 }
 
 proptest! {
-    /// Whatever the shares of a policed path, its share is one connection's, but for the trials.
+    /// For any shares of a policed path, its share is one connection's, but for the trials.
     #[test]
     fn no_share_of_a_full_path_is_gained(lost in 0.0f64..0.1, others in 1u32..3, packets in 300f64..20_000.0) {
         let mut law = begin();
@@ -442,7 +444,7 @@ fn congestion_closes_connections_where_none_is_on_trial() {
 
 /// Beside one connection a second has to bring half of 55 % more, 27.5 %, where its trial ends in congestion.
 #[test]
-fn a_trial_that_congests_has_to_bring_half_of_what_would_keep_it() {
+fn congested_trial_needs_half_of_the_rise() {
     let resting = |packets| {
         let trial = Trial::More(1, two(2_000_000.0));
         let mut law = Guarded { connections: 1.5, open: 2, trial, ..begin() };
@@ -455,7 +457,7 @@ fn a_trial_that_congests_has_to_bring_half_of_what_would_keep_it() {
 
 /// 0.55 of 1/k.
 #[test]
-fn a_trial_keeps_what_brings_its_share() {
+fn trial_keeps_connections_with_their_share() {
     let judged = |bytes| {
         let trial = Trial::More(1, two(1e6));
         let mut law = Guarded { connections: 1.5, open: 2, trial, tally: two(bytes), ..begin() };
@@ -488,7 +490,7 @@ fn those_that_were_missed_come_back() {
 }
 
 #[test]
-fn half_of_what_is_remembered_is_tried() {
+fn half_of_the_remembered_number_is_tried() {
     let mut law = GuardedParams { start: 8, ..GuardedParams::default() }.begin(&ROLE);
     law.try_fewer(two(1e6));
     assert_eq!((law.open, law.connections), (4, 4.0));
@@ -497,7 +499,7 @@ fn half_of_what_is_remembered_is_tried() {
 }
 
 #[test]
-fn it_says_what_is_going_on() {
+fn reason_names_the_state() {
     let more = Trial::More(1, two(1e6));
     let fewer = Trial::Fewer(1, two(1e6));
     let reason = |change: &dyn Fn(&mut Guarded), delayed| {
@@ -518,8 +520,8 @@ fn it_says_what_is_going_on() {
     assert_eq!(reason(&|law| law.open = 15, no), Reason::Uncongested);
 }
 
-/// Of 100 segments each 0 and 4 are twice the deviation of what was counted, √4, and no more; of 1000 each, 100 and 200
-/// are larger by what was there, and no more.
+/// Of 100 segments each, 0 and 4 lost differ by twice the deviation of the counts, √4, and no more; of 1000
+/// each, 200 are twice the 100 before, and no more.
 #[test]
 fn losses_at_their_bounds_have_not_risen() {
     let lost = |sent, again| Tally { sent, again, ..two(1e6) };

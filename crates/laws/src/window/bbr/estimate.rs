@@ -2,8 +2,9 @@
 
 use evenair_units::{Duration, Instant};
 
-/// The greatest of what was measured lately, from three candidates: the greatest, the greatest since then, and the greatest
-/// since that. K. Nichols' estimator, which Linux's `minmax` is, too: exact but where more than three would be needed.
+/// The windowed maximum of measurements, from three candidates: the greatest, the greatest after it, and the
+/// greatest after that. K. Nichols' estimator, which Linux's `minmax` is, too: exact but where more than
+/// three would be needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct GreatestLately {
@@ -16,7 +17,7 @@ impl GreatestLately {
         self.candidates[0].1
     }
 
-    /// A measurement at `now`; what is older than `keeps` is forgotten.
+    /// A measurement at `now`; those older than `keeps` are forgotten.
     pub(super) fn add(&mut self, now: u32, keeps: u32, value: f64) {
         let new = (now, value);
         let age = |candidate: (u32, f64)| now.saturating_sub(candidate.0);
@@ -47,7 +48,7 @@ impl GreatestLately {
 
 /// Windows of rounds over which clumps are remembered.
 const ROUNDS: u32 = 5;
-/// The most that is granted for clumps: what arrives in 100 ms.
+/// The most room for clumps: the segments that arrive in 100 ms.
 const TIME_MAX: Duration = Duration::from_millis(100);
 /// A clump's count starts again beyond this: Linux's 2²⁰ segments.
 const COUNT_MAX: f64 = (1u32 << 20) as f64;
@@ -65,7 +66,7 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    pub(super) fn begin_anew(&mut self, now: Instant) {
+    pub(super) fn restart(&mut self, now: Instant) {
         (self.since, self.count) = (now, 0.0);
     }
 
@@ -81,7 +82,7 @@ impl Aggregation {
         let segments = f64::from(segments);
         let mut expected = libm::floor(rate_pps * now.since(self.since).as_secs_f64());
         if self.count <= expected || self.count + segments >= COUNT_MAX {
-            self.begin_anew(now);
+            self.restart(now);
             expected = 0.0;
         }
         self.count += segments;
@@ -147,7 +148,7 @@ mod tests {
             let known = (aggregation.count, aggregation.extra[0]);
             assert!((known.0 - count).abs() + (known.1 - extra).abs() < 1e-12, "{ms} ms: {known:?}");
         }
-        // What arrives in 100 ms is room enough.
+        // The segments that arrive in 100 ms are room enough.
         assert!((aggregation.room(50.0) - 5.0).abs() < 1e-12 && (aggregation.room(90.0) - 8.0).abs() < 1e-12);
         // Five to ten round trips.
         (0..9).for_each(|_| aggregation.count_round());
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn clumps_are_what_runs_ahead_of_the_rate() {
+    fn clumps_are_arrivals_ahead_of_the_rate() {
         let mut aggregation = Aggregation::default();
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         // 100 segments/s; eight come at once after 100 ms, where ten were due in 100 ms.

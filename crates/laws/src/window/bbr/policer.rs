@@ -1,7 +1,7 @@
-//! BBR's detection of policers: token buckets drop what exceeds a rate, and never delay it.
+//! BBR's detection of policers: token buckets that drop traffic above a rate, and never delay it.
 //!
-//! Between losses the average rate is taken over four round trips at least; if a fifth was lost in two such intervals one after
-//! the other, and both had the same rate, the path is taken to be policed at it, for 48 round trips.
+//! Between losses the average rate is taken over four round trips at least. The path counts as policed at it
+//! for 48 round trips, if a fifth was lost in two such intervals in a row and both had the same rate.
 
 use super::Delivered;
 use evenair_units::Duration;
@@ -14,7 +14,7 @@ const LOSS_MIN: f64 = 50.0 / 256.0;
 /// Rates are the same within an eighth, or within 4 kb/s of segments of 1460 bytes.
 const SAME_SHARE: f64 = 1.0 / 8.0;
 const SAME_PPS: f64 = 4000.0 / 8.0 / 1460.0;
-/// How long a rate is believed \[round trips\].
+/// How long a rate is used \[round trips\].
 const ROUNDS_USED: u32 = 48;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_believed_for_48_round_trips() {
+    fn policer_rate_lasts_48_round_trips() {
         let mut policer = rounds(30, 12);
         let round = (1..100).find(|_| policer.is_stale());
         assert_eq!(round, Some(48));

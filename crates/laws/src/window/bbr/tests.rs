@@ -12,8 +12,8 @@ fn bbr() -> Bbr {
     BbrParams::linux().validated().unwrap().begin(&start)
 }
 
-/// A path of so many segments a second and so long a round trip without a queue, with room for so many to wait; segments
-/// leave as the law says, and arrive when the path has served those before.
+/// A path with a rate in segments a second, a round trip without a queue and room for a backlog. Segments
+/// leave as the law allows, and arrive when the path has served those before.
 struct Network {
     law: Bbr,
     rate_pps: f64,
@@ -28,7 +28,7 @@ struct Network {
     total_at_s: f64,
     lost: u64,
     lost_now: u32,
-    /// The most that was under way since the last look.
+    /// The most segments under way since the last reading.
     most: usize,
 }
 
@@ -112,7 +112,7 @@ impl Network {
         let end_s = self.now_s + seconds;
         while self.now_s < end_s {
             let arrives = self.flying.front().map_or(f64::INFINITY, |segment| segment.arrives_s);
-            // What was lost is under way for all that the sender knows, until the next acknowledgement.
+            // The sender counts lost segments as under way until the next acknowledgement.
             let under_way = self.flying.len() as f64 + f64::from(self.lost_now);
             let may_send = under_way < self.law.congestion_window();
             let leaves = if may_send { self.next_s.max(self.now_s) } else { f64::INFINITY };
@@ -163,7 +163,7 @@ fn the_phases_pace_above_below_and_at_the_rate() {
 }
 
 #[test]
-fn the_least_round_trip_is_looked_for_anew_after_ten_seconds() {
+fn least_round_trip_is_probed_after_ten_seconds() {
     let mut path = Network::new(1000.0, 0.05, 1000);
     path.run(2.0);
     let least = path.law.least.unwrap();
@@ -180,11 +180,11 @@ fn the_least_round_trip_is_looked_for_anew_after_ten_seconds() {
     let few_s = path.now_s - from_s;
     assert!((0.19..0.31).contains(&few_s), "200 ms, and until the round trip is over: {few_s}");
     assert!(path.law.least.unwrap() <= least + Duration::from_millis(1));
-    assert!((path.law.rate_pps() - 1000.0).abs() < 20.0, "what was sent then does not count as a rate");
+    assert!((path.law.rate_pps() - 1000.0).abs() < 20.0, "segments of that time give no rate");
 }
 
 #[test]
-fn a_route_that_is_slower_is_believed_after_ten_rounds() {
+fn slower_route_counts_after_ten_rounds() {
     let mut path = Network::new(1000.0, 0.05, 1000);
     path.run(3.0);
     path.rate_pps = 500.0;
@@ -196,7 +196,7 @@ fn a_route_that_is_slower_is_believed_after_ten_rounds() {
 }
 
 #[test]
-fn a_loss_conserves_packets_and_then_the_window_is_what_it_was() {
+fn loss_conserves_packets_then_restores_window() {
     let mut path = Network::new(1000.0, 0.05, 1000);
     path.run(2.0);
     let (before, last) = (path.law.congestion_window(), path.law.path.last);
@@ -212,7 +212,7 @@ fn a_loss_conserves_packets_and_then_the_window_is_what_it_was() {
     };
     path.law.on_loss(&Loss::default());
     path.law.on_delivery(&event(Repair::Recovery, 1, 1, 48));
-    assert!((path.law.congestion_window() - 49.0).abs() < 1e-12, "what is under way, and what arrived");
+    assert!((path.law.congestion_window() - 49.0).abs() < 1e-12, "segments under way, and arrivals");
     path.law.on_delivery(&event(Repair::Recovery, 2, 0, 48));
     assert!((path.law.congestion_window() - 49.0).abs() < 1e-12);
     path.law.on_delivery(&event(Repair::None, 3, 0, 48));

@@ -47,7 +47,7 @@ fn priority_that_a_map_gives_is_seen() {
 /// `oifname "eth1"` (`NFT_META_OIFNAME` 7) has all 16 bytes of a name, `oifname "eth*"` those of the prefix;
 /// `oif 4` is a number.
 #[test]
-fn devices_that_a_rule_asks_for_are_read() {
+fn devices_of_a_rule_are_read() {
     let out = |key: u32, value: &[u8]| {
         read(&[("meta", &meta(key)), ("cmp", &compared(0, value)), ("meta", &set_priority())])
             .expect("it sets")
@@ -121,7 +121,7 @@ fn rule_that_writes_and_accepts_is_read_on() {
 
 /// A base chain has its own hook; a chain that others jump to has all hooks of its table.
 #[test]
-fn chains_say_when_their_rules_are_asked() {
+fn chains_have_their_hooks_and_priorities() {
     // NFT_MSG_NEWCHAIN 3: NFTA_CHAIN_TABLE 1, …_NAME 3, …_HOOK 4 of HOOKNUM 1 and PRIORITY 2.
     let chain = |name: &[u8], hook: &[Vec<u8>]| {
         let hook = if hook.is_empty() { Vec::new() } else { nest(4, hook) };

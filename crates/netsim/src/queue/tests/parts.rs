@@ -107,7 +107,7 @@ fn backlog_counts_the_packet_in_service() {
     queue.accept(ms(0), packet(0, 0, 100, ms(0)));
     queue.accept(ms(0), packet(1, 0, 200, ms(0)));
     assert_eq!(queue.backlog(), volume(2, 300));
-    let first = queue.next(ms(1), &mut Vec::new()).unwrap();
+    let first = queue.next(ms(1), None, &mut Vec::new()).unwrap();
     queue.service = Service::Packet(first, 0);
     queue.accept(ms(1), packet(2, 0, 400, ms(1)));
     assert_eq!((queue.backlog(), queue.arrived), (volume(3, 700), volume(3, 700)));
@@ -182,8 +182,9 @@ fn packets_are_dropped_or_marked_when_they_leave() {
         queue.accept(ms(0), Queued { mark, ..packet(id, 0, size, ms(0)) });
     }
     let mut culled = Vec::new();
-    let sent: Vec<(u32, Mark)> =
-        std::iter::from_fn(|| queue.next(ms(1), &mut culled)).map(|sent| (sent.size, sent.mark)).collect();
+    let sent: Vec<(u32, Mark)> = std::iter::from_fn(|| queue.next(ms(1), None, &mut culled))
+        .map(|sent| (sent.size, sent.mark))
+        .collect();
     assert_eq!(sent, [(102, Mark::Impossible), (103, Mark::Made), (104, Mark::Possible)]);
     assert_eq!(culled.iter().map(|gone| gone.size).collect::<Vec<_>>(), [101]);
 }
@@ -234,7 +235,7 @@ fn attempts_are_charged_to_their_station() {
         (0..4).for_each(|id| queue.enqueue(ms(0), packet(id, id / 2 * 2, 1000, ms(0)))); // two for each next hop
         let sent = order.map(|_| {
             let next = queue.dequeue(ms(1), &mut Vec::new()).map(|next| next.packet.0);
-            (0..attempts).for_each(|_| queue.attempted());
+            (0..attempts).for_each(|_| queue.attempted(None));
             next
         });
         assert_eq!(sent, order.map(Some), "{attempts} attempts");
@@ -248,14 +249,14 @@ fn station_that_comes_back_has_its_debt() {
     let mut queue = airtime(true);
     queue.enqueue(ms(0), packet(0, 0, 1000, ms(0)));
     assert!(queue.dequeue(ms(1), &mut Vec::new()).is_some());
-    (0..3).for_each(|_| queue.attempted());
+    (0..3).for_each(|_| queue.attempted(None));
     assert_eq!(queue.dequeue(ms(2), &mut Vec::new()), None);
     queue.enqueue(ms(3), packet(1, 0, 1000, ms(3)));
     (2..6).for_each(|id| queue.enqueue(ms(3), packet(id, 2, 1000, ms(3))));
     let mut order = Vec::new();
     while let Some(next) = queue.dequeue(ms(4), &mut Vec::new()) {
         order.push(next.packet.0);
-        queue.attempted();
+        queue.attempted(None);
     }
     // 3·1310 − 256 µs are fifteen turns; of the other station each packet costs five or six.
     assert_eq!(order, [2, 3, 4, 1, 5]);
@@ -300,10 +301,10 @@ fn back_off_law_sees_what_came_and_left() {
     for id in 0..5 {
         queue.accept(ms(0), packet(id, 0, 100 * (id + 1), ms(0)));
     }
-    queue.next(ms(1), &mut Vec::new());
-    queue.next(ms(2), &mut Vec::new());
+    queue.next(ms(1), None, &mut Vec::new());
+    queue.next(ms(2), None, &mut Vec::new());
     queue.given_up = volume(1, 200);
-    let head = queue.next(ms(3), &mut Vec::new()).unwrap();
+    let head = queue.next(ms(3), None, &mut Vec::new()).unwrap();
     queue.service = Service::Packet(head, 0);
     queue.note_dummy();
     queue.note_dummy();
@@ -315,8 +316,8 @@ fn back_off_law_sees_what_came_and_left() {
     );
     assert_eq!((view.dummies, view.interval), (volume(2, 100), Duration::from_millis(10)));
     assert_eq!(view.head_of_line_delay, Some(Duration::from_millis(10)));
-    queue.next(ms(11), &mut Vec::new());
-    queue.next(ms(12), &mut Vec::new());
+    queue.next(ms(11), None, &mut Vec::new());
+    queue.next(ms(12), None, &mut Vec::new());
     queue.service = Service::Nothing;
     queue.update(ms(30));
     let view = std::mem::take(&mut *seen.0.lock().unwrap())[0];

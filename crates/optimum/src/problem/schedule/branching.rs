@@ -1,25 +1,26 @@
-//! Heavy independent sets by branch and bound, where sums over all of them are too many: dense conflicts leave few sets, and only heavy
-//! ones are looked at.
+//! Heavy independent sets by branch and bound, where sums over all of them are too many: dense conflicts
+//! leave few sets, and only heavy ones are visited.
 //!
-//! A cover by cliques bounds what candidates may add, since a set has one link of a clique at most: each clique takes the same off the
-//! weights of all its links, until nothing is left of some (Babel 1994). A branch covers what it can within the weight that is still
-//! allowed; a heavier set must have one of the links that are left over.
+//! A cover by cliques bounds the weight that candidates may add, since a set has one link of a clique at
+//! most. Each clique subtracts the same from the weights of all its links, until one of them is zero (Babel
+//! 1994). A branch covers links within the weight that is still allowed; a heavier set must have one of the
+//! links that are left over.
 
 use evenair_topology::ConflictGraph;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What was found.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Heavier {
     /// A heavier set.
     Set(Vec<u32>),
     /// There is none.
     None,
-    /// The work that was allowed did not tell.
+    /// The allowed work was not enough to decide.
     Unknown,
 }
 
-/// Links with up to so many conflicts are looked at first: one that outweighs these is taken.
+/// Links with up to this many conflicts come first: one that outweighs its conflicts is taken.
 const FEW: u32 = 3;
 
 struct Search<'a> {
@@ -34,10 +35,10 @@ struct Search<'a> {
     chosen: Vec<u32>,
     best: f64,
     set: Option<Vec<u32>>,
-    /// Words that may still be looked at.
+    /// Words that may still be visited.
     work: u64,
     stop: &'a AtomicBool,
-    /// What cliques have left of each weight.
+    /// The rest of each weight after the cliques.
     rest: Vec<f64>,
 }
 
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_work_tells_nothing() {
+    fn too_little_work_gives_no_answer() {
         let edges: Vec<(usize, usize)> = (0..40).map(|l| (l, (l + 1) % 41)).chain([(40, 0)]).collect();
         let graph = ConflictGraph::from_edges(41, &edges);
         let weights = vec![1.0; 41];

@@ -1,9 +1,11 @@
-//! Problems of α-fair utilities in units of their own: the master's numbers are of order one, whatever rates, weights and α.
+//! Problems of α-fair utilities in units of their own: the master's numbers are of order one for any rates,
+//! weights and α.
 //!
-//! With a large α the prices of flows differ by `(x/x')^α`, many orders of magnitude, and nobody knows beforehand which. So α
-//! climbs from one, where a flow's rate knows no unit, by doubling; each rung is written in the rates that the last one found,
-//! begins at its prices raised to the new α, and knows its independent sets. Weights climb along: a flow's rate is compared in
-//! units of `weight^(1/α)`, towards which α-fairness goes as α grows.
+//! With a large α the prices of flows differ by `(x/x')^α`, many orders of magnitude, and their order is not
+//! known beforehand. So α climbs by doubling from one, where a flow's rate is free of units. Each rung uses
+//! the last one's rates as units, its prices raised to the new α as a start, and its independent sets.
+//! Weights climb along: a flow's rate is compared in units of `weight^(1/α)`, towards which α-fairness goes
+//! as α grows.
 
 use super::super::{Flow, Problem, Wire};
 use crate::Utility;
@@ -19,7 +21,7 @@ pub(in crate::problem) struct Rung {
     pub(in crate::problem) prices: Vec<f64>,
 }
 
-/// Worth less than this, beside the dearest, a flow has no say; but it stays a number.
+/// A flow worth less than this beside the dearest has no influence; but it stays a number.
 const FAINTEST: f64 = -500.0;
 
 /// The α of each rung; none, if the problem is not one of α-fair utilities and bounds alone.

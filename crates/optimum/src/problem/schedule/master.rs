@@ -5,10 +5,10 @@ use super::Pricing;
 use crate::newton;
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
-/// A share of time that is less than this is what rounding leaves.
+/// A smaller share of time is rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// An independent set that the master knows.
+/// An independent set of the master.
 pub(in crate::problem) struct Column {
     /// Places of its links among the active ones.
     links: Vec<usize>,
@@ -73,7 +73,7 @@ const FOUND_MAX: usize = 12;
 const BOUNDARY: f64 = 0.99;
 
 impl<'a> Master<'a> {
-    /// A master that knows the first sets only; `unit` is the worth of a price of one.
+    /// A master with the first sets only; `unit` is the worth of a price of one.
     pub(super) fn new(problem: &'a Problem, pricing: &Pricing<'_>) -> Self {
         let mut master = Self::empty(problem, pricing, problem.worth());
         let mut columns = Vec::new();
@@ -105,7 +105,7 @@ impl<'a> Master<'a> {
         master
     }
 
-    /// The sets that it knows, for another.
+    /// Its sets, for another master.
     pub(super) fn into_sets(self) -> Vec<Column> {
         self.columns
     }
@@ -174,7 +174,7 @@ impl<'a> Master<'a> {
             part.iter_mut().for_each(|(_, share)| *share /= total);
             joined = side_by_side(joined, &part);
         }
-        joined.retain(|(_, share)| *share > ROUNDING); // what joining leaves is no set of its own
+        joined.retain(|(_, share)| *share > ROUNDING); // the residue of joining is no set of its own
         for (set, _) in &mut joined {
             set.sort_unstable();
         }
@@ -284,7 +284,8 @@ impl<'a> Master<'a> {
             let Some(factor) = self.factor(&now.slack) else { return false };
             let count = (self.tau.len() + self.v.len()) as f64;
             let average = now.complementarity / count;
-            // Mehrotra's predictor tells how much centring the step needs, and corrects for its own curvature.
+            // Mehrotra's predictor shows how much centring the step needs, and corrects for its own
+            // curvature.
             let affine = self.solve(&factor, &now, 0.0, None);
             let reach = self.reach(&affine, &now.slack, 1.0);
             let after = self.after(&affine, &now.slack, reach) / count;

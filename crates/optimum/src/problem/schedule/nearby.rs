@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// Chances per link.
 const CHANCES: usize = 30;
-/// What is lighter by more than this part than the heaviest so far is left for it.
+/// Sets lighter than the heaviest so far by more than this part are dropped for it.
 const LIGHTER: f64 = 0.02;
 /// Links let in outweigh others by more than rounding, lest they go in circles.
 const OUTWEIGHS: f64 = 1.0 + 1e-9;
@@ -70,13 +70,13 @@ pub(super) fn heavy_sets(
     if sets.is_empty() { vec![(best.set(), best.weight)] } else { sets }
 }
 
-/// A set and what each link would drive out of it.
+/// A set and the weight that each link would drive out of it.
 #[derive(Clone)]
 struct State<'a> {
     graph: &'a ConflictGraph,
     weights: &'a [f64],
     is_in: Vec<bool>,
-    /// Running sums: what was added and taken away again leaves rounding.
+    /// Running sums: weights that were added and taken away again leave rounding.
     against: Vec<f64>,
     weight: f64,
 }
@@ -98,8 +98,9 @@ impl<'a> State<'a> {
         self.graph.neighbours(link).iter().for_each(|&m| self.against[m as usize] += weight);
     }
 
-    /// Whether a link outweighs those that it would drive out. Who seems to is summed up anew: the rounding of running sums may be
-    /// lighter than nothing, or than what really is there, and light links would come in for each other in circles, without end.
+    /// Whether a link outweighs those that it would drive out. If it seems to, the sum is computed again.
+    /// Rounding of running sums may be below zero, or below the true weight; then light links would come in
+    /// for each other in circles, without end.
     fn outweighs(&self, link: usize) -> bool {
         let does = |against: f64| self.weights[link] > against * OUTWEIGHS + 1e-300;
         let members = || self.graph.neighbours(link).iter().filter(|&&m| self.is_in[m as usize]);
@@ -119,7 +120,8 @@ impl<'a> State<'a> {
         freed
     }
 
-    /// Lets in whoever of these, or of those that they free, outweighs what it drives out, until nobody does.
+    /// Lets in each of these links, and of those that they free, that outweighs the links it drives out,
+    /// until none does.
     fn settle(&mut self, mut waiting: Vec<usize>) {
         waiting.reverse();
         while let Some(l) = waiting.pop() {

@@ -11,12 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most values that the sums over a part of a component may need, where those over the whole are too many.
 const PART_MAX: usize = 300_000;
-/// Words that a search by branches may look at, and those of a proof at the end: a tenth of a second, and a second.
+/// Words that a search by branches may visit, and those of a proof at the end: a tenth of a second, and a
+/// second.
 const WORK_MAX: u64 = 100_000_000;
 const PROOF_MAX: u64 = 1_000_000_000;
-/// A set that is heavier than known ones by a smaller part is looked for with more care.
+/// Sets that are heavier than known ones by a smaller part need a more careful search.
 const WORTHWHILE: f64 = 1e-3;
-/// A proof says that no set is heavier than known ones by more than this part; where it takes too long, by ever greater parts.
+/// A proof shows that no set is heavier than known ones by more than this part; where it takes too long, by
+/// ever greater parts.
 const CLOSE: f64 = 1e-9;
 const HALVINGS_MAX: u32 = 6;
 /// Up to so many maximal independent sets a component's are listed at once.
@@ -57,7 +59,7 @@ fn parts(graph: &ConflictGraph, stop: &AtomicBool) -> Result<Vec<(Vec<u32>, Prod
         if let Ok(form) = unless_stopped(stop, Ok(form))? {
             parts.push((links, form));
         } else {
-            // The later half is looked at first, and stays behind the earlier one.
+            // The later half comes first, and stays behind the earlier one.
             let (left, right) = links.split_at(links.len() / 2);
             whole.extend([right.to_vec(), left.to_vec()]);
         }
@@ -93,13 +95,13 @@ pub(crate) struct Pricing<'a> {
     /// Set by a caller that no longer wants an answer.
     stop: &'a AtomicBool,
     components: Rc<[Component]>,
-    /// Where to tell how far the work is, and which stage of how many it is at.
+    /// The place to report progress to, and the number of this stage and of all.
     done: Option<&'a Done>,
     stage: Cell<(usize, usize)>,
 }
 
 impl<'a> Pricing<'a> {
-    /// The preparation of searches; an error only if it is told to stop.
+    /// The preparation of searches; an error only if the caller stops it.
     pub(crate) fn new(problem: &'a Problem, stop: &'a AtomicBool) -> Result<Self, Failure> {
         // Links that nothing uses have no price and need no schedule.
         let mut used = vec![false; problem.links()];
@@ -124,7 +126,8 @@ impl<'a> Pricing<'a> {
         Ok(Self { problem, stop, components, done: None, stage: Cell::new((0, 1)) })
     }
 
-    /// The same for another problem over the same air, whose flows and background use the same links of it.
+    /// The same for another problem over the same air; its flows and background must use the same links of
+    /// it.
     pub(crate) fn of<'b>(&self, problem: &'b Problem) -> Pricing<'b>
     where
         'a: 'b,
@@ -151,7 +154,8 @@ impl<'a> Pricing<'a> {
         self.done.iter().for_each(|done| done.reach((number as f64 + share) / of as f64));
     }
 
-    /// Tells how far from the best the last round is; of problems on the way to another that says nothing.
+    /// Reports the last round's distance from the best, unless the problem is only a stage on the way to
+    /// another.
     pub(crate) fn tell_gap(&self, gap: f64) {
         self.done.iter().filter(|_| self.stage.get().1 == 1).for_each(|done| done.come_within(gap));
     }

@@ -10,7 +10,7 @@ use nalgebra::DMatrix;
 const TIGHT: f64 = 1e-12;
 /// Sweeps over all prices, each with a step of all at once.
 const SWEEPS_MAX: usize = 500;
-/// Where bounds say the same, their prices are not known each: so much of its own effect is added to each.
+/// Where bounds are equivalent, their prices are not unique: this much of its own effect is added to each.
 const RIDGE: f64 = 1e-12;
 
 /// A flow: the logarithm of its weight, α, and its logarithmic load on each bound of its way.
@@ -234,7 +234,8 @@ impl Dual {
         self.log_prices = before;
     }
 
-    /// By which part each flow's rate may be off: what its bounds' loads are, beside its own share of them.
+    /// The greatest relative error of each flow's rate: the error of its bounds' loads, over its own share of
+    /// them.
     pub(super) fn rates_within(&self, off: f64) -> Vec<f64> {
         let of = |s: usize| {
             let rate = self.log_rate(s);

@@ -10,7 +10,8 @@ const STEPS_MAX: usize = 20;
 /// Below this, relative to the right-hand side's greatest, a value is rounding.
 const ROUNDING: f64 = 1e-15;
 
-/// `z ≥ 0` with `w = Mz − q ≥ 0`, of which each has one that is zero; for a matrix whose principal minors are positive. None, if it is not found.
+/// `z ≥ 0` with `w = Mz − q ≥ 0`; in each place one of the two is zero. The matrix has positive principal
+/// minors. None, if it is not found.
 ///
 /// Block principal pivoting: all that is below zero changes sides at once and, where that goes in circles, only the last of them, which ends
 /// (Júdice and Pires 1994, Murty 1974).

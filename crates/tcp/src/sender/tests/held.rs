@@ -4,7 +4,7 @@ use super::*;
 use evenair_laws::window::ScaledRenoParams;
 
 #[test]
-fn who_is_held_back_sends_nothing_new_beyond_so_many() {
+fn held_sender_stays_below_its_limit() {
     for kind in [Recovery::NewReno, Recovery::Sack] {
         let mut sender = with_flight(kind, 10);
         assert!(!sender.is_held_back());
@@ -31,7 +31,7 @@ fn who_is_held_back_sends_nothing_new_beyond_so_many() {
 }
 
 #[test]
-fn what_is_lost_meanwhile_is_repeated() {
+fn held_sender_repeats_losses() {
     let mut sender = with_flight(Recovery::NewReno, 6);
     sender.hold_back(0);
     for _ in 0..3 {
@@ -45,7 +45,7 @@ fn what_is_lost_meanwhile_is_repeated() {
 }
 
 #[test]
-fn one_socket_grows_by_what_it_is_worth() {
+fn one_socket_grows_by_its_worth() {
     let start = start(10.0, 2.0);
     let mut sender =
         Sender::new(SenderParams { start, ..params(Recovery::Sack) }, &ScaledRenoParams {}.into());
@@ -55,6 +55,6 @@ fn one_socket_grows_by_what_it_is_worth() {
         sender.handle_reply(at(100), ack(number));
         send_all(&mut sender, at(100));
     }
-    // A round trip's acknowledgements: ten times 2.5/W, of a window that grows meanwhile.
+    // A round trip's acknowledgements: ten times 2.5/W, with a window that grows between them.
     assert!((sender.congestion_window() - 12.25).abs() < 0.1, "{}", sender.congestion_window());
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// RFC 8985 section 6.2 step 5 (`RACK_sent_after`): of segments of one instant the number decides. What is beyond the
-/// newest arrival cannot be lost, at the start of the numbers or later.
+/// RFC 8985 section 6.2 step 5 (`RACK_sent_after`): of segments of one instant the number decides. Segments
+/// beyond the newest arrival cannot be lost, at the start of the numbers or later.
 #[test]
 fn later_segments_of_one_instant_are_not_lost() {
     for oldest in [0, 1, 5] {
@@ -94,7 +94,7 @@ fn missing_segments_wait_for_recovery() {
 }
 
 /// RFC 6675 section 5.1: at a time-out all is lost that was not reported. By time (RFC 8985 section 6.3,
-/// `RACK_mark_losses_on_RTO`) what was sent less than a round trip ago is not, but for the oldest.
+/// `RACK_mark_losses_on_RTO`) segments sent less than a round trip ago are not, but for the oldest.
 #[test]
 fn timeout_loses_all_or_all_that_is_old() {
     for (rack, lost) in [(false, 4), (true, 3)] {
@@ -145,7 +145,7 @@ fn partial_acknowledgement_deflates_the_window() {
 /// RFC 6582 section 3.2 step 2: duplicates announce another loss where the acknowledgement covers more than `recover`, the
 /// highest segment sent before, which is 9 here.
 #[test]
-fn duplicates_at_the_recovery_point_tell_no_loss() {
+fn duplicates_at_the_recovery_point_are_no_loss() {
     let mut sender = with_flight(Recovery::NewReno, 10);
     (0..3).for_each(|_| sender.handle_reply(at(100), ack(0)));
     assert_eq!(send_all(&mut sender, at(100)), [0]);
@@ -253,8 +253,8 @@ fn lost_repetition_after_a_timeout_cuts_again() {
     assert_eq!((sender.stats().timeouts, sender.stats().fast_retransmits), (1, 1));
 }
 
-/// RFC 6937 section 3 below the threshold: what arrived goes out, and one more where the acknowledgement advances (Linux). Of ten the
-/// first seven are lost; the threshold is five.
+/// RFC 6937 section 3 below the threshold: as many segments leave as arrived, and one more where the
+/// acknowledgement advances (Linux). Of ten the first seven are lost; the threshold is five.
 #[test]
 fn reduction_grows_with_acknowledgements_that_advance() {
     let mut sender = with_flight(Recovery::Sack, 10);

@@ -44,7 +44,7 @@ fn a_window_with_marks_is_halved_once_and_nothing_is_sent_again() {
             (1, 0, 0)
         );
         assert_eq!(sender.stats().marked, 3, "CE on three segments (RFC 9768 section 3.2.2)");
-        // The first new data tell of it, once, and the echo ends with them.
+        // The first new data confirm it, once, and the echo ends with them.
         let second = fly(&mut sender, at(10), &[]);
         let told: Vec<bool> = second.iter().map(|segment| segment.ecn.is_reduced()).collect();
         assert!(told[0] && !told[1..].contains(&true), "{told:?}");
@@ -65,7 +65,7 @@ fn a_loss_and_a_mark_in_one_window_cut_it_once() {
     answer(&mut sender, &mut receiver, at(10), &first);
     let again = fly(&mut sender, at(10), &[]);
     let repeated = again.iter().find(|segment| segment.number == 2).unwrap();
-    assert!(!repeated.ecn.is_capable(), "section 6.1.5: what is sent again is not to be marked");
+    assert!(!repeated.ecn.is_capable(), "section 6.1.5: retransmissions are not to be marked");
     answer(&mut sender, &mut receiver, at(20), &again);
     assert_eq!((sender.stats().fast_retransmits, sender.stats().marks), (1, 0));
     assert!(sender.congestion_window() <= 5.0, "{}", sender.congestion_window());

@@ -1,11 +1,11 @@
-//! A window law is told everything that it should be, and its pacing is kept.
+//! A window law receives all its facts, and its pacing is kept.
 
 use super::*;
 use evenair_laws::OwnLaw;
 use evenair_laws::window::{Delivery, OwnWindow, Repair};
 use std::sync::{Arc, Mutex};
 
-/// A window of ten segments that writes down what it is told.
+/// A window of ten segments that records its calls.
 #[derive(Clone, Debug, Default)]
 struct Witness {
     told: Arc<Mutex<Vec<Acked>>>,
@@ -62,7 +62,7 @@ impl Witness {
 }
 
 #[test]
-fn a_law_is_told_of_every_acknowledgement() {
+fn law_receives_every_acknowledgement() {
     let witness = Witness::default();
     let mut sender = witness.sender(params(Recovery::Sack));
     assert_eq!(send_all(&mut sender, at(0)).len(), 10);
@@ -112,7 +112,7 @@ fn without_selective_acknowledgements_too() {
 }
 
 #[test]
-fn and_of_what_limits_the_sender() {
+fn law_receives_the_limit_of_the_sender() {
     let limited = |change: fn(&mut Sender), receiver_window| {
         let witness = Witness::default();
         let mut sender = witness.sender(SenderParams {
@@ -131,7 +131,7 @@ fn and_of_what_limits_the_sender() {
 }
 
 #[test]
-fn segments_are_paced_if_the_law_says_so() {
+fn segments_are_paced_if_the_law_paces() {
     let gap = Some(Duration::from_millis(7));
     let mut sender = Witness { gap, ..Witness::default() }.sender(params(Recovery::Sack));
     for number in 0..10 {
@@ -143,16 +143,16 @@ fn segments_are_paced_if_the_law_says_so() {
         sender.handle_timeout(sender.poll_timeout());
     }
     assert!(send_all(&mut sender, at(70)).is_empty(), "the window is full");
-    assert_eq!(sender.poll_timeout(), at(1000), "what is left is the retransmission timer");
+    assert_eq!(sender.poll_timeout(), at(1000), "only the retransmission timer is left");
     assert_eq!(sender.stats().timeouts, 0);
     sender.handle_reply(at(100), ack(3));
     assert_eq!(send_all(&mut sender, at(100)), [10]);
     assert_eq!(send_all(&mut sender, at(107)), [11]);
 }
 
-/// Ten segments leave at once; of the acknowledgements in between one tells of a loss.
+/// Ten segments leave at once; one of the acknowledgements in between reveals a loss.
 #[test]
-fn a_law_that_asks_is_told_what_was_delivered_and_how_fast() {
+fn law_receives_deliveries_and_their_rate() {
     let witness = Witness { asks: true, ..Witness::default() };
     let mut sender = witness.sender(params(Recovery::Sack));
     assert_eq!(send_all(&mut sender, at(0)).len(), 10);
@@ -174,11 +174,11 @@ fn a_law_that_asks_is_told_what_was_delivered_and_how_fast() {
     // The tenth left when one had arrived, at 100 ms.
     let rate = told[3].rate.unwrap();
     assert_eq!((rate.before, rate.interval), (1, Duration::from_millis(120)));
-    assert_eq!(told[3].repair, Repair::Recovery, "what was sent later is not acknowledged yet");
+    assert_eq!(told[3].repair, Repair::Recovery, "later segments are not acknowledged yet");
 }
 
 #[test]
-fn who_steers_recovery_has_its_window_at_once() {
+fn law_that_steers_recovery_sets_its_window() {
     for (steers, sent) in [(true, 4), (false, 2)] {
         let mut sender = Witness { steers, ..Witness::default() }.sender(params(Recovery::Sack));
         send_all(&mut sender, at(0));
@@ -235,7 +235,8 @@ fn samples_of_a_held_sender_are_not_the_applications() {
     assert!(told.iter().all(|told| !told.rate.unwrap().application_limited));
 }
 
-/// Let go, a sender opens until what may be under way fills the window of ten; then RFC 3042 lets one more out for a duplicate.
+/// Let go, a sender opens until the flight fills the window of ten; then RFC 3042 lets one more out for a
+/// duplicate.
 #[test]
 fn opening_ends_when_the_window_is_filled() {
     let rules = SenderParams { limited_transmit: true, ..params(Recovery::NewReno) };
@@ -269,7 +270,7 @@ fn repair_after_a_timeout_ends_with_its_flight() {
 }
 
 #[test]
-fn law_is_told_when_its_pacing_lets_the_next_segment_out() {
+fn law_receives_the_next_pacing_time() {
     let gap = Some(Duration::from_millis(7));
     let witness = Witness { asks: true, gap, ..Witness::default() };
     let mut sender = witness.sender(params(Recovery::Sack));

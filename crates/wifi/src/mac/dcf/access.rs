@@ -16,6 +16,9 @@ impl<S: Shape> DcfAir<S> {
         let queue = &mut self.queues[by as usize];
         assert!(queue.head.is_none(), "contender {by} is offered a head while it has one");
         let node = queue.node as usize;
+        if let Some(batch) = queue.batch.as_mut().filter(|_| head.to != BROADCAST) {
+            batch.push(now, &head, queue.plan.size);
+        }
         queue.head = Some(head);
         queue.packet = head.packet;
         self.countdowns[by as usize].has_head = true;
@@ -68,42 +71,42 @@ impl<S: Shape> DcfAir<S> {
         let Queue { node, plan: last, .. } = &self.queues[by as usize];
         let qos = self.is_qos(*node as usize, head.to);
         let size = head.size + self.timing.header(qos);
-        let is_alike = (last.size, last.qos, last.mode) == (size, qos, head.mode);
+        let is_alike = (last.size, last.parts, last.qos, last.mode) == (size, 1, qos, head.mode);
         is_alike && head.to != BROADCAST && !last.answer.is_zero()
     }
 
     /// How long the head's frames take.
-    fn plan(&self, by: Contender, head: &Head) -> Plan {
+    pub(super) fn plan(&self, by: Contender, head: &Head) -> Plan {
         let Queue { node, plan: last, .. } = &self.queues[by as usize];
         let timing = &self.timing;
         let mode = head.mode;
         let qos = self.is_qos(*node as usize, head.to);
         let size = head.size + timing.header(qos);
-        let data = timing.phy.airtime(size, mode);
+        let data = timing.mpdu(size, mode);
         if head.to == BROADCAST {
-            return Plan { size, qos, mode, data, ..Plan::default() };
+            return Plan { size, parts: 1, qos, mode, data, ..Plan::default() };
         }
-        let long = self.rules.rts_threshold.is_some_and(|limit| size > limit);
+        // As long as the last, at the same rate.
+        let is_alike = (last.mode, last.parts) == (mode, 1) && !last.answer.is_zero();
+        let answer = if is_alike { last.answer } else { timing.answer(mode) };
+        self.announced(Plan { size, parts: 1, qos, mode, data, answer, ..Plan::default() })
+    }
+
+    /// The same exchange with the frames that announce it, where its DATA frame is long.
+    pub(super) fn announced(&self, plan: Plan) -> Plan {
+        let (timing, mode) = (&self.timing, plan.mode);
+        let long = self.rules.rts_threshold.is_some_and(|limit| plan.size > limit);
         Plan {
-            size,
-            qos,
-            mode,
-            data,
-            // As long as the last, of the same mode.
-            answer: if last.mode == mode && !last.answer.is_zero() {
-                last.answer
-            } else {
-                timing.answer(mode)
-            },
             clearance: if long { timing.clearance(mode) } else { Duration::ZERO },
             request: long.then(|| timing.request(mode)),
             protection: timing.protection(mode).filter(|_| !long),
+            ..plan
         }
     }
 
     /// Whether DATA frames to a node have EDCA's longer header: only where both ends know it.
     #[inline]
-    fn is_qos(&self, node: usize, to: u32) -> bool {
+    pub(super) fn is_qos(&self, node: usize, to: u32) -> bool {
         if self.is_part_qos {
             to != BROADCAST && self.knows_qos(node) && self.knows_qos(to as usize)
         } else {
@@ -153,6 +156,9 @@ impl<S: Shape> DcfAir<S> {
         let node = queue.node as usize;
         self.turn_to(c, now, Doing::Sending);
         self.settle_internal_ties(now, node, c, out);
+        if self.queues[c as usize].batch.is_some() {
+            self.compose(now, c);
+        }
         self.begin_exchange(now, c, out);
     }
 

@@ -3,10 +3,13 @@
 use super::reception::Reception;
 use super::shape::{Shape, Table};
 use super::{DcfAir, Sending};
-use crate::air::Contender;
+use crate::air::{BROADCAST, Contender, PacketId};
 use crate::ledger::{Doing, Ledger};
-use crate::timeline::{FrameKind, FrameRecord, Overheard};
+use crate::timeline::{FrameKind, FrameRecord, Overheard, Window};
 use evenair_units::Instant;
+
+/// Tells the frames of aggregates from all others in a fingerprint; the highest bit but one, since kinds are shifted.
+const AGGREGATED: u64 = 1 << 62;
 
 impl<S: Shape> DcfAir<S> {
     pub(crate) fn start_ledger(&mut self, now: Instant) {
@@ -23,10 +26,13 @@ impl<S: Shape> DcfAir<S> {
 
     pub(super) fn record(&mut self, end: Instant, node: usize, sent: &Sending, decoded: bool) {
         let kind = match sent.kind {
+            FrameKind::Data if sent.parts > 1 => AGGREGATED | u64::from(sent.parts) << 35,
             FrameKind::Data => 0u64,
             FrameKind::Ack => 1,
             FrameKind::Rts => 2,
             FrameKind::Cts | FrameKind::CtsToSelf => 3,
+            FrameKind::BlockAck => AGGREGATED | 1,
+            FrameKind::BlockAckRequest => AGGREGATED | 2,
         };
         self.fingerprint.add(end, (node as u64) << 3 | kind << 1 | u64::from(decoded));
         if self.timeline.is_some() {
@@ -37,21 +43,28 @@ impl<S: Shape> DcfAir<S> {
     #[cold]
     #[inline(never)]
     fn add_to_timeline(&mut self, end: Instant, node: usize, sent: &Sending, decoded: bool) {
-        if let Some(timeline) = &mut self.timeline {
-            timeline.add(FrameRecord {
-                start: sent.since,
-                end,
-                from: node as u32,
-                to: sent.to,
-                kind: sent.kind,
-                size: sent.size,
-                mode: self.timing.mode_of(sent.kind, sent.mode),
-                by: sent.by,
-                decoded,
-                retry: sent.retry,
-                qos: sent.qos,
-                reserves_us: sent.reserves.as_nanos().div_ceil(1000) as u32,
-            });
+        let batch = self.queues[sent.by as usize].batch.as_deref();
+        let Some(timeline) = &mut self.timeline else { return };
+        let frame = FrameRecord {
+            start: sent.since,
+            end,
+            from: node as u32,
+            to: sent.to,
+            kind: sent.kind,
+            size: sent.size,
+            mode: self.timing.mode_of(sent.kind, sent.mode),
+            by: sent.by,
+            decoded,
+            retry: sent.retry,
+            qos: sent.qos,
+            reserves_us: sent.reserves.as_nanos().div_ceil(1000) as u32,
+            packet: PacketId::NONE,
+            part: None,
+            window: Window::default(),
+        };
+        match batch {
+            Some(batch) if sent.to != BROADCAST => batch.records(frame).for_each(|frame| timeline.add(frame)),
+            Some(_) | None => timeline.add(frame),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::node::Heard;
 use super::shape::Shape;
-use super::{Capture, DcfAir, Ear, Expecting, Reply, Sending, draw, reception::Reception};
+use super::{Capture, DcfAir, Ear, Expecting, Plan, Reply, Sending, draw, reception::Reception};
 use crate::air::{BROADCAST, Contender, Effects, Outcome, Up, Wake};
 use crate::ledger::Doing;
 use crate::timeline::FrameKind;
@@ -21,8 +21,8 @@ impl<S: Shape> DcfAir<S> {
                 queue.announced = false;
                 queue.counters.requests += 1;
             }
-            FrameKind::Data => queue.counters.attempts += 1,
-            FrameKind::CtsToSelf | FrameKind::Ack | FrameKind::Cts => (),
+            FrameKind::Data => queue.note_attempt(),
+            _ => (),
         }
         let head = queue.head.expect("an exchange without a head");
         let to = if kind == FrameKind::CtsToSelf { queue.node } else { head.to };
@@ -33,8 +33,12 @@ impl<S: Shape> DcfAir<S> {
 
     /// Airtime of a frame that the exchange's first side sends, and how long it reserves the medium beyond its end (IEEE
     /// 802.11-2016 clause 9.2.5.2): until the end of the acknowledgement.
-    fn extent(&self, kind: FrameKind, c: Contender) -> (Duration, Duration) {
-        let plan = &self.queues[c as usize].plan;
+    pub(super) fn extent(&self, kind: FrameKind, c: Contender) -> (Duration, Duration) {
+        self.extent_by(&self.queues[c as usize].plan, kind)
+    }
+
+    /// The same by a plan.
+    pub(super) fn extent_by(&self, plan: &Plan, kind: FrameKind) -> (Duration, Duration) {
         let after_data = if plan.answer.is_zero() { Duration::ZERO } else { self.timing.sifs + plan.answer };
         let after_answer = self.timing.sifs + plan.data + after_data;
         match kind {
@@ -43,7 +47,7 @@ impl<S: Shape> DcfAir<S> {
                 (request, self.timing.sifs + plan.clearance + after_answer)
             }
             FrameKind::CtsToSelf => (plan.protection.expect("a CTS was planned"), after_answer),
-            FrameKind::Data | FrameKind::Ack | FrameKind::Cts => (plan.data, after_data),
+            _ => (plan.data, after_data),
         }
     }
 
@@ -53,8 +57,9 @@ impl<S: Shape> DcfAir<S> {
         let &Reply { kind, to, by, reserves, mode, .. } = frame;
         let queue = &self.queues[by as usize];
         let (size, answer) = match kind {
-            FrameKind::Data => (queue.plan.size, queue.plan.answer),
+            FrameKind::Data | FrameKind::BlockAckRequest => (queue.plan.size, queue.plan.answer),
             FrameKind::Rts => (RTS_BYTES, queue.plan.clearance),
+            FrameKind::BlockAck => (self.block_ack_bytes(by), Duration::ZERO),
             FrameKind::Ack | FrameKind::Cts | FrameKind::CtsToSelf => (ACK_BYTES, Duration::ZERO),
         };
         Sending {
@@ -63,6 +68,7 @@ impl<S: Shape> DcfAir<S> {
             by,
             since: now,
             size,
+            parts: if kind == FrameKind::Data { queue.plan.parts } else { 0 },
             retry: kind == FrameKind::Data && queue.sent,
             qos: kind == FrameKind::Data && queue.plan.qos,
             far: self.is_far(node, to),
@@ -175,7 +181,7 @@ impl<S: Shape> DcfAir<S> {
         }
         // An answer from near by comes before any countdown can end. A hearer of the answer need not run a countdown for
         // the SIFS between; other hearers are let go on when the answer has begun (`on_respond`).
-        let goes_on = (answered && sent.kind != FrameKind::Ack) || sent.kind == FrameKind::CtsToSelf;
+        let goes_on = (answered && !sent.kind.is_acknowledgement()) || sent.kind == FrameKind::CtsToSelf;
         let is_plain = !self.is_wide() && self.timeline.is_none() && sent.to != BROADCAST;
         let (mut next, heard) = if is_plain {
             self.leave_hearers::<true>(now, node, &sent, hearers, goes_on, out)
@@ -193,7 +199,8 @@ impl<S: Shape> DcfAir<S> {
                 self.unanswered(now, node, &sent, decoded, out);
             }
         }
-        if sent.to == BROADCAST || matches!(sent.kind, FrameKind::Ack | FrameKind::Cts) {
+        if sent.to == BROADCAST || matches!(sent.kind, FrameKind::Ack | FrameKind::Cts | FrameKind::BlockAck)
+        {
             next = next.min(self.resume(node, now));
         }
         if !goes_on {
@@ -285,7 +292,7 @@ impl<S: Shape> DcfAir<S> {
                 this.awaiting = Some((sent.by, Expecting::Protected));
                 out.wake_at(now + self.timing.sifs, Wake::Respond(node as u32));
             }
-            FrameKind::Rts | FrameKind::Data if sent.to != BROADCAST => {
+            FrameKind::Rts | FrameKind::Data | FrameKind::BlockAckRequest if sent.to != BROADCAST => {
                 this.overdue = now + self.timing.answer_timeout_to(sent.kind, sent.mode);
                 this.request_void_at = void_at;
                 this.awaiting =
@@ -322,7 +329,7 @@ impl<S: Shape> DcfAir<S> {
         at: Instant,
         out: &mut Effects,
     ) -> bool {
-        if sent.kind == FrameKind::Ack {
+        if sent.kind.is_acknowledgement() {
             return self.acknowledged(there, sent.by, at, out);
         }
         if self.stations[there].reply.is_some() {
@@ -332,7 +339,16 @@ impl<S: Shape> DcfAir<S> {
         self.stations[there].reply = Some(reply);
         out.wake_at(at + self.timing.sifs, Wake::Respond(there as u32));
         let queue = &mut self.queues[sent.by as usize];
-        if sent.kind == FrameKind::Data && !queue.received {
+        if let Some(batch) = &mut queue.batch {
+            match sent.kind {
+                FrameKind::Data => batch.receive(there as u32, out),
+                FrameKind::BlockAckRequest => batch.receive_request(there as u32, out),
+                _ => (),
+            }
+            if self.timeline.is_some() {
+                batch.note_window();
+            }
+        } else if sent.kind == FrameKind::Data && !queue.received {
             queue.received = true;
             out.up.push(Up::Received { from: sent.by, at: there as u32, packet: queue.packet });
         }
@@ -353,7 +369,8 @@ impl<S: Shape> DcfAir<S> {
             mode: sent.mode,
         };
         match sent.kind {
-            FrameKind::Ack | FrameKind::CtsToSelf => None,
+            FrameKind::Ack | FrameKind::BlockAck | FrameKind::CtsToSelf => None,
+            FrameKind::BlockAckRequest => Some(answer(FrameKind::BlockAck, Duration::ZERO)),
             FrameKind::Cts if too_late => None,
             FrameKind::Cts => {
                 // A CTS that comes when its RTS was given up means nothing, unless the next one waits: it names no sender.
@@ -381,7 +398,8 @@ impl<S: Shape> DcfAir<S> {
                         return None; // ns-2 has forgotten its CTS
                     }
                 }
-                Some(answer(FrameKind::Ack, Duration::ZERO))
+                let kind = if sent.parts > 1 { FrameKind::BlockAck } else { FrameKind::Ack };
+                Some(answer(kind, Duration::ZERO))
             }
             FrameKind::Rts if self.rules.idle_handshake => {
                 // The medium is looked at when the CTS is due.
@@ -416,7 +434,7 @@ impl<S: Shape> DcfAir<S> {
             || (self.rules.idle_handshake && !idle && reply.kind == FrameKind::Cts)
         {
             // No answer; the other side runs into its time-out.
-            self.queues[by as usize].counters.ack_lost += u64::from(reply.kind == FrameKind::Ack);
+            self.queues[by as usize].note_lost_answer(reply.kind);
             if !self.is_far(node, reply.to) {
                 self.expect_no_answer(now, to, out);
             }
@@ -428,7 +446,7 @@ impl<S: Shape> DcfAir<S> {
         if reply.kind == FrameKind::Data {
             let queue = &mut self.queues[by as usize];
             queue.announced = true;
-            queue.counters.attempts += 1;
+            queue.note_attempt();
         }
         self.start_frame(now, node, reply, out);
         // Hearers of the frame before that do not hear this one count down beside it.
@@ -443,7 +461,7 @@ impl<S: Shape> DcfAir<S> {
             self.interrupt(node, other, now, c);
         }
         let queue = &mut self.queues[c as usize];
-        queue.counters.attempts += 1;
+        queue.note_attempt();
         let (to, mode) = (queue.head.expect("an exchange without a head").to, queue.plan.mode);
         let (airtime, reserves) = self.extent(FrameKind::Data, c);
         self.start_frame(now, node, Reply { kind: FrameKind::Data, to, by: c, airtime, reserves, mode }, out);
@@ -473,18 +491,24 @@ impl<S: Shape> DcfAir<S> {
     /// No answer to a frame will come, or it was lost.
     #[inline(never)]
     fn unanswered(&mut self, now: Instant, node: usize, sent: &Sending, decoded: bool, out: &mut Effects) {
-        let counters = &mut self.queues[sent.by as usize].counters;
+        let queue = &mut self.queues[sent.by as usize];
+        let counters = &mut queue.counters;
         match sent.kind {
             FrameKind::Data => {
                 counters.collided += u64::from(!decoded && !sent.receiver_busy);
                 counters.receiver_busy += u64::from(!decoded && sent.receiver_busy);
                 counters.ack_lost += u64::from(decoded);
+                if let Some(batch) = queue.batch.as_mut().filter(|_| !decoded) {
+                    batch.lose_frame(sent.parts);
+                }
                 self.expect_no_answer(now, node, out);
             }
-            FrameKind::Rts => self.expect_no_answer(now, node, out),
+            FrameKind::Rts | FrameKind::BlockAckRequest => self.expect_no_answer(now, node, out),
             FrameKind::CtsToSelf => (),
-            FrameKind::Ack | FrameKind::Cts => {
-                counters.ack_lost += u64::from(sent.kind == FrameKind::Ack && !decoded);
+            FrameKind::Ack | FrameKind::Cts | FrameKind::BlockAck => {
+                if !decoded {
+                    queue.note_lost_answer(sent.kind);
+                }
                 // The other side noticed the answer begin; it concludes when that is over (clause 10.3.2.9).
                 self.expect_no_answer(now, sent.to as usize, out);
             }
@@ -525,7 +549,11 @@ impl<S: Shape> DcfAir<S> {
             out.wake_at(at + self.timing.sifs, Wake::Respond(node as u32));
         }
         self.note_engagement(node);
-        self.finish(c, at, Outcome::Delivered, out);
+        if self.queues[c as usize].batch.is_some() {
+            self.settle(c, at, out);
+        } else {
+            self.finish(c, at, Outcome::Delivered, out);
+        }
         true
     }
 
@@ -559,6 +587,9 @@ impl<S: Shape> DcfAir<S> {
 
     /// Whether the head's exchange still belongs to the TXOP under way.
     fn goes_on(&mut self, now: Instant, c: Contender) -> bool {
+        if self.queues[c as usize].batch.is_some() {
+            return self.compose_more(now, c);
+        }
         let (airtime, reserves) = self.extent(self.queues[c as usize].plan.first(), c);
         let queue = &mut self.queues[c as usize];
         let (takes, left) = (airtime + reserves, queue.txop_until.since(now));
@@ -574,7 +605,7 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// The window is reset, and a back-off follows unless the law draws one before each frame.
-    fn release_head(&mut self, c: Contender) {
+    pub(super) fn release_head(&mut self, c: Contender) {
         let queue = &mut self.queues[c as usize];
         queue.short_failures = 0;
         queue.long_failures = 0;
@@ -615,6 +646,10 @@ impl<S: Shape> DcfAir<S> {
         self.report(c, false, out);
         // A DATA frame that was announced is a long one, for want of an acknowledgement; all else counts as short.
         let queue = &mut self.queues[c as usize];
+        if let Some(batch) = queue.batch.as_mut().filter(|_| queue.plan.request.is_none() || queue.announced)
+        {
+            batch.miss(queue.plan.parts);
+        }
         if queue.plan.request.is_some() && queue.announced {
             self.fail_long(now, c, out);
         } else {
@@ -645,20 +680,28 @@ impl<S: Shape> DcfAir<S> {
         let queue = &mut self.queues[c as usize];
         self.countdowns[c as usize].from = Instant::NEVER;
         self.deadlines[c as usize] = Instant::NEVER;
-        if last {
+        if queue.batch.as_ref().is_some_and(|batch| batch.is_waiting()) {
+            self.fail_batch(now, c, last, out);
+        } else if last {
             queue.counters.dropped += 1;
             let outcome = if queue.received { Outcome::Unacknowledged } else { Outcome::Dropped };
             self.release_head(c);
             self.conclude(c, outcome, out);
         } else {
-            if let OnFailure::Double { window_max } = queue.access.on_failure {
-                queue.window = doubled(queue.window, window_max);
-            }
-            let repeats = queue.access.on_failure == OnFailure::Repeat;
-            let next = if repeats { queue.drawn } else { self.timing.draw(queue) };
-            self.countdowns[c as usize].undrawn = false; // after a tie within the node
-            self.back_off(c, next);
+            self.back_off_longer(c);
         }
         self.fingerprint.add(now, u64::from(c));
+    }
+
+    /// A longer back-off.
+    pub(super) fn back_off_longer(&mut self, c: Contender) {
+        let queue = &mut self.queues[c as usize];
+        if let OnFailure::Double { window_max } = queue.access.on_failure {
+            queue.window = doubled(queue.window, window_max);
+        }
+        let repeats = queue.access.on_failure == OnFailure::Repeat;
+        let next = if repeats { queue.drawn } else { self.timing.draw(queue) };
+        self.countdowns[c as usize].undrawn = false; // after a tie within the node
+        self.back_off(c, next);
     }
 }

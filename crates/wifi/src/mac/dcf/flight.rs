@@ -113,7 +113,7 @@ impl<S: Shape> DcfAir<S> {
                 counters.ack_lost += u64::from(decoded && !answered);
             }
             FrameKind::Ack => counters.ack_lost += u64::from(!decoded),
-            FrameKind::Rts | FrameKind::Cts | FrameKind::CtsToSelf => (),
+            _ => (),
         }
     }
 

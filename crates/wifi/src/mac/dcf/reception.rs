@@ -10,7 +10,10 @@ use super::{Capture, DcfAir, Ear, Sending};
 use crate::air::Contender;
 use crate::ledger::Doing;
 use crate::timeline::FrameKind;
-use evenair_units::Instant;
+use evenair_units::{Duration, Instant};
+
+/// How long a receiver needs to detect a frame (aCCATime of OFDM, IEEE 802.11-2016 table 17-21).
+const DETECTION_TIME: Duration = Duration::from_micros(4);
 
 /// The result of receiving a frame that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +77,8 @@ impl<S: Shape> DcfAir<S> {
     ) {
         let rule = if FIRST_WINS { Capture::First } else { self.rules.capture };
         let (ratio, noise_mw, is_wide) = (self.capture_ratio, self.noise_mw, self.is_wide());
+        let detection = self.detection_ratio;
+        let has_just_begun = detection > 0.0 && self.has_just_begun(node, at);
         let (this, station) = (&mut self.nodes[node], &mut self.stations[node]);
         let transmitting = this.sending_until > at;
         // The power that the new frame must stand out from.
@@ -102,8 +107,15 @@ impl<S: Shape> DcfAir<S> {
             (Capture::Strongest | Capture::Sinr { .. }, _) if transmitting => (),
             (rule, locked) => {
                 let clear = ear.decodable && ear.power_mw >= ratio * rival_mw;
+                let noticed = ear.noticed && ear.power_mw >= detection * rival_mw;
                 match locked {
-                    None if ear.noticed => this.lock(heard.from(), until, clear),
+                    Some(locked) if has_just_begun && locked.power_mw < detection * ear.power_mw => {
+                        this.unlock();
+                        if noticed {
+                            this.lock(heard.from(), until, clear);
+                        }
+                    }
+                    None if noticed => this.lock(heard.from(), until, clear),
                     None => (),
                     Some(locked) => {
                         let disturbance_mw = match rule {
@@ -114,7 +126,7 @@ impl<S: Shape> DcfAir<S> {
                             this.spoil();
                         }
                         // Below 0 dB both could be decoded; the receiver stays with the first.
-                        if !this.is_intact() && (clear || (ear.noticed && until > this.locked_until)) {
+                        if !this.is_intact() && (clear || (noticed && until > this.locked_until)) {
                             this.lock(heard.from(), until, clear);
                         }
                     }
@@ -124,6 +136,13 @@ impl<S: Shape> DcfAir<S> {
         if !FIRST_WINS && is_wide && this.locked() != was_locked {
             station.locked_since = at;
         }
+    }
+
+    /// Whether the preamble of the frame that a receiver is locked to is still to be detected.
+    #[inline(never)]
+    fn has_just_begun(&self, node: usize, at: Instant) -> bool {
+        let since = self.nodes[node].locked().and_then(|from| self.stations[from as usize].sending);
+        since.is_some_and(|sent| at.since(sent.since) < DETECTION_TIME)
     }
 
     /// A frame's last energy has reached `node`, where it leaves a reservation behind, or a longer inter-frame space.
@@ -234,6 +253,9 @@ impl<S: Shape> DcfAir<S> {
     #[cold]
     #[inline(never)]
     fn spoils(&mut self, from: usize, to: usize, sent: &Sending, at: Instant) -> bool {
+        if sent.parts > 1 {
+            return self.spoils_parts((from as u32, to as u32), sent, at);
+        }
         let process = self.losses.get_mut(&(from as u32, to as u32)).expect("lossy ears have a model");
         process.loses(at, sent.size)
     }

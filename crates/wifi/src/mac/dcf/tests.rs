@@ -726,7 +726,7 @@ fn who_asks_learns_of_every_attempt() {
         bench.offer(0, to);
         bench.run_to(us(50_000));
         let attempt = |&(_, up): &(Instant, Up)| match up {
-            Up::Attempt { by: 0, packet: PacketId(0), acknowledged, data: true } => Some(acknowledged),
+            Up::Attempt { by: 0, packet: PacketId(0), acknowledged, data: true, .. } => Some(acknowledged),
             _ => None,
         };
         assert_eq!(bench.up.iter().filter_map(attempt).collect::<Vec<_>>(), expected);

@@ -44,8 +44,8 @@ fn parameters_are_checked_and_linux_has_its_gain() {
     }
 }
 
-/// `bbr_min_tso_segs`, `bbr_tso_segs_goal`: one segment below 1.2 Mb/s, which are 102.74 of 1460 bytes a second, else two; what leaves
-/// in 1/1024 s; no more than 64 KiB.
+/// `bbr_min_tso_segs`, `bbr_tso_segs_goal`: one segment below 1.2 Mb/s, which are 102.74 of 1460 bytes a
+/// second, else two; the segments that leave in 1/1024 s; no more than 64 KiB.
 #[test]
 fn burst_grows_with_the_pace() {
     let mut law = bbr();
@@ -80,8 +80,8 @@ fn segments_in_the_network_are_counted_when_the_next_leaves() {
     assert!(is_near(law.in_network(3, &delivery, 1.0), 0.0));
 }
 
-/// `bbr_update_bw`: a sample that the application limited counts where it is no less than the greatest. What a round-trip probe held
-/// back is marked so.
+/// `bbr_update_bw`: a sample that the application limited counts where it is no less than the greatest.
+/// Samples that a round-trip probe held back are marked so.
 #[test]
 fn limited_samples_count_if_they_are_greater() {
     let limited = |law: &mut Bbr, interval_ms| {
@@ -102,10 +102,11 @@ fn limited_samples_count_if_they_are_greater() {
     assert!(law.marked(RateSample { application_limited: true, ..sample(20) }).application_limited);
 }
 
-/// `bbr_is_next_cycle_phase`: a phase lasts longer than the least round trip. Probing goes on until 5/4 of what the path holds is under
-/// way, with room (63 + 6, even, and 2: 72), or a loss; draining may end when it holds no more (50 + 6).
+/// `bbr_is_next_cycle_phase`: a phase lasts longer than the least round trip. Probing goes on until 5/4 of
+/// the path's content is under way, with room (63 + 6, even, and 2: 72), or a loss; draining may end when no
+/// more than the content is (50 + 6).
 #[test]
-fn phases_end_by_time_and_by_what_is_under_way() {
+fn phases_end_by_time_and_by_flight() {
     let least = Instant::ZERO + Duration::from_millis(50);
     let later = least + Duration::from_nanos(1);
     let (few, many) = (10, 100);
@@ -146,12 +147,14 @@ fn pipe_is_full_after_three_rounds_without_growth() {
     assert_eq!(rounds(1250.0), startup(0), "a quarter more");
     assert_eq!([rounds(1300.0), rounds(1400.0)], [startup(1), startup(2)]);
     assert!(rounds(1500.0).1);
-    // `bbr_check_drain`: the threshold is told what the path holds: before a round trip is known ten (`bbr_bdp`), and three bursts.
+    // `bbr_check_drain`: the threshold is the path's content: before a round trip is known ten (`bbr_bdp`),
+    // and three bursts.
     assert!(is_near(law.slow_start_threshold(), 14.0), "{}", law.slow_start_threshold());
     assert!(is_near(bbr().slow_start_threshold(), 1e6));
 }
 
-/// `bbr_update_min_rtt`: a longer round trip is believed when more than 10 s have passed, an equal one makes the least no younger.
+/// `bbr_update_min_rtt`: a longer round trip replaces the least when more than 10 s have passed; an equal one
+/// does not renew it.
 #[test]
 fn least_round_trip_holds_for_ten_seconds() {
     let told = |law: &mut Bbr, now, ms| {
@@ -185,8 +188,8 @@ fn restart_after_idleness_lasts_until_a_delivery() {
     }
 }
 
-/// `bbr_update_min_rtt`: of the segments under way during a probe none tells a rate (`tp->app_limited`); `bbr_check_probe_rtt_done`:
-/// after more than 200 ms.
+/// `bbr_update_min_rtt`: segments under way during a probe give no rate (`tp->app_limited`);
+/// `bbr_check_probe_rtt_done`: after more than 200 ms.
 #[test]
 fn round_trip_probe_lasts_longer_than_200_ms() {
     let mut law = probing(2);
@@ -202,7 +205,7 @@ fn round_trip_probe_lasts_longer_than_200_ms() {
     assert_eq!(look(1000, 0, false), (held, true, false));
     assert_eq!(look(1100, 0, true), (held, true, false));
     assert_eq!(look(1200, 0, false), (held, true, false));
-    assert_eq!(look(1200, 1, false), (held, false, true), "the window is what it was");
+    assert_eq!(look(1200, 1, false), (held, false, true), "the window is restored");
 }
 
 /// `bbr_save_cwnd`: the greater one, while a recovery or a round-trip probe goes on.
@@ -240,7 +243,8 @@ fn pace_begins_with_the_window_and_only_rises_in_startup() {
     }
 }
 
-/// `bbr_set_cwnd` with a full pipe: what arrived, up to 2·50, 8 for clumps, and 6 for bursts; without an arrival nothing.
+/// `bbr_set_cwnd` with a full pipe: the arrived segments, up to 2·50, 8 for clumps, and 6 for bursts; without
+/// an arrival nothing.
 #[test]
 fn window_of_a_full_pipe_grows_to_its_target() {
     let mut law = probing(2);
@@ -257,7 +261,8 @@ fn window_of_a_full_pipe_grows_to_its_target() {
     assert!(is_near(law.window, 20.0) && !law.conserves);
 }
 
-/// `bbr_set_cwnd` before: by what arrived, below the target or while fewer than ten have arrived (`TCP_INIT_CWND`).
+/// `bbr_set_cwnd` before: by the arrived segments, below the target or while fewer than ten have arrived
+/// (`TCP_INIT_CWND`).
 #[test]
 fn window_in_startup_grows_below_its_target() {
     let target = 152.0; // 2.885·50 = 144.3, rounded up, and three pairs: 151, even
@@ -323,7 +328,7 @@ fn found_policer() -> Policer {
     policer
 }
 
-/// `bbr_lt_bw_sampling`: `lt_use_bw` lasts 48 round trips of `PROBE_BW`, and bandwidth is probed anew then.
+/// `bbr_lt_bw_sampling`: `lt_use_bw` lasts 48 round trips of `PROBE_BW`, then bandwidth is probed again.
 #[test]
 fn policer_ages_by_rounds_of_bandwidth_probing() {
     let mut law = probing(2);
@@ -345,7 +350,7 @@ fn policer_ages_by_rounds_of_bandwidth_probing() {
 
 /// `bbr_lt_bw_sampling`: "wait for the first loss before sampling, to let the policer exhaust its tokens".
 #[test]
-fn policer_is_looked_for_from_the_first_loss_on() {
+fn policer_search_begins_at_the_first_loss() {
     let mut law = bbr();
     let mut lost_total = 0;
     let mut rounds = |lost, count| {
@@ -364,7 +369,7 @@ fn policer_is_looked_for_from_the_first_loss_on() {
 
 /// `bbr_update_ack_aggregation`: only acknowledgements that deliver something count.
 #[test]
-fn clumps_are_of_what_arrives() {
+fn clumps_count_arrivals() {
     let mut law = probing(2);
     let before = law.path.aggregation;
     let told = arrival(at(7), 60, 60);

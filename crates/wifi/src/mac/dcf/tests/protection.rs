@@ -341,6 +341,7 @@ fn stray_cts_starts_no_frame() {
             by: 0,
             since: bench.now,
             size: Bytes::new(14),
+            parts: 0,
             retry: false,
             qos: false,
             class: 0,

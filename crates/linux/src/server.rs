@@ -1,20 +1,20 @@
-//! Serves a listening socket from a thread of its own, so that the loop that sets the limits waits for
-//! no client.
+//! Serves a listening socket from a thread of its own, so that the program's loop waits for no client.
 //!
 //! The thread has no capability, opens no file and starts no program. It waits for all its clients at
 //! once; [`Limits`] bounds them.
 
 mod places;
 
-pub(crate) use places::{Limits, Owner};
+pub use places::{Limits, Owner};
 
-use evenair_linux::confinement::Confinement;
+use crate::confinement::Confinement;
 use places::{Place, Places, Stage};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, SocketFlags, accept_with, recv, send};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,15 +23,20 @@ use std::time::{Duration, Instant};
 const ACCEPTS: usize = 64;
 /// Pause after the kernel refuses a connection, for example for lack of descriptors.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Time for sending answers after the end of the gateway.
+/// Time for sending answers after the program's end.
 const END_TIME: Duration = Duration::from_millis(200);
+/// Longest wait for the thread's last answers.
+const LAST_TIME: Duration = Duration::from_millis(500);
 
 /// An answer, which any number of clients may share.
-pub(crate) type Text = Arc<[u8]>;
+pub type Text = Arc<[u8]>;
 
 /// The behaviour of a socket.
-pub(crate) trait Service: Send + 'static {
+pub trait Service: Send + 'static {
     /// Returns the user at the other end.
+    ///
+    /// # Errors
+    /// If the user may not connect, or the kernel does not report one: the connection is closed.
     fn owner(&self, stream: BorrowedFd<'_>) -> io::Result<Owner>;
     /// Returns whether a request is complete.
     fn is_whole(&self, text: &[u8]) -> bool;
@@ -39,27 +44,33 @@ pub(crate) trait Service: Send + 'static {
     fn answer(&mut self, id: u64, owner: Owner, text: &[u8]) -> Option<Text>;
     /// Returns the answer to a user above the limit of requests.
     fn too_often(&self) -> Text;
-    /// Takes messages of the gateway's loop: later answers, and whether the gateway ends.
-    fn take_news(&mut self) -> (Vec<(u64, Text)>, bool) {
-        (Vec::new(), false)
+    /// Takes the answers that were not ready at first, by the numbers of their requests.
+    fn take_answers(&mut self) -> Vec<(u64, Text)> {
+        Vec::new()
     }
 }
 
 /// An event counter by which one thread wakes another (eventfd(2)).
 #[derive(Clone, Debug)]
-pub(crate) struct Bell(Arc<OwnedFd>);
+pub struct Bell(Arc<OwnedFd>);
 
 impl Bell {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// Returns a new counter.
+    ///
+    /// # Errors
+    /// If no descriptor is free.
+    pub fn new() -> io::Result<Self> {
         Ok(Self(Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)))
     }
 
-    pub(crate) fn ring(&self) {
+    /// Wakes the other thread.
+    pub fn ring(&self) {
         // A full counter wakes the thread, too.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    pub(crate) fn quiet(&self) {
+    /// Resets the counter.
+    pub fn quiet(&self) {
         let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
     }
 }
@@ -70,31 +81,50 @@ impl AsFd for Bell {
     }
 }
 
-/// Starts the thread; it ends with the process, or when [`Service::take_news`] returns true. `bell`
-/// wakes it. Returns a channel that closes when the thread has ended.
-///
-/// # Errors
-/// If the thread cannot drop its privileges.
-pub(crate) fn start(
-    listener: OwnedFd,
+/// A thread that serves a socket. It ends with the process, or by [`end`](Self::end).
+#[derive(Debug)]
+pub struct Thread {
     bell: Bell,
-    limits: Limits,
-    service: impl Service,
-) -> io::Result<mpsc::Receiver<()>> {
-    let (tell, told) = mpsc::sync_channel(1);
-    let (lives, ended) = mpsc::sync_channel(1);
-    thread::Builder::new().spawn(move || {
-        let _lives: mpsc::SyncSender<()> = lives;
-        // All threads lack the same kernel features; the daemon's own confinement reports them.
-        let confined = Confinement::default().enter().map(|_| ());
-        let goes_on = confined.is_ok();
-        let _ = tell.send(confined);
-        if goes_on {
-            Server { listener, bell, places: Places::new(limits), service, ends: None }.run();
-        }
-    })?;
-    told.recv().unwrap_or_else(|_| Err(io::Error::other("its thread ended")))?;
-    Ok(ended)
+    ends: Arc<AtomicBool>,
+    ended: mpsc::Receiver<()>,
+}
+
+impl Thread {
+    /// Starts a thread.
+    ///
+    /// # Errors
+    /// If the thread cannot drop its privileges.
+    pub fn start(listener: OwnedFd, limits: Limits, service: impl Service) -> io::Result<Self> {
+        let (tell, told) = mpsc::sync_channel(1);
+        let (lives, ended) = mpsc::sync_channel(1);
+        let (bell, ends) = (Bell::new()?, Arc::new(AtomicBool::new(false)));
+        let (rung, is_over) = (bell.clone(), Arc::clone(&ends));
+        thread::Builder::new().spawn(move || {
+            let _lives: mpsc::SyncSender<()> = lives;
+            // All threads lack the same kernel features; a program's own confinement reports them.
+            let confined = Confinement::default().enter().map(|_| ());
+            let goes_on = confined.is_ok();
+            let _ = tell.send(confined);
+            if goes_on {
+                let places = Places::new(limits);
+                Server { listener, bell: rung, places, service, is_over, ends: None }.run();
+            }
+        })?;
+        told.recv().unwrap_or_else(|_| Err(io::Error::other("its thread ended")))?;
+        Ok(Self { bell, ends, ended })
+    }
+
+    /// Makes the thread call [`Service::take_answers`].
+    pub fn wake(&self) {
+        self.bell.ring();
+    }
+
+    /// Ends the thread, after the answers that it has so far.
+    pub fn end(&self) {
+        self.ends.store(true, Ordering::Release);
+        self.bell.ring();
+        let _ = self.ended.recv_timeout(LAST_TIME);
+    }
 }
 
 struct Server<V> {
@@ -102,7 +132,9 @@ struct Server<V> {
     bell: Bell,
     places: Places<OwnedFd>,
     service: V,
-    /// The time at which it ends, once the gateway does.
+    /// Whether the program ends.
+    is_over: Arc<AtomicBool>,
+    /// The time at which the thread ends, once the program does.
     ends: Option<Instant>,
 }
 
@@ -112,7 +144,7 @@ impl<V: Service> Server<V> {
             let ready = self.wait();
             let now = Instant::now();
             self.places.expire(now);
-            self.take_news(now);
+            self.take_answers(now);
             if self.ends.is_some_and(|ends| now >= ends || !self.writes()) {
                 return;
             }
@@ -154,16 +186,17 @@ impl<V: Service> Server<V> {
         ready.map(|(_, place)| place.id).collect()
     }
 
-    fn take_news(&mut self, now: Instant) {
+    fn take_answers(&mut self, now: Instant) {
         self.bell.quiet();
-        let (answers, ends) = self.service.take_news();
-        for (id, text) in answers {
+        // The flag first: answers that were given before the end are then there.
+        let is_over = self.is_over.load(Ordering::Acquire);
+        for (id, text) in self.service.take_answers() {
             if let Some(index) = self.places.of(id) {
                 self.places.set(now, index, Stage::Writes(text, 0));
                 self.step(now, id);
             }
         }
-        self.ends = self.ends.or(ends.then_some(now + END_TIME));
+        self.ends = self.ends.or(is_over.then_some(now + END_TIME));
     }
 
     fn accept(&mut self, now: Instant) {
@@ -172,7 +205,7 @@ impl<V: Service> Server<V> {
                 Ok(stream) => {
                     let Ok(owner) = self.service.owner(stream.as_fd()) else { continue };
                     // The request gets the present state.
-                    self.take_news(now);
+                    self.take_answers(now);
                     self.places.admit(now, stream, owner);
                     // Most requests have arrived already.
                     let id = self.places.all.last().expect("it was admitted").id;

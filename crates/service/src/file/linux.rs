@@ -1,9 +1,8 @@
-//! The daemon's own files, in folders that another user may own. Links are not followed, only plain
-//! files are opened, and each write makes a new file.
+//! Files in folders that another user may own.
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
@@ -14,10 +13,10 @@ const LENGTH_MAX: u64 = 256 << 20;
 ///
 /// # Errors
 /// If it is a link, or no plain file.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = openat(CWD, path, flags, Mode::empty()).map_err(|error| match error {
-        rustix::io::Errno::LOOP => io::Error::other("is a link, which somebody put there; remove it"),
+        rustix::io::Errno::LOOP => io::Error::other("is a link; remove it"),
         error => error.into(),
     })?;
     if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
@@ -39,29 +38,12 @@ pub fn read(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Replaces a file atomically: after a power cut the old or the new one exists.
-///
-/// # Errors
-/// If the disk is full, or the folder is not writable.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let new = path.with_extension("json.new");
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => (),
-    }
-    // `O_EXCL` follows no link that is created in between.
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&new)?;
-    file.write_all(bytes)?;
-    file.sync_data()?;
-    fs::rename(&new, path)
-}
-
 /// Opens a lock file, or creates it. The lock needs no write permission: the service's own user can
 /// hold one that root created.
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+pub fn open_lock(path: &Path) -> io::Result<File> {
     match OpenOptions::new().write(true).create_new(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open(path),
         made => made,
@@ -72,7 +54,7 @@ pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// If it is; the message names the remedy.
-pub(crate) fn check_folder(folder: &Path) -> io::Result<()> {
+pub fn check_folder(folder: &Path) -> io::Result<()> {
     if fs::metadata(folder)?.mode() & 0o002 == 0 {
         return Ok(());
     }
@@ -83,6 +65,7 @@ pub(crate) fn check_folder(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::replace;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     /// The folder's owner puts links, pipes and folders in the places of the daemon's files.
@@ -91,7 +74,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("victim"), "precious").unwrap();
-        for name in ["state.json.new", "state.json", "lock", "worked.json"] {
+        let draft = format!("state.json.{}.new", std::process::id());
+        for name in [&draft, "state.json", "lock", "worked.json"] {
             symlink(at("victim"), at(name)).unwrap();
         }
         replace(&at("state.json"), b"{}").unwrap();
@@ -99,7 +83,7 @@ mod tests {
             (read(&at("victim")).unwrap(), read(&at("state.json")).unwrap()),
             ("precious".into(), "{}".into())
         );
-        assert!(!at("state.json").is_symlink() && !at("state.json.new").exists());
+        assert!(!at("state.json").is_symlink() && !at(&draft).exists());
         for name in ["lock", "worked.json"] {
             let refused = read(&at(name)).unwrap_err().to_string();
             assert!(refused.contains("is a link"), "{refused}");

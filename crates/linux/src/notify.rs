@@ -1,4 +1,4 @@
-//! Notifies the service manager that the daemon is ready, alive, or ending (`sd_notify(3)`). Each
+//! Notifies the service manager that a program is ready, alive, or ending (`sd_notify(3)`). Each
 //! notice is a datagram to the socket that the environment names; without one there are none.
 
 use evenair_units::{Duration, Instant};
@@ -16,20 +16,20 @@ const LEAST: Duration = Duration::from_secs(10);
 
 /// The service manager.
 #[derive(Debug, Default)]
-pub(crate) struct Supervisor {
+pub struct Supervisor {
     socket: Option<UnixDatagram>,
     /// Whether it expects signs of life.
     watches: bool,
     /// The watchdog time.
-    patience: Duration,
+    watchdog_time: Duration,
     /// The time of the next sign of life.
     due: Option<Instant>,
 }
 
 impl Supervisor {
     /// Connects to the service manager that the environment names. The socket is connected at once:
-    /// later the daemon may not open one.
-    pub(crate) fn of_environment() -> Self {
+    /// later a confined program may not open one.
+    pub fn of_environment() -> Self {
         let socket = env::var_os("NOTIFY_SOCKET").and_then(|name| connect(&name).ok());
         let is_own = |number: String| number.parse() == Ok(std::process::id());
         let watches = env::var_os("WATCHDOG_USEC").is_some() && env::var("WATCHDOG_PID").map_or(true, is_own);
@@ -37,23 +37,23 @@ impl Supervisor {
     }
 
     /// Sends a notice; errors are ignored.
-    pub(crate) fn tell(&self, words: &str) {
+    pub fn tell(&self, words: &str) {
         let _ = self.socket.as_ref().map(|socket| socket.send(words.as_bytes()));
     }
 
-    /// Sets the watchdog time to three epochs, in each of which the daemon decides once.
-    pub(crate) fn expect(&mut self, epoch: Duration) {
-        let patience = (epoch * EPOCHS).max(LEAST);
-        if std::mem::replace(&mut self.patience, patience) != patience && self.watches {
-            self.tell(&format!("WATCHDOG_USEC={}", self.patience.as_nanos() / 1000));
+    /// Sets the watchdog time to three epochs, in each of which the program decides once.
+    pub fn expect(&mut self, epoch: Duration) {
+        let time = (epoch * EPOCHS).max(LEAST);
+        if std::mem::replace(&mut self.watchdog_time, time) != time && self.watches {
+            self.tell(&format!("WATCHDOG_USEC={}", time.as_nanos() / 1000));
         }
     }
 
     /// Sends a sign of life if one is due.
-    pub(crate) fn is_alive(&mut self, now: Instant) {
+    pub fn is_alive(&mut self, now: Instant) {
         if self.watches && self.due.is_none_or(|due| now >= due) {
             self.tell("WATCHDOG=1");
-            self.due = Some(now + self.patience / 4);
+            self.due = Some(now + self.watchdog_time / 4);
         }
     }
 }
@@ -65,7 +65,7 @@ fn connect(name: &OsStr) -> io::Result<UnixDatagram> {
         [b'@', name @ ..] => socket.connect_addr(&SocketAddr::from_abstract_name(name)?)?,
         _ => socket.connect(name)?,
     }
-    // A slow reader does not delay the gateway.
+    // A slow reader does not delay the program.
     socket.set_nonblocking(true)?;
     Ok(socket)
 }
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(heard().as_deref(), Some("WATCHDOG_USEC=10000000"), "no sooner than that");
         drop(hears);
         supervisor.tell("READY=1");
-        Supervisor::default().tell("nobody hears");
+        Supervisor::default().tell("no socket");
     }
 
     #[test]

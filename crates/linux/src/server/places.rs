@@ -7,33 +7,33 @@ use std::time::{Duration, Instant};
 
 /// Bounds of a socket's clients.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// Connections of users that may change the gateway.
-    pub(crate) trusted: usize,
+pub struct Limits {
+    /// Connections of users that are trusted.
+    pub trusted: usize,
     /// Connections of all other users.
-    pub(crate) others: usize,
+    pub others: usize,
     /// Connections of one user among the others.
-    pub(crate) per_user: usize,
+    pub per_user: usize,
     /// Requests per second of one user among the others.
-    pub(crate) requests: u32,
+    pub requests: u32,
     /// The longest request \[bytes\].
-    pub(crate) request_bytes: usize,
+    pub request_bytes: usize,
     /// Time for sending the request, and time for reading the answer.
-    pub(crate) time: Duration,
+    pub time: Duration,
 }
 
-/// Time for an answer of the gateway's own loop: reading a large file of subscribers takes seconds.
+/// Time for an answer of the program's own loop: reading a large file of subscribers takes seconds.
 const LOOP_TIME: Duration = Duration::from_secs(30);
 /// Number of users with counted requests in one second.
 const USERS_MAX: usize = 1024;
 
 /// The user at the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Owner {
+pub struct Owner {
     /// The user's number.
-    pub(crate) user: u32,
-    /// Whether the user may change the gateway.
-    pub(crate) is_trusted: bool,
+    pub user: u32,
+    /// Whether the user may change the program's state.
+    pub is_trusted: bool,
 }
 
 /// The stage of a connection.
@@ -41,7 +41,7 @@ pub(crate) struct Owner {
 pub(super) enum Stage {
     /// The request is being read.
     Reads(Vec<u8>),
-    /// The gateway's loop has the request.
+    /// The program's loop has the request.
     Waits,
     /// The answer is being sent; the number is the bytes sent so far.
     Writes(Arc<[u8]>, usize),

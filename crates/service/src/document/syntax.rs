@@ -1,28 +1,26 @@
-//! Faults of a text that is no TOML, as the people see them who wrote it: other quotes, another language, a key twice.
+//! Faults of a text that is no TOML, in its author's words: other quotes, another language, a key twice.
 
-use crate::read::line_and_column;
-
-/// What a text is in which TOML finds a fault at a place, said so that it can be mended; none, where TOML's own message says enough.
-/// `what` is "scenarios" or "studies".
-pub fn syntax_fault(text: &str, offset: Option<usize>, message: &str, what: &str) -> Option<String> {
+/// Explains the fault that TOML finds at a place of a text, so that it can be mended; none, where TOML's own message says enough.
+pub(super) fn fault(text: &str, offset: Option<usize>, message: &str) -> Option<String> {
     if let Some(language) = other_language(text) {
-        return Some(format!("this is {language}; {what} are TOML, with lines such as duration = \"5 s\""));
+        return Some(format!("this is {language}; write TOML, with lines such as duration = \"5 s\""));
     }
-    let rest = &text[offset?.min(text.len())..];
+    let offset = offset.filter(|offset| text.is_char_boundary(*offset))?;
+    let rest = &text[offset..];
     let line = rest.lines().next().unwrap_or_default();
     if let Some(quote) = line.chars().find(|c| "“”„‟‘’‚«»".contains(*c)) {
         return Some(format!("{quote} is no quote of TOML; write \" instead"));
     }
     if message.contains("duplicate key") {
         let key = line.trim_start_matches('[').split(['=', ']']).next().unwrap_or_default().trim();
-        let first = first_line(text, key)?;
+        let first = first_line(text, key, offset)?;
         return Some(format!("\"{key}\" is there twice, first in line {first}; leave one out"));
     }
     None
 }
 
 /// Whether a text holds nothing but empty lines and comments.
-pub(crate) fn is_empty(text: &str) -> bool {
+pub fn is_empty(text: &str) -> bool {
     lines(text).next().is_none()
 }
 
@@ -42,21 +40,22 @@ fn other_language(text: &str) -> Option<&'static str> {
     (first == "---" || key.is_some_and(|(key, _)| is_word(key))).then_some("YAML")
 }
 
-/// The number of the first line that sets a key or begins a table of this name.
-fn first_line(text: &str, key: &str) -> Option<usize> {
-    let sets = |line: &str| {
-        let line = line.trim_start();
-        let after = line.strip_prefix(key).map(str::trim_start);
-        after.is_some_and(|rest| rest.starts_with('=')) || line.starts_with(&format!("[{key}]"))
-    };
-    let mut offset = 0;
-    for line in text.split_inclusive('\n') {
-        if sets(line) {
-            return Some(line_and_column(text, offset).0);
+/// The number of the line before a place at which a key was set first in its table, or a table of this name begun.
+fn first_line(text: &str, key: &str, offset: usize) -> Option<usize> {
+    let is_table = text[offset..].starts_with('[');
+    let mut first = None;
+    for (line, number) in text[..offset].lines().map(str::trim_start).zip(1..) {
+        let sets = line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
+        if is_table && line.starts_with(&format!("[{key}]")) {
+            return Some(number);
         }
-        offset += line.len();
+        if !is_table && line.starts_with('[') {
+            first = None;
+        } else if !is_table && sets {
+            first = first.or(Some(number));
+        }
     }
-    None
+    first
 }
 
 #[cfg(test)]
@@ -66,9 +65,9 @@ mod tests {
     #[test]
     fn texts_that_are_no_toml_are_named() {
         let fault = |text: &str, offset: usize, message: &str| {
-            syntax_fault(text, Some(offset), message, "scenarios").unwrap_or_default()
+            super::fault(text, Some(offset), message).unwrap_or_default()
         };
-        assert!(fault("{\"duration\": \"5 s\"}", 0, "").starts_with("this is JSON; scenarios are TOML"));
+        assert!(fault("{\"duration\": \"5 s\"}", 0, "").starts_with("this is JSON; write TOML"));
         assert!(fault("# mine\nduration: 5 s\nnodes:\n  - a\n", 7, "").starts_with("this is YAML"));
         assert_eq!(fault("a = 1\nb = “5 s”\n", 10, ""), "“ is no quote of TOML; write \" instead");
         let twice = "name = \"x\"\n\nseed = 1\nseed = 2\n";
@@ -80,6 +79,11 @@ mod tests {
         assert_eq!(
             fault(tables, 13, "duplicate key"),
             "\"mac\" is there twice, first in line 1; leave one out"
+        );
+        let entries = "[[nodes]]\nid = 1\n[[nodes]]\nid = 2\nid = 3\n";
+        assert_eq!(
+            fault(entries, 34, "duplicate key"),
+            "\"id\" is there twice, first in line 4; leave one out"
         );
         assert_eq!(fault("a = 1\nb 2\n", 8, "expected ="), "");
         assert!(is_empty("# nothing\n\n") && !is_empty("a = 1"));

@@ -1,0 +1,530 @@
+//! Properties of batches: one packet in a frame is the old trajectory; every packet ends once; receivers get them in order.
+
+use super::super::shape::{General, Shape, Small};
+use super::super::{Arbitration, Contention, Counters, DcfAir, Rules};
+use super::*;
+use crate::air::{Effects, Outcome, Up};
+use crate::loss::{LossModel, LossProcess};
+use crate::phy::Mode;
+use crate::receivers::Receivers;
+use crate::timing::{ControlRate, MacTiming};
+use crate::{FrameKind, Timeline};
+use evenair_des::Stream;
+use evenair_laws::backoff::{Access, BackoffLaw, Dcf, Draw, Holding, OnFailure, Space, When};
+use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
+use evenair_units::{Probability, Rate};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+
+fn timing() -> MacTiming {
+    MacTiming::a(ControlRate::Mandatory).qos()
+}
+
+/// Windows of EDCA's best effort.
+fn best_effort() -> Access {
+    Access {
+        draw: Draw::Slots { window: 15, end_included: true },
+        on_failure: OnFailure::Double { window_max: 1_023 },
+        when: When::AfterTransmission,
+        holding: Holding::Packet,
+    }
+}
+
+/// Losses of links, by sender and receiver.
+type Losses<'a> = &'a [((u32, u32), LossModel)];
+
+/// A host that stages as many packets as there is room for.
+#[derive(Clone)]
+struct Host<S: Shape> {
+    air: DcfAir<S>,
+    out: Effects,
+    now: Instant,
+    /// Of each contender: the packets that it has not been given, how many were brought, and those that it has.
+    queues: Vec<VecDeque<Head>>,
+    brought: Vec<u32>,
+    given: Vec<Vec<PacketId>>,
+    ups: Vec<(Instant, Up)>,
+}
+
+impl<S: Shape> Host<S> {
+    /// Nodes on a line [m], each with a contender.
+    fn line(at_m: &[f64], access: Access, rules: Rules, space: Space, losses: Losses) -> Self {
+        let at: Vec<Position> = at_m.iter().map(|&x| Position::new(x, 0.0)).collect();
+        let radio = ThresholdRadio {
+            transmission_range_m: 250.0,
+            carrier_sense_range_m: 550.0,
+            interference_range_m: 550.0,
+            propagation: Propagation::default(),
+        };
+        let contention = |node: usize| Contention {
+            node: node as u32,
+            access,
+            arbitration: Arbitration::of(space, access.holding, &timing()),
+            stream: Stream::named(1, &format!("node {node}"), "backoff"),
+        };
+        let contenders = (0..at.len()).map(contention).collect();
+        let medium = Medium::from_positions(&at, &radio);
+        let mut air = DcfAir::with_receivers(&medium, contenders, timing(), rules, &Receivers::default());
+        for &((from, to), model) in losses {
+            let stream = Stream::named(1, &format!("{from}>{to}"), "loss");
+            air.set_loss(from, to, &LossProcess::new(vec![(Instant::ZERO, model)], stream));
+        }
+        air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
+        air.start_ledger(Instant::ZERO);
+        let nodes = at.len();
+        Self {
+            air,
+            out: Effects::default(),
+            now: Instant::ZERO,
+            queues: vec![VecDeque::new(); nodes],
+            brought: vec![0; nodes],
+            given: vec![Vec::new(); nodes],
+            ups: Vec::new(),
+        }
+    }
+
+    fn aggregate(mut self, limits: Aggregation) -> Self {
+        (0..self.queues.len() as u32).for_each(|c| self.air.aggregate(c, limits));
+        self
+    }
+
+    fn bring(&mut self, by: u32, to: u32, bytes: u32) {
+        let packet = PacketId(self.brought[by as usize]);
+        self.brought[by as usize] += 1;
+        let mode = Mode::at(Rate::from_kbps(54_000));
+        self.queues[by as usize].push_back(Head { to, size: Bytes::new(bytes), mode, packet });
+    }
+
+    /// Gives the air what it has room for.
+    fn serve(&mut self, by: u32) {
+        loop {
+            let given = &mut self.given[by as usize];
+            let is_first = given.is_empty();
+            if !is_first && self.air.room(by) == 0 {
+                return;
+            }
+            let Some(head) = self.queues[by as usize].pop_front() else { return };
+            given.push(head.packet);
+            if is_first {
+                self.air.offer(self.now, by, head, &mut self.out);
+            } else {
+                self.air.stage(self.now, by, head, &mut self.out);
+            }
+        }
+    }
+
+    fn run_to(&mut self, end: Instant) {
+        (0..self.queues.len() as u32).for_each(|by| self.serve(by));
+        loop {
+            let ups = std::mem::take(&mut self.out.up);
+            for up in ups {
+                self.ups.push((self.now, up));
+                if let Up::Done { by, packet, .. } = up {
+                    let given = &mut self.given[by as usize];
+                    let place = given.iter().position(|&other| other == packet);
+                    given.remove(place.expect("a packet ends that the air has"));
+                    self.serve(by);
+                }
+            }
+            let Some((at, wake)) = self.out.wakes.pop_until(end) else { break };
+            assert!(at >= self.now, "a wake in the past");
+            self.now = at;
+            self.air.wake(at, wake, &mut self.out);
+            (0..self.queues.len()).for_each(|c| self.is_under_way(c));
+        }
+        self.now = end;
+    }
+
+    /// A contender with a head counts down, or is in an exchange.
+    fn is_under_way(&self, c: usize) {
+        let (queue, station) = (&self.air.queues[c], &self.air.stations[c]);
+        let engaged = station.sending.is_some_and(|sent| sent.by == c as u32)
+            || station.awaiting.is_some_and(|(by, _)| by == c as u32);
+        let counts = self.air.countdowns[c].left.is_some();
+        assert!(queue.head.is_none() || engaged || counts, "contender {c} has forgotten its packets");
+    }
+
+    /// The names of packets of a contender that were received, in order.
+    fn received(&self, by: u32) -> Vec<u32> {
+        let received = |(_, up): &(Instant, Up)| match *up {
+            Up::Received { from, packet, .. } if from == by => Some(packet.0),
+            _ => None,
+        };
+        self.ups.iter().filter_map(received).collect()
+    }
+
+    /// The packets of a contender that have ended, and how.
+    fn done(&self, by: u32) -> Vec<(u32, Outcome)> {
+        let done = |(_, up): &(Instant, Up)| match *up {
+            Up::Done { by: c, packet, outcome } if c == by => Some((packet.0, outcome)),
+            _ => None,
+        };
+        self.ups.iter().filter_map(done).collect()
+    }
+
+    /// Starts [µs], senders, kinds and sizes of all frames; of an aggregate that of all its packets with delimiters and padding.
+    fn frames(&self) -> Vec<(u64, u32, FrameKind, u32)> {
+        let mut frames: Vec<(u64, u32, FrameKind, u32)> = Vec::new();
+        for f in self.air.timeline.as_ref().unwrap().frames() {
+            let size = f.size.count();
+            match (f.part, frames.last_mut()) {
+                (Some(part), Some(last)) if part.index > 0 => last.3 = last.3.next_multiple_of(4) + 4 + size,
+                (Some(part), _) if part.of > 1 => {
+                    frames.push((f.start.as_nanos() / 1000, f.from, f.kind, 4 + size));
+                }
+                _ => frames.push((f.start.as_nanos() / 1000, f.from, f.kind, size)),
+            }
+        }
+        frames
+    }
+}
+
+/// What a run is judged by.
+type Trace = (u64, Vec<Counters>, Vec<(Instant, Up)>, Vec<Duration>);
+
+fn trace<S: Shape>(mut host: Host<S>, end: Instant) -> Trace {
+    host.run_to(end);
+    let contenders = 0..host.queues.len() as u32;
+    let ledger = host.air.ledger.as_mut().unwrap();
+    ledger.close(end);
+    let own = contenders.clone().map(|c| ledger.airtime(c).own).collect();
+    let counters = contenders.map(|c| *host.air.counters(c)).collect();
+    (host.air.fingerprint().value(), counters, host.ups, own)
+}
+
+/// A small network, its laws, and packets in time.
+#[derive(Clone, Debug)]
+struct Case {
+    places: Vec<f64>,
+    law: u8,
+    holding: u8,
+    aifsn: Option<u32>,
+    loss: f64,
+    answer_loss: f64,
+    rts: Option<u32>,
+    retries: u32,
+    /// From whom, how many packets, how long after those before [µs], bytes.
+    offers: Vec<(usize, usize, u64, u32)>,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let places = prop::collection::vec(0.0f64..500.0, 2..6);
+    let law = (0u8..3, 0u8..3, prop::option::of(1u32..8));
+    let loss = (prop_oneof![Just(0.0), 0.0f64..0.7], prop_oneof![Just(0.0), 0.0f64..0.7]);
+    let rules = (prop::option::of(200u32..6_000), 1u32..12);
+    let offers = prop::collection::vec((0usize..6, 1usize..30, 0u64..9_000, 40u32..1_600), 1..20);
+    (places, law, loss, rules, offers).prop_map(|(places, law, loss, rules, offers)| Case {
+        places,
+        law: law.0,
+        holding: law.1,
+        aifsn: law.2,
+        loss: loss.0,
+        answer_loss: loss.1,
+        rts: rules.0,
+        retries: rules.1,
+        offers,
+    })
+}
+
+impl Case {
+    fn access(&self) -> Access {
+        let holding = match self.holding {
+            0 => Holding::Packet,
+            1 => Holding::Burst(Duration::from_micros(1_504)),
+            _ => Holding::Span(Duration::from_micros(900)),
+        };
+        let mean = Duration::from_micros(200);
+        let law = match self.law {
+            0 => Dcf::ofdm().access(),
+            1 => Access {
+                draw: Draw::Exponential { mean, slotted: false },
+                when: When::BeforeFrame,
+                ..best_effort()
+            },
+            _ => Access { on_failure: OnFailure::Repeat, ..best_effort() },
+        };
+        Access { holding, ..law }
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            rts_threshold: self.rts.map(Bytes::new),
+            short_retry_limit: self.retries,
+            long_retry_limit: self.retries,
+            ..Rules::standard()
+        }
+    }
+
+    fn host<S: Shape>(&self) -> Host<S> {
+        let nodes = self.places.len() as u32;
+        let links = (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b))).filter(|(a, b)| a != b);
+        let losses: Vec<((u32, u32), LossModel)> = links
+            .map(|(a, b)| {
+                let p = if (a + 1) % nodes == b { self.loss } else { self.answer_loss };
+                ((a, b), LossModel::Frames(Probability::clamped(p)))
+            })
+            .collect();
+        let space = self.aifsn.map_or(Space::Difs, |slots| Space::Aifs { slots });
+        Host::line(&self.places, self.access(), self.rules(), space, &losses)
+    }
+
+    /// Brings the packets in time, each node's for the next.
+    fn play<S: Shape>(&self, host: &mut Host<S>) {
+        let nodes = self.places.len();
+        for &(from, count, wait_us, bytes) in &self.offers {
+            let from = from % nodes;
+            (0..count).for_each(|_| host.bring(from as u32, ((from + 1) % nodes) as u32, bytes));
+            host.run_to(host.now + Duration::from_micros(wait_us));
+        }
+    }
+
+    fn limits(&self) -> Aggregation {
+        Aggregation { tries: u8::try_from(self.retries).ok(), ..Aggregation::standard() }
+    }
+}
+
+/// Two runs are the same; where they part, the first news that differ are told.
+fn same(new: &Trace, old: &Trace) -> Result<(), TestCaseError> {
+    let parts = new.2.iter().zip(&old.2).find(|(new, old)| new != old);
+    prop_assert!(parts.is_none(), "{parts:?}");
+    prop_assert_eq!((&new.1, &new.3, new.2.len()), (&old.1, &old.3, old.2.len()));
+    prop_assert_eq!(new.0, old.0, "fingerprints");
+    Ok(())
+}
+
+/// A run of a case with these limits, or without aggregates.
+fn run<S: Shape>(case: &Case, limits: Option<Aggregation>) -> Trace {
+    let mut host = case.host::<S>();
+    if let Some(limits) = limits {
+        host = host.aggregate(limits);
+    }
+    case.play(&mut host);
+    let end = host.now + Duration::from_secs(3);
+    trace(host, end)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// The licence for the two paths. RTS and DATA frames without acknowledgement share one limit in a batch, so retries end
+    /// alike only where there is no RTS; with it there is no limit.
+    #[test]
+    fn one_packet_a_frame_is_the_old_trajectory(mut case in cases()) {
+        if case.rts.is_some() {
+            case.retries = u32::MAX;
+        }
+        let old = run::<General>(&case, None);
+        // Packets handed over one by one, or staged ahead.
+        for window in [1, 64] {
+            let limits = Aggregation { packets: 1, window, ..case.limits() };
+            same(&run::<General>(&case, Some(limits)), &old)?;
+            same(&run::<Small>(&case, Some(limits)), &old)?;
+        }
+    }
+}
+
+fn limits() -> impl Strategy<Value = Aggregation> {
+    let sizes = (1u16..65, prop_oneof![Just(64u16), 1u16..65], 1_000u32..65_536, 300u64..5_484);
+    let ends = (prop::option::of(1u8..12), prop::option::of(2u64..50), any::<bool>());
+    (sizes, ends).prop_map(|((packets, window, bytes, airtime_us), (tries, lifetime_ms, asks))| Aggregation {
+        packets,
+        bytes,
+        airtime: Duration::from_micros(airtime_us),
+        window,
+        tries,
+        lifetime: lifetime_ms.map(Duration::from_millis),
+        after_missed: if asks { MissedBlockAck::Request } else { MissedBlockAck::Data },
+    })
+}
+
+/// Every packet ends once; the receiver gets packets in order, each once, and none that was dropped; every nanosecond is booked;
+/// counts agree; all packets have ended, where tries do.
+fn packets_end_once<S: Shape>(
+    host: &mut Host<S>,
+    end: Instant,
+    limits: Aggregation,
+) -> Result<(), TestCaseError> {
+    for c in 0..host.queues.len() as u32 {
+        let (done, received) = (host.done(c), host.received(c));
+        prop_assert!(received.windows(2).all(|pair| pair[0] < pair[1]), "out of order: {:?}", received);
+        let mut names: Vec<u32> = done.iter().map(|&(name, _)| name).collect();
+        names.sort_unstable();
+        let brought = host.brought[c as usize];
+        prop_assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "a packet ends twice: {:?}", names);
+        prop_assert!(limits.tries.is_none() || names.len() as u32 == brought, "{} of {brought}", names.len());
+        for (name, outcome) in done {
+            let is_received = received.binary_search(&name).is_ok();
+            prop_assert_eq!(
+                is_received,
+                outcome != Outcome::Dropped,
+                "packet {} of {}: {:?}",
+                name,
+                c,
+                outcome
+            );
+        }
+        let (counters, aggregates) = (*host.air.counters(c), *host.air.aggregate_counters(c).unwrap());
+        prop_assert!(aggregates.mpdus >= counters.attempts && aggregates.mpdus_lost <= aggregates.mpdus);
+        prop_assert_eq!(aggregates.given_up, counters.dropped);
+        let ledger = host.air.ledger.as_mut().unwrap();
+        ledger.close(end);
+        prop_assert_eq!(ledger.airtime(c).total(), end.since(Instant::ZERO));
+        if limits.tries.is_some() {
+            prop_assert!(host.air.queues[c as usize].batch.as_ref().unwrap().mpdus.is_empty());
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn packets_end_once_and_in_order(case in cases(), limits in limits()) {
+        let mut host = case.host::<General>().aggregate(limits);
+        case.play(&mut host);
+        let end = host.now + Duration::from_secs(20);
+        host.run_to(end);
+        packets_end_once(&mut host, end, limits)?;
+        let mut small = case.host::<Small>().aggregate(limits);
+        case.play(&mut small);
+        small.run_to(end);
+        prop_assert_eq!(host.air.fingerprint(), small.air.fingerprint());
+        prop_assert_eq!(&host.ups, &small.ups);
+    }
+}
+
+/// Two nodes side by side, of which the first sends to the second, without back-offs.
+fn pair(limits: Aggregation, holding: Holding, losses: Losses) -> Host<General> {
+    let access = Access { draw: Draw::Slots { window: 0, end_included: true }, holding, ..best_effort() };
+    Host::line(&[0.0, 0.0], access, Rules::standard(), Space::Aifs { slots: 2 }, losses).aggregate(limits)
+}
+
+fn us(time: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(time)
+}
+
+fn every(n: u32) -> LossModel {
+    LossModel::Every(n)
+}
+
+/// 1000-byte packets are MPDUs of 1038 bytes. Three of them: 4 + 1038, padded to 1044, twice, and 4 + 1038 are 3130 bytes (clause
+/// 9.7.1): 25 062 bits with SERVICE and tail, 117 symbols of 216 bits: 20 + 468 µs. The block acknowledgement, 32 bytes at 24 Mb/s: 278
+/// bits, 3 symbols: 32 µs.
+#[test]
+fn three_packets_share_a_frame() {
+    let mut host = pair(Aggregation::standard(), Holding::Packet, &[]);
+    (0..3).for_each(|_| host.bring(0, 1, 1_000));
+    host.run_to(us(10_000));
+    let block_ack_at = 34 + 488 + 16;
+    assert_eq!(host.frames(), [(34, 0, FrameKind::Data, 3_130), (block_ack_at, 1, FrameKind::BlockAck, 32)]);
+    assert_eq!(host.received(0), [0, 1, 2]);
+    let ends: Vec<Instant> = host.ups.iter().map(|&(at, _)| at).collect();
+    let (decoded, done) = (us(34 + 488), us(block_ack_at + 32));
+    assert_eq!(ends, [decoded, decoded, decoded, done, done, done]);
+    let counters = host.air.aggregate_counters(0).unwrap();
+    assert_eq!((counters.aggregates, counters.mpdus, counters.mpdus_lost), (1, 3, 0));
+    assert_eq!(host.air.counters(0).attempts, 1);
+}
+
+/// Of four packets the second and the fourth are lost, then of these two the second, then none.
+#[test]
+fn lost_packets_hold_back_those_behind_them() {
+    let mut host = pair(Aggregation::standard(), Holding::Packet, &[((0, 1), every(2))]);
+    (0..4).for_each(|_| host.bring(0, 1, 1_000));
+    host.run_to(us(730));
+    assert_eq!((host.received(0), host.done(0).len()), (vec![0], 2), "the third waits for the second");
+    host.run_to(us(10_000));
+    assert_eq!(host.received(0), [0, 1, 2, 3]);
+    let ended: Vec<u32> = host.done(0).iter().map(|&(name, _)| name).collect();
+    assert_eq!(ended, [0, 2, 1, 3]);
+    let sizes: Vec<u32> = host.frames().iter().filter(|f| f.1 == 0).map(|f| f.3).collect();
+    // 2086 bytes are two packets; the last goes by itself, as a plain frame with a normal ACK.
+    assert_eq!(sizes, [4_174, 2_086, 1_038]);
+    let counters = host.air.aggregate_counters(0).unwrap();
+    assert_eq!((counters.aggregates, counters.mpdus, counters.mpdus_lost), (2, 7, 3));
+    assert_eq!(host.frames().last().unwrap().2, FrameKind::Ack);
+}
+
+#[test]
+fn a_missing_block_ack_brings_the_data_again_or_a_request() {
+    for (rule, frames) in [
+        (MissedBlockAck::Data, vec![FrameKind::Data, FrameKind::Data, FrameKind::Data]),
+        (MissedBlockAck::Request, vec![FrameKind::Data, FrameKind::Data, FrameKind::BlockAckRequest]),
+    ] {
+        let limits = Aggregation { after_missed: rule, packets: 2, ..Aggregation::standard() };
+        let mut host = pair(limits, Holding::Packet, &[((1, 0), every(2))]);
+        (0..4).for_each(|_| host.bring(0, 1, 1_000));
+        host.run_to(us(10_000));
+        let kinds: Vec<FrameKind> = host.frames().iter().filter(|f| f.1 == 0).map(|f| f.2).collect();
+        assert_eq!(kinds, frames, "{rule:?}");
+        assert_eq!(host.received(0), [0, 1, 2, 3], "each once");
+        assert!(host.done(0).iter().all(|&(_, outcome)| outcome == Outcome::Delivered));
+        let counters = host.air.aggregate_counters(0).unwrap();
+        assert_eq!((counters.block_acks_missing, host.air.counters(0).ack_lost), (1, 1), "{rule:?}");
+        assert_eq!(counters.requests, u64::from(rule == MissedBlockAck::Request));
+    }
+}
+
+/// A request and its answer take 32 µs each at 24 Mb/s: 214 and 278 bits, 3 symbols.
+#[test]
+fn a_request_is_answered_after_a_sifs() {
+    let limits = Aggregation { after_missed: MissedBlockAck::Request, ..Aggregation::standard() };
+    let mut host = pair(limits, Holding::Packet, &[((1, 0), every(1))]);
+    (0..2).for_each(|_| host.bring(0, 1, 1_000));
+    host.run_to(us(2_000));
+    let frames = host.frames();
+    let request = frames.iter().position(|f| f.2 == FrameKind::BlockAckRequest).unwrap();
+    assert_eq!(frames[request].3, 24);
+    assert_eq!(frames[request + 1], (frames[request].0 + 32 + 16, 1, FrameKind::BlockAck, 32));
+    assert_eq!(host.received(0), [0, 1]);
+}
+
+/// Frames without end on a dead link would keep the sender from telling its host: after ten exchanges packets are given up.
+#[test]
+fn a_dead_link_gives_packets_up() {
+    for rule in [MissedBlockAck::Data, MissedBlockAck::Request] {
+        let limits = Aggregation { after_missed: rule, ..Aggregation::standard() };
+        let mut host = pair(limits, Holding::Packet, &[((0, 1), every(1))]);
+        (0..5).for_each(|_| host.bring(0, 1, 1_000));
+        host.run_to(us(1_000_000));
+        assert_eq!(host.done(0), (0..5).map(|name| (name, Outcome::Dropped)).collect::<Vec<_>>());
+        let counters = host.air.aggregate_counters(0).unwrap();
+        let frames = host.air.counters(0).attempts + counters.requests;
+        assert_eq!((frames, counters.given_up, counters.block_acks_missing), (10, 5, 10), "{rule:?}");
+    }
+}
+
+/// 1504 µs: at 4 µs a symbol of 216 bits, 20 µs of preamble, 16 and 32 µs for the block acknowledgement, 359 symbols of DATA remain:
+/// 9690 bytes, nine packets of 1044 bytes; ten are 10 434.
+#[test]
+fn a_txop_bounds_the_aggregate() {
+    let mut host = pair(Aggregation::standard(), Holding::Burst(Duration::from_micros(1_504)), &[]);
+    (0..20).for_each(|_| host.bring(0, 1, 1_000));
+    host.run_to(us(10_000));
+    let sizes: Vec<u32> = host.frames().iter().filter(|f| f.1 == 0).map(|f| f.3).collect();
+    assert_eq!(sizes, [9 * 1_044 - 2, 9 * 1_044 - 2, 2_086]);
+}
+
+/// A span is how long the medium is kept in the mean, whatever the sizes.
+#[test]
+fn a_span_of_aggregates_is_met_in_the_mean() {
+    for span_us in [1_000, 2_500, 5_000] {
+        let mut host = pair(Aggregation::standard(), Holding::Span(Duration::from_micros(span_us)), &[]);
+        let mut sizes = Stream::named(7, "sizes", "test");
+        (0..40_000).for_each(|_| host.bring(0, 1, 100 + sizes.up_to(1_400)));
+        host.run_to(us(4_000_000));
+        let frames = host.frames();
+        // A span begins a DIFS after the one before; what follows a SIFS later belongs to it.
+        let ends = |f: &(u64, u32, FrameKind, u32)| f.2 == FrameKind::BlockAck || f.2 == FrameKind::Ack;
+        let (mut kept, mut spans, mut since) = (0, 0, frames[0].0);
+        for pair in frames.windows(2).filter(|pair| ends(&pair[0])) {
+            let end = pair[0].0 + if pair[0].2 == FrameKind::Ack { 28 } else { 32 };
+            if pair[1].0 > end + 16 {
+                (kept, spans, since) = (kept + end - since, spans + 1, pair[1].0);
+            }
+        }
+        let mean = kept as f64 / f64::from(spans);
+        assert!((mean / span_us as f64 - 1.0).abs() < 0.01, "{mean} µs of {span_us}, {spans} spans");
+    }
+}
