@@ -1,4 +1,4 @@
-//! A bill of materials: which crates a program is made of, in CycloneDX 1.6 (ECMA-424), from what cargo resolves and `Cargo.lock` has
+//! A bill of materials: which crates a program is made of, in `CycloneDX` 1.6 (ECMA-424), from what cargo resolves and `Cargo.lock` has
 //! of sums.
 //!
 //! Tools that write one have a serial number and a time of their own in it; here the same commit makes the same bytes.
