@@ -1,7 +1,7 @@
-//! A bill of materials: which crates a program is made of, in `CycloneDX` 1.6 (ECMA-424), from what cargo resolves and `Cargo.lock` has
-//! of sums.
+//! A bill of materials: the crates of a program, in `CycloneDX` 1.6 (ECMA-424), from cargo's resolution and the sums in
+//! `Cargo.lock`.
 //!
-//! Tools that write one have a serial number and a time of their own in it; here the same commit makes the same bytes.
+//! Other tools put a serial number and a time of their own into it; here the same commit makes the same bytes.
 
 use crate::run::{cargo_command, root};
 use anyhow::{Context, Result, ensure};

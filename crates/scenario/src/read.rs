@@ -14,7 +14,7 @@ use evenair_topology::Link;
 use evenair_wifi::{Receivers, Sensitivity};
 use std::collections::BTreeSet;
 use std::path::Path;
-use toml_edit::{DocumentMut, Item, Table, Value};
+use toml_edit::{DocumentMut, Item, Table, TomlError, Value};
 
 impl Resolved {
     /// Reads a scenario file, with `overrides` of the form `key=value` applied, and resolves it.
@@ -66,16 +66,19 @@ impl Resolved {
         if overrides.is_empty() {
             return read(reading, text);
         }
-        // Mistakes of the file itself are reported with its own lines.
-        let mut document: DocumentMut = text.parse().map_err(|_| read(reading, text).unwrap_err())?;
-        let mut texts = vec![text.to_string()];
-        for change in overrides {
-            let of_change = |message| ScenarioError { change: Some(change.clone()), ..error(file, message) };
-            apply(&mut document, change).map_err(of_change)?;
-            texts.push(document.to_string());
-        }
+        let texts = changed(reading, text, overrides)?;
         let last = texts.last().expect("there is the file itself");
         read(reading, last).map_err(|fault| blamed(reading, &texts, overrides, fault))
+    }
+
+    /// Writes `changes` of the form `key=value` into the text of a scenario and keeps its comments; `file` names it in errors.
+    ///
+    /// # Errors
+    /// If a change has no place in it. A wrong value is an error of [`Self::parse`].
+    pub fn changed(file: &str, text: &str, changes: &[String]) -> Result<String, ScenarioError> {
+        let reading = Reading { folder: Path::new(""), file, needs: Needs::Nothing };
+        let texts = changed(&reading, text, changes)?;
+        Ok(texts.into_iter().last().expect("there is the file itself"))
     }
 
     /// Writes the scenario as TOML, all defaults spelt out.
@@ -161,6 +164,23 @@ struct Reading<'a> {
     folder: &'a Path,
     file: &'a str,
     needs: Needs,
+}
+
+/// A text, and the same after each change.
+fn changed(reading: &Reading<'_>, text: &str, changes: &[String]) -> Result<Vec<String>, ScenarioError> {
+    // Mistakes of the file itself are reported with its own lines.
+    let own = |fault: TomlError| {
+        read(reading, text).err().unwrap_or_else(|| error(reading.file, fault.message().into()))
+    };
+    let mut document: DocumentMut = text.parse().map_err(own)?;
+    let mut texts = vec![text.to_string()];
+    for change in changes {
+        let of_change =
+            |message| ScenarioError { change: Some(change.clone()), ..error(reading.file, message) };
+        apply(&mut document, change).map_err(of_change)?;
+        texts.push(document.to_string());
+    }
+    Ok(texts)
 }
 
 fn error(file: &str, message: String) -> ScenarioError {

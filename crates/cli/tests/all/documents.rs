@@ -422,7 +422,8 @@ fn scenario_of_the_readme() -> tempfile::TempDir {
 fn the_transfer_of_the_readme_completes() {
     let folder = scenario_of_the_readme();
     let path = folder.path().join("two.toml");
-    let run = json(&evenair(&["run", path.to_str().unwrap(), "--set", "warmup=0 s", "--json"]));
+    let changes = ["--set", "warmup=0 s", "--set", "flows.right.transfer=5 MB"];
+    let run = json(&evenair(&[&["run", path.to_str().unwrap(), "--json"], &changes[..]].concat()));
     let right = &run["flows"][1];
     assert_eq!((&right["flow"], &right["transfers"]["completed"]), (&"right".into(), &1.into()), "{right}");
     // 5 MB in packets of 1000 bytes, each of which arrived in order.
