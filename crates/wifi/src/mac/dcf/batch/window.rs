@@ -149,6 +149,11 @@ impl Batch {
         }
     }
 
+    /// Whether the receiver has the first packet that waits.
+    pub(in crate::mac::dcf) fn head_received(&self) -> bool {
+        self.first().is_some_and(|first| first.state.is(State::RECEIVED))
+    }
+
     /// The first packet that waits.
     pub(super) fn first(&self) -> Option<&Mpdu> {
         self.waiting().next()
