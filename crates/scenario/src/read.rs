@@ -100,6 +100,7 @@ impl Resolved {
     /// If something of the scenario needs 802.11, such as EDCA, channel errors or broadcasts.
     pub fn over_ideal_csma(&self) -> Result<Self, ScenarioError> {
         let mut settings = self.written_out();
+        settings.aggregation = None;
         settings.mac = MacTable {
             kind: MacKind::Ideal,
             data_rate: Some(DataRate::Fixed(RateQuantity(self.network.data_mode.rate()))),
