@@ -14,11 +14,12 @@ const COMPLETIONS: [(&str, &str); 3] = [
 ];
 
 /// Documents and examples below `share/doc/evenair`.
-const DOCUMENTS: [&str; 9] = [
+const DOCUMENTS: [&str; 10] = [
     "README.md",
     "CHANGELOG.md",
     "LICENSE-APACHE",
     "LICENSE-MIT",
+    "crates/study/assets/LICENSE-arimo",
     "packaging/debian/gateway.toml",
     "packaging/evenair-multiconn-relay.service",
     "packaging/grafana/evenair-gateway.json",

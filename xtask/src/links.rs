@@ -4,8 +4,8 @@ use anyhow::Result;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Pictures that are drawn for the site (docs/figures.py).
-const DRAWN: &str = "figures/";
+/// Files that are made for the site: pictures (docs/figures.py), the playground.
+const MADE: [&str; 2] = ["figures/", "../play/"];
 
 /// A finding for each link to a file that is missing.
 pub(crate) fn findings(root: &Path, pages: &[PathBuf]) -> Result<Vec<String>> {
@@ -35,8 +35,9 @@ fn targets(text: &str) -> Vec<(usize, String)> {
             continue;
         }
         let links = line.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next());
-        let is_file =
-            |target: &&str| !target.is_empty() && !target.contains(':') && !target.starts_with(DRAWN);
+        let is_file = |target: &&str| {
+            !target.is_empty() && !target.contains(':') && !MADE.iter().any(|made| target.starts_with(made))
+        };
         found.extend(links.filter(is_file).map(|target| (k + 1, target.to_string())));
     }
     found

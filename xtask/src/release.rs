@@ -32,7 +32,7 @@ const TRIALS: &[&str] = &[
     "doctor --help",
     "gateway --help",
     "multiconn keygen /relay.key",
-    "cc show quic-tcp",
+    "cc --help",
 ];
 
 /// The commit that is released, and where its files go.
@@ -139,8 +139,17 @@ impl Release {
         write_program(&archiver, &format!("#!/bin/sh\nexec '{}' -m ziglang ar \"$@\"\n", python.display()))?;
         let (lower, upper) = (triple.replace('-', "_"), triple.replace('-', "_").to_uppercase());
         let mut cargo = cargo_command();
-        cargo.args(["build", "--locked", "--profile", "dist", "--package", "evenair-cli"]);
-        cargo.args(["--features", FEATURES, "--config", "profile.dist.strip=true", "--target", triple]);
+        cargo.args([
+            "rustc",
+            "--locked",
+            "--profile",
+            "dist",
+            "--package",
+            "evenair-cli",
+            "--bin",
+            "evenair",
+        ]);
+        cargo.args(["--features", FEATURES, "--target", triple, "--", "-Cstrip=symbols"]);
         cargo.env(format!("CC_{lower}"), compiler).env(format!("AR_{lower}"), archiver);
         cargo.env(format!("CARGO_TARGET_{upper}_LINKER"), "rust-lld");
         // The program holds no paths of this machine.

@@ -98,6 +98,7 @@ pub fn modulated() -> Vec<Modulated> {
                 format!("mac.kind=\"802.11{letters}\""),
                 format!("mac.width=\"{width} MHz\""),
                 format!("mac.mcs={mcs}"),
+                "aggregation.packets=1".into(),
             ],
             stations: count(stations),
             mbps: total / rows.len() as f64,

@@ -193,7 +193,9 @@ pub enum Preset {
     /// ns-2 2.35: docs/notes/ns-2.md lists every difference.
     Ns2,
     /// ns-3 3.44 where its 802.11 differs: `radio.weak_signals = "energy"`, `mac.interrupted_difs = "waive"`, and durations of
-    /// 802.11n, ac and ax without VHT-SIG-B, with 8 us for each HE-LTF, and without the rounding of the short guard interval.
+    /// 802.11n, ac and ax without VHT-SIG-B, with 8 us for each HE-LTF, and without the rounding of the short guard interval; a frame
+    /// that begins together with one less than 4 dB weaker is not noticed as a frame; a missing block acknowledgement is asked for,
+    /// and packets are sent until they are acknowledged.
     Ns3,
 }
 

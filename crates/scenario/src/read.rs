@@ -14,7 +14,7 @@ use evenair_topology::Link;
 use evenair_wifi::{Receivers, Sensitivity};
 use std::collections::BTreeSet;
 use std::path::Path;
-use toml_edit::{DocumentMut, Item, Table, Value};
+use toml_edit::{DocumentMut, Item, Table, TomlError, Value};
 
 impl Resolved {
     /// Reads a scenario file, with `overrides` of the form `key=value` applied, and resolves it.
@@ -100,6 +100,7 @@ impl Resolved {
     /// If something of the scenario needs 802.11, such as EDCA, channel errors or broadcasts.
     pub fn over_ideal_csma(&self) -> Result<Self, ScenarioError> {
         let mut settings = self.written_out();
+        settings.aggregation = None;
         settings.mac = MacTable {
             kind: MacKind::Ideal,
             data_rate: Some(DataRate::Fixed(RateQuantity(self.network.data_mode.rate()))),
@@ -169,7 +170,10 @@ struct Reading<'a> {
 /// A text, and the same after each change.
 fn changed(reading: &Reading<'_>, text: &str, changes: &[String]) -> Result<Vec<String>, ScenarioError> {
     // Mistakes of the file itself are reported with its own lines.
-    let mut document: DocumentMut = text.parse().map_err(|_| read(reading, text).unwrap_err())?;
+    let own = |fault: TomlError| {
+        read(reading, text).err().unwrap_or_else(|| error(reading.file, fault.message().into()))
+    };
+    let mut document: DocumentMut = text.parse().map_err(own)?;
     let mut texts = vec![text.to_string()];
     for change in changes {
         let of_change =

@@ -223,6 +223,7 @@ pages! {
     how_to_conflict_graph "how-to/conflict-graph.md",
     how_to_emulate "how-to/emulate.md",
     how_to_gateway "how-to/gateway.md",
+    how_to_install "how-to/install.md",
     how_to_laws "how-to/laws.md",
     how_to_mesh "how-to/mesh.md",
     how_to_multiconn "how-to/multiconn.md",
@@ -267,8 +268,16 @@ pages! {
     papers_qcsma "papers/qcsma.md",
     performance "performance.md",
     reference_backoff "reference/backoff.md",
+    reference_commands "reference/commands.md",
     reference_gateway "reference/gateway.md",
+    reference_glossary "reference/glossary.md",
+    reference_laws "reference/laws.md",
+    reference_metrics "reference/metrics.md",
     reference_multiconn "reference/multiconn.md",
+    reference_python "reference/python.md",
+    reference_results "reference/results.md",
+    reference_scenario "reference/scenario.md",
+    reference_study "reference/study.md",
     security "security.md",
     tutorial_figure "tutorial/figure.md",
     tutorial_hidden "tutorial/hidden.md",
@@ -415,7 +424,8 @@ fn scenario_of_the_readme() -> tempfile::TempDir {
 fn the_transfer_of_the_readme_completes() {
     let folder = scenario_of_the_readme();
     let path = folder.path().join("two.toml");
-    let run = json(&evenair(&["run", path.to_str().unwrap(), "--set", "warmup=0 s", "--json"]));
+    let changes = ["--set", "warmup=0 s", "--set", "flows.right.transfer=5 MB"];
+    let run = json(&evenair(&[&["run", path.to_str().unwrap(), "--json"], &changes[..]].concat()));
     let right = &run["flows"][1];
     assert_eq!((&right["flow"], &right["transfers"]["completed"]), (&"right".into(), &1.into()), "{right}");
     // 5 MB in packets of 1000 bytes, each of which arrived in order.

@@ -3,7 +3,7 @@
 use super::{Core, Direction, Event, News};
 use crate::packet::{Body, LossCause};
 use crate::queue::{Discipline, Mark, Outlet, Queued, Service};
-use evenair_units::Bytes;
+use evenair_units::{Bytes, Duration};
 use evenair_wifi::{BROADCAST, Head, Outcome, PacketId, Up};
 
 impl<T: Copy> Core<T> {
@@ -12,14 +12,17 @@ impl<T: Copy> Core<T> {
         match up {
             Up::Received { at, packet, .. } => self.on_received(at, packet),
             Up::Done { by, packet, outcome } => self.on_done(by, packet, outcome),
-            Up::Attempt { by, data, airtime, .. } if data => {
-                let queue = &self.queues[by as usize];
-                let is_staged = matches!(queue.service, Service::Staged { .. });
-                let aggregate = is_staged.then(|| (self.staged[by as usize].to, airtime));
-                self.queues[by as usize].discipline.attempted(aggregate);
-            }
+            Up::Attempt { by, data, airtime, .. } if data => self.on_attempt(by, airtime),
             Up::Attempt { .. } => (),
         }
+    }
+
+    /// A DATA frame was acknowledged, or was not.
+    #[inline(never)]
+    fn on_attempt(&mut self, by: u32, airtime: Duration) {
+        let is_staged = matches!(self.queues[by as usize].service, Service::Staged { .. });
+        let aggregate = is_staged.then(|| (self.staged[by as usize].to, airtime));
+        self.queues[by as usize].discipline.attempted(aggregate);
     }
 
     /// A packet reached its next hop, or one of those that hear a broadcast.
@@ -109,6 +112,7 @@ impl<T: Copy> Core<T> {
     }
 
     /// Gives the outlet of a queue, which is free, a packet.
+    #[inline]
     pub(super) fn give(&mut self, by: u32, next: Queued) {
         let place = self.leave_queue(by, &next);
         let &super::Hop { to, mode, .. } = self.hops.get(place);

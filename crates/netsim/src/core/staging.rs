@@ -73,6 +73,7 @@ impl<T: Copy> Core<T> {
     }
 
     /// The first packet for a next hop is given to the air, and as many more as there is room for.
+    #[inline(never)] // out of the way of queues without aggregates
     pub(super) fn stage_first(&mut self, by: u32, first: Queued, hop: u32, head: Head) {
         let staging = self.staging.expect("packets are staged");
         let staged = &mut self.staged[by as usize];
@@ -107,7 +108,7 @@ impl<T: Copy> Core<T> {
     }
 
     /// A packet for a next hop has come into a queue in which packets are staged.
-    #[inline]
+    #[inline(never)]
     pub(super) fn refill(&mut self, by: u32, next_hop: u32) {
         let staged = &mut self.staged[by as usize];
         if staged.to == next_hop {
@@ -117,6 +118,7 @@ impl<T: Copy> Core<T> {
     }
 
     /// Stages packets for the same next hop, as long as there is room and the discipline has some.
+    #[inline(never)] // out of the way of queues without aggregates
     pub(super) fn fill(&mut self, by: u32) {
         loop {
             let staged = &mut self.staged[by as usize];
@@ -158,6 +160,7 @@ impl<T: Copy> Core<T> {
     }
 
     /// A packet that was staged has left; gives it and its hop.
+    #[inline(never)] // out of the way of queues without aggregates
     pub(super) fn end_staged(&mut self, by: u32, id: PacketId) -> (Queued, u32) {
         let staged = &mut self.staged[by as usize];
         let place = staged.packets.iter().position(|(packet, _)| packet.packet == id);
@@ -175,6 +178,7 @@ impl<T: Copy> Core<T> {
     }
 
     /// A packet leaves the discipline for the air: the time that it waited is counted. Gives its hop.
+    #[inline]
     pub(super) fn leave_queue(&mut self, by: u32, next: &Queued) -> u32 {
         let packet: &Packet = self.pool.get(next.packet);
         let place = packet.hop;

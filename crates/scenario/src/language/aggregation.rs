@@ -1,6 +1,6 @@
 //! How packets share frames.
 
-use crate::quantity::{Size, Time};
+use crate::quantity::{Amount, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct AggregationTable {
     pub packets: Option<u32>,
     /// Size of a frame with all headers of its packets, at most. 65535 bytes, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub bytes: Option<Size>,
+    pub bytes: Option<Amount>,
     /// The time that a frame takes, at most. 5.484 ms, the standard's most, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub airtime: Option<Time>,

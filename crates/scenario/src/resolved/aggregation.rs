@@ -5,9 +5,8 @@ use crate::error::Mistake;
 use crate::language::{
     AfterMissedBlockAck, AggregationTable, Never, Preset, Retries, Scenario, StagedAirtime,
 };
-use crate::quantity::{Size, Time};
+use crate::quantity::{Amount, Time};
 use evenair_netsim::Staging;
-use evenair_units::Bytes;
 use evenair_wifi::{Aggregation, Format, MissedBlockAck};
 
 impl Scenario {
@@ -34,8 +33,10 @@ impl AggregationTable {
         let packets = u16::try_from(packets).ok().filter(|packets| (1..=window).contains(packets));
         let packets = packets.ok_or_else(|| at("packets", format!("must be from 1 to {window}")))?;
         let longest = format.longest_aggregate();
-        let bytes = self.bytes.get_or_insert(Size(Bytes::new(standard.bytes))).0;
-        if bytes > longest {
+        let Amount::Bytes(bytes) = *self.bytes.get_or_insert(Amount::Bytes(standard.bytes.into())) else {
+            return Err(at("bytes", "must be a size, such as \"65535 bytes\"".into()));
+        };
+        if bytes > u64::from(longest.count()) {
             return Err(at(
                 "bytes",
                 format!("must be at most {longest}, the longest aggregate of this kind"),
@@ -66,7 +67,7 @@ impl AggregationTable {
             }
             StagedAirtime::Time(Time(time)) => Some(time),
         };
-        let bytes = bytes.count();
+        let bytes = bytes as u32;
         let limits = Aggregation { packets, bytes, airtime, window, tries, lifetime, after_missed };
         Ok(Staging { limits, airtime: staged })
     }

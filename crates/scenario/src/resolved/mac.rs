@@ -151,7 +151,8 @@ impl MacTable {
             Preset::Standard => (self.lengthened(timing)?, Rules::standard()),
             Preset::Ns3 => {
                 self.interrupted_difs.get_or_insert(InterruptedDifs::Waive);
-                (self.lengthened(timing)?, Rules::standard())
+                // ThresholdPreambleDetectionModel's default.
+                (self.lengthened(timing)?, Rules { detection_db: Some(4.0), ..Rules::standard() })
             }
             Preset::Ns2 => (timing.ns2(), Rules::ns2()),
         };

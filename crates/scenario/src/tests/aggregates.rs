@@ -2,7 +2,7 @@
 
 use super::*;
 use evenair_netsim::Staging;
-use evenair_units::{Bytes, Duration};
+use evenair_units::Duration;
 use evenair_wifi::{Aggregation, MissedBlockAck};
 
 fn scenario(mac: &str, more: &str) -> String {
@@ -58,15 +58,14 @@ fn aggregates_are_limited_as_the_table_says() {
     // What is completed reads as the same.
     let whole = parse(&scenario("kind = '802.11ax'", "aggregation.staged_airtime = '4 ms'")).unwrap();
     assert_eq!(parse(&whole.to_toml().unwrap()).unwrap(), whole);
-    let size = whole.settings().aggregation.unwrap().bytes.unwrap().0;
-    assert_eq!(size, Bytes::new(65_535));
+    assert_eq!(whole.settings().aggregation.unwrap().bytes, Some(Amount::Bytes(65_535)));
 }
 
 #[test]
 fn what_aggregation_cannot_be_is_refused() {
     let refused = |mac: &str, more: &str| message(&scenario(mac, more));
     let older = refused("kind = '802.11g'", "aggregation.packets = 8");
-    assert!(older.contains("aggregation is for 802.11n, ac and ax"), "{older}");
+    assert!(older.contains("aggregation: is for 802.11n, ac and ax"), "{older}");
     for (keys, why) in [
         ("packets = 65", "must be from 1 to 64"),
         ("packets = 0", "must be from 1 to 64"),

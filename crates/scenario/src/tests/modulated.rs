@@ -123,10 +123,11 @@ fn their_stations_contend_by_edca_with_qos_headers() {
     assert_eq!(edca.video.txop, Some(Duration::from_micros(4_096)));
     assert_eq!(found.network().surroundings.physical_layer, PhysicalLayer::HighThroughput);
     let MacSpec::Dcf { timing, .. } = found.network().mac_between(0, 1) else { panic!("802.11") };
-    // 26 bytes of header, 4 of checksum, 8 of LLC and SNAP; 1538 bytes are 474 symbols of 26 bits after 40 µs.
+    // 26 bytes of header, 4 of checksum, 8 of LLC and SNAP; 1538 bytes and a delimiter of 4 are 12 358 bits with SERVICE and tail: 476
+    // symbols of 26 bits after 40 µs.
     assert_eq!(timing.overhead, Bytes::new(38));
     let mode = found.network().mode(0, 1);
-    assert_eq!(timing.data(Bytes::new(1500), mode), Duration::from_micros(40 + 475 * 4));
+    assert_eq!(timing.data(Bytes::new(1500), mode), Duration::from_micros(40 + 476 * 4));
     // Another law has these headers too.
     let law = parse(&scenario("kind = '802.11ac'", "backoff = 'queueing-delay'")).unwrap();
     let MacSpec::Dcf { timing, .. } = law.network().mac else { panic!("802.11") };

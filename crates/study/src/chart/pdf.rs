@@ -223,7 +223,7 @@ fn write_font(pdf: &mut Pdf, letters: &BTreeMap<u16, char>) {
         .font_file2(FONT_FILE);
     pdf.stream(FONT_FILE, &packed(font::FILE))
         .filter(Filter::FlateDecode)
-        .pair(Name(b"Length1"), font::FILE.len() as i32);
+        .pair(Name(b"Length1"), i32::try_from(font::FILE.len()).expect("it has some kilobytes"));
     let mut map = UnicodeCmap::new(Name(b"Letters"), GLYPHS);
     letters.iter().for_each(|(glyph, letter)| map.pair(*glyph, *letter));
     pdf.cmap(LETTERS, map.finish().as_slice());

@@ -601,6 +601,9 @@ impl<S: Shape> DcfAir<S> {
     /// Whether the head of this contender has reached its receiver while the acknowledgement is still to come.
     pub fn head_received(&self, contender: Contender) -> bool {
         let queue = &self.queues[contender as usize];
+        if let Some(batch) = queue.batch.as_ref().filter(|batch| batch.is_waiting()) {
+            return batch.head_received();
+        }
         let is_broadcast = queue.plan.answer.is_zero();
         (queue.head.is_some() || queue.held.is_some()) && queue.received && !is_broadcast
     }

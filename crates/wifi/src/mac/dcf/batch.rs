@@ -233,6 +233,7 @@ impl Batch {
     }
 
     /// Adds a packet whose MAC frame has this size.
+    #[inline(never)] // out of the way of contenders without aggregates
     pub(super) fn push(&mut self, now: Instant, head: &Head, size: Bytes) {
         debug_assert!(self.waiting == 0 || self.to == head.to, "a batch is for one receiver");
         debug_assert!(self.waiting > 0 || self.mpdus.is_empty(), "nothing is left of the batch before");

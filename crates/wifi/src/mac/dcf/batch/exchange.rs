@@ -12,6 +12,7 @@ use evenair_units::{Bytes, Duration, Instant};
 
 impl Batch {
     /// A DATA frame of so many packets is sent.
+    #[inline(never)] // out of the way of contenders without aggregates
     pub(in crate::mac::dcf) fn note_attempt(&mut self, parts: u16) {
         self.counters.mpdus += u64::from(parts);
         self.counters.aggregates += u64::from(parts > 1);
@@ -22,6 +23,7 @@ impl Batch {
     }
 
     /// The frame under way, of so many packets, is lost.
+    #[inline(never)] // out of the way of contenders without aggregates
     pub(in crate::mac::dcf) fn lose_frame(&mut self, parts: u16) {
         self.counters.mpdus_lost += u64::from(parts);
     }
@@ -49,6 +51,7 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// Size of the block acknowledgements of a contender's frames.
+    #[inline(never)] // out of the way of contenders without aggregates
     pub(in crate::mac::dcf) fn block_ack_bytes(&self, c: Contender) -> Bytes {
         let batch = self.queues[c as usize].batch.as_ref();
         batch.expect("a contender that aggregates").limits.block_ack_bytes()
@@ -56,6 +59,7 @@ impl<S: Shape> DcfAir<S> {
 
     /// Plans the exchange of a contender that has won the medium: what the time that it may keep it has room for, one packet
     /// at least.
+    #[inline(never)] // out of the way of contenders without aggregates
     pub(in crate::mac::dcf) fn compose(&mut self, now: Instant, c: Contender) {
         let queue = &self.queues[c as usize];
         if !queue.batch.as_ref().is_some_and(|batch| batch.is_waiting()) {
@@ -68,6 +72,7 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// Plans the next exchange of a contender that keeps the medium, if one still belongs to its TXOP; tells whether it does.
+    #[inline(never)] // out of the way of contenders without aggregates
     pub(in crate::mac::dcf) fn compose_more(&mut self, now: Instant, c: Contender) -> bool {
         let left = self.queues[c as usize].txop_until.since(now);
         let plan = self.plan_within(now, c, left);
@@ -174,6 +179,7 @@ impl<S: Shape> DcfAir<S> {
 
     /// An acknowledgement of the exchange under way was decoded: packets that were received are done; the window is reset, and a
     /// back-off follows.
+    #[inline(never)] // out of the way of contenders without aggregates
     pub(in crate::mac::dcf) fn settle(&mut self, c: Contender, at: Instant, out: &mut Effects) {
         let queue = &mut self.queues[c as usize];
         let head = queue.head;
@@ -187,6 +193,7 @@ impl<S: Shape> DcfAir<S> {
 
     /// An exchange was in vain: packets without tries are given up, and a longer back-off follows. `last` says that the window has
     /// been doubled as often as it may be, and is reset.
+    #[inline(never)] // out of the way of contenders without aggregates
     pub(in crate::mac::dcf) fn fail_batch(
         &mut self,
         now: Instant,

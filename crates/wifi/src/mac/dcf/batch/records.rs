@@ -27,7 +27,12 @@ impl Batch {
                     decoded: frame.decoded && !mpdu.state.is(State::SPOILT),
                     retry: mpdu.state.is(State::REPEATED),
                     packet: mpdu.packet,
-                    part: Some(Part { number, index, of, frame: self.counters.aggregates as u32 }),
+                    part: Some(Part {
+                        number,
+                        index,
+                        of,
+                        frame: self.by << 20 | self.counters.aggregates as u32 & 0xf_ffff,
+                    }),
                     ..frame
                 }
             });

@@ -26,6 +26,7 @@ impl Batch {
     }
 
     /// The receiver has decoded the frame under way, but for the packets in it that the error model spoils.
+    #[inline(never)] // out of the way of contenders without aggregates
     pub(in crate::mac::dcf) fn receive(&mut self, at: u32, out: &mut Effects) {
         let mut lost = 0;
         for mpdu in self.in_frame() {
@@ -40,6 +41,7 @@ impl Batch {
     }
 
     /// The receiver has decoded a block ack request, which moves its window past the packets that were given up.
+    #[inline(never)] // out of the way of contenders without aggregates
     pub(in crate::mac::dcf) fn receive_request(&mut self, at: u32, out: &mut Effects) {
         self.release(at, true, out);
     }
@@ -104,6 +106,7 @@ impl Batch {
     }
 
     /// The block acknowledgement of an aggregate did not come, or that of a block ack request.
+    #[inline(never)] // out of the way of contenders without aggregates
     pub(in crate::mac::dcf) fn miss(&mut self, parts: u16) {
         self.counters.block_acks_missing += u64::from(parts != 1);
         self.request_due |= parts > 1 && self.limits.after_missed == MissedBlockAck::Request;
@@ -147,6 +150,11 @@ impl Batch {
             self.staged.pop_front();
             self.first_number = self.first_number.wrapping_add(1);
         }
+    }
+
+    /// Whether the receiver has the first packet that waits.
+    pub(in crate::mac::dcf) fn head_received(&self) -> bool {
+        self.first().is_some_and(|first| first.state.is(State::RECEIVED))
     }
 
     /// The first packet that waits.
