@@ -273,7 +273,10 @@ fn check(arguments: &CheckArguments) -> Result<()> {
     match (stations.is_empty(), queues) {
         (true, _) => say("stations: none, so its rate and its queues are not known yet"),
         (false, true) => {
-            say(&format!("stations: {}; the driver tells their queues, so every law can run", stations.len()));
+            say(&format!(
+                "stations: {}; the driver tells their queues, so every law can run",
+                stations.len()
+            ));
         }
         (false, false) => say(&format!(
             "stations: {}; the driver tells no queues (TXQ statistics), so only virtual-queue can run",
