@@ -21,7 +21,7 @@ use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel, Sensitivity};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Aggregates are for hearers whose answers come before any countdown can end.
+/// Aggregates are for hearers that answer before any countdown can end.
 fn check_nearness(spec: &MacSpec, medium: &Medium, nodes: &[String]) -> Result<(), Mistake> {
     let MacSpec::Dcf { timing, .. } = spec else { return Ok(()) };
     for node in 0..medium.nodes() {

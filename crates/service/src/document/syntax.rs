@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn texts_that_are_no_toml_are_named() {
         let fault = |text: &str, offset: usize, message: &str| {
-            super::fault(text, Some(offset), message).unwrap_or_default()
+            fault(text, Some(offset), message).unwrap_or_default()
         };
         assert!(fault("{\"duration\": \"5 s\"}", 0, "").starts_with("this is JSON; write TOML"));
         assert!(fault("# mine\nduration: 5 s\nnodes:\n  - a\n", 7, "").starts_with("this is YAML"));

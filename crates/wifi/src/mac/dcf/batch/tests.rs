@@ -95,7 +95,7 @@ impl<S: Shape> Host<S> {
         self.queues[by as usize].push_back(Head { to, size: Bytes::new(bytes), mode, packet });
     }
 
-    /// Gives the air what it has room for.
+    /// Gives the air as many packets as it has room for.
     fn serve(&mut self, by: u32) {
         loop {
             let given = &mut self.given[by as usize];
@@ -179,7 +179,7 @@ impl<S: Shape> Host<S> {
     }
 }
 
-/// What a run is judged by.
+/// The result of a run.
 type Trace = (u64, Vec<Counters>, Vec<(Instant, Up)>, Vec<Duration>);
 
 fn trace<S: Shape>(mut host: Host<S>, end: Instant) -> Trace {
@@ -203,7 +203,7 @@ struct Case {
     answer_loss: f64,
     rts: Option<u32>,
     retries: u32,
-    /// From whom, how many packets, how long after those before [µs], bytes.
+    /// The sender, how many packets, how long after those before [µs], bytes.
     offers: Vec<(usize, usize, u64, u32)>,
 }
 
@@ -506,7 +506,7 @@ fn a_txop_bounds_the_aggregate() {
     assert_eq!(sizes, [9 * 1_044 - 2, 9 * 1_044 - 2, 2_086]);
 }
 
-/// A span is how long the medium is kept in the mean, whatever the sizes.
+/// A span is how long the medium is kept in the mean, for all sizes.
 #[test]
 fn a_span_of_aggregates_is_met_in_the_mean() {
     for span_us in [1_000, 2_500, 5_000] {
@@ -515,7 +515,7 @@ fn a_span_of_aggregates_is_met_in_the_mean() {
         (0..40_000).for_each(|_| host.bring(0, 1, 100 + sizes.up_to(1_400)));
         host.run_to(us(4_000_000));
         let frames = host.frames();
-        // A span begins a DIFS after the one before; what follows a SIFS later belongs to it.
+        // A span begins a DIFS after the one before; a frame a SIFS later belongs to it.
         let ends = |f: &(u64, u32, FrameKind, u32)| f.2 == FrameKind::BlockAck || f.2 == FrameKind::Ack;
         let (mut kept, mut spans, mut since) = (0, 0, frames[0].0);
         for pair in frames.windows(2).filter(|pair| ends(&pair[0])) {
