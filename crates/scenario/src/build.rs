@@ -119,7 +119,8 @@ impl Scenario {
         if aggregation.is_some() {
             check_nearness(&spec, &medium, &nodes)?;
         }
-        let surroundings = self.surroundings(&mac, &spec, tcp.payload, largest);
+        let limits = aggregation.as_ref().map(|staging| &staging.limits);
+        let surroundings = self.surroundings(&mac, &spec, [tcp.payload, largest], limits);
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);
         let clocks = self.clocks();

@@ -38,7 +38,7 @@ use crate::receivers::{Decoding, Receivers};
 use crate::timeline::{FrameKind, Timeline};
 use crate::timing::MacTiming;
 use batch::Batch;
-pub use batch::{AggregateCounters, Aggregation, MissedBlockAck};
+pub use batch::{AggregateCounters, Aggregation, FullAggregate, MissedBlockAck};
 use evenair_des::{Fingerprint, Stream};
 use evenair_laws::backoff::Access;
 use evenair_topology::{Hearing, Medium};

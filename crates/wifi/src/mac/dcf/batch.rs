@@ -22,8 +22,9 @@ mod tests;
 mod window;
 
 use crate::air::{Contender, Head, PacketId};
+use crate::phy::Mode;
 use crate::timeline::Window;
-use crate::timing::DELIMITER_BYTES;
+use crate::timing::{DELIMITER_BYTES, MacTiming};
 use evenair_units::{Bytes, Duration, Instant};
 use std::collections::VecDeque;
 
@@ -78,10 +79,46 @@ impl Aggregation {
         }
     }
 
+    /// Returns the largest aggregate of packets of `size` network-layer bytes that go in a mode, as many as there may be.
+    pub fn full(&self, timing: &MacTiming, size: Bytes, mode: Mode) -> FullAggregate {
+        let first = DELIMITER_BYTES + size + timing.overhead;
+        let next = first.count().next_multiple_of(ALIGNMENT_BYTES);
+        let room = self.bytes.saturating_sub(first.count()) / next;
+        let mut packets = u16::try_from(room + 1).unwrap_or(u16::MAX).min(self.packets.min(self.window));
+        let frame = |packets: u16| {
+            timing.phy.airtime(Bytes::new(u32::from(packets - 1) * next + first.count()), mode)
+        };
+        while packets > 1 && frame(packets) > self.airtime {
+            packets -= 1;
+        }
+        if packets <= 1 {
+            return FullAggregate {
+                packets: 1,
+                frame: timing.data(size, mode),
+                exchange: timing.exchange(size, mode),
+            };
+        }
+        let protection = timing.protection(mode).map_or(Duration::ZERO, |cts| cts + timing.sifs);
+        let answer = timing.control_frame(self.block_ack_bytes(), mode);
+        let frame = frame(packets);
+        FullAggregate { packets, frame, exchange: protection + timing.difs + frame + timing.sifs + answer }
+    }
+
     /// Size of the block acknowledgement: 24 bytes and a bitmap of the window, in 8 bytes or 32 (clause 9.3.1.9.3).
     const fn block_ack_bytes(&self) -> Bytes {
         Bytes::new(24 + if self.window > 64 { 32 } else { 8 })
     }
+}
+
+/// An aggregate of packets of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FullAggregate {
+    /// How many they are; one goes as a frame of its own.
+    pub packets: u16,
+    /// The airtime of the frame.
+    pub frame: Duration,
+    /// The whole exchange without back-off: DIFS, frame, SIFS, answer, and a CTS to the sender itself where one precedes it.
+    pub exchange: Duration,
 }
 
 /// Counts of a contender's aggregates.
