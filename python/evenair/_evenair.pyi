@@ -5,7 +5,7 @@ from os import PathLike
 from types import CapsuleType
 from typing import Any, SupportsFloat, SupportsIndex, final
 
-__all__ = ["Access", "Acked", "ClassRole", "ClassView", "ComparisonFacts", "Delivery", "Environment", "FlowRole", "FlowView", "FluidFacts", "GatewayRole", "GatewayView", "LinkRole", "LinkView", "Loss", "QueueRole", "QueueView", "Records", "Scenario", "SolutionFacts", "StudyFacts", "Table", "WindowStart", "check_law", "compare", "fluid", "gives_one_rate", "program_is", "run", "scenario_ids", "scenario_text", "schema", "seconds", "solve", "study", "study_ids", "sweep", "tables", "version"]
+__all__ = ["Access", "Acked", "ClassRole", "ClassView", "ComparisonFacts", "Delivery", "Environment", "FlowRole", "FlowView", "FluidFacts", "GatewayRole", "GatewayView", "LinkRole", "LinkView", "Loss", "QueueRole", "QueueView", "Records", "Scenario", "SolutionFacts", "StudyFacts", "Table", "WindowStart", "check_law", "compare", "fluid", "gives_one_rate", "program_is", "run", "scenario_ids", "scenario_text", "schema", "seconds", "solve", "study", "study_ids", "sweep", "tables", "verdict", "version"]
 
 @final
 class Access:
@@ -939,6 +939,11 @@ def sweep(points: SupportsGetItem[int, tuple[str, Scenario]], seeds: SupportsInd
 def tables(groups: SupportsGetItem[int, tuple[str, SupportsFloat | SupportsIndex | None, Records]], keys: SupportsGetItem[int, tuple[str, SupportsGetItem[int, tuple[str, tuple[str, SupportsFloat | SupportsIndex | None]]]]]) -> list[tuple[str, Table]]:
     """
     The tables of groups of runs: id of the variant, its value of a parameter, its runs; `keys` become columns after the variant.
+    """
+
+def verdict(scenario: Scenario, records: Records) -> Any:
+    """
+    Which flows of a scenario's runs starve, why, and which settings to try: as `evenair run --json` has it.
     """
 
 def version() -> str:

@@ -26,7 +26,7 @@ class RunLinks(Table):
     @overload
     def __getitem__(self, column: Literal["backlog"]) -> list[float]: ...
     @overload
-    def __getitem__(self, column: Literal["x", "aggressiveness", "waiting_s", "waiting_s_50", "waiting_s_95", "waiting_s_99", "sojourn_s", "airtime_own", "airtime_collided", "airtime_backoff", "airtime_interframe", "airtime_empty", "airtime_blocked"]) -> list[float | None]: ...
+    def __getitem__(self, column: Literal["x", "aggressiveness", "waiting_s", "waiting_s_50", "waiting_s_95", "waiting_s_99", "sojourn_s", "mpdus", "mpdus_lost", "aggregates", "mean_aggregate", "block_acks_missing", "bars", "given_up", "airtime_own", "airtime_collided", "airtime_backoff", "airtime_interframe", "airtime_empty", "airtime_blocked"]) -> list[float | None]: ...
     @overload
     def __getitem__(self, column: str) -> Column: ...
 
@@ -193,6 +193,8 @@ class Run(TypedDict):
     """Hash of the trajectory."""
     events: int
     """Events handled."""
+    verdict: NotRequired[RunVerdict | None]
+    """Which flows starve, why, and which settings to try; a study's kept runs have none."""
     flows: list[FlowResult]
     """Per flow."""
     links: list[LinkResult]
@@ -229,6 +231,19 @@ class StudyDocument(TypedDict):
     """The commit that it was built from, with `-dirty` behind it where files were changed since; null if it was not built from a clone."""
     scenarios: dict[str, Any]
     """Every scenario, overrides applied and all defaults written out, by the name of its variant; `evenair schema` tells their keys."""
+
+class RunVerdict(TypedDict):
+    headline: str
+    """The verdict in one or two sentences."""
+    starving: int
+    """How many flows starve: they get less than a twentieth of their fair optimum, or less than half of it and less than a twentieth of
+the best-served flow's rate."""
+    without_fair: str | None
+    """Why the fair optimum is missing; null where it is solved. Without it, flows are then compared with the best-served one."""
+    flows: list[FlowVerdict]
+    """Each flow, in the scenario's order."""
+    remedies: list[Remedy]
+    """Settings to try, the most promising first."""
 
 FlowResult = TypedDict("FlowResult", {
     "flow": str,
@@ -302,6 +317,20 @@ class LinkResult(TypedDict):
     """RTS frames that brought no CTS."""
     lost_on_wire: int
     """Packets lost on the wire."""
+    mpdus: NotRequired[int]
+    """Packets in all DATA frames sent; repetitions count."""
+    mpdus_lost: NotRequired[int]
+    """Of these, those that their receiver did not decode."""
+    aggregates: NotRequired[int]
+    """DATA frames of more than one packet."""
+    mean_aggregate: NotRequired[float]
+    """Packets of a DATA frame, in the mean."""
+    block_acks_missing: NotRequired[int]
+    """Aggregates and block ack requests that brought no block acknowledgement."""
+    bars: NotRequired[int]
+    """Block ack requests sent."""
+    given_up: NotRequired[int]
+    """Packets given up by `aggregation.retries` or `aggregation.lifetime`."""
     airtime: NotRequired[AirtimeShares | None]
     """Where its time went, as shares of it, if the ledger was kept."""
 
@@ -365,7 +394,8 @@ class FrameRow(TypedDict):
     rate_mbps: NotRequired[float | None]
     """The rate of its body [Mb/s]. Missing for dummies."""
     mode: NotRequired[str | None]
-    """How its body is modulated, such as "VHT MCS 9, 80 MHz, 1 stream, 800 ns"; only of frames of 802.11n, ac and ax, as the rate says it of others."""
+    """How its body is modulated, such as "VHT MCS 9, 80 MHz, 1 stream, 800 ns"; only of frames of 802.11n, ac and ax, as the rate says
+it of others."""
     queue: str
     """The transmit queue whose exchange it belongs to; the next hop of what it carries is where DATA goes to."""
 
@@ -441,6 +471,30 @@ class TallyDocument(TypedDict):
     """They fail."""
     undecided: int
     """Their interval lies on both sides of a bound."""
+
+class FlowVerdict(TypedDict):
+    flow: str
+    """Its name."""
+    standing: Standing
+    """How it fares."""
+    rate_pps: float
+    """Its goodput while it is active, the mean over seeds [packets/s]; of a finished transfer, its size over the time that it took."""
+    fair_pps: float | None
+    """Its rate in the fair optimum, which maximises Σ −1/rate [packets/s]; null where that is not solved."""
+    share: float | None
+    """`rate_pps` over `fair_pps`; null where that is not known."""
+    cause: Cause | None
+    """The main reason of a flow that starves or is short."""
+    evidence: Evidence | None
+    """The figures behind the reason."""
+    sentence: str | None
+    """The reason in a sentence; null where nothing is to be told."""
+
+class Remedy(TypedDict):
+    set: list[str]
+    """The changes, as `--set` takes them."""
+    why: str
+    """The reason, a phrase."""
 
 class Times(TypedDict):
     count: int
@@ -599,6 +653,20 @@ class LinkSeries(TypedDict):
 
 Verdict = Literal['holds'] | Literal['fails'] | Literal['undecided']
 
+Standing = Literal['starves'] | Literal['short'] | Literal['served'] | Literal['finished'] | Literal['idle']
+
+Cause = Literal['hidden-nodes'] | Literal['collisions'] | Literal['link-errors'] | Literal['deference'] | Literal['drops'] | Literal['timeouts'] | Literal['nothing-to-send'] | Literal['queueing'] | Literal['unknown']
+
+class Evidence(TypedDict):
+    hops: list[Hop]
+    """The hops of its data, from the source on."""
+    timeouts_per_s: float
+    """Retransmission time-outs [1/s]."""
+    round_trip_s: float | None
+    """Mean round trip [s]; null where there is none."""
+    is_tcp: bool
+    """Whether its data go over TCP."""
+
 ClassColumns = TypedDict("ClassColumns", {
     "class": str,
     "allowed_bps": list[float],
@@ -616,3 +684,19 @@ class Scheduling(TypedDict):
     """The drive's real-time priority (`SCHED_FIFO`); none, if the kernel refuses it."""
     refused: NotRequired[str | None]
     """Why it does."""
+
+Hop = TypedDict("Hop", {
+    "from": str,
+    "to": str,
+    "blocked": float | None,
+    "blocked_by": list[list[str | float]],
+    "empty": float | None,
+    "frames_lost": float | None,
+    "hidden": list[str],
+    "link_loss": float,
+    "lost_on_wire": float,
+    "dropped_full": float,
+    "dropped_by_law": float,
+    "dropped_retries": float,
+    "waits_s": float | None,
+})

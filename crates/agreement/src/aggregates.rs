@@ -70,7 +70,7 @@ impl Cell {
                 match up {
                     Up::Received { .. } => received += u64::from(now >= warm),
                     Up::Done { by, .. } if self.aggregation.is_some() => {
-                        air.stage(now, by, packet(), &mut out)
+                        air.stage(now, by, packet(), &mut out);
                     }
                     Up::Done { by, .. } => air.offer(now, by, packet(), &mut out),
                     Up::Attempt { .. } => (),

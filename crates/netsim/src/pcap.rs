@@ -1,6 +1,6 @@
 //! Frames as Wireshark and tshark read them: pcap files with radiotap headers.
 //!
-//! A capture of the whole air is that of an observer who hears everything at once: every frame is in it; one that its
+//! A capture of the whole air is that of an observer that hears everything at once: every frame is in it; one that its
 //! addressee did not decode carries radiotap's "bad checksum" flag. A capture of one node is that of a monitor there: what it
 //! sent, and what it decoded, whoever that was meant for. Frames have the time at which they *began*. Addresses are made from the nodes'
 //! order: 02:00:00:00:00:05 and 10.0.0.5 are the fifth node. Real packets from outside ([`FrameSink::real_frame`]) are there as they

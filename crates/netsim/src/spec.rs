@@ -287,12 +287,25 @@ pub enum MacSpec {
 }
 
 impl MacSpec {
-    /// A packet of this size as back-off laws know it, sent in this mode.
-    pub fn packet(&self, payload: Bytes, size: Bytes, mode: impl Into<Mode>) -> FullPacket {
+    /// A packet of this size as back-off laws know it, sent in this mode. Where packets share frames, its frame is the whole
+    /// aggregate, and its exchange its part of the aggregate's.
+    pub fn packet(
+        &self,
+        payload: Bytes,
+        size: Bytes,
+        mode: impl Into<Mode>,
+        aggregation: Option<&Aggregation>,
+    ) -> FullPacket {
         let mode = mode.into();
         let bits = mode.rate().time_for(size);
         let (frame, exchange) = match self {
-            Self::Dcf { timing, .. } => (timing.data(size, mode), timing.exchange(size, mode)),
+            Self::Dcf { timing, .. } => match aggregation.filter(|_| mode.modulation().is_some()) {
+                Some(limits) => {
+                    let full = limits.full(timing, size, mode);
+                    (full.frame, full.exchange / u64::from(full.packets))
+                }
+                None => (timing.data(size, mode), timing.exchange(size, mode)),
+            },
             Self::Ideal => (bits, bits),
         };
         FullPacket { payload, size, frame, bits, exchange }

@@ -21,7 +21,7 @@ use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel, Sensitivity};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Aggregates are for hearers whose answers come before any countdown can end.
+/// Aggregates are for hearers that answer before any countdown can end.
 fn check_nearness(spec: &MacSpec, medium: &Medium, nodes: &[String]) -> Result<(), Mistake> {
     let MacSpec::Dcf { timing, .. } = spec else { return Ok(()) };
     for node in 0..medium.nodes() {
@@ -119,7 +119,8 @@ impl Scenario {
         if aggregation.is_some() {
             check_nearness(&spec, &medium, &nodes)?;
         }
-        let surroundings = self.surroundings(&mac, &spec, tcp.payload, largest);
+        let limits = aggregation.as_ref().map(|staging| &staging.limits);
+        let surroundings = self.surroundings(&mac, &spec, [tcp.payload, largest], limits);
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);
         let clocks = self.clocks();

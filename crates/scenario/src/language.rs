@@ -192,10 +192,10 @@ pub enum Preset {
     Standard,
     /// ns-2 2.35: docs/notes/ns-2.md lists every difference.
     Ns2,
-    /// ns-3 3.44 where its 802.11 differs: `radio.weak_signals = "energy"`, `mac.interrupted_difs = "waive"`, and durations of
-    /// 802.11n, ac and ax without VHT-SIG-B, with 8 us for each HE-LTF, and without the rounding of the short guard interval; a frame
-    /// that begins together with one less than 4 dB weaker is not noticed as a frame; a missing block acknowledgement is asked for,
-    /// and packets are sent until they are acknowledged.
+    /// ns-3 3.44 where its 802.11 differs: `radio.weak_signals = "energy"`, `mac.interrupted_difs = "waive"`.
+    /// Frames of 802.11n, ac and ax have no VHT-SIG-B, 8 us for each HE-LTF, and short guard intervals that are not
+    /// rounded. A frame that begins together with one less than 4 dB weaker is not noticed as a frame. A missing block
+    /// acknowledgement is asked for, and packets are sent until they are acknowledged.
     Ns3,
 }
 
@@ -218,9 +218,8 @@ pub struct NodeTable {
     pub channel: Option<u32>,
     /// Its MAC, if not that of `mac.kind`: "802.11b" beside stations of 802.11g; "802.11a" (at 5 GHz) or "802.11g" (at 2.4 GHz) beside
     /// stations of 802.11n, ac or ax. A station of 802.11a or g contends by DCF; to and from it links have 54 Mbps (or a rate that `rates`
-    /// says), and of other frames it decodes their length alone. A station of 802.11b knows DSSS alone, to and from it links have 11 Mbps
-    /// (or a rate of 802.11b that `rates` says), and OFDM is energy to it that makes the medium busy and nothing more; all slots of the
-    /// scenario are long then. `mac.protection` says what the other stations do.
+    /// says), and of other frames it decodes their length alone. A station of 802.11b decodes DSSS alone; OFDM is energy to it. Links to and from it have 11 Mbps, or a rate of
+    /// 802.11b in `rates`. All slots of the scenario are long then. `mac.protection` says what the other stations do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac: Option<NodeMac>,
 }

@@ -25,8 +25,8 @@ pub use air::{Air, BROADCAST, Contender, Effects, Head, Outcome, PacketId, Up, W
 pub use ledger::{Airtime, Ledger};
 pub use loss::{LossModel, LossProcess};
 pub use mac::dcf::{
-    AggregateCounters, Aggregation, Capture, Contention, Counters, DcfAir, General, MissedBlockAck, Rules,
-    Shape, Small,
+    AggregateCounters, Aggregation, Capture, Contention, Counters, DcfAir, FullAggregate, General,
+    MissedBlockAck, Rules, Shape, Small,
 };
 pub use mac::edca::Arbitration;
 pub use mac::ideal::IdealAir;

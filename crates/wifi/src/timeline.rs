@@ -71,7 +71,7 @@ pub struct FrameRecord {
     pub qos: bool,
     /// For how long after its end it reserves the medium \[µs\].
     pub reserves_us: u32,
-    /// The packet that it carries, or whose exchange it belongs to, of a contender that aggregates.
+    /// The packet that it carries, or of its exchange, of a contender that aggregates.
     pub packet: PacketId,
     /// Its place in an aggregate, of a DATA frame of a contender that aggregates: each packet has a record of its own, with size, fate
     /// and repetition of its own.

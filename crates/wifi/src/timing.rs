@@ -38,9 +38,9 @@ pub struct MacTiming {
     pub overhead: Bytes,
     /// Rate of control frames.
     pub control_rate: ControlRate,
-    /// Frames that older stations cannot decode are announced so that these understand it, by a CTS to the sender itself or by RTS
-    /// and CTS: OFDM frames to stations of 802.11b at the basic rate (clause 10.26.2, protection for receivers without ERP), frames of
-    /// 802.11n, ac and ax to stations of 802.11a or g at the rate of the answer (clause 10.26.3).
+    /// Frames that older stations cannot decode are announced to these, by a CTS to the sender itself or by RTS and
+    /// CTS. Stations of 802.11b hear of OFDM frames at the basic rate (clause 10.26.2), stations of 802.11a and g of
+    /// 802.11n, ac and ax at the rate of the answer (clause 10.26.3).
     pub protects: bool,
 }
 
@@ -84,8 +84,8 @@ impl MacTiming {
     }
 
     /// 802.11n, ac or ax by the standard, without stations of 802.11b: slots of 9 µs; SIFS 16 µs at 5 and 6 GHz, 10 µs at
-    /// 2.4 GHz; answers are non-HT frames, so that time-outs and EIFS are those of 802.11a and g (IEEE 802.11-2016 tables 19-25,
-    /// 21-28; IEEE 802.11ax-2021 table 27-54). DATA frames have the QoS header of EDCA.
+    /// 2.4 GHz. Answers are non-HT frames, so that time-outs and EIFS are those of 802.11a and g (IEEE 802.11-2016
+    /// tables 19-25, 21-28; IEEE 802.11ax-2021 table 27-54). DATA frames have the QoS header of EDCA.
     pub const fn high_throughput(phy: Phy, control: ControlRate) -> Self {
         let sifs_us = if matches!(phy.band, Band::Ghz2) { 10 } else { 16 };
         Self {

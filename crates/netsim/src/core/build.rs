@@ -245,6 +245,7 @@ fn transmit_queue(
 /// The largest packet that a queue of the air carries, in its mode.
 fn largest_packet(spec: &NetworkSpec, node: u32, carries: Carries, mode: Mode) -> FullPacket {
     let mac = spec.mac_between(node, carries.next_hop);
+    let limits = spec.aggregation.as_ref().map(|staging| &staging.limits);
     let FullPacket { payload, size, .. } = spec.surroundings.packet;
     let answer = |flow: &FlowSpec| match flow.traffic.kind() {
         Traffic::Tcp(tcp) | Traffic::Web(WebSpec { tcp, .. }) => Some(tcp.plain_headers()),
@@ -253,8 +254,8 @@ fn largest_packet(spec: &NetworkSpec, node: u32, carries: Carries, mode: Mode) -
     };
     let answers = || spec.flows.iter().filter_map(answer).max();
     match (!carries.data).then(answers).flatten() {
-        Some(headers) => mac.packet(Bytes::new(0), headers, mode),
-        None => mac.packet(payload, size, mode),
+        Some(headers) => mac.packet(Bytes::new(0), headers, mode, limits),
+        None => mac.packet(payload, size, mode, limits),
     }
 }
 

@@ -111,7 +111,7 @@ impl Forwarding {
         &mut self.hops[hop as usize]
     }
 
-    /// The queues whose packets go to more than one next node.
+    /// The queues with packets for more than one next node.
     pub(crate) fn shared(&self) -> BTreeSet<u32> {
         let mut first: BTreeMap<u32, u32> = BTreeMap::new();
         let is_other = |hop: &&Hop| *first.entry(hop.queue).or_insert(hop.to) != hop.to;

@@ -4,8 +4,8 @@
 //! So it is here. The packets staged in a queue are for one next hop; they are filled up as packets come and as they leave. How many
 //! there are is bounded by the receiver's window and by a time on the air ([`Staging::airtime`]), as in Linux' airtime queue limits.
 //!
-//! A queue with several next hops gives each a turn of one aggregate. When packets of it have left, the discipline says whose packet is
-//! the next: of the same next hop, and the turn goes on; of another, and it has its turn when nothing of this one is left.
+//! A queue with several next hops gives each a turn of one aggregate. When packets of it have left, the discipline chooses the next
+//! packet. If it is of the same next hop, the turn goes on; if not, the other hop has its turn when nothing of this one is left.
 
 use super::Core;
 use crate::packet::Packet;
@@ -30,7 +30,7 @@ pub(super) struct Staged {
     is_dry: bool,
     /// The queue has several next hops.
     is_shared: bool,
-    /// Packets have left since the discipline was last asked whose turn it is.
+    /// Packets have left since the discipline last chose a next hop.
     is_over: bool,
     /// The packet of another next hop that has the next turn.
     next: Option<Queued>,

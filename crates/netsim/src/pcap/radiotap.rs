@@ -104,7 +104,7 @@ fn vht(modulation: Modulation) -> Vec<u8> {
 }
 
 /// Known are format (to a single user), index, DCM (none), coding (convolutional), STBC (none), width, guard interval and the
-/// number of long training fields, whose size is twice or four times 3.2 µs.
+/// number of long training fields, of two or four times 3.2 µs.
 fn he(modulation: Modulation) -> Vec<u8> {
     let known: u16 = 0x0020 | 0x0040 | 0x0080 | 0x0200 | 0x4000;
     let known_too: u16 = 0x0002 | 0x0004;

@@ -56,7 +56,7 @@ pub struct AirtimeFair {
     /// By next hop.
     stations: BTreeMap<u32, Station>,
     round: VecDeque<u32>,
-    /// The next hop and the size of what is in service.
+    /// The next hop and the size of the packet in service.
     in_service: Option<(u32, u32)>,
     packets: u32,
     bytes: u64,
@@ -88,7 +88,7 @@ impl AirtimeFair {
         })
     }
 
-    /// An attempt to send what is in service has ended: a packet, or what was staged for a next hop, in a frame that took so long
+    /// An attempt to send has ended: of the packet in service, or of packets staged for a next hop, in a frame that took so long
     /// with its acknowledgement.
     pub(crate) fn attempted(&mut self, aggregate: Option<(u32, Duration)>) {
         match (self.in_service, aggregate) {

@@ -160,7 +160,7 @@ impl AnyDiscipline {
         if let Self::Airtime(airtime) = self { airtime.wants_attempts() } else { false }
     }
 
-    /// An attempt to send what is in service has ended: a packet, or what was staged for a next
+    /// An attempt to send has ended: of the packet in service, or of packets staged for a next
     /// hop, in a frame that took so long with its acknowledgement.
     pub(crate) fn attempted(&mut self, aggregate: Option<(u32, Duration)>) {
         if let Self::Airtime(airtime) = self {

@@ -261,7 +261,7 @@ impl Fair {
         }
     }
 
-    /// Whose turn it is: whether that of a sparse line, and its place there.
+    /// The line that has its turn: whether it is a sparse one, and its place there.
     #[inline]
     fn turn(&self, next_hop: Option<u32>) -> Option<(bool, usize)> {
         let Some(next_hop) = next_hop else {
@@ -347,7 +347,7 @@ impl Discipline for Fair {
         self.take(now, None, dropped)
     }
 
-    /// Goes on with the round over the lines whose first packet is for the next hop.
+    /// Goes on with the round over the lines with a first packet for the next hop.
     fn dequeue_for(&mut self, now: Instant, next_hop: u32, dropped: &mut Vec<Queued>) -> Option<Queued> {
         self.take(now, Some(next_hop), dropped)
     }

@@ -12,6 +12,7 @@ use evenair_laws::backoff::{
 use evenair_netsim::{Clocks, MacSpec, NetworkSpec};
 use evenair_topology::Link;
 use evenair_units::{Bytes, Duration};
+use evenair_wifi::Aggregation;
 use std::collections::BTreeSet;
 
 impl Scenario {
@@ -34,10 +35,10 @@ impl Scenario {
         &self,
         mac: &Mac,
         spec: &MacSpec,
-        payload: Bytes,
-        size: Bytes,
+        [payload, size]: [Bytes; 2],
+        aggregation: Option<&Aggregation>,
     ) -> Surroundings {
-        let packet = spec.packet(payload, size, mac.data_mode);
+        let packet = spec.packet(payload, size, mac.data_mode, aggregation);
         let FullPacket { bits, .. } = packet;
         let slot = match spec {
             MacSpec::Dcf { timing, .. } => timing.slot,
@@ -190,8 +191,10 @@ fn is_qos(law: &BackoffParams) -> bool {
     matches!(law.begin(&LinkRole::data(Surroundings::default())).space(), Space::Aifs { .. })
 }
 
-/// Airtime of one packet and its link-layer acknowledgement on a link, inter-frame spaces counted, back-off not.
+/// Airtime of one packet and its link-layer acknowledgement on a link, inter-frame spaces counted, back-off not; where packets share
+/// frames, its part of the largest aggregate's.
 pub(crate) fn airtime(network: &NetworkSpec, link: Link, size: Bytes) -> Duration {
     let mode = network.mode(link.from, link.to);
-    network.mac_between(link.from, link.to).packet(size, size, mode).exchange
+    let limits = network.aggregation.as_ref().map(|staging| &staging.limits);
+    network.mac_between(link.from, link.to).packet(size, size, mode, limits).exchange
 }

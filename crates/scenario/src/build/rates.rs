@@ -1,4 +1,4 @@
-//! Rates of links, and what each station decodes.
+//! Rates of links, and the modes that each station decodes.
 
 use super::ends;
 use crate::error::Mistake;
@@ -117,7 +117,7 @@ impl RateTable {
     }
 }
 
-/// The links whose rate follows from their ends.
+/// The links with a rate that follows from their ends.
 fn implied<'a>(
     mac: &'a Mac,
     phy: &'a Phy,

@@ -18,7 +18,7 @@ pub struct AggregationTable {
     /// The time that a frame takes, at most. 5.484 ms, the standard's most, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub airtime: Option<Time>,
-    /// What follows a block acknowledgement that does not come: "data" sends the packets again, "bar" asks for it by a block ack
+    /// The reaction to a missing block acknowledgement: "data" sends the packets again, "bar" asks for it by a block ack
     /// request (BAR). "data", if it is not given; "bar" by ns-3's preset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_missed_block_ack: Option<AfterMissedBlockAck>,
@@ -29,14 +29,14 @@ pub struct AggregationTable {
     /// How long after it was staged a packet may be sent again. Without end, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<Time>,
-    /// How much each queue hands to the MAC ahead of time: packets that take so long at the rate of their link, or "one" aggregate. What
-    /// is handed over has left the queue's discipline. 8 ms, if it is not given.
+    /// How much each queue hands to the MAC ahead of time: packets that take so long at the rate of their link, or "one" aggregate. Packets
+    /// that are handed over have left the queue's discipline. 8 ms, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub staged_airtime: Option<StagedAirtime>,
 }
 
-/// What follows a block acknowledgement that does not come.
+/// The reaction to a missing block acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AfterMissedBlockAck {
@@ -68,7 +68,7 @@ pub enum Never {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum StagedAirtime {
-    /// What takes this long.
+    /// Packets that take this long.
     Time(Time),
     /// One aggregate.
     One,

@@ -41,9 +41,9 @@ pub struct MacTable {
     /// Preamble of 802.11b.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preamble: Option<PreambleKind>,
-    /// What stations of 802.11g do beside those of 802.11b, and of 802.11n, ac and ax beside those of 802.11a or g (`nodes.X.mac`):
-    /// "cts-to-self" announces each frame that these cannot decode by a CTS at a basic rate (the default; RTS and CTS, where they
-    /// are, do it too), "none" announces nothing.
+    /// How frames that older stations cannot decode are announced: of 802.11g beside 802.11b, of 802.11n, ac
+    /// and ax beside 802.11a or g (`nodes.X.mac`). "cts-to-self", the default, sends a CTS at a basic rate before
+    /// each; RTS and CTS, where they are, do it too. "none" announces nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protection: Option<Protection>,
     /// The channel of nodes that have none of their own (`nodes.X.channel`), 1 to 255; 1, if it is not given. Channels are orthogonal:

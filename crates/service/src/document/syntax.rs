@@ -64,9 +64,8 @@ mod tests {
 
     #[test]
     fn texts_that_are_no_toml_are_named() {
-        let fault = |text: &str, offset: usize, message: &str| {
-            super::fault(text, Some(offset), message).unwrap_or_default()
-        };
+        let fault =
+            |text: &str, offset: usize, message: &str| fault(text, Some(offset), message).unwrap_or_default();
         assert!(fault("{\"duration\": \"5 s\"}", 0, "").starts_with("this is JSON; write TOML"));
         assert!(fault("# mine\nduration: 5 s\nnodes:\n  - a\n", 7, "").starts_with("this is YAML"));
         assert_eq!(fault("a = 1\nb = “5 s”\n", 10, ""), "“ is no quote of TOML; write \" instead");

@@ -38,7 +38,7 @@ use crate::receivers::{Decoding, Receivers};
 use crate::timeline::{FrameKind, Timeline};
 use crate::timing::MacTiming;
 use batch::Batch;
-pub use batch::{AggregateCounters, Aggregation, MissedBlockAck};
+pub use batch::{AggregateCounters, Aggregation, FullAggregate, MissedBlockAck};
 use evenair_des::{Fingerprint, Stream};
 use evenair_laws::backoff::Access;
 use evenair_topology::{Hearing, Medium};
@@ -520,16 +520,7 @@ impl<S: Shape> DcfAir<S> {
             }
         }
         let nodes: Vec<Node> = (0..medium.nodes()).map(|node| contenders_of(node, &contenders)).collect();
-        let (mut around, mut around_range) = (Vec::new(), Vec::new());
-        for node in 0..medium.nodes() {
-            let start = around.len() as u32;
-            let hearers =
-                medium.hearers(node).iter().filter(|ear| ear.is_sensed()).map(|ear| ear.node as usize);
-            for n in std::iter::once(node).chain(hearers) {
-                around.extend(nodes[n].contenders());
-            }
-            around_range.push((start, around.len() as u32));
-        }
+        let (around, around_range) = neighbourhoods(medium, &nodes);
         let countdowns = contenders.iter().map(Countdown::none).collect();
         let of_edca = contenders.iter().filter(|c| c.arbitration.at_boundary).count();
         let (is_part_qos, is_qos) = match timing.phy.standard.format() {
@@ -725,6 +716,19 @@ impl<S: Shape> DcfAir<S> {
     fn is_far(&self, node: usize, to: u32) -> bool {
         self.is_wide() && self.far_ears_of(node, 0).any(|i| self.ears[i].node == to)
     }
+}
+
+/// The contenders of each node and of all that hear it, and each node's range of them.
+fn neighbourhoods(medium: &Medium, nodes: &[Node]) -> (Vec<Contender>, Vec<(u32, u32)>) {
+    let (mut around, mut ranges) = (Vec::new(), Vec::new());
+    for (node, own) in nodes.iter().enumerate() {
+        let start = around.len() as u32;
+        let hearers = medium.hearers(node).iter().filter(|ear| ear.is_sensed());
+        around.extend(own.contenders());
+        around.extend(hearers.flat_map(|ear| nodes[ear.node as usize].contenders()));
+        ranges.push((start, around.len() as u32));
+    }
+    (around, ranges)
 }
 
 /// A node that hears nothing, with its contenders.

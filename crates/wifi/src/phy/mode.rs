@@ -171,7 +171,7 @@ impl From<Rate> for Mode {
 impl Modulation {
     /// Returns whether the standard has this combination.
     ///
-    /// VHT leaves out those whose bits do not divide evenly among its encoders (IEEE 802.11-2016 clause 21.5). HT's unequal
+    /// VHT leaves out combinations with bits that do not divide evenly among its encoders (IEEE 802.11-2016 clause 21.5). HT's unequal
     /// modulations and its 6 Mb/s in 40 MHz (MCS 32 to 76) are not built.
     pub const fn allowed(self) -> bool {
         let Self { format, mcs, streams, width, guard_interval } = self;

@@ -129,7 +129,7 @@ fn tcp_over_aggregates_loses_nothing_of_the_books() {
     }
 }
 
-/// The same run with and without an observer, who sees each packet of each aggregate.
+/// The same run with and without an observer, which sees each packet of each aggregate.
 #[test]
 fn a_trace_sees_each_packet_of_an_aggregate() {
     #[derive(Default)]

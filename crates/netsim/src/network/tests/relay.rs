@@ -20,7 +20,7 @@ fn room(backoff: impl Into<BackoffParams>, flows: &[(&[u32], Pattern)]) -> Netwo
     spec.surroundings = Surroundings {
         physical_layer: PhysicalLayer::Ofdm,
         slot: timing.slot,
-        packet: spec.mac.packet(Bytes::new(1000), Bytes::new(1000), Rate::from_kbps(6_000)),
+        packet: spec.mac.packet(Bytes::new(1000), Bytes::new(1000), Rate::from_kbps(6_000), None),
         ..spec.surroundings
     };
     spec.data_mode = Rate::from_kbps(6_000).into();

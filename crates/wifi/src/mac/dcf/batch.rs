@@ -10,8 +10,8 @@
 //! bring a block acknowledgement, and each is lost or received on its own.
 //!
 //! # Simplifications
-//! The agreement (ADDBA) exists from the start. The receiver's scoreboard and the sender's are one list, since what a block acknowledgement
-//! tells is what the receiver has at that instant. When the sender has given up its last packet, the receiver releases at once
+//! The agreement (ADDBA) exists from the start. The receiver's scoreboard and the sender's are one list, since a block acknowledgement
+//! lists the packets that the receiver has at that instant. When the sender has given up its last packet, the receiver releases at once
 //! those that it holds back behind a gap; a real one waits for a time-out. An overlap spoils the whole frame. Hearers further
 //! than half a slot are not supported.
 
@@ -22,8 +22,9 @@ mod tests;
 mod window;
 
 use crate::air::{Contender, Head, PacketId};
+use crate::phy::Mode;
 use crate::timeline::Window;
-use crate::timing::DELIMITER_BYTES;
+use crate::timing::{DELIMITER_BYTES, MacTiming};
 use evenair_units::{Bytes, Duration, Instant};
 use std::collections::VecDeque;
 
@@ -34,12 +35,12 @@ const ALIGNMENT_BYTES: u32 = 4;
 /// The longest frame of 802.11n, ac and ax (aPPDUMaxTime, clauses 19.4.4 and 21.4.4).
 const PPDU_TIME_MAX: Duration = Duration::from_micros(5_484);
 
-/// What a sender does after a block acknowledgement that did not come.
+/// The sender's reaction to a missing block acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissedBlockAck {
     /// Sends the packets again, as most chips do.
     Data,
-    /// Asks for the block acknowledgement by a block ack request (BAR), as ns-3 does: what was received is not sent again.
+    /// Asks for the block acknowledgement by a block ack request (BAR), as ns-3 does: received packets are not sent again.
     Request,
 }
 
@@ -78,10 +79,46 @@ impl Aggregation {
         }
     }
 
+    /// Returns the largest aggregate of packets of `size` network-layer bytes that go in a mode, as many as there may be.
+    pub fn full(&self, timing: &MacTiming, size: Bytes, mode: Mode) -> FullAggregate {
+        let first = DELIMITER_BYTES + size + timing.overhead;
+        let next = first.count().next_multiple_of(ALIGNMENT_BYTES);
+        let room = self.bytes.saturating_sub(first.count()) / next;
+        let mut packets = u16::try_from(room + 1).unwrap_or(u16::MAX).min(self.packets.min(self.window));
+        let frame = |packets: u16| {
+            timing.phy.airtime(Bytes::new(u32::from(packets - 1) * next + first.count()), mode)
+        };
+        while packets > 1 && frame(packets) > self.airtime {
+            packets -= 1;
+        }
+        if packets <= 1 {
+            return FullAggregate {
+                packets: 1,
+                frame: timing.data(size, mode),
+                exchange: timing.exchange(size, mode),
+            };
+        }
+        let protection = timing.protection(mode).map_or(Duration::ZERO, |cts| cts + timing.sifs);
+        let answer = timing.control_frame(self.block_ack_bytes(), mode);
+        let frame = frame(packets);
+        FullAggregate { packets, frame, exchange: protection + timing.difs + frame + timing.sifs + answer }
+    }
+
     /// Size of the block acknowledgement: 24 bytes and a bitmap of the window, in 8 bytes or 32 (clause 9.3.1.9.3).
     const fn block_ack_bytes(&self) -> Bytes {
         Bytes::new(24 + if self.window > 64 { 32 } else { 8 })
     }
+}
+
+/// An aggregate of packets of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FullAggregate {
+    /// How many they are; one goes as a frame of its own.
+    pub packets: u16,
+    /// The airtime of the frame.
+    pub frame: Duration,
+    /// The whole exchange without back-off: DIFS, frame, SIFS, answer, and a CTS to the sender itself where one precedes it.
+    pub exchange: Duration,
 }
 
 /// Counts of a contender's aggregates.
@@ -102,7 +139,7 @@ pub struct AggregateCounters {
 }
 
 impl AggregateCounters {
-    /// What has been counted since there were these.
+    /// The counts since the last reading.
     #[must_use]
     pub const fn since(self, then: Self) -> Self {
         Self {
@@ -134,7 +171,7 @@ const _: () = assert!(size_of::<Mpdu>() == 8, "a packet of a batch is small");
 struct State(u8);
 
 impl State {
-    /// It is in the frame that was composed last, whose answer is still to come.
+    /// It is in the frame that was composed last, and the answer is still to come.
     const IN_FRAME: u8 = 1;
     /// The error model spoils it in that frame.
     const SPOILT: u8 = 2;
@@ -179,7 +216,7 @@ pub(super) struct Batch {
     request_due: bool,
     /// The first packet of the frame that was composed last, for the timeline.
     composed: PacketId,
-    /// What the receiver's last block acknowledgement tells of, for the timeline.
+    /// The packets of the receiver's last block acknowledgement, for the timeline.
     told: Window,
     counters: AggregateCounters,
 }
@@ -232,7 +269,7 @@ impl Batch {
         &self.counters
     }
 
-    /// Adds a packet whose MAC frame has this size.
+    /// Adds a packet with a MAC frame of this size.
     #[inline(never)] // out of the way of contenders without aggregates
     pub(super) fn push(&mut self, now: Instant, head: &Head, size: Bytes) {
         debug_assert!(self.waiting == 0 || self.to == head.to, "a batch is for one receiver");

@@ -1,4 +1,4 @@
-//! Exchanges of a batch: which packets a frame carries, and what its end brings.
+//! Exchanges of a batch: the packets of a frame, and the effects of its end.
 
 use super::super::shape::Shape;
 use super::super::{DcfAir, Expecting, Plan, Sending, draw};
@@ -46,7 +46,7 @@ impl<S: Shape> DcfAir<S> {
         let queue = &self.queues[by as usize];
         match &queue.batch {
             Some(batch) if queue.head.is_none() || batch.is_waiting() => batch.room(),
-            Some(_) | None => 0, // a packet for everybody is alone
+            Some(_) | None => 0, // a broadcast is alone
         }
     }
 
@@ -57,7 +57,7 @@ impl<S: Shape> DcfAir<S> {
         batch.expect("a contender that aggregates").limits.block_ack_bytes()
     }
 
-    /// Plans the exchange of a contender that has won the medium: what the time that it may keep it has room for, one packet
+    /// Plans the exchange of a contender that has won the medium: as many packets as fit into its time, one packet
     /// at least.
     #[inline(never)] // out of the way of contenders without aggregates
     pub(in crate::mac::dcf) fn compose(&mut self, now: Instant, c: Contender) {
@@ -79,7 +79,7 @@ impl<S: Shape> DcfAir<S> {
         let takes = self.takes(&plan);
         let queue = &mut self.queues[c as usize];
         let dithers = matches!(queue.access.holding, Holding::Span(_)) && plan.parts > 0;
-        // What is longer than what was left of a span has been drawn already, unless it is one packet.
+        // Several packets that exceed the rest of a span have been drawn already.
         let goes_on =
             takes <= left || plan.parts > 1 || (dithers && draw::goes_on(left, takes, &mut queue.stream));
         if goes_on {

@@ -112,7 +112,7 @@ impl Batch {
         self.request_due |= parts > 1 && self.limits.after_missed == MissedBlockAck::Request;
     }
 
-    /// Gives up packets that have failed and have no tries left, or whose lifetime is over.
+    /// Gives up packets that have failed and have no tries left, or have outlived their lifetime.
     fn give_up(&mut self, now: Instant, out: &mut Effects) -> u64 {
         let (tries, lifetime) = (self.limits.tries.unwrap_or(u8::MAX), self.limits.lifetime);
         let is_endless = self.limits.tries.is_none();
