@@ -248,7 +248,7 @@ def test_law_declares_its_needs() -> None:
         needs = ("smoothed_round_trip",)
 
     evenair.testing.check_law(Seeing())
-    with pytest.raises(AssertionError, match="does not say that it needs"):
+    with pytest.raises(AssertionError, match="that it does not declare"):
         evenair.testing.check_law(Blind())
     evenair.run("chen10/a", connections=Seeing(), **SHORT)
 

@@ -99,7 +99,8 @@ fn each_error_names_file_line_key_and_what_is_allowed() {
 
     let broken = message("this is not TOML");
     assert!(broken.starts_with("x.toml:1:"), "{broken}");
-    assert!(message("").contains("there is no flow"));
+    assert!(message("duration = \"5 s\"").contains("there is no flow"));
+    assert!(message("").contains("the file is empty"));
 }
 
 #[test]

@@ -497,6 +497,6 @@ mod tests {
         assert_eq!(kept, "\"11 Mbps\"");
         assert_eq!(serde_json::from_str::<Rate>(&kept).unwrap(), Rate::from_kbps(11_000));
         let refused = serde_json::from_str::<Duration>("5.5").unwrap_err().to_string();
-        assert!(refused.contains("a time such as \"50 us\""), "{refused}");
+        assert!(refused.contains("a time needs a unit; write it as \"5.5 s\""), "{refused}");
     }
 }

@@ -214,7 +214,7 @@ fn law_with_undeclared_needs_is_found() {
     let found = std::panic::catch_unwind(|| {
         conformance::connections(&OwnConnections::new(Curious).into(), AnyConnections::clone, 1);
     });
-    assert!(found.unwrap_err().downcast_ref::<String>().unwrap().contains("does not say that it needs"));
+    assert!(found.unwrap_err().downcast_ref::<String>().unwrap().contains("that it does not declare"));
 }
 
 /// Linux's signals of its connections are enough for every connection law, with smoothed round trips.

@@ -337,7 +337,7 @@ fn tshark_reads_modes_and_their_durations() {
         let text = format!(
             "duration = \"50 ms\"\nwarmup = \"0 s\"\n\
              radio = {{ transmission_range = \"100 m\", carrier_sense_range = \"220 m\" }}\n\
-             mac = {{ {mac}, queue = \"10 packets\" }}\n\
+             aggregation = {{ packets = 1 }}\nmac = {{ {mac}, queue = \"10 packets\" }}\n\
              nodes = [{{ id = \"a\", at = [0, 0] }}, {{ id = \"b\", at = [10, 0] }}]\n\
              flows = [{{ id = \"f\", from = \"a\", to = \"b\", traffic = \"saturated\", size = \"1500 bytes\" }}]\n"
         );

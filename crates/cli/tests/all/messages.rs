@@ -67,8 +67,8 @@ fn mistakes_in_files_are_answered() {
             two("warmup = \"1 s\"", "seeds = 5"),
             "`seeds`; how many seeds is no key of a scenario; run it with `--seeds 5`",
         ),
-        ("{\"duration\": \"5 s\"}".into(), "this is JSON; scenarios are TOML"),
-        ("duration: 5 s\nnodes:\n  - a\n".into(), "this is YAML; scenarios are TOML"),
+        ("{\"duration\": \"5 s\"}".into(), "this is JSON; write TOML"),
+        ("duration: 5 s\nnodes:\n  - a\n".into(), "this is YAML; write TOML"),
         ("# nothing yet\n".into(), "the file is empty; evenair new FILE"),
     ] {
         let path = folder.path().join("my.toml");

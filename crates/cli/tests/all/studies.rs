@@ -116,7 +116,7 @@ fn mistakes_name_what_is_meant() {
 fn mistakes_have_a_line_a_key_and_what_is_right() {
     let folder = tempfile::tempdir().unwrap();
     for (from, to, words) in [
-        ("seeds = 2", "sedes = 2", ":3:9: unknown field `sedes`; did you mean seeds?"),
+        ("seeds = 2", "sedes = 2", ":3:1: unknown field `sedes`; did you mean seeds?"),
         ("seeds = 2", "seeds = \"2\"", ":3:9: seeds: invalid type: string \"2\", expected a whole number"),
         ("seeds = 2", "seeds = 0", ":3:9: seeds: must be at least 1"),
         ("seeds = 2", "seeds = ", ":3:"),
@@ -176,7 +176,7 @@ holds = { above = 0.0 }
     let open = check(&each.replace("\"{v}\"", "\"{w}\""));
     assert!(open.contains("claims[1].each: `each` has no word for"), "{open}");
     let misspelt = check(&each.replace("text", "txet"));
-    assert!(misspelt.contains(&format!(":{}:8: unknown field `txet`", line - 1)), "{misspelt}");
+    assert!(misspelt.contains(&format!(":{}:1: unknown field `txet`", line - 1)), "{misspelt}");
 }
 
 #[test]

@@ -42,9 +42,10 @@ fn other_language(text: &str) -> Option<&'static str> {
 
 /// The number of the line before a place at which a key was set first in its table, or a table of this name begun.
 fn first_line(text: &str, key: &str, offset: usize) -> Option<usize> {
-    let is_table = text[offset..].starts_with('[');
+    let before = &text[..text[..offset].rfind('\n').map_or(0, |end| end + 1)];
+    let is_table = text[before.len()..].trim_start().starts_with('[');
     let mut first = None;
-    for (line, number) in text[..offset].lines().map(str::trim_start).zip(1..) {
+    for (line, number) in before.lines().map(str::trim_start).zip(1..) {
         let sets = line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='));
         if is_table && line.starts_with(&format!("[{key}]")) {
             return Some(number);
