@@ -40,7 +40,7 @@ def grid(side: int) -> str:
 def run(scenario: Path, seconds: float) -> tuple[float, int]:
     """User time [s] and DATA frames."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    command = [EVENAIR, "run", scenario, "--set", f"duration={seconds:.6f} s", "--json"]
+    command = [EVENAIR, "run", scenario, "--set", f"duration={seconds:.6f} s", "--no-ledger", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     took = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     return took, sum(link["attempts"] for link in json.loads(done.stdout)["links"])

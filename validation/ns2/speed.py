@@ -50,7 +50,7 @@ def timed(command: list[str]) -> tuple[float, str]:
 
 def evenair(arguments: list[str]) -> tuple[float, float]:
     """User time [s] and total goodput [packets/s]."""
-    seconds, text = timed([str(EVENAIR), "run", *arguments, "--json"])
+    seconds, text = timed([str(EVENAIR), "run", *arguments, "--no-ledger", "--json"])
     flows = json.loads(text)["flows"]
     return seconds, sum(flow["goodput_pps"] for flow in flows)
 

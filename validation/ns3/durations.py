@@ -3,9 +3,10 @@
 With the PyPI package ns3 (3.44):
     python3 validation/ns3/durations.py > validation/ns3/durations.txt
 
-The first line has the sizes of the frames [bytes]. Each other line has the standard's letter, MCS, streams, width [MHz], guard
-interval [ns], and the duration of each size [ns]; HT has none of the last size, which is above its longest frame. Of what ns-3 does
-not allow, VHT MCS 9 with three streams at 160 MHz is there all the same, for the arithmetic.
+The first line has the sizes of the frames [bytes]. Each other line has the standard's letter, MCS, streams, width
+[MHz], guard interval [ns], and the duration of each size [ns]; HT has none of the last size, which is above its
+longest frame. Of what ns-3 does not allow, VHT MCS 9 with three streams at 160 MHz is there all the same, for the
+arithmetic.
 """
 
 from ns import ns

@@ -3,9 +3,10 @@
 With the PyPI package ns3 (3.44):
     python3 validation/ns3/modulated.py > validation/ns3/modulated.txt
 
-Each line has the standard's letters, the width [MHz], the MCS, the number of stations, the seed, and what they bring to one receiver
-together in 4 s. All are received with -50 dBm and send 1500-byte IP packets (1472 bytes of payload) as best effort; the guard interval is 800 ns,
-frames are answered at the fastest of 6, 12 and 24 Mb/s that the standard allows, and no A-MPDU is made.
+Each line has the standard's letters, the width [MHz], the MCS, the number of stations, the seed, and what they bring
+to one receiver together in 4 s. All are received with -50 dBm and send 1500-byte IP packets (1472 bytes of payload)
+as best effort; the guard interval is 800 ns, frames are answered at the fastest of 6, 12 and 24 Mb/s that the
+standard allows, and no A-MPDU is made.
 """
 
 import multiprocessing

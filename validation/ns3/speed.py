@@ -100,7 +100,14 @@ def main() -> None:
             times = ([], [])
             totals = [0.0, 0.0]
             settings = [f"duration={case.evenair_duration} s", f"warmup={WARMUP} s"]
-            ours = [str(EVENAIR), "run", *case.evenair, *(w for s in settings for w in ("--set", s)), "--json"]
+            ours = [
+                str(EVENAIR),
+                "run",
+                *case.evenair,
+                *(w for s in settings for w in ("--set", s)),
+                "--no-ledger",
+                "--json",
+            ]
             theirs = [program, *case.ns3, f"--duration={case.ns3_duration}", f"--warmup={WARMUP}", "--seed=1"]
             for _ in range(PAIRS):
                 seconds, text = timed(theirs)
