@@ -157,7 +157,7 @@ class Runs(Result):
     def verdict(self, variant: str | None = None) -> RunVerdict:
         """Tell which flows starve, why, and which settings to try; of the first variant, if none is named.
 
-        The reasons are from the airtime ledger, which `evenair.run` keeps and `evenair.sweep` keeps with ``ledger=True``.
+        The reasons are from the airtime ledger, which `evenair.run` keeps, and `evenair.sweep` with ``ledger=True``.
 
         >>> found = evenair.run("jam10/chain", duration="30 s").verdict()
         >>> found["starving"], [flow["flow"] for flow in found["flows"] if flow["standing"] == "starves"]
