@@ -15,7 +15,7 @@ pub use remedy::Remedy;
 
 use crate::digits::{self, counted, exact};
 use crate::record::RunRecord;
-use evenair_netsim::{FlowSpec, Source};
+use evenair_netsim::{FlowSpec, Pattern, Source, Traffic};
 use evenair_scenario::{Objective, Resolved};
 use evenair_units::{Duration, Instant};
 use schemars::JsonSchema;
@@ -216,7 +216,11 @@ impl Rate {
             flows().filter_map(|flow| flow.transfers.as_ref()).map(of).sum::<u64>() as f64
         };
         let is_web = spec.traffic.web().is_some();
-        let is_satisfied = offered.is_some_and(|offered| offered > 0.0 && got >= ALL_OFFERED * offered)
+        // A saturated source offers what its queue takes, and wants more.
+        let is_saturated =
+            matches!(spec.traffic.kind(), Traffic::Datagrams { pattern: Pattern::Saturated, .. });
+        let has_offer = |offered: f64| !is_saturated && offered > 0.0 && got >= ALL_OFFERED * offered;
+        let is_satisfied = offered.is_some_and(has_offer)
             || is_web && requests(|t| t.completed) >= ALL_OFFERED * requests(|t| t.requests);
         Self { pps, active_s, took_s, is_satisfied }
     }

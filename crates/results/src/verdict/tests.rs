@@ -275,3 +275,12 @@ fn a_way_without_lost_frames_has_other_causes() {
         (Vec::new(), 0.0, Cause::Unknown, "the airtime ledger, which was not kept, would tell why"),
     ]);
 }
+
+/// [Jam10] Fig 3.4: a saturated source in the middle offers its queue as little as the air takes, and starves.
+#[test]
+fn saturated_source_in_the_middle_starves() {
+    let text = include_str!("../../../../scenarios/jam10/flow-in-the-middle.toml");
+    let verdict = judged(text, &["duration=20 s"]);
+    let standings: Vec<Standing> = verdict.flows.iter().map(|flow| flow.standing).collect();
+    assert_eq!(standings, [Standing::Served, Standing::Starves, Standing::Served], "{verdict:#?}");
+}
