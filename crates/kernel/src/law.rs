@@ -322,7 +322,7 @@ mod tests {
             assert_eq!(refused(law, setting), format!("{setting}: {why}{help}"));
         }
         assert!(refused(Law::QuicTcp, "round_trip_holds=5").contains("round_trip_holds=5: "));
-        assert!(refused(Law::QuicTcp, "round_trip_holds=5").contains("a time such as"));
+        assert!(refused(Law::QuicTcp, "round_trip_holds=5").contains("a time needs a unit"));
         assert!(
             refused(Law::Vegas, "measure=x").contains("measure=x: unknown variant `x`, expected `waiting`")
         );

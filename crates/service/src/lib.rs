@@ -2,7 +2,7 @@
 //!
 //! - [`document`]: TOML files. A mistake has file, line, column and key.
 //! - [`meant`]: the likely meaning of an unknown word.
-//! - [`file`]: files that are replaced whole and survive a power cut.
+//! - [`mod@file`]: files that are replaced whole and survive a power cut.
 //! - [`law`]: control laws by name, with keys set one by one.
 //! - [`metrics`]: Prometheus' text format.
 //!

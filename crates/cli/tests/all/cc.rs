@@ -22,7 +22,7 @@ fn what_the_kernel_cannot_have_is_one_line_that_names_it() {
             vec!["load", "fast", "--set", "alpha=3", "--set", "rounds=1.5"],
             "rounds=1.5: invalid type: number `1.5`, expected a whole number",
         ),
-        (vec!["load", "reno"], "it can have quic-tcp, fast, vegas"),
+        (vec!["load", "reno"], "there are quic-tcp, fast, vegas"),
         (vec!["unload", "--move-to", "nothing"], "this kernel has"),
     ] {
         let output = evenair(&[&["cc"], &arguments[..]].concat());
