@@ -88,7 +88,7 @@ impl Scenario {
             has_channels: self.nodes.iter().any(|node| node.channel.is_some()),
             places: &places,
             reach_m: ranges_m.map(|(decoded_m, _)| decoded_m),
-            is_obstructed: self.obstacles() != Obstacles::default(),
+            is_obstructed: self.is_obstructed(),
             has_rates: receivers.sensitivity.is_some(),
             by_distance: mac.by_distance,
         };
@@ -219,6 +219,12 @@ impl Scenario {
     fn places(&self) -> Vec<Option<Position>> {
         let place = |at: At| Position::new(at.east_m, at.north_m).up(at.up_m.unwrap_or(0.0));
         self.nodes.iter().map(|node| node.at.map(place)).collect()
+    }
+
+    /// Whether anything beside distance weakens signals.
+    fn is_obstructed(&self) -> bool {
+        let of_radio = |radio: &RadioTable| radio.storey.is_some() || radio.shadowing.is_some();
+        !self.walls.is_empty() || self.radio.as_ref().is_some_and(of_radio)
     }
 
     fn obstacles(&self) -> Obstacles {

@@ -95,7 +95,7 @@ fn nodes(file: &str, rows: &[Row], columns: &Columns<'_>) -> Result<Vec<InlineTa
     rows.iter().zip(places).map(node).collect()
 }
 
-/// Flows: their ends, an id or else their number, and whatever other key of a flow has a column.
+/// Flows: their ends, an id (by default their number), and any other key of a flow that has a column.
 fn flows(file: &str, rows: &[Row], columns: &Columns<'_>) -> Result<Vec<InlineTable>, String> {
     columns.need(file, &["from", "to"])?;
     let flow = |(index, row): (usize, &Row)| {

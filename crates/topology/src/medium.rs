@@ -106,17 +106,14 @@ impl Medium {
     /// The medium between nodes at these positions.
     pub fn from_positions(positions: &[Position], radio: &ThresholdRadio) -> Self {
         let places: Vec<Option<Position>> = positions.iter().copied().map(Some).collect();
-        Self::from_places(&places, &Obstacles::default(), radio)
+        Self::from_transmitters(&places, &Obstacles::default(), radio, |_| None)
     }
 
     /// The medium between nodes with obstacles; nodes without a place are never heard. Through obstacles a node is
     /// heard as one that is as much further away in the open. The time grows with the pairs in range, not with the
     /// square of the nodes.
-    pub fn from_places(places: &[Option<Position>], obstacles: &Obstacles, radio: &ThresholdRadio) -> Self {
-        Self::from_transmitters(places, obstacles, radio, |_| None)
-    }
-
-    /// The same, where some nodes have a transmit power of their own: such a node is heard as one of the radio's power that is as much
+    ///
+    /// A node with a transmit power of its own is heard as one of the radio's power that is as much
     /// nearer or further away. Thresholds are then powers, by which the radio's ranges go.
     pub fn from_transmitters(
         places: &[Option<Position>],

@@ -14,11 +14,6 @@ pub struct Obstacles {
 }
 
 impl Obstacles {
-    /// Walls alone.
-    pub fn of_walls(walls: Vec<Wall>) -> Self {
-        Self { walls, ..Self::default() }
-    }
-
     /// By how much they weaken a signal; below 0 they strengthen it \[dB\].
     pub fn loss_db(&self, from: Position, to: Position) -> f64 {
         let walls: f64 =
@@ -63,7 +58,7 @@ mod tests {
     #[test]
     fn losses_add_up() {
         let wall = Wall { from: Position::new(5.0, -9.0), to: Position::new(5.0, 9.0), loss_db: 5.0 };
-        let obstacles = Obstacles { storey_m: Some(3.0), ..Obstacles::of_walls(vec![wall]) };
+        let obstacles = Obstacles { walls: vec![wall], storey_m: Some(3.0), shadowing: None };
         let (from, to) = (Position::new(0.0, 0.0).up(1.0), Position::new(10.0, 0.0).up(4.0));
         assert!((obstacles.loss_db(from, to) - 23.3).abs() < 1e-9);
     }

@@ -50,11 +50,6 @@ impl Shadowing {
         Self { deviation_db, distance_m, waves }
     }
 
-    /// The standard deviation \[dB\].
-    pub const fn deviation_db(&self) -> f64 {
-        self.deviation_db
-    }
-
     /// The most by which a signal is stronger or weaker \[dB\].
     pub fn most_db(&self) -> f64 {
         MOST_DEVIATIONS * self.deviation_db

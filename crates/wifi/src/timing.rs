@@ -307,8 +307,13 @@ impl MacTiming {
     /// itself and a SIFS before the DATA.
     pub fn exchange(&self, size: Bytes, mode: impl Into<Mode>) -> Duration {
         let mode = mode.into();
+        self.exchange_of(self.data(size, mode), self.answer(mode), mode)
+    }
+
+    /// The same of a DATA frame and an answer of these airtimes.
+    pub(crate) fn exchange_of(&self, data: Duration, answer: Duration, mode: Mode) -> Duration {
         let protection = self.protection(mode).map_or(Duration::ZERO, |cts| cts + self.sifs);
-        protection + self.bare_exchange(size, mode)
+        protection + self.difs + data + self.sifs + answer
     }
 
     fn bare_exchange(&self, size: Bytes, mode: Mode) -> Duration {

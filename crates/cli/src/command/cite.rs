@@ -40,9 +40,7 @@ pub(crate) fn cite(options: &CiteOptions) -> Result<()> {
 
 /// The papers of a study or a scenario, or the one of a tag.
 fn papers_of(name: &str) -> Result<Vec<Paper>> {
-    let is_called =
-        |paper: &Paper| [paper.tag, paper.folder].iter().any(|tag| tag.eq_ignore_ascii_case(name));
-    if let Some(paper) = Paper::ALL.into_iter().find(is_called) {
+    if let Some(paper) = Paper::named(name) {
         return Ok(vec![paper]);
     }
     if Path::new(name).is_file() {

@@ -62,9 +62,7 @@ pub(crate) fn verdicts(options: &VerdictsOptions) -> Result<()> {
 fn named(names: &[String]) -> Result<Vec<Study>> {
     let mut ids: Vec<&str> = Vec::new();
     for name in names {
-        let paper = Paper::ALL
-            .into_iter()
-            .find(|paper| [paper.tag, paper.folder].iter().any(|tag| tag.eq_ignore_ascii_case(name)));
+        let paper = Paper::named(name);
         let pattern =
             WildMatch::new(&paper.map_or_else(|| name.clone(), |paper| format!("{}/*", paper.folder)));
         let found: Vec<&str> = study_ids().filter(|id| pattern.matches(id)).collect();

@@ -1,7 +1,7 @@
 use crate::Resolved;
 use std::fs;
 
-/// What comes of a scenario beside some files.
+/// The result of reading a scenario beside some files.
 fn read(files: &[(&str, &str)], text: &str) -> Result<Resolved, String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, contents) in files {

@@ -161,7 +161,7 @@ impl From<DataRate> for String {
     }
 }
 
-/// What stations do beside those that cannot decode their frames.
+/// How stations announce frames to others that cannot decode them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protection {

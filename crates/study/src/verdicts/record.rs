@@ -101,7 +101,7 @@ impl Record {
         )
     }
 
-    /// What was measured of a claim, if all of its variants are run as they were then, or `now` is not given.
+    /// The measurement of a claim, if all of its variants are run as they were then, or `now` is not given.
     pub(super) fn measurement(
         &self,
         claim: &Claim,

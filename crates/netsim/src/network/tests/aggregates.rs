@@ -42,7 +42,7 @@ fn cell(nodes: u32, flows: &[(u32, u32, Traffic)]) -> NetworkSpec {
     spec
 }
 
-/// What the queue counted that sent most.
+/// The counts of the queue that sent most.
 fn busiest(result: &RunResult) -> AggregateResult {
     let links = result.links.iter().filter_map(|link| link.aggregates);
     links.max_by_key(|aggregates| aggregates.mpdus).expect("queues aggregate")

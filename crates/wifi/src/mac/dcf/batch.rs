@@ -32,6 +32,11 @@ use std::collections::VecDeque;
 pub(super) const BLOCK_ACK_REQUEST_BYTES: Bytes = Bytes::new(24);
 /// Subframes begin at multiples of this: all but the last are padded.
 const ALIGNMENT_BYTES: u32 = 4;
+/// The size of an aggregate with one more MAC frame: padding, delimiter, frame (clause 9.7.1).
+const fn with_part(bytes: u32, mpdu: u32) -> u32 {
+    bytes.next_multiple_of(ALIGNMENT_BYTES) + DELIMITER_BYTES.count() + mpdu
+}
+
 /// The longest frame of 802.11n, ac and ax (aPPDUMaxTime, clauses 19.4.4 and 21.4.4).
 const PPDU_TIME_MAX: Duration = Duration::from_micros(5_484);
 
@@ -81,27 +86,22 @@ impl Aggregation {
 
     /// Returns the largest aggregate of packets of `size` network-layer bytes that go in a mode, as many as there may be.
     pub fn full(&self, timing: &MacTiming, size: Bytes, mode: Mode) -> FullAggregate {
-        let first = DELIMITER_BYTES + size + timing.overhead;
-        let next = first.count().next_multiple_of(ALIGNMENT_BYTES);
-        let room = self.bytes.saturating_sub(first.count()) / next;
-        let mut packets = u16::try_from(room + 1).unwrap_or(u16::MAX).min(self.packets.min(self.window));
-        let frame = |packets: u16| {
-            timing.phy.airtime(Bytes::new(u32::from(packets - 1) * next + first.count()), mode)
-        };
-        while packets > 1 && frame(packets) > self.airtime {
-            packets -= 1;
+        let mpdu = (size + timing.overhead).count();
+        let airtime = |bytes: u32| timing.phy.airtime(Bytes::new(bytes), mode);
+        let (mut packets, mut bytes) = (1, with_part(0, mpdu));
+        loop {
+            let more = with_part(bytes, mpdu);
+            if packets >= self.packets.min(self.window) || more > self.bytes || airtime(more) > self.airtime {
+                break;
+            }
+            (packets, bytes) = (packets + 1, more);
         }
-        if packets <= 1 {
-            return FullAggregate {
-                packets: 1,
-                frame: timing.data(size, mode),
-                exchange: timing.exchange(size, mode),
-            };
+        if packets == 1 {
+            let (frame, exchange) = (timing.data(size, mode), timing.exchange(size, mode));
+            return FullAggregate { packets, frame, exchange };
         }
-        let protection = timing.protection(mode).map_or(Duration::ZERO, |cts| cts + timing.sifs);
-        let answer = timing.control_frame(self.block_ack_bytes(), mode);
-        let frame = frame(packets);
-        FullAggregate { packets, frame, exchange: protection + timing.difs + frame + timing.sifs + answer }
+        let (frame, answer) = (airtime(bytes), timing.control_frame(self.block_ack_bytes(), mode));
+        FullAggregate { packets, frame, exchange: timing.exchange_of(frame, answer, mode) }
     }
 
     /// Size of the block acknowledgement: 24 bytes and a bitmap of the window, in 8 bytes or 32 (clause 9.3.1.9.3).
@@ -292,8 +292,7 @@ impl Batch {
     fn fit(&self, parts_max: u16, bytes_max: u32) -> Fit {
         let mut fit = Fit { parts: 0, bytes: 0 };
         for mpdu in self.waiting().take(parts_max.into()) {
-            let with =
-                fit.bytes.next_multiple_of(ALIGNMENT_BYTES) + DELIMITER_BYTES.count() + u32::from(mpdu.size);
+            let with = with_part(fit.bytes, mpdu.size.into());
             if fit.parts > 0 && with > bytes_max {
                 break;
             }

@@ -2,11 +2,10 @@
 
 use super::super::shape::Shape;
 use super::super::{DcfAir, Expecting, Plan, Sending, draw};
-use super::{ALIGNMENT_BYTES, BLOCK_ACK_REQUEST_BYTES, Batch, Fit, State};
+use super::{BLOCK_ACK_REQUEST_BYTES, Batch, Fit, State, with_part};
 use crate::air::{Contender, Effects, Head};
 use crate::ledger::Doing;
 use crate::phy::Mode;
-use crate::timing::DELIMITER_BYTES;
 use evenair_laws::backoff::{Draw, Holding};
 use evenair_units::{Bytes, Duration, Instant};
 
@@ -259,7 +258,7 @@ impl<S: Shape> DcfAir<S> {
         let batch = self.queues[sent.by as usize].batch.as_mut().expect("a contender that aggregates");
         let (mut bytes, mut all) = (0u32, true);
         for mpdu in batch.in_frame() {
-            bytes = bytes.next_multiple_of(ALIGNMENT_BYTES) + DELIMITER_BYTES.count() + u32::from(mpdu.size);
+            bytes = with_part(bytes, mpdu.size.into());
             let after = sent.mode.rate().time_for(Bytes::new(sent.size.count() - bytes));
             let end = Instant::from_nanos(at.as_nanos() - after.as_nanos());
             let is_spoilt = process.loses(end, Bytes::new(mpdu.size.into()));
