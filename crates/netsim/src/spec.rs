@@ -381,6 +381,8 @@ pub enum Traffic {
     Datagrams {
         /// Network-layer size; the mean, where sizes are drawn.
         size: Bytes,
+        /// Headers within each, which are no goodput.
+        headers: Bytes,
         /// When they are sent.
         pattern: Pattern,
     },
@@ -425,9 +427,15 @@ impl Traffic {
         self.mix().map_or_else(|| self.size(), |mix| mix.draw(stream))
     }
 
-    /// The application's part of it: of a datagram all.
+    /// The application's part of it: of a datagram all but its headers.
     pub fn payload(&self) -> Bytes {
-        self.tcp().map_or_else(|| self.size(), |tcp| tcp.payload)
+        let of_datagram = || Bytes::new(self.size().count().saturating_sub(self.headers().count()));
+        self.tcp().map_or_else(of_datagram, |tcp| tcp.payload)
+    }
+
+    /// Headers within each datagram.
+    pub fn headers(&self) -> Bytes {
+        if let Self::Datagrams { headers, .. } = self.kind() { *headers } else { Bytes::new(0) }
     }
 
     /// The endpoints of its TCP connections.

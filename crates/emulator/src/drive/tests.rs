@@ -191,7 +191,11 @@ fn the_sender_is_told_of_no_route_but_not_too_often() {
 fn what_passes_a_router_goes_through_its_kernel_and_counts_once() {
     let mut spec = row();
     let pattern = Pattern::Saturated;
-    let traffic = Traffic::Outside(Box::new(Traffic::Datagrams { size: Bytes::new(100), pattern }));
+    let traffic = Traffic::Outside(Box::new(Traffic::Datagrams {
+        size: Bytes::new(100),
+        headers: Bytes::new(0),
+        pattern,
+    }));
     spec.flows.push(FlowSpec {
         stack: None,
         name: "1".into(),
