@@ -1,6 +1,6 @@
-//! The JSON documents: what `--json` prints and a result's folder holds.
+//! The JSON documents: the output of `--json` and the files of a result's folder.
 //!
-//! Each form is a type here or one that it is made of, so that its schema is made and not written: a field's documentation is its
+//! Each form is a type, here or as a part of one, so its schema is derived: a field's documentation is its
 //! meaning, and `evenair schema result` prints them all.
 
 mod folder;
@@ -43,7 +43,7 @@ pub fn written(command: &str, content: &impl Serialize) -> String {
     serde_json::to_string_pretty(&document).expect("a document is plain data") + "\n"
 }
 
-/// A form of documents: the name of its definition, the command that prints it, for whom, and what is in it.
+/// A form of documents: the name of its definition, the command that prints it, its readers, and its content.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
     name: &'static str,
@@ -59,7 +59,7 @@ impl Form {
     }
 }
 
-/// The forms of what came of runs and of the theory.
+/// The forms of results of runs and of the theory.
 pub const FORMS: [Form; 6] = [
     Form::of::<RunRecord>(
         "run",

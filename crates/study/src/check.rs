@@ -18,7 +18,7 @@ pub(crate) struct Mistake {
     pub(crate) message: String,
 }
 
-/// A number that is told of: where, of which variant, what, and of which flow.
+/// A quantity that the study asks for: its key, the variant, the quantity and the flow.
 type Told<'a> = (KeyPath, &'a str, Quantity, Option<&'a str>);
 
 impl Study {

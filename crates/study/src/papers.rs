@@ -21,7 +21,7 @@ pub struct Paper {
     pub year: Option<u16>,
     /// BibTeX's word for its kind.
     pub entry: &'static str,
-    /// Its content, for someone who has not read it.
+    /// Its content, for a reader that has not read it.
     pub about: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! A run of the packet world, simulated or over real sockets, and where goes what of it is too long for memory.
+//! A run of the packet world, simulated or over real sockets, and files for results too long for memory.
 
 use crate::live::Live;
 use crate::watch::{NoRecord, Watched};
@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Where goes what of runs is too long for memory; nowhere, by default: then records keep what was asked for.
+/// Places for results of runs that are too long for memory. By default there is none: then records keep everything that
+/// was asked for.
 #[derive(Default)]
 pub struct Aside<'a> {
     series: Option<PathBuf>,
@@ -52,7 +53,7 @@ impl<'a> Aside<'a> {
     }
 }
 
-/// Runs a scenario with a seed, in real time where `live` is given, and keeps what was asked for.
+/// Runs a scenario with a seed, in real time where `live` is given, and keeps the asked results.
 pub(crate) fn run(
     scenario: &Resolved,
     seed: u64,

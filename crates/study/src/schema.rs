@@ -1,4 +1,4 @@
-//! The JSON Schema of the study language: the types' own, and what repetition (`each`) allows beside it.
+//! The JSON Schema of the study language: the types' own, and the forms that repetition (`each`) allows beside it.
 
 use crate::language::Study;
 use crate::metric::Metric;

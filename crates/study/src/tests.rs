@@ -1,4 +1,4 @@
-//! Study files, the sweep, and what comes out.
+//! Study files, the sweep, and their results.
 
 use super::*;
 use crate::chart::Figures;
@@ -364,7 +364,7 @@ fn every_number_of_a_paper_says_where_it_is_printed() {
     assert!(silent.is_empty(), "no `where` beside `paper`:\n{}", silent.join("\n"));
 }
 
-/// Waits so many airtimes, whatever happens.
+/// Waits so many airtimes, in every state.
 #[derive(Clone, Debug)]
 struct Steady(f64);
 
@@ -472,7 +472,7 @@ fn what_a_pool_cannot_tell_is_refused() {
     assert!(refused("seeds = 4", "seeds = 4\nprecision = 0.1").contains("a precision is one of flows"));
 }
 
-/// Two rates over one wire, and what is asked of their delays.
+/// Two rates over one wire, and metrics of their delays.
 const DELAYS: &str = r#"
 title = "t"
 source = "s"

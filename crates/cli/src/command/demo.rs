@@ -53,7 +53,7 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
 /// The flow that the demo is about.
 const STARVED: &str = "2";
 
-/// The demo's result, told for someone who knows TCP.
+/// The demo's result, explained to a reader that knows TCP.
 fn shown(outcome: &Outcome) -> String {
     let study = &outcome.study;
     let mut out = format!("\n{}\n\n", outcome.headline());

@@ -48,7 +48,7 @@ impl Default for Look {
     evenair plot a goodput-over-time --out a.svg"
 )]
 pub(crate) struct PlotOptions {
-    /// The folder of a result: what was given as --out, and a study's id below it
+    /// The folder of a result: the value of --out, or a study's id below it
     #[arg(value_name = "RESULT")]
     pub(crate) result: PathBuf,
     /// Which figures, by name or pattern; all, if none are named

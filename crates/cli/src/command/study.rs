@@ -43,7 +43,7 @@ use wildmatch::WildMatch;
     evenair study mine/fig-8-2.toml"
 )]
 pub(crate) struct StudyOptions {
-    /// Ids such as chen10/fig-4-2, patterns such as 'jam10/*', or files of your own; none lists what there is, as
+    /// Ids such as chen10/fig-4-2, patterns such as 'jam10/*', or files of your own; without any, lists the studies, as
     /// `evenair list studies` does
     #[arg(value_name = "ID|FILE", conflicts_with = "all", add = ArgValueCompleter::new(completions::studies))]
     pub(crate) ids: Vec<String>,
@@ -77,8 +77,8 @@ pub(crate) struct StudyOptions {
     /// Do one part of the runs only, and no report
     #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with_all = ["precision", "seeds_max", "json", "latex"])]
     pub(crate) shard: Option<Shard>,
-    /// Keep what was measured with commit and day in DIR/ID.json, which `evenair verdicts` shows; only of a study in full,
-    /// by a program that was built from a commit
+    /// Record the measured values with commit and day in DIR/ID.json, which `evenair verdicts` shows; only of a study in
+    /// full, by a program that was built from a commit
     #[arg(long, value_name = "DIR", conflicts_with_all = ["set", "seeds", "variant", "quick", "shard", "precision", "export", "check"])]
     pub(crate) record: Option<PathBuf>,
     /// Only those studies of which --record's folder has no record, or one of other scenarios or other trajectories; with --decide
@@ -113,7 +113,7 @@ pub(super) fn writes() -> Vec<&'static str> {
 }
 
 impl StudyOptions {
-    /// Whether nothing is said but what a list of studies takes.
+    /// Whether only options of a list of studies are given.
     fn is_for_a_list(&self) -> bool {
         let lists = self.set.is_empty() && self.variant.is_empty() && self.export.is_none();
         let runs = self.quick || self.decide || self.shard.is_some() || self.precision.is_some();
@@ -202,7 +202,7 @@ struct Asked {
     decide: bool,
 }
 
-/// Those whose record is not of what they would run now.
+/// Studies with a record of other runs than they would make at present.
 fn due(all: Vec<Asked>, recorder: &Recorder) -> Result<Vec<Asked>> {
     let (count, mut due, mut seconds) = (all.len(), Vec::new(), 0.0);
     for mut asked in all {

@@ -1,4 +1,4 @@
-//! A table as CSV (RFC 4180): what is missing is empty.
+//! A table as CSV (RFC 4180): a missing value is empty.
 
 use super::{Column, Table};
 use std::borrow::Cow;

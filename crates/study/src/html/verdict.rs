@@ -1,4 +1,4 @@
-//! Which flows starve, why, and what to try.
+//! Starving flows, their causes, and remedies to try.
 
 use super::Page;
 use super::tables::Table;

@@ -29,7 +29,7 @@ const TOLD: [Metric; 14] = [
     Metric::Fairness,
 ];
 
-/// One world of the scenario: what it is called, what it is, and what came of it.
+/// One world of the scenario: its name, its description and its results.
 struct Seen {
     label: String,
     world: World,
@@ -37,7 +37,8 @@ struct Seen {
 }
 
 impl Outcome {
-    /// The result of a scenario's runs: the network, goodputs, and whatever else was kept. `name` is the name that the scenario was asked for by.
+    /// The result of a scenario's runs: the network, goodputs, and the other kept figures. `name` is the scenario's name on the
+    /// command line.
     pub fn of_run(name: &str, sweep: &Sweep, runs: Vec<RunRecord>) -> Self {
         let scenario = &sweep.cases[0].scenarios[0];
         // The map, with flows coloured by their shares, answers first.

@@ -25,7 +25,7 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// Reads what `Display` writes.
+/// Reads the form that `Display` writes.
 impl FromStr for Quantity {
     type Err = String;
 

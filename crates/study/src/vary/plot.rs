@@ -12,7 +12,7 @@ pub struct Plot {
     pub x: Option<String>,
     /// The metric; the first, if none is said.
     pub y: Option<Quantity>,
-    /// `flow`, or the key whose values have a colour each; flows, if nothing is said and the metric is one of flows.
+    /// `flow`, or the key with a colour per value; by default flows, where the metric is one of flows.
     pub color: Option<String>,
 }
 
@@ -23,7 +23,7 @@ impl Plot {
     /// Reads `x=KEY,y=METRIC,color=KEY`, each of which may be left out.
     ///
     /// # Errors
-    /// Names what is not known, and what there is.
+    /// Names the unknown word and the known ones.
     pub fn parse(text: &str) -> Result<Self, VaryError> {
         let mut plot = Self::default();
         for part in text.split(',') {

@@ -33,7 +33,7 @@ impl Axis {
     /// within quotes, brackets and braces part nothing: tables are values, too.
     ///
     /// # Errors
-    /// Names the value, and what would be right.
+    /// Names the value and the right form.
     pub fn parse(text: &str) -> Result<Self, VaryError> {
         let (key, values) = text.split_once('=').ok_or_else(|| {
             VaryError::of(text, "is not of the form KEY=VALUES, such as connections.k=5..20")
@@ -98,7 +98,7 @@ impl Level {
     /// Reads one value: a number, a quantity, a word, or anything else that TOML has.
     ///
     /// # Errors
-    /// If there is nothing, or what begins as a text, list or table of TOML is none.
+    /// If there is nothing, or a text, list or table of TOML does not end.
     pub fn read(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if text.is_empty() {

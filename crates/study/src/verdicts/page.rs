@@ -71,7 +71,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;").replace('\n', " ")
 }
 
-/// The cells of the paper's own, and of what depends on a bound of ours, which fails or does not.
+/// The cells of the paper's own claims, and of those with a bound of ours, failed and not failed.
 fn cells(tally: Tally) -> String {
     let Tally { paper, words, ours } = tally;
     let of_ours = |counts: Counts| numbers(&[counts.hold, counts.fail(), counts.undecided, counts.stale]);

@@ -26,7 +26,7 @@ const SCHEMA: u32 = 1;
 pub(crate) struct ProbeArguments {
     /// The relay at the path's other end, and its port, if it is not 7443
     host: Option<String>,
-    /// A file with a table `[connect]`; what is given here goes before it
+    /// A file with a table `[connect]`; options given here override it
     #[arg(long)]
     config: Option<PathBuf>,
     /// The relay's public key; may be given twice while keys are rotated
@@ -35,7 +35,7 @@ pub(crate) struct ProbeArguments {
     /// The file of the own key
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// Print all that was seen, and what it says, as JSON
+    /// Print all measurements, and their interpretation, as JSON
     #[arg(long)]
     json: bool,
 }

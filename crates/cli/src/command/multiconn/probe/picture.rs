@@ -1,4 +1,4 @@
-//! A survey as a picture in the terminal: a row for each stretch, its probes as they went, what was carried.
+//! A survey as a picture in the terminal: a row for each stretch, with its probes in order and the rate carried.
 
 use crate::text::wrapped;
 use evenair_multiconn::probe::diagnosis::Diagnosis;
@@ -13,7 +13,7 @@ const LOST: char = '×';
 const BESIDE: usize = 58;
 /// The least and the most columns of the probes.
 const PROBES: std::ops::RangeInclusive<usize> = 16..=64;
-/// Columns of the bar of what is carried.
+/// Columns of the bar of the carried rate.
 const BAR: usize = 12;
 
 /// The whole picture, so many columns wide.
