@@ -113,8 +113,7 @@ metrics! {
     /// over the measured time without connections that open or close at its ends; of all flows, the mean.
     Efficiency: "efficiency of processor time", Mean;
     /// Mean aggressiveness of the back-off law at the flow's source, the logarithm of the divisor of its mean back-off; of
-    /// all
-    /// flows, the greatest over the least.
+    /// all flows, the greatest over the least.
     Aggressiveness: "aggressiveness r", Spread;
     /// Mean round-trip time, from sending a segment to its acknowledgement.
     RoundTrip: "round-trip time" ["s"], Mean;

@@ -396,8 +396,7 @@ impl Sweep {
     }
 
     /// Runs everything and writes nothing to disk except series that go aside, with more seeds where a precision asks for them;
-    /// only for a
-    /// sweep of one scenario.
+    /// only for a sweep of one scenario.
     ///
     /// # Errors
     /// If `stop` was set, or the scenario has no such world.

@@ -342,8 +342,7 @@ fn bounded(optimum: &Optimum, value: f64, bound: f64) -> String {
 }
 
 /// The factor on the rates of flows of one α, with utilities that add up to `value`, at which they add up to `bound`; nothing, if
-/// no
-/// rates are. Of c times the rates w·x^(1−α)/(1−α) is c^(1−α) times as much, and w·log x is w·log c more.
+/// no rates are. Of c times the rates w·x^(1−α)/(1−α) is c^(1−α) times as much, and w·log x is w·log c more.
 fn times(alpha: f64, weight: f64, value: f64, bound: f64) -> Option<f64> {
     let times = match alpha {
         1.0 => ((bound - value) / weight).exp(),

@@ -5,8 +5,7 @@ use crate::chart::Figures;
 use crate::outcome::Outcome;
 
 /// Draws the results of a scenario's runs ([`Outcome::of_run`]) into one self-contained page. `command` is the line
-/// that
-/// made it.
+/// that made it.
 pub fn run_report(outcome: &Outcome, figures: &Figures, command: &str) -> String {
     let mut page = Page::default();
     head::head(&mut page, outcome, command);

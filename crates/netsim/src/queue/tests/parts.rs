@@ -1,4 +1,4 @@
-//! What a transmit queue counts, and what it tells the laws that it is made of.
+//! A transmit queue's counts, and its reports to the laws that it consists of.
 
 use super::*;
 use crate::queue::{
@@ -15,7 +15,7 @@ use evenair_units::{Dbm, Probability, Volume};
 use evenair_wifi::{BROADCAST, MacTiming, Preamble, Rules};
 use std::sync::{Arc, Mutex};
 
-/// Refuses half of all, and writes down what it is told: how many wait, and what became of an arrival or of one that waited.
+/// Refuses half of all, and records its calls: how many wait, and the outcome of an arrival or of a waiting packet.
 #[derive(Clone, Debug, Default)]
 struct Half(Arc<Mutex<Vec<(u64, &'static str)>>>);
 
@@ -243,7 +243,7 @@ fn attempts_are_charged_to_their_station() {
     assert!(!airtime(false).wants_attempts() && !DisciplineParams::Fifo.begin(&ROLE).wants_attempts());
 }
 
-/// A station that used eight turns' time for one packet pays for it when it comes back, whoever has something to send meanwhile.
+/// A station that used eight turns' time for one packet pays for it when it comes back, even if others had something to send.
 #[test]
 fn station_that_comes_back_has_its_debt() {
     let mut queue = airtime(true);
@@ -262,7 +262,7 @@ fn station_that_comes_back_has_its_debt() {
     assert_eq!(order, [2, 3, 4, 1, 5]);
 }
 
-/// A back-off law that writes down what it sees.
+/// A back-off law that records its views.
 #[derive(Clone, Debug, Default)]
 struct Watch(Arc<Mutex<Vec<LinkView>>>);
 
@@ -323,7 +323,7 @@ fn back_off_law_sees_what_came_and_left() {
     let view = std::mem::take(&mut *seen.0.lock().unwrap())[0];
     assert_eq!((view.arrivals, view.service, view.dummies), (volume(0, 0), volume(3, 1200), volume(0, 0)));
     assert_eq!((view.head_of_line_delay, view.interval), (Some(Duration::ZERO), Duration::from_millis(20)));
-    // While a dummy is in service what waits behind it is unknown, if anything does.
+    // While a dummy is in service the backlog behind it is unknown, if there is any.
     queue.service = Service::Dummy;
     queue.update(ms(40));
     queue.accept(ms(40), packet(5, 0, 100, ms(40)));
@@ -400,7 +400,7 @@ fn airtime_is_of_the_link_from_this_node() {
     let airtimes = Airtimes::of_node(&of(mac), 1);
     assert_eq!(us(&airtimes), [1507, 8288, 754].map(|payload| 50 + 192 + payload + 10 + 304));
     assert!(airtimes.per_attempt, "the air tells of each attempt");
-    // To everybody: at the basic rate, and unanswered.
+    // A broadcast: at the basic rate, and unanswered.
     assert_eq!(airtimes.of(BROADCAST, 1000), Duration::from_micros(50 + 192 + 8288));
     // Flows are told apart one by one, or by their subscribers.
     let flows = Flows::of(&[datagrams(&[3, 5, 9], 2.0)]);
@@ -491,13 +491,13 @@ fn weighted_queueing_bounds_each_line() {
             weighted.enqueue(ms(0), arrival);
         }
     }
-    // What has left a line makes it no longer: 1000 of three are left of flow 0.
+    // Packets that left a line no longer count in its length: 1000 of three are left of flow 0.
     weighted.dequeue(ms(1), &mut Vec::new());
     weighted.enqueue(ms(1), packet(4, 1, 500, ms(1)));
     assert_eq!(weighted.evict(&packet(5, 1, 1000, ms(1))).map(|gone| gone.packet), Some(PacketId(4)));
 }
 
-/// A user's discipline may hold back what it has; its line keeps its turn. The line that has nothing goes behind the others when it has
+/// A user's discipline may hold back its packets; its line keeps its turn. An empty line goes behind the others when it has
 /// something again, with a turn of its own.
 #[test]
 fn shaper_ends_the_turns_of_empty_lines_alone() {
