@@ -1,5 +1,6 @@
-//! `cargo +nightly fuzz run session`: a session of `evenair multiconn` hears whatever a peer who is known says, on two connections, while its own side
-//! opens, writes, reads, ends and breaks off streams and loses connections. It holds no more memory than it may, and none when it is over.
+//! `cargo +nightly fuzz run session`: a session of `evenair multiconn` processes any bytes from an authenticated peer on two
+//! connections, while its own side opens, writes, reads, ends and breaks off streams and loses connections. It holds no more
+//! memory than it may, and none when it is over.
 #![no_main]
 
 use evenair_multiconn::budget::Budget;
@@ -10,9 +11,9 @@ use std::sync::Arc;
 
 /// Memory that a peer may have here \[bytes\].
 const MEMORY: u64 = 1 << 20;
-/// What a connection takes at once \[bytes\].
+/// The bytes that a connection takes at once.
 const ROOM: usize = 1 << 14;
-/// From this byte on it is what this side does: frames begin with lower ones.
+/// From this byte on it is an action of this side: frames begin with lower ones.
 const OWN: u8 = 0x80;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -24,9 +25,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 struct Party {
     core: Core,
     now: Instant,
-    /// Its two connections, the first of which hears what comes next.
+    /// Its two connections; the first receives the next bytes.
     legs: [u32; 2],
-    /// What their sockets say was acknowledged, together \[bytes\].
+    /// The bytes that their sockets report as acknowledged, together.
     acknowledged: u64,
     streams: Vec<u32>,
     out: Vec<u8>,
@@ -103,7 +104,7 @@ impl Party {
         }
     }
 
-    /// What goes out on both, and what the host would hear of it.
+    /// The output of both, and the host's view of it.
     fn send(&mut self) {
         if self.core.timeout().is_some_and(|due| due <= self.now) {
             self.core.on_timeout(self.now);

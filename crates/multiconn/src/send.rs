@@ -316,7 +316,7 @@ mod tests {
         half.freed(1);
         assert!(!half.is_ready());
         assert_eq!(half.stuck(1, 1000), 303);
-        // Data that is acknowledged meanwhile is not sent again.
+        // Data that is acknowledged in between is not sent again.
         assert_eq!(half.credit(400, 1 << 20), Some(()));
         assert!(!half.is_ready() && half.chunk(2, CHUNK_MAX).is_none());
     }

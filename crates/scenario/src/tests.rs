@@ -123,7 +123,7 @@ fn values_are_checked_by_the_law_that_uses_them() {
     assert_eq!(unknown, "--set 'flows.x.start=3 s': there is no \"x\" to go into; there are 1");
 }
 
-/// A line is named where the file has what is wrong; else the change is.
+/// A line is named where the file has the mistake; else the change is.
 #[test]
 fn a_change_is_blamed_for_what_it_brings() {
     let refused = |changes: &[&str]| set(changes).expect_err("should be refused").to_string();
@@ -134,11 +134,11 @@ fn a_change_is_blamed_for_what_it_brings() {
         replaced.starts_with("--set 'nodes.b.at=[9e15, 0]': nodes[1].at: coordinates are metres"),
         "{replaced}"
     );
-    // What is wrong stands in the file, and was not wrong before.
+    // The mistake stands in the file, and was none before.
     let brought = refused(&["nodes.b.at=[900, 0]"]);
     assert!(brought.starts_with("x.toml:17:6: flows[0].to: there is no route"), "{brought}");
     assert!(brought.ends_with("(with --set 'nodes.b.at=[900, 0]')"), "{brought}");
-    // The file's own mistakes are at its own lines, whatever is changed.
+    // The file's own mistakes are at its own lines, with any change.
     let text = TWO.replace("800 m", "8 yards");
     let own = Resolved::parse("x.toml", &text, &["duration=5 s".into()]).unwrap_err().to_string();
     assert!(own.starts_with("x.toml:4:23: radio.carrier_sense_range: ") && !own.contains("--set"), "{own}");
@@ -233,7 +233,7 @@ fn a_wrong_kind_is_said_at_its_key_without_a_type_of_rust() {
         ),
         // A table of which the law itself is wrong is no other key's fault.
         ("connections={law=\"guarde\",max=5}", "unknown variant `guarde`; did you mean guarded?"),
-        // What is no table cannot be an entry of a list of tables.
+        // A value that is no table cannot be an entry of a list of tables.
         ("nodes.0=5", "nodes.0.KEY=VALUE"),
     ] {
         let text = refused(change);
@@ -389,7 +389,7 @@ fn nodes_and_flows_are_placed_by_rule() {
     };
     assert_eq!(random(1), random(1));
     assert_ne!(random(1).settings.nodes, random(2).settings.nodes);
-    // What is written out is read back as it stands.
+    // A written-out scenario is read back as it stands.
     assert_eq!(parse(&toml::to_string(&chain).unwrap()).unwrap(), chain);
     let sparse = message(&text("kind = \"random\"\nnodes = 3\nwidth = \"90 km\"\nheight = \"90 km\""));
     assert!(sparse.contains("none of 1000 random placements connects 3 nodes"), "{sparse}");
@@ -529,7 +529,7 @@ fn the_optimum_of_one_link_is_its_capacity() {
 }
 
 proptest! {
-    /// Whatever is read, it is an answer, not a panic.
+    /// For any text there is an answer and no panic.
     #[test]
     fn nothing_panics_on_any_text(text in "\\PC{0,200}") {
         let _ = parse(&text);

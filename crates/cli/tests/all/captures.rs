@@ -1,4 +1,4 @@
-//! Captures: one of each node, and what tshark reads in them.
+//! Captures: one of each node, as tshark reads them.
 
 use super::{evenair, stderr};
 use evenair_needs::find_all;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// A DATA frame of a capture: when it began, and who sent it.
+/// A DATA frame of a capture: its beginning, and its transmitter.
 type Data = ((u32, u32), u8);
 
 /// The records of a capture: when each frame began, its bytes behind radiotap, and its whole length.
@@ -30,7 +30,7 @@ fn data_frames(path: &Path) -> BTreeSet<Data> {
     records(path).into_iter().filter_map(data).collect()
 }
 
-/// RFC 1071: what adds up to all ones has the right checksum.
+/// RFC 1071: parts that add up to all ones have the right checksum.
 fn adds_up(parts: &[&[u8]]) -> bool {
     let bytes: Vec<u8> = parts.concat();
     let sum: u64 =

@@ -367,7 +367,7 @@ fn a_capture_is_a_pcap_file_with_radiotap_in_order_of_time() {
         assert!(captured <= length);
         kinds.insert(bytes[at + 16 + 15]);
         let frame = &bytes[at + 16..at + 16 + captured];
-        // What says IPv4, and the first bytes of its header.
+        // The protocol number of IPv4, and the first bytes of its header.
         let header = frame.windows(4).position(|window| window == [0x08, 0, 0x45, 0]);
         hops.extend(header.map(|start| frame[start + 2 + 8]));
         at += 16 + captured;
@@ -637,7 +637,7 @@ fn solve_asks_for_the_scenarios_own_utilities() {
     assert!(plain["flows"][1]["alpha"] == 2.0 && own["flows"][1]["alpha"] == 1.0, "{}", own["flows"]);
     // Link 2 alone, or 1 with 3 or 4: w₂/x₂ = (1 + 1 + 1)/(1 − x₂) with all of weight one beside.
     assert!((own["links"][1]["load"].as_f64().unwrap() - 0.5).abs() < 1e-6, "{}", own["links"][1]);
-    // Nobody wants more than 100 packets a second, which all can have; and a table says who solved it, and why.
+    // No flow wants more than 100 packets a second, which all can have; and a table names its solver, and why.
     let table = "utility.points=[[0, 0], [100, 1]]";
     let few = solve(&[table]);
     assert!(few["flows"].as_array().unwrap().iter().all(|flow| flow["alpha"].is_null()), "{}", few["flows"]);

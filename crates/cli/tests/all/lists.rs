@@ -1,4 +1,4 @@
-//! End to end: lists of what there is.
+//! End to end: lists of scenarios, studies and laws.
 
 use crate::{evenair, json, stderr, stdout};
 

@@ -1,4 +1,4 @@
-//! End to end: where results go, and what is there when something fails.
+//! End to end: the places of results, and the files left by a failure.
 
 use crate::{evenair, json, stderr, stdout};
 use std::path::Path;
@@ -135,7 +135,7 @@ fn files_of_the_users_own_are_no_hindrance_and_stay() {
     assert_eq!(names(&other), ["scenario.toml"]);
 }
 
-/// One rule for every file that is written: only what evenair wrote, and nobody has edited, is replaced.
+/// One rule for every written file: only evenair's own unedited files are replaced.
 #[test]
 fn nothing_that_evenair_did_not_write_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
@@ -178,7 +178,7 @@ fn nothing_that_evenair_did_not_write_is_overwritten() {
         );
         let before = file.with_file_name(format!("{}.before", file.file_name().unwrap().to_str().unwrap()));
         assert_eq!(std::fs::read(before).unwrap(), b"years of work", "{name}");
-        // What is a user's to edit is never replaced; all else is, while nobody has edited it.
+        // A file that a user edits is never replaced; all else is, as long as it is unedited.
         let again = evenair(&arguments);
         let is_theirs = file.extension().is_some_and(|ending| ending == "toml");
         assert_eq!(again.status.success(), !is_theirs, "{name}: {}", stderr(&again));

@@ -38,7 +38,7 @@ fn figures_of_a_result_become_files() {
     assert!(svg.starts_with("<svg") && svg.contains(">goodput [packets/s]</text>"), "{svg}");
     let png = std::fs::read(Path::new(&figures).join("two-map.png")).unwrap();
     assert_eq!(&png[1..4], b"PNG");
-    // Twice 720 pixels across, but for what a map does not need.
+    // Twice 720 pixels across, less the margins that a map does not need.
     assert!((1300..=1440).contains(&u32::from_be_bytes(png[16..20].try_into().unwrap())));
     let dark = file(folder.path(), "dark.svg");
     assert!(evenair(&["plot", &result, "goodput", "--dark", "--out", &dark]).status.success());

@@ -1,4 +1,4 @@
-//! `evenair emulate --router`: a node's kernel forwards what passes it.
+//! `evenair emulate --router`: a node's kernel forwards packets.
 
 use crate::emulate::{run, run_with};
 use crate::{evenair, json, stderr, stdout};
@@ -43,7 +43,7 @@ fn a_flow_through_a_router_counts_the_whole_way() {
         assert!((least..most).contains(&ratio), "{quantity}: {} of {}", of(&emulated), of(&simulated));
     }
     let delay = |document: &serde_json::Value| document["flows"][0]["delay"]["p50_s"].as_f64();
-    // Three hops of 1 Mb/s, and what the machine needs to run two kernels' ways: less than from one packet to the next, 0.3 s.
+    // Three hops of 1 Mb/s, plus the machine's time for two kernels' ways: less than from one packet to the next, 0.3 s.
     let (real, ours) = (delay(&emulated).expect("a time"), delay(&simulated).expect("a time"));
     assert!((ours * 0.9..ours + 0.2).contains(&real), "{real} for {ours} s");
 }

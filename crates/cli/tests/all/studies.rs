@@ -1,4 +1,4 @@
-//! End to end: studies of one's own, and what the options change of a study.
+//! End to end: studies of one's own, and the effect of options on a study.
 
 use crate::{evenair, json, stderr, stdout};
 use std::path::Path;

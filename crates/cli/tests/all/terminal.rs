@@ -121,7 +121,7 @@ fn there_is_a_manual_page_for_each_command() {
     assert!(run.contains("evenair run chen10/a") && run.contains("\\-\\-precision"), "{run}");
 }
 
-/// Every command crossed with its options: what has no effect is refused, with what to say instead.
+/// Every command crossed with its options: an option without an effect is refused, with its remedy.
 #[test]
 fn options_without_effect_are_refused() {
     let refused: [(&str, &str); 38] = [

@@ -384,7 +384,7 @@ impl Core {
         }
     }
 
-    /// Sends a delayed credit, if it was not sent meanwhile.
+    /// Sends a delayed credit, if it was not sent earlier.
     pub(super) fn tell_late(&mut self, stream: StreamId) {
         if self.streams.get(&stream).is_some_and(|entry| entry.in_late) {
             self.tell_credit(stream);

@@ -600,7 +600,7 @@ fn room_that_was_reserved_is_counted_and_what_is_not_used_of_it_is_free_again() 
     assert_eq!(budget.taken(), before + 5000);
     assert_eq!(core.write_reserved(stream, &[7; 1000], 5000, now), Ok(()));
     assert_eq!(budget.taken(), before + 1000);
-    // Acknowledgements that arrive meanwhile do not take a writer's reservation away.
+    // Acknowledgements that arrive in between do not take a writer's reservation away.
     assert_eq!(core.reserve(stream, 5000, now), Ok(5000));
     pair.settle();
     let mut into = [0; 4000];

@@ -219,7 +219,7 @@ fn a_gateway_that_lets_through_more_than_its_links_carry_is_warned_of() {
         let all = warnings(keys, up);
         assert!(all.len() == 1 && words.iter().all(|word| all[0].contains(word)), "{keys}: {all:?}");
     }
-    // What the gateway sends over a wire has no such bound.
+    // The gateway's packets over a wire have no such bound.
     let wired =
         "{ id = \"a\", from = \"1\", to = \"server\" }, { id = \"p\", from = \"0\", to = \"server\" }";
     assert!(warnings("rate = \"5 Mbps\"", wired).is_empty());

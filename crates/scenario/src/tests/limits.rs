@@ -1,4 +1,4 @@
-//! Long links, large packets, short fluid runs: what is refused, and what is warned of.
+//! Long links, large packets, short fluid runs: refusals and warnings.
 
 use super::*;
 

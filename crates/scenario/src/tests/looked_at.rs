@@ -1,4 +1,4 @@
-//! Networks that are looked at and not run, what fluid models lack, and words of other programs.
+//! Networks that are shown and not run, limits of the fluid models, and words of other programs.
 
 use super::*;
 

@@ -3,7 +3,7 @@
 use super::*;
 use evenair_netsim::{GatewaySpec, RunResult};
 
-/// A chain of nodes 200 m apart at 1 Mb/s, node 0 the gateway; flows from, to, and what else they say.
+/// A chain of nodes 200 m apart at 1 Mb/s, node 0 the gateway; flows from, to, and their other keys.
 fn chain(nodes: usize, gateway: &str, flows: &[(usize, usize, &str)]) -> Resolved {
     let mut text = format!(
         "preset = \"ns2\"\nduration = \"200 s\"\nwarmup = \"0 s\"\ntcp = {{ window = \"newreno\", payload = \"1460 bytes\" }}
@@ -112,7 +112,7 @@ fn peers_pass_the_gateway_or_do_not() {
     }
 }
 
-/// A source that is never idle, at a gateway that lets all through or some, has what the way allows: it ends.
+/// A source that is never idle, at a gateway that lets all through or some, gets the rate of its path: the run ends.
 #[test]
 fn a_saturated_source_at_the_gateway_waits_for_the_air() {
     let saturated = "traffic = \"saturated\"\nsize = \"1000 bytes\"";
