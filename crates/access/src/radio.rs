@@ -200,7 +200,7 @@ impl fmt::Display for Known {
             Self::TakesNone => "takes no contention windows: its firmware keeps them",
             Self::WholeRadio => "has one set of registers for all access points of a radio",
             Self::Nothing => {
-                "nothing is known of what it makes of registers; see: evenair backoff check --trial"
+                "the driver's handling of registers is not known; see: evenair backoff check --trial"
             }
         })
     }

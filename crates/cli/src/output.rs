@@ -32,7 +32,7 @@ pub(crate) struct Overwrite {
 impl Overwrite {
     /// Refuses --force where nothing is written; `how` names the option that writes.
     pub(crate) fn check(self, writes: bool, how: &str) -> Result<()> {
-        ensure!(writes || !self.force, "--force has no effect: say {how} with it");
+        ensure!(writes || !self.force, "--force has no effect: give {how} with it");
         Ok(())
     }
 
@@ -65,7 +65,7 @@ impl Overwrite {
 /// Says where files are kept that were in the way.
 pub(crate) fn say_kept(files: impl IntoIterator<Item = PathBuf>) {
     for kept in files {
-        terminal::warn(format_args!("what evenair had not written there is kept as {}", kept.display()));
+        terminal::warn(format_args!("files there that evenair did not write are kept as {}", kept.display()));
     }
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn warn_of_theory(scenario: &Resolved) {
     let settings = scenario.settings();
     if settings.gateway.is_some() || settings.source_limit.is_some() {
         terminal::warn(
-            "the theory knows neither gateways nor limited sources; it says what is so without them",
+            "the theory knows neither gateways nor limited sources; it answers without them",
         );
     }
 }

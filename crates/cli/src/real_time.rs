@@ -59,11 +59,11 @@ fn beside(strays: Strays, held_back: bool) -> String {
     let verdict = if held_back {
         ", by devices that were full while their nodes held packets back"
     } else if unread > 0 {
-        ": do not trust figures of whoever sent them"
+        ": do not trust the figures of their senders"
     } else {
         ""
     };
     format!(
-        "Beside the air: {no_route} packets without a route, {no_packet} that are no IP packets, {hops_used_up} whose hops were used up, {refused} refused by their kernel, {unread} dropped before they were read{verdict}\n"
+        "Beside the air: {no_route} packets without a route, {no_packet} that are no IP packets, {hops_used_up} without hops left, {refused} refused by their kernel, {unread} dropped before they were read{verdict}\n"
     )
 }

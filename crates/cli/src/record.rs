@@ -61,7 +61,7 @@ impl Recorder {
         }
         let text = fs::read_to_string(&path).with_context(|| told(&path))?;
         let read = serde_json::from_str(&text).map_err(|error| Error::msg(plain_message(&error.to_string())));
-        read.with_context(|| told(&path)).context("what is there is no record").map(Some)
+        read.with_context(|| told(&path)).context("the file there is no record").map(Some)
     }
 }
 

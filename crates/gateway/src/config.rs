@@ -458,7 +458,7 @@ impl Config {
         if self.law.begin(&GatewayRole::default()).interval() < Duration::from_secs(1) {
             return Some((
                 "law.epoch",
-                "at least 1 s, TCP needs some round trips to show what a limit does".into(),
+                "at least 1 s, TCP needs some round trips to show the effect of a limit".into(),
             ));
         }
         let least = |rate: Rate| rate.as_bps() >= 8_000;
@@ -580,7 +580,7 @@ impl Config {
             }
         };
         if self.is_nobodys(subscribers) {
-            let why = "nobody subscribes: name a table, or set leases, neighbours or delegated";
+            let why = "no subscribers: name a table, or set leases, neighbours or delegated";
             return vec![Mistake::of(file, why).of_key("subscribers")];
         }
         if self.leases.is_empty() && !self.neighbours {

@@ -296,13 +296,13 @@ fn before_us(
     match &found.root {
         Root::Ours => Err(Failure::new(
             device,
-            "a tree with evenair's number is there, and nothing is kept of who made it; if it is a daemon's that lost its state folder: \
+            "a tree with evenair's number is there without a record of its owner; if it is a daemon's that lost its state folder: \
             evenair gateway clear --all",
         )),
         Root::Foreign { kind, major, .. } if !takes_over => Err(Failure::new(
             device,
             format!(
-                "somebody's {kind} {major:x}: is its root; --take-over replaces it until the daemon stops, and puts it back then"
+                "another program's {kind} {major:x}: is its root; --take-over replaces it until the daemon stops, and puts it back then"
             ),
         )),
         Root::Foreign { kind, kept: None, .. } => Err(Failure::new(

@@ -141,7 +141,7 @@ pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Resu
         supervisor.is_alive(at);
         listener.is_alive(wall_ms());
         if running.confirm_by.is_some_and(|by| at >= by) {
-            break "nobody confirmed";
+            break "no confirmation in time";
         }
         // One request in each pass: an epoch waits for one request at most, for any number of clients.
         let answered = listener.take().map(|(ticket, request)| (ticket, running.answer(&request)));
@@ -189,7 +189,7 @@ fn meant(
     };
     let Some(written) = State::worked(&Config::state_of(path)) else { return Err(mistake) };
     let meaning = written.meaning(path, at_s, leases).map_err(|_| mistake.clone())?;
-    told(&format!("{mistake}; it goes on by what worked last"));
+    told(&format!("{mistake}; it goes on with the last good file"));
     Ok((written, meaning))
 }
 
@@ -271,7 +271,7 @@ impl Running {
         let count = self.daemon.gateway().memory().members.len();
         let what = match self.config.mode {
             Mode::Observe => "watches, and changes nothing",
-            Mode::DryRun => "watches, and writes down what it would change",
+            Mode::DryRun => "observes, and logs its intended changes",
             Mode::Enforce => "holds everyone to a fair share",
         };
         format!(
@@ -312,7 +312,7 @@ impl Running {
             }
             Request::Confirm => Answer::Refused("nothing waits to be confirmed".into()),
             Request::HandOver if self.confirm_by.is_some() => {
-                Answer::Refused("what is on trial is not handed over: confirm it first".into())
+                Answer::Refused("a file on trial is not handed over: confirm it first".into())
             }
             Request::HandOver => {
                 self.hands_over = true;
@@ -332,7 +332,7 @@ impl Running {
         let Meaning { mut config, subscribers, troubles } = meaning;
         config.mode = self.options.mode.unwrap_or(config.mode);
         if config.is_nobodys(&subscribers) && !self.config.is_nobodys(self.daemon.gateway().listed()) {
-            let why = "nobody subscribes any more: an empty list is taken for a mistake";
+            let why = "no subscribers are left: an empty list is taken for a mistake";
             return Err(Mistake::of(&self.path.display().to_string(), why).of_key("subscribers").into());
         }
         confine::still_reaches(&self.held, &self.path, &config)?;
@@ -477,7 +477,7 @@ fn words(event: &Event) -> String {
         }
         Event::Left(count, lines) => {
             format!(
-                "{count} classes have rates of somebody else's, and keep them until the file is read again: {}",
+                "another program set the rates of {count} classes; they stay until the file is read again: {}",
                 lines.join("; ")
             )
         }
@@ -485,7 +485,7 @@ fn words(event: &Event) -> String {
         Event::WouldChange(count, lines) => format!("would change {count} things: {}", lines.join("; ")),
         Event::Astray(names) => format!(
             "trouble: packets of {} do not come to their classes: another rule or filter gives them a priority behind the gateway's own, and they pass \
-            without their limits, in e7a1:2 or past all classes. The law waits. What does it: evenair gateway check; nft list ruleset | grep priority; tc filter show dev DEVICE egress",
+            without their limits, in e7a1:2 or past all classes. The law waits. To find the rule: evenair gateway check; nft list ruleset | grep priority; tc filter show dev DEVICE egress",
             names.join(", ")
         ),
         Event::NotAstray => "all packets come to their classes again".into(),

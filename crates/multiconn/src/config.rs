@@ -202,12 +202,12 @@ impl RelayConfig {
         }
         let Some(authorised) = &self.authorised else {
             let why =
-                "name the file of authorised keys: without one nobody may come, and the relay does not start";
+                "name the file of authorised keys: without one no client may connect, and the relay does not start";
             return Err(Mistake::of(place, why).of_key("authorised"));
         };
         Authorised::load(authorised)?;
         if self.law.is_none() && !self.set.is_empty() {
-            return Err(Mistake::of(place, "name the law, too, whose parameters these are").of_key("set"));
+            return Err(Mistake::of(place, "name the law of these parameters, too").of_key("set"));
         }
         Ok(ListenOptions {
             listen: self.listen.clone(),

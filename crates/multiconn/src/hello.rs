@@ -104,7 +104,7 @@ impl fmt::Display for Refusal {
             Self::NoSession => f.write_str("the relay does not know the session"),
             Self::Full => f.write_str("the relay has as many connections or sessions of this key as it may"),
             Self::Malformed => f.write_str("the relay did not understand; is it of another version?"),
-            Self::Law => f.write_str("the relay cannot have this law for what it sends"),
+            Self::Law => f.write_str("the relay cannot have this law for its data"),
             Self::Other(code) => write!(f, "the relay refused the connection (code {code})"),
         }
     }

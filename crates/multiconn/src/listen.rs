@@ -230,7 +230,7 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
     };
     if authorised.is_empty() {
         return Err(ListenError::Nobody(
-            "no key is authorised, so nobody could use it; see: evenair multiconn keygen",
+            "no key is authorised, so no client could use it; see: evenair multiconn keygen",
         ));
     }
     if options.keys.is_empty() {

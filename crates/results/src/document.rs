@@ -105,7 +105,7 @@ pub fn schema(forms: &[Form]) -> Value {
     }
     let mut manifest = folder::ManifestDocument::json_schema(&mut generator).to_value();
     manifest["description"] =
-        "manifest.json of an output folder: what made the result, and its files.".into();
+        "manifest.json of an output folder: the command that made the result, and its files.".into();
     definitions.insert("manifest".into(), manifest);
     let forms: Vec<Value> =
         definitions.keys().map(|name| json!({ "$ref": format!("#/$defs/{name}") })).collect();
@@ -113,8 +113,8 @@ pub fn schema(forms: &[Form]) -> Value {
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Result",
-        "description": "What evenair prints with --json and writes beside tables: a definition for each command. What is not known is null, or missing. \
-            Keys may be added; programs should skip what they do not know.",
+        "description": "Output of --json and the files beside tables: a definition for each command. An unknown value is null, or missing. \
+            Keys may be added; programs should skip unknown ones.",
         "anyOf": forms,
         "$defs": definitions,
     });

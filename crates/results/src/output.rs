@@ -73,7 +73,7 @@ pub fn file_name_fault(name: &str) -> Option<&'static str> {
     let is_bad = |c: char| c.is_control() || "/\\:*?\"<>|".contains(c);
     match name {
         "" => Some("is empty"),
-        _ if name.contains(is_bad) => Some("has one of / \\ : * ? \" < > | or what is no letter at all"),
+        _ if name.contains(is_bad) => Some("has one of / \\ : * ? \" < > | or a control character"),
         _ if name.starts_with('.') || name.ends_with(['.', ' ']) => {
             Some("begins with a dot, or ends with one or a space")
         }

@@ -77,7 +77,7 @@ impl FluidRun {
         };
         Some(format!(
             "The rates are outside the capacity region: the price of {} at its bound, r_max, and does not hold the \
-             load down to what CSMA gives (the worst is {}: load {:.1} %, airtime {:.1} %). What does not fit piles up without \
+             load down to its CSMA airtime (the worst is {}: load {:.1} %, airtime {:.1} %). The excess piles up without \
              end or is dropped; this is no rest of the network. {remedy}",
             match (self.overloaded.len(), self.theory.air()) {
                 (1, 1) => "its one link is".into(),
@@ -118,7 +118,7 @@ impl Resolved {
         let known = settings.complete(matches!(self.settings.backoff, BackoffParams::Adaptive(_)));
         let (known, tolerance) = known.map_err(|mistake| Failure::Malformed(mistake.message))?;
         let known = known.ok_or_else(|| {
-            let what = "the scenario's laws have no fluid model: give an adaptive [backoff], or say which in [fluid] model";
+            let what = "the scenario's laws have no fluid model: give an adaptive [backoff], or name one in [fluid] model";
             Failure::Malformed(what.into())
         })?;
         let all: Vec<usize> = (0..theory.flows.len()).collect();

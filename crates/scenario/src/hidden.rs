@@ -44,7 +44,7 @@ impl Resolved {
             n => format!(", and {n} more pairs"),
         };
         Some(if hidden.is_empty() {
-            format!("{without}; evenair compare shows what 802.11 makes of these rates.")
+            format!("{without}; evenair compare shows these rates over 802.11.")
         } else {
             format!(
                 "{without}. Here senders that do not sense each other reach each other's receivers: {}{more}. Their frames collide \

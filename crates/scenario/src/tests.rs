@@ -152,7 +152,7 @@ fn what_is_meant_or_not_built_is_told() {
         ("mac.kind=802.11be", "not built: `802.11be`, 802.11be and later"),
         ("mac.kind=ac", "unknown variant `ac`; 802.11n, ac and ax are `mac.kind`"),
         ("radio.propagation=rayleigh", "not built: `rayleigh`, fading"),
-        ("radio.fading=rice", "evenair schema tells every key"),
+        ("radio.fading=rice", "evenair schema lists all keys"),
         ("mobility=walk", "not built: `mobility`, mobility; nodes stay where they are"),
         ("routing=olsr", "not built: `routing`, routing protocols"),
         ("mac.rate_control=minstrel", "not built: `rate_control`, rate adaptation"),

@@ -182,8 +182,8 @@ fn theory_stages(base: &Resolved, flows: Vec<String>, stop: &AtomicBool) -> Resu
             x * (1.0 - lost).max(0.0)
         });
         stages.push(stage(
-            "… less what is dropped",
-            "What the queues drop is sent and does not arrive",
+            "… less drops",
+            "Packets that queues drop are sent and do not arrive",
             delivered.collect(),
         ));
     }

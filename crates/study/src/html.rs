@@ -109,7 +109,7 @@ fn departures(page: &mut Page, outcome: &Outcome) {
     if deviations.is_empty() {
         return;
     }
-    page.section("departures", "What was left open, and what was chosen");
+    page.section("departures", "Open points and choices");
     page.body.push_str("<ul>\n");
     for deviation in deviations {
         page.put(format_args!("<li>{}</li>", escape(deviation)));
@@ -133,7 +133,7 @@ fn provenance(page: &mut Page, outcome: &Outcome, command: &str) {
             "<li>A claim holds, or fails, where all of its 95 % interval lies on one side of its bound; else it is undecided, and more seeds (<code>--decide</code>) may decide it.</li>"
         ));
     }
-    page.body.push_str("<li>The fair optimum maximises Σ −1/x over what the air can carry in turns; a link's capacity counts frames, acknowledgements and inter-frame spaces, and no back-off.</li>\n</ul>\n");
+    page.body.push_str("<li>The fair optimum maximises Σ −1/x over the rates that the air can carry in turns; a link's capacity counts frames, acknowledgements and inter-frame spaces, and no back-off.</li>\n</ul>\n");
     page.body.push_str("<details><summary>Every parameter of every variant</summary>\n<pre>");
     page.body.push_str(&escape(&parameters::parameters(outcome)));
     page.body.push_str("</pre></details>\n");

@@ -120,7 +120,7 @@ impl Paper {
         let mut text = String::new();
         if authors.is_empty() {
             text += &format!(
-                "% Who wrote [{tag}] is not known to evenair: complete the entry before you cite it.\n"
+                "% evenair does not know the authors of [{tag}]: complete the entry before you cite it.\n"
             );
         }
         text += &format!("@{entry}{{{tag},\n");

@@ -132,7 +132,7 @@ impl Vary {
     /// Every combination of values, the last key's changing fastest; or the pairs.
     fn points(&self) -> Result<Vec<Vec<usize>>, VaryError> {
         let Some(first) = self.axes.first() else {
-            return Err(VaryError::of("", "nothing is varied: say which key takes which values"));
+            return Err(VaryError::of("", "nothing is varied: name a key and its values"));
         };
         for (i, axis) in self.axes.iter().enumerate() {
             let key = &axis.key;

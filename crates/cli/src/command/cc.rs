@@ -152,7 +152,7 @@ fn bring(arguments: &LoadArguments) -> Result<()> {
         (pins::install(&wanted, arguments.replace)?, None)
     };
     confinement::give_up_capabilities()?;
-    let who = if wanted.for_everybody { "everybody may choose it" } else { "root may choose it" };
+    let who = if wanted.for_everybody { "all users may choose it" } else { "root may choose it" };
     let (control, words) = (loaded.law.control(), law::words(&wanted.params));
     anstream::println!("{control}: {words}; {who}");
     match link {

@@ -14,8 +14,8 @@ use evenair_study::{Metric, Outcome, Progress as _, Row, Study, Sweep};
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Writes into DIR (evenair-results/demo, if it is not said) report.html, result.json, figures.json, tables and a manifest.\n\
-    Runs that are finished are kept: running again does only what is missing."
+    after_help = "Writes into DIR (by default evenair-results/demo) report.html, result.json, figures.json, tables and a manifest.\n\
+    Finished runs are kept: running again does only the missing ones."
 )]
 pub(crate) struct DemoOptions {
     #[command(flatten)]

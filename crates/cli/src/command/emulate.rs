@@ -100,7 +100,7 @@ fn run(options: &EmulateOptions, status: &mut u8) -> Result<()> {
     sandbox::enter()?;
     if uplink.is_some() {
         let text = format!("nameserver {}\n", uplink::NAME_SERVER);
-        sandbox::replace("/etc/resolv.conf".as_ref(), &text).context("cannot say who resolves names")?;
+        sandbox::replace("/etc/resolv.conf".as_ref(), &text).context("cannot set the name servers")?;
     }
     sandbox::replace("/etc/hosts".as_ref(), &names(&scenario)).context("cannot give nodes their names")?;
     if has_programs {

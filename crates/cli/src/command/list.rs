@@ -243,7 +243,7 @@ fn metrics(options: &ListOptions) -> Result<()> {
         ));
     }
     let mut out = String::from(
-        "metrics: name, unit, what it is of all flows together (\"network\": of no single flow), meaning\n\n",
+        "metrics: name, unit, its form for all flows together (\"network\": of no single flow), meaning\n\n",
     );
     let width = |of: &dyn Fn(&Metric) -> usize| all.iter().map(of).max().unwrap_or(0);
     let unit = |metric: &Metric| metric.unit().unwrap_or("–");

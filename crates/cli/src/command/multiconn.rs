@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "For those behind a lossy link whose loss-based TCP gets a fraction of what the path could carry. Where both ends may use BBR, one BBR connection does as well: \
-    look first, with probe.\n\n\
-    At both ends, once:\n  evenair multiconn keygen relay.key        # at the relay; prints its public key\n  evenair multiconn keygen me.key           # at home; prints the own one\n\n\
-    At the relay, authorised.toml says who may come, and where to:\n  [[key]]\n  name = \"me\"\n  key = \"ed25519:…\"\n  destinations = [\"*:443\", \"*:80\"]\n\n  \
+    after_help = "For hosts behind a lossy link, where loss-based TCP gets a fraction of the path's rate. Where both ends may use BBR, one BBR connection does as well: \
+try probe first.\n\n\
+    At both ends, once:\n  evenair multiconn keygen relay.key        # at the relay; prints its public key\n  evenair multiconn keygen me.key           # at home; prints your public key\n\n\
+    At the relay, authorised.toml lists the allowed keys and their destinations:\n  [[key]]\n  name = \"me\"\n  key = \"ed25519:…\"\n  destinations = [\"*:443\", \"*:80\"]\n\n  \
     evenair multiconn relay --keys relay.key --authorised authorised.toml\n\n\
     At home:\n  evenair multiconn connect relay.example.org --relay-keys ed25519:… --key me.key -L socks5://1080\n  curl --proxy socks5h://127.0.0.1:1080 https://example.org/"
 )]
@@ -35,8 +35,8 @@ enum Verb {
     Keygen(KeygenArguments),
     /// Run the relay: accept connections with authorised keys, and forward their streams
     #[command(
-        after_help = "One port for everything. Nobody may come without a key in the file of authorised keys, and nobody may go where that file does not say. The file is read again when it changes; \
-    a key that is gone from it has lost its sessions within a second.\n\n\
+        after_help = "One port for everything. The relay accepts only keys in the file of authorised keys, and only the destinations there. The file is read again when it changes; \
+    the sessions of a removed key end within a second.\n\n\
     Example:\n  evenair multiconn relay --keys relay.key --authorised authorised.toml"
     )]
     Relay(RelayArguments),
@@ -244,7 +244,7 @@ fn check(file: &Path) -> Result<()> {
         anstream::println!("relay: listens on {}", listen.join(", "));
         options.keys.iter().for_each(|key| anstream::println!("  key {}", key.public()));
         let law = options.law.as_ref().map_or("each client's wish, else guarded".into(), run::words);
-        anstream::println!("  law of what it sends: {law}");
+        anstream::println!("law of its own data: {law}");
         options
             .rate_most
             .iter()

@@ -39,7 +39,7 @@ const REPORT: &str = "report.html";
     after_help = "Writes into DIR, where --out names one: scenario.toml (all defaults resolved), result.json (means over seeds, and each seed), \
     runs.jsonl, and the tables flows.csv, links.csv, seeds.csv and, with --series, series.csv, with --timeline, frames.csv; the same \
     as Parquet, if evenair was built with --features parquet; figures.json, which evenair plot DIR draws (with --series and --timeline also \
-    of those); manifest.json says what made them.\n\n\
+    of those); manifest.json names the command and the files.\n\n\
     Examples:\n  \
     evenair run chen10/a\n  \
     evenair run chen10/a --set preset=ns2 --seeds 5\n  \
@@ -139,10 +139,10 @@ impl RunOptions {
     pub(crate) fn check(&self, end: Instant) -> Result<()> {
         self.place.overwrite.check(self.writes(), "--out DIR, --report or --pcap")?;
         let goes_somewhere = self.json || self.place.out.is_some();
-        ensure!(goes_somewhere || !self.series, "--series has no effect: say --json or --out DIR with it");
+        ensure!(goes_somewhere || !self.series, "--series has no effect: give --json or --out DIR with it");
         ensure!(
             goes_somewhere || self.report.is_some() || self.timeline.is_none(),
-            "--timeline has no effect: say --json or --out DIR with it, or --report"
+            "--timeline has no effect: give --json or --out DIR with it, or --report"
         );
         ensure!(
             !self.series || Instant::ZERO + self.every <= end,

@@ -38,7 +38,7 @@ use std::time::Duration;
     The fixed point needs a scenario with adaptive back-off and connections. Rates count the airtime of a segment, its \
     802.11 acknowledgement and its TCP acknowledgement, and no back-off and no collisions: no MAC reaches them fully.\n\n\
     The exact region is solved exactly up to some hundreds of links, by generating sets of links that may transmit at once as they are needed; \
-    beyond, the allocation is feasible and a certified bound says how much better any could be."
+    beyond, the allocation is feasible, with a certified bound on any better one."
 )]
 pub(crate) struct SolveOptions {
     #[command(flatten)]
@@ -152,7 +152,7 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     };
     ensure!(
         options.alpha.is_none() || matches!(objective, Objective::AlphaFair(_)),
-        "--alpha has no effect: say --objective alpha-fair with it"
+        "--alpha has no effect: give --objective alpha-fair with it"
     );
     let region = match options.region {
         RegionName::Exact => Region::Exact,
@@ -316,7 +316,7 @@ fn unknown(optimum: &Optimum) -> String {
         return String::new();
     }
     let note = format!(
-        "But some flows are worth so little beside the others that this says little of their rates, which may be off by as much as: {}. A smaller --alpha, or --objective max-min, is certain of all.",
+        "But some flows have so little weight beside the others that this does not bound their rates well, which may be off by as much as: {}. A smaller --alpha, or --objective max-min, is certain of all.",
         unknown.join(", ")
     );
     text::wrapped("", &note, terminal::width())

@@ -27,13 +27,13 @@ use wildmatch::WildMatch;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Writes into DIR/ID (evenair-results/ID, if it is not said): report.html, result.json, figures.json, table.csv, claims.csv, \
+    after_help = "Writes into DIR/ID (by default evenair-results/ID): report.html, result.json, figures.json, table.csv, claims.csv, \
     flows.csv, links.csv, seeds.csv (and series.csv; the same as Parquet, if built with --features parquet), study.toml, scenarios/ with all \
     defaults resolved, and manifest.json.\n\
     A claim holds, fails, or is undecided where its 95 % interval lies on both sides of a bound (see --decide).\n\
     On several machines: give each --shard I/N and one shared DIR, then run once more without it.\n\
-    Runs that are finished are kept: running again does only what is missing.\n\
-    The exit code says whether the studies ran, not whether their claims hold.\n\n\
+    Finished runs are kept: running again does only the missing ones.\n\
+    The exit code tells whether the studies ran, not whether their claims hold.\n\n\
     Examples:\n  \
     evenair study chen10/fig-4-2 --quick\n  \
     evenair study 'jam10/fig-8-*'\n  \
@@ -138,7 +138,7 @@ impl StudyOptions {
             || !self.quick && all.iter().any(|one| one.study.precision.is_some());
         ensure!(
             self.seeds_max.is_none() || goes_on,
-            "--seeds-max has no effect: it bounds what --decide and --precision take"
+            "--seeds-max has no effect: it bounds the seeds of --decide and --precision"
         );
         Ok(())
     }
@@ -159,7 +159,7 @@ fn simulate(sweep: &Sweep, study: Study, folder: &Path, decide: bool, bar: &Bar)
     bar.stage(&id);
     let runs = sweep.run(folder, &STOP, bar)?;
     let of = sweep.clone();
-    let kept = "all runs are finished and kept; run again for what is computed from them";
+    let kept = "all runs are finished and kept; run again to compute the results from them";
     let mut outcome = interrupt::unless_stopped(kept, move || Outcome::new(study, &of, runs))?;
     while let Some(wanted) = outcome.seeds_to_decide().filter(|_| decide) {
         bar.stage(&format!("{id}: {} undecided", outcome.tally().undecided));
@@ -326,7 +326,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
         }
     }
     if all.is_empty() {
-        ensure!(options.is_for_a_list(), "name the studies that are meant, or say --all");
+        ensure!(options.is_for_a_list(), "name the studies, or give --all");
         return list::list(&ListOptions {
             what: Some(Listed::Studies),
             names: Vec::new(),

@@ -527,7 +527,7 @@ fn compare_lays_the_worlds_side_by_side() {
             "fair optimum",
             "fixed point of the laws",
             "fluid model at rest",
-            "… less what is dropped",
+            "… less drops",
             "ideal CSMA, ACKs first",
             "ideal CSMA",
             "802.11",

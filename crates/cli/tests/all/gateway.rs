@@ -51,7 +51,7 @@ fn nobody_confirms_and_all_is_as_before() {
     let script = "begin --mode enforce --confirm '3 s'; echo before; tree; wait $gateway; echo after; tree; cat run.log";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
     assert!(text.contains("before\n5\ntable inet evenair\nafter\n0\n"), "{text}");
-    assert!(text.contains("ended: nobody confirmed"), "{text}");
+    assert!(text.contains("ended: no confirmation in time"), "{text}");
 }
 
 #[test]
@@ -103,10 +103,10 @@ fn a_mistake_in_the_file_costs_nobody_his_limits() {
     assert!(text.matches(mistake).count() >= 4 && text.contains("enforces; "), "{text}");
     assert!(text.contains("the limits are open") && text.contains("the limits hold"), "{text}");
     assert_eq!(text.matches("status 2\n").count(), 3, "{text}");
-    assert!(text.contains("nobody subscribes any more: an empty list is taken for a mistake"), "{text}");
+    assert!(text.contains("no subscribers are left: an empty list is taken for a mistake"), "{text}");
     let (_, again) = text.split_once("again\n").unwrap_or_default();
     assert!(
-        again.contains("Anna (anna)\nDownloads:") && again.contains("; it goes on by what worked last"),
+        again.contains("Anna (anna)\nDownloads:") && again.contains("; it goes on with the last good file"),
         "{text}"
     );
     assert!(again.contains("\n5\ntable inet evenair\n") && again.contains("ended 0\n0\n"), "{text}");
@@ -352,7 +352,7 @@ fn mistakes_are_told_without_a_lab() {
     // A discovered subscriber needs no list, and the law has its bounds; without either no subscriber would be limited.
     let (nobody, _) = FILE.split_once("[[").expect("its subscriber");
     for (line, says) in [
-        ("", "subscribers: nobody subscribes: name a table"),
+        ("", "subscribers: no subscribers: name a table"),
         ("neighbours = true\n", "law: start: configured"),
     ] {
         std::fs::write(&file, format!("{line}{nobody}")).expect("a file");

@@ -120,14 +120,14 @@ fn theory_has_figures_too() {
     };
     done(&["fluid"]);
     let text = listed(&out);
-    for line in ["goodput: What each flow gets at the end", "congestion-window-over-time: Congestion windows"]
+    for line in ["goodput: Flows' rates at the end", "congestion-window-over-time: Congestion windows"]
     {
         assert!(text.contains(line), "{text}");
     }
     done(&["solve"]);
-    assert_eq!(listed(&out).lines().next(), Some("goodput: What each flow is to have"));
+    assert_eq!(listed(&out).lines().next(), Some("goodput: Flows' optimal rates"));
     done(&["compare", "--seeds", "2", "--set", "duration=2 s", "--set", "warmup=1 s"]);
-    assert_eq!(listed(&out), "goodput: What each flow gets, world by world\n");
+    assert_eq!(listed(&out), "goodput: Flows' rates, world by world\n");
     let table = std::fs::read_to_string(Path::new(&out).join("stages.csv")).unwrap();
     let mut lines = table.lines();
     assert_eq!(lines.next(), Some("stage,gap,flow,rate_pps,share,counted_pps"));

@@ -174,7 +174,7 @@ holds = { above = 0.0 }
     let words = format!(":{line}:41: claims[1].value.variant: there is no variant \"nobody\"");
     assert!(unknown.contains(&words), "{words}\n{unknown}");
     let open = check(&each.replace("\"{v}\"", "\"{w}\""));
-    assert!(open.contains("claims[1].each: `each` has no word for"), "{open}");
+    assert!(open.contains("claims[1].each: `each` has no value for"), "{open}");
     let misspelt = check(&each.replace("text", "txet"));
     assert!(misspelt.contains(&format!(":{}:1: unknown field `txet`", line - 1)), "{misspelt}");
 }

@@ -151,7 +151,7 @@ fn a_strangers_root_is_kept_for_him_or_not_touched() {
         Daemon::new(at(0), &config, subscribers(3), kernel.clone(), (None, takes_over))
     };
     let refused = new(&kernel, false).unwrap_err().to_string();
-    assert!(refused.starts_with("wan0: somebody's cake 8001: is its root; --take-over "), "{refused}");
+    assert!(refused.starts_with("wan0: another program's cake 8001: is its root; --take-over "), "{refused}");
     let mut daemon = new(&kernel, true).unwrap();
     daemon.begin(at(0)).unwrap();
     assert_eq!(daemon.kernel_mut().there.up.root, Root::Ours);

@@ -110,13 +110,13 @@ pub const fn why_not(signal: Signal) -> Option<&'static str> {
             Some("Linux tells a smoothed round trip alone: set samples = \"smoothed\" or \"probes\"")
         }
         Signal::LeastInInterval => Some(
-            "Linux tells the least round trip of minutes, and lets nobody hold its connections back: leave round_trip_holds out",
+            "Linux tells the least round trip of minutes, and no program can hold its connections back: leave round_trip_holds out",
         ),
         Signal::Marked => Some(
             "with the ECN of RFC 3168 a sender sees echoes, not how many marks: set price = \"learnt\" or \"told\"",
         ),
         Signal::RouteChanged => Some("Linux does not tell of routes"),
-        Signal::Lost => Some("a sender sees no losses, only what it repeats"),
+        Signal::Lost => Some("a sender sees no losses, only its repetitions"),
         Signal::FirstBacklog | Signal::PathBacklog => Some("a sender does not see queues on the way"),
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn gateway(page: &mut Page, outcome: &Outcome) {
                 return "no limit".into();
             }
             if values.iter().any(|value| value.is_nan()) {
-                return "not told".into();
+                return "none".into();
             }
             let Estimate { mean, half_width } = Estimate::from_samples(&values);
             digits::measured(mean, half_width.filter(|half| *half > 0.0))
@@ -44,7 +44,7 @@ pub(super) fn gateway(page: &mut Page, outcome: &Outcome) {
             let cells = COLUMNS.iter().map(|(_, of)| cell(index, *of)).collect();
             (escape(&class_name(class)), cells)
         };
-        page.section("gateway", "What the gateway did");
+        page.section("gateway", "The gateway's decisions");
         let table = Table {
             title: format!("Gateway {}", first.node),
             note: escape(&decided(&all)),

@@ -37,7 +37,7 @@ pub(super) fn about(page: &mut Page, outcome: &Outcome) {
         fact("Paper", format!("{}<br><small>{}</small>", escape(&paper.to_string()), escape(paper.about)));
     }
     if !study.source.is_empty() {
-        fact("What of it", escape(&study.source));
+        fact("Source", escape(&study.source));
     }
     fact("Computed", escape(&computed(outcome)));
     if let Some(text) = outcome.in_real_time() {

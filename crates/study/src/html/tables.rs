@@ -75,7 +75,7 @@ fn flow_table(page: &mut Page, outcome: &Outcome, variant: &str) {
     } else {
         (flow_names.collect(), labels.zip(quantities.iter().map(of_quantity)).collect())
     };
-    let note = "What \"all\" is of each quantity is said below its number.".into();
+    let note = "The form of \"all\" stands below its number: total, mean or spread.".into();
     Table { title: "Flows".into(), note, first: String::new(), heads, rows }.put(page);
 }
 

@@ -62,7 +62,7 @@ impl Axis {
             ));
         }
         if key == "seed" {
-            let why = "each point has seeds of its own: say how many with the option seeds";
+            let why = "each point has seeds of its own: give their number with the option seeds";
             return Err(VaryError::of(key, why));
         }
         if levels.len() > MOST {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 const HEAD: &str = "# Verdicts
 
-Made by `evenair verdicts --markdown --stale` from `validation/verdicts/`, where `evenair study ID --record validation/verdicts` keeps what a full run measured. \
+Made by `evenair verdicts --markdown --stale` from `validation/verdicts/`, where `evenair study ID --record validation/verdicts` keeps the measurements of a full run. \
 Each study is run with all of its seeds, or until its claims are decided (`--decide`). `evenair study --all --due --record validation/verdicts` runs again what is stale.
 
 A paper's claim is a number that it prints, at the precision of its last digit, or a sentence. A sentence counts once, however many checks it has; all of them must hold. \

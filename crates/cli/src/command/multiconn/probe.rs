@@ -17,8 +17,8 @@ const SCHEMA: u32 = 1;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Takes half a minute, in which the path is at rest, and then has one, four and eight connections, and one of BBR, as fast as they go; what they carry the relay \
-    throws away.\n\n\
+    after_help = "Takes half a minute: the path at rest, then with one, four and eight connections, and one of BBR, as fast as they go; the relay discards \
+their data.\n\n\
     Examples:\n  \
     evenair multiconn probe relay.example.org --relay-keys ed25519:… --key me.key\n  \
     evenair multiconn probe --config multiconn.toml --json"

@@ -38,7 +38,7 @@ pub(super) fn picture(stretches: &[Stretch], diagnosis: &Diagnosis, width: usize
         text += &wrapped("  ", sentence, width);
     }
     if !diagnosis.cannot_tell.is_empty() {
-        text += "\nnot to be told from half a minute:\n";
+        text += "\nnot measurable in half a minute:\n";
         for sentence in &diagnosis.cannot_tell {
             text += &wrapped("  ", sentence, width);
         }
