@@ -201,8 +201,7 @@ impl RelayConfig {
             return Err(Mistake::of(place, why).of_key("keys"));
         }
         let Some(authorised) = &self.authorised else {
-            let why =
-                "name the file of authorised keys: without one no client may connect, and the relay does not start";
+            let why = "name the file of authorised keys: without one no client may connect, and the relay does not start";
             return Err(Mistake::of(place, why).of_key("authorised"));
         };
         Authorised::load(authorised)?;

@@ -133,9 +133,7 @@ pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Resu
         say(&format!("connected to {relay_host}; its law: {relay_law}"));
         let Known { up, down } = client.known();
         if (up, down) != (1, 1) {
-            say(&format!(
-                "begins with the numbers learnt on this path: {up} connections up, {down} down"
-            ));
+            say(&format!("begins with the numbers learnt on this path: {up} connections up, {down} down"));
         }
         let path = config.status.clone().unwrap_or_else(|| status::usual_socket("connect"));
         let watched = client.clone();

@@ -93,8 +93,7 @@ fn as_text(comparison: &Comparison) -> String {
         rows.push(cells);
     }
     let mut out = text::columns(&rows);
-    out +=
-        "\nPackets/s are the shares of the flows' rates alone under the scenario's own MAC, in every world.\n";
+    out += "\nPackets/s are the shares of the flows' rates alone under the scenario's own MAC, in every world.\n";
     out += "\nadditions of each step to the one before, and its measurements\n";
     for stage in stages.iter().skip(1) {
         out += &text::wrapped(&format!("  {}: ", stage.name), &stage.gap, terminal::width());

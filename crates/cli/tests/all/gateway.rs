@@ -351,10 +351,9 @@ fn mistakes_are_told_without_a_lab() {
     );
     // A discovered subscriber needs no list, and the law has its bounds; without either no subscriber would be limited.
     let (nobody, _) = FILE.split_once("[[").expect("its subscriber");
-    for (line, says) in [
-        ("", "subscribers: no subscribers: name a table"),
-        ("neighbours = true\n", "law: start: configured"),
-    ] {
+    for (line, says) in
+        [("", "subscribers: no subscribers: name a table"), ("neighbours = true\n", "law: start: configured")]
+    {
         std::fs::write(&file, format!("{line}{nobody}")).expect("a file");
         let done = evenair(&["gateway", "check", file.to_str().expect("UTF-8")]);
         let text = stdout(&done) + &stderr(&done);

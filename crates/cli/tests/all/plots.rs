@@ -120,8 +120,7 @@ fn theory_has_figures_too() {
     };
     done(&["fluid"]);
     let text = listed(&out);
-    for line in ["goodput: Flows' rates at the end", "congestion-window-over-time: Congestion windows"]
-    {
+    for line in ["goodput: Flows' rates at the end", "congestion-window-over-time: Congestion windows"] {
         assert!(text.contains(line), "{text}");
     }
     done(&["solve"]);

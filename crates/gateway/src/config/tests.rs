@@ -202,8 +202,7 @@ fn what_is_hardly_meant_is_told() {
             config.subscribers_of(("g.toml", &text), None, 0, &mut LastLeases::default()).unwrap();
         (config.is_nobodys(&subscribers), told.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     };
-    let nobody =
-        "g.toml: subscribers: no subscribers: name a table, or set leases, neighbours or delegated";
+    let nobody = "g.toml: subscribers: no subscribers: name a table, or set leases, neighbours or delegated";
     assert_eq!(doubts(""), (true, nobody.into()));
     assert_eq!(doubts("neighbours = true\n"), (false, String::new()));
     let two = "[[subscriber]]\nid = \"a\"\n[[subscriber]]\nid = \"b\"\n";

@@ -421,9 +421,10 @@ mod tests {
         let told = of_routes(&[route(2, false, MAIN), route(3, true, MAIN), route(3, false, 7)], &names, 2);
         let told: Vec<&str> = told.iter().map(|past| past.words.as_str()).collect();
         assert_eq!(told.len(), 2);
-        assert!(told[0].ends_with(
-            "of IPv6 leaves by lte0: packets there are in no tree (ip -6 route show default)"
-        ));
+        assert!(
+            told[0]
+                .ends_with("of IPv6 leaves by lte0: packets there are in no tree (ip -6 route show default)")
+        );
         assert!(told[1].ends_with("(ip route show default table 7)"));
     }
 }

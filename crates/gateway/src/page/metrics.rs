@@ -40,8 +40,7 @@ fn of_all(status: &Status, account: &Account, text: &mut Metrics) {
             .sample(&[], total as f64 / 8.0);
     }
     if let Some(fairness) = status.fairness {
-        text.family(gauge("fairness_ratio"), "Jain's index of backlogged subscribers.")
-            .sample(&[], fairness);
+        text.family(gauge("fairness_ratio"), "Jain's index of backlogged subscribers.").sample(&[], fairness);
     }
     text.family(gauge("unknown_addresses"), "Addresses without a subscriber.").sample(&[], status.strangers);
     text.family(("troubles_total", "counter"), "Errors since the daemon began.")

@@ -271,8 +271,9 @@ fn percent(share: f64) -> String {
 fn says(signs: &Signs, kind: Kind, advice: Advice) -> Vec<String> {
     let mut says = Vec::new();
     let gain = signs.best.filter(|_| signs.one_bps > 0.0).map(|(bps, n)| (bps / signs.one_bps, n));
-    let several = gain
-        .map_or_else(String::new, |(gain, n)| format!("{n} connections carry {gain:.1} times as much as one"));
+    let several = gain.map_or_else(String::new, |(gain, n)| {
+        format!("{n} connections carry {gain:.1} times as much as one")
+    });
     if advice == Advice::OneOfBbr {
         let share = percent(signs.bbr_over_best().unwrap_or(0.0));
         says.push(format!(
@@ -306,7 +307,10 @@ fn cannot_tell(signs: &Signs, kind: Kind) -> Vec<String> {
         words.push("No probe came back, so that nothing is known of delay: UDP does not pass.".into());
     }
     if matches!(kind, Kind::WithoutDelay | Kind::Unknown) {
-        words.push("A policer and a queue of a few packets look alike from the ends: both drop the excess at once.".into());
+        words.push(
+            "A policer and a queue of a few packets look alike from the ends: both drop the excess at once."
+                .into(),
+        );
     }
     if matches!(kind, Kind::Random | Kind::RandomInBursts) && signs.probes_at_rest < 100 {
         words.push(format!("{} probes at rest tell a share of loss only roughly.", signs.probes_at_rest));
@@ -321,8 +325,7 @@ fn cannot_tell(signs: &Signs, kind: Kind) -> Vec<String> {
         );
     }
     words.push(
-        "Changes from minute to minute, and whether the path treats probes (UDP) as it treats TCP."
-            .into(),
+        "Changes from minute to minute, and whether the path treats probes (UDP) as it treats TCP.".into(),
     );
     words.push(format!("More than {MANY} connections were not tried."));
     words

@@ -94,8 +94,7 @@ impl Outcome {
             set_rates(&mut record, theory, &stage.rates_pps(&found.capacity_pps));
             Seen { label: stage.name.into(), world: World::Fair, runs: vec![record] }
         });
-        let figures =
-            vec![figure(FigureKind::Bars, "Flows' rates, world by world", Some(Metric::Goodput))];
+        let figures = vec![figure(FigureKind::Bars, "Flows' rates, world by world", Some(Metric::Goodput))];
         Self::of_scenario(name, scenario, seen.collect(), figures, &[Metric::Goodput])
     }
 
