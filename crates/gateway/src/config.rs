@@ -361,14 +361,14 @@ impl Config {
     /// # Errors
     /// Names file, line and key of the first mistake, with the value and the remedy.
     pub fn load(path: &Path) -> Result<Self, Mistake> {
-        Self::written(path, &text(path)?)
+        Self::from_text(path, &text(path)?)
     }
 
     /// Parses the present or an earlier text of a file.
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub(crate) fn written(path: &Path, text: &str) -> Result<Self, Mistake> {
+    pub(crate) fn from_text(path: &Path, text: &str) -> Result<Self, Mistake> {
         let mut config = Self::parse(&path.display().to_string(), text)?;
         let folder = folder(path);
         let own = [config.subscribers.as_mut(), config.socket.as_mut(), config.log.folder.as_mut()];

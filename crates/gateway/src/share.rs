@@ -6,7 +6,7 @@
 //! 0.1 s at most, not for an epoch.
 
 use crate::Side;
-use crate::looks::EVERY;
+use crate::backlogs::SAMPLE_INTERVAL;
 use evenair_units::Duration;
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ pub(crate) struct Waiting(BTreeMap<(Side, u16), f64>);
 impl Waiting {
     /// Adds a sample of a side's backlogs \[packets\], by class.
     pub(crate) fn look(&mut self, side: Side, lines: &BTreeMap<u16, u64>) {
-        let gain = EVERY.as_secs_f64() / MEMORY.as_secs_f64();
+        let gain = SAMPLE_INTERVAL.as_secs_f64() / MEMORY.as_secs_f64();
         for ((_, minor), part) in self.0.iter_mut().filter(|(class, _)| class.0 == side) {
             let waits = lines.get(minor).is_some_and(|&packets| packets > 0);
             *part += gain * (f64::from(u8::from(waits)) - *part);

@@ -27,7 +27,8 @@ pub enum Standing {
     /// Its host does not answer data: it is switched off or out of reach.
     Away,
     /// Its packets do not reach its classes: another rule or filter on this machine diverts them.
-    Astray,
+    #[serde(rename = "astray")]
+    Diverted,
     /// Its own demand.
     Content,
     /// Unknown, because nothing could be read.
@@ -144,7 +145,7 @@ impl ClassStatus {
             Standing::All => "all together",
             Standing::Mesh => "mesh or beyond",
             Standing::Away => "away",
-            Standing::Astray => "led past",
+            Standing::Diverted => "led past",
             Standing::Content => "own wish",
             Standing::Unknown => "not known",
         }
@@ -177,7 +178,7 @@ impl ClassStatus {
                 through the mesh is broken. No limit of others is lowered for it. Up to {limit} is there as soon as it answers.",
                 AWAY.as_nanos() / 1_000_000_000
             ),
-            Standing::Astray => format!(
+            Standing::Diverted => format!(
                 "{way}: the bound on them is not known. Other rules on the gateway lead the packets past the limits; a warning is in its log."
             ),
             Standing::Content => {

@@ -20,7 +20,9 @@ use evenair_gateway::kernel::{AllFound, Kernel, Root};
 use evenair_gateway::plan::{Names, difference};
 use evenair_gateway::run::{self, Ended, RunOptions, wall_ms};
 use evenair_gateway::subscribers::Place;
-use evenair_gateway::{Gateway, Linux, Meaning, Memory, Mistake, Side, Subscriber, Subscribers, Written};
+use evenair_gateway::{
+    Gateway, Linux, Meaning, Memory, Mistake, OperatorFiles, Side, Subscriber, Subscribers,
+};
 use evenair_units::{Instant, printable};
 use std::path::{Path, PathBuf};
 
@@ -289,7 +291,7 @@ fn tell(file: &Path, request: &Request) -> Result<()> {
 
 /// Returns the parsed content of a file.
 fn meaning(file: &Path) -> Result<Meaning, Mistake> {
-    Written::read(file)?.meaning(file, wall_ms() / 1000, &mut LastLeases::default())
+    OperatorFiles::read(file)?.meaning(file, wall_ms() / 1000, &mut LastLeases::default())
 }
 
 fn check(file: &Path) -> Result<()> {

@@ -1,10 +1,10 @@
 use super::*;
-use crate::{Meaning, Written};
+use crate::{Meaning, OperatorFiles};
 use proptest::prelude::*;
 
 /// Returns the subscribers of a file, and the warnings.
 fn subscribers(path: &Path, last: &mut LastLeases) -> Result<(Subscribers, Vec<Mistake>), Mistake> {
-    let Meaning { subscribers, troubles, .. } = Written::read(path)?.meaning(path, 0, last)?;
+    let Meaning { subscribers, troubles, .. } = OperatorFiles::read(path)?.meaning(path, 0, last)?;
     Ok((subscribers, troubles))
 }
 

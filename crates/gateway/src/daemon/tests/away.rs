@@ -201,17 +201,17 @@ fn packets_that_are_led_past_their_class_are_told() {
         }
     };
     go(&mut daemon, (200, 10_000), FIRST);
-    assert!(events(&mut daemon).iter().all(|event| !matches!(event, Event::Astray(_))));
+    assert!(events(&mut daemon).iter().all(|event| !matches!(event, Event::Diverted(_))));
     let given = daemon.gateway().allocation().each.clone();
     go(&mut daemon, (10_000, 20_000), crate::tree::EXEMPT);
     let told = events(&mut daemon);
     let of_these: Vec<_> =
-        told.iter().filter(|event| matches!(event, Event::Astray(_) | Event::Opened)).collect();
-    assert_eq!(of_these, [&Event::Astray(vec!["s0000".into()])], "once, and the limits stay");
+        told.iter().filter(|event| matches!(event, Event::Diverted(_) | Event::Opened)).collect();
+    assert_eq!(of_these, [&Event::Diverted(vec!["s0000".into()])], "once, and the limits stay");
     let standings: Vec<_> = daemon.gateway().statuses().iter().map(|class| class.standing).collect();
-    assert_eq!(standings[..3], [Standing::Astray, Standing::Astray, Standing::Idle]);
+    assert_eq!(standings[..3], [Standing::Diverted, Standing::Diverted, Standing::Idle]);
     assert_eq!(daemon.gateway().allocation().each, given, "the law waits");
     go(&mut daemon, (20_000, 30_000), FIRST);
-    assert!(events(&mut daemon).contains(&Event::NotAstray));
+    assert!(events(&mut daemon).contains(&Event::NotDiverted));
     assert!(daemon.gateway().statuses()[0].rate_bps.is_some_and(|bps| bps > 1e6));
 }
