@@ -259,9 +259,9 @@ async fn probe(session: Session, governor: Governor, key: Exported, silent: Sile
     let mut party = Party::new(&key, End::Caller, live::now());
     let calls = async {
         loop {
-            let legs = session.legs();
-            let newest = legs.iter().rev().find(|leg| !leg.state.is_stuck);
-            if let Some(relay) = newest.and_then(|leg| leg.peer.parse().ok())
+            let subflows = session.subflows();
+            let newest = subflows.iter().rev().find(|subflow| !subflow.state.is_stuck);
+            if let Some(relay) = newest.and_then(|subflow| subflow.peer.parse().ok())
                 && let Ok(socket) = live::socket(relay).await
             {
                 let why = live::call(socket, &mut party, &governor).await;

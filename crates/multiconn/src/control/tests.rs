@@ -18,15 +18,15 @@ fn controller(law: impl Into<ConnectionParams>, can_probe: bool) -> Result<Contr
 /// Connections with growing counters, on a path with random loss and equal shares.
 #[derive(Default)]
 struct Path {
-    legs: Vec<Leg>,
+    subflows: Vec<Subflow>,
     next: u64,
 }
 
 impl Path {
     /// Keeps this many connections, of which the youngest come and go, for a second.
-    fn pass(&mut self, count: u32, smoothed: Duration) -> &[Leg] {
-        self.legs.truncate(count as usize);
-        while self.legs.len() < count as usize {
+    fn pass(&mut self, count: u32, smoothed: Duration) -> &[Subflow] {
+        self.subflows.truncate(count as usize);
+        while self.subflows.len() < count as usize {
             let info = Info {
                 smoothed_round_trip: None,
                 least_round_trip: None,
@@ -39,17 +39,17 @@ impl Path {
                 delivery_rate: None,
                 timeouts: None,
             };
-            self.legs.push(Leg { id: self.next, info });
+            self.subflows.push(Subflow { id: self.next, info });
             self.next += 1;
         }
-        for leg in &mut self.legs {
-            leg.info.acknowledged_bytes += 100_000;
-            leg.info.sent_segments += 102;
-            leg.info.retransmitted += 2;
-            leg.info.smoothed_round_trip = Some(smoothed);
-            leg.info.least_round_trip = Some(ms(50));
+        for subflow in &mut self.subflows {
+            subflow.info.acknowledged_bytes += 100_000;
+            subflow.info.sent_segments += 102;
+            subflow.info.retransmitted += 2;
+            subflow.info.smoothed_round_trip = Some(smoothed);
+            subflow.info.least_round_trip = Some(ms(50));
         }
-        &self.legs
+        &self.subflows
     }
 }
 
@@ -116,9 +116,9 @@ fn a_law_that_jumps_is_followed_one_by_one() {
     assert_eq!(decision, Decision { wanted: 4, why: Why::OneByOne });
     // Open connections without new data carry data again at once.
     for (spare, wanted) in [(1, 4), (3, 6), (4, 7), (5, 8)] {
-        let legs = path.pass(3, ms(50)).to_vec();
+        let subflows = path.pass(3, ms(50)).to_vec();
         let decision =
-            controller.observe_with_others(at(180 + 60 * spare), &legs, (&[], spare as u32), &[], true);
+            controller.observe_with_others(at(180 + 60 * spare), &subflows, (&[], spare as u32), &[], true);
         assert_eq!(decision.unwrap().wanted, wanted, "{spare}");
     }
 }
@@ -168,13 +168,13 @@ fn probes_come_with_what_is_sent_and_a_session_that_rests_has_none() {
     controller.observe(at(1), path.pass(16, ms(52)), &[ms(52)], true);
     assert_eq!(controller.wants_probes(), Some(ms(20)));
     // Nothing is sent any more: a few probes for a while, in case traffic resumes, and then none.
-    let legs = path.legs.clone();
+    let subflows = path.subflows.clone();
     for second in 2..=10 {
-        controller.observe(at(second), &legs, &[ms(52)], false);
+        controller.observe(at(second), &subflows, &[ms(52)], false);
         assert_eq!(controller.wants_probes(), Some(ms(500)), "{second}");
     }
     for second in 11..=100 {
-        controller.observe(at(second), &legs, &[], false);
+        controller.observe(at(second), &subflows, &[], false);
         assert_eq!(controller.wants_probes(), None, "{second}");
     }
     assert_eq!(controller.status().source, Source::Probes, "they were not asked for");
