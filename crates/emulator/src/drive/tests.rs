@@ -118,9 +118,9 @@ fn drive(
     let come = come.iter().map(|(ms, port, packet)| (at(*ms), *port, packet.clone())).collect();
     let ports = Scripted { come, router, ..Scripted::default() };
     let routers = router.iter().map(|router| router.0).collect();
-    let ways = (Ways::of(spec, &routers), Vec::new(), None);
+    let route_state = (Routes::of(spec, &routers), Vec::new(), None);
     let board = Arc::new(Board::new(std::iter::empty()).unwrap());
-    let mut drive = Drive::new(spec, Network::new(spec, run), ways, ports, board);
+    let mut drive = Drive::new(spec, Network::new(spec, run), route_state, ports, board);
     for (number, flow) in (0..).zip(&spec.flows) {
         drive.add_flow(2, RealFlow { number, way: flow.path.clone(), more: 0, is_probes: false });
     }
