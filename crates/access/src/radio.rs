@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_to_do() {
+    fn refusal_names_remedy() {
         let said = |code| explained("wlan0", &io::Error::from_raw_os_error(code));
         // EPERM 1, EOPNOTSUPP 95, ENETDOWN 100, EINVAL 22.
         assert!(said(1).to_string().contains("CAP_NET_ADMIN"), "{}", said(1));

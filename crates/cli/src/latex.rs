@@ -104,7 +104,7 @@ mod tests {
     use crate::text::row;
 
     #[test]
-    fn a_table_is_what_booktabs_takes() {
+    fn table_suits_booktabs() {
         let rows =
             [row(&["flow", "packets/s", "95 %"]), row(&["s_1>r&1", "418.1 ± 0.5", "–"]), row(&["all"])];
         let expected = r"\begin{tabular}{lrr}

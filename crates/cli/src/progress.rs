@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_sees_a_bar_once_a_share_is_known() {
+    fn bar_shows_once_share_is_known() {
         let waiting = Waiting::new("solving");
         waiting.reached(0.0, None);
         assert_eq!((waiting.bar.length(), waiting.bar.message()), (Some(0), "solving".into()));

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stays_keeps_its_place_and_number() {
+    fn staying_subscriber_keeps_place_and_number() {
         let mut table = ClassTable::new(&config(10), subscribers(&["a", "b"]), Handles::default(), &[]);
         assert_eq!(table.role().classes.len(), 4);
         let change = table.on_subscribers(subscribers(&["b", "c"]), None).unwrap();

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn hardware_keeps_its_id_and_addresses_go_to_who_answers_for_them() {
+    fn address_follows_answering_hardware() {
         let mut discovered = Discovered::default();
         let two = [neighbour("10.0.0.5", "02:00:00:00:00:01"), neighbour("fd00::5", "02:00:00:00:00:01")];
         discovered.add_neighbours(at(0), &two, 10);

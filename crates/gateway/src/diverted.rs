@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_exempt_class_is_missed_where_it_was_led_to() {
+    fn exempt_packets_count_as_diverted() {
         // The exempt class has all packets of both, and has dropped three quarters of them.
         assert_eq!(diverted([400, 400], [200, 600], [[0, 0]; 2]), [FIRST, FIRST + 1]);
         // A third of one subscriber's packets, which have a mark of their own.
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_or_waits_is_not_astray() {
+    fn dropped_or_waiting_is_not_diverted() {
         assert_eq!(diverted([400, 400], [500, 0], [[100, 300], [400, 0]]), [0_u16; 0]);
         // A firewall drops a flood behind the gateway's rules: the flood is in no class.
         assert_eq!(diverted([4_000, 400], [100, 0], [[100, 0], [400, 0]]), [0_u16; 0]);

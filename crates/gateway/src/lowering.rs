@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_falls_by_less_than_half_or_is_new_has_its_limit_at_once() {
+    fn small_falls_and_new_classes_need_no_step() {
         let (mut lowering, mut there) = (Lowering::default(), AllFound::default());
         assert_eq!(held(&mut lowering, &mut there, 250, false), 250, "a device that came back");
         assert_eq!(held(&mut lowering, &mut there, 130, false), 130);

@@ -333,7 +333,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn fairness_is_of_those_who_want_more() {
+    fn fairness_counts_backlogged_classes() {
         let of =
             |kbps: f64, standing| ClassStatus { rate_bps: Some(kbps * 1e3), ..class(Side::Down, standing) };
         let classes = [of(400.0, Standing::Share), of(400.0, Standing::Mesh), of(1.0, Standing::Content)];

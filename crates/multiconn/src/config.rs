@@ -286,7 +286,7 @@ mod tests {
         set = { gamma = 0.3 }\n[connect]\nrelay = 'relay.example.org'\nforward = ['socks5://1080', 'tcp://8080:a.example:80']\n";
 
     #[test]
-    fn a_file_says_what_the_command_line_says() {
+    fn file_equals_command_line() {
         let config = Config::parse("m.toml", TEXT).unwrap();
         let connect = config.connect.unwrap();
         assert_eq!(connect.forward.len(), 2);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_with_its_remedy() {
+    fn missing_key_is_named_with_remedy() {
         let connect = ConnectConfig { relay: "a".into(), ..ConnectConfig::default() };
         let error = connect.options("m.toml").unwrap_err().to_string();
         assert!(error.starts_with("m.toml: relay_keys: give the relay's public key"), "{error}");

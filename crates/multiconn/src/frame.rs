@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back_and_half_of_it_waits() {
+    fn frame_reads_back_and_half_waits() {
         for frame in frames() {
             let mut bytes = Vec::new();
             frame.encode(&mut bytes);

@@ -241,7 +241,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn message_reads_back() {
         let hellos = [
             Hello::New { streams: 7, connections: 16, law: "{\"law\":\"guarded\"}".into() },
             Hello::Join { session: [3; 16], proof: [4; 32] },

@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_comes_in_was_never_paced() {
+    async fn accepted_connection_was_never_paced() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let own = evenair_linux::tcp::congestion_control(&listener).unwrap();
         let of = |socket: &TcpListener| evenair_linux::tcp::congestion_control(socket).unwrap();

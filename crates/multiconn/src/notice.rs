@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_socks5_is_told_by_its_first_bytes() {
+    fn other_protocols_show_in_first_bytes() {
         for (first, words) in [
             (b"GET / HTTP/1.1\r\n".as_slice(), Words::Http),
             (b"CONNECT example.org:443 HTTP/1.1\r\n", Words::Http),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_again_lasts() {
+    fn repeated_trouble_lasts() {
         let mut lasting = Lasting::default();
         let begun = Instant::now();
         let at = |s: u64| begun + Duration::from_secs(s);

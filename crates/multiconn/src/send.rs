@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_on_a_lost_connection_goes_out_again_first() {
+    fn lost_subflow_data_go_first() {
         let mut half = Send::new(1 << 20);
         for (subflow, bytes) in [(1, "a"), (2, "b"), (1, "c")] {
             half.write(bytes.as_bytes());

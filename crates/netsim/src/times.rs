@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_merged_is_as_if_it_had_been_one() {
+    fn merged_times_equal_joint_times() {
         let of = |range: std::ops::Range<u64>| {
             let mut histogram = Histogram::default();
             range.for_each(|n| histogram.add(Duration::from_micros(n * n)));
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn text_reads_back() {
         let mut histogram = Histogram::default();
         (0..48).for_each(|power| histogram.add(Duration::from_nanos(3 << power)));
         (0..9_999).for_each(|n| histogram.add(Duration::from_nanos(123_456_789 + 1_001 * n)));

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_exact_has_four_digits() {
+    fn exact_number_has_four_digits() {
         assert_eq!(
             [354.17, 1.0, 0.98, 841.0, 0.0, 123_456.7, 0.000_123_456, -0.0].map(exact),
             ["354.2", "1", "0.98", "841", "0", "123457", "0.0001235", "0"]

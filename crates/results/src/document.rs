@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_the_document() {
+    fn written_text_is_the_document() {
         let content = ProductFormDocument {
             scenario: "a \"b\"".into(),
             links: vec![ProductFormLink { link: "1".into(), exponent: f64::NAN, airtime: 0.1 }],

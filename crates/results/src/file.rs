@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_as_evenair_wrote_it_is_replaced() {
+    fn only_unedited_files_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["a.svg", "a.HTML", "a.graphml", "a.dot", "a.tex", "a.1"] {
             let path = folder.path().join(name);

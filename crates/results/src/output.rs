@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_wrote_or_edited_is_kept() {
+    fn user_files_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         result(folder.path(), &["a", "b", "c"], "1");
         fs::write(folder.path().join("a"), "edited").unwrap();
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finished_has_never_been() {
+    fn unfinished_result_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("deep/result");
         let output = OutputFolder::prepare(&place, NAMES, false).unwrap();
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn drafts_of_who_was_killed_go_and_those_that_are_gone_meanwhile_are_no_hindrance() {
+    fn drafts_of_killed_process_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         // Greater than any process's number.
         fs::create_dir_all(folder.path().join(format!("{DRAFTS}4194305/deep"))).unwrap();
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn what_outlives_a_result_is_found_again() {
+    fn lasting_files_are_found_again() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("study");
         let output = OutputFolder::prepare(&place, NAMES, false).unwrap();

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_what_the_language_takes() {
+    fn places_are_allowed_by_language() {
         let adaptive = law("backoff", "adaptive");
         assert_eq!(adaptive.media, ["802.11", "ideal CSMA"]);
         assert_eq!(adaptive.traffic.len(), TRAFFIC.len());

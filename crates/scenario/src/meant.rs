@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_built_is_said_to_be_so() {
+    fn unbuilt_feature_is_named() {
         let variant = |word: &str| {
             format!("unknown variant `{word}`, expected one of `802.11b`, `802.11a`, `802.11g`, `ideal`")
         };

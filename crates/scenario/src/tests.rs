@@ -61,7 +61,7 @@ fn a_dozen_lines_run() {
 }
 
 #[test]
-fn each_error_names_file_line_key_and_what_is_allowed() {
+fn error_names_file_line_key_and_values() {
     let unknown = message(&TWO.replace("transmission_range =", "transmision_range ="));
     assert!(unknown.starts_with("x.toml:3:1: "), "{unknown}");
     assert!(
@@ -125,7 +125,7 @@ fn values_are_checked_by_the_law_that_uses_them() {
 
 /// A line is named where the file has the mistake; else the change is.
 #[test]
-fn a_change_is_blamed_for_what_it_brings() {
+fn change_is_blamed_for_its_mistake() {
     let refused = |changes: &[&str]| set(changes).expect_err("should be refused").to_string();
     let long = ["duration=5 s", "radio.capture=loud", "warmup=1 s"];
     assert!(refused(&long).starts_with("--set 'radio.capture=loud': radio.capture: "), "{}", refused(&long));
@@ -146,7 +146,7 @@ fn a_change_is_blamed_for_what_it_brings() {
 }
 
 #[test]
-fn what_is_meant_or_not_built_is_told() {
+fn known_or_unbuilt_word_is_named() {
     let refused = |changes: &[&str]| set(changes).expect_err("should be refused").to_string();
     for (change, words) in [
         ("mac.kind=802.11be", "not built: `802.11be`, 802.11be and later"),
@@ -178,7 +178,7 @@ fn what_is_meant_or_not_built_is_told() {
 
 /// Two nodes that decode each other in the open sense each other through a wall of 10 dB, and do not hear each other through one of 60.
 #[test]
-fn a_wall_weakens_what_crosses_it() {
+fn wall_weakens_crossing_signal() {
     let heard = |walls: &str| {
         let text = TWO
             .replace("[[flows]]", "[[nodes]]\nid = \"c\"\nat = [0, 100]\n\n[[flows]]")
@@ -275,7 +275,7 @@ fn overrides_reach_entries_by_number_and_by_id() {
 }
 
 #[test]
-fn what_a_rule_makes_is_said_to_be_made_by_it() {
+fn generated_entry_names_its_rule() {
     let text = "
         radio = { transmission_range = \"250 m\", carrier_sense_range = \"800 m\" }
         generate = { kind = \"chain\", nodes = 3, spacing = \"200 m\", flows = { pattern = \"to-gateway\" } }
@@ -417,7 +417,7 @@ fn wires_join_the_air_and_carry_flows_without_it() {
 }
 
 #[test]
-fn what_a_flow_sends_is_checked_against_its_kind() {
+fn flow_keys_are_checked_by_traffic() {
     let refused = |changes: &[&str]| set(changes).expect_err("should be refused").to_string();
     assert!(refused(&["flows.1.traffic=cbr"]).contains("need one of rate"));
     assert!(
@@ -496,14 +496,14 @@ fn the_ns2_preset_changes_defaults_and_nothing_that_is_written() {
 }
 
 #[test]
-fn noise_that_nobody_adds_up_is_refused() {
+fn noise_without_sums_is_refused() {
     let refused = set(&["radio.noise=\"-90 dBm\""]).unwrap_err().to_string();
     assert!(refused.contains("radio.noise: has a meaning only where interference is summed"), "{refused}");
     assert!(set(&["radio.noise=\"-90 dBm\"", "radio.interference=sum"]).is_ok());
 }
 
 #[test]
-fn what_is_changed_is_checked_again() {
+fn changed_scenario_is_checked_again() {
     let mut scenario = set(&[]).unwrap().written_out();
     scenario.flows[0].to = "nowhere".into();
     let refused = scenario.resolve().unwrap_err().to_string();
@@ -648,7 +648,7 @@ mod theory {
     }
 
     #[test]
-    fn ideal_csma_forgets_what_only_80211_knows() {
+    fn ideal_csma_drops_80211_settings() {
         let text = r#"
             radio = { transmission_range = "250 m", carrier_sense_range = "550 m" }
             mac = { data_rate = "11 Mbps", basic_rate = "1 Mbps", rts_threshold = "500 bytes" }

@@ -311,7 +311,7 @@ mod tests {
 
     /// Two meshes with three seeds each are two values, 1 and 3: their mean is 2 ± 12.7·√2/√2.
     #[test]
-    fn means_over_meshes_are_alike_within_what_both_spread_by() {
+    fn mesh_means_agree_within_spread() {
         let pool = Sample { places: 2, ..random(&[0.9, 3.0, 1.0, 3.1, 1.1, 2.9], FREE) }.by_place();
         assert!(pool.values.iter().zip([1.0, 3.0]).all(|(a, b)| (a - b).abs() < 1e-12), "{:?}", pool.values);
         // Five of ours: 3 ± 1.963; twelve of theirs with a deviation of 1: ± 2.201/√12 = 0.635. √(1.963² + 0.635²) = 2.063.
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_knows_no_chance_meets_every_seed_and_chance_its_own_seed_only() {
+    fn exact_worlds_pair_with_every_seed() {
         let sure = Sample { values: vec![10.0], random: false, bounds: POSITIVE, places: 1 };
         let seeds = random(&[1.0, 2.0, 3.0], POSITIVE);
         assert_eq!(seeds.minus(&sure).values, [-9.0, -8.0, -7.0]);

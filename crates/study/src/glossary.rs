@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_looked_up_whatever_its_case() {
+    fn lookup_ignores_case() {
         assert_eq!(look_up("H-ack").len(), 1);
         assert!(look_up("back-off").iter().any(|e| e.word == "back-off"));
         assert!(look_up("zzz").is_empty());

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn bibtex_has_every_author_and_tells_what_is_not_known() {
+    fn bibtex_has_authors_and_marks_unknown() {
         let of = |tag| Paper::ALL.into_iter().find(|paper| paper.tag == tag).unwrap().bibtex();
         let lee = of("Lee12");
         for line in [

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told_of() {
+    fn meaningless_quantity_is_refused() {
         let why = |word: &str| word.parse::<Quantity>().unwrap().mistake(None).unwrap_or_default();
         assert!(why("ack-delay").contains("nothing to do with acknowledgements"));
         assert!(why("delay-p95@1s..2s").contains("all of the measured time"));

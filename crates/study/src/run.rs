@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_to_disk_is_what_memory_would_hold() {
+    fn disk_series_equal_memory_series() {
         let folder = tempfile::tempdir().unwrap();
         let (records, files) = aside(folder.path());
         assert_eq!(folder.path().read_dir().unwrap().count(), 0, "the files have no names");
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_gone_fails_whoever_reads_and_nobody_else() {
+    fn missing_folder_fails_only_readers() {
         let (records, files) = aside(Path::new("no/such/folder"));
         assert!(records[0].flows[0].goodput_pps > 0.0);
         assert!(files[0].thinned(10).is_err() && files[0].portions().any(|portion| portion.is_err()));

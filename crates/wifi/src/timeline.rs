@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn timeline_keeps_what_overlaps_its_window() {
+    fn timeline_keeps_overlapping_frames() {
         let mut timeline = Timeline::new(at(100), at(200));
         assert_eq!(timeline.window(), (at(100), at(200)));
         let kind = FrameKind::Data;

@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn coverage_classes_lengthen_what_waits_for_propagation() {
+    fn coverage_classes_lengthen_waits() {
         // Class 31, 93 µs: slot 9 + 93, DIFS 16 + 2·102, EIFS 94 + 2·93, time-out 45 + 93.
         let wide = MacTiming::a(ControlRate::Mandatory).with_coverage_class(31);
         let us = Duration::from_micros;
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_to_everybody_use_the_lowest_basic_rate() {
+    fn broadcasts_use_lowest_basic_rate() {
         // Clause 10.7.5.3: a rate of the basic set, which is the mandatory one (clauses 16.2.3.4, 17.2.3.4) unless it is given.
         let mbps = |n: u64| Rate::from_kbps(n * 1000);
         assert_eq!(MacTiming::a(ControlRate::Mandatory).group_rate(), mbps(6));
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_never_faster_than_what_they_answer() {
+    fn answers_are_never_faster_than_data() {
         // Clause 10.7.6.5.2: no basic rate is at or below the frame's, so the fastest mandatory one that is.
         let mbps = |n: u64| Rate::from_kbps(n * 1000);
         let g = MacTiming::g(ControlRate::Basic(mbps(24)));

@@ -364,7 +364,7 @@ mod tests {
     use super::times;
 
     #[test]
-    fn a_bound_is_told_as_what_the_rates_would_have_to_be() {
+    fn bound_is_given_as_factor_on_rates() {
         let near = |found: Option<f64>, expected: f64| {
             assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}");
         };

@@ -62,7 +62,7 @@ fn hidden_terminals_are_hidden() {
 }
 
 #[test]
-fn what_is_cited_is_the_studys_paper_and_evenair() {
+fn citation_has_paper_and_evenair() {
     let text = stdout(&evenair(&["cite", "chen10/fig-4-2", "chen10/a", "Lee12"]));
     assert_eq!(text.matches("@mastersthesis{Chen10,").count(), 1, "{text}");
     assert!(text.contains("@article{Lee12,") && text.contains("@software{evenair,"), "{text}");

@@ -70,7 +70,7 @@ fn checksums_are_right_over_the_whole_length() {
 const CHAIN: [&str; 6] = ["run", "jam10/chain", "--set", "duration=2 s", "--set", "warmup=1 s"];
 
 #[test]
-fn a_node_has_in_its_capture_what_it_sent_and_what_it_could_decode() {
+fn node_capture_has_sent_and_decoded_frames() {
     let folder = tempfile::tempdir().unwrap();
     let (air, nodes) = (folder.path().join("air.pcap"), format!("{}/nodes/", folder.path().display()));
     for place in [air.to_str().unwrap(), &nodes] {
@@ -107,7 +107,7 @@ fn passing(path: &Path, filter: &str) -> usize {
 }
 
 #[test]
-fn the_how_tos_filters_count_what_they_say() {
+fn how_to_filters_count_as_stated() {
     if let Err(missing) = find_all(&["tshark"]) {
         return missing.skip();
     }

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 #[test]
-fn what_the_kernel_cannot_have_is_one_line_that_names_it() {
+fn unsupported_law_gives_one_line() {
     for (arguments, word) in [
         (vec!["load", "quic-tcp", "--set", "rho=0.3"], "rho = 0.3: in the kernel 0, 0.5 or 1"),
         (vec!["load", "quic-tcp", "--set", "p=0"], "p = 0 is not allowed: above 0"),

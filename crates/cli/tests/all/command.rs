@@ -76,7 +76,7 @@ fn the_table_of_flows_fits_a_hundred_columns() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes_whatever_the_threads() {
+fn seed_fixes_bytes_for_any_threads() {
     let one = run_short(&["--json", "--seeds", "4"]);
     let mut command = Command::new(env!("CARGO_BIN_EXE_evenair"));
     command
@@ -174,7 +174,7 @@ fn solve_gives_rates_prices_and_residuals() {
 }
 
 #[test]
-fn a_scenario_of_nodes_that_are_attached_to_the_outside_says_what_it_is_for() {
+fn outside_nodes_scenario_names_its_use() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("attached.toml");
     let text = "duration = \"5 s\"\nwarmup = \"0 s\"\noutside = [\"a\", \"b\"]\n\
@@ -276,7 +276,7 @@ fn check_report(path: &Path) {
 }
 
 #[test]
-fn an_interrupted_study_keeps_what_is_finished() {
+fn interrupted_study_keeps_finished_runs() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_evenair"))
@@ -505,7 +505,7 @@ fn quic_tcp_rests_at_the_optimum_of_problem_2() {
 }
 
 #[test]
-fn what_has_no_fluid_model_is_told_why() {
+fn missing_fluid_model_names_cause() {
     let plain = evenair(&["fluid", "chen10/a"]);
     assert_eq!(plain.status.code(), Some(2));
     assert!(stderr(&plain).contains("[fluid] model"), "{}", stderr(&plain));
@@ -555,7 +555,7 @@ fn a_link_too_long_for_its_time_out_is_warned_of() {
 }
 
 #[test]
-fn what_the_theory_cannot_do_is_said_and_no_panic() {
+fn theory_limits_are_errors_not_panics() {
     let late = ["fluid", "cz06/one", "--set", "flows.1.start=3 s", "--set", "fluid.duration=2 s"];
     let output = evenair(&late);
     assert!(!output.status.success());
@@ -671,7 +671,7 @@ fn words_are_explained() {
 }
 
 #[test]
-fn a_run_is_reported_with_what_its_report_needs() {
+fn report_records_its_own_data() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.html");
     let output = run_short(&[&format!("--report={}", file.display()), "--seeds", "2"]);

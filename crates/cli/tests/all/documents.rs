@@ -309,7 +309,7 @@ fn every_page_has_its_test() {
 /// Where blocks of `text` follow commands, each of their lines is one that the last of them prints, as it stands and not in a
 /// quick form, or its beginning; how far columns are apart does not matter.
 #[test]
-fn the_site_shows_what_is_printed() {
+fn site_shows_printed_output() {
     let (mut count, mut wrong) = (0, Vec::new());
     for page in pages() {
         let (text, folder) = opened(&page);

@@ -260,7 +260,7 @@ fn a_program_gives_way_to_the_drive() {
 }
 
 #[test]
-fn whoever_buries_processes_is_an_ordinary_one() {
+fn reaper_of_processes_is_ordinary() {
     let Some(done) = run(&["jam10/chain", "--", "cat", "/proc/1/stat"]) else { return };
     let words = stdout(&done);
     let (_, after_name) = words.rsplit_once(") ").expect("proc(5)");
@@ -274,7 +274,7 @@ subprocess.run(\"ip link set air0 txqueuelen 1\".split(), check=True)
 for _ in range(20000): s.sendto(b\"x\", (\"node-3\", 9))";
 
 #[test]
-fn what_is_dropped_before_it_is_read_is_told() {
+fn unread_drops_are_reported() {
     let Some(done) = run_with(&["ip"], &["jam10/chain", "--", "python3", "-c", FLOOD]) else { return };
     assert!(done.status.success(), "a program may change its node's device: {}", stderr(&done));
     assert!(stderr(&done).contains("dropped before they were read"), "{}", stderr(&done));

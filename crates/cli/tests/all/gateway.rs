@@ -47,7 +47,7 @@ tree() { tc class show dev mesh0 | grep -c ' e7a1:' || true; nft list tables; }
 ";
 
 #[test]
-fn nobody_confirms_and_all_is_as_before() {
+fn unconfirmed_trial_restores_state() {
     let script = "begin --mode enforce --confirm '3 s'; echo before; tree; wait $gateway; echo after; tree; cat run.log";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
     assert!(text.contains("before\n5\ntable inet evenair\nafter\n0\n"), "{text}");
@@ -69,7 +69,7 @@ fn a_gateway_that_was_killed_is_adopted_or_cleared() {
 }
 
 #[test]
-fn who_asks_is_answered_and_a_second_one_is_kept_out() {
+fn socket_answers_and_second_daemon_fails() {
     let script = "begin --mode enforce; evenair gateway run gateway.toml; echo status $?
         evenair gateway pause gateway.toml; tc class show dev mesh0 classid e7a1:10
         evenair gateway resume gateway.toml; shows 'ceil 1Mbit' tc class show dev mesh0 classid e7a1:10
@@ -89,7 +89,7 @@ fn who_asks_is_answered_and_a_second_one_is_kept_out() {
 
 /// A half-written file stops no running gateway, and a service goes on with the last good file.
 #[test]
-fn a_mistake_in_the_file_costs_nobody_his_limits() {
+fn mistake_in_file_keeps_limits() {
     let script = "begin --mode enforce; cp gateway.toml good; echo mistake >> gateway.toml
         evenair gateway status gateway.toml; evenair gateway pause gateway.toml; evenair gateway resume gateway.toml
         evenair gateway reload gateway.toml; echo status $?
@@ -136,7 +136,7 @@ fn leases_are_followed() {
 
 /// A daemon killed at any point of its start leaves nothing uncleared.
 #[test]
-fn whoever_is_killed_at_any_time_leaves_what_can_be_cleared() {
+fn killed_daemon_can_be_cleared() {
     let script = "for after in 0.00 0.01 0.02 0.03 0.04 0.06 0.08 0.12 0.2 0.4; do
         evenair gateway run gateway.toml --mode enforce > run.log 2>&1 & gateway=$!
         sleep $after; kill -9 $gateway; wait $gateway; evenair gateway clear gateway.toml > clear.log; tree; done
@@ -147,7 +147,7 @@ fn whoever_is_killed_at_any_time_leaves_what_can_be_cleared() {
 
 /// Short memory ends a daemon at one place or another; its leftovers are adopted or cleared.
 #[test]
-fn who_has_too_little_memory_leaves_what_can_be_cleared() {
+fn memory_shortage_can_be_cleared() {
     let script = "(echo id,prefixes; for i in $(seq 0 1999); do echo s$i,10.2.$((i / 250)).$((i % 250)); done) > s.csv
         printf 'eager = 5000\nsubscribers = \"s.csv\"\n' | cat - gateway.toml > with; mv with gateway.toml
         for kilobytes in $(seq 10000 7000 90000); do
@@ -303,7 +303,7 @@ END
 
 /// The commands of the operator's page, as they are printed there, in a shell of the lab: from watching over limits on trial to the end.
 #[test]
-fn the_operators_page_does_what_it_says() {
+fn operators_page_works() {
     let page = include_str!("../../../../docs/how-to/gateway.md");
     let (_, page) = page.split_once("## From nothing to watching").expect("its first part");
     let (page, _) = page.split_once("## As a service").expect("the part behind its last command");

@@ -104,7 +104,7 @@ fn a_fluid_model_names_hidden_terminals() {
 }
 
 #[test]
-fn compare_tells_what_it_measured() {
+fn compare_prints_measurements() {
     let (_folder, path) = file(
         "saturated.toml",
         "duration = '2 s'

@@ -25,7 +25,7 @@ fn manifest(folder: &Path) -> serde_json::Value {
 }
 
 #[test]
-fn a_folder_holds_one_result_and_says_what_made_it() {
+fn folder_holds_one_result_with_manifest() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("my result");
     let out = place.to_str().unwrap();
@@ -67,7 +67,7 @@ fn a_folder_holds_one_result_and_says_what_made_it() {
 }
 
 #[test]
-fn what_has_no_place_to_go_is_not_computed() {
+fn run_without_place_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("flows.csv"), "years of work").unwrap();
     let (here, file) = (folder.path().to_str().unwrap(), folder.path().join("flows.csv"));

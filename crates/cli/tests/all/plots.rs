@@ -82,7 +82,7 @@ fn listed(out: &str) -> String {
 }
 
 #[test]
-fn a_run_has_figures_of_what_it_kept() {
+fn run_has_figures_of_kept_data() {
     let folder = tempfile::tempdir().unwrap();
     let out = file(folder.path(), "a");
     let run = |more: &[&str]| {

@@ -36,7 +36,7 @@ for line in open(f"/proc/{os.getppid()}/status"):
 "#;
 
 #[test]
-fn the_air_goes_on_whatever_programs_do() {
+fn air_survives_any_program() {
     let echo = format!("3=python3 -c '{ECHO}'");
     for routers in [&[][..], &["--router", "2"]] {
         let arguments = ["jam10/chain", "--at", &echo, "--", "python3", "-c", HURT];

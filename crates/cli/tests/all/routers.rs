@@ -14,7 +14,7 @@ fn ping(extra: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn each_node_on_the_way_takes_one_hop_whoever_forwards() {
+fn each_forwarder_takes_one_hop() {
     for routers in [&[][..], &["--router", "1"], &["--router", "1", "--router", "2"]] {
         let Some(told) = ping(routers) else { return };
         assert_eq!(told.matches(" ttl=62 ").count(), 3, "{routers:?}: {told}");
@@ -22,7 +22,7 @@ fn each_node_on_the_way_takes_one_hop_whoever_forwards() {
 }
 
 #[test]
-fn a_router_that_does_not_forward_stops_what_passes_it() {
+fn router_without_forwarding_stops_packets() {
     let stop = "1=sh -c 'echo 0 > /proc/sys/net/ipv4/ip_forward'";
     let Some(told) = ping(&["--router", "1", "--at", stop]) else { return };
     assert!(told.contains(" 0 received"), "{told}");

@@ -89,7 +89,7 @@ fn a_built_in_study_is_exported_edited_and_run() {
 }
 
 #[test]
-fn mistakes_name_what_is_meant() {
+fn mistakes_suggest_names() {
     let folder = tempfile::tempdir().unwrap();
     let broken = mine(folder.path(), &MINE.replace("scenario = \"links\"", "scenario = \"jam10/chian\""));
     let unknown = folder.path().join("unknown.toml");
@@ -113,7 +113,7 @@ fn mistakes_name_what_is_meant() {
 
 /// Every mistake is found before anything runs, with its line.
 #[test]
-fn mistakes_have_a_line_a_key_and_what_is_right() {
+fn mistakes_have_line_key_and_remedy() {
     let folder = tempfile::tempdir().unwrap();
     for (from, to, words) in [
         ("seeds = 2", "sedes = 2", ":3:1: unknown field `sedes`; did you mean seeds?"),

@@ -39,7 +39,7 @@ fn a_scenario_may_come_in_by_standard_input() {
 }
 
 #[test]
-fn colours_are_for_terminals_and_for_who_asks() {
+fn colours_need_terminal_or_option() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let study = |more: &[&str], variable: Option<(&str, &str)>| {

@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_devices_do_past_the_tree_is_named() {
+    fn bypasses_of_tree_are_named() {
         let of = |links: &[Link], forwarding| -> Vec<String> {
             of_links(links, [1, 2], forwarding).iter().map(ToString::to_string).collect()
         };

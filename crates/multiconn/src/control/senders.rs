@@ -147,7 +147,7 @@ mod tests {
     const PAYLOAD: Bytes = Bytes::new(1000);
 
     #[test]
-    fn an_interval_has_what_was_counted_in_it_though_connections_come_and_go() {
+    fn interval_counts_survive_churn() {
         let mut senders = Senders::default();
         let first = info(100, 1, 90_000, 40);
         senders.begin(at(0), [&first]);

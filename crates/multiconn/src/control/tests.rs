@@ -86,7 +86,7 @@ fn on_a_path_that_loses_by_chance_connections_are_added_one_by_one_up_to_the_cap
 }
 
 #[test]
-fn what_is_not_busy_holds_and_is_told_to_nobody() {
+fn idle_interval_holds_and_is_silent() {
     let mut controller = controller(IimdParams { interval: ms(1000), ..IimdParams::cz06() }, true).unwrap();
     let mut path = Path::default();
     for second in 1..100 {
@@ -124,7 +124,7 @@ fn a_law_that_jumps_is_followed_one_by_one() {
 }
 
 #[test]
-fn without_a_probe_that_comes_back_it_begins_anew_with_what_tcp_info_says() {
+fn lost_probes_fall_back_to_tcp_info() {
     let mut controller = controller(guarded(RoundTripSamples::Probes), true).unwrap();
     let mut path = Path::default();
     assert_eq!(controller.wants_probes(), Some(ms(100)));
@@ -161,7 +161,7 @@ fn three_intervals_without_a_probe_are_waited_for() {
 }
 
 #[test]
-fn probes_come_with_what_is_sent_and_a_session_that_rests_has_none() {
+fn probes_follow_data_and_stop_at_rest() {
     let mut controller = controller(guarded(RoundTripSamples::Probes), true).unwrap();
     let mut path = Path::default();
     // Many connections: fifty probes a second at most.
@@ -184,7 +184,7 @@ fn probes_come_with_what_is_sent_and_a_session_that_rests_has_none() {
 }
 
 #[test]
-fn what_a_law_begins_with_is_judged_once_it_is_there() {
+fn initial_count_is_judged_once_open() {
     let begins = with_start(guarded(RoundTripSamples::Probes).into(), 8);
     let mut controller = controller(begins.clone(), true).unwrap();
     let mut path = Path::default();
@@ -208,7 +208,7 @@ fn what_a_law_begins_with_is_judged_once_it_is_there() {
 }
 
 #[test]
-fn laws_that_need_what_linux_does_not_tell_are_refused_with_a_remedy() {
+fn unsupported_signals_refuse_law() {
     let said = |law: ConnectionParams| controller(law, true).unwrap_err().to_string();
     let segments = said(guarded(RoundTripSamples::Segments).into());
     assert!(

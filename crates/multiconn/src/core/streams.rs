@@ -655,7 +655,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pace_is_the_less_of_what_came_and_what_was_read() {
+    fn pace_is_less_of_received_and_read() {
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         let round_trip = Duration::from_millis(100);
         let mut receive = Receive::new(1 << 20);

@@ -406,7 +406,7 @@ fn nothing_is_given_to_a_connection_that_does_not_ask() {
 }
 
 #[test]
-fn a_slow_reader_bounds_what_is_sent_and_held() {
+fn slow_reader_bounds_sent_and_held() {
     let mut pair = Pair::new(64 << 10);
     let stream = pair.cores[0].open(pair.now).unwrap();
     let mut written = 0;
@@ -421,7 +421,7 @@ fn a_slow_reader_bounds_what_is_sent_and_held() {
 }
 
 #[test]
-fn who_sends_beyond_his_credit_loses_his_session() {
+fn excess_over_credit_ends_session() {
     let mut pair = Pair::new(1000);
     let bytes = [0; 2000];
     let frame = Frame::Data { stream: 1, offset: 0, end: false, bytes: &bytes };
@@ -485,7 +485,7 @@ fn silence_is_asked_into_and_then_given_up() {
 }
 
 #[test]
-fn who_swallows_what_tcp_acknowledged_is_found_out() {
+fn swallowed_data_are_detected() {
     let mut pair = Pair::new(1 << 20);
     pair.open_subflow();
     let stream = pair.cores[0].open(pair.now).unwrap();
@@ -535,7 +535,7 @@ fn all_that_a_stuck_connection_holds_goes_out_where_nothing_else_would() {
 
 /// Pings are repeated; acknowledgements by TCP alone do not prove a connection alive.
 #[test]
-fn who_answers_no_question_is_given_up_after_twenty_seconds() {
+fn silent_subflow_ends_after_twenty_seconds() {
     let mut pair = Pair::new(1000);
     let stream = pair.cores[0].open(pair.now).unwrap();
     pair.cores[0].write(stream, &[1; 1000], pair.now).unwrap();
@@ -553,7 +553,7 @@ fn who_answers_no_question_is_given_up_after_twenty_seconds() {
 }
 
 #[test]
-fn who_swallows_acknowledgements_is_found_out_by_who_sends_them() {
+fn swallowed_acknowledgements_are_detected() {
     let mut pair = Pair::new(1 << 20);
     pair.open_subflow();
     let stream = pair.cores[0].open(pair.now).unwrap();
@@ -594,7 +594,7 @@ fn a_connection_that_both_sides_leave_has_served_and_nothing_is_sent_again() {
 }
 
 #[test]
-fn room_that_was_reserved_is_counted_and_what_is_not_used_of_it_is_free_again() {
+fn unused_reservation_is_freed() {
     let mut pair = Pair::new(10_000);
     let (now, budget) = (pair.now, Arc::clone(&pair.cores[0].budget));
     let stream = pair.cores[0].open(now).unwrap();

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_early_waits_for_what_is_before_it() {
+    fn early_segment_waits_for_earlier() {
         let (mut order, mut delays) = (Resequencer::default(), OneWay::default());
         (0..6).for_each(|number| assert_eq!(order.take(), number));
         // 0 at once; 2 and 3 wait 20 and 10 ms for 1; 5 waits for 4.

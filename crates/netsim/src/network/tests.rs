@@ -166,7 +166,7 @@ fn link_2_starves_over_dcf_and_the_connection_law_feeds_it() {
 }
 
 #[test]
-fn the_ledger_explains_every_second_and_names_who_blocks() {
+fn ledger_explains_time_and_names_blockers() {
     let result = Network::run(&four_links(false), seconds(1, 20, 30));
     for link in &result.links {
         let airtime = link.airtime.as_ref().unwrap();
@@ -544,7 +544,7 @@ fn a_transfer_goes_on_after_a_pause() {
 }
 
 #[test]
-fn a_broadcast_reaches_everybody_in_range_and_counts_for_each() {
+fn broadcast_counts_for_each_receiver() {
     let mut spec = four_links(false);
     let every = Pattern::Constant { interval: Duration::from_millis(100), jitter: 0.0 };
     spec.flows =
@@ -624,7 +624,7 @@ fn a_trace_sees_every_frame_and_changes_nothing() {
 }
 
 #[test]
-fn who_watches_is_told_how_far_it_is_changes_nothing_and_may_end_it() {
+fn watcher_sees_progress_and_may_stop() {
     let (spec, run) = (four_links(true), seconds(1, 1, 4));
     let watched = |until: Instant| {
         let mut told = Vec::new();

@@ -216,7 +216,7 @@ proptest! {
     /// For any arrivals and departures: every packet leaves once, counts are right, and one is ready exactly when the
     /// discipline says.
     #[test]
-    fn every_discipline_keeps_what_it_is_given(
+    fn every_discipline_keeps_its_packets(
         which in 0usize..8,
         grouped in any::<bool>(),
         steps in prop::collection::vec((0u8..10, 0u32..4, 1u32..1600, 0u64..30), 1..300),

@@ -62,7 +62,7 @@ fn aggregates_are_limited_as_the_table_says() {
 }
 
 #[test]
-fn what_aggregation_cannot_be_is_refused() {
+fn impossible_aggregation_is_refused() {
     let refused = |mac: &str, more: &str| message(&scenario(mac, more));
     let older = refused("kind = '802.11g'", "aggregation.packets = 8");
     assert!(older.contains("aggregation: is for 802.11n, ac and ax"), "{older}");

@@ -394,7 +394,7 @@ fn a_rated_flow_has_a_law_of_its_own_or_that_of_all() {
 }
 
 #[test]
-fn a_rated_flow_that_cannot_be_says_where_and_what_to_do() {
+fn bad_rated_flow_names_place_and_remedy() {
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
     let none = refused(&["flows.1.traffic=rated"]);
     assert!(none.contains("flows[0].traffic: rated traffic needs the law of its rate: rate_law ="), "{none}");
@@ -599,7 +599,7 @@ fn acknowledgements_go_with_the_law_of_the_flow() {
 
 /// BBR had 373 kb/s beside CUBIC's 9 224 where `[tcp]` named Reno without selective acknowledgements.
 #[test]
-fn bbr_is_no_weaker_beside_cubic_for_what_other_flows_would_have() {
+fn bbr_keeps_own_tcp_settings() {
     let goodputs = |window: &str| {
         let text = format!(
             r#"

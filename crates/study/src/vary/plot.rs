@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_the_longest_numeric_key_the_first_metric_and_flows() {
+    fn plot_has_defaults() {
         let vary = vary(&["backoff.law=dcf,adaptive,optimal", "connections.k=1,2"]);
         let [goodput, jain] = &vary.figures().unwrap()[..] else { panic!("a figure of each metric") };
         let x = || Some("connections.k".to_string());
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_what_there_is() {
+    fn mistakes_list_known_words() {
         let wrong = |text: &str| {
             let plots = vec![Plot::parse(text)?];
             Vary { plots, ..vary(&["connections.k=1,2"]) }.figures().map(|_| String::new())

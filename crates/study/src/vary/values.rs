@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_the_value_and_what_is_right() {
+    fn mistakes_name_value_and_form() {
         for (text, words) in [
             ("connections.k", "connections.k: is not of the form KEY=VALUES"),
             ("=1,2", "a key is missing"),

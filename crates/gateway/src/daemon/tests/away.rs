@@ -139,7 +139,7 @@ fn beside_tabs(is_closed: bool) -> (f64, Vec<String>) {
 
 /// A closed tab counts as a download that its server ends.
 #[test]
-fn who_closes_tabs_takes_nothing_from_others() {
+fn closed_tabs_take_no_rate() {
     let [(closed, decreases), (clean, _)] = [true, false].map(beside_tabs);
     assert_eq!(decreases, [""; 0]);
     assert!(closed > 0.95 * clean, "{} and {}", rate(closed), rate(clean));
@@ -147,7 +147,7 @@ fn who_closes_tabs_takes_nothing_from_others() {
 
 /// Anna leaves in the middle of a download; her server retransmits after time-outs that double.
 #[test]
-fn who_leaves_takes_nobodys_rate_along() {
+fn leaving_host_takes_no_rate() {
     let mut daemon = start(&config_of_two(), MemoryKernel::default(), None);
     let (mut anna, mut ben) = (Download::new(0, 5000), Download::new(1, 6000));
     both(&mut daemon, (200, 40_000), &mut anna, &mut ben);

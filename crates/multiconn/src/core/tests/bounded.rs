@@ -90,7 +90,7 @@ fn bounded_session_goes_on_at_the_instant_of_its_tokens() {
 
 /// Of 50,000 bytes: 10,000 are taken, of which 4000 go out, or 2000 more do.
 #[test]
-fn tokens_are_taken_for_what_goes_out() {
+fn tokens_are_taken_for_sent_bytes() {
     let now = Instant::from_nanos(1);
     for (sent, left) in [(10_000, 40_000), (4_000, 46_000), (12_000, 38_000)] {
         let (mut pair, ..) = Pair::of_four(limits(1 << 20), 1 << 24);

@@ -43,7 +43,7 @@ fn filled(connections: usize, rounds: u32, reads: bool) -> (u64, u64) {
 }
 
 #[test]
-fn what_a_stream_may_send_never_holds_up_slow_start() {
+fn stream_window_never_limits_slow_start() {
     for rounds in 1..=8 {
         for connections in [1, 4] {
             let (sent, windows) = filled(connections, rounds, true);
@@ -56,6 +56,6 @@ fn what_a_stream_may_send_never_holds_up_slow_start() {
 }
 
 #[test]
-fn who_does_not_read_has_no_more_sent_for_it() {
+fn unread_stream_gets_no_more_data() {
     assert_eq!(filled(1, 8, false).0, 0);
 }

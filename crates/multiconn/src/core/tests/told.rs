@@ -212,7 +212,7 @@ fn stream_that_is_new_can_be_read() {
 }
 
 #[test]
-fn word_of_an_end_closes_what_was_sent_whole() {
+fn reported_end_closes_whole_stream() {
     // The acknowledgements were lost, and the stream is over there.
     let (mut core, now) = relay(limits(1 << 16));
     tell(&mut core, Frame::Data { stream: 1, offset: 0, end: true, bytes: b"x" }, now).unwrap();
@@ -229,7 +229,7 @@ fn word_of_an_end_closes_what_was_sent_whole() {
 }
 
 #[test]
-fn word_of_an_end_breaks_what_was_not_sent_whole() {
+fn reported_end_breaks_partial_stream() {
     let (mut core, now) = relay(limits(1 << 16));
     tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
     assert_eq!(core.write(1, b"hello", now), Ok(5));
@@ -360,7 +360,7 @@ fn usable_connection_neither_retires_nor_is_stuck() {
 }
 
 #[test]
-fn bytes_sent_are_those_behind_what_was_there() {
+fn sent_bytes_follow_existing_ones() {
     let (mut core, now) = relay(limits(1 << 16));
     core.frame(1, Frame::Ping(7), now).unwrap();
     let mut out = vec![0; 100];

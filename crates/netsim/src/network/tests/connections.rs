@@ -57,7 +57,7 @@ fn a_connection_sends_nothing_before_its_handshake_is_over() {
 }
 
 #[test]
-fn what_drains_is_not_counted_and_finishes_what_it_has_begun() {
+fn draining_connection_finishes_uncounted() {
     // IIAD on a path without loss: queues grow with its second connection, and it goes.
     let law = IiadParams { interval: Duration::from_secs(2), ..IiadParams::default() };
     let mut spec = flow(1_000, 50, 40, law);
@@ -95,7 +95,7 @@ fn probes_are_packets_that_wait_and_are_lost_like_others() {
 }
 
 #[test]
-fn nothing_is_probed_that_nobody_looks_at() {
+fn unneeded_path_is_not_probed() {
     let law =
         IimdParams { samples: evenair_laws::connections::RoundTripSamples::Segments, ..IimdParams::cz06() };
     let result = Network::run(&losing(flow(1_000, 84, 1000, law), 0.02), seconds(1, 20, 100));

@@ -111,7 +111,7 @@ fn an_application_waits_for_tcp_and_a_saturated_source_does_not() {
 }
 
 #[test]
-fn loss_is_what_was_dropped_of_what_was_sent_whoever_sent_it() {
+fn loss_is_dropped_share_of_sent() {
     let lossy = |traffic| {
         let mut spec = wired(1_000, 1, 50, traffic);
         let schedule = vec![(Instant::ZERO, LossModel::Frames(Probability::clamped(0.1)))];

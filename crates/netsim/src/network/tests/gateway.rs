@@ -159,7 +159,7 @@ fn acknowledgements_take_tokens_where_they_are_asked_for_them() {
 }
 
 #[test]
-fn a_gateway_is_past_by_whoever_has_no_class() {
+fn flow_without_class_passes_gateway() {
     let mut spec = shaped(Shaping::PerClass, plan([1, 1, 1]));
     spec.gateway.as_mut().expect("it has one").of_flow[1] = None;
     spec.routes = vec![vec![0, 1, 2]];
@@ -361,7 +361,7 @@ fn turns_follow_weights() {
 }
 
 #[test]
-fn what_cannot_be_changed_of_a_gateway_is_told() {
+fn unchangeable_gateway_is_an_error() {
     let run = RunSpec { timeline: None, ..seconds(1, 0, 1) };
     let refused = |spec: &NetworkSpec, class, role| {
         Network::new(spec, run).set_gateway_class(Instant::ZERO, class, role).unwrap_err()

@@ -298,7 +298,7 @@ impl FrameSink for Seen {
 }
 
 #[test]
-fn who_steps_a_network_sees_its_frames_and_series_and_nothing_grows() {
+fn stepping_shows_frames_without_growth() {
     let spec = chain(Traffic::Tcp(tcp(None)));
     let run = RunSpec { sample_every: Some(Duration::from_millis(1)), ..seconds(1, 0, 2) };
     let mut network = Network::new(&spec, run);
@@ -319,7 +319,7 @@ fn who_steps_a_network_sees_its_frames_and_series_and_nothing_grows() {
 }
 
 #[test]
-fn laws_know_as_much_of_a_flow_whose_packets_come_from_outside_as_of_any_other() {
+fn outside_flow_gives_laws_same_view() {
     use evenair_laws::OwnLaw;
     use evenair_laws::backoff::{Access, BackoffLaw, Dcf, LinkRole, OwnBackoff, Scope};
     use std::sync::{Arc, Mutex};
@@ -371,7 +371,7 @@ fn laws_know_as_much_of_a_flow_whose_packets_come_from_outside_as_of_any_other()
 }
 
 #[test]
-fn of_a_flow_with_replies_what_goes_back_are_the_data() {
+fn replies_are_data_of_outside_flow() {
     let count = |replies: bool| {
         let traffic = if replies { Traffic::Outside(Box::new(web())) } else { outside(1040) };
         let mut network = Network::new(&chain(traffic), seconds(1, 0, 2));
@@ -413,7 +413,7 @@ fn probes_go_a_flows_way_and_are_none_of_its_lost_packets() {
 }
 
 #[test]
-fn whoever_sends_for_each_that_departs_keeps_the_queue_from_being_empty() {
+fn departures_keep_queue_filled() {
     let saturated = chain(Traffic::Datagrams { size: Bytes::new(700), pattern: Pattern::Saturated });
     let simulated = Network::run(&saturated, seconds(1, 0, 5)).flows.remove(0);
     let mut network = Network::new(&chain(outside(700)), seconds(1, 0, 5));

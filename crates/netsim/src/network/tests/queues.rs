@@ -233,7 +233,7 @@ fn subscribers_share_a_bottleneck_alike_or_flows_do() {
 }
 
 #[test]
-fn a_gateways_own_queue_tells_apart_for_whom_packets_are() {
+fn gateway_queue_separates_destinations() {
     // Two flows from node 1 to node 0, one to node 2; no table says that node 1 is the gateway.
     let shares = |per: Per| {
         let mut spec = chain(every_ms(2, 1000));

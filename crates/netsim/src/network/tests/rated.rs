@@ -86,7 +86,7 @@ fn two_wires(queue: SeenQueue) -> RunResult {
 }
 
 #[test]
-fn what_a_source_of_two_hops_looks_at_decides() {
+fn measured_queue_decides_two_hop_rate() {
     let named = |result: &RunResult, name: &str| -> f64 {
         result.links.iter().find(|link| link.queue == name).expect("it is there").backlog
     };

@@ -24,7 +24,7 @@ fn crowd(spec: &NetworkSpec, every: Duration) -> NetworkSpec {
 }
 
 #[test]
-fn they_go_on_whatever_a_queue_does_to_their_packets() {
+fn sources_go_on_in_any_queue() {
     // 1250 bytes are 10 ms on the wire and about 2 ms on the air.
     let wire = crowd(&wired(1_000, 5, 50, datagrams(Pattern::Saturated)), Duration::from_millis(5));
     let mut air = four_links(false);

@@ -82,7 +82,7 @@ fn beside_newreno_it_takes_its_share_within_a_factor_of_two() {
 }
 
 #[test]
-fn slow_start_ends_near_what_the_wire_takes() {
+fn slow_start_ends_near_wire_rate() {
     let mut spec = over(2_000, 50, 25, &[], tfrc());
     spec.losses = Vec::new();
     let result = Network::run(&spec, seconds(1, 0, 60));

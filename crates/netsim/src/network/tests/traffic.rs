@@ -69,7 +69,7 @@ fn results(spec: &NetworkSpec, run: RunSpec) -> (RunResult, TransferResult) {
 }
 
 #[test]
-fn a_reply_takes_what_its_segments_take() {
+fn reply_takes_time_of_its_segments() {
     // A request of 300 bytes; on the way back its acknowledgement, a full segment and one of 10 bytes; headers for all, 1 us a bit.
     let payload = tcp(None).payload.count();
     for connection in [WebConnection::PerRequest, WebConnection::Persistent] {

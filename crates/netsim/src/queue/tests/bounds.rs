@@ -210,7 +210,7 @@ proptest! {
 }
 
 #[test]
-fn hosts_share_alike_and_flows_share_what_their_host_has() {
+fn hosts_share_alike_and_flows_within() {
     // Host 7 has one flow, host 8 three.
     let facts = |to: u32| FlowFacts { weight: 1.0, from: 1, to };
     let flows = Flows::new(&[7, 8, 8, 8].map(facts));

@@ -139,7 +139,7 @@ fn refusals_of_marking_and_lines_multiply() {
 }
 
 #[test]
-fn marking_learns_what_became_of_packets() {
+fn marking_sees_packet_outcomes() {
     let law = Half::default();
     let mut queue = queue(&DisciplineParams::Fair(FairParams::fq_codel()), Some(params(&law).begin(&ROLE)));
     queue.accept(ms(0), packet(0, 0, 100, ms(0)));
@@ -190,7 +190,7 @@ fn packets_are_dropped_or_marked_when_they_leave() {
 }
 
 #[test]
-fn stations_learn_what_their_lines_refused() {
+fn stations_see_refused_packets() {
     let law = Half::default();
     let flows = FairParams { marking: Some(params(&law)), ..FairParams::round_robin() };
     let airtime = AirtimeParams { flows, ..AirtimeParams::mac80211() };
@@ -292,7 +292,7 @@ impl BackoffLaw for Watch {
 
 /// Of five that came two wait, one is in service, one was given up: one was served. Then all of the rest are.
 #[test]
-fn back_off_law_sees_what_came_and_left() {
+fn back_off_law_sees_arrivals_and_departures() {
     let seen = Watch::default();
     let mut queue = queue(&DisciplineParams::Fifo, None);
     let params: BackoffParams = OwnBackoff::new(seen.clone()).into();
@@ -347,7 +347,7 @@ fn full_buffer_costs_the_longest_line_of_all_stations() {
 }
 
 #[test]
-fn group_weighs_what_its_heaviest_flow_does() {
+fn group_has_weight_of_heaviest_flow() {
     let flow = |weight, to| FlowFacts { weight, from: 9, to };
     let flows = Flows::new(&[flow(1.0, 0), flow(3.0, 1), flow(2.0, 2)]).grouped(&[5, 5, 6]);
     assert_eq!([0, 1, 2].map(|of| flows.get(of)), [flow(3.0, 0), flow(3.0, 1), flow(2.0, 2)]);

@@ -183,7 +183,7 @@ fn one_bucket_over_a_line_each_shares_it_by_weight_and_bytes() {
 }
 
 #[test]
-fn a_bucket_each_gives_each_its_own_and_what_one_leaves_is_nobodys() {
+fn own_buckets_do_not_share_unused_rate() {
     let mut each = shaper(false, None, Some(300), [1; 3]);
     each.set_rates(ms(0), Rate::default(), &[kbps(300), kbps(100), kbps(600)]);
     let got = backlogged(&mut each, [1500, 300, 1000], ms(10_000));
@@ -199,7 +199,7 @@ fn a_bucket_each_gives_each_its_own_and_what_one_leaves_is_nobodys() {
 }
 
 #[test]
-fn new_rates_hold_at_once_for_who_stands_at_the_head() {
+fn new_rate_holds_for_head_packet() {
     let mut each = shaper(false, None, Some(300), [1; 3]);
     (0..3).for_each(|id| each.enqueue(ms(0), packet(id, 0, 1500, ms(0))));
     while each.dequeue(ms(0), &mut Vec::new()).is_some() {}
@@ -283,7 +283,7 @@ fn turns_may_change_where_lines_have_any() {
 }
 
 #[test]
-fn what_a_discipline_of_a_line_gives_up_is_counted_of_its_class() {
+fn discipline_drops_count_for_class() {
     let codel = DisciplineParams::Fair(FairParams::fq_codel());
     let bucket = TokenBucket::new(kbps(120), Bytes::new(1500));
     let line = Line::new(codel.begin(&ROLE), 100, None, Bytes::new(1500));

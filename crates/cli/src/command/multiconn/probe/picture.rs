@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_for_each_stretch_fits_the_terminal_and_says_what_was_seen() {
+    fn stretch_rows_fit_terminal() {
         let stretches = [stretch(0, 0.0, 40), stretch(1, 2.0, 40), stretch(4, 8.0, 40)];
         for width in [80, 100, 200] {
             let text = picture(&stretches, &diagnose(&stretches), width);
