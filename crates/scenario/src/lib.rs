@@ -1,9 +1,9 @@
-//! The scenario language: one TOML file says what there is, and any world is built from it.
+//! The scenario language: one TOML file describes a network and its traffic, and any world is built from it.
 //!
-//! A [`Scenario`] is what is written, a [`Resolved`] what is meant: [`Resolved::load`] reads a file with its overrides,
-//! checks everything (unknown keys are errors, each error names file, line, key and what is allowed) and writes all
-//! defaults out. It has the packet world ([`Resolved::network`]), answers what the best allocation is
-//! ([`Resolved::optimum`]) and where the fluid model goes ([`Resolved::fluid`]).
+//! A [`Scenario`] is the file as written, a [`Resolved`] its meaning: [`Resolved::load`] reads a file with its
+//! overrides, checks everything and writes all defaults out. Unknown keys are errors; each error names file, line, key
+//! and allowed values. It has the packet world ([`Resolved::network`]), computes the best allocation
+//! ([`Resolved::optimum`]) and follows the fluid model ([`Resolved::fluid`]).
 #![forbid(unsafe_code)]
 
 mod build;
