@@ -68,7 +68,8 @@ impl Scenario {
         self.separate_older_stations();
         let medium = self.medium(&nodes, radio.as_ref())?;
         let wires = self.wire_specs(&nodes)?;
-        let rates = self.link_rates(&nodes, &mac, &medium, &receivers)?;
+        let errors = radio.as_ref().and_then(Radio::errors);
+        let rates = self.link_rates(&nodes, &mac, &medium, &receivers, errors)?;
         let medium = rates::over(medium, &rates, &mac, &receivers);
         let ends: Vec<(u32, u32)> = wires.iter().map(|wire| (wire.from, wire.to)).collect();
         let router = Router::with_wires(&medium, &ends);

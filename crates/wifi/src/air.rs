@@ -181,6 +181,15 @@ impl Air {
         }
     }
 
+    /// Gives each node a number from which the draws of its receptions come, under [`Capture::Errors`](crate::Capture::Errors) alone.
+    pub fn set_draw_keys(&mut self, keys: Vec<u64>) {
+        match self {
+            Self::Dcf(air) => air.set_draw_keys(keys),
+            Self::Small(air) => air.set_draw_keys(keys),
+            Self::Ideal(_) => (),
+        }
+    }
+
     /// Counts of this contender's frames so far, by their fate; ideal CSMA keeps none.
     pub fn counters(&self, of: Contender) -> Option<&Counters> {
         match self {

@@ -14,7 +14,7 @@ use evenair_laws::marking::QueueRole;
 use evenair_topology::{ConflictGraph, Link};
 use evenair_units::{Bytes, Instant, Volume};
 use evenair_wifi::{
-    Air, Arbitration, BROADCAST, Contention, Effects, IdealAir, LossProcess, Mode, Receivers,
+    Air, Arbitration, BROADCAST, Capture, Contention, Effects, IdealAir, LossProcess, Mode, Receivers,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -340,6 +340,10 @@ fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {
                 let name = format!("{}>{}", spec.nodes[loss.from as usize], spec.nodes[loss.to as usize]);
                 let stream = Stream::named(seed, &name, "loss");
                 air.set_loss(loss.from, loss.to, &LossProcess::new(loss.schedule.clone(), stream));
+            }
+            if let Capture::Errors(_) = rules.capture {
+                let key = |name: &String| Stream::named(seed, name, "reception").bits();
+                air.set_draw_keys(spec.nodes.iter().map(key).collect());
             }
             air
         }
