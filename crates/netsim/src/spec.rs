@@ -17,7 +17,9 @@ use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, Recovery, Segment, SegmentKind, SenderParams};
 use evenair_topology::Medium;
 use evenair_units::{Bytes, Duration, Instant, Rate};
-use evenair_wifi::{Aggregation, BROADCAST, Capture, LossModel, MacTiming, Mode, Receivers, Rules};
+use evenair_wifi::{
+    Aggregation, BROADCAST, Capture, ErrorModel, LossModel, MacTiming, Mode, Receivers, Rules,
+};
 
 mod gateway;
 mod mix;
@@ -151,10 +153,25 @@ impl NetworkSpec {
     /// The probability that one attempt to send a packet of `size` network-layer bytes over a link fails by noise, in the link's mode
     /// and without interference; none, where errors do not follow from the signal-to-noise ratio, or the link is not of the air.
     pub fn noise_loss(&self, from: u32, to: u32, size: Bytes) -> Option<f64> {
-        let MacSpec::Dcf { timing, rules } = self.mac_between(from, to) else { return None };
-        let Capture::Errors(model) = rules.capture else { return None };
+        let (model, timing) = self.errors(from, to)?;
         let power = self.medium.hearing(from as usize, to as usize)?.power;
         Some(model.loss(timing.phy, self.mode(from, to), power, size + timing.overhead))
+    }
+
+    /// The signal-to-noise ratio of a link, in the link's mode and without interference \[dB\]; none, as for [`Self::noise_loss`].
+    pub fn noise_ratio_db(&self, from: u32, to: u32) -> Option<f64> {
+        let (model, timing) = self.errors(from, to)?;
+        let power = self.medium.hearing(from as usize, to as usize)?.power;
+        Some(model.ratio_db(timing.phy, self.mode(from, to), power))
+    }
+
+    fn errors(&self, from: u32, to: u32) -> Option<(ErrorModel, MacTiming)> {
+        match self.mac_between(from, to) {
+            MacSpec::Dcf { timing, rules: Rules { capture: Capture::Errors(model), .. } } => {
+                Some((model, timing))
+            }
+            _ => None,
+        }
     }
 
     /// Whether a node contends by EDCA.
