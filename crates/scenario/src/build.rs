@@ -124,7 +124,13 @@ impl Scenario {
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);
         let clocks = self.clocks();
+        // Receivers do not look at it yet: a run would be one without fading.
+        let fading = radio.as_ref().and_then(|radio| radio.fading.clone());
+        if fading.is_some() {
+            return Err(Mistake::at("radio.fading", "is not simulated yet; remove it"));
+        }
         let network = NetworkSpec {
+            fading,
             rates,
             losses: self.link_losses(&nodes, is_ideal)?,
             wires,

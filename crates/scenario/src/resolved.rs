@@ -2,6 +2,7 @@
 //! what the packet world knows of it.
 
 mod aggregation;
+mod fading;
 mod flow;
 mod fluid;
 mod gateway;

@@ -5,7 +5,7 @@ use crate::language::{
     InterferenceRule, PerRate, Preset, PropagationName, RadioTable, Threshold, WeakSignals,
 };
 use crate::quantity::{Decibels, Frequency, Length, Power, RateQuantity};
-use evenair_topology::{PathLoss, Propagation, ThresholdRadio};
+use evenair_topology::{Fading, PathLoss, Propagation, ThresholdRadio};
 use evenair_units::{Dbm, Rate};
 use evenair_wifi::{Band, Capture, Phy, Rules, Sensitivity};
 
@@ -16,6 +16,8 @@ pub(crate) struct Radio {
     pub(crate) reach: ThresholdRadio,
     /// The power that each rate needs, where they differ.
     pub(crate) sensitivity: Option<Sensitivity>,
+    /// How links fade, if they do.
+    pub(crate) fading: Option<Fading>,
     capture: Capture,
     capture_db: f64,
     weak_is_error: bool,
@@ -40,6 +42,7 @@ impl RadioTable {
         let frequency_hz = self.frequency.get_or_insert(Frequency(usual_hz)).0;
         let propagation = Propagation { transmit, frequency_hz, loss };
         self.check_obstacles()?;
+        let fading = self.fading.as_mut().map(|table| table.complete(&propagation)).transpose()?;
         let capture = self.capture(preset)?;
         let sensitivity = self.sensitivity(&propagation, phy, preset)?;
         let furthest = sensitivity.as_ref().and_then(Sensitivity::least);
@@ -54,6 +57,7 @@ impl RadioTable {
                 propagation,
             },
             sensitivity,
+            fading,
             capture,
             capture_db: self.capture.get_or_insert(Decibels(Rules::standard().capture_db)).0,
             weak_is_error: self.weak_is_error(preset),
