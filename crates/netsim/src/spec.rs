@@ -15,7 +15,7 @@ use evenair_laws::rate::RateParams;
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, Recovery, Segment, SegmentKind, SenderParams};
-use evenair_topology::Medium;
+use evenair_topology::{Fading, Medium};
 use evenair_units::{Bytes, Duration, Instant, Rate};
 use evenair_wifi::{
     Aggregation, BROADCAST, Capture, ErrorModel, LossModel, MacTiming, Mode, Receivers, Rules,
@@ -45,6 +45,9 @@ pub struct NetworkSpec {
     pub data_mode: Mode,
     /// What the stations decode.
     pub receivers: Receivers,
+    /// How links of the air fade, if they do: each pair by its [`FadedLink`](evenair_topology::FadedLink), whose stream is
+    /// named (seed of the run, [`Fading::entity`] of the nodes' names, "fading").
+    pub fading: Option<Fading>,
     /// Links with a mode of their own.
     pub rates: Vec<LinkRate>,
     /// Links that lose what nothing else spoils, on the air or on a wire.
@@ -86,6 +89,7 @@ impl NetworkSpec {
             medium,
             mac,
             data_mode: data.into(),
+            fading: None,
             rates: Vec::new(),
             losses: Vec::new(),
             wires: Vec::new(),

@@ -125,7 +125,13 @@ impl Scenario {
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);
         let clocks = self.clocks();
+        let fading = radio.as_ref().and_then(|radio| radio.fading.clone());
+        if fading.is_some() && errors.is_none() {
+            let why = "is for receivers with an error model, as a threshold would cut links off whole; set radio.errors.model = \"by-snr\"";
+            return Err(Mistake::at("radio.fading", why));
+        }
         let network = NetworkSpec {
+            fading,
             rates,
             losses: self.link_losses(&nodes, is_ideal)?,
             wires,

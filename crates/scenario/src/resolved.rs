@@ -3,6 +3,7 @@
 
 mod aggregation;
 mod errors;
+mod fading;
 mod flow;
 mod fluid;
 mod gateway;

@@ -6,7 +6,7 @@ use crate::{
 };
 use evenair_des::{Fingerprint, Phase, Queue};
 use evenair_laws::backoff::Access;
-use evenair_topology::Medium;
+use evenair_topology::{FadedLink, Fading, Medium};
 use evenair_units::{Bytes, Duration, Instant};
 
 /// A queue that contends: its number in the network. A node has one (DCF) or one per next hop (adaptive laws).
@@ -186,6 +186,19 @@ impl Air {
         match self {
             Self::Dcf(air) => air.set_draw_keys(keys),
             Self::Small(air) => air.set_draw_keys(keys),
+            Self::Ideal(_) => (),
+        }
+    }
+
+    /// Makes links fade, each by the waves of its two nodes, the one with the lower number first, under
+    /// [`Capture::Errors`](crate::Capture::Errors).
+    ///
+    /// # Panics
+    /// Under another rule of 802.11.
+    pub fn set_fading(&mut self, fading: Fading, links: impl IntoIterator<Item = ((u32, u32), FadedLink)>) {
+        match self {
+            Self::Dcf(air) => air.set_fading(fading, links),
+            Self::Small(air) => air.set_fading(fading, links),
             Self::Ideal(_) => (),
         }
     }

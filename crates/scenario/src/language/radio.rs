@@ -1,7 +1,7 @@
 //! The radio, and tables of signals.
 
 use super::{PerRate, Threshold, exactly};
-use crate::quantity::{Decibels, Frequency, Length, Power};
+use crate::quantity::{Decibels, Doppler, Frequency, Length, Power, Speed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,9 @@ pub struct RadioTable {
     /// Signals are stronger or weaker than their distance says, by obstacles that no plan shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowing: Option<ShadowingTable>,
+    /// Signals of each link grow and fade with time, as waves by many ways add up and cancel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fading: Option<FadingTable>,
     /// Height of all antennas, two-ray ground only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub antenna_height: Option<Length>,
@@ -151,6 +154,39 @@ pub struct ShadowingTable {
     /// Another number gives another field.
     #[serde(default = "ShadowingTable::seed")]
     pub seed: u64,
+}
+
+/// Small-scale fading: the power of each pair of nodes about its mean, the same in both directions. It is a function of the run's
+/// seed, the two names and the time alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FadingTable {
+    /// The distribution of the power.
+    pub model: FadingName,
+    /// The greatest Doppler shift, such as "5 Hz"; or give `speed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doppler: Option<Doppler>,
+    /// The speed of the nodes, or of what moves about them, such as "1 m/s": its Doppler shift is speed × frequency / speed of light.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<Speed>,
+    /// The direct wave's power over that of all others, such as "6 dB"; Rician fading only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub k: Option<Decibels>,
+    /// Nakagami's shape, 0.5 to 100; 1 is Rayleigh's fading, and more is steadier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub m: Option<f64>,
+}
+
+/// The distribution of a fading signal's power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FadingName {
+    /// No direct wave: the power is exponential.
+    Rayleigh,
+    /// A direct wave beside others.
+    Rician,
+    /// Nakagami's: the power is gamma distributed.
+    Nakagami,
 }
 
 impl ShadowingTable {

@@ -6,7 +6,7 @@ use crate::language::{
     InterferenceRule, PerRate, Preset, PropagationName, RadioTable, Threshold, WeakSignals,
 };
 use crate::quantity::{Decibels, Frequency, Length, Power, RateQuantity};
-use evenair_topology::{PathLoss, Propagation, ThresholdRadio};
+use evenair_topology::{Fading, PathLoss, Propagation, ThresholdRadio};
 use evenair_units::{Dbm, Rate};
 use evenair_wifi::{Band, Capture, ErrorModel, Phy, Rules, Sensitivity, Width};
 
@@ -17,6 +17,8 @@ pub(crate) struct Radio {
     pub(crate) reach: ThresholdRadio,
     /// The power that each rate needs, where they differ.
     pub(crate) sensitivity: Option<Sensitivity>,
+    /// How links fade, if they do.
+    pub(crate) fading: Option<Fading>,
     capture: Capture,
     capture_db: f64,
     weak_is_error: bool,
@@ -48,6 +50,7 @@ impl RadioTable {
         let frequency_hz = self.frequency.get_or_insert(Frequency(usual_hz)).0;
         let propagation = Propagation { transmit, frequency_hz, loss };
         self.check_obstacles()?;
+        let fading = self.fading.as_mut().map(|table| table.complete(&propagation)).transpose()?;
         let capture = match errors {
             Some(model) => Capture::Errors(model),
             None => self.capture(preset)?,
@@ -65,6 +68,7 @@ impl RadioTable {
                 propagation,
             },
             sensitivity,
+            fading,
             capture,
             capture_db: self.capture.get_or_insert(Decibels(Rules::standard().capture_db)).0,
             weak_is_error: errors.is_none() && self.weak_is_error(preset),

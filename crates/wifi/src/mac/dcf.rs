@@ -21,6 +21,7 @@ mod access;
 mod batch;
 mod books;
 mod exchange;
+mod fades;
 mod flight;
 mod interference;
 mod node;
@@ -45,6 +46,7 @@ use evenair_des::{Fingerprint, Stream};
 use evenair_laws::backoff::Access;
 use evenair_topology::{Hearing, Medium};
 use evenair_units::{Bytes, Dbm, Duration, Instant};
+use fades::Fades;
 use flight::Flight;
 use node::{Node, Station};
 pub use shape::{General, Shape, Small};
@@ -418,6 +420,8 @@ pub struct DcfAir<S: Shape = General> {
     deadlines: S::Table<Instant>,
     /// A number for each node, from which draws of the error model by the signal-to-noise ratio come.
     draw_keys: Vec<u64>,
+    /// How links fade, if they do.
+    fades: Option<Box<Fades>>,
     /// Error models of links, by sender and receiver.
     losses: BTreeMap<(u32, u32), LossProcess>,
     fingerprint: Fingerprint,
@@ -569,6 +573,7 @@ impl<S: Shape> DcfAir<S> {
             queues: Table::new(queues),
             countdowns: Table::new(countdowns),
             draw_keys: Vec::new(),
+            fades: None,
             losses: BTreeMap::new(),
             fingerprint: Fingerprint::default(),
             ledger: None,

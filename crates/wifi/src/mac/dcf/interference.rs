@@ -20,6 +20,7 @@ const HEADER: u64 = u64::MAX;
 
 /// A frame as its receiver meets it.
 struct Exposure {
+    /// Its mean power.
     signal_mw: f64,
     noise_mw: f64,
     /// The interference from each instant on; none before the first.
@@ -27,10 +28,10 @@ struct Exposure {
 }
 
 impl Exposure {
-    /// The errors to be expected in so many bits that are sent evenly over a time.
-    fn errors(&self, curve: Curve, bits: f64, from: Instant, to: Instant) -> f64 {
+    /// The errors to be expected in so many bits that are sent evenly over a time, at this power of the signal over its mean.
+    fn errors(&self, curve: Curve, bits: f64, (from, to): (Instant, Instant), gain: f64) -> f64 {
         let hazard = |level_mw: f32| {
-            let ratio = self.signal_mw / (self.noise_mw + f64::from(level_mw));
+            let ratio = gain * self.signal_mw / (self.noise_mw + f64::from(level_mw));
             curve.hazard(10.0 * libm::log10(ratio))
         };
         if self.interference.is_empty() || to <= from {
@@ -119,7 +120,10 @@ impl<S: Shape> DcfAir<S> {
         let exposure = self.expose(model, to, ear, sent, begin);
         let header = Header::of(phy, mode);
         let curve = model.link(phy, mode);
-        let of_header = exposure.errors(header.curve, header.bits, begin + header.begins, body);
+        let mut fades = self.fades.as_deref_mut();
+        let mut gain = |at| fades.as_mut().map_or(1.0, |fades| fades.power(from, to, at));
+        let of_header =
+            exposure.errors(header.curve, header.bits, (begin + header.begins, body), gain(sent.since));
         let key = |node: usize| self.draw_keys.get(node).copied().unwrap_or(node as u64);
         let keys = [key(from), key(to).rotate_left(32), sent.since.as_nanos()];
         let is_lost =
@@ -130,11 +134,13 @@ impl<S: Shape> DcfAir<S> {
             let batch = self.queues[sent.by as usize].batch.as_mut().expect("a contender that aggregates");
             let all = is_lost(HEADER, of_header);
             batch.spoil(sent, at, to == sent.to as usize, |part| {
-                let errors = exposure.errors(curve, part.size.bits() as f64, part.begin, part.end);
+                let bits = part.size.bits() as f64;
+                let errors = exposure.errors(curve, bits, (part.begin, part.end), gain(part.begin));
                 by_link(part.end, part.size) | is_lost(part.number, errors) | all
             })
         } else {
-            let errors = of_header + exposure.errors(curve, sent.size.bits() as f64, body, at);
+            let bits = sent.size.bits() as f64;
+            let errors = of_header + exposure.errors(curve, bits, (body, at), gain(sent.since));
             by_link(at, sent.size) | is_lost(0, errors)
         };
         self.stations[to].interference = exposure.interference;
