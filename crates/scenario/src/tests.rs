@@ -244,6 +244,7 @@ fn a_wrong_kind_is_said_at_its_key_without_a_type_of_rust() {
     let number = TWO.matches('\n').count() + 4;
     assert!(line.starts_with(&format!("x.toml:{number}:7: connections.max: ")), "{line}");
     assert!(set(&["nodes.0={ id = \"a\", at = [1, 0] }"]).is_ok(), "an entry is a table");
+    assert_eq!(set(&["nodes.b.at.0=90"]).unwrap(), set(&["nodes.b.at=[90, 0]"]).unwrap(), "a coordinate");
 }
 
 #[test]
