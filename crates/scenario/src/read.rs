@@ -360,6 +360,9 @@ fn descend<'a>(item: &'a mut Item, key: &str) -> Option<&'a mut Item> {
         let index = by_id.or_else(|| key.parse().ok())?;
         return item.get_mut(index);
     }
+    if item.is_array() {
+        return item.get_mut(key.parse::<usize>().ok()?); // a number of a list, such as a coordinate
+    }
     item.as_table_like_mut()?;
     Some(&mut item[key])
 }
