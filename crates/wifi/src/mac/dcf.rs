@@ -43,7 +43,7 @@ use crate::timing::MacTiming;
 use batch::Batch;
 pub use batch::{AggregateCounters, Aggregation, FullAggregate, MissedBlockAck};
 use evenair_des::{Fingerprint, Stream};
-use evenair_laws::backoff::Access;
+use evenair_laws::backoff::{Access, Draw};
 use evenair_topology::{Hearing, Medium};
 use evenair_units::{Bytes, Dbm, Duration, Instant};
 use fades::Fades;
@@ -690,6 +690,15 @@ impl<S: Shape> DcfAir<S> {
         if S::SMALL { this.first..this.first + u32::from(this.count > 0) } else { this.contenders() }
     }
 
+    /// The contenders of a node with a back-off.
+    #[inline]
+    fn backing_off(&self, node: usize) -> impl Iterator<Item = Contender> + use<S> {
+        let &Node { first, count, .. } = &self.nodes[node];
+        debug_assert!(count > 0, "a back-off of no contender");
+        let count = if S::SMALL { 1 } else { u32::from(count) };
+        (0..count).map(move |i| first + i)
+    }
+
     /// The other contenders of a contender's node.
     #[inline]
     fn rivals(&self, node: usize, c: Contender) -> impl Iterator<Item = Contender> + use<S> {
@@ -819,7 +828,10 @@ fn milliwatts(power: Dbm) -> f32 {
 impl MacTiming {
     fn draw(&self, queue: &mut Queue) -> Duration {
         let frame = queue.plan.data;
-        let packet = queue.head.map_or(frame, |head| head.mode.rate().time_for(head.size));
+        let packet = match (queue.access.draw, queue.head) {
+            (Draw::ExponentialOfPacket { .. }, Some(head)) => head.mode.rate().time_for(head.size),
+            _ => frame, // nothing is drawn by it
+        };
         let airtimes = draw::Airtimes { frame, packet };
         queue.drawn = draw::backoff(queue.access.draw, queue.window, self.slot, airtimes, &mut queue.stream);
         queue.drawn
