@@ -47,7 +47,7 @@ pub(crate) fn run() -> Result<Tally> {
     release.step("packages for Debian", &mut rows, || release.packages(&programs, &mut missing))?;
     release.step("wheel", &mut rows, || release.take(wheel::build_alone()?, &mut missing))?;
     release.step("source", &mut rows, || release.source())?;
-    release.step("manual", &mut rows, || release.manual(&mut missing))?;
+    release.step("manual", &mut rows, || release.manual(&programs, &mut missing))?;
     release.sums()?;
     println!("{} of commit {}, in {}:\n", release.name, release.commit, release.folder.display());
     println!("| file | size [MB] | CPU time of its step [s] |\n|---|---|---|\n{}", rows.join("\n"));
@@ -73,6 +73,17 @@ fn seconds_of_children() -> Result<f64> {
 struct Built {
     machine: &'static str,
     triple: String,
+}
+
+impl Built {
+    fn program(&self) -> Result<PathBuf> {
+        built_for(&self.triple)
+    }
+}
+
+/// Where cargo puts a released program for a target.
+fn built_for(triple: &str) -> Result<PathBuf> {
+    Ok(std::path::absolute(target().join(triple).join("dist/evenair"))?)
 }
 
 impl Release {
@@ -222,7 +233,7 @@ impl Release {
             .map(|(place, word)| format!("--remap-path-prefix={}={word}", place.display()));
         let flags: Vec<String> = flags.collect();
         succeed(cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")))?;
-        Ok(std::path::absolute(target().join(triple).join("dist/evenair"))?)
+        built_for(triple)
     }
 
     /// Copies a file that another part built; None was skipped for lack of something.
@@ -252,9 +263,14 @@ impl Release {
         compress(&tar)
     }
 
-    /// The site, which opens from the disk.
-    fn manual(&self, missing: &mut Vec<Missing>) -> Result<()> {
-        let tally = docs::site()?;
+    /// The site, which opens from the disk, by this machine's program.
+    fn manual(&self, programs: &[Built], missing: &mut Vec<Missing>) -> Result<()> {
+        let Some(own) = programs.iter().find(|built| built.machine == ARCH) else {
+            missing
+                .push(Missing::new("static targets", "the manual is not built: a program writes its pages"));
+            return Ok(());
+        };
+        let tally = docs::site_of(&own.program()?)?;
         if tally.skips.is_empty() {
             let name = format!("{}-manual", self.name);
             pack(&root().join("target/site"), &name, &self.seconds, &self.folder)?;
