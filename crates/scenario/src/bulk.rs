@@ -1,15 +1,21 @@
-//! Nodes, flows, signals and walls that a scenario has in CSV files: `nodes = { file = "nodes.csv" }`.
+//! Nodes, flows, signals and walls that a scenario has in files: `nodes = { file = "nodes.csv" }`.
 //!
 //! Each file becomes the list that it stands for, in the place of the table that names it, before anything else is read: overrides,
 //! checks and everything after them see a list. The first line names the columns, by the words that people use for them.
 
 mod columns;
+mod formats;
+mod geojson;
 mod globe;
+mod graphml;
 #[cfg(test)]
 mod tests;
 
 use crate::error::Mistake;
 use crate::lists::{Row, rows};
+pub use formats::nodes_have_places;
+pub(crate) use formats::{Format, links as link_rows};
+
 use columns::{Columns, FLOWS, NODES, SIGNALS, WALLS, Word};
 use globe::Plane;
 use std::borrow::Cow;
@@ -49,7 +55,7 @@ pub(crate) fn inlined<'a>(text: &'a str, folder: &Path) -> Result<Cow<'a, str>, 
 }
 
 fn read(folder: &Path, file: &str, words: &[Word], entries: Entries) -> Result<Vec<InlineTable>, String> {
-    let rows = rows(folder, file)?;
+    let rows = if words == NODES { formats::nodes(folder, file)? } else { rows(folder, file)? };
     let Some((head, rows)) = rows.split_first().filter(|(_, rows)| !rows.is_empty()) else {
         return Err(format!("{file} needs a first line that names its columns, and a line for each entry"));
     };
@@ -60,20 +66,15 @@ fn read(folder: &Path, file: &str, words: &[Word], entries: Entries) -> Result<V
 /// Nodes: an id and a place, in metres or in degrees; height, channel and transmission power, where there are such columns.
 fn nodes(file: &str, rows: &[Row], columns: &Columns<'_>) -> Result<Vec<InlineTable>, String> {
     columns.need(file, &["id"])?;
-    let of_globe = columns.has("latitude") && columns.has("longitude");
-    let (first, second) = if of_globe { ("longitude", "latitude") } else { ("x", "y") };
-    let of_plane = columns.has("x") && columns.has("y");
-    if !of_globe && !of_plane {
-        return Err(format!(
-            "{file} has no places: columns are id, x and y in metres, or id, latitude and longitude"
-        ));
-    }
+    let (first, second) = columns.place().ok_or_else(|| {
+        format!("{file} has no places: columns are id, x and y in metres, or id, latitude and longitude")
+    })?;
     let places =
         rows.iter().map(|row| Ok([columns.number(file, row, first)?, columns.number(file, row, second)?]));
     let mut places: Vec<[f64; 2]> = places.collect::<Result<_, String>>()?;
-    if of_globe {
-        let plane = Plane::around(&places)
-            .map_err(|(place, why)| format!("{file}, line {}: {why}", rows[place].line))?;
+    if first == "longitude" {
+        let plane =
+            Plane::around(&places).map_err(|(place, why)| format!("{}: {why}", rows[place].of(file)))?;
         places.iter_mut().for_each(|place| *place = plane.project(*place));
     }
     let node = |(row, [east, north]): (&Row, [f64; 2])| {
@@ -157,7 +158,7 @@ fn walls(file: &str, rows: &[Row], columns: &Columns<'_>) -> Result<Vec<InlineTa
 fn number(file: &str, row: &Row, column: &str, cell: &str) -> Result<f64, String> {
     let found = cell.parse::<f64>().or_else(|_| cell.replacen(',', ".", 1).parse());
     let found = found.ok().filter(|x| x.is_finite());
-    found.ok_or_else(|| format!("{file}, line {}: {column} is \"{cell}\", which is no number", row.line))
+    found.ok_or_else(|| format!("{}: {column} is \"{cell}\", which is no number", row.of(file)))
 }
 
 /// A quantity with its unit; the usual one, where a cell is a bare number.

@@ -119,7 +119,8 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<Generate>,
     /// Nodes, in an order that matters to nothing; or `{ file = "nodes.csv" }`, with the columns' names in its first line: id, x and y \[m\], or
-    /// id, latitude and longitude \[degrees\]; and height \[m\], channel, `transmit_power`.
+    /// id, latitude and longitude \[degrees\]; and height \[m\], channel, `transmit_power`. The points of a `GeoJSON` file and the nodes of
+    /// a `GraphML` file are nodes, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Listed<NodeTable>")]
     pub nodes: Vec<NodeTable>,
@@ -131,8 +132,8 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Listed<SignalTable>")]
     pub signals: Vec<SignalTable>,
-    /// Links, where they are given outright, or `{ file = "links.csv" }` with columns id, from, to; their ends, and those of wires,
-    /// are the nodes.
+    /// Links, where they are given outright, or `{ file = "links.csv" }` with columns id, from, to; the lines of a `GeoJSON` file and the edges
+    /// of a `GraphML` file are links, too. Their ends, and those of wires, are the nodes.
     #[serde(default, skip_serializing_if = "Listed::is_empty")]
     pub links: Listed<LinkTable>,
     /// Pairs of links that may not transmit at once, or `{ file = "conflicts.csv" }` with such a pair on each line. A link is called
