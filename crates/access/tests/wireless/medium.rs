@@ -2,8 +2,8 @@
 //! registers that reach each radio's driver.
 //!
 //! Access points stand in a row, each with a station. Neighbours in the row sense and decode each other, others do not.
-//! All frames are sent at 6 Mb/s. The simulated clock stops while this program is late, so that shares hold and rates
-//! do not.
+//! All frames are sent at 6 Mb/s, in slow motion, with which an emulated machine keeps up. The simulated clock stops while
+//! this program is late, so that shares hold and rates do not.
 
 use crate::probe::{Conf, Probe};
 use evenair_des::Stream;
@@ -26,8 +26,10 @@ const CATEGORIES: usize = 4;
 const RATE: Rate = Rate::from_kbps(6_000);
 /// The most frames that a category of a radio keeps: fewer than the radio waits for before it drops some.
 const ROOM: usize = 90;
+/// Seconds of this machine in a simulated one.
+pub(crate) const SLOWNESS: u64 = 8;
 /// The most simulated time between two looks at the radios.
-const STRIDE: Duration = Duration::from_millis(5);
+const STRIDE: Duration = Duration::from_millis(2);
 /// Bytes of a frame that the air adds to a packet: header and check sum.
 const OVERHEAD: usize = 28;
 
@@ -70,7 +72,7 @@ impl Row {
             for frame in self.hwsim.frames()? {
                 self.take(frame)?;
             }
-            let passed = Duration::from_nanos(last.elapsed().as_nanos() as u64).min(STRIDE);
+            let passed = Duration::from_nanos(last.elapsed().as_nanos() as u64 / SLOWNESS).min(STRIDE);
             last = std::time::Instant::now();
             self.advance(self.now + passed)?;
             let wait = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };

@@ -51,7 +51,7 @@ pub(crate) fn operators_page_is_followed() {
             told.push(follow(line));
             continue;
         }
-        running.take().map_or((), Daemon::stop);
+        running.take().into_iter().for_each(Daemon::stop);
         if line.starts_with("systemctl enable --now ") {
             running = Some(begin(&service()));
         } else if line.contains(" run ") {

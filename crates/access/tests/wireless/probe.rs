@@ -2,17 +2,14 @@
 
 use evenair_laws::backoff::Registers;
 use rustix::fs::{Mode, OFlags, open};
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read as _, Write as _};
 
 const TRACING: &str = "/sys/kernel/tracing";
 
-/// Has the kernel log each value that reaches a driver.
-pub(crate) fn install() {
-    let probe = "e:evenair/conf mac80211.drv_conf_tx ac=$ac:u16 cw_min=$cw_min:u16 cw_max=$cw_max:u16 aifs=$aifs:u8 \
-        txop=$txop:u16 vif=$vif_name:string\n";
-    fs::write(format!("{TRACING}/dynamic_events"), probe).expect("event probes");
-}
+/// The values of the event that a probe logs.
+const VALUES: &str =
+    "ac=$ac:u16 cw_min=$cw_min:u16 cw_max=$cw_max:u16 aifs=$aifs:u8 txop=$txop:u16 vif=$vif_name:string";
 
 /// One value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,11 +49,15 @@ pub(crate) struct Probe {
 }
 
 impl Probe {
-    /// Begins a log.
+    /// Begins a log, with a probe of its own: the kernel has each log to one place.
     pub(crate) fn new(name: &str) -> Self {
+        let events = format!("{TRACING}/dynamic_events");
+        let mut events = OpenOptions::new().append(true).open(events).expect("event probes");
+        let probe = format!("e:evenair/{name} mac80211.drv_conf_tx {VALUES}\n");
+        events.write_all(probe.as_bytes()).expect("an event probe");
         let folder = format!("{TRACING}/instances/{name}");
         fs::create_dir_all(&folder).expect("an instance of tracing");
-        fs::write(format!("{folder}/events/evenair/conf/enable"), "1").expect("it is enabled");
+        fs::write(format!("{folder}/events/evenair/{name}/enable"), "1").expect("it is enabled");
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let pipe = open(format!("{folder}/trace_pipe"), flags, Mode::empty()).expect("a pipe").into();
         Self { folder, pipe, rest: String::new() }

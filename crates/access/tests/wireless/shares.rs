@@ -1,6 +1,10 @@
 //! Shares of the air among real mac80211 stations, on the medium of this program. Never rates: the machine is emulated.
 
-use crate::lab::{Daemon, HOSTAPDS, Source, helper, hostapd_with, join, radio, received, shell, wait_for};
+use crate::lab::{
+    Daemon, FIRST, HOSTAPDS, Source, helper, hostapd_with, join, radio, received, shell, stop_hostapd,
+    wait_for,
+};
+use crate::medium::SLOWNESS;
 use evenair_access::radio::Radio as _;
 use evenair_laws::backoff::Registers;
 use std::path::Path;
@@ -18,8 +22,11 @@ const OWN: Registers = Registers { window_max: 1023, ..HOSTAPDS };
 
 /// Loads six radios: three access points in a row, each with a station.
 pub(crate) fn row_of_access_points_begins() {
+    stop_hostapd(FIRST);
     shell("rmmod mac80211_hwsim; modprobe mac80211_hwsim radios=6");
     wait_for("radios", || Path::new("/sys/class/net/wlan5").exists().then_some(()));
+    // The middle access point's beacons starve, too, and its station is to stay.
+    shell("echo 1000000 > /sys/module/mac80211/parameters/beacon_loss_count");
     // It ends with the machine.
     let _ = helper(&["medium", &COUNT.to_string()]);
     wait_for("medium", || Path::new("/sys/kernel/tracing/instances/medium").exists().then_some(()));
@@ -66,12 +73,14 @@ pub(crate) fn middle_gains_by_the_outer_laws() {
     let sources = [0, 1, 2].map(Source::start);
     sleep(Duration::from_secs(2));
     let before = measure(4);
-    let laws = ["wlan0", "wlan2"].map(|interface| Daemon::start(interface, "--enforce --set aifsn=3"));
-    laws.each_ref().map(|law| law.accepted());
+    // V = 500 per 10 simulated ms, and a start near the fixed point: from 1 it takes minutes in slow motion.
+    let law = format!("--enforce --set aifsn=3 --set v={} --set vq_start=250", 5000 / SLOWNESS);
+    let laws = ["wlan0", "wlan2"].map(|interface| Daemon::start(interface, &law));
+    let _ = laws.each_ref().map(Daemon::accepted);
     sleep(Duration::from_secs(4));
-    let during = measure(10);
+    let during = measure(12);
     let told = laws.each_ref().map(|law| law.status().expect("it runs"));
-    laws.map(Daemon::stop);
+    laws.into_iter().for_each(Daemon::stop);
     drop(sources);
     let share = |[first, middle, third]: [u64; 3]| middle as f64 / (first + middle + third) as f64;
     println!("  packets before: {before:?}, the middle has {:.3}", share(before));
