@@ -242,6 +242,8 @@ pub enum LossCause {
     Retries,
     /// A wire lost it.
     Wire,
+    /// No route led to its destination, as nodes had moved.
+    NoRoute,
 }
 
 /// A flow in one direction: what queues tell packets apart by, and what is counted by. Twice the flow's number, plus one on the
