@@ -7,6 +7,7 @@ mod flow;
 mod fluid;
 mod gateway;
 mod mac;
+mod mobility;
 mod modulation;
 mod queue;
 mod radio;
@@ -16,6 +17,7 @@ mod wire;
 
 pub(crate) use flow::{ALPHA, Wrong};
 pub(crate) use mac::{COVERAGE_CLASS_MAX, Mac};
+pub(crate) use mobility::position;
 pub(crate) use radio::Radio;
 
 use crate::build::{Layout, node_number};
@@ -70,6 +72,7 @@ impl Scenario {
         self.default_to_edca(&mac);
         let radio = self.radio.as_mut().map(|radio| radio.complete(preset, mac.phy())).transpose()?;
         self.generate(radio.as_ref())?;
+        self.complete_mobility()?;
         self.check(needs)?;
         let unused = self.unused();
         law::complete_any("drop", &mut self.drop)?;
