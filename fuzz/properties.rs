@@ -1,4 +1,4 @@
-// What holds of every text. The fuzz targets and a test of evenair-agreement (tests/languages.rs) include this file.
+// Properties of every text. The fuzz targets and a test of evenair-agreement (tests/languages.rs) include this file.
 
 /// A scenario is refused with a message, or accepted; then it is written out in full, and reads back to the same.
 ///

@@ -43,7 +43,7 @@ LABELS = {
     "backlog": "backlog [packets]",
     "aggressiveness": "aggressiveness",
     "rate_pps": "rate [packets/s]",
-    "share": "share of what a flow gets alone",
+    "share": "share of the rate alone",
 }
 
 

@@ -246,7 +246,7 @@ impl Rate {
             flows().filter_map(|flow| flow.transfers.as_ref()).map(of).sum::<u64>() as f64
         };
         let is_web = spec.traffic.web().is_some();
-        // A saturated source offers what its queue takes, and wants more.
+        // A saturated source offers as much as its queue takes, and has more.
         let is_saturated =
             matches!(spec.traffic.kind(), Traffic::Datagrams { pattern: Pattern::Saturated, .. });
         let has_offer = |offered: f64| !is_saturated && offered > 0.0 && got >= ALL_OFFERED * offered;

@@ -71,6 +71,7 @@ impl Scenario {
         let wires = self.wire_specs(&nodes)?;
         let stage = self.stage(&nodes, radio.as_ref(), &mac, &receivers)?;
         let later_routes = stage.as_ref().map(|stage| stage.routes(&wires)).unwrap_or_default();
+        let errors = radio.as_ref().and_then(Radio::errors);
         let ends: Vec<(u32, u32)> = wires.iter().map(|wire| (wire.from, wire.to)).collect();
         let router = Router::with_wires(&medium, &ends);
         let is_ideal = mac.is_ideal();
@@ -126,10 +127,10 @@ impl Scenario {
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);
         let clocks = self.clocks();
-        // Receivers do not look at it yet: a run would be one without fading.
         let fading = radio.as_ref().and_then(|radio| radio.fading.clone());
-        if fading.is_some() {
-            return Err(Mistake::at("radio.fading", "is not simulated yet; remove it"));
+        if fading.is_some() && errors.is_none() {
+            let why = "is for receivers with an error model, as a threshold would cut links off whole; set radio.errors.model = \"by-snr\"";
+            return Err(Mistake::at("radio.fading", why));
         }
         let network = NetworkSpec {
             motion: stage.map(|stage| stage.motion(&later_routes)),

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::Path;
 
-/// No list is longer than this \[bytes\]; what never ends is no list.
+/// The largest list \[bytes\]; an endless file is no list.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 /// A line of a list.
 pub(crate) struct Row {
@@ -22,7 +22,7 @@ pub(crate) struct Row {
 }
 
 impl Scenario {
-    /// Reads what stands in files, which are looked for in `folder`, and writes conflicts as pairs of ids of links.
+    /// Reads the lists in files, which are looked for in `folder`, and writes conflicts as pairs of ids of links.
     pub(crate) fn read_lists(&mut self, folder: &Path) -> Result<(), Mistake> {
         self.generate_graph(folder)?;
         for (index, wire) in self.wires.iter_mut().enumerate() {

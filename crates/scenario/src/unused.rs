@@ -34,7 +34,7 @@ impl Scenario {
         let connects = [TrafficKind::Tcp, TrafficKind::Tfrc];
         unless(
             self.flows.iter().any(|flow| connects.contains(&flow.traffic) && flow.connections.is_none()),
-            // The fixed point of A-CSMA's laws is theirs, whatever is sent.
+            // The fixed point of A-CSMA's laws is theirs, for any traffic.
             self.connections.is_some() && !matches!(self.backoff, BackoffParams::Adaptive(_)),
             "[connections] has no effect: no flow of TCP or TFRC looks at it, each other one has its own or sends datagrams; remove it",
         );

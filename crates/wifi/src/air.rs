@@ -6,13 +6,13 @@ use crate::{
 };
 use evenair_des::{Fingerprint, Phase, Queue};
 use evenair_laws::backoff::Access;
-use evenair_topology::Medium;
+use evenair_topology::{FadedLink, Fading, Medium};
 use evenair_units::{Bytes, Duration, Instant};
 
 /// A queue that contends: its number in the network. A node has one (DCF) or one per next hop (adaptive laws).
 pub type Contender = u32;
 
-/// The receiver of a frame for everybody: no answer, no repetition.
+/// The receiver of a broadcast frame: no answer, no repetition.
 pub const BROADCAST: u32 = u32::MAX;
 
 /// A packet's name between the air and its host: the host's choice, handed back with every piece of news about it.
@@ -94,7 +94,7 @@ pub enum Up {
     /// The packet at the head of `from` reached a node: its next hop, for the first time, or one of those that hear a
     /// broadcast.
     Received {
-        /// The contender whose head it is.
+        /// The contender with this head.
         from: Contender,
         /// The node that decoded it.
         at: u32,
@@ -115,11 +115,11 @@ pub enum Up {
     Attempt {
         /// The contender.
         by: Contender,
-        /// The packet whose frame it was, or the first of them.
+        /// The packet of the frame, or the first of them.
         packet: PacketId,
         /// Packets in the frame.
         parts: u16,
-        /// How long the frame and its acknowledgement take, with what announces it and the spaces between them.
+        /// The time of the frame and its acknowledgement, with RTS and CTS if any, and the spaces between them.
         airtime: Duration,
         /// It was acknowledged; of an aggregate, by a block acknowledgement.
         acknowledged: bool,
@@ -199,6 +199,28 @@ impl Air {
             Self::Dcf(air) => air.set_medium(now, medium, receivers, stale, out),
             Self::Small(air) => air.set_medium(now, medium, receivers, stale, out),
             Self::Ideal(_) => panic!("nodes do not move under ideal CSMA"),
+        }
+    }
+
+    /// Gives each node a number from which the draws of its receptions come, under [`Capture::Errors`](crate::Capture::Errors) alone.
+    pub fn set_draw_keys(&mut self, keys: Vec<u64>) {
+        match self {
+            Self::Dcf(air) => air.set_draw_keys(keys),
+            Self::Small(air) => air.set_draw_keys(keys),
+            Self::Ideal(_) => (),
+        }
+    }
+
+    /// Makes links fade, each by the waves of its two nodes, the one with the lower number first, under
+    /// [`Capture::Errors`](crate::Capture::Errors).
+    ///
+    /// # Panics
+    /// Under another rule of 802.11.
+    pub fn set_fading(&mut self, fading: Fading, links: impl IntoIterator<Item = ((u32, u32), FadedLink)>) {
+        match self {
+            Self::Dcf(air) => air.set_fading(fading, links),
+            Self::Small(air) => air.set_fading(fading, links),
+            Self::Ideal(_) => (),
         }
     }
 

@@ -18,10 +18,10 @@ const TAKES_NONE: u8 = 3;
 #[derive(Debug, Args)]
 #[command(
     about = "Run a back-off law on a Linux access point: contention windows, AIFSN and TXOP, set ten times a second",
-    long_about = "The very back-off law runs on a Linux access point; what it sets reaches the driver of a stock kernel within \
-    the country's limits and is put back; its decisions equal the simulator's. What that does to the air is shown in the \
+    long_about = "The simulator's back-off law runs on a Linux access point; its settings reach the driver of a stock kernel within \
+    the country's limits and is put back; its decisions equal the simulator's. Their effect on the air is shown in the \
     simulator, not on radio hardware, of which we have none.\n\n\
-    It is the restraint of access points with long queues that helps a starving neighbour. An access point that starves gains \
+    A starving neighbour gains by the restraint of access points with long queues. An access point that starves gains \
     nothing by running it alone (evenair study lee12/access-points).",
     after_help = "Nothing is set until --enforce, or mode = \"enforce\" in the file.\n\n\
     To begin with:\n  \
@@ -274,12 +274,12 @@ fn check(arguments: &CheckArguments) -> Result<()> {
         (true, _) => say("stations: none, so its rate and its queues are not known yet"),
         (false, true) => {
             say(&format!(
-                "stations: {}; the driver tells their queues, so every law can run",
+                "stations: {}; the driver reports their queues, so every law can run",
                 stations.len()
             ));
         }
         (false, false) => say(&format!(
-            "stations: {}; the driver tells no queues (TXQ statistics), so only virtual-queue can run",
+            "stations: {}; the driver reports no queues (TXQ statistics), so only virtual-queue can run",
             stations.len()
         )),
     }
@@ -346,7 +346,7 @@ fn trial(config: &Config, radio: &mut Linux, yes: bool) -> Result<()> {
     say("The trial takes 20 s. Saturate the link now, for example by a download at a station.");
     if !yes {
         if !io::stdin().is_terminal() {
-            bail!("nobody can be asked; give --yes");
+            bail!("no terminal to ask at; give --yes");
         }
         anstream::print!("Set the largest windows for the last 10 s of it? [y/N] ");
         io::stdout().flush()?;

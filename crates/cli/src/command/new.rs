@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
     evenair show first.toml\n  \
     evenair run first.toml\n  \
     evenair new mesh.toml --template mesh\n\n\
-    From a spreadsheet, whose first line names its columns (id, and latitude and longitude or x and y in metres):\n  \
+    From a spreadsheet with the names of its columns in the first line (id, and latitude and longitude or x and y in metres):\n  \
     evenair new street.toml --from nodes.csv --flows flows.csv"
 )]
 pub(crate) struct NewOptions {

@@ -2,7 +2,7 @@
 
 use super::{ends, node_number};
 use crate::error::Mistake;
-use crate::language::{FlowTable, Scenario, TrafficKind};
+use crate::language::{FlowTable, Preset, Scenario, TrafficKind};
 use crate::law;
 use crate::quantity::Size;
 use crate::resolved::Wrong;
@@ -15,6 +15,8 @@ use evenair_topology::{Position, Router};
 use evenair_units::{Bytes, Duration, Instant, Rate};
 use evenair_wifi::BROADCAST;
 
+/// Headers of IP and UDP.
+const UDP_HEADERS: Bytes = Bytes::new(28);
 /// Headers of IP and UDP, and a report's four fields (RFC 5348 section 3.2.2), four bytes each.
 const TFRC_REPORT: Bytes = Bytes::new(28 + 16);
 
@@ -102,6 +104,9 @@ impl Scenario {
             } else {
                 Traffic::Tcp(tcp)
             });
+        }
+        if self.preset == Preset::Ns3 && flow.is_plain() {
+            flow.headers.get_or_insert(Size(UDP_HEADERS));
         }
         if let Some(mix) = flow.mix()? {
             return flow.datagrams(mix.mean(), Some(mix));

@@ -36,7 +36,8 @@ impl Scenario {
         receivers: &Receivers,
     ) -> Result<Scene, Mistake> {
         let medium = self.medium(names, radio)?;
-        let rates = self.link_rates(names, mac, &medium, receivers)?;
+        let errors = radio.and_then(Radio::errors);
+        let rates = self.link_rates(names, mac, &medium, receivers, errors)?;
         let medium = rates::over(medium, &rates, mac, receivers);
         Ok(Scene { medium, rates })
     }

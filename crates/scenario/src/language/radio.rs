@@ -53,7 +53,8 @@ pub struct RadioTable {
     /// Where the exponent takes over from free space, log-distance only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_distance: Option<Length>,
-    /// How much stronger a frame must be to survive an overlap.
+    /// How much stronger a frame must be to survive an overlap. With `errors`: how much stronger a later frame must be for the receiver
+    /// to turn to it, within 16 us of the first one's beginning; 5 dB, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Decibels>,
     /// The signals that it must be stronger than.
@@ -65,9 +66,52 @@ pub struct RadioTable {
     /// The receivers' noise, where interference is summed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<Power>,
-    /// Signals weaker than this do not count as interference, where it is summed; by default the noise.
+    /// Signals weaker than this do not count as interference, where it is summed; by default the noise, and 10 dB below it with
+    /// `errors`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interference_threshold: Option<Power>,
+    /// Packets are lost by their signal-to-noise ratio and mode; without it a frame above its threshold that nothing overlaps is
+    /// decoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errors: Option<ErrorsTable>,
+}
+
+/// The error model of receivers. Thresholds need not be given with it: `receive_threshold`, from which on a preamble is detected, and
+/// `carrier_sense_threshold` are -82 dBm in 20 MHz and 3 dB more for each doubling of the width.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorsTable {
+    /// Which model: "by-snr".
+    pub model: ErrorModelName,
+    /// The error-correcting code of 802.11n, ac and ax: "bcc" (convolutional, that of 802.11n and ac if it is not given) or "ldpc" (that
+    /// of 802.11ax). MCS 10 and 11 have LDPC always.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coding: Option<CodingName>,
+    /// By how much the receivers' noise exceeds thermal noise; 7 dB, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise_figure: Option<Decibels>,
+    /// The signal-to-noise ratio from which on a preamble is detected; 4 dB, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preamble_detection: Option<Decibels>,
+}
+
+/// An error model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorModelName {
+    /// Each packet of a frame is lost with a probability that follows from its mode, its size, and the ratio of signal to noise and
+    /// interference over its time.
+    BySnr,
+}
+
+/// An error-correcting code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CodingName {
+    /// The binary convolutional code.
+    Bcc,
+    /// Low-density parity checks.
+    Ldpc,
 }
 
 /// How power falls with distance.

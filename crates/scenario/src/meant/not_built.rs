@@ -364,7 +364,7 @@ pub(super) fn not_built(asked: &str) -> Option<&'static str> {
     of_list.or_else(|| is_of_later_wifi(asked).then_some(NOT_BUILT[0].0))
 }
 
-/// The name here of what a word means elsewhere.
+/// The name here for a word of other programs.
 pub(super) fn called_otherwise(asked: &str) -> Option<&'static str> {
     let of_list = OTHERWISE.iter().find(|(_, words)| words.contains(&asked)).map(|(name, _)| *name);
     of_list.or_else(|| is_of_modulation(asked).then_some(MODULATION))

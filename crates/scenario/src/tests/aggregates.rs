@@ -55,14 +55,14 @@ fn aggregates_are_limited_as_the_table_says() {
     assert_eq!(found, Staging { limits, airtime: None });
     assert_eq!(staging("kind = '802.11ac'", "aggregation.packets = 1"), None);
     assert_eq!(staging("kind = '802.11ac'", "aggregation.retries = 'never'").unwrap().limits.tries, None);
-    // What is completed reads as the same.
+    // A completed scenario reads as the same.
     let whole = parse(&scenario("kind = '802.11ax'", "aggregation.staged_airtime = '4 ms'")).unwrap();
     assert_eq!(parse(&whole.to_toml().unwrap()).unwrap(), whole);
     assert_eq!(whole.settings().aggregation.unwrap().bytes, Some(Amount::Bytes(65_535)));
 }
 
 #[test]
-fn what_aggregation_cannot_be_is_refused() {
+fn impossible_aggregation_is_refused() {
     let refused = |mac: &str, more: &str| message(&scenario(mac, more));
     let older = refused("kind = '802.11g'", "aggregation.packets = 8");
     assert!(older.contains("aggregation: is for 802.11n, ac and ax"), "{older}");

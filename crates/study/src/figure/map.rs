@@ -183,7 +183,8 @@ impl<'a> Map<'a> {
         self.ranges().iter().filter(|range| !self.is_beyond(range)).map(circle).collect()
     }
 
-    /// All nodes, and each whole circle that makes the map at most three times as large; of a larger one what then is on the map.
+    /// All nodes, and each whole circle that makes the map at most three times as large; larger circles are cut at the map's
+    /// edge.
     fn extent(&self) -> [f64; 4] {
         let nodes = [0, 1].map(|of| Span::of(self.placed().map(|(_, place)| place[of])).with_margin());
         let width = |(low, high): (f64, f64)| high - low;

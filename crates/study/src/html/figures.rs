@@ -1,10 +1,10 @@
-//! The figures' places on a page: what is seen, what it is drawn from, and how it is made again.
+//! The figures' places on a page: the picture, its data, and the command that draws it again.
 
 use super::{Page, escape};
 use crate::chart::{Chart, Figures};
 use serde_json::{Value, json};
 
-/// The first figure, which answers what the page is about.
+/// The first figure, which answers the page's question.
 pub(super) fn answer(page: &mut Page, all: &Figures, command: &str) {
     all.figures.iter().take(1).for_each(|chart| figure(page, all, chart, command));
 }

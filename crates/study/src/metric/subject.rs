@@ -252,7 +252,7 @@ impl Subject<'_> {
     }
 }
 
-/// The flow of this name; "1..8": these and those between them; "web-*": all whose names begin so.
+/// Indices of the flows of a name; "1..8" means these and those between them; "web-*" means every name that begins so.
 pub(crate) fn flows_named(names: &[&str], flow: &str) -> Vec<usize> {
     let place = |name: &str| names.iter().position(|known| *known == name);
     if let Some(index) = place(flow) {
