@@ -23,11 +23,13 @@ use evenair_wifi::{
 
 mod gateway;
 mod mix;
+mod motion;
 mod opportunities;
 mod web;
 
 pub use gateway::{GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit};
 pub use mix::Mix;
+pub use motion::{Detour, Motion, Scene, SceneAt};
 pub(crate) use opportunities::Pacer;
 pub use opportunities::{NoTrace, Opportunities};
 pub use web::{Arrivals, WebConnection, WebRequest, WebSpec};
@@ -45,6 +47,8 @@ pub struct NetworkSpec {
     pub data_mode: Mode,
     /// What the stations decode.
     pub receivers: Receivers,
+    /// How nodes move, if they do: only under 802.11, and no hearer further than half a slot.
+    pub motion: Option<Motion>,
     /// How links of the air fade, if they do: each pair by its [`FadedLink`](evenair_topology::FadedLink), whose stream is
     /// named (seed of the run, [`Fading::entity`] of the nodes' names, "fading").
     pub fading: Option<Fading>,
@@ -89,6 +93,7 @@ impl NetworkSpec {
             medium,
             mac,
             data_mode: data.into(),
+            motion: None,
             fading: None,
             rates: Vec::new(),
             losses: Vec::new(),

@@ -9,6 +9,7 @@ mod gateway;
 mod generate;
 mod listed;
 mod mac;
+mod mobility;
 mod pair;
 mod per_rate;
 mod queue;
@@ -25,6 +26,7 @@ pub use gateway::*;
 pub use generate::*;
 pub use listed::*;
 pub use mac::*;
+pub use mobility::*;
 pub use pair::*;
 pub use per_rate::*;
 pub use queue::*;
@@ -124,6 +126,17 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Listed<NodeTable>")]
     pub nodes: Vec<NodeTable>,
+    /// How the network follows nodes that move; the defaults, if there is no such table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mobility: Option<MobilityTable>,
+    /// The ways of nodes; or `{ file = "tracks.csv" }`, with the columns' names in its first line: node, time \[s\], x and y \[m\], or
+    /// node, time, latitude and longitude \[degrees\]; and height \[m\].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Listed<TrackTable>")]
+    pub tracks: Vec<TrackTable>,
+    /// Nodes that walk at random.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub walks: Vec<WalkTable>,
     /// Walls between nodes with positions; or `{ file = "walls.csv" }` with columns x1, y1, x2, y2 \[m\] and loss \[dB\].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Listed<WallTable>")]

@@ -7,6 +7,7 @@ mod laws;
 mod limits;
 mod lists;
 mod looked_at;
+mod mobility;
 mod modulated;
 mod order;
 mod outside;
@@ -154,7 +155,7 @@ fn known_or_unbuilt_word_is_named() {
         ("mac.kind=ac", "unknown variant `ac`; 802.11n, ac and ax are `mac.kind`"),
         ("radio.propagation=rayleigh", "unknown variant `rayleigh`; fading is `radio.fading`"),
         ("radio.propagation=jakes", "not built: `jakes`, this model of fading or path loss"),
-        ("mobility=walk", "not built: `mobility`, mobility; nodes stay where they are"),
+        ("velocity=walk", "unknown field `velocity`; nodes move by `tracks` and `walks`"),
         ("routing=olsr", "not built: `routing`, routing protocols"),
         ("mac.rate_control=minstrel", "not built: `rate_control`, rate adaptation"),
         ("tcp.window=bbr2", "not built: `bbr2`, this window law; evenair list laws"),

@@ -181,6 +181,27 @@ impl Air {
         }
     }
 
+    /// Nodes that move: from now on they hear each other by another medium of the same nodes. The nodes in `stale` that are sending keep
+    /// their hearers and stay there. Gives the instant at which the first of their frames ends, when to call again after all that the
+    /// air does then; never, if none sends.
+    ///
+    /// # Panics
+    /// If a hearer is further than half a slot, or the medium is ideal.
+    pub fn set_medium(
+        &mut self,
+        now: Instant,
+        medium: &Medium,
+        receivers: &Receivers,
+        stale: &mut Vec<u32>,
+        out: &mut Effects,
+    ) -> Instant {
+        match self {
+            Self::Dcf(air) => air.set_medium(now, medium, receivers, stale, out),
+            Self::Small(air) => air.set_medium(now, medium, receivers, stale, out),
+            Self::Ideal(_) => panic!("nodes do not move under ideal CSMA"),
+        }
+    }
+
     /// Gives each node a number from which the draws of its receptions come, under [`Capture::Errors`](crate::Capture::Errors) alone.
     pub fn set_draw_keys(&mut self, keys: Vec<u64>) {
         match self {

@@ -232,6 +232,7 @@ pages! {
     how_to_install "how-to/install.md",
     how_to_laws "how-to/laws.md",
     how_to_mesh "how-to/mesh.md",
+    how_to_mobility "how-to/mobility.md",
     how_to_multiconn "how-to/multiconn.md",
     how_to_ns "how-to/ns.md",
     how_to_play "how-to/play.md",

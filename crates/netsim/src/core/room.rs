@@ -16,6 +16,13 @@ impl<T: Copy> Core<T> {
     /// Has whoever is attached told when a packet that entered at this hop has left its node, or was dropped before, and there is
     /// room for another. A shaper that holds nothing back lets through at once whatever comes, and that is no departure.
     pub(crate) fn watch(&mut self, first: u32) {
+        for other in self.other_entrances(first) {
+            self.watch_chain(other);
+        }
+        self.watch_chain(first);
+    }
+
+    fn watch_chain(&mut self, first: u32) {
         let mut hop = first;
         loop {
             self.hops.get_mut(hop).watched = true;

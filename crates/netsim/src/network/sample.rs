@@ -290,6 +290,7 @@ impl Network {
                 requests_failed: frames.requests_failed,
                 internal: frames.internal,
                 lost_on_wire: dropped.on_wire,
+                dropped_no_route: dropped.no_route,
                 aggregates: aggregates.map(|counters| AggregateResult::of(counters, frames.attempts)),
                 airtime: ledger
                     .as_ref()

@@ -12,7 +12,7 @@ use evenair_laws::flow::{FlowRole, Signal};
 use evenair_laws::window::AirPath;
 use evenair_netsim::{FlowSpec, LinkRate, Sampling, TcpSpec, TfrcSpec, Traffic, Wire};
 use evenair_topology::{Position, Router};
-use evenair_units::{Bytes, Duration, Rate};
+use evenair_units::{Bytes, Duration, Instant, Rate};
 use evenair_wifi::BROADCAST;
 
 /// Headers of IP and UDP.
@@ -42,6 +42,8 @@ pub(super) struct Ground<'a> {
     pub(super) has_rates: bool,
     /// Whether each link has the fastest rate that it can carry.
     pub(super) by_distance: bool,
+    /// Where nodes move: the routes of all flows at some instants, in order.
+    pub(super) later_routes: &'a [(Instant, Vec<Option<Vec<u32>>>)],
 }
 
 impl Scenario {
@@ -157,7 +159,8 @@ impl Ground<'_> {
             path
         } else {
             let path_ends = [from, to];
-            router.route(from, to).map_err(|_| {
+            let later = || self.later_routes.iter().find_map(|(_, of_flows)| of_flows[index].clone());
+            later().map_or_else(|| router.route(from, to), Ok).map_err(|_| {
                 let (from, to) = (&flow.from, &flow.to);
                 let channel = if self.has_channels { " and on one channel" } else { "" };
                 let why = format!(

@@ -18,13 +18,19 @@ const FROM: Word = ("from", &["from", "source", "src", "transmitter", "tx", "sen
 const TO: Word =
     ("to", &["to", "target", "destination", "dest", "dst", "receiver", "rx", "sink", "server", "gateway"]);
 
+const X: Word = ("x", &["x", "xm", "east", "eastm", "easting", "posx"]);
+const Y: Word = ("y", &["y", "ym", "north", "northm", "northing", "posy"]);
+const LATITUDE: Word = ("latitude", &["latitude", "lat", "latdeg"]);
+const LONGITUDE: Word = ("longitude", &["longitude", "lon", "lng", "long", "londeg"]);
+const HEIGHT: Word = ("height", &["height", "heightm", "z", "zm", "up", "alt", "altitude", "elevation"]);
+
 pub(super) const NODES: &[Word] = &[
     ID,
-    ("x", &["x", "xm", "east", "eastm", "easting", "posx"]),
-    ("y", &["y", "ym", "north", "northm", "northing", "posy"]),
-    ("latitude", &["latitude", "lat", "latdeg"]),
-    ("longitude", &["longitude", "lon", "lng", "long", "londeg"]),
-    ("height", &["height", "heightm", "z", "zm", "up", "alt", "altitude", "elevation"]),
+    X,
+    Y,
+    LATITUDE,
+    LONGITUDE,
+    HEIGHT,
     ("channel", &["channel", "chan", "ch"]),
     ("transmit_power", &["transmitpower", "txpower", "power", "txpowerdbm", "powerdbm", "eirp"]),
 ];
@@ -42,6 +48,15 @@ pub(super) const FLOWS: &[Word] = &[
     ("application_rate", &["applicationrate", "apprate"]),
     ("interval", &["interval"]),
     ("weight", &["weight", "share"]),
+];
+pub(super) const TRACKS: &[Word] = &[
+    ("node", ID.1),
+    ("time", &["time", "times", "t", "ts", "seconds", "timestamp"]),
+    X,
+    Y,
+    LATITUDE,
+    LONGITUDE,
+    HEIGHT,
 ];
 pub(super) const SIGNALS: &[Word] = &[
     FROM,
@@ -97,6 +112,11 @@ impl<'a> Columns<'a> {
     /// The columns of a place, the one to the east first: on the globe, if it has these, else on the plane.
     pub(super) fn place(&self) -> Option<(&'static str, &'static str)> {
         [("longitude", "latitude"), ("x", "y")].into_iter().find(|(a, b)| self.has(a) && self.has(b))
+    }
+
+    /// Whether places are in degrees.
+    pub(super) fn are_degrees(&self) -> bool {
+        self.has("latitude") && self.has("longitude")
     }
 
     pub(super) fn need(&self, file: &str, names: &[&str]) -> Result<(), String> {

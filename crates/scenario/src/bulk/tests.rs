@@ -207,3 +207,36 @@ fn mistakes_in_maps_and_graphs_name_their_place() {
         "{why}"
     );
 }
+
+/// Tracks in metres and in degrees: on the plane of the nodes, whose middle is 45° north and 10° east.
+#[test]
+fn tracks_come_from_spreadsheets() {
+    let text = MESH.to_string() + "tracks = { file = \"tracks.csv\" }\n";
+    let with = |nodes: &str, tracks: &str| {
+        let files = [("nodes.csv", nodes), ("flows.csv", "from,to\na,b\n"), ("tracks.csv", tracks)];
+        read(&files, &text)
+    };
+    let metres = "id,x,y\na,0,0\nb,100,0\n";
+    let mesh = with(metres, "node,t [s],x,y,height\nb,0,100,0,\nb,10,200,0,2\n").unwrap();
+    let track = &mesh.settings().tracks[0];
+    assert_eq!((track.node.as_str(), track.points.len(), track.points[1].at.up_m), ("b", 2, Some(2.0)));
+    assert_eq!(track.points[1].time.to_string(), "10 s");
+    let degrees = "id,lat,lon\na,44.9995,9.9995\nb,45.0005,10.0005\n";
+    let mesh = with(degrees, "node,time,lat,lon\nb,0,45,10\nb,100,45.0005,10.0005\n").unwrap();
+    let last = mesh.settings().tracks[0].points[1].at;
+    assert!((last.east_m - 39.423).abs() < 2e-3 && (last.north_m - 55.566).abs() < 2e-3, "{last:?}");
+    for (nodes, tracks, why) in [
+        (metres, "node,time,x,y\nb,5,0,0\nb,3,1,0\n", "tracks.csv, line 3: 3 s of \"b\" comes after 5 s"),
+        (metres, "node,time,x,y\nc,5,0,0\n", "tracks[0].node: there is no node \"c\""),
+        (metres, "node,time,x,y\nb,-1,0,0\n", "tracks.csv, line 2: time is -1 s"),
+        (
+            metres,
+            "node,time,lat,lon\nb,1,45,10\n",
+            "give the nodes in a file with latitude and longitude too",
+        ),
+        (metres, "node,x,y\nb,1,45\n", "tracks.csv has no column \"time\""),
+    ] {
+        let found = with(nodes, tracks).unwrap_err();
+        assert!(found.contains(why), "{found}");
+    }
+}

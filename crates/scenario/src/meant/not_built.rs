@@ -173,10 +173,6 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         &["rice", "itu", "okumurahata", "cost231", "buildings", "obstacles", "jakes"],
     ),
     (
-        "mobility; nodes stay where they are",
-        &["mobility", "velocity", "speed", "waypoints", "waypoint", "randomwaypoint"],
-    ),
-    (
         "routing protocols; routes have the fewest hops, or are given by `via`",
         &[
             "routing",
@@ -345,6 +341,10 @@ const OTHERWISE: &[(&str, &[&str])] = &[
     (
         "the rate of a wire is `rate`, that of the air `mac.data_rate`",
         &["bandwidth", "capacity", "speedmbps", "datarate", "phyrate", "bitrate"],
+    ),
+    (
+        "nodes move by `tracks` and `walks`",
+        &["velocity", "speed", "waypoints", "waypoint", "randomwaypoint", "track", "walk", "movement"],
     ),
     ("fading is `radio.fading`", &["fading", "rayleigh", "rician", "nakagami", "doppler"]),
     ("the time that a wire takes is `delay`", &["latency", "propagationdelay", "rtt"]),
