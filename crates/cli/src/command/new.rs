@@ -55,6 +55,8 @@ pub(crate) enum Template {
     Mesh,
     /// A gateway that gives each of its subscribers a rate
     Gateway,
+    /// Two access points of 802.11ac, whose packets share frames
+    Modern,
 }
 
 impl Template {
@@ -65,6 +67,7 @@ impl Template {
             Self::Hidden => include_str!("../templates/hidden.toml"),
             Self::Mesh => include_str!("../templates/mesh.toml"),
             Self::Gateway => include_str!("../templates/gateway.toml"),
+            Self::Modern => include_str!("../templates/modern.toml"),
         }
     }
 }

@@ -222,6 +222,7 @@ pages! {
     concepts_errors "concepts/errors.md",
     concepts_gateway_laws "concepts/gateway-laws.md",
     concepts_gateway "concepts/gateway.md",
+    concepts_wifi_of_today "concepts/wifi-of-today.md",
     dependencies "dependencies.md",
     how_to_backoff "how-to/backoff.md",
     how_to_cc "how-to/cc.md",
