@@ -15,9 +15,11 @@ use evenair_laws::rate::RateParams;
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, Recovery, Segment, SegmentKind, SenderParams};
-use evenair_topology::Medium;
+use evenair_topology::{Fading, Medium};
 use evenair_units::{Bytes, Duration, Instant, Rate};
-use evenair_wifi::{Aggregation, BROADCAST, LossModel, MacTiming, Mode, Receivers, Rules};
+use evenair_wifi::{
+    Aggregation, BROADCAST, Capture, ErrorModel, LossModel, MacTiming, Mode, Receivers, Rules,
+};
 
 mod gateway;
 mod mix;
@@ -43,6 +45,9 @@ pub struct NetworkSpec {
     pub data_mode: Mode,
     /// What the stations decode.
     pub receivers: Receivers,
+    /// How links of the air fade, if they do: each pair by its [`FadedLink`](evenair_topology::FadedLink), whose stream is
+    /// named (seed of the run, [`Fading::entity`] of the nodes' names, "fading").
+    pub fading: Option<Fading>,
     /// Links with a mode of their own.
     pub rates: Vec<LinkRate>,
     /// Links that lose what nothing else spoils, on the air or on a wire.
@@ -84,6 +89,7 @@ impl NetworkSpec {
             medium,
             mac,
             data_mode: data.into(),
+            fading: None,
             rates: Vec::new(),
             losses: Vec::new(),
             wires: Vec::new(),
@@ -145,6 +151,30 @@ impl NetworkSpec {
                 MacSpec::Dcf { timing: timing.with_qos(qos), rules }
             }
             mac => mac,
+        }
+    }
+
+    /// The probability that one attempt to send a packet of `size` network-layer bytes over a link fails by noise, in the link's mode
+    /// and without interference; none, where errors do not follow from the signal-to-noise ratio, or the link is not of the air.
+    pub fn noise_loss(&self, from: u32, to: u32, size: Bytes) -> Option<f64> {
+        let (model, timing) = self.errors(from, to)?;
+        let power = self.medium.hearing(from as usize, to as usize)?.power;
+        Some(model.loss(timing.phy, self.mode(from, to), power, size + timing.overhead))
+    }
+
+    /// The signal-to-noise ratio of a link, in the link's mode and without interference \[dB\]; none, as for [`Self::noise_loss`].
+    pub fn noise_ratio_db(&self, from: u32, to: u32) -> Option<f64> {
+        let (model, timing) = self.errors(from, to)?;
+        let power = self.medium.hearing(from as usize, to as usize)?.power;
+        Some(model.ratio_db(timing.phy, self.mode(from, to), power))
+    }
+
+    fn errors(&self, from: u32, to: u32) -> Option<(ErrorModel, MacTiming)> {
+        match self.mac_between(from, to) {
+            MacSpec::Dcf { timing, rules: Rules { capture: Capture::Errors(model), .. } } => {
+                Some((model, timing))
+            }
+            _ => None,
         }
     }
 

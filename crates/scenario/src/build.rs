@@ -68,7 +68,8 @@ impl Scenario {
         self.separate_older_stations();
         let medium = self.medium(&nodes, radio.as_ref())?;
         let wires = self.wire_specs(&nodes)?;
-        let rates = self.link_rates(&nodes, &mac, &medium, &receivers)?;
+        let errors = radio.as_ref().and_then(Radio::errors);
+        let rates = self.link_rates(&nodes, &mac, &medium, &receivers, errors)?;
         let medium = rates::over(medium, &rates, &mac, &receivers);
         let ends: Vec<(u32, u32)> = wires.iter().map(|wire| (wire.from, wire.to)).collect();
         let router = Router::with_wires(&medium, &ends);
@@ -124,7 +125,13 @@ impl Scenario {
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);
         let clocks = self.clocks();
+        let fading = radio.as_ref().and_then(|radio| radio.fading.clone());
+        if fading.is_some() && errors.is_none() {
+            let why = "is for receivers with an error model, as a threshold would cut links off whole; set radio.errors.model = \"by-snr\"";
+            return Err(Mistake::at("radio.fading", why));
+        }
         let network = NetworkSpec {
+            fading,
             rates,
             losses: self.link_losses(&nodes, is_ideal)?,
             wires,

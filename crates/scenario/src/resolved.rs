@@ -2,6 +2,8 @@
 //! what the packet world knows of it.
 
 mod aggregation;
+mod errors;
+mod fading;
 mod flow;
 mod fluid;
 mod gateway;
@@ -67,7 +69,8 @@ impl Scenario {
         let is_beside = self.has_older_stations()?;
         let mac = self.mac.complete(preset, is_beside)?;
         self.default_to_edca(&mac);
-        let radio = self.radio.as_mut().map(|radio| radio.complete(preset, mac.phy())).transpose()?;
+        let widths = self.widths(&mac);
+        let radio = self.radio.as_mut().map(|radio| radio.complete(preset, &mac, &widths)).transpose()?;
         self.generate(radio.as_ref())?;
         self.check(needs)?;
         let unused = self.unused();

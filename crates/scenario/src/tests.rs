@@ -151,8 +151,8 @@ fn what_is_meant_or_not_built_is_told() {
     for (change, words) in [
         ("mac.kind=802.11be", "not built: `802.11be`, 802.11be and later"),
         ("mac.kind=ac", "unknown variant `ac`; 802.11n, ac and ax are `mac.kind`"),
-        ("radio.propagation=rayleigh", "not built: `rayleigh`, fading"),
-        ("radio.fading=rice", "evenair schema tells every key"),
+        ("radio.propagation=rayleigh", "unknown variant `rayleigh`; fading is `radio.fading`"),
+        ("radio.propagation=jakes", "not built: `jakes`, this model of fading or path loss"),
         ("mobility=walk", "not built: `mobility`, mobility; nodes stay where they are"),
         ("routing=olsr", "not built: `routing`, routing protocols"),
         ("mac.rate_control=minstrel", "not built: `rate_control`, rate adaptation"),

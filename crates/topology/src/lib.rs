@@ -10,6 +10,7 @@
 
 mod cliques;
 mod conflict;
+mod fading;
 mod fairness;
 pub mod generate;
 mod geometry;
@@ -22,6 +23,7 @@ mod shadowing;
 
 pub use cliques::{clique_cover, maximal_cliques};
 pub use conflict::ConflictGraph;
+pub use fading::{FadedLink, Fading, FadingModel};
 pub use fairness::jain_index;
 pub use geometry::{Position, Wall};
 pub use independent::{IndependentSets, TooLarge};

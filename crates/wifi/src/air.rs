@@ -6,7 +6,7 @@ use crate::{
 };
 use evenair_des::{Fingerprint, Phase, Queue};
 use evenair_laws::backoff::Access;
-use evenair_topology::Medium;
+use evenair_topology::{FadedLink, Fading, Medium};
 use evenair_units::{Bytes, Duration, Instant};
 
 /// A queue that contends: its number in the network. A node has one (DCF) or one per next hop (adaptive laws).
@@ -177,6 +177,28 @@ impl Air {
         match self {
             Self::Dcf(air) => air.set_loss(from, to, process),
             Self::Small(air) => air.set_loss(from, to, process),
+            Self::Ideal(_) => (),
+        }
+    }
+
+    /// Gives each node a number from which the draws of its receptions come, under [`Capture::Errors`](crate::Capture::Errors) alone.
+    pub fn set_draw_keys(&mut self, keys: Vec<u64>) {
+        match self {
+            Self::Dcf(air) => air.set_draw_keys(keys),
+            Self::Small(air) => air.set_draw_keys(keys),
+            Self::Ideal(_) => (),
+        }
+    }
+
+    /// Makes links fade, each by the waves of its two nodes, the one with the lower number first, under
+    /// [`Capture::Errors`](crate::Capture::Errors).
+    ///
+    /// # Panics
+    /// Under another rule of 802.11.
+    pub fn set_fading(&mut self, fading: Fading, links: impl IntoIterator<Item = ((u32, u32), FadedLink)>) {
+        match self {
+            Self::Dcf(air) => air.set_fading(fading, links),
+            Self::Small(air) => air.set_fading(fading, links),
             Self::Ideal(_) => (),
         }
     }

@@ -12,6 +12,8 @@ use evenair_laws::backoff::{BackoffParams, Category};
 use evenair_netsim::MacSpec;
 use evenair_scenario::{Layout, NodeTable, Objective, Resolved, Scenario, Size};
 use evenair_study::figure;
+use evenair_topology::Link;
+use evenair_units::Bytes;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -146,21 +148,37 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
     print(&out)
 }
 
-/// The rates of links and the power at which they are received, where links have rates of their own.
+/// The packet that the loss of links is shown for.
+const FULL_PACKET: Bytes = Bytes::new(1500);
+
+/// The rates of links and the power at which they are received, where links have rates of their own; where errors follow from the
+/// signal-to-noise ratio, that and the packets lost by it, too.
 fn link_rates(scenario: &Resolved) -> String {
     let (network, links) = (scenario.network(), &scenario.layout().links);
-    if network.rates.is_empty() || links.is_empty() {
+    let noise = |link: &Link| {
+        let of_packet = network.noise_loss(link.from, link.to, FULL_PACKET);
+        network.noise_ratio_db(link.from, link.to).zip(of_packet)
+    };
+    let has_noise = links.iter().any(|(_, link)| noise(link).is_some());
+    if (network.rates.is_empty() && !has_noise) || links.is_empty() {
         return String::new();
     }
     let is_modulated = network.data_mode.modulation().is_some();
-    let head = ["link", "rate", "received"].into_iter().chain(is_modulated.then_some("mode"));
+    let of_noise: &[&str] = if has_noise { &["SNR", "1500 bytes lost"] } else { &[] };
+    let head = ["link", "rate", "received"].iter().chain(of_noise).copied();
+    let head = head.chain(is_modulated.then_some("mode"));
     let mut rows: Vec<Vec<String>> = vec![head.map(String::from).collect()];
     for (name, link) in links {
         let ear = network.medium.hearing(link.from as usize, link.to as usize);
         let received = ear.map_or(String::new(), |ear| format!("{:.1} dBm", ear.power.level()));
         let mode = network.mode(link.from, link.to);
         let named = is_modulated.then(|| mode.modulation().map_or_else(String::new, |own| own.to_string()));
-        rows.push([name.clone(), mode.rate().to_string(), received].into_iter().chain(named).collect());
+        let with_noise = has_noise.then(|| match noise(link) {
+            Some((ratio_db, loss)) => [format!("{ratio_db:.1} dB"), format!("{:.1} %", 100.0 * loss)],
+            None => [String::new(), String::new()],
+        });
+        let first = [name.clone(), mode.rate().to_string(), received].into_iter();
+        rows.push(first.chain(with_noise.into_iter().flatten()).chain(named).collect());
     }
     format!("\n{}", text::columns(&rows))
 }

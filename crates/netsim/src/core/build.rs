@@ -11,12 +11,12 @@ use evenair_des::{Queue, Stream};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, LinkRole};
 use evenair_laws::marking::QueueRole;
-use evenair_topology::{ConflictGraph, Link};
+use evenair_topology::{ConflictGraph, FadedLink, Fading, Link};
 use evenair_units::{Bytes, Instant, Volume};
 use evenair_wifi::{
-    Air, Arbitration, BROADCAST, Contention, Effects, IdealAir, LossProcess, Mode, Receivers,
+    Air, Arbitration, BROADCAST, Capture, Contention, Effects, IdealAir, LossProcess, Mode, Receivers,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The key by which queues of one node are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -321,6 +321,23 @@ fn full_packet(spec: &NetworkSpec) -> QueueRole {
     QueueRole { full_packet, rate: spec.data_mode.rate() }
 }
 
+/// The pairs of nodes that hear each other, the one with the lower number first, and their waves.
+fn faded_links(
+    spec: &NetworkSpec,
+    seed: u64,
+    fading: &Fading,
+) -> impl Iterator<Item = ((u32, u32), FadedLink)> {
+    let hears = |from: u32| spec.medium.hearers(from as usize).iter().map(move |ear| ear.node);
+    let pairs =
+        (0..spec.nodes.len() as u32).flat_map(|from| hears(from).map(move |to| (from.min(to), from.max(to))));
+    let pairs: BTreeSet<(u32, u32)> = pairs.collect();
+    pairs.into_iter().map(move |(one, other)| {
+        let name = Fading::entity(&spec.nodes[one as usize], &spec.nodes[other as usize]);
+        let mut stream = Stream::named(seed, &name, "fading");
+        ((one, other), fading.link(|| stream.unit()))
+    })
+}
+
 fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {
     fn law(queue: &TransmitQueue) -> &AnyBackoff {
         &queue.law.as_ref().expect("queues of the air have one").law
@@ -340,6 +357,13 @@ fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {
                 let name = format!("{}>{}", spec.nodes[loss.from as usize], spec.nodes[loss.to as usize]);
                 let stream = Stream::named(seed, &name, "loss");
                 air.set_loss(loss.from, loss.to, &LossProcess::new(loss.schedule.clone(), stream));
+            }
+            if let Capture::Errors(_) = rules.capture {
+                let key = |name: &String| Stream::named(seed, name, "reception").bits();
+                air.set_draw_keys(spec.nodes.iter().map(key).collect());
+                if let Some(fading) = &spec.fading {
+                    air.set_fading(fading.clone(), faded_links(spec, seed, fading));
+                }
             }
             air
         }

@@ -169,20 +169,8 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "fading; a signal's power does not change with time",
-        &[
-            "fading",
-            "rayleigh",
-            "rice",
-            "rician",
-            "nakagami",
-            "itu",
-            "okumurahata",
-            "cost231",
-            "buildings",
-            "obstacles",
-            "jakes",
-        ],
+        "this model of fading or path loss; see `propagation`, `shadowing` and `fading` of [radio]",
+        &["rice", "itu", "okumurahata", "cost231", "buildings", "obstacles", "jakes"],
     ),
     (
         "mobility; nodes stay where they are",
@@ -358,6 +346,7 @@ const OTHERWISE: &[(&str, &[&str])] = &[
         "the rate of a wire is `rate`, that of the air `mac.data_rate`",
         &["bandwidth", "capacity", "speedmbps", "datarate", "phyrate", "bitrate"],
     ),
+    ("fading is `radio.fading`", &["fading", "rayleigh", "rician", "nakagami", "doppler"]),
     ("the time that a wire takes is `delay`", &["latency", "propagationdelay", "rtt"]),
     (
         "the size of a packet is tcp.payload, and the flow's `size` for datagrams",

@@ -2,7 +2,7 @@
 //!
 //! Before touching this room read IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2, and [Jam10] section 2.3.2.
 //! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the
-//! decoding of frames, `books` the ledger and the timeline; `batch` has contenders that send several packets in a frame.
+//! decoding of frames, `interference` that by the signal-to-noise ratio, `books` the ledger and the timeline; `batch` has contenders that send several packets in a frame.
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
@@ -21,7 +21,9 @@ mod access;
 mod batch;
 mod books;
 mod exchange;
+mod fades;
 mod flight;
+mod interference;
 mod node;
 mod reception;
 mod shape;
@@ -31,6 +33,7 @@ mod tests;
 use super::draw;
 use super::edca::Arbitration;
 use crate::air::{Contender, Effects, Head, Outcome, PacketId, Up, Wake};
+use crate::error::ErrorModel;
 use crate::ledger::Ledger;
 use crate::loss::LossProcess;
 use crate::phy::Mode;
@@ -43,6 +46,7 @@ use evenair_des::{Fingerprint, Stream};
 use evenair_laws::backoff::Access;
 use evenair_topology::{Hearing, Medium};
 use evenair_units::{Bytes, Dbm, Duration, Instant};
+use fades::Fades;
 use flight::Flight;
 use node::{Node, Station};
 pub use shape::{General, Shape, Small};
@@ -64,6 +68,9 @@ pub enum Capture {
         /// The receiver's noise.
         noise: Dbm,
     },
+    /// A receiver detects a preamble, and turns to another that is stronger by the threshold and begins in its first 16 µs. An error
+    /// model tells which packets of the frame survive noise and all interference over its time.
+    Errors(ErrorModel),
 }
 
 /// Where implementations of 802.11 differ.
@@ -138,6 +145,7 @@ impl Rules {
     fn noise_mw(&self) -> f32 {
         match self.capture {
             Capture::Sinr { noise } => milliwatts(noise),
+            Capture::Errors(model) => milliwatts(model.noise(model.width)),
             Capture::Strongest | Capture::First => 0.0,
         }
     }
@@ -410,6 +418,10 @@ pub struct DcfAir<S: Shape = General> {
     /// When each contender's countdown ends with a frame; [`IDLE_COUNTDOWN`] where it runs with nothing to send, never
     /// while it does not run. Apart from the queues because every wake reads a neighbourhood of them.
     deadlines: S::Table<Instant>,
+    /// A number for each node, from which draws of the error model by the signal-to-noise ratio come.
+    draw_keys: Vec<u64>,
+    /// How links fade, if they do.
+    fades: Option<Box<Fades>>,
     /// Error models of links, by sender and receiver.
     losses: BTreeMap<(u32, u32), LossProcess>,
     fingerprint: Fingerprint,
@@ -503,14 +515,23 @@ impl<S: Shape> DcfAir<S> {
     ) -> Self {
         assert!(contenders.is_sorted_by_key(|c| c.node), "contenders are not sorted by node");
         let noise_mw = rules.noise_mw();
-        let capture_ratio = libm::pow(10.0, rules.capture_db / 10.0) as f32;
-        let least_mw = capture_ratio * noise_mw;
+        let ratio = |db: f64| libm::pow(10.0, db / 10.0) as f32;
+        let (detection_db, by_errors) = match rules.capture {
+            Capture::Errors(model) => (Some(model.detection_db), true),
+            _ => (rules.detection_db, false),
+        };
+        let (capture_ratio, detection_ratio) = (ratio(rules.capture_db), detection_db.map_or(0.0, ratio));
         let (classes, modes) = receivers.classes(timing.phy);
         let mut ears = Vec::new();
         let (mut ear_range, mut far_range) = (Vec::new(), Vec::new());
         for (node, mode) in modes.iter().flat_map(|&mode| (0..medium.nodes()).map(move |node| (node, mode))) {
             let ear = |hearing: &Hearing| {
-                Ear::of(hearing, receivers.of(hearing, mode, timing.phy), rules.weak_is_error, least_mw)
+                let decoding = receivers.of(hearing, mode, timing.phy);
+                if by_errors {
+                    Ear::of(hearing, decoding, false, 0.0).by_errors(detection_ratio * noise_mw)
+                } else {
+                    Ear::of(hearing, decoding, rules.weak_is_error, capture_ratio * noise_mw)
+                }
             };
             for (is_far, range) in [(false, &mut ear_range), (true, &mut far_range)] {
                 let start = ears.len() as u32;
@@ -533,7 +554,7 @@ impl<S: Shape> DcfAir<S> {
             timing,
             rules,
             capture_ratio,
-            detection_ratio: rules.detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32),
+            detection_ratio,
             noise_mw,
             ears: ears.into(),
             ear_range: Table::new(ear_range),
@@ -551,6 +572,8 @@ impl<S: Shape> DcfAir<S> {
             deadlines: Table::new(vec![Instant::NEVER; queues.len()]),
             queues: Table::new(queues),
             countdowns: Table::new(countdowns),
+            draw_keys: Vec::new(),
+            fades: None,
             losses: BTreeMap::new(),
             fingerprint: Fingerprint::default(),
             ledger: None,
@@ -569,6 +592,12 @@ impl<S: Shape> DcfAir<S> {
                 self.losses.insert((from, to), process.clone());
             }
         }
+    }
+
+    /// Gives each node a number from which the draws of its receptions under [`Capture::Errors`] come, with the sender's number and the
+    /// frame's beginning: a node more or less changes no draw of others.
+    pub fn set_draw_keys(&mut self, keys: Vec<u64>) {
+        self.draw_keys = keys;
     }
 
     /// Counts of this contender's frames so far, by their fate.
@@ -686,10 +715,15 @@ impl<S: Shape> DcfAir<S> {
     }
 
     fn class_among(&self, mode: Mode) -> u8 {
-        let own = self.timing.phy.own_mode().filter(|_| mode.modulation().is_some());
-        let mode = own.unwrap_or(mode);
-        let of_mode = self.classes.iter().find(|(other, _)| *other == mode);
-        of_mode.expect("a mode of the physical layer").1
+        let of = |mode: Mode| {
+            let is_alike = |other: Mode| match (other.modulation(), mode.modulation()) {
+                (Some(other), Some(this)) => other.is_received_as(this),
+                _ => other == mode,
+            };
+            self.classes.iter().find(|(other, _)| is_alike(*other)).map(|&(_, class)| class)
+        };
+        let own = || self.timing.phy.own_mode().and_then(of); // where modes are not told apart
+        of(mode).or_else(own).expect("a mode of the physical layer")
     }
 
     /// The near hearers of a node's frames of some class.
@@ -769,6 +803,12 @@ impl Ear {
             },
             clear_alone: decodable && power_mw >= least_mw,
         }
+    }
+
+    /// The same, where a receiver locks to each preamble that it detects, and errors follow from the signal-to-noise ratio.
+    fn by_errors(self, least_mw: f32) -> Self {
+        let noticed = self.noticed && self.power_mw >= least_mw;
+        Self { noticed, clear_alone: self.decodable && noticed, lossy: true, ..self }
     }
 }
 
