@@ -70,6 +70,7 @@ impl Scenario {
         let wires = self.wire_specs(&nodes)?;
         let errors = radio.as_ref().and_then(Radio::errors);
         let rates = self.link_rates(&nodes, &mac, &medium, &receivers, errors)?;
+        let rate_control = self.rate_control(&nodes, &mac)?;
         let medium = rates::over(medium, &rates, &mac, &receivers);
         let ends: Vec<(u32, u32)> = wires.iter().map(|wire| (wire.from, wire.to)).collect();
         let router = Router::with_wires(&medium, &ends);
@@ -133,6 +134,7 @@ impl Scenario {
         let network = NetworkSpec {
             fading,
             rates,
+            rate_control,
             losses: self.link_losses(&nodes, is_ideal)?,
             wires,
             nodes,
