@@ -214,6 +214,7 @@ pages! {
     citations "citations.md",
     concepts_connections "concepts/connections.md",
     concepts_emulator "concepts/emulator.md",
+    concepts_errors "concepts/errors.md",
     concepts_gateway_laws "concepts/gateway-laws.md",
     concepts_gateway "concepts/gateway.md",
     dependencies "dependencies.md",

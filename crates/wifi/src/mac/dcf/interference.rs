@@ -170,3 +170,53 @@ impl<S: Shape> DcfAir<S> {
         Exposure { signal_mw: ear.power_mw.into(), noise_mw, interference }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Coding;
+    use crate::phy::{Mode, Phy};
+    use evenair_units::Rate;
+    use proptest::prelude::*;
+
+    fn at(us: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(us)
+    }
+
+    fn curve() -> Curve {
+        ErrorModel { coding: Coding::Convolutional, ..ErrorModel::new(crate::Width::Mhz20) }
+            .link(Phy::a(), Mode::at(Rate::from_kbps(54_000)))
+    }
+
+    fn exposure(interference: Vec<(Instant, f32)>) -> Exposure {
+        Exposure { signal_mw: 100.0, noise_mw: 1.0, interference } // 20 dB
+    }
+
+    #[test]
+    fn overlap_counts_for_the_bits_that_it_meets() {
+        // 20 dB alone; 17 dB under as much interference as noise.
+        let (clear, disturbed) = (curve().hazard(20.0), curve().hazard(10.0 * libm::log10(50.0)));
+        let errors = exposure(vec![(at(40), 1.0), (at(70), 0.0)]).errors(curve(), 1_000.0, (at(0), at(100)), 1.0);
+        let expected = 700.0 * clear + 300.0 * disturbed;
+        assert!((errors / expected - 1.0).abs() < 1e-9, "{errors} {expected}");
+        // A signal of twice the power over as much noise as interference is one of once the power over noise.
+        let doubled = exposure(vec![(at(0), 1.0)]).errors(curve(), 1_000.0, (at(0), at(100)), 2.0);
+        assert!((doubled / (1_000.0 * clear) - 1.0).abs() < 1e-6);
+    }
+
+    proptest! {
+        /// A packet in two parts meets what it meets in one.
+        #[test]
+        fn errors_of_parts_add_up(
+            steps in prop::collection::vec((0u64..1_000, 0.0f32..100.0), 0..8),
+            cut in 1u64..999,
+        ) {
+            let mut steps: Vec<(Instant, f32)> = steps.into_iter().map(|(us, mw)| (at(us), mw)).collect();
+            steps.sort_by_key(|&(at, _)| at);
+            let exposure = exposure(steps);
+            let errors = |from, to| exposure.errors(curve(), (to - from) as f64 * 54.0, (at(from), at(to)), 1.0);
+            let (whole, parts) = (errors(0, 1_000), errors(0, cut) + errors(cut, 1_000));
+            prop_assert!((whole - parts).abs() <= 1e-9 * whole, "{whole} {parts}");
+        }
+    }
+}
