@@ -23,12 +23,14 @@ use evenair_wifi::{
 
 mod gateway;
 mod mix;
+mod modes;
 mod motion;
 mod opportunities;
 mod web;
 
 pub use gateway::{GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit};
 pub use mix::Mix;
+pub use modes::{LinkControl, RateControlSpec};
 pub use motion::{Detour, Motion, Scene, SceneAt};
 pub(crate) use opportunities::Pacer;
 pub use opportunities::{NoTrace, Opportunities};
@@ -54,6 +56,8 @@ pub struct NetworkSpec {
     pub fading: Option<Fading>,
     /// Links with a mode of their own.
     pub rates: Vec<LinkRate>,
+    /// Rate control of links; the mode of a link is then its fastest.
+    pub rate_control: RateControlSpec,
     /// Links that lose what nothing else spoils, on the air or on a wire.
     pub losses: Vec<LinkLoss>,
     /// Wired links.
@@ -96,6 +100,7 @@ impl NetworkSpec {
             motion: None,
             fading: None,
             rates: Vec::new(),
+            rate_control: RateControlSpec::default(),
             losses: Vec::new(),
             wires: Vec::new(),
             backoff: DcfParams::default().into(),

@@ -1,6 +1,6 @@
 //! Tables of runs: flows, queues, and where the queues' time went.
 
-use super::{columns, row, wrapped};
+use super::{columns, modes, row, wrapped};
 use crate::terminal;
 use evenair_netsim::{FlowResult, LinkResult};
 use evenair_results::digits::{self, counted, exact};
@@ -37,6 +37,9 @@ pub(crate) fn runs(runs: &[RunRecord], verdict: &Verdict, shown: Shown) -> Strin
     }
     let places = if shown.all { (0..first.links.len()).collect() } else { worst_queues(first) };
     text.push_str(&queue_table(runs, &places, shown.all));
+    if shown.all {
+        text.push_str(&modes::table(runs, &places));
+    }
     if shown.ledger || shown.all {
         text.push_str(&ledger_table(first, &places));
     }

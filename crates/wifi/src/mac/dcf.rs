@@ -2,7 +2,8 @@
 //!
 //! Before touching this room read IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2, and [Jam10] section 2.3.2.
 //! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the
-//! decoding of frames, `interference` that by the signal-to-noise ratio, `books` the ledger and the timeline; `batch` has contenders that send several packets in a frame.
+//! decoding of frames, `interference` that by the signal-to-noise ratio, `books` the ledger and the timeline; `batch` has contenders that send several packets in a frame,
+//! `modes` those under rate control.
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
@@ -24,6 +25,7 @@ mod exchange;
 mod fades;
 mod flight;
 mod interference;
+mod modes;
 mod motion;
 mod node;
 mod reception;
@@ -49,6 +51,8 @@ use evenair_topology::{Hearing, Medium};
 use evenair_units::{Bytes, Dbm, Duration, Instant};
 use fades::Fades;
 use flight::Flight;
+use modes::Modes;
+pub use modes::{ControlledLink, ModeCounters};
 use node::{Node, Station};
 pub use shape::{General, Shape, Small};
 use shape::{PLACES, Table};
@@ -370,6 +374,8 @@ struct Queue {
     plan: Plan,
     /// The packets that it has been given, where several may share a frame: the head is the first that waits.
     batch: Option<Box<Batch>>,
+    /// Its links under rate control, if there are any.
+    modes: Option<Box<Modes>>,
     /// The head has reached its receiver before: a repetition is acknowledged, not delivered again.
     received: bool,
     /// Frames of its head that are on their way to far hearers.
@@ -453,6 +459,7 @@ impl Queue {
             packet: PacketId::NONE,
             plan: Plan::default(),
             batch: None,
+            modes: None,
             received: false,
             copies: 0,
             held: None,
@@ -668,7 +675,10 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// Tells the host of an attempt, if it asked.
-    fn report(&self, by: Contender, acknowledged: bool, out: &mut Effects) {
+    fn report(&mut self, now: Instant, by: Contender, acknowledged: bool, out: &mut Effects) {
+        if self.queues[by as usize].modes.is_some() {
+            self.note_exchange(now, by, acknowledged);
+        }
         let queue = &self.queues[by as usize];
         if queue.reports {
             let data = queue.has_sent_data();

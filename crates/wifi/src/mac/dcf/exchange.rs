@@ -550,7 +550,7 @@ impl<S: Shape> DcfAir<S> {
             self.queues[by as usize].counters.ack_late += 1;
             return true;
         }
-        self.report(c, true, out);
+        self.report(at, c, true, out);
         self.stations[node].awaiting = None;
         if at + self.timing.sifs < self.queues[c as usize].txop_until {
             self.stations[node].awaiting = Some((c, Expecting::Burst));
@@ -595,6 +595,9 @@ impl<S: Shape> DcfAir<S> {
 
     /// Whether the head's exchange still belongs to the TXOP under way.
     fn goes_on(&mut self, now: Instant, c: Contender) -> bool {
+        if self.queues[c as usize].modes.is_some() {
+            self.choose_mode(now, c);
+        }
         if self.queues[c as usize].batch.is_some() {
             return self.compose_more(now, c);
         }
@@ -651,7 +654,7 @@ impl<S: Shape> DcfAir<S> {
         if let Some(ledger) = &mut self.ledger {
             ledger.failed(c, now, Doing::Nothing);
         }
-        self.report(c, false, out);
+        self.report(now, c, false, out);
         // A DATA frame that was announced is a long one, for want of an acknowledgement; all else counts as short.
         let queue = &mut self.queues[c as usize];
         if let Some(batch) = queue.batch.as_mut().filter(|_| queue.plan.request.is_none() || queue.announced)
@@ -685,6 +688,9 @@ impl<S: Shape> DcfAir<S> {
 
     /// A longer back-off, or the end of the packet.
     fn fail(&mut self, now: Instant, c: Contender, last: bool, out: &mut Effects) {
+        if last && self.queues[c as usize].modes.is_some() {
+            self.end_chain(now, c);
+        }
         let queue = &mut self.queues[c as usize];
         self.countdowns[c as usize].from = Instant::NEVER;
         self.deadlines[c as usize] = Instant::NEVER;
