@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_the_schemas_and_sources_the_files() {
+    fn parameters_match_schema_and_sources() {
         let n = law("connections", "rtt-proportional");
         assert!(
             n.source.starts_with("[Chen10] eq. (5.1)") && n.does.contains("n = max(1, int(k·T))"),

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgement_time_out_and_eifs_of_the_standard() {
+    fn acknowledgement_time_out_and_eifs_of_standard() {
         let rate = Rate::from_kbps(11_000);
         let long = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
         assert_eq!(long.answer(rate), Duration::from_micros(192 + 112));

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folded_table_has_the_worst_rows_in_their_order() {
+    fn folded_table_has_worst_rows_in_their_order() {
         let order = |a: usize, b: usize| b.cmp(&a);
         assert_eq!(few((0..14).collect(), order), (2..14).collect::<Vec<_>>());
         let rows = [row(&["a", "b", "c", "d"]), row(&["x", "0", "0", "1"]), row(&["y", "0", "–", "0"])];

@@ -200,7 +200,7 @@ fn airtime_and_sifs_us(bytes: usize) -> f64 {
 }
 
 #[test]
-fn frames_have_the_length_that_they_had_on_the_air() {
+fn frames_have_length_that_they_had_on_air() {
     let folder = tempfile::tempdir().unwrap();
     let (scenario, path) = (folder.path().join("air.toml"), folder.path().join("air.pcap"));
     for headers in [1, 20, 39, 40, 52, 54, 60, 72, 100, 120] {

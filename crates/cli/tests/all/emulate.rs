@@ -139,7 +139,7 @@ fn statuses_are_those_of_env() {
 }
 
 #[test]
-fn a_scenarios_own_flow_is_carried_by_real_sockets() {
+fn scenarios_own_flow_is_carried_by_real_sockets() {
     let settings = ["duration=3 s", "warmup=1 s", "tcp.window=reno"];
     let words: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
     let only = ["--set", "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]"];
@@ -292,7 +292,7 @@ fn until(node: &str, pattern: &str, command: &str, then: &str) -> String {
 const ESTABLISHED: &str = "*\" 01 \"*";
 
 #[test]
-fn a_connection_begins_with_the_scenarios_threshold() {
+fn connection_begins_with_scenarios_threshold() {
     let only = "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]";
     let settings = ["--set", "tcp.initial_ssthresh='7 packets'", "--set", only, "--with-flows"];
     let look = until("1", ESTABLISHED, "cat /proc/net/tcp", "");
@@ -304,7 +304,7 @@ fn a_connection_begins_with_the_scenarios_threshold() {
 }
 
 #[test]
-fn a_connection_waits_the_scenarios_least_time_out() {
+fn connection_waits_scenarios_least_time_out() {
     let only = "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]";
     let settings = ["--set", "tcp.min_rto='3 s'", "--set", only, "--with-flows"];
     let look = until("1", ESTABLISHED, "cat /proc/net/tcp", "");
@@ -477,7 +477,7 @@ fn a_flow_has_the_stack_that_it_asks_for() {
 }
 
 #[test]
-fn a_gateway_may_be_the_daemon_in_its_nodes_kernel() {
+fn gateway_may_be_daemon_in_its_nodes_kernel() {
     let run = |gateway: &str| {
         let gateway = format!("gateway={{ node = 'ap', stack = 'linux', {gateway} }}");
         let nodes = "nodes=[{ id = 'ap', at = [0, 0] }, { id = 'a', at = [50, 0] }, { id = 'b', at = [15, 48] }, { id = 'server' }]";

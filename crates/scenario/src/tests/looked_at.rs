@@ -13,7 +13,7 @@ fn names(scenario: &Resolved) -> Vec<&str> {
 
 /// a and b, b and c are in transmission range (100 m), a and c in carrier-sense range (220 m); d is far.
 #[test]
-fn a_network_without_flows_has_the_links_in_range() {
+fn network_without_flows_has_links_in_range() {
     let placed = network(
         "radio = { transmission_range = '100 m', carrier_sense_range = '220 m' }
         nodes = [{ id = 'a', at = [0, 0] }, { id = 'b', at = [60, 0] }, { id = 'c', at = [130, 0] }, { id = 'd', at = [700, 0] }]",

@@ -402,7 +402,7 @@ mod tests {
     use evenair_scenario::Resolved;
 
     #[test]
-    fn nodes_that_are_attached_to_the_outside_are_seen() {
+    fn nodes_that_are_attached_to_outside_are_seen() {
         let attached = [r#"outside=["s1", "r1"]"#.to_string()];
         let scenario = library::scenario("chen10/a", None, &attached).unwrap();
         let map = super::map(&scenario, None);

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_range_is_the_longest_edge_of_the_shortest_tree() {
+    fn range_is_longest_edge_of_shortest_tree() {
         let at = |x_m: f64, y_m: f64| Position { x_m, y_m, ..Position::default() };
         // A row with a gap of 120 m; its ends are 260 m apart.
         let row = [at(0.0, 0.0), at(260.0, 0.0), at(60.0, 0.0), at(180.0, 0.0)];

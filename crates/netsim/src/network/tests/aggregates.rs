@@ -106,7 +106,7 @@ fn disciplines_fill_aggregates_for_one_station_each() {
 
 /// TCP both ways over lossy links, with all tries used up now and then.
 #[test]
-fn tcp_over_aggregates_loses_nothing_of_the_books() {
+fn tcp_over_aggregates_loses_nothing_of_books() {
     for after_missed in [evenair_wifi::MissedBlockAck::Data, evenair_wifi::MissedBlockAck::Request] {
         let mut spec =
             cell(4, &[(0, 1, Traffic::Tcp(tcp(None))), (2, 0, Traffic::Tcp(tcp(None))), (3, 0, saturated())]);
