@@ -272,6 +272,10 @@ const MODULATION: &str = "802.11n, ac and ax are `mac.kind`, with `mcs`, `stream
 /// Words of other programs, in small letters without signs between, for things that have another name here.
 const OTHERWISE: &[(&str, &[&str])] = &[
     (
+        "a flow is TCP by default; datagrams are traffic = \"saturated\", \"cbr\", \"poisson\" or \"on-off\"",
+        &["protocol", "transport", "transportprotocol", "socket"],
+    ),
+    (
         "datagrams are traffic = \"saturated\", \"cbr\", \"poisson\" or \"on-off\"",
         &["udp", "datagram", "datagrams", "iperf", "iperf3"],
     ),
@@ -326,7 +330,7 @@ const OTHERWISE: &[(&str, &[&str])] = &[
     ("a flow's destination is `to`", &["dst", "dest", "destination", "receiver", "sink"]),
     ("how many seeds is no key of a scenario; run it with `--seeds 5`", &["seeds", "runs", "repetitions"]),
     (
-        "ranges are `transmission_range` and `carrier_sense_range`",
+        "ranges are `radio.transmission_range` and `radio.carrier_sense_range`",
         &["range", "radius", "txrange", "transmissionradius", "communicationrange"],
     ),
     (
