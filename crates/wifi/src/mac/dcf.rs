@@ -89,7 +89,7 @@ pub struct Rules {
     pub weak_is_error: bool,
     /// A receiver detects a frame only if in its first 4 µs it is stronger by this than all else, as in ns-3 \[dB\]: of frames that
     /// begin together it may notice none, and then owes no extended inter-frame space. If there is no threshold it locks to one
-    /// of them.
+    /// of them. Under an error model the receiver's noise counts, too.
     pub detection_db: Option<f64>,
     /// A packet that arrives on an idle medium waits a whole DIFS of its own, however long the medium was idle, as
     /// in ns-2.
@@ -516,11 +516,9 @@ impl<S: Shape> DcfAir<S> {
         assert!(contenders.is_sorted_by_key(|c| c.node), "contenders are not sorted by node");
         let noise_mw = rules.noise_mw();
         let ratio = |db: f64| libm::pow(10.0, db / 10.0) as f32;
-        let (detection_db, by_errors) = match rules.capture {
-            Capture::Errors(model) => (Some(model.detection_db), true),
-            _ => (rules.detection_db, false),
-        };
-        let (capture_ratio, detection_ratio) = (ratio(rules.capture_db), detection_db.map_or(0.0, ratio));
+        let by_errors = matches!(rules.capture, Capture::Errors(_));
+        let (capture_ratio, detection_ratio) =
+            (ratio(rules.capture_db), rules.detection_db.map_or(0.0, ratio));
         let (classes, modes) = receivers.classes(timing.phy);
         let mut ears = Vec::new();
         let (mut ear_range, mut far_range) = (Vec::new(), Vec::new());
