@@ -85,9 +85,9 @@ fn nonstandard_mode_is_refused() {
     let ns2 = refused("kind = '802.11ac'", "preset = 'ns2'");
     assert!(ns2.contains("ns-2's 802.11 is 802.11b"), "{ns2}");
     let by_rate = scenario("kind = '802.11ac'", "")
-        .replace("transmission_range = '250 m'", "receive_threshold = 'standard'");
+        .replace("transmission_range = '250 m'", "receive_threshold = { '6 Mbps' = '-82 dBm' }");
     let by_rate = message(&by_rate);
-    assert!(by_rate.contains("not built for 802.11n, ac and ax"), "{by_rate}");
+    assert!(by_rate.contains("by rate is for 802.11a, b and g"), "{by_rate}");
 }
 
 #[test]

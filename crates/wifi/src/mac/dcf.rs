@@ -94,7 +94,7 @@ pub struct Rules {
     pub weak_is_error: bool,
     /// A receiver detects a frame only if in its first 4 µs it is stronger by this than all else, as in ns-3 \[dB\]: of frames that
     /// begin together it may notice none, and then owes no extended inter-frame space. If there is no threshold it locks to one
-    /// of them.
+    /// of them. Under an error model the receiver's noise counts, too.
     pub detection_db: Option<f64>,
     /// A packet that arrives on an idle medium waits a whole DIFS of its own, however long the medium was idle, as
     /// in ns-2.
@@ -157,11 +157,7 @@ impl Rules {
 
     /// The least ratio of a preamble to all else with which it is detected; 0, where every preamble is.
     fn detection_ratio(&self) -> f32 {
-        let detection_db = match self.capture {
-            Capture::Errors(model) => Some(model.detection_db),
-            _ => self.detection_db,
-        };
-        detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32)
+        self.detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32)
     }
 
     /// ns-2 2.35.

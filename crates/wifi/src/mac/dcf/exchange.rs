@@ -100,10 +100,14 @@ impl<S: Shape> DcfAir<S> {
         }
         let ears = std::mem::take(&mut self.ears);
         let hearers = &ears[self.ears_of(node, class)];
-        let receiver_busy = if self.fades.is_some() {
-            let faded: SmallVec<[Ear; 8]> = hearers.iter().map(|ear| self.faded(node, ear, now)).collect();
-            self.reach_hearers::<false>(now, node, &frame, &faded)
-        } else if self.rules.capture == Capture::First && !self.is_wide() {
+        let faded;
+        let hearers: &[Ear] = if self.fades.is_some() {
+            faded = self.fade(node, hearers, now);
+            &faded
+        } else {
+            hearers
+        };
+        let receiver_busy = if self.rules.capture == Capture::First && !self.is_wide() {
             self.reach_hearers::<true>(now, node, &frame, hearers)
         } else {
             self.reach_hearers::<false>(now, node, &frame, hearers)
