@@ -95,7 +95,8 @@ impl<S: Shape> DcfAir<S> {
     /// The same exchange with the frames that announce it, where its DATA frame is long.
     pub(super) fn announced(&self, plan: Plan) -> Plan {
         let (timing, mode) = (&self.timing, plan.mode);
-        let long = self.rules.rts_threshold.is_some_and(|limit| plan.size > limit);
+        let long = self.rules.rts_threshold.is_some_and(|limit| plan.size > limit)
+            || self.rules.rts_duration.is_some_and(|limit| plan.data > limit);
         Plan {
             clearance: if long { timing.clearance(mode) } else { Duration::ZERO },
             request: long.then(|| timing.request(mode)),
