@@ -200,6 +200,11 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+#[expect(clippy::float_cmp, reason = "a share of nothing is zero to the last bit")]
+fn is_none_of_it(share: &f64) -> bool {
+    *share == 0.0
+}
+
 /// The result of one transmit queue, in the measured time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -336,6 +341,9 @@ impl AggregateResult {
 pub struct AirtimeShares {
     /// Own exchanges that succeeded.
     pub own: f64,
+    /// Of these, the part of aggregates' packets that the receiver did not decode.
+    #[serde(skip_serializing_if = "is_none_of_it", default)]
+    pub partly: f64,
     /// Own exchanges that failed.
     pub collided: f64,
     /// Counting down.
@@ -356,6 +364,7 @@ impl AirtimeShares {
         let blocked = time.blocked_by.iter().zip(names).filter(|(part, _)| !part.is_zero());
         Self {
             own: share(time.own),
+            partly: share(time.partly),
             collided: share(time.collided),
             backoff: share(time.backoff),
             interframe: share(time.interframe),

@@ -119,6 +119,8 @@ pub struct Rules {
     /// Packets whose DATA frame is larger than this are preceded by RTS and CTS; none, if there is no threshold
     /// (dot11RTSThreshold) \[bytes of the MAC frame\].
     pub rts_threshold: Option<Bytes>,
+    /// So are DATA frames that take longer than this, however large they are.
+    pub rts_duration: Option<Duration>,
     /// How often an RTS, or a DATA frame without one, is sent before its packet is given up (dot11ShortRetryLimit).
     pub short_retry_limit: u32,
     /// How often a DATA frame that an RTS precedes is sent (dot11LongRetryLimit).
@@ -141,6 +143,7 @@ impl Rules {
             hears_out_answers: true,
             drops_unused_reservation: true,
             rts_threshold: None,
+            rts_duration: None,
             short_retry_limit: 7,
             long_retry_limit: 4,
         }

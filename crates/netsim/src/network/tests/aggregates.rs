@@ -125,6 +125,8 @@ fn tcp_over_aggregates_loses_nothing_of_books() {
             let shares =
                 link.own + link.collided + link.backoff + link.interframe + link.empty + link.blocked();
             assert!((shares - 1.0).abs() < 1e-9, "{link:?}");
+            // A fifth of the packets of each aggregate is lost; all of one, seldom.
+            assert!(link.own < 0.01 || (0.1..0.25).contains(&(link.partly / link.own)), "{link:?}");
         }
     }
 }

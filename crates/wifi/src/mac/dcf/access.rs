@@ -97,7 +97,9 @@ impl<S: Shape> DcfAir<S> {
     pub(super) fn announced(&self, by: Contender, plan: Plan) -> Plan {
         let (timing, mode) = (&self.timing, plan.mode);
         let is_told = self.queues[by as usize].modes.as_ref().is_some_and(|modes| modes.announces());
-        let long = is_told || self.rules.rts_threshold.is_some_and(|limit| plan.size > limit);
+        let long = is_told
+            || self.rules.rts_threshold.is_some_and(|limit| plan.size > limit)
+            || self.rules.rts_duration.is_some_and(|limit| plan.data > limit);
         Plan {
             clearance: if long { timing.clearance(mode) } else { Duration::ZERO },
             request: long.then(|| timing.request(mode)),

@@ -224,6 +224,12 @@ impl<S: Shape> DcfAir<S> {
         let queue = &mut self.queues[c as usize];
         let head = queue.head;
         let batch = queue.batch.as_mut().expect("a contender that aggregates");
+        if let Some(ledger) = &mut self.ledger
+            && queue.plan.parts > 1
+        {
+            let lost = batch.in_frame().filter(|mpdu| mpdu.state.is(State::SPOILT)).count() as u64;
+            ledger.succeeded_partly(c, at, (lost, queue.plan.parts.into()));
+        }
         queue.counters.dropped += batch.acknowledge(at, queue.plan.parts, out);
         self.release_head(c);
         self.turn_to(c, at, Doing::Nothing);
