@@ -20,8 +20,15 @@ impl<T: Copy> Core<T> {
     /// A DATA frame was acknowledged, or was not.
     #[inline(never)]
     fn on_attempt(&mut self, by: u32, airtime: Duration) {
-        let is_staged = matches!(self.queues[by as usize].service, Service::Staged { .. });
-        let aggregate = is_staged.then(|| (self.staged[by as usize].to, airtime));
+        let aggregate = match self.queues[by as usize].service {
+            Service::Staged { .. } => Some((self.staged[by as usize].to, airtime)),
+            // Rate control has chosen its mode.
+            Service::Packet(_, hop) => {
+                let to = self.hops.get(hop).to;
+                self.air.usual_mode(by, to).map(|_| (to, airtime))
+            }
+            _ => None,
+        };
         self.queues[by as usize].discipline.attempted(aggregate);
     }
 

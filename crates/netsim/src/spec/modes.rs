@@ -3,7 +3,7 @@
 use super::NetworkSpec;
 use evenair_laws::rates::{RateControlParams, RateFormat, RateMode, RateRole};
 use evenair_units::Rate;
-use evenair_wifi::{BROADCAST, Format, GuardInterval, Mode, Modulation, Phy, Width};
+use evenair_wifi::{BROADCAST, FULL_PACKET, Format, GuardInterval, Mode, Modulation, Phy, Width};
 use std::collections::BTreeSet;
 
 /// Rate control of the links of the air; where there is none, each link has one mode.
@@ -57,6 +57,24 @@ impl NetworkSpec {
         };
         modes.sort_by_key(|mode| mode.rate());
         modes
+    }
+
+    /// The fastest mode that a link sustains without interference, which theory reckons with: under rate control that with the greatest product
+    /// of rate and share received, or the fastest that is received at all; the link's own without it.
+    pub fn sustained_mode(&self, from: u32, to: u32) -> Mode {
+        let own = self.mode(from, to);
+        let (Some(_), Some(ear)) =
+            (self.rate_control.of(from, to), self.medium.hearing(from as usize, to as usize))
+        else {
+            return own;
+        };
+        let modes = self.modes_of(from, to).into_iter();
+        if let Some((model, timing)) = self.errors(from, to) {
+            return model.best(timing.phy, modes, ear.power, FULL_PACKET).unwrap_or(own);
+        }
+        let Some(sensitivity) = &self.receivers.sensitivity else { return own };
+        let received = |mode: &Mode| sensitivity.threshold(*mode).is_some_and(|least| ear.power >= least);
+        modes.filter(received).last().unwrap_or(own)
     }
 
     /// The place of a link's rate control: its modes, and a number for its draws.

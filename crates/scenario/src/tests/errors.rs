@@ -34,7 +34,9 @@ fn thresholds_follow_from_the_width() {
     let scenario = parse(&text).unwrap();
     assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario);
     let toml = scenario.to_toml().unwrap();
-    for line in ["receive_threshold = \"-76 dBm\"", "carrier_sense_threshold = \"-76 dBm\"", "capture = \"5 dB\""] {
+    for line in
+        ["receive_threshold = \"-76 dBm\"", "carrier_sense_threshold = \"-76 dBm\"", "capture = \"5 dB\""]
+    {
         assert!(toml.contains(line), "{line} in {toml}");
     }
     // 802.11ax has LDPC wherever it is wider than 20 MHz; kTB of 80 MHz and 7 dB are -87.9 dBm.
@@ -63,7 +65,10 @@ fn thresholds_and_errors_do_not_mix() {
     assert!(quiet.contains("radio.errors.noise_figure: -1 dB must lie between 0 and 40"), "{quiet}");
     let fading = "receive_threshold = '-82 dBm', carrier_sense_threshold = '-82 dBm', fading = { model = 'rayleigh', doppler = '5 Hz' }";
     assert!(refused(fading, AC).contains("radio.fading: is for receivers with an error model"));
-    assert!(parse(&link(-60.0, &format!("{BY_SNR}, fading = {{ model = 'rayleigh', doppler = '5 Hz' }}"), AC)).is_ok());
+    assert!(
+        parse(&link(-60.0, &format!("{BY_SNR}, fading = {{ model = 'rayleigh', doppler = '5 Hz' }}"), AC))
+            .is_ok()
+    );
 }
 
 /// ns-3's table for MCS 7: 18.79, 19.62 and 20.50 dB for 50, 10 and 1 % of 1458 bytes; the noise is -93.96 dBm.

@@ -196,7 +196,8 @@ mod tests {
     fn overlap_counts_for_the_bits_that_it_meets() {
         // 20 dB alone; 17 dB under as much interference as noise.
         let (clear, disturbed) = (curve().hazard(20.0), curve().hazard(10.0 * libm::log10(50.0)));
-        let errors = exposure(vec![(at(40), 1.0), (at(70), 0.0)]).errors(curve(), 1_000.0, (at(0), at(100)), 1.0);
+        let errors =
+            exposure(vec![(at(40), 1.0), (at(70), 0.0)]).errors(curve(), 1_000.0, (at(0), at(100)), 1.0);
         let expected = 700.0 * clear + 300.0 * disturbed;
         assert!((errors / expected - 1.0).abs() < 1e-9, "{errors} {expected}");
         // A signal of twice the power over as much noise as interference is one of once the power over noise.

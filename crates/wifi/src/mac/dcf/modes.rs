@@ -12,8 +12,8 @@ use crate::phy::Mode;
 use evenair_laws::rates::{AnyRateControl, Chain, FrameStatus, FrameView, RateControl, Step, Tried};
 use evenair_units::{Bytes, Dbm, Instant};
 
-/// The MAC frame for which the best mode is chosen: 1500 bytes and EDCA's header.
-const FULL_PACKET: Bytes = Bytes::new(1_538);
+/// The MAC frame for which the best mode of a link is chosen: 1500 bytes and EDCA's header.
+pub const FULL_PACKET: Bytes = Bytes::new(1_538);
 
 /// The rate control of a contender's frames to one next hop.
 #[derive(Clone, Debug)]

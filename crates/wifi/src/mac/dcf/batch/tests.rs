@@ -565,7 +565,13 @@ fn full_aggregate_has_the_time_of_its_frames() {
 /// 780 m away. Its frame of 228 us lies over at most nine packets of 228 us each.
 #[test]
 fn interference_spoils_the_packets_that_it_meets() {
-    let mut host = Host::<General>::line(&[0.0, 240.0, 780.0], best_effort(), by_errors(), Space::Aifs { slots: 2 }, &[]);
+    let mut host = Host::<General>::line(
+        &[0.0, 240.0, 780.0],
+        best_effort(),
+        by_errors(),
+        Space::Aifs { slots: 2 },
+        &[],
+    );
     host = host.aggregate(Aggregation { airtime: PPDU_TIME_MAX, ..Aggregation::standard() });
     (0..16).for_each(|_| host.bring(0, 1, 1_468));
     host.run_to(Instant::ZERO + Duration::from_millis(1));
