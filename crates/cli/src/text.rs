@@ -126,7 +126,7 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
     text + &claims(outcome)
 }
 
-/// The claims: what was measured, what is needed, and why one does not hold where the study knows.
+/// The claims: their measured values, their bounds, and the cause of a failure where the study has it.
 pub(crate) fn claims(outcome: &Outcome) -> String {
     let mut text = format!("\nclaims: {}\n", outcome.tally());
     let note = outcome.cannot_judge().map(|why| wrapped("  ", &why, terminal::width()));
@@ -185,7 +185,7 @@ fn summary_table(outcome: &Outcome, summary: &Summary) -> String {
     columns(&rows)
 }
 
-/// A row per variant, a column per flow, and one for all of them that is called by what it holds.
+/// A row per variant, a column per flow, and one for all of them that is named after its kind.
 pub(crate) fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&str]) -> String {
     let of_flows = flows.iter().map(|f| (Some(*f), format!("flow {f}")));
     let of_all = (None, quantity.over_flows_name().to_string());

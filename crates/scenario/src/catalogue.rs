@@ -1,5 +1,5 @@
-//! What laws there are: names, parameters and defaults as the schema has them, sources as the laws' files do, and places as
-//! the language takes them. Nothing is written down twice, so a new law is listed as soon as it is in its family.
+//! The available laws: names, parameters and defaults from the schema, sources from the laws' files, and places from the
+//! language. Nothing is written down twice, so a new law is listed as soon as it is in its family.
 
 use crate::resolved::Resolved;
 use evenair_laws::Family;
@@ -124,7 +124,7 @@ pub fn laws() -> Vec<ListedFamily> {
     ]
 }
 
-/// A family, and what tells whether a scenario uses one of its laws.
+/// A family, and a test of whether a scenario uses one of its laws.
 #[derive(Clone, Copy)]
 struct Asked {
     family: &'static str,
@@ -135,7 +135,7 @@ struct Asked {
     on_air_only: bool,
 }
 
-/// Media on which laws are tried: words, and what of a scenario they are.
+/// Media on which laws are tried: a name, and a part of a scenario.
 const MEDIA: [(&str, &str); 3] = [
     ("802.11", "nodes = [{ id = 'a', at = [0, 0] }, { id = 'b', at = [100, 0] }]"),
     (
@@ -194,7 +194,7 @@ impl Asked {
         ListedFamily { family: self.family, decides: self.decides, key: self.key, laws: laws.collect() }
     }
 
-    /// Where and for what a scenario may name the law and has a use for it: the language itself is asked.
+    /// Returns where and for which traffic a scenario may name the law with an effect; the language itself decides.
     fn used(self, name: &str) -> Vec<(&'static str, &'static str)> {
         let mut used = Vec::new();
         for (medium, network) in
@@ -251,7 +251,7 @@ fn parameters(before: &str, table: &Value, definitions: &Value) -> Vec<ListedPar
 
 /// The schema that a property refers to, or itself.
 fn target<'a>(property: &'a Value, definitions: &'a Value) -> &'a Value {
-    // What need not be given is one of itself and null.
+    // An optional value is one of itself and null.
     let property = property["anyOf"].get(0).unwrap_or(property);
     let name = property["$ref"].as_str().and_then(|path| path.rsplit('/').next());
     name.map_or(property, |name| &definitions[name])
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_what_the_language_takes() {
+    fn places_are_allowed_by_language() {
         let adaptive = law("backoff", "adaptive");
         assert_eq!(adaptive.media, ["802.11", "ideal CSMA"]);
         assert_eq!(adaptive.traffic.len(), TRAFFIC.len());

@@ -12,7 +12,7 @@ pub(crate) fn schema<P: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [{ "type": "string", "enum": names::<P>(&[]) }, table] })
 }
 
-/// The same of connections, whose table may name no law: it is then the one of n = kT.
+/// The same of connections: a table without a law's name is n = kT's.
 pub(crate) fn schema_of_connections(generator: &mut SchemaGenerator) -> Schema {
     let schema = schema::<ConnectionParams>(generator);
     let table = generator.definitions_mut().get_mut(ConnectionParams::schema_name().as_ref());

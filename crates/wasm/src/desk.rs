@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_cannot_be_read_names_its_line_and_leaves_what_is_open() {
+    fn unreadable_text_names_line() {
         let mut desk = opened();
         let text = TEXT.replace("250 m", "250 q");
         let refused = ask(&mut desk, &json!({ "do": "open", "name": "test", "text": text }));

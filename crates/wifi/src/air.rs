@@ -12,7 +12,7 @@ use evenair_units::{Bytes, Duration, Instant};
 /// A queue that contends: its number in the network. A node has one (DCF) or one per next hop (adaptive laws).
 pub type Contender = u32;
 
-/// The receiver of a frame for everybody: no answer, no repetition.
+/// The receiver of a broadcast frame: no answer, no repetition.
 pub const BROADCAST: u32 = u32::MAX;
 
 /// A packet's name between the air and its host: the host's choice, handed back with every piece of news about it.
@@ -94,7 +94,7 @@ pub enum Up {
     /// The packet at the head of `from` reached a node: its next hop, for the first time, or one of those that hear a
     /// broadcast.
     Received {
-        /// The contender whose head it is.
+        /// The contender with this head.
         from: Contender,
         /// The node that decoded it.
         at: u32,
@@ -115,11 +115,11 @@ pub enum Up {
     Attempt {
         /// The contender.
         by: Contender,
-        /// The packet whose frame it was, or the first of them.
+        /// The packet of the frame, or the first of them.
         packet: PacketId,
         /// Packets in the frame.
         parts: u16,
-        /// How long the frame and its acknowledgement take, with what announces it and the spaces between them.
+        /// The time of the frame and its acknowledgement, with RTS and CTS if any, and the spaces between them.
         airtime: Duration,
         /// It was acknowledged; of an aggregate, by a block acknowledgement.
         acknowledged: bool,
@@ -178,6 +178,27 @@ impl Air {
             Self::Dcf(air) => air.set_loss(from, to, process),
             Self::Small(air) => air.set_loss(from, to, process),
             Self::Ideal(_) => (),
+        }
+    }
+
+    /// Nodes that move: from now on they hear each other by another medium of the same nodes. The nodes in `stale` that are sending keep
+    /// their hearers and stay there. Gives the instant at which the first of their frames ends, when to call again after all that the
+    /// air does then; never, if none sends.
+    ///
+    /// # Panics
+    /// If a hearer is further than half a slot, or the medium is ideal.
+    pub fn set_medium(
+        &mut self,
+        now: Instant,
+        medium: &Medium,
+        receivers: &Receivers,
+        stale: &mut Vec<u32>,
+        out: &mut Effects,
+    ) -> Instant {
+        match self {
+            Self::Dcf(air) => air.set_medium(now, medium, receivers, stale, out),
+            Self::Small(air) => air.set_medium(now, medium, receivers, stale, out),
+            Self::Ideal(_) => panic!("nodes do not move under ideal CSMA"),
         }
     }
 

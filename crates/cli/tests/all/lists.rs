@@ -1,9 +1,9 @@
-//! End to end: lists of what there is.
+//! End to end: lists of scenarios, studies and laws.
 
 use crate::{evenair, json, stderr, stdout};
 
 #[test]
-fn list_alone_says_what_there_is_to_list() {
+fn list_alone_names_lists() {
     let text = stdout(&evenair(&["list"]));
     for words in ["evenair list laws", "evenair list metrics", "evenair study ID", "evenair show ID"] {
         assert!(text.contains(words), "{words} is missing in\n{text}");

@@ -1,10 +1,10 @@
 use super::*;
-use crate::{Meaning, Written};
+use crate::{Meaning, OperatorFiles};
 use proptest::prelude::*;
 
 /// Returns the subscribers of a file, and the warnings.
 fn subscribers(path: &Path, last: &mut LastLeases) -> Result<(Subscribers, Vec<Mistake>), Mistake> {
-    let Meaning { subscribers, troubles, .. } = Written::read(path)?.meaning(path, 0, last)?;
+    let Meaning { subscribers, troubles, .. } = OperatorFiles::read(path)?.meaning(path, 0, last)?;
     Ok((subscribers, troubles))
 }
 
@@ -32,7 +32,7 @@ fn laws_have_the_names_and_parameters_of_the_simulator() {
 /// If the packet filter's table is lost, all packets share a quarter of the mesh at most, whichever of
 /// its bounds is known.
 #[test]
-fn what_is_exempt_has_a_quarter_of_what_the_mesh_may_carry() {
+fn exempt_rate_is_quarter_of_mesh_rate() {
     let two = "[[subscriber]]\nid = \"a\"\nprefixes = [\"10.0.0.1\"]\n\
         [[subscriber]]\nid = \"b\"\nprefixes = [\"10.0.0.2\"]\nlink_rate = \"40 Mbps\"\n";
     let rate = |text: &str| {
@@ -194,7 +194,7 @@ fn leases_of_clients_that_attack_hide_no_others() {
 }
 
 #[test]
-fn what_is_hardly_meant_is_told() {
+fn unlikely_settings_warn() {
     let doubts = |text: &str| {
         let config = Config::parse("g.toml", &format!("{LEAST}{text}")).unwrap();
         let text = format!("{LEAST}{text}");
@@ -202,8 +202,7 @@ fn what_is_hardly_meant_is_told() {
             config.subscribers_of(("g.toml", &text), None, 0, &mut LastLeases::default()).unwrap();
         (config.is_nobodys(&subscribers), told.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     };
-    let nobody =
-        "g.toml: subscribers: nobody subscribes: name a table, or set leases, neighbours or delegated";
+    let nobody = "g.toml: subscribers: no subscribers: name a table, or set leases, neighbours or delegated";
     assert_eq!(doubts(""), (true, nobody.into()));
     assert_eq!(doubts("neighbours = true\n"), (false, String::new()));
     let two = "[[subscriber]]\nid = \"a\"\n[[subscriber]]\nid = \"b\"\n";

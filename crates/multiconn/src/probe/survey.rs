@@ -84,7 +84,7 @@ pub fn samples(began: Instant, sent: &[(u64, Instant)], returned: &[Returned]) -
     sent.iter().map(sample).collect()
 }
 
-/// Carries loads over a path, and probes it meanwhile.
+/// Carries loads over a path, and probes it at the same time.
 pub trait Carrier {
     /// The reason why a stretch failed.
     type Error;

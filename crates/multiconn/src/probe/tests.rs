@@ -27,7 +27,7 @@ fn a_probe_comes_back_with_its_round_trip() {
 }
 
 #[test]
-fn what_is_not_back_in_time_is_lost() {
+fn late_reply_is_lost() {
     let mut prober = Prober::new(keys(End::Caller), at(0));
     let mut responder = Responder::new(keys(End::Caller), at(0));
     let probe = prober.poll(at(0), SPACING, 0.5).unwrap();
@@ -38,7 +38,7 @@ fn what_is_not_back_in_time_is_lost() {
 }
 
 #[test]
-fn there_are_fifty_a_second_at_most_whatever_is_asked_for() {
+fn probes_are_fifty_a_second_at_most() {
     let mut prober = Prober::new(keys(End::Caller), at(0));
     let polled = |ms: u64| prober.poll(at(ms), Duration::ZERO, (ms % 10) as f64 / 10.0).is_some();
     let sent = (0..10_000).map(polled).filter(|sent| *sent).count();
@@ -72,7 +72,7 @@ fn a_probe_is_answered_once_however_often_it_comes() {
 }
 
 #[test]
-fn nobody_elses_is_believed() {
+fn foreign_reply_is_ignored() {
     let mut prober = Prober::new(keys(End::Caller), at(0));
     let probe = prober.poll(at(0), SPACING, 0.5).unwrap();
     let mut others = [

@@ -76,7 +76,7 @@ impl Stream {
         taken.map_err(broken)
     }
 
-    /// Waits until the stream is broken off; no other task reads it meanwhile.
+    /// Waits until the stream is broken off; no other task reads it then.
     pub(crate) async fn broken(&self) {
         let is_broken = |context: &mut Context<'_>| {
             self.session.with(|inner| {

@@ -20,16 +20,17 @@ impl<T: Copy> Core<T> {
     /// A DATA frame was acknowledged, or was not.
     #[inline(never)]
     fn on_attempt(&mut self, by: u32, airtime: Duration) {
-        let aggregate = match self.queues[by as usize].service {
+        let measured = match self.queues[by as usize].service {
             Service::Staged { .. } => Some((self.staged[by as usize].to, airtime)),
-            // Rate control has chosen its mode.
             Service::Packet(_, hop) => {
                 let to = self.hops.get(hop).to;
-                self.air.usual_mode(by, to).map(|_| (to, airtime))
+                // The rates that a discipline was built with are those of the start, and not those that rate control chooses.
+                let differs = self.moving.is_some() || self.air.usual_mode(by, to).is_some();
+                differs.then_some((to, airtime))
             }
             _ => None,
         };
-        self.queues[by as usize].discipline.attempted(aggregate);
+        self.queues[by as usize].discipline.attempted(measured);
     }
 
     /// A packet reached its next hop, or one of those that hear a broadcast.

@@ -121,7 +121,7 @@ impl Network {
         self.core.call_at(now + every, Due::Sample);
     }
 
-    /// Whoever sees the time series is given them once there are so many points.
+    /// Hands the time series to watchers once there are so many points.
     pub(super) fn tell_series(&mut self, watchers: &mut Watchers<'_>, points: usize) {
         let series = &mut self.meter.series;
         if let Some(see) = watchers.series.as_mut().filter(|_| series.time_s.len() >= points) {
@@ -175,7 +175,7 @@ impl Network {
         hops.zip(&mut self.meter.waiting_at_sample).map(since).collect()
     }
 
-    /// The first hops of a flow's data and of what comes back.
+    /// The first hops of a flow's data and of its returning packets.
     fn ways(&self, index: usize) -> (u32, u32) {
         let flow = &self.attached.flows[index];
         match flow.web {
@@ -196,7 +196,7 @@ impl Network {
         self.finish_at(end)
     }
 
-    /// The same as [`finish_at`](Self::finish_at) while somebody watches, who sees what is left of the time series.
+    /// The same as [`finish_at`](Self::finish_at) with watchers, which get the rest of the time series.
     ///
     /// # Panics
     /// As [`finish_at`](Self::finish_at).
@@ -291,6 +291,7 @@ impl Network {
                 requests_failed: frames.requests_failed,
                 internal: frames.internal,
                 lost_on_wire: dropped.on_wire,
+                dropped_no_route: dropped.no_route,
                 aggregates: aggregates.map(|counters| AggregateResult::of(counters, frames.attempts)),
                 modes: self.mode_results(index, queue),
                 airtime: ledger
@@ -371,7 +372,8 @@ impl Network {
         let goodput_bps = match &flow.web {
             Some(web) => self.per_second(web.measured_bytes() as f64 * 8.0),
             None if is_outside || flow.traffic.mix().is_some() => {
-                self.per_second(counts.arrived_bytes as f64 * 8.0)
+                let headers = counts.delivered * u64::from(flow.traffic.headers().count());
+                self.per_second(counts.arrived_bytes.saturating_sub(headers) as f64 * 8.0)
             }
             None => goodput_pps * 8.0 * f64::from(flow.unit_bytes()),
         };
@@ -408,7 +410,7 @@ impl Network {
         }
     }
 
-    /// The trajectory's hash: every frame on the air, then what every flow got by the run's end.
+    /// The trajectory's hash: every frame on the air, then every flow's results by the run's end.
     fn fingerprint(&self, end: Instant) -> Fingerprint {
         let mut fingerprint = self.core.air.fingerprint();
         for flow in &self.attached.flows {

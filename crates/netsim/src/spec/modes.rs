@@ -90,7 +90,9 @@ impl NetworkSpec {
 
     /// The links of the air that packets may take.
     pub(crate) fn air_links(&self) -> BTreeSet<(u32, u32)> {
-        let paths = self.flows.iter().map(|flow| &flow.path).chain(&self.routes);
+        let later =
+            self.motion.iter().flat_map(|motion| &motion.detours).filter_map(|detour| detour.path.as_ref());
+        let paths = self.flows.iter().map(|flow| &flow.path).chain(&self.routes).chain(later);
         let hops = paths.flat_map(|path| path.windows(2)).filter(|hop| hop[1] != BROADCAST);
         let both = hops.flat_map(|hop| [(hop[0], hop[1]), (hop[1], hop[0])]);
         both.filter(|ends| !self.wires.iter().any(|wire| (wire.from, wire.to) == *ends)).collect()

@@ -1,9 +1,9 @@
-//! A run in real time: how far its figures are to be trusted, and what machine made them.
+//! A run in real time: the accuracy of its figures, and the machine that made them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a run over real sockets has beside the results of a simulated one.
+/// Results of a run over real sockets beyond those of a simulated one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LiveRecord {
     /// How late packets were.
@@ -67,7 +67,7 @@ pub struct Strays {
     pub unread: u64,
 }
 
-/// What the hosts' kernels are, for whoever wants to have the same.
+/// The hosts' kernels, so that a reader can set up the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostReport {
     /// The kernel's release.

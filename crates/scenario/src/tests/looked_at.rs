@@ -1,4 +1,4 @@
-//! Networks that are looked at and not run, what fluid models lack, and words of other programs.
+//! Networks that are shown and not run, limits of the fluid models, and words of other programs.
 
 use super::*;
 
@@ -46,7 +46,7 @@ fn a_network_without_flows_has_the_links_in_range() {
 /// Two senders 400 m apart, their receiver between them: hidden where carrier is sensed to 300 m, not at 550 m, and not by ideal CSMA,
 /// which senses all that conflicts.
 #[test]
-fn fluid_models_say_what_they_lack() {
+fn fluid_models_name_their_limits() {
     let lacks = |sense: u32, mac: &str| {
         let text = format!(
             "radio = {{ transmission_range = '250 m', carrier_sense_range = '{sense} m' }}

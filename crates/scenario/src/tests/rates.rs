@@ -60,7 +60,7 @@ fn ranges_and_thresholds_may_be_given_for_some_rates() {
 }
 
 #[test]
-fn what_says_nothing_of_rates_is_refused() {
+fn table_without_rates_is_refused() {
     let refused = |radio: &str, mac: &str| link(10.0, radio, mac).unwrap_err().to_string();
     let one = "radio = { transmission_range = '250 m', carrier_sense_range = '550 m' }";
     assert!(refused(one, BY_DISTANCE).contains("mac.data_rate: \"by-distance\" needs a range"));

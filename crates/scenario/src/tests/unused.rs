@@ -1,4 +1,4 @@
-//! Warnings of what has no effect, and none where all has.
+//! Warnings of settings without an effect, and none where all have one.
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn pairs_and_places_without_packets_are_named() {
         flows = [{ id = \"x\", from = \"a\", to = \"b\" }]
     ";
     warns(links, "nothing crosses link 2");
-    // A broadcast goes to everybody in range.
+    // A broadcast goes to every node in range.
     let broadcast = TWO.replace("to = \"b\"", "to = \"*\"\ntraffic = \"cbr\"\ninterval = \"1 s\"");
     assert_eq!(warnings(&broadcast), Vec::<String>::new());
 }

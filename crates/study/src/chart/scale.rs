@@ -87,7 +87,7 @@ impl Span {
             return if self.low.abs() < 1e-300 { (0.0, 1.0) } else { self.with_margin() };
         }
         let step = step(self.high - self.low, 5);
-        // A value on a tick needs no further one, whatever its last bits are.
+        // A value on a tick needs no further one, even if its last bits differ.
         ((self.low / step + 1e-9).floor() * step, (self.high / step - 1e-9).ceil() * step)
     }
 }

@@ -66,10 +66,8 @@ fn ldpc_edges_lie_near_simulated_ones() {
         [23.07, 23.47, 23.88],
     ];
     for (mcs, difference_db) in differences(Coding::Ldpc, &TABLE) {
-        assert!(difference_db.abs() < 0.8, "MCS {mcs}: {difference_db}");
+        assert!(difference_db.abs() < 0.75, "MCS {mcs}: {difference_db}");
     }
-    let tenths = differences(Coding::Ldpc, &TABLE).skip(1).step_by(3);
-    assert!(tenths.into_iter().all(|(_, difference_db)| difference_db.abs() < 0.75));
 }
 
 #[test]

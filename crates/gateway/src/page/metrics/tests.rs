@@ -149,7 +149,7 @@ fn the_reader_of_the_format_finds_mistakes() {
 
 /// Every metric of the dashboard exists.
 #[test]
-fn the_board_asks_for_what_there_is() {
+fn dashboard_queries_existing_metrics() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/grafana/evenair-gateway.json");
     let board: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let families = families(&full()).unwrap();

@@ -6,7 +6,7 @@ use super::*;
 fn client(limits: Limits) -> (Core, Instant) {
     let now = Instant::from_nanos(1);
     let mut core = Core::new(Side::Client, limits, Budget::new(1 << 24), now);
-    core.add_leg(1, now);
+    core.add_subflow(1, now);
     (core, now)
 }
 
