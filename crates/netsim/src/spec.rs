@@ -164,19 +164,19 @@ impl NetworkSpec {
         }
     }
 
-    /// The probability that one attempt to send a packet of `size` network-layer bytes over a link fails by noise, in the link's mode
+    /// The probability that one attempt to send a packet of `size` network-layer bytes over a link fails by noise, in the mode that it sustains
     /// and without interference; none, where errors do not follow from the signal-to-noise ratio, or the link is not of the air.
     pub fn noise_loss(&self, from: u32, to: u32, size: Bytes) -> Option<f64> {
         let (model, timing) = self.errors(from, to)?;
         let power = self.medium.hearing(from as usize, to as usize)?.power;
-        Some(model.loss(timing.phy, self.mode(from, to), power, size + timing.overhead))
+        Some(model.loss(timing.phy, self.sustained_mode(from, to), power, size + timing.overhead))
     }
 
-    /// The signal-to-noise ratio of a link, in the link's mode and without interference \[dB\]; none, as for [`Self::noise_loss`].
+    /// The signal-to-noise ratio of a link, in the mode that it sustains and without interference \[dB\]; none, as for [`Self::noise_loss`].
     pub fn noise_ratio_db(&self, from: u32, to: u32) -> Option<f64> {
         let (model, timing) = self.errors(from, to)?;
         let power = self.medium.hearing(from as usize, to as usize)?.power;
-        Some(model.ratio_db(timing.phy, self.mode(from, to), power))
+        Some(model.ratio_db(timing.phy, self.sustained_mode(from, to), power))
     }
 
     fn errors(&self, from: u32, to: u32) -> Option<(ErrorModel, MacTiming)> {

@@ -3,7 +3,7 @@
 use super::NetworkSpec;
 use evenair_laws::rates::{RateControlParams, RateFormat, RateMode, RateRole};
 use evenair_units::Rate;
-use evenair_wifi::{BROADCAST, Format, GuardInterval, Mode, Modulation, Phy, Width};
+use evenair_wifi::{BROADCAST, FULL_PACKET, Format, GuardInterval, Mode, Modulation, Phy, Width};
 use std::collections::BTreeSet;
 
 /// Rate control of the links of the air; where there is none, each link has one mode.
@@ -59,6 +59,24 @@ impl NetworkSpec {
         modes
     }
 
+    /// The fastest mode that a link sustains without interference, which theory reckons with: under rate control that with the greatest product
+    /// of rate and share received, or the fastest that is received at all; the link's own without it.
+    pub fn sustained_mode(&self, from: u32, to: u32) -> Mode {
+        let own = self.mode(from, to);
+        let (Some(_), Some(ear)) =
+            (self.rate_control.of(from, to), self.medium.hearing(from as usize, to as usize))
+        else {
+            return own;
+        };
+        let modes = self.modes_of(from, to).into_iter();
+        if let Some((model, timing)) = self.errors(from, to) {
+            return model.best(timing.phy, modes, ear.power, FULL_PACKET).unwrap_or(own);
+        }
+        let Some(sensitivity) = &self.receivers.sensitivity else { return own };
+        let received = |mode: &Mode| sensitivity.threshold(*mode).is_some_and(|least| ear.power >= least);
+        modes.filter(received).last().unwrap_or(own)
+    }
+
     /// The place of a link's rate control: its modes, and a number for its draws.
     pub(crate) fn rate_role(&self, from: u32, to: u32, modes: &[Mode], seed: u64) -> RateRole {
         let phy = match &self.mac {
@@ -72,7 +90,9 @@ impl NetworkSpec {
 
     /// The links of the air that packets may take.
     pub(crate) fn air_links(&self) -> BTreeSet<(u32, u32)> {
-        let paths = self.flows.iter().map(|flow| &flow.path).chain(&self.routes);
+        let later =
+            self.motion.iter().flat_map(|motion| &motion.detours).filter_map(|detour| detour.path.as_ref());
+        let paths = self.flows.iter().map(|flow| &flow.path).chain(&self.routes).chain(later);
         let hops = paths.flat_map(|path| path.windows(2)).filter(|hop| hop[1] != BROADCAST);
         let both = hops.flat_map(|hop| [(hop[0], hop[1]), (hop[1], hop[0])]);
         both.filter(|ends| !self.wires.iter().any(|wire| (wire.from, wire.to) == *ends)).collect()

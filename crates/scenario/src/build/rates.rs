@@ -8,8 +8,7 @@ use crate::quantity::RateQuantity;
 use crate::resolved::{Mac, Radio};
 use evenair_netsim::{LinkControl, LinkRate, RateControlSpec};
 use evenair_topology::{Hearing, Link, Medium};
-use evenair_units::Bytes;
-use evenair_wifi::{Band, ErrorModel, Mode, Modulation, Phy, Receivers, Width};
+use evenair_wifi::{Band, ErrorModel, FULL_PACKET, Mode, Modulation, Phy, Receivers, Width};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Scenario {
@@ -192,9 +191,6 @@ fn implied<'a>(
         ears.filter_map(move |ear| Some(((from, ear.node), mode(from, ear)?)))
     })
 }
-
-/// The MAC frame that the best mode of a link is chosen for: 1500 bytes and EDCA's header.
-const FULL_PACKET: Bytes = Bytes::new(1_538);
 
 /// The modes that differ from one in the index alone.
 fn alike(modulation: Modulation) -> impl Iterator<Item = Mode> {

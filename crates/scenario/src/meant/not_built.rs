@@ -190,21 +190,8 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "rate adaptation; a link has the rate of `mac.data_rate` (\"by-distance\": the fastest that it can carry), or its own in `rates`",
-        &[
-            "minstrel",
-            "minstrelht",
-            "aarf",
-            "arf",
-            "onoe",
-            "cara",
-            "rraa",
-            "samplerate",
-            "ratecontrol",
-            "rateadaptation",
-            "ratemanager",
-            "autorate",
-        ],
+        "this rate control; `mac.rate_control` has fixed, ideal, arf, aarf and minstrel-ht",
+        &["onoe", "cara", "rraa", "samplerate", "iwlmvm", "amrr"],
     ),
     (
         "this transport; evenair has TCP, of several connections and window laws, and TFRC",
@@ -296,6 +283,19 @@ const OTHERWISE: &[(&str, &[&str])] = &[
     (
         "EDCA is backoff.law = \"edca\", with a `category` for each flow",
         &["edca", "qos", "wmm", "wme", "80211e", "priority", "accesscategory"],
+    ),
+    (
+        "rate control is `mac.rate_control`, of single links `rate_control` in `rates`: fixed, ideal, arf, aarf or minstrel-ht",
+        &[
+            "minstrel",
+            "minstrelht",
+            "aarf",
+            "arf",
+            "ratecontrol",
+            "rateadaptation",
+            "ratemanager",
+            "autorate",
+        ],
     ),
     ("a channel is `mac.channel`, or `channel` of a node", &["channel", "channels", "channelnumber"]),
     (

@@ -52,7 +52,7 @@ use evenair_units::{Bytes, Dbm, Duration, Instant};
 use fades::Fades;
 use flight::Flight;
 use modes::Modes;
-pub use modes::{ControlledLink, ModeCounters};
+pub use modes::{ControlledLink, FULL_PACKET, ModeCounters};
 use node::{Node, Station};
 pub use shape::{General, Shape, Small};
 use shape::{PLACES, Table};

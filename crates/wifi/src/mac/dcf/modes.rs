@@ -12,8 +12,8 @@ use crate::phy::Mode;
 use evenair_laws::rates::{AnyRateControl, Chain, FrameStatus, FrameView, RateControl, Step, Tried};
 use evenair_units::{Bytes, Dbm, Instant};
 
-/// The MAC frame for which the best mode is chosen: 1500 bytes and EDCA's header.
-const FULL_PACKET: Bytes = Bytes::new(1_538);
+/// The MAC frame for which the best mode of a link is chosen: 1500 bytes and EDCA's header.
+pub const FULL_PACKET: Bytes = Bytes::new(1_538);
 
 /// The rate control of a contender's frames to one next hop.
 #[derive(Clone, Debug)]
@@ -73,8 +73,9 @@ impl Link {
 
     fn begin(&mut self, chain: Chain) {
         assert!(chain.is_within(self.modes.len()), "a law names modes that the link has: {chain:?}");
-        let usual = chain.steps()[usize::from(chain.probe && chain.steps().len() > 1)].mode;
-        self.usual = self.modes[usize::from(usual)];
+        if !chain.probe {
+            self.usual = self.modes[usize::from(chain.steps()[0].mode)];
+        }
         self.status = FrameStatus::default();
         for (tried, step) in self.status.tried.iter_mut().zip(chain.steps()) {
             tried.mode = step.mode;
@@ -125,6 +126,11 @@ impl Queue {
     /// The head in the mode that its next hop's law has used last.
     #[inline]
     pub(super) fn in_usual_mode(&mut self, head: Head) -> Head {
+        if self.modes.is_some() { self.in_mode_of_law(head) } else { head }
+    }
+
+    #[inline(never)] // out of the way of contenders without rate control
+    fn in_mode_of_law(&mut self, head: Head) -> Head {
         let Some(modes) = &mut self.modes else { return head };
         (modes.announces, modes.probes) = (false, false);
         modes.link(head.to).map_or(head, |link| Head { mode: link.usual, ..head })
