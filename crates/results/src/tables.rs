@@ -364,6 +364,7 @@ fn links(groups: &[Group<'_>]) -> Table {
         ("bars", aggregates(|a| a.bars as f64)),
         ("given_up", aggregates(|a| a.given_up as f64)),
         ("airtime_own", share(|a| a.own)),
+        ("airtime_partly", share(|a| a.partly)),
         ("airtime_collided", share(|a| a.collided)),
         ("airtime_backoff", share(|a| a.backoff)),
         ("airtime_interframe", share(|a| a.interframe)),
