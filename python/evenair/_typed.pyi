@@ -26,7 +26,7 @@ class RunLinks(Table):
     @overload
     def __getitem__(self, column: Literal["backlog"]) -> list[float]: ...
     @overload
-    def __getitem__(self, column: Literal["x", "aggressiveness", "waiting_s", "waiting_s_50", "waiting_s_95", "waiting_s_99", "sojourn_s", "mpdus", "mpdus_lost", "aggregates", "mean_aggregate", "block_acks_missing", "bars", "given_up", "mean_rate_bps", "airtime_own", "airtime_collided", "airtime_backoff", "airtime_interframe", "airtime_empty", "airtime_blocked"]) -> list[float | None]: ...
+    def __getitem__(self, column: Literal["x", "aggressiveness", "waiting_s", "waiting_s_50", "waiting_s_95", "waiting_s_99", "sojourn_s", "mpdus", "mpdus_lost", "aggregates", "mean_aggregate", "block_acks_missing", "bars", "given_up", "mean_rate_bps", "airtime_own", "airtime_partly", "airtime_collided", "airtime_backoff", "airtime_interframe", "airtime_empty", "airtime_blocked"]) -> list[float | None]: ...
     @overload
     def __getitem__(self, column: str) -> Column: ...
 
@@ -555,6 +555,8 @@ class ModeResult(TypedDict):
 class AirtimeShares(TypedDict):
     own: float
     """Own exchanges that succeeded."""
+    partly: NotRequired[float]
+    """Of these, the part of aggregates' packets that the receiver did not decode."""
     collided: float
     """Own exchanges that failed."""
     backoff: float

@@ -37,7 +37,7 @@ def megabits(
     offered: int = 100_000_000,
     aggregates: Aggregates = Aggregates(0),
 ) -> float:
-    """What arrives in one cell [Mb/s] in so many seconds after the first, each station being offered so much [bit/s]."""
+    """What arrives in one cell [Mb/s] in so many seconds after the first; each station offers so much [bit/s]."""
     from ns import ns
 
     letters, width, mcs, stations = case

@@ -367,6 +367,7 @@ fn links(groups: &[Group<'_>]) -> Table {
         ("given_up", aggregates(|a| a.given_up as f64)),
         ("mean_rate_bps", optional(&rows, |r| r.link().mean_rate_bps())),
         ("airtime_own", share(|a| a.own)),
+        ("airtime_partly", share(|a| a.partly)),
         ("airtime_collided", share(|a| a.collided)),
         ("airtime_backoff", share(|a| a.backoff)),
         ("airtime_interframe", share(|a| a.interframe)),

@@ -43,6 +43,20 @@ impl Staged {
     pub(super) fn none(is_shared: bool) -> Self {
         Self { is_shared, ..Self::default() }
     }
+
+    /// Takes out a packet that has left, most often the first; gives it and its hop.
+    fn take(&mut self, id: PacketId) -> (Queued, u32) {
+        let is_it = |(packet, _): &(Queued, u32)| packet.packet == id;
+        let is_first = self.packets.front().is_some_and(is_it);
+        let taken = if is_first {
+            self.packets.pop_front()
+        } else {
+            self.packets.iter().position(is_it).and_then(|place| self.packets.remove(place))
+        };
+        let (packet, hop) = taken.expect("it was staged");
+        self.bytes -= u64::from(packet.size);
+        (packet, hop)
+    }
 }
 
 impl Staging {
@@ -142,8 +156,8 @@ impl<T: Copy> Core<T> {
                 let next = staged.next.take();
                 return next.into_iter().for_each(|next| self.begin_turn(by, next));
             }
-            let has_room = staged.bytes < staged.bytes_max && self.air.room(by) > 0;
-            if staged.is_dry || !has_room || self.queues[by as usize].discipline.packets() == 0 {
+            let is_waiting = !staged.is_dry && self.queues[by as usize].discipline.packets() > 0;
+            if !is_waiting || staged.bytes >= staged.bytes_max || self.air.room(by) == 0 {
                 return;
             }
             if staged.next.is_some() {
@@ -179,9 +193,7 @@ impl<T: Copy> Core<T> {
     #[inline(never)] // out of the way of queues without aggregates
     pub(super) fn end_staged(&mut self, by: u32, id: PacketId) -> (Queued, u32) {
         let staged = &mut self.staged[by as usize];
-        let place = staged.packets.iter().position(|(packet, _)| packet.packet == id);
-        let (served, hop) = staged.packets.remove(place.expect("it was staged")).expect("just found");
-        staged.bytes -= u64::from(served.size);
+        let (served, hop) = staged.take(id);
         staged.is_over = true;
         self.note_staged(by);
         let passed = &mut self.hops.get_mut(hop).passed;
@@ -205,11 +217,19 @@ impl<T: Copy> Core<T> {
         if let Some(waits) = &mut self.queues[by as usize].waits {
             waits.add(waited);
         }
-        if let Some(trace) = &mut self.trace
-            && self.staging.is_some()
-        {
-            trace.staged.entry((by, next.packet.0)).or_default().push_back((*packet, hop.mode));
+        if self.trace.is_some() && self.staging.is_some() {
+            self.trace_staged(by, next.packet);
         }
         place
+    }
+
+    /// A packet is staged, for the trace.
+    #[cold]
+    #[inline(never)]
+    fn trace_staged(&mut self, by: u32, id: PacketId) {
+        let Some(trace) = &mut self.trace else { return };
+        let packet = self.pool.get(id);
+        let mode = self.hops.get(packet.hop).mode;
+        trace.staged.entry((by, id.0)).or_default().push_back((*packet, mode));
     }
 }

@@ -410,6 +410,8 @@ pub struct DcfAir<S: Shape = General> {
     ears: Box<[Ear]>,
     /// Each node's near hearers: a row for each class of rates, a place in it for each node.
     ear_range: S::Table<(u32, u32)>,
+    /// Of a small network: the set of each node's hearers, and of those whose medium its frames make busy.
+    hearers: Vec<(u64, u64)>,
     /// Each node's hearers further off.
     far_range: Vec<(u32, u32)>,
     /// The class of each mode; nothing, where there is one for all.
@@ -588,6 +590,7 @@ impl<S: Shape> DcfAir<S> {
             detection_ratio,
             noise_mw,
             ears: ears.into(),
+            hearers: if S::SMALL { hearer_sets(medium) } else { Vec::new() },
             ear_range: Table::new(ear_range),
             is_wide: far_range.iter().any(|(start, end)| start < end),
             far_range,
@@ -786,6 +789,18 @@ impl<S: Shape> DcfAir<S> {
     fn is_far(&self, node: usize, to: u32) -> bool {
         self.is_wide() && self.far_ears_of(node, 0).any(|i| self.ears[i].node == to)
     }
+}
+
+/// The set of each node's hearers, a bit for each, and of those that sense it.
+fn hearer_sets(medium: &Medium) -> Vec<(u64, u64)> {
+    let of = |node| {
+        let hearers = medium.hearers(node).iter();
+        hearers.fold((0, 0), |(all, sensing): (u64, u64), ear| {
+            let bit = 1 << ear.node;
+            (all | bit, if ear.is_sensed() { sensing | bit } else { sensing })
+        })
+    };
+    (0..medium.nodes()).map(of).collect()
 }
 
 /// The contenders of each node and of all that hear it, and each node's range of them.

@@ -281,6 +281,19 @@ impl<S: Shape> DcfAir<S> {
         self.schedule_least(node, out);
     }
 
+    /// The same while the answer is on the air, which makes the medium of most of them busy.
+    fn resume_beside(&mut self, now: Instant, node: usize, answerer: usize, out: &mut Effects) {
+        if !S::SMALL {
+            return self.resume_hearers(now, node, out);
+        }
+        let mut others = self.hearers[node].0 & !self.hearers[answerer].1;
+        while others != 0 {
+            self.resume(others.trailing_zeros() as usize, now);
+            others &= others - 1;
+        }
+        self.schedule_least(node, out);
+    }
+
     /// The sender of an RTS or a DATA frame waits for its answer.
     fn expect_answer(&mut self, now: Instant, node: usize, sent: &Sending, out: &mut Effects) {
         let void_at = self.void_at(now, sent);
@@ -462,7 +475,7 @@ impl<S: Shape> DcfAir<S> {
         }
         self.start_frame(now, node, reply, out);
         // Hearers of the frame before that do not hear this one count down beside it.
-        self.resume_hearers(now, to, out);
+        self.resume_beside(now, to, node, out);
     }
 
     /// The DATA frame follows the CTS that its sender sent to itself, whatever the medium is (clause 10.3.2, NAV distribution).
