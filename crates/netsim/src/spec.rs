@@ -23,11 +23,15 @@ use evenair_wifi::{
 
 mod gateway;
 mod mix;
+mod modes;
+mod motion;
 mod opportunities;
 mod web;
 
 pub use gateway::{GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit};
 pub use mix::Mix;
+pub use modes::{LinkControl, RateControlSpec};
+pub use motion::{Detour, Motion, Scene, SceneAt};
 pub(crate) use opportunities::Pacer;
 pub use opportunities::{NoTrace, Opportunities};
 pub use web::{Arrivals, WebConnection, WebRequest, WebSpec};
@@ -45,11 +49,15 @@ pub struct NetworkSpec {
     pub data_mode: Mode,
     /// What the stations decode.
     pub receivers: Receivers,
+    /// How nodes move, if they do: only under 802.11, and no hearer further than half a slot.
+    pub motion: Option<Motion>,
     /// How links of the air fade, if they do: each pair by its [`FadedLink`](evenair_topology::FadedLink), whose stream is
     /// named (seed of the run, [`Fading::entity`] of the nodes' names, "fading").
     pub fading: Option<Fading>,
     /// Links with a mode of their own.
     pub rates: Vec<LinkRate>,
+    /// Rate control of links; the mode of a link is then its fastest.
+    pub rate_control: RateControlSpec,
     /// Links that lose what nothing else spoils, on the air or on a wire.
     pub losses: Vec<LinkLoss>,
     /// Wired links.
@@ -89,8 +97,10 @@ impl NetworkSpec {
             medium,
             mac,
             data_mode: data.into(),
+            motion: None,
             fading: None,
             rates: Vec::new(),
+            rate_control: RateControlSpec::default(),
             losses: Vec::new(),
             wires: Vec::new(),
             backoff: DcfParams::default().into(),
@@ -411,6 +421,8 @@ pub enum Traffic {
     Datagrams {
         /// Network-layer size; the mean, where sizes are drawn.
         size: Bytes,
+        /// Headers within each, which are no goodput.
+        headers: Bytes,
         /// When they are sent.
         pattern: Pattern,
     },
@@ -455,9 +467,15 @@ impl Traffic {
         self.mix().map_or_else(|| self.size(), |mix| mix.draw(stream))
     }
 
-    /// The application's part of it: of a datagram all.
+    /// The application's part of it: of a datagram all but its headers.
     pub fn payload(&self) -> Bytes {
-        self.tcp().map_or_else(|| self.size(), |tcp| tcp.payload)
+        let of_datagram = || Bytes::new(self.size().count().saturating_sub(self.headers().count()));
+        self.tcp().map_or_else(of_datagram, |tcp| tcp.payload)
+    }
+
+    /// Headers within each datagram.
+    pub fn headers(&self) -> Bytes {
+        if let Self::Datagrams { headers, .. } = self.kind() { *headers } else { Bytes::new(0) }
     }
 
     /// The endpoints of its TCP connections.

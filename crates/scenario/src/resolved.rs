@@ -8,6 +8,7 @@ mod flow;
 mod fluid;
 mod gateway;
 mod mac;
+mod mobility;
 mod modulation;
 mod queue;
 mod radio;
@@ -17,6 +18,7 @@ mod wire;
 
 pub(crate) use flow::{ALPHA, Wrong};
 pub(crate) use mac::{COVERAGE_CLASS_MAX, Mac};
+pub(crate) use mobility::position;
 pub(crate) use radio::Radio;
 
 use crate::build::{Layout, node_number};
@@ -72,6 +74,7 @@ impl Scenario {
         let widths = self.widths(&mac);
         let radio = self.radio.as_mut().map(|radio| radio.complete(preset, &mac, &widths)).transpose()?;
         self.generate(radio.as_ref())?;
+        self.complete_mobility()?;
         self.check(needs)?;
         let unused = self.unused();
         law::complete_any("drop", &mut self.drop)?;

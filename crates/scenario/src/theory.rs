@@ -38,7 +38,7 @@ pub struct TheoryFlow {
     pub weight: f64,
     /// α of its own utility; none, where that is a table.
     pub alpha: Option<f64>,
-    /// The table of its own utility: rates, in the unit of `[utility]`, and what they are worth.
+    /// The table of its own utility: rates, in the unit of `[utility]`, and their utilities.
     pub points: Option<Vec<[f64; 2]>>,
     /// No more than this is offered \[packets/s\]; infinity for a flow without end.
     pub limit_pps: f64,
@@ -75,7 +75,7 @@ impl Resolved {
     /// The theory's view of the scenario.
     ///
     /// # Errors
-    /// If there is no flow, or one is a broadcast: it has no receiver whose link it could load.
+    /// If there is no flow, or one is a broadcast: it has no receiver, hence no link to load.
     pub fn theory(&self) -> Result<Theory, Failure> {
         let (layout, network) = (self.layout(), self.network());
         if network.flows.is_empty() {
@@ -156,9 +156,9 @@ impl Resolved {
         }
     }
 
-    /// What the theory sees of the scenario where the time of a packet counts back-off, too: `B` of [Jam10] eq. (4.6) is what one
-    /// hop carries, and it carries a mean back-off before each data frame and before each TCP acknowledgement. Over any MAC but DCF
-    /// with a window of its own none is counted.
+    /// The theory of the scenario where the time of a packet counts back-off, too: `B` of [Jam10] eq. (4.6) is the rate of one
+    /// hop, with a mean back-off before each data frame and before each TCP acknowledgement. Over any MAC but DCF with a window
+    /// of its own none is counted.
     ///
     /// # Errors
     /// As [`Self::theory`].
@@ -220,7 +220,7 @@ fn limit_pps(traffic: &Traffic) -> f64 {
         Traffic::Web(web) => {
             f64::from(web.reply.count()) / f64::from(web.tcp.payload.count()) * per(web.interval)
         }
-        // A rated flow's own limit is a guard, not an offer; what comes from outside is not known.
+        // A rated flow's own limit is a guard, not an offer; the rate from outside is not known.
         Traffic::Rated(_) | Traffic::Outside(_) => f64::INFINITY,
     }
 }

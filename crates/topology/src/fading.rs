@@ -25,8 +25,8 @@ pub enum FadingModel {
 /// Fading of all links: a model and how fast it changes.
 ///
 /// The gain of a link is a pure function of its [`FadedLink`] and the instant, so neither other links nor the order of
-/// questions change it. A sum of sinusoids of Doppler shifts f_d·cos α_n makes it (Clarke's and Jakes' model), with
-/// α_n = 2π(n + u)/N for N = 49 waves. The offset u and the phases are the link's own. An odd N has no two opposite waves,
+/// questions change it. A sum of sinusoids of Doppler shifts `f_d·cos α_n` makes it (Clarke's and Jakes' model), with
+/// `α_n = 2π(n + u)/N` for N = 49 waves. The offset u and the phases are the link's own. An odd N has no two opposite waves,
 /// and u in 1/16 to 3/16 keeps all sums and differences of shifts apart, so that one link's averages over time are those
 /// of the model. The power x of N equal waves has the density e^(−x)·(1 − L2(x)/(2N)) to first order in 1/N (L2 is
 /// Laguerre's polynomial); x·(1 + (x/2 − 1)/(2N)) has that of the exponential distribution to the same order. Levels are

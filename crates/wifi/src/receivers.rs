@@ -1,4 +1,4 @@
-//! What stations decode: the power that each rate needs, and which modulation a station knows.
+//! Reception limits of stations: the power that each rate needs, and the modulations that a station decodes.
 
 use crate::phy::{Mode, Modulation, Phy, Width};
 use evenair_topology::Hearing;
@@ -76,18 +76,18 @@ impl Sensitivity {
         self.thresholds.iter().find(|(other, _)| Mode::at(*other) == mode).map(|&(_, power)| power)
     }
 
-    /// The rates that are received at this power, with what each needs.
+    /// The rates that are received at this power, with the power that each needs.
     pub fn at(&self, power: Dbm) -> impl Iterator<Item = (Rate, Dbm)> {
         self.thresholds.iter().copied().filter(move |&(_, least)| power >= least)
     }
 
-    /// What the rate needs that goes furthest.
+    /// The least power of any rate, that of the rate with the longest range.
     pub fn least(&self) -> Option<Dbm> {
         self.thresholds.iter().map(|&(_, power)| power).min_by(|a, b| a.level().total_cmp(&b.level()))
     }
 }
 
-/// What the stations of a network decode.
+/// The reception limits of a network's stations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Receivers {
     /// The power that each rate needs; without it all rates are decoded alike, where the medium says so.
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_goes_as_far_as_the_next_faster_that_is_given() {
+    fn rate_goes_as_far_as_next_faster_that_is_given() {
         let given = [(mbps(12), Dbm::new(-79.0)), (mbps(24), Dbm::new(-74.0))];
         let some = Sensitivity::new(Phy::g(), &given);
         let expected =

@@ -38,7 +38,7 @@ fn cell(row: &ns3::AggregateRow) -> Cell {
 /// One station within 0.3 %: its time is arithmetic but for the draws of its back-offs. Several within 3 %, or 1 % with RTS: ns-3's own
 /// runs, of 2 and 3 s, differ by 0.1 to 3 %. Ours are the mean of four.
 #[test]
-fn saturated_aggregates_carry_what_ns_3_carries() {
+fn saturated_aggregates_carry_as_in_ns_3() {
     let rows = ns3::aggregates();
     assert_eq!(rows.len(), 31);
     for row in rows {

@@ -16,7 +16,7 @@ use evenair_study::glossary::{self, Entry};
     evenair glossary receiver busy\n  \
     evenair glossary --json")]
 pub(crate) struct GlossaryOptions {
-    /// A word of one part or several, or a part of what it means; all words, if none is given
+    /// A word, or a part of a word or of its explanation; by default all words
     #[arg(value_name = "WORD")]
     word: Vec<String>,
     /// Print them as JSON

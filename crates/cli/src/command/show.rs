@@ -1,19 +1,19 @@
 //! `evenair show`.
 
 use crate::arguments::ScenarioArguments;
-use crate::command::plot;
+use crate::command::{plot, run};
 use crate::gateway;
 use crate::graph::{Graph, Of};
 use crate::output::{Overwrite, drops_of_backoff, print, resolved, warn};
 use crate::{terminal, text};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 use evenair_laws::backoff::{BackoffParams, Category};
-use evenair_netsim::MacSpec;
-use evenair_scenario::{Layout, NodeTable, Objective, Resolved, Scenario, Size};
+use evenair_netsim::{FlowSpec, MacSpec};
+use evenair_scenario::{Layout, NodeTable, Objective, Resolved, Scenario, Size, Time};
 use evenair_study::figure;
 use evenair_topology::Link;
-use evenair_units::Bytes;
+use evenair_units::{Bytes, Duration, Instant};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -22,6 +22,7 @@ use std::path::PathBuf;
     evenair show chen10/a --resolved\n  \
     evenair show chen10/a --map a.svg\n  \
     evenair show chen10/a --export a.graphml\n  \
+    evenair show wifi/walk --at 12s --map then.svg\n  \
     evenair show chen10/a --export conflicts.dot --graph conflicts")]
 pub(crate) struct ShowOptions {
     #[command(flatten)]
@@ -43,6 +44,9 @@ pub(crate) struct ShowOptions {
     /// Which graph that is
     #[arg(long, value_enum, value_name = "GRAPH", default_value = "topology", requires = "export")]
     pub(crate) graph: Of,
+    /// Show the network as it stands at this instant, where nodes move; the beginning, if it is not given
+    #[arg(long, value_name = "TIME", conflicts_with = "resolved")]
+    pub(crate) at: Option<Time>,
     #[command(flatten)]
     pub(crate) overwrite: Overwrite,
 }
@@ -66,6 +70,44 @@ fn own_of_nodes(settings: &Scenario) -> String {
     out
 }
 
+/// A network whose nodes move, as it stands at an instant.
+fn then(scenario: &Resolved, at: Option<Time>) -> Result<Resolved> {
+    let now = Instant::ZERO + at.map_or(Duration::ZERO, |at| at.0);
+    Ok(scenario.at(now)?)
+}
+
+/// The nodes that move, and the flows without a route at an instant.
+fn moving(scenario: &Resolved, at: Option<Time>) -> Result<String> {
+    let end = run::end(scenario);
+    if !scenario.moves() {
+        ensure!(
+            at.is_none(),
+            "--at has no effect: no node moves; add [[tracks]] or [[walks]], or leave it out"
+        );
+        return Ok(String::new());
+    }
+    ensure!(
+        at.is_none_or(|at| Instant::ZERO + at.0 <= end),
+        "--at lies after the end of the run, which is {} s",
+        end.as_secs_f64()
+    );
+    let settings = scenario.settings();
+    let of_walks = settings.walks.iter().flat_map(|walk| &walk.nodes);
+    let nodes: Vec<&str> =
+        settings.tracks.iter().map(|track| &track.node).chain(of_walks).map(String::as_str).collect();
+    let still = then(scenario, at)?;
+    let there = &still.network().flows;
+    let is_gone = |flow: &&FlowSpec| there.iter().all(|other| other.name != flow.name);
+    let gone: Vec<&str> =
+        scenario.network().flows.iter().filter(is_gone).map(|flow| flow.name.as_str()).collect();
+    let now = at.map_or_else(|| "0 s".into(), |at| at.to_string());
+    let mut out = format!("  at {now}; nodes that move: {}\n", nodes.join(", "));
+    if !gone.is_empty() {
+        out += &format!("  flows without a route at {now}: {}\n", gone.join(", "));
+    }
+    Ok(out)
+}
+
 pub(crate) fn show(options: &ShowOptions) -> Result<()> {
     let writes = options.map.is_some() || options.export.is_some();
     options.overwrite.check(writes, "--map FILE or --export FILE")?;
@@ -74,6 +116,8 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         return print(&resolved(&scenario)?);
     }
     warn(&scenario);
+    let moving = moving(&scenario, options.at)?;
+    let scenario = if scenario.moves() { then(&scenario, options.at)? } else { scenario };
     if let Some(file) = &options.map {
         let map = figure::map(&scenario);
         return plot::save(&[(&map, file.clone())], plot::Look::default(), options.overwrite);
@@ -94,6 +138,7 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         out += &format!("\nmap\n{}", text::map(names, at));
         out += &format!("  transmission range {transmission_m:.0} m, carrier-sense range {sense_m:.0} m\n");
     }
+    out += &moving;
     out += &own_of_nodes(settings);
     for wall in &settings.walls {
         let ([x, y], [x2, y2]) = (wall.from, wall.to);

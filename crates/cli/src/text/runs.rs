@@ -1,6 +1,6 @@
 //! Tables of runs: flows, queues, and where the queues' time went.
 
-use super::{columns, row, wrapped};
+use super::{columns, modes, row, wrapped};
 use crate::terminal;
 use evenair_netsim::{FlowResult, LinkResult};
 use evenair_results::digits::{self, counted, exact};
@@ -37,6 +37,9 @@ pub(crate) fn runs(runs: &[RunRecord], verdict: &Verdict, shown: Shown) -> Strin
     }
     let places = if shown.all { (0..first.links.len()).collect() } else { worst_queues(first) };
     text.push_str(&queue_table(runs, &places, shown.all));
+    if shown.all {
+        text.push_str(&modes::table(runs, &places));
+    }
     if shown.ledger || shown.all {
         text.push_str(&ledger_table(first, &places));
     }
@@ -125,8 +128,12 @@ fn queue_table(runs: &[RunRecord], places: &[usize], all: bool) -> String {
     }
     let any = |of: fn(&LinkResult) -> u64| runs.iter().flat_map(|run| &run.links).any(|link| of(link) > 0);
     let (marks, late) = (any(|link| link.marked), any(|link| link.ack_late));
+    let lost_routes = any(|link| link.dropped_no_route);
     if marks {
         head.push("marked".into());
+    }
+    if lost_routes {
+        head.push("no route".into());
     }
     if late {
         let after = head.iter().position(|cell| cell == "ACK lost").expect("a head") + 1;
@@ -157,6 +164,9 @@ fn queue_table(runs: &[RunRecord], places: &[usize], all: bool) -> String {
         ];
         if marks {
             cells.push(count(&|r| r.links[i].marked));
+        }
+        if lost_routes {
+            cells.push(count(&|r| r.links[i].dropped_no_route));
         }
         if late {
             cells.insert(7, count(&|r| r.links[i].ack_late));
@@ -323,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folded_table_has_the_worst_rows_in_their_order() {
+    fn folded_table_has_worst_rows_in_their_order() {
         let order = |a: usize, b: usize| b.cmp(&a);
         assert_eq!(few((0..14).collect(), order), (2..14).collect::<Vec<_>>());
         let rows = [row(&["a", "b", "c", "d"]), row(&["x", "0", "0", "1"]), row(&["y", "0", "–", "0"])];

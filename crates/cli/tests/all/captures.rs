@@ -1,4 +1,4 @@
-//! Captures: one of each node, and what tshark reads in them.
+//! Captures: one of each node, as tshark reads them.
 
 use super::{evenair, stderr};
 use evenair_needs::find_all;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// A DATA frame of a capture: when it began, and who sent it.
+/// A DATA frame of a capture: its beginning, and its transmitter.
 type Data = ((u32, u32), u8);
 
 /// The records of a capture: when each frame began, its bytes behind radiotap, and its whole length.
@@ -30,7 +30,7 @@ fn data_frames(path: &Path) -> BTreeSet<Data> {
     records(path).into_iter().filter_map(data).collect()
 }
 
-/// RFC 1071: what adds up to all ones has the right checksum.
+/// RFC 1071: parts that add up to all ones have the right checksum.
 fn adds_up(parts: &[&[u8]]) -> bool {
     let bytes: Vec<u8> = parts.concat();
     let sum: u64 =
@@ -70,7 +70,7 @@ fn checksums_are_right_over_the_whole_length() {
 const CHAIN: [&str; 6] = ["run", "jam10/chain", "--set", "duration=2 s", "--set", "warmup=1 s"];
 
 #[test]
-fn a_node_has_in_its_capture_what_it_sent_and_what_it_could_decode() {
+fn node_capture_has_sent_and_decoded_frames() {
     let folder = tempfile::tempdir().unwrap();
     let (air, nodes) = (folder.path().join("air.pcap"), format!("{}/nodes/", folder.path().display()));
     for place in [air.to_str().unwrap(), &nodes] {
@@ -107,7 +107,7 @@ fn passing(path: &Path, filter: &str) -> usize {
 }
 
 #[test]
-fn the_how_tos_filters_count_what_they_say() {
+fn how_to_filters_count_as_stated() {
     if let Err(missing) = find_all(&["tshark"]) {
         return missing.skip();
     }
@@ -200,7 +200,7 @@ fn airtime_and_sifs_us(bytes: usize) -> f64 {
 }
 
 #[test]
-fn frames_have_the_length_that_they_had_on_the_air() {
+fn frames_have_length_that_they_had_on_air() {
     let folder = tempfile::tempdir().unwrap();
     let (scenario, path) = (folder.path().join("air.toml"), folder.path().join("air.pcap"));
     for headers in [1, 20, 39, 40, 52, 54, 60, 72, 100, 120] {

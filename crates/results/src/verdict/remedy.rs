@@ -31,7 +31,7 @@ fn quoted(word: &str) -> String {
     if word.chars().all(is_plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
-/// The remedies of what was found, those for most flows first.
+/// The remedies of the found causes, those for most flows first.
 pub(super) fn remedies(scenario: &Resolved, flows: &[FlowVerdict]) -> Vec<Remedy> {
     let with = |causes: &[Cause]| -> Vec<usize> {
         let is_of = |flow: &FlowVerdict| flow.cause.is_some_and(|cause| causes.contains(&cause));

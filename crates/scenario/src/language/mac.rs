@@ -1,11 +1,13 @@
 //! Medium access, rates and errors of links.
 
+use crate::law;
 use crate::quantity::{Frequency, PacketCount, Probability, RateQuantity, Size, Time};
+use evenair_laws::rates::RateControlParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Medium access.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MacTable {
     /// Which MAC.
@@ -33,6 +35,11 @@ pub struct MacTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub data_rate: Option<DataRate>,
+    /// How each link's frames choose their mode, up to the one that the other keys give; always that one, if there is no such table. Not
+    /// for the ideal MAC.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<RateControlParams>")]
+    pub rate_control: Option<RateControlParams>,
     /// The basic rate: of control frames and of frames to everybody. By default 1 Mbps for 802.11b (2 Mbps with short
     /// preambles). For the other kinds control frames have by default the fastest mandatory rate that is not above the data's,
     /// and frames to everybody the lowest, 6 Mbps (IEEE 802.11-2016 clauses 10.7.6.5 and 10.7.5.3). Beside stations of 802.11b it is a
@@ -272,6 +279,10 @@ pub struct RateTable {
     /// Guard interval: "400 ns" (802.11n, ac), "800 ns" (all), "1600 ns", "3200 ns" (ax).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard_interval: Option<Time>,
+    /// How its frames choose their mode, up to the one that the other keys give.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<RateControlParams>")]
+    pub rate_control: Option<RateControlParams>,
     /// Not the other way round.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_way: bool,

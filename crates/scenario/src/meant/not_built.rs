@@ -173,10 +173,6 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         &["rice", "itu", "okumurahata", "cost231", "buildings", "obstacles", "jakes"],
     ),
     (
-        "mobility; nodes stay where they are",
-        &["mobility", "velocity", "speed", "waypoints", "waypoint", "randomwaypoint"],
-    ),
-    (
         "routing protocols; routes have the fewest hops, or are given by `via`",
         &[
             "routing",
@@ -346,6 +342,10 @@ const OTHERWISE: &[(&str, &[&str])] = &[
         "the rate of a wire is `rate`, that of the air `mac.data_rate`",
         &["bandwidth", "capacity", "speedmbps", "datarate", "phyrate", "bitrate"],
     ),
+    (
+        "nodes move by `tracks` and `walks`",
+        &["velocity", "speed", "waypoints", "waypoint", "randomwaypoint", "track", "walk", "movement"],
+    ),
     ("fading is `radio.fading`", &["fading", "rayleigh", "rician", "nakagami", "doppler"]),
     ("the time that a wire takes is `delay`", &["latency", "propagationdelay", "rtt"]),
     (
@@ -364,7 +364,7 @@ pub(super) fn not_built(asked: &str) -> Option<&'static str> {
     of_list.or_else(|| is_of_later_wifi(asked).then_some(NOT_BUILT[0].0))
 }
 
-/// The name here of what a word means elsewhere.
+/// The name here for a word of other programs.
 pub(super) fn called_otherwise(asked: &str) -> Option<&'static str> {
     let of_list = OTHERWISE.iter().find(|(_, words)| words.contains(&asked)).map(|(name, _)| *name);
     of_list.or_else(|| is_of_modulation(asked).then_some(MODULATION))

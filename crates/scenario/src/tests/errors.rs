@@ -110,7 +110,7 @@ fn fading_links_lose_the_mean_over_their_power() {
     let text =
         format!("duration = '200 s'\nwarmup = '0 s'\naggregation = {{ packets = 1, retries = 1 }}\n{text}");
     let scenario = parse(&text).unwrap();
-    let run = evenair_netsim::Network::run(scenario.network(), scenario.run_spec(1));
+    let run = Network::run(scenario.network(), scenario.run_spec(1));
     let lost = 1.0 - run.flows[0].goodput_pps / 100.0;
     let (model, phy) = (model(&scenario), evenair_wifi::Phy::ac());
     let loss = |power: f64| {

@@ -41,7 +41,7 @@ fn modes_are_written_as_the_standards_name_them() {
 }
 
 #[test]
-fn defaults_are_the_fastest_of_what_every_station_has() {
+fn default_is_fastest_common_rate() {
     let text = |mac: &str| with(mac).network().data_mode.to_string();
     assert_eq!(text("kind = '802.11n'"), "HT MCS 7, 20 MHz, 1 stream, 800 ns");
     assert_eq!(text("kind = '802.11ac'"), "VHT MCS 9, 80 MHz, 1 stream, 800 ns");
@@ -51,7 +51,7 @@ fn defaults_are_the_fastest_of_what_every_station_has() {
 }
 
 #[test]
-fn what_the_standards_lack_is_refused() {
+fn nonstandard_mode_is_refused() {
     let mac = |keys: &str| refused(keys, "");
     let twenty = mac("kind = '802.11ac', width = '20 MHz', mcs = 9");
     assert!(

@@ -4,8 +4,8 @@ use super::{Page, figures, gateway, head, provenance, tables, verdict, words};
 use crate::chart::Figures;
 use crate::outcome::Outcome;
 
-/// Draws what a scenario's runs show ([`Outcome::of_run`]) into one self-contained page. `command` is the line that
-/// made it.
+/// Draws the results of a scenario's runs ([`Outcome::of_run`]) into one self-contained page. `command` is the line
+/// that made it.
 pub fn run_report(outcome: &Outcome, figures: &Figures, command: &str) -> String {
     let mut page = Page::default();
     head::head(&mut page, outcome, command);

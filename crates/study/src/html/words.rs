@@ -4,7 +4,7 @@ use super::Page;
 use crate::glossary;
 pub(super) use crate::markup::escape;
 
-/// A text, escaped, with what the glossary says of its words where they first stand in it.
+/// A text, escaped, with the glossary's explanation of each word where it first stands.
 pub(super) fn explained(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     let mut rest = text;

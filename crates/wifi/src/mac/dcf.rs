@@ -2,7 +2,8 @@
 //!
 //! Before touching this room read IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2, and [Jam10] section 2.3.2.
 //! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the
-//! decoding of frames, `interference` that by the signal-to-noise ratio, `books` the ledger and the timeline; `batch` has contenders that send several packets in a frame.
+//! decoding of frames, `interference` that by the signal-to-noise ratio, `books` the ledger and the timeline; `batch` has contenders that send several packets in a frame,
+//! `modes` those under rate control.
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
@@ -24,6 +25,8 @@ mod exchange;
 mod fades;
 mod flight;
 mod interference;
+mod modes;
+mod motion;
 mod node;
 mod reception;
 mod shape;
@@ -43,11 +46,13 @@ use crate::timing::MacTiming;
 use batch::Batch;
 pub use batch::{AggregateCounters, Aggregation, FullAggregate, MissedBlockAck};
 use evenair_des::{Fingerprint, Stream};
-use evenair_laws::backoff::Access;
+use evenair_laws::backoff::{Access, Draw};
 use evenair_topology::{Hearing, Medium};
 use evenair_units::{Bytes, Dbm, Duration, Instant};
 use fades::Fades;
 use flight::Flight;
+use modes::Modes;
+pub use modes::{ControlledLink, ModeCounters};
 use node::{Node, Station};
 pub use shape::{General, Shape, Small};
 use shape::{PLACES, Table};
@@ -148,6 +153,11 @@ impl Rules {
             Capture::Errors(model) => milliwatts(model.noise(model.width)),
             Capture::Strongest | Capture::First => 0.0,
         }
+    }
+
+    /// The least ratio of a preamble to all else with which it is detected; 0, where every preamble is.
+    fn detection_ratio(&self) -> f32 {
+        self.detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32)
     }
 
     /// ns-2 2.35.
@@ -360,6 +370,8 @@ struct Queue {
     plan: Plan,
     /// The packets that it has been given, where several may share a frame: the head is the first that waits.
     batch: Option<Box<Batch>>,
+    /// Its links under rate control, if there are any.
+    modes: Option<Box<Modes>>,
     /// The head has reached its receiver before: a repetition is acknowledged, not delivered again.
     received: bool,
     /// Frames of its head that are on their way to far hearers.
@@ -443,6 +455,7 @@ impl Queue {
             packet: PacketId::NONE,
             plan: Plan::default(),
             batch: None,
+            modes: None,
             received: false,
             copies: 0,
             held: None,
@@ -504,6 +517,41 @@ impl DcfAir<Small> {
     }
 }
 
+/// The hearers of all nodes: those of each class of rates, and of a class those of each node.
+struct Hearers {
+    ears: Vec<Ear>,
+    /// The places of those near by.
+    near: Vec<(u32, u32)>,
+    /// The places of those further off.
+    far: Vec<(u32, u32)>,
+}
+
+impl Hearers {
+    fn of(medium: &Medium, modes: &[Mode], timing: &MacTiming, rules: &Rules, receivers: &Receivers) -> Self {
+        let noise_mw = rules.noise_mw();
+        let capture_ratio = libm::pow(10.0, rules.capture_db / 10.0) as f32;
+        let by_errors = matches!(rules.capture, Capture::Errors(_));
+        let (mut ears, mut near, mut far) = (Vec::new(), Vec::new(), Vec::new());
+        for (node, mode) in modes.iter().flat_map(|&mode| (0..medium.nodes()).map(move |node| (node, mode))) {
+            let ear = |hearing: &Hearing| {
+                let decoding = receivers.of(hearing, mode, timing.phy);
+                if by_errors {
+                    Ear::of(hearing, decoding, false, 0.0).by_errors(rules.detection_ratio() * noise_mw)
+                } else {
+                    Ear::of(hearing, decoding, rules.weak_is_error, capture_ratio * noise_mw)
+                }
+            };
+            for (is_far, range) in [(false, &mut near), (true, &mut far)] {
+                let start = ears.len() as u32;
+                let hearers = medium.hearers(node).iter().filter(|ear| (ear.delay > timing.near()) == is_far);
+                ears.extend(hearers.map(ear));
+                range.push((start, ears.len() as u32));
+            }
+        }
+        Self { ears, near, far }
+    }
+}
+
 impl<S: Shape> DcfAir<S> {
     /// The same, whose stations decode some rates and not others.
     pub fn with_receivers(
@@ -516,28 +564,10 @@ impl<S: Shape> DcfAir<S> {
         assert!(contenders.is_sorted_by_key(|c| c.node), "contenders are not sorted by node");
         let noise_mw = rules.noise_mw();
         let ratio = |db: f64| libm::pow(10.0, db / 10.0) as f32;
-        let by_errors = matches!(rules.capture, Capture::Errors(_));
-        let (capture_ratio, detection_ratio) =
-            (ratio(rules.capture_db), rules.detection_db.map_or(0.0, ratio));
+        let (capture_ratio, detection_ratio) = (ratio(rules.capture_db), rules.detection_ratio());
         let (classes, modes) = receivers.classes(timing.phy);
-        let mut ears = Vec::new();
-        let (mut ear_range, mut far_range) = (Vec::new(), Vec::new());
-        for (node, mode) in modes.iter().flat_map(|&mode| (0..medium.nodes()).map(move |node| (node, mode))) {
-            let ear = |hearing: &Hearing| {
-                let decoding = receivers.of(hearing, mode, timing.phy);
-                if by_errors {
-                    Ear::of(hearing, decoding, false, 0.0).by_errors(detection_ratio * noise_mw)
-                } else {
-                    Ear::of(hearing, decoding, rules.weak_is_error, capture_ratio * noise_mw)
-                }
-            };
-            for (is_far, range) in [(false, &mut ear_range), (true, &mut far_range)] {
-                let start = ears.len() as u32;
-                let hearers = medium.hearers(node).iter().filter(|ear| (ear.delay > timing.near()) == is_far);
-                ears.extend(hearers.map(ear));
-                range.push((start, ears.len() as u32));
-            }
-        }
+        let Hearers { ears, near: ear_range, far: far_range } =
+            Hearers::of(medium, &modes, &timing, &rules, receivers);
         let nodes: Vec<Node> = (0..medium.nodes()).map(|node| contenders_of(node, &contenders)).collect();
         let (around, around_range) = neighbourhoods(medium, &nodes);
         let countdowns = contenders.iter().map(Countdown::none).collect();
@@ -579,17 +609,10 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// Gives the link from one node to another an error model; without effect if they do not hear each other.
+    /// Gives the link from one node to another an error model; without effect while they do not hear each other.
     pub fn set_loss(&mut self, from: u32, to: u32, process: &LossProcess) {
-        let (near, nodes) = (self.ear_range.all(), self.nodes.all().len());
-        let rows = near.iter().chain(&self.far_range).skip(from as usize).step_by(nodes);
-        for (start, end) in rows.copied().collect::<Vec<_>>() {
-            let ears = &mut self.ears[start as usize..end as usize];
-            if let Some(ear) = ears.iter_mut().find(|ear| ear.node == to) {
-                ear.lossy = true;
-                self.losses.insert((from, to), process.clone());
-            }
-        }
+        self.mark_lossy(from, to);
+        self.losses.insert((from, to), process.clone());
     }
 
     /// Gives each node a number from which the draws of its receptions under [`Capture::Errors`] come, with the sender's number and the
@@ -648,7 +671,10 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// Tells the host of an attempt, if it asked.
-    fn report(&self, by: Contender, acknowledged: bool, out: &mut Effects) {
+    fn report(&mut self, now: Instant, by: Contender, acknowledged: bool, out: &mut Effects) {
+        if self.queues[by as usize].modes.is_some() {
+            self.note_exchange(now, by, acknowledged);
+        }
         let queue = &self.queues[by as usize];
         if queue.reports {
             let data = queue.has_sent_data();
@@ -686,6 +712,15 @@ impl<S: Shape> DcfAir<S> {
         let this = &self.nodes[node];
         // The compiler knows the loops over them to be none, where they are one at most.
         if S::SMALL { this.first..this.first + u32::from(this.count > 0) } else { this.contenders() }
+    }
+
+    /// The contenders of a node with a back-off.
+    #[inline]
+    fn backing_off(&self, node: usize) -> impl Iterator<Item = Contender> + use<S> {
+        let &Node { first, count, .. } = &self.nodes[node];
+        debug_assert!(count > 0, "a back-off of no contender");
+        let count = if S::SMALL { 1 } else { u32::from(count) };
+        (0..count).map(move |i| first + i)
     }
 
     /// The other contenders of a contender's node.
@@ -817,7 +852,10 @@ fn milliwatts(power: Dbm) -> f32 {
 impl MacTiming {
     fn draw(&self, queue: &mut Queue) -> Duration {
         let frame = queue.plan.data;
-        let packet = queue.head.map_or(frame, |head| head.mode.rate().time_for(head.size));
+        let packet = match (queue.access.draw, queue.head) {
+            (Draw::ExponentialOfPacket { .. }, Some(head)) => head.mode.rate().time_for(head.size),
+            _ => frame, // nothing is drawn by it
+        };
         let airtimes = draw::Airtimes { frame, packet };
         queue.drawn = draw::backoff(queue.access.draw, queue.window, self.slot, airtimes, &mut queue.stream);
         queue.drawn

@@ -90,7 +90,7 @@ pub struct Modulation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ForbiddenMode {
-    /// What was asked for.
+    /// The requested modulation.
     pub asked: Modulation,
 }
 

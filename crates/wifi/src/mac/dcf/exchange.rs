@@ -138,7 +138,7 @@ impl<S: Shape> DcfAir<S> {
                 self.stop_countdowns(there, arrival, frame.by);
             }
             if self.arrive::<FIRST_WINS>(there, node, ear, arrival, ear.after(until)) {
-                receiver_busy |= frame.to == ear.node;
+                receiver_busy |= is_addressee(frame, ear);
             }
         }
         receiver_busy
@@ -262,13 +262,12 @@ impl<S: Shape> DcfAir<S> {
         heard
     }
 
-    /// Whether a SIFS in which its countdowns do not run would show: in the ledger, or in a back-off of no slots with nothing to
+    /// Whether a SIFS in which a node's countdowns stand still would show: in the ledger, or in a back-off of no slots with nothing to
     /// send, which ends as soon as it runs and is interrupted.
     #[inline]
     fn is_watched(&self, node: usize) -> bool {
-        let mut contenders = self.contenders(node);
         self.ledger.is_some()
-            || contenders.any(|c| {
+            || self.backing_off(node).any(|c| {
                 let countdown = &self.countdowns[c as usize];
                 countdown.left == Some(Duration::ZERO) && !countdown.has_head
             })
@@ -317,8 +316,14 @@ impl<S: Shape> DcfAir<S> {
 
     /// When a reservation by a frame that ends at `at` may be dropped if nothing follows it (clause 10.3.2.4): of an RTS,
     /// 2 SIFS + CTS + aRxPHYStartDelay + 2 slots later.
+    #[inline]
     pub(super) fn void_at(&self, at: Instant, sent: &Sending) -> Instant {
-        if sent.kind != FrameKind::Rts || !self.rules.drops_unused_reservation {
+        if sent.kind == FrameKind::Rts { self.request_void_at(at, sent) } else { Instant::NEVER }
+    }
+
+    #[inline(never)]
+    fn request_void_at(&self, at: Instant, sent: &Sending) -> Instant {
+        if !self.rules.drops_unused_reservation {
             return Instant::NEVER;
         }
         let timing = &self.timing;
@@ -549,7 +554,7 @@ impl<S: Shape> DcfAir<S> {
             self.queues[by as usize].counters.ack_late += 1;
             return true;
         }
-        self.report(c, true, out);
+        self.report(at, c, true, out);
         self.stations[node].awaiting = None;
         if at + self.timing.sifs < self.queues[c as usize].txop_until {
             self.stations[node].awaiting = Some((c, Expecting::Burst));
@@ -594,6 +599,9 @@ impl<S: Shape> DcfAir<S> {
 
     /// Whether the head's exchange still belongs to the TXOP under way.
     fn goes_on(&mut self, now: Instant, c: Contender) -> bool {
+        if self.queues[c as usize].modes.is_some() {
+            self.choose_mode(now, c);
+        }
         if self.queues[c as usize].batch.is_some() {
             return self.compose_more(now, c);
         }
@@ -650,7 +658,7 @@ impl<S: Shape> DcfAir<S> {
         if let Some(ledger) = &mut self.ledger {
             ledger.failed(c, now, Doing::Nothing);
         }
-        self.report(c, false, out);
+        self.report(now, c, false, out);
         // A DATA frame that was announced is a long one, for want of an acknowledgement; all else counts as short.
         let queue = &mut self.queues[c as usize];
         if let Some(batch) = queue.batch.as_mut().filter(|_| queue.plan.request.is_none() || queue.announced)
@@ -684,6 +692,9 @@ impl<S: Shape> DcfAir<S> {
 
     /// A longer back-off, or the end of the packet.
     fn fail(&mut self, now: Instant, c: Contender, last: bool, out: &mut Effects) {
+        if last && self.queues[c as usize].modes.is_some() {
+            self.end_chain(now, c);
+        }
         let queue = &mut self.queues[c as usize];
         self.countdowns[c as usize].from = Instant::NEVER;
         self.deadlines[c as usize] = Instant::NEVER;
@@ -711,4 +722,11 @@ impl<S: Shape> DcfAir<S> {
         self.countdowns[c as usize].undrawn = false; // after a tie within the node
         self.back_off(c, next);
     }
+}
+
+/// Whether a hearer that transmits itself is the one that the frame is for.
+#[cold]
+#[inline(never)]
+fn is_addressee(frame: &Reply, ear: &Ear) -> bool {
+    frame.to == ear.node
 }
