@@ -45,9 +45,9 @@ pub(crate) fn run() -> Result<Tally> {
     }
     release.step("bills of materials", &mut rows, || release.bills(&programs))?;
     release.step("packages for Debian", &mut rows, || release.packages(&programs, &mut missing))?;
-    release.step("wheel", &mut rows, || release.take(wheel::build_alone()?, &mut missing))?;
     release.step("source", &mut rows, || release.source())?;
     release.step("manual", &mut rows, || release.manual(&programs, &mut missing))?;
+    release.step("wheel", &mut rows, || release.take(wheel::build_alone()?, &mut missing))?;
     release.sums()?;
     println!("{} of commit {}, in {}:\n", release.name, release.commit, release.folder.display());
     println!("| file | size [MB] | CPU time of its step [s] |\n|---|---|---|\n{}", rows.join("\n"));
