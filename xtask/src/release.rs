@@ -37,7 +37,7 @@ struct Release {
 pub(crate) fn run() -> Result<Tally> {
     let release = Release::of_commit()?;
     let (mut missing, mut rows) = (Vec::new(), Vec::new());
-    release.step("playground", &mut rows, || release.playground(&mut missing))?;
+    release.step("playground", &mut rows, || playground(&mut missing))?;
     let mut programs = Vec::new();
     for (machine, number) in machines() {
         let step = || release.program(machine, number, &mut missing);
@@ -45,9 +45,9 @@ pub(crate) fn run() -> Result<Tally> {
     }
     release.step("bills of materials", &mut rows, || release.bills(&programs))?;
     release.step("packages for Debian", &mut rows, || release.packages(&programs, &mut missing))?;
-    release.step("wheel", &mut rows, || release.take(wheel::build_alone()?, &mut missing))?;
     release.step("source", &mut rows, || release.source())?;
     release.step("manual", &mut rows, || release.manual(&programs, &mut missing))?;
+    release.step("wheel", &mut rows, || release.take(wheel::build_alone()?, &mut missing))?;
     release.sums()?;
     println!("{} of commit {}, in {}:\n", release.name, release.commit, release.folder.display());
     println!("| file | size [MB] | CPU time of its step [s] |\n|---|---|---|\n{}", rows.join("\n"));
@@ -67,6 +67,14 @@ fn seconds_of_children() -> Result<f64> {
     let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks = fields.get(13..15).context("/proc/self/stat")?.iter().map(|field| field.parse::<f64>());
     Ok(ticks.sum::<Result<f64, _>>()? / 100.0)
+}
+
+/// The simulator for browsers, which the programs hold.
+fn playground(missing: &mut Vec<Missing>) -> Result<()> {
+    if play::build()?.is_none() {
+        missing.push(Missing::new("the browsers' target", "the programs lack the playground"));
+    }
+    Ok(())
 }
 
 /// A program that was built.
@@ -129,14 +137,6 @@ impl Release {
     /// The files so far, by name.
     fn files(&self) -> Result<BTreeSet<PathBuf>> {
         self.folder.read_dir()?.map(|entry| Ok(entry?.path())).collect()
-    }
-
-    /// The simulator for browsers, which the programs hold.
-    fn playground(&self, missing: &mut Vec<Missing>) -> Result<()> {
-        if play::build()?.is_none() {
-            missing.push(Missing::new("the browsers' target", "the programs lack the playground"));
-        }
-        Ok(())
     }
 
     /// A program, tried, and its archive. None without the tools or the target.

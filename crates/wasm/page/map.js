@@ -348,7 +348,7 @@ function places({ nodes }) {
 function extent(all, ranges) {
   const of = (k) => [Math.min(...all.map((place) => place[k])), Math.max(...all.map((place) => place[k]))];
   const [[west, east], [south, north]] = all.length ? [of(0), of(1)] : [[-100, 100], [-100, 100]];
-  const largest = Math.max(east - west, north - south, 100);
+  const largest = Math.max(east - west, north - south) || 100;
   const margin = ranges ? Math.min(ranges[0] / 2, largest / 3) : largest / 10;
   return [west - margin, east + margin, south - margin, north + margin];
 }
