@@ -6,14 +6,21 @@ use evenair_access::radio::{Linux, Radio as _};
 use evenair_access::restore;
 use evenair_access::status::{Status, ask};
 use evenair_laws::backoff::{Category, Registers};
-use std::fs;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::fs::{self, File};
 use std::net::UdpSocket;
+use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
+
+/// The longest wait of a socket.
+const SHORT: Duration = Duration::from_millis(200);
+/// Where stations receive.
+const PORT: u16 = 9000;
 
 /// The access point that most tests are about.
 pub(crate) const FIRST: &str = "wlan0";
@@ -54,21 +61,26 @@ pub(crate) fn refused(words: &str) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Waits for something, half a minute at most: the machine is emulated, and slow.
+/// Waits for something, a minute at most: the machine is emulated, and slow.
 pub(crate) fn wait_for<T>(what: &str, mut there: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
         if let Some(found) = there() {
             return found;
         }
-        assert!(begun.elapsed() < Duration::from_secs(30), "no {what} within 30 s");
+        assert!(begun.elapsed() < Duration::from_secs(60), "no {what} within a minute");
         sleep(Duration::from_millis(50));
     }
 }
 
 /// Returns the first access point's radio.
 pub(crate) fn radio() -> Linux {
-    let mut radio = Linux::new(FIRST, Category::BestEffort).expect("nl80211");
+    radio_of(FIRST)
+}
+
+/// Returns an access point's radio.
+pub(crate) fn radio_of(interface: &str) -> Linux {
+    let mut radio = Linux::new(interface, Category::BestEffort).expect("nl80211");
     assert!(radio.find().expect("interfaces").is_some());
     radio
 }
@@ -111,6 +123,11 @@ pub(crate) fn join(k: u32, station: &str, frequency_mhz: u32) {
     shell(&format!("ip addr replace 10.0.{k}.1/24 dev wlan{k}"));
     let ping = format!("ping -c 1 -W 2 10.0.{k}.2");
     wait_for("answer of the station", || output(&ping).status.success().then_some(()));
+    // A flow that starves is to keep its way.
+    shell(&format!(
+        "ip neigh replace 10.0.{k}.2 nud permanent dev wlan{k} lladdr \
+        $(ip neigh show 10.0.{k}.2 dev wlan{k} | sed 's/.*lladdr \\([^ ]*\\).*/\\1/')"
+    ));
 }
 
 /// A daemon in a process of its own: `evenair backoff run`.
@@ -177,41 +194,61 @@ pub(crate) fn status(interface: &str) -> Option<Status> {
     ask(Path::new(STATE), interface).ok()
 }
 
-/// A program that sends as much to a station as its radio takes: the kernel holds it by the room of its socket.
+/// A program that sends as much to a station as its radio takes, and the station's end, which counts. The kernel holds the
+/// sender by the room of its socket.
 pub(crate) struct Source {
     ends: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    received: Arc<AtomicU64>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Source {
     /// Sends from the access point `wlanK` to its station.
-    pub(crate) fn start(k: u32) -> Self {
-        let ends = Arc::new(AtomicBool::new(false));
-        let socket = UdpSocket::bind((format!("10.0.{k}.1").as_str(), 0)).expect("an address");
-        // Some 25 packets: fewer than the medium keeps.
-        rustix::net::sockopt::set_socket_send_buffer_size(&socket, 28 << 10).expect("an option");
-        socket.set_write_timeout(Some(Duration::from_millis(200))).expect("a time-out");
-        let stop = Arc::clone(&ends);
-        let thread = spawn(move || {
-            while !stop.load(Relaxed) {
-                let _ = socket.send_to(&[0; 1400], (format!("10.0.{k}.2").as_str(), 9));
-            }
+    pub(crate) fn start(k: u32, station: &str) -> Self {
+        let socket = |address: String, port: u16| {
+            let socket = UdpSocket::bind((address.as_str(), port)).expect("an address");
+            socket.set_write_timeout(Some(SHORT)).expect("a time-out");
+            socket.set_read_timeout(Some(SHORT)).expect("a time-out");
+            socket
+        };
+        let namespace = File::open(format!("/run/netns/{station}")).expect("the station's namespace");
+        // A socket stays in the namespace of the thread that made it.
+        let sink = spawn(move || {
+            let kind = Some(LinkNameSpaceType::Network);
+            move_into_link_name_space(namespace.as_fd(), kind).expect("it is entered");
+            socket(format!("10.0.{k}.2"), PORT)
         });
-        Self { ends, thread: Some(thread) }
+        let sink = sink.join().expect("it is made");
+        let source = socket(format!("10.0.{k}.1"), 0);
+        // Some 25 packets: fewer than the medium keeps.
+        rustix::net::sockopt::set_socket_send_buffer_size(&source, 28 << 10).expect("an option");
+        let (ends, received) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (stop, also, count) = (Arc::clone(&ends), Arc::clone(&ends), Arc::clone(&received));
+        let to = format!("10.0.{k}.2:{PORT}");
+        let sends = move || {
+            while !stop.load(Relaxed) {
+                let _ = source.send_to(&[0; 1400], &to);
+            }
+        };
+        let receives = move || {
+            while !also.load(Relaxed) {
+                count.fetch_add(u64::from(sink.recv(&mut [0; 1500]).is_ok()), Relaxed);
+            }
+        };
+        Self { ends, received, threads: vec![spawn(sends), spawn(receives)] }
+    }
+
+    /// Returns the packets that the station has received.
+    pub(crate) fn received(&self) -> u64 {
+        self.received.load(Relaxed)
     }
 }
 
 impl Drop for Source {
     fn drop(&mut self) {
         self.ends.store(true, Relaxed);
-        let _ = self.thread.take().map(JoinHandle::join);
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
-}
-
-/// Returns the packets that a station has received.
-pub(crate) fn received(station: &str) -> u64 {
-    let file = format!("/sys/class/net/{station}/statistics/rx_packets");
-    shell(&format!("ip netns exec {station} cat {file}")).trim().parse().expect("a number")
 }
 
 /// Starts a program of this test's own.

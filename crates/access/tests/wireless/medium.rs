@@ -28,8 +28,8 @@ const RATE: Rate = Rate::from_kbps(6_000);
 const ROOM: usize = 90;
 /// Seconds of this machine in a simulated one.
 pub(crate) const SLOWNESS: u64 = 8;
-/// The most simulated time between two looks at the radios.
-const STRIDE: Duration = Duration::from_millis(2);
+/// The most simulated time between two looks at the radios: they keep more packets than are sent in it.
+const STRIDE: Duration = Duration::from_millis(20);
 /// Bytes of a frame that the air adds to a packet: header and check sum.
 const OVERHEAD: usize = 28;
 
@@ -75,7 +75,7 @@ impl Row {
             let passed = Duration::from_nanos(last.elapsed().as_nanos() as u64 / SLOWNESS).min(STRIDE);
             last = std::time::Instant::now();
             self.advance(self.now + passed)?;
-            let wait = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+            let wait = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
             poll(&mut [PollFd::new(&self.hwsim, PollFlags::IN)], Some(&wait))?;
         }
     }

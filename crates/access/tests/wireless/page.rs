@@ -42,7 +42,7 @@ pub(crate) fn operators_page_is_followed() {
         fs::write(name, file).expect("a file");
     }
     shell("cp evenair-backoff.toml /etc/evenair/backoff-wlan0.toml");
-    let source = Source::start(0);
+    let source = Source::start(0, "wlan3");
     let (mut running, mut told) = (None, Vec::new());
     for line in blocks("text").flat_map(str::lines).filter(|line| !line.starts_with("cargo ")) {
         println!("  $ {line}");
