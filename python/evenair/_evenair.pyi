@@ -885,6 +885,11 @@ def gives_one_rate(law: Any) -> bool:
     that.
     """
 
+def half_width(values: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> float | None:
+    """
+    Half of the 95 % interval of the mean of values, by Student's t as reports have it; None of a single value.
+    """
+
 def program_is(file: str | PathLike[str]) -> None:
     """
     Names the file that holds this module: it is part of the key of stored runs.

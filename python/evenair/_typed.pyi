@@ -22,7 +22,7 @@ class RunLinks(Table):
     @overload
     def __getitem__(self, column: Literal["variant", "queue"]) -> list[str]: ...
     @overload
-    def __getitem__(self, column: Literal["seed", "served_packets", "served_bytes", "dropped_queue_full", "dropped_by_law", "marked", "dropped_retries", "received_despite", "lost_on_wire", "attempts", "collided", "receiver_busy", "ack_lost", "ack_late", "requests", "requests_failed"]) -> list[int]: ...
+    def __getitem__(self, column: Literal["seed", "served_packets", "served_bytes", "dropped_queue_full", "dropped_by_law", "marked", "dropped_retries", "received_despite", "lost_on_wire", "dropped_no_route", "attempts", "collided", "receiver_busy", "ack_lost", "ack_late", "requests", "requests_failed"]) -> list[int]: ...
     @overload
     def __getitem__(self, column: Literal["backlog"]) -> list[float]: ...
     @overload
@@ -317,6 +317,8 @@ class LinkResult(TypedDict):
     """RTS frames that brought no CTS."""
     lost_on_wire: int
     """Packets lost on the wire."""
+    dropped_no_route: NotRequired[int]
+    """Packets dropped where they entered, as nodes had moved and no route led to their destination."""
     mpdus: NotRequired[int]
     """Packets in all DATA frames sent; repetitions count."""
     mpdus_lost: NotRequired[int]

@@ -13,7 +13,7 @@ use crate::command::{
     solve::SolveOptions, study::StudyOptions, sweep::SweepOptions, verdicts::VerdictsOptions,
 };
 use crate::output::shell_word;
-use crate::terminal::TerminalArguments;
+use crate::terminal::{self, TerminalArguments};
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
@@ -145,6 +145,16 @@ impl ScenarioArguments {
             return Ok(Resolved::parse(STDIN, &standard_input()?, &self.set)?);
         }
         Ok(evenair_study::scenario(&self.name, Some(Path::new("")), &self.set)?)
+    }
+
+    /// The same of a network that stands still, as theory has it: where nodes move, that of the beginning, and says so.
+    pub(crate) fn resolve_still(&self) -> Result<Resolved> {
+        let scenario = self.resolve()?;
+        if !scenario.moves() {
+            return Ok(scenario);
+        }
+        terminal::warn("nodes move, and theory knows one instant: this is of the beginning");
+        Ok(scenario.at(evenair_units::Instant::ZERO)?)
     }
 
     /// The same, also of a network without flows: to be looked at.

@@ -4,9 +4,11 @@
 //! An access category has its number in Linux: 0 voice, 1 video, 2 best effort, 3 background.
 
 mod limits;
+mod news;
 mod stations;
 
 pub use limits::Limit;
+pub use news::News;
 pub use stations::{Queue, Station};
 
 use crate::netlink::attributes::{Attributes, text, u32_of};
@@ -228,6 +230,7 @@ fn setting(mut request: Message, index: u32, parameters: Parameters) -> Message 
 pub(crate) fn parse(bytes: &[u8]) {
     let _ = (Interface::read(bytes), Station::read(bytes), limits::read(bytes, 5180));
     let _ = Attributes::new(bytes).count();
+    news::parse(bytes);
 }
 
 #[cfg(test)]

@@ -56,6 +56,7 @@ fn let_go(kept: &mut Kept, tally: &mut Tally, emerged: &Emerged) {
         Fate::Lost { cause: LossCause::Law, .. } => "law",
         Fate::Lost { cause: LossCause::Retries, .. } => "retries",
         Fate::Lost { cause: LossCause::Wire, .. } => "wire",
+        Fate::Lost { cause: LossCause::NoRoute, .. } => "no route",
     };
     kept.remove(&emerged.packet.content).expect("each packet ends once");
     if cause.is_empty() {

@@ -13,6 +13,7 @@ mod air;
 mod backoff;
 mod build;
 mod forwarding;
+mod motion;
 mod pool;
 mod room;
 mod shaping;
@@ -32,6 +33,7 @@ use backoff::Round;
 use evenair_des::{Phase, Place, Queue};
 use evenair_units::{Duration, Instant, Probability, Volume};
 use evenair_wifi::{Air, Effects, PacketId};
+use motion::Moving;
 use pool::Pool;
 use shaping::ShaperHost;
 use staging::Staged;
@@ -54,6 +56,12 @@ enum Event<T> {
     Backoff(u32),
     /// The rates of a shaper change.
     Shaping(u32),
+    /// Nodes have moved.
+    Move,
+    /// A frame has ended whose sender has moved meanwhile.
+    Settle,
+    /// A flow takes another path: which of the changes.
+    Detour(u32),
     /// A call that whoever is attached asked for.
     Attached(T),
 }
@@ -134,6 +142,8 @@ pub(crate) struct Core<T> {
     /// Packets that a discipline has just given up.
     culled: Vec<Queued>,
     trace: Option<Box<Trace>>,
+    /// How nodes move, if they do.
+    moving: Option<Box<Moving>>,
 }
 
 impl<T: Copy> Core<T> {
@@ -224,6 +234,9 @@ impl<T: Copy> Core<T> {
             Event::Ready(by) => self.on_ready(by),
             Event::Backoff(round) => self.update_laws(round),
             Event::Shaping(host) => self.update_rates(host),
+            Event::Move => self.on_move(),
+            Event::Settle => self.settle(),
+            Event::Detour(change) => self.take_detour(change),
             Event::Attached(due) => self.news.push_back(News::Due(due)),
         }
         true
@@ -260,7 +273,12 @@ impl<T: Copy> Core<T> {
         // A flow's packet that comes in again is not one more of the flow's.
         let comes_again = matches!(&body, Body::Foreign(entered) if entered.at() < self.now);
         self.passage(if comes_again { Way::OUTSIDE } else { way }).originated.add(size.into());
-        let id = self.pool.insert(Packet { way, hop, size, body });
+        let entrance = self.entrance(hop);
+        if entrance == END {
+            let id = self.pool.insert(Packet { way, hop, size, body });
+            return self.drop_without_route(id);
+        }
+        let id = self.pool.insert(Packet { way, hop: entrance, size, body });
         self.send_down(id);
     }
 
@@ -282,7 +300,7 @@ impl<T: Copy> Core<T> {
 
     /// The same of all hops of a way together, which begins at this one.
     pub(crate) fn backlog_along(&self, first: u32) -> Volume {
-        self.hops.chain(first).fold(Volume::default(), |sum, hop| {
+        self.hops.chain(self.entrance(first)).fold(Volume::default(), |sum, hop| {
             let here = self.backlog_at(hop as u32);
             Volume { packets: sum.packets + here.packets, bytes: sum.bytes + here.bytes }
         })

@@ -37,10 +37,10 @@ pub use queue::{
     WeightedParams,
 };
 pub use spec::{
-    Arrivals, Clocks, FlowSpec, GatewayClass, GatewayControl, GatewaySpec, LinkLoss, LinkRate, MacSpec, Mix,
-    NetworkSpec, NoTrace, Opportunities, Pattern, Per, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling,
-    Shaping, Shares, Source, SourceLimit, Stack, Staging, TcpSpec, TfrcSpec, Traffic, WebConnection,
-    WebRequest, WebSpec, Wire,
+    Arrivals, Clocks, Detour, FlowSpec, GatewayClass, GatewayControl, GatewaySpec, LinkLoss, LinkRate,
+    MacSpec, Mix, Motion, NetworkSpec, NoTrace, Opportunities, Pattern, Per, ProbeSpec, QueueSpec, RatedSpec,
+    RunSpec, Sampling, Scene, SceneAt, Shaping, Shares, Source, SourceLimit, Stack, Staging, TcpSpec,
+    TfrcSpec, Traffic, WebConnection, WebRequest, WebSpec, Wire,
 };
 pub use tape::{Tapes, Track};
 pub use times::{Histogram, Times};

@@ -255,6 +255,9 @@ pub struct LinkResult {
     pub internal: u64,
     /// Packets lost on the wire.
     pub lost_on_wire: u64,
+    /// Packets dropped where they entered, as nodes had moved and no route led to their destination.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub dropped_no_route: u64,
     /// Of 802.11n, ac and ax: packets that share frames.
     #[serde(flatten, default)]
     pub aggregates: Option<AggregateResult>,
@@ -515,6 +518,7 @@ impl QueueCounts {
                 queue_full: now.queue_full - was.queue_full,
                 by_law: now.by_law - was.by_law,
                 retries: now.retries - was.retries,
+                no_route: now.no_route - was.no_route,
                 received: now.received - was.received,
                 on_wire: now.on_wire - was.on_wire,
             },

@@ -168,6 +168,7 @@ impl Network {
         if let Some(window) = record {
             self.core.record(window);
         }
+        self.core.start_moving();
         self.core.start_dummies();
     }
 

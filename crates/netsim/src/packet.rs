@@ -243,6 +243,8 @@ pub enum LossCause {
     Retries,
     /// A wire lost it.
     Wire,
+    /// No route led to its destination, as nodes had moved.
+    NoRoute,
 }
 
 /// A flow in one direction, by which queues and counters tell packets apart. Twice the flow's number, plus one on the

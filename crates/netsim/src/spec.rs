@@ -15,17 +15,21 @@ use evenair_laws::rate::RateParams;
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, Recovery, Segment, SegmentKind, SenderParams};
-use evenair_topology::Medium;
+use evenair_topology::{Fading, Medium};
 use evenair_units::{Bytes, Duration, Instant, Rate};
-use evenair_wifi::{Aggregation, BROADCAST, LossModel, MacTiming, Mode, Receivers, Rules};
+use evenair_wifi::{
+    Aggregation, BROADCAST, Capture, ErrorModel, LossModel, MacTiming, Mode, Receivers, Rules,
+};
 
 mod gateway;
 mod mix;
+mod motion;
 mod opportunities;
 mod web;
 
 pub use gateway::{GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit};
 pub use mix::Mix;
+pub use motion::{Detour, Motion, Scene, SceneAt};
 pub(crate) use opportunities::Pacer;
 pub use opportunities::{NoTrace, Opportunities};
 pub use web::{Arrivals, WebConnection, WebRequest, WebSpec};
@@ -43,6 +47,11 @@ pub struct NetworkSpec {
     pub data_mode: Mode,
     /// What the stations decode.
     pub receivers: Receivers,
+    /// How nodes move, if they do: only under 802.11, and no hearer further than half a slot.
+    pub motion: Option<Motion>,
+    /// How links of the air fade, if they do: each pair by its [`FadedLink`](evenair_topology::FadedLink), whose stream is
+    /// named (seed of the run, [`Fading::entity`] of the nodes' names, "fading").
+    pub fading: Option<Fading>,
     /// Links with a mode of their own.
     pub rates: Vec<LinkRate>,
     /// Links that lose what nothing else spoils, on the air or on a wire.
@@ -84,6 +93,8 @@ impl NetworkSpec {
             medium,
             mac,
             data_mode: data.into(),
+            motion: None,
+            fading: None,
             rates: Vec::new(),
             losses: Vec::new(),
             wires: Vec::new(),
@@ -145,6 +156,30 @@ impl NetworkSpec {
                 MacSpec::Dcf { timing: timing.with_qos(qos), rules }
             }
             mac => mac,
+        }
+    }
+
+    /// The probability that one attempt to send a packet of `size` network-layer bytes over a link fails by noise, in the link's mode
+    /// and without interference; none, where errors do not follow from the signal-to-noise ratio, or the link is not of the air.
+    pub fn noise_loss(&self, from: u32, to: u32, size: Bytes) -> Option<f64> {
+        let (model, timing) = self.errors(from, to)?;
+        let power = self.medium.hearing(from as usize, to as usize)?.power;
+        Some(model.loss(timing.phy, self.mode(from, to), power, size + timing.overhead))
+    }
+
+    /// The signal-to-noise ratio of a link, in the link's mode and without interference \[dB\]; none, as for [`Self::noise_loss`].
+    pub fn noise_ratio_db(&self, from: u32, to: u32) -> Option<f64> {
+        let (model, timing) = self.errors(from, to)?;
+        let power = self.medium.hearing(from as usize, to as usize)?.power;
+        Some(model.ratio_db(timing.phy, self.mode(from, to), power))
+    }
+
+    fn errors(&self, from: u32, to: u32) -> Option<(ErrorModel, MacTiming)> {
+        match self.mac_between(from, to) {
+            MacSpec::Dcf { timing, rules: Rules { capture: Capture::Errors(model), .. } } => {
+                Some((model, timing))
+            }
+            _ => None,
         }
     }
 
@@ -381,6 +416,8 @@ pub enum Traffic {
     Datagrams {
         /// Network-layer size; the mean, where sizes are drawn.
         size: Bytes,
+        /// Headers within each, which are no goodput.
+        headers: Bytes,
         /// When they are sent.
         pattern: Pattern,
     },
@@ -425,9 +462,15 @@ impl Traffic {
         self.mix().map_or_else(|| self.size(), |mix| mix.draw(stream))
     }
 
-    /// The application's part of it: of a datagram all.
+    /// The application's part of it: of a datagram all but its headers.
     pub fn payload(&self) -> Bytes {
-        self.tcp().map_or_else(|| self.size(), |tcp| tcp.payload)
+        let of_datagram = || Bytes::new(self.size().count().saturating_sub(self.headers().count()));
+        self.tcp().map_or_else(of_datagram, |tcp| tcp.payload)
+    }
+
+    /// Headers within each datagram.
+    pub fn headers(&self) -> Bytes {
+        if let Self::Datagrams { headers, .. } = self.kind() { *headers } else { Bytes::new(0) }
     }
 
     /// The endpoints of its TCP connections.

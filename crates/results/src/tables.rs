@@ -350,6 +350,7 @@ fn links(groups: &[Group<'_>]) -> Table {
         ("dropped_retries", count(&rows, |r| r.link().dropped_retries)),
         ("received_despite", count(&rows, |r| r.link().received_despite)),
         ("lost_on_wire", count(&rows, |r| r.link().lost_on_wire)),
+        ("dropped_no_route", count(&rows, |r| r.link().dropped_no_route)),
         ("attempts", count(&rows, |r| r.link().attempts)),
         ("collided", count(&rows, |r| r.link().collided)),
         ("receiver_busy", count(&rows, |r| r.link().receiver_busy)),

@@ -3,6 +3,7 @@
 mod flows;
 mod gateway;
 mod mac;
+mod motion;
 mod rates;
 
 pub(crate) use mac::airtime;
@@ -10,11 +11,11 @@ pub(crate) use mac::airtime;
 use self::flows::Ground;
 use crate::error::Mistake;
 use crate::language::{
-    At, LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WallTable, WireQueue,
+    LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WallTable, WireQueue,
 };
-use crate::resolved::{Mac, Parts, Radio, Resolved};
+use crate::resolved::{Mac, Parts, Radio, Resolved, position};
 use evenair_des::Stream;
-use evenair_netsim::{FlowSpec, LinkLoss, MacSpec, NetworkSpec, QueueSpec, Wire};
+use evenair_netsim::{FlowSpec, LinkLoss, MacSpec, NetworkSpec, QueueSpec, Scene, Wire};
 use evenair_service::meant::did_you_mean;
 use evenair_topology::{ConflictGraph, Hearing, Link, Medium, Obstacles, Position, Router, Shadowing, Wall};
 use evenair_units::{Dbm, Instant, Probability};
@@ -66,10 +67,11 @@ impl Scenario {
         let nodes = self.node_names();
         let receivers = self.receivers(radio.as_ref());
         self.separate_older_stations();
-        let medium = self.medium(&nodes, radio.as_ref())?;
+        let Scene { medium, rates } = self.scene(&nodes, radio.as_ref(), &mac, &receivers)?;
         let wires = self.wire_specs(&nodes)?;
-        let rates = self.link_rates(&nodes, &mac, &medium, &receivers)?;
-        let medium = rates::over(medium, &rates, &mac, &receivers);
+        let stage = self.stage(&nodes, radio.as_ref(), &mac, &receivers)?;
+        let later_routes = stage.as_ref().map(|stage| stage.routes(&wires)).unwrap_or_default();
+        let errors = radio.as_ref().and_then(Radio::errors);
         let ends: Vec<(u32, u32)> = wires.iter().map(|wire| (wire.from, wire.to)).collect();
         let router = Router::with_wires(&medium, &ends);
         let is_ideal = mac.is_ideal();
@@ -91,6 +93,7 @@ impl Scenario {
             is_obstructed: self.is_obstructed(),
             has_rates: receivers.sensitivity.is_some(),
             by_distance: mac.by_distance,
+            later_routes: &later_routes,
         };
         let flows = self.flow_specs(&ground)?;
         let routes = self.routes(&nodes, &router)?;
@@ -124,7 +127,14 @@ impl Scenario {
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);
         let clocks = self.clocks();
+        let fading = radio.as_ref().and_then(|radio| radio.fading.clone());
+        if fading.is_some() && errors.is_none() {
+            let why = "is for receivers with an error model, as a threshold would cut links off whole; set radio.errors.model = \"by-snr\"";
+            return Err(Mistake::at("radio.fading", why));
+        }
         let network = NetworkSpec {
+            motion: stage.map(|stage| stage.motion(&later_routes)),
+            fading,
             rates,
             losses: self.link_losses(&nodes, is_ideal)?,
             wires,
@@ -217,8 +227,7 @@ impl Scenario {
     }
 
     fn places(&self) -> Vec<Option<Position>> {
-        let place = |at: At| Position::new(at.east_m, at.north_m).up(at.up_m.unwrap_or(0.0));
-        self.nodes.iter().map(|node| node.at.map(place)).collect()
+        self.nodes.iter().map(|node| node.at.map(position)).collect()
     }
 
     /// Whether anything beside distance weakens signals.

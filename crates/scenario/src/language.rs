@@ -9,6 +9,7 @@ mod gateway;
 mod generate;
 mod listed;
 mod mac;
+mod mobility;
 mod pair;
 mod per_rate;
 mod queue;
@@ -25,6 +26,7 @@ pub use gateway::*;
 pub use generate::*;
 pub use listed::*;
 pub use mac::*;
+pub use mobility::*;
 pub use pair::*;
 pub use per_rate::*;
 pub use queue::*;
@@ -119,10 +121,22 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<Generate>,
     /// Nodes, in an order that matters to nothing; or `{ file = "nodes.csv" }`, with the columns' names in its first line: id, x and y \[m\], or
-    /// id, latitude and longitude \[degrees\]; and height \[m\], channel, `transmit_power`.
+    /// id, latitude and longitude \[degrees\]; and height \[m\], channel, `transmit_power`. The points of a `GeoJSON` file and the nodes of
+    /// a `GraphML` file are nodes, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Listed<NodeTable>")]
     pub nodes: Vec<NodeTable>,
+    /// How the network follows nodes that move; the defaults, if there is no such table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mobility: Option<MobilityTable>,
+    /// The ways of nodes; or `{ file = "tracks.csv" }`, with the columns' names in its first line: node, time \[s\], x and y \[m\], or
+    /// node, time, latitude and longitude \[degrees\]; and height \[m\].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Listed<TrackTable>")]
+    pub tracks: Vec<TrackTable>,
+    /// Nodes that walk at random.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub walks: Vec<WalkTable>,
     /// Walls between nodes with positions; or `{ file = "walls.csv" }` with columns x1, y1, x2, y2 \[m\] and loss \[dB\].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Listed<WallTable>")]
@@ -131,8 +145,8 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Listed<SignalTable>")]
     pub signals: Vec<SignalTable>,
-    /// Links, where they are given outright, or `{ file = "links.csv" }` with columns id, from, to; their ends, and those of wires,
-    /// are the nodes.
+    /// Links, where they are given outright, or `{ file = "links.csv" }` with columns id, from, to; the lines of a `GeoJSON` file and the edges
+    /// of a `GraphML` file are links, too. Their ends, and those of wires, are the nodes.
     #[serde(default, skip_serializing_if = "Listed::is_empty")]
     pub links: Listed<LinkTable>,
     /// Pairs of links that may not transmit at once, or `{ file = "conflicts.csv" }` with such a pair on each line. A link is called

@@ -73,10 +73,10 @@ mod tests {
             "there is no window law `bbr2`; there are reno, cubic".into(),
         );
         assert_eq!(law, "not built: `bbr2`, this window law; evenair list laws shows all");
-        let key = explained(None, "unknown field `mobility`, expected one of `name`, `nodes`".into());
-        assert_eq!(
-            key,
-            "not built: `mobility`, mobility; nodes stay where they are; evenair schema lists all keys"
+        let key = explained(None, "unknown field `fragmentation`, expected one of `name`, `nodes`".into());
+        assert!(
+            key.starts_with("not built: `fragmentation`") && key.ends_with("evenair schema lists all keys"),
+            "{key}"
         );
     }
 }

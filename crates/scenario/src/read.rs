@@ -101,6 +101,9 @@ impl Resolved {
     pub fn over_ideal_csma(&self) -> Result<Self, ScenarioError> {
         let mut settings = self.written_out();
         settings.aggregation = None;
+        // Nodes do not move there: they stand where they begin.
+        settings.mobility = None;
+        (settings.tracks, settings.walks) = (Vec::new(), Vec::new());
         settings.mac = MacTable {
             kind: MacKind::Ideal,
             data_rate: Some(DataRate::Fixed(RateQuantity(self.network.data_mode.rate()))),
@@ -145,10 +148,16 @@ impl Scenario {
     /// # Errors
     /// Names the key and the allowed values, and the scenario in the place of a file.
     pub fn resolve(self) -> Result<Resolved, ScenarioError> {
-        let name = self.name.clone();
-        self.complete(Path::new(""), Needs::Traffic)
-            .map_err(|mistake| ScenarioError { key: Some(mistake.key), ..error(&name, mistake.message) })
+        resolved(self, Needs::Traffic)
     }
+}
+
+/// A scenario with nothing left open.
+pub(crate) fn resolved(scenario: Scenario, needs: Needs) -> Result<Resolved, ScenarioError> {
+    let name = scenario.name.clone();
+    scenario
+        .complete(Path::new(""), needs)
+        .map_err(|mistake| ScenarioError { key: Some(mistake.key), ..error(&name, mistake.message) })
 }
 
 /// The required parts of a scenario beyond its own consistency.
@@ -359,6 +368,9 @@ fn descend<'a>(item: &'a mut Item, key: &str) -> Option<&'a mut Item> {
         let by_id = list.iter().position(|t| t.get("id").and_then(Item::as_str) == Some(key));
         let index = by_id.or_else(|| key.parse().ok())?;
         return item.get_mut(index);
+    }
+    if item.is_array() {
+        return item.get_mut(key.parse::<usize>().ok()?); // a number of a list, such as a coordinate
     }
     item.as_table_like_mut()?;
     Some(&mut item[key])

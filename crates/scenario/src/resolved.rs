@@ -2,10 +2,13 @@
 //! what the packet world knows of it.
 
 mod aggregation;
+mod errors;
+mod fading;
 mod flow;
 mod fluid;
 mod gateway;
 mod mac;
+mod mobility;
 mod modulation;
 mod queue;
 mod radio;
@@ -15,6 +18,7 @@ mod wire;
 
 pub(crate) use flow::{ALPHA, Wrong};
 pub(crate) use mac::{COVERAGE_CLASS_MAX, Mac};
+pub(crate) use mobility::position;
 pub(crate) use radio::Radio;
 
 use crate::build::{Layout, node_number};
@@ -67,8 +71,10 @@ impl Scenario {
         let is_beside = self.has_older_stations()?;
         let mac = self.mac.complete(preset, is_beside)?;
         self.default_to_edca(&mac);
-        let radio = self.radio.as_mut().map(|radio| radio.complete(preset, mac.phy())).transpose()?;
+        let widths = self.widths(&mac);
+        let radio = self.radio.as_mut().map(|radio| radio.complete(preset, &mac, &widths)).transpose()?;
         self.generate(radio.as_ref())?;
+        self.complete_mobility()?;
         self.check(needs)?;
         let unused = self.unused();
         law::complete_any("drop", &mut self.drop)?;

@@ -1,11 +1,13 @@
 //! The language: accepted input, its answers to bad input, and its results.
 
 mod aggregates;
+mod errors;
 mod gateway;
 mod laws;
 mod limits;
 mod lists;
 mod looked_at;
+mod mobility;
 mod modulated;
 mod order;
 mod outside;
@@ -151,9 +153,9 @@ fn known_or_unbuilt_word_is_named() {
     for (change, words) in [
         ("mac.kind=802.11be", "not built: `802.11be`, 802.11be and later"),
         ("mac.kind=ac", "unknown variant `ac`; 802.11n, ac and ax are `mac.kind`"),
-        ("radio.propagation=rayleigh", "not built: `rayleigh`, fading"),
-        ("radio.fading=rice", "evenair schema lists all keys"),
-        ("mobility=walk", "not built: `mobility`, mobility; nodes stay where they are"),
+        ("radio.propagation=rayleigh", "unknown variant `rayleigh`; fading is `radio.fading`"),
+        ("radio.propagation=jakes", "not built: `jakes`, this model of fading or path loss"),
+        ("velocity=walk", "unknown field `velocity`; nodes move by `tracks` and `walks`"),
         ("routing=olsr", "not built: `routing`, routing protocols"),
         ("mac.rate_control=minstrel", "not built: `rate_control`, rate adaptation"),
         ("tcp.window=bbr2", "not built: `bbr2`, this window law; evenair list laws"),
@@ -243,6 +245,7 @@ fn a_wrong_kind_is_said_at_its_key_without_a_type_of_rust() {
     let number = TWO.matches('\n').count() + 4;
     assert!(line.starts_with(&format!("x.toml:{number}:7: connections.max: ")), "{line}");
     assert!(set(&["nodes.0={ id = \"a\", at = [1, 0] }"]).is_ok(), "an entry is a table");
+    assert_eq!(set(&["nodes.b.at.0=90"]).unwrap(), set(&["nodes.b.at=[90, 0]"]).unwrap(), "a coordinate");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use evenair_optimum::Failure;
 use evenair_optimum::max_min::Demand;
 use evenair_tcp::AckPolicy;
 use evenair_topology::{ConflictGraph, Link};
-use evenair_units::Duration;
+use evenair_units::{Bytes, Duration};
 use evenair_wifi::{BROADCAST, LossModel};
 
 /// A scenario as the theory sees it.
@@ -115,7 +115,8 @@ impl Resolved {
             }
             for hop in flow.data_path().windows(2) {
                 let link = Link { from: hop[0], to: hop[1] };
-                seen.loss += loss(network, link);
+                let by_noise = noise_loss(network, link, flow.traffic.size());
+                seen.loss += loss(network, link) + by_noise.residual;
                 let wire = network.wires.iter().find(|w| (w.from, w.to) == (link.from, link.to));
                 let (place, load) = if let Some(wire) = wire {
                     seen.propagation_s += 2.0 * wire.delay.as_secs_f64();
@@ -127,7 +128,7 @@ impl Resolved {
                     (bare.len() + place, wire.rate.time_for(flow.traffic.size()))
                 } else {
                     let place = bare.iter().position(|&l| l == link).expect("links come from the flows");
-                    (place, airtime_of(network, link, &flow.traffic))
+                    (place, airtime_of(network, link, &flow.traffic).mul_f64(by_noise.attempts))
                 };
                 seen.round_trip_s += load.as_secs_f64();
                 // A way that crosses a link twice loads it twice.
@@ -237,6 +238,27 @@ fn airtime_of(network: &NetworkSpec, link: Link, traffic: &Traffic) -> Duration 
     let answer = airtime(network, link.reversed(), tcp.plain_headers());
     // A delayed acknowledgement answers two segments.
     data + if tcp.acknowledge == AckPolicy::EachSegment { answer } else { answer / 2 }
+}
+
+/// What a link's noise costs, without interference: the mean number of attempts that a packet takes, and the probability that it is
+/// given up.
+struct NoiseLoss {
+    attempts: f64,
+    residual: f64,
+}
+
+/// The cost of noise on a link to a packet of so many bytes of the network layer. Each attempt fails alone, and answers are not lost.
+fn noise_loss(network: &NetworkSpec, link: Link, size: Bytes) -> NoiseLoss {
+    let none = NoiseLoss { attempts: 1.0, residual: 0.0 };
+    let Some(loss) = network.noise_loss(link.from, link.to, size) else { return none };
+    let tries = match (&network.aggregation, network.mac) {
+        (Some(staging), _) => staging.limits.tries.map(i32::from),
+        (None, MacSpec::Dcf { rules, .. }) => i32::try_from(rules.short_retry_limit).ok(),
+        (None, MacSpec::Ideal) => return none,
+    };
+    let residual = tries.map_or(0.0, |tries| loss.powi(tries));
+    // A dead link takes as many attempts as there are: where they are without end, one in a million gets through.
+    NoiseLoss { attempts: (1.0 - residual) / (1.0 - loss).max(1e-6), residual }
 }
 
 /// The probability with which a link loses a packet from the start, where it is one number.

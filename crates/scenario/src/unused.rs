@@ -117,6 +117,13 @@ impl Resolved {
                 ));
             }
         }
+        let late = settings.tracks.iter().filter_map(|track| Some((track, track.points.first()?.time)));
+        for (track, start) in late.filter(|(_, start)| start.0 >= end) {
+            found.push(format!(
+                "node \"{}\" never moves: its track begins at {start}, and the run ends at {end}; begin it earlier, or make duration longer",
+                track.node
+            ));
+        }
         for (index, loss) in settings.losses.iter().enumerate().filter(|(_, loss)| loss.start.0 >= end) {
             let start = loss.start;
             found.push(format!(

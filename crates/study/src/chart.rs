@@ -45,8 +45,20 @@ pub struct Chart {
     pub dashes: Vec<Key>,
     /// Its panels.
     pub panels: Vec<Panel>,
+    /// Its panels at other instants, in the order of time: of a map whose nodes move.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<Moment>,
     /// The least and the greatest width of a panel \[px\]. Panels stand side by side where there is room for the least.
     pub width: (f64, f64),
+}
+
+/// A figure's panels at an instant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// The instant \[s\].
+    pub time_s: f64,
+    /// The panels of then.
+    pub panels: Vec<Panel>,
 }
 
 /// A name in a legend with its mark: a colour as `#rrggbb`, or dash and gap lengths, such as `6 3`; no mark means an unbroken

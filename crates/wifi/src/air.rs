@@ -6,7 +6,7 @@ use crate::{
 };
 use evenair_des::{Fingerprint, Phase, Queue};
 use evenair_laws::backoff::Access;
-use evenair_topology::Medium;
+use evenair_topology::{FadedLink, Fading, Medium};
 use evenair_units::{Bytes, Duration, Instant};
 
 /// A queue that contends: its number in the network. A node has one (DCF) or one per next hop (adaptive laws).
@@ -177,6 +177,49 @@ impl Air {
         match self {
             Self::Dcf(air) => air.set_loss(from, to, process),
             Self::Small(air) => air.set_loss(from, to, process),
+            Self::Ideal(_) => (),
+        }
+    }
+
+    /// Nodes that move: from now on they hear each other by another medium of the same nodes. The nodes in `stale` that are sending keep
+    /// their hearers and stay there. Gives the instant at which the first of their frames ends, when to call again after all that the
+    /// air does then; never, if none sends.
+    ///
+    /// # Panics
+    /// If a hearer is further than half a slot, or the medium is ideal.
+    pub fn set_medium(
+        &mut self,
+        now: Instant,
+        medium: &Medium,
+        receivers: &Receivers,
+        stale: &mut Vec<u32>,
+        out: &mut Effects,
+    ) -> Instant {
+        match self {
+            Self::Dcf(air) => air.set_medium(now, medium, receivers, stale, out),
+            Self::Small(air) => air.set_medium(now, medium, receivers, stale, out),
+            Self::Ideal(_) => panic!("nodes do not move under ideal CSMA"),
+        }
+    }
+
+    /// Gives each node a number from which the draws of its receptions come, under [`Capture::Errors`](crate::Capture::Errors) alone.
+    pub fn set_draw_keys(&mut self, keys: Vec<u64>) {
+        match self {
+            Self::Dcf(air) => air.set_draw_keys(keys),
+            Self::Small(air) => air.set_draw_keys(keys),
+            Self::Ideal(_) => (),
+        }
+    }
+
+    /// Makes links fade, each by the waves of its two nodes, the one with the lower number first, under
+    /// [`Capture::Errors`](crate::Capture::Errors).
+    ///
+    /// # Panics
+    /// Under another rule of 802.11.
+    pub fn set_fading(&mut self, fading: Fading, links: impl IntoIterator<Item = ((u32, u32), FadedLink)>) {
+        match self {
+            Self::Dcf(air) => air.set_fading(fading, links),
+            Self::Small(air) => air.set_fading(fading, links),
             Self::Ideal(_) => (),
         }
     }

@@ -7,10 +7,11 @@
 //!
 //! Read [`mac::dcf`] for channel access, its submodule `reception` for decoding, [`mac::edca`] for the access categories,
 //! [`mac::ideal`] for the papers' model, [`phy`] and [`timing`] for every microsecond, [`receivers`] for rates and ranges,
-//! [`loss`] for error models.
+//! [`error`] for errors by the signal-to-noise ratio, [`loss`] for errors of single links.
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "pure: no clock, no environment, no platform's exp and log")]
 
+pub mod error;
 pub mod ledger;
 pub mod loss;
 pub mod mac;
@@ -22,6 +23,7 @@ pub mod timing;
 mod air;
 
 pub use air::{Air, BROADCAST, Contender, Effects, Head, Outcome, PacketId, Up, Wake};
+pub use error::{Coding, ErrorModel};
 pub use ledger::{Airtime, Ledger};
 pub use loss::{LossModel, LossProcess};
 pub use mac::dcf::{

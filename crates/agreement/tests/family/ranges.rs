@@ -192,7 +192,7 @@ fn intensity() -> impl Strategy<Value = Intensity> {
 }
 
 fn capacity() -> impl Strategy<Value = (CapacityUnit, Option<BackoffForm>, Option<u32>, bool, QueuesOf)> {
-    let units = prop::sample::select(vec![CapacityUnit::Exchange, CapacityUnit::Bits]);
+    let units = prop::sample::select(vec![CapacityUnit::Exchange, CapacityUnit::Bits, CapacityUnit::Frame]);
     let forms = prop::sample::select(vec![None, Some(BackoffForm::Exponential), Some(BackoffForm::Windows)]);
     let queues = prop::sample::select(vec![QueuesOf::PerNextHop, QueuesOf::PerNode]);
     (units, forms, prop::option::of(1u32..65_536), any::<bool>(), queues)

@@ -47,7 +47,7 @@ pub(crate) struct CompareOptions {
 }
 
 pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
-    let base = options.scenario.resolve()?;
+    let base = options.scenario.resolve_still()?;
     let live = options.live.then(live::enter).transpose()?;
     let output = options.place.prepare(&["stages.csv"])?;
     options.tables.heed();

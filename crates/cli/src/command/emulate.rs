@@ -88,6 +88,7 @@ pub(crate) fn emulate(options: &EmulateOptions) -> ExitCode {
 /// Makes the runs; `status` is that with which the command ends.
 fn run(options: &EmulateOptions, status: &mut u8) -> Result<()> {
     let scenario = options.runs.scenario.resolve()?;
+    ensure!(!scenario.moves(), "nodes that move are not built for emulate; take evenair run");
     let programs = options.programs(&scenario)?;
     let routers = options.routers(&scenario)?;
     let (has_programs, without_flows) = (!programs.is_empty(), !programs.is_empty() && !options.with_flows);

@@ -46,7 +46,7 @@ pub(crate) struct FluidOptions {
 }
 
 pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
-    let scenario = options.scenario.resolve()?;
+    let scenario = options.scenario.resolve_still()?;
     warn_of_theory(&scenario);
     options.tables.heed();
     let output = options.place.prepare(&["trajectory.csv", "flows.csv", "links.csv"])?;

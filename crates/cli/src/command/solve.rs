@@ -133,7 +133,7 @@ fn alpha(text: &str) -> Result<f64, String> {
 static DONE: Done = Done::new();
 
 pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
-    let scenario = options.scenario.resolve()?;
+    let scenario = options.scenario.resolve_still()?;
     warn_of_theory(&scenario);
     options.tables.heed();
     if !options.exponents.is_empty() || !options.wanted.is_empty() {

@@ -125,8 +125,12 @@ fn queue_table(runs: &[RunRecord], places: &[usize], all: bool) -> String {
     }
     let any = |of: fn(&LinkResult) -> u64| runs.iter().flat_map(|run| &run.links).any(|link| of(link) > 0);
     let (marks, late) = (any(|link| link.marked), any(|link| link.ack_late));
+    let lost_routes = any(|link| link.dropped_no_route);
     if marks {
         head.push("marked".into());
+    }
+    if lost_routes {
+        head.push("no route".into());
     }
     if late {
         let after = head.iter().position(|cell| cell == "ACK lost").expect("a head") + 1;
@@ -157,6 +161,9 @@ fn queue_table(runs: &[RunRecord], places: &[usize], all: bool) -> String {
         ];
         if marks {
             cells.push(count(&|r| r.links[i].marked));
+        }
+        if lost_routes {
+            cells.push(count(&|r| r.links[i].dropped_no_route));
         }
         if late {
             cells.insert(7, count(&|r| r.links[i].ack_late));

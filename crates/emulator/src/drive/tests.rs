@@ -191,7 +191,11 @@ fn missing_route_is_reported_in_bounds() {
 fn router_packets_pass_kernel_once() {
     let mut spec = row();
     let pattern = Pattern::Saturated;
-    let traffic = Traffic::Outside(Box::new(Traffic::Datagrams { size: Bytes::new(100), pattern }));
+    let traffic = Traffic::Outside(Box::new(Traffic::Datagrams {
+        size: Bytes::new(100),
+        headers: Bytes::new(0),
+        pattern,
+    }));
     spec.flows.push(FlowSpec {
         stack: None,
         name: "1".into(),

@@ -20,9 +20,13 @@ impl<T: Copy> Core<T> {
     /// A DATA frame was acknowledged, or was not.
     #[inline(never)]
     fn on_attempt(&mut self, by: u32, airtime: Duration) {
-        let is_staged = matches!(self.queues[by as usize].service, Service::Staged { .. });
-        let aggregate = is_staged.then(|| (self.staged[by as usize].to, airtime));
-        self.queues[by as usize].discipline.attempted(aggregate);
+        let measured = match self.queues[by as usize].service {
+            Service::Staged { .. } => Some((self.staged[by as usize].to, airtime)),
+            // The rates that a discipline was built with are those of the start.
+            Service::Packet(_, hop) if self.moving.is_some() => Some((self.hops.get(hop).to, airtime)),
+            _ => None,
+        };
+        self.queues[by as usize].discipline.attempted(measured);
     }
 
     /// A packet reached its next hop, or one of those that hear a broadcast.

@@ -118,6 +118,11 @@ impl Forwarding {
         self.hops.iter().filter(is_other).map(|hop| hop.queue).collect()
     }
 
+    /// Changes each hop.
+    pub(crate) fn each(&mut self, change: impl FnMut(&mut Hop)) {
+        self.hops.iter_mut().for_each(change);
+    }
+
     /// All hops, in order.
     pub(crate) fn all(&self) -> &[Hop] {
         &self.hops

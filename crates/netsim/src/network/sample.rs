@@ -290,6 +290,7 @@ impl Network {
                 requests_failed: frames.requests_failed,
                 internal: frames.internal,
                 lost_on_wire: dropped.on_wire,
+                dropped_no_route: dropped.no_route,
                 aggregates: aggregates.map(|counters| AggregateResult::of(counters, frames.attempts)),
                 airtime: ledger
                     .as_ref()
@@ -351,7 +352,8 @@ impl Network {
         let goodput_bps = match &flow.web {
             Some(web) => self.per_second(web.measured_bytes() as f64 * 8.0),
             None if is_outside || flow.traffic.mix().is_some() => {
-                self.per_second(counts.arrived_bytes as f64 * 8.0)
+                let headers = counts.delivered * u64::from(flow.traffic.headers().count());
+                self.per_second(counts.arrived_bytes.saturating_sub(headers) as f64 * 8.0)
             }
             None => goodput_pps * 8.0 * f64::from(flow.unit_bytes()),
         };

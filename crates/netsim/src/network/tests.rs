@@ -7,6 +7,7 @@ mod delays;
 mod drains;
 mod gateway;
 mod marks;
+mod motion;
 mod outside;
 mod poisson;
 mod queues;
@@ -379,7 +380,7 @@ fn wired(rate_kbps: u64, delay_ms: u64, buffer: u32, traffic: Traffic) -> Networ
 }
 
 fn datagrams(pattern: Pattern) -> Traffic {
-    Traffic::Datagrams { size: Bytes::new(1250), pattern }
+    Traffic::Datagrams { size: Bytes::new(1250), headers: Bytes::new(0), pattern }
 }
 
 #[test]
@@ -718,7 +719,7 @@ proptest! {
         code_point: 0,
         weight: 1.0,
         stack: None,
-                traffic: if saturated && l == 0 { Traffic::Datagrams { size: Bytes::new(500), pattern: Pattern::Saturated } } else { Traffic::Tcp(tcp(connections)) },
+                traffic: if saturated && l == 0 { Traffic::Datagrams { size: Bytes::new(500), headers: Bytes::new(0), pattern: Pattern::Saturated } } else { Traffic::Tcp(tcp(connections)) },
             })
             .collect();
         spec.queue = queues::any_queue(discipline, marking, limit_packets);

@@ -45,6 +45,10 @@ pub struct FlowTable {
     /// Network-layer size of a datagram.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
+    /// Headers of IP and UDP within each datagram of cbr, on-off, Poisson and saturated traffic. Goodput counts the rest. 0 bytes by
+    /// default, so that goodput counts whole datagrams; 28 bytes with preset = "ns3", whose receivers count payload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headers: Option<Size>,
     /// Network-layer sizes of Poisson traffic, instead of `size`: each datagram has one of them at random. All are as likely; a size
     /// that is listed twice is twice as likely. 16 at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -20,7 +20,7 @@ pub enum Listed<T> {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct InFile {
-    /// A CSV file, with or without a header.
+    /// A CSV file, with or without a header; links may stand in a `GeoJSON` or `GraphML` file, too.
     file: String,
 }
 

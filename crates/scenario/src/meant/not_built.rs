@@ -169,24 +169,8 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "fading; a signal's power does not change with time",
-        &[
-            "fading",
-            "rayleigh",
-            "rice",
-            "rician",
-            "nakagami",
-            "itu",
-            "okumurahata",
-            "cost231",
-            "buildings",
-            "obstacles",
-            "jakes",
-        ],
-    ),
-    (
-        "mobility; nodes stay where they are",
-        &["mobility", "velocity", "speed", "waypoints", "waypoint", "randomwaypoint"],
+        "this model of fading or path loss; see `propagation`, `shadowing` and `fading` of [radio]",
+        &["rice", "itu", "okumurahata", "cost231", "buildings", "obstacles", "jakes"],
     ),
     (
         "routing protocols; routes have the fewest hops, or are given by `via`",
@@ -358,6 +342,11 @@ const OTHERWISE: &[(&str, &[&str])] = &[
         "the rate of a wire is `rate`, that of the air `mac.data_rate`",
         &["bandwidth", "capacity", "speedmbps", "datarate", "phyrate", "bitrate"],
     ),
+    (
+        "nodes move by `tracks` and `walks`",
+        &["velocity", "speed", "waypoints", "waypoint", "randomwaypoint", "track", "walk", "movement"],
+    ),
+    ("fading is `radio.fading`", &["fading", "rayleigh", "rician", "nakagami", "doppler"]),
     ("the time that a wire takes is `delay`", &["latency", "propagationdelay", "rtt"]),
     (
         "the size of a packet is tcp.payload, and the flow's `size` for datagrams",

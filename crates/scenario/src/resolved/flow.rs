@@ -148,7 +148,26 @@ impl FlowTable {
             }
             _ => Pattern::Saturated,
         };
-        Ok(Traffic::Datagrams { size, pattern })
+        let headers = self.headers_within(sizes.map_or(size, |mix| mix.smallest()))?;
+        Ok(Traffic::Datagrams { size, headers, pattern })
+    }
+
+    /// Headers within datagrams, of which the smallest has this size.
+    fn headers_within(&self, smallest: Bytes) -> Result<Bytes, Wrong> {
+        let headers = self.headers.map_or(Bytes::new(0), |headers| headers.0);
+        if headers >= smallest {
+            return Err((
+                "headers",
+                format!("leave no payload in a datagram of {smallest}; make them smaller"),
+            ));
+        }
+        Ok(headers)
+    }
+
+    /// Whether it has datagrams that no law and no receiver paces.
+    pub(crate) fn is_plain(&self) -> bool {
+        use TrafficKind::{Cbr, OnOff, Poisson, Saturated};
+        matches!(self.traffic, Cbr | OnOff | Poisson | Saturated)
     }
 
     /// Keys that are for another kind of traffic.
@@ -161,6 +180,12 @@ impl FlowTable {
         let web = self.traffic == TrafficKind::Web;
         let connects = tcp || self.traffic == TrafficKind::Tfrc;
         let given = [
+            (
+                "headers",
+                self.headers.is_some(),
+                self.is_plain(),
+                "is for cbr, on-off, poisson and saturated traffic",
+            ),
             ("size", self.size.is_some(), !tcp && !web, "is for datagrams; TCP has tcp.payload"),
             (
                 "rate",

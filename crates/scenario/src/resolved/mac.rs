@@ -89,10 +89,14 @@ impl MacTable {
         is_beside: bool,
     ) -> Result<Mac, Mistake> {
         self.check(preset, is_beside)?;
-        if self.data_rate.is_some() {
-            let why =
-                "is for 802.11a, b and g: 802.11n, ac and ax have mcs, streams, width and guard_interval";
+        let by_distance = self.data_rate == Some(DataRate::ByDistance);
+        if self.data_rate.is_some() && !by_distance {
+            let why = "is for 802.11a, b and g: 802.11n, ac and ax have mcs, streams, width and guard_interval, or \"by-distance\"";
             return Err(Mistake::at("mac.data_rate", why));
+        }
+        if by_distance && self.mcs.is_some() {
+            let why = "is each link's own, as mac.data_rate = \"by-distance\" says; remove one of them";
+            return Err(Mistake::at("mac.mcs", why));
         }
         let (phy, modulation) = self.modulation(format)?;
         let phy = if preset == Preset::Ns3 { phy.ns3() } else { phy };
@@ -104,7 +108,7 @@ impl MacTable {
         Ok(Mac {
             ieee80211: Some(self.timing_and_rules(preset, MacTiming { protects, ..timing })?),
             data_mode: Mode::of(modulation).expect("it has been checked"),
-            by_distance: false,
+            by_distance,
             link_layer_delay: self.link_layer_delay.get_or_insert(Time(Duration::ZERO)).0,
         })
     }

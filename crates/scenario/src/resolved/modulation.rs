@@ -80,7 +80,9 @@ impl MacTable {
         let fastest = fastest.into_iter().find(|all| all.allowed()).unwrap_or(unspecified);
         let modulation = keys.over(phy.band, fastest).map_err(at)?;
         let Modulation { mcs, streams, width, guard_interval, .. } = modulation;
-        self.mcs = Some(mcs.into());
+        if self.data_rate.is_none() {
+            self.mcs = Some(mcs.into());
+        }
         self.streams = Some(streams.into());
         self.width = Some(Frequency(width.as_mhz() as f64 * 1e6));
         self.guard_interval = Some(Time(Duration::from_nanos(guard_interval.as_nanos())));

@@ -133,7 +133,9 @@ fn poisson_traffic_has_rate_or_count_and_sizes() {
     let poisson =
         |keys: &str| parse(&TWO.replace("to = \"b\"", &format!("to = \"b\"\ntraffic = \"poisson\"\n{keys}")));
     let interval = |keys: &str| match poisson(keys).unwrap().network().flows[0].traffic {
-        Traffic::Datagrams { pattern: Pattern::Poisson { interval, .. }, size } => (interval, size.count()),
+        Traffic::Datagrams { pattern: Pattern::Poisson { interval, .. }, size, .. } => {
+            (interval, size.count())
+        }
         ref other => panic!("{other:?}"),
     };
     let ms = Duration::from_millis;

@@ -184,6 +184,22 @@ fn shadowing_belongs_to_scenario_and_not_to_seed() {
     for (radio, why) in [
         ("shadowing = { deviation = '21 dB' }", "radio.shadowing.deviation"),
         ("shadowing = { deviation = '5 dB', distance = '0 m' }", "radio.shadowing.distance"),
+        ("fading = { model = 'rayleigh' }", "radio.fading.doppler: is not given"),
+        (
+            "fading = { model = 'rayleigh', doppler = '5 Hz', speed = '1 m/s' }",
+            "radio.fading.speed: doppler gives",
+        ),
+        ("fading = { model = 'rician', doppler = '5 Hz' }", "radio.fading.k: is not given"),
+        (
+            "fading = { model = 'rician', doppler = '5 Hz', k = '6 dB', m = 2 }",
+            "radio.fading.m: has no meaning",
+        ),
+        (
+            "fading = { model = 'nakagami', doppler = '5 Hz', m = 0.4 }",
+            "radio.fading.m: 0.4 must lie between",
+        ),
+        ("fading = { model = 'rayleigh', speed = '900 km/h', k = '6 dB' }", "radio.fading.k: has no meaning"),
+        ("fading = { model = 'rayleigh', doppler = '5 kHz' }", "5000 Hz is more than 2000 Hz"),
         ("propagation = 'tgn-b', exponent = 3.0", "has no meaning for this propagation"),
     ] {
         let radio =

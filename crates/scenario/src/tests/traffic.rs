@@ -173,3 +173,21 @@ fn a_flows_code_point_chooses_its_category() {
         assert!(error.contains(why) && error.contains("dscp"), "{wrong}: {error}");
     }
 }
+
+/// Goodput is payload where headers are given, as by ns-3's receivers (`PacketSink`); frames are the same.
+#[test]
+fn headers_of_datagrams_are_no_goodput() {
+    let goodput = |begin: &str, more: &str| {
+        let text = HIDDEN.replacen("size =", &format!("{more} size ="), 1);
+        let flow = &result(&parse(&format!("{begin}{text}")).unwrap()).flows[0];
+        (flow.goodput_pps, flow.goodput_bps)
+    };
+    let (whole, without) = (goodput("", ""), goodput("", "headers = \"28 bytes\","));
+    assert!(whole.0 > 100.0 && (whole.1 / whole.0 - 8000.0).abs() < 1e-6, "{whole:?}");
+    assert!((whole.0 - without.0).abs() < 1e-9, "{whole:?} {without:?}");
+    assert!((without.1 / without.0 - 8.0 * 972.0).abs() < 1e-6, "{without:?}");
+    let ns3 = goodput("preset = \"ns3\"\n", "");
+    assert!((ns3.1 / ns3.0 - 8.0 * 972.0).abs() < 1e-6, "{ns3:?}");
+    let refused = HIDDEN.replacen("size =", "headers = \"1000 bytes\", size =", 1);
+    assert!(parse(&refused).unwrap_err().to_string().contains("no payload"));
+}

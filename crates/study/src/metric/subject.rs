@@ -144,7 +144,7 @@ impl Subject<'_> {
             Metric::Drops => {
                 let link = link()?;
                 let given_up = link.dropped_retries - link.received_despite;
-                per_second(link.dropped_queue_full + link.dropped_by_law + given_up)
+                per_second(link.dropped_queue_full + link.dropped_by_law + link.dropped_no_route + given_up)
             }
             Metric::EarlyDrops => per_second(link()?.dropped_by_law),
             Metric::Overflows => per_second(link()?.dropped_queue_full),

@@ -2,7 +2,7 @@
 //!
 //! Before touching this room read IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2, and [Jam10] section 2.3.2.
 //! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the
-//! decoding of frames, `books` the ledger and the timeline; `batch` has contenders that send several packets in a frame.
+//! decoding of frames, `interference` that by the signal-to-noise ratio, `books` the ledger and the timeline; `batch` has contenders that send several packets in a frame.
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
@@ -21,7 +21,10 @@ mod access;
 mod batch;
 mod books;
 mod exchange;
+mod fades;
 mod flight;
+mod interference;
+mod motion;
 mod node;
 mod reception;
 mod shape;
@@ -31,6 +34,7 @@ mod tests;
 use super::draw;
 use super::edca::Arbitration;
 use crate::air::{Contender, Effects, Head, Outcome, PacketId, Up, Wake};
+use crate::error::ErrorModel;
 use crate::ledger::Ledger;
 use crate::loss::LossProcess;
 use crate::phy::Mode;
@@ -40,9 +44,10 @@ use crate::timing::MacTiming;
 use batch::Batch;
 pub use batch::{AggregateCounters, Aggregation, FullAggregate, MissedBlockAck};
 use evenair_des::{Fingerprint, Stream};
-use evenair_laws::backoff::Access;
+use evenair_laws::backoff::{Access, Draw};
 use evenair_topology::{Hearing, Medium};
 use evenair_units::{Bytes, Dbm, Duration, Instant};
+use fades::Fades;
 use flight::Flight;
 use node::{Node, Station};
 pub use shape::{General, Shape, Small};
@@ -64,6 +69,9 @@ pub enum Capture {
         /// The receiver's noise.
         noise: Dbm,
     },
+    /// A receiver detects a preamble, and turns to another that is stronger by the threshold and begins in its first 16 µs. An error
+    /// model tells which packets of the frame survive noise and all interference over its time.
+    Errors(ErrorModel),
 }
 
 /// Where implementations of 802.11 differ.
@@ -138,8 +146,18 @@ impl Rules {
     fn noise_mw(&self) -> f32 {
         match self.capture {
             Capture::Sinr { noise } => milliwatts(noise),
+            Capture::Errors(model) => milliwatts(model.noise(model.width)),
             Capture::Strongest | Capture::First => 0.0,
         }
+    }
+
+    /// The least ratio of a preamble to all else with which it is detected; 0, where every preamble is.
+    fn detection_ratio(&self) -> f32 {
+        let detection_db = match self.capture {
+            Capture::Errors(model) => Some(model.detection_db),
+            _ => self.detection_db,
+        };
+        detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32)
     }
 
     /// ns-2 2.35.
@@ -410,6 +428,10 @@ pub struct DcfAir<S: Shape = General> {
     /// When each contender's countdown ends with a frame; [`IDLE_COUNTDOWN`] where it runs with nothing to send, never
     /// while it does not run. Apart from the queues because every wake reads a neighbourhood of them.
     deadlines: S::Table<Instant>,
+    /// A number for each node, from which draws of the error model by the signal-to-noise ratio come.
+    draw_keys: Vec<u64>,
+    /// How links fade, if they do.
+    fades: Option<Box<Fades>>,
     /// Error models of links, by sender and receiver.
     losses: BTreeMap<(u32, u32), LossProcess>,
     fingerprint: Fingerprint,
@@ -492,6 +514,41 @@ impl DcfAir<Small> {
     }
 }
 
+/// The hearers of all nodes: those of each class of rates, and of a class those of each node.
+struct Hearers {
+    ears: Vec<Ear>,
+    /// The places of those near by.
+    near: Vec<(u32, u32)>,
+    /// The places of those further off.
+    far: Vec<(u32, u32)>,
+}
+
+impl Hearers {
+    fn of(medium: &Medium, modes: &[Mode], timing: &MacTiming, rules: &Rules, receivers: &Receivers) -> Self {
+        let noise_mw = rules.noise_mw();
+        let capture_ratio = libm::pow(10.0, rules.capture_db / 10.0) as f32;
+        let by_errors = matches!(rules.capture, Capture::Errors(_));
+        let (mut ears, mut near, mut far) = (Vec::new(), Vec::new(), Vec::new());
+        for (node, mode) in modes.iter().flat_map(|&mode| (0..medium.nodes()).map(move |node| (node, mode))) {
+            let ear = |hearing: &Hearing| {
+                let decoding = receivers.of(hearing, mode, timing.phy);
+                if by_errors {
+                    Ear::of(hearing, decoding, false, 0.0).by_errors(rules.detection_ratio() * noise_mw)
+                } else {
+                    Ear::of(hearing, decoding, rules.weak_is_error, capture_ratio * noise_mw)
+                }
+            };
+            for (is_far, range) in [(false, &mut near), (true, &mut far)] {
+                let start = ears.len() as u32;
+                let hearers = medium.hearers(node).iter().filter(|ear| (ear.delay > timing.near()) == is_far);
+                ears.extend(hearers.map(ear));
+                range.push((start, ears.len() as u32));
+            }
+        }
+        Self { ears, near, far }
+    }
+}
+
 impl<S: Shape> DcfAir<S> {
     /// The same, whose stations decode some rates and not others.
     pub fn with_receivers(
@@ -503,22 +560,11 @@ impl<S: Shape> DcfAir<S> {
     ) -> Self {
         assert!(contenders.is_sorted_by_key(|c| c.node), "contenders are not sorted by node");
         let noise_mw = rules.noise_mw();
-        let capture_ratio = libm::pow(10.0, rules.capture_db / 10.0) as f32;
-        let least_mw = capture_ratio * noise_mw;
+        let ratio = |db: f64| libm::pow(10.0, db / 10.0) as f32;
+        let (capture_ratio, detection_ratio) = (ratio(rules.capture_db), rules.detection_ratio());
         let (classes, modes) = receivers.classes(timing.phy);
-        let mut ears = Vec::new();
-        let (mut ear_range, mut far_range) = (Vec::new(), Vec::new());
-        for (node, mode) in modes.iter().flat_map(|&mode| (0..medium.nodes()).map(move |node| (node, mode))) {
-            let ear = |hearing: &Hearing| {
-                Ear::of(hearing, receivers.of(hearing, mode, timing.phy), rules.weak_is_error, least_mw)
-            };
-            for (is_far, range) in [(false, &mut ear_range), (true, &mut far_range)] {
-                let start = ears.len() as u32;
-                let hearers = medium.hearers(node).iter().filter(|ear| (ear.delay > timing.near()) == is_far);
-                ears.extend(hearers.map(ear));
-                range.push((start, ears.len() as u32));
-            }
-        }
+        let Hearers { ears, near: ear_range, far: far_range } =
+            Hearers::of(medium, &modes, &timing, &rules, receivers);
         let nodes: Vec<Node> = (0..medium.nodes()).map(|node| contenders_of(node, &contenders)).collect();
         let (around, around_range) = neighbourhoods(medium, &nodes);
         let countdowns = contenders.iter().map(Countdown::none).collect();
@@ -533,7 +579,7 @@ impl<S: Shape> DcfAir<S> {
             timing,
             rules,
             capture_ratio,
-            detection_ratio: rules.detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32),
+            detection_ratio,
             noise_mw,
             ears: ears.into(),
             ear_range: Table::new(ear_range),
@@ -551,6 +597,8 @@ impl<S: Shape> DcfAir<S> {
             deadlines: Table::new(vec![Instant::NEVER; queues.len()]),
             queues: Table::new(queues),
             countdowns: Table::new(countdowns),
+            draw_keys: Vec::new(),
+            fades: None,
             losses: BTreeMap::new(),
             fingerprint: Fingerprint::default(),
             ledger: None,
@@ -558,17 +606,16 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// Gives the link from one node to another an error model; without effect if they do not hear each other.
+    /// Gives the link from one node to another an error model; without effect while they do not hear each other.
     pub fn set_loss(&mut self, from: u32, to: u32, process: &LossProcess) {
-        let (near, nodes) = (self.ear_range.all(), self.nodes.all().len());
-        let rows = near.iter().chain(&self.far_range).skip(from as usize).step_by(nodes);
-        for (start, end) in rows.copied().collect::<Vec<_>>() {
-            let ears = &mut self.ears[start as usize..end as usize];
-            if let Some(ear) = ears.iter_mut().find(|ear| ear.node == to) {
-                ear.lossy = true;
-                self.losses.insert((from, to), process.clone());
-            }
-        }
+        self.mark_lossy(from, to);
+        self.losses.insert((from, to), process.clone());
+    }
+
+    /// Gives each node a number from which the draws of its receptions under [`Capture::Errors`] come, with the sender's number and the
+    /// frame's beginning: a node more or less changes no draw of others.
+    pub fn set_draw_keys(&mut self, keys: Vec<u64>) {
+        self.draw_keys = keys;
     }
 
     /// Counts of this contender's frames so far, by their fate.
@@ -661,6 +708,15 @@ impl<S: Shape> DcfAir<S> {
         if S::SMALL { this.first..this.first + u32::from(this.count > 0) } else { this.contenders() }
     }
 
+    /// The contenders of a node with a back-off.
+    #[inline]
+    fn backing_off(&self, node: usize) -> impl Iterator<Item = Contender> + use<S> {
+        let &Node { first, count, .. } = &self.nodes[node];
+        debug_assert!(count > 0, "a back-off of no contender");
+        let count = if S::SMALL { 1 } else { u32::from(count) };
+        (0..count).map(move |i| first + i)
+    }
+
     /// The other contenders of a contender's node.
     #[inline]
     fn rivals(&self, node: usize, c: Contender) -> impl Iterator<Item = Contender> + use<S> {
@@ -686,10 +742,15 @@ impl<S: Shape> DcfAir<S> {
     }
 
     fn class_among(&self, mode: Mode) -> u8 {
-        let own = self.timing.phy.own_mode().filter(|_| mode.modulation().is_some());
-        let mode = own.unwrap_or(mode);
-        let of_mode = self.classes.iter().find(|(other, _)| *other == mode);
-        of_mode.expect("a mode of the physical layer").1
+        let of = |mode: Mode| {
+            let is_alike = |other: Mode| match (other.modulation(), mode.modulation()) {
+                (Some(other), Some(this)) => other.is_received_as(this),
+                _ => other == mode,
+            };
+            self.classes.iter().find(|(other, _)| is_alike(*other)).map(|&(_, class)| class)
+        };
+        let own = || self.timing.phy.own_mode().and_then(of); // where modes are not told apart
+        of(mode).or_else(own).expect("a mode of the physical layer")
     }
 
     /// The near hearers of a node's frames of some class.
@@ -770,6 +831,12 @@ impl Ear {
             clear_alone: decodable && power_mw >= least_mw,
         }
     }
+
+    /// The same, where a receiver locks to each preamble that it detects, and errors follow from the signal-to-noise ratio.
+    fn by_errors(self, least_mw: f32) -> Self {
+        let noticed = self.noticed && self.power_mw >= least_mw;
+        Self { noticed, clear_alone: self.decodable && noticed, lossy: true, ..self }
+    }
 }
 
 fn milliwatts(power: Dbm) -> f32 {
@@ -779,7 +846,10 @@ fn milliwatts(power: Dbm) -> f32 {
 impl MacTiming {
     fn draw(&self, queue: &mut Queue) -> Duration {
         let frame = queue.plan.data;
-        let packet = queue.head.map_or(frame, |head| head.mode.rate().time_for(head.size));
+        let packet = match (queue.access.draw, queue.head) {
+            (Draw::ExponentialOfPacket { .. }, Some(head)) => head.mode.rate().time_for(head.size),
+            _ => frame, // nothing is drawn by it
+        };
         let airtimes = draw::Airtimes { frame, packet };
         queue.drawn = draw::backoff(queue.access.draw, queue.window, self.slot, airtimes, &mut queue.stream);
         queue.drawn

@@ -187,6 +187,18 @@ impl Modulation {
         fits && !(matches!(format, Format::Vht) && is_uneven(mcs, streams, width))
     }
 
+    /// Returns a mode with this index and width, of the fewest streams that the standard has it with, at the guard interval that all
+    /// formats have; none, if it has none.
+    pub fn any(format: Format, mcs: u8, width: Width) -> Option<Mode> {
+        let of = |streams| Self { format, mcs, streams, width, guard_interval: GuardInterval::Ns800 };
+        (1..=4).find_map(|streams| Mode::of(of(streams)).ok())
+    }
+
+    /// Returns whether receivers that tell modes by their index and width take both for one.
+    pub(crate) fn is_received_as(self, other: Self) -> bool {
+        (self.mcs, self.width) == (other.mcs, other.width)
+    }
+
     /// Returns the data bits of one symbol, `N_DBPS` (clauses 19.5, 21.5; IEEE 802.11ax-2021 clause 27.5): coded bits by the
     /// code's rate, rounded down, as HE at 80 MHz and MCS 9 has 6533⅓.
     pub const fn data_bits_per_symbol(self) -> u64 {

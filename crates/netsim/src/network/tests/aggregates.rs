@@ -49,7 +49,7 @@ fn busiest(result: &RunResult) -> AggregateResult {
 }
 
 fn saturated() -> Traffic {
-    Traffic::Datagrams { size: Bytes::new(1_500), pattern: Pattern::Saturated }
+    Traffic::Datagrams { size: Bytes::new(1_500), headers: Bytes::new(0), pattern: Pattern::Saturated }
 }
 
 /// A lone station: 43 µs and 7.5 slots, an aggregate of 42 packets in 1372 µs (333 symbols after 44 µs), 16 and 32 µs for the

@@ -132,6 +132,7 @@ fn a_wire_that_becomes_shorter_keeps_packets_in_order() {
         100,
         Traffic::Datagrams {
             size: Bytes::new(100),
+            headers: Bytes::new(0),
             pattern: Pattern::Constant { interval: Duration::from_millis(10), jitter: 0.0 },
         },
     );

@@ -196,7 +196,7 @@ fn in_a_line_that_all_share_classes_have_turns_and_with_cake_flows_too() {
         let mut spec = shaped(Shaping::Aggregate, plan([50, 50, 100]));
         let every = |ms: u64, bytes: u32| {
             let pattern = Pattern::Constant { interval: Duration::from_millis(ms), jitter: 0.0 };
-            Traffic::Datagrams { size: Bytes::new(bytes), pattern }
+            Traffic::Datagrams { size: Bytes::new(bytes), headers: Bytes::new(0), pattern }
         };
         let (paths, weights) = ([vec![0, 1], vec![0, 1], vec![0, 1, 2]], [1.0, 1.0, 3.0]);
         let traffic = [every(40, 1500), every(1_000, 100), every(40, 1500)];
@@ -235,7 +235,11 @@ fn saturated_sources_do_not_evict_each_other_without_end() {
     // Nothing leaves for seconds; all wait in one line that gives up a packet for each that comes.
     let mut spec = shaped(Shaping::Aggregate, plan([1, 1, 1]));
     for (flow, bytes) in spec.flows.iter_mut().zip([500, 900, 500]) {
-        flow.traffic = Traffic::Datagrams { size: Bytes::new(bytes), pattern: Pattern::Saturated };
+        flow.traffic = Traffic::Datagrams {
+            size: Bytes::new(bytes),
+            headers: Bytes::new(0),
+            pattern: Pattern::Saturated,
+        };
     }
     let discipline = DisciplineParams::Fair(FairParams::round_robin());
     for limit in 1..=6 {
@@ -339,7 +343,7 @@ fn turns_follow_weights() {
     let mut spec = shaped(Shaping::AggregateFair, GatewayControl::Law(law.into()));
     let pattern = Pattern::Constant { interval: Duration::from_millis(40), jitter: 0.0 };
     for flow in &mut spec.flows {
-        flow.traffic = Traffic::Datagrams { size: Bytes::new(1000), pattern };
+        flow.traffic = Traffic::Datagrams { size: Bytes::new(1000), headers: Bytes::new(0), pattern };
     }
     spec.flows[2].active.clear();
     let mut network = Network::new(&spec, RunSpec { timeline: None, ..seconds(1, 0, 200) });

@@ -187,7 +187,11 @@ fn where_no_route_leads_a_packet_is_refused() {
 
 /// Datagrams from outside.
 fn outside(size: u32) -> Traffic {
-    Traffic::Outside(Box::new(Traffic::Datagrams { size: Bytes::new(size), pattern: Pattern::Saturated }))
+    Traffic::Outside(Box::new(Traffic::Datagrams {
+        size: Bytes::new(size),
+        headers: Bytes::new(0),
+        pattern: Pattern::Saturated,
+    }))
 }
 
 fn web() -> Traffic {
@@ -355,7 +359,8 @@ fn outside_flow_gives_laws_same_view() {
             .map(|role| (role.acknowledgements_only, role.carries_tcp, role.packet))
             .collect::<Vec<_>>()
     };
-    let datagrams = Traffic::Datagrams { size: Bytes::new(1040), pattern: Pattern::Saturated };
+    let datagrams =
+        Traffic::Datagrams { size: Bytes::new(1040), headers: Bytes::new(0), pattern: Pattern::Saturated };
     for traffic in [Traffic::Tcp(tcp(None)), web(), datagrams] {
         let simulated = roles(traffic.clone(), vec![]);
         assert_eq!(roles(Traffic::Outside(Box::new(traffic)), vec![]), simulated);
@@ -414,7 +419,11 @@ fn probes_go_a_flows_way_and_are_none_of_its_lost_packets() {
 
 #[test]
 fn departures_keep_queue_filled() {
-    let saturated = chain(Traffic::Datagrams { size: Bytes::new(700), pattern: Pattern::Saturated });
+    let saturated = chain(Traffic::Datagrams {
+        size: Bytes::new(700),
+        headers: Bytes::new(0),
+        pattern: Pattern::Saturated,
+    });
     let simulated = Network::run(&saturated, seconds(1, 0, 5)).flows.remove(0);
     let mut network = Network::new(&chain(outside(700)), seconds(1, 0, 5));
     network.watch_departures(0);

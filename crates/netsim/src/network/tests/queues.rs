@@ -44,7 +44,7 @@ fn greedy() -> Traffic {
 
 fn every_ms(ms: u64, bytes: u32) -> Traffic {
     let pattern = Pattern::Constant { interval: Duration::from_millis(ms), jitter: 0.0 };
-    Traffic::Datagrams { size: Bytes::new(bytes), pattern }
+    Traffic::Datagrams { size: Bytes::new(bytes), headers: Bytes::new(0), pattern }
 }
 
 fn codel() -> QueueSpec {
@@ -154,7 +154,7 @@ fn fair_queueing_shares_bytes_between_packets_of_unequal_sizes() {
     // 12 Mb/s each of 1500 and of 300 bytes over 10 Mb/s.
     let flows = [every_ms(1, 1500), {
         let pattern = Pattern::Constant { interval: Duration::from_micros(200), jitter: 0.0 };
-        Traffic::Datagrams { size: Bytes::new(300), pattern }
+        Traffic::Datagrams { size: Bytes::new(300), headers: Bytes::new(0), pattern }
     }];
     let bits = |queue| {
         let result = Network::run(&bottleneck(queue, &flows), seconds(1, 5, 20));
@@ -220,6 +220,7 @@ fn subscribers_share_a_bottleneck_alike_or_flows_do() {
             fred,
             Traffic::Datagrams {
                 size: Bytes::new(1500),
+                headers: Bytes::new(0),
                 pattern: Pattern::Constant { interval: Duration::from_millis(1), jitter: 0.9 },
             },
             0.2,
@@ -318,6 +319,7 @@ fn fair_queueing_works_over_the_air_too() {
     };
     let flood = Traffic::Datagrams {
         size: Bytes::new(1250),
+        headers: Bytes::new(0),
         pattern: Pattern::Constant { interval: Duration::from_micros(500), jitter: 0.0 },
     };
     spec.flows = vec![flow("flood", &flood), flow("calm", &every_ms(25, 200))];

@@ -360,7 +360,11 @@ fn datagrams(path: &[u32], weight: f64) -> FlowSpec {
         path: path.to_vec(),
         active: Vec::new(),
         start_jitter: Duration::ZERO,
-        traffic: Traffic::Datagrams { size: Bytes::new(1000), pattern: Pattern::Saturated },
+        traffic: Traffic::Datagrams {
+            size: Bytes::new(1000),
+            headers: Bytes::new(0),
+            pattern: Pattern::Saturated,
+        },
         category: Category::BestEffort,
         code_point: 0,
         weight,

@@ -195,7 +195,16 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// Takes the time that passed off a countdown: whole slots, or all of it where back-offs are continuous.
+    /// Takes the time that passed off a countdown, and draws one for a head that has none.
+    #[inline]
+    pub(super) fn freeze(&mut self, node: usize, c: Contender, at: Instant) {
+        if self.suspend(node, c, at) {
+            self.draw_late(c);
+        }
+    }
+
+    /// Takes the time that passed off a countdown: whole slots, or all of it where back-offs are continuous. Tells whether
+    /// none was drawn for its head, which is to be done.
     ///
     /// A slot counts if nothing was known to be on the air by its end: a frame that arrives within the sensing delay
     /// before it is noticed in the next one.
@@ -204,10 +213,10 @@ impl<S: Shape> DcfAir<S> {
         reason = "a twentieth of a run in a cell: part of what stops at a frame's start"
     )]
     #[inline(always)]
-    pub(super) fn freeze(&mut self, node: usize, c: Contender, at: Instant) {
+    fn suspend(&mut self, node: usize, c: Contender, at: Instant) -> bool {
         debug_assert_eq!(self.queues[c as usize].node as usize, node);
         let countdown = &mut self.countdowns[c as usize];
-        let Some(left) = countdown.left else { return };
+        let Some(left) = countdown.left else { return false };
         let counted = if countdown.slotted {
             let noticed = at + self.timing.sensing_delay;
             if noticed < countdown.from {
@@ -224,13 +233,12 @@ impl<S: Shape> DcfAir<S> {
         self.deadlines[c as usize] = Instant::NEVER;
         if counted >= left && !countdown.has_head {
             countdown.left = None; // ended with nothing to send
-            return;
+            return false;
         }
         countdown.left = Some(left.saturating_sub(counted));
-        if std::mem::take(&mut countdown.undrawn) {
-            self.draw_late(c);
-        }
+        let undrawn = std::mem::take(&mut countdown.undrawn);
         self.nodes[node].back_offs.add_standing();
+        undrawn
     }
 
     /// The medium does not remain idle for a head that found it so: a back-off after all (clause 10.3.4.2).
@@ -256,7 +264,7 @@ impl<S: Shape> DcfAir<S> {
     /// Lets the countdowns of a node whose medium is idle run again; gives the least of their deadlines.
     pub(super) fn resume_idle(&mut self, node: usize, now: Instant) -> Instant {
         self.nodes[node].back_offs.go_on();
-        let all = self.contenders(node);
+        let all = self.backing_off(node);
         all.fold(Instant::NEVER, |next, c| next.min(self.go_on(node, c, now)))
     }
 
@@ -348,16 +356,28 @@ impl<S: Shape> DcfAir<S> {
     fn stop_running(&mut self, node: usize, arrival: Instant, by: Contender) {
         let stop = arrival + self.timing.sensing_delay;
         self.nodes[node].back_offs.stop();
-        for c in self.contenders(node) {
+        for c in self.backing_off(node) {
             let deadline = self.deadlines[c as usize];
             if deadline <= stop {
                 self.nodes[node].back_offs.add_running();
             } else if !deadline.is_never() {
-                self.freeze(node, c, arrival);
-                if self.ledger.is_some() {
-                    self.book_interruption(c, arrival, by);
+                let undrawn = self.suspend(node, c, arrival);
+                if undrawn || self.ledger.is_some() {
+                    self.note_stop(c, arrival, by, undrawn);
                 }
             }
+        }
+    }
+
+    /// What the stop of a countdown seldom leads to: a late draw, and an entry of the ledger.
+    #[cold]
+    #[inline(never)]
+    fn note_stop(&mut self, c: Contender, at: Instant, by: Contender, undrawn: bool) {
+        if undrawn {
+            self.draw_late(c);
+        }
+        if self.ledger.is_some() {
+            self.book_interruption(c, at, by);
         }
     }
 

@@ -100,7 +100,10 @@ impl<S: Shape> DcfAir<S> {
         }
         let ears = std::mem::take(&mut self.ears);
         let hearers = &ears[self.ears_of(node, class)];
-        let receiver_busy = if self.rules.capture == Capture::First && !self.is_wide() {
+        let receiver_busy = if self.fades.is_some() {
+            let faded: SmallVec<[Ear; 8]> = hearers.iter().map(|ear| self.faded(node, ear, now)).collect();
+            self.reach_hearers::<false>(now, node, &frame, &faded)
+        } else if self.rules.capture == Capture::First && !self.is_wide() {
             self.reach_hearers::<true>(now, node, &frame, hearers)
         } else {
             self.reach_hearers::<false>(now, node, &frame, hearers)
@@ -131,7 +134,7 @@ impl<S: Shape> DcfAir<S> {
                 self.stop_countdowns(there, arrival, frame.by);
             }
             if self.arrive::<FIRST_WINS>(there, node, ear, arrival, ear.after(until)) {
-                receiver_busy |= frame.to == ear.node;
+                receiver_busy |= is_addressee(frame, ear);
             }
         }
         receiver_busy
@@ -255,13 +258,12 @@ impl<S: Shape> DcfAir<S> {
         heard
     }
 
-    /// Whether a SIFS in which its countdowns do not run would show: in the ledger, or in a back-off of no slots with nothing to
+    /// Whether a SIFS in which a node's countdowns stand still would show: in the ledger, or in a back-off of no slots with nothing to
     /// send, which ends as soon as it runs and is interrupted.
     #[inline]
     fn is_watched(&self, node: usize) -> bool {
-        let mut contenders = self.contenders(node);
         self.ledger.is_some()
-            || contenders.any(|c| {
+            || self.backing_off(node).any(|c| {
                 let countdown = &self.countdowns[c as usize];
                 countdown.left == Some(Duration::ZERO) && !countdown.has_head
             })
@@ -310,8 +312,14 @@ impl<S: Shape> DcfAir<S> {
 
     /// When a reservation by a frame that ends at `at` may be dropped if nothing follows it (clause 10.3.2.4): of an RTS,
     /// 2 SIFS + CTS + aRxPHYStartDelay + 2 slots later.
+    #[inline]
     pub(super) fn void_at(&self, at: Instant, sent: &Sending) -> Instant {
-        if sent.kind != FrameKind::Rts || !self.rules.drops_unused_reservation {
+        if sent.kind == FrameKind::Rts { self.request_void_at(at, sent) } else { Instant::NEVER }
+    }
+
+    #[inline(never)]
+    fn request_void_at(&self, at: Instant, sent: &Sending) -> Instant {
+        if !self.rules.drops_unused_reservation {
             return Instant::NEVER;
         }
         let timing = &self.timing;
@@ -704,4 +712,11 @@ impl<S: Shape> DcfAir<S> {
         self.countdowns[c as usize].undrawn = false; // after a tie within the node
         self.back_off(c, next);
     }
+}
+
+/// Whether a hearer that transmits itself is the one that the frame is for.
+#[cold]
+#[inline(never)]
+fn is_addressee(frame: &Reply, ear: &Ear) -> bool {
+    frame.to == ear.node
 }

@@ -63,6 +63,7 @@ impl<S: Shape> DcfAir<S> {
         flight.present = true;
         flight.sent.receiver_busy = self.nodes[there].sending_until > now;
         let until = now + airtime;
+        let ear = self.faded(from as usize, &ear, sent.since);
         self.arrive::<false>(there, from as usize, &ear, now, until);
         out.wake_at(until, Wake::Landing(place));
     }

@@ -71,6 +71,9 @@ pub(super) struct Station {
     pub(super) locked_since: Instant,
     /// Signals beside the first two.
     more: Vec<Heard>,
+    /// Under an error model the power of all signals but that of the frame to which the receiver is locked, from each instant on
+    /// \[mW\]; zero before the first.
+    pub(super) interference: Vec<(Instant, f32)>,
 }
 
 impl Source {
@@ -365,6 +368,7 @@ impl Station {
             unreserve_at: Instant::NEVER,
             locked_since: Instant::ZERO,
             more: Vec::new(),
+            interference: Vec::new(),
         }
     }
 
