@@ -15,7 +15,7 @@ pub struct RadioTable {
     pub transmission_range: Option<PerRate<Length>>,
     /// Frames at least this strong are decoded; or a power for each rate, as `{ "6 Mbps" = "-90 dBm", "54 Mbps" = "-72 dBm" }`; or
     /// "standard", the minimum sensitivity of each rate (IEEE 802.11-2016 table 17-18, clauses 15.4.6.2 and 16.3.8.2), which real receivers
-    /// surpass by 5 to 10 dB. A rate that is not there needs what the next faster one needs that is.
+    /// surpass by 5 to 10 dB. A missing rate needs the power of the next faster one that is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_threshold: Option<PerRate<Threshold>>,
     /// Frames from nearer than this make the medium busy. Where each rate has a range or a threshold, and this is not given, all that the
@@ -221,7 +221,8 @@ pub enum InterferenceRule {
     Sum,
 }
 
-/// A wall, seen from above: signals whose straight way crosses it are weaker by its loss; a node in its line is on neither side.
+/// A wall, seen from above: signals that cross it on their straight way are weaker by its loss; a node in its line is on neither
+/// side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WallTable {
