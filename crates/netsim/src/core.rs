@@ -58,7 +58,7 @@ enum Event<T> {
     Shaping(u32),
     /// Nodes have moved.
     Move,
-    /// A frame has ended whose sender has moved meanwhile.
+    /// A frame has ended after a move of its sender.
     Settle,
     /// A flow takes another path: which of the changes.
     Detour(u32),

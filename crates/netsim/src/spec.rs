@@ -49,7 +49,7 @@ pub struct NetworkSpec {
     pub receivers: Receivers,
     /// How nodes move, if they do: only under 802.11, and no hearer further than half a slot.
     pub motion: Option<Motion>,
-    /// How links of the air fade, if they do: each pair by its [`FadedLink`](evenair_topology::FadedLink), whose stream is
+    /// The fading of links of the air, if any: each pair by its [`FadedLink`](evenair_topology::FadedLink), with a stream
     /// named (seed of the run, [`Fading::entity`] of the nodes' names, "fading").
     pub fading: Option<Fading>,
     /// Links with a mode of their own.
@@ -159,8 +159,9 @@ impl NetworkSpec {
         }
     }
 
-    /// The probability that one attempt to send a packet of `size` network-layer bytes over a link fails by noise, in the link's mode
-    /// and without interference; none, where errors do not follow from the signal-to-noise ratio, or the link is not of the air.
+    /// The probability that noise fails one attempt to send a packet of `size` network-layer bytes over a link, in the link's
+    /// mode and without interference. None where errors do not follow from the signal-to-noise ratio, or the link is not of the
+    /// air.
     pub fn noise_loss(&self, from: u32, to: u32, size: Bytes) -> Option<f64> {
         let (model, timing) = self.errors(from, to)?;
         let power = self.medium.hearing(from as usize, to as usize)?.power;

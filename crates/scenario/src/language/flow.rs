@@ -46,7 +46,7 @@ pub struct FlowTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
     /// Headers of IP and UDP within each datagram of cbr, on-off, Poisson and saturated traffic. Goodput counts the rest. 0 bytes by
-    /// default, so that goodput counts whole datagrams; 28 bytes with preset = "ns3", whose receivers count payload.
+    /// default, so that goodput counts whole datagrams; 28 bytes with preset = "ns3", where receivers count payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headers: Option<Size>,
     /// Network-layer sizes of Poisson traffic, instead of `size`: each datagram has one of them at random. All are as likely; a size

@@ -166,7 +166,8 @@ pub struct FadingTable {
     /// The greatest Doppler shift, such as "5 Hz"; or give `speed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doppler: Option<Doppler>,
-    /// The speed of the nodes, or of what moves about them, such as "1 m/s": its Doppler shift is speed × frequency / speed of light.
+    /// The speed of the nodes, or of objects around them, such as "1 m/s": its Doppler shift is speed × frequency / speed of
+    /// light.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<Speed>,
     /// The direct wave's power over that of all others, such as "6 dB"; Rician fading only.

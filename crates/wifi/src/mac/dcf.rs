@@ -1,13 +1,14 @@
 //! 802.11 channel access for all nodes at once.
 //!
 //! Before touching this room read IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2, and [Jam10] section 2.3.2.
-//! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the
-//! decoding of frames, `interference` that by the signal-to-noise ratio, `books` the ledger and the timeline; `batch` has contenders that send several packets in a frame.
+//! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the decoding of
+//! frames, `interference` that by the signal-to-noise ratio. `books` has the ledger and the timeline; `batch` has contenders that
+//! send several packets in a frame.
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
 //! Deadlines are not queued one by one: per neighbourhood one [`Wake::Access`] waits at the least of them, and when it
-//! is due every contender whose deadline has come transmits. Propagation to hearers near by is an offset that is added
+//! is due every contender at its deadline transmits. Propagation to hearers near by is an offset that is added
 //! where a frame's start and end are spread to them, never an event: a frame costs its neighbourhood, an exchange four
 //! wakes. `flight` has the hearers further off, to which a frame travels longer than any of their intervals.
 //!

@@ -369,7 +369,7 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// What the stop of a countdown seldom leads to: a late draw, and an entry of the ledger.
+    /// Rare effects of a countdown's stop: a late draw, and an entry of the ledger.
     #[cold]
     #[inline(never)]
     fn note_stop(&mut self, c: Contender, at: Instant, by: Contender, undrawn: bool) {
