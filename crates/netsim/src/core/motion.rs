@@ -1,4 +1,4 @@
-//! Nodes that move: scenes at regular instants, and flows whose paths change.
+//! Nodes that move: scenes at regular instants, and flows with paths that change.
 //!
 //! A scene changes the hearers of nodes and the modes of links. Frames on the air keep their hearers
 //! ([`Air::set_medium`](evenair_wifi::Air::set_medium)), and packets in service their mode. A flow's packets enter at the first
