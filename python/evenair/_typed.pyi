@@ -26,7 +26,7 @@ class RunLinks(Table):
     @overload
     def __getitem__(self, column: Literal["backlog"]) -> list[float]: ...
     @overload
-    def __getitem__(self, column: Literal["x", "aggressiveness", "waiting_s", "waiting_s_50", "waiting_s_95", "waiting_s_99", "sojourn_s", "mpdus", "mpdus_lost", "aggregates", "mean_aggregate", "block_acks_missing", "bars", "given_up", "airtime_own", "airtime_collided", "airtime_backoff", "airtime_interframe", "airtime_empty", "airtime_blocked"]) -> list[float | None]: ...
+    def __getitem__(self, column: Literal["x", "aggressiveness", "waiting_s", "waiting_s_50", "waiting_s_95", "waiting_s_99", "sojourn_s", "mpdus", "mpdus_lost", "aggregates", "mean_aggregate", "block_acks_missing", "bars", "given_up", "mean_rate_bps", "airtime_own", "airtime_collided", "airtime_backoff", "airtime_interframe", "airtime_empty", "airtime_blocked"]) -> list[float | None]: ...
     @overload
     def __getitem__(self, column: str) -> Column: ...
 
@@ -333,6 +333,8 @@ class LinkResult(TypedDict):
     """Block ack requests sent."""
     given_up: NotRequired[int]
     """Packets given up by `aggregation.retries` or `aggregation.lifetime`."""
+    modes: NotRequired[list[ModeResult]]
+    """The modes of its DATA frames under rate control, those that were sent, slowest first for each next hop."""
     airtime: NotRequired[AirtimeShares | None]
     """Where its time went, as shares of it, if the ledger was kept."""
 
@@ -535,6 +537,20 @@ class TransferResult(TypedDict):
     """The number of them that were whole when the run ended."""
     took: NotRequired[Times | None]
     """Times from a request, or from the transfer's beginning, to the handing over of the last byte, of those that are complete."""
+
+class ModeResult(TypedDict):
+    to: str
+    """The next hop."""
+    mode: str
+    """The mode."""
+    rate_bps: int
+    """Its rate [bit/s]."""
+    frames: int
+    """DATA frames."""
+    packets: int
+    """Packets in them; repetitions count."""
+    acknowledged: int
+    """Packets of them that were acknowledged."""
 
 class AirtimeShares(TypedDict):
     own: float

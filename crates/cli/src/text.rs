@@ -1,5 +1,6 @@
 //! Tables and maps as text.
 
+mod modes;
 mod runs;
 
 pub(crate) use runs::{Shown, runs};

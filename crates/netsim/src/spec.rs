@@ -23,12 +23,14 @@ use evenair_wifi::{
 
 mod gateway;
 mod mix;
+mod modes;
 mod motion;
 mod opportunities;
 mod web;
 
 pub use gateway::{GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit};
 pub use mix::Mix;
+pub use modes::{LinkControl, RateControlSpec};
 pub use motion::{Detour, Motion, Scene, SceneAt};
 pub(crate) use opportunities::Pacer;
 pub use opportunities::{NoTrace, Opportunities};
@@ -54,6 +56,8 @@ pub struct NetworkSpec {
     pub fading: Option<Fading>,
     /// Links with a mode of their own.
     pub rates: Vec<LinkRate>,
+    /// Rate control of links; the mode of a link is then its fastest.
+    pub rate_control: RateControlSpec,
     /// Links with extra random loss, on the air or on a wire.
     pub losses: Vec<LinkLoss>,
     /// Wired links.
@@ -96,6 +100,7 @@ impl NetworkSpec {
             motion: None,
             fading: None,
             rates: Vec::new(),
+            rate_control: RateControlSpec::default(),
             losses: Vec::new(),
             wires: Vec::new(),
             backoff: DcfParams::default().into(),
@@ -159,20 +164,20 @@ impl NetworkSpec {
         }
     }
 
-    /// The probability that noise fails one attempt to send a packet of `size` network-layer bytes over a link, in the link's
-    /// mode and without interference. None where errors do not follow from the signal-to-noise ratio, or the link is not of the
+    /// The probability that noise fails one attempt to send a packet of `size` network-layer bytes over a link, in the mode that it
+    /// sustains and without interference. None where errors do not follow from the signal-to-noise ratio, or the link is not of the
     /// air.
     pub fn noise_loss(&self, from: u32, to: u32, size: Bytes) -> Option<f64> {
         let (model, timing) = self.errors(from, to)?;
         let power = self.medium.hearing(from as usize, to as usize)?.power;
-        Some(model.loss(timing.phy, self.mode(from, to), power, size + timing.overhead))
+        Some(model.loss(timing.phy, self.sustained_mode(from, to), power, size + timing.overhead))
     }
 
-    /// The signal-to-noise ratio of a link, in the link's mode and without interference \[dB\]; none, as for [`Self::noise_loss`].
+    /// The signal-to-noise ratio of a link, in the mode that it sustains and without interference \[dB\]; none, as for [`Self::noise_loss`].
     pub fn noise_ratio_db(&self, from: u32, to: u32) -> Option<f64> {
         let (model, timing) = self.errors(from, to)?;
         let power = self.medium.hearing(from as usize, to as usize)?.power;
-        Some(model.ratio_db(timing.phy, self.mode(from, to), power))
+        Some(model.ratio_db(timing.phy, self.sustained_mode(from, to), power))
     }
 
     fn errors(&self, from: u32, to: u32) -> Option<(ErrorModel, MacTiming)> {

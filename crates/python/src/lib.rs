@@ -21,8 +21,8 @@ mod _evenair {
     use crate::environment::Environment;
     #[pymodule_export]
     use crate::law::views::{
-        Acked, ClassRole, ClassView, Delivery, FlowRole, FlowView, GatewayRole, GatewayView, LinkRole,
-        LinkView, Loss, QueueRole, QueueView, WindowStart,
+        Acked, ClassRole, ClassView, Delivery, FlowRole, FlowView, FrameStatus, FrameView, GatewayRole,
+        GatewayView, LinkRole, LinkView, Loss, QueueRole, QueueView, RateRole, WindowStart,
     };
     #[pymodule_export]
     use crate::law::{Access, check_law, gives_one_rate};

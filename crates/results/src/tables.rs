@@ -365,6 +365,7 @@ fn links(groups: &[Group<'_>]) -> Table {
         ("block_acks_missing", aggregates(|a| a.block_acks_missing as f64)),
         ("bars", aggregates(|a| a.bars as f64)),
         ("given_up", aggregates(|a| a.given_up as f64)),
+        ("mean_rate_bps", optional(&rows, |r| r.link().mean_rate_bps())),
         ("airtime_own", share(|a| a.own)),
         ("airtime_collided", share(|a| a.collided)),
         ("airtime_backoff", share(|a| a.backoff)),

@@ -72,6 +72,7 @@ impl Scenario {
         let stage = self.stage(&nodes, radio.as_ref(), &mac, &receivers)?;
         let later_routes = stage.as_ref().map(|stage| stage.routes(&wires)).unwrap_or_default();
         let errors = radio.as_ref().and_then(Radio::errors);
+        let rate_control = self.rate_control(&nodes, &mac)?;
         let ends: Vec<(u32, u32)> = wires.iter().map(|wire| (wire.from, wire.to)).collect();
         let router = Router::with_wires(&medium, &ends);
         let is_ideal = mac.is_ideal();
@@ -136,6 +137,7 @@ impl Scenario {
             motion: stage.map(|stage| stage.motion(&later_routes)),
             fading,
             rates,
+            rate_control,
             losses: self.link_losses(&nodes, is_ideal)?,
             wires,
             nodes,

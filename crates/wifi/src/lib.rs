@@ -27,8 +27,8 @@ pub use error::{Coding, ErrorModel};
 pub use ledger::{Airtime, Ledger};
 pub use loss::{LossModel, LossProcess};
 pub use mac::dcf::{
-    AggregateCounters, Aggregation, Capture, Contention, Counters, DcfAir, FullAggregate, General,
-    MissedBlockAck, Rules, Shape, Small,
+    AggregateCounters, Aggregation, Capture, Contention, ControlledLink, Counters, DcfAir, FULL_PACKET,
+    FullAggregate, General, MissedBlockAck, ModeCounters, Rules, Shape, Small,
 };
 pub use mac::edca::Arbitration;
 pub use mac::ideal::IdealAir;

@@ -220,6 +220,7 @@ pages! {
     concepts_connections "concepts/connections.md",
     concepts_emulator "concepts/emulator.md",
     concepts_errors "concepts/errors.md",
+    concepts_rate_control "concepts/rate-control.md",
     concepts_gateway_laws "concepts/gateway-laws.md",
     concepts_gateway "concepts/gateway.md",
     concepts_wifi_of_today "concepts/wifi-of-today.md",

@@ -18,13 +18,15 @@ rm -r \"$(dirname \"$device\")\"
 cd /
 exec setpriv --reuid 65534 --regid 65534 --clear-groups --reset-env \"$@\"";
 
+/// The words that start the rest as nobody.
+const NOBODY: [&str; 6] = ["unshare", "--mount", "sh", "-c", AS_NOBODY, "sh"];
+
 /// The words before `evenair` that make it an ordinary user's.
 fn prefix() -> &'static Result<Vec<&'static str>, Missing> {
     static PREFIX: OnceLock<Result<Vec<&'static str>, Missing>> = OnceLock::new();
-    let as_nobody = ["unshare", "--mount", "sh", "-c", AS_NOBODY, "sh"];
     let probe = || {
         let mut reason = String::new();
-        for (name, words) in [("an ordinary user", &as_nobody[..]), ("the same user", &[])] {
+        for (name, words) in [("an ordinary user", &NOBODY[..]), ("the same user", &[])] {
             match start(words, &["emulate", "jam10/chain", "--", "true"]).output() {
                 Ok(done) if done.status.success() => return Ok(name.to_owned()),
                 Ok(done) => reason = stderr(&done),
@@ -34,7 +36,7 @@ fn prefix() -> &'static Result<Vec<&'static str>, Missing> {
         Err(reason)
     };
     PREFIX.get_or_init(|| match once("emulation", probe) {
-        Ok(name) if name == "an ordinary user" => Ok(as_nobody.to_vec()),
+        Ok(name) if name == "an ordinary user" => Ok(NOBODY.to_vec()),
         Ok(_) => Ok(Vec::new()),
         Err(reason) => Err(Missing::new("emulation", reason)),
     })
@@ -118,6 +120,23 @@ fn a_program_reaches_another_three_hops_on_by_its_name_and_takes_the_airs_time()
     let least_ms: f64 = stdout(&done).trim().parse().expect("a number");
     // Three exchanges of 802.11 at 1 Mb/s each way: DATA of 228 + 34 bytes with its preamble, SIFS, ACK: 2.6 ms and a back-off.
     assert!((6.0 * 2.6..60.0).contains(&least_ms), "{least_ms} ms");
+}
+
+/// The other tests take root's rights where nobody's do not suffice; here these are what is tested.
+#[test]
+fn an_ordinary_user_emulates_without_rights() {
+    let user = match prefix() {
+        Err(missing) => return missing.skip(),
+        Ok(words) if !words.is_empty() => "65534".to_string(),
+        Ok(_) if rustix::process::geteuid().is_root() => {
+            return evenair_needs::skip("root", "nobody cannot be had, or is refused");
+        }
+        Ok(_) => rustix::process::geteuid().as_raw().to_string(),
+    };
+    let ask =
+        "id -u; ip link set dev lo mtu 9000 && echo own network; test -w /etc/passwd || echo same rights";
+    let Some(done) = run_with(&["ip"], &["jam10/chain", "--", "sh", "-c", ask]) else { return };
+    assert_eq!(stdout(&done), format!("{user}\nown network\nsame rights\n"), "{}", stderr(&done));
 }
 
 #[test]

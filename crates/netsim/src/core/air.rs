@@ -22,8 +22,12 @@ impl<T: Copy> Core<T> {
     fn on_attempt(&mut self, by: u32, airtime: Duration) {
         let measured = match self.queues[by as usize].service {
             Service::Staged { .. } => Some((self.staged[by as usize].to, airtime)),
-            // The rates that a discipline was built with are those of the start.
-            Service::Packet(_, hop) if self.moving.is_some() => Some((self.hops.get(hop).to, airtime)),
+            Service::Packet(_, hop) => {
+                let to = self.hops.get(hop).to;
+                // The rates that a discipline was built with are those of the start, and not those that rate control chooses.
+                let differs = self.moving.is_some() || self.air.usual_mode(by, to).is_some();
+                differs.then_some((to, airtime))
+            }
             _ => None,
         };
         self.queues[by as usize].discipline.attempted(measured);

@@ -15,7 +15,8 @@ use evenair_laws::marking::QueueRole;
 use evenair_topology::{ConflictGraph, FadedLink, Fading, Link};
 use evenair_units::{Bytes, Instant, Volume};
 use evenair_wifi::{
-    Air, Arbitration, BROADCAST, Capture, Contention, Effects, IdealAir, LossProcess, Mode, Receivers,
+    Air, Arbitration, BROADCAST, Capture, Contention, ControlledLink, Effects, IdealAir, LossProcess, Mode,
+    Receivers,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -92,6 +93,7 @@ impl<T: Copy> Core<T> {
                 air.aggregate(by, staging.limits);
             }
         }
+        control_modes(spec, seed, &queues, &mut air);
         // Each node has a buffer, then each wire.
         let room = |limit| Buffer { waiting: 0, limit };
         let nodes = 0..spec.nodes.len() as u32;
@@ -171,6 +173,24 @@ impl<T: Copy> Core<T> {
     pub(crate) fn start_dummies(&mut self) {
         for by in 0..self.queues.len() as u32 {
             self.serve(by);
+        }
+    }
+}
+
+/// Puts the links of queues of the air under rate control.
+fn control_modes(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue], air: &mut Air) {
+    if spec.rate_control.is_empty() {
+        return;
+    }
+    for (from, to) in spec.air_links() {
+        let Some(params) = spec.rate_control.of(from, to) else { continue };
+        let modes = spec.modes_of(from, to);
+        for (by, queue) in (0..).zip(queues).filter(|(_, queue)| queue.node == from) {
+            let name = format!("{} to {}", queue.name, spec.nodes[to as usize]);
+            let draws = Stream::named(seed, &name, "rate").bits();
+            let law = params.begin(&spec.rate_role(from, to, &modes, draws));
+            let link = ControlledLink { to, modes: modes.clone(), law };
+            air.control_modes(by, link, spec.mode(from, to));
         }
     }
 }

@@ -28,6 +28,8 @@ pub(super) struct Staged {
     bytes_max: u64,
     /// No packet for this next hop waited when the discipline was last asked.
     is_dry: bool,
+    /// Rate control chooses the mode of its frames.
+    is_controlled: bool,
     /// The queue has several next hops.
     is_shared: bool,
     /// Packets have left since the discipline last chose a next hop.
@@ -80,7 +82,9 @@ impl<T: Copy> Core<T> {
         debug_assert!(staged.packets.is_empty() && staged.next.is_none(), "packets are staged already");
         (staged.to, staged.mode) = (head.to, Some(head.mode));
         (staged.is_dry, staged.is_over) = (false, false);
-        staged.bytes_max = staging.bytes_at(head.mode.rate(), staged.is_shared);
+        let usual = self.air.usual_mode(by, head.to);
+        staged.is_controlled = usual.is_some();
+        staged.bytes_max = staging.bytes_at(usual.unwrap_or(head.mode).rate(), staged.is_shared);
         self.add_staged(by, first, hop);
         self.air.stage(self.now, by, head, &mut self.effects);
         self.fill(by);
@@ -117,9 +121,21 @@ impl<T: Copy> Core<T> {
         }
     }
 
+    /// As much may be staged as the time has room for in the mode that rate control holds best.
+    #[inline(never)] // out of the way of queues without rate control
+    fn limit_by_usual_mode(&mut self, by: u32) {
+        let staged = &mut self.staged[by as usize];
+        if let (Some(staging), Some(mode)) = (self.staging, self.air.usual_mode(by, staged.to)) {
+            staged.bytes_max = staging.bytes_at(mode.rate(), staged.is_shared);
+        }
+    }
+
     /// Stages packets for the same next hop, as long as there is room and the discipline has some.
     #[inline(never)] // out of the way of queues without aggregates
     pub(super) fn fill(&mut self, by: u32) {
+        if self.staged[by as usize].is_controlled {
+            self.limit_by_usual_mode(by);
+        }
         loop {
             let staged = &mut self.staged[by as usize];
             if staged.packets.is_empty() {

@@ -7,6 +7,7 @@ mod delays;
 mod drains;
 mod gateway;
 mod marks;
+mod modes;
 mod motion;
 mod outside;
 mod poisson;

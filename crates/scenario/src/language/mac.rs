@@ -1,11 +1,13 @@
 //! Medium access, rates and errors of links.
 
+use crate::law;
 use crate::quantity::{Frequency, PacketCount, Probability, RateQuantity, Size, Time};
+use evenair_laws::rates::RateControlParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Medium access.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MacTable {
     /// Which MAC.
@@ -33,6 +35,11 @@ pub struct MacTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub data_rate: Option<DataRate>,
+    /// How each link's frames choose their mode, up to the one that the other keys give; always that one, if there is no such table. Not
+    /// for the ideal MAC.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<RateControlParams>")]
+    pub rate_control: Option<RateControlParams>,
     /// The basic rate: of control frames and of broadcasts. By default 1 Mbps for 802.11b (2 Mbps with short preambles). For the
     /// other kinds control frames have by default the fastest mandatory rate that is not above the data's, and broadcasts the
     /// lowest, 6 Mbps (IEEE 802.11-2016 clauses 10.7.6.5 and 10.7.5.3). Beside stations of 802.11b it is a rate of theirs, 1 Mbps
@@ -57,6 +64,10 @@ pub struct MacTable {
     /// Packets with a DATA frame larger than this are preceded by RTS and CTS; by default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rts_threshold: Option<Size>,
+    /// DATA frames that take longer than this are preceded by RTS and CTS, whatever their size; none, if it is not given. Of
+    /// aggregates the time says more than the size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rts_duration: Option<Time>,
     /// How often an RTS, or a DATA frame without one, is sent before its packet is given up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_retry_limit: Option<u32>,
@@ -272,6 +283,10 @@ pub struct RateTable {
     /// Guard interval: "400 ns" (802.11n, ac), "800 ns" (all), "1600 ns", "3200 ns" (ax).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard_interval: Option<Time>,
+    /// How its frames choose their mode, up to the one that the other keys give.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<RateControlParams>")]
+    pub rate_control: Option<RateControlParams>,
     /// Not the other way round.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_way: bool,

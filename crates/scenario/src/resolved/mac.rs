@@ -169,6 +169,7 @@ impl MacTable {
             idle_once_is_enough: rules.idle_once_is_enough
                 || *self.interrupted_difs.get_or_insert(InterruptedDifs::Draw) == InterruptedDifs::Waive,
             rts_threshold: self.rts_threshold.map(|size| size.0),
+            rts_duration: self.rts_duration.map(|time| time.0),
             short_retry_limit: limit(
                 "short_retry_limit",
                 &mut self.short_retry_limit,
@@ -203,6 +204,7 @@ impl MacTable {
             ("short_retry_limit", self.short_retry_limit.is_some()),
             ("long_retry_limit", self.long_retry_limit.is_some()),
             ("rts_threshold", self.rts_threshold.is_some()),
+            ("rts_duration", self.rts_duration.is_some()),
             ("sensing_delay", self.sensing_delay.is_some()),
             ("coverage_class", self.coverage_class.is_some()),
             ("ack_timeout", self.ack_timeout.is_some()),

@@ -86,6 +86,9 @@ fn words_of_other_programs_are_answered() {
     ] {
         assert!(flow(words).contains(answer), "{}", flow(words));
     }
+    assert!(flow("protocol = 'tcp'").contains("unknown field `protocol`; a flow is TCP by default"));
+    let backoff = message(&format!("backoff = 'exponential'\n{TWO}"));
+    assert!(backoff.contains("binary exponential back-off is \"dcf\", the default"), "{backoff}");
     let mac = |words: &str| message(&format!("mac = {{ {words} }}\n{TWO}"));
     for (words, answer) in [
         ("data_rate = 'MCS7'", "802.11n, ac and ax are `mac.kind`, with `mcs`"),

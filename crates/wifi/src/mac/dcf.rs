@@ -3,7 +3,7 @@
 //! Before touching this room read IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2, and [Jam10] section 2.3.2.
 //! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the decoding of
 //! frames, `interference` that by the signal-to-noise ratio. `books` has the ledger and the timeline; `batch` has contenders that
-//! send several packets in a frame.
+//! send several packets in a frame, `modes` those under rate control.
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
@@ -25,6 +25,7 @@ mod exchange;
 mod fades;
 mod flight;
 mod interference;
+mod modes;
 mod motion;
 mod node;
 mod reception;
@@ -50,6 +51,8 @@ use evenair_topology::{Hearing, Medium};
 use evenair_units::{Bytes, Dbm, Duration, Instant};
 use fades::Fades;
 use flight::Flight;
+use modes::Modes;
+pub use modes::{ControlledLink, FULL_PACKET, ModeCounters};
 use node::{Node, Station};
 pub use shape::{General, Shape, Small};
 use shape::{PLACES, Table};
@@ -91,7 +94,7 @@ pub struct Rules {
     pub weak_is_error: bool,
     /// A receiver detects a frame only if in its first 4 µs it is stronger by this than all else, as in ns-3 \[dB\]: of frames that
     /// begin together it may notice none, and then owes no extended inter-frame space. If there is no threshold it locks to one
-    /// of them.
+    /// of them. Under an error model the receiver's noise counts, too.
     pub detection_db: Option<f64>,
     /// A packet that arrives on an idle medium waits a whole DIFS of its own, however long the medium was idle, as
     /// in ns-2.
@@ -116,6 +119,8 @@ pub struct Rules {
     /// Packets with a DATA frame larger than this are preceded by RTS and CTS; none, if there is no threshold
     /// (dot11RTSThreshold) \[bytes of the MAC frame\].
     pub rts_threshold: Option<Bytes>,
+    /// So are DATA frames that take longer than this, however large they are.
+    pub rts_duration: Option<Duration>,
     /// How often an RTS, or a DATA frame without one, is sent before its packet is given up (dot11ShortRetryLimit).
     pub short_retry_limit: u32,
     /// How often a DATA frame that an RTS precedes is sent (dot11LongRetryLimit).
@@ -138,6 +143,7 @@ impl Rules {
             hears_out_answers: true,
             drops_unused_reservation: true,
             rts_threshold: None,
+            rts_duration: None,
             short_retry_limit: 7,
             long_retry_limit: 4,
         }
@@ -154,11 +160,7 @@ impl Rules {
 
     /// The least ratio of a preamble to all else with which it is detected; 0, where every preamble is.
     fn detection_ratio(&self) -> f32 {
-        let detection_db = match self.capture {
-            Capture::Errors(model) => Some(model.detection_db),
-            _ => self.detection_db,
-        };
-        detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32)
+        self.detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32)
     }
 
     /// ns-2 2.35.
@@ -371,6 +373,8 @@ struct Queue {
     plan: Plan,
     /// The packets that it has been given, where several may share a frame: the head is the first that waits.
     batch: Option<Box<Batch>>,
+    /// Its links under rate control, if there are any.
+    modes: Option<Box<Modes>>,
     /// The head has reached its receiver before: a repetition is acknowledged, not delivered again.
     received: bool,
     /// Frames of its head that are on their way to far hearers.
@@ -454,6 +458,7 @@ impl Queue {
             packet: PacketId::NONE,
             plan: Plan::default(),
             batch: None,
+            modes: None,
             received: false,
             copies: 0,
             held: None,
@@ -669,7 +674,10 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// Tells the host of an attempt, if it asked.
-    fn report(&self, by: Contender, acknowledged: bool, out: &mut Effects) {
+    fn report(&mut self, now: Instant, by: Contender, acknowledged: bool, out: &mut Effects) {
+        if self.queues[by as usize].modes.is_some() {
+            self.note_exchange(now, by, acknowledged);
+        }
         let queue = &self.queues[by as usize];
         if queue.reports {
             let data = queue.has_sent_data();

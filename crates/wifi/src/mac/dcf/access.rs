@@ -10,6 +10,7 @@ use evenair_units::{Duration, Instant};
 impl<S: Shape> DcfAir<S> {
     /// See [`Air::offer`](crate::Air::offer).
     pub fn offer(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
+        let head = self.queues[by as usize].in_usual_mode(head);
         if !self.is_planned(by, &head) {
             self.queues[by as usize].plan = self.plan(by, &head);
         }
@@ -89,13 +90,16 @@ impl<S: Shape> DcfAir<S> {
         // As long as the last, at the same rate.
         let is_alike = (last.mode, last.parts) == (mode, 1) && !last.answer.is_zero();
         let answer = if is_alike { last.answer } else { timing.answer(mode) };
-        self.announced(Plan { size, parts: 1, qos, mode, data, answer, ..Plan::default() })
+        self.announced(by, Plan { size, parts: 1, qos, mode, data, answer, ..Plan::default() })
     }
 
-    /// The same exchange with the frames that announce it, where its DATA frame is long.
-    pub(super) fn announced(&self, plan: Plan) -> Plan {
+    /// The same exchange with the frames that announce it, where its DATA frame is long or rate control asks for them.
+    pub(super) fn announced(&self, by: Contender, plan: Plan) -> Plan {
         let (timing, mode) = (&self.timing, plan.mode);
-        let long = self.rules.rts_threshold.is_some_and(|limit| plan.size > limit);
+        let is_told = self.queues[by as usize].modes.as_ref().is_some_and(|modes| modes.announces());
+        let long = is_told
+            || self.rules.rts_threshold.is_some_and(|limit| plan.size > limit)
+            || self.rules.rts_duration.is_some_and(|limit| plan.data > limit);
         Plan {
             clearance: if long { timing.clearance(mode) } else { Duration::ZERO },
             request: long.then(|| timing.request(mode)),
@@ -156,6 +160,9 @@ impl<S: Shape> DcfAir<S> {
         let node = queue.node as usize;
         self.turn_to(c, now, Doing::Sending);
         self.settle_internal_ties(now, node, c, out);
+        if self.queues[c as usize].modes.is_some() {
+            self.choose_mode(now, c);
+        }
         if self.queues[c as usize].batch.is_some() {
             self.compose(now, c);
         }

@@ -100,10 +100,14 @@ impl<S: Shape> DcfAir<S> {
         }
         let ears = std::mem::take(&mut self.ears);
         let hearers = &ears[self.ears_of(node, class)];
-        let receiver_busy = if self.fades.is_some() {
-            let faded: SmallVec<[Ear; 8]> = hearers.iter().map(|ear| self.faded(node, ear, now)).collect();
-            self.reach_hearers::<false>(now, node, &frame, &faded)
-        } else if self.rules.capture == Capture::First && !self.is_wide() {
+        let faded;
+        let hearers: &[Ear] = if self.fades.is_some() {
+            faded = self.fade(node, hearers, now);
+            &faded
+        } else {
+            hearers
+        };
+        let receiver_busy = if self.rules.capture == Capture::First && !self.is_wide() {
             self.reach_hearers::<true>(now, node, &frame, hearers)
         } else {
             self.reach_hearers::<false>(now, node, &frame, hearers)
@@ -551,7 +555,7 @@ impl<S: Shape> DcfAir<S> {
             self.queues[by as usize].counters.ack_late += 1;
             return true;
         }
-        self.report(c, true, out);
+        self.report(at, c, true, out);
         self.stations[node].awaiting = None;
         if at + self.timing.sifs < self.queues[c as usize].txop_until {
             self.stations[node].awaiting = Some((c, Expecting::Burst));
@@ -596,6 +600,9 @@ impl<S: Shape> DcfAir<S> {
 
     /// Whether the head's exchange still belongs to the TXOP under way.
     fn goes_on(&mut self, now: Instant, c: Contender) -> bool {
+        if self.queues[c as usize].modes.is_some() {
+            self.choose_mode(now, c);
+        }
         if self.queues[c as usize].batch.is_some() {
             return self.compose_more(now, c);
         }
@@ -652,7 +659,7 @@ impl<S: Shape> DcfAir<S> {
         if let Some(ledger) = &mut self.ledger {
             ledger.failed(c, now, Doing::Nothing);
         }
-        self.report(c, false, out);
+        self.report(now, c, false, out);
         // A DATA frame that was announced is a long one, for want of an acknowledgement; all else counts as short.
         let queue = &mut self.queues[c as usize];
         if let Some(batch) = queue.batch.as_mut().filter(|_| queue.plan.request.is_none() || queue.announced)
@@ -686,6 +693,9 @@ impl<S: Shape> DcfAir<S> {
 
     /// A longer back-off, or the end of the packet.
     fn fail(&mut self, now: Instant, c: Contender, last: bool, out: &mut Effects) {
+        if last && self.queues[c as usize].modes.is_some() {
+            self.end_chain(now, c);
+        }
         let queue = &mut self.queues[c as usize];
         self.countdowns[c as usize].from = Instant::NEVER;
         self.deadlines[c as usize] = Instant::NEVER;

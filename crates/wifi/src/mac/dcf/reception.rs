@@ -76,9 +76,6 @@ impl<S: Shape> DcfAir<S> {
         until: Instant,
     ) {
         let rule = if FIRST_WINS { Capture::First } else { self.rules.capture };
-        if let Capture::Errors(_) = rule {
-            return self.arrive_disturbed(node, heard, ear, at, until);
-        }
         let (ratio, noise_mw, is_wide) = (self.capture_ratio, self.noise_mw, self.is_wide());
         let detection = self.detection_ratio;
         let has_just_begun = detection > 0.0 && self.has_just_begun(node, at);
@@ -89,7 +86,8 @@ impl<S: Shape> DcfAir<S> {
         let rival_mw = match rule {
             Capture::Sinr { .. } => noise_mw + others().sum::<f32>(),
             Capture::Strongest => others().fold(0.0, f32::max),
-            Capture::First | Capture::Errors(_) => 0.0, // it is compared with the first alone, or elsewhere
+            Capture::First => 0.0, // it is compared with the first alone
+            Capture::Errors(_) => return self.arrive_disturbed(node, heard, ear, at, until),
         };
         let locked = this.locked().map(|from| this.signal(from, station));
         this.hear_more(heard, station);
@@ -189,11 +187,10 @@ impl<S: Shape> DcfAir<S> {
         if self.ledger.is_some() {
             self.pass_blame(node, ear, sent.by, at);
         }
-        let reception = self.end_reception(node, from, ear, at, sent);
-        if matches!(self.rules.capture, Capture::Errors(_)) {
+        if !self.stations[node].interference.is_empty() {
             self.note_interference(node, at);
         }
-        reception
+        self.end_reception(node, from, ear, at, sent)
     }
 
     /// The result of a reception that ends, and the state behind it.

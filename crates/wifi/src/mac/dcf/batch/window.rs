@@ -152,6 +152,17 @@ impl Batch {
         }
     }
 
+    /// Packets of the frame under way that the receiver has.
+    pub(in crate::mac::dcf) fn received(&self) -> u16 {
+        let is_there = |mpdu: &&Mpdu| mpdu.state.is(State::IN_FRAME) && mpdu.state.is(State::RECEIVED);
+        self.mpdus.iter().filter(is_there).count() as u16
+    }
+
+    /// Whether a block ack request follows a missing block acknowledgement.
+    pub(in crate::mac::dcf) fn asks_after_missed(&self) -> bool {
+        self.limits.after_missed == MissedBlockAck::Request
+    }
+
     /// Whether the receiver has the first packet that waits.
     pub(in crate::mac::dcf) fn head_received(&self) -> bool {
         self.first().is_some_and(|first| first.state.is(State::RECEIVED))

@@ -46,6 +46,19 @@ fn a_packet_below_the_threshold_goes_without() {
 }
 
 #[test]
+fn a_frame_that_takes_longer_than_the_limit_is_announced() {
+    for (shorter_ns, first) in [(0, FrameKind::Data), (1, FrameKind::Rts)] {
+        let mut bench = bench(&[0.0, 100.0]);
+        let frame = bench.air.timing.data(Bytes::new(1000), Rate::from_kbps(11_000));
+        bench.air.rules.rts_threshold = None;
+        bench.air.rules.rts_duration = Some(frame - Duration::from_nanos(shorter_ns));
+        bench.offer(0, 1);
+        bench.run_to(us(5_000));
+        assert_eq!(bench.frames()[0].2, first);
+    }
+}
+
+#[test]
 fn a_cts_silences_who_hears_the_receiver_only() {
     // Node 2 decodes node 1 but not node 0, and does not sense node 0's carrier either.
     let mut bench = bench(&[0.0, 249.0, 498.0, 600.0]);
