@@ -64,8 +64,8 @@ pub struct MacTable {
     /// Packets with a DATA frame larger than this are preceded by RTS and CTS; by default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rts_threshold: Option<Size>,
-    /// DATA frames that take longer than this are preceded by RTS and CTS, whatever their size; none, if it is not given. Of
-    /// aggregates the time says more than the size.
+    /// DATA frames that take longer than this are preceded by RTS and CTS, at any size; by default none. Of aggregates the
+    /// time tells more than the size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rts_duration: Option<Time>,
     /// How often an RTS, or a DATA frame without one, is sent before its packet is given up.
