@@ -6,7 +6,7 @@
 //!
 //! # Left out
 //! Streams share the power evenly and do not disturb each other: each has the frame's ratio less 10·log₁₀ of their number, with no gain
-//! from more antennas. The channel is flat over a frame's width. An interfering signal counts whole, whatever its width.
+//! from more antennas. The channel is flat over a frame's width. An interfering signal counts whole, at any width.
 //! Pilots, synchronisation and channel estimation are perfect.
 
 mod bound;
@@ -35,7 +35,7 @@ pub enum Coding {
     Ldpc,
 }
 
-/// A receiver whose errors follow from the signal-to-noise ratio.
+/// A receiver with errors that follow from the signal-to-noise ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorModel {
     /// The code of frames of 802.11n, ac and ax; those of other kinds have their only one.
@@ -112,7 +112,7 @@ impl ErrorModel {
     }
 }
 
-/// The SIG fields of a frame's preamble, or the header of DSSS: what must be decoded before its body.
+/// The SIG fields of a frame's preamble, or the header of DSSS, which must be decoded before its body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header {
     pub(crate) curve: Curve,

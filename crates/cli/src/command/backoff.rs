@@ -284,7 +284,7 @@ fn check(arguments: &CheckArguments) -> Result<()> {
     if arguments.trial { trial(&config, &mut radio, arguments.yes) } else { Ok(()) }
 }
 
-/// Describes the stations: the laws that their counters allow, their rates, and what one access to the channel carries.
+/// Describes the stations: the laws that their counters allow, their rates, and the data per channel access.
 fn describe_stations(config: &Config, found: &Found, stations: &[Station]) {
     if stations.is_empty() {
         return say("stations: none, so rates and queues are not known yet");

@@ -371,8 +371,9 @@ fn first_aggregate(path: &Path) -> (f64, f64) {
     (pair[0][2].parse().unwrap(), us(&pair[1]) - us(&pair[0]))
 }
 
-/// tshark adds up an aggregate of 802.11n at 20 MHz to what it takes here; of 802.11ac it counts neither VHT-SIG-B, 4 us, nor a last symbol
-/// that is not full. At 40 MHz it takes a symbol of 802.11n for twice that of 20 MHz, which has 4 % fewer bits (version 4.0).
+/// tshark adds up an aggregate of 802.11n at 20 MHz to the same time as here; of 802.11ac it counts neither VHT-SIG-B, 4 us, nor
+/// a last partial symbol. At 40 MHz it takes a symbol of 802.11n for twice that of 20 MHz, which has 4 % fewer bits (version
+/// 4.0).
 #[test]
 fn tshark_adds_up_the_durations_of_aggregates() {
     if let Err(missing) = find_all(&["tshark"]) {

@@ -18,7 +18,7 @@ rm -r \"$(dirname \"$device\")\"
 cd /
 exec setpriv --reuid 65534 --regid 65534 --clear-groups --reset-env \"$@\"";
 
-/// The words that start the rest as nobody.
+/// The words that start the rest as the user `nobody`.
 const NOBODY: [&str; 6] = ["unshare", "--mount", "sh", "-c", AS_NOBODY, "sh"];
 
 /// The words before `evenair` that make it an ordinary user's.
@@ -122,7 +122,7 @@ fn a_program_reaches_another_three_hops_on_by_its_name_and_takes_the_airs_time()
     assert!((6.0 * 2.6..60.0).contains(&least_ms), "{least_ms} ms");
 }
 
-/// The other tests take root's rights where nobody's do not suffice; here these are what is tested.
+/// The other tests take root's rights where those of the user `nobody` do not suffice; this one tests the latter.
 #[test]
 fn an_ordinary_user_emulates_without_rights() {
     let user = match prefix() {

@@ -1,4 +1,4 @@
-//! Between queues and the air: what the air is given, and what it tells.
+//! Between queues and the air: frames to the air, and its effects.
 
 use super::{Core, Direction, Event, News};
 use crate::packet::{Body, LossCause};
@@ -79,7 +79,7 @@ impl<T: Copy> Core<T> {
             queue.given_up.add(served.size.into());
             self.lose(id, by, LossCause::Retries);
         } else if to == BROADCAST {
-            // Whoever received a broadcast, it is at the end of its way.
+            // A broadcast is at the end of its way, with or without receivers.
             let packet = self.pool.take(id);
             self.passage(packet.way).delivered.add(packet.size.into());
             if matches!(packet.body, Body::Foreign(_)) {

@@ -56,7 +56,7 @@ fn categories(spec: &NetworkSpec) -> &'static [Category] {
 pub(crate) struct FlowHops {
     pub(crate) forward: u32,
     pub(crate) backward: u32,
-    /// Of web traffic: the first hop of the replies' data, and of what acknowledges them.
+    /// Of web traffic: the first hop of the replies' data, and of their acknowledgements.
     pub(crate) replies: u32,
     pub(crate) reply_acks: u32,
 }
@@ -213,7 +213,7 @@ fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeM
     let detours = spec.motion.iter().flat_map(|motion| &motion.detours);
     let detours = detours.filter_map(|detour| Some(way(&spec.flows[detour.flow], detour.path.as_ref()?)));
     let flows = spec.flows.iter().map(|flow| way(flow, &flow.path)).chain(detours);
-    // What comes from outside and belongs to no flow may be TCP, and may be data both ways.
+    // Packets from outside without a flow may be TCP, and may be data both ways.
     let (routes, categories) = (spec.routes.iter(), categories(spec));
     let routes = routes.flat_map(|path| categories.iter().map(move |&category| (path, category, true, true)));
     for (path, category, tcp, both) in flows.chain(routes) {

@@ -24,9 +24,9 @@ pub(super) const fn flags_at(header: &[u8]) -> usize {
     8 + if header[4] as u32 & TSFT > 0 { 8 } else { 0 }
 }
 
-/// Flags, rate and channel, and the antenna; of a frame of 802.11n, ac or ax its own field instead of the rate, and of an aggregate's
-/// packet which aggregate that is, and when it began, by which Wireshark adds up the aggregate's duration. The time is aligned to
-/// eight bytes, channel and fields of VHT and HE to two, the aggregate's to four.
+/// Flags, rate and channel, and the antenna. A frame of 802.11n, ac or ax has its own field instead of the rate. An aggregate's
+/// packet has the aggregate's number and beginning, by which Wireshark adds up its duration. The time is aligned to eight bytes,
+/// channel and fields of VHT and HE to two, the aggregate's to four.
 pub(super) fn header(timing: &MacTiming, frame: &FrameRecord) -> Vec<u8> {
     let (mode, decoded) = (frame.mode, frame.decoded);
     let aggregate = frame.part.filter(|part| part.of > 1);

@@ -74,7 +74,7 @@ impl Scenario {
         widths.into_iter().collect()
     }
 
-    /// What stations decode.
+    /// The reception limits of the stations.
     pub(super) fn receivers(&self, radio: Option<&Radio>) -> Receivers {
         let of = |wanted: &[NodeMac]| {
             let is_wanted = |mac: Option<NodeMac>| mac.is_some_and(|mac| wanted.contains(&mac));
@@ -122,7 +122,7 @@ impl Scenario {
 }
 
 impl RateTable {
-    /// The mode of the link between these nodes; else a key and what is wrong with it.
+    /// The mode of the link between these nodes; else a key and its mistake.
     fn mode(&self, mac: &Mac, receivers: &Receivers, ends: [u32; 2]) -> Result<Mode, (&'static str, String)> {
         let keys = self.mode_keys();
         let is_older = ends.iter().any(|&node| receivers.is_of_ofdm(node));

@@ -8,7 +8,7 @@ use std::path::Path;
 /// Whether the nodes of a file have places on the plane or on the globe. A file that is no CSV file may have links alone.
 ///
 /// # Errors
-/// What a file lacks to be a list of nodes.
+/// Names the missing parts of a list of nodes.
 pub fn nodes_have_places(path: &Path) -> Result<bool, String> {
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     let rows = nodes(path.parent().unwrap_or(Path::new("")), &file)?;

@@ -72,7 +72,7 @@ const PLACES: [&str; 2] = ["longitude", "latitude"];
 
 fn read(file: &str, text: &str) -> Result<Value, String> {
     let document: Value = serde_json::from_str(text).map_err(|why| format!("{file} is not JSON: {why}"))?;
-    // What RFC 7946 took out of the format in 2016 is still written.
+    // Programs still write the key that RFC 7946 removed in 2016.
     let projection = document["crs"]["properties"]["name"].as_str().unwrap_or_default();
     if !(projection.is_empty() || projection.ends_with("CRS84") || projection.ends_with("4326")) {
         return Err(format!("{file} has coordinates in {projection}; save it in WGS 84, which GeoJSON has"));
@@ -123,7 +123,7 @@ fn property(feature: &Map<String, Value>, name: &str, words: &[&str]) -> Option<
     first.into_iter().chain(words.iter().copied()).find_map(named)
 }
 
-/// A value as the cell of a table; none for what is no text, number or truth.
+/// A value as the cell of a table; none unless it is a text, number or truth.
 fn cell(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.trim().to_string(),

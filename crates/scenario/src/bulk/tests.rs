@@ -208,7 +208,7 @@ fn mistakes_in_maps_and_graphs_name_their_place() {
     );
 }
 
-/// Tracks in metres and in degrees: on the plane of the nodes, whose middle is 45° north and 10° east.
+/// Tracks in metres and in degrees: on the plane of the nodes, with its middle 45° north and 10° east.
 #[test]
 fn tracks_come_from_spreadsheets() {
     let text = MESH.to_string() + "tracks = { file = \"tracks.csv\" }\n";

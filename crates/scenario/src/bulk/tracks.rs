@@ -7,7 +7,7 @@ use std::path::Path;
 use toml_edit::{Array, InlineTable, Value};
 
 /// Tracks in the order in which a file names their nodes; a node's lines are in the order of time. Degrees are projected on the plane
-/// of the nodes, whose file is `nodes`.
+/// of the nodes; `nodes` is their file.
 pub(super) fn tracks(folder: &Path, file: &str, nodes: Option<&str>) -> Result<Vec<InlineTable>, String> {
     let all = rows(folder, file)?;
     let (head, rows) = parts(file, &all)?;

@@ -31,7 +31,7 @@ impl<T> Default for Listed<T> {
 }
 
 impl<T> Listed<T> {
-    /// Whether there is nothing; what a file has is not known.
+    /// Whether there is nothing; a file counts as something.
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::Here(entries) if entries.is_empty())
     }

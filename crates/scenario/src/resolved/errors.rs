@@ -58,7 +58,7 @@ impl RadioTable {
         Ok(Some(model))
     }
 
-    /// What an error model cannot be together with.
+    /// Refuses settings that contradict an error model.
     fn check_errors(&self, preset: Preset, mac: &Mac) -> Result<(), Mistake> {
         let Some(table) = &self.errors else { return Ok(()) };
         let by_rate = |is_one: bool| !is_one;

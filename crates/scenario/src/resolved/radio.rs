@@ -157,7 +157,7 @@ impl RadioTable {
         Ok(())
     }
 
-    /// What a frame must be stronger than; where that is a sum, signals count from the noise on.
+    /// The threshold of a frame's capture; where that is a sum, signals count from the noise on.
     fn capture(&mut self, preset: Preset) -> Result<Capture, Mistake> {
         let rule = *self.interference.get_or_insert(match preset {
             Preset::Standard | Preset::Ns3 => InterferenceRule::Strongest,

@@ -1,4 +1,5 @@
-//! The error model by the signal-to-noise ratio: its defaults, what it cannot be with, rates and theory that follow.
+//! The error model by the signal-to-noise ratio: its defaults, its contradictions, and the rates and theory that
+//! follow.
 
 use super::*;
 use evenair_netsim::MacSpec;

@@ -245,7 +245,7 @@ fn rate_control_without_a_meaning_is_refused() {
     assert!(unknown.contains("minstrel-ht"), "{unknown}");
 }
 
-/// At −80 dBm a station of 802.11a is 14 dB above the noise: 54 Mb/s is lost, and theory reckons with the rate that rate control could
+/// At −80 dBm a station of 802.11a is 14 dB above the noise: 54 Mb/s is lost. Theory takes the rate that rate control could
 /// sustain, 36 Mb/s (9.7 and 12.8 dB for a tenth of losses at 24 and 36 Mb/s, 17 dB at 48 Mb/s).
 #[test]
 fn theory_takes_the_fastest_mode_that_a_link_sustains() {

@@ -1,16 +1,16 @@
 //! 802.11 channel access for all nodes at once.
 //!
 //! Before touching this room read IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2, and [Jam10] section 2.3.2.
-//! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the
-//! decoding of frames, `interference` that by the signal-to-noise ratio, `books` the ledger and the timeline; `batch` has contenders that send several packets in a frame,
-//! `modes` those under rate control.
+//! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the decoding of
+//! frames, `interference` that by the signal-to-noise ratio. `books` has the ledger and the timeline; `batch` has contenders that
+//! send several packets in a frame, `modes` those under rate control.
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
 //! Deadlines are not queued one by one: per neighbourhood one [`Wake::Access`] waits at the least of them, and when it
-//! is due every contender whose deadline has come transmits. Propagation to hearers near by is an offset that is added
+//! is due every contender at its deadline transmits. Propagation to hearers near by is an offset that is added
 //! where a frame's start and end are spread to them, never an event: a frame costs its neighbourhood, an exchange four
-//! wakes. `flight` has the hearers further off, to whom a frame travels longer than anything that they decide by.
+//! wakes. `flight` has the hearers further off, to which a frame travels longer than any of their intervals.
 //!
 //! Of each node its back-offs that run, and those that stand still, are known to be there or not: a frame's start looks at
 //! the first and its end at the second. All of it is compiled for small networks once more ([`Small`]).
@@ -101,7 +101,7 @@ pub struct Rules {
     pub own_difs: bool,
     /// A packet that arrives on an idle medium goes without a back-off even if the medium becomes busy before its DIFS has
     /// passed, as in ns-3. By the standard the medium must remain idle for that DIFS, else a back-off is drawn (clause
-    /// 10.3.4.2): so it is with what a station answers to a frame at the instant of its end, since its ACK comes first.
+    /// 10.3.4.2): so it is for a station's answer to a frame at the instant of its end, since its ACK comes first.
     pub idle_once_is_enough: bool,
     /// A failed exchange counts as activity until its time-out: a DIFS follows, as in ns-2. By the standard
     /// slots go on being counted from the end of the medium's last activity.
@@ -111,12 +111,12 @@ pub struct Rules {
     /// carrier does not (clause 10.3.2.7), and the DATA frame depends on neither.
     pub idle_handshake: bool,
     /// A frame that begins to arrive before the time-out is heard to its end, which decides: it is the answer, or the answer
-    /// is missing (clause 10.3.2.9). In ns-2 the time-out decides, whatever is being received.
+    /// is missing (clause 10.3.2.9). In ns-2 the time-out decides, during any reception.
     pub hears_out_answers: bool,
     /// A reservation that an RTS made is dropped when nothing follows it (clause 10.3.2.4, which allows it). ns-2 keeps
     /// it.
     pub drops_unused_reservation: bool,
-    /// Packets whose DATA frame is larger than this are preceded by RTS and CTS; none, if there is no threshold
+    /// Packets with a DATA frame larger than this are preceded by RTS and CTS; none, if there is no threshold
     /// (dot11RTSThreshold) \[bytes of the MAC frame\].
     pub rts_threshold: Option<Bytes>,
     /// So are DATA frames that take longer than this, however large they are.
@@ -188,9 +188,9 @@ pub struct Counters {
     pub collided: u64,
     /// DATA frames that reached a receiver while it was transmitting.
     pub receiver_busy: u64,
-    /// DATA frames decoded whose acknowledgement was lost or not sent.
+    /// DATA frames that were decoded while the acknowledgement was lost or not sent.
     pub ack_lost: u64,
-    /// DATA frames decoded whose acknowledgement came when their sender no longer waited for it.
+    /// DATA frames that were decoded while the acknowledgement came too late for its sender.
     pub ack_late: u64,
     /// Packets given up after the last attempt.
     pub dropped: u64,
@@ -365,7 +365,7 @@ struct Queue {
     access: Access,
     arbitration: Arbitration,
     window: u32,
-    /// The last back-off, whole: a law that does not draw anew after a collision counts it down once more.
+    /// The last back-off, whole: a law that does not draw again after a collision counts it down once more.
     drawn: Duration,
     head: Option<Head>,
     /// The head's packet, also after the head is gone, until the host has been told all of it.
@@ -498,8 +498,8 @@ impl Queue {
 }
 
 impl DcfAir<General> {
-    /// An idle medium, whose stations decode all rates alike. The contenders come in ascending order of nodes, and at one node in
-    /// descending order of urgency, which settles ties between them.
+    /// An idle medium with stations that decode all rates alike. The contenders come in ascending order of nodes, and at one node
+    /// in descending order of urgency, which settles ties between them.
     pub fn new(medium: &Medium, contenders: Vec<Contention>, timing: MacTiming, rules: Rules) -> Self {
         Self::with_receivers(medium, contenders, timing, rules, &Receivers::default())
     }
@@ -558,7 +558,7 @@ impl Hearers {
 }
 
 impl<S: Shape> DcfAir<S> {
-    /// The same, whose stations decode some rates and not others.
+    /// The same with stations that decode some rates and not others.
     pub fn with_receivers(
         medium: &Medium,
         contenders: Vec<Contention>,

@@ -1,8 +1,8 @@
-//! Linux's decisions, replayed: `validation/linux/minstrel-ht.csv` has what the kernel's own code decided.
+//! Linux's decisions, replayed: `validation/linux/minstrel-ht.csv` has the decisions of the kernel's own code.
 //!
 //! The code of Linux 6.1.192 (Debian's source package) was compiled with stubs in the place of the rest of mac80211, and driven
-//! through sixteen links of 500 frames: channels that are good, that walk away and come back, that jump, that lose 45 % of all frames to
-//! collisions, or that are dead for half a second. A jiffy was a millisecond, the hardware had four rates, and the random bytes of the
+//! through sixteen links of 500 frames. Their channels are good, walk away and come back, jump, lose 45 % of all frames to
+//! collisions, or are dead for half a second. A jiffy was a millisecond, the hardware had four rates, and the random bytes of the
 //! probes' order came from `SplitMix64`, from 1000 and the link's number. Modes are numbered as there: 16 for each group, and the index.
 
 use super::*;

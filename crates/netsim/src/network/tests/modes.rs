@@ -23,7 +23,7 @@ fn lose(spec: &mut NetworkSpec, share: f64) {
     spec.losses = vec![LinkLoss { from: 1, to: 0, schedule: vec![(Instant::ZERO, model)] }];
 }
 
-/// A law that asks for the same chain always and keeps what it is told.
+/// A law that asks for the same chain always and records its reports.
 #[derive(Clone, Debug)]
 struct Told {
     steps: Vec<Step>,
@@ -50,7 +50,7 @@ impl RateControl for Told {
     }
 }
 
-/// Runs a station with a chain of three steps, RTS before each or none, and gives its result and what the law was told.
+/// Runs a station with a chain of three steps, RTS before each or none, and returns its result and the law's reports.
 fn told(loss: f64, announced: bool, after_missed: MissedBlockAck) -> (RunResult, Vec<FrameStatus>) {
     let steps = [(28, 2), (12, 1), (0, 3)].map(|(mode, tries)| Step { mode, tries, announced });
     let law = Told { steps: steps.into(), statuses: Arc::default() };

@@ -126,7 +126,7 @@ impl<S: Shape> DcfAir<S> {
         self.contenders(node).all(|c| self.countdowns[c as usize].at_boundary)
     }
 
-    /// Every contender in the neighbourhood whose countdown has ended transmits.
+    /// Every contender in the neighbourhood with an ended countdown transmits.
     #[inline(never)]
     pub(super) fn on_access(&mut self, now: Instant, node: usize, out: &mut Effects) {
         if self.stations[node].next_access != now {
@@ -135,7 +135,7 @@ impl<S: Shape> DcfAir<S> {
         self.stations[node].next_access = Instant::NEVER;
         let next = self.least_deadline(node);
         if next > now {
-            // So it is at nearly every other wake: those for whom it was asked have been stopped since.
+            // So it is at nearly every other wake: the contenders that it was asked for have been stopped since.
             return self.schedule_access(node, next, out);
         }
         let (start, end) = self.around_range[node];
@@ -169,7 +169,7 @@ impl<S: Shape> DcfAir<S> {
         self.begin_exchange(now, c, out);
     }
 
-    /// Other contenders of the node whose countdown ends at this very instant lose as if they had collided (IEEE
+    /// Other contenders of the node with a countdown that ends at this very instant lose as if they had collided (IEEE
     /// 802.11-2016 clause 10.22.2.4).
     fn settle_internal_ties(&mut self, now: Instant, node: usize, winner: Contender, out: &mut Effects) {
         for c in self.rivals(node, winner) {
@@ -268,7 +268,7 @@ impl<S: Shape> DcfAir<S> {
         !self.busy(node) && self.nodes[node].back_offs.stand()
     }
 
-    /// Lets the countdowns of a node whose medium is idle run again; gives the least of their deadlines.
+    /// Lets the countdowns of a node with an idle medium run again; gives the least of their deadlines.
     pub(super) fn resume_idle(&mut self, node: usize, now: Instant) -> Instant {
         self.nodes[node].back_offs.go_on();
         let all = self.backing_off(node);
@@ -314,7 +314,7 @@ impl<S: Shape> DcfAir<S> {
         (node.idle_since + longer).max(node.reserved_until) + countdown.space
     }
 
-    /// A SIFS and a CTS after an RTS whose exchange did not go on: hearers that reserved the medium for it and have heard
+    /// A SIFS and a CTS after an RTS without a further exchange: hearers that reserved the medium for it and have heard
     /// nothing since may use it (IEEE 802.11-2016 clause 10.3.2.4).
     pub(super) fn on_unreserve(&mut self, now: Instant, node: usize, out: &mut Effects) {
         let mut next = Instant::NEVER;
@@ -345,7 +345,7 @@ impl<S: Shape> DcfAir<S> {
         self.resume(node, now)
     }
 
-    /// A frame's first energy is sensed: countdowns stop, but for those that end before anybody can know of it.
+    /// A frame's first energy is sensed: countdowns stop, except for those that end before any station can know of it.
     #[allow(
         clippy::inline_always,
         reason = "a tenth of a run: near and far hearers both call it, for every frame and hearer"
@@ -376,7 +376,7 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// What the stop of a countdown seldom leads to: a late draw, and an entry of the ledger.
+    /// Rare effects of a countdown's stop: a late draw, and an entry of the ledger.
     #[cold]
     #[inline(never)]
     fn note_stop(&mut self, c: Contender, at: Instant, by: Contender, undrawn: bool) {

@@ -215,9 +215,9 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// A frame's last energy has reached its near hearers beside the addressee, and all whose medium is idle go on. Gives the least
-    /// of their deadlines, and whether a broadcast was heard. Where `PLAIN`, it is none, no hearer is far and nothing is recorded, which
-    /// is then not asked at every hearer.
+    /// A frame's last energy has reached its near hearers beside the addressee, and all with an idle medium go on. Gives the
+    /// least of their deadlines, and whether a broadcast was heard. Where `PLAIN`, it is none, no hearer is far and nothing is
+    /// recorded, which is then not asked at every hearer.
     #[inline(never)]
     fn leave_hearers<const PLAIN: bool>(
         &mut self,
@@ -478,7 +478,8 @@ impl<S: Shape> DcfAir<S> {
         self.resume_beside(now, to, node, out);
     }
 
-    /// The DATA frame follows the CTS that its sender sent to itself, whatever the medium is (clause 10.3.2, NAV distribution).
+    /// The DATA frame follows the CTS that its sender sent to itself, in any state of the medium (clause 10.3.2, NAV
+    /// distribution).
     #[inline(never)]
     fn send_protected(&mut self, now: Instant, node: usize, c: Contender, out: &mut Effects) {
         self.stations[node].awaiting = None;

@@ -2,8 +2,9 @@
 //!
 //! Before an exchange the law gives a chain of modes. Attempts go through it in order until one is acknowledged; then, or when no try is
 //! left, the law learns how often the frame was sent in each mode, and how many of its packets were acknowledged. The frame is
-//! composed anew for each attempt. An RTS without an answer is no try: the mode of the DATA frame has no part in it. The exchange
-//! that asks for a block acknowledgement is none either; where one follows a missing acknowledgement, the chain has ended.
+//! composed again for each attempt. An RTS without an answer is no try: the mode of the DATA frame has no part in it. The
+//! exchange that asks for a block acknowledgement is none either; where one follows a missing acknowledgement, the chain has
+//! ended.
 
 use super::shape::{Shape, Table};
 use super::{Capture, DcfAir, Queue};
@@ -103,7 +104,7 @@ impl Link {
         }
     }
 
-    /// The chain ends: the law learns what has been tried.
+    /// The chain ends: the law gets its tries.
     fn end(&mut self, now: Instant) {
         if self.chain.take().is_some() && self.status.tried().next().is_some() {
             self.status.now = now;

@@ -193,7 +193,7 @@ impl<S: Shape> DcfAir<S> {
         self.end_reception(node, from, ear, at, sent)
     }
 
-    /// The result of a reception that ends, and what it leaves behind.
+    /// The result of a reception that ends, and the state behind it.
     #[allow(clippy::inline_always, reason = "a twentieth of a run: part of `depart`")]
     #[inline(always)]
     fn end_reception(
@@ -256,7 +256,7 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// An exchange of `gone` is sensed no more: a sender who is still sensed takes over the blame.
+    /// An exchange of `gone` is sensed no more: a sender that is still sensed takes over the blame.
     #[cold]
     #[inline(never)]
     fn pass_blame(&mut self, node: usize, ear: &Ear, gone: Contender, at: Instant) {
@@ -268,7 +268,7 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// The contender to whose exchange the first of the signals belongs that a node senses.
+    /// The contender with the exchange of the first signal that a node senses.
     pub(super) fn sensed(&self, node: usize) -> Option<Contender> {
         let from = self.nodes[node].signals(&self.stations[node]).find(|heard| heard.is_sensed())?.from();
         let flight = self.flights.iter().find(|flight| flight.reaches(node, from));

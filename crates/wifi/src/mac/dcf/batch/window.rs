@@ -46,8 +46,8 @@ impl Batch {
         self.release(at, true, out);
     }
 
-    /// The receiver hands up what it has, up to the first packet that is missing; `passes` says whether it still waits for
-    /// those that were given up.
+    /// The receiver hands up its packets, up to the first missing one; `passes` tells whether it still waits for given-up
+    /// ones.
     fn release(&mut self, at: u32, passes: bool, out: &mut Effects) {
         let from = self.by;
         for mpdu in &mut self.mpdus {

@@ -50,7 +50,7 @@ fn ns2_decides_by_the_sensed_frame_alone() {
     }
 }
 
-/// A station that begins to send gives up what it is receiving. In ns-2 that is an error where it ends later (`recv_timer`), and
+/// A station that begins to send gives up its reception. In ns-2 that is an error where it ends later (`recv_timer`), and
 /// an EIFS follows.
 #[test]
 fn sender_gives_up_what_it_receives() {
