@@ -76,20 +76,8 @@ impl RadioTable {
                 "noise",
                 "follows from radio.errors.noise_figure and the width; give that",
             ),
-            (
-                self.receive_threshold
-                    .as_ref()
-                    .is_some_and(|given| by_rate(matches!(given, PerRate::All(Threshold::Power(_))))),
-                "receive_threshold",
-                one,
-            ),
-            (
-                self.transmission_range
-                    .as_ref()
-                    .is_some_and(|given| by_rate(matches!(given, PerRate::All(_)))),
-                "transmission_range",
-                one,
-            ),
+            (by_rate, "receive_threshold", one),
+            (by_range, "transmission_range", one),
             (
                 table.coding.is_some() && mac.modulation().is_none(),
                 "errors.coding",
