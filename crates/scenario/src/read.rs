@@ -14,7 +14,7 @@ use evenair_topology::Link;
 use evenair_wifi::{Receivers, Sensitivity};
 use std::collections::BTreeSet;
 use std::path::Path;
-use toml_edit::{DocumentMut, Item, Table, TomlError, Value};
+use toml_edit::{Array, DocumentMut, Item, Table, TomlError, Value};
 
 impl Resolved {
     /// Reads a scenario file, with `overrides` of the form `key=value` applied, and resolves it.
@@ -300,7 +300,8 @@ fn apply(document: &mut DocumentMut, change: &str) -> Result<(), String> {
             _ => (),
         }
     }
-    let is_entry = item.is_array_of_tables() || item.is_array();
+    let is_of_tables = |list: &Array| list.iter().all(Value::is_inline_table);
+    let is_entry = item.is_array_of_tables() || item.as_array().is_some_and(is_of_tables);
     let place = descend(item, last).ok_or_else(|| format!("there is no place for \"{last}\""))?;
     *place = match value {
         // A value that is no table would silently be left out of the list's text.

@@ -240,12 +240,15 @@ fn airtime_of(network: &NetworkSpec, link: Link, traffic: &Traffic) -> Duration 
     data + if tcp.acknowledge == AckPolicy::EachSegment { answer } else { answer / 2 }
 }
 
-/// The cost of a link's noise, without interference: the mean number of attempts that a packet takes, and the probability that it
-/// is given up.
+/// The cost of a link's noise, without interference: the mean number of attempts for each packet that is delivered, and the
+/// probability that a packet is given up.
 struct NoiseLoss {
     attempts: f64,
     residual: f64,
 }
+
+/// The least part of its attempts that a link is taken to deliver: a dead link has next to no capacity, and not none.
+const DELIVERED_MIN: f64 = 1e-4;
 
 /// The cost of noise on a link to a packet of so many bytes of the network layer. Each attempt fails alone, and answers are not lost.
 fn noise_loss(network: &NetworkSpec, link: Link, size: Bytes) -> NoiseLoss {
@@ -257,8 +260,8 @@ fn noise_loss(network: &NetworkSpec, link: Link, size: Bytes) -> NoiseLoss {
         (None, MacSpec::Ideal) => return none,
     };
     let residual = tries.map_or(0.0, |tries| loss.powi(tries));
-    // A dead link takes as many attempts as there are: where they are without end, one in a million gets through.
-    NoiseLoss { attempts: (1.0 - residual) / (1.0 - loss).max(1e-6), residual }
+    // Of n tries (1 - lossⁿ) / (1 - loss) are made for a packet, and it is delivered with probability 1 - lossⁿ.
+    NoiseLoss { attempts: 1.0 / (1.0 - loss).max(DELIVERED_MIN), residual }
 }
 
 /// The probability with which a link loses a packet from the start, where it is one number.

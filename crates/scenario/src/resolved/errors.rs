@@ -61,7 +61,9 @@ impl RadioTable {
     /// Refuses settings that contradict an error model.
     fn check_errors(&self, preset: Preset, mac: &Mac) -> Result<(), Mistake> {
         let Some(table) = &self.errors else { return Ok(()) };
-        let by_rate = |is_one: bool| !is_one;
+        let one_threshold = |given: &PerRate<Threshold>| matches!(given, PerRate::All(Threshold::Power(_)));
+        let by_rate = self.receive_threshold.as_ref().is_some_and(|given| !one_threshold(given));
+        let by_range = matches!(self.transmission_range, Some(PerRate::Each(_)));
         let decides = "is for receivers with thresholds: radio.errors decides here; remove one of them";
         let one = "must be one for all rates, as radio.errors tells what each rate loses; give one value";
         let wrong = [
@@ -74,20 +76,8 @@ impl RadioTable {
                 "noise",
                 "follows from radio.errors.noise_figure and the width; give that",
             ),
-            (
-                self.receive_threshold
-                    .as_ref()
-                    .is_some_and(|given| by_rate(matches!(given, PerRate::All(Threshold::Power(_))))),
-                "receive_threshold",
-                one,
-            ),
-            (
-                self.transmission_range
-                    .as_ref()
-                    .is_some_and(|given| by_rate(matches!(given, PerRate::All(_)))),
-                "transmission_range",
-                one,
-            ),
+            (by_rate, "receive_threshold", one),
+            (by_range, "transmission_range", one),
             (
                 table.coding.is_some() && mac.modulation().is_none(),
                 "errors.coding",

@@ -80,7 +80,8 @@ fn theory_counts_attempts() {
     let attempts = load(-93.96 + 19.62) / load(-50.0);
     assert!((1.05..1.25).contains(&attempts), "{attempts}");
     assert!((load(-93.96 + 20.5) / load(-50.0) - 1.0).abs() < 0.02);
-    // Ten tries in vain.
+    // Ten tries in vain: a dead link has next to no capacity.
+    assert!((load(-81.0) / load(-50.0) / 1e4 - 1.0).abs() < 1e-6);
     let dead = theory(-81.0);
     assert!((dead.flows[0].loss - 1.0).abs() < 1e-6);
 }

@@ -51,6 +51,8 @@ impl Exposure {
 
 impl<S: Shape> DcfAir<S> {
     /// A frame's first energy reaches a node that other signals reach.
+    #[cold]
+    #[inline(never)] // out of the way of receivers with thresholds
     pub(super) fn arrive_disturbed(
         &mut self,
         node: usize,
@@ -94,6 +96,8 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// The signals that reach a node have changed: keeps the power of those that disturb the frame to which it is locked.
+    #[cold]
+    #[inline(never)] // as above
     pub(super) fn note_interference(&mut self, node: usize, at: Instant) {
         let (this, station) = (&self.nodes[node], &mut self.stations[node]);
         let Some(locked) = this.locked() else { return station.interference.clear() };
