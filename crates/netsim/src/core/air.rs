@@ -23,7 +23,7 @@ impl<T: Copy> Core<T> {
         let measured = match self.queues[by as usize].service {
             Service::Staged { .. } => Some((self.staged[by as usize].to, airtime)),
             // The rates that a discipline was built with are those of the start.
-            Service::Packet(_, hop) if self.moving.is_some() => Some((self.hops.get(hop).to, airtime)),
+            Service::Packet(served, hop) => self.exchange_of_now(&served, hop),
             _ => None,
         };
         self.queues[by as usize].discipline.attempted(measured);
