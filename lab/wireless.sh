@@ -1,15 +1,19 @@
 #!/bin/sh
 # Runs a test program on Debian's stock kernel with simulated radios (mac80211_hwsim), hostapd and iw, in qemu.
 #
-#   lab/wireless.sh FOLDER PROGRAM
+#   lab/wireless.sh FOLDER PROGRAM EVENAIR [WORD...]
 #
-# FOLDER keeps the kernel from one run to the next. Ends with 77 where something is missing, else as the program did.
+# EVENAIR is the command, built with its live commands; PROGRAM gets the words. FOLDER keeps the kernel from one run to the next;
+# another one extracted to FOLDER/kernel is taken instead. Ends with 77 where something is missing, else as the program did.
 set -eu
 folder=$1
+program=$2
+evenair=$3
+shift 3
 PATH="$PATH:/usr/sbin:/sbin"
 missing=
-for program in qemu-system-x86_64 busybox cpio apt-get dpkg-deb ip iw hostapd; do
-    command -v "$program" > /dev/null || missing="$missing $program"
+for name in qemu-system-x86_64 busybox cpio apt-get dpkg-deb ip iw hostapd hostapd_cli; do
+    command -v "$name" > /dev/null || missing="$missing $name"
 done
 database=$(find /lib/firmware /usr/lib/firmware -name 'regulatory.db*' 2> /dev/null | grep -E 'regulatory\.db(-debian)?$' | head -n 1)
 [ -n "$database" ] || missing="$missing wireless-regdb"
@@ -50,8 +54,9 @@ for applet in $(busybox --list); do
 done
 ln -sf /bin/busybox "$root/sbin/modprobe"
 rm -f "$root/bin/ip"
-for program in ip iw hostapd; do take "$(command -v $program)" "/usr/sbin/$program"; done
-take "$2" /program
+for name in ip iw hostapd hostapd_cli; do take "$(command -v $name)" "/usr/sbin/$name"; done
+take "$evenair" /usr/sbin/evenair
+take "$program" /program
 cp -L "$database" "$root/lib/firmware/regulatory.db"
 signature=$(echo "$database" | sed 's/regulatory\.db/regulatory.db.p7s/')
 [ ! -e "$signature" ] || cp -L "$signature" "$root/lib/firmware/regulatory.db.p7s"
@@ -60,8 +65,9 @@ mkdir -p "$modules/kernel"
 from="$folder/kernel/lib/modules/$version"
 cp "$from"/modules.builtin* "$from/modules.order" "$modules"
 (cd "$from" && find kernel/net/wireless kernel/net/mac80211 kernel/net/rfkill kernel/net/llc kernel/net/802 kernel/lib/crypto kernel/crypto \
-    kernel/arch/x86/crypto kernel/drivers/virtio kernel/drivers/net/wireless -name '*.ko*' 2> /dev/null |
-    grep -v 'drivers/net/wireless/[^/]*/' | cpio -pdm --quiet "$modules")
+    kernel/arch/x86/crypto kernel/drivers/virtio -name '*.ko*' 2> /dev/null | cpio -pdm --quiet "$modules"
+    find kernel/drivers/net/wireless -name 'mac80211_hwsim.ko*' | cpio -pdm --quiet "$modules")
+find "$modules" -name '*.xz' -exec unxz {} +
 busybox depmod -b "$root" "$version"
 cat > "$root/init" <<END
 #!/bin/sh
@@ -73,7 +79,7 @@ mount -t tmpfs tmp /tmp
 mount -t tmpfs run /run
 ip link set lo up
 echo "kernel \$(uname -r)"
-/program
+/program $*
 echo "wireless: status \$?"
 poweroff -f
 END

@@ -14,7 +14,7 @@ const COMPLETIONS: [(&str, &str); 3] = [
 ];
 
 /// Documents and examples below `share/doc/evenair`.
-const DOCUMENTS: [&str; 10] = [
+const DOCUMENTS: [&str; 11] = [
     "README.md",
     "CHANGELOG.md",
     "LICENSE-APACHE",
@@ -23,6 +23,7 @@ const DOCUMENTS: [&str; 10] = [
     "packaging/debian/gateway.toml",
     "packaging/evenair-multiconn-relay.service",
     "packaging/grafana/evenair-gateway.json",
+    "packaging/systemd/evenair-backoff@.service",
     "packaging/systemd/evenair-gateway.service",
     "packaging/systemd/evenair-gateway-clear.service",
 ];

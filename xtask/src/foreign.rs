@@ -3,7 +3,7 @@
 //! is emulated, and slow.
 
 use crate::metadata::built_tests;
-use crate::run::{cargo_command, root, target};
+use crate::run::{cargo_command, root, succeed, target};
 use crate::tally::Tally;
 use anyhow::{Context, Result, bail, ensure};
 use std::path::PathBuf;
@@ -70,8 +70,11 @@ pub(crate) fn run() -> Result<Tally> {
 /// The back-off daemon on Debian's kernel with simulated radios.
 fn wireless() -> Result<Tally> {
     let program = program("evenair-access", "wireless")?;
+    succeed(cargo_command().args(["build", "--release", "--package", "evenair-cli", "--features", "live"]))?;
+    let evenair = target().join("release/evenair");
     let mut lab = Command::new(root().join("lab/wireless.sh"));
-    let output = lab.arg(target().join("wireless")).arg(program).output().context("lab/wireless.sh")?;
+    lab.arg(target().join("wireless")).arg(program).arg(evenair);
+    let output = lab.output().context("lab/wireless.sh")?;
     let told = String::from_utf8_lossy(&output.stdout);
     println!("{told}");
     match output.status.code() {

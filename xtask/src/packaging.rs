@@ -49,7 +49,7 @@ fn files(folder: &str, ending: &str) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// systemd's own reading of the services, and its measure of their rights. The command need not be installed.
+/// systemd's own reading of the services, and its measure of the daemons' rights. The command need not be installed.
 fn verify(services: &[PathBuf]) -> Result<()> {
     let folder = root().join("target/packaging");
     fs::create_dir_all(&folder)?;
@@ -68,14 +68,22 @@ fn verify(services: &[PathBuf]) -> Result<()> {
     // A machine that systemd did not boot reports no more.
     let own: Vec<&str> = told.lines().filter(|line| line.contains("evenair")).collect();
     ensure!(own.is_empty(), "systemd-analyze verify: {}", own.join("\n"));
-    let daemon = folder.join("evenair-gateway.service");
+    DAEMONS.iter().try_for_each(|daemon| measure(&folder.join(daemon)))
+}
+
+/// Services that run for long.
+const DAEMONS: [&str; 2] = ["evenair-gateway.service", "evenair-backoff@.service"];
+
+/// systemd's measure of a service's rights.
+fn measure(daemon: &Path) -> Result<()> {
     let mut security = Command::new("systemd-analyze");
-    security.args(["security", "--offline=yes", "--threshold=25", "--no-pager"]).arg(&daemon);
+    security.args(["security", "--offline=yes", "--threshold=25", "--no-pager"]).arg(daemon);
     let output = security.output().context("systemd-analyze")?;
     let told = String::from_utf8_lossy(&output.stdout);
     let last = told.lines().rev().find(|line| line.contains("exposure level")).unwrap_or_default();
     println!("{}", last.trim_start_matches(|c: char| !c.is_ascii_alphabetic()));
-    ensure!(output.status.success(), "systemd-analyze security finds more than 2.5 of 10");
+    let name = daemon.file_name().unwrap_or_default().display();
+    ensure!(output.status.success(), "{name}: systemd-analyze security finds more than 2.5 of 10");
     Ok(())
 }
 

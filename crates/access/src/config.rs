@@ -147,7 +147,7 @@ impl Config {
             }
             Some(Restore::Hostapd(FromHostapd { hostapd })) => {
                 let shown = hostapd.display().to_string();
-                let of = file::text(&hostapd).map_err(|mistake| at("restore", mistake.to_string()))?;
+                let of = hostapds(&hostapd).map_err(|why| at("restore", format!("{shown}: {why}")))?;
                 let registers = restore::of_hostapd(&of, category)
                     .map_err(|why| at("restore", format!("{shown}: {why}")))?;
                 (registers, Origin::Hostapd(shown))
@@ -190,8 +190,15 @@ impl Config {
     }
 }
 
-fn check_restore(given: Registers) -> Result<(), String> {
-    let is_window = |window: u32| (1..=32_767).contains(&window) && (window + 1).is_power_of_two();
+/// Reads hostapd's file. A network's name in it may be any bytes.
+fn hostapds(path: &Path) -> Result<String, String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Refuses registers that no driver has.
+pub(crate) fn check_restore(given: Registers) -> Result<(), String> {
+    let is_window = |window: u32| window <= 32_767 && restore::is_window(window);
     let is_good =
         is_window(given.window_min) && is_window(given.window_max) && given.window_min <= given.window_max;
     if is_good && given.aifsn <= 255 && given.txop_units <= 65_535 {
@@ -337,7 +344,7 @@ mod tests {
     fn hostapd_file_gives_restored_values() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hostapd.conf");
-        std::fs::write(&path, "tx_queue_data2_cwmax=255\n").unwrap();
+        std::fs::write(&path, b"ssid=caf\xe9\ntx_queue_data2_cwmax=255\n").unwrap();
         let text = format!("interface = 'wlan0'\nrestore = {{ hostapd = '{}' }}", path.display());
         let config = Config::parse("b.toml", &text).unwrap();
         assert_eq!(config.restore.0.window_max, 255);

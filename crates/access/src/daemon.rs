@@ -13,6 +13,9 @@ use std::io;
 /// The time between two looks at the interface. Registers are set again as often: hostapd's start, and a link that goes
 /// down and up, overwrite them, and nothing tells of it.
 const AGAIN: Duration = Duration::from_secs(1);
+/// The time after a message about the interface in which registers are set at each update: hostapd sends the message when it
+/// starts, and sets its own registers a moment later, without one.
+const UNREST: Duration = Duration::from_secs(2);
 
 /// A daemon of one access point.
 #[derive(Debug)]
@@ -27,11 +30,14 @@ pub struct Daemon<R> {
     waits: Option<String>,
     last: Option<Entry>,
     accepted: Option<(Registers, Instant)>,
+    /// The end of the time in which registers are set at each update.
+    unrest_until: Instant,
     /// Whether the log has the registers that limits cut.
     told_cut: bool,
     rate: Rate,
     backlog_packets: u64,
     updates: u64,
+    looks: u64,
     sets: u64,
     cuts: u64,
 }
@@ -59,10 +65,12 @@ impl<R: Radio> Daemon<R> {
             waits: None,
             last: None,
             accepted: None,
+            unrest_until: Instant::ZERO,
             told_cut: false,
             rate: Rate::from_bps(0),
             backlog_packets: 0,
             updates: 0,
+            looks: 0,
             sets: 0,
             cuts: 0,
         }
@@ -79,8 +87,27 @@ impl<R: Radio> Daemon<R> {
     /// If it can never go on: without the privilege to set registers, or with a driver that takes none. An interface
     /// that is gone, down or no access point is waited for.
     pub fn step(&mut self, now: Instant) -> io::Result<Step> {
+        self.act(now, Self::update)
+    }
+
+    /// Looks at the interface after a message about it, and sets the registers again, within the limits of its channel. The
+    /// law is not updated.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn refresh(&mut self, now: Instant) -> io::Result<Step> {
+        (self.found_at, self.unrest_until) = (None, now + UNREST);
+        self.looks += 1;
+        self.act(now, Self::set_last)
+    }
+
+    fn act(
+        &mut self,
+        now: Instant,
+        how: impl FnOnce(&mut Self, Instant, &mut Step) -> io::Result<Option<String>>,
+    ) -> io::Result<Step> {
         let mut step = Step::default();
-        let waits = match self.update(now, &mut step) {
+        let waits = match how(self, now, &mut step) {
             Ok(waits) => waits,
             Err(error) if is_final(&error) => return Err(error),
             Err(error) => Some(error.to_string()),
@@ -131,6 +158,18 @@ impl<R: Radio> Daemon<R> {
         Ok(None)
     }
 
+    /// Sets the law's last registers within the present limits. Returns the reason to wait, or none.
+    fn set_last(&mut self, now: Instant, step: &mut Step) -> io::Result<Option<String>> {
+        self.find(now, step)?;
+        let against = self.against();
+        if against.is_some() {
+            return Ok(against);
+        }
+        let Some(last) = &self.last else { return Ok(self.waits.clone()) };
+        self.set(now, last.wanted.within(&self.limits()))?;
+        Ok(None)
+    }
+
     fn has_queues(&self, stations: &[evenair_linux::wireless::Station]) -> bool {
         let number = crate::sensor::number(self.config.category);
         stations.iter().any(|station| station.queues[number].has_queue)
@@ -153,6 +192,12 @@ impl<R: Radio> Daemon<R> {
         let channel = |found: &Option<Found>| {
             found.as_ref().and_then(|found| Some((found.interface.frequency_mhz?, found.limits)))
         };
+        let name = |found: &Option<Found>| found.as_ref().map(|found| found.interface.name.clone());
+        if let (Some(before), Some(name)) = (name(&self.found), name(&found))
+            && before != name
+        {
+            step.said.push(format!("{before} is called {name}"));
+        }
         if let Some((frequency, limits)) = channel(&found)
             && channel(&self.found) != channel(&found)
         {
@@ -203,10 +248,15 @@ impl<R: Radio> Daemon<R> {
         }
     }
 
+    /// Returns the interface's number, as it was last found.
+    pub fn index(&self) -> Option<u32> {
+        self.found.as_ref().map(|found| found.interface.index)
+    }
+
     /// Sets registers that are others than before, and once a second in any case.
     fn set(&mut self, now: Instant, registers: Registers) -> io::Result<()> {
         let stands = self.accepted.is_some_and(|(last, at)| last == registers && now.since(at) < AGAIN);
-        if self.config.mode == Mode::Observe || stands {
+        if self.config.mode == Mode::Observe || (stands && now >= self.unrest_until) {
             return Ok(());
         }
         self.radio.set(registers)?;
@@ -248,6 +298,7 @@ impl<R: Radio> Daemon<R> {
             accepted: self.accepted.map(|(registers, _)| registers),
             restore: self.config.restore.0,
             updates: self.updates,
+            looks: self.looks,
             sets: self.sets,
             cuts: self.cuts,
             aggregates: self.found.as_ref().is_some_and(|found| found.interface.aggregates),

@@ -7,6 +7,7 @@
 
 pub mod config;
 pub mod daemon;
+pub mod metrics;
 pub mod radio;
 pub mod restore;
 pub mod role;

@@ -90,6 +90,17 @@ impl Linux {
         Ok(self.wireless.interfaces()?.into_iter().map(|interface| interface.name).collect())
     }
 
+    /// Returns all interfaces. Connects again if the kernel's Wi-Fi was loaded again, with another number of its family.
+    fn interfaces(&mut self) -> io::Result<Vec<Interface>> {
+        match self.wireless.interfaces() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.wireless = Wireless::new()?;
+                self.wireless.interfaces()
+            }
+            found => found,
+        }
+    }
+
     fn index(&self) -> io::Result<u32> {
         self.index.ok_or_else(|| {
             io::Error::new(io::ErrorKind::NotFound, format!("{}: no such interface", self.name))
@@ -99,12 +110,14 @@ impl Linux {
 
 impl Radio for Linux {
     fn find(&mut self) -> io::Result<Option<Found>> {
-        let (own, others): (Vec<_>, Vec<_>) =
-            self.wireless.interfaces()?.into_iter().partition(|one| one.name == self.name);
-        let Some(interface) = own.into_iter().next() else {
+        let mut others = self.interfaces()?;
+        // A new name does not end a run: registers are to be put back there.
+        let by_number = others.iter().position(|one| Some(one.index) == self.index);
+        let Some(own) = by_number.or_else(|| others.iter().position(|one| one.name == self.name)) else {
             self.index = None;
             return Ok(None);
         };
+        let interface = others.swap_remove(own);
         self.index = Some(interface.index);
         let limits = match interface.frequency_mhz {
             Some(frequency) => self.wireless.limits(interface.radio, frequency)?,
@@ -112,7 +125,8 @@ impl Radio for Linux {
         };
         let limits = limits.map(|all| limit(all[crate::sensor::number(self.category)]));
         let is_other = |one: &Interface| one.radio == interface.radio && one.kind == Kind::AccessPoint;
-        let others = others.into_iter().filter(is_other).map(|one| one.name).collect();
+        let mut others: Vec<_> = others.into_iter().filter(is_other).map(|one| one.name).collect();
+        others.sort_unstable();
         Ok(Some(Found { interface, limits, others }))
     }
 

@@ -39,36 +39,46 @@ pub const fn default(category: Category) -> Registers {
 }
 
 /// Returns the registers that hostapd sets by its file: `tx_queue_data0` to `data3`, voice to background, each with
-/// `aifs`, `cwmin`, `cwmax` and `burst` \[ms\]. Keys that are not there have their defaults.
+/// `aifs`, `cwmin`, `cwmax` and `burst` \[ms\]. Keys that are not there have their defaults. A byte-order mark and the ends
+/// of lines of other systems are skipped.
 ///
 /// # Errors
 /// Names the line that cannot be read.
 pub fn of_hostapd(text: &str, category: Category) -> Result<Registers, String> {
     let prefix = format!("tx_queue_data{}_", crate::sensor::number(category));
     let mut registers = default(category);
-    for (number, line) in text.lines().enumerate() {
+    for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let Some((key, value)) = line.trim().split_once('=') else { continue };
         let Some(key) = key.trim().strip_prefix(&prefix) else { continue };
         let value = value.trim();
         let bad = || format!("line {}: {prefix}{key}={value}: not a value that hostapd takes", number + 1);
         let whole = |most: u32| value.parse::<u32>().ok().filter(|&value| value <= most).ok_or_else(bad);
+        let window = |value| Some(value).filter(|&window| is_window(window));
         match key {
             "aifs" => registers.aifsn = whole(255)?,
-            "cwmin" => registers.window_min = whole(32_767)?,
-            "cwmax" => registers.window_max = whole(32_767)?,
-            // In tenths of a millisecond, rounded to 32 us as hostapd's driver_nl80211.c does.
-            "burst" => {
-                let tenths =
-                    value.parse::<f64>().ok().filter(|ms| (0.0..=200.0).contains(ms)).ok_or_else(bad)?;
-                registers.txop_units = ((tenths * 10.0).round() as u32 * 100 + 16) / 32;
-            }
+            "cwmin" => registers.window_min = window(whole(32_767)?).ok_or_else(bad)?,
+            "cwmax" => registers.window_max = window(whole(32_767)?).ok_or_else(bad)?,
+            // Rounded to 32 us as hostapd's driver_nl80211.c does.
+            "burst" => registers.txop_units = (tenths(value).ok_or_else(bad)? * 100 + 16) / 32,
             _ => (),
         }
     }
-    if registers.window_min == 0 || registers.window_min > registers.window_max {
-        return Err(format!("{prefix}cwmin is 0 or above cwmax"));
+    if registers.window_min > registers.window_max {
+        return Err(format!("{prefix}cwmin is above cwmax"));
     }
     Ok(registers)
+}
+
+/// Whether hostapd takes a window: 2^k − 1 slots.
+pub(crate) const fn is_window(window: u32) -> bool {
+    window >= 1 && window < u32::MAX && (window + 1).is_power_of_two()
+}
+
+/// Reads a time as hostapd does: whole milliseconds and at most one digit of a fraction, the others left out \[100 us\].
+fn tenths(value: &str) -> Option<u32> {
+    let (whole, fraction) = value.split_once('.').unwrap_or((value, "0"));
+    let whole = whole.parse::<u32>().ok().filter(|&ms| ms <= 200)?;
+    Some(whole * 10 + fraction.chars().next()?.to_digit(10)?)
 }
 
 #[cfg(test)]
@@ -85,6 +95,18 @@ mod tests {
         }
         let other = Registers { window_max: 255, ..default(Category::BestEffort) };
         assert_eq!(of_hostapd(text, Category::BestEffort), Ok(other));
+    }
+
+    /// hostapd 2.10 reads `atoi` and one digit behind a point: 2.55 ms are 25 tenths, 2516 us of 32 are 78.
+    #[test]
+    fn odd_files_are_read_as_hostapd_does() {
+        let text = "\u{feff}interface=wlan0\r\n\r\ntx_queue_data2_cwmin=31\r\ntx_queue_data2_burst=2.55\r\nssid=\"a=b\"\r\nbss=wlan0_1";
+        let expected = Registers { window_min: 31, txop_units: 78, ..default(Category::BestEffort) };
+        assert_eq!(of_hostapd(text, Category::BestEffort), Ok(expected));
+        assert_eq!(of_hostapd("", Category::Voice), Ok(default(Category::Voice)));
+        for bad in ["cwmin=\"15\"", "cwmin=0", "cwmin=16", "cwmax=", "burst=1,5", "burst=.5", "aifs=256"] {
+            assert!(of_hostapd(&format!("tx_queue_data2_{bad}"), Category::BestEffort).is_err(), "{bad}");
+        }
     }
 
     #[test]

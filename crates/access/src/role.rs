@@ -55,6 +55,31 @@ pub fn role(frequency_mhz: u32, rate: Rate, mtu: u32, category: Category) -> Lin
     LinkRole { category, ..LinkRole::data(surroundings) }
 }
 
+/// The longest frame of 802.11n and later: its L-SIG field counts at most 4095 bytes at 6 Mb/s.
+const AGGREGATE: Duration = Duration::from_micros(5_484);
+/// Bytes in an aggregate of 802.11n, and the delimiter before each of its packets.
+const AGGREGATE_BYTES: u64 = 65_535;
+const DELIMITER: u32 = 4;
+
+/// Returns the amount of data per channel access with TXOP 0, in words: a packet, or an aggregate.
+pub fn holding(role: &LinkRole, rate: Rate, aggregates: bool) -> String {
+    let packet = &role.packet;
+    let mbps = rate.as_bps() as f64 / 1e6;
+    let one = format!("one packet of {} bytes, {} us", packet.size.count(), packet.frame.as_nanos() / 1000);
+    if !aggregates {
+        return format!("{one} at {mbps:.1} Mb/s");
+    }
+    let each = u64::from(packet.size.count() + FRAMING + DELIMITER).next_multiple_of(4);
+    let bytes = (u128::from(rate.as_bps()) * u128::from(AGGREGATE.as_nanos()) / 8_000_000_000) as u64;
+    let packets = (bytes.min(AGGREGATE_BYTES) / each).max(1);
+    let time = rate.time_for(Bytes::new((packets * each) as u32)).min(AGGREGATE);
+    format!(
+        "one aggregate: up to {packets} packets of {} bytes, {} us, at {mbps:.1} Mb/s; the law counts {one}",
+        packet.size.count(),
+        time.as_nanos() / 1000
+    )
+}
+
 /// An OFDM frame: 16 and 6 bits beside the bytes, in symbols of 4 µs, after 20 µs of preamble (IEEE 802.11-2016 clause
 /// 17.4.3); on 2.4 GHz 6 µs of extension follow (clause 18.3.2.4).
 fn ofdm(bytes: u32, rate: Rate, frequency_mhz: u32) -> Duration {
@@ -93,6 +118,22 @@ mod tests {
         let slow = of(2412, 11_000);
         assert_eq!(slow.surroundings.physical_layer, PhysicalLayer::Dsss);
         assert_eq!(slow.packet.frame.as_nanos() / 1000, 192 + 1118);
+    }
+
+    /// At 65 Mb/s 5.484 ms are 44557 bytes: 28 packets of 1544 bytes with their framing and delimiter, 5321 us. At
+    /// 300 Mb/s 65535 bytes are the bound: 42 packets, 1729 us.
+    #[test]
+    fn holding_time_is_a_packet_or_an_aggregate() {
+        let told = |kbps, aggregates| holding(&of(5180, kbps), Rate::from_kbps(kbps), aggregates);
+        assert_eq!(told(54_000, false), "one packet of 1500 bytes, 252 us at 54.0 Mb/s");
+        assert!(
+            told(65_000, true).starts_with("one aggregate: up to 28 packets of 1500 bytes, 5321 us, at 65.0")
+        );
+        assert!(
+            told(300_000, true)
+                .starts_with("one aggregate: up to 42 packets of 1500 bytes, 1729 us, at 300.0")
+        );
+        assert!(told(6_000, true).contains("up to 2 packets"));
     }
 
     #[test]

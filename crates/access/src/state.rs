@@ -3,6 +3,7 @@
 //! The folder lies below /run by default. After a boot hostapd sets all registers again, and nothing is left to put
 //! back.
 
+use crate::config::check_restore;
 use evenair_laws::backoff::{Category, Registers};
 use evenair_service::file;
 use rustix::fs::{FlockOperation, flock};
@@ -56,14 +57,19 @@ impl State {
     /// # Errors
     /// If the file is there and cannot be read.
     pub fn read(&self) -> io::Result<Option<Kept>> {
-        match file::read(&self.path) {
-            Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| {
-                let why = format!("{}: {error}; remove the file and restart hostapd", self.path.display());
-                io::Error::new(io::ErrorKind::InvalidData, why)
-            }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        let shown = self.path.display();
+        let damaged = |why: String| {
+            let why = format!("{shown}: {why}; remove the file and restart hostapd");
+            io::Error::new(io::ErrorKind::InvalidData, why)
+        };
+        let text = match file::read(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(io::Error::new(error.kind(), format!("{shown}: {error}"))),
+        };
+        let kept: Kept = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        check_restore(kept.restore).map_err(damaged)?;
+        Ok(Some(kept))
     }
 
     /// Writes the registers to put back, before any are set.
@@ -107,7 +113,17 @@ mod tests {
         state.forget().unwrap();
         state.forget().unwrap();
         assert_eq!(state.read().unwrap(), None);
-        fs::write(folder.path().join("wlan0.json"), "{").unwrap();
-        assert!(state.read().unwrap_err().to_string().contains("restart hostapd"));
+        let path = folder.path().join("wlan0.json");
+        let zero = "{\"category\":\"best-effort\",\"restore\":{\"window_min\":0,\"window_max\":63,\"aifsn\":3,\"txop_units\":0}}";
+        for text in ["", "{", "null", "[1]", "{\"category\":\"voice\"}", zero, &zero.replace("3,", "300,")] {
+            fs::write(&path, text).unwrap();
+            let refused = state.read().unwrap_err().to_string();
+            assert!(refused.ends_with("; remove the file and restart hostapd"), "{text}: {refused}");
+        }
+        fs::write(&path, zero.replace(":0,\"window_max", ":15,\"window_max")).unwrap();
+        assert!(state.read().unwrap().is_some());
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
+        assert!(state.read().unwrap_err().to_string().ends_with("is a link; remove it"));
     }
 }

@@ -40,6 +40,8 @@ pub struct Status {
     pub restore: Registers,
     /// Updates of the law.
     pub updates: u64,
+    /// Looks at the interface because of the kernel's messages about it.
+    pub looks: u64,
     /// Requests that the kernel accepted.
     pub sets: u64,
     /// Updates at which limits cut the law's registers.
@@ -159,6 +161,7 @@ mod tests {
             accepted: None,
             restore: restore::default(Category::BestEffort),
             updates: 7,
+            looks: 1,
             sets: 0,
             cuts: 0,
             aggregates: false,

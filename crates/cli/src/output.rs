@@ -65,7 +65,7 @@ impl Overwrite {
 /// Says where files are kept that were in the way.
 pub(crate) fn say_kept(files: impl IntoIterator<Item = PathBuf>) {
     for kept in files {
-        terminal::warn(format_args!("files there that evenair did not write are kept as {}", kept.display()));
+        terminal::warn(format_args!("a file there that evenair did not write is kept as {}", kept.display()));
     }
 }
 

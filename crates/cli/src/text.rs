@@ -1,5 +1,6 @@
 //! Tables and maps as text.
 
+mod modes;
 mod runs;
 
 pub(crate) use runs::{Shown, runs};
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_table_becomes_several_and_loses_nothing() {
+    fn wide_table_becomes_several_and_loses_nothing() {
         let rows = [row(&["flow", "one", "two", "three"]), row(&["a", "1", "2", "3"]), row(&["all", "9"])];
         let expected = "  flow  one  two\n  a       1    2\n  all     9\n\n  flow  three\n  a         3\n";
         assert_eq!(columns_within(&rows, 16), expected);

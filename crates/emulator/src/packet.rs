@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_has_no_ports_and_a_cut_packet_no_head() {
+    fn fragment_has_no_ports_and_cut_packet_no_head() {
         let mut packet = udp4(0, 1);
         packet[7] = 4;
         assert_eq!(head(&packet).unwrap().ports, None);

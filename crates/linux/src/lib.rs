@@ -30,6 +30,8 @@ pub mod bpf;
 pub mod confinement;
 #[doc(hidden)]
 pub mod fuzz;
+#[doc(hidden)]
+pub mod hwsim;
 pub mod link;
 pub mod memory;
 mod namespace;

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with, sockopt,
 };
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 use std::{fmt, io};
 
@@ -76,6 +76,12 @@ pub(crate) struct Socket {
     descriptor: OwnedFd,
     sequence: u32,
     inbox: Vec<u8>,
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
 }
 
 /// One message of an answer.
@@ -271,6 +277,39 @@ impl Socket {
     const fn next_sequence(&mut self) -> u32 {
         self.sequence = self.sequence.wrapping_add(1);
         self.sequence
+    }
+
+    /// Joins a multicast group; its messages come without a request.
+    pub(crate) fn join(&self, group: u32) -> io::Result<()> {
+        socket_option::set(&self.descriptor, libc::SOL_NETLINK, libc::NETLINK_ADD_MEMBERSHIP, group)
+    }
+
+    /// Enlarges the buffer of messages that wait.
+    pub(crate) fn buffer(&self, bytes: usize) -> io::Result<()> {
+        Ok(sockopt::set_socket_recv_buffer_size_force(&self.descriptor, bytes)?)
+    }
+
+    /// Sends a request without waiting for an answer.
+    pub(crate) fn tell(&mut self, mut request: Message) -> io::Result<()> {
+        let sequence = self.next_sequence();
+        send(&self.descriptor, request.finish(sequence), SendFlags::empty())?;
+        Ok(())
+    }
+
+    /// Takes the messages of joined groups that have come; does not wait. Returns whether some were lost.
+    pub(crate) fn take(&mut self, mut each: impl FnMut(u16, &[u8])) -> io::Result<bool> {
+        let mut are_lost = false;
+        loop {
+            match recv(&self.descriptor, &mut self.inbox[..], RecvFlags::TRUNC | RecvFlags::DONTWAIT) {
+                Ok((_, length)) if length <= INBOX => {
+                    answers(&self.inbox[..length]).for_each(|one| each(one.kind, one.payload));
+                }
+                Ok(_) | Err(Errno::NOBUFS) => are_lost = true,
+                Err(Errno::INTR) => (),
+                Err(Errno::AGAIN) => return Ok(are_lost),
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     fn receive(&mut self) -> io::Result<usize> {

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_greatest_and_the_least_rate_are_counted_right() {
+    fn greatest_and_least_rate_are_counted_right() {
         for rate in [*RATES.start(), *RATES.end()] {
             let bucket = Bucket::new(Some(rate));
             let now = Instant::from_nanos(1);

@@ -2,9 +2,9 @@
 //! leave, and knows neither flows nor TCP.
 //!
 //! # Contract
-//! What is attached talks to the core by data: [`News`] out, calls in. [`Core::advance`] goes on until there is a piece of news,
-//! and gives it; whatever is attached answers it, by [`Core::inject`] and [`Core::call`], before it advances again. So the
-//! order of all that happens at one instant is the order of these calls, whoever drives the loop.
+//! Attachments talk to the core by data: [`News`] out, calls in. [`Core::advance`] goes on until there is a piece of news, and
+//! returns it; the attachments answer it, by [`Core::inject`] and [`Core::call`], before it advances again. So the order of all
+//! events at one instant is the order of these calls, for any driver of the loop.
 //!
 //! Wake instants are exact. Before [`Core::next_at`] nothing happens of itself, at it something may. A packet may be injected at any instant
 //! between the last event and that one ([`Core::move_to`] asserts it); nothing is handled late.
@@ -58,11 +58,11 @@ enum Event<T> {
     Shaping(u32),
     /// Nodes have moved.
     Move,
-    /// A frame has ended whose sender has moved meanwhile.
+    /// A frame has ended after a move of its sender.
     Settle,
     /// A flow takes another path: which of the changes.
     Detour(u32),
-    /// A call that whoever is attached asked for.
+    /// A call that an attachment asked for.
     Attached(T),
 }
 
@@ -73,7 +73,7 @@ enum Direction {
     Up,
 }
 
-/// News for whoever is attached.
+/// News for the attachments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum News<T> {
     /// A packet has reached the end of its way, and has left the network.
@@ -84,7 +84,7 @@ pub(crate) enum News<T> {
         at: u32,
         packet: Packet,
     },
-    /// A broadcast from outside is over, whoever heard it.
+    /// A broadcast from outside is over, with or without receivers.
     Over(Packet),
     /// A packet from outside was lost at a node.
     Lost { packet: Packet, at: u32, cause: LossCause },
@@ -114,7 +114,7 @@ impl Passage {
     }
 }
 
-/// A network without what is attached to it. `T` is what those attached are called back with.
+/// A network without its attachments. `T` is the data with which they are called back.
 #[derive(Clone, Debug)]
 pub(crate) struct Core<T> {
     now: Instant,
@@ -147,7 +147,7 @@ pub(crate) struct Core<T> {
 }
 
 impl<T: Copy> Core<T> {
-    /// The instant of what was handled last, or was injected since.
+    /// The instant of the last event or injection.
     #[inline]
     pub(crate) const fn now(&self) -> Instant {
         self.now
@@ -255,7 +255,7 @@ impl<T: Copy> Core<T> {
         self.now = now;
     }
 
-    /// Asks to be called at an instant, with what was said then.
+    /// Asks to be called at an instant, with these data.
     #[inline]
     pub(crate) fn call_at(&mut self, at: Instant, due: T) {
         self.call(at, Event::Attached(due));
@@ -352,7 +352,7 @@ impl<T: Copy> Core<T> {
         let queue = &mut self.queues[by as usize];
         let refusal = queue.refusal(self.now, &arrival);
         if refusal.value() > 0.0 && queue.stream.chance(refusal) {
-            // RFC 3168 section 7: what is refused without exception is dropped, markable or not.
+            // RFC 3168 section 7: a packet refused without exception is dropped, markable or not.
             if refusal == Probability::ONE || self.is_full(by, &arrival) || !arrival.mark() {
                 return self.refuse(by, arrival);
             }

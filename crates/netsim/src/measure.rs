@@ -200,6 +200,11 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+#[expect(clippy::float_cmp, reason = "a share of nothing is zero to the last bit")]
+fn is_none_of_it(share: &f64) -> bool {
+    *share == 0.0
+}
+
 /// The result of one transmit queue, in the measured time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -261,9 +266,39 @@ pub struct LinkResult {
     /// Of 802.11n, ac and ax: packets that share frames.
     #[serde(flatten, default)]
     pub aggregates: Option<AggregateResult>,
+    /// The modes of its DATA frames under rate control, those that were sent, slowest first for each next hop.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub modes: Vec<ModeResult>,
     /// Where its time went, as shares of it, if the ledger was kept.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub airtime: Option<AirtimeShares>,
+}
+
+/// The frames to a next hop in one mode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct ModeResult {
+    /// The next hop.
+    pub to: String,
+    /// The mode.
+    pub mode: String,
+    /// Its rate [bit/s].
+    pub rate_bps: u64,
+    /// DATA frames.
+    pub frames: u64,
+    /// Packets in them; repetitions count.
+    pub packets: u64,
+    /// Packets of them that were acknowledged.
+    pub acknowledged: u64,
+}
+
+impl LinkResult {
+    /// Returns the mean rate of DATA frames under rate control [bit/s]; none, without any.
+    pub fn mean_rate_bps(&self) -> Option<f64> {
+        let frames: u64 = self.modes.iter().map(|mode| mode.frames).sum();
+        let sum: f64 = self.modes.iter().map(|mode| mode.frames as f64 * mode.rate_bps as f64).sum();
+        (frames > 0).then(|| sum / frames as f64)
+    }
 }
 
 /// Frames that carry several packets.
@@ -306,6 +341,9 @@ impl AggregateResult {
 pub struct AirtimeShares {
     /// Own exchanges that succeeded.
     pub own: f64,
+    /// Of these, the part of aggregates' packets that the receiver did not decode.
+    #[serde(skip_serializing_if = "is_none_of_it", default)]
+    pub partly: f64,
     /// Own exchanges that failed.
     pub collided: f64,
     /// Counting down.
@@ -326,6 +364,7 @@ impl AirtimeShares {
         let blocked = time.blocked_by.iter().zip(names).filter(|(part, _)| !part.is_zero());
         Self {
             own: share(time.own),
+            partly: share(time.partly),
             collided: share(time.collided),
             backoff: share(time.backoff),
             interframe: share(time.interframe),

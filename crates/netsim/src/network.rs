@@ -79,9 +79,9 @@ impl std::error::Error for NoRoute {}
 ///
 /// # Stepping
 /// [`next_at`](Self::next_at) is the instant of the next event, exactly: before it nothing happens, and at it something may.
-/// [`advance`](Self::advance) goes on to an instant, or to the next packet that comes out or is lost before; call it until it gives
-/// none. [`inject`](Self::inject) puts a packet in, at an instant that is neither before what has been handled nor after `next_at`.
-/// A network that is stepped takes the same path as in [`run`](Self::run), for any steps.
+/// [`advance`](Self::advance) goes on to an instant, or to the next packet that comes out or is lost before; call it until it
+/// gives none. [`inject`](Self::inject) puts a packet in, at an instant that is neither before the last event nor after
+/// `next_at`. A network that is stepped takes the same path as in [`run`](Self::run), for any steps.
 ///
 /// The caller gets each injected packet's end, arrival or loss ([`Fate`]), so that it can free the packet's bytes.
 /// [`advance_watched`](Self::advance_watched) hands frames and time series to watchers, and does not keep them;

@@ -150,7 +150,8 @@ impl<W: Write> PcapWriter<W> {
             return write(0, &record);
         }
         // A node with the frame in its capture decoded it, or sent it.
-        record[RECORD_HEADER + radiotap::FLAGS_AT] &= !radiotap::FLAG_BAD_FCS;
+        let flags_at = RECORD_HEADER + radiotap::flags_at(&record[RECORD_HEADER..]);
+        record[flags_at] &= !radiotap::FLAG_BAD_FCS;
         let by = by.iter().filter(|&&node| Some(node) != lost);
         by.chain([&from]).for_each(|&node| write(node as usize, &record));
     }

@@ -23,12 +23,14 @@ use evenair_wifi::{
 
 mod gateway;
 mod mix;
+mod modes;
 mod motion;
 mod opportunities;
 mod web;
 
 pub use gateway::{GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit};
 pub use mix::Mix;
+pub use modes::{LinkControl, RateControlSpec};
 pub use motion::{Detour, Motion, Scene, SceneAt};
 pub(crate) use opportunities::Pacer;
 pub use opportunities::{NoTrace, Opportunities};
@@ -43,18 +45,20 @@ pub struct NetworkSpec {
     pub medium: Medium,
     /// Which MAC.
     pub mac: MacSpec,
-    /// How packets are sent over the air; those to everybody have 802.11's basic rate.
+    /// The modulation of packets over the air; broadcasts have 802.11's basic rate.
     pub data_mode: Mode,
-    /// What the stations decode.
+    /// The reception limits of the stations.
     pub receivers: Receivers,
     /// How nodes move, if they do: only under 802.11, and no hearer further than half a slot.
     pub motion: Option<Motion>,
-    /// How links of the air fade, if they do: each pair by its [`FadedLink`](evenair_topology::FadedLink), whose stream is
+    /// The fading of links of the air, if any: each pair by its [`FadedLink`](evenair_topology::FadedLink), with a stream
     /// named (seed of the run, [`Fading::entity`] of the nodes' names, "fading").
     pub fading: Option<Fading>,
     /// Links with a mode of their own.
     pub rates: Vec<LinkRate>,
-    /// Links that lose what nothing else spoils, on the air or on a wire.
+    /// Rate control of links; the mode of a link is then its fastest.
+    pub rate_control: RateControlSpec,
+    /// Links with extra random loss, on the air or on a wire.
     pub losses: Vec<LinkLoss>,
     /// Wired links.
     pub wires: Vec<Wire>,
@@ -66,7 +70,7 @@ pub struct NetworkSpec {
     pub aggregation: Option<Staging>,
     /// The transmit queues of the air; those of one node share their buffer.
     pub queue: QueueSpec,
-    /// Nodes whose queues of the air are others, each at most once.
+    /// Nodes with queues of the air of their own, each at most once.
     pub node_queues: Vec<(u32, QueueSpec)>,
     /// Nodes that back off by another law, each at most once.
     pub node_backoffs: Vec<(u32, BackoffParams)>,
@@ -79,7 +83,7 @@ pub struct NetworkSpec {
     /// Paths of nodes that packets from outside ([`Network::inject`](crate::Network::inject)) may take that belong to no flow, both
     /// ways. Where a node is on several towards one destination, the first holds.
     pub routes: Vec<Vec<u32>>,
-    /// A gateway that shapes what passes it.
+    /// A gateway that shapes passing packets.
     pub gateway: Option<GatewaySpec>,
     /// Flows that are held back at their sources.
     pub source_limits: Vec<SourceLimit>,
@@ -96,6 +100,7 @@ impl NetworkSpec {
             motion: None,
             fading: None,
             rates: Vec::new(),
+            rate_control: RateControlSpec::default(),
             losses: Vec::new(),
             wires: Vec::new(),
             backoff: DcfParams::default().into(),
@@ -114,7 +119,7 @@ impl NetworkSpec {
         }
     }
 
-    /// A node's name; "*" for everybody.
+    /// A node's name; "*" for a broadcast.
     pub fn name(&self, node: u32) -> &str {
         name(&self.nodes, node)
     }
@@ -159,19 +164,20 @@ impl NetworkSpec {
         }
     }
 
-    /// The probability that one attempt to send a packet of `size` network-layer bytes over a link fails by noise, in the link's mode
-    /// and without interference; none, where errors do not follow from the signal-to-noise ratio, or the link is not of the air.
+    /// The probability that noise fails one attempt to send a packet of `size` network-layer bytes over a link, in the mode that it
+    /// sustains and without interference. None where errors do not follow from the signal-to-noise ratio, or the link is not of the
+    /// air.
     pub fn noise_loss(&self, from: u32, to: u32, size: Bytes) -> Option<f64> {
         let (model, timing) = self.errors(from, to)?;
         let power = self.medium.hearing(from as usize, to as usize)?.power;
-        Some(model.loss(timing.phy, self.mode(from, to), power, size + timing.overhead))
+        Some(model.loss(timing.phy, self.sustained_mode(from, to), power, size + timing.overhead))
     }
 
-    /// The signal-to-noise ratio of a link, in the link's mode and without interference \[dB\]; none, as for [`Self::noise_loss`].
+    /// The signal-to-noise ratio of a link, in the mode that it sustains and without interference \[dB\]; none, as for [`Self::noise_loss`].
     pub fn noise_ratio_db(&self, from: u32, to: u32) -> Option<f64> {
         let (model, timing) = self.errors(from, to)?;
         let power = self.medium.hearing(from as usize, to as usize)?.power;
-        Some(model.ratio_db(timing.phy, self.mode(from, to), power))
+        Some(model.ratio_db(timing.phy, self.sustained_mode(from, to), power))
     }
 
     fn errors(&self, from: u32, to: u32) -> Option<(ErrorModel, MacTiming)> {
@@ -285,7 +291,7 @@ pub struct QueueSpec {
     pub discipline: DisciplineParams,
     /// Which packets are given up before the buffer is full; of arrivals the back-off law says, if it drops any.
     pub marking: Option<MarkingParams>,
-    /// Whom discipline and marking tell apart.
+    /// The flows that discipline and marking tell apart.
     pub per: Per,
 }
 
@@ -295,13 +301,13 @@ pub enum Per {
     /// Each flow in each direction.
     #[default]
     Flow,
-    /// Each subscriber, with all its flows and what acknowledges them (`NetworkSpec::subscriber_at`). CAKE's hosts, next hops
+    /// Each subscriber, with all its flows and their acknowledgements (`NetworkSpec::subscriber_at`). CAKE's hosts, next hops
     /// and a discipline of a user's own are told apart as ever.
     Subscriber,
 }
 
 impl QueueSpec {
-    /// First in, first out, and refuse what finds the buffer full.
+    /// First in, first out, and refuse packets that find the buffer full.
     pub const fn fifo(limit_packets: u32) -> Self {
         Self { limit_packets, discipline: DisciplineParams::Fifo, marking: None, per: Per::Flow }
     }
@@ -353,7 +359,7 @@ pub struct FlowSpec {
     /// Its name.
     pub name: String,
     /// The nodes on its way, source and destination included; a source and
-    /// [`BROADCAST`] for everybody in range.
+    /// [`BROADCAST`] for all nodes in range.
     pub path: Vec<u32>,
     /// When it sends: from, until; in order, without overlap.
     pub active: Vec<(Instant, Instant)>,
@@ -367,11 +373,11 @@ pub struct FlowSpec {
     pub code_point: u8,
     /// Its share of queues that know weights, against that of others.
     pub weight: f64,
-    /// Whose endpoints it wants, where there is a choice: in a run all are simulated, and it has no effect.
+    /// The endpoints that it wants, where there is a choice: in a run all are simulated, and it has no effect.
     pub stack: Option<Stack>,
 }
 
-/// Whose endpoints carry a flow.
+/// The endpoints that carry a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stack {
     /// Real sockets of this machine's Linux.
@@ -390,7 +396,7 @@ impl FlowSpec {
         path
     }
 
-    /// What its source draws from in the run with this seed.
+    /// The random stream of its source in the run with this seed.
     pub fn stream(&self, seed: u64) -> Stream {
         Stream::named(seed, &self.name, if self.traffic.web().is_some() { "web" } else { "traffic" })
     }
@@ -423,7 +429,7 @@ pub enum Traffic {
     },
     /// Datagrams at a rate that a law gives, evenly spaced.
     Rated(RatedSpec),
-    /// Datagrams over TFRC, whose receiver reports.
+    /// Datagrams over TFRC, with reports by the receiver.
     Tfrc(TfrcSpec),
     /// Requests over TCP, which are answered over TCP.
     Web(WebSpec),
@@ -501,7 +507,7 @@ impl Traffic {
         if let Self::Outside(like) = self { like.kind() } else { self }
     }
 
-    /// How much there is to send, of what has connections that stay.
+    /// The amount of data to send, for traffic with lasting connections.
     pub const fn source(&self) -> Option<Source> {
         match self {
             Self::Tcp(TcpSpec { source, .. }) | Self::Tfrc(TfrcSpec { source, .. }) => Some(*source),
@@ -519,7 +525,7 @@ impl Traffic {
         }
     }
 
-    /// How its path is probed, of what has connections.
+    /// The probes of its path, for traffic with connections.
     pub const fn probes(&self) -> Option<ProbeSpec> {
         match self {
             Self::Tcp(TcpSpec { probes, .. }) | Self::Tfrc(TfrcSpec { probes, .. }) => Some(*probes),
@@ -545,14 +551,14 @@ pub struct TfrcSpec {
     pub probes: ProbeSpec,
 }
 
-/// A flow whose rate is a law's.
+/// A flow with a law for its rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatedSpec {
     /// Network-layer size of a datagram: all of it is the payload that the law means.
     pub size: Bytes,
     /// The law.
     pub law: RateParams,
-    /// The source's own limit: never faster, whatever the law says.
+    /// The source's own limit: never faster, at any rate of the law.
     pub rate_max: Rate,
 }
 
@@ -603,7 +609,8 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// How long after a datagram the next one is due, while the source is on; none of what asks the queue.
+    /// The time after a datagram until the next one is due, while the source is on; none for a source that asks the
+    /// queue.
     pub fn next_in(&self, stream: &mut Stream) -> Option<Duration> {
         match *self {
             Self::Saturated => None,
@@ -702,10 +709,10 @@ impl Default for ProbeSpec {
 /// Which round trips a flow is measured by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sampling {
-    /// That of every segment, from its departure to the arrival of the acknowledgement that it brought about, whatever
-    /// this acknowledges. Each repetition has a departure of its own, so that nothing is ambiguous. Where the receiver
-    /// delays acknowledgements it is that of the last segment that one covers, with the delay only where nothing came
-    /// to end it.
+    /// That of every segment, from its departure to the arrival of the acknowledgement that it brought about, which may
+    /// acknowledge any segments. Each repetition has a departure of its own, so that nothing is ambiguous. Where the
+    /// receiver delays acknowledgements it is that of the last segment that one covers, with the delay only where
+    /// nothing came to end it.
     #[default]
     EverySegment,
     /// The retransmission timer's samples: one segment a window (RFC 6298 section 3), none that was repeated.
@@ -723,7 +730,7 @@ pub struct RunSpec {
     pub duration: Duration,
     /// How often time series are sampled; not at all if none.
     pub sample_every: Option<Duration>,
-    /// Keep how long each datagram, segment and packet in a queue took: the delays of what goes over TCP, and percentiles.
+    /// Keep the time of each datagram, segment and packet in a queue: delays of data over TCP, and percentiles.
     pub times: bool,
     /// Keep the airtime ledger.
     pub ledger: bool,

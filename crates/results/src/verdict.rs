@@ -134,7 +134,7 @@ impl FairRates {
     }
 }
 
-/// Instants whose fair rates a mean is of, where nodes move.
+/// Instants of the fair rates behind a mean, where nodes move.
 const MOMENTS: u32 = 16;
 
 /// Each flow's mean fair rate over the measured time of a network that moves \[packets/s\].

@@ -37,16 +37,16 @@ fn check_nearness(spec: &MacSpec, medium: &Medium, nodes: &[String]) -> Result<(
     Ok(())
 }
 
-/// Where a scenario's nodes stand, which links carry data, and what conflicts.
+/// The places of a scenario's nodes, the links with data, and the conflicts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     /// Positions, where any were given; of some nodes there may be none.
     pub positions: Option<Vec<Option<Position>>>,
     /// Transmission and carrier-sense range [m], where there is a radio.
     pub ranges_m: Option<(f64, f64)>,
-    /// The links that carry data, in the order of the flows, and their names; where there are no flows, those on the ways between
-    /// nodes that are attached to the outside; where there are neither, the links that the scenario gives, or one for each two nodes
-    /// that decode each other, [`Self::LINKS_MAX`] at most.
+    /// The links with data, in the order of the flows, and their names. Without flows, those on the ways between nodes that are
+    /// attached to the outside. Without either, the links that the scenario gives, or one for each two nodes that decode each
+    /// other, [`Self::LINKS_MAX`] at most.
     pub links: Vec<(String, Link)>,
     /// Which of those conflict.
     pub conflicts: ConflictGraph,
@@ -72,6 +72,7 @@ impl Scenario {
         let stage = self.stage(&nodes, radio.as_ref(), &mac, &receivers)?;
         let later_routes = stage.as_ref().map(|stage| stage.routes(&wires)).unwrap_or_default();
         let errors = radio.as_ref().and_then(Radio::errors);
+        let rate_control = self.rate_control(&nodes, &mac)?;
         let ends: Vec<(u32, u32)> = wires.iter().map(|wire| (wire.from, wire.to)).collect();
         let router = Router::with_wires(&medium, &ends);
         let is_ideal = mac.is_ideal();
@@ -136,6 +137,7 @@ impl Scenario {
             motion: stage.map(|stage| stage.motion(&later_routes)),
             fading,
             rates,
+            rate_control,
             losses: self.link_losses(&nodes, is_ideal)?,
             wires,
             nodes,
@@ -471,7 +473,7 @@ fn links_in_use(
 }
 
 impl LossTable {
-    /// The model that the keys describe; else a key and what is wrong with it.
+    /// The model that the keys describe; else a key and its mistake.
     fn model(&self) -> Result<LossModel, (&'static str, String)> {
         let Self { loss, loss_bad, .. } = *self;
         let bursts = match (loss_bad, self.good, self.bad) {

@@ -1,16 +1,22 @@
-//! Nodes, flows, signals and walls that a scenario has in CSV files: `nodes = { file = "nodes.csv" }`.
+//! Nodes, flows, signals and walls that a scenario has in files: `nodes = { file = "nodes.csv" }`.
 //!
 //! Each file becomes the list that it stands for, in the place of the table that names it, before anything else is read: overrides,
 //! checks and everything after them see a list. The first line names the columns, by the words that people use for them.
 
 mod columns;
+mod formats;
+mod geojson;
 mod globe;
+mod graphml;
 #[cfg(test)]
 mod tests;
 mod tracks;
 
 use crate::error::Mistake;
 use crate::lists::{Row, rows};
+pub use formats::nodes_have_places;
+pub(crate) use formats::{Format, links as link_rows};
+
 use columns::{Columns, FLOWS, NODES, SIGNALS, WALLS, Word};
 use globe::Plane;
 use std::borrow::Cow;
@@ -58,7 +64,7 @@ pub(crate) fn inlined<'a>(text: &'a str, folder: &Path) -> Result<Cow<'a, str>, 
 }
 
 fn read(folder: &Path, file: &str, words: &[Word], entries: Entries) -> Result<Vec<InlineTable>, String> {
-    let rows = rows(folder, file)?;
+    let rows = if words == NODES { formats::nodes(folder, file)? } else { rows(folder, file)? };
     let (head, rows) = parts(file, &rows)?;
     entries(file, rows, &Columns::of(file, head, words)?)
 }
@@ -105,18 +111,14 @@ fn places(file: &str, rows: &[Row], columns: &Columns<'_>) -> Result<Vec<[f64; 2
 
 /// The plane around places in degrees.
 fn plane(file: &str, rows: &[Row], places: &[[f64; 2]]) -> Result<Plane, String> {
-    Plane::around(places).map_err(|(place, why)| format!("{file}, line {}: {why}", rows[place].line))
+    Plane::around(places).map_err(|(place, why)| format!("{}: {why}", rows[place].of(file)))
 }
 
 /// The coordinates of each row, as they stand there: metres to the east and north, or degrees of longitude and latitude.
 fn coordinates(file: &str, rows: &[Row], columns: &Columns<'_>) -> Result<Vec<[f64; 2]>, String> {
-    let of_plane = columns.has("x") && columns.has("y");
-    if !columns.are_degrees() && !of_plane {
-        return Err(format!(
-            "{file} has no places: columns are x and y in metres, or latitude and longitude"
-        ));
-    }
-    let (first, second) = if columns.are_degrees() { ("longitude", "latitude") } else { ("x", "y") };
+    let (first, second) = columns.place().ok_or_else(|| {
+        format!("{file} has no places: columns are id, x and y in metres, or id, latitude and longitude")
+    })?;
     let places =
         rows.iter().map(|row| Ok([columns.number(file, row, first)?, columns.number(file, row, second)?]));
     places.collect()
@@ -184,7 +186,7 @@ fn walls(file: &str, rows: &[Row], columns: &Columns<'_>) -> Result<Vec<InlineTa
 fn number(file: &str, row: &Row, column: &str, cell: &str) -> Result<f64, String> {
     let found = cell.parse::<f64>().or_else(|_| cell.replacen(',', ".", 1).parse());
     let found = found.ok().filter(|x| x.is_finite());
-    found.ok_or_else(|| format!("{file}, line {}: {column} is \"{cell}\", which is no number", row.line))
+    found.ok_or_else(|| format!("{}: {column} is \"{cell}\", which is no number", row.of(file)))
 }
 
 /// A quantity with its unit; the usual one, where a cell is a bare number.

@@ -8,6 +8,7 @@ use evenair_laws::connections::ConnectionParams;
 use evenair_laws::gateway::GatewayParams;
 use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::RateParams;
+use evenair_laws::rates::RateControlParams;
 use evenair_laws::window::WindowParams;
 use evenair_netsim::{NetworkSpec, Traffic};
 use schemars::{JsonSchema, SchemaGenerator};
@@ -105,11 +106,19 @@ pub fn laws() -> Vec<ListedFamily> {
         serves: |network| network.gateway.is_some(),
         ..window
     };
+    let rates = Asked {
+        family: "rates",
+        decides: "in which modes a frame is sent, one after another",
+        key: "mac.rate_control",
+        serves: |network| !network.rate_control.is_empty(),
+        ..backoff
+    };
     vec![
         backoff.listed::<BackoffParams>(),
         window.listed::<WindowParams>(),
         kept.listed::<ConnectionParams>(),
         rate.listed::<RateParams>(),
+        rates.listed::<RateControlParams>(),
         marking.listed::<MarkingParams>(),
         gateway.listed::<GatewayParams>(),
     ]
@@ -297,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_the_schemas_and_sources_the_files() {
+    fn parameters_match_schema_and_sources() {
         let n = law("connections", "rtt-proportional");
         assert!(
             n.source.starts_with("[Chen10] eq. (5.1)") && n.does.contains("n = max(1, int(k·T))"),

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_without_a_law_are_those_of_the_schema() {
+    fn connections_without_law_are_those_of_schema() {
         let read: ConnectionParams = serde_json::from_value(serde_json::json!({ "k": 10 })).unwrap();
         assert_eq!(serde_json::to_value(&read).unwrap()["law"], DEFAULT_CONNECTIONS);
         let schema = crate::schema();

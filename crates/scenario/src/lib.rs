@@ -29,6 +29,7 @@ mod unused;
 mod warn;
 
 pub use build::Layout;
+pub use bulk::nodes_have_places;
 pub use catalogue::{ListedFamily, ListedLaw, ListedParameter, laws};
 pub use error::ScenarioError;
 pub use evenair_fluid::View as FluidView;

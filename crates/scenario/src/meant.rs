@@ -23,6 +23,10 @@ pub fn explained(key: Option<&KeyPath>, message: String) -> String {
         };
         return format!("not built: `{word}`, {what}; {built}");
     }
+    let is_of_backoff = key.is_some_and(|key| key.steps().contains(&Step::Key("backoff".into())));
+    if is_of_backoff && ["exponential", "exp", "beb", "binaryexponential"].contains(&&*asked) {
+        return format!("{begin} `{word}`; binary exponential back-off is \"dcf\", the default");
+    }
     if let Some(name) =
         called_otherwise(&asked).filter(|_| !known.iter().any(|known| self::asked(known) == asked))
     {

@@ -1,5 +1,5 @@
-//! A scenario with nothing left open. Each file has what a table means: the defaults, which are written into it, the checks, and
-//! what the packet world knows of it.
+//! A scenario with nothing left open. Each file has the meaning of a table: the defaults, which are written into it, the checks,
+//! and its part of the packet world.
 
 mod aggregation;
 mod errors;
@@ -64,7 +64,7 @@ pub(crate) struct Parts {
 
 impl Scenario {
     /// Writes every default out, checks everything and builds the packet world.
-    /// What it has in files is looked for in `folder`.
+    /// Files that it names are looked for in `folder`.
     pub(crate) fn complete(mut self, folder: &Path, needs: Needs) -> Result<Resolved, Mistake> {
         let preset = self.preset;
         self.read_lists(folder)?;
@@ -149,7 +149,7 @@ impl Resolved {
         &self.settings
     }
 
-    /// Where nodes stand, which links carry data, and what conflicts.
+    /// The places of nodes, the links with data, and the conflicts.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }

@@ -240,8 +240,8 @@ fn airtime_of(network: &NetworkSpec, link: Link, traffic: &Traffic) -> Duration 
     data + if tcp.acknowledge == AckPolicy::EachSegment { answer } else { answer / 2 }
 }
 
-/// What a link's noise costs, without interference: the mean number of attempts that a packet takes, and the probability that it is
-/// given up.
+/// The cost of a link's noise, without interference: the mean number of attempts that a packet takes, and the probability that it
+/// is given up.
 struct NoiseLoss {
     attempts: f64,
     residual: f64,

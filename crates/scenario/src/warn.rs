@@ -1,5 +1,7 @@
 //! Settings that are allowed and hardly meant.
 
+mod intervals;
+
 use crate::language::{LimitRate, LinkTable};
 use crate::resolved::Resolved;
 use evenair_laws::gateway::GatewayParams;
@@ -37,7 +39,7 @@ impl Resolved {
         } else {
             [None, None]
         };
-        let others = [self.too_generous(), self.in_step(), self.conflicts_added()];
+        let others = [self.too_generous(), self.in_step(), self.conflicts_added(), self.too_often()];
         let all = of_frames.into_iter().chain(others).flatten();
         all.chain(self.without_effect()).collect()
     }

@@ -45,7 +45,7 @@ pub struct Chart {
     pub dashes: Vec<Key>,
     /// Its panels.
     pub panels: Vec<Panel>,
-    /// Its panels at other instants, in the order of time: of a map whose nodes move.
+    /// Its panels at other instants, in the order of time: of a map with moving nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
     /// The least and the greatest width of a panel \[px\]. Panels stand side by side where there is room for the least.

@@ -283,7 +283,7 @@ mod tests {
 
     /// Fair: 200 and 200 packets/s; then 400 and 8.
     #[test]
-    fn more_than_the_optimum_is_at_the_cost_of_others() {
+    fn more_than_optimum_is_at_cost_of_others() {
         let note = above_fair(&comparison(&[[0.5, 0.5], [1.0, 0.02]])).unwrap();
         assert!(note.contains("has 408 packets/s in all, the fair optimum 400"), "{note}");
         assert!(note.contains("More than fair: a (400 for 200); less: b (8 for 200)."), "{note}");

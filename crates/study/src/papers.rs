@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_folder_of_studies_but_our_own_is_a_papers() {
+    fn every_folder_of_studies_but_our_own_is_papers() {
         let own =
             |id: &str| id == "demo" || ["gateway/", "wifi/"].iter().any(|folder| id.starts_with(folder));
         let strange: Vec<_> = crate::study_ids().filter(|id| Paper::of(id).is_some() == own(id)).collect();

@@ -328,7 +328,7 @@ fn only_undecided_variants_get_seeds() {
 }
 
 #[test]
-fn numbers_of_another_origin_are_never_the_papers() {
+fn numbers_of_another_origin_are_never_papers() {
     let text = SMALL.replace("paper = 1e9", "reference = { value = 12.5, origin = \"a, \\\"b\\\"\" }")
         + "\n[[published]]\nmetric = \"goodput\"\nvariant = \"one\"\nflow = \"1\"\nvalue = 77\norigin = \"ns-2\"\n";
     let study = Study::parse("small", &text).unwrap();

@@ -11,7 +11,7 @@ pub struct Track {
     points: Vec<(Instant, Position)>,
 }
 
-/// Random waypoints in a rectangle: a node goes straight to a point that is uniform in it, at a speed that is uniform between two
+/// Random waypoints in a rectangle. A node goes straight to a point that is uniform in it, at a speed that is uniform between two
 /// bounds, rests, and goes on (Johnson and Maltz, Dynamic source routing in ad hoc wireless networks, 1996).
 ///
 /// Slow ways last longer, so the mean speed of a node over time is below the mean of the bounds:

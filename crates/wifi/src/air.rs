@@ -1,8 +1,8 @@
 //! The interface between the air and its host.
 
 use crate::{
-    AggregateCounters, Aggregation, Contention, Counters, DcfAir, IdealAir, Ledger, LossProcess, MacTiming,
-    Mode, Receivers, Rules, Small, Timeline,
+    AggregateCounters, Aggregation, Contention, ControlledLink, Counters, DcfAir, IdealAir, Ledger,
+    LossProcess, MacTiming, Mode, ModeCounters, Receivers, Rules, Small, Timeline,
 };
 use evenair_des::{Fingerprint, Phase, Queue};
 use evenair_laws::backoff::Access;
@@ -294,6 +294,46 @@ impl Air {
             Self::Dcf(air) => air.aggregate_counters(of),
             Self::Small(air) => air.aggregate_counters(of),
             Self::Ideal(_) => None,
+        }
+    }
+
+    /// Puts a contender's frames to a next hop under rate control, before it has its first packet. Until the law has named a mode, back-offs
+    /// are drawn for its `own`.
+    ///
+    /// # Panics
+    /// In ideal CSMA, which has no modes.
+    pub fn control_modes(&mut self, by: Contender, link: ControlledLink, own: Mode) {
+        match self {
+            Self::Dcf(air) => air.control_modes(by, link, own),
+            Self::Small(air) => air.control_modes(by, link, own),
+            Self::Ideal(_) => panic!("ideal CSMA has no modes"),
+        }
+    }
+
+    /// The mode that rate control names for frames to a next hop, probes left out; none, without rate control.
+    pub fn usual_mode(&self, by: Contender, to: u32) -> Option<Mode> {
+        match self {
+            Self::Dcf(air) => air.usual_mode(by, to),
+            Self::Small(air) => air.usual_mode(by, to),
+            Self::Ideal(_) => None,
+        }
+    }
+
+    /// Counts of a contender's frames under rate control: each next hop, each of its modes.
+    pub fn mode_counters(&self, of: Contender) -> Vec<(u32, Mode, ModeCounters)> {
+        match self {
+            Self::Dcf(air) => air.mode_counters(of).collect(),
+            Self::Small(air) => air.mode_counters(of).collect(),
+            Self::Ideal(_) => Vec::new(),
+        }
+    }
+
+    /// Counts frames under rate control from zero again.
+    pub fn clear_mode_counters(&mut self) {
+        match self {
+            Self::Dcf(air) => air.clear_mode_counters(),
+            Self::Small(air) => air.clear_mode_counters(),
+            Self::Ideal(_) => (),
         }
     }
 

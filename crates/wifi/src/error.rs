@@ -6,7 +6,7 @@
 //!
 //! # Left out
 //! Streams share the power evenly and do not disturb each other: each has the frame's ratio less 10·log₁₀ of their number, with no gain
-//! from more antennas. The channel is flat over a frame's width. An interfering signal counts whole, whatever its width.
+//! from more antennas. The channel is flat over a frame's width. An interfering signal counts whole, at any width.
 //! Pilots, synchronisation and channel estimation are perfect.
 
 mod bound;
@@ -35,23 +35,28 @@ pub enum Coding {
     Ldpc,
 }
 
-/// A receiver whose errors follow from the signal-to-noise ratio.
+/// A receiver with errors that follow from the signal-to-noise ratio.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorModel {
     /// The code of frames of 802.11n, ac and ax; those of other kinds have their only one.
     pub coding: Coding,
     /// By how much the receiver's noise exceeds thermal noise at 290 K \[dB\].
-    pub noise_figure_db: f64,
-    /// A preamble is detected only from this signal-to-noise ratio on \[dB\].
-    pub detection_db: f64,
+    pub noise_figure_db: f32,
     /// The width of the network's channel, in which preambles are detected.
     pub width: Width,
 }
 
+const _: () =
+    assert!(size_of::<ErrorModel>() <= 8, "rules are copied for frames of receivers without a model, too");
+
 impl ErrorModel {
-    /// The convolutional code, a noise figure of 7 dB and preambles detected from 4 dB on, as in ns-3.
+    /// The signal-to-noise ratio from which on preambles are detected by default \[dB\], for
+    /// [`Rules::detection_db`](crate::Rules::detection_db): that of ns-3's `ThresholdPreambleDetectionModel`.
+    pub const DETECTION_DB: f64 = 4.0;
+
+    /// The convolutional code and a noise figure of 7 dB, as in ns-3.
     pub const fn new(width: Width) -> Self {
-        Self { coding: Coding::Convolutional, noise_figure_db: 7.0, detection_db: 4.0, width }
+        Self { coding: Coding::Convolutional, noise_figure_db: 7.0, width }
     }
 
     /// Returns the receiver's noise in a channel of this width.
@@ -103,11 +108,11 @@ impl ErrorModel {
     }
 
     fn noise_in(&self, bandwidth_hz: f64) -> Dbm {
-        Dbm::new(THERMAL_DBM + 10.0 * libm::log10(bandwidth_hz) + self.noise_figure_db)
+        Dbm::new(THERMAL_DBM + 10.0 * libm::log10(bandwidth_hz) + f64::from(self.noise_figure_db))
     }
 }
 
-/// The SIG fields of a frame's preamble, or the header of DSSS: what must be decoded before its body.
+/// The SIG fields of a frame's preamble, or the header of DSSS, which must be decoded before its body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header {
     pub(crate) curve: Curve,

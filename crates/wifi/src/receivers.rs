@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_goes_as_far_as_the_next_faster_that_is_given() {
+    fn rate_goes_as_far_as_next_faster_that_is_given() {
         let given = [(mbps(12), Dbm::new(-79.0)), (mbps(24), Dbm::new(-74.0))];
         let some = Sensitivity::new(Phy::g(), &given);
         let expected =

@@ -253,10 +253,13 @@ impl MacTiming {
     /// From the end of an RTS or a DATA frame to the moment at which a missing answer is a failure.
     #[inline]
     pub(crate) fn answer_timeout_to(&self, kind: FrameKind, data: Mode) -> Duration {
-        if self.phy.standard != PhyStandard::Mixed {
-            return self.answer_timeout;
-        }
-        // The answer's preamble is DSSS's or OFDM's.
+        let is_mixed = self.phy.standard == PhyStandard::Mixed;
+        if is_mixed { self.mixed_timeout_to(kind, data) } else { self.answer_timeout }
+    }
+
+    /// The same where the answer's preamble is DSSS's or OFDM's.
+    #[inline(never)]
+    fn mixed_timeout_to(&self, kind: FrameKind, data: Mode) -> Duration {
         let answer = if kind == FrameKind::Rts { FrameKind::Cts } else { FrameKind::Ack };
         let preamble = self.phy.preamble_time(self.mode_of(answer, data));
         self.answer_timeout - (self.phy.start_delay() - preamble)
@@ -366,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgement_time_out_and_eifs_of_the_standard() {
+    fn acknowledgement_time_out_and_eifs_of_standard() {
         let rate = Rate::from_kbps(11_000);
         let long = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
         assert_eq!(long.answer(rate), Duration::from_micros(192 + 112));

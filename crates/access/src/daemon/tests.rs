@@ -93,6 +93,35 @@ fn registers_are_set_again_each_second() {
     assert_eq!(daemon.radio.set.len(), 3, "at 0, 1 and 2 s: an unstarted virtual queue stays");
 }
 
+/// After a channel switch the registers stand at once within the new channel's limits, and hostapd's start is made good in
+/// two seconds of updates.
+#[test]
+fn news_sets_registers_at_once() {
+    let mut daemon = daemon("");
+    daemon.radio.found.as_mut().unwrap().limits = None;
+    daemon.radio.stations = vec![station(0)];
+    daemon.step(at(0)).unwrap();
+    let wide = Registers { window_min: 511, window_max: 1023, aifsn: 2, txop_units: 0 };
+    assert_eq!(daemon.radio.set, [wide]);
+    daemon.radio.found = Some(found(Kind::AccessPoint));
+    let step = daemon.refresh(at(30)).unwrap();
+    assert!(step.entries.is_empty() && step.said[0].contains("AIFSN 3 or more"), "{:?}", step.said);
+    assert_eq!(daemon.radio.set, [wide, Registers { aifsn: 3, ..wide }]);
+    (1..=30).for_each(|i| drop(daemon.step(at(100 * i)).unwrap()));
+    assert_eq!(daemon.radio.set.len(), 2 + 20 + 1, "each update for 2 s, then once a second");
+    daemon.radio.found = None;
+    assert_eq!(daemon.refresh(at(3_100)).unwrap().said, ["waiting: wlan0: no such interface"]);
+}
+
+#[test]
+fn renamed_interface_is_told() {
+    let mut daemon = daemon("");
+    daemon.radio.stations = vec![station(0)];
+    daemon.step(at(0)).unwrap();
+    daemon.radio.found.as_mut().unwrap().interface.name = "ap0".into();
+    assert_eq!(daemon.step(at(1000)).unwrap().said, ["wlan0 is called ap0"]);
+}
+
 #[test]
 fn observe_mode_sets_nothing() {
     let mut daemon = daemon("");

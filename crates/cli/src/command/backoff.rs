@@ -5,9 +5,10 @@ use anyhow::{Context, Error, Result, bail};
 use clap::{Args, Subcommand};
 use evenair_access::radio::{Found, Known, Linux, Radio, driver};
 use evenair_access::run::{self, RunOptions, Trial};
-use evenair_access::{Config, Mode, config, status, tape};
+use evenair_access::{Config, Mode, config, metrics, role, status, tape};
 use evenair_laws::backoff::{Category, Registers};
-use evenair_units::{Duration, printable};
+use evenair_linux::wireless::Station;
+use evenair_units::{Duration, Rate, printable};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,10 +19,11 @@ const TAKES_NONE: u8 = 3;
 #[derive(Debug, Args)]
 #[command(
     about = "Run a back-off law on a Linux access point: contention windows, AIFSN and TXOP, set ten times a second",
-    long_about = "The simulator's back-off law runs on a Linux access point; its settings reach the driver of a stock kernel within \
-    the country's limits and is put back; its decisions equal the simulator's. Their effect on the air is shown in the \
-    simulator, not on radio hardware, of which we have none.\n\n\
-    A starving neighbour gains by the restraint of access points with long queues. An access point that starves gains \
+    long_about = "The very back-off law runs on a Linux access point; what it sets reaches the driver of a stock kernel within \
+    the country's limits and is put back; its decisions equal the simulator's. What that does to the air is shown in the \
+    simulator and by shares among real mac80211 stations on a simulated medium, not on radio hardware, of which we have \
+    none.\n\n\
+    It is the restraint of access points with long queues that helps a starving neighbour. An access point that starves gains \
     nothing by running it alone (evenair study lee12/access-points).",
     after_help = "Nothing is set until --enforce, or mode = \"enforce\" in the file.\n\n\
     To begin with:\n  \
@@ -86,7 +88,7 @@ struct LawArguments {
 struct CheckArguments {
     #[command(flatten)]
     place: Place,
-    /// Set the largest windows for 10 s while you saturate the link, and measure whether the driver obeys
+    /// Set the largest windows for 5 s while you saturate the link, and measure whether the driver obeys
     #[arg(long)]
     trial: bool,
     /// Do not ask before the trial
@@ -121,6 +123,9 @@ struct StatusArguments {
     /// Print JSON, for programs
     #[arg(long)]
     json: bool,
+    /// Print metrics as Prometheus reads them, for a collector of text files
+    #[arg(long, conflicts_with = "json")]
+    metrics: bool,
 }
 
 #[derive(Debug, Args)]
@@ -229,6 +234,10 @@ fn status(arguments: &StatusArguments) -> Result<()> {
         say(&serde_json::to_string_pretty(&status)?);
         return Ok(());
     }
+    if arguments.metrics {
+        say(&metrics::text(&status));
+        return Ok(());
+    }
     let or_none =
         |registers: Option<Registers>| registers.map_or("-".into(), |registers| registers.to_string());
     let acts = status.waits.as_ref().map_or("acts".into(), |why| format!("waits: {why}"));
@@ -243,6 +252,7 @@ fn status(arguments: &StatusArguments) -> Result<()> {
         ["accepted", &or_none(status.accepted)],
         ["put back at the end", &status.restore.to_string()],
         ["updates", &status.updates.to_string()],
+        ["looks after messages", &status.looks.to_string()],
         ["sets", &status.sets.to_string()],
         ["cut by limits", &status.cuts.to_string()],
     ];
@@ -267,34 +277,38 @@ fn check(arguments: &CheckArguments) -> Result<()> {
     };
     let mut against = Vec::new();
     describe(&config, &found, &mut against);
-    let stations = radio.stations()?;
-    let number = Category::ALL.iter().position(|one| *one == config.category).unwrap_or_default();
-    let queues = stations.iter().any(|station| station.queues[number].has_queue);
-    match (stations.is_empty(), queues) {
-        (true, _) => say("stations: none, so its rate and its queues are not known yet"),
-        (false, true) => {
-            say(&format!(
-                "stations: {}; the driver reports their queues, so every law can run",
-                stations.len()
-            ));
-        }
-        (false, false) => say(&format!(
-            "stations: {}; the driver reports no queues (TXQ statistics), so only virtual-queue can run",
-            stations.len()
-        )),
-    }
-    let [least, most] = [
-        stations.iter().min_by_key(|one| one.rate_100kbps),
-        stations.iter().max_by_key(|one| one.rate_100kbps),
-    ]
-    .map(|one| one.map_or(0.0, |station| f64::from(station.rate_100kbps) / 10.0));
-    if !stations.is_empty() {
-        say(&format!("rates of the last frames: {least:.1} to {most:.1} Mb/s"));
-    }
+    describe_stations(&config, &found, &radio.stations()?);
     if !against.is_empty() {
         bail!("registers cannot be set: {}", against.join("; "));
     }
     if arguments.trial { trial(&config, &mut radio, arguments.yes) } else { Ok(()) }
+}
+
+/// Describes the stations: the laws that their counters allow, their rates, and the data per channel access.
+fn describe_stations(config: &Config, found: &Found, stations: &[Station]) {
+    if stations.is_empty() {
+        return say("stations: none, so rates and queues are not known yet");
+    }
+    let number = Category::ALL.iter().position(|one| *one == config.category).unwrap_or_default();
+    let laws = if stations.iter().any(|station| station.queues[number].has_queue) {
+        "the kernel counts their queues (TXQ statistics), so every law can run"
+    } else {
+        "the kernel counts only their sent packets, without queues (TXQ statistics), so only law = \"virtual-queue\" by \
+         packets can run"
+    };
+    say(&format!("stations: {}; {laws}", stations.len()));
+    let rates = stations.iter().map(|one| one.rate_100kbps);
+    let [least, most] = [rates.clone().min(), rates.max()].map(Option::unwrap_or_default);
+    let mbps = |rate: u32| f64::from(rate) / 10.0;
+    say(&format!("rates of the last frames: {:.1} to {:.1} Mb/s", mbps(least), mbps(most)));
+    let newer = stations.iter().filter(|one| one.is_high_throughput).count();
+    if newer > 0 {
+        say(&format!("stations at rates of 802.11n or later, with aggregates: {newer}"));
+    }
+    let rate = Rate::from_kbps(u64::from(most) * 100);
+    let frequency = found.interface.frequency_mhz.unwrap_or_default();
+    let role = role::role(frequency, rate, config.mtu, config.category);
+    say(&format!("an access with TXOP 0: {}", role::holding(&role, rate, newer > 0)));
 }
 
 /// Describes an interface; adds the reasons against setting its registers.
@@ -342,13 +356,16 @@ fn describe(config: &Config, found: &Found, against: &mut Vec<String>) {
     say(&format!("put back at the end: {} ({})", config.restore.0, config.restore.1));
 }
 
+/// The least packets per second of which a trial tells: a saturated link of 1 Mb/s has 80.
+const TELLING: f64 = 20.0;
+
 fn trial(config: &Config, radio: &mut Linux, yes: bool) -> Result<()> {
-    say("The trial takes 20 s. Saturate the link now, for example by a download at a station.");
+    say("The trial takes 10 s. Saturate the link now, for example by a download at a station.");
     if !yes {
         if !io::stdin().is_terminal() {
             bail!("no terminal to ask at; give --yes");
         }
-        anstream::print!("Set the largest windows for the last 10 s of it? [y/N] ");
+        anstream::print!("Set the largest windows for the last 5 s of it? [y/N] ");
         io::stdout().flush()?;
         let mut answer = String::new();
         io::stdin().read_line(&mut answer)?;
@@ -359,7 +376,7 @@ fn trial(config: &Config, radio: &mut Linux, yes: bool) -> Result<()> {
     let wait = |time: Duration| std::thread::sleep(std::time::Duration::from_nanos(time.as_nanos()));
     let Trial { before, during } = run::trial(radio, config, wait)?;
     say(&format!("{before:.0} packets/s before, {during:.0} with CWmin 1023 and AIFSN 15"));
-    if before < 100.0 {
+    if before < TELLING {
         bail!("too few packets to tell; saturate the link, and try again");
     }
     say(if during < 0.7 * before {

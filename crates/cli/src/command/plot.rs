@@ -119,7 +119,7 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<()> {
 /// The figures of a result.
 fn read(folder: &Path) -> Result<Figures> {
     let file = if folder.is_file() { folder.into() } else { folder.join(chart::FILE) };
-    ensure!(folder.exists(), "there is no {}: {}", folder.display(), meant(folder));
+    ensure!(folder.exists(), "{}: there is no such folder: {}", folder.display(), meant(folder));
     let text = std::fs::read_to_string(&file).with_context(|| {
         format!(
             "{} holds no result with figures: give the folder that was said as --out; one of an older evenair has its figures when its \
@@ -146,7 +146,7 @@ fn meant(folder: &Path) -> String {
             "plot takes the folder of a result: run it first, evenair run {name} --out DIR; then plot DIR"
         )
     } else {
-        "plot takes the folder of a result, which run, study and others write: the value of --out".into()
+        "plot takes the folder of a result, which run, study and others write with --out".into()
     }
 }
 

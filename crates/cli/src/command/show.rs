@@ -70,7 +70,7 @@ fn own_of_nodes(settings: &Scenario) -> String {
     out
 }
 
-/// A network whose nodes move, as it stands at an instant.
+/// A network with moving nodes, as it stands at an instant.
 fn then(scenario: &Resolved, at: Option<Time>) -> Result<Resolved> {
     let now = Instant::ZERO + at.map_or(Duration::ZERO, |at| at.0);
     Ok(scenario.at(now)?)

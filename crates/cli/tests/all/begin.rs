@@ -20,7 +20,8 @@ fn in_shell(folder: &Path, line: &str) -> std::process::Output {
 
 #[test]
 fn every_template_runs_and_so_does_every_command_of_its_comments() {
-    for (template, least) in [("cell", 5), ("chain", 4), ("hidden", 3), ("mesh", 4), ("gateway", 3)] {
+    let templates = [("cell", 5), ("chain", 4), ("hidden", 3), ("mesh", 4), ("gateway", 3), ("modern", 5)];
+    for (template, least) in templates {
         let folder = tempfile::tempdir().unwrap();
         let written = in_shell(folder.path(), &format!("new 'my net.toml' --template {template}"));
         assert!(stdout(&written).contains("evenair run 'my net.toml'"), "{}", stderr(&written));

@@ -121,7 +121,7 @@ fn the_timeline_holds_the_frames_of_its_window() {
 }
 
 #[test]
-fn bad_input_ends_with_two_a_message_and_no_output() {
+fn bad_input_exits_with_two_and_no_output() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &[u8]| {
         let path = folder.path().join(name);

@@ -18,13 +18,15 @@ rm -r \"$(dirname \"$device\")\"
 cd /
 exec setpriv --reuid 65534 --regid 65534 --clear-groups --reset-env \"$@\"";
 
+/// The words that start the rest as the user `nobody`.
+const NOBODY: [&str; 6] = ["unshare", "--mount", "sh", "-c", AS_NOBODY, "sh"];
+
 /// The words before `evenair` that make it an ordinary user's.
 fn prefix() -> &'static Result<Vec<&'static str>, Missing> {
     static PREFIX: OnceLock<Result<Vec<&'static str>, Missing>> = OnceLock::new();
-    let as_nobody = ["unshare", "--mount", "sh", "-c", AS_NOBODY, "sh"];
     let probe = || {
         let mut reason = String::new();
-        for (name, words) in [("an ordinary user", &as_nobody[..]), ("the same user", &[])] {
+        for (name, words) in [("an ordinary user", &NOBODY[..]), ("the same user", &[])] {
             match start(words, &["emulate", "jam10/chain", "--", "true"]).output() {
                 Ok(done) if done.status.success() => return Ok(name.to_owned()),
                 Ok(done) => reason = stderr(&done),
@@ -34,7 +36,7 @@ fn prefix() -> &'static Result<Vec<&'static str>, Missing> {
         Err(reason)
     };
     PREFIX.get_or_init(|| match once("emulation", probe) {
-        Ok(name) if name == "an ordinary user" => Ok(as_nobody.to_vec()),
+        Ok(name) if name == "an ordinary user" => Ok(NOBODY.to_vec()),
         Ok(_) => Ok(Vec::new()),
         Err(reason) => Err(Missing::new("emulation", reason)),
     })
@@ -120,6 +122,23 @@ fn a_program_reaches_another_three_hops_on_by_its_name_and_takes_the_airs_time()
     assert!((6.0 * 2.6..60.0).contains(&least_ms), "{least_ms} ms");
 }
 
+/// The other tests take root's rights where those of the user `nobody` do not suffice; this one tests the latter.
+#[test]
+fn an_ordinary_user_emulates_without_rights() {
+    let user = match prefix() {
+        Err(missing) => return missing.skip(),
+        Ok(words) if !words.is_empty() => "65534".to_string(),
+        Ok(_) if rustix::process::geteuid().is_root() => {
+            return evenair_needs::skip("root", "nobody cannot be had, or is refused");
+        }
+        Ok(_) => rustix::process::geteuid().as_raw().to_string(),
+    };
+    let ask =
+        "id -u; ip link set dev lo mtu 9000 && echo own network; test -w /etc/passwd || echo same rights";
+    let Some(done) = run_with(&["ip"], &["jam10/chain", "--", "sh", "-c", ask]) else { return };
+    assert_eq!(stdout(&done), format!("{user}\nown network\nsame rights\n"), "{}", stderr(&done));
+}
+
 #[test]
 fn statuses_are_those_of_env() {
     for (command, status) in [
@@ -139,7 +158,7 @@ fn statuses_are_those_of_env() {
 }
 
 #[test]
-fn a_scenarios_own_flow_is_carried_by_real_sockets() {
+fn scenarios_own_flow_is_carried_by_real_sockets() {
     let settings = ["duration=3 s", "warmup=1 s", "tcp.window=reno"];
     let words: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
     let only = ["--set", "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]"];
@@ -292,7 +311,7 @@ fn until(node: &str, pattern: &str, command: &str, then: &str) -> String {
 const ESTABLISHED: &str = "*\" 01 \"*";
 
 #[test]
-fn a_connection_begins_with_the_scenarios_threshold() {
+fn connection_begins_with_scenarios_threshold() {
     let only = "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]";
     let settings = ["--set", "tcp.initial_ssthresh='7 packets'", "--set", only, "--with-flows"];
     let look = until("1", ESTABLISHED, "cat /proc/net/tcp", "");
@@ -304,7 +323,7 @@ fn a_connection_begins_with_the_scenarios_threshold() {
 }
 
 #[test]
-fn a_connection_waits_the_scenarios_least_time_out() {
+fn connection_waits_scenarios_least_time_out() {
     let only = "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]";
     let settings = ["--set", "tcp.min_rto='3 s'", "--set", only, "--with-flows"];
     let look = until("1", ESTABLISHED, "cat /proc/net/tcp", "");
@@ -477,7 +496,7 @@ fn a_flow_has_the_stack_that_it_asks_for() {
 }
 
 #[test]
-fn a_gateway_may_be_the_daemon_in_its_nodes_kernel() {
+fn gateway_may_be_daemon_in_its_nodes_kernel() {
     let run = |gateway: &str| {
         let gateway = format!("gateway={{ node = 'ap', stack = 'linux', {gateway} }}");
         let nodes = "nodes=[{ id = 'ap', at = [0, 0] }, { id = 'a', at = [50, 0] }, { id = 'b', at = [15, 48] }, { id = 'server' }]";

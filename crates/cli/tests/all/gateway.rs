@@ -55,7 +55,7 @@ fn unconfirmed_trial_restores_state() {
 }
 
 #[test]
-fn a_gateway_that_was_killed_is_adopted_or_cleared() {
+fn gateway_that_was_killed_is_adopted_or_cleared() {
     let script = "begin --mode enforce; kill -9 $gateway; wait $gateway; echo killed; tree
         evenair gateway run gateway.toml --mode enforce > again.log 2>&1 & again=$!
         shows 'nothing was asked for' evenair gateway why gateway.toml Anna; kill $again; wait $again; echo ended; tree

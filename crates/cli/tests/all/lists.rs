@@ -54,7 +54,7 @@ fn words_are_looked_for_in_descriptions() {
 }
 
 #[test]
-fn a_faulty_file_is_shown_as_faulty_beside_the_others() {
+fn faulty_file_is_shown_as_faulty_beside_others() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);

@@ -100,7 +100,7 @@ fn run_without_place_is_refused() {
 
 /// A folder in which one works, with a scenario and a paper in it, takes a result as it is.
 #[test]
-fn files_of_the_users_own_are_no_hindrance_and_stay() {
+fn files_of_users_own_are_no_hindrance_and_stay() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = evenair_study::builtin_scenario("chen10/a").unwrap();
     std::fs::write(folder.path().join("my.toml"), scenario).unwrap();

@@ -59,7 +59,11 @@ fn figures_of_a_result_become_files() {
     let strange = evenair(&["plot", &result, "map", "--out", &file(folder.path(), "map.eps")]);
     assert!(stderr(&strange).contains("drawn as .svg, .png or .pdf"), "{}", stderr(&strange));
     let nothing = evenair(&["plot", &file(folder.path(), "nowhere")]);
-    assert!(stderr(&nothing).contains("nowhere: plot takes the folder of a result"), "{}", stderr(&nothing));
+    assert!(
+        stderr(&nothing).contains("nowhere: there is no such folder: plot takes"),
+        "{}",
+        stderr(&nothing)
+    );
 }
 
 #[test]

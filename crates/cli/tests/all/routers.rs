@@ -65,7 +65,7 @@ const FETCH: &str = "import socket, sys
 s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 10); print(s.recv(100).decode())";
 
 #[test]
-fn programs_reach_the_machines_own_network_over_the_air() {
+fn programs_reach_machines_own_network_over_air() {
     // An address of this machine that others would reach it by; no packet is sent for that.
     let asked = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
         socket.connect("192.0.2.1:9")?;

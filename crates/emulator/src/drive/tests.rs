@@ -152,7 +152,7 @@ fn a_packet_comes_out_three_hops_on_as_it_was_with_two_hops_fewer() {
 }
 
 #[test]
-fn the_router_that_uses_up_the_hops_tells_the_sender() {
+fn router_reports_used_up_hops() {
     for (hops, router) in [(1, 2), (2, 3)] {
         let (out, strays) = written(&[(0, 0, udp(A, D, hops))]);
         let [(_, node, answer)] = &out[..] else { panic!("{out:?}") };
@@ -180,7 +180,7 @@ fn strays_are_counted() {
 }
 
 #[test]
-fn the_sender_is_told_of_no_route_but_not_too_often() {
+fn missing_route_is_reported_in_bounds() {
     let come: Vec<_> = (0..100).map(|ms| (ms, 0, udp(A, [10, 0, 0, 9], 64))).collect();
     let (out, strays) = written(&come);
     assert_eq!((out.len() as u64, strays.no_route), (TOLD_AT_ONCE, 100));

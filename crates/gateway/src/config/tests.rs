@@ -11,7 +11,7 @@ fn subscribers(path: &Path, last: &mut LastLeases) -> Result<(Subscribers, Vec<M
 const LEAST: &str = "mesh = \"mesh0\"\nuplink = \"wan0\"\n";
 
 #[test]
-fn a_config_of_two_lines_observes_by_the_corrected_law() {
+fn config_of_two_lines_observes_by_corrected_law() {
     let config = Config::parse("g.toml", LEAST).unwrap();
     assert_eq!((config.mode, config.on_stop), (Mode::Observe, OnStop::Remove));
     assert_eq!(config.law, PfrcParams::corrected().into());
@@ -19,7 +19,7 @@ fn a_config_of_two_lines_observes_by_the_corrected_law() {
 }
 
 #[test]
-fn laws_have_the_names_and_parameters_of_the_simulator() {
+fn laws_have_names_and_parameters_of_simulator() {
     let text = format!(
         "{LEAST}mode = \"enforce\"\n[law]\nlaw = \"arc\"\nepoch = \"5 s\"\ncapacity_high = \"6 Mbps\"\n"
     );

@@ -141,7 +141,7 @@ fn observe_and_dry_run_change_nothing() {
 }
 
 #[test]
-fn a_strangers_root_is_kept_for_him_or_not_touched() {
+fn foreign_root_is_kept_or_left_alone() {
     let config = config("mode = \"enforce\"\n");
     let mut kernel = MemoryKernel::default();
     let cake = |kept: Option<Vec<u8>>| Root::Foreign { kind: "cake".into(), major: 0x8001, kept };
@@ -165,7 +165,7 @@ fn a_strangers_root_is_kept_for_him_or_not_touched() {
 }
 
 #[test]
-fn an_upgrade_changes_no_class_and_forgets_nothing() {
+fn upgrade_changes_no_class_and_forgets_nothing() {
     let config = config("mode = \"enforce\"\n");
     let mut daemon = start(&config, MemoryKernel::default(), None);
     run(&mut daemon, (0, 60_000), &[(Side::Down, FIRST, 2, true)]);

@@ -29,7 +29,7 @@ fn of_all(status: &Status, account: &Account, text: &mut Metrics) {
     text.family(gauge("mode_info"), "The daemon's mode, and the law that decides.")
         .sample(&[("law", &status.law), ("mode", status.mode.word())], 1);
     text.family(("epochs_total", "counter"), "Epochs that have passed.").sample(&[], status.epochs);
-    text.family(gauge("epoch_seconds"), "How long the last epoch was.").sample(&[], status.epoch_s);
+    text.family(gauge("epoch_seconds"), "Length of the last epoch.").sample(&[], status.epoch_s);
     text.family(gauge("status_timestamp_seconds"), "Time of this status, since 1970.")
         .sample(&[], status.at_ms as f64 / 1e3);
     let mut open = text.family(gauge("limits_open"), "Whether the limits are open, by reason.");
@@ -58,12 +58,12 @@ fn of_each(status: &Status, account: &Account, text: &mut Metrics) {
         }
     };
     let past = |class: &ClassStatus| account.past.get(&(class.id.clone(), class.side));
-    all(("class_sent_bytes_total", "counter"), "Rate of a class's packets.", &|class| {
+    all(("class_sent_bytes_total", "counter"), "Bytes of a class that passed.", &|class| {
         Some(past(class)?.bytes.round())
     });
     all(
         ("class_dropped_packets_total", "counter"),
-        "Packets that the class's line had no room for.",
+        "Packets dropped for lack of room in the class's queue.",
         &|class| Some(past(class)?.dropped as f64),
     );
     all(("class_rate_bytes_per_second", "gauge"), "Rate in the last epoch.", &|class| {
@@ -82,7 +82,7 @@ fn of_each(status: &Status, account: &Account, text: &mut Metrics) {
     );
     all(
         ("class_waiting_ratio", "gauge"),
-        "Share of looks in the last epoch at which packets waited.",
+        "Share of samples in the last epoch with waiting packets.",
         &|class| Some(class.waits),
     );
     let mut bound =

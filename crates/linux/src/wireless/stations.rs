@@ -13,6 +13,8 @@ const TRAFFIC: u16 = 31;
 /// `NL80211_RATE_INFO_BITRATE`, in 16 bits, and `BITRATE32` \[100 kbit/s\].
 const RATE_16: u16 = 1;
 const RATE_32: u16 = 5;
+/// `NL80211_RATE_INFO_MCS`, `VHT_MCS`, `HE_MCS` and `EHT_MCS`: indices of 802.11n and later.
+const INDICES: [u16; 4] = [2, 6, 13, 19];
 /// `NL80211_TID_STATS_TX_MSDU`, `TX_MSDU_FAILED` and `TXQ_STATS`.
 const SENT: u16 = 2;
 const FAILED: u16 = 4;
@@ -38,6 +40,8 @@ pub struct Station {
     pub address: [u8; 6],
     /// The rate of the last frame to it \[100 kbit/s\]; 0 if there was none.
     pub rate_100kbps: u32,
+    /// Whether that rate is one of 802.11n or later.
+    pub is_high_throughput: bool,
     /// The counters of its traffic, by category.
     pub queues: [Queue; super::CATEGORIES],
 }
@@ -94,6 +98,7 @@ impl Station {
         let short = rate.find(RATE_16).and_then(|value| u16_at(value, 0)).map(u32::from);
         let mut station = Self {
             address,
+            is_high_throughput: INDICES.iter().any(|&index| rate.find(index).is_some()),
             rate_100kbps: rate.find(RATE_32).and_then(u32_of).or(short).unwrap_or_default(),
             ..Self::default()
         };
@@ -152,6 +157,7 @@ mod tests {
         );
         let station = Station::read(&bytes).unwrap().unwrap();
         assert_eq!((station.address, station.rate_100kbps), ([2, 0, 0, 0, 1, 0], 540));
+        assert!(!station.is_high_throughput);
         let best_effort = Queue {
             sent: 25_600,
             failed: 4,
@@ -171,12 +177,12 @@ mod tests {
     fn driver_without_queues_has_sent_packets_only() {
         let bytes = message(
             |rate| {
-                rate.put(1, &180_u16.to_ne_bytes());
+                rate.put(1, &180_u16.to_ne_bytes()).put(2, &[2]);
             },
             |all| traffic(all, 1, (8, 2), None),
         );
         let station = Station::read(&bytes).unwrap().unwrap();
-        assert_eq!(station.rate_100kbps, 180);
+        assert_eq!((station.rate_100kbps, station.is_high_throughput), (180, true));
         assert_eq!(station.queues[3], Queue { sent: 8, failed: 2, ..Queue::default() });
         for length in 0..bytes.len() {
             let _ = Station::read(&bytes[..length]);

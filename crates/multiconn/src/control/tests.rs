@@ -149,7 +149,7 @@ fn lost_probes_fall_back_to_tcp_info() {
 }
 
 #[test]
-fn three_intervals_without_a_probe_are_waited_for() {
+fn three_intervals_without_probe_are_waited_for() {
     // Two of ten seconds each are longer than the minimum of five.
     let law = GuardedParams { interval: ms(10_000), ..guarded(RoundTripSamples::Probes) };
     let mut controller = controller(law, true).unwrap();
@@ -258,7 +258,7 @@ fn a_record_is_heard_again_bit_for_bit_and_by_another_law() {
 }
 
 #[test]
-fn the_usual_guarded_law_runs_every_ten_round_trips() {
+fn usual_guarded_law_runs_every_ten_round_trips() {
     for (round_trip_ms, interval_ms) in [(20, 500), (50, 500), (200, 2000), (3000, 20_000)] {
         let mut controller = controller(law("guarded").unwrap(), true).unwrap();
         let mut path = Path::default();

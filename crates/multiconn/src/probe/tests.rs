@@ -58,7 +58,7 @@ fn a_responder_answers_fifty_a_second_and_ten_at_once() {
 }
 
 #[test]
-fn a_probe_is_answered_once_however_often_it_comes() {
+fn probe_is_answered_once_however_often_it_comes() {
     let mut responder = Responder::new(keys(End::Caller), at(0));
     let mut prober = Prober::new(keys(End::Caller), at(0));
     let probes: Vec<Datagram> = (0..100).filter_map(|i| prober.poll(at(i * 100), SPACING, 0.5)).collect();
@@ -88,7 +88,7 @@ fn foreign_reply_is_ignored() {
 }
 
 #[test]
-fn the_signature_is_the_first_half_of_hmac_sha_256() {
+fn signature_is_first_half_of_hmac_sha_256() {
     // RFC 4231 §4.3, by the signing function.
     let key = hmac::Key::new(hmac::HMAC_SHA256, b"Jefe");
     let signed = hmac::sign(&key, b"what do ya want for nothing?");

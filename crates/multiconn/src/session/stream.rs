@@ -181,7 +181,7 @@ mod tests {
     use tokio::io::AsyncWriteExt as _;
 
     #[tokio::test]
-    async fn a_break_is_told_and_bytes_and_the_end_are_none() {
+    async fn break_is_told_and_bytes_and_end_are_none() {
         let (here, there) = tokio::io::duplex(1 << 16);
         let session = |side, io| {
             let session = Session::new(side, Limits::default(), Budget::new(1 << 30));

@@ -1,4 +1,4 @@
-//! Between queues and the air: what the air is given, and what it tells.
+//! Between queues and the air: frames to the air, and its effects.
 
 use super::{Core, Direction, Event, News};
 use crate::packet::{Body, LossCause};
@@ -22,8 +22,14 @@ impl<T: Copy> Core<T> {
     fn on_attempt(&mut self, by: u32, airtime: Duration) {
         let measured = match self.queues[by as usize].service {
             Service::Staged { .. } => Some((self.staged[by as usize].to, airtime)),
-            // The rates that a discipline was built with are those of the start.
-            Service::Packet(served, hop) => self.exchange_of_now(&served, hop),
+            Service::Packet(served, hop) => {
+                let to = self.hops.get(hop).to;
+                // The rates that a discipline was built with are those of the start, and not those that rate control chooses.
+                match self.air.usual_mode(by, to) {
+                    Some(_) => Some((to, airtime)),
+                    None => self.exchange_of_now(&served, hop),
+                }
+            }
             _ => None,
         };
         self.queues[by as usize].discipline.attempted(measured);
@@ -75,7 +81,7 @@ impl<T: Copy> Core<T> {
             queue.given_up.add(served.size.into());
             self.lose(id, by, LossCause::Retries);
         } else if to == BROADCAST {
-            // Whoever received a broadcast, it is at the end of its way.
+            // A broadcast is at the end of its way, with or without receivers.
             let packet = self.pool.take(id);
             self.passage(packet.way).delivered.add(packet.size.into());
             if matches!(packet.body, Body::Foreign(_)) {

@@ -15,7 +15,8 @@ use evenair_laws::marking::QueueRole;
 use evenair_topology::{ConflictGraph, FadedLink, Fading, Link};
 use evenair_units::{Bytes, Instant, Volume};
 use evenair_wifi::{
-    Air, Arbitration, BROADCAST, Capture, Contention, Effects, IdealAir, LossProcess, Mode, Receivers,
+    Air, Arbitration, BROADCAST, Capture, Contention, ControlledLink, Effects, IdealAir, LossProcess, Mode,
+    Receivers,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -55,7 +56,7 @@ fn categories(spec: &NetworkSpec) -> &'static [Category] {
 pub(crate) struct FlowHops {
     pub(crate) forward: u32,
     pub(crate) backward: u32,
-    /// Of web traffic: the first hop of the replies' data, and of what acknowledges them.
+    /// Of web traffic: the first hop of the replies' data, and of their acknowledgements.
     pub(crate) replies: u32,
     pub(crate) reply_acks: u32,
 }
@@ -92,6 +93,7 @@ impl<T: Copy> Core<T> {
                 air.aggregate(by, staging.limits);
             }
         }
+        control_modes(spec, seed, &queues, &mut air);
         // Each node has a buffer, then each wire.
         let room = |limit| Buffer { waiting: 0, limit };
         let nodes = 0..spec.nodes.len() as u32;
@@ -175,6 +177,24 @@ impl<T: Copy> Core<T> {
     }
 }
 
+/// Puts the links of queues of the air under rate control.
+fn control_modes(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue], air: &mut Air) {
+    if spec.rate_control.is_empty() {
+        return;
+    }
+    for (from, to) in spec.air_links() {
+        let Some(params) = spec.rate_control.of(from, to) else { continue };
+        let modes = spec.modes_of(from, to);
+        for (by, queue) in (0..).zip(queues).filter(|(_, queue)| queue.node == from) {
+            let name = format!("{} to {}", queue.name, spec.nodes[to as usize]);
+            let draws = Stream::named(seed, &name, "rate").bits();
+            let law = params.begin(&spec.rate_role(from, to, &modes, draws));
+            let link = ControlledLink { to, modes: modes.clone(), law };
+            air.control_modes(by, link, spec.mode(from, to));
+        }
+    }
+}
+
 /// A queue's load: its next hop (of several the first that is one node), and whether any of it is data, and TCP's.
 #[derive(Clone, Copy, Debug)]
 struct Carries {
@@ -193,7 +213,7 @@ fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeM
     let detours = spec.motion.iter().flat_map(|motion| &motion.detours);
     let detours = detours.filter_map(|detour| Some(way(&spec.flows[detour.flow], detour.path.as_ref()?)));
     let flows = spec.flows.iter().map(|flow| way(flow, &flow.path)).chain(detours);
-    // What comes from outside and belongs to no flow may be TCP, and may be data both ways.
+    // Packets from outside without a flow may be TCP, and may be data both ways.
     let (routes, categories) = (spec.routes.iter(), categories(spec));
     let routes = routes.flat_map(|path| categories.iter().map(move |&category| (path, category, true, true)));
     for (path, category, tcp, both) in flows.chain(routes) {

@@ -1,8 +1,8 @@
-//! Nodes that move: scenes at regular instants, and flows whose paths change.
+//! Nodes that move: scenes at regular instants, and flows with paths that change.
 //!
-//! A scene changes who hears whom, and the modes of links; frames on the air keep their hearers ([`Air::set_medium`](evenair_wifi::Air::set_medium)),
-//! and packets in service their mode. A flow's packets enter at the first hop of its path of the moment; those under way go on along
-//! the path that they began with.
+//! A scene changes the hearers of nodes and the modes of links. Frames on the air keep their hearers
+//! ([`Air::set_medium`](evenair_wifi::Air::set_medium)), and packets in service their mode. A flow's packets enter at the first
+//! hop of its path of the moment; those under way go on along the path that they began with.
 
 use super::build::FlowHops;
 use super::{Core, END, Event, Hop};
@@ -20,7 +20,7 @@ pub(super) struct Moving {
     mac: MacSpec,
     receivers: Receivers,
     scene: Scene,
-    /// Nodes whose hearers are still those of an earlier scene, as they are sending.
+    /// Nodes with the hearers of an earlier scene, as they are sending.
     stale: Vec<u32>,
     /// By the first hop of a flow's original path, or of its way back: that of its path now, or [`END`].
     entrances: BTreeMap<u32, u32>,

@@ -5,7 +5,7 @@ use crate::attached::{Attached, Due, Flow};
 use crate::core::{END, Passed};
 use crate::measure::{
     AggregateResult, AirtimeShares, ClassResult, Counts, FlowCounts, FlowResult, GatewayResult, LinkResult,
-    Packets, ProbeResult, QueueCounts, RunResult, TransferResult,
+    ModeResult, Packets, ProbeResult, QueueCounts, RunResult, TransferResult,
 };
 use crate::packet::Way;
 use crate::queue::{Delays, Outlet, TransmitQueue};
@@ -37,6 +37,7 @@ impl Network {
         for queue in &mut self.core.queues {
             queue.waits.iter_mut().for_each(Histogram::clear);
         }
+        self.core.air.clear_mode_counters();
         if self.run.ledger {
             self.core.air.start_ledger(now);
         }
@@ -292,6 +293,7 @@ impl Network {
                 lost_on_wire: dropped.on_wire,
                 dropped_no_route: dropped.no_route,
                 aggregates: aggregates.map(|counters| AggregateResult::of(counters, frames.attempts)),
+                modes: self.mode_results(index, queue),
                 airtime: ledger
                     .as_ref()
                     .filter(|_| matches!(queue.outlet, Outlet::Air))
@@ -299,6 +301,24 @@ impl Network {
             }
         };
         queues.map(result).collect()
+    }
+
+    /// The modes of a queue's DATA frames under rate control.
+    fn mode_results(&self, index: usize, queue: &TransmitQueue) -> Vec<ModeResult> {
+        let counters = match queue.outlet {
+            Outlet::Air => self.core.air.mode_counters(index as u32),
+            _ => Vec::new(),
+        };
+        let sent = counters.into_iter().filter(|(.., counters)| counters.frames > 0);
+        sent.map(|(to, mode, counters)| ModeResult {
+            to: name(&self.nodes, to).into(),
+            mode: mode.to_string(),
+            rate_bps: mode.rate().as_bps(),
+            frames: counters.frames,
+            packets: counters.packets,
+            acknowledged: counters.acknowledged,
+        })
+        .collect()
     }
 
     /// The gateway's record.

@@ -7,6 +7,7 @@ mod delays;
 mod drains;
 mod gateway;
 mod marks;
+mod modes;
 mod motion;
 mod outside;
 mod poisson;
@@ -235,7 +236,7 @@ fn the_warm_up_counts_for_nothing_and_all_that_comes_after_it_for_something() {
 }
 
 #[test]
-fn twice_the_warm_up_leaves_rates_where_they_were() {
+fn twice_warm_up_leaves_rates_where_they_were() {
     // 200 datagrams/s are offered and 100 go through, after any warm-up.
     let every = Pattern::Constant { interval: Duration::from_millis(5), jitter: 0.0 };
     let spec = wired(1_000, 20, 10, datagrams(every));

@@ -88,8 +88,8 @@ impl AirtimeFair {
         })
     }
 
-    /// An attempt to send has ended: of the packet in service, or of packets staged for a next hop, in a frame that took so long
-    /// with its acknowledgement.
+    /// An attempt to send has ended: of the packet in service, or of packets for a next hop, in a frame that took so long with its
+    /// acknowledgement.
     pub(crate) fn attempted(&mut self, aggregate: Option<(u32, Duration)>) {
         match (self.in_service, aggregate) {
             (_, Some((next_hop, airtime))) => {

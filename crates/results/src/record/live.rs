@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_late_by_shares_and_not_by_a_few_packets() {
+    fn run_is_late_by_shares_and_not_by_few_packets() {
         let of = |packets, late: u64| Lateness {
             packets,
             beyond_1ms: late as f64 / packets as f64,

@@ -47,7 +47,7 @@ pub(super) struct Ground<'a> {
 }
 
 impl Scenario {
-    /// Writes out what flows leave open, and makes those of the packet world.
+    /// Writes out the defaults of flows, and makes those of the packet world.
     pub(super) fn flow_specs(&mut self, ground: &Ground<'_>) -> Result<Vec<FlowSpec>, Mistake> {
         law::complete_any("rate_law", &mut self.rate_law)?;
         let rate_law = self.rate_law.take();

@@ -12,7 +12,7 @@ use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::{BROADCAST, Receivers};
 use std::sync::Arc;
 
-/// The size of the packet whose exchange a hop costs.
+/// The size of the packet that prices a hop by its exchange.
 const FULL_PACKET: Bytes = Bytes::new(1500);
 
 /// The parts of a scenario that a scene depends on.
@@ -78,7 +78,8 @@ impl Stage {
         scene.expect("only places differ from the scene of the beginning")
     }
 
-    /// The air moves no node whose frames travel longer than half a slot to a hearer. A radio that reaches less far needs no look.
+    /// Refuses moving nodes with frames that travel longer than half a slot to a hearer. A radio that reaches less far needs no
+    /// check.
     fn check_nearness(&self) -> Result<(), Mistake> {
         let (Some(radio), Some((timing, _))) = (&self.radio, &self.mac.ieee80211) else { return Ok(()) };
         let (near_m, reach) = (light_travels_m(timing.near()), &radio.reach);

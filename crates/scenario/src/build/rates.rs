@@ -3,14 +3,40 @@
 use super::ends;
 use crate::error::Mistake;
 use crate::language::{BandName, MacKind, NodeMac, RateTable, Scenario};
+use crate::law;
+use crate::quantity::RateQuantity;
 use crate::resolved::{Mac, Radio};
-use evenair_netsim::LinkRate;
+use evenair_netsim::{LinkControl, LinkRate, RateControlSpec};
 use evenair_topology::{Hearing, Link, Medium};
-use evenair_units::Bytes;
-use evenair_wifi::{Band, ErrorModel, Mode, Modulation, Phy, Receivers, Width};
+use evenair_wifi::{Band, ErrorModel, FULL_PACKET, Mode, Modulation, Phy, Receivers, Width};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Scenario {
+    /// Rate control of links, its laws complete and checked.
+    ///
+    /// # Errors
+    /// A parameter is outside its range, or the MAC is ideal.
+    pub(super) fn rate_control(&mut self, names: &[String], mac: &Mac) -> Result<RateControlSpec, Mistake> {
+        const WHY: &str = "has no meaning for the ideal MAC, which decodes all rates alike";
+        law::complete_any("mac.rate_control", &mut self.mac.rate_control)?;
+        if mac.is_ideal() && self.mac.rate_control.is_some() {
+            return Err(Mistake::at("mac.rate_control", WHY));
+        }
+        let mut links = Vec::new();
+        for (index, entry) in self.rates.iter_mut().enumerate() {
+            law::complete_any("rate_control", &mut entry.rate_control)
+                .map_err(|mistake| mistake.within("rates", index))?;
+            let Some(law) = entry.rate_control.clone() else { continue };
+            if mac.is_ideal() {
+                return Err(Mistake::entry("rates", index, "rate_control", WHY));
+            }
+            let (from, to) = ends("rates", index, &entry.from, &entry.to, names)?;
+            let back = (!entry.one_way).then(|| LinkControl { from: to, to: from, law: law.clone() });
+            links.extend([LinkControl { from, to, law }].into_iter().chain(back));
+        }
+        Ok(RateControlSpec { law: self.mac.rate_control.clone(), links })
+    }
+
     /// Whether there are older stations: those of 802.11b among those of 802.11g, and those of 802.11a or g among those of 802.11n,
     /// ac or ax.
     ///
@@ -48,7 +74,7 @@ impl Scenario {
         widths.into_iter().collect()
     }
 
-    /// What stations decode.
+    /// The reception limits of the stations.
     pub(super) fn receivers(&self, radio: Option<&Radio>) -> Receivers {
         let of = |wanted: &[NodeMac]| {
             let is_wanted = |mac: Option<NodeMac>| mac.is_some_and(|mac| wanted.contains(&mac));
@@ -96,7 +122,7 @@ impl Scenario {
 }
 
 impl RateTable {
-    /// The mode of the link between these nodes; else a key and what is wrong with it.
+    /// The mode of the link between these nodes; else a key and its mistake.
     fn mode(&self, mac: &Mac, receivers: &Receivers, ends: [u32; 2]) -> Result<Mode, (&'static str, String)> {
         let keys = self.mode_keys();
         let is_older = ends.iter().any(|&node| receivers.is_of_ofdm(node));
@@ -118,7 +144,10 @@ impl RateTable {
             };
             return Err((key, why.into()));
         }
-        let Some(rate) = self.rate else { return Err(("rate", "is missing: how fast is the link?".into())) };
+        let of_all = self.rate_control.is_some().then_some(RateQuantity(mac.data_mode.rate()));
+        let Some(rate) = self.rate.or(of_all) else {
+            return Err(("rate", "is missing: how fast is the link?".into()));
+        };
         if let Some(phy) = mac.phy() {
             let with_b = ends.iter().any(|&node| receivers.is_of_b(node));
             let phy = if with_b { phy.of_b() } else { phy };
@@ -162,9 +191,6 @@ fn implied<'a>(
         ears.filter_map(move |ear| Some(((from, ear.node), mode(from, ear)?)))
     })
 }
-
-/// The MAC frame that the best mode of a link is chosen for: 1500 bytes and EDCA's header.
-const FULL_PACKET: Bytes = Bytes::new(1_538);
 
 /// The modes that differ from one in the index alone.
 fn alike(modulation: Modulation) -> impl Iterator<Item = Mode> {

@@ -1,7 +1,7 @@
 //! The columns of a list by the words that people use for them.
 
 use super::number;
-use crate::lists::Row;
+use crate::lists::{Row, plain};
 use evenair_service::meant::did_you_mean;
 
 /// A column: its name here, and other words for it, in small letters without signs.
@@ -86,20 +86,19 @@ impl<'a> Columns<'a> {
             if cell.is_empty() || cell.starts_with(['#', '_']) {
                 continue;
             }
-            let plain: String =
-                cell.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-            let Some((name, _)) = words.iter().find(|(_, others)| others.contains(&plain.as_str())) else {
+            let word = plain(cell);
+            let Some((name, _)) = words.iter().find(|(_, others)| others.contains(&word.as_str())) else {
                 let known = words.iter().map(|(name, _)| *name);
                 let meant = did_you_mean(cell, known.clone());
                 let meant =
                     meant.unwrap_or_else(|| format!("columns are {}", known.collect::<Vec<_>>().join(", ")));
                 return Err(format!(
-                    "{file}, line {}: there is no column \"{cell}\"; {meant} (a head that begins with # leaves its column out)",
-                    head.line
+                    "{}: there is no column \"{cell}\"; {meant} (a head that begins with # leaves its column out)",
+                    head.of(file)
                 ));
             };
             if places.iter().any(|(other, _)| other == name) {
-                return Err(format!("{file}, line {}: two columns are \"{name}\"; leave one out", head.line));
+                return Err(format!("{}: two columns are \"{name}\"; leave one out", head.of(file)));
             }
             places.push((*name, place));
         }
@@ -108,6 +107,11 @@ impl<'a> Columns<'a> {
 
     pub(super) fn has(&self, name: &str) -> bool {
         self.places.iter().any(|(other, _)| *other == name)
+    }
+
+    /// The columns of a place, the one to the east first: on the globe, if it has these, else on the plane.
+    pub(super) fn place(&self) -> Option<(&'static str, &'static str)> {
+        [("longitude", "latitude"), ("x", "y")].into_iter().find(|(a, b)| self.has(a) && self.has(b))
     }
 
     /// Whether places are in degrees.
@@ -131,7 +135,7 @@ impl<'a> Columns<'a> {
     }
 
     pub(super) fn text<'r>(&self, file: &str, row: &'r Row, name: &str) -> Result<&'r str, String> {
-        self.optional(row, name).ok_or_else(|| format!("{file}, line {}: {name} is empty", row.line))
+        self.optional(row, name).ok_or_else(|| format!("{}: {name} is empty", row.of(file)))
     }
 
     pub(super) fn number(&self, file: &str, row: &Row, name: &str) -> Result<f64, String> {

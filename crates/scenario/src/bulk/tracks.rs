@@ -1,13 +1,13 @@
 //! Tracks of nodes from a file: a point in each line.
 
 use super::columns::{Columns, NODES, TRACKS};
-use super::{coordinates, number, parts, places, plane};
+use super::{coordinates, formats, number, parts, places, plane};
 use crate::lists::{Row, rows};
 use std::path::Path;
 use toml_edit::{Array, InlineTable, Value};
 
 /// Tracks in the order in which a file names their nodes; a node's lines are in the order of time. Degrees are projected on the plane
-/// of the nodes, whose file is `nodes`.
+/// of the nodes; `nodes` is their file.
 pub(super) fn tracks(folder: &Path, file: &str, nodes: Option<&str>) -> Result<Vec<InlineTable>, String> {
     let all = rows(folder, file)?;
     let (head, rows) = parts(file, &all)?;
@@ -31,7 +31,7 @@ fn on_ground_of(
 ) -> Result<Vec<[f64; 2]>, String> {
     let needed = || format!("{file} has degrees: give the nodes in a file with latitude and longitude too");
     let of_nodes = nodes.ok_or_else(needed)?;
-    let all = crate::lists::rows(folder, of_nodes)?;
+    let all = formats::nodes(folder, of_nodes)?;
     let (head, others) = parts(of_nodes, &all)?;
     let known = Columns::of(of_nodes, head, NODES)?;
     if !known.are_degrees() {

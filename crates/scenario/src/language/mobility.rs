@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MobilityTable {
-    /// The time between two instants at which powers, hearing and rates by distance are computed anew.
+    /// The time between two instants at which powers, hearing and rates by distance are computed again.
     #[serde(default = "MobilityTable::every")]
     pub every: Time,
-    /// The time between two instants at which the routes of flows without `via` are computed anew, as if a routing protocol knew
-    /// all links at once. Packets under way keep the route that they began with. A multiple of `every`.
+    /// The time between two instants at which the routes of flows without `via` are computed again, as if a routing protocol
+    /// knew all links at once. Packets under way keep the route that they began with. A multiple of `every`.
     #[serde(default = "MobilityTable::routes")]
     pub routes: Time,
     /// Which route is the shortest.

@@ -15,7 +15,7 @@ pub struct RadioTable {
     pub transmission_range: Option<PerRate<Length>>,
     /// Frames at least this strong are decoded; or a power for each rate, as `{ "6 Mbps" = "-90 dBm", "54 Mbps" = "-72 dBm" }`; or
     /// "standard", the minimum sensitivity of each rate (IEEE 802.11-2016 table 17-18, clauses 15.4.6.2 and 16.3.8.2), which real receivers
-    /// surpass by 5 to 10 dB. A rate that is not there needs what the next faster one needs that is.
+    /// surpass by 5 to 10 dB. A missing rate needs the power of the next faster one that is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_threshold: Option<PerRate<Threshold>>,
     /// Frames from nearer than this make the medium busy. Where each rate has a range or a threshold, and this is not given, all that the
@@ -166,7 +166,8 @@ pub struct FadingTable {
     /// The greatest Doppler shift, such as "5 Hz"; or give `speed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doppler: Option<Doppler>,
-    /// The speed of the nodes, or of what moves about them, such as "1 m/s": its Doppler shift is speed × frequency / speed of light.
+    /// The speed of the nodes, or of objects around them, such as "1 m/s": its Doppler shift is speed × frequency / speed of
+    /// light.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<Speed>,
     /// The direct wave's power over that of all others, such as "6 dB"; Rician fading only.
@@ -221,7 +222,8 @@ pub enum InterferenceRule {
     Sum,
 }
 
-/// A wall, seen from above: signals whose straight way crosses it are weaker by its loss; a node in its line is on neither side.
+/// A wall, seen from above: signals that cross it on their straight way are weaker by its loss; a node in its line is on neither
+/// side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WallTable {

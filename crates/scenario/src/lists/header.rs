@@ -26,7 +26,7 @@ const PAIR: [&str; 20] = [
 ];
 
 /// A header's cell without capitals and signs.
-fn plain(cell: &str) -> String {
+pub(crate) fn plain(cell: &str) -> String {
     cell.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     fn row(line: u64, cells: &str) -> Row {
-        Row { line, cells: cells.split(',').map(String::from).collect() }
+        Row { of: "line", line, cells: cells.split(',').map(String::from).collect() }
     }
 
     #[test]

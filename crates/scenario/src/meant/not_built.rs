@@ -190,21 +190,8 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "rate adaptation; a link has the rate of `mac.data_rate` (\"by-distance\": the fastest that it can carry), or its own in `rates`",
-        &[
-            "minstrel",
-            "minstrelht",
-            "aarf",
-            "arf",
-            "onoe",
-            "cara",
-            "rraa",
-            "samplerate",
-            "ratecontrol",
-            "rateadaptation",
-            "ratemanager",
-            "autorate",
-        ],
+        "this rate control; `mac.rate_control` has fixed, ideal, arf, aarf and minstrel-ht",
+        &["onoe", "cara", "rraa", "samplerate", "iwlmvm", "amrr"],
     ),
     (
         "this transport; evenair has TCP, of several connections and window laws, and TFRC",
@@ -272,6 +259,10 @@ const MODULATION: &str = "802.11n, ac and ax are `mac.kind`, with `mcs`, `stream
 /// Words of other programs, in small letters without signs between, for things that have another name here.
 const OTHERWISE: &[(&str, &[&str])] = &[
     (
+        "a flow is TCP by default; datagrams are traffic = \"saturated\", \"cbr\", \"poisson\" or \"on-off\"",
+        &["protocol", "transport", "transportprotocol", "socket"],
+    ),
+    (
         "datagrams are traffic = \"saturated\", \"cbr\", \"poisson\" or \"on-off\"",
         &["udp", "datagram", "datagrams", "iperf", "iperf3"],
     ),
@@ -292,6 +283,19 @@ const OTHERWISE: &[(&str, &[&str])] = &[
     (
         "EDCA is backoff.law = \"edca\", with a `category` for each flow",
         &["edca", "qos", "wmm", "wme", "80211e", "priority", "accesscategory"],
+    ),
+    (
+        "rate control is `mac.rate_control`, of single links `rate_control` in `rates`: fixed, ideal, arf, aarf or minstrel-ht",
+        &[
+            "minstrel",
+            "minstrelht",
+            "aarf",
+            "arf",
+            "ratecontrol",
+            "rateadaptation",
+            "ratemanager",
+            "autorate",
+        ],
     ),
     ("a channel is `mac.channel`, or `channel` of a node", &["channel", "channels", "channelnumber"]),
     (
@@ -326,7 +330,7 @@ const OTHERWISE: &[(&str, &[&str])] = &[
     ("a flow's destination is `to`", &["dst", "dest", "destination", "receiver", "sink"]),
     ("how many seeds is no key of a scenario; run it with `--seeds 5`", &["seeds", "runs", "repetitions"]),
     (
-        "ranges are `transmission_range` and `carrier_sense_range`",
+        "ranges are `radio.transmission_range` and `radio.carrier_sense_range`",
         &["range", "radius", "txrange", "transmissionradius", "communicationrange"],
     ),
     (

@@ -35,10 +35,11 @@ impl RadioTable {
         };
         let model = ErrorModel {
             coding: if coding == Some(CodingName::Ldpc) { Coding::Ldpc } else { Coding::Convolutional },
-            noise_figure_db: table.noise_figure.get_or_insert(Decibels(default.noise_figure_db)).0,
-            detection_db: table.preamble_detection.get_or_insert(Decibels(default.detection_db)).0,
+            noise_figure_db: table.noise_figure.get_or_insert(Decibels(default.noise_figure_db.into())).0
+                as f32,
             width,
         };
+        table.preamble_detection.get_or_insert(Decibels(ErrorModel::DETECTION_DB));
         self.capture.get_or_insert(Decibels(CAPTURE_DB));
         let negligible = Dbm::new((model.noise(width).level() - NEGLIGIBLE_DB).round());
         self.interference_threshold.get_or_insert(Power(negligible));
@@ -57,7 +58,7 @@ impl RadioTable {
         Ok(Some(model))
     }
 
-    /// What an error model cannot be together with.
+    /// Refuses settings that contradict an error model.
     fn check_errors(&self, preset: Preset, mac: &Mac) -> Result<(), Mistake> {
         let Some(table) = &self.errors else { return Ok(()) };
         let by_rate = |is_one: bool| !is_one;

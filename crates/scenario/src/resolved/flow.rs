@@ -1,4 +1,4 @@
-//! Flows: what they send, and when.
+//! Flows: their traffic and their times.
 
 use crate::error::Mistake;
 use crate::language::{CodePoint, FlowTable, TrafficKind, UtilityTable};
@@ -48,11 +48,11 @@ impl UtilityTable {
     }
 }
 
-/// A key and what is wrong with it.
+/// A key and its mistake.
 pub(crate) type Wrong = (&'static str, String);
 
 impl FlowTable {
-    /// Checks what does not depend on what it sends.
+    /// Checks the keys of all kinds of traffic.
     pub(crate) fn check(&self, ideal: bool) -> Result<(), Wrong> {
         if let Some(weight) = self.weight.filter(|w| !(*w > 0.0 && w.is_finite())) {
             return Err(("weight", format!("{weight} must be above 0")));

@@ -16,7 +16,7 @@ const NS2_HAS_NONE: &str = "is for the standard preset: ns-2's slot and time-out
 const NS2_WAITS_ANYWAY: &str =
     "is for the standard preset: in ns-2 each packet waits a DIFS of its own, and draws before it";
 
-/// Medium access, before it is known how far links go and what the back-off law needs.
+/// Medium access, before the lengths of links and the back-off law's needs are known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mac {
     /// Times and rules of 802.11; none, if the MAC is ideal.
@@ -67,7 +67,7 @@ impl MacTable {
             by_distance,
             link_layer_delay: self.link_layer_delay.get_or_insert(Time(link_layer)).0,
         };
-        // ns-2 knows no list of rates: its frames of 802.11b are sent at whatever rate it is told.
+        // ns-2 has no list of rates: its frames of 802.11b are sent at any given rate.
         if let Some(phy) = mac.phy().filter(|_| !ns2) {
             if let Some(basic) = self.basic_rate.filter(|rate| beside_b && !phy.is_dsss(rate.0)) {
                 let why = format!("{basic} is not a rate of 802.11b, whose stations must understand it");
@@ -169,6 +169,7 @@ impl MacTable {
             idle_once_is_enough: rules.idle_once_is_enough
                 || *self.interrupted_difs.get_or_insert(InterruptedDifs::Draw) == InterruptedDifs::Waive,
             rts_threshold: self.rts_threshold.map(|size| size.0),
+            rts_duration: self.rts_duration.map(|time| time.0),
             short_retry_limit: limit(
                 "short_retry_limit",
                 &mut self.short_retry_limit,
@@ -203,6 +204,7 @@ impl MacTable {
             ("short_retry_limit", self.short_retry_limit.is_some()),
             ("long_retry_limit", self.long_retry_limit.is_some()),
             ("rts_threshold", self.rts_threshold.is_some()),
+            ("rts_duration", self.rts_duration.is_some()),
             ("sensing_delay", self.sensing_delay.is_some()),
             ("coverage_class", self.coverage_class.is_some()),
             ("ack_timeout", self.ack_timeout.is_some()),
@@ -248,7 +250,7 @@ impl MacTable {
         Ok(timing.with_coverage_class(class))
     }
 
-    /// The times of a network whose longest hop in use takes so long.
+    /// The times of a network with this propagation over its longest hop in use.
     pub(crate) fn over(&self, timing: MacTiming, longest: Duration) -> Result<MacTiming, Mistake> {
         match self.ack_timeout {
             None | Some(AckTimeout::Standard) => Ok(timing),

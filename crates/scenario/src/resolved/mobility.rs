@@ -40,7 +40,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// What cannot be where nodes move.
+    /// Refuses settings that contradict moving nodes.
     fn check_what_moves(&self) -> Result<(), Mistake> {
         let others = [
             (self.radio.is_none(), "needs a [radio]: without one nobody hears more or less by moving"),
@@ -105,7 +105,7 @@ pub(crate) fn position(at: At) -> Position {
 }
 
 impl TrackTable {
-    /// The track; else a key and what is wrong with it.
+    /// The track; else a key and its mistake.
     fn track(&self) -> Result<Track, (&'static str, String)> {
         let wrong = |why: String| Err(("points", why));
         if self.points.is_empty() {
@@ -134,7 +134,7 @@ impl TrackTable {
 }
 
 impl WalkTable {
-    /// The rule of the walks; else a key and what is wrong with it.
+    /// The rule of the walks; else a key and its mistake.
     fn walk(&self) -> Result<RandomWaypoint, (&'static str, String)> {
         let [slowest, fastest] = self.speed.map(|speed| speed.0);
         if !(slowest > 0.0 && slowest <= fastest && fastest <= SPEED_MAX_M_PER_S) {

@@ -6,7 +6,7 @@ use crate::quantity::{Frequency, Time};
 use evenair_units::Duration;
 use evenair_wifi::{Band, Format, GuardInterval, Mode, Modulation, Phy, Width};
 
-/// A key and what is wrong with it.
+/// A key and its mistake.
 type Wrong = (&'static str, String);
 
 /// The keys of a mode, as far as they are given.

@@ -21,6 +21,8 @@ pub(crate) struct Radio {
     pub(crate) fading: Option<Fading>,
     capture: Capture,
     capture_db: f64,
+    /// The ratio from which on preambles are detected, where there is an error model.
+    detection_db: Option<f64>,
     weak_is_error: bool,
 }
 
@@ -33,7 +35,8 @@ impl Radio {
     /// How receivers decide: the rules with those of this radio in them.
     pub(crate) const fn rules(&self, rules: Rules) -> Rules {
         let Self { capture, capture_db, weak_is_error, .. } = *self;
-        Rules { capture, capture_db, weak_is_error, ..rules }
+        let detection_db = if self.detection_db.is_some() { self.detection_db } else { rules.detection_db };
+        Rules { capture, capture_db, weak_is_error, detection_db, ..rules }
     }
 }
 
@@ -71,6 +74,7 @@ impl RadioTable {
             fading,
             capture,
             capture_db: self.capture.get_or_insert(Decibels(Rules::standard().capture_db)).0,
+            detection_db: self.errors.and_then(|errors| errors.preamble_detection).map(|least| least.0),
             weak_is_error: errors.is_none() && self.weak_is_error(preset),
         })
     }
@@ -153,7 +157,7 @@ impl RadioTable {
         Ok(())
     }
 
-    /// What a frame must be stronger than; where that is a sum, signals count from the noise on.
+    /// The threshold of a frame's capture; where that is a sum, signals count from the noise on.
     fn capture(&mut self, preset: Preset) -> Result<Capture, Mistake> {
         let rule = *self.interference.get_or_insert(match preset {
             Preset::Standard | Preset::Ns3 => InterferenceRule::Strongest,

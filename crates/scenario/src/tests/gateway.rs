@@ -160,7 +160,7 @@ fn mistakes_at_the_gateway_name_key_and_remedy() {
 }
 
 #[test]
-fn a_law_takes_the_place_of_a_rate_and_leaves_the_rest() {
+fn law_takes_place_of_rate_and_leaves_rest() {
     let change = |changes: &[&str]| {
         let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
         let scenario =

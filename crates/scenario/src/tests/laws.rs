@@ -130,7 +130,7 @@ fn adaptive_pacing_evens_out_a_chain() {
 }
 
 #[test]
-fn connections_without_a_name_are_those_of_the_thesis() {
+fn connections_without_name_are_those_of_thesis() {
     let law = set(&["connections.k=7"]).unwrap().settings.connections.unwrap();
     let expected = RttProportionalParams { per_second: 7.0, ..RttProportionalParams::chen10() };
     assert_eq!(law, ConnectionParams::RttProportional(expected));
@@ -372,7 +372,7 @@ fn wires_have_queues_of_their_own() {
 }
 
 #[test]
-fn a_rated_flow_has_a_law_of_its_own_or_that_of_all() {
+fn rated_flow_has_law_of_its_own_or_that_of_all() {
     let law = |changes: &[&str]| {
         let scenario = set(changes).unwrap();
         assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario, "it reads back as the same");

@@ -1,4 +1,4 @@
-//! Nodes that move: tracks, walks, scenes, routes, and what is refused.
+//! Nodes that move: tracks, walks, scenes, routes, and refusals.
 
 use super::*;
 use evenair_netsim::Network;

@@ -127,7 +127,7 @@ fn a_flow_between_channels_needs_a_wire() {
 }
 
 #[test]
-fn poisson_traffic_has_a_rate_or_a_count_and_sizes() {
+fn poisson_traffic_has_rate_or_count_and_sizes() {
     use evenair_netsim::{Pattern, Traffic};
     use evenair_units::Duration;
     let poisson =

@@ -20,7 +20,7 @@ fn link(distance_m: f64, radio: &str, mac: &str) -> Result<Resolved, ScenarioErr
 const BY_DISTANCE: &str = ", data_rate = 'by-distance'";
 
 #[test]
-fn links_have_the_fastest_rate_that_they_can_carry() {
+fn links_have_fastest_rate_that_they_can_carry() {
     // 20 dBm reach -65 dBm at 10^((85 - 46.73)/20) = 81.9 m, -66 at 91.9, -74 at 230.8, -82 at 579.8.
     for (distance_m, mbps) in [(81.5, 54), (82.5, 48), (92.5, 36), (230.0, 24), (232.0, 18), (579.0, 6)] {
         let scenario = link(distance_m, RADIO, BY_DISTANCE).unwrap();
@@ -172,7 +172,7 @@ fn models_of_rooms_have_their_break_points() {
 }
 
 #[test]
-fn shadowing_belongs_to_the_scenario_and_not_to_a_seed() {
+fn shadowing_belongs_to_scenario_and_not_to_seed() {
     let of = |words: &str| power_dbm(&format!("propagation = 'tgn-d'{words}"));
     let is_same = |one: f64, other: f64| (one - other).abs() < 1e-9;
     let plain = of("");

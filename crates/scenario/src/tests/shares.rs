@@ -24,7 +24,7 @@ fn ends(scenario: &Resolved) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn some_of_the_nodes_are_drawn_by_a_seed_of_their_own() {
+fn some_of_nodes_are_drawn_by_seed_of_their_own() {
     let of = |flows: &str| ends(&mesh("kind = \"grid\"\ncolumns = 4\nrows = 4", flows, &[]));
     let up = of("pattern = \"to-gateway\", count = 5, seed = 3");
     assert_eq!(up.len(), 5);

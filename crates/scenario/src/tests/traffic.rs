@@ -114,7 +114,7 @@ fn peers_pass_the_gateway_or_do_not() {
 
 /// A source that is never idle, at a gateway that lets all through or some, gets the rate of its path: the run ends.
 #[test]
-fn a_saturated_source_at_the_gateway_waits_for_the_air() {
+fn saturated_source_at_gateway_waits_for_air() {
     let saturated = "traffic = \"saturated\"\nsize = \"1000 bytes\"";
     let rate = |rate: &str| {
         let gateway = format!("[gateway]\nnode = \"0\"\nshaper = \"per-subscriber\"\nrate = \"{rate}\"");

@@ -63,7 +63,7 @@ fn tables_that_no_flow_looks_at_are_named() {
 }
 
 #[test]
-fn instants_that_the_run_does_not_reach_are_named() {
+fn instants_that_run_does_not_reach_are_named() {
     warns(&format!("duration = \"5 s\"\n{TWO}"), "warmup = \"20 s\" is longer than the 5 s");
     assert_eq!(
         warnings(&format!("duration = \"5 s\"\nwarmup = \"6 s\"\n{TWO}")),

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_fits_its_page_and_is_the_same_each_time() {
+    fn figure_fits_its_page_and_is_same_each_time() {
         let (chart, again) = (fifteen(), fifteen());
         for width in [240.0, 720.0] {
             let scene = chart.scene(width);

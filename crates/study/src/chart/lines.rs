@@ -103,7 +103,7 @@ impl Chart {
             dashes,
             panels,
             width,
-            ..Self::default()
+            moments: Vec::new(),
         }
         .legible()
     }

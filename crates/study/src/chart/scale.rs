@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_of_two_seeds_does_not_hide_the_means() {
+    fn interval_of_two_seeds_does_not_hide_means() {
         let (span, cut) = Span::of([-0.4, -0.1]).around([(-6.0, 5.2), (-0.3, 0.1)]);
         assert!((span.low + 0.8).abs() < 1e-12 && (span.high - 0.3).abs() < 1e-12 && cut);
         let (span, cut) = Span::of([0.9, 1.1]).around([(0.5, 1.3)]);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_does_not_stand_on_the_words_beside_an_axis() {
+    fn symbol_does_not_stand_on_words_beside_axis() {
         let (low, high) = Span::of([0.9, 1.04]).for_symbols();
         assert!(low < 0.9 && high > 1.04, "{low} {high}");
         let (low, high) = Span::of([0.0, 0.6]).for_symbols();

@@ -30,7 +30,7 @@ const ATTACHED: &str = "attached to the outside";
 const NARROW: f64 = 380.0;
 /// The least and the greatest height of a map over its width.
 const SHAPE: (f64, f64) = (0.28, 1.1);
-/// The instants of a map whose nodes move, beside the beginning.
+/// The instants of a map with moving nodes, beside the beginning.
 const MOMENTS: u32 = 40;
 /// How many times larger than its nodes need a map is for a range to be on it.
 const LARGEST: f64 = 3.0;
@@ -402,7 +402,7 @@ mod tests {
     use evenair_scenario::Resolved;
 
     #[test]
-    fn nodes_that_are_attached_to_the_outside_are_seen() {
+    fn nodes_that_are_attached_to_outside_are_seen() {
         let attached = [r#"outside=["s1", "r1"]"#.to_string()];
         let scenario = library::scenario("chen10/a", None, &attached).unwrap();
         let map = super::map(&scenario, None);

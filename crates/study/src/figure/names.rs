@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_goes_where_there_is_room_or_is_left_out() {
+    fn name_goes_where_there_is_room_or_is_left_out() {
         let named = |x: f64| Named { at: [x, 50.0], text: "node-1".into(), side: Side::Right };
         let ends = (0.0, 100.0);
         let sides = |at: &[f64]| -> Vec<Side> {

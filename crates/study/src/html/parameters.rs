@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_called_as_the_command_line_calls_them() {
+    fn keys_are_called_as_command_line_calls_them() {
         let found = keys(
             "seed = 1\nmac = { kind = \"802.11b\" }\n[[flows]]\nid = \"a\"\nfrom = \"x\"\n[[wires]]\nat = [1, 2]",
         );

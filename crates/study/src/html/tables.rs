@@ -75,7 +75,7 @@ fn flow_table(page: &mut Page, outcome: &Outcome, variant: &str) {
     } else {
         (flow_names.collect(), labels.zip(quantities.iter().map(of_quantity)).collect())
     };
-    let note = "The form of \"all\" stands below its number: total, mean or spread.".into();
+    let note = "The kind of \"all\" stands below its number, such as total or mean.".into();
     Table { title: "Flows".into(), note, first: String::new(), heads, rows }.put(page);
 }
 

@@ -1,15 +1,16 @@
 //! 802.11 channel access for all nodes at once.
 //!
 //! Before touching this room read IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2, and [Jam10] section 2.3.2.
-//! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the
-//! decoding of frames, `interference` that by the signal-to-noise ratio, `books` the ledger and the timeline; `batch` has contenders that send several packets in a frame.
+//! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the decoding of
+//! frames, `interference` that by the signal-to-noise ratio. `books` has the ledger and the timeline; `batch` has contenders that
+//! send several packets in a frame, `modes` those under rate control.
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
 //! Deadlines are not queued one by one: per neighbourhood one [`Wake::Access`] waits at the least of them, and when it
-//! is due every contender whose deadline has come transmits. Propagation to hearers near by is an offset that is added
+//! is due every contender at its deadline transmits. Propagation to hearers near by is an offset that is added
 //! where a frame's start and end are spread to them, never an event: a frame costs its neighbourhood, an exchange four
-//! wakes. `flight` has the hearers further off, to whom a frame travels longer than anything that they decide by.
+//! wakes. `flight` has the hearers further off, to which a frame travels longer than any of their intervals.
 //!
 //! Of each node its back-offs that run, and those that stand still, are known to be there or not: a frame's start looks at
 //! the first and its end at the second. All of it is compiled for small networks once more ([`Small`]).
@@ -24,6 +25,7 @@ mod exchange;
 mod fades;
 mod flight;
 mod interference;
+mod modes;
 mod motion;
 mod node;
 mod reception;
@@ -44,11 +46,13 @@ use crate::timing::MacTiming;
 use batch::Batch;
 pub use batch::{AggregateCounters, Aggregation, FullAggregate, MissedBlockAck};
 use evenair_des::{Fingerprint, Stream};
-use evenair_laws::backoff::Access;
+use evenair_laws::backoff::{Access, Draw};
 use evenair_topology::{Hearing, Medium};
 use evenair_units::{Bytes, Dbm, Duration, Instant};
 use fades::Fades;
 use flight::Flight;
+use modes::Modes;
+pub use modes::{ControlledLink, FULL_PACKET, ModeCounters};
 use node::{Node, Station};
 pub use shape::{General, Shape, Small};
 use shape::{PLACES, Table};
@@ -90,14 +94,14 @@ pub struct Rules {
     pub weak_is_error: bool,
     /// A receiver detects a frame only if in its first 4 µs it is stronger by this than all else, as in ns-3 \[dB\]: of frames that
     /// begin together it may notice none, and then owes no extended inter-frame space. If there is no threshold it locks to one
-    /// of them.
+    /// of them. Under an error model the receiver's noise counts, too.
     pub detection_db: Option<f64>,
     /// A packet that arrives on an idle medium waits a whole DIFS of its own, however long the medium was idle, as
     /// in ns-2.
     pub own_difs: bool,
     /// A packet that arrives on an idle medium goes without a back-off even if the medium becomes busy before its DIFS has
     /// passed, as in ns-3. By the standard the medium must remain idle for that DIFS, else a back-off is drawn (clause
-    /// 10.3.4.2): so it is with what a station answers to a frame at the instant of its end, since its ACK comes first.
+    /// 10.3.4.2): so it is for a station's answer to a frame at the instant of its end, since its ACK comes first.
     pub idle_once_is_enough: bool,
     /// A failed exchange counts as activity until its time-out: a DIFS follows, as in ns-2. By the standard
     /// slots go on being counted from the end of the medium's last activity.
@@ -107,14 +111,16 @@ pub struct Rules {
     /// carrier does not (clause 10.3.2.7), and the DATA frame depends on neither.
     pub idle_handshake: bool,
     /// A frame that begins to arrive before the time-out is heard to its end, which decides: it is the answer, or the answer
-    /// is missing (clause 10.3.2.9). In ns-2 the time-out decides, whatever is being received.
+    /// is missing (clause 10.3.2.9). In ns-2 the time-out decides, during any reception.
     pub hears_out_answers: bool,
     /// A reservation that an RTS made is dropped when nothing follows it (clause 10.3.2.4, which allows it). ns-2 keeps
     /// it.
     pub drops_unused_reservation: bool,
-    /// Packets whose DATA frame is larger than this are preceded by RTS and CTS; none, if there is no threshold
+    /// Packets with a DATA frame larger than this are preceded by RTS and CTS; none, if there is no threshold
     /// (dot11RTSThreshold) \[bytes of the MAC frame\].
     pub rts_threshold: Option<Bytes>,
+    /// So are DATA frames that take longer than this, however large they are.
+    pub rts_duration: Option<Duration>,
     /// How often an RTS, or a DATA frame without one, is sent before its packet is given up (dot11ShortRetryLimit).
     pub short_retry_limit: u32,
     /// How often a DATA frame that an RTS precedes is sent (dot11LongRetryLimit).
@@ -137,6 +143,7 @@ impl Rules {
             hears_out_answers: true,
             drops_unused_reservation: true,
             rts_threshold: None,
+            rts_duration: None,
             short_retry_limit: 7,
             long_retry_limit: 4,
         }
@@ -153,11 +160,7 @@ impl Rules {
 
     /// The least ratio of a preamble to all else with which it is detected; 0, where every preamble is.
     fn detection_ratio(&self) -> f32 {
-        let detection_db = match self.capture {
-            Capture::Errors(model) => Some(model.detection_db),
-            _ => self.detection_db,
-        };
-        detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32)
+        self.detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32)
     }
 
     /// ns-2 2.35.
@@ -185,9 +188,9 @@ pub struct Counters {
     pub collided: u64,
     /// DATA frames that reached a receiver while it was transmitting.
     pub receiver_busy: u64,
-    /// DATA frames decoded whose acknowledgement was lost or not sent.
+    /// DATA frames that were decoded while the acknowledgement was lost or not sent.
     pub ack_lost: u64,
-    /// DATA frames decoded whose acknowledgement came when their sender no longer waited for it.
+    /// DATA frames that were decoded while the acknowledgement came too late for its sender.
     pub ack_late: u64,
     /// Packets given up after the last attempt.
     pub dropped: u64,
@@ -362,7 +365,7 @@ struct Queue {
     access: Access,
     arbitration: Arbitration,
     window: u32,
-    /// The last back-off, whole: a law that does not draw anew after a collision counts it down once more.
+    /// The last back-off, whole: a law that does not draw again after a collision counts it down once more.
     drawn: Duration,
     head: Option<Head>,
     /// The head's packet, also after the head is gone, until the host has been told all of it.
@@ -370,6 +373,8 @@ struct Queue {
     plan: Plan,
     /// The packets that it has been given, where several may share a frame: the head is the first that waits.
     batch: Option<Box<Batch>>,
+    /// Its links under rate control, if there are any.
+    modes: Option<Box<Modes>>,
     /// The head has reached its receiver before: a repetition is acknowledged, not delivered again.
     received: bool,
     /// Frames of its head that are on their way to far hearers.
@@ -405,6 +410,8 @@ pub struct DcfAir<S: Shape = General> {
     ears: Box<[Ear]>,
     /// Each node's near hearers: a row for each class of rates, a place in it for each node.
     ear_range: S::Table<(u32, u32)>,
+    /// Of a small network: the set of each node's hearers, and of those whose medium its frames make busy.
+    hearers: Vec<(u64, u64)>,
     /// Each node's hearers further off.
     far_range: Vec<(u32, u32)>,
     /// The class of each mode; nothing, where there is one for all.
@@ -453,6 +460,7 @@ impl Queue {
             packet: PacketId::NONE,
             plan: Plan::default(),
             batch: None,
+            modes: None,
             received: false,
             copies: 0,
             held: None,
@@ -490,8 +498,8 @@ impl Queue {
 }
 
 impl DcfAir<General> {
-    /// An idle medium, whose stations decode all rates alike. The contenders come in ascending order of nodes, and at one node in
-    /// descending order of urgency, which settles ties between them.
+    /// An idle medium with stations that decode all rates alike. The contenders come in ascending order of nodes, and at one node
+    /// in descending order of urgency, which settles ties between them.
     pub fn new(medium: &Medium, contenders: Vec<Contention>, timing: MacTiming, rules: Rules) -> Self {
         Self::with_receivers(medium, contenders, timing, rules, &Receivers::default())
     }
@@ -550,7 +558,7 @@ impl Hearers {
 }
 
 impl<S: Shape> DcfAir<S> {
-    /// The same, whose stations decode some rates and not others.
+    /// The same with stations that decode some rates and not others.
     pub fn with_receivers(
         medium: &Medium,
         contenders: Vec<Contention>,
@@ -582,6 +590,7 @@ impl<S: Shape> DcfAir<S> {
             detection_ratio,
             noise_mw,
             ears: ears.into(),
+            hearers: if S::SMALL { hearer_sets(medium) } else { Vec::new() },
             ear_range: Table::new(ear_range),
             is_wide: far_range.iter().any(|(start, end)| start < end),
             far_range,
@@ -668,7 +677,10 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// Tells the host of an attempt, if it asked.
-    fn report(&self, by: Contender, acknowledged: bool, out: &mut Effects) {
+    fn report(&mut self, now: Instant, by: Contender, acknowledged: bool, out: &mut Effects) {
+        if self.queues[by as usize].modes.is_some() {
+            self.note_exchange(now, by, acknowledged);
+        }
         let queue = &self.queues[by as usize];
         if queue.reports {
             let data = queue.has_sent_data();
@@ -706,6 +718,15 @@ impl<S: Shape> DcfAir<S> {
         let this = &self.nodes[node];
         // The compiler knows the loops over them to be none, where they are one at most.
         if S::SMALL { this.first..this.first + u32::from(this.count > 0) } else { this.contenders() }
+    }
+
+    /// The contenders of a node with a back-off.
+    #[inline]
+    fn backing_off(&self, node: usize) -> impl Iterator<Item = Contender> + use<S> {
+        let &Node { first, count, .. } = &self.nodes[node];
+        debug_assert!(count > 0, "a back-off of no contender");
+        let count = if S::SMALL { 1 } else { u32::from(count) };
+        (0..count).map(move |i| first + i)
     }
 
     /// The other contenders of a contender's node.
@@ -768,6 +789,18 @@ impl<S: Shape> DcfAir<S> {
     fn is_far(&self, node: usize, to: u32) -> bool {
         self.is_wide() && self.far_ears_of(node, 0).any(|i| self.ears[i].node == to)
     }
+}
+
+/// The set of each node's hearers, a bit for each, and of those that sense it.
+fn hearer_sets(medium: &Medium) -> Vec<(u64, u64)> {
+    let of = |node| {
+        let hearers = medium.hearers(node).iter();
+        hearers.fold((0, 0), |(all, sensing): (u64, u64), ear| {
+            let bit = 1 << ear.node;
+            (all | bit, if ear.is_sensed() { sensing | bit } else { sensing })
+        })
+    };
+    (0..medium.nodes()).map(of).collect()
 }
 
 /// The contenders of each node and of all that hear it, and each node's range of them.
@@ -837,7 +870,10 @@ fn milliwatts(power: Dbm) -> f32 {
 impl MacTiming {
     fn draw(&self, queue: &mut Queue) -> Duration {
         let frame = queue.plan.data;
-        let packet = queue.head.map_or(frame, |head| head.mode.rate().time_for(head.size));
+        let packet = match (queue.access.draw, queue.head) {
+            (Draw::ExponentialOfPacket { .. }, Some(head)) => head.mode.rate().time_for(head.size),
+            _ => frame, // nothing is drawn by it
+        };
         let airtimes = draw::Airtimes { frame, packet };
         queue.drawn = draw::backoff(queue.access.draw, queue.window, self.slot, airtimes, &mut queue.stream);
         queue.drawn

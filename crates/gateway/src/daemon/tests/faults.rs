@@ -120,7 +120,7 @@ fn a_device_that_vanishes_and_comes_back_has_its_tree_again() {
 
 /// One device is repaired and restored even if the other is gone.
 #[test]
-fn a_device_that_is_gone_keeps_nothing_of_the_other() {
+fn device_that_is_gone_keeps_nothing_of_other() {
     let mut daemon = start(&config(ENFORCE), MemoryKernel::default(), None);
     run(&mut daemon, (0, 10_000), &[]);
     daemon.kernel_mut().remove(Side::Down);
@@ -235,7 +235,7 @@ fn manual_change_stays_where_configured() {
 /// A table without one of its maps leads some packets past their classes. It is replaced, and the stop
 /// removes it.
 #[test]
-fn a_table_that_lost_a_map_is_made_anew_or_removed() {
+fn table_without_map_is_rebuilt_or_removed() {
     let breaks = |daemon: &mut Daemon<MemoryKernel>| {
         daemon.kernel_mut().there.filter = Filter::Broken;
         Side::ALL.into_iter().for_each(|side| daemon.kernel_mut().there.of_mut(side).tree.entries.clear());

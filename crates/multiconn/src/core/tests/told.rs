@@ -480,7 +480,7 @@ fn bytes_of_a_stuck_connection_go_out_again_in_bounds() {
 }
 
 #[test]
-fn session_is_closed_for_the_reason_that_was_given() {
+fn session_is_closed_for_reason_that_was_given() {
     let (mut core, now) = relay(limits(1 << 16));
     assert_eq!(core.closed(), None);
     assert_eq!(tell(&mut core, Frame::Close(Closed::Revoked), now), Err(Closed::Revoked));
@@ -598,7 +598,7 @@ fn connections_lost_one_after_the_other_ask_once() {
 }
 
 #[test]
-fn session_is_idle_once_a_connection_asks_in_vain() {
+fn session_is_idle_after_unanswered_ping() {
     let (mut core, now) = relay(limits(1 << 16));
     tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
     said(&mut core, 1, now);

@@ -92,7 +92,7 @@ fn own_clocks_are_the_seed_s_and_the_node_s() {
 }
 
 #[test]
-fn clocks_are_nothing_to_a_law_without_an_interval() {
+fn law_without_interval_ignores_clocks() {
     let run = |spec| Network::run(&spec, seconds(1, 5, 20));
     assert_eq!(run(by_own_clocks(four_links(false))), run(four_links(false)));
     assert_ne!(run(by_own_clocks(adaptive())).fingerprint, run(adaptive()).fingerprint);

@@ -35,7 +35,7 @@ fn changing(mut spec: NetworkSpec, at_s: u64, delay_ms: u64) -> NetworkSpec {
 }
 
 #[test]
-fn every_connection_costs_a_handshake_and_a_farewell() {
+fn every_connection_costs_handshake_and_farewell() {
     for n in [1, 4] {
         let mut spec = flow(1_000, 50, 100, FixedParams { connections: n });
         tcp_of(&mut spec).source = Source::Segments(200);
@@ -171,7 +171,7 @@ fn a_longer_path_is_congestion_for_ever_unless_it_is_learnt_anew() {
 }
 
 #[test]
-fn it_climbs_and_falls_in_the_times_of_section_iv_c() {
+fn it_climbs_and_falls_in_times_of_section_iv_c() {
     use evenair_laws::connections::iimd::sawtooth;
     // A wide wire with losses is never full; from 1500 s on it is twice as long, which the law takes for congestion.
     let law = IimdParams::cz06();

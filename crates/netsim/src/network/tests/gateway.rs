@@ -100,7 +100,7 @@ fn one_bucket_holds_the_sum() {
 }
 
 #[test]
-fn a_plan_and_a_law_change_the_rates_when_they_say() {
+fn plan_and_law_change_rates_on_time() {
     let later = Instant::ZERO + Duration::from_secs(33);
     let control = GatewayControl::Plan(vec![
         (Instant::ZERO, Shares::of_each([40, 80, 60].map(Rate::from_kbps).to_vec())),
@@ -255,7 +255,7 @@ fn saturated_sources_do_not_evict_each_other_without_end() {
 }
 
 #[test]
-fn a_subscriber_is_the_far_end_as_seen_from_the_gateway() {
+fn subscriber_is_far_end_as_seen_from_gateway() {
     // Node 0 behind a wire from node 1; nodes 1 to 4 on the air.
     let mut spec = wired(1_000, 1, 50, datagrams(Pattern::Saturated));
     let of = |spec: &NetworkSpec, node: u32, path: &[u32]| spec.subscriber_at(node, path);

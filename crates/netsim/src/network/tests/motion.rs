@@ -49,7 +49,7 @@ fn line(places_m: &[f64], paths: &[&[u32]], traffic: &Traffic) -> NetworkSpec {
 }
 
 fn saturated() -> Traffic {
-    Traffic::Datagrams { size: Bytes::new(1_000), pattern: Pattern::Saturated }
+    Traffic::Datagrams { size: Bytes::new(1_000), headers: Bytes::new(0), pattern: Pattern::Saturated }
 }
 
 /// Scenes that are all the same, every 3 ms and thus during frames, answers and countdowns, change no frame of any run.

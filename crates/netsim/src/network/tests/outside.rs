@@ -94,7 +94,7 @@ fn they_go_in_and_come_out_in_order() {
 }
 
 #[test]
-fn each_is_told_of_once_and_a_loss_with_its_cause() {
+fn each_end_is_reported_once_with_cause() {
     // Two packets come for each that the air can carry; the buffer is short.
     let mut spec = bare_chain();
     spec.queue = QueueSpec::fifo(3);

@@ -99,7 +99,7 @@ fn pie_keeps_a_standing_queue_near_its_target() {
 }
 
 #[test]
-fn fred_protects_a_flow_that_holds_little_of_the_queue() {
+fn fred_protects_flow_that_holds_little_of_queue() {
     // 12 Mb/s over 10 Mb/s, and 40 packets/s beside it.
     let flows = [every_ms(1, 1500), every_ms(25, 1500)];
     let lost = |marking: MarkingParams| {
@@ -253,7 +253,7 @@ fn gateway_queue_separates_destinations() {
 }
 
 #[test]
-fn a_slow_station_does_not_take_the_time_of_a_fast_one() {
+fn slow_station_does_not_take_time_of_fast_one() {
     // One access point, two stations: the first at 11 Mb/s, the second at 1; the first loses some packets.
     let goodput = |flows: &[usize], discipline: DisciplineParams, lossy: bool| {
         let mut spec = four_links(false);

@@ -30,7 +30,7 @@ fn over(rate_kbps: u64, delay_ms: u64, buffer: u32, loss: &[(u64, f64)], spec: T
 /// The mean rate of a noisy p lies above the rate of its mean: twelve in a hundred, as where the endpoints are alone
 /// (`evenair-tcp`).
 #[test]
-fn over_a_wire_that_loses_the_rate_is_the_equations() {
+fn rate_follows_equation_over_lossy_wire() {
     for delay_ms in [25, 100] {
         for loss in [0.005, 0.02, 0.08] {
             let spec = over(1_000_000, delay_ms, 1000, &[(0, loss)], tfrc());
@@ -161,7 +161,7 @@ fn laws_of_connections_fill_a_link_that_loses() {
 
 /// An application of 20 packets a second: all of it passes, at its own pace.
 #[test]
-fn an_application_may_send_less_than_it_is_allowed() {
+fn application_may_send_less_than_it_is_allowed() {
     let spec = TfrcSpec { source: Source::Paced(Duration::from_millis(50)), ..tfrc() };
     let result = Network::run(&over(10_000, 50, 100, &[(0, 0.0)], spec), seconds(1, 10, 100));
     assert!((result.flows[0].goodput_pps - 20.0).abs() < 0.05, "{}", result.flows[0].goodput_pps);

@@ -97,7 +97,7 @@ fn reply_takes_time_of_its_segments() {
 }
 
 #[test]
-fn a_handshake_costs_a_round_trip_of_its_own_once() {
+fn handshake_costs_round_trip_of_its_own_once() {
     let mean = |connection, handshake| {
         results(&web(1000, 10, connection, handshake), seconds(1, 0, 100)).1.took.unwrap().mean_s
     };

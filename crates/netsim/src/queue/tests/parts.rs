@@ -418,7 +418,7 @@ fn airtime_is_of_the_link_from_this_node() {
 /// Weighted fair queueing gives up the last packet of the line that is longest for its weight: 1000 bytes at one against 2000 at
 /// four.
 #[test]
-fn full_buffer_costs_the_longest_line_for_its_weight() {
+fn full_buffer_costs_longest_line_for_its_weight() {
     let flow = |weight, to| FlowFacts { weight, from: 9, to };
     let flows = Flows::new(&[flow(1.0, 0), flow(4.0, 1), flow(1.0, 2)]);
     let role = DisciplineRole { flows, ..ROLE.into() };

@@ -51,6 +51,13 @@ impl<S: Shape> DcfAir<S> {
         self.fades = Some(Box::new(Fades { fading, links }));
     }
 
+    /// The hearers of a node as a frame that it begins at an instant finds them.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn fade(&mut self, node: usize, hearers: &[Ear], at: Instant) -> Vec<Ear> {
+        hearers.iter().map(|ear| self.faded(node, ear, at)).collect()
+    }
+
     /// A hearer as a frame that begins at an instant finds it.
     pub(super) fn faded(&mut self, from: usize, ear: &Ear, at: Instant) -> Ear {
         let Some(fades) = &mut self.fades else { return *ear };

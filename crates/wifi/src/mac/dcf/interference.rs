@@ -148,7 +148,7 @@ impl<S: Shape> DcfAir<S> {
         is_spoilt
     }
 
-    /// What a frame that began then has met on its way to a receiver.
+    /// The interference that a frame of this beginning has met on its way to a receiver.
     fn expose(
         &mut self,
         model: &ErrorModel,
@@ -206,7 +206,7 @@ mod tests {
     }
 
     proptest! {
-        /// A packet in two parts meets what it meets in one.
+        /// A packet in two parts meets the same interference as in one.
         #[test]
         fn errors_of_parts_add_up(
             steps in prop::collection::vec((0u64..1_000, 0.0f32..100.0), 0..8),

@@ -76,9 +76,6 @@ impl<S: Shape> DcfAir<S> {
         until: Instant,
     ) {
         let rule = if FIRST_WINS { Capture::First } else { self.rules.capture };
-        if let Capture::Errors(_) = rule {
-            return self.arrive_disturbed(node, heard, ear, at, until);
-        }
         let (ratio, noise_mw, is_wide) = (self.capture_ratio, self.noise_mw, self.is_wide());
         let detection = self.detection_ratio;
         let has_just_begun = detection > 0.0 && self.has_just_begun(node, at);
@@ -89,7 +86,8 @@ impl<S: Shape> DcfAir<S> {
         let rival_mw = match rule {
             Capture::Sinr { .. } => noise_mw + others().sum::<f32>(),
             Capture::Strongest => others().fold(0.0, f32::max),
-            Capture::First | Capture::Errors(_) => 0.0, // it is compared with the first alone, or elsewhere
+            Capture::First => 0.0, // it is compared with the first alone
+            Capture::Errors(_) => return self.arrive_disturbed(node, heard, ear, at, until),
         };
         let locked = this.locked().map(|from| this.signal(from, station));
         this.hear_more(heard, station);
@@ -189,14 +187,13 @@ impl<S: Shape> DcfAir<S> {
         if self.ledger.is_some() {
             self.pass_blame(node, ear, sent.by, at);
         }
-        let reception = self.end_reception(node, from, ear, at, sent);
-        if matches!(self.rules.capture, Capture::Errors(_)) {
+        if !self.stations[node].interference.is_empty() {
             self.note_interference(node, at);
         }
-        reception
+        self.end_reception(node, from, ear, at, sent)
     }
 
-    /// The result of a reception that ends, and what it leaves behind.
+    /// The result of a reception that ends, and the state behind it.
     #[allow(clippy::inline_always, reason = "a twentieth of a run: part of `depart`")]
     #[inline(always)]
     fn end_reception(
@@ -214,10 +211,29 @@ impl<S: Shape> DcfAir<S> {
         this.idle_since = this.idle_since.max(at);
         let reception = match this.part_from(from as u32) {
             Some(_) if this.sending_until > at => Reception::Unnoticed,
-            Some(true) if !(ear.lossy && self.spoils(from, node, ear, sent, at)) => Reception::Decoded,
-            Some(_) => Reception::Error,
+            Some(true) if ear.lossy => return self.end_lossy(node, from, ear, at, sent),
+            Some(true) => Reception::Decoded,
+            Some(false) => Reception::Error,
             None => Reception::Unnoticed,
         };
+        self.leave_behind(node, reception, at, sent);
+        reception
+    }
+
+    /// The same of an intact frame that the link's error model may spoil.
+    #[cold]
+    #[inline(never)]
+    fn end_lossy(&mut self, node: usize, from: usize, ear: &Ear, at: Instant, sent: &Sending) -> Reception {
+        let is_spoilt = self.spoils(from, node, ear, sent, at);
+        let reception = if is_spoilt { Reception::Error } else { Reception::Decoded };
+        self.leave_behind(node, reception, at, sent);
+        reception
+    }
+
+    /// The inter-frame space and the reservation that a reception leaves behind.
+    #[allow(clippy::inline_always, reason = "a twentieth of a run: part of `depart`")]
+    #[inline(always)]
+    fn leave_behind(&mut self, node: usize, reception: Reception, at: Instant, sent: &Sending) {
         let this = &mut self.nodes[node];
         match reception {
             Reception::Unnoticed => (),
@@ -238,10 +254,9 @@ impl<S: Shape> DcfAir<S> {
                 }
             }
         }
-        reception
     }
 
-    /// An exchange of `gone` is sensed no more: a sender who is still sensed takes over the blame.
+    /// An exchange of `gone` is sensed no more: a sender that is still sensed takes over the blame.
     #[cold]
     #[inline(never)]
     fn pass_blame(&mut self, node: usize, ear: &Ear, gone: Contender, at: Instant) {
@@ -253,7 +268,7 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// The contender to whose exchange the first of the signals belongs that a node senses.
+    /// The contender with the exchange of the first signal that a node senses.
     pub(super) fn sensed(&self, node: usize) -> Option<Contender> {
         let from = self.nodes[node].signals(&self.stations[node]).find(|heard| heard.is_sensed())?.from();
         let flight = self.flights.iter().find(|flight| flight.reaches(node, from));
@@ -262,8 +277,6 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// Whether the link's error model spoils a frame.
-    #[cold]
-    #[inline(never)]
     fn spoils(&mut self, from: usize, to: usize, ear: &Ear, sent: &Sending, at: Instant) -> bool {
         if let Capture::Errors(model) = self.rules.capture {
             return self.spoils_by_noise(&model, (from, to), ear, sent, at);

@@ -148,7 +148,7 @@ impl<S: Shape> DcfAir<S> {
         if batch.request_due {
             return self.plan_request(c);
         }
-        let packets = batch.limits.packets;
+        let packets = self.queues[c as usize].parts_max(batch.limits.packets);
         let whole = self.plan_parts(c, packets, left);
         if whole.parts == 1 || self.takes(&whole) <= left {
             return whole;
@@ -192,7 +192,7 @@ impl<S: Shape> DcfAir<S> {
         let qos = self.is_qos(self.queues[c as usize].node as usize, head.to);
         let (size, answer) = (Bytes::new(fit.bytes), timing.control_frame(self.block_ack_bytes(c), mode));
         let data = timing.phy.airtime(size, mode);
-        self.announced(Plan { size, parts: fit.parts, qos, mode, data, answer, ..Plan::default() })
+        self.announced(c, Plan { size, parts: fit.parts, qos, mode, data, answer, ..Plan::default() })
     }
 
     /// The exchange of a block ack request.
@@ -224,6 +224,12 @@ impl<S: Shape> DcfAir<S> {
         let queue = &mut self.queues[c as usize];
         let head = queue.head;
         let batch = queue.batch.as_mut().expect("a contender that aggregates");
+        if let Some(ledger) = &mut self.ledger
+            && queue.plan.parts > 1
+        {
+            let lost = batch.in_frame().filter(|mpdu| mpdu.state.is(State::SPOILT)).count() as u64;
+            ledger.succeeded_partly(c, at, (lost, queue.plan.parts.into()));
+        }
         queue.counters.dropped += batch.acknowledge(at, queue.plan.parts, out);
         self.release_head(c);
         self.turn_to(c, at, Doing::Nothing);
@@ -275,7 +281,7 @@ impl<S: Shape> DcfAir<S> {
         let header = self.timing.header(self.is_qos(queue.node as usize, before.to));
         let size = Bytes::new(u32::from(first.size) - header.count());
         let queue = &mut self.queues[c as usize];
-        queue.head = Some(Head { packet: first.packet, size, ..before });
+        queue.head = Some(queue.in_usual_mode(Head { packet: first.packet, size, ..before }));
         queue.packet = first.packet;
         queue.sent = first.state.is(State::SENT);
         if matches!(queue.access.draw, Draw::ExponentialOfFrame { .. }) {

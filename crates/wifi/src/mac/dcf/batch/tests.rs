@@ -23,7 +23,12 @@ fn timing() -> MacTiming {
 
 /// Receivers with an error model.
 fn by_errors() -> Rules {
-    Rules { capture: Capture::Errors(ErrorModel::new(Width::Mhz20)), capture_db: 5.0, ..Rules::standard() }
+    Rules {
+        capture: Capture::Errors(ErrorModel::new(Width::Mhz20)),
+        capture_db: 5.0,
+        detection_db: Some(ErrorModel::DETECTION_DB),
+        ..Rules::standard()
+    }
 }
 
 /// Windows of EDCA's best effort.

@@ -50,7 +50,7 @@ fn ns2_decides_by_the_sensed_frame_alone() {
     }
 }
 
-/// A station that begins to send gives up what it is receiving. In ns-2 that is an error where it ends later (`recv_timer`), and
+/// A station that begins to send gives up its reception. In ns-2 that is an error where it ends later (`recv_timer`), and
 /// an EIFS follows.
 #[test]
 fn sender_gives_up_what_it_receives() {
@@ -123,7 +123,12 @@ fn frame_at_the_threshold_survives() {
 #[test]
 fn receivers_turn_to_a_stronger_frame_early() {
     let model = ErrorModel::new(crate::Width::Mhz20);
-    let rules = Rules { capture: Capture::Errors(model), capture_db: 5.0, ..Rules::standard() };
+    let rules = Rules {
+        capture: Capture::Errors(model),
+        capture_db: 5.0,
+        detection_db: Some(ErrorModel::DETECTION_DB),
+        ..Rules::standard()
+    };
     for (after, first, second) in [(10, false, true), (30, false, false), (10_000, true, true)] {
         let mut bench = Bench::line(&[0.0, 200.0, 250.0], |_| exactly(0), timing(), rules);
         bench.part(0, 2);
