@@ -22,11 +22,13 @@ impl<T: Copy> Core<T> {
     fn on_attempt(&mut self, by: u32, airtime: Duration) {
         let measured = match self.queues[by as usize].service {
             Service::Staged { .. } => Some((self.staged[by as usize].to, airtime)),
-            Service::Packet(_, hop) => {
+            Service::Packet(served, hop) => {
                 let to = self.hops.get(hop).to;
                 // The rates that a discipline was built with are those of the start, and not those that rate control chooses.
-                let differs = self.moving.is_some() || self.air.usual_mode(by, to).is_some();
-                differs.then_some((to, airtime))
+                match self.air.usual_mode(by, to) {
+                    Some(_) => Some((to, airtime)),
+                    None => self.exchange_of_now(&served, hop),
+                }
             }
             _ => None,
         };

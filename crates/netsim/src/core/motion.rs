@@ -8,8 +8,8 @@ use super::build::FlowHops;
 use super::{Core, END, Event, Hop};
 use crate::packet::{LossCause, Packet};
 use crate::queue::{Mark, Outlet, Queued};
-use crate::spec::{Motion, NetworkSpec, Scene};
-use evenair_units::Instant;
+use crate::spec::{MacSpec, Motion, NetworkSpec, Scene};
+use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::{Mode, PacketId, Receivers};
 use std::collections::BTreeMap;
 
@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub(super) struct Moving {
     motion: Motion,
+    mac: MacSpec,
     receivers: Receivers,
     scene: Scene,
     /// Nodes with the hearers of an earlier scene, as they are sending.
@@ -66,7 +67,15 @@ impl Moving {
         let changes = changes.collect();
         let scene = Scene { medium: spec.medium.clone(), rates: spec.rates.clone() };
         let (receivers, stale) = (spec.receivers.clone(), Vec::new());
-        Some(Box::new(Self { motion, receivers, scene, stale, entrances: BTreeMap::new(), changes }))
+        Some(Box::new(Self {
+            motion,
+            mac: spec.mac,
+            receivers,
+            scene,
+            stale,
+            entrances: BTreeMap::new(),
+            changes,
+        }))
     }
 
     /// Where a packet enters now that would have entered at this hop; [`END`] if no route leads to its destination.
@@ -146,6 +155,16 @@ impl<T: Copy> Core<T> {
         let moving = self.moving.as_mut().expect("nodes move");
         let (_, entrances) = &moving.changes[change as usize];
         moving.entrances.extend(entrances.iter().copied());
+    }
+
+    /// The next hop of a packet in service and the time of its exchange at the rate of now, where nodes move.
+    pub(super) fn exchange_of_now(&self, served: &Queued, hop: u32) -> Option<(u32, Duration)> {
+        let moving = self.moving.as_ref()?;
+        let &Hop { to, mode, .. } = self.hops.get(hop);
+        match moving.mac {
+            MacSpec::Dcf { timing, .. } => Some((to, timing.exchange(Bytes::new(served.size), mode))),
+            MacSpec::Ideal => None,
+        }
     }
 
     /// Where a packet enters now that would have entered at this hop; [`END`] if no route leads to its destination.

@@ -162,3 +162,32 @@ fn mistakes_of_motion_are_named() {
         format!("{}\nmobility = {{}}", still.replace("{ id = 'phone' }", "{ id = 'phone', at = [1, 0] }"));
     assert!(message(&still).contains("mobility: no node moves"), "{}", message(&still));
 }
+
+/// ns-3's WaypointMobilityModel (validation/ns3/walk.txt): a station of 6 Mb/s walks out of its range of 300 m after 5 s and is back
+/// after 15 s. The packets that arrive are as many within 1 %, and the silence is as long within the time between two scenes.
+#[test]
+fn walk_out_of_range_is_that_of_ns3() {
+    let recorded = include_str!("../../../../validation/ns3/walk.txt");
+    let rows: Vec<Vec<f64>> =
+        recorded.lines().map(|line| line.split(' ').map(|cell| cell.parse().unwrap()).collect()).collect();
+    let (seconds, silence) = rows.split_at(20);
+    let expected: f64 = seconds.iter().map(|row| row[1]).sum();
+    let scenario = parse(
+        "duration = '20 s'
+        warmup = '0 s'
+        preset = 'ns3'
+        radio = { transmission_range = '300 m', carrier_sense_range = '300 m' }
+        mac = { kind = '802.11a', data_rate = '6 Mbps' }
+        mobility = { every = '10 ms' }
+        nodes = [{ id = 'sink', at = [0, 0] }, { id = 'walker' }]
+        tracks = [{ node = 'walker', points = [{ time = '0 s', at = [250, 0] }, { time = '10 s', at = [350, 0] }, { time = '20 s', at = [250, 0] }] }]
+        flows = [{ id = 'f', from = 'walker', to = 'sink', traffic = 'saturated', size = '1500 bytes' }]",
+    );
+    let scenario = scenario.unwrap();
+    let result = Network::run(scenario.network(), scenario.run_spec(1));
+    let found = result.flows[0].goodput_pps * result.measured_s;
+    assert!((found / expected - 1.0).abs() < 0.01, "{found} packets for {expected}");
+    let long = silence[0][1] - silence[0][0];
+    // Routes are back at whole seconds, and packets that met none come after the next one.
+    assert!((result.flows[0].silence_s - long).abs() < 0.05, "{} s for {long} s", result.flows[0].silence_s);
+}

@@ -101,7 +101,7 @@ fn rayleigh_crosses_levels_as_often_as_clarke_says() {
     assert_near(mean(&series, |r| r), (TAU / 8.0).sqrt(), "amplitude");
 }
 
-/// J0(2π·f_d·τ), J0 by its power series.
+/// Bessel's function of the first kind and order 0, of 2π·f_d·τ, by its power series.
 #[test]
 fn autocorrelation_is_bessels_function() {
     for lag in [4_usize, 8, 12, 19, 25, 32, 44] {
