@@ -99,7 +99,8 @@ fn a_law_is_told_of_each_frame() {
     let is_whole = |status: &FrameStatus| status.acknowledged == status.packets && status.tried[0].tries == 1;
     assert!(statuses.len() > 100 && statuses.iter().all(is_whole));
     let link = result.links.iter().find(|link| !link.modes.is_empty()).unwrap();
-    assert_eq!(link.attempts, link.modes.iter().map(|mode| mode.frames).sum::<u64>());
+    let frames: u64 = link.modes.iter().map(|mode| mode.frames).sum();
+    assert!(link.attempts.abs_diff(frames) <= 1, "{} frames, {frames} told", link.attempts);
     assert!(link.requests.abs_diff(link.attempts) <= 1, "{} RTS", link.requests);
     let sent: u64 = statuses.iter().map(|status| u64::from(status.packets)).sum();
     assert!(sent.abs_diff(link.modes[0].packets) <= 64, "all but the last frame's");

@@ -706,9 +706,6 @@ impl<S: Shape> DcfAir<S> {
 
     /// A longer back-off, or the end of the packet.
     fn fail(&mut self, now: Instant, c: Contender, last: bool, out: &mut Effects) {
-        if last && self.queues[c as usize].modes.is_some() {
-            self.end_chain(now, c);
-        }
         let queue = &mut self.queues[c as usize];
         self.countdowns[c as usize].from = Instant::NEVER;
         self.deadlines[c as usize] = Instant::NEVER;
@@ -717,6 +714,7 @@ impl<S: Shape> DcfAir<S> {
         } else if last {
             queue.counters.dropped += 1;
             let outcome = if queue.received { Outcome::Unacknowledged } else { Outcome::Dropped };
+            self.end_chain(now, c);
             self.release_head(c);
             self.conclude(c, outcome, out);
         } else {

@@ -251,7 +251,11 @@ impl<S: Shape> DcfAir<S> {
         let head = queue.head;
         let batch = queue.batch.as_mut().expect("a contender that aggregates");
         queue.counters.dropped += batch.fail(now, out);
-        if last || !batch.is_waiting() {
+        let is_empty = !batch.is_waiting();
+        if is_empty {
+            self.end_chain(now, c);
+        }
+        if last || is_empty {
             self.release_head(c);
             return self.take_next(c, head);
         }
