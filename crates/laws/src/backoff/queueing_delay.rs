@@ -337,9 +337,7 @@ mod tests {
         let role = LinkRole { packet, ..LinkRole::data(surroundings) };
         let window = |capacity| {
             let params = QueueingDelayParams { capacity, ..QueueingDelayParams::qcsma() };
-            let crate::backoff::Draw::Slots { window, .. } = params.begin(&role).access().draw else {
-                panic!()
-            };
+            let Draw::Slots { window, .. } = params.begin(&role).access().draw else { panic!() };
             f64::from(window) / 2.0 * 9.0
         };
         assert!((window(CapacityUnit::Exchange) - 35.0).abs() < 9.0);
