@@ -3,9 +3,10 @@
 
     python3 validation/aggregates/middle.py
 
-Prints a table in Markdown. Komondor's figures are those of its validation cases 2b (June 2026); ns-3's are of three access
-points of 802.11ax 20 m apart, MCS 5 at 20 MHz, three seeds of 3 s. Needs evenair built by `cargo build --release`; each of
-our rows is the mean of four seeds of 20 s of wifi/middle, which has their conflicts and not their preambles.
+Prints a table in Markdown. Komondor's figures are those of its validation case 2b (June 2026); ns-3's are of three
+access points of 802.11ax 20 m apart, MCS 5 at 20 MHz, three seeds of 3 s. Needs evenair built by `cargo build
+--release`; each of our rows is the mean of four seeds of 20 s of wifi/middle, which has their conflicts and not their
+preambles.
 """
 
 from __future__ import annotations

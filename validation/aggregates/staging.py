@@ -3,8 +3,9 @@
 
     python3 validation/aggregates/staging.py
 
-Prints a table in Markdown: fq_codel's and CAKE's delays over 802.11ac and ax at 80 MHz, at the least and the greatest rate, with one aggregate staged
-and with 8 ms of packets. Needs evenair built by `cargo build --release`. Means over three seeds of 30 s; takes a minute.
+Prints a table in Markdown: fq_codel's and CAKE's delays over 802.11ac and ax at 80 MHz, at the least and the greatest
+rate, with one aggregate staged and with 8 ms of packets. Needs evenair built by `cargo build --release`. Means over
+three seeds of 30 s; takes a minute.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import subprocess
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 HERE = Path(__file__).parent
 EVENAIR = HERE.parent.parent / "target/release/evenair"
@@ -20,7 +22,7 @@ RATES = {("802.11ac", 0): "29.25", ("802.11ac", 9): "390", ("802.11ax", 0): "36"
 STAGED = {"one": "one aggregate", "8 ms": "8 ms"}
 
 
-def runs(discipline: str, kind: str, mcs: int, staged: str) -> list[dict]:
+def runs(discipline: str, kind: str, mcs: int, staged: str) -> list[dict[str, Any]]:
     """The results of three seeds."""
     changes = [f"queue={{ discipline = '{discipline}' }}", f"mac={{ kind = '{kind}', width = '80 MHz', mcs = {mcs} }}"]
     changes += [f"aggregation.staged_airtime='{staged}'"]

@@ -56,7 +56,8 @@ def of_flow(more: str) -> str:
 
 
 # Three access points in a row of 802.11ac at 39 Mb/s, and what lifts the one in the middle (study wifi/cure).
-AC_ROW = ["mac={ kind = '802.11ac', width = '20 MHz', mcs = 4, queue = '300 packets' }", "tcp.sack=true", "tcp.timestamps=true"]
+AC_MAC = "mac={ kind = '802.11ac', width = '20 MHz', mcs = 4, queue = '300 packets' }"
+AC_ROW = [AC_MAC, "tcp.sack=true", "tcp.timestamps=true"]
 AC_CURE = ["backoff={ law = 'virtual-queue', b = 0.0014, v = 24500, vq_min = 7, execution = 'hardware' }"]
 PAGES = "{ interval = '100 ms', reply = '20 kB', arrivals = 'poisson', connection = 'per-request' }"
 CASES: dict[str, tuple[str, list[str], list[str]]] = {
