@@ -92,7 +92,9 @@ fn row(distance: &str) -> Vec<f64> {
     let stations: String =
         ["a", "b", "c"].iter().zip(0..).map(|(id, i)| node(id, d * f64::from(i), 2.0)).collect();
     let flow = |from: &str, to: &str| {
-        format!("{{ from = \"{from}\", to = \"{to}\", traffic = \"saturated\", size = \"1500 bytes\" }}, ")
+        format!(
+            "{{ id = \"{from}\", from = \"{from}\", to = \"{to}\", traffic = \"saturated\", size = \"1500 bytes\" }}, "
+        )
     };
     let flows = flow("A", "a") + &flow("B", "b") + &flow("C", "c");
     let text = format!(
@@ -110,8 +112,8 @@ fn row(distance: &str) -> Vec<f64> {
 }
 
 /// Three access points of 802.11ax in a row. 10 m apart all hear all, and have a third of the time each; 20 m apart the outer ones do
-/// not hear each other, and the one in the middle starves. At 40 m none senses another here. In ns-3 the middle one does lose
-/// there, so that case is left out.
+/// not hear each other, and the one in the middle starves. At 40 m none senses another here; ns-3 adds up the frames of both
+/// neighbours, which together are strong enough, so that case is left out.
 #[test]
 fn the_middle_one_of_a_row_starves_as_in_ns_3() {
     let rows = ns3::row();
