@@ -15,7 +15,7 @@ const COMPLETIONS: [(&str, &str); 3] = [
 
 /// Documents and examples below `share/doc/evenair`.
 const DOCUMENTS: [&str; 10] = [
-    "README.md",
+    "packaging/README.md",
     "CHANGELOG.md",
     "LICENSE-APACHE",
     "LICENSE-MIT",

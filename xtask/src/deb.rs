@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What goes beside a program; the assets in `crates/cli/Cargo.toml` name it.
+/// The folder of documents and completions; the assets in `crates/cli/Cargo.toml` name it.
 pub(crate) const SHARE: &str = "target/deb";
 
 pub(crate) fn run() -> Result<Tally> {
@@ -45,7 +45,7 @@ pub(crate) fn build() -> Result<Result<PathBuf, Missing>> {
     package(&[]).map(Ok)
 }
 
-/// Packs a static program that `cargo xtask release` has built for a target, with what lies in [`SHARE`]. Without cargo-deb there is
+/// Packs a static program that `cargo xtask release` has built for a target, with the files in [`SHARE`]. Without cargo-deb there is
 /// none.
 pub(crate) fn of_static_program(triple: &str) -> Result<Result<PathBuf, Missing>> {
     if let Some(lack) = lack() {
@@ -59,7 +59,7 @@ fn lack() -> Option<Missing> {
     (!is_there).then(|| Missing::new("cargo-deb", "the package is not built"))
 }
 
-/// Packs a program that is built, with what goes beside it.
+/// Packs a program that is built, with its documents.
 fn package(options: &[&str]) -> Result<PathBuf> {
     let folder = root().join("target/debian");
     if folder.exists() {

@@ -72,7 +72,7 @@ const PLACES: [&str; 2] = ["longitude", "latitude"];
 
 fn read(file: &str, text: &str) -> Result<Value, String> {
     let document: Value = serde_json::from_str(text).map_err(|why| format!("{file} is not JSON: {why}"))?;
-    // What RFC 7946 took out of the format in 2016 is still written.
+    // RFC 7946 has no such member since 2016; programs still write it.
     let projection = document["crs"]["properties"]["name"].as_str().unwrap_or_default();
     if !(projection.is_empty() || projection.ends_with("CRS84") || projection.ends_with("4326")) {
         return Err(format!("{file} has coordinates in {projection}; save it in WGS 84, which GeoJSON has"));
