@@ -14,8 +14,8 @@ const COMPLETIONS: [(&str, &str); 3] = [
 ];
 
 /// Documents and examples below `share/doc/evenair`.
-const DOCUMENTS: [&str; 11] = [
-    "README.md",
+const DOCUMENTS: [&str; 10] = [
+    "packaging/README.md",
     "CHANGELOG.md",
     "LICENSE-APACHE",
     "LICENSE-MIT",

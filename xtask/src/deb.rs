@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Files beside a program; the assets in `crates/cli/Cargo.toml` name it.
+/// The folder of documents and completions; the assets in `crates/cli/Cargo.toml` name it.
 pub(crate) const SHARE: &str = "target/deb";
 
 pub(crate) fn run() -> Result<Tally> {
@@ -45,8 +45,8 @@ pub(crate) fn build() -> Result<Result<PathBuf, Missing>> {
     package(&[]).map(Ok)
 }
 
-/// Packs a static program that `cargo xtask release` has built for a target, with the files of [`SHARE`]. Without cargo-deb there
-/// is none.
+/// Packs a static program that `cargo xtask release` has built for a target, with the files in [`SHARE`]. Without cargo-deb there is
+/// none.
 pub(crate) fn of_static_program(triple: &str) -> Result<Result<PathBuf, Missing>> {
     if let Some(lack) = lack() {
         return Ok(Err(lack));
@@ -59,7 +59,7 @@ fn lack() -> Option<Missing> {
     (!is_there).then(|| Missing::new("cargo-deb", "the package is not built"))
 }
 
-/// Packs a built program with its files.
+/// Packs a program that is built, with its documents.
 fn package(options: &[&str]) -> Result<PathBuf> {
     let folder = root().join("target/debian");
     if folder.exists() {

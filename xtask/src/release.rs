@@ -38,15 +38,11 @@ pub(crate) fn run() -> Result<Tally> {
     let release = Release::of_commit()?;
     let (mut missing, mut rows) = (Vec::new(), Vec::new());
     release.step("playground", &mut rows, || playground(&mut missing))?;
-    let mut programs = Vec::new();
-    for (machine, number) in machines() {
-        let step = || release.program(machine, number, &mut missing);
-        programs.extend(release.step(&format!("program for {machine}"), &mut rows, step)?);
-    }
-    release.step("bills of materials", &mut rows, || release.bills(&programs))?;
-    release.step("packages for Debian", &mut rows, || release.packages(&programs, &mut missing))?;
+    let [own, other] = machines();
+    let program = release.of_machine(own, &mut rows, &mut missing)?;
     release.step("source", &mut rows, || release.source())?;
-    release.step("manual", &mut rows, || release.manual(&programs, &mut missing))?;
+    release.step("manual", &mut rows, || release.manual(program.as_deref(), &mut missing))?;
+    release.of_machine(other, &mut rows, &mut missing)?;
     release.step("wheel", &mut rows, || release.take(wheel::build_alone()?, &mut missing))?;
     release.sums()?;
     println!("{} of commit {}, in {}:\n", release.name, release.commit, release.folder.display());
@@ -54,7 +50,7 @@ pub(crate) fn run() -> Result<Tally> {
     Ok(Tally::skipped(&missing, false))
 }
 
-/// The machines, with this one first: its program writes the manual pages.
+/// The machines, with this one first: its program writes the manual and its pages.
 fn machines() -> [(&'static str, u16); 2] {
     let mut machines = MACHINES;
     machines.sort_by_key(|(machine, _)| *machine != ARCH);
@@ -75,23 +71,6 @@ fn playground(missing: &mut Vec<Missing>) -> Result<()> {
         missing.push(Missing::new("the browsers' target", "the programs lack the playground"));
     }
     Ok(())
-}
-
-/// A program that was built.
-struct Built {
-    machine: &'static str,
-    triple: String,
-}
-
-impl Built {
-    fn program(&self) -> Result<PathBuf> {
-        built_for(&self.triple)
-    }
-}
-
-/// Where cargo puts a released program for a target.
-fn built_for(triple: &str) -> Result<PathBuf> {
-    Ok(std::path::absolute(target().join(triple).join("dist/evenair"))?)
 }
 
 impl Release {
@@ -139,14 +118,41 @@ impl Release {
         self.folder.read_dir()?.map(|entry| Ok(entry?.path())).collect()
     }
 
+    /// The files of a machine: archive, bill of materials, package. Returns the program; none without the tools or the target.
+    fn of_machine(
+        &self,
+        (machine, number): (&str, u16),
+        rows: &mut Vec<String>,
+        missing: &mut Vec<Missing>,
+    ) -> Result<Option<PathBuf>> {
+        let triple = format!("{machine}-unknown-linux-musl");
+        let build = || self.program(machine, &triple, number, missing);
+        let Some(program) = self.step(&format!("program for {machine}"), rows, build)? else {
+            return Ok(None);
+        };
+        self.step("bill of materials", rows, || {
+            let bill = sbom::written(&triple, FEATURES, &self.commit, &self.seconds)?;
+            let file = self.folder.join(format!("{}-{machine}-linux.cdx.json", self.name));
+            fs::write(&file, bill).with_context(|| file.display().to_string())
+        })?;
+        self.step("package for Debian", rows, || {
+            let package = deb::of_static_program(&triple)?;
+            if let Ok(package) = &package {
+                missing.extend(trial::package(machine, package)?);
+            }
+            self.take(package, missing)
+        })?;
+        Ok(Some(program))
+    }
+
     /// A program, tried, and its archive. None without the tools or the target.
     fn program(
         &self,
-        machine: &'static str,
+        machine: &str,
+        triple: &str,
         number: u16,
         missing: &mut Vec<Missing>,
-    ) -> Result<Option<Built>> {
-        let triple = format!("{machine}-unknown-linux-musl");
+    ) -> Result<Option<PathBuf>> {
         let installed = Command::new("rustup").args(["target", "list", "--installed"]).output();
         let installed = String::from_utf8(installed.context("rustup")?.stdout)?;
         if !installed.lines().any(|line| line == triple) {
@@ -157,7 +163,7 @@ impl Release {
             missing.push(Missing::new("Python packages", "no programs: zig compiles their parts in C"));
             return Ok(None);
         };
-        let program = self.build(&python, machine, &triple)?;
+        let program = self.build(&python, machine, triple)?;
         ensure!(elf(&fs::read(&program)?) == Some((number, false)), "{}: not static", program.display());
         let beside = root().join(deb::SHARE);
         if machine == ARCH {
@@ -174,37 +180,17 @@ impl Release {
         fs::copy(&program, folder.join("bin/evenair"))?;
         let archive = pack(&folder, &name, &self.seconds, &self.folder)?;
         missing.extend(trial::archive(machine, &archive)?);
-        Ok(Some(Built { machine, triple }))
-    }
-
-    /// The bill of materials of each program.
-    fn bills(&self, programs: &[Built]) -> Result<()> {
-        for Built { machine, triple } in programs {
-            let bill = sbom::written(triple, FEATURES, &self.commit, &self.seconds)?;
-            fs::write(self.folder.join(format!("{}-{machine}-linux.cdx.json", self.name)), bill)?;
-        }
-        Ok(())
-    }
-
-    /// A package of each program, tried.
-    fn packages(&self, programs: &[Built], missing: &mut Vec<Missing>) -> Result<()> {
-        for Built { machine, triple } in programs {
-            let package = deb::of_static_program(triple)?;
-            if let Ok(package) = &package {
-                missing.extend(trial::package(machine, package)?);
-            }
-            self.take(package, missing)?;
-        }
-        Ok(())
+        Ok(Some(program))
     }
 
     /// Builds the command for a machine without any library. Rust brings musl and a linker; zig compiles the C of `ring`.
     fn build(&self, python: &Path, machine: &str, triple: &str) -> Result<PathBuf> {
         let compiler = self.stage.join(format!("cc-{machine}"));
-        // zig has other names of targets than those that cargo's scripts give it.
+        // zig has other names of targets than those that cargo's scripts give it, and checks of its own that Rust's linker cannot find
+        // where a crate is not optimised.
         let script = format!(
             "#!/bin/sh\nfor word; do shift; case $word in --target=*) ;; *) set -- \"$@\" \"$word\";; esac; done\n\
-            exec '{}' -m ziglang cc -target {machine}-linux-musl \"$@\"\n",
+            exec '{}' -m ziglang cc -target {machine}-linux-musl -fno-sanitize=undefined \"$@\"\n",
             python.display()
         );
         write_program(&compiler, &script)?;
@@ -233,7 +219,7 @@ impl Release {
             .map(|(place, word)| format!("--remap-path-prefix={}={word}", place.display()));
         let flags: Vec<String> = flags.collect();
         succeed(cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")))?;
-        built_for(triple)
+        Ok(std::path::absolute(target().join(triple).join("dist/evenair"))?)
     }
 
     /// Copies a file that another part built; None was skipped for lack of something.
@@ -263,14 +249,14 @@ impl Release {
         compress(&tar)
     }
 
-    /// The site, which opens from the disk, by this machine's program.
-    fn manual(&self, programs: &[Built], missing: &mut Vec<Missing>) -> Result<()> {
-        let Some(own) = programs.iter().find(|built| built.machine == ARCH) else {
+    /// The site, which opens from the disk, by a program of this machine.
+    fn manual(&self, program: Option<&Path>, missing: &mut Vec<Missing>) -> Result<()> {
+        let Some(program) = program else {
             missing
                 .push(Missing::new("static targets", "the manual is not built: a program writes its pages"));
             return Ok(());
         };
-        let tally = docs::site_of(&own.program()?)?;
+        let tally = docs::site_of(program)?;
         if tally.skips.is_empty() {
             let name = format!("{}-manual", self.name);
             pack(&root().join("target/site"), &name, &self.seconds, &self.folder)?;

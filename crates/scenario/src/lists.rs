@@ -20,7 +20,7 @@ use std::path::Path;
 const FILE_BYTES_MAX: u64 = 256 << 20;
 /// A line of a list.
 pub(crate) struct Row {
-    /// The word for the counted unit: line, or feature.
+    /// The unit of the count: line or feature.
     pub(crate) of: &'static str,
     pub(crate) line: u64,
     pub(crate) cells: Vec<String>,

@@ -33,7 +33,7 @@ pub(crate) struct NewOptions {
     /// The network that it begins with
     #[arg(long, value_enum, default_value_t = Template::Cell)]
     pub(crate) template: Template,
-    /// A file of nodes to begin with, instead of a template: CSV, GeoJSON or GraphML
+    /// A file of nodes to begin with, instead of a template: .csv, .geojson or .graphml
     #[arg(long, value_name = "NODES", conflicts_with = "template")]
     pub(crate) from: Option<PathBuf>,
     /// A CSV file of flows between them; without, each node uploads to the first one

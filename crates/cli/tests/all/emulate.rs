@@ -18,7 +18,7 @@ rm -r \"$(dirname \"$device\")\"
 cd /
 exec setpriv --reuid 65534 --regid 65534 --clear-groups --reset-env \"$@\"";
 
-/// The words that start the rest as the user `nobody`.
+/// The words that start the rest as an ordinary user.
 const NOBODY: [&str; 6] = ["unshare", "--mount", "sh", "-c", AS_NOBODY, "sh"];
 
 /// The words before `evenair` that make it an ordinary user's.
@@ -122,14 +122,14 @@ fn a_program_reaches_another_three_hops_on_by_its_name_and_takes_the_airs_time()
     assert!((6.0 * 2.6..60.0).contains(&least_ms), "{least_ms} ms");
 }
 
-/// The other tests take root's rights where those of the user `nobody` do not suffice; this one tests the latter.
+/// The other tests take root's rights where an ordinary user is refused. This one tests the refusal.
 #[test]
 fn an_ordinary_user_emulates_without_rights() {
     let user = match prefix() {
         Err(missing) => return missing.skip(),
         Ok(words) if !words.is_empty() => "65534".to_string(),
         Ok(_) if rustix::process::geteuid().is_root() => {
-            return evenair_needs::skip("root", "nobody cannot be had, or is refused");
+            return evenair_needs::skip("root", "no command can run as another user");
         }
         Ok(_) => rustix::process::geteuid().as_raw().to_string(),
     };

@@ -72,7 +72,7 @@ const PLACES: [&str; 2] = ["longitude", "latitude"];
 
 fn read(file: &str, text: &str) -> Result<Value, String> {
     let document: Value = serde_json::from_str(text).map_err(|why| format!("{file} is not JSON: {why}"))?;
-    // Programs still write the key that RFC 7946 removed in 2016.
+    // RFC 7946 has no such member since 2016; programs still write it.
     let projection = document["crs"]["properties"]["name"].as_str().unwrap_or_default();
     if !(projection.is_empty() || projection.ends_with("CRS84") || projection.ends_with("4326")) {
         return Err(format!("{file} has coordinates in {projection}; save it in WGS 84, which GeoJSON has"));
