@@ -1,6 +1,6 @@
 //! Tells the program which commit it is built from; nothing, outside of a clone or without git. Finds the playground's simulator.
 //!
-//! It runs again when a commit is made or what the program is made of changes: then the program is built again in any case.
+//! It runs again after a commit or a change of the program's sources: then the program is built again in any case.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,7 +33,7 @@ fn embed_simulator(root: &Path) {
     }
 }
 
-/// The commit, with `-dirty` behind it where what the program is made of has changed since.
+/// The commit, with `-dirty` behind it where the program's sources have changed since.
 fn commit(root: &Path) -> Option<String> {
     let mut made_of = vec!["Cargo.lock".into(), "Cargo.toml".into(), "scenarios".into(), "studies".into()];
     let crates = std::fs::read_dir(root.join("crates")).ok()?;

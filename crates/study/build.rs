@@ -1,4 +1,4 @@
-//! Puts the scenarios and studies of the repository, and what full runs measured, into the binary, so that `evenair study` and
+//! Puts the repository's scenarios, studies and records of full runs into the binary, so that `evenair study` and
 //! `evenair verdicts` work anywhere.
 
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! Patience in proportion to idleness: who has little to send waits long.
+//! Patience in proportion to idleness: a node with little to send waits long.
 //!
 //! # Law
 //! Back-offs are exponential, their mean `a / (1 + Q)` airtimes of the frame that waits.

@@ -1,5 +1,5 @@
-//! `cargo +nightly fuzz run decoders`: whatever strangers and programs say to `evenair multiconn` is read, or refused. What is read is within the bytes that
-//! came, and the same again once it is written.
+//! `cargo +nightly fuzz run decoders`: any bytes from peers and programs to `evenair multiconn` are read, or refused. A decoded
+//! message lies within the bytes that came, and is the same again once it is written.
 #![no_main]
 
 use evenair_multiconn::frame::Frame;

@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run gateway`: whatever an operator or a DHCP server writes is read, or refused with a message.
+//! `cargo +nightly fuzz run gateway`: any file of an operator or a DHCP server is read, or refused with a message.
 #![no_main]
 
 use evenair_gateway::subscribers::{LeaseFormat, from_csv, from_leases};
@@ -12,7 +12,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
             all.lease(&leases.leased);
         }
     }
-    // An address is of one subscriber at most, whoever else is said to have it.
+    // An address belongs to one subscriber at most, even if several claim it.
     for subscriber in all.iter() {
         for prefix in &subscriber.prefixes {
             assert_eq!(all.owner(prefix.address()).map(|owner| &owner.id), Some(&subscriber.id));

@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run kernel`: whatever the kernel answers, and whatever passes a device, is read or refused.
+//! `cargo +nightly fuzz run kernel`: any answer of the kernel, and any packet of a device, is read or refused.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run multiconn`: whatever files, keys and forwards say to `evenair multiconn` is read, or refused.
+//! `cargo +nightly fuzz run multiconn`: any file, key or forward for `evenair multiconn` is read, or refused.
 #![no_main]
 
 use evenair_multiconn::authorised::Authorised;

@@ -1,4 +1,5 @@
-//! `cargo +nightly fuzz run packet`: whatever a program writes to a device is read or refused, and stays readable when it is changed.
+//! `cargo +nightly fuzz run packet`: any packet that a program writes to a device is read or refused, and stays readable when it
+//! is changed.
 #![no_main]
 
 use evenair_emulator::Addresses;

@@ -1,4 +1,4 @@
-//! `cargo +nightly fuzz run probe`: whatever comes by UDP is a probe or a reply of the session's, or is dropped.
+//! `cargo +nightly fuzz run probe`: any UDP datagram is a probe or a reply of the session's, or is dropped.
 #![no_main]
 
 use evenair_multiconn::probe::{Datagram, End, Keys, LENGTH, Prober, Responder, tag};
@@ -8,7 +8,7 @@ fn keys() -> Keys {
     Keys::new(&[7; 32], End::Caller)
 }
 
-/// A prober whose first probe is under way.
+/// A prober with its first probe under way.
 fn asking() -> (Prober, Datagram) {
     let mut prober = Prober::new(keys(), Instant::ZERO);
     let probe = prober.poll(Instant::ZERO, Duration::from_millis(100), 0.5).expect("the first is due");

@@ -1,5 +1,6 @@
-//! `cargo +nightly fuzz run session`: a session of `evenair multiconn` hears whatever a peer who is known says, on two connections, while its own side
-//! opens, writes, reads, ends and breaks off streams and loses connections. It holds no more memory than it may, and none when it is over.
+//! `cargo +nightly fuzz run session`: a session of `evenair multiconn` processes any bytes from an authenticated peer on two
+//! connections, while its own side opens, writes, reads, ends and breaks off streams and loses connections. It holds no more
+//! memory than it may, and none when it is over.
 #![no_main]
 
 use evenair_multiconn::budget::Budget;
@@ -10,9 +11,9 @@ use std::sync::Arc;
 
 /// Memory that a peer may have here \[bytes\].
 const MEMORY: u64 = 1 << 20;
-/// What a connection takes at once \[bytes\].
+/// The bytes that a connection takes at once.
 const ROOM: usize = 1 << 14;
-/// From this byte on it is what this side does: frames begin with lower ones.
+/// From this byte on it is an action of this side: frames begin with lower ones.
 const OWN: u8 = 0x80;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -24,9 +25,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 struct Party {
     core: Core,
     now: Instant,
-    /// Its two connections, the first of which hears what comes next.
-    legs: [u32; 2],
-    /// What their sockets say was acknowledged, together \[bytes\].
+    /// Its two connections; the first receives the next bytes.
+    subflows: [u32; 2],
+    /// The bytes that their sockets report as acknowledged, together.
     acknowledged: u64,
     streams: Vec<u32>,
     out: Vec<u8>,
@@ -36,10 +37,10 @@ impl Party {
     fn new(budget: &Arc<Budget>) -> Self {
         let now = Instant::from_nanos(1);
         let mut core = Core::new(Side::Relay, Limits::default(), Arc::clone(budget), now);
-        core.add_leg(1, now);
-        core.add_leg(2, now);
+        core.add_subflow(1, now);
+        core.add_subflow(2, now);
         core.set_wanted(2, now);
-        Self { core, now, legs: [1, 2], acknowledged: 0, streams: Vec::new(), out: Vec::new() }
+        Self { core, now, subflows: [1, 2], acknowledged: 0, streams: Vec::new(), out: Vec::new() }
     }
 
     fn live(&mut self, mut bytes: &[u8], budget: &Budget) {
@@ -52,7 +53,7 @@ impl Party {
             } else {
                 let Ok(Some((frame, used))) = Frame::decode(bytes) else { break };
                 bytes = &bytes[used..];
-                if self.core.frame(self.legs[0], frame, self.now).is_err() {
+                if self.core.frame(self.subflows[0], frame, self.now).is_err() {
                     break;
                 }
             }
@@ -80,14 +81,14 @@ impl Party {
                 core.release(stream, now);
                 self.streams.retain(|one| *one != stream);
             }
-            8 => self.legs.swap(0, 1),
+            8 => self.subflows.swap(0, 1),
             9 => {
-                let new = self.legs[0].max(self.legs[1]) + 1;
-                core.lost(self.legs[0], now);
-                core.add_leg(new, now);
-                self.legs[0] = new;
+                let new = self.subflows[0].max(self.subflows[1]) + 1;
+                core.lost(self.subflows[0], now);
+                core.add_subflow(new, now);
+                self.subflows[0] = new;
             }
-            10 => core.retire(self.legs[0]),
+            10 => core.retire(self.subflows[0]),
             11 => core.set_wanted(with.into(), now),
             12 => core.tell_wanted(with.into()),
             13 => self.now = now + Duration::from_millis(u64::from(with) * 100),
@@ -97,20 +98,20 @@ impl Party {
                 let round_trip = (with & 0x10 != 0).then(|| Duration::from_millis(u64::from(with)));
                 let window = (with & 0x20 != 0).then_some(u64::from(with) * 100);
                 let (waiting, acknowledged) = (u64::from(with >> 6) * 1000, self.acknowledged);
-                core.measured(self.legs[0], Measured { round_trip, waiting, acknowledged, window }, now);
+                core.measured(self.subflows[0], Measured { round_trip, waiting, acknowledged, window }, now);
             }
             _ => {}
         }
     }
 
-    /// What goes out on both, and what the host would hear of it.
+    /// The output of both, and the host's view of it.
     fn send(&mut self) {
         if self.core.timeout().is_some_and(|due| due <= self.now) {
             self.core.on_timeout(self.now);
         }
-        for leg in self.legs {
+        for subflow in self.subflows {
             self.out.clear();
-            self.core.pull(leg, self.now, ROOM, &mut self.out);
+            self.core.pull(subflow, self.now, ROOM, &mut self.out);
             assert!(self.out.len() <= ROOM, "more than a connection takes");
         }
         while let Some(event) = self.core.event() {

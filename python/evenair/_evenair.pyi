@@ -455,6 +455,50 @@ class FluidFacts:
     def warning(self, /) -> str | None: ...
 
 @final
+class FrameStatus:
+    """
+    How a frame ended.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def acknowledged(self, /) -> int:
+        """
+        Packets of it that were acknowledged, all in the last mode that was tried.
+        """
+    @property
+    def now_s(self, /) -> float:
+        """
+        When [s].
+        """
+    @property
+    def packets(self, /) -> int:
+        """
+        Packets in the frame, when it was last sent.
+        """
+    @property
+    def tried(self, /) -> list[tuple[int, int, int]]:
+        """
+        The steps of its chain that were tried: mode, tries, and packets in all of these frames together.
+        """
+
+@final
+class FrameView:
+    """
+    The frame that is next.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def best(self, /) -> int | None:
+        """
+        The mode with the greatest expected rate, by the medium; None, unless the law asks for it.
+        """
+    @property
+    def now_s(self, /) -> float:
+        """
+        When [s].
+        """
+
+@final
 class GatewayRole:
     """
     The gateway that a law is put at.
@@ -666,6 +710,29 @@ class QueueView:
     def waiting_packets(self, /) -> int:
         """
         The backlog beside the packet that comes or leaves [packets].
+        """
+
+@final
+class RateRole:
+    """
+    The link that a rate control is put at.
+    """
+    def __repr__(self, /) -> str: ...
+    @property
+    def modes(self, /) -> list[tuple[str, int, int, int, int, int]]:
+        """
+        The modes that frames may have, which a law names by their place here: format, index, streams, width [MHz], guard interval
+        [ns], rate [bit/s].
+        """
+    @property
+    def own(self, /) -> int:
+        """
+        The place of the link's own mode, the fastest.
+        """
+    @property
+    def seed(self, /) -> int:
+        """
+        A number for the law's own draws.
         """
 
 @final
@@ -883,6 +950,11 @@ def gives_one_rate(law: Any) -> bool:
     """
     Whether a law gives one rate for all, judged by one class, and not each class its own: its default shaper depends on
     that.
+    """
+
+def half_width(values: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> float | None:
+    """
+    Half of the 95 % interval of the mean of values, by Student's t as reports have it; None of a single value.
     """
 
 def program_is(file: str | PathLike[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
+from ._evenair import half_width
 from ._extras import brought_by
 from ._results import Comparison, FluidRun, Result, Study
 from ._sweep import Swept
@@ -43,7 +44,7 @@ LABELS = {
     "backlog": "backlog [packets]",
     "aggressiveness": "aggressiveness",
     "rate_pps": "rate [packets/s]",
-    "share": "share of what a flow gets alone",
+    "share": "share of the rate alone",
 }
 
 
@@ -147,11 +148,11 @@ def _bars(axes: Axes, means: pd.DataFrame, metric: str, **more: Any) -> None:  #
 
 
 def _lines(axes: Axes, frame: pd.DataFrame, axis: str, others: list[str], metric: str, **more: Any) -> None:  # noqa: ANN401
-    """Draw a line per flow, and per value of the other keys, with bars of 95 % of the normal distribution."""
+    """Draw a line per flow, and per value of the other keys, with the 95 % intervals of reports (Student's t)."""
     for (names, rows), style in zip(frame.groupby(["flow", *others], sort=False), _styles(), strict=False):
         by = rows.groupby(axis)[metric]
-        mean, count = by.mean(), by.count()
-        half = (1.96 * by.std() / count**0.5).fillna(0.0)
+        mean = by.mean()
+        half = [half_width(values.dropna().tolist()) or 0.0 for _, values in by]
         label = ", ".join([f"flow {names[0]}", *(str(name) for name in names[1:])])
         axes.errorbar(mean.index, mean, yerr=half, capsize=2, label=label, **style, **more)
     axes.set_xlabel(axis)

@@ -22,11 +22,11 @@ class RunLinks(Table):
     @overload
     def __getitem__(self, column: Literal["variant", "queue"]) -> list[str]: ...
     @overload
-    def __getitem__(self, column: Literal["seed", "served_packets", "served_bytes", "dropped_queue_full", "dropped_by_law", "marked", "dropped_retries", "received_despite", "lost_on_wire", "attempts", "collided", "receiver_busy", "ack_lost", "ack_late", "requests", "requests_failed"]) -> list[int]: ...
+    def __getitem__(self, column: Literal["seed", "served_packets", "served_bytes", "dropped_queue_full", "dropped_by_law", "marked", "dropped_retries", "received_despite", "lost_on_wire", "dropped_no_route", "attempts", "collided", "receiver_busy", "ack_lost", "ack_late", "requests", "requests_failed"]) -> list[int]: ...
     @overload
     def __getitem__(self, column: Literal["backlog"]) -> list[float]: ...
     @overload
-    def __getitem__(self, column: Literal["x", "aggressiveness", "waiting_s", "waiting_s_50", "waiting_s_95", "waiting_s_99", "sojourn_s", "mpdus", "mpdus_lost", "aggregates", "mean_aggregate", "block_acks_missing", "bars", "given_up", "airtime_own", "airtime_collided", "airtime_backoff", "airtime_interframe", "airtime_empty", "airtime_blocked"]) -> list[float | None]: ...
+    def __getitem__(self, column: Literal["x", "aggressiveness", "waiting_s", "waiting_s_50", "waiting_s_95", "waiting_s_99", "sojourn_s", "mpdus", "mpdus_lost", "aggregates", "mean_aggregate", "block_acks_missing", "bars", "given_up", "mean_rate_bps", "airtime_own", "airtime_partly", "airtime_collided", "airtime_backoff", "airtime_interframe", "airtime_empty", "airtime_blocked"]) -> list[float | None]: ...
     @overload
     def __getitem__(self, column: str) -> Column: ...
 
@@ -204,7 +204,7 @@ class Run(TypedDict):
     gateway: NotRequired[GatewayRecord | None]
     """The gateway's record."""
     live: NotRequired[LiveRecord | None]
-    """Of a run in real time: how far to trust it, and what machine made it."""
+    """Of a run in real time: its accuracy, and the machine that made it."""
     series: NotRequired[Series | None]
     """Time series."""
     frames: NotRequired[list[FrameRow]]
@@ -284,7 +284,7 @@ class LinkResult(TypedDict):
     aggressiveness: NotRequired[float | None]
     """Mean transmission aggressiveness, where the law has one."""
     served_packets: int
-    """Packets whose service ended, well or not."""
+    """Packets that ended their service, well or not."""
     served_bytes: int
     """Their bytes, network-layer sizes."""
     waiting: NotRequired[Times | None]
@@ -308,15 +308,17 @@ class LinkResult(TypedDict):
     receiver_busy: int
     """DATA frames that reached a receiver while it was transmitting."""
     ack_lost: int
-    """DATA frames decoded whose acknowledgement was lost or not sent."""
+    """DATA frames that were decoded while the acknowledgement was lost or not sent."""
     ack_late: NotRequired[int]
-    """DATA frames decoded whose acknowledgement came when their sender no longer waited for it."""
+    """DATA frames that were decoded while the acknowledgement came too late for its sender."""
     requests: int
     """RTS frames sent."""
     requests_failed: int
     """RTS frames that brought no CTS."""
     lost_on_wire: int
     """Packets lost on the wire."""
+    dropped_no_route: NotRequired[int]
+    """Packets dropped where they entered, as nodes had moved and no route led to their destination."""
     mpdus: NotRequired[int]
     """Packets in all DATA frames sent; repetitions count."""
     mpdus_lost: NotRequired[int]
@@ -331,6 +333,8 @@ class LinkResult(TypedDict):
     """Block ack requests sent."""
     given_up: NotRequired[int]
     """Packets given up by `aggregation.retries` or `aggregation.lifetime`."""
+    modes: NotRequired[list[ModeResult]]
+    """The modes of its DATA frames under rate control, those that were sent, slowest first for each next hop."""
     airtime: NotRequired[AirtimeShares | None]
     """Where its time went, as shares of it, if the ledger was kept."""
 
@@ -384,11 +388,11 @@ class FrameRow(TypedDict):
     kind: str
     """DATA, ACK, RTS or CTS."""
     decoded: bool
-    """Whether its addressee decoded it; of a broadcast, whether anybody did."""
+    """Whether its addressee decoded it; of a broadcast, whether any node did."""
     retry: bool
     """Whether it repeats a DATA frame."""
     flow: NotRequired[str | None]
-    """The flow whose packet it carries, or answers; missing for dummies and for packets from outside."""
+    """The flow of the packet that it carries or acknowledges; missing for dummies and for packets from outside."""
     size_bytes: NotRequired[int | None]
     """Of DATA, the packet with its network-layer headers; of control frames, the whole frame [bytes]. Missing for dummies."""
     rate_mbps: NotRequired[float | None]
@@ -397,7 +401,7 @@ class FrameRow(TypedDict):
     """How its body is modulated, such as "VHT MCS 9, 80 MHz, 1 stream, 800 ns"; only of frames of 802.11n, ac and ax, as the rate says
 it of others."""
     queue: str
-    """The transmit queue whose exchange it belongs to; the next hop of what it carries is where DATA goes to."""
+    """The transmit queue of its exchange; DATA goes to the next hop of the packet that it carries."""
 
 class TheoryRecord(TypedDict):
     residual: float | None
@@ -443,8 +447,8 @@ class TableRow(TypedDict):
     x: float | None
     """The parameter's value, of a swept variant."""
     flow: str
-    """The flow; of all flows together, what the number is: total, mean, greatest, greatest/least, all (a percentile of what all had), or
-network where the metric is not one of flows."""
+    """The flow. For all flows together, the kind of number: total, mean, greatest, greatest/least, all (a percentile over all
+flows), or network where the metric is not one of flows."""
     metric: str
     """The metric measured; `evenair list metrics` tells its meaning."""
     mean: float
@@ -534,9 +538,25 @@ class TransferResult(TypedDict):
     took: NotRequired[Times | None]
     """Times from a request, or from the transfer's beginning, to the handing over of the last byte, of those that are complete."""
 
+class ModeResult(TypedDict):
+    to: str
+    """The next hop."""
+    mode: str
+    """The mode."""
+    rate_bps: int
+    """Its rate [bit/s]."""
+    frames: int
+    """DATA frames."""
+    packets: int
+    """Packets in them; repetitions count."""
+    acknowledged: int
+    """Packets of them that were acknowledged."""
+
 class AirtimeShares(TypedDict):
     own: float
     """Own exchanges that succeeded."""
+    partly: NotRequired[float]
+    """Of these, the part of aggregates' packets that the receiver did not decode."""
     collided: float
     """Own exchanges that failed."""
     backoff: float
@@ -638,8 +658,8 @@ class FlowSeries(TypedDict):
     loss: NotRequired[list[float | None]]
     """Share of the packets with its data that were dropped, of those that were dropped or arrived since the last point, if any were."""
     queueing_delay_s: NotRequired[list[float | None]]
-    """Mean time for which its data waited in queues, all on the way together, of what was served since the last point; none where nothing
-was on one of them [s]."""
+    """Mean time of its data in queues, all on the path together, over data served since the last point; none where there was no
+data on one of them [s]."""
 
 class LinkSeries(TypedDict):
     queue: str
@@ -649,7 +669,7 @@ class LinkSeries(TypedDict):
     aggressiveness: NotRequired[list[float]]
     """Transmission aggressiveness; empty where the law has none."""
     waiting_s: NotRequired[list[float | None]]
-    """Mean time for which packets waited whose service began since the last point, if any did [s]."""
+    """Mean wait of packets that began their service since the last point, if any did [s]."""
 
 Verdict = Literal['holds'] | Literal['fails'] | Literal['undecided']
 

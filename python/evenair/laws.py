@@ -36,6 +36,8 @@ from ._evenair import (
     Delivery,
     FlowRole,
     FlowView,
+    FrameStatus,
+    FrameView,
     GatewayRole,
     GatewayView,
     LinkRole,
@@ -43,6 +45,7 @@ from ._evenair import (
     Loss,
     QueueRole,
     QueueView,
+    RateRole,
     WindowStart,
 )
 
@@ -59,6 +62,8 @@ __all__ = [
     "Delivery",
     "FlowRole",
     "FlowView",
+    "FrameStatus",
+    "FrameView",
     "GatewayLaw",
     "GatewayRole",
     "GatewayView",
@@ -69,7 +74,9 @@ __all__ = [
     "MarkingLaw",
     "QueueRole",
     "QueueView",
+    "RateControl",
     "RateLaw",
+    "RateRole",
     "WindowLaw",
     "WindowStart",
 ]
@@ -269,6 +276,43 @@ class RateLaw(Law):
     def on_interval(self, flow: FlowView) -> float:
         """Give the rate of the payload [bit/s]; the first time for an interval of no length."""
         raise self._undefined("on_interval")
+
+
+class RateControl(Law):
+    """In which modes a frame is sent, one after another, until it is acknowledged.
+
+    It stands under ``mac.rate_control``, or under ``rate_control`` of an entry of ``rates``. A law names modes by their
+    place in ``link.modes``, slowest first. It is told what a driver is told, and no power or noise.
+
+    >>> class Cautious(evenair.laws.RateControl):
+    ...     "One mode up after twenty good frames, one down after a bad one."
+    ...     def begin(self, link):
+    ...         self.last, self.mode, self.good = len(link.modes) - 1, 0, 0
+    ...     def on_frame(self, frame):
+    ...         return [(self.mode, 1), (0, 2)]
+    ...     def on_status(self, status):
+    ...         self.good = self.good + 1 if status.acknowledged == status.packets else 0
+    ...         step = 1 if self.good % 20 == 19 else -1 if self.good == 0 else 0
+    ...         self.mode = min(max(self.mode + step, 0), self.last)
+    >>> evenair.testing.check_law(Cautious())
+    """
+
+    family = "rates"
+    asks_medium: bool = False
+    """Whether `FrameView.best` is asked of the medium, which no driver can do."""
+
+    def begin(self, link: RateRole) -> None:
+        """It is put at its link."""
+
+    def on_frame(self, frame: FrameView) -> int | Sequence[tuple[int, int]] | Sequence[tuple[int, int, bool]]:
+        """Give the next frame's modes.
+
+        One mode, for one try; or up to four steps of a mode and its tries, 1 to 31, each with True where an RTS precedes.
+        """
+        raise self._undefined("on_frame")
+
+    def on_status(self, status: FrameStatus) -> None:
+        """Learn how a frame ended: acknowledged, or with no step left, or given up."""
 
 
 class GatewayLaw(Law):

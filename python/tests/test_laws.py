@@ -10,7 +10,7 @@ from pathlib import Path
 
 import evenair
 import pytest
-from evenair.laws import BackoffLaw, ConnectionLaw, GatewayLaw, MarkingLaw, RateLaw, WindowLaw
+from evenair.laws import BackoffLaw, ConnectionLaw, GatewayLaw, MarkingLaw, RateControl, RateLaw, WindowLaw
 
 SHORT = {"duration": "5 s", "warmup": "1 s"}
 
@@ -90,6 +90,33 @@ class Constant(RateLaw):
         return self.bps
 
 
+class Arf(RateControl):
+    """Ten acknowledgements up, two failures down."""
+
+    def begin(self, link: evenair.laws.RateRole) -> None:
+        self.last, self.mode = len(link.modes) - 1, 0
+        self.good = self.bad = self.since = 0
+        self.tries_faster = False
+
+    def on_frame(self, frame: evenair.laws.FrameView) -> int:
+        return self.mode
+
+    def on_status(self, status: evenair.laws.FrameStatus) -> None:
+        self.since += 1
+        if status.acknowledged > 0 and status.acknowledged >= status.packets // 2:
+            self.good, self.bad, self.tries_faster = self.good + 1, 0, False
+            if (self.good >= 10 or self.since >= 15) and self.mode < self.last:
+                self.turn(self.mode + 1, tries_faster=True)
+            return
+        self.good, self.bad = 0, self.bad + 1
+        if self.tries_faster or self.bad >= 2:
+            self.turn(max(self.mode - 1, 0), tries_faster=False)
+
+    def turn(self, mode: int, *, tries_faster: bool) -> None:
+        self.mode, self.tries_faster = mode, tries_faster
+        self.good = self.bad = self.since = 0
+
+
 class Fixed(GatewayLaw):
     """So much for all, which they share by weight, or so much for each."""
 
@@ -118,6 +145,13 @@ def test_a_marking_law_takes_the_path_of_its_twin() -> None:
     built_in = {"law": "proportional", "per_packet": 0.001}
     assert path("chen10/a", drop=Refusing()) == path("chen10/a", drop=built_in)
     assert path("chen10/a", drop=Refusing()) != path("chen10/a")
+
+
+def test_a_rate_control_takes_the_path_of_its_twin() -> None:
+    a = evenair.Scenario("chen10/a").with_(mac__kind="802.11a")
+    assert path(a.with_(mac__rate_control=Arf())) == path(a.with_(mac__rate_control="arf")) != path(a)
+    with pytest.raises(ValueError, match="modes of 99: give a mode from 0 to 7"):
+        path(a.with_(mac__rate_control=type("Wild", (RateControl,), {"on_frame": lambda *_: 99})()))
 
 
 def test_a_connection_law_takes_the_path_of_its_twin() -> None:
@@ -217,7 +251,7 @@ def test_a_gateways_law_takes_the_path_of_its_twin() -> None:
 
 
 @pytest.mark.parametrize(
-    "law", [Dcf(), Reno(), Proportional(10.0), Refusing(), Constant(1e6), Fixed(1e6), Fixed(1e6, each=True)]
+    "law", [Dcf(), Reno(), Proportional(10.0), Refusing(), Constant(1e6), Arf(), Fixed(1e6), Fixed(1e6, each=True)]
 )
 def test_laws_conform(law: evenair.laws.Law) -> None:
     evenair.testing.check_law(law)

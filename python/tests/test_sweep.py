@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 import evenair
@@ -59,6 +60,9 @@ def test_figures_and_datasets_have_each_key(swept: evenair.Swept) -> None:
     assert labels[0] == "flow 1, dcf"
     by_hand = [r for r in swept.to_pandas().itertuples() if (r.flow, r.backoff, r.x) == ("1", "dcf", 40.0)]
     assert axes.lines[0].get_ydata()[1] == pytest.approx(sum(r.goodput_pps for r in by_hand) / len(by_hand))
+    # Student's t of one degree of freedom, 12.706, over the root of two seeds.
+    bars = axes.containers[0].lines[2][0].get_segments()[1]
+    assert bars[1][1] - bars[0][1] == pytest.approx(2 * 12.706 * stdev(r.goodput_pps for r in by_hand) / 2**0.5)
     with pytest.raises(ValueError, match="no numbers of that key"):
         swept.plot(x="backoff")
     with pytest.raises(ValueError, match="the flows do not tell of 'goodput'"):

@@ -55,6 +55,9 @@ def of_flow(more: str) -> str:
     return f"flows=[{{ id = '1', from = 'a', to = 'b', {more} }}]"
 
 
+# Three access points in a row of 802.11ac at 39 Mb/s, and what lifts the one in the middle (study wifi/cure).
+AC_ROW = ["mac={ kind = '802.11ac', width = '20 MHz', mcs = 4, queue = '300 packets' }", "tcp.sack=true", "tcp.timestamps=true"]
+AC_CURE = ["backoff={ law = 'virtual-queue', b = 0.0014, v = 24500, vq_min = 7, execution = 'hardware' }"]
 PAGES = "{ interval = '100 ms', reply = '20 kB', arrivals = 'poisson', connection = 'per-request' }"
 CASES: dict[str, tuple[str, list[str], list[str]]] = {
     "one link": (str(HERE / "link.toml"), [], LAWS),
@@ -69,6 +72,9 @@ CASES: dict[str, tuple[str, list[str], list[str]]] = {
     "cell up": ("cell", [cell(downwards=False)], PLAIN),
     "cell down": ("cell", [cell(downwards=True)], PLAIN),
     "transfer of 1 MB": (str(HERE / "link.toml"), [of_flow("transfer = '1 MB'")], PLAIN),
+    "802.11ac, one link": (str(HERE / "link-ac.toml"), [], ["cubic", "bbr"]),
+    "802.11ac, three in a row": ("wifi/row", AC_ROW, ["cubic"]),
+    "802.11ac, three in a row, VQ-oCSMA": ("wifi/row", [*AC_ROW, *AC_CURE], ["cubic"]),
     "web": (str(HERE / "link.toml"), [of_flow(f"traffic = 'web', web = {PAGES}")], PLAIN),
 }
 

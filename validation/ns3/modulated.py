@@ -10,6 +10,7 @@ standard allows, and no A-MPDU is made.
 """
 
 import multiprocessing
+from typing import NamedTuple
 
 CASES = [
     ("n", 20, 7, 1),
@@ -22,12 +23,27 @@ SEEDS = (1, 2)
 SECONDS = 4
 
 
-def megabits(case: tuple[str, int, int, int], seed: int) -> float:
-    """What arrives in one cell [Mb/s]."""
+class Aggregates(NamedTuple):
+    """Aggregates of at most so many bytes, and whether a missing block acknowledgement is asked for."""
+
+    bytes: int
+    asks: bool = True
+
+
+def megabits(
+    case: tuple[str, int, int, int],
+    seed: int,
+    measured: int = SECONDS,
+    offered: int = 100_000_000,
+    aggregates: Aggregates = Aggregates(0),
+) -> float:
+    """What arrives in one cell [Mb/s] in so many seconds after the first; each station offers so much [bit/s]."""
     from ns import ns
 
     letters, width, mcs, stations = case
     ns.RngSeedManager.SetSeed(seed)
+    rule = "ns3::QosTxop::UseExplicitBarAfterMissedBlockAck"
+    ns.Config.SetDefault(rule, ns.BooleanValue(aggregates.asks))
     nodes = ns.NodeContainer()
     nodes.Create(stations + 1)
     channel = ns.CreateObject[ns.YansWifiChannel]()
@@ -47,7 +63,7 @@ def megabits(case: tuple[str, int, int, int], seed: int) -> float:
         "ns3::ConstantRateWifiManager", "DataMode", ns.StringValue(mode), "ControlMode", ns.StringValue(answers)
     )
     mac = ns.WifiMacHelper()
-    mac.SetType("ns3::AdhocWifiMac", "BE_MaxAmpduSize", ns.UintegerValue(0))
+    mac.SetType("ns3::AdhocWifiMac", "BE_MaxAmpduSize", ns.UintegerValue(aggregates.bytes))
     devices = wifi.Install(phy, mac, nodes)
     if letters == "ax":
         for index in range(devices.GetN()):
@@ -64,16 +80,16 @@ def megabits(case: tuple[str, int, int, int], seed: int) -> float:
     sinks = ns.PacketSinkHelper("ns3::UdpSocketFactory", there).Install(nodes.Get(0))
     for index in range(1, stations + 1):
         source = ns.OnOffHelper("ns3::UdpSocketFactory", there)
-        source.SetConstantRate(ns.DataRate(100_000_000), 1_472)
+        source.SetConstantRate(ns.DataRate(offered), 1_472)
         source.SetAttribute("StartTime", ns.TimeValue(ns.Seconds(0.1 + 0.01 * index)))
         source.Install(nodes.Get(index))
     sink = sinks.Get(0).GetObject[ns.PacketSink]()
     ns.Simulator.Stop(ns.Seconds(1))
     ns.Simulator.Run()
     before = sink.GetTotalRx()
-    ns.Simulator.Stop(ns.Seconds(SECONDS))
+    ns.Simulator.Stop(ns.Seconds(measured))
     ns.Simulator.Run()
-    return (sink.GetTotalRx() - before) * 8 / SECONDS / 1e6
+    return (sink.GetTotalRx() - before) * 8 / measured / 1e6
 
 
 def line(case: tuple[str, int, int, int], seed: int) -> str:

@@ -10,6 +10,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Files beside a program; the assets in `crates/cli/Cargo.toml` name it.
+pub(crate) const SHARE: &str = "target/deb";
+
 pub(crate) fn run() -> Result<Tally> {
     let package = match build()? {
         Ok(package) => package,
@@ -26,31 +29,49 @@ pub(crate) fn run() -> Result<Tally> {
     Ok(Tally::passed())
 }
 
-/// Builds the package. Without cargo-deb there is none.
+/// Builds the package of this machine's own build. Without cargo-deb there is none.
 pub(crate) fn build() -> Result<Result<PathBuf, Missing>> {
-    if !succeeds(cargo_command().args(["deb", "--version"])) {
-        return Ok(Err(Missing::new("cargo-deb", "the package is not built")));
+    if let Some(lack) = lack() {
+        return Ok(Err(lack));
     }
     let mut build = cargo_command();
     build.args(["build", "--locked", "--release", "--package", "evenair-cli", "--features", "live,parquet"]);
     succeed(&mut build)?;
-    let share = root().join("target/deb");
+    let share = root().join(SHARE);
     if share.exists() {
         fs::remove_dir_all(&share)?;
     }
     bring_what_goes_beside(&std::path::absolute(target().join("release/evenair"))?, &share)?;
-    let package = package()?;
-    println!("{} ({:.1} MB)", package.display(), bytes_of(&package)? as f64 / 1e6);
-    Ok(Ok(package))
+    package(&[]).map(Ok)
 }
 
-fn package() -> Result<PathBuf> {
+/// Packs a static program that `cargo xtask release` has built for a target, with the files of [`SHARE`]. Without cargo-deb there
+/// is none.
+pub(crate) fn of_static_program(triple: &str) -> Result<Result<PathBuf, Missing>> {
+    if let Some(lack) = lack() {
+        return Ok(Err(lack));
+    }
+    package(&["--target", triple, "--profile", "dist", "--no-strip"]).map(Ok)
+}
+
+fn lack() -> Option<Missing> {
+    let is_there = succeeds(cargo_command().args(["deb", "--version"]));
+    (!is_there).then(|| Missing::new("cargo-deb", "the package is not built"))
+}
+
+/// Packs a built program with its files.
+fn package(options: &[&str]) -> Result<PathBuf> {
     let folder = root().join("target/debian");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
     let mut deb = cargo_command();
-    deb.args(["deb", "--no-build", "--package", "evenair-cli", "--output"]).arg(&folder);
+    deb.args(["deb", "--no-build", "--package", "evenair-cli", "--output"]).arg(&folder).args(options);
     succeed(&mut deb)?;
     let packages = folder.read_dir().with_context(|| folder.display().to_string())?;
-    let packages = packages.filter_map(|entry| Some(entry.ok()?.path()));
-    let packages = packages.filter(|path| path.extension().is_some_and(|ending| ending == "deb"));
-    packages.max_by_key(|path| fs::metadata(path).and_then(|file| file.modified()).ok()).context("no package")
+    let mut packages = packages.filter_map(|entry| Some(entry.ok()?.path()));
+    let package = packages.find(|path| path.extension().is_some_and(|ending| ending == "deb"));
+    let package = package.context("cargo-deb wrote no package")?;
+    println!("{} ({:.1} MB)", package.display(), bytes_of(&package)? as f64 / 1e6);
+    Ok(package)
 }

@@ -30,14 +30,17 @@ pub(crate) fn run() -> Result<Tally> {
     site()
 }
 
-/// Builds the site into target/site; its reference pages and figures are the program's output
-/// (docs/pages.py).
+/// Builds the command, and the site by it.
 pub(crate) fn site() -> Result<Tally> {
+    tests::build_command()?;
+    site_of(&target().join("release/evenair"))
+}
+
+/// Builds the site into target/site; its reference pages and figures are a program's output (docs/pages.py).
+pub(crate) fn site_of(program: &Path) -> Result<Tally> {
     let Some(python) = environment("docs", Path::new("python3"), &[BUILDER.into()])? else {
         return Ok(Tally::lacks_for_a_part("Python packages", format!("{BUILDER}: the site is not built")));
     };
-    tests::build_command()?;
-    let program = target().join("release/evenair");
     succeed(at_root(&python).args(["-B", "docs/pages.py", "target/pages"]).env("EVENAIR", program))?;
     let playground = play::build()?;
     copy(&target().join("play"), &root().join("target/pages/play"))?;

@@ -90,6 +90,10 @@ fn wireless() -> Result<Tally> {
 fn program(package: &str, test: &str) -> Result<PathBuf> {
     let mut cargo = cargo_command();
     cargo.args(["test", "--release", "--package", package, "--test", test, "--no-run"]);
-    let programs = built_tests(&mut cargo)?;
+    let mut programs = Vec::new();
+    built_tests(&mut cargo, |program| {
+        programs.push(program);
+        Ok(())
+    })?;
     Ok(programs.into_iter().next().context("cargo built no tests of the kernel")?.path)
 }

@@ -38,6 +38,7 @@ mod tables;
 mod tally;
 mod tests;
 mod tidy;
+mod trial;
 mod wheel;
 mod words;
 

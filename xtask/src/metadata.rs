@@ -5,6 +5,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -90,26 +91,33 @@ pub(crate) struct Program {
     pub(crate) path: PathBuf,
 }
 
-/// Builds by a command of cargo, with its progress and warnings shown; the tests among the programs.
-pub(crate) fn built_tests(cargo: &mut Command) -> Result<Vec<Program>> {
+/// Builds by a command of cargo, with its progress and warnings shown; hands over each test as soon as it is built.
+pub(crate) fn built_tests(cargo: &mut Command, mut each: impl FnMut(Program) -> Result<()>) -> Result<()> {
     cargo.arg("--message-format=json-render-diagnostics").stdout(Stdio::piped());
-    let output = cargo.spawn().context("cargo")?.wait_with_output()?;
-    ensure!(output.status.success(), "the tests do not compile");
-    let mut programs = Vec::new();
-    for line in String::from_utf8(output.stdout)?.lines() {
-        let message: Value = serde_json::from_str(line).context("cargo's messages")?;
-        let is_test = message["reason"] == "compiler-artifact" && message["profile"]["test"] == true;
-        let (Some(path), true) = (message["executable"].as_str(), is_test) else { continue };
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
-        let manifest = PathBuf::from(text(&message["manifest_path"]));
-        programs.push(Program {
-            folder: manifest.parent().context("a manifest lies in a folder")?.to_path_buf(),
-            target: text(&message["target"]["name"]),
-            kind: text(&message["target"]["kind"][0]),
-            path: path.into(),
-        });
-    }
-    Ok(programs)
+    let mut child = cargo.spawn().context("cargo")?;
+    let messages = BufReader::new(child.stdout.take().context("stdout is piped")?);
+    // Cargo is waited for in any case, so that nothing is built behind an error.
+    let read = messages.lines().try_for_each(|line| match test_in(&line?)? {
+        Some(program) => each(program),
+        None => Ok(()),
+    });
+    ensure!(child.wait()?.success(), "the tests do not compile");
+    read
+}
+
+/// The test that a message of cargo is about; nothing for other messages.
+fn test_in(line: &str) -> Result<Option<Program>> {
+    let message: Value = serde_json::from_str(line).context("cargo's messages")?;
+    let is_test = message["reason"] == "compiler-artifact" && message["profile"]["test"] == true;
+    let (Some(path), true) = (message["executable"].as_str(), is_test) else { return Ok(None) };
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    let manifest = PathBuf::from(text(&message["manifest_path"]));
+    Ok(Some(Program {
+        folder: manifest.parent().context("a manifest lies in a folder")?.to_path_buf(),
+        target: text(&message["target"]["name"]),
+        kind: text(&message["target"]["kind"][0]),
+        path: path.into(),
+    }))
 }
 
 /// A version's first three numbers.

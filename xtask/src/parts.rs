@@ -68,7 +68,7 @@ const COMPUTES: &[&str] = &[
 ];
 
 /// The parts, in the order in which they fail fastest.
-pub(crate) const PARTS: [Part; 25] = [
+pub(crate) const PARTS: [Part; 24] = [
     always("tidy", "floors, long functions, equations cited by paper, labels, paths", tidy::run),
     always("formatting", "cargo fmt --check", || run::cargo(&["fmt", "--all", "--check"])),
     always("python", "ruff over validation/, python/ and docs/", python::run),
@@ -90,7 +90,6 @@ pub(crate) const PARTS: [Part; 25] = [
         "theory and packets: unit, property, golden, agreement and end-to-end tests of the users' build",
         tests::packets,
     ),
-    always("clippy", "lints of theory and packets, with warnings as errors", tests::clippy),
     due(
         "live",
         "everything that wants this machine's kernel: gateway, transport, congestion control, emulator",
@@ -100,9 +99,9 @@ pub(crate) const PARTS: [Part; 25] = [
     ),
     due(
         "lints",
-        "lints of live commands, the Python module and tools",
-        tests::other_lints,
-        &["Cargo.lock", "Cargo.toml", "benches", "clippy.toml", "crates", "xtask/stub"],
+        "lints of all crates, with and without their features, warnings as errors",
+        tests::lints,
+        &["Cargo.lock", "Cargo.toml", "benches", "clippy.toml", "crates", "xtask"],
         &[],
     ),
     due(

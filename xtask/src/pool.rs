@@ -9,8 +9,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A test that takes longer hangs.
@@ -36,23 +35,73 @@ struct Done {
     time: Duration,
 }
 
-/// Runs all, `at_once` at a time.
-pub(crate) fn run(jobs: &[Job], at_once: usize) -> Result<Tally> {
-    let folder = tempfile::tempdir().context("a folder for the tests' findings")?;
-    let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
-    let work = || -> Result<()> {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(job) = jobs.get(number) else { return Ok(()) };
-            let done = one(job, folder.path(), number)?;
-            let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
-            count(job, done, &mut tally);
-            progress(&tally, jobs.len());
+/// Tests that wait for a worker. Tests may be added while others run.
+#[derive(Default)]
+pub(crate) struct Queue {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    jobs: Vec<Job>,
+    added: usize,
+    is_closed: bool,
+}
+
+impl Queue {
+    /// Adds tests. Those of a lower rank begin earlier, those of one rank in their order.
+    pub(crate) fn add(&self, jobs: impl IntoIterator<Item = Job>) {
+        let mut waiting = self.lock();
+        let before = waiting.jobs.len();
+        waiting.jobs.extend(jobs);
+        waiting.added += waiting.jobs.len() - before;
+        waiting.jobs.sort_by_key(|job| job.rank);
+        self.changed.notify_all();
+    }
+
+    /// The next test and its number; waits for one until the queue is closed.
+    fn next(&self) -> Option<(usize, Job)> {
+        let mut waiting = self.lock();
+        while waiting.jobs.is_empty() && !waiting.is_closed {
+            waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
+        if waiting.jobs.is_empty() {
+            return None;
+        }
+        let number = waiting.added - waiting.jobs.len();
+        Some((number, waiting.jobs.remove(0)))
+    }
+
+    fn close(&self) {
+        self.lock().is_closed = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs the tests that `fill` adds to the queue, `at_once` at a time, from the first that it adds.
+pub(crate) fn run(at_once: usize, fill: impl FnOnce(&Queue) -> Result<()>) -> Result<Tally> {
+    let folder = tempfile::tempdir().context("a folder for the tests' findings")?;
+    let (queue, tally) = (Queue::default(), Mutex::new(Tally::default()));
+    let work = || -> Result<()> {
+        while let Some((number, job)) = queue.next() {
+            let done = one(&job, folder.path(), number)?;
+            let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+            count(&job, done, &mut tally);
+            progress(&tally, queue.lock().added);
+        }
+        Ok(())
     };
     std::thread::scope(|scope| -> Result<()> {
         let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
+        let filled = fill(&queue);
+        queue.close();
+        workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))?;
+        filled
     })?;
     if std::io::stderr().is_terminal() {
         eprint!("\r\x1b[K");

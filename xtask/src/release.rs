@@ -1,42 +1,29 @@
-//! The files of a release, in target/release-archive: static programs, the package for Debian, the wheel, the source, the manual, a
-//! bill of materials for each program, and the sums of all. Programs and wheel run once in a place without Rust. Nothing is uploaded.
+//! The files of a release, in target/release-archive: static programs, packages for Debian, the wheel, the source, the manual, a
+//! bill of materials for each program, and the sums of all. Programs, packages and wheel run once in a place without Rust
+//! (`trial.rs`). Nothing is uploaded.
 
 use crate::bundle::{bring_what_goes_beside, bytes_of, compress, elf, pack};
 use crate::metadata::Metadata;
-use crate::run::{cargo_command, root, succeed, succeeds, target};
+use crate::run::{cargo_command, root, succeed, target};
 use crate::tally::Tally;
-use crate::{deb, docs, sbom, wheel};
+use crate::{deb, docs, play, sbom, trial, wheel};
 use anyhow::{Context, Result, ensure};
-use evenair_needs::{Missing, find};
+use evenair_needs::Missing;
+use std::collections::BTreeSet;
 use std::env::consts::ARCH;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 /// An architecture of Linux: its word in names, and the number that an ELF file has for it (`e_machine`, elf.h).
 const MACHINES: [(&str, u16); 2] = [("x86_64", 62), ("aarch64", 183)];
 
 /// The features of the programs: all that the command can do.
-const FEATURES: &str = "live,parquet";
-
-/// Commands that run in an empty root: each world, each live command, files written. The live commands' own tests cover their work
-/// on the kernel.
-const TRIALS: &[&str] = &[
-    "--version",
-    "run chen10/a --set duration=2s --set warmup=1s --out /result",
-    "plot /result goodput --out /goodput.png",
-    "solve chen10/a",
-    "list laws cubic",
-    "emulate --help",
-    "doctor --help",
-    "gateway --help",
-    "multiconn keygen /relay.key",
-    "cc --help",
-];
+const FEATURES: &str = "live,parquet,play";
 
 /// The commit that is released, and where its files go.
 struct Release {
+    version: String,
     /// The name with which all files begin: evenair-0.1.0.
     name: String,
     commit: String,
@@ -49,23 +36,62 @@ struct Release {
 
 pub(crate) fn run() -> Result<Tally> {
     let release = Release::of_commit()?;
-    let mut missing = Vec::new();
-    timed("programs", || release.programs(&mut missing))?;
-    timed("the package for Debian", || release.take(deb::build()?, &mut missing))?;
-    timed("the wheel", || release.take(wheel::build_alone()?, &mut missing))?;
-    timed("the source", || release.source())?;
-    timed("the manual", || release.manual(&mut missing))?;
+    let (mut missing, mut rows) = (Vec::new(), Vec::new());
+    release.step("playground", &mut rows, || playground(&mut missing))?;
+    let mut programs = Vec::new();
+    for (machine, number) in machines() {
+        let step = || release.program(machine, number, &mut missing);
+        programs.extend(release.step(&format!("program for {machine}"), &mut rows, step)?);
+    }
+    release.step("bills of materials", &mut rows, || release.bills(&programs))?;
+    release.step("packages for Debian", &mut rows, || release.packages(&programs, &mut missing))?;
+    release.step("source", &mut rows, || release.source())?;
+    release.step("manual", &mut rows, || release.manual(&programs, &mut missing))?;
+    release.step("wheel", &mut rows, || release.take(wheel::build_alone()?, &mut missing))?;
     release.sums()?;
+    println!("{} of commit {}, in {}:\n", release.name, release.commit, release.folder.display());
+    println!("| file | size [MB] | CPU time of its step [s] |\n|---|---|---|\n{}", rows.join("\n"));
     Ok(Tally::skipped(&missing, false))
 }
 
-/// Does a step and says how long it took.
-#[allow(clippy::disallowed_methods, reason = "a task runner may look at the clock")]
-fn timed<T>(step: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
-    let start = Instant::now();
-    let done = run().with_context(|| step.to_string())?;
-    println!("{step}: {:.0} s", start.elapsed().as_secs_f64());
-    Ok(done)
+/// The machines, with this one first: its program writes the manual pages.
+fn machines() -> [(&'static str, u16); 2] {
+    let mut machines = MACHINES;
+    machines.sort_by_key(|(machine, _)| *machine != ARCH);
+    machines
+}
+
+/// The processor time of all processes that this one has waited for \[s\] (proc(5): ticks of 10 ms).
+fn seconds_of_children() -> Result<f64> {
+    let text = fs::read_to_string("/proc/self/stat").context("a release is made on Linux")?;
+    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = fields.get(13..15).context("/proc/self/stat")?.iter().map(|field| field.parse::<f64>());
+    Ok(ticks.sum::<Result<f64, _>>()? / 100.0)
+}
+
+/// The simulator for browsers, which the programs hold.
+fn playground(missing: &mut Vec<Missing>) -> Result<()> {
+    if play::build()?.is_none() {
+        missing.push(Missing::new("the browsers' target", "the programs lack the playground"));
+    }
+    Ok(())
+}
+
+/// A program that was built.
+struct Built {
+    machine: &'static str,
+    triple: String,
+}
+
+impl Built {
+    fn program(&self) -> Result<PathBuf> {
+        built_for(&self.triple)
+    }
+}
+
+/// Where cargo puts a released program for a target.
+fn built_for(triple: &str) -> Result<PathBuf> {
+    Ok(std::path::absolute(target().join(triple).join("dist/evenair"))?)
 }
 
 impl Release {
@@ -85,6 +111,7 @@ impl Release {
             fs::create_dir_all(empty)?;
         }
         Ok(Self {
+            version: version.clone(),
             name: format!("evenair-{version}"),
             commit: git(&["rev-parse", "HEAD"])?,
             seconds: git(&["show", "--no-patch", "--format=%ct"])?,
@@ -93,34 +120,80 @@ impl Release {
         })
     }
 
-    /// The programs and their archives. This machine's own program writes manual pages and completions.
-    fn programs(&self, missing: &mut Vec<Missing>) -> Result<()> {
-        let Some(python) = wheel::tools()? else {
-            missing.push(Missing::new("Python packages", "no programs: zig compiles their parts in C"));
-            return Ok(());
-        };
+    /// Takes a step and adds a row for each file that it makes.
+    fn step<T>(&self, step: &str, rows: &mut Vec<String>, run: impl FnOnce() -> Result<T>) -> Result<T> {
+        let (before, start) = (self.files()?, seconds_of_children()?);
+        let done = run().with_context(|| step.to_string())?;
+        let seconds = seconds_of_children()? - start;
+        println!("{step}: {seconds:.0} s");
+        for file in self.files()?.difference(&before) {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let name = name.replace(&self.version, "VERSION");
+            rows.push(format!("| `{name}` | {:.2} | {seconds:.0} |", bytes_of(file)? as f64 / 1e6));
+        }
+        Ok(done)
+    }
+
+    /// The files so far, by name.
+    fn files(&self) -> Result<BTreeSet<PathBuf>> {
+        self.folder.read_dir()?.map(|entry| Ok(entry?.path())).collect()
+    }
+
+    /// A program, tried, and its archive. None without the tools or the target.
+    fn program(
+        &self,
+        machine: &'static str,
+        number: u16,
+        missing: &mut Vec<Missing>,
+    ) -> Result<Option<Built>> {
+        let triple = format!("{machine}-unknown-linux-musl");
         let installed = Command::new("rustup").args(["target", "list", "--installed"]).output();
         let installed = String::from_utf8(installed.context("rustup")?.stdout)?;
-        let beside = self.stage.join("beside");
-        let mut machines = MACHINES;
-        machines.sort_by_key(|(machine, _)| *machine != ARCH);
-        for (machine, number) in machines {
-            let triple = format!("{machine}-unknown-linux-musl");
-            if !installed.lines().any(|line| line == triple) {
-                missing.push(Missing::new("static targets", format!("no program for {triple}")));
-                continue;
+        if !installed.lines().any(|line| line == triple) {
+            missing.push(Missing::new("static targets", format!("no program for {triple}")));
+            return Ok(None);
+        }
+        let Some(python) = wheel::tools()? else {
+            missing.push(Missing::new("Python packages", "no programs: zig compiles their parts in C"));
+            return Ok(None);
+        };
+        let program = self.build(&python, machine, &triple)?;
+        ensure!(elf(&fs::read(&program)?) == Some((number, false)), "{}: not static", program.display());
+        let beside = root().join(deb::SHARE);
+        if machine == ARCH {
+            if beside.exists() {
+                fs::remove_dir_all(&beside)?;
             }
-            let program = self.build(&python, machine, &triple)?;
-            ensure!(elf(&fs::read(&program)?) == Some((number, false)), "{}: not static", program.display());
-            if machine == ARCH {
-                bring_what_goes_beside(&program, &beside)?;
+            bring_what_goes_beside(&program, &beside)?;
+        }
+        ensure!(beside.exists(), "{ARCH}-unknown-linux-musl, whose program writes the manual, is missing");
+        let name = format!("{}-{machine}-linux", self.name);
+        let folder = self.stage.join(&name);
+        fs::create_dir_all(folder.join("bin"))?;
+        succeed(Command::new("cp").arg("--recursive").arg(beside).arg(folder.join("share")))?;
+        fs::copy(&program, folder.join("bin/evenair"))?;
+        let archive = pack(&folder, &name, &self.seconds, &self.folder)?;
+        missing.extend(trial::archive(machine, &archive)?);
+        Ok(Some(Built { machine, triple }))
+    }
+
+    /// The bill of materials of each program.
+    fn bills(&self, programs: &[Built]) -> Result<()> {
+        for Built { machine, triple } in programs {
+            let bill = sbom::written(triple, FEATURES, &self.commit, &self.seconds)?;
+            fs::write(self.folder.join(format!("{}-{machine}-linux.cdx.json", self.name)), bill)?;
+        }
+        Ok(())
+    }
+
+    /// A package of each program, tried.
+    fn packages(&self, programs: &[Built], missing: &mut Vec<Missing>) -> Result<()> {
+        for Built { machine, triple } in programs {
+            let package = deb::of_static_program(triple)?;
+            if let Ok(package) = &package {
+                missing.extend(trial::package(machine, package)?);
             }
-            ensure!(
-                beside.exists(),
-                "the target {ARCH}-unknown-linux-musl, whose program writes the manual pages, is missing"
-            );
-            let archive = self.archive(machine, &program, &beside)?;
-            missing.extend(if machine == ARCH { alone(&archive)? } else { emulated(machine, &program)? });
+            self.take(package, missing)?;
         }
         Ok(())
     }
@@ -160,20 +233,7 @@ impl Release {
             .map(|(place, word)| format!("--remap-path-prefix={}={word}", place.display()));
         let flags: Vec<String> = flags.collect();
         succeed(cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")))?;
-        Ok(std::path::absolute(target().join(triple).join("dist/evenair"))?)
-    }
-
-    /// An archive that is unpacked into /usr/local, and the bill of its materials.
-    fn archive(&self, machine: &str, program: &Path, beside: &Path) -> Result<PathBuf> {
-        let name = format!("{}-{machine}-linux", self.name);
-        let folder = self.stage.join(&name);
-        fs::create_dir_all(folder.join("bin"))?;
-        succeed(Command::new("cp").arg("--recursive").arg(beside).arg(folder.join("share")))?;
-        fs::copy(program, folder.join("bin/evenair"))?;
-        let triple = format!("{machine}-unknown-linux-musl");
-        let bill = sbom::written(&triple, FEATURES, &self.commit, &self.seconds)?;
-        fs::write(self.folder.join(format!("{name}.cdx.json")), bill)?;
-        pack(&folder, &name, &self.seconds, &self.folder)
+        built_for(triple)
     }
 
     /// Copies a file that another part built; None was skipped for lack of something.
@@ -203,9 +263,14 @@ impl Release {
         compress(&tar)
     }
 
-    /// The site, which opens from the disk.
-    fn manual(&self, missing: &mut Vec<Missing>) -> Result<()> {
-        let tally = docs::site()?;
+    /// The site, which opens from the disk, by this machine's program.
+    fn manual(&self, programs: &[Built], missing: &mut Vec<Missing>) -> Result<()> {
+        let Some(own) = programs.iter().find(|built| built.machine == ARCH) else {
+            missing
+                .push(Missing::new("static targets", "the manual is not built: a program writes its pages"));
+            return Ok(());
+        };
+        let tally = docs::site_of(&own.program()?)?;
         if tally.skips.is_empty() {
             let name = format!("{}-manual", self.name);
             pack(&root().join("target/site"), &name, &self.seconds, &self.folder)?;
@@ -215,60 +280,14 @@ impl Release {
         Ok(())
     }
 
-    /// The sums of all files, and their sizes for the reader.
+    /// The sums of all files.
     fn sums(&self) -> Result<()> {
-        let mut files: Vec<PathBuf> =
-            self.folder.read_dir()?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
-        files.sort();
+        let files = self.files()?;
         let names = files.iter().filter_map(|file| file.file_name());
         let sums = Command::new("sha256sum").current_dir(&self.folder).args(names).output()?;
         ensure!(sums.status.success(), "sha256sum failed");
-        fs::write(self.folder.join("SHA256SUMS"), sums.stdout)?;
-        println!("{} of commit {}, in {}:", self.name, self.commit, self.folder.display());
-        for file in files {
-            let name = file.file_name().unwrap_or_default().display();
-            println!("{:10.2} MB  {name}", bytes_of(&file)? as f64 / 1e6);
-        }
-        Ok(())
+        Ok(fs::write(self.folder.join("SHA256SUMS"), sums.stdout)?)
     }
-}
-
-/// Tries another machine's program in an emulator. Returns the need that this machine lacks.
-fn emulated(machine: &str, program: &Path) -> Result<Option<Missing>> {
-    let Some(emulator) = find("qemu-aarch64").filter(|_| machine == "aarch64") else {
-        return Ok(Some(Missing::new("qemu-aarch64", format!("the program for {machine} is not tried"))));
-    };
-    let run = TRIALS[1].split(' ').take_while(|word| *word != "--out");
-    succeed(Command::new(emulator).arg(program).args(run))?;
-    Ok(None)
-}
-
-/// Unpacks an archive into an empty root and tries its program there. Returns the need that the machine lacks.
-fn alone(archive: &Path) -> Result<Option<Missing>> {
-    let room = tempfile::tempdir()?;
-    let local = room.path().join("usr/local");
-    fs::create_dir_all(&local)?;
-    let mut unpack = Command::new("tar");
-    unpack.args(["--extract", "--strip-components=1", "--file"]).arg(archive).arg("--directory").arg(&local);
-    succeed(&mut unpack)?;
-    let entered = || {
-        let mut enter = Command::new("unshare");
-        enter.args(["--map-root-user", "--root"]).arg(room.path()).arg("/usr/local/bin/evenair");
-        enter.env_clear().env("HOME", "/");
-        enter
-    };
-    if !succeeds(Command::new("unshare").args(["--map-root-user", "--root", "/", "true"])) {
-        return Ok(Some(Missing::new("user namespaces", "the program is not tried in an empty root")));
-    }
-    for trial in TRIALS {
-        let output = entered().args(trial.split(' ')).output().context("unshare")?;
-        let told = String::from_utf8_lossy(&output.stderr);
-        ensure!(output.status.success(), "evenair {trial} fails in an empty root: {told}");
-    }
-    for file in ["result/flows.csv", "goodput.png", "relay.key"] {
-        ensure!(bytes_of(&room.path().join(file))? > 0, "no {file} in the empty root");
-    }
-    Ok(None)
 }
 
 fn write_program(file: &Path, script: &str) -> Result<()> {

@@ -136,24 +136,29 @@ impl Suite {
         Self { options, wanted, documentation: false, ..Self::packets() }
     }
 
-    /// Builds and runs the tests.
+    /// Builds the tests and runs each as soon as its program is built.
     pub(crate) fn run(&self) -> Result<Tally> {
         let mut build = self.cargo(&["test", "--no-run", "--lib", "--bins", "--tests"]);
         build.arg("--quiet");
-        let programs = built_tests(&mut build)?;
-        ensure!(!programs.is_empty(), "cargo built no tests");
-        let mut jobs = Vec::new();
-        for program in &programs {
-            jobs.extend(self.tests_of(program)?);
-        }
-        jobs.sort_by_key(|job| job.rank);
-        if self.documentation {
-            jobs.insert(0, self.examples());
-        }
-        let (alone, together): (Vec<Job>, Vec<Job>) =
-            jobs.into_iter().partition(|job| ALONE.iter().any(|name| job.name.ends_with(name)));
-        let mut tally = pool::run(&together, self.at_once)?;
-        tally.add(pool::run(&alone, 1)?);
+        let mut alone = Vec::new();
+        let mut tally = pool::run(self.at_once, |queue| {
+            built_tests(&mut build, |program| {
+                let is_alone = |job: &Job| ALONE.iter().any(|name| job.name.ends_with(name));
+                let (lonely, others): (Vec<Job>, Vec<Job>) =
+                    self.tests_of(&program)?.into_iter().partition(is_alone);
+                alone.extend(lonely);
+                queue.add(others);
+                Ok(())
+            })?;
+            // Cargo builds examples when it has built all else.
+            queue.add(self.documentation.then(|| self.examples()));
+            Ok(())
+        })?;
+        tally.add(pool::run(1, |queue| {
+            queue.add(alone);
+            Ok(())
+        })?);
+        ensure!(tally.count() > 0, "cargo built no tests");
         Ok(tally)
     }
 

@@ -1,18 +1,13 @@
 //! The tests of the workspace, in the profile that users build, its lints, and the builds that other parts use.
 
 use crate::run::{cargo, cargo_command, succeed, with_seed};
-use crate::suite::{PACKETS, Suite, live_options, packages};
+use crate::suite::{Suite, live_options};
 use crate::tally::Tally;
 use anyhow::Result;
 use std::thread::available_parallelism;
 
 /// Crates that compute nothing.
 const OTHERS: [&str; 4] = ["evenair-cli", "evenair-python", "evenair-stub", "xtask"];
-
-/// Lints of theory and packets.
-pub(crate) fn clippy() -> Result<Tally> {
-    lints(&packages(&PACKETS))
-}
 
 /// Theory and packets.
 pub(crate) fn packets() -> Result<Tally> {
@@ -24,21 +19,15 @@ pub(crate) fn live() -> Result<Tally> {
     Suite::live().run()
 }
 
-/// Lints of all that `clippy` left out: live commands, the Python module, tools.
-pub(crate) fn other_lints() -> Result<Tally> {
-    lints(&["--workspace".into(), "--all-features".into()])
+/// Lints of all crates with all features, then of the command as the README's first command builds it.
+pub(crate) fn lints() -> Result<Tally> {
+    clippy(&["--workspace", "--all-features"])?;
+    clippy(&["--package=evenair-results", "--package=evenair-cli"])
 }
 
-fn lints(options: &[String]) -> Result<Tally> {
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    cargo(
-        &[
-            &["clippy", "--quiet", "--release", "--locked", "--all-targets"],
-            &options[..],
-            &["--", "-D", "warnings"],
-        ]
-        .concat(),
-    )
+fn clippy(options: &[&str]) -> Result<Tally> {
+    let words = ["clippy", "--quiet", "--release", "--locked", "--all-targets"];
+    cargo(&[&words, options, &["--", "-D", "warnings"]].concat())
 }
 
 /// Builds the command with everything that it can have, into the place of the first command's.

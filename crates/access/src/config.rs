@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn hostapds_file_gives_what_is_put_back() {
+    fn hostapd_file_gives_restored_values() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hostapd.conf");
         std::fs::write(&path, b"ssid=caf\xe9\ntx_queue_data2_cwmax=255\n").unwrap();

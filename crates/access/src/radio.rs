@@ -214,7 +214,7 @@ impl fmt::Display for Known {
             Self::TakesNone => "takes no contention windows: its firmware keeps them",
             Self::WholeRadio => "has one set of registers for all access points of a radio",
             Self::Nothing => {
-                "nothing is known of what it makes of registers; see: evenair backoff check --trial"
+                "the driver's handling of registers is not known; see: evenair backoff check --trial"
             }
         })
     }
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_to_do() {
+    fn refusal_names_remedy() {
         let said = |code| explained("wlan0", &io::Error::from_raw_os_error(code));
         // EPERM 1, EOPNOTSUPP 95, ENETDOWN 100, EINVAL 22.
         assert!(said(1).to_string().contains("CAP_NET_ADMIN"), "{}", said(1));

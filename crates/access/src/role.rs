@@ -61,7 +61,7 @@ const AGGREGATE: Duration = Duration::from_micros(5_484);
 const AGGREGATE_BYTES: u64 = 65_535;
 const DELIMITER: u32 = 4;
 
-/// Returns what one access to the channel carries with TXOP 0, in words: a packet, or an aggregate.
+/// Returns the amount of data per channel access with TXOP 0, in words: a packet, or an aggregate.
 pub fn holding(role: &LinkRole, rate: Rate, aggregates: bool) -> String {
     let packet = &role.packet;
     let mbps = rate.as_bps() as f64 / 1e6;

@@ -166,7 +166,7 @@ fn greeting(config: &Config) -> String {
         ),
         Mode::Enforce => format!(
             "{interface}: {law} every {}\nat the end it puts back {registers} ({origin})\n\
-             what the kernel accepts is no measurement: a driver may round or ignore it (evenair backoff check --trial)",
+             an accepted value is no measurement: a driver may round or ignore it (evenair backoff check --trial)",
             config.interval()
         ),
     }

@@ -10,8 +10,8 @@ use evenair_wifi::{
 };
 
 /// Network-layer size of each packet; 28 bytes of it are headers of IP and UDP.
-const PACKET: Bytes = Bytes::new(1_500);
-const PAYLOAD_BITS: f64 = 1_472.0 * 8.0;
+pub(crate) const PACKET: Bytes = Bytes::new(1_500);
+pub(crate) const PAYLOAD_BITS: f64 = 1_472.0 * 8.0;
 
 /// A cell of stations that always have packets for their access point.
 #[derive(Clone, Debug)]
@@ -90,6 +90,11 @@ impl Cell {
         }
     }
 
+    /// The times that its channel access runs on.
+    pub(crate) fn timing(&self) -> MacTiming {
+        MacTiming { phy: self.phy, ..MacTiming::a(ControlRate::Mandatory) }.qos()
+    }
+
     fn air(&self, seed: u64) -> Air {
         let at = vec![Position::new(0.0, 0.0); self.stations as usize + 1];
         let radio = ThresholdRadio {
@@ -98,7 +103,7 @@ impl Cell {
             interference_range_m: 550.0,
             propagation: Propagation::default(),
         };
-        let timing = MacTiming { phy: self.phy, ..MacTiming::a(ControlRate::Mandatory) }.qos();
+        let timing = self.timing();
         // EDCA's best effort (IEEE 802.11-2016 table 9-137).
         let access = Access {
             draw: Draw::Slots { window: 15, end_included: true },

@@ -1,6 +1,6 @@
 //! Recorded results of ns-3 3.44, made by the program and script in validation/ns3.
 
-use crate::recorded::{count, means};
+use crate::recorded::{count, means, means_and_errors};
 
 /// One TCP flow over so many hops, mean over seeds \[kb/s\].
 pub fn hops() -> Vec<(u32, f64)> {
@@ -42,7 +42,8 @@ pub struct AggregateRow {
     pub stations: u32,
     /// Bytes of an aggregate, at most; without aggregates, if zero.
     pub bytes: u32,
-    /// "bar" or "data" follows a missing block acknowledgement; "rts" is "bar" with RTS and CTS before each frame.
+    /// "bar" or "data" follows a missing block acknowledgement; "rts" is "bar" with RTS and CTS before each frame, "txop-2528"
+    /// is "bar" with a TXOP of 2 528 µs.
     pub rule: String,
     /// Payload that all received together \[Mb/s\].
     pub mbps: f64,
@@ -70,6 +71,19 @@ pub fn aggregates() -> Vec<AggregateRow> {
         }
     };
     text.lines().filter(|line| !line.starts_with('#')).map(row).collect()
+}
+
+/// The cell of 20 stations of 802.11ac at 80 MHz, MCS 9, with aggregates: the rule after a missing block acknowledgement ("bar" or
+/// "data"), and the mean of five runs of 10 s with its standard error \[Mb/s\].
+pub fn twenty_that_aggregate() -> Vec<(String, (f64, f64))> {
+    let groups = means_and_errors(include_str!("../../../validation/ns3/aggregates-20.txt"));
+    groups.into_iter().map(|(rule, columns)| (rule, columns[0])).collect()
+}
+
+/// Three access points of 802.11ax in a row: the distance between neighbours \[m\], and the payload of the links on the left, in the
+/// middle and on the right, means over seeds \[Mb/s\].
+pub fn row() -> Vec<(String, Vec<f64>)> {
+    means(include_str!("../../../validation/ns3/row.txt"))
 }
 
 /// A saturated cell of 802.11n, ac or ax without aggregation, 1472 bytes of payload a packet.

@@ -13,7 +13,7 @@ use crate::command::{
     solve::SolveOptions, study::StudyOptions, sweep::SweepOptions, verdicts::VerdictsOptions,
 };
 use crate::output::shell_word;
-use crate::terminal::TerminalArguments;
+use crate::terminal::{self, TerminalArguments};
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
@@ -21,9 +21,10 @@ use evenair_scenario::Resolved;
 use std::path::Path;
 use std::time::Duration;
 
-/// TCP over CSMA, from the optimum to the packet.
+/// Simulate and analyse TCP over CSMA (802.11), from the optimum to the packet.
 ///
-/// Start with `evenair demo`: it shows within a minute how TCP starves over 802.11, why, and what cures it. Words that you do not know: `evenair glossary`.
+/// Start with `evenair demo`: within a minute it shows how TCP starves over 802.11, why, and a remedy. `evenair glossary`
+/// explains words that are new to you.
 #[derive(Debug, Parser)]
 #[command(name = "evenair", version = env!("EVENAIR_VERSION"), propagate_version = true)]
 pub(crate) struct Arguments {
@@ -46,7 +47,7 @@ pub(crate) enum Command {
     /// Let this machine's own TCP, and programs, run over a scenario's air, in real time
     #[cfg(all(feature = "live", target_os = "linux"))]
     Emulate(EmulateOptions),
-    /// Say what the live commands need of this machine, and whether it is there
+    /// Check whether this machine has the programs and rights that the live commands need
     #[cfg(all(feature = "live", target_os = "linux"))]
     Doctor(DoctorOptions),
     /// Hold everyone behind a mesh's gateway to a fair share: this machine's own queues, set by [Jam10]'s laws
@@ -71,7 +72,7 @@ pub(crate) enum Command {
     Solve(SolveOptions),
     /// Follow a scenario's laws as differential equations, to where they rest
     Fluid(FluidOptions),
-    /// Lay side by side what one scenario could get, would get by theory, and gets over 802.11, and name the gaps
+    /// Compare one scenario's best rates with its rates by theory and over 802.11, and name the gaps
     Compare(CompareOptions),
     /// Reproduce a figure or table of a paper, claim by claim, or run a study of your own
     Study(StudyOptions),
@@ -83,13 +84,13 @@ pub(crate) enum Command {
     Plot(PlotOptions),
     /// Show a scenario: map, ranges, conflict graph, capacity
     Show(ShowOptions),
-    /// List what there is: laws with their parameters and where they may be used, studies, scenarios
+    /// List laws with their parameters and uses, studies, or scenarios
     List(ListOptions),
-    /// Say what words mean: of tables, of the field, of the papers
+    /// Explain words of tables, of the field and of the papers
     Glossary(GlossaryOptions),
-    /// Print what to cite, as BibTeX: the papers of a study, and evenair
+    /// Print citations as BibTeX: the papers of a study, and evenair
     Cite(CiteOptions),
-    /// Print what a form of file or of output looks like, for editors and programs
+    /// Print the JSON Schema of scenarios, studies or results, for editors and programs
     Schema(SchemaOptions),
     /// Print the script that teaches a shell to complete commands, options, and ids of scenarios and studies
     Completions(CompletionsOptions),
@@ -112,10 +113,10 @@ pub(crate) fn command() -> clap::Command {
     numbers(Arguments::command())
 }
 
-/// A scenario, and what is changed of it.
+/// A scenario and changes of its keys.
 #[derive(Debug, Args)]
 pub(crate) struct ScenarioArguments {
-    /// A scenario file, the id of a built-in one such as chen10/a, or - for what comes in by standard input
+    /// A scenario file, the id of a built-in one such as chen10/a, or - for standard input
     #[arg(value_name = "SCENARIO", add = ArgValueCompleter::new(completions::scenarios))]
     pub(crate) name: String,
     #[arg(
@@ -144,6 +145,16 @@ impl ScenarioArguments {
             return Ok(Resolved::parse(STDIN, &standard_input()?, &self.set)?);
         }
         Ok(evenair_study::scenario(&self.name, Some(Path::new("")), &self.set)?)
+    }
+
+    /// The same of a network that stands still, as theory has it: where nodes move, that of the beginning, and says so.
+    pub(crate) fn resolve_still(&self) -> Result<Resolved> {
+        let scenario = self.resolve()?;
+        if !scenario.moves() {
+            return Ok(scenario);
+        }
+        terminal::warn("nodes move, and theory knows one instant: this is of the beginning");
+        Ok(scenario.at(evenair_units::Instant::ZERO)?)
     }
 
     /// The same, also of a network without flows: to be looked at.

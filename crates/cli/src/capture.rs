@@ -16,8 +16,8 @@ const NODES_MAX: usize = 500;
 pub(crate) struct Capture(PcapWriter<BufWriter<OutputFile>>);
 
 impl Capture {
-    /// Tries the place before anything is computed: a folder, or a name that ends in a separator, is for captures by node. Real
-    /// packets are for nobody else's eyes.
+    /// Tries the place before anything is computed: a folder, or a name that ends in a separator, is for captures by node. Only
+    /// the owner may read captures of real packets.
     pub(crate) fn create(
         scenario: &Resolved,
         path: &Path,

@@ -1,4 +1,4 @@
-//! The commands: each with its options, and what it does.
+//! The commands: each with its options and its action.
 
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub(crate) mod backoff;

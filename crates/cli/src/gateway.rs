@@ -27,7 +27,7 @@ pub(crate) fn described(scenario: &Resolved) -> String {
     text
 }
 
-/// Its lines and buckets, and what sets its rates.
+/// Its links and buckets, and the law that sets its rates.
 fn head(spec: &GatewaySpec, given: &GatewayTable) -> String {
     let lines = match spec.shaper {
         Shaping::Aggregate => "one token bucket, one line",

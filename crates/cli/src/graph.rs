@@ -10,7 +10,8 @@ use std::path::Path;
 /// The subject of a graph.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Of {
-    /// Nodes, and who decodes whom: an edge each way, with its length, its kind and whether a flow takes it
+    /// Nodes, and an edge from each to every node that decodes it, with its length, its kind and whether a flow takes
+    /// it
     Topology,
     /// The links that flows take, and which of them may not transmit at once
     Conflicts,

@@ -1,15 +1,15 @@
 //! Ctrl-C.
 //!
-//! Whoever works for longer than a moment is handed [`STOP`]: runs look at it every 100 ms of simulated time, solvers and integrators
-//! before each of their steps. What they then give is an error that says what is kept. Where a step may take seconds, the program
-//! does not wait for it ([`unless_stopped`]).
+//! Work longer than a moment takes [`STOP`]: runs check it every 100 ms of simulated time, solvers and integrators before each of
+//! their steps. They then return an error that names the kept results. Where a step may take seconds, the program does not wait
+//! for it ([`unless_stopped`]).
 
 use anyhow::{Result, bail};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Set by Ctrl-C: whatever is at work ends within moments, wherever it is.
+/// Set by Ctrl-C: all work ends within moments.
 pub(crate) static STOP: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn watch() {
@@ -25,8 +25,8 @@ pub(crate) fn watch() {
 const LOOK: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_millis(200);
 
-/// The result of some work. If it is stopped and does not end within moments, it is left where it is, for the process ends; so it must
-/// not write anything. `kept` says what is kept then.
+/// Returns the result of some work. Work that does not end within moments after a stop is abandoned, since the process ends; so
+/// it must not write anything. `kept` names the results that are kept then.
 pub(crate) fn unless_stopped<T: Send + 'static>(
     kept: &str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -34,7 +34,7 @@ pub(crate) fn unless_stopped<T: Send + 'static>(
     within(None, kept, || (), work)
 }
 
-/// The same, looking on meanwhile, and within a time of this machine's clock, if one is given.
+/// The same, with `look_on` called every moment, and within a time of this machine's clock, if one is given.
 pub(crate) fn within<T: Send + 'static>(
     limit: Option<Duration>,
     kept: &str,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How the tables of a command are printed.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Tables {
-    /// Print the tables as LaTeX (with the package booktabs), and what else is said as comments
+    /// Print the tables as LaTeX (with the package booktabs), and other text as comments
     #[arg(long, conflicts_with = "json")]
     pub(crate) latex: bool,
 }
@@ -51,7 +51,7 @@ fn around_tables(text: &str) -> String {
     out
 }
 
-/// A table whose first row is its head: its first column to the left, the others to the right.
+/// A table with its first row as its head: its first column to the left, the others to the right.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let line = |row: &Vec<String>| {
@@ -66,7 +66,7 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
     out + "  \\bottomrule\n" + END
 }
 
-/// A text as LaTeX takes it, whatever its fonts have.
+/// A text escaped for LaTeX, in any of its fonts.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.trim().chars() {
@@ -104,7 +104,7 @@ mod tests {
     use crate::text::row;
 
     #[test]
-    fn a_table_is_what_booktabs_takes() {
+    fn table_suits_booktabs() {
         let rows =
             [row(&["flow", "packets/s", "95 %"]), row(&["s_1>r&1", "418.1 ± 0.5", "–"]), row(&["all"])];
         let expected = r"\begin{tabular}{lrr}

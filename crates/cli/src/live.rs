@@ -39,7 +39,7 @@ mod with {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU8, Ordering};
 
-    /// Goes on where runs in real time are possible, and gives what makes them: before any thread is started.
+    /// Makes the runner in real time where the machine allows it: before any thread is started.
     pub(crate) fn enter() -> Result<Arc<dyn Live>> {
         sandbox::enter()?;
         Ok(Arc::new(Emulator::default()))
@@ -50,7 +50,7 @@ mod with {
     pub(crate) struct Emulator {
         /// Programs at nodes, the one in the foreground last; there are none by default.
         pub(crate) programs: Vec<Program>,
-        /// Nodes whose kernels forward what passes them.
+        /// Nodes with a kernel that forwards packets.
         pub(crate) routers: Vec<u32>,
         /// The node through which the machine's own network is reached.
         pub(crate) uplink: Option<(u32, Uplink)>,
@@ -60,7 +60,7 @@ mod with {
         pub(crate) abort_late: Option<Duration>,
         /// Nodes without room hold their kernels' packets back.
         pub(crate) backpressure: bool,
-        /// The status of the program in the foreground, or of what hindered it.
+        /// The exit status of the program in the foreground, or of the failure to start it.
         pub(crate) status: AtomicU8,
     }
 

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     evenair_results::program_is(Some(env!("EVENAIR_COMMIT")), None);
     // A shell that asks how to go on, by the variable COMPLETE, is answered and nothing else happens.
     CompleteEnv::with_factory(arguments::command).complete();
-    // What words mean is help, too: more than the options of the command that says it.
+    // An explanation of a word is help, too: more than the options of the command that prints it.
     let asked: Vec<_> = std::env::args_os().skip(1).collect();
     let matches = if asked == ["help", "glossary"] {
         arguments::command().get_matches_from(["evenair", "glossary"])

@@ -55,8 +55,11 @@ fn command(word: &str) -> Option<String> {
     Some(format!("write 'evenair {command}'"))
 }
 
-/// The change of a scenario that an option means.
+/// The change of a scenario that an option means, or the argument.
 fn key(option: &str) -> Option<String> {
+    if option == "--metric" {
+        return Some("a figure's name stands behind the folder: evenair plot DIR goodput".into());
+    }
     let key = option.strip_prefix("--")?.replace('-', "_");
     KEYS.contains(&key.as_str()).then_some(())?;
     let value = value_of(option, std::env::args()).unwrap_or_default();
@@ -94,5 +97,6 @@ mod tests {
         assert_eq!(words("run a --seed 7 x").as_deref(), Some("7"));
         assert_eq!(words("run a --seed"), None);
         assert_eq!(key("--nothing"), None);
+        assert!(key("--metric").unwrap().ends_with("evenair plot DIR goodput"));
     }
 }

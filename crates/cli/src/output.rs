@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 /// Where a result goes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Place {
-    /// The folder of the result, with what is said below; study, sweep and demo have one below evenair-results if none is named. The
-    /// result that DIR had before goes, files of your own stay
+    /// Write results to this folder (study, sweep and demo: one below evenair-results by default). An earlier result there is
+    /// replaced; your own files stay
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
@@ -30,9 +30,9 @@ pub(crate) struct Overwrite {
 }
 
 impl Overwrite {
-    /// Refuses --force where nothing is written; `how` says what writes.
+    /// Refuses --force where nothing is written; `how` names the option that writes.
     pub(crate) fn check(self, writes: bool, how: &str) -> Result<()> {
-        ensure!(writes || !self.force, "--force has no effect: say {how} with it");
+        ensure!(writes || !self.force, "--force has no effect: give {how} with it");
         Ok(())
     }
 
@@ -65,7 +65,7 @@ impl Overwrite {
 /// Says where files are kept that were in the way.
 pub(crate) fn say_kept(files: impl IntoIterator<Item = PathBuf>) {
     for kept in files {
-        terminal::warn(format_args!("what evenair had not written there is kept as {}", kept.display()));
+        terminal::warn(format_args!("a file there that evenair did not write is kept as {}", kept.display()));
     }
 }
 
@@ -92,7 +92,7 @@ impl Place {
     }
 }
 
-/// Puts a result in place, with its manifest, and says what was in its way.
+/// Puts a result in place, with its manifest, and names the files that were in its way.
 pub(crate) fn finish(output: OutputFolder, manifest: Map<String, Value>) -> Result<()> {
     if let Some(rival) = output.rival()? {
         terminal::warn(rival);
@@ -124,7 +124,7 @@ pub(crate) fn resolved(scenario: &Resolved) -> Result<String> {
     scenario.to_toml().context("the scenario cannot be written as TOML")
 }
 
-/// Says what a scenario's reader is in doubt about.
+/// Prints the warnings of a scenario's reader.
 pub(crate) fn warn(scenario: &Resolved) {
     for warning in scenario.warnings() {
         terminal::warn(warning);
@@ -149,7 +149,7 @@ pub(crate) fn warn_of_all<'a>(scenarios: impl Iterator<Item = &'a Resolved>) {
     }
 }
 
-/// The drops that a back-off law brings with it, though nobody asked for them by name: adaptive back-off drops at its queues.
+/// The drops of a back-off law that the scenario does not name: adaptive back-off drops at its queues.
 pub(crate) fn drops_of_backoff(scenario: &Resolved) -> Option<&'static str> {
     let settings = scenario.settings();
     let of_nodes = settings.queues.iter().filter_map(|queue| queue.backoff.as_ref());
@@ -160,16 +160,14 @@ pub(crate) fn drops_of_backoff(scenario: &Resolved) -> Option<&'static str> {
     )
 }
 
-/// Says what the theory leaves out of a scenario, and what it reads into it.
+/// Names the parts of a scenario that the theory leaves out or reads in a certain way.
 pub(crate) fn warn_of_theory(scenario: &Resolved) {
     if let Some(warning) = scenario.conflicts_added() {
         terminal::warn(warning);
     }
     let settings = scenario.settings();
     if settings.gateway.is_some() || settings.source_limit.is_some() {
-        terminal::warn(
-            "the theory knows neither gateways nor limited sources; it says what is so without them",
-        );
+        terminal::warn("the theory knows neither gateways nor limited sources; it answers without them");
     }
 }
 

@@ -68,7 +68,7 @@ impl Progress for Bar {
         self.bar.inc_length(steps(all - announced));
         self.bar.set_style(style(WORKING));
         if missing < all {
-            // What was done before says nothing of how quick this machine is.
+            // The speed of earlier work does not predict this machine's.
             self.bar.inc(steps(all - missing));
             self.bar.reset_eta();
         }
@@ -98,7 +98,7 @@ impl Waiting {
         Self { bar: shown(WAITING, what), what: what.into() }
     }
 
-    /// So much of it is done, as it has turned out, and what was found may be so far from the best.
+    /// Reports the done share, and the largest gap between the found value and the optimum.
     pub(crate) fn reached(&self, share: f64, gap: Option<f64>) {
         if let Some(gap) = gap {
             self.bar.set_message(format!("{}, within {gap:.0e}", self.what));
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_sees_a_bar_once_a_share_is_known() {
+    fn bar_shows_once_share_is_known() {
         let waiting = Waiting::new("solving");
         waiting.reached(0.0, None);
         assert_eq!((waiting.bar.length(), waiting.bar.message()), (Some(0), "solving".into()));

@@ -4,14 +4,14 @@ use crate::terminal;
 use evenair_results::{LiveRecord, RunRecord, Strays};
 use std::fmt::Write as _;
 
-/// What such runs are; nothing of simulated ones.
+/// The heading of such runs; nothing for simulated ones.
 pub(crate) fn head(runs: &[RunRecord]) -> Option<String> {
     let LiveRecord { host, .. } = runs[0].live.as_ref()?;
     let count = if runs.len() == 1 { String::new() } else { format!(", means over {} runs", runs.len()) };
     Some(format!("{:.1} s measured in real time, over Linux {}{count}", runs[0].measured_s, host.kernel))
 }
 
-/// What comes under the tables of such runs; nothing of simulated ones.
+/// The notes under the tables of such runs; nothing for simulated ones.
 pub(crate) fn as_text(runs: &[RunRecord]) -> String {
     let Some(LiveRecord { host, .. }) = &runs[0].live else { return String::new() };
     let simulated: Vec<&str> = (runs[0].flows.iter().map(|flow| flow.flow.as_str()))
@@ -59,11 +59,11 @@ fn beside(strays: Strays, held_back: bool) -> String {
     let verdict = if held_back {
         ", by devices that were full while their nodes held packets back"
     } else if unread > 0 {
-        ": do not trust figures of whoever sent them"
+        ": do not trust the figures of their senders"
     } else {
         ""
     };
     format!(
-        "Beside the air: {no_route} packets without a route, {no_packet} that are no IP packets, {hops_used_up} whose hops were used up, {refused} refused by their kernel, {unread} dropped before they were read{verdict}\n"
+        "Beside the air: {no_route} packets without a route, {no_packet} that are no IP packets, {hops_used_up} without hops left, {refused} refused by their kernel, {unread} dropped before they were read{verdict}\n"
     )
 }

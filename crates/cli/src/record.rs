@@ -1,4 +1,4 @@
-//! What full runs measured, kept as files beside each other, one for each study.
+//! Measurements of full runs, kept as files beside each other, one for each study.
 
 use anyhow::{Context, Error, Result, bail};
 use evenair_study::verdicts::{Record, digests};
@@ -16,7 +16,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Refuses, before anything runs, what nobody could run again.
+    /// Refuses, before anything runs, a program that does not have its commit.
     pub(crate) fn new(folder: &Path) -> Result<Self> {
         let commit = match evenair_results::commit() {
             Some(commit) if !commit.contains("-dirty") => commit,
@@ -30,7 +30,7 @@ impl Recorder {
         Ok(Self { folder: folder.into(), commit, date: date(now) })
     }
 
-    /// Keeps what a study's runs measured, which took so long, in the place of an earlier record.
+    /// Keeps the measurements of a study's runs, which took so long, in the place of an earlier record.
     pub(crate) fn keep(&self, outcome: &Outcome, command: &str, took: Duration) -> Result<()> {
         let variants = digests(&outcome.study)?;
         let seconds = (took.as_secs_f64() * 10.0).round() / 10.0;
@@ -42,7 +42,7 @@ impl Recorder {
         fs::write(&path, record.to_json()).with_context(told)
     }
 
-    /// Whether a study's record is not there or not of what it would run now, and that record.
+    /// Whether a study's record is missing or of other runs than it would make at present, and that record.
     pub(crate) fn is_due(&self, study: &Study) -> Result<(bool, Option<Record>)> {
         let Some(record) = self.read(&study.id)? else { return Ok((true, None)) };
         let due = record.is_due(study, &digests(study)?);
@@ -61,7 +61,7 @@ impl Recorder {
         }
         let text = fs::read_to_string(&path).with_context(|| told(&path))?;
         let read = serde_json::from_str(&text).map_err(|error| Error::msg(plain_message(&error.to_string())));
-        read.with_context(|| told(&path)).context("what is there is no record").map(Some)
+        read.with_context(|| told(&path)).context("the file there is no record").map(Some)
     }
 }
 
@@ -69,7 +69,8 @@ fn told(path: &Path) -> String {
     format!("--record {}", path.display())
 }
 
-/// The day in UTC of so much time since 1970, by a calendar whose years begin in March, so that leap days come last.
+/// The day in UTC of so much time since 1970, by a calendar with years that begin in March, so that leap days come
+/// last.
 fn date(since_1970: Duration) -> String {
     const DAYS_OF_400_YEARS: u64 = 146_097;
     let days = since_1970.as_secs() / 86_400 + 719_468; // since the first of March of the year 0

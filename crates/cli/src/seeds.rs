@@ -1,4 +1,4 @@
-//! Runs of several seeds: a row for each, and what they are in the mean.
+//! Runs of several seeds: a row for each, and their means.
 
 use crate::text::{columns, number, row};
 use evenair_results::document::RunMeans;

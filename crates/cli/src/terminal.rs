@@ -59,14 +59,14 @@ pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// To the terminal, not into what is read by programs.
+/// Prints to standard error, apart from the output that programs read.
 pub(crate) fn warn(what: impl Display) {
     if !is_quiet() {
         let _ = writeln!(anstream::stderr().lock(), "{OPEN}warning:{OPEN:#} {}", harmless(what));
     }
 }
 
-/// What is about to be done, to the terminal alone.
+/// Announces the next step, on a terminal only.
 pub(crate) fn note(what: impl Display) {
     if !is_quiet() {
         let _ = writeln!(anstream::stderr().lock(), "{}", harmless(what));
@@ -78,13 +78,13 @@ pub(crate) fn error(what: impl Display) {
     let _ = writeln!(anstream::stderr().lock(), "{BAD}evenair:{BAD:#} {}", harmless(what));
 }
 
-/// Text line by line without what a terminal takes for commands: it may quote files and peers.
+/// Text line by line without a terminal's control codes: it may quote files and peers.
 fn harmless(what: impl Display) -> String {
     let lines: Vec<String> = what.to_string().lines().map(|line| printable(line, usize::MAX)).collect();
     lines.join("\n")
 }
 
-/// How many characters fit a line of what is printed.
+/// Characters of a line of output.
 pub(crate) fn width() -> usize {
     let terminal = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
     let told = || std::env::var("COLUMNS").ok()?.parse().ok();

@@ -1,5 +1,6 @@
 //! Tables and maps as text.
 
+mod modes;
 mod runs;
 
 pub(crate) use runs::{Shown, runs};
@@ -125,7 +126,7 @@ pub(crate) fn outcome(outcome: &Outcome) -> String {
     text + &claims(outcome)
 }
 
-/// The claims: what was measured, what is needed, and why one does not hold where the study knows.
+/// The claims: their measured values, their bounds, and the cause of a failure where the study has it.
 pub(crate) fn claims(outcome: &Outcome) -> String {
     let mut text = format!("\nclaims: {}\n", outcome.tally());
     let note = outcome.cannot_judge().map(|why| wrapped("  ", &why, terminal::width()));
@@ -184,7 +185,7 @@ fn summary_table(outcome: &Outcome, summary: &Summary) -> String {
     columns(&rows)
 }
 
-/// A row per variant, a column per flow, and one for all of them that is called by what it holds.
+/// A row per variant, a column per flow, and one for all of them that is named after its kind.
 pub(crate) fn quantity_table(outcome: &Outcome, quantity: Quantity, flows: &[&str]) -> String {
     let of_flows = flows.iter().map(|f| (Some(*f), format!("flow {f}")));
     let of_all = (None, quantity.over_flows_name().to_string());
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_table_becomes_several_and_loses_nothing() {
+    fn wide_table_becomes_several_and_loses_nothing() {
         let rows = [row(&["flow", "one", "two", "three"]), row(&["a", "1", "2", "3"]), row(&["all", "9"])];
         let expected = "  flow  one  two\n  a       1    2\n  all     9\n\n  flow  three\n  a         3\n";
         assert_eq!(columns_within(&rows, 16), expected);

@@ -1,4 +1,4 @@
-//! The verdict of runs, as text: which flows starve, why, and what to try.
+//! The verdict of runs, as text: starving flows, their causes, and remedies to try.
 
 use crate::terminal;
 use crate::text::wrapped;

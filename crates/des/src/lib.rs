@@ -11,4 +11,4 @@ pub mod stream;
 
 pub use fingerprint::Fingerprint;
 pub use queue::{Phase, Place, Queue};
-pub use stream::Stream;
+pub use stream::{Stream, unit_of};

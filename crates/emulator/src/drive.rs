@@ -8,8 +8,8 @@ use crate::address::Addresses;
 use crate::capture::RealBytes;
 use crate::lateness::Clockwork;
 use crate::packet::{self, Head, Trouble};
+use crate::routes::{RoutePart, Routes};
 use crate::traffic::Board;
-use crate::ways::{Leg, Ways};
 use evenair_laws::backoff::Category;
 use evenair_netsim::{Codepoint, Emerged, Fate, Foreign, Network, NetworkSpec, Watchers, Whose};
 use evenair_results::Strays;
@@ -69,7 +69,7 @@ pub(crate) struct RealFlow {
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     pub(crate) bytes: Vec<u8>,
-    leg: Option<Leg>,
+    part: Option<RoutePart>,
     /// The number of uses of its place: a frame may repeat a packet that is gone.
     uses: u32,
 }
@@ -104,7 +104,7 @@ pub(crate) struct Drive<P> {
     network: Network,
     ports: P,
     addresses: Addresses,
-    ways: Ways,
+    routes: Routes,
     /// Ports of routers' wires: the router, and the node at the other end.
     sides: Vec<(u32, u32)>,
     /// The node that receives packets to addresses outside of the network.
@@ -129,7 +129,7 @@ impl<P: Ports> Drive<P> {
     pub(crate) fn new(
         spec: &NetworkSpec,
         network: Network,
-        (ways, sides, uplink): (Ways, Vec<(u32, u32)>, Option<u32>),
+        (routes, sides, uplink): (Routes, Vec<(u32, u32)>, Option<u32>),
         ports: P,
         board: Arc<Board>,
     ) -> Self {
@@ -137,7 +137,7 @@ impl<P: Ports> Drive<P> {
             network,
             ports,
             addresses: Addresses::of(spec.nodes.len() as u32),
-            ways,
+            routes,
             sides,
             uplink,
             passing: HashMap::new(),
@@ -260,10 +260,10 @@ impl<P: Ports> Drive<P> {
             return;
         };
         let node = self.node_of(port);
-        if self.ways.is_router(node) && packet::is_redirect(&bytes) {
+        if self.routes.is_router(node) && packet::is_redirect(&bytes) {
             return; // a packet that leaves by the device of its arrival takes no detour: the air is one device
         }
-        let is_passing = self.ways.is_router(node) && self.addresses.node(head.from) != Some(node);
+        let is_passing = self.routes.is_router(node) && self.addresses.node(head.from) != Some(node);
         let since = if is_passing { self.passing.remove(&packet::identity(&bytes)) } else { None };
         let to = match head.to {
             IpAddr::V4(to) if to.is_multicast() || to.is_broadcast() => Some(BROADCAST),
@@ -301,12 +301,12 @@ impl<P: Ports> Drive<P> {
         bytes: Vec<u8>,
     ) -> Option<Vec<u8>> {
         let flow = self.flow_of(from, to, head);
-        let leg = match flow {
-            Some((flow, back)) => self.ways.along(from, flow.after(from, back), to, head.hops),
-            None => self.ways.leg(from, to, head.hops),
+        let part = match flow {
+            Some((flow, back)) => self.routes.along(from, flow.after(from, back), to, head.hops),
+            None => self.routes.first_part(from, to, head.hops),
         };
-        let Some(leg) = leg else { return Some(bytes) };
-        let (whose, more) = match flow.filter(|_| !leg.expires) {
+        let Some(part) = part else { return Some(bytes) };
+        let (whose, more) = match flow.filter(|_| !part.expires) {
             Some((&RealFlow { number: flow, is_probes, more, .. }, back)) => {
                 (if is_probes { Whose::Probe { flow, back } } else { Whose::Flow { flow, back } }, more)
             }
@@ -322,8 +322,8 @@ impl<P: Ports> Drive<P> {
         let content = kept.number(place);
         let size = Bytes::new(length.clamp(1, u16::MAX.into()));
         let category = Category::of_dscp(head.dscp);
-        let (to, ecn) = (leg.to, head.ecn);
-        (kept.bytes, kept.leg) = (bytes, Some(leg));
+        let (to, ecn) = (part.to, head.ecn);
+        (kept.bytes, kept.part) = (bytes, Some(part));
         let packet = Foreign { from, to, size, whose, since, category, ecn, content };
         if self.network.inject(now, packet).is_err() {
             self.free.push_back(place);
@@ -337,7 +337,7 @@ impl<P: Ports> Drive<P> {
     fn flow_of(&self, from: u32, to: u32, head: &Head) -> Option<(&RealFlow, bool)> {
         let (source, destination) = head.ports?;
         let origin = self.addresses.node(head.from)?;
-        if origin != from && !self.ways.is_router(from) {
+        if origin != from && !self.routes.is_router(from) {
             return None;
         }
         let there = self.flows.get(&destination).filter(|flow| flow.ends() == (origin, to));
@@ -359,17 +359,17 @@ impl<P: Ports> Drive<P> {
                 return;
             }
             Fate::Arrived => {
-                let leg = kept.leg.expect("it was sent");
-                packet::take_hops(&mut kept.bytes, leg.passed);
+                let part = kept.part.expect("it was sent");
+                packet::take_hops(&mut kept.bytes, part.passed);
                 if marked {
                     packet::mark(&mut kept.bytes);
                 }
-                if leg.expires {
+                if part.expires {
                     self.strays.hops_used_up += 1;
-                    self.tell(emerged.at, leg.to, Trouble::HopsUsedUp, &kept.bytes);
+                    self.tell(emerged.at, part.to, Trouble::HopsUsedUp, &kept.bytes);
                 } else {
                     self.remember(emerged, &kept.bytes);
-                    self.write(self.port_of(leg.to, leg.before), &kept.bytes, emerged.at);
+                    self.write(self.port_of(part.to, part.before), &kept.bytes, emerged.at);
                 }
             }
             Fate::Over | Fate::Lost { .. } => (),
@@ -383,7 +383,7 @@ impl<P: Ports> Drive<P> {
         let router = emerged.packet.to;
         let is_for =
             |node| packet::head(bytes).is_some_and(|head| self.addresses.node(head.to) == Some(node));
-        if self.ways.is_router(router)
+        if self.routes.is_router(router)
             && !is_for(router)
             && let Some(since) = emerged.packet.since
         {

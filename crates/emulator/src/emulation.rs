@@ -6,9 +6,9 @@ use crate::gateway::RealGateway;
 use crate::hosts::{self, HostOptions, Hosts, RouterSpec};
 use crate::programs::{NotStarted, Program, Programs};
 use crate::rehearsal::rehearse;
+use crate::routes::Routes;
 use crate::scheduling::{self, DrivesThread};
 use crate::traffic::{self, Board, RealSpec, Tally, Traffic as RealTraffic};
-use crate::ways::Ways;
 use evenair_kernel::law::{self, Law};
 use evenair_kernel::pins::Pinned;
 use evenair_laws::Parameters;
@@ -142,7 +142,7 @@ pub fn emulate(
     let real = if options.with_flows { real_flows(spec, run.seed)? } else { Vec::new() };
     check_laws(&real)?;
     let gateway = real_gateway(spec, options)?;
-    let (spec, ways, routers) = grounds(spec, &real, (options, gateway.as_ref()));
+    let (spec, routes, routers) = grounds(spec, &real, (options, gateway.as_ref()));
     let nodes = spec.nodes.len() as u32;
     let sides = routers.iter().flat_map(RouterSpec::sides).collect();
     let (_until_the_end, scheduling) = DrivesThread::begin();
@@ -159,7 +159,7 @@ pub fn emulate(
     let board = board(&real, &mut network).map_err(Problem::Host)?;
     let started = RealTraffic::new(real.clone(), run.warmup, sockets, Arc::clone(&board), &namespaces);
     let traffic = started.map_err(|(name, error)| Problem::Flow { name, error })?;
-    let mut drive = Drive::new(&spec, network, (ways, sides, options.uplink_node()), hosts, board);
+    let mut drive = Drive::new(&spec, network, (routes, sides, options.uplink_node()), hosts, board);
     prepare(&mut drive, &spec, &real, options.backpressure);
     let (mut status, mut too_late, mut is_stopped) = (None, None, false);
     let mut progress = watchers.progress.take();
@@ -226,7 +226,7 @@ fn grounds(
     spec: &NetworkSpec,
     real: &[RealSpec],
     (options, gateway): (&Options<'_>, Option<&RealGateway>),
-) -> (NetworkSpec, Ways, Vec<RouterSpec>) {
+) -> (NetworkSpec, Routes, Vec<RouterSpec>) {
     let mut spec = with_outside(spec, real, options.with_flows);
     let uplink = options.uplink_node();
     let mut routers: BTreeSet<u32> = options.routers.iter().copied().chain(uplink).collect();
@@ -234,13 +234,13 @@ fn grounds(
         routers.insert(gateway.node);
         spec.gateway = None;
     }
-    let ways = Ways::of(&spec, &routers);
-    let router = |&node: &u32| RouterSpec { is_uplink: uplink == Some(node), ..router(&spec, &ways, node) };
+    let routes = Routes::of(&spec, &routers);
+    let router = |&node: &u32| RouterSpec { is_uplink: uplink == Some(node), ..router(&spec, &routes, node) };
     let routers = routers.iter().map(router).collect();
     if options.programs.is_empty() {
         spec.routes.clear(); // only flows send, so that laws can compute a queue's load
     }
-    (spec, ways, routers)
+    (spec, routes, routers)
 }
 
 /// Returns the properties of the hosts, before the run.
@@ -409,11 +409,11 @@ fn with_outside(spec: &NetworkSpec, real: &[RealSpec], with_flows: bool) -> Netw
 }
 
 /// Returns a router with its wires.
-fn router(spec: &NetworkSpec, ways: &Ways, node: u32) -> RouterSpec {
+fn router(spec: &NetworkSpec, routes: &Routes, node: u32) -> RouterSpec {
     let ends: BTreeSet<u32> =
         spec.wires.iter().filter(|wire| wire.from == node).map(|wire| wire.to).collect();
     let nodes = 0..spec.nodes.len() as u32;
-    let behind = |end: u32| nodes.clone().filter(|&to| ways.next(node, to) == Some(end)).collect();
+    let behind = |end: u32| nodes.clone().filter(|&to| routes.next(node, to) == Some(end)).collect();
     RouterSpec { node, is_uplink: false, wires: ends.into_iter().map(|end| (end, behind(end))).collect() }
 }
 

@@ -17,9 +17,9 @@ mod lateness;
 pub mod packet;
 mod programs;
 mod rehearsal;
+mod routes;
 mod scheduling;
 mod traffic;
-mod ways;
 
 pub use address::Addresses;
 pub use emulation::{Emulated, Options, Problem, emulate};

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_has_no_ports_and_a_cut_packet_no_head() {
+    fn fragment_has_no_ports_and_cut_packet_no_head() {
         let mut packet = udp4(0, 1);
         packet[7] = 4;
         assert_eq!(head(&packet).unwrap().ports, None);
@@ -287,7 +287,7 @@ mod tests {
         (Ipv4Addr::new(10, 0, 0, 9), Ipv6Addr::new(0xfd65, 0, 0, 0, 0, 0, 0, 9));
 
     #[test]
-    fn a_router_quotes_what_it_could_not_forward() {
+    fn router_quotes_unforwarded_packet() {
         for (trouble, kind) in [(Trouble::HopsUsedUp, [11, 0]), (Trouble::NoRoute, [3, 1])] {
             let packet = udp4(0, 1);
             let answer = tell(trouble, &packet, ROUTER).unwrap();
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_router_changes_does_not_change_who_a_packet_is() {
+    fn router_changes_keep_packet_identity() {
         for mut packet in [udp4(2, 9), udp6(9)] {
             let before = identity(&packet);
             mark(&mut packet);
@@ -347,7 +347,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_comes_is_read_or_refused(mut packet: Vec<u8>) {
+        fn any_packet_is_read_or_refused(mut packet: Vec<u8>) {
             if head(&packet).is_some() {
                 mark(&mut packet);
                 take_hops(&mut packet, 1);

@@ -361,14 +361,14 @@ impl Config {
     /// # Errors
     /// Names file, line and key of the first mistake, with the value and the remedy.
     pub fn load(path: &Path) -> Result<Self, Mistake> {
-        Self::written(path, &text(path)?)
+        Self::from_text(path, &text(path)?)
     }
 
     /// Parses the present or an earlier text of a file.
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub(crate) fn written(path: &Path, text: &str) -> Result<Self, Mistake> {
+    pub(crate) fn from_text(path: &Path, text: &str) -> Result<Self, Mistake> {
         let mut config = Self::parse(&path.display().to_string(), text)?;
         let folder = folder(path);
         let own = [config.subscribers.as_mut(), config.socket.as_mut(), config.log.folder.as_mut()];
@@ -458,7 +458,7 @@ impl Config {
         if self.law.begin(&GatewayRole::default()).interval() < Duration::from_secs(1) {
             return Some((
                 "law.epoch",
-                "at least 1 s, TCP needs some round trips to show what a limit does".into(),
+                "at least 1 s, TCP needs some round trips to show the effect of a limit".into(),
             ));
         }
         let least = |rate: Rate| rate.as_bps() >= 8_000;
@@ -580,7 +580,7 @@ impl Config {
             }
         };
         if self.is_nobodys(subscribers) {
-            let why = "nobody subscribes: name a table, or set leases, neighbours or delegated";
+            let why = "no subscribers: name a table, or set leases, neighbours or delegated";
             return vec![Mistake::of(file, why).of_key("subscribers")];
         }
         if self.leases.is_empty() && !self.neighbours {

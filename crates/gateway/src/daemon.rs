@@ -1,12 +1,12 @@
 //! The gateway with its kernel, step by step: time is the input, events are the output. The owner of
 //! the clock calls [`Daemon::step`].
 
+use crate::backlogs::SAMPLE_INTERVAL;
 use crate::config::{Config, Mode, OnStop};
 use crate::gateway::{Counted, Gateway, Memory};
-use crate::grip::Grip;
 use crate::kernel::{Failure, Kernel, Readings};
-use crate::looks::EVERY;
 use crate::plan::Before;
+use crate::reconcile::Reconciler;
 use crate::record::{Event, What};
 use crate::{Side, Subscribers};
 use evenair_units::{Duration, Instant, Volume};
@@ -37,13 +37,13 @@ pub struct Kept {
 /// The gateway with its kernel.
 #[derive(Debug)]
 pub struct Daemon<K> {
-    grip: Grip<K>,
+    reconciler: Reconciler<K>,
     gateway: Gateway,
     config: Config,
     /// Whether the next epoch starts once the limits are in place: bytes counted before that do not
     /// measure them.
     starts_anew: bool,
-    next_look: Instant,
+    next_sample: Instant,
     next_scan: Instant,
     next_epoch: Instant,
     next_check: Instant,
@@ -71,21 +71,21 @@ impl<K: Kernel> Daemon<K> {
         let kept = kept.unwrap_or_default();
         let devices = [config.mesh.clone(), config.uplink.clone()];
         let known = kept.before.filter(|_| kept.devices == devices);
-        let mut grip = match config.mode {
-            Mode::Enforce => Grip::new(kernel, config, (known.as_ref(), takes_over))?,
-            Mode::Observe | Mode::DryRun => Grip::loose(kernel, config),
+        let mut reconciler = match config.mode {
+            Mode::Enforce => Reconciler::new(kernel, config, (known.as_ref(), takes_over))?,
+            Mode::Observe | Mode::DryRun => Reconciler::loose(kernel, config),
         };
         let gateway = Gateway::new(now, config, subscribers, kept.memory);
         // Packets from before the start do not count.
-        let sees = grip.kernel.passed(&mut |_| ()).is_some();
+        let sees = reconciler.kernel.passed(&mut |_| ()).is_some();
         let is_paused = kept.is_paused && config.mode == Mode::Enforce;
         let mut happened = vec![gateway.beginning(), What::Event(Event::Started(config.mode))];
         happened.extend(is_paused.then_some(What::Event(Event::Paused)));
         Ok(Self {
-            grip,
+            reconciler,
             config: config.clone(),
             starts_anew: false,
-            next_look: now + EVERY,
+            next_sample: now + SAMPLE_INTERVAL,
             next_scan: now + SCAN,
             next_epoch: now + gateway.epoch(),
             next_check: now,
@@ -102,7 +102,7 @@ impl<K: Kernel> Daemon<K> {
     /// Returns the state that must be saved before anything changes.
     pub fn kept(&self) -> Kept {
         let devices = [self.config.mesh.clone(), self.config.uplink.clone()];
-        let (before, memory) = (self.grip.before(), self.gateway.memory());
+        let (before, memory) = (self.reconciler.before(), self.gateway.memory());
         Kept { devices, before, memory, is_paused: self.is_paused }
     }
 
@@ -112,7 +112,7 @@ impl<K: Kernel> Daemon<K> {
     /// At the first change that fails. [`stop`](Self::stop) then removes the changes made so far.
     pub fn begin(&mut self, now: Instant) -> Result<(), Failure> {
         if self.config.mode == Mode::Enforce {
-            self.grip.begin(self.gateway.wanted(self.is_paused))?;
+            self.reconciler.begin(self.gateway.wanted(self.is_paused))?;
         }
         self.start(now);
         Ok(())
@@ -126,19 +126,19 @@ impl<K: Kernel> Daemon<K> {
 
     /// Returns the time of the next step.
     pub fn due(&self) -> Instant {
-        if self.grip.is_settled() { self.next_look.min(self.next_epoch) } else { self.next_look }
+        if self.reconciler.is_settled() { self.next_sample.min(self.next_epoch) } else { self.next_sample }
     }
 
     /// Does all steps that are due.
     pub fn step(&mut self, now: Instant) {
         self.take_packets();
-        if now >= self.next_look {
-            self.look(now);
+        if now >= self.next_sample {
+            self.sample(now);
             // Missed samples are not caught up.
-            self.next_look = later(self.next_look, EVERY, now);
+            self.next_sample = later(self.next_sample, SAMPLE_INTERVAL, now);
         }
         // No epoch ends while limits still come down.
-        if now >= self.next_epoch && self.grip.is_settled() {
+        if now >= self.next_epoch && self.reconciler.is_settled() {
             self.epoch(now);
             self.next_epoch = later(self.next_epoch, self.gateway.epoch(), now);
         }
@@ -146,7 +146,7 @@ impl<K: Kernel> Daemon<K> {
 
     fn take_packets(&mut self) {
         let gateway = &mut self.gateway;
-        if let Some(lost) = self.grip.kernel.passed(&mut |packet| gateway.see(packet)) {
+        if let Some(lost) = self.reconciler.kernel.passed(&mut |packet| gateway.see(packet)) {
             // If some packets were not seen, it is unknown how busy each subscriber was.
             self.sees &= lost == self.lost;
             self.lost = lost;
@@ -156,14 +156,14 @@ impl<K: Kernel> Daemon<K> {
         }
     }
 
-    fn look(&mut self, now: Instant) {
+    fn sample(&mut self, now: Instant) {
         if self.config.mode == Mode::Enforce {
             self.check(now);
-            self.descend(now);
+            self.lower(now);
             for side in Side::ALL {
                 let minors = self.gateway.active(side);
-                if let Ok(lines) = self.grip.kernel.backlogs(side, &minors) {
-                    self.gateway.look(side, &lines);
+                if let Ok(lines) = self.reconciler.kernel.backlogs(side, &minors) {
+                    self.gateway.add_backlogs(side, &lines);
                 }
             }
             self.share();
@@ -182,7 +182,7 @@ impl<K: Kernel> Daemon<K> {
     /// Divides one bucket for both directions by the present backlogs.
     fn share(&mut self) {
         if let Some(totals) = self.gateway.totals().filter(|_| !self.is_paused) {
-            let done = self.grip.share(totals);
+            let done = self.reconciler.share(totals);
             self.tell(done);
         }
     }
@@ -190,7 +190,7 @@ impl<K: Kernel> Daemon<K> {
     /// Repairs the installed state at once, not at the epoch's end, if another program diverted
     /// packets.
     fn check(&mut self, now: Instant) {
-        let is_other = self.grip.is_other();
+        let is_other = self.reconciler.is_other();
         self.tell(Ok(()));
         if is_other && now >= self.next_check {
             // Other programs may change the packet filter at any rate: this bounds the cost of checking
@@ -201,13 +201,13 @@ impl<K: Kernel> Daemon<K> {
     }
 
     /// Lowers limits by one step.
-    fn descend(&mut self, now: Instant) {
-        if !self.grip.is_settled() {
+    fn lower(&mut self, now: Instant) {
+        if !self.reconciler.is_settled() {
             let counted = self.counted();
-            self.starts_anew |= self.grip.descend(now, counted.as_ref());
+            self.starts_anew |= self.reconciler.lower(now, counted.as_ref());
             self.advance();
         }
-        if self.grip.is_settled() && std::mem::take(&mut self.starts_anew) {
+        if self.reconciler.is_settled() && std::mem::take(&mut self.starts_anew) {
             self.start(now);
             self.next_epoch = now + self.gateway.epoch();
         }
@@ -217,7 +217,7 @@ impl<K: Kernel> Daemon<K> {
     /// own link.
     fn scan(&mut self, now: Instant) {
         if self.config.neighbours
-            && let Ok(neighbours) = self.grip.kernel.neighbours()
+            && let Ok(neighbours) = self.reconciler.kernel.neighbours()
         {
             self.gateway.meet(now, &neighbours);
         }
@@ -229,7 +229,7 @@ impl<K: Kernel> Daemon<K> {
         if self.config.mode != Mode::Enforce {
             return;
         }
-        let Ok(offered) = self.grip.kernel.offered() else { return };
+        let Ok(offered) = self.reconciler.kernel.offered() else { return };
         let before = std::mem::take(&mut self.offered);
         for one in offered {
             let then = before.get(&one.address).copied().filter(|then| then.bytes <= one.volume.bytes);
@@ -255,7 +255,7 @@ impl<K: Kernel> Daemon<K> {
         let sees = std::mem::replace(&mut self.sees, true);
         let heard = self.gateway.on_epoch(now, &counted, sees);
         self.happened.extend(heard.into_iter().map(What::Heard));
-        self.say_who_is_astray();
+        self.report_diverted();
         let is_blind = self.gateway.is_blind();
         if is_blind != std::mem::replace(&mut self.is_open, is_blind) {
             self.happened.push(What::Event(if is_blind { Event::Opened } else { Event::Closed }));
@@ -263,17 +263,17 @@ impl<K: Kernel> Daemon<K> {
         match self.config.mode {
             Mode::Observe => (),
             Mode::DryRun => {
-                let would = self.grip.would_change(&self.gateway.wanted(self.is_paused));
+                let would = self.reconciler.would_change(&self.gateway.wanted(self.is_paused));
                 self.note(would);
             }
             Mode::Enforce => self.mend(),
         }
     }
 
-    fn say_who_is_astray(&mut self) {
-        let Some(mut names) = self.gateway.take_astray() else { return };
+    fn report_diverted(&mut self) {
+        let Some(mut names) = self.gateway.take_diverted() else { return };
         names.truncate(NAMED);
-        let event = if names.is_empty() { Event::NotAstray } else { Event::Astray(names) };
+        let event = if names.is_empty() { Event::NotDiverted } else { Event::Diverted(names) };
         self.happened.push(What::Event(event));
     }
 
@@ -291,7 +291,7 @@ impl<K: Kernel> Daemon<K> {
         if self.config.mode != Mode::Enforce {
             return None;
         }
-        let mut read = |side| self.grip.kernel.counters(side);
+        let mut read = |side| self.reconciler.kernel.counters(side);
         match (read(Side::Down), read(Side::Up)) {
             (Ok(down), Ok(up)) => Some([down, up]),
             (Err(failure), _) | (_, Err(failure)) => {
@@ -303,21 +303,21 @@ impl<K: Kernel> Daemon<K> {
 
     /// Reads the installed state and changes it to the wanted state.
     fn mend(&mut self) {
-        let done = self.grip.mend(self.gateway.wanted(self.is_paused));
+        let done = self.reconciler.mend(self.gateway.wanted(self.is_paused));
         self.tell(done);
     }
 
     /// Changes the last known installed state to the wanted state, without reading it.
     fn advance(&mut self) {
         if self.config.mode == Mode::Enforce {
-            let done = self.grip.advance(self.gateway.wanted(self.is_paused));
+            let done = self.reconciler.advance(self.gateway.wanted(self.is_paused));
             self.tell(done);
         }
     }
 
     fn tell(&mut self, done: Result<(), Failure>) {
         let trouble = done.err().map(|failure| Event::Trouble(failure.to_string()));
-        self.happened.extend(self.grip.take_told().into_iter().chain(trouble).map(What::Event));
+        self.happened.extend(self.reconciler.take_told().into_iter().chain(trouble).map(What::Event));
     }
 
     /// Opens the limits, or sets them again.
@@ -351,7 +351,7 @@ impl<K: Kernel> Daemon<K> {
         }
         let is_other = config.law != self.config.law;
         let heard = self.gateway.on_config(now, config, subscribers);
-        self.grip.on_config(config);
+        self.reconciler.on_config(config);
         self.config = config.clone();
         self.happened.push(What::Event(Event::Reloaded));
         self.happened.extend(heard.map(What::Heard));
@@ -371,8 +371,8 @@ impl<K: Kernel> Daemon<K> {
         self.happened.push(What::Event(Event::Stopped(why.into())));
         let how = if always { OnStop::Remove } else { self.config.on_stop };
         match how {
-            OnStop::Remove => self.grip.restore()?,
-            OnStop::Open if self.grip.before().is_some() => self.pause(true),
+            OnStop::Remove => self.reconciler.restore()?,
+            OnStop::Open if self.reconciler.before().is_some() => self.pause(true),
             OnStop::Open | OnStop::Freeze => (),
         }
         // The next start sets limits.
@@ -408,13 +408,13 @@ impl<K: Kernel> Daemon<K> {
 
     /// Returns the kernel.
     pub const fn kernel(&self) -> &K {
-        &self.grip.kernel
+        &self.reconciler.kernel
     }
 
     /// Returns the kernel, for tests that change it.
     #[cfg(test)]
     pub(crate) const fn kernel_mut(&mut self) -> &mut K {
-        &mut self.grip.kernel
+        &mut self.reconciler.kernel
     }
 }
 

@@ -1,16 +1,16 @@
 //! The gateway without its kernel: observations with their times are the input, the wanted state is the
 //! output.
 
-use crate::astray::Astray;
+use crate::backlogs::{BacklogSamples, Bottleneck, bottleneck};
+use crate::class_table::ClassTable;
 use crate::config::{Config, Mode};
+use crate::discovered::Discovered;
+use crate::diverted::Diverted;
 use crate::handles::Handles;
 use crate::kernel::{Counters, Neighbour, Passed, Readings};
-use crate::looks::{Bottleneck, Looks, bottleneck};
 use crate::record::{Heard, What};
-use crate::roster::Roster;
 use crate::sensor::Sensor;
 use crate::share::{Waiting, Wish, split};
-use crate::sighted::Sighted;
 use crate::status::{ClassStatus, Standing};
 use crate::tree::{Has, Limits, OPEN, Tree, Trees};
 use crate::{Prefix, Side, Subscribers};
@@ -37,8 +37,8 @@ pub struct Memory {
     /// The subscribers that had classes, in the law's order.
     pub members: Vec<String>,
     /// The discovered subscribers that no file lists.
-    #[serde(default)]
-    pub sighted: BTreeMap<Prefix, String>,
+    #[serde(default, rename = "sighted")]
+    pub discovered: BTreeMap<Prefix, String>,
     /// The mode, the law's parameters and its state. The mode matters because rates without limits do
     /// not measure those under limits.
     pub law: Option<(Mode, GatewayParams, AnyGateway)>,
@@ -71,14 +71,14 @@ pub struct Gateway {
     config: Config,
     /// The subscribers of the operator's files.
     listed: Subscribers,
-    sighted: Sighted,
-    roster: Roster,
+    discovered: Discovered,
+    class_table: ClassTable,
     law: AnyGateway,
     allocation: Allocation,
     meter: Meter,
     sensor: Sensor,
-    astray: Astray,
-    looks: Looks,
+    diverted: Diverted,
+    backlogs: BacklogSamples,
     /// The number of packets of each class that had to wait, estimated from samples.
     held: BTreeMap<(Side, u16), u64>,
     /// The counters at the end of the last epoch.
@@ -100,23 +100,23 @@ pub struct Gateway {
 impl Gateway {
     /// Creates a gateway, or continues from a memory.
     pub fn new(now: Instant, config: &Config, subscribers: Subscribers, memory: Memory) -> Self {
-        let Memory { handles, members, sighted, law } = memory;
-        let sighted = Sighted::new(now, sighted);
-        let roster = Roster::new(config, all(&subscribers, &sighted), handles, &members);
+        let Memory { handles, members, discovered, law } = memory;
+        let discovered = Discovered::new(now, discovered);
+        let class_table = ClassTable::new(config, all(&subscribers, &discovered), handles, &members);
         // A law's state is kept if mode, law and classes are the same.
-        let is_same = (config.mode, &config.law, roster.members());
+        let is_same = (config.mode, &config.law, class_table.members());
         let kept = law.filter(|(mode, params, _)| (*mode, params, &members[..]) == is_same);
-        let law = kept.map_or_else(|| config.law.begin(&roster.role()), |(.., law)| law);
+        let law = kept.map_or_else(|| config.law.begin(&class_table.role()), |(.., law)| law);
         let mut gateway = Self {
             config: config.clone(),
             listed: subscribers,
-            sighted,
+            discovered,
             allocation: law.at_start(),
             law,
             meter: Meter::new(now, Vec::new(), Duration::MAX),
             sensor: Sensor::default(),
-            astray: Astray::default(),
-            looks: Looks::default(),
+            diverted: Diverted::default(),
+            backlogs: BacklogSamples::default(),
             held: BTreeMap::new(),
             then: BTreeMap::new(),
             last: now,
@@ -127,7 +127,7 @@ impl Gateway {
             arrived: BTreeSet::new(),
             strangers: BTreeMap::new(),
             statuses: Vec::new(),
-            roster,
+            class_table,
         };
         gateway.restart_meter(now);
         gateway
@@ -139,7 +139,7 @@ impl Gateway {
     }
 
     fn restart_meter(&mut self, now: Instant) {
-        let nothing = vec![None; 2 * self.roster.members().len()];
+        let nothing = vec![None; 2 * self.class_table.members().len()];
         self.meter = Meter::new(now, nothing, self.epoch() * u64::from(EPOCHS_UNREAD_MAX));
         self.last = now;
     }
@@ -149,32 +149,32 @@ impl Gateway {
         What::Begin {
             law: self.config.law.clone(),
             state: self.law.clone(),
-            role: self.roster.role(),
-            classes: self.roster.names(),
+            role: self.class_table.role(),
+            classes: self.class_table.names(),
         }
     }
 
     /// Returns the state to save.
     pub fn memory(&self) -> Memory {
         Memory {
-            handles: self.roster.handles.clone(),
-            members: self.roster.members().to_vec(),
-            sighted: self.sighted.owners(),
+            handles: self.class_table.handles.clone(),
+            members: self.class_table.members().to_vec(),
+            discovered: self.discovered.owners(),
             law: Some((self.config.mode, self.config.law.clone(), self.law.clone())),
         }
     }
 
     /// Counts a packet that passed.
     pub fn see(&mut self, packet: &Passed) {
-        let roster = &self.roster;
+        let class_table = &self.class_table;
         let mut newcomer = None;
         let counts = !(self.config.exempt.acknowledgements && packet.is_acknowledgement());
         let stranger = self.sensor.see(packet, counts, |address| {
-            let (subscriber, takes_part) = roster.owner(address)?;
+            let (subscriber, takes_part) = class_table.owner(address)?;
             if !takes_part {
                 newcomer = Some(subscriber.id.clone());
             }
-            roster.minor(&subscriber.id).or(Some(0))
+            class_table.minor(&subscriber.id).or(Some(0))
         });
         self.newcomers.extend(newcomer);
         if let Some(address) = stranger.filter(is_somebody) {
@@ -189,13 +189,13 @@ impl Gateway {
 
     /// Adds the packet filter's count of an address.
     pub fn offer(&mut self, address: IpAddr, more: Volume) {
-        match self.roster.owner(address) {
+        match self.class_table.owner(address) {
             Some((subscriber, false)) => {
                 self.newcomers.insert(subscriber.id.clone());
             }
             Some((subscriber, true)) => {
-                if let Some(minor) = self.roster.minor(&subscriber.id) {
-                    self.astray.lead(minor, more.bytes);
+                if let Some(minor) = self.class_table.minor(&subscriber.id) {
+                    self.diverted.lead(minor, more.bytes);
                 }
             }
             None => {
@@ -219,12 +219,12 @@ impl Gateway {
     pub fn meet(&mut self, now: Instant, neighbours: &[Neighbour]) {
         let room = self.room();
         let own = neighbours.iter().filter(|neighbour| is_somebody(&neighbour.address)).cloned();
-        self.sighted.meet(now, &own.collect::<Vec<_>>(), room);
+        self.discovered.add_neighbours(now, &own.collect::<Vec<_>>(), room);
     }
 
     /// Takes a sample of backlogs \[packets\], by class.
-    pub fn look(&mut self, side: Side, lines: &BTreeMap<u16, u64>) {
-        self.looks.look(side, lines);
+    pub fn add_backlogs(&mut self, side: Side, lines: &BTreeMap<u16, u64>) {
+        self.backlogs.add(side, lines);
         self.waiting.look(side, lines);
     }
 
@@ -232,8 +232,8 @@ impl Gateway {
     /// were not idle in the last epoch.
     pub fn active(&self, side: Side) -> Vec<u16> {
         let is_active = |class: &ClassStatus| class.standing != Standing::Idle;
-        if self.roster.members().len() <= self.config.eager || self.statuses.is_empty() {
-            return self.roster.taking_part().map(|(_, minor)| minor).collect();
+        if self.class_table.members().len() <= self.config.eager || self.statuses.is_empty() {
+            return self.class_table.taking_part().map(|(_, minor)| minor).collect();
         }
         let of = |class: &&ClassStatus| class.side == side && is_active(class);
         self.statuses.iter().filter(of).map(|class| class.minor).collect()
@@ -243,11 +243,11 @@ impl Gateway {
     /// changed, and the law's calls.
     pub fn welcome(&mut self, now: Instant) -> (bool, Vec<Heard>) {
         let room = self.room();
-        self.sighted.see_prefixes(now, std::mem::take(&mut self.arrived), room);
-        let is_other = self.sighted.take_other();
+        self.discovered.see_prefixes(now, std::mem::take(&mut self.arrived), room);
+        let is_other = self.discovered.take_other();
         let seen = if is_other { self.renew() } else { None };
         let newcomers = std::mem::take(&mut self.newcomers);
-        let come = self.roster.on_seen(&newcomers).map(|change| self.on_classes(&change));
+        let come = self.class_table.on_seen(&newcomers).map(|change| self.on_classes(&change));
         let heard: Vec<Heard> = seen.into_iter().chain(come).collect();
         (is_other || !heard.is_empty(), heard)
     }
@@ -266,8 +266,8 @@ impl Gateway {
 
     /// Rebuilds the subscriber table from files and discovered hosts.
     fn renew(&mut self) -> Option<Heard> {
-        let all = all(&self.listed, &self.sighted);
-        let change = self.roster.on_subscribers(all, self.config.link_rate)?;
+        let all = all(&self.listed, &self.discovered);
+        let change = self.class_table.on_subscribers(all, self.config.link_rate)?;
         Some(self.on_classes(&change))
     }
 
@@ -278,7 +278,7 @@ impl Gateway {
         self.config = config.clone();
         let heard = self.on_subscribers(subscribers);
         if is_other {
-            self.law = config.law.begin(&self.roster.role());
+            self.law = config.law.begin(&self.class_table.role());
             self.allocation = self.law.at_start();
             self.restart_meter(now);
             return None;
@@ -290,7 +290,7 @@ impl Gateway {
         self.meter.on_classes(change);
         self.statuses =
             change.was.iter().filter_map(|was| self.statuses.get((*was)? as usize).cloned()).collect();
-        let names = self.roster.names();
+        let names = self.class_table.names();
         Heard { classes: Some(names), ..self.tell(GatewayTold::OnClasses { classes: change.clone() }) }
     }
 
@@ -305,15 +305,15 @@ impl Gateway {
     /// Ends an epoch. `sees` is whether all packets were seen.
     pub fn on_epoch(&mut self, now: Instant, counted: &Counted<'_>, sees: bool) -> Vec<Heard> {
         self.sensor.expire(now);
-        let classes: Vec<_> = self.roster.classes().map(|(_, minor, side)| (side, minor)).collect();
+        let classes: Vec<_> = self.class_table.classes().map(|(_, minor, side)| (side, minor)).collect();
         let limits: Vec<Rate> = classes.iter().map(|class| self.limit(*class)).collect();
         let (mut readings, waits) = self.readings(now, counted, sees, &limits);
         self.missed =
             if readings.iter().all(Option::is_none) && !readings.is_empty() { self.missed + 1 } else { 0 };
         // The counters of a class without its packets are meaningless: the law waits.
-        self.astray.end(counted.queues());
+        self.diverted.end(counted.queues());
         for (_, reading) in
-            classes.iter().zip(&mut readings).filter(|((_, minor), _)| self.astray.of().contains(minor))
+            classes.iter().zip(&mut readings).filter(|((_, minor), _)| self.diverted.of().contains(minor))
         {
             *reading = None;
         }
@@ -321,15 +321,15 @@ impl Gateway {
         self.last = now;
         self.epochs = (self.epochs.0 + 1, view.interval);
         self.statuses = self.judge(&view, &limits, &waits);
-        let handles = self.roster.handles.clone();
+        let handles = self.class_table.handles.clone();
         let active: BTreeSet<u16> =
             self.statuses.iter().filter(|s| s.standing != Standing::Idle).map(|s| s.minor).collect();
         let is_active = |id: &str| handles.find(id).is_some_and(|minor| active.contains(&minor));
         let mut heard = vec![self.tell(GatewayTold::OnEpoch { view })];
-        self.sighted.on_epoch(now, is_active);
-        let gone = self.roster.on_epoch(is_active);
+        self.discovered.on_epoch(now, is_active);
+        let gone = self.class_table.on_epoch(is_active);
         heard.extend(gone.map(|change| self.on_classes(&change)));
-        self.looks.clear();
+        self.backlogs.clear();
         heard
     }
 
@@ -342,7 +342,7 @@ impl Gateway {
         limits: &[Rate],
     ) -> (Vec<Option<ClassCounters>>, Vec<Wait>) {
         let interval = now.since(self.last);
-        let classes: Vec<_> = self.roster.classes().map(|(_, minor, side)| (side, minor)).collect();
+        let classes: Vec<_> = self.class_table.classes().map(|(_, minor, side)| (side, minor)).collect();
         let of = |(&class, &limit): (&(Side, u16), &Rate)| {
             let knows = sees && self.sensor.is_known(class);
             let busy = knows.then(|| self.sensor.busy(class, now)).map(|busy| Count::Wide(busy.as_nanos()));
@@ -363,10 +363,10 @@ impl Gateway {
 
     /// Reads the counters at the start of the first epoch.
     pub fn on_start(&mut self, now: Instant, counted: &Counted<'_>, sees: bool) {
-        let limits = vec![OPEN; 2 * self.roster.members().len()];
+        let limits = vec![OPEN; 2 * self.class_table.members().len()];
         let (readings, _) = self.readings(now, counted, sees, &limits);
         self.meter = Meter::new(now, readings, self.epoch() * u64::from(EPOCHS_UNREAD_MAX));
-        self.astray.begin(counted.queues());
+        self.diverted.begin(counted.queues());
         self.last = now;
     }
 
@@ -381,7 +381,7 @@ impl Gateway {
     ) -> (Option<ClassCounters>, Wait) {
         let Some(&now) = counters else { return (None, Wait::default()) };
         let then = self.then.insert(class, now);
-        let share = self.looks.share(class);
+        let share = self.backlogs.share(class);
         let then = then.filter(|then| then.bytes <= now.bytes).unwrap_or(now);
         let arrived = u64::from(now.packets.wrapping_sub(then.packets))
             + u64::from(now.dropped.wrapping_sub(then.dropped))
@@ -415,8 +415,8 @@ impl Gateway {
             let rate_bps = view.rate(i);
             let holds = self.config.mode == Mode::Enforce;
             let limit = if holds { limits[i] } else { OPEN };
-            let standing = if self.astray.of().contains(&minor) {
-                Standing::Astray
+            let standing = if self.diverted.of().contains(&minor) {
+                Standing::Diverted
             } else {
                 standing(seen, waits[i].before, (rate_bps, limit), busy, subscriber.cap)
             };
@@ -436,7 +436,7 @@ impl Gateway {
                 ignores_losses: holds && seen.is_some_and(ClassView::ignores_losses),
             }
         };
-        self.roster.classes().enumerate().map(of).collect()
+        self.class_table.classes().enumerate().map(of).collect()
     }
 
     /// Returns whether the limits are open because nothing could be read.
@@ -466,8 +466,8 @@ impl Gateway {
     }
 
     fn subscriber(&self, minor: u16) -> Option<&crate::Subscriber> {
-        let place = self.roster.place(minor)?;
-        self.roster.subscribers().get(&self.roster.members()[place])
+        let place = self.class_table.place(minor)?;
+        self.class_table.subscribers().get(&self.class_table.members()[place])
     }
 
     /// Returns a class's present limit.
@@ -479,7 +479,7 @@ impl Gateway {
     }
 
     fn wanted_class(&self, side: Side, minor: u16) -> Option<Rate> {
-        let (place, subscriber) = (self.roster.place(minor)?, self.subscriber(minor)?);
+        let (place, subscriber) = (self.class_table.place(minor)?, self.subscriber(minor)?);
         let own =
             self.allocation.each.get(2 * place + side as usize).map(|own| (*own).max(self.config.least_rate));
         let all = self.allocation.total.unwrap_or(OPEN);
@@ -493,7 +493,7 @@ impl Gateway {
         let mut trees = Trees::default();
         let totals = self.totals().filter(|_| !open);
         let all = self.allocation.total.unwrap_or(OPEN);
-        let exempt = self.config.exempt_rate(self.roster.subscribers());
+        let exempt = self.config.exempt_rate(self.class_table.subscribers());
         for side in Side::ALL {
             let total = totals.map(|totals| totals[side as usize]);
             let unknown = self.config.unknown.rate;
@@ -501,7 +501,7 @@ impl Gateway {
             let mut tree = Tree::new(&Limits { total, unknown, exempt, acknowledgements });
             let busy = self.busy(side);
             let weights: f64 = busy.values().sum();
-            for (place, (subscriber, minor)) in self.roster.taking_part().enumerate() {
+            for (place, (subscriber, minor)) in self.class_table.taking_part().enumerate() {
                 let own = self.allocation.each.get(2 * place + side as usize).copied();
                 let own = if open { Some(OPEN) } else { own };
                 let beside = weights - busy.get(&minor).unwrap_or(&0.0);
@@ -539,7 +539,7 @@ impl Gateway {
     /// Returns the law's last decision in words, with the subscriber that caused it.
     pub fn decision(&self) -> String {
         let decision = self.allocation.decision;
-        let cause = decision.class.and_then(|class| self.roster.classes().nth(class as usize));
+        let cause = decision.class.and_then(|class| self.class_table.classes().nth(class as usize));
         let plain = Decision { class: None, ..decision };
         cause.map_or_else(
             || plain.to_string(),
@@ -549,8 +549,8 @@ impl Gateway {
 
     /// Takes the names of subscribers with diverted packets, if there are new ones, or an empty list
     /// once none is left.
-    pub(crate) fn take_astray(&mut self) -> Option<Vec<String>> {
-        let minors = self.astray.take_news()?;
+    pub(crate) fn take_diverted(&mut self) -> Option<Vec<String>> {
+        let minors = self.diverted.take_news()?;
         let name = |minor: &u16| self.subscriber(*minor).map(|subscriber| subscriber.called().to_owned());
         Some(minors.iter().filter_map(name).collect())
     }
@@ -562,9 +562,9 @@ impl Gateway {
 }
 
 /// Returns the listed subscribers, and the discovered ones as far as there is room.
-fn all(listed: &Subscribers, sighted: &Sighted) -> Subscribers {
+fn all(listed: &Subscribers, discovered: &Discovered) -> Subscribers {
     let mut all = listed.clone();
-    all.lease(&sighted.leased());
+    all.lease(&discovered.leased());
     all
 }
 

@@ -10,47 +10,47 @@
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
-mod astray;
+mod backlogs;
+mod class_table;
 pub mod config;
 mod confine;
 pub mod control;
 mod daemon;
-mod descent;
+mod discovered;
+mod diverted;
+mod files;
 mod gateway;
-mod grip;
 pub mod handles;
 pub mod kernel;
 mod linux;
 pub mod log;
-mod looks;
+mod lowering;
 #[cfg(test)]
 mod memory;
 pub mod page;
 pub mod plan;
 mod prefix;
+mod reconcile;
 pub mod record;
 pub mod replay;
-mod roster;
 pub mod run;
 mod sensor;
 mod share;
 mod side;
-mod sighted;
 pub mod state;
 pub mod status;
 pub mod subscribers;
 pub mod tree;
 mod uci;
-mod written;
 
 pub use config::Config;
 pub use daemon::{Daemon, Kept};
 pub use evenair_service::Mistake;
+pub use files::{Meaning, OperatorFiles};
 pub use gateway::{Counted, Gateway, Memory};
-pub use grip::TABLE;
 pub use linux::{Linux, Past};
 pub use plan::Change;
 pub use prefix::Prefix;
+pub use reconcile::TABLE;
 pub use side::Side;
 pub use subscribers::{Subscriber, Subscribers};
-pub use written::{Meaning, Written};

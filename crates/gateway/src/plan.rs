@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_changed_by_hand_is_changed_back() {
+    fn manual_change_is_reverted() {
         let mut kernel = MemoryKernel::default();
         let wanted = trees(&[(1, (0, 100))].into());
         let plan = difference(&wanted, &kernel.find().unwrap());

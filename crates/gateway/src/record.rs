@@ -71,9 +71,11 @@ pub enum Event {
     /// Changes that a dry run would make: their number, and the first of them.
     WouldChange(usize, Vec<String>),
     /// Packets of these subscribers are diverted from their classes.
-    Astray(Vec<String>),
+    #[serde(rename = "astray")]
+    Diverted(Vec<String>),
     /// All packets reach their classes again.
-    NotAstray,
+    #[serde(rename = "not-astray")]
+    NotDiverted,
     /// Nothing could be read for so long that the limits are open.
     Opened,
     /// Counters can be read again, and the limits hold.

@@ -68,7 +68,7 @@ impl Replay {
         // a panic the law is not called again.
         let told = catch_unwind(AssertUnwindSafe(|| GatewayParams::tell(law, &heard.told)));
         let answer =
-            told.map_err(|_| "the law's state and what it heard do not fit: the record was changed")?;
+            told.map_err(|_| "the law's state and its inputs do not match: the record was changed")?;
         if let Some(classes) = &heard.classes {
             self.classes.clone_from(classes);
         }

@@ -8,7 +8,7 @@ use crate::page::Page;
 use crate::record::{Event, SCHEMA, What};
 use crate::state::State;
 use crate::status::{Status, fairness};
-use crate::{Daemon, Kept, Linux, Meaning, Mistake, Subscribers, Written, confine};
+use crate::{Daemon, Kept, Linux, Meaning, Mistake, OperatorFiles, Subscribers, confine};
 use evenair_laws::gateway::GatewayParams;
 use evenair_linux::confinement::Confinement;
 use evenair_linux::notify::Supervisor;
@@ -88,7 +88,7 @@ struct Running {
     path: PathBuf,
     options: RunOptions,
     /// The operator's files, from which the configuration was read.
-    written: Written,
+    files: OperatorFiles,
     config: Config,
     daemon: Daemon<Linux>,
     state: State,
@@ -141,7 +141,7 @@ pub fn run(path: &Path, options: RunOptions, mut told: impl FnMut(&str)) -> Resu
         supervisor.is_alive(at);
         listener.is_alive(wall_ms());
         if running.confirm_by.is_some_and(|by| at >= by) {
-            break "nobody confirmed";
+            break "no confirmation in time";
         }
         // One request in each pass: an epoch waits for one request at most, for any number of clients.
         let answered = listener.take().map(|(ticket, request)| (ticket, running.answer(&request)));
@@ -177,20 +177,20 @@ fn meant(
     or_last: bool,
     leases: &mut LastLeases,
     told: &mut impl FnMut(&str),
-) -> Result<(Written, Meaning), Mistake> {
+) -> Result<(OperatorFiles, Meaning), Mistake> {
     let at_s = wall_ms() / 1000;
-    let now = Written::read(path).and_then(|written| {
-        let meaning = written.meaning(path, at_s, leases)?;
-        Ok((written, meaning))
+    let now = OperatorFiles::read(path).and_then(|files| {
+        let meaning = files.meaning(path, at_s, leases)?;
+        Ok((files, meaning))
     });
     let mistake = match now {
         Err(mistake) if or_last => mistake,
         now => return now,
     };
-    let Some(written) = State::worked(&Config::state_of(path)) else { return Err(mistake) };
-    let meaning = written.meaning(path, at_s, leases).map_err(|_| mistake.clone())?;
-    told(&format!("{mistake}; it goes on by what worked last"));
-    Ok((written, meaning))
+    let Some(files) = State::worked(&Config::state_of(path)) else { return Err(mistake) };
+    let meaning = files.meaning(path, at_s, leases).map_err(|_| mistake.clone())?;
+    told(&format!("{mistake}; it goes on with the last good file"));
+    Ok((files, meaning))
 }
 
 impl Running {
@@ -200,7 +200,7 @@ impl Running {
         told: &mut impl FnMut(&str),
     ) -> Result<(Self, Listener), Problem> {
         let mut leases = LastLeases::default();
-        let (written, meaning) = meant(path, options.or_last, &mut leases, told)?;
+        let (files, meaning) = meant(path, options.or_last, &mut leases, told)?;
         let Meaning { mut config, subscribers, troubles } = meaning;
         config.mode = options.mode.unwrap_or(config.mode);
         troubles.iter().for_each(|trouble| told(&trouble.to_string()));
@@ -230,13 +230,13 @@ impl Running {
             let undone = daemon.stop("it could not begin", true).and_then(|_| state.keep(&daemon.kept()));
             return Err(undone.err().unwrap_or(failure).into());
         }
-        state.keep_written(&written)?;
+        state.keep_files(&files)?;
         let confirm_by = options.confirm.map(|after| now() + after);
         let path = path.to_path_buf();
         let running = Self {
             path,
             options,
-            written,
+            files,
             config,
             daemon,
             state,
@@ -271,7 +271,7 @@ impl Running {
         let count = self.daemon.gateway().memory().members.len();
         let what = match self.config.mode {
             Mode::Observe => "watches, and changes nothing",
-            Mode::DryRun => "watches, and writes down what it would change",
+            Mode::DryRun => "observes, and logs its intended changes",
             Mode::Enforce => "holds everyone to a fair share",
         };
         format!(
@@ -312,7 +312,7 @@ impl Running {
             }
             Request::Confirm => Answer::Refused("nothing waits to be confirmed".into()),
             Request::HandOver if self.confirm_by.is_some() => {
-                Answer::Refused("what is on trial is not handed over: confirm it first".into())
+                Answer::Refused("a file on trial is not handed over: confirm it first".into())
             }
             Request::HandOver => {
                 self.hands_over = true;
@@ -327,12 +327,12 @@ impl Running {
 
     fn reload(&mut self) -> Result<String, Problem> {
         let mut leases = self.leases.clone();
-        let written = Written::read(&self.path)?;
-        let meaning = written.meaning(&self.path, wall_ms() / 1000, &mut leases)?;
+        let files = OperatorFiles::read(&self.path)?;
+        let meaning = files.meaning(&self.path, wall_ms() / 1000, &mut leases)?;
         let Meaning { mut config, subscribers, troubles } = meaning;
         config.mode = self.options.mode.unwrap_or(config.mode);
         if config.is_nobodys(&subscribers) && !self.config.is_nobodys(self.daemon.gateway().listed()) {
-            let why = "nobody subscribes any more: an empty list is taken for a mistake";
+            let why = "no subscribers are left: an empty list is taken for a mistake";
             return Err(Mistake::of(&self.path.display().to_string(), why).of_key("subscribers").into());
         }
         confine::still_reaches(&self.held, &self.path, &config)?;
@@ -340,8 +340,8 @@ impl Running {
         self.daemon.reload(now(), &config, subscribers)?;
         self.unread = troubles.iter().map(ToString::to_string).collect();
         self.troubles.extend(self.unread.iter().cloned());
-        (self.config, self.leases, self.written) = (config, leases, written);
-        if let Err(failure) = self.state.keep_written(&self.written) {
+        (self.config, self.leases, self.files) = (config, leases, files);
+        if let Err(failure) = self.state.keep_files(&self.files) {
             self.troubles.push(failure.to_string());
         }
         Ok(format!("read again: {count} subscribers"))
@@ -366,7 +366,7 @@ impl Running {
         }
         self.changed = changed;
         let (at_s, leases) = (wall_ms() / 1000, &mut self.leases);
-        let unread = match self.written.subscribers(&self.config, &self.path, at_s, leases) {
+        let unread = match self.files.subscribers(&self.config, &self.path, at_s, leases) {
             Ok((subscribers, troubles)) => {
                 self.daemon.on_subscribers(subscribers);
                 troubles.iter().map(ToString::to_string).collect()
@@ -412,7 +412,7 @@ impl Running {
         for what in &happened {
             if let What::Event(event) = what {
                 told(&words(event));
-                if matches!(event, Event::Trouble(_) | Event::Astray(_)) {
+                if matches!(event, Event::Trouble(_) | Event::Diverted(_)) {
                     self.troubles.push(trouble(event));
                 }
             }
@@ -477,18 +477,18 @@ fn words(event: &Event) -> String {
         }
         Event::Left(count, lines) => {
             format!(
-                "{count} classes have rates of somebody else's, and keep them until the file is read again: {}",
+                "another program set the rates of {count} classes; they stay until the file is read again: {}",
                 lines.join("; ")
             )
         }
         Event::WouldChange(0, _) => "would change nothing more".into(),
         Event::WouldChange(count, lines) => format!("would change {count} things: {}", lines.join("; ")),
-        Event::Astray(names) => format!(
+        Event::Diverted(names) => format!(
             "trouble: packets of {} do not come to their classes: another rule or filter gives them a priority behind the gateway's own, and they pass \
-            without their limits, in e7a1:2 or past all classes. The law waits. What does it: evenair gateway check; nft list ruleset | grep priority; tc filter show dev DEVICE egress",
+            without their limits, in e7a1:2 or past all classes. The law waits. To find the rule: evenair gateway check; nft list ruleset | grep priority; tc filter show dev DEVICE egress",
             names.join(", ")
         ),
-        Event::NotAstray => "all packets come to their classes again".into(),
+        Event::NotDiverted => "all packets come to their classes again".into(),
         Event::Opened => "nothing is to be read: the limits are open".into(),
         Event::Closed => "there is something to be read again: the limits hold".into(),
         Event::Paused => "paused: the limits are open".into(),

@@ -6,7 +6,7 @@
 //! 0.1 s at most, not for an epoch.
 
 use crate::Side;
-use crate::looks::EVERY;
+use crate::backlogs::SAMPLE_INTERVAL;
 use evenair_units::Duration;
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ pub(crate) struct Waiting(BTreeMap<(Side, u16), f64>);
 impl Waiting {
     /// Adds a sample of a side's backlogs \[packets\], by class.
     pub(crate) fn look(&mut self, side: Side, lines: &BTreeMap<u16, u64>) {
-        let gain = EVERY.as_secs_f64() / MEMORY.as_secs_f64();
+        let gain = SAMPLE_INTERVAL.as_secs_f64() / MEMORY.as_secs_f64();
         for ((_, minor), part) in self.0.iter_mut().filter(|(class, _)| class.0 == side) {
             let waits = lines.get(minor).is_some_and(|&packets| packets > 0);
             *part += gain * (f64::from(u8::from(waits)) - *part);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn three_who_wait_beside_two_have_three_fifths() {
+    fn three_backlogged_of_five_get_three_fifths() {
         let [three, two] = [[of(1.0, ALL); 3].to_vec(), [of(1.0, ALL); 2].to_vec()];
         assert_eq!(split(1000.0, 100.0, [&three, &two]), [600.0, 400.0]);
         // A page's demand of 50 is subtracted first.
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_alone_has_all_and_a_door_stands_open() {
+    fn lone_class_has_all_but_reserve() {
         assert_eq!(split(1000.0, 250.0, [&[of(1.0, ALL)], &[]]), [1000.0, 250.0]);
         assert_eq!(split(1000.0, 250.0, [&[of(1.0, ALL)], &[of(1.0, 100.0)]]), [900.0, 250.0]);
         assert_eq!(split(1000.0, 250.0, [&[], &[]]), [1000.0, 1000.0]);
@@ -132,7 +132,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shares_sum_to_the_rate_and_leave_nobody_without(
+        fn shares_sum_to_rate_and_are_positive(
             total in 1e4..1e7_f64, door in 0.0..1e7_f64, down in wishes(), up in wishes(),
         ) {
             let shares = split(total, door, [&down, &up]);
@@ -158,7 +158,7 @@ mod tests {
         }
 
         #[test]
-        fn nobody_has_more_than_one_who_waits_has_by_weight(
+        fn no_class_exceeds_backlogged_by_weight(
             total in 1e4..1e7_f64, down in wishes(), up in wishes(),
         ) {
             let [a, b] = [&down, &up].map(|side| side.iter().filter(|wish| wish.up_to.is_infinite()).map(|wish| wish.weight).sum::<f64>());
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_told_from_half_a_second_of_looks() {
+    fn backlog_is_known_after_half_a_second() {
         let mut waiting = Waiting::default();
         let part = |waiting: &Waiting| waiting.parts().next().map_or(0.0, |(_, part)| part);
         waiting.look(Side::Up, &[(0x10, 3), (0x11, 0)].into());

@@ -1,7 +1,7 @@
 //! The daemon's persistent state, in a file, and the lock that excludes a second daemon.
 
 use crate::kernel::Failure;
-use crate::{Kept, Written};
+use crate::{Kept, OperatorFiles};
 use evenair_service::file;
 use evenair_units::plain_message;
 use rustix::fs::{FlockOperation, flock};
@@ -79,13 +79,13 @@ impl State {
     ///
     /// # Errors
     /// As [`keep`](Self::keep).
-    pub fn keep_written(&self, written: &Written) -> Result<(), Failure> {
-        keep(&self.folder.join(WORKED), written)
+    pub fn keep_files(&self, files: &OperatorFiles) -> Result<(), Failure> {
+        keep(&self.folder.join(WORKED), files)
     }
 
     /// Reads the operator's files that last worked, with or without the lock. Returns `None` if there
     /// are none, or they cannot be read.
-    pub fn worked(folder: &Path) -> Option<Written> {
+    pub fn worked(folder: &Path) -> Option<OperatorFiles> {
         serde_json::from_str(&file::read(&folder.join(WORKED)).ok()?).ok()
     }
 }

@@ -27,7 +27,8 @@ pub enum Standing {
     /// Its host does not answer data: it is switched off or out of reach.
     Away,
     /// Its packets do not reach its classes: another rule or filter on this machine diverts them.
-    Astray,
+    #[serde(rename = "astray")]
+    Diverted,
     /// Its own demand.
     Content,
     /// Unknown, because nothing could be read.
@@ -144,7 +145,7 @@ impl ClassStatus {
             Standing::All => "all together",
             Standing::Mesh => "mesh or beyond",
             Standing::Away => "away",
-            Standing::Astray => "led past",
+            Standing::Diverted => "led past",
             Standing::Content => "own wish",
             Standing::Unknown => "not known",
         }
@@ -160,13 +161,13 @@ impl ClassStatus {
                 "{way}: nothing was asked for in the last epoch. Up to {limit} would be there at once."
             ),
             Standing::Share => format!(
-                "{way}: {got} now, which is the fair share of what the mesh carries ({limit}). It grows as others want less."
+                "{way}: {got} now, the fair share of the mesh's capacity ({limit}). It grows as others want less."
             ),
             Standing::Plan => {
                 format!("{way}: {got} now, which is all of the plan ({limit}). The mesh would carry more.")
             }
             Standing::All => format!(
-                "{way}: {got} now. All subscribers together use what the mesh carries; each waits for its turn."
+                "{way}: {got} now. All subscribers together use the mesh's capacity; each waits for its turn."
             ),
             Standing::Mesh => format!(
                 "{way}: {got} now, though {limit} are allowed. The gateway holds nothing back: the way through the mesh, the own \
@@ -177,8 +178,8 @@ impl ClassStatus {
                 through the mesh is broken. No limit of others is lowered for it. Up to {limit} is there as soon as it answers.",
                 AWAY.as_nanos() / 1_000_000_000
             ),
-            Standing::Astray => format!(
-                "{way}: what is bounding them is not known. Something else on the gateway leads the packets past the limits; whoever runs it is told."
+            Standing::Diverted => format!(
+                "{way}: the bound on them is not known. Other rules on the gateway lead the packets past the limits; a warning is in its log."
             ),
             Standing::Content => {
                 format!("{way}: {got} now, as much as was asked for. Up to {limit} would be there.")
@@ -191,10 +192,10 @@ impl ClassStatus {
     const fn warning(&self) -> &'static str {
         match self.side {
             Side::Down => {
-                " More than a third of what came was given up, and the sender does not slow down: a program that does not listen to losses, or an attack."
+                " More than a third of the packets was dropped, and the sender does not slow down: a program that ignores losses, or an attack."
             }
             Side::Up => {
-                " More than a third of what came was given up, and a device here does not slow down: it takes air from all others in vain."
+                " More than a third of the packets was dropped, and a device here does not slow down: it takes air from all others in vain."
             }
         }
     }
@@ -206,7 +207,7 @@ impl Status {
         match self.mode {
             _ if self.is_paused || self.is_blind => "\nAll limits are open at present.\n",
             Mode::Enforce => "\n",
-            _ => "\nThe gateway only watches at present: it limits nobody.\n",
+            _ => "\nThe gateway only observes at present, without limits.\n",
         }
     }
 
@@ -303,7 +304,7 @@ pub(crate) mod tests {
         let deaf = ClassStatus { ignores_losses: true, ..class(Side::Up, Standing::Share) };
         assert_eq!(deaf.bound(), "deaf to losses");
         let text = Status { classes: vec![deaf], ..status }.why("s1").unwrap();
-        assert!(text.contains("It grows as others want less. More than a third of what came"), "{text}");
+        assert!(text.contains("It grows as others want less. More than a third of the packets"), "{text}");
     }
 
     /// A client that uses another subscriber's name or id as its host name.
@@ -332,7 +333,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn fairness_is_of_those_who_want_more() {
+    fn fairness_counts_backlogged_classes() {
         let of =
             |kbps: f64, standing| ClassStatus { rate_bps: Some(kbps * 1e3), ..class(Side::Down, standing) };
         let classes = [of(400.0, Standing::Share), of(400.0, Standing::Mesh), of(1.0, Standing::Content)];

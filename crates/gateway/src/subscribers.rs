@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_say_where_and_what_to_do() {
+    fn mistakes_name_place_and_remedy() {
         let refused = |all: Vec<(Place, Subscriber)>| Subscribers::new(all).unwrap_err().to_string();
         let twice = refused(vec![at(1, subscriber("a", &[])), at(2, subscriber("a", &[]))]);
         assert_eq!(twice, "s.csv:2: id: \"a\" is the id of another at s.csv:1; ids tell subscribers apart");

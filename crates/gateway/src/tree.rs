@@ -219,7 +219,7 @@ mod tests {
     };
 
     #[test]
-    fn with_one_bucket_for_all_nobody_has_much_of_his_own() {
+    fn common_bucket_leaves_small_own_rates() {
         let mut tree = Tree::new(&LIMITS);
         for minor in [0x10, 0x11] {
             tree.subscriber(
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_and_a_floor_bound_what_the_law_gives() {
+    fn cap_and_floor_bound_law() {
         let mut tree = Tree::new(&Limits { total: None, ..LIMITS });
         let give = |tree: &mut Tree, own: u64, cap: Option<Rate>| {
             tree.subscriber(0x10, (Has::Bucket(Rate::from_kbps(own)), cap), 1.0, Rate::from_kbps(32));

@@ -93,7 +93,7 @@ fn right_end(picture: &Pixmap) -> u32 {
 }
 
 #[test]
-fn people_see_who_has_what_by_day_at_night_and_on_a_telephone() {
+fn page_is_readable_in_three_layouts() {
     let Some(program) = chromium() else {
         return evenair_needs::skip("chromium", "not installed");
     };

@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_to_set_leads_to_what_is_wanted() {
+    fn setting_reaches_wanted_value() {
         let there = with(&Law::QuicTcp.defaults(), &["p=10".into(), "round_trip_holds=10 s".into()]).unwrap();
         let wanted = with(&Law::QuicTcp.defaults(), &["p=20".into()]).unwrap();
         for (from, to) in [(&there, &wanted), (&wanted, &there)] {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_cannot_have_is_refused_by_name() {
+    fn unsupported_setting_is_refused_by_name() {
         let refused = |law: Law, given: &str| {
             let params = with(&law.defaults(), &[given.into()]);
             params.and_then(|params| encode(&params)).unwrap_err().to_string()

@@ -95,7 +95,7 @@ pub fn load(wanted: &Wanted, mut log: Option<&mut String>) -> Result<Loaded, Tro
         let name = format!("{}_{}", law.control().trim_start_matches("evenair_"), code.place);
         let program = Part { object: &object, code, types: &types, parameters: &parameters };
         let program = program.load(&name, Purpose::Member(place.number), ops, log.as_deref_mut())?;
-        programs.push((code.place.clone(), bpf::program_info(&program).map_err(at("what it loaded"))?));
+        programs.push((code.place.clone(), bpf::program_info(&program).map_err(at("the loaded program"))?));
         functions.push((place.offset, program));
     }
     let value = kernel.find(STRUCT, OPS_VALUE).ok_or_else(|| lacks(OPS_VALUE))?;

@@ -78,11 +78,11 @@ impl fmt::Display for Trouble {
                 "{control} is held by another process (evenair cc load --foreground, without a pin): it is gone when that one ends; pgrep -af 'cc load' finds it"
             ),
             Self::NotLoaded(control) => {
-                write!(f, "{control} is not loaded: evenair cc list shows what is")
+                write!(f, "{control} is not loaded: evenair cc list shows the loaded ones")
             }
             Self::StrangePins(path) => write!(
                 f,
-                "{}: this folder is not root's alone, so somebody else may have made it: look at it, and remove it",
+                "{}: not root alone may write this folder, so another user may have made it: check it, and remove it",
                 path.display()
             ),
             Self::NoPins(path, error) => write!(f, "{}: {error}: pins need a BPF file system there: mount -t bpf bpf /sys/fs/bpf", path.display()),

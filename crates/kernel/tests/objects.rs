@@ -47,7 +47,7 @@ fn made(name: &str, folder: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn the_objects_are_what_clang_makes_of_the_sources() {
+fn objects_match_clang_output() {
     let recorded = fs::read_to_string(at("objects/COMPILER")).unwrap();
     let blesses = std::env::var_os("EVENAIR_BLESS").is_some();
     let Some(own) = compiler() else {

@@ -28,6 +28,10 @@ use crate::gateway::{
 };
 use crate::marking::{AnyMarking, MarkingLaw, MarkingParams, QueueRole, QueueView};
 use crate::rate::{AnyRate, RateLaw, RateParams};
+use crate::rates::{
+    AnyRateControl, CHAIN_MAX, FrameStatus, FrameView, RateControl, RateControlParams, RateFormat, RateMode,
+    RateRole, Tried,
+};
 use crate::window::{
     Acked, AirPath, AnyWindow, Delivery, Loss, RateSample, Repair, WINDOW_MAX, WindowLaw, WindowParams,
     WindowStart,
@@ -331,6 +335,59 @@ fn flow_view(now: &mut Instant, draws: &mut Draws) -> FlowView {
     }
 }
 
+/// A rate control, under any reports: also of modes that it did not name, and of more packets than were sent.
+///
+/// # Panics
+/// Where it does not conform.
+pub fn rates(params: &RateControlParams, keep: impl Fn(&AnyRateControl) -> AnyRateControl, seed: u64) {
+    let role = rate_role(&mut Draws(seed));
+    let (modes, mut now) = (role.modes.len() as u16, Instant::ZERO);
+    let event = |draws: &mut Draws| {
+        now += draws.time();
+        let place = |draws: &mut Draws| draws.up_to(u32::from(modes) - 1) as u16;
+        let best = draws.maybe(place);
+        let packets = draws.one_of([1, 1, 2, 32, 256, u16::MAX]);
+        let steps = draws.up_to(CHAIN_MAX as u32 - 1) as usize;
+        let tried = core::array::from_fn(|step| {
+            let tries = if step <= steps { draws.up_to(30) as u8 } else { 0 };
+            Tried { mode: place(draws), tries, packets: u32::from(tries) * u32::from(packets) }
+        });
+        let acknowledged = draws.one_of([0, packets / 2, packets, u16::MAX]);
+        (FrameView { now, best }, FrameStatus { now, tried, packets, acknowledged })
+    };
+    drive(&role, params, keep, seed, event, |law, (frame, status)| {
+        let chain = law.on_frame(frame);
+        assert!(chain.is_within(usize::from(modes)), "{chain:?} of {modes} modes: {law:?}");
+        law.on_status(status);
+        format!("{chain:?} {}", law.asks_medium())
+    });
+}
+
+/// A link of one format, with all of its modes up to some width and number of streams.
+fn rate_role(draws: &mut Draws) -> RateRole {
+    let (format, indices) = draws.one_of([
+        (RateFormat::Dsss, 4),
+        (RateFormat::Ofdm, 8),
+        (RateFormat::Ht, 8),
+        (RateFormat::Vht, 10),
+        (RateFormat::He, 12),
+    ]);
+    let is_legacy = matches!(format, RateFormat::Dsss | RateFormat::Ofdm);
+    let streams = if is_legacy { 1 } else { draws.one_of([1, 2, 4]) };
+    let widths: &[u16] = if is_legacy { &[20] } else { &[20, 40, 80][..draws.one_of([1, 2, 3])] };
+    let mut modes = Vec::new();
+    for &width_mhz in widths {
+        for streams in 1..=streams {
+            modes.extend((0..indices).map(|index| {
+                let bps = u64::from(width_mhz) * u64::from(streams) * u64::from(index + 1) * 300_000;
+                let rate = Rate::from_bps(bps);
+                RateMode { format, index, streams, width_mhz, guard_ns: 800, rate }
+            }));
+        }
+    }
+    RateRole { own: modes.len() as u16 - 1, modes, seed: draws.next() }
+}
+
 /// A law of a gateway under classes that come and go. No class is closed, and no rate is without bound.
 ///
 /// # Panics
@@ -545,6 +602,7 @@ mod tests {
             WindowParams::laws().iter().for_each(|law| window(law, AnyWindow::clone, seed));
             ConnectionParams::laws().iter().for_each(|law| connections(law, AnyConnections::clone, seed));
             RateParams::laws().iter().for_each(|law| rate(law, AnyRate::clone, seed));
+            RateControlParams::laws().iter().for_each(|law| rates(law, AnyRateControl::clone, seed));
             GatewayParams::laws().iter().for_each(|law| gateway(law, AnyGateway::clone, seed));
             MarkingParams::laws().iter().for_each(|law| marking(law, AnyMarking::clone, seed));
         }

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
 //! # How to read it
-//! The families are [`backoff`], [`window`], [`connections`], [`rate`], [`gateway`] and [`marking`]. The host owns clocks, queues, sockets
+//! The families are [`backoff`], [`window`], [`connections`], [`rate`], [`rates`], [`gateway`] and [`marking`]. The host owns clocks, queues, sockets
 //! and randomness, so the same law runs in a fluid model, in the packet simulator and on a live machine.
 //!
 //! Each family has a trait, an enum of parameters that files are read into (feature `serde`; `schemars` for
@@ -29,6 +29,7 @@ pub mod marking;
 #[cfg(test)]
 mod ranges;
 pub mod rate;
+pub mod rates;
 pub mod tape;
 pub mod window;
 

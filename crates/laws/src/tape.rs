@@ -205,7 +205,7 @@ where
 /// How quantities stand on a tape: as whole numbers of their base unit, and numbers to the last bit.
 #[cfg(feature = "serde")]
 pub(crate) mod exact {
-    use crate::{backoff, connections, flow, gateway, marking, window};
+    use crate::{backoff, connections, flow, gateway, marking, rates, window};
     use alloc::format;
     use core::fmt;
     use evenair_units::{Bytes, Duration, Instant, Probability, Rate};
@@ -258,6 +258,7 @@ pub(crate) mod exact {
         connections::Reason,
         flow::FlowView, flow::Signal, marking::QueueView, marking::Verdict,
         gateway::Allocation, gateway::GatewayView, gateway::NewClasses,
+        rates::Chain, rates::FrameStatus, rates::FrameView,
         window::Acked, window::Delivery, window::Loss,
     }
 

@@ -279,7 +279,7 @@ impl Socket {
         self.sequence
     }
 
-    /// Joins a multicast group, whose messages come without a request.
+    /// Joins a multicast group; its messages come without a request.
     pub(crate) fn join(&self, group: u32) -> io::Result<()> {
         socket_option::set(&self.descriptor, libc::SOL_NETLINK, libc::NETLINK_ADD_MEMBERSHIP, group)
     }

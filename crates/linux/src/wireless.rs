@@ -255,7 +255,7 @@ mod tests {
     const GOLDEN: &str = "020100000800030003000000300025802c0001800500010002000000060002002f0000000600030007000000060004000f0000000500050002000000";
 
     #[test]
-    fn windows_that_the_kernel_warns_of_are_never_sent() {
+    fn windows_that_kernel_warns_of_are_never_sent() {
         let good = Parameters { category: 3, window_min: 1, window_max: 1, aifsn: 0, txop_units: 0 };
         assert!(good.is_safe());
         assert!(!Parameters { window_min: 0, ..good }.is_safe());

@@ -1,7 +1,7 @@
 //! The cost of a connection to the host that keeps it, measured: [Chen10]'s `D_e`, `D_c` and `D_p` (section 5.3.5, C12), and memory.
 //!
-//! `cargo run --release -p evenair-multiconn --example costs`. Both ends are this thread, over loopback: what the kernel does for either is in its processor
-//! time, so that each number is of both ends together. TLS comes on top (docs/notes/transport.md).
+//! `cargo run --release -p evenair-multiconn --example costs`. Both ends are this thread, over loopback. The kernel's work for
+//! either is in its processor time, so each number is of both ends together. TLS comes on top (docs/notes/transport.md).
 #![allow(clippy::print_stdout, reason = "its output is a table")]
 
 use std::fs;
@@ -56,7 +56,7 @@ fn round() -> io::Result<[f64; 5]> {
     Ok([each(opened - begun) / 1e3, each(closed - closes) / 1e3, per_segment / 1e3, each(memory), stack()?])
 }
 
-/// What a segment costs, sent, received and acknowledged \[ns\].
+/// The cost of a segment, sent, received and acknowledged \[ns\].
 fn segments((calls, called): &mut (TcpStream, TcpStream)) -> io::Result<f64> {
     calls.set_nodelay(true)?;
     let (data, mut room) = ([7; PAYLOAD], [0; PAYLOAD]);
@@ -68,7 +68,7 @@ fn segments((calls, called): &mut (TcpStream, TcpStream)) -> io::Result<f64> {
     Ok((processor_ns() - begun) / SEGMENTS as f64)
 }
 
-/// A thread that waits for a connection, as a program has it that keeps one for each: what of its stack was touched.
+/// The touched stack of a thread that waits for a connection, as in a program that keeps one thread for each.
 fn stack() -> io::Result<f64> {
     const THREADS: usize = 100;
     let before = resident()?;

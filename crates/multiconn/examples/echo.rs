@@ -1,4 +1,5 @@
-//! Two ends in one program: one listens and sends back what it hears, the other connects to it. `cargo run -p evenair-multiconn --example echo`
+//! Two ends in one program: one listens and sends back its input, the other connects to it. `cargo run -p evenair-multiconn
+//! --example echo`
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
 use evenair_multiconn::authorised::{Authorised, Entry};

@@ -1,5 +1,5 @@
-//! What a session costs on loopback: processor for each gigabit, and the round trip of one byte, beside two bare hops of `tokio::io::copy` and none.
-//! `cargo run --release -p evenair-multiconn --example loopback -- [MEGABYTES]`
+//! The cost of a session on loopback: processor for each gigabit, and the round trip of one byte, beside two bare hops of
+//! `tokio::io::copy` and none. `cargo run --release -p evenair-multiconn --example loopback -- [MEGABYTES]`
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
 use evenair_laws::connections::FixedParams;
@@ -74,7 +74,7 @@ fn processor() -> Result<f64, Failure> {
     Ok((fields[11].parse::<f64>()? + fields[12].parse::<f64>()?) / 100.0)
 }
 
-/// Counts what it hears, and says how much at the end; or sends it back.
+/// Counts its input, and reports the sum at the end; or sends it back.
 async fn server(echoes: bool) -> Result<SocketAddr, Failure> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;

@@ -14,7 +14,7 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Streams at once.
 const AT_ONCE: u64 = 50;
-/// What each carries there and back \[bytes\].
+/// The data of each there and back \[bytes\].
 const WORDS: usize = 100;
 
 fn main() -> Result<(), Failure> {
@@ -76,7 +76,7 @@ async fn one(client: &Client) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Sends back what it hears.
+/// Sends back its input.
 async fn echo(mut listener: Listener) {
     while let Some(accepted) = listener.accept().await {
         tokio::spawn(async move {

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_has_his_turn_and_who_gives_back_takes_nothing() {
+    fn bucket_serves_in_order_and_refunds() {
         let rate = Rate::from_kbps(8000);
         let bucket = Bucket::new(Some(rate));
         let now = Instant::from_nanos(1);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_greatest_and_the_least_rate_are_counted_right() {
+    fn greatest_and_least_rate_are_counted_right() {
         for rate in [*RATES.start(), *RATES.end()] {
             let bucket = Bucket::new(Some(rate));
             let now = Instant::from_nanos(1);

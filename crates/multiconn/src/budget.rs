@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_takes_more_than_the_whole_has() {
+    fn no_share_exceeds_budget() {
         let whole = Budget::new(100);
         let (one, other) = (Budget::within(80, &whole), Budget::within(80, &whole));
         assert!(one.take(80, Share::All) && !one.take(1, Share::All));

@@ -201,13 +201,12 @@ impl RelayConfig {
             return Err(Mistake::of(place, why).of_key("keys"));
         }
         let Some(authorised) = &self.authorised else {
-            let why =
-                "name the file of authorised keys: without one nobody may come, and the relay does not start";
+            let why = "name the file of authorised keys: without one no client may connect, and the relay does not start";
             return Err(Mistake::of(place, why).of_key("authorised"));
         };
         Authorised::load(authorised)?;
         if self.law.is_none() && !self.set.is_empty() {
-            return Err(Mistake::of(place, "name the law, too, whose parameters these are").of_key("set"));
+            return Err(Mistake::of(place, "name the law of these parameters, too").of_key("set"));
         }
         Ok(ListenOptions {
             listen: self.listen.clone(),
@@ -287,7 +286,7 @@ mod tests {
         set = { gamma = 0.3 }\n[connect]\nrelay = 'relay.example.org'\nforward = ['socks5://1080', 'tcp://8080:a.example:80']\n";
 
     #[test]
-    fn a_file_says_what_the_command_line_says() {
+    fn file_equals_command_line() {
         let config = Config::parse("m.toml", TEXT).unwrap();
         let connect = config.connect.unwrap();
         assert_eq!(connect.forward.len(), 2);
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_with_its_remedy() {
+    fn missing_key_is_named_with_remedy() {
         let connect = ConnectConfig { relay: "a".into(), ..ConnectConfig::default() };
         let error = connect.options("m.toml").unwrap_err().to_string();
         assert!(error.starts_with("m.toml: relay_keys: give the relay's public key"), "{error}");

@@ -194,7 +194,7 @@ impl Client {
     /// Returns the key of the session's probes and their destination.
     pub(crate) fn probed(&self) -> Option<(crate::hello::Exported, std::net::SocketAddr)> {
         let current = self.0.shared.current()?;
-        let relay = current.session.legs().first()?.peer.parse().ok()?;
+        let relay = current.session.subflows().first()?.peer.parse().ok()?;
         Some((current.key, relay))
     }
 

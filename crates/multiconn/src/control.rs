@@ -76,7 +76,7 @@ impl Default for Caps {
 
 /// An open connection, by a number that no other connection of the session has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leg {
+pub struct Subflow {
     /// Its number.
     pub id: u64,
     /// Its kernel counters.
@@ -310,9 +310,9 @@ impl Controller {
 
     /// Removes a closed connection, with its last counters if they can still be read. A connection that
     /// disappears without this call keeps its last observed counters.
-    pub fn closed(&mut self, leg: &Leg) {
-        self.seen.remove(&leg.id);
-        self.senders.part(&leg.info);
+    pub fn closed(&mut self, subflow: &Subflow) {
+        self.seen.remove(&subflow.id);
+        self.senders.part(&subflow.info);
     }
 
     /// Ends an interval with `TCP_INFO` of each open connection, the round trips of the returned probes, and
@@ -320,11 +320,11 @@ impl Controller {
     pub fn observe(
         &mut self,
         now: Instant,
-        legs: &[Leg],
+        subflows: &[Subflow],
         probes: &[Duration],
         busy: bool,
     ) -> Option<Decision> {
-        self.observe_with_others(now, legs, (&[], 0), probes, busy)
+        self.observe_with_others(now, subflows, (&[], 0), probes, busy)
     }
 
     /// Ends an interval like [`Self::observe`], with other connections that get no new data: their remaining
@@ -333,8 +333,8 @@ impl Controller {
     pub fn observe_with_others(
         &mut self,
         now: Instant,
-        open: &[Leg],
-        (others, spare): (&[Leg], u32),
+        open: &[Subflow],
+        (others, spare): (&[Subflow], u32),
         probes: &[Duration],
         busy: bool,
     ) -> Option<Decision> {
@@ -386,13 +386,14 @@ impl Controller {
     }
 
     /// Combines all connections into one view; closed ones contribute their last counters.
-    fn view(&mut self, now: Instant, open: &[Leg], others: &[Leg], probes: &[Duration]) -> FlowView {
-        let there: BTreeMap<u64, Info> = open.iter().chain(others).map(|leg| (leg.id, leg.info)).collect();
+    fn view(&mut self, now: Instant, open: &[Subflow], others: &[Subflow], probes: &[Duration]) -> FlowView {
+        let there: BTreeMap<u64, Info> =
+            open.iter().chain(others).map(|subflow| (subflow.id, subflow.info)).collect();
         let before = std::mem::replace(&mut self.seen, there);
         for (_, last) in before.iter().filter(|(id, _)| !self.seen.contains_key(id)) {
             self.senders.part(last);
         }
-        let infos = |legs: &[Leg]| legs.iter().map(|leg| leg.info).collect::<Vec<_>>();
+        let infos = |subflows: &[Subflow]| subflows.iter().map(|subflow| subflow.info).collect::<Vec<_>>();
         let mean_s = probes.iter().map(|each| each.as_secs_f64()).sum::<f64>() / probes.len() as f64;
         let probes = (!probes.is_empty()).then(|| Duration::from_secs_f64(mean_s));
         self.senders.look(now, self.role.payload, (&infos(open), &infos(others)), probes)

@@ -11,27 +11,27 @@
 
 mod cost;
 mod finished;
-mod leg;
 mod pace;
 mod streams;
+mod subflow;
 #[cfg(test)]
 mod tests;
 
 #[cfg(test)]
 pub(crate) use cost::STREAM as STREAM_COST;
-pub use leg::{AHEAD_MOST, Measured};
 pub use streams::{OpenError, Read};
+pub use subflow::{AHEAD_MOST, Measured};
 
 use crate::budget::Budget;
 use crate::frame::{Broken, Closed, DATA_HEADER, FRAME_MAX, Frame, StreamId};
-use crate::send::LegId;
+use crate::send::SubflowId;
 use evenair_units::{Duration, Instant};
 use finished::Finished;
-use leg::{Change, Leg, SILENCE, SILENCE_MOST};
 use pace::Pace;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use streams::Entry;
+use subflow::{Change, SILENCE, SILENCE_MOST, Subflow};
 
 /// An end of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,18 +79,18 @@ pub enum Event {
     /// There is room to write, or a break.
     Writable(StreamId),
     /// The connection has data to send.
-    Wake(LegId),
+    Wake(SubflowId),
     /// The connection is finished: both sides send no more on it.
-    Served(LegId),
+    Served(SubflowId),
     /// The connection is to be closed as failed.
-    GiveUp(LegId),
+    GiveUp(SubflowId),
     /// The other side wants this many connections to send on.
     TheyWant(u32),
 }
 
 /// A message that is sent once, on any connection or on a particular one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum OwnFrame {
     Ping(u64),
     Pong(u64),
     Retired,
@@ -153,7 +153,7 @@ pub struct Core {
     unsaid: VecDeque<StreamId>,
     overs: VecDeque<StreamId>,
     asks: VecDeque<StreamId>,
-    legs: Vec<Leg>,
+    subflows: Vec<Subflow>,
     wanted: u32,
     /// The wanted number of connections for the other side, and whether it was sent since a connection came
     /// or went.
@@ -187,7 +187,7 @@ impl Core {
             unsaid: VecDeque::new(),
             overs: VecDeque::new(),
             asks: VecDeque::new(),
-            legs: Vec::new(),
+            subflows: Vec::new(),
             wanted: 1,
             want: None,
             closed: None,
@@ -224,9 +224,9 @@ impl Core {
     }
 
     /// Adds a connection to the session. Numbers rise.
-    pub fn add_leg(&mut self, leg: LegId, now: Instant) {
-        debug_assert!(self.legs.last().is_none_or(|last| last.id < leg));
-        self.legs.push(Leg::new(leg, now));
+    pub fn add_subflow(&mut self, subflow: SubflowId, now: Instant) {
+        debug_assert!(self.subflows.last().is_none_or(|last| last.id < subflow));
+        self.subflows.push(Subflow::new(subflow, now));
         self.say_wanted();
         self.settle(now);
     }
@@ -247,39 +247,41 @@ impl Core {
     fn say_wanted(&mut self) {
         let Some((_, said)) = &mut self.want else { return };
         *said = false;
-        if let Some(leg) = self.legs.iter().find(|leg| !leg.stuck && !leg.retires).map(|leg| leg.id) {
-            self.wake(leg);
+        if let Some(subflow) =
+            self.subflows.iter().find(|subflow| !subflow.stuck && !subflow.retires).map(|subflow| subflow.id)
+        {
+            self.wake(subflow);
         }
     }
 
     /// Stops sending on a connection. Once the other side stops too, the connection is finished.
-    pub fn retire(&mut self, leg: LegId) {
-        if let Some(leg) = self.legs.iter_mut().find(|one| one.id == leg && !one.retires) {
-            leg.retires = true;
-            leg.idle = false;
-            self.events.push_back(Event::Wake(leg.id));
+    pub fn retire(&mut self, subflow: SubflowId) {
+        if let Some(subflow) = self.subflows.iter_mut().find(|one| one.id == subflow && !one.retires) {
+            subflow.retires = true;
+            subflow.idle = false;
+            self.events.push_back(Event::Wake(subflow.id));
         }
     }
 
     /// Removes a lost connection.
-    pub fn lost(&mut self, leg: LegId, now: Instant) {
-        let Some(place) = self.legs.iter().position(|one| one.id == leg) else { return };
-        let gone = self.legs.remove(place);
+    pub fn lost(&mut self, subflow: SubflowId, now: Instant) {
+        let Some(place) = self.subflows.iter().position(|one| one.id == subflow) else { return };
+        let gone = self.subflows.remove(place);
         if self.closed.is_some() {
             return;
         }
         if !gone.is_heard {
             self.counts.lost += 1;
-            self.again_from(leg);
+            self.again_from(subflow);
             self.doubt();
         }
         self.settle(now);
     }
 
     /// Queues the data of a lost connection for sending again.
-    fn again_from(&mut self, leg: LegId) {
+    fn again_from(&mut self, subflow: SubflowId) {
         for (id, entry) in &mut self.streams {
-            if !entry.is_over && entry.send.lost(leg) && !std::mem::replace(&mut entry.in_ready, true) {
+            if !entry.is_over && entry.send.lost(subflow) && !std::mem::replace(&mut entry.in_ready, true) {
                 self.ready.push_front(*id);
             }
         }
@@ -300,25 +302,25 @@ impl Core {
     }
 
     /// Updates a connection from its socket's counters.
-    pub fn measured(&mut self, leg: LegId, measured: Measured, now: Instant) {
+    pub fn measured(&mut self, subflow: SubflowId, measured: Measured, now: Instant) {
         let in_doubt = self.streams.values().any(|entry| entry.send.is_in_doubt());
-        let Some(at) = self.legs.iter_mut().find(|one| one.id == leg) else { return };
+        let Some(at) = self.subflows.iter_mut().find(|one| one.id == subflow) else { return };
         let change = at.measured(now, measured);
         if at.is_to_be_asked(in_doubt, now) {
             at.asked_at = Some(now);
-            at.own.push(Told::Ping(now.as_nanos()));
-            self.wake(leg);
+            at.own.push(OwnFrame::Ping(now.as_nanos()));
+            self.wake(subflow);
         }
         match change {
             Change::None => return,
-            Change::GivenUp => self.events.push_back(Event::GiveUp(leg)),
-            Change::Free => self.streams.values_mut().for_each(|entry| entry.send.freed(leg)),
+            Change::GivenUp => self.events.push_back(Event::GiveUp(subflow)),
+            Change::Free => self.streams.values_mut().for_each(|entry| entry.send.freed(subflow)),
             Change::Stuck => {
                 self.counts.stuck += 1;
-                self.repeat(leg);
+                self.repeat(subflow);
                 self.doubt();
             }
-            Change::StillStuck => self.repeat(leg),
+            Change::StillStuck => self.repeat(subflow),
         }
         self.settle(now);
     }
@@ -326,14 +328,14 @@ impl Core {
     /// Sends the data of a stuck connection once more on others, the first chunks of each stream first, in
     /// bounded parts. If no other data is to be sent, the copies displace nothing. This happens when streams
     /// have used their windows up and wait for the stuck data.
-    fn repeat(&mut self, leg: LegId) {
+    fn repeat(&mut self, subflow: SubflowId) {
         if self.active().next().is_none() {
             return; // the copy would only go out on this connection again
         }
         let spare = if self.ready.is_empty() { COPIES } else { 0 };
         let mut most = (COPIES + self.counts.sent / 8).saturating_sub(self.counts.again).max(spare);
         for (id, entry) in self.streams.iter_mut().filter(|(_, entry)| !entry.is_over) {
-            let bytes = entry.send.stuck(leg, most.min(COPIES));
+            let bytes = entry.send.stuck(subflow, most.min(COPIES));
             most = most.saturating_sub(bytes);
             if bytes > 0 && !std::mem::replace(&mut entry.in_ready, true) {
                 self.ready.push_front(*id);
@@ -342,12 +344,12 @@ impl Core {
     }
 
     /// Iterates over the connections on which this side sends now.
-    fn active(&self) -> impl Iterator<Item = &Leg> {
-        self.legs.iter().filter(|leg| !leg.stuck && !leg.retires).take(self.wanted as usize)
+    fn active(&self) -> impl Iterator<Item = &Subflow> {
+        self.subflows.iter().filter(|subflow| !subflow.stuck && !subflow.retires).take(self.wanted as usize)
     }
 
-    fn is_active(&self, leg: LegId) -> bool {
-        self.active().any(|active| active.id == leg)
+    fn is_active(&self, subflow: SubflowId) -> bool {
+        self.active().any(|active| active.id == subflow)
     }
 
     fn has_work(&self) -> bool {
@@ -361,26 +363,27 @@ impl Core {
     /// Wakes a connection if there is data to send, and measures the idle time.
     fn settle(&mut self, now: Instant) {
         self.pace.pass(now);
-        let idle = self.active().filter(|leg| leg.idle).min_by_key(|leg| leg.round_trip);
-        let idle = idle.map(|leg| leg.id);
+        let idle = self.active().filter(|subflow| subflow.idle).min_by_key(|subflow| subflow.round_trip);
+        let idle = idle.map(|subflow| subflow.id);
         let has_work = self.has_work();
         self.pace.note(now, idle.is_some() && !has_work, !self.ready.is_empty());
-        if let Some(leg) = idle.filter(|_| has_work) {
-            self.wake(leg);
+        if let Some(subflow) = idle.filter(|_| has_work) {
+            self.wake(subflow);
         }
     }
 
-    fn wake(&mut self, leg: LegId) {
-        if let Some(leg) = self.legs.iter_mut().find(|one| one.id == leg)
-            && std::mem::replace(&mut leg.idle, false)
+    fn wake(&mut self, subflow: SubflowId) {
+        if let Some(subflow) = self.subflows.iter_mut().find(|one| one.id == subflow)
+            && std::mem::replace(&mut subflow.idle, false)
         {
-            self.events.push_back(Event::Wake(leg.id));
+            self.events.push_back(Event::Wake(subflow.id));
         }
     }
 
     /// Returns the time of the next [`on_timeout`](Self::on_timeout).
     pub fn timeout(&self) -> Option<Instant> {
-        let silences = self.legs.iter().map(|leg| leg.asked_at.unwrap_or(leg.heard_at) + SILENCE);
+        let silences =
+            self.subflows.iter().map(|subflow| subflow.asked_at.unwrap_or(subflow.heard_at) + SILENCE);
         silences.chain(self.late_at).chain(self.hungry_until).chain(self.pace.dry_until).min()
     }
 
@@ -393,17 +396,17 @@ impl Core {
             }
         }
         let mut wakes = Vec::new();
-        for leg in &mut self.legs {
-            if now.since(leg.heard_at) >= SILENCE_MOST {
-                self.events.push_back(Event::GiveUp(leg.id));
-                leg.asked_at = Some(now);
-            } else if leg.asked_at.unwrap_or(leg.heard_at) + SILENCE <= now {
-                leg.asked_at = Some(now);
-                leg.own.push(Told::Ping(now.as_nanos()));
-                wakes.push(leg.id);
+        for subflow in &mut self.subflows {
+            if now.since(subflow.heard_at) >= SILENCE_MOST {
+                self.events.push_back(Event::GiveUp(subflow.id));
+                subflow.asked_at = Some(now);
+            } else if subflow.asked_at.unwrap_or(subflow.heard_at) + SILENCE <= now {
+                subflow.asked_at = Some(now);
+                subflow.own.push(OwnFrame::Ping(now.as_nanos()));
+                wakes.push(subflow.id);
             }
         }
-        wakes.into_iter().for_each(|leg| self.wake(leg));
+        wakes.into_iter().for_each(|subflow| self.wake(subflow));
         if self.hungry_until.is_some_and(|until| until <= now) {
             self.feed();
         }
@@ -414,12 +417,12 @@ impl Core {
     ///
     /// # Errors
     /// If the frame ends the session.
-    pub fn frame(&mut self, leg: LegId, frame: Frame<'_>, now: Instant) -> Result<(), Closed> {
+    pub fn frame(&mut self, subflow: SubflowId, frame: Frame<'_>, now: Instant) -> Result<(), Closed> {
         if let Some(closed) = self.closed {
             return Err(closed);
         }
-        self.heard(leg, now);
-        let done = self.take_frame(leg, frame, now);
+        self.heard(subflow, now);
+        let done = self.take_frame(subflow, frame, now);
         if let Err(why) = done {
             self.close(why);
         }
@@ -428,18 +431,18 @@ impl Core {
     }
 
     /// Records that bytes arrived on a connection, a whole frame or not.
-    pub fn heard(&mut self, leg: LegId, now: Instant) {
-        if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg) {
+    pub fn heard(&mut self, subflow: SubflowId, now: Instant) {
+        if let Some(at) = self.subflows.iter_mut().find(|one| one.id == subflow) {
             at.heard(now);
         }
     }
 
-    fn take_frame(&mut self, leg: LegId, frame: Frame<'_>, now: Instant) -> Result<(), Closed> {
+    fn take_frame(&mut self, subflow: SubflowId, frame: Frame<'_>, now: Instant) -> Result<(), Closed> {
         match frame {
             Frame::Data { stream, offset, end, bytes } => {
                 self.used_at = now;
                 self.counts.received += bytes.len() as u64;
-                if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg) {
+                if let Some(at) = self.subflows.iter_mut().find(|one| one.id == subflow) {
                     at.received += bytes.len() as u64;
                 }
                 self.take_chunk(stream, offset, bytes, end, now)
@@ -452,11 +455,11 @@ impl Core {
             }
             Frame::Ask { stream } => self.take_ask(stream),
             Frame::Ping(number) => {
-                if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg)
+                if let Some(at) = self.subflows.iter_mut().find(|one| one.id == subflow)
                     && at.own.len() < ANSWERS_MAX
                 {
-                    at.own.push(Told::Pong(number));
-                    self.wake(leg);
+                    at.own.push(OwnFrame::Pong(number));
+                    self.wake(subflow);
                 }
                 Ok(())
             }
@@ -466,20 +469,20 @@ impl Core {
                 Ok(())
             }
             Frame::Retire => {
-                if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg)
+                if let Some(at) = self.subflows.iter_mut().find(|one| one.id == subflow)
                     && !std::mem::replace(&mut at.peer_retired, true)
                 {
-                    at.own.push(Told::Retired);
-                    self.retire(leg);
-                    self.wake(leg);
+                    at.own.push(OwnFrame::Retired);
+                    self.retire(subflow);
+                    self.wake(subflow);
                 }
                 Ok(())
             }
             Frame::Retired => {
-                if let Some(at) = self.legs.iter_mut().find(|one| one.id == leg) {
+                if let Some(at) = self.subflows.iter_mut().find(|one| one.id == subflow) {
                     at.is_heard = at.retire_said;
                     if at.has_served() {
-                        self.events.push_back(Event::Served(leg));
+                        self.events.push_back(Event::Served(subflow));
                     }
                 }
                 Ok(())
@@ -498,28 +501,28 @@ impl Core {
         for id in open {
             self.break_off(id, Broken::SessionOver(why));
         }
-        let legs: Vec<_> = self.legs.iter().map(|leg| leg.id).collect();
-        for leg in legs {
-            self.wake(leg);
+        let subflows: Vec<_> = self.subflows.iter().map(|subflow| subflow.id).collect();
+        for subflow in subflows {
+            self.wake(subflow);
         }
     }
 
     /// Returns the most that a connection's socket takes beyond its congestion window \[bytes\].
-    pub fn ahead(&self, leg: LegId) -> Option<u64> {
-        self.legs.iter().find(|one| one.id == leg).map(|leg| leg.ahead)
+    pub fn ahead(&self, subflow: SubflowId) -> Option<u64> {
+        self.subflows.iter().find(|one| one.id == subflow).map(|subflow| subflow.ahead)
     }
 
     /// Appends a connection's next frames to `out`, up to `room` bytes or its [`ahead`](Self::ahead). Appends
     /// nothing if the connection is to wait for [`Event::Wake`].
-    pub fn pull(&mut self, leg: LegId, now: Instant, room: usize, out: &mut Vec<u8>) {
-        let Some(place) = self.legs.iter().position(|one| one.id == leg) else { return };
+    pub fn pull(&mut self, subflow: SubflowId, now: Instant, room: usize, out: &mut Vec<u8>) {
+        let Some(place) = self.subflows.iter().position(|one| one.id == subflow) else { return };
         if let Some(why) = self.closed {
             Frame::Close(why).encode(out);
             return;
         }
         let begun = out.len();
-        let room = room.min(self.legs[place].ahead as usize);
-        let answers = self.legs[place].own.iter().any(|told| matches!(told, Told::Pong(_)));
+        let room = room.min(self.subflows[place].ahead as usize);
+        let answers = self.subflows[place].own.iter().any(|frame| matches!(frame, OwnFrame::Pong(_)));
         let retires = self.pull_own(place, out);
         let own = out.len() - begun;
         if !retires {
@@ -527,12 +530,12 @@ impl Core {
                 *said = true;
                 Frame::Want(*wanted).encode(out);
             }
-            if self.is_active(leg) {
-                self.pull_shared(leg, now, room, out);
+            if self.is_active(subflow) {
+                self.pull_shared(subflow, now, room, out);
             }
         }
         let sent = out.len() - begun;
-        let at = &mut self.legs[place];
+        let at = &mut self.subflows[place];
         at.idle = sent == 0;
         at.is_unconfirmed |= sent > 0 && !(answers && sent == own);
         at.sent += sent as u64;
@@ -541,12 +544,12 @@ impl Core {
 
     /// Appends the frames that belong on this very connection; returns whether nothing else may follow.
     fn pull_own(&mut self, place: usize, out: &mut Vec<u8>) -> bool {
-        let at = &mut self.legs[place];
-        for told in std::mem::take(&mut at.own) {
-            match told {
-                Told::Ping(number) => Frame::Ping(number).encode(out),
-                Told::Pong(number) => Frame::Pong(number).encode(out),
-                Told::Retired => {
+        let at = &mut self.subflows[place];
+        for frame in std::mem::take(&mut at.own) {
+            match frame {
+                OwnFrame::Ping(number) => Frame::Ping(number).encode(out),
+                OwnFrame::Pong(number) => Frame::Pong(number).encode(out),
+                OwnFrame::Retired => {
                     at.hears = true;
                     Frame::Retired.encode(out);
                 }
@@ -562,7 +565,7 @@ impl Core {
     }
 
     /// Appends frames that may go on any connection, in small chunks if there is little room.
-    fn pull_shared(&mut self, leg: LegId, now: Instant, room: usize, out: &mut Vec<u8>) {
+    fn pull_shared(&mut self, subflow: SubflowId, now: Instant, room: usize, out: &mut Vec<u8>) {
         let frame_most = (room / 2).clamp(DATA_HEADER + 1, FRAME_MAX);
         while out.len() + frame_most <= room {
             if let Some(stream) = self.unsaid.pop_front() {
@@ -585,38 +588,38 @@ impl Core {
                 }
                 let Some(taken) = self.pace.take(most, now) else { return };
                 let Some(stream) = self.ready.pop_front() else { return };
-                let sent = self.pull_chunk(leg, stream, taken.min(most) as usize, out);
+                let sent = self.pull_chunk(subflow, stream, taken.min(most) as usize, out);
                 self.pace.settle(taken, sent, now);
             }
         }
     }
 
     /// Returns the state of the connections, for `status`.
-    pub fn legs(&self) -> Vec<LegState> {
-        let active: Vec<_> = self.active().map(|leg| leg.id).collect();
-        let state = |leg: &Leg| LegState {
-            id: leg.id,
-            is_active: active.contains(&leg.id),
-            is_stuck: leg.stuck,
-            retires: leg.retires || leg.peer_retired,
-            round_trip: leg.round_trip,
-            sent: leg.sent,
-            received: leg.received,
+    pub fn subflows(&self) -> Vec<SubflowState> {
+        let active: Vec<_> = self.active().map(|subflow| subflow.id).collect();
+        let state = |subflow: &Subflow| SubflowState {
+            id: subflow.id,
+            is_active: active.contains(&subflow.id),
+            is_stuck: subflow.stuck,
+            retires: subflow.retires || subflow.peer_retired,
+            round_trip: subflow.round_trip,
+            sent: subflow.sent,
+            received: subflow.received,
         };
-        self.legs.iter().map(state).collect()
+        self.subflows.iter().map(state).collect()
     }
 
     /// Returns the number of connections that do not retire.
-    pub fn leg_count(&self) -> u32 {
-        self.legs.iter().filter(|leg| !leg.retires && !leg.peer_retired).count() as u32
+    pub fn subflow_count(&self) -> u32 {
+        self.subflows.iter().filter(|subflow| !subflow.retires && !subflow.peer_retired).count() as u32
     }
 }
 
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LegState {
+pub struct SubflowState {
     /// Its number.
-    pub id: LegId,
+    pub id: SubflowId,
     /// Whether this side sends on it.
     pub is_active: bool,
     /// Whether it has made no progress for a while.
@@ -631,7 +634,7 @@ pub struct LegState {
     pub received: u64,
 }
 
-impl LegState {
+impl SubflowState {
     /// Returns whether it makes progress and does not retire.
     pub const fn is_usable(&self) -> bool {
         !self.is_stuck && !self.retires

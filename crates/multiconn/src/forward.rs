@@ -127,8 +127,8 @@ impl fmt::Display for Report<'_> {
 }
 
 /// Receives the reasons of failed connections.
-pub trait Told: Fn(&Report<'_>) + Send + Sync + 'static {}
-impl<T: Fn(&Report<'_>) + Send + Sync + 'static> Told for T {}
+pub trait OnReport: Fn(&Report<'_>) + Send + Sync + 'static {}
+impl<T: Fn(&Report<'_>) + Send + Sync + 'static> OnReport for T {}
 
 /// A local port that is open.
 #[derive(Debug)]
@@ -154,28 +154,28 @@ impl Open {
         self.listener.local_addr()
     }
 
-    /// Serves for ever. `told` receives the reason of each failed connection.
-    pub async fn serve(self, client: Client, told: impl Told) {
-        let told = Arc::new(told);
+    /// Serves for ever. `report` receives the reason of each failed connection.
+    pub async fn serve(self, client: Client, report: impl OnReport) {
+        let report = Arc::new(report);
         let port = self.address().unwrap_or_else(|_| SocketAddr::new(LOCAL, 0));
         loop {
             let socket = match self.listener.accept().await {
                 Ok((socket, _)) => socket,
                 Err(error) => {
-                    Notice::of_accept(port, &error).iter().for_each(|notice| told(&Report::Port(*notice)));
+                    Notice::of_accept(port, &error).iter().for_each(|notice| report(&Report::Port(*notice)));
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
                 }
             };
-            let (client, target, told) = (client.clone(), self.target.clone(), Arc::clone(&told));
+            let (client, target, report) = (client.clone(), self.target.clone(), Arc::clone(&report));
             tokio::spawn(async move {
                 let _ = socket.set_nodelay(true);
                 match target {
-                    Some(target) => forward(socket, &client, &target, &*told).await,
+                    Some(target) => forward(socket, &client, &target, &*report).await,
                     None => {
                         match tokio::time::timeout(WORDS, socks(socket)).await {
-                            Ok(Ok(asked)) => asked_for(asked, &client, &*told).await,
-                            Ok(Err(Some(words))) => told(&Report::Port(Notice::Words(port, words))),
+                            Ok(Ok(asked)) => asked_for(asked, &client, &*report).await,
+                            Ok(Err(Some(words))) => report(&Report::Port(Notice::Words(port, words))),
                             // The program sent no request, or an incomplete one.
                             Ok(Err(None)) | Err(_) => (),
                         }
@@ -187,11 +187,11 @@ impl Open {
 }
 
 /// Forwards a connection with a known target: its bytes follow the request at once, which saves a round trip.
-async fn forward(socket: TcpStream, client: &Client, target: &Target, told: &impl Told) {
+async fn forward(socket: TcpStream, client: &Client, target: &Target, report: &impl OnReport) {
     let mut stream = match client.open().await {
         Ok(stream) => stream,
         Err(why) => {
-            told(&Report::Target(target, &why));
+            report(&Report::Target(target, &why));
             return refuse(&socket);
         }
     };
@@ -203,7 +203,7 @@ async fn forward(socket: TcpStream, client: &Client, target: &Target, told: &imp
         Some(Outcome::Connected) => pump(socket, stream, &[]).await,
         outcome => {
             if let Some(why) = outcome {
-                told(&Report::Target(target, &why));
+                report(&Report::Target(target, &why));
             }
             refuse(&socket);
         }
@@ -292,10 +292,10 @@ async fn hear<T>(
     }
 }
 
-async fn asked_for(asked: Asked, client: &Client, told: &impl Told) {
+async fn asked_for(asked: Asked, client: &Client, report: &impl OnReport) {
     let Asked { mut socket, target, rest } = asked;
     let opens = async {
-        let mut stream = client.open().await.inspect_err(|why| told(&Report::Target(&target, why))).ok()?;
+        let mut stream = client.open().await.inspect_err(|why| report(&Report::Target(&target, why))).ok()?;
         stream.write_all(&[target.encode(), rest].concat()).await.ok()?;
         let mut code = [0];
         stream.read_exact(&mut code).await.ok()?;
@@ -304,7 +304,7 @@ async fn asked_for(asked: Asked, client: &Client, told: &impl Told) {
     let (stream, outcome) =
         opens.await.map_or((None, Outcome::Failed), |(stream, outcome)| (Some(stream), outcome));
     if stream.is_some() && outcome != Outcome::Connected {
-        told(&Report::Target(&target, &outcome));
+        report(&Report::Target(&target, &outcome));
     }
     if socket.write_all(&socks::reply_of(outcome)).await.is_err() {
         if let Some(stream) = stream {

@@ -164,7 +164,7 @@ impl fmt::Display for Closed {
             Self::Done => f.write_str("the session was closed"),
             Self::Protocol => f.write_str("the session was closed: the other side broke the protocol"),
             Self::Revoked => f.write_str("the session was closed: its key is not authorised any more"),
-            Self::Idle => f.write_str("the session was closed: nobody used it"),
+            Self::Idle => f.write_str("the session was closed: it was idle"),
             Self::Lost => f.write_str("the session was closed: no connection came back in time"),
             Self::Unknown => f.write_str("the relay does not know the session: it began again"),
             Self::Other(code) => write!(f, "the session was closed (code {code})"),
@@ -379,7 +379,7 @@ mod tests {
         (Closed::Done, 0, "the session was closed"),
         (Closed::Protocol, 1, "broke the protocol"),
         (Closed::Revoked, 2, "key is not authorised"),
-        (Closed::Idle, 3, "nobody used it"),
+        (Closed::Idle, 3, "it was idle"),
         (Closed::Lost, 4, "no connection came back"),
         (Closed::Unknown, 5, "the relay does not know"),
         (Closed::Other(77), 77, "code 77"),
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back_and_half_of_it_waits() {
+    fn frame_reads_back_and_half_waits() {
         for frame in frames() {
             let mut bytes = Vec::new();
             frame.encode(&mut bytes);

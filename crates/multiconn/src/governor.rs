@@ -1,9 +1,9 @@
 //! Runs one direction's law at its sender, once an interval, and applies its decision to the session.
 
-use crate::control::{Caps, Controller, Decision, Leg, Refused, Status};
+use crate::control::{Caps, Controller, Decision, Refused, Status, Subflow};
 use crate::probe::Returned;
 use crate::probe::live::Host;
-use crate::session::{LegStatus, Session, now};
+use crate::session::{Session, SubflowStatus, now};
 use evenair_laws::connections::ConnectionParams;
 use evenair_units::{Bytes, Duration, Instant};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,13 +74,18 @@ impl Governor {
     fn ask(&self, session: &Session, since: Instant, at: Instant) -> Option<Decision> {
         let (idle, dry) = session.0.with(|inner| inner.core.take_idle(at));
         let busy = idle.as_secs_f64() < IDLE_MOST * at.since(since).as_secs_f64();
-        let legs = session.legs();
-        let told = |of: &dyn Fn(&LegStatus) -> bool| -> Vec<Leg> {
-            let legs = legs.iter().filter(|leg| of(leg));
-            legs.filter_map(|leg| Some(Leg { id: leg.state.id.into(), info: leg.info? })).collect()
+        let subflows = session.subflows();
+        let told = |of: &dyn Fn(&SubflowStatus) -> bool| -> Vec<Subflow> {
+            let subflows = subflows.iter().filter(|subflow| of(subflow));
+            subflows
+                .filter_map(|subflow| Some(Subflow { id: subflow.state.id.into(), info: subflow.info? }))
+                .collect()
         };
-        let (open, others) = (told(&|leg| leg.state.is_active), told(&|leg| !leg.state.is_active));
-        let spare = legs.iter().filter(|leg| leg.state.is_usable() && !leg.state.is_active).count() as u32;
+        let (open, others) =
+            (told(&|subflow| subflow.state.is_active), told(&|subflow| !subflow.state.is_active));
+        let spare =
+            subflows.iter().filter(|subflow| subflow.state.is_usable() && !subflow.state.is_active).count()
+                as u32;
         let probes = std::mem::take(&mut *self.probes.lock().unwrap_or_else(PoisonError::into_inner));
         let held_up = !busy && 2.0 * dry.as_secs_f64() > idle.as_secs_f64();
         self.with(|controller| {

@@ -104,7 +104,7 @@ impl fmt::Display for Refusal {
             Self::NoSession => f.write_str("the relay does not know the session"),
             Self::Full => f.write_str("the relay has as many connections or sessions of this key as it may"),
             Self::Malformed => f.write_str("the relay did not understand; is it of another version?"),
-            Self::Law => f.write_str("the relay cannot have this law for what it sends"),
+            Self::Law => f.write_str("the relay cannot have this law for its data"),
             Self::Other(code) => write!(f, "the relay refused the connection (code {code})"),
         }
     }
@@ -241,7 +241,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn message_reads_back() {
         let hellos = [
             Hello::New { streams: 7, connections: 16, law: "{\"law\":\"guarded\"}".into() },
             Hello::Join { session: [3; 16], proof: [4; 32] },

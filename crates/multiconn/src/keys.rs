@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_none() {
+    fn bad_key_is_refused() {
         for text in ["", "ed25519:", "ed25519:zz", "rsa:00", &format!("ed25519:{}", "é".repeat(32))] {
             assert_eq!(text.parse::<PublicKey>(), Err(NoKey), "{text}");
             assert!(SecretKey::parse(text).is_none());

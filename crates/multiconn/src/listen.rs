@@ -230,7 +230,7 @@ pub async fn listen(options: ListenOptions) -> Result<Listener, ListenError> {
     };
     if authorised.is_empty() {
         return Err(ListenError::Nobody(
-            "no key is authorised, so nobody could use it; see: evenair multiconn keygen",
+            "no key is authorised, so no client could use it; see: evenair multiconn keygen",
         ));
     }
     if options.keys.is_empty() {
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_comes_in_was_never_paced() {
+    async fn accepted_connection_was_never_paced() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let own = evenair_linux::tcp::congestion_control(&listener).unwrap();
         let of = |socket: &TcpListener| evenair_linux::tcp::congestion_control(socket).unwrap();

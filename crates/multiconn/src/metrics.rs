@@ -9,7 +9,7 @@ pub fn text(status: &Status) -> String {
     let mut text = Metrics::new("evenair_multiconn_");
     text.family(("build_info", "gauge"), "The program's version, and which end it is.")
         .sample(&[("version", env!("CARGO_PKG_VERSION")), ("role", status.role)], 1);
-    text.family(("trouble", "gauge"), "Whether something is wrong now; status says what.")
+    text.family(("trouble", "gauge"), "Whether something is wrong; status names it.")
         .sample(&[], u8::from(status.trouble.is_some()));
     text.family(("sessions", "gauge"), "Sessions that there are.").sample(&[], status.sessions.len());
     status.handshakes.iter().for_each(|all| handshakes(all, &mut text));
@@ -50,7 +50,7 @@ fn directions(status: &Status, text: &mut Metrics) {
             rate.sample(&[("peer", &*session.peer), ("session", &*number)], bps as f64 / 8.0);
         }
     }
-    let mut law = text.family(("session_law_info", "gauge"), "The law of what this side sends.");
+    let mut law = text.family(("session_law_info", "gauge"), "The law of this side's data.");
     for session in &status.sessions {
         let number = session.number.to_string();
         if let Some(own) = &session.sending.law {

@@ -79,7 +79,7 @@ pub(crate) fn scarce(error: i32) -> String {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let limit = limit.map_or_else(|| "no limit of its own".into(), |limit| format!("at most {limit}"));
     format!(
-        "{}: this process may have {limit}; let it have more (ulimit -n 65536, LimitNOFILE= of a service), and what connects meanwhile waits",
+        "{}: this process may have {limit}; let it have more (ulimit -n 65536, LimitNOFILE= of a service), new connections wait until then",
         io::Error::from_raw_os_error(error)
     )
 }
@@ -103,10 +103,10 @@ impl fmt::Display for Notice {
                 "a program sends TLS to this port, which is for SOCKS5: name it as a SOCKS5 proxy (socks5h://), not as one for HTTPS"
             }
             Words::Other => {
-                "a program sends something else than SOCKS5 to this port; for one server, whatever it speaks: -L tcp://PORT:HOST:PORT"
+                "a program sends something else than SOCKS5 to this port; for one server and any protocol: -L tcp://PORT:HOST:PORT"
             }
             Words::Login => {
-                "a program wants to log in by SOCKS5, and nobody logs in here: take user and password out of its settings"
+                "a program wants to log in by SOCKS5, and this port has no login: take user and password out of its settings"
             }
             Words::Unsupported => {
                 "a program asks for more than connections by SOCKS5 (UDP, or to be connected to), and only connections are carried: turn that off"
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_socks5_is_told_by_its_first_bytes() {
+    fn other_protocols_show_in_first_bytes() {
         for (first, words) in [
             (b"GET / HTTP/1.1\r\n".as_slice(), Words::Http),
             (b"CONNECT example.org:443 HTTP/1.1\r\n", Words::Http),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_again_lasts() {
+    fn repeated_trouble_lasts() {
         let mut lasting = Lasting::default();
         let begun = Instant::now();
         let at = |s: u64| begun + Duration::from_secs(s);

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_are_told_by_what_of_an_address_is_theirs() {
+    fn network_is_prefix_of_address() {
         for (own, expected) in [
             ("10.1.2.3", "10.1.2.0/24"),
             ("::ffff:10.1.2.3", "10.1.2.0/24"),

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_that_was_read_of_a_socket_is_in_the_budget_while_nobody_reads_the_stream() {
+    async fn unread_stream_counts_in_budget() {
         let (here, there) = tokio::io::duplex(BATCH);
         let ((near, budget), (far, _)) = (session(Side::Client, here), session(Side::Relay, there));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

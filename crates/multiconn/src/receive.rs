@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_received_stays_as_it_was() {
+    fn received_bytes_do_not_change() {
         let mut half = Receive::new(100);
         assert_eq!(half.chunk(2, b"cd", false), Ok(false));
         assert_eq!(half.chunk(0, b"XYZXYZ", false), Ok(true));
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn who_makes_gaps_only_is_stopped() {
+    fn sender_of_gaps_is_stopped() {
         let mut half = Receive::new(1 << 20);
         let stopped = (0..5000).find(|i| half.chunk(2 * i + 1, b"x", false) == Err(Wrong::Gaps)).unwrap();
         assert_eq!(stopped, PIECES_MAX as u64);

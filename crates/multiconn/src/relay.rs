@@ -86,7 +86,7 @@ async fn serve_one(accepted: Accepted, watcher: &Watcher, names: &Arc<Names>) {
     }
     let dialled = tokio::select! {
         dialled = tokio::time::timeout(DIAL, dial(&target, &entry, names)) => dialled,
-        // A stream that was broken off meanwhile holds nothing.
+        // A stream that was broken off in between holds nothing.
         () = stream.broken() => return,
     };
     match dialled.unwrap_or(Err(Outcome::TimedOut)) {

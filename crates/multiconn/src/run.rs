@@ -82,7 +82,7 @@ pub fn relay(place: &str, config: &RelayConfig, say: impl Fn(&str)) -> Result<()
             say(&format!("listens on {address}"));
         }
         keys.iter().for_each(|key| say(&format!("key {key}")));
-        say(&format!("law of what it sends: {law}"));
+        say(&format!("law of its own data: {law}"));
         say(&format!(
             "at most {} connections, {} MB for streams, {descriptors} descriptors",
             config.connections, config.memory_mb
@@ -130,12 +130,10 @@ pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Resu
         let relay_host = options.relay.clone();
         let client = connect(options).await.map_err(RunError::Connect)?;
         let relay_law = client.relay_law().unwrap_or_default();
-        say(&format!("connected to {relay_host}; what it sends goes by: {relay_law}"));
+        say(&format!("connected to {relay_host}; its law: {relay_law}"));
         let Known { up, down } = client.known();
         if (up, down) != (1, 1) {
-            say(&format!(
-                "begins with what was learnt of this path before: {up} connections up, {down} down"
-            ));
+            say(&format!("begins with the numbers learnt on this path: {up} connections up, {down} down"));
         }
         let path = config.status.clone().unwrap_or_else(|| status::usual_socket("connect"));
         let watched = client.clone();
@@ -151,7 +149,7 @@ pub fn forwards(place: &str, config: &ConnectConfig, say: impl Fn(&str)) -> Resu
             let listen = one.address()?;
             say(&Forward { listen, ..forward.clone() }.to_string());
             if !listen.ip().is_loopback() {
-                say("  that port is open to other machines, and whoever reaches it goes as you");
+                say("  that port is open to other machines, and any of them can use it as you");
             }
             let told = told.clone();
             tokio::spawn(one.serve(client.clone(), move |report: &Report<'_>| {

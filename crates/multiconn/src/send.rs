@@ -5,7 +5,7 @@ use crate::frame::CHUNK_MAX;
 use std::collections::{BTreeSet, VecDeque};
 
 /// The number of a connection of a session.
-pub type LegId = u32;
+pub type SubflowId = u32;
 
 /// The most times that a chunk is sent again because its connection is stuck; after a loss it always is.
 const COPIES_MAX: u8 = 2;
@@ -23,7 +23,7 @@ struct Sent {
     bytes: Vec<u8>,
     end: bool,
     /// The connection on which it was last sent.
-    leg: LegId,
+    subflow: SubflowId,
     copies: u8,
 }
 
@@ -151,11 +151,11 @@ impl Send {
     }
 
     /// Returns the next chunk for a connection: of up to `most` bytes, if it was not sent before.
-    pub fn chunk(&mut self, leg: LegId, most: usize) -> Option<Chunk<'_>> {
+    pub fn chunk(&mut self, subflow: SubflowId, most: usize) -> Option<Chunk<'_>> {
         if let Some(number) = self.again.pop_first() {
             let place = (number - self.gone) as usize;
             let chunk = &mut self.sent[place];
-            chunk.leg = leg;
+            chunk.subflow = subflow;
             return Some(Chunk { offset: chunk.offset, bytes: &chunk.bytes, end: chunk.end, again: true });
         }
         if !self.is_ready() {
@@ -170,7 +170,7 @@ impl Send {
         let offset = self.next;
         self.next += bytes.len() as u64;
         self.end_sent |= end;
-        self.sent.push_back(Sent { offset, bytes, end, leg, copies: 0 });
+        self.sent.push_back(Sent { offset, bytes, end, subflow, copies: 0 });
         self.sent.back().map(|chunk| Chunk {
             offset: chunk.offset,
             bytes: &chunk.bytes,
@@ -225,22 +225,22 @@ impl Send {
     }
 
     /// Queues the chunks of a lost connection for sending again. Returns whether there are any.
-    pub fn lost(&mut self, leg: LegId) -> bool {
-        let numbers = self.sent.iter().enumerate().filter(|(_, chunk)| chunk.leg == leg);
+    pub fn lost(&mut self, subflow: SubflowId) -> bool {
+        let numbers = self.sent.iter().enumerate().filter(|(_, chunk)| chunk.subflow == subflow);
         self.again.extend(numbers.map(|(place, _)| self.gone + place as u64));
         !self.again.is_empty()
     }
 
     /// Queues the first chunks of a stuck connection for sending once more, up to `most` bytes. Returns the
     /// number of bytes.
-    pub fn stuck(&mut self, leg: LegId, most: u64) -> u64 {
+    pub fn stuck(&mut self, subflow: SubflowId, most: u64) -> u64 {
         let mut bytes = 0;
         for (place, chunk) in self.sent.iter_mut().enumerate() {
             if bytes >= most {
                 break;
             }
             let number = self.gone + place as u64;
-            if chunk.leg == leg && chunk.copies < COPIES_MAX && self.again.insert(number) {
+            if chunk.subflow == subflow && chunk.copies < COPIES_MAX && self.again.insert(number) {
                 chunk.copies += 1;
                 bytes += chunk.bytes.len() as u64 + 1;
             }
@@ -248,10 +248,12 @@ impl Send {
         bytes
     }
     /// Removes the queued copies of a connection that makes progress again.
-    pub fn freed(&mut self, leg: LegId) {
+    pub fn freed(&mut self, subflow: SubflowId) {
         let (gone, sent) = (self.gone, &mut self.sent);
         self.again.retain(|number| {
-            let Some(chunk) = sent.get_mut((*number - gone) as usize).filter(|chunk| chunk.leg == leg) else {
+            let Some(chunk) =
+                sent.get_mut((*number - gone) as usize).filter(|chunk| chunk.subflow == subflow)
+            else {
                 return true;
             };
             chunk.copies = chunk.copies.saturating_sub(1);
@@ -288,11 +290,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_on_a_lost_connection_goes_out_again_first() {
+    fn lost_subflow_data_go_first() {
         let mut half = Send::new(1 << 20);
-        for (leg, bytes) in [(1, "a"), (2, "b"), (1, "c")] {
+        for (subflow, bytes) in [(1, "a"), (2, "b"), (1, "c")] {
             half.write(bytes.as_bytes());
-            assert!(half.chunk(leg, CHUNK_MAX).is_some());
+            assert!(half.chunk(subflow, CHUNK_MAX).is_some());
         }
         half.write(b"d");
         assert!(half.lost(1));
@@ -316,7 +318,7 @@ mod tests {
         half.freed(1);
         assert!(!half.is_ready());
         assert_eq!(half.stuck(1, 1000), 303);
-        // Data that is acknowledged meanwhile is not sent again.
+        // Data that is acknowledged in between is not sent again.
         assert_eq!(half.credit(400, 1 << 20), Some(()));
         assert!(!half.is_ready() && half.chunk(2, CHUNK_MAX).is_none());
     }

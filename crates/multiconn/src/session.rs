@@ -1,16 +1,16 @@
 //! A session with a clock and sockets: [`Core`] behind a lock, a task for each connection, streams that are
 //! `AsyncRead` and `AsyncWrite`.
 
-mod leg;
 mod stream;
+mod subflow;
 
 pub use stream::Stream;
 
 use crate::bucket::Bucket;
 use crate::budget::Budget;
-use crate::core::{AHEAD_MOST, Core, Counts, Event, LegState, Limits, Measured, OpenError, Side};
+use crate::core::{AHEAD_MOST, Core, Counts, Event, Limits, Measured, OpenError, Side, SubflowState};
 use crate::frame::{Broken, Closed, StreamId};
-use crate::send::LegId;
+use crate::send::SubflowId;
 use evenair_linux::tcp::Info;
 use evenair_units::{Bytes, Duration, Instant, Rate};
 use std::collections::{BTreeMap, VecDeque};
@@ -56,9 +56,9 @@ pub(crate) struct Inner {
     pub(crate) core: Core,
     /// The wakers of readers and writers.
     wakers: BTreeMap<StreamId, [Option<Waker>; 2]>,
-    legs: BTreeMap<LegId, LegHandle>,
+    subflows: BTreeMap<SubflowId, SubflowHandle>,
     opened: VecDeque<StreamId>,
-    next_leg: LegId,
+    next_subflow: SubflowId,
     they_want: u32,
     /// The time of the next observation of the sockets.
     look_at: Instant,
@@ -67,7 +67,7 @@ pub(crate) struct Inner {
 
 /// A session's handle on a connection's task.
 #[derive(Debug)]
-pub(crate) struct LegHandle {
+pub(crate) struct SubflowHandle {
     /// Notified when there is data to send.
     work: Arc<Notify>,
     /// Notified when the task is to end.
@@ -84,9 +84,9 @@ pub(crate) struct LegHandle {
 
 /// The status of a connection.
 #[derive(Clone, Debug)]
-pub struct LegStatus {
+pub struct SubflowStatus {
     /// Its state in the session.
-    pub state: LegState,
+    pub state: SubflowState,
     /// Its kernel counters.
     pub info: Option<Info>,
     /// Its congestion control, by the kernel's name.
@@ -101,9 +101,9 @@ impl Session {
         let inner = Inner {
             core: Core::new(side, limits, budget, now()),
             wakers: BTreeMap::new(),
-            legs: BTreeMap::new(),
+            subflows: BTreeMap::new(),
             opened: VecDeque::new(),
-            next_leg: 1,
+            next_subflow: 1,
             they_want: 1,
             look_at: now(),
             due: None,
@@ -205,27 +205,27 @@ impl Session {
 
     /// Returns the own addresses of its connections.
     pub(crate) fn own_addresses(&self) -> Vec<IpAddr> {
-        let of = |leg: &LegHandle| {
-            let own: SocketAddr = rustix::net::getsockname(leg.socket.as_ref()?).ok()?.try_into().ok()?;
+        let of = |subflow: &SubflowHandle| {
+            let own: SocketAddr = rustix::net::getsockname(subflow.socket.as_ref()?).ok()?.try_into().ok()?;
             Some(own.ip())
         };
-        self.0.with(|inner| inner.legs.values().filter_map(of).collect())
+        self.0.with(|inner| inner.subflows.values().filter_map(of).collect())
     }
 
     /// Returns the status of its connections.
-    pub fn legs(&self) -> Vec<LegStatus> {
+    pub fn subflows(&self) -> Vec<SubflowStatus> {
         self.0.with(|inner| {
-            let of = |state: LegState| {
-                let handle = inner.legs.get(&state.id);
+            let of = |state: SubflowState| {
+                let handle = inner.subflows.get(&state.id);
                 let socket = handle.and_then(|handle| handle.socket.as_ref());
-                LegStatus {
+                SubflowStatus {
                     state,
                     info: socket.and_then(|socket| evenair_linux::tcp::info(socket).ok()),
                     congestion_control: handle.and_then(|handle| handle.congestion_control.clone()),
                     peer: handle.map(|handle| handle.peer.clone()).unwrap_or_default(),
                 }
             };
-            inner.core.legs().into_iter().map(of).collect()
+            inner.core.subflows().into_iter().map(of).collect()
         })
     }
 }
@@ -245,7 +245,7 @@ impl Shared {
         if !was_closed && inner.core.closed().is_some() {
             self.opened.notify_waiters();
             self.changed.notify_waiters();
-            inner.legs.values().for_each(|leg| leg.work.notify_one());
+            inner.subflows.values().for_each(|subflow| subflow.work.notify_one());
         }
         let due = inner.core.timeout().map_or(inner.look_at, |due| due.min(inner.look_at));
         if inner.due.is_none_or(|was| due < was) {
@@ -265,20 +265,20 @@ impl Shared {
                 }
                 Event::Readable(id) => inner.wake(id, 0),
                 Event::Writable(id) => inner.wake(id, 1),
-                Event::Wake(leg) => {
-                    if let Some(leg) = inner.legs.get(&leg) {
-                        leg.work.notify_one();
+                Event::Wake(subflow) => {
+                    if let Some(subflow) = inner.subflows.get(&subflow) {
+                        subflow.work.notify_one();
                     }
                 }
-                Event::Served(leg) => {
-                    if let Some(leg) = inner.legs.get_mut(&leg) {
-                        leg.served = true;
-                        leg.work.notify_one();
+                Event::Served(subflow) => {
+                    if let Some(subflow) = inner.subflows.get_mut(&subflow) {
+                        subflow.served = true;
+                        subflow.work.notify_one();
                     }
                 }
-                Event::GiveUp(leg) => {
-                    if let Some(leg) = inner.legs.get(&leg) {
-                        leg.end.notify_one();
+                Event::GiveUp(subflow) => {
+                    if let Some(subflow) = inner.subflows.get(&subflow) {
+                        subflow.end.notify_one();
                     }
                 }
                 Event::TheyWant(connections) => {
@@ -310,8 +310,8 @@ impl Inner {
     }
 
     /// Observes a connection's socket and sets the amount it takes ahead; returns whether it holds data.
-    fn look(&mut self, leg: LegId, at: Instant) -> bool {
-        let Some(handle) = self.legs.get_mut(&leg) else { return false };
+    fn look(&mut self, subflow: SubflowId, at: Instant) -> bool {
+        let Some(handle) = self.subflows.get_mut(&subflow) else { return false };
         let Some(socket) = &handle.socket else { return false };
         let waiting = evenair_linux::tcp::waiting(socket).unwrap_or(0);
         let Ok(info) = evenair_linux::tcp::info(socket) else { return waiting > 0 };
@@ -321,8 +321,8 @@ impl Inner {
             acknowledged: info.acknowledged_bytes,
             window: Some(u64::from(info.congestion_window) * u64::from(info.segment.count())),
         };
-        self.core.measured(leg, measured, at);
-        let ahead = self.core.ahead(leg).unwrap_or(AHEAD_MOST);
+        self.core.measured(subflow, measured, at);
+        let ahead = self.core.ahead(subflow).unwrap_or(AHEAD_MOST);
         // If this fails, more data waits in the socket; nothing else is lost.
         if handle.ahead != ahead && evenair_linux::tcp::set_unsent(socket, Bytes::new(ahead as u32)).is_ok() {
             handle.ahead = ahead;
@@ -345,7 +345,7 @@ async fn clock(session: Weak<Shared>) {
             }
             let due = inner.core.timeout().map_or(inner.look_at, |due| due.min(inner.look_at));
             inner.due = Some(due);
-            (inner.core.closed().is_none() || !inner.legs.is_empty()).then_some(due)
+            (inner.core.closed().is_none() || !inner.subflows.is_empty()).then_some(due)
         });
         let Some(due) = due else { return };
         // The session may be dropped while nothing is due.
@@ -359,8 +359,8 @@ async fn clock(session: Weak<Shared>) {
 
 /// Observes the sockets; returns the time until the next observation.
 fn look(inner: &mut Inner, at: Instant) -> Duration {
-    let legs: Vec<LegId> = inner.legs.keys().copied().collect();
-    let waiting = legs.into_iter().filter(|leg| inner.look(*leg, at)).count();
+    let subflows: Vec<SubflowId> = inner.subflows.keys().copied().collect();
+    let waiting = subflows.into_iter().filter(|subflow| inner.look(*subflow, at)).count();
     if waiting > 0 || inner.core.open_streams() > 0 { LOOK } else { LOOK_IDLE }
 }
 

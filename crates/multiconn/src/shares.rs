@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_some_take_each_key_has_its_part() {
+    fn each_key_keeps_its_part() {
         let keys: Vec<PublicKey> = (0..5).map(|_| SecretKey::generate().public()).collect();
         let shares = Shares::new(100);
         let greedy: Vec<_> = keys[..4].iter().map(|key| all_for(&shares, *key, 5)).collect();
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_alone_has_all_and_where_keys_are_many_it_is_who_comes_first() {
+    fn lone_key_has_all_and_many_share_by_order() {
         let (one, other) = (SecretKey::generate().public(), SecretKey::generate().public());
         let shares = Shares::new(3);
         let all = all_for(&shares, one, 1);

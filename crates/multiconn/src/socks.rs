@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_done_is_refused_by_its_code() {
+    fn unsupported_command_is_refused_by_code() {
         for command in [2, 3, 9] {
             let refused = request(&[5, command, 0, 1, 0, 0, 0, 0, 0, 0]);
             assert_eq!(refused, Ok(Some((Request::Unsupported(7), 10))), "command {command}");

@@ -128,25 +128,25 @@ pub struct Connection {
 impl SessionStatus {
     pub(crate) fn of(peer: &str, session: &Session, sending: Direction, receiving: Direction) -> Self {
         let counts = session.counts();
-        let connections = session.legs().into_iter().map(|leg| {
+        let connections = session.subflows().into_iter().map(|subflow| {
             let ms = |time: evenair_units::Duration| time.as_secs_f64() * 1e3;
-            let info = leg.info;
+            let info = subflow.info;
             Connection {
-                id: leg.state.id,
-                peer: leg.peer,
-                active: leg.state.is_active,
-                stuck: leg.state.is_stuck,
-                retires: leg.state.retires,
+                id: subflow.state.id,
+                peer: subflow.peer,
+                active: subflow.state.is_active,
+                stuck: subflow.state.is_stuck,
+                retires: subflow.state.retires,
                 round_trip_ms: info.and_then(|info| info.smoothed_round_trip).map(ms),
                 least_round_trip_ms: info.and_then(|info| info.least_round_trip).map(ms),
-                congestion_control: leg.congestion_control,
+                congestion_control: subflow.congestion_control,
                 congestion_window: info.map(|info| info.congestion_window),
                 segment_bytes: info.map(|info| info.segment.count()),
                 retransmitted: info.map(|info| info.retransmitted),
                 timeouts: info.and_then(|info| info.timeouts),
                 delivery_rate_bytes_per_s: info.and_then(|info| info.delivery_rate),
-                sent_bytes: leg.state.sent,
-                received_bytes: leg.state.received,
+                sent_bytes: subflow.state.sent,
+                received_bytes: subflow.state.received,
             }
         });
         Self {

@@ -75,7 +75,7 @@ impl Target {
                 None => None,
                 Some(name) => {
                     let name = std::str::from_utf8(name).ok().and_then(Host::parse);
-                    Some(name.ok_or(Malformed("what is no host's name"))?)
+                    Some(name.ok_or(Malformed("a name that is no host's"))?)
                 }
             },
             _ => return Err(Malformed("unknown kind of address")),

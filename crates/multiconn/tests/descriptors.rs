@@ -25,7 +25,7 @@ async fn no_descriptor_for_who_connects_is_told() {
         }
     }));
     // Sockets get their descriptors before all others are taken; several connect, since a descriptor that is
-    // closed meanwhile frees one.
+    // closed in between frees one.
     let sockets: Vec<TcpSocket> = std::iter::repeat_with(|| TcpSocket::new_v4().unwrap()).take(8).collect();
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = Some(256);

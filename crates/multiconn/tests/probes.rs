@@ -31,7 +31,7 @@ async fn a_law_sees_the_round_trips_of_its_sessions_probes() {
 }
 
 #[test]
-fn a_stretch_has_its_probes_and_what_its_connections_carried() {
+fn stretch_has_probes_and_carried_bytes() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let relay = runtime.block_on(Relay::start());
     let mut carrier = OverRelay::new(relay.options()).unwrap();

@@ -66,7 +66,7 @@ pub const NEEDS: &[Need] = &[
         "tests of the emulator",
     ),
     ability("emulation", "run evenair doctor", "tests of the emulator"),
-    ability("root", "run as root", "tests between users, and of what only root may do"),
+    ability("root", "run as root", "tests between users, and of root's actions"),
     ability(
         "eBPF congestion control",
         "run as root on Linux 6.4 or later with BTF (/sys/kernel/btf/vmlinux)",

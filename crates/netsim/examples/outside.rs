@@ -1,7 +1,7 @@
 //! A network stepped from outside: packets go in, come out or are lost, a capture is written, and there is a result.
 //!
-//! An emulator is this loop with a clock and devices: it reads packets, injects each at the instant at which it was read, writes
-//! what comes out at its instant, and lets go of the bytes of what is lost.
+//! An emulator is this loop with a clock and devices: it reads packets, injects each at the instant of its reading, writes
+//! arrivals at their instants, and frees the bytes of lost packets.
 //!
 //! Two stations that do not hear each other send more than one that hears both can receive: their frames collide until some are given
 //! up, and their queues overflow.
@@ -47,7 +47,7 @@ fn hidden_stations(timing: MacTiming) -> NetworkSpec {
     }
 }
 
-/// Lets go of what a packet stood for, and counts what became of it.
+/// Frees the bytes of a packet, and counts its outcome.
 fn let_go(kept: &mut Kept, tally: &mut Tally, emerged: &Emerged) {
     let cause = match emerged.fate {
         Fate::Heard { .. } => return, // others may hear it
@@ -56,6 +56,7 @@ fn let_go(kept: &mut Kept, tally: &mut Tally, emerged: &Emerged) {
         Fate::Lost { cause: LossCause::Law, .. } => "law",
         Fate::Lost { cause: LossCause::Retries, .. } => "retries",
         Fate::Lost { cause: LossCause::Wire, .. } => "wire",
+        Fate::Lost { cause: LossCause::NoRoute, .. } => "no route",
     };
     kept.remove(&emerged.packet.content).expect("each packet ends once");
     if cause.is_empty() {
@@ -65,7 +66,7 @@ fn let_go(kept: &mut Kept, tally: &mut Tally, emerged: &Emerged) {
     }
 }
 
-/// A third of a second of packets from both sides, and the rest of what becomes of them.
+/// Sends a third of a second of packets from both sides, and collects their outcomes.
 fn run() -> io::Result<(RunResult, Tally, Kept, Vec<u8>)> {
     let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
     let planned = RunSpec {

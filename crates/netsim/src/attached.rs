@@ -1,5 +1,5 @@
-//! What is attached to the core: sources, TCP endpoints, sinks. They answer its news with packets and calls, and keep what they
-//! count themselves.
+//! Attachments of the core: sources, TCP endpoints, sinks. They answer its news with packets and calls, and keep their own
+//! counts.
 
 mod delay;
 mod flow;

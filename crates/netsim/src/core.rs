@@ -2,9 +2,9 @@
 //! leave, and knows neither flows nor TCP.
 //!
 //! # Contract
-//! What is attached talks to the core by data: [`News`] out, calls in. [`Core::advance`] goes on until there is a piece of news,
-//! and gives it; whatever is attached answers it, by [`Core::inject`] and [`Core::call`], before it advances again. So the
-//! order of all that happens at one instant is the order of these calls, whoever drives the loop.
+//! Attachments talk to the core by data: [`News`] out, calls in. [`Core::advance`] goes on until there is a piece of news, and
+//! returns it; the attachments answer it, by [`Core::inject`] and [`Core::call`], before it advances again. So the order of all
+//! events at one instant is the order of these calls, for any driver of the loop.
 //!
 //! Wake instants are exact. Before [`Core::next_at`] nothing happens of itself, at it something may. A packet may be injected at any instant
 //! between the last event and that one ([`Core::move_to`] asserts it); nothing is handled late.
@@ -13,6 +13,7 @@ mod air;
 mod backoff;
 mod build;
 mod forwarding;
+mod motion;
 mod pool;
 mod room;
 mod shaping;
@@ -32,6 +33,7 @@ use backoff::Round;
 use evenair_des::{Phase, Place, Queue};
 use evenair_units::{Duration, Instant, Probability, Volume};
 use evenair_wifi::{Air, Effects, PacketId};
+use motion::Moving;
 use pool::Pool;
 use shaping::ShaperHost;
 use staging::Staged;
@@ -54,7 +56,13 @@ enum Event<T> {
     Backoff(u32),
     /// The rates of a shaper change.
     Shaping(u32),
-    /// A call that whoever is attached asked for.
+    /// Nodes have moved.
+    Move,
+    /// A frame has ended after a move of its sender.
+    Settle,
+    /// A flow takes another path: which of the changes.
+    Detour(u32),
+    /// A call that an attachment asked for.
     Attached(T),
 }
 
@@ -65,7 +73,7 @@ enum Direction {
     Up,
 }
 
-/// News for whoever is attached.
+/// News for the attachments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum News<T> {
     /// A packet has reached the end of its way, and has left the network.
@@ -76,7 +84,7 @@ pub(crate) enum News<T> {
         at: u32,
         packet: Packet,
     },
-    /// A broadcast from outside is over, whoever heard it.
+    /// A broadcast from outside is over, with or without receivers.
     Over(Packet),
     /// A packet from outside was lost at a node.
     Lost { packet: Packet, at: u32, cause: LossCause },
@@ -106,7 +114,7 @@ impl Passage {
     }
 }
 
-/// A network without what is attached to it. `T` is what those attached are called back with.
+/// A network without its attachments. `T` is the data with which they are called back.
 #[derive(Clone, Debug)]
 pub(crate) struct Core<T> {
     now: Instant,
@@ -134,10 +142,12 @@ pub(crate) struct Core<T> {
     /// Packets that a discipline has just given up.
     culled: Vec<Queued>,
     trace: Option<Box<Trace>>,
+    /// How nodes move, if they do.
+    moving: Option<Box<Moving>>,
 }
 
 impl<T: Copy> Core<T> {
-    /// The instant of what was handled last, or was injected since.
+    /// The instant of the last event or injection.
     #[inline]
     pub(crate) const fn now(&self) -> Instant {
         self.now
@@ -224,6 +234,9 @@ impl<T: Copy> Core<T> {
             Event::Ready(by) => self.on_ready(by),
             Event::Backoff(round) => self.update_laws(round),
             Event::Shaping(host) => self.update_rates(host),
+            Event::Move => self.on_move(),
+            Event::Settle => self.settle(),
+            Event::Detour(change) => self.take_detour(change),
             Event::Attached(due) => self.news.push_back(News::Due(due)),
         }
         true
@@ -242,7 +255,7 @@ impl<T: Copy> Core<T> {
         self.now = now;
     }
 
-    /// Asks to be called at an instant, with what was said then.
+    /// Asks to be called at an instant, with these data.
     #[inline]
     pub(crate) fn call_at(&mut self, at: Instant, due: T) {
         self.call(at, Event::Attached(due));
@@ -260,7 +273,12 @@ impl<T: Copy> Core<T> {
         // A flow's packet that comes in again is not one more of the flow's.
         let comes_again = matches!(&body, Body::Foreign(entered) if entered.at() < self.now);
         self.passage(if comes_again { Way::OUTSIDE } else { way }).originated.add(size.into());
-        let id = self.pool.insert(Packet { way, hop, size, body });
+        let entrance = self.entrance(hop);
+        if entrance == END {
+            let id = self.pool.insert(Packet { way, hop, size, body });
+            return self.drop_without_route(id);
+        }
+        let id = self.pool.insert(Packet { way, hop: entrance, size, body });
         self.send_down(id);
     }
 
@@ -282,7 +300,7 @@ impl<T: Copy> Core<T> {
 
     /// The same of all hops of a way together, which begins at this one.
     pub(crate) fn backlog_along(&self, first: u32) -> Volume {
-        self.hops.chain(first).fold(Volume::default(), |sum, hop| {
+        self.hops.chain(self.entrance(first)).fold(Volume::default(), |sum, hop| {
             let here = self.backlog_at(hop as u32);
             Volume { packets: sum.packets + here.packets, bytes: sum.bytes + here.bytes }
         })
@@ -334,7 +352,7 @@ impl<T: Copy> Core<T> {
         let queue = &mut self.queues[by as usize];
         let refusal = queue.refusal(self.now, &arrival);
         if refusal.value() > 0.0 && queue.stream.chance(refusal) {
-            // RFC 3168 section 7: what is refused without exception is dropped, markable or not.
+            // RFC 3168 section 7: a packet refused without exception is dropped, markable or not.
             if refusal == Probability::ONE || self.is_full(by, &arrival) || !arrival.mark() {
                 return self.refuse(by, arrival);
             }

@@ -26,8 +26,8 @@ pub use crate::core::ClassRefused;
 pub use attached::Prober;
 pub use measure::{
     AggregateResult, AirtimeShares, ClassResult, ClassSeries, FlowResult, FlowSeries, GatewayResult,
-    GatewaySeries, LinkResult, LinkSeries, OutsideResult, Packets, ProbeResult, ResequencingResult,
-    RunResult, Series, TransferResult,
+    GatewaySeries, LinkResult, LinkSeries, ModeResult, OutsideResult, Packets, ProbeResult,
+    ResequencingResult, RunResult, Series, TransferResult,
 };
 pub use network::{Emerged, Fate, FlowState, Network, NoRoute, OutsideEnds};
 pub use packet::{Body, Codepoint, Entered, Foreign, LossCause, TcpPacket, Whose};
@@ -37,10 +37,10 @@ pub use queue::{
     WeightedParams,
 };
 pub use spec::{
-    Arrivals, Clocks, FlowSpec, GatewayClass, GatewayControl, GatewaySpec, LinkLoss, LinkRate, MacSpec, Mix,
-    NetworkSpec, NoTrace, Opportunities, Pattern, Per, ProbeSpec, QueueSpec, RatedSpec, RunSpec, Sampling,
-    Shaping, Shares, Source, SourceLimit, Stack, Staging, TcpSpec, TfrcSpec, Traffic, WebConnection,
-    WebRequest, WebSpec, Wire,
+    Arrivals, Clocks, Detour, FlowSpec, GatewayClass, GatewayControl, GatewaySpec, LinkControl, LinkLoss,
+    LinkRate, MacSpec, Mix, Motion, NetworkSpec, NoTrace, Opportunities, Pattern, Per, ProbeSpec, QueueSpec,
+    RateControlSpec, RatedSpec, RunSpec, Sampling, Scene, SceneAt, Shaping, Shares, Source, SourceLimit,
+    Stack, Staging, TcpSpec, TfrcSpec, Traffic, WebConnection, WebRequest, WebSpec, Wire,
 };
 pub use tape::{Tapes, Track};
 pub use times::{Histogram, Times};

@@ -29,7 +29,7 @@ pub struct RunResult {
     pub gateway: Option<GatewayResult>,
     /// Time series, if they were asked for.
     pub series: Option<Series>,
-    /// Frames of the window, if one was asked for, each with the packet whose exchange it belongs to; none of a dummy packet.
+    /// Frames of the window, if one was asked for, each with its exchange's packet; none of a dummy packet.
     pub timeline: Vec<(FrameRecord, Option<Sent>)>,
     /// Names of the nodes, for the timeline.
     pub nodes: Vec<String>,
@@ -51,7 +51,7 @@ pub struct FlowResult {
     pub flow: String,
     /// Where its data come from.
     pub from: String,
-    /// Where they go; of web traffic the server, whose replies are its data.
+    /// The destination; of web traffic the server, since its replies are the data.
     pub to: String,
     /// The queue at the source that carries its data; of web traffic that at the server.
     pub queue: String,
@@ -73,9 +73,9 @@ pub struct FlowResult {
     /// Datagrams that the source handed down \[1/s\]; none for TCP.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub offered_pps: Option<f64>,
-    /// One-way delays of its data, from hand-over to hand-over of the applications, in order (RFC 7679 above the transport): of
-    /// datagrams from the source's handing them down; of TCP and TFRC from when their application has a segment to send, which is when it
-    /// is sent for the first time where the application is never without.
+    /// One-way delays of its data, from hand-over to hand-over of the applications, in order (RFC 7679 above the transport). For
+    /// datagrams they begin when the source hands them down. For TCP and TFRC they begin when the application has a segment to
+    /// send: at its first transmission where the application always has data.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delay: Option<Times>,
     /// Mean of the estimate of RFC 3550 (section 6.4.1, A.8), over the measured time's arrivals: of datagrams as they arrive, of TCP's
@@ -88,7 +88,7 @@ pub struct FlowResult {
     pub retransmitted: u64,
     /// Retransmission time-outs.
     pub timeouts: u64,
-    /// Packets with its data that were dropped anywhere on their way, for whatever cause.
+    /// Packets with its data that were dropped anywhere on their way, for any cause.
     pub lost: u64,
     /// Packets with its data that went the whole way, repetitions included.
     #[serde(default)]
@@ -101,12 +101,12 @@ pub struct FlowResult {
     /// Mean time for which its data waited until they were served, all queues on the way together \[s\].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queueing_delay_s: Option<f64>,
-    /// The same of what goes back.
+    /// The same for packets in the other direction.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ack_queueing_delay_s: Option<f64>,
     /// The longest time in which it handed nothing to the application \[s\]; the measured time's ends bound it.
     pub silence_s: f64,
-    /// Loss events that its TFRC receivers measured, over packets sent; none of what is not TFRC.
+    /// Loss events that its TFRC receivers measured, over packets sent; none without TFRC.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub loss_event_rate: Option<f64>,
     /// The result of its probes, where its path is probed.
@@ -146,7 +146,7 @@ pub struct OutsideResult {
     pub arrived_packets: u64,
     /// Their bytes.
     pub arrived_bytes: u64,
-    /// Packets that were lost, for whatever cause.
+    /// Packets that were lost, for any cause.
     pub lost_packets: u64,
     /// Their bytes.
     pub lost_bytes: u64,
@@ -155,8 +155,8 @@ pub struct OutsideResult {
     pub delay: Option<Times>,
 }
 
-/// The outcome of the requests that a web client made in the measured time; or of a flow's one transfer, whenever it was: a warm-up is
-/// for what goes on for ever.
+/// The outcome of a web client's requests in the measured time; or of a flow's one transfer at any time, since a warm-up is for
+/// flows that go on for ever.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct TransferResult {
@@ -200,6 +200,11 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+#[expect(clippy::float_cmp, reason = "a share of nothing is zero to the last bit")]
+fn is_none_of_it(share: &f64) -> bool {
+    *share == 0.0
+}
+
 /// The result of one transmit queue, in the measured time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -211,7 +216,7 @@ pub struct LinkResult {
     /// Mean transmission aggressiveness, where the law has one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub aggressiveness: Option<f64>,
-    /// Packets whose service ended, well or not.
+    /// Packets that ended their service, well or not.
     #[serde(default)]
     pub served_packets: u64,
     /// Their bytes, network-layer sizes.
@@ -241,9 +246,9 @@ pub struct LinkResult {
     pub collided: u64,
     /// DATA frames that reached a receiver while it was transmitting.
     pub receiver_busy: u64,
-    /// DATA frames decoded whose acknowledgement was lost or not sent.
+    /// DATA frames that were decoded while the acknowledgement was lost or not sent.
     pub ack_lost: u64,
-    /// DATA frames decoded whose acknowledgement came when their sender no longer waited for it.
+    /// DATA frames that were decoded while the acknowledgement came too late for its sender.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub ack_late: u64,
     /// RTS frames sent.
@@ -255,12 +260,45 @@ pub struct LinkResult {
     pub internal: u64,
     /// Packets lost on the wire.
     pub lost_on_wire: u64,
+    /// Packets dropped where they entered, as nodes had moved and no route led to their destination.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub dropped_no_route: u64,
     /// Of 802.11n, ac and ax: packets that share frames.
     #[serde(flatten, default)]
     pub aggregates: Option<AggregateResult>,
+    /// The modes of its DATA frames under rate control, those that were sent, slowest first for each next hop.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub modes: Vec<ModeResult>,
     /// Where its time went, as shares of it, if the ledger was kept.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub airtime: Option<AirtimeShares>,
+}
+
+/// The frames to a next hop in one mode.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct ModeResult {
+    /// The next hop.
+    pub to: String,
+    /// The mode.
+    pub mode: String,
+    /// Its rate [bit/s].
+    pub rate_bps: u64,
+    /// DATA frames.
+    pub frames: u64,
+    /// Packets in them; repetitions count.
+    pub packets: u64,
+    /// Packets of them that were acknowledged.
+    pub acknowledged: u64,
+}
+
+impl LinkResult {
+    /// Returns the mean rate of DATA frames under rate control [bit/s]; none, without any.
+    pub fn mean_rate_bps(&self) -> Option<f64> {
+        let frames: u64 = self.modes.iter().map(|mode| mode.frames).sum();
+        let sum: f64 = self.modes.iter().map(|mode| mode.frames as f64 * mode.rate_bps as f64).sum();
+        (frames > 0).then(|| sum / frames as f64)
+    }
 }
 
 /// Frames that carry several packets.
@@ -303,6 +341,9 @@ impl AggregateResult {
 pub struct AirtimeShares {
     /// Own exchanges that succeeded.
     pub own: f64,
+    /// Of these, the part of aggregates' packets that the receiver did not decode.
+    #[serde(skip_serializing_if = "is_none_of_it", default)]
+    pub partly: f64,
     /// Own exchanges that failed.
     pub collided: f64,
     /// Counting down.
@@ -323,6 +364,7 @@ impl AirtimeShares {
         let blocked = time.blocked_by.iter().zip(names).filter(|(part, _)| !part.is_zero());
         Self {
             own: share(time.own),
+            partly: share(time.partly),
             collided: share(time.collided),
             backoff: share(time.backoff),
             interframe: share(time.interframe),
@@ -404,8 +446,8 @@ pub struct FlowSeries {
     /// Share of the packets with its data that were dropped, of those that were dropped or arrived since the last point, if any were.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loss: Vec<Option<f64>>,
-    /// Mean time for which its data waited in queues, all on the way together, of what was served since the last point; none where nothing
-    /// was on one of them \[s\].
+    /// Mean time of its data in queues, all on the path together, over data served since the last point; none where there was no
+    /// data on one of them \[s\].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queueing_delay_s: Vec<Option<f64>>,
 }
@@ -421,12 +463,12 @@ pub struct LinkSeries {
     /// Transmission aggressiveness; empty where the law has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aggressiveness: Vec<f64>,
-    /// Mean time for which packets waited whose service began since the last point, if any did \[s\].
+    /// Mean wait of packets that began their service since the last point, if any did \[s\].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting_s: Vec<Option<f64>>,
 }
 
-/// All that a run counts from its start on, at one instant. What is reported is what the measured time added.
+/// All counts of a run since its start, at one instant. Reports have the difference over the measured time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) flows: Vec<FlowCounts>,
@@ -515,6 +557,7 @@ impl QueueCounts {
                 queue_full: now.queue_full - was.queue_full,
                 by_law: now.by_law - was.by_law,
                 retries: now.retries - was.retries,
+                no_route: now.no_route - was.no_route,
                 received: now.received - was.received,
                 on_wire: now.on_wire - was.on_wire,
             },

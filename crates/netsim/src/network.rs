@@ -1,4 +1,4 @@
-//! One run of one network: the core, what is attached to it, and the measurement.
+//! One run of one network: the core, its attachments, and the measurement.
 
 mod control;
 mod sample;
@@ -19,11 +19,11 @@ use evenair_units::{Duration, Instant};
 use evenair_wifi::FrameRecord;
 use std::fmt;
 
-/// Simulated time between two looks of whoever watches the progress of a run: milliseconds of computing in the largest networks. The
-/// event loop knows nothing of them.
+/// Simulated time between two reports of progress: milliseconds of computing in the largest networks. The event loop has no part
+/// in them.
 const STRIDE: Duration = Duration::from_millis(100);
 
-/// Points of time series that whoever sees them is given at once.
+/// Points of time series that a watcher gets at once.
 const PORTION: usize = 256;
 
 /// The fate of a packet from outside, and when it was decided.
@@ -47,7 +47,7 @@ pub enum Fate {
         /// Which node.
         node: u32,
     },
-    /// It was broadcast, and nobody will hear it any more.
+    /// It was broadcast, and no further node will receive it.
     Over,
     /// It was lost.
     Lost {
@@ -79,12 +79,13 @@ impl std::error::Error for NoRoute {}
 ///
 /// # Stepping
 /// [`next_at`](Self::next_at) is the instant of the next event, exactly: before it nothing happens, and at it something may.
-/// [`advance`](Self::advance) goes on to an instant, or to the next packet that comes out or is lost before; call it until it gives
-/// none. [`inject`](Self::inject) puts a packet in, at an instant that is neither before what has been handled nor after `next_at`.
-/// A network that is stepped takes the path that it takes in [`run`](Self::run), whatever the steps.
+/// [`advance`](Self::advance) goes on to an instant, or to the next packet that comes out or is lost before; call it until it
+/// gives none. [`inject`](Self::inject) puts a packet in, at an instant that is neither before the last event nor after
+/// `next_at`. A network that is stepped takes the same path as in [`run`](Self::run), for any steps.
 ///
-/// Whoever injects a packet is told of its end, arrival or loss ([`Fate`]), so that what it stands for can be let go. Frames and time
-/// series are seen by [`advance_watched`](Self::advance_watched), and then not kept; [`finish_at`](Self::finish_at) ends a run of any length.
+/// The caller gets each injected packet's end, arrival or loss ([`Fate`]), so that it can free the packet's bytes.
+/// [`advance_watched`](Self::advance_watched) hands frames and time series to watchers, and does not keep them;
+/// [`finish_at`](Self::finish_at) ends a run of any length.
 #[derive(Clone, Debug)]
 pub struct Network {
     core: Core<Due>,
@@ -103,7 +104,7 @@ impl Network {
         Self::run_watched(spec, run, Watchers::default()).expect("nobody stops it")
     }
 
-    /// The same while somebody watches, who changes nothing of it but may end it early; then there is no result.
+    /// The same with watchers, which change nothing but may end the run early; then there is no result.
     pub fn run_watched(spec: &NetworkSpec, run: RunSpec, mut watchers: Watchers<'_>) -> Option<RunResult> {
         let all = watchers.frames.is_some().then_some((Instant::ZERO, Instant::NEVER));
         let mut network = Self::start(spec, run, all.or(run.timeline));
@@ -167,6 +168,7 @@ impl Network {
         if let Some(window) = record {
             self.core.record(window);
         }
+        self.core.start_moving();
         self.core.start_dummies();
     }
 
@@ -175,7 +177,7 @@ impl Network {
         Instant::ZERO + self.run.warmup + self.run.duration
     }
 
-    /// The instant of what was handled or injected last.
+    /// The instant of the last event or injection.
     pub fn now(&self) -> Instant {
         self.core.now()
     }
@@ -190,7 +192,7 @@ impl Network {
         self.advance_watched(until, &mut Watchers::default())
     }
 
-    /// The same while somebody watches: time series go to whoever sees them, in portions, and frames, from the call of
+    /// The same with watchers: time series go to them in portions, and frames, from the call of
     /// [`see_all_frames`](Self::see_all_frames) on. Progress is the caller's own.
     pub fn advance_watched(&mut self, until: Instant, watchers: &mut Watchers<'_>) -> Option<Emerged> {
         while let Some(news) = self.core.advance(until) {
@@ -202,7 +204,7 @@ impl Network {
         None
     }
 
-    /// From now on whoever watches sees every frame. Only those of the window that the run asked for are kept.
+    /// Hands every frame to watchers from this call on. Only those of the window that the run asked for are kept.
     pub fn see_all_frames(&mut self) {
         self.core.record((Instant::ZERO, Instant::NEVER));
     }
@@ -214,8 +216,8 @@ impl Network {
     /// [route](NetworkSpec::routes) leads to its destination.
     ///
     /// # Panics
-    /// If `at` lies before what was handled last, or after [`next_at`](Self::next_at): the packet would come too late, or what is
-    /// due before it would.
+    /// If `at` lies before the last event, or after [`next_at`](Self::next_at): the packet would come too late, or a due event
+    /// would be skipped.
     pub fn inject(&mut self, at: Instant, packet: Foreign) -> Result<(), NoRoute> {
         self.core.move_to(at);
         let Foreign { from, to, size, .. } = packet;

@@ -1,7 +1,7 @@
 //! The options of a TCP segment's header.
 //!
 //! A scenario's `tcp.headers` is the whole header of each segment, as in the simulators of the papers; with `tcp.options` the options
-//! come on top of it, as a kernel sends them. A capture writes those that have room in what was on the air.
+//! come on top of it, as a kernel sends them. A capture writes those that fit the frame's length.
 
 use crate::trace::Agreed;
 use evenair_tcp::{Segment, SegmentKind};
@@ -115,7 +115,7 @@ mod tests {
         (0..count).rev().filter_map(arrive).last().expect("each segment is answered")
     }
 
-    /// What Linux sends, as its `tcp_options_write` lays it out: a SYN 12 bytes, 20 with timestamps there; timestamps 12; so many
+    /// Linux's layout, by its `tcp_options_write`: a SYN 12 bytes, 20 with timestamps there; timestamps 12; so many
     /// blocks 4 + 8n.
     #[test]
     fn options_have_the_lengths_of_a_kernels() {

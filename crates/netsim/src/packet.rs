@@ -78,7 +78,7 @@ impl Body {
     }
 }
 
-/// A segment, and whose it is.
+/// A segment and its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpPacket {
     /// The connection: its place among those of the network.
@@ -102,20 +102,21 @@ pub struct Foreign {
     pub size: Bytes,
     /// Which flow it belongs to.
     pub whose: Whose,
-    /// When it entered first, if it has left on its way and enters again: what a delay counts from. None: now.
+    /// The instant of its first entry, if it has left on its way and enters again: its delay counts from there. None:
+    /// the present.
     pub since: Option<Instant>,
     /// Its access category, under EDCA; a flow's packets have the flow's.
     pub category: Category,
     /// Whether queues may mark it, or have.
     pub ecn: Codepoint,
-    /// Its meaning for whoever injected it.
+    /// Its content, for the caller that injected it.
     pub content: u64,
 }
 
 /// The congestion field in the header of a packet from outside (RFC 3168 section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codepoint {
-    /// Whoever sent it does not react to marks: it is dropped where it would be marked.
+    /// Its sender does not react to marks: it is dropped where it would be marked.
     #[default]
     NotCapable,
     /// Queues may mark it instead of dropping it.
@@ -136,8 +137,8 @@ pub enum Whose {
         /// Whether it goes back, from the flow's destination to its source.
         back: bool,
     },
-    /// A probe of a flow's path, or its answer: it goes the way of the flow's packets, and is none of those that its result counts as
-    /// handed over or lost. Who sends it takes it from what arrived.
+    /// A probe of a flow's path, or its answer: it goes the way of the flow's packets, and its result does not count it as handed
+    /// over or lost. Its sender takes it from the arrivals.
     Probe {
         /// The flow.
         flow: u32,
@@ -207,7 +208,7 @@ impl Entered {
         self.leaves_early
     }
 
-    /// Its meaning for whoever injected it.
+    /// Its content, for the caller that injected it.
     pub const fn content(&self) -> u64 {
         self.content
     }
@@ -242,9 +243,11 @@ pub enum LossCause {
     Retries,
     /// A wire lost it.
     Wire,
+    /// No route led to its destination, as nodes had moved.
+    NoRoute,
 }
 
-/// A flow in one direction: what queues tell packets apart by, and what is counted by. Twice the flow's number, plus one on the
+/// A flow in one direction, by which queues and counters tell packets apart. Twice the flow's number, plus one on the
 /// way back; those of packets from outside follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Way(pub(crate) u32);
@@ -268,7 +271,7 @@ impl Way {
         Self((flows << 1).saturating_add(flow))
     }
 
-    /// The flow whose it is, of the network's own.
+    /// Its flow, of the network's own.
     pub(crate) const fn flow(self) -> u32 {
         self.0 >> 1
     }

@@ -1,8 +1,8 @@
 //! Frames as Wireshark and tshark read them: pcap files with radiotap headers.
 //!
-//! A capture of the whole air is that of an observer that hears everything at once: every frame is in it; one that its
-//! addressee did not decode carries radiotap's "bad checksum" flag. A capture of one node is that of a monitor there: what it
-//! sent, and what it decoded, whoever that was meant for. Frames have the time at which they *began*. Addresses are made from the nodes'
+//! A capture of the whole air is that of an observer that receives everything at once: every frame is in it; one that its
+//! addressee did not decode carries radiotap's "bad checksum" flag. A capture of one node is that of a monitor there: the frames
+//! that it sent or decoded, for any addressee. Frames have the time at which they *began*. Addresses are made from the nodes'
 //! order: 02:00:00:00:00:05 and 10.0.0.5 are the fifth node. Real packets from outside ([`FrameSink::real_frame`]) are there as they
 //! are. Of simulated ones, payload beyond the TCP or UDP header is left out, as a capture with a snap length does; the original length
 //! is kept. Payload is zeros: the checksums of IP, TCP and UDP are right for these over
@@ -10,11 +10,11 @@
 //! MAC's, has here the standard's 36.
 //!
 //! # TCP
-//! `packet` says how long headers are. Sequence numbers count bytes. A connection that opens with a SYN (all but ns-2's) agrees there on
-//! what it uses, where the header has room: the largest segment, the scale of the window, selective acknowledgement, timestamps. The
-//! window of every segment is the receiver's: so many segments from the next one that it expects on, always the same, since
-//! applications read at once; where no SYN tells a scale it is 65 535 bytes at most. Timestamps count microseconds; a data segment's
-//! echo is zero, because the endpoints do not use it.
+//! `packet` describes the lengths of headers. Sequence numbers count bytes. A connection that opens with a SYN (all but ns-2's)
+//! agrees there on its options, where the header has room: the largest segment, the scale of the window, selective
+//! acknowledgement, timestamps. The window of every segment is the receiver's: so many segments from the next one that it
+//! expects on, always the same, since applications read at once; where no SYN tells a scale it is 65 535 bytes at most.
+//! Timestamps count microseconds; a data segment's echo is zero, because the endpoints do not use it.
 
 mod packet;
 mod radiotap;
@@ -44,7 +44,7 @@ pub const HEAD: [u8; 24] = {
 const LINK_TYPE: u32 = 127;
 /// The magic number of captures with nanoseconds.
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
-/// Nothing is cut off: what is not written was never there.
+/// Nothing is cut off: the capture never had the bytes left out.
 const SNAP_LENGTH: u32 = 262_144;
 /// The frame check sequence, which is counted and not written.
 const CHECKSUM_BYTES: u32 = 4;
@@ -55,8 +55,8 @@ const FLIGHT_NS_MAX: u64 = 5_000_000;
 
 /// Writes frames into captures.
 ///
-/// Frames are handed over in the order of their ends; a capture is in the order of their beginnings. What has ended
-/// waits until nothing can have begun before it.
+/// Frames are handed over in the order of their ends; a capture is in the order of their beginnings. An ended frame
+/// waits until no other can have begun before it.
 #[derive(Debug)]
 pub struct PcapWriter<W: Write> {
     /// One of the whole air, or one of each node.
@@ -105,7 +105,7 @@ impl<W: Write> PcapWriter<W> {
         Ok(Self { outs, is_by_node, encoder, longest_ns, waiting: BTreeMap::new(), error: None })
     }
 
-    /// Writes what still waits; gives back what was written to.
+    /// Writes the frames that still wait; returns the outputs.
     ///
     /// # Errors
     /// If anything could not be written, now or before.
@@ -130,7 +130,7 @@ impl<W: Write> PcapWriter<W> {
             && entry.key().0 < start_ns
         {
             let ((_, from), Waiting { records, by }) = entry.remove_entry();
-            // Of a frame whose end the run has not seen there is none.
+            // A frame without an end in the run has no record.
             for (record, lost) in records {
                 self.write(record, lost, from, &by);
             }
@@ -149,8 +149,9 @@ impl<W: Write> PcapWriter<W> {
         if !self.is_by_node {
             return write(0, &record);
         }
-        // Whoever has it in its capture decoded it, or sent it.
-        record[RECORD_HEADER + radiotap::FLAGS_AT] &= !radiotap::FLAG_BAD_FCS;
+        // A node with the frame in its capture decoded it, or sent it.
+        let flags_at = RECORD_HEADER + radiotap::flags_at(&record[RECORD_HEADER..]);
+        record[flags_at] &= !radiotap::FLAG_BAD_FCS;
         let by = by.iter().filter(|&&node| Some(node) != lost);
         by.chain([&from]).for_each(|&node| write(node as usize, &record));
     }
@@ -333,7 +334,7 @@ mod tests {
 
     #[test]
     fn the_checksum_of_a_known_header() {
-        // RFC 1071's method on a header whose checksum is b861.
+        // RFC 1071's method on a header with the checksum b861.
         let header =
             [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xc0, 0xa8, 0, 0x01, 0xc0, 0xa8, 0, 0xc7];
         assert_eq!(internet_checksum(&[&header]), 0xb861);

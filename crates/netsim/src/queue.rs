@@ -1,5 +1,5 @@
-//! A transmit queue is parts: a discipline that keeps what waits, a marking that refuses some of it, a buffer that it may share
-//! with its node's other queues, and an outlet, the air or a wire. What is in service is out of the discipline.
+//! A transmit queue has parts: a discipline that keeps waiting packets, a marking that refuses some of them, a buffer that it
+//! may share with its node's other queues, and an outlet, the air or a wire. A packet in service is out of the discipline.
 
 mod airtime;
 mod bucket;
@@ -55,7 +55,7 @@ pub(crate) enum Outlet {
     /// The air; the queue is the contender of its number.
     Air,
     Wire(Box<WireEnd>),
-    /// The network layer of the same node: what may leave is there at once.
+    /// The network layer of the same node: packets that may leave arrive at once.
     Within {
         /// Whether acknowledgements wait there as data do; else they go past it.
         answers: bool,
@@ -94,7 +94,7 @@ pub(crate) struct TransmitQueue {
     pub(crate) buffer: u32,
     pub(crate) node: u32,
     pub(crate) discipline: AnyDiscipline,
-    /// With what probability arrivals are dropped, as its back-off law said when it was last updated.
+    /// The probability with which arrivals are dropped, from the last update of its back-off law.
     pub(crate) law_drops: Option<Probability>,
     pub(crate) marking: Option<Box<AnyMarking>>,
     /// The packets that came and were accepted.
@@ -109,7 +109,7 @@ pub(crate) struct TransmitQueue {
     pub(crate) mode: Mode,
     /// Packets of sources that are never without, which have left or were dropped and are not made up for: the first is next.
     pub(crate) without_room: VecDeque<Queued>,
-    /// Whom its marking tells apart.
+    /// The flows that its marking tells apart.
     pub(crate) flows: Flows,
     /// The packets that were accepted and given up.
     pub(crate) given_up: Volume,
@@ -128,7 +128,7 @@ pub(crate) struct TransmitQueue {
 #[derive(Clone, Debug)]
 pub(crate) struct BackoffHost {
     pub(crate) law: AnyBackoff,
-    /// When it was last updated, and what had come and left by then.
+    /// The instant of the last update, and the arrivals and departures by then.
     updated: Instant,
     arrived: Volume,
     served: Volume,
@@ -162,7 +162,8 @@ impl TransmitQueue {
         Volume { packets: self.discipline.packets().into(), bytes: self.discipline.bytes() }
     }
 
-    /// With what probability an arrival is refused: the back-off law says, or the marking and the discipline do.
+    /// Returns the probability with which an arrival is refused, from the back-off law, or from the marking and the
+    /// discipline.
     #[inline]
     pub(crate) fn refusal(&mut self, now: Instant, arrival: &Queued) -> Probability {
         if let Some(probability) = self.law_drops {
@@ -308,7 +309,7 @@ impl TransmitQueue {
         }
     }
 
-    /// Notes what its back-off law says of packets.
+    /// Notes its back-off law's answers on packets.
     pub(crate) fn ask_law(&mut self) {
         let law = self.law.as_ref().map(|host| &host.law);
         self.law_drops = law.and_then(BackoffLaw::drop_probability);

@@ -15,17 +15,23 @@ use evenair_laws::rate::RateParams;
 use evenair_laws::rate::tfrc::TfrcParams;
 use evenair_laws::window::WindowParams;
 use evenair_tcp::{AckPolicy, Recovery, Segment, SegmentKind, SenderParams};
-use evenair_topology::Medium;
+use evenair_topology::{Fading, Medium};
 use evenair_units::{Bytes, Duration, Instant, Rate};
-use evenair_wifi::{Aggregation, BROADCAST, LossModel, MacTiming, Mode, Receivers, Rules};
+use evenair_wifi::{
+    Aggregation, BROADCAST, Capture, ErrorModel, LossModel, MacTiming, Mode, Receivers, Rules,
+};
 
 mod gateway;
 mod mix;
+mod modes;
+mod motion;
 mod opportunities;
 mod web;
 
 pub use gateway::{GatewayClass, GatewayControl, GatewaySpec, Shaping, Shares, SourceLimit};
 pub use mix::Mix;
+pub use modes::{LinkControl, RateControlSpec};
+pub use motion::{Detour, Motion, Scene, SceneAt};
 pub(crate) use opportunities::Pacer;
 pub use opportunities::{NoTrace, Opportunities};
 pub use web::{Arrivals, WebConnection, WebRequest, WebSpec};
@@ -39,13 +45,20 @@ pub struct NetworkSpec {
     pub medium: Medium,
     /// Which MAC.
     pub mac: MacSpec,
-    /// How packets are sent over the air; those to everybody have 802.11's basic rate.
+    /// The modulation of packets over the air; broadcasts have 802.11's basic rate.
     pub data_mode: Mode,
-    /// What the stations decode.
+    /// The reception limits of the stations.
     pub receivers: Receivers,
+    /// How nodes move, if they do: only under 802.11, and no hearer further than half a slot.
+    pub motion: Option<Motion>,
+    /// The fading of links of the air, if any: each pair by its [`FadedLink`](evenair_topology::FadedLink), with a stream
+    /// named (seed of the run, [`Fading::entity`] of the nodes' names, "fading").
+    pub fading: Option<Fading>,
     /// Links with a mode of their own.
     pub rates: Vec<LinkRate>,
-    /// Links that lose what nothing else spoils, on the air or on a wire.
+    /// Rate control of links; the mode of a link is then its fastest.
+    pub rate_control: RateControlSpec,
+    /// Links with extra random loss, on the air or on a wire.
     pub losses: Vec<LinkLoss>,
     /// Wired links.
     pub wires: Vec<Wire>,
@@ -57,7 +70,7 @@ pub struct NetworkSpec {
     pub aggregation: Option<Staging>,
     /// The transmit queues of the air; those of one node share their buffer.
     pub queue: QueueSpec,
-    /// Nodes whose queues of the air are others, each at most once.
+    /// Nodes with queues of the air of their own, each at most once.
     pub node_queues: Vec<(u32, QueueSpec)>,
     /// Nodes that back off by another law, each at most once.
     pub node_backoffs: Vec<(u32, BackoffParams)>,
@@ -70,7 +83,7 @@ pub struct NetworkSpec {
     /// Paths of nodes that packets from outside ([`Network::inject`](crate::Network::inject)) may take that belong to no flow, both
     /// ways. Where a node is on several towards one destination, the first holds.
     pub routes: Vec<Vec<u32>>,
-    /// A gateway that shapes what passes it.
+    /// A gateway that shapes passing packets.
     pub gateway: Option<GatewaySpec>,
     /// Flows that are held back at their sources.
     pub source_limits: Vec<SourceLimit>,
@@ -84,7 +97,10 @@ impl NetworkSpec {
             medium,
             mac,
             data_mode: data.into(),
+            motion: None,
+            fading: None,
             rates: Vec::new(),
+            rate_control: RateControlSpec::default(),
             losses: Vec::new(),
             wires: Vec::new(),
             backoff: DcfParams::default().into(),
@@ -103,7 +119,7 @@ impl NetworkSpec {
         }
     }
 
-    /// A node's name; "*" for everybody.
+    /// A node's name; "*" for a broadcast.
     pub fn name(&self, node: u32) -> &str {
         name(&self.nodes, node)
     }
@@ -145,6 +161,31 @@ impl NetworkSpec {
                 MacSpec::Dcf { timing: timing.with_qos(qos), rules }
             }
             mac => mac,
+        }
+    }
+
+    /// The probability that noise fails one attempt to send a packet of `size` network-layer bytes over a link, in the mode that it
+    /// sustains and without interference. None where errors do not follow from the signal-to-noise ratio, or the link is not of the
+    /// air.
+    pub fn noise_loss(&self, from: u32, to: u32, size: Bytes) -> Option<f64> {
+        let (model, timing) = self.errors(from, to)?;
+        let power = self.medium.hearing(from as usize, to as usize)?.power;
+        Some(model.loss(timing.phy, self.sustained_mode(from, to), power, size + timing.overhead))
+    }
+
+    /// The signal-to-noise ratio of a link, in the mode that it sustains and without interference \[dB\]; none, as for [`Self::noise_loss`].
+    pub fn noise_ratio_db(&self, from: u32, to: u32) -> Option<f64> {
+        let (model, timing) = self.errors(from, to)?;
+        let power = self.medium.hearing(from as usize, to as usize)?.power;
+        Some(model.ratio_db(timing.phy, self.sustained_mode(from, to), power))
+    }
+
+    fn errors(&self, from: u32, to: u32) -> Option<(ErrorModel, MacTiming)> {
+        match self.mac_between(from, to) {
+            MacSpec::Dcf { timing, rules: Rules { capture: Capture::Errors(model), .. } } => {
+                Some((model, timing))
+            }
+            _ => None,
         }
     }
 
@@ -250,7 +291,7 @@ pub struct QueueSpec {
     pub discipline: DisciplineParams,
     /// Which packets are given up before the buffer is full; of arrivals the back-off law says, if it drops any.
     pub marking: Option<MarkingParams>,
-    /// Whom discipline and marking tell apart.
+    /// The flows that discipline and marking tell apart.
     pub per: Per,
 }
 
@@ -260,13 +301,13 @@ pub enum Per {
     /// Each flow in each direction.
     #[default]
     Flow,
-    /// Each subscriber, with all its flows and what acknowledges them (`NetworkSpec::subscriber_at`). CAKE's hosts, next hops
+    /// Each subscriber, with all its flows and their acknowledgements (`NetworkSpec::subscriber_at`). CAKE's hosts, next hops
     /// and a discipline of a user's own are told apart as ever.
     Subscriber,
 }
 
 impl QueueSpec {
-    /// First in, first out, and refuse what finds the buffer full.
+    /// First in, first out, and refuse packets that find the buffer full.
     pub const fn fifo(limit_packets: u32) -> Self {
         Self { limit_packets, discipline: DisciplineParams::Fifo, marking: None, per: Per::Flow }
     }
@@ -318,7 +359,7 @@ pub struct FlowSpec {
     /// Its name.
     pub name: String,
     /// The nodes on its way, source and destination included; a source and
-    /// [`BROADCAST`] for everybody in range.
+    /// [`BROADCAST`] for all nodes in range.
     pub path: Vec<u32>,
     /// When it sends: from, until; in order, without overlap.
     pub active: Vec<(Instant, Instant)>,
@@ -332,11 +373,11 @@ pub struct FlowSpec {
     pub code_point: u8,
     /// Its share of queues that know weights, against that of others.
     pub weight: f64,
-    /// Whose endpoints it wants, where there is a choice: in a run all are simulated, and it has no effect.
+    /// The endpoints that it wants, where there is a choice: in a run all are simulated, and it has no effect.
     pub stack: Option<Stack>,
 }
 
-/// Whose endpoints carry a flow.
+/// The endpoints that carry a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stack {
     /// Real sockets of this machine's Linux.
@@ -355,7 +396,7 @@ impl FlowSpec {
         path
     }
 
-    /// What its source draws from in the run with this seed.
+    /// The random stream of its source in the run with this seed.
     pub fn stream(&self, seed: u64) -> Stream {
         Stream::named(seed, &self.name, if self.traffic.web().is_some() { "web" } else { "traffic" })
     }
@@ -381,12 +422,14 @@ pub enum Traffic {
     Datagrams {
         /// Network-layer size; the mean, where sizes are drawn.
         size: Bytes,
+        /// Headers within each, which are no goodput.
+        headers: Bytes,
         /// When they are sent.
         pattern: Pattern,
     },
     /// Datagrams at a rate that a law gives, evenly spaced.
     Rated(RatedSpec),
-    /// Datagrams over TFRC, whose receiver reports.
+    /// Datagrams over TFRC, with reports by the receiver.
     Tfrc(TfrcSpec),
     /// Requests over TCP, which are answered over TCP.
     Web(WebSpec),
@@ -425,9 +468,15 @@ impl Traffic {
         self.mix().map_or_else(|| self.size(), |mix| mix.draw(stream))
     }
 
-    /// The application's part of it: of a datagram all.
+    /// The application's part of it: of a datagram all but its headers.
     pub fn payload(&self) -> Bytes {
-        self.tcp().map_or_else(|| self.size(), |tcp| tcp.payload)
+        let of_datagram = || Bytes::new(self.size().count().saturating_sub(self.headers().count()));
+        self.tcp().map_or_else(of_datagram, |tcp| tcp.payload)
+    }
+
+    /// Headers within each datagram.
+    pub fn headers(&self) -> Bytes {
+        if let Self::Datagrams { headers, .. } = self.kind() { *headers } else { Bytes::new(0) }
     }
 
     /// The endpoints of its TCP connections.
@@ -458,7 +507,7 @@ impl Traffic {
         if let Self::Outside(like) = self { like.kind() } else { self }
     }
 
-    /// How much there is to send, of what has connections that stay.
+    /// The amount of data to send, for traffic with lasting connections.
     pub const fn source(&self) -> Option<Source> {
         match self {
             Self::Tcp(TcpSpec { source, .. }) | Self::Tfrc(TfrcSpec { source, .. }) => Some(*source),
@@ -476,7 +525,7 @@ impl Traffic {
         }
     }
 
-    /// How its path is probed, of what has connections.
+    /// The probes of its path, for traffic with connections.
     pub const fn probes(&self) -> Option<ProbeSpec> {
         match self {
             Self::Tcp(TcpSpec { probes, .. }) | Self::Tfrc(TfrcSpec { probes, .. }) => Some(*probes),
@@ -502,14 +551,14 @@ pub struct TfrcSpec {
     pub probes: ProbeSpec,
 }
 
-/// A flow whose rate is a law's.
+/// A flow with a law for its rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatedSpec {
     /// Network-layer size of a datagram: all of it is the payload that the law means.
     pub size: Bytes,
     /// The law.
     pub law: RateParams,
-    /// The source's own limit: never faster, whatever the law says.
+    /// The source's own limit: never faster, at any rate of the law.
     pub rate_max: Rate,
 }
 
@@ -560,7 +609,8 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// How long after a datagram the next one is due, while the source is on; none of what asks the queue.
+    /// The time after a datagram until the next one is due, while the source is on; none for a source that asks the
+    /// queue.
     pub fn next_in(&self, stream: &mut Stream) -> Option<Duration> {
         match *self {
             Self::Saturated => None,
@@ -659,10 +709,10 @@ impl Default for ProbeSpec {
 /// Which round trips a flow is measured by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sampling {
-    /// That of every segment, from its departure to the arrival of the acknowledgement that it brought about, whatever
-    /// this acknowledges. Each repetition has a departure of its own, so that nothing is ambiguous. Where the receiver
-    /// delays acknowledgements it is that of the last segment that one covers, with the delay only where nothing came
-    /// to end it.
+    /// That of every segment, from its departure to the arrival of the acknowledgement that it brought about, which may
+    /// acknowledge any segments. Each repetition has a departure of its own, so that nothing is ambiguous. Where the
+    /// receiver delays acknowledgements it is that of the last segment that one covers, with the delay only where
+    /// nothing came to end it.
     #[default]
     EverySegment,
     /// The retransmission timer's samples: one segment a window (RFC 6298 section 3), none that was repeated.
@@ -680,7 +730,7 @@ pub struct RunSpec {
     pub duration: Duration,
     /// How often time series are sampled; not at all if none.
     pub sample_every: Option<Duration>,
-    /// Keep how long each datagram, segment and packet in a queue took: the delays of what goes over TCP, and percentiles.
+    /// Keep the time of each datagram, segment and packet in a queue: delays of data over TCP, and percentiles.
     pub times: bool,
     /// Keep the airtime ledger.
     pub ledger: bool,

@@ -31,7 +31,7 @@ impl<R> Default for Tapes<R> {
 }
 
 impl<T, A> Tapes<Record<T, A>> {
-    /// A law whose copies write here.
+    /// A law with copies that write here.
     pub fn record<P: Taped<Told = T, Answer = A>>(&self, params: &P) -> Recorder<P, Track<RecordOf<P>>> {
         Recorder::new(params.clone(), Track { tapes: Arc::clone(&self.0), own: None })
     }

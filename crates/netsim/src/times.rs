@@ -1,9 +1,10 @@
-//! How long something takes, of all that it happens to: the mean exactly, percentiles from a histogram of bounded size.
+//! Durations of a repeated event: the mean exactly, percentiles from a histogram of bounded size.
 //!
-//! The histogram's bins are as wide as a 128th of the power of two below them. A bin keeps the count and the sum of its times, and a
-//! percentile is the mean of its bin: never outside the times that were counted, exact where the bin holds one, off by less than 1 %
-//! (by 16 ns at most below 1 µs) otherwise. Counts and sums are whole numbers: equal runs have equal ones on every machine, those of
-//! several flows, queues or seeds add up. The histogram grows with the logarithm of the longest time, by 2 KiB for each doubling.
+//! The histogram's bins are as wide as a 128th of the power of two below them. A bin keeps the count and the sum of its times,
+//! and a percentile is the mean of its bin. So it is never outside the counted times, exact where the bin holds one, and else off
+//! by less than 1 % (by 16 ns at most below 1 µs). Counts and sums are whole numbers: equal runs have equal ones on every
+//! machine, and those of several flows, queues or seeds add up. The histogram grows with the logarithm of the longest time,
+//! by 2 KiB for each doubling.
 
 use crate::queue::Delays;
 use evenair_units::Duration;
@@ -53,7 +54,7 @@ impl Histogram {
         self.bins.clear();
     }
 
-    /// Adds what another one counted.
+    /// Adds the counts of another one.
     pub fn merge(&mut self, other: &Self) {
         for (bin, &more) in other.bins.iter().enumerate().filter(|(_, bin)| bin.count > 0) {
             self.add_many(bin, more);
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_merged_is_as_if_it_had_been_one() {
+    fn merged_times_equal_joint_times() {
         let of = |range: std::ops::Range<u64>| {
             let mut histogram = Histogram::default();
             range.for_each(|n| histogram.add(Duration::from_micros(n * n)));
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn text_reads_back() {
         let mut histogram = Histogram::default();
         (0..48).for_each(|power| histogram.add(Duration::from_nanos(3 << power)));
         (0..9_999).for_each(|n| histogram.add(Duration::from_nanos(123_456_789 + 1_001 * n)));

@@ -8,7 +8,7 @@ use evenair_wifi::{FrameRecord, Overheard};
 use std::fmt;
 use std::ops::ControlFlow;
 
-/// The watchers of a run ([`Network::run_watched`](crate::Network::run_watched)); nobody, by default.
+/// The watchers of a run ([`Network::run_watched`](crate::Network::run_watched)); none, by default.
 #[derive(Default)]
 pub struct Watchers<'a> {
     /// Is told now and then, every 100 ms of simulated time, how far the run has come, its end at last. On
@@ -31,7 +31,7 @@ impl fmt::Debug for Watchers<'_> {
     }
 }
 
-/// The packet whose exchange a frame belongs to.
+/// The packet of a frame's exchange.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
     /// Its flow; of a packet from outside that belongs to none, the number that fair queues tell it apart by.
@@ -42,7 +42,7 @@ pub struct Sent {
     pub passed: u8,
     /// Network-layer size \[bytes\].
     pub size: u16,
-    /// Payload of a full data segment of its flow \[bytes\]: what one sequence number stands for.
+    /// Payload of a full data segment of its flow \[bytes\], which one sequence number counts.
     pub payload: u32,
     /// The agreement of its connection's ends, if it is TCP's.
     pub agreed: Option<Agreed>,
@@ -65,22 +65,22 @@ pub struct Agreed {
     pub window: u32,
     /// Whether it is opened with a SYN.
     pub handshake: bool,
-    /// Whether the receiver tells what arrived out of order.
+    /// Whether the receiver reports segments out of order (SACK).
     pub sack: bool,
     /// Whether segments carry timestamps.
     pub timestamps: bool,
 }
 
-/// Whoever wants to see every frame of a run, at its end.
+/// A receiver of every frame of a run, at its end.
 pub trait FrameSink {
     /// A frame has ended. The packet is none for dummy packets.
     fn frame(&mut self, frame: &FrameRecord, packet: Option<&Sent>);
 
-    /// The same of a packet from outside whose bytes are known to whoever injected it: an IP packet.
+    /// The same of a packet from outside with its bytes, which the caller that injected it knows: an IP packet.
     fn real_frame(&mut self, frame: &FrameRecord, packet: &Sent, _bytes: &[u8]) {
         self.frame(frame, Some(packet));
     }
 
-    /// A station has decoded a frame, whoever it was meant for; before the frame is shown, or a moment later.
+    /// A station has decoded a frame, for any addressee; before the frame is shown, or a moment later.
     fn overheard(&mut self, _heard: &Overheard) {}
 }

@@ -20,7 +20,9 @@ use evenair_gateway::kernel::{AllFound, Kernel, Root};
 use evenair_gateway::plan::{Names, difference};
 use evenair_gateway::run::{self, Ended, RunOptions, wall_ms};
 use evenair_gateway::subscribers::Place;
-use evenair_gateway::{Gateway, Linux, Meaning, Memory, Mistake, Side, Subscriber, Subscribers, Written};
+use evenair_gateway::{
+    Gateway, Linux, Meaning, Memory, Mistake, OperatorFiles, Side, Subscriber, Subscribers,
+};
 use evenair_units::{Instant, printable};
 use std::path::{Path, PathBuf};
 
@@ -31,7 +33,7 @@ const HANDED_OVER: i32 = 75;
 #[derive(Debug, Args)]
 #[command(
     after_help = "One box between a mesh and the Internet, no software on the nodes: a token bucket for each subscriber and direction in this machine's own queues, \
-    and once an epoch a law of [Jam10] sets their rates by what the queues counted. Begin by watching; nothing is changed until the file says mode = \"enforce\".\n\n\
+    and once an epoch a law of [Jam10] sets their rates by the counts of the queues. Begin by observing; nothing is changed until the file has mode = \"enforce\".\n\n\
     A file to begin with (gateway.toml):\n  \
     mesh = \"mesh0\"            # the device towards the mesh\n  \
     uplink = \"wan0\"           # the device towards the Internet\n  \
@@ -53,14 +55,14 @@ enum Verb {
     Check(FileArgument),
     /// Print the changes that `run` would make, as lines of tc, nft and ethtool; nothing is changed
     #[command(
-        after_help = "The plan goes from what stands on the devices now to what the law gives at its start; without the devices, from nothing.\n\n\
+        after_help = "The plan goes from the devices' installed state to the law's initial rates; without the devices, from nothing.\n\n\
     Example:\n  evenair gateway plan gateway.toml"
     )]
     Plan(FileArgument),
     /// Run the gateway in the foreground, until Ctrl-C or SIGTERM; SIGHUP reloads the file
     #[command(
-        after_help = "At the end the devices are as they were before (on_stop = \"remove\"). After a crash or a kill -9 the next run adopts what stands, and `clear` removes it. \
-    It needs CAP_NET_ADMIN and CAP_NET_RAW: root has them, and so has who is in a network namespace of his own.\n\n\
+        after_help = "At the end the devices are as they were before (on_stop = \"remove\"). After a crash or a kill -9 the next run adopts the installed state, and `clear` removes it. \
+    It needs CAP_NET_ADMIN and CAP_NET_RAW: root has both, and so does a user inside a user namespace.\n\n\
     Examples:\n  \
     evenair gateway run gateway.toml\n  \
     evenair gateway run gateway.toml --mode enforce --confirm 5min    # then, if all is well: evenair gateway confirm gateway.toml"
@@ -81,7 +83,7 @@ enum Verb {
     /// Confirm a trial that `run --confirm` started: its settings stay
     Confirm(FileArgument),
     /// Reload the file, without a gap
-    #[command(after_help = "What is wrong with the file is told, and all goes on as before.")]
+    #[command(after_help = "Prints the mistakes of a bad file, and goes on with the last good one.")]
     Reload(FileArgument),
     /// Stop, and leave the limits to the next `run`, which adopts them without losing a packet: for
     /// upgrades
@@ -93,8 +95,8 @@ enum Verb {
     Clear(ClearArguments),
     /// Replay a record, with its own law or with another
     #[command(
-        after_help = "By the law on record every decision comes out bit for bit; exit status 1, if one does not. By another law the rates stand beside those on record, but not what \
-    people would have done under them.\n\n\
+        after_help = "By the law on record every decision comes out bit for bit; exit status 1, if one does not. By another law the rates stand beside those on record, but not the \
+subscribers' reaction to them.\n\n\
     Examples:\n  \
     evenair gateway replay /var/lib/evenair/log\n  \
     evenair gateway replay log --law fixed\n  \
@@ -268,7 +270,7 @@ fn has_hung() -> bool {
 fn socket(file: &Path) -> PathBuf {
     if let Err(mistake) = Config::load(file) {
         anstream::eprintln!(
-            "{} (a gateway that runs goes on by what it read before)",
+            "{} (a running gateway goes on with the file it read before)",
             lines(&mistake.to_string())
         );
     }
@@ -289,7 +291,7 @@ fn tell(file: &Path, request: &Request) -> Result<()> {
 
 /// Returns the parsed content of a file.
 fn meaning(file: &Path) -> Result<Meaning, Mistake> {
-    Written::read(file)?.meaning(file, wall_ms() / 1000, &mut LastLeases::default())
+    OperatorFiles::read(file)?.meaning(file, wall_ms() / 1000, &mut LastLeases::default())
 }
 
 fn check(file: &Path) -> Result<()> {
@@ -322,7 +324,7 @@ fn check(file: &Path) -> Result<()> {
                 } else {
                     "remove it first"
                 };
-                against.push(format!("{device}: somebody's {kind} {major:x}: is its root; {remedy}"));
+                against.push(format!("{device}: another program's {kind} {major:x}: is its root; {remedy}"));
             }
         }
     }
@@ -338,7 +340,7 @@ fn check(file: &Path) -> Result<()> {
     match () {
         () if !against.is_empty() => bail!("mode = \"enforce\" would not hold, see above"),
         () if !unforwarded.is_empty() => bail!("this machine forwards nothing, see above"),
-        () if config.is_nobodys(&subscribers) => bail!("nobody subscribes, see above"),
+        () if config.is_nobodys(&subscribers) => bail!("no subscribers, see above"),
         () => Ok(()),
     }
 }

@@ -45,7 +45,9 @@ pub(super) fn why(words: &[String]) -> Result<()> {
     match status.why(name) {
         Some(text) => anstream::print!("{}", crate::lines(&text)),
         None if status.classes.is_empty() => bail!("no epoch has passed yet: ask again in a moment"),
-        None => bail!("nobody with the id or name \"{name}\" has a class; see: evenair gateway status"),
+        None => {
+            bail!("no subscriber with the id or name \"{name}\" has a class; see: evenair gateway status")
+        }
     }
     Ok(())
 }

@@ -296,7 +296,7 @@ fn queues(network: &Network, names: &[String]) -> PyResult<Vec<u32>> {
     let mut queues: Vec<u32> = Vec::new();
     for flow in 0..names.len() as u32 {
         let Some((queue, name)) = network.source_queue(flow) else {
-            let message = "begins on a wire, where nobody contends: no contention window can be set";
+            let message = "begins on a wire, where no station contends: no contention window can be set";
             return Err(PyValueError::new_err(format!("flow {} {message}", names[flow as usize])));
         };
         if queues.contains(&queue) {

@@ -10,6 +10,7 @@ mod gateway;
 mod marking;
 pub(crate) mod own;
 mod rate;
+mod rates;
 pub(crate) mod views;
 mod window;
 
@@ -23,6 +24,7 @@ use evenair_laws::connections::OwnConnections;
 use evenair_laws::gateway::OwnGateway;
 use evenair_laws::marking::OwnMarking;
 use evenair_laws::rate::OwnRate;
+use evenair_laws::rates::OwnRateControl;
 use evenair_laws::window::OwnWindow;
 use evenair_scenario::{FlowTable, Scenario, Window};
 use gateway::PythonGateway;
@@ -32,6 +34,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use rate::PythonRate;
+use rates::PythonRates;
 use window::PythonWindow;
 
 /// A law of any family.
@@ -40,6 +43,7 @@ enum Law {
     Window(OwnWindow),
     Connections(OwnConnections),
     Rate(OwnRate),
+    Rates(OwnRateControl),
     Gateway(OwnGateway),
     Marking(OwnMarking),
 }
@@ -59,6 +63,7 @@ impl Law {
             "window" => Self::Window(OwnWindow::new(PythonWindow::new(object)?)),
             "connections" => Self::Connections(OwnConnections::new(PythonConnections::new(object)?)),
             "rate" => Self::Rate(OwnRate::new(PythonRate::new(object)?)),
+            "rates" => Self::Rates(OwnRateControl::new(PythonRates::new(object)?)),
             "gateway" => Self::Gateway(OwnGateway::new(PythonGateway::new(object)?)),
             "marking" => Self::Marking(OwnMarking::new(PythonMarking::new(object)?)),
             other => return Err(PyTypeError::new_err(format!("there is no family of laws \"{other}\""))),
@@ -71,6 +76,7 @@ impl Law {
             Self::Window(_) => "window",
             Self::Connections(_) => "connection",
             Self::Rate(_) => "rate",
+            Self::Rates(_) => "rate control",
             Self::Gateway(_) => "gateway",
             Self::Marking(_) => "marking",
         }
@@ -92,8 +98,8 @@ impl Laws {
 }
 
 /// The keys that take laws, for the error of another key.
-const PLACES: &str = "backoff, tcp.window, connections, rate_law, drop, gateway.law; for one flow under flows.ID.window, \
-flows.ID.connections, flows.ID.rate_law; for some queues under queues.N.backoff, queues.N.drop, wires.N.drop";
+const PLACES: &str = "backoff, tcp.window, connections, rate_law, mac.rate_control, drop, gateway.law; for one flow under flows.ID.window, \
+flows.ID.connections, flows.ID.rate_law; for some queues under queues.N.backoff, queues.N.drop, wires.N.drop; for one link under rates.N.rate_control";
 
 /// Puts a law under a key such as `flows[2].window`: entries of lists go by their number, not by their ids.
 fn put(scenario: &mut Scenario, key: &str, law: Law) -> PyResult<()> {
@@ -108,6 +114,10 @@ fn put(scenario: &mut Scenario, key: &str, law: Law) -> PyResult<()> {
             for flow in scenario.flows.iter_mut().filter(|flow| flow.rate_law.is_some()) {
                 flow.rate_law = Some(law.clone().into());
             }
+        }
+        ("mac.rate_control", "", Law::Rates(law)) => scenario.mac.rate_control = Some(law.into()),
+        ("rates", "rate_control", Law::Rates(law)) => {
+            entry(&mut scenario.rates, key, index)?.rate_control = Some(law.into());
         }
         ("drop", "", Law::Marking(law)) => scenario.drop = Some(law.into()),
         ("gateway.law", "", Law::Gateway(law)) => {

@@ -21,8 +21,8 @@ mod _evenair {
     use crate::environment::Environment;
     #[pymodule_export]
     use crate::law::views::{
-        Acked, ClassRole, ClassView, Delivery, FlowRole, FlowView, GatewayRole, GatewayView, LinkRole,
-        LinkView, Loss, QueueRole, QueueView, WindowStart,
+        Acked, ClassRole, ClassView, Delivery, FlowRole, FlowView, FrameStatus, FrameView, GatewayRole,
+        GatewayView, LinkRole, LinkView, Loss, QueueRole, QueueView, RateRole, WindowStart,
     };
     #[pymodule_export]
     use crate::law::{Access, check_law, gives_one_rate};
@@ -37,6 +37,12 @@ mod _evenair {
 
     use super::{Bound, PyAny, PyResult, pyfunction};
     use crate::law::own;
+
+    /// Half of the 95 % interval of the mean of values, by Student's t as reports have it; None of a single value.
+    #[pyfunction]
+    fn half_width(values: Vec<f64>) -> Option<f64> {
+        evenair_results::Estimate::from_samples(&values).half_width
+    }
 
     /// Names the file that holds this module: it is part of the key of stored runs.
     #[pyfunction]

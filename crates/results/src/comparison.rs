@@ -15,17 +15,17 @@ pub struct Comparison {
     pub notes: Vec<String>,
 }
 
-/// One world: what each flow gets, as a share of what it would get alone there.
+/// One world: each flow's rate as a share of its rate alone there.
 #[derive(Clone, Debug)]
 pub struct Stage {
     /// Its name.
     pub name: &'static str,
-    /// The things that this world has and the one before has not; of a simulated one also what was measured in it.
+    /// The additions of this world to the one before; for a simulated one also its measurements.
     pub gap: String,
-    /// Each flow's share of what it gets alone there.
+    /// Each flow's rate, as a share of its rate alone there.
     pub shares: Vec<f64>,
     /// Packets per second that were counted, in a world that was simulated. An exchange of ideal CSMA has neither preambles nor
-    /// spaces, so that a packet is less there: what is compared are the shares, and these in the scenario's own packets.
+    /// spaces, so a packet takes less time there: the shares compare, and these are in the scenario's own packets.
     pub counted_pps: Option<Vec<f64>>,
 }
 

@@ -1,4 +1,4 @@
-//! How numbers are written: as many digits as what is known of them justifies.
+//! Forms of numbers: as many digits as their precision justifies.
 
 use std::fmt::Display;
 
@@ -6,12 +6,13 @@ use std::fmt::Display;
 const LEAST: f64 = 1e-9;
 
 /// A mean with half of its 95 % interval, to the digit that the interval justifies: 3.85 ± 0.51. Half of the interval has two
-/// significant digits, the mean four at most, so that 418.07 ± 0.456 is 418.1 ± 0.5; what is exact, or has one seed, has four.
+/// significant digits, the mean four at most, so that 418.07 ± 0.456 is 418.1 ± 0.5; an exact number, or one of a single seed,
+/// has four.
 pub fn measured(mean: f64, half_width: Option<f64>) -> String {
     let Some(half) = half_width.filter(|half| half.is_finite() && mean.is_finite()) else {
         return exact(mean);
     };
-    // What only the last bits of a sum differ in is the same, also where the sum is nothing: all samples agree, and there is no
+    // Differences in only the last bits of a sum count as none, also where the sum is zero: all samples agree, and there is no
     // interval to write.
     if half <= 1e-9 * mean.abs() || half < LEAST {
         return exact(mean);
@@ -32,7 +33,7 @@ pub fn spread(mean: f64, deviation: Option<f64>) -> String {
     }
 }
 
-/// A number that is known exactly, or of whose interval nothing is: four significant digits, no zeros at the end.
+/// A number that is exact or has no known interval: four significant digits, no zeros at the end.
 pub fn exact(x: f64) -> String {
     if !x.is_finite() {
         return "–".into();
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_exact_has_four_digits() {
+    fn exact_number_has_four_digits() {
         assert_eq!(
             [354.17, 1.0, 0.98, 841.0, 0.0, 123_456.7, 0.000_123_456, -0.0].map(exact),
             ["354.2", "1", "0.98", "841", "0", "123457", "0.0001235", "0"]

@@ -1,6 +1,6 @@
-//! The JSON documents: what `--json` prints and a result's folder holds.
+//! The JSON documents: the output of `--json` and the files of a result's folder.
 //!
-//! Each form is a type here or one that it is made of, so that its schema is made and not written: a field's documentation is its
+//! Each form is a type, here or as a part of one, so its schema is derived: a field's documentation is its
 //! meaning, and `evenair schema result` prints them all.
 
 mod folder;
@@ -43,7 +43,7 @@ pub fn written(command: &str, content: &impl Serialize) -> String {
     serde_json::to_string_pretty(&document).expect("a document is plain data") + "\n"
 }
 
-/// A form of documents: the name of its definition, the command that prints it, for whom, and what is in it.
+/// A form of documents: the name of its definition, the command that prints it, its readers, and its content.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
     name: &'static str,
@@ -59,7 +59,7 @@ impl Form {
     }
 }
 
-/// The forms of what came of runs and of the theory.
+/// The forms of results of runs and of the theory.
 pub const FORMS: [Form; 6] = [
     Form::of::<RunRecord>(
         "run",
@@ -105,7 +105,7 @@ pub fn schema(forms: &[Form]) -> Value {
     }
     let mut manifest = folder::ManifestDocument::json_schema(&mut generator).to_value();
     manifest["description"] =
-        "manifest.json of an output folder: what made the result, and its files.".into();
+        "manifest.json of an output folder: the command that made the result, and its files.".into();
     definitions.insert("manifest".into(), manifest);
     let forms: Vec<Value> =
         definitions.keys().map(|name| json!({ "$ref": format!("#/$defs/{name}") })).collect();
@@ -113,8 +113,8 @@ pub fn schema(forms: &[Form]) -> Value {
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Result",
-        "description": "What evenair prints with --json and writes beside tables: a definition for each command. What is not known is null, or missing. \
-            Keys may be added; programs should skip what they do not know.",
+        "description": "Output of --json and the files beside tables: a definition for each command. An unknown value is null, or missing. \
+            Keys may be added; programs should skip unknown ones.",
         "anyOf": forms,
         "$defs": definitions,
     });
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_the_document() {
+    fn written_text_is_the_document() {
         let content = ProductFormDocument {
             scenario: "a \"b\"".into(),
             links: vec![ProductFormLink { link: "1".into(), exponent: f64::NAN, airtime: 0.1 }],

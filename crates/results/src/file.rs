@@ -1,9 +1,9 @@
-//! A single file, which takes its place when it is whole, and that of nobody else's.
+//! A single file, put in place when it is whole; it never replaces a file of another origin.
 //!
-//! Nothing that evenair did not write is overwritten. In a result's folder the manifest says what is evenair's (`output.rs`); a file
-//! alone says it of itself, where its form has room: in a last line that is a comment, in a PNG's chunk of text, in a field of a
-//! capture's head that readers ignore. But for captures the mark has a hash of all before it: a file that was edited since is the
-//! user's.
+//! A file that evenair did not write is never overwritten. In a result's folder the manifest lists evenair's files (`output.rs`).
+//! A single file carries a mark where its form has room: a comment in its last line, a text chunk of a PNG, a field of a
+//! capture's head that readers ignore. Except in captures, the mark has a hash of all before it, so a file that was edited since
+//! is the user's.
 
 use crate::output::{OutputError, error_at, free_place};
 use evenair_netsim::pcap;
@@ -54,10 +54,10 @@ impl OutputFile {
         Ok(Self { path, draft, file })
     }
 
-    /// Nobody but its owner may read it: it has what others have sent. A pipe stays as it is.
+    /// Lets only its owner read it, since it has the data of other hosts. A pipe stays as it is.
     ///
     /// # Errors
-    /// If the file system knows no permissions.
+    /// If the file system has no permissions.
     pub fn keep_private(&self) -> Result<(), OutputError> {
         #[cfg(unix)]
         if self.draft.is_some() {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_as_evenair_wrote_it_is_replaced() {
+    fn only_unedited_files_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["a.svg", "a.HTML", "a.graphml", "a.dot", "a.tex", "a.1"] {
             let path = folder.path().join(name);

@@ -1,13 +1,13 @@
 //! The results of a run, an optimum, a trajectory: one type for each thing, serialised once, for the command line, studies, Python and live rooms.
 //!
-//! Each room, and what belongs there:
+//! The parts:
 //!
-//! - a *record* is what is kept of one run, as types: flows, queues, series, frames, a gateway ([`RunRecord`]);
-//! - a *verdict* is which flows starve in some runs, why, and which settings to try ([`verdict`]);
-//! - a *document* is what a command says of a result, as JSON with a schema ([`document`]);
-//! - *tables* are records and answers in columns, as CSV and Parquet ([`tables`]);
-//! - a *folder* is where documents and tables go, all or none of them, with a manifest ([`OutputFolder`]);
-//! - *digits* are how a number is written for people ([`digits`]).
+//! - a *record* keeps one run, as types: flows, queues, series, frames, a gateway ([`RunRecord`]).
+//! - a *verdict* names the flows that starve in some runs, the causes, and settings to try ([`verdict`]).
+//! - a *document* is a command's output on a result, as JSON with a schema ([`document`]).
+//! - *tables* are records and answers in columns, as CSV and Parquet ([`tables`]).
+//! - a *folder* receives documents and tables, all or none of them, with a manifest ([`OutputFolder`]).
+//! - *digits* are the forms of numbers for people ([`digits`]).
 //!
 //! Nothing here runs or solves anything, and nothing knows studies.
 #![forbid(unsafe_code)]

@@ -1,8 +1,9 @@
 //! Where results go: a folder that holds one result. (A single file: `file.rs`.)
 //!
 //! It is tried before anything is computed, takes drafts while it is, and puts them in place when all of it is there.
-//! A folder's manifest says what made the result and lists its files. The next result takes the place of them all; files of the
-//! user's own stay beside it. One that has the name of a result's file is in the way, and said to be before anything is computed.
+//! A folder's manifest names the command that made the result and lists its files. The next result replaces them all; files of
+//! the user's own stay beside it. One with the name of a result's file is in the way; an error names it before anything is
+//! computed.
 
 use crate::file::is_own;
 use evenair_service::file;
@@ -31,7 +32,7 @@ pub enum OutputError {
     InTheWay(PathBuf, Vec<String>),
     /// A file that is not evenair's is where a single one should go.
     Taken(PathBuf),
-    /// It cannot be made, read or written; with what was tried.
+    /// It cannot be made, read or written; with the failed action.
     Io(&'static str, PathBuf, io::Error),
 }
 
@@ -72,7 +73,7 @@ pub fn file_name_fault(name: &str) -> Option<&'static str> {
     let is_bad = |c: char| c.is_control() || "/\\:*?\"<>|".contains(c);
     match name {
         "" => Some("is empty"),
-        _ if name.contains(is_bad) => Some("has one of / \\ : * ? \" < > | or what is no letter at all"),
+        _ if name.contains(is_bad) => Some("has one of / \\ : * ? \" < > | or a control character"),
         _ if name.starts_with('.') || name.ends_with(['.', ' ']) => {
             Some("begins with a dot, or ends with one or a space")
         }
@@ -93,9 +94,9 @@ pub struct OutputFolder {
 }
 
 impl OutputFolder {
-    /// Makes a folder, or finds one, and tries to write there. What it holds stays until [`Self::finish`]; without that nothing has
-    /// happened. `names` are files that the result may have beside those of every result; of a table its CSV. `force` takes a folder in
-    /// which others' files are in the way, too.
+    /// Makes or opens a folder, and tries to write there. Its content stays until [`Self::finish`]; without that nothing changes.
+    /// `names` are files that the result may have beside those of every result; of a table its CSV. `force` also takes a folder
+    /// with the user's files in the way.
     ///
     /// # Errors
     /// If it cannot be written, or holds files that are not evenair's and have names of a result's.
@@ -118,7 +119,7 @@ impl OutputFolder {
         Ok(Self { folder: folder.into(), drafts, made, before, finished: false })
     }
 
-    /// The folder itself: for what outlives a result, such as finished runs of a sweep.
+    /// The folder itself: for files that outlive a result, such as finished runs of a sweep.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -161,7 +162,7 @@ impl OutputFolder {
         fs::write(&path, contents).map_err(error_at("write", &self.folder.join(name)))
     }
 
-    /// Puts all drafts in place, removes what the result before had and this one has not, and gives the places of files
+    /// Puts all drafts in place and removes the earlier result's files that this one lacks. Returns the places of files
     /// that were there and are no part of either: they are kept beside.
     ///
     /// # Errors
@@ -214,7 +215,8 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// Moves a draft to its place. What is there and not of the result before is moved aside, and its new place given.
+    /// Moves a draft to its place. A file that is there and not of the earlier result is moved aside; its new place is
+    /// returned.
     fn put(
         &self,
         name: &Path,
@@ -268,7 +270,7 @@ fn in_the_way(folder: &Path, names: &[&str]) -> Result<Vec<String>, OutputError>
     Ok(found)
 }
 
-/// The files that a folder's manifest lists, with what they were written as; none without a manifest of evenair's.
+/// The files that a folder's manifest lists, with their hashes as written; none without a manifest of evenair's.
 fn listed(folder: &Path) -> Option<BTreeMap<PathBuf, Option<String>>> {
     let manifest: Value = serde_json::from_slice(&fs::read(folder.join(MANIFEST)).ok()?).ok()?;
     manifest.get("evenair")?;
@@ -296,7 +298,7 @@ fn entries(folder: &Path) -> Result<Vec<String>, OutputError> {
     list.map_err(error_at("read", folder))
 }
 
-/// Names with `/` between folders, whatever the machine.
+/// Names with `/` between folders, on every machine.
 fn written(name: &Path) -> String {
     let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
     parts.join("/")
@@ -310,7 +312,7 @@ fn files_below(root: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Result<(
     Ok(())
 }
 
-/// A file's SHA-256, as `sha256sum` prints it, of what truly is on the disk.
+/// A file's SHA-256, as `sha256sum` prints it, of the bytes on the disk.
 fn hash(path: &Path) -> Result<String, OutputError> {
     let read = || {
         let mut file = File::open(path)?;
@@ -346,7 +348,8 @@ fn remove_forgotten_drafts(folder: &Path) -> Result<(), OutputError> {
     Ok(())
 }
 
-/// Parts of a study that run side by side tidy up at once, and whose drafts they are ends meanwhile: what is gone is gone.
+/// Removes a folder if it is there. Parts of a study that run side by side tidy up at once, and a draft's owner may end at
+/// the same time, so a missing file is no error.
 fn remove_all(path: &Path) -> Result<(), OutputError> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error_at("remove", path)(error)),
@@ -381,7 +384,7 @@ mod tests {
     /// The size that these tests' results may have.
     const NAMES: &[&str] = &["study.toml", "table.csv"];
 
-    /// A result of these files, whose text is their name and `version`.
+    /// A result of these files, each with its name and `version` as its text.
     fn result(folder: &Path, files: &[&str], version: &str) -> Vec<PathBuf> {
         let output = OutputFolder::prepare(folder, NAMES, false).unwrap();
         files.iter().for_each(|name| output.write(name, &format!("{name} {version}")).unwrap());
@@ -404,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_wrote_or_edited_is_kept() {
+    fn user_files_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         result(folder.path(), &["a", "b", "c"], "1");
         fs::write(folder.path().join("a"), "edited").unwrap();
@@ -456,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_finished_has_never_been() {
+    fn unfinished_result_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("deep/result");
         let output = OutputFolder::prepare(&place, NAMES, false).unwrap();
@@ -472,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn drafts_of_who_was_killed_go_and_those_that_are_gone_meanwhile_are_no_hindrance() {
+    fn drafts_of_killed_process_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         // Greater than any process's number.
         fs::create_dir_all(folder.path().join(format!("{DRAFTS}4194305/deep"))).unwrap();
@@ -484,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn what_outlives_a_result_is_found_again() {
+    fn lasting_files_are_found_again() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("study");
         let output = OutputFolder::prepare(&place, NAMES, false).unwrap();

@@ -29,9 +29,9 @@ pub struct RecordOptions {
     pub every: Option<Duration>,
     /// Keep the airtime ledger.
     pub ledger: bool,
-    /// Measure how long each datagram, segment and packet in a queue took: the delays of what goes over TCP, and percentiles.
+    /// Measure the time of each datagram, segment and packet in a queue: delays of data over TCP, and percentiles.
     pub times: bool,
-    /// Keep how often what took how long, so that any percentile can be told, of several flows together, too; with `times`.
+    /// Keep histograms of the times, so that any percentile can be computed, also over several flows; with `times`.
     pub histograms: bool,
     /// Record the frames of this window.
     #[serde(serialize_with = "window_in_nanoseconds")]
@@ -90,7 +90,7 @@ pub struct RunRecord {
     /// The gateway's record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway: Option<GatewayRecord>,
-    /// Of a run in real time: how far to trust it, and what machine made it.
+    /// Of a run in real time: its accuracy, and the machine that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<LiveRecord>,
     /// Time series.
@@ -156,7 +156,7 @@ impl ModelError {
 }
 
 impl RunRecord {
-    /// Keeps of a run of a scenario what was asked for.
+    /// Keeps the requested results of a scenario's run.
     pub fn new(scenario: &Resolved, result: RunResult, options: RecordOptions) -> Self {
         let warmup = scenario.run_spec(result.seed).warmup;
         let frames = frames::rows(&result);

@@ -1,8 +1,9 @@
 //! Tables of runs for pandas, polars and the rest.
 //!
-//! `flows` has a row per variant, seed and flow; `links` one per transmit queue; `seeds` one per variant and seed; `series`, in long form, one per instant,
-//! object and metric; `classes` one per class of a gateway, and `gateway` one per look of it and class; `frames` one per frame of a window that was asked for. Each is written as CSV and, where the program was built with the feature
-//! `parquet`, as Parquet with the same columns.
+//! `flows` has a row per variant, seed and flow; `links` one per transmit queue; `seeds` one per variant and seed. `series`, in
+//! long form, has one per instant, object and metric; `classes` one per class of a gateway, and `gateway` one per sample of it
+//! and class; `frames` one per frame of a requested window. Each is written as CSV and, where the program was built with the
+//! feature `parquet`, as Parquet with the same columns.
 
 mod csv;
 mod frames;
@@ -104,7 +105,7 @@ pub struct Group<'a> {
     pub runs: &'a [RunRecord],
 }
 
-/// The files in which [`write()`] puts what runs have.
+/// The files in which [`write()`] puts the tables of runs.
 pub const OF_RUNS: [&str; 7] =
     ["flows.csv", "links.csv", "seeds.csv", "series.csv", "classes.csv", "gateway.csv", "frames.csv"];
 
@@ -156,7 +157,7 @@ pub fn write_all<Name: AsRef<str>>(folder: &Path, tables: &[(&str, Table<Name>)]
     tables.iter().try_for_each(|(name, table)| write_table(folder, name, table))
 }
 
-/// Writes a table in every form that there is, into a folder of drafts: what is half written is never seen.
+/// Writes a table in every form that there is, into a folder of drafts, so a half-written file never appears.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -349,6 +350,7 @@ fn links(groups: &[Group<'_>]) -> Table {
         ("dropped_retries", count(&rows, |r| r.link().dropped_retries)),
         ("received_despite", count(&rows, |r| r.link().received_despite)),
         ("lost_on_wire", count(&rows, |r| r.link().lost_on_wire)),
+        ("dropped_no_route", count(&rows, |r| r.link().dropped_no_route)),
         ("attempts", count(&rows, |r| r.link().attempts)),
         ("collided", count(&rows, |r| r.link().collided)),
         ("receiver_busy", count(&rows, |r| r.link().receiver_busy)),
@@ -363,7 +365,9 @@ fn links(groups: &[Group<'_>]) -> Table {
         ("block_acks_missing", aggregates(|a| a.block_acks_missing as f64)),
         ("bars", aggregates(|a| a.bars as f64)),
         ("given_up", aggregates(|a| a.given_up as f64)),
+        ("mean_rate_bps", optional(&rows, |r| r.link().mean_rate_bps())),
         ("airtime_own", share(|a| a.own)),
+        ("airtime_partly", share(|a| a.partly)),
         ("airtime_collided", share(|a| a.collided)),
         ("airtime_backoff", share(|a| a.backoff)),
         ("airtime_interframe", share(|a| a.interframe)),

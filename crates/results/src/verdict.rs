@@ -105,7 +105,14 @@ pub struct FairRates(Result<Vec<f64>, String>);
 
 impl FairRates {
     /// Solves for the fair optimum, unless the network has too many links for that to take a moment.
+    ///
+    /// Where nodes move they are means over the measured time: of [`MOMENTS`] networks that stand still, in which a flow without a route
+    /// has none.
     pub fn of(scenario: &Resolved) -> Self {
+        if scenario.moves() {
+            let why = "nodes move, and there is an instant without an optimum that is known at once";
+            return Self(mean_over_moments(scenario).ok_or_else(|| why.into()));
+        }
         if let Some(optimum) = scenario.optimum_in_passing(Objective::Fair) {
             return Self(Ok(optimum.rates_pps));
         }
@@ -125,6 +132,29 @@ impl FairRates {
     fn rate(&self, flow: usize) -> Option<f64> {
         self.0.as_ref().ok()?.get(flow).copied()
     }
+}
+
+/// Instants of the fair rates behind a mean, where nodes move.
+const MOMENTS: u32 = 16;
+
+/// Each flow's mean fair rate over the measured time of a network that moves \[packets/s\].
+fn mean_over_moments(scenario: &Resolved) -> Option<Vec<f64>> {
+    let flows = &scenario.network().flows;
+    let run = scenario.run_spec(0);
+    let start = Instant::ZERO + run.warmup;
+    let mut sums = vec![0.0; flows.len()];
+    for (_, then) in scenario.moments(start, start + run.duration, MOMENTS).ok()? {
+        let there = &then.network().flows;
+        if there.is_empty() {
+            continue;
+        }
+        let rates = then.optimum_in_passing(Objective::Fair)?.rates_pps;
+        for (flow, rate) in there.iter().zip(rates) {
+            let place = flows.iter().position(|other| other.name == flow.name)?;
+            sums[place] += rate / f64::from(MOMENTS);
+        }
+    }
+    Some(sums)
 }
 
 impl Verdict {
@@ -216,7 +246,7 @@ impl Rate {
             flows().filter_map(|flow| flow.transfers.as_ref()).map(of).sum::<u64>() as f64
         };
         let is_web = spec.traffic.web().is_some();
-        // A saturated source offers what its queue takes, and wants more.
+        // A saturated source offers as much as its queue takes, and has more.
         let is_saturated =
             matches!(spec.traffic.kind(), Traffic::Datagrams { pattern: Pattern::Saturated, .. });
         let has_offer = |offered: f64| !is_saturated && offered > 0.0 && got >= ALL_OFFERED * offered;

@@ -3,6 +3,7 @@
 mod flows;
 mod gateway;
 mod mac;
+mod motion;
 mod rates;
 
 pub(crate) use mac::airtime;
@@ -10,11 +11,11 @@ pub(crate) use mac::airtime;
 use self::flows::Ground;
 use crate::error::Mistake;
 use crate::language::{
-    At, LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WallTable, WireQueue,
+    LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WallTable, WireQueue,
 };
-use crate::resolved::{Mac, Parts, Radio, Resolved};
+use crate::resolved::{Mac, Parts, Radio, Resolved, position};
 use evenair_des::Stream;
-use evenair_netsim::{FlowSpec, LinkLoss, MacSpec, NetworkSpec, QueueSpec, Wire};
+use evenair_netsim::{FlowSpec, LinkLoss, MacSpec, NetworkSpec, QueueSpec, Scene, Wire};
 use evenair_service::meant::did_you_mean;
 use evenair_topology::{ConflictGraph, Hearing, Link, Medium, Obstacles, Position, Router, Shadowing, Wall};
 use evenair_units::{Dbm, Instant, Probability};
@@ -36,16 +37,16 @@ fn check_nearness(spec: &MacSpec, medium: &Medium, nodes: &[String]) -> Result<(
     Ok(())
 }
 
-/// Where a scenario's nodes stand, which links carry data, and what conflicts.
+/// The places of a scenario's nodes, the links with data, and the conflicts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
     /// Positions, where any were given; of some nodes there may be none.
     pub positions: Option<Vec<Option<Position>>>,
     /// Transmission and carrier-sense range [m], where there is a radio.
     pub ranges_m: Option<(f64, f64)>,
-    /// The links that carry data, in the order of the flows, and their names; where there are no flows, those on the ways between
-    /// nodes that are attached to the outside; where there are neither, the links that the scenario gives, or one for each two nodes
-    /// that decode each other, [`Self::LINKS_MAX`] at most.
+    /// The links with data, in the order of the flows, and their names. Without flows, those on the ways between nodes that are
+    /// attached to the outside. Without either, the links that the scenario gives, or one for each two nodes that decode each
+    /// other, [`Self::LINKS_MAX`] at most.
     pub links: Vec<(String, Link)>,
     /// Which of those conflict.
     pub conflicts: ConflictGraph,
@@ -66,10 +67,12 @@ impl Scenario {
         let nodes = self.node_names();
         let receivers = self.receivers(radio.as_ref());
         self.separate_older_stations();
-        let medium = self.medium(&nodes, radio.as_ref())?;
+        let Scene { medium, rates } = self.scene(&nodes, radio.as_ref(), &mac, &receivers)?;
         let wires = self.wire_specs(&nodes)?;
-        let rates = self.link_rates(&nodes, &mac, &medium, &receivers)?;
-        let medium = rates::over(medium, &rates, &mac, &receivers);
+        let stage = self.stage(&nodes, radio.as_ref(), &mac, &receivers)?;
+        let later_routes = stage.as_ref().map(|stage| stage.routes(&wires)).unwrap_or_default();
+        let errors = radio.as_ref().and_then(Radio::errors);
+        let rate_control = self.rate_control(&nodes, &mac)?;
         let ends: Vec<(u32, u32)> = wires.iter().map(|wire| (wire.from, wire.to)).collect();
         let router = Router::with_wires(&medium, &ends);
         let is_ideal = mac.is_ideal();
@@ -91,6 +94,7 @@ impl Scenario {
             is_obstructed: self.is_obstructed(),
             has_rates: receivers.sensitivity.is_some(),
             by_distance: mac.by_distance,
+            later_routes: &later_routes,
         };
         let flows = self.flow_specs(&ground)?;
         let routes = self.routes(&nodes, &router)?;
@@ -124,8 +128,16 @@ impl Scenario {
         self.complete_backoffs(&surroundings)?;
         let node_backoffs = self.node_backoffs(&nodes);
         let clocks = self.clocks();
+        let fading = radio.as_ref().and_then(|radio| radio.fading.clone());
+        if fading.is_some() && errors.is_none() {
+            let why = "is for receivers with an error model, as a threshold would cut links off whole; set radio.errors.model = \"by-snr\"";
+            return Err(Mistake::at("radio.fading", why));
+        }
         let network = NetworkSpec {
+            motion: stage.map(|stage| stage.motion(&later_routes)),
+            fading,
             rates,
+            rate_control,
             losses: self.link_losses(&nodes, is_ideal)?,
             wires,
             nodes,
@@ -217,8 +229,7 @@ impl Scenario {
     }
 
     fn places(&self) -> Vec<Option<Position>> {
-        let place = |at: At| Position::new(at.east_m, at.north_m).up(at.up_m.unwrap_or(0.0));
-        self.nodes.iter().map(|node| node.at.map(place)).collect()
+        self.nodes.iter().map(|node| node.at.map(position)).collect()
     }
 
     /// Whether anything beside distance weakens signals.
@@ -462,7 +473,7 @@ fn links_in_use(
 }
 
 impl LossTable {
-    /// The model that the keys describe; else a key and what is wrong with it.
+    /// The model that the keys describe; else a key and its mistake.
     fn model(&self) -> Result<LossModel, (&'static str, String)> {
         let Self { loss, loss_bad, .. } = *self;
         let bursts = match (loss_bad, self.good, self.bad) {

@@ -1,15 +1,22 @@
-//! Nodes, flows, signals and walls that a scenario has in CSV files: `nodes = { file = "nodes.csv" }`.
+//! Nodes, flows, signals and walls that a scenario has in files: `nodes = { file = "nodes.csv" }`.
 //!
 //! Each file becomes the list that it stands for, in the place of the table that names it, before anything else is read: overrides,
 //! checks and everything after them see a list. The first line names the columns, by the words that people use for them.
 
 mod columns;
+mod formats;
+mod geojson;
 mod globe;
+mod graphml;
 #[cfg(test)]
 mod tests;
+mod tracks;
 
 use crate::error::Mistake;
 use crate::lists::{Row, rows};
+pub use formats::nodes_have_places;
+pub(crate) use formats::{Format, links as link_rows};
+
 use columns::{Columns, FLOWS, NODES, SIGNALS, WALLS, Word};
 use globe::Plane;
 use std::borrow::Cow;
@@ -33,49 +40,46 @@ pub(crate) fn inlined<'a>(text: &'a str, folder: &Path) -> Result<Cow<'a, str>, 
         return Ok(text.into());
     }
     let Ok(mut document) = text.parse::<DocumentMut>() else { return Ok(text.into()) };
+    let file_of = |document: &DocumentMut, list: &str| {
+        let file = document.get(list)?.as_table_like()?.get("file")?.as_str()?;
+        Some(file.to_string())
+    };
+    let nodes = file_of(&document, "nodes");
     let mut any = false;
-    for (list, words, entries) in LISTS {
-        let Some(file) = document.get(list).and_then(|item| item.as_table_like()?.get("file")?.as_str())
-        else {
-            continue;
-        };
-        let found = read(folder, file, words, entries);
-        let found: Array =
-            found.map_err(|why| Mistake::at(&format!("{list}.file"), why))?.into_iter().collect();
-        document[list] = Item::Value(Value::Array(found));
+    let mut put = |document: &mut DocumentMut, list: &str, found: Result<Vec<InlineTable>, String>| {
+        let found = found.map_err(|why| Mistake::at(&format!("{list}.file"), why))?;
+        document[list] = Item::Value(Value::Array(found.into_iter().collect()));
         any = true;
+        Ok(())
+    };
+    for (list, words, entries) in LISTS {
+        if let Some(file) = file_of(&document, list) {
+            put(&mut document, list, read(folder, &file, words, entries))?;
+        }
+    }
+    if let Some(file) = file_of(&document, "tracks") {
+        put(&mut document, "tracks", tracks::tracks(folder, &file, nodes.as_deref()))?;
     }
     Ok(if any { document.to_string().into() } else { text.into() })
 }
 
 fn read(folder: &Path, file: &str, words: &[Word], entries: Entries) -> Result<Vec<InlineTable>, String> {
-    let rows = rows(folder, file)?;
-    let Some((head, rows)) = rows.split_first().filter(|(_, rows)| !rows.is_empty()) else {
-        return Err(format!("{file} needs a first line that names its columns, and a line for each entry"));
-    };
-    let columns = Columns::of(file, head, words)?;
-    entries(file, rows, &columns)
+    let rows = if words == NODES { formats::nodes(folder, file)? } else { rows(folder, file)? };
+    let (head, rows) = parts(file, &rows)?;
+    entries(file, rows, &Columns::of(file, head, words)?)
+}
+
+/// The first line, and the others.
+fn parts<'a>(file: &str, rows: &'a [Row]) -> Result<(&'a Row, &'a [Row]), String> {
+    let parts = rows.split_first().filter(|(_, rows)| !rows.is_empty());
+    parts
+        .ok_or_else(|| format!("{file} needs a first line that names its columns, and a line for each entry"))
 }
 
 /// Nodes: an id and a place, in metres or in degrees; height, channel and transmission power, where there are such columns.
 fn nodes(file: &str, rows: &[Row], columns: &Columns<'_>) -> Result<Vec<InlineTable>, String> {
     columns.need(file, &["id"])?;
-    let of_globe = columns.has("latitude") && columns.has("longitude");
-    let (first, second) = if of_globe { ("longitude", "latitude") } else { ("x", "y") };
-    let of_plane = columns.has("x") && columns.has("y");
-    if !of_globe && !of_plane {
-        return Err(format!(
-            "{file} has no places: columns are id, x and y in metres, or id, latitude and longitude"
-        ));
-    }
-    let places =
-        rows.iter().map(|row| Ok([columns.number(file, row, first)?, columns.number(file, row, second)?]));
-    let mut places: Vec<[f64; 2]> = places.collect::<Result<_, String>>()?;
-    if of_globe {
-        let plane = Plane::around(&places)
-            .map_err(|(place, why)| format!("{file}, line {}: {why}", rows[place].line))?;
-        places.iter_mut().for_each(|place| *place = plane.project(*place));
-    }
+    let places = places(file, rows, columns)?;
     let node = |(row, [east, north]): (&Row, [f64; 2])| {
         let mut node = InlineTable::new();
         node.insert("id", columns.text(file, row, "id")?.into());
@@ -93,6 +97,31 @@ fn nodes(file: &str, rows: &[Row], columns: &Columns<'_>) -> Result<Vec<InlineTa
         Ok(node)
     };
     rows.iter().zip(places).map(node).collect()
+}
+
+/// East and north of each row \[m\]: given in metres, or in degrees and projected on a plane around their middle.
+fn places(file: &str, rows: &[Row], columns: &Columns<'_>) -> Result<Vec<[f64; 2]>, String> {
+    let mut places = coordinates(file, rows, columns)?;
+    if columns.are_degrees() {
+        let plane = plane(file, rows, &places)?;
+        places.iter_mut().for_each(|place| *place = plane.project(*place));
+    }
+    Ok(places)
+}
+
+/// The plane around places in degrees.
+fn plane(file: &str, rows: &[Row], places: &[[f64; 2]]) -> Result<Plane, String> {
+    Plane::around(places).map_err(|(place, why)| format!("{}: {why}", rows[place].of(file)))
+}
+
+/// The coordinates of each row, as they stand there: metres to the east and north, or degrees of longitude and latitude.
+fn coordinates(file: &str, rows: &[Row], columns: &Columns<'_>) -> Result<Vec<[f64; 2]>, String> {
+    let (first, second) = columns.place().ok_or_else(|| {
+        format!("{file} has no places: columns are id, x and y in metres, or id, latitude and longitude")
+    })?;
+    let places =
+        rows.iter().map(|row| Ok([columns.number(file, row, first)?, columns.number(file, row, second)?]));
+    places.collect()
 }
 
 /// Flows: their ends, an id (by default their number), and any other key of a flow that has a column.
@@ -157,7 +186,7 @@ fn walls(file: &str, rows: &[Row], columns: &Columns<'_>) -> Result<Vec<InlineTa
 fn number(file: &str, row: &Row, column: &str, cell: &str) -> Result<f64, String> {
     let found = cell.parse::<f64>().or_else(|_| cell.replacen(',', ".", 1).parse());
     let found = found.ok().filter(|x| x.is_finite());
-    found.ok_or_else(|| format!("{file}, line {}: {column} is \"{cell}\", which is no number", row.line))
+    found.ok_or_else(|| format!("{}: {column} is \"{cell}\", which is no number", row.of(file)))
 }
 
 /// A quantity with its unit; the usual one, where a cell is a bare number.

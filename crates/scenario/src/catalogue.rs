@@ -1,5 +1,5 @@
-//! What laws there are: names, parameters and defaults as the schema has them, sources as the laws' files do, and places as
-//! the language takes them. Nothing is written down twice, so a new law is listed as soon as it is in its family.
+//! The available laws: names, parameters and defaults from the schema, sources from the laws' files, and places from the
+//! language. Nothing is written down twice, so a new law is listed as soon as it is in its family.
 
 use crate::resolved::Resolved;
 use evenair_laws::Family;
@@ -8,6 +8,7 @@ use evenair_laws::connections::ConnectionParams;
 use evenair_laws::gateway::GatewayParams;
 use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::RateParams;
+use evenair_laws::rates::RateControlParams;
 use evenair_laws::window::WindowParams;
 use evenair_netsim::{NetworkSpec, Traffic};
 use schemars::{JsonSchema, SchemaGenerator};
@@ -105,17 +106,25 @@ pub fn laws() -> Vec<ListedFamily> {
         serves: |network| network.gateway.is_some(),
         ..window
     };
+    let rates = Asked {
+        family: "rates",
+        decides: "in which modes a frame is sent, one after another",
+        key: "mac.rate_control",
+        serves: |network| !network.rate_control.is_empty(),
+        ..backoff
+    };
     vec![
         backoff.listed::<BackoffParams>(),
         window.listed::<WindowParams>(),
         kept.listed::<ConnectionParams>(),
         rate.listed::<RateParams>(),
+        rates.listed::<RateControlParams>(),
         marking.listed::<MarkingParams>(),
         gateway.listed::<GatewayParams>(),
     ]
 }
 
-/// A family, and what tells whether a scenario uses one of its laws.
+/// A family, and a test of whether a scenario uses one of its laws.
 #[derive(Clone, Copy)]
 struct Asked {
     family: &'static str,
@@ -126,7 +135,7 @@ struct Asked {
     on_air_only: bool,
 }
 
-/// Media on which laws are tried: words, and what of a scenario they are.
+/// Media on which laws are tried: a name, and a part of a scenario.
 const MEDIA: [(&str, &str); 3] = [
     ("802.11", "nodes = [{ id = 'a', at = [0, 0] }, { id = 'b', at = [100, 0] }]"),
     (
@@ -185,7 +194,7 @@ impl Asked {
         ListedFamily { family: self.family, decides: self.decides, key: self.key, laws: laws.collect() }
     }
 
-    /// Where and for what a scenario may name the law and has a use for it: the language itself is asked.
+    /// Returns where and for which traffic a scenario may name the law with an effect; the language itself decides.
     fn used(self, name: &str) -> Vec<(&'static str, &'static str)> {
         let mut used = Vec::new();
         for (medium, network) in
@@ -242,7 +251,7 @@ fn parameters(before: &str, table: &Value, definitions: &Value) -> Vec<ListedPar
 
 /// The schema that a property refers to, or itself.
 fn target<'a>(property: &'a Value, definitions: &'a Value) -> &'a Value {
-    // What need not be given is one of itself and null.
+    // An optional value is one of itself and null.
     let property = property["anyOf"].get(0).unwrap_or(property);
     let name = property["$ref"].as_str().and_then(|path| path.rsplit('/').next());
     name.map_or(property, |name| &definitions[name])
@@ -297,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_the_schemas_and_sources_the_files() {
+    fn parameters_match_schema_and_sources() {
         let n = law("connections", "rtt-proportional");
         assert!(
             n.source.starts_with("[Chen10] eq. (5.1)") && n.does.contains("n = max(1, int(k·T))"),
@@ -315,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_what_the_language_takes() {
+    fn places_are_allowed_by_language() {
         let adaptive = law("backoff", "adaptive");
         assert_eq!(adaptive.media, ["802.11", "ideal CSMA"]);
         assert_eq!(adaptive.traffic.len(), TRAFFIC.len());

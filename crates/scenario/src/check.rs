@@ -25,7 +25,7 @@ fn no_name(id: &str) -> Option<&'static str> {
 }
 
 impl Scenario {
-    /// Checks what no table can for itself.
+    /// Checks relations between tables.
     pub(crate) fn check(&self, needs: Needs) -> Result<(), Mistake> {
         self.check_shape(needs)?;
         self.check_names()?;

@@ -1,4 +1,4 @@
-//! Errors that say where, which key, and what would be right.
+//! Errors with place, key and remedy.
 
 use evenair_service::KeyPath;
 use std::fmt;
@@ -12,7 +12,7 @@ pub struct ScenarioError {
     pub at: Option<(usize, usize)>,
     /// The key, where it is known.
     pub key: Option<KeyPath>,
-    /// The mistake, and what is allowed.
+    /// The mistake, and the allowed values.
     pub message: String,
     /// The change, of the form `key=value`, that the mistake came with: the file alone has it not.
     pub change: Option<String>,
@@ -20,7 +20,7 @@ pub struct ScenarioError {
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Where the file does not have what is wrong, the change does.
+        // Where the file does not have the mistake, the change does.
         match (&self.change, self.at) {
             (Some(change), None) => write!(f, "--set '{change}'")?,
             (_, Some((line, column))) => write!(f, "{}:{line}:{column}", self.file)?,
@@ -47,7 +47,7 @@ impl From<evenair_service::Mistake> for ScenarioError {
     }
 }
 
-/// A mistake in what was read, before it is known where.
+/// A mistake without its place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mistake {
     pub(crate) key: KeyPath,

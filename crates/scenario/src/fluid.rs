@@ -36,11 +36,11 @@ pub struct FluidRun {
     pub lyapunov: Vec<f64>,
     /// Corners that were passed: when, and a component's or a switch's number.
     pub corners: Vec<(f64, Corner)>,
-    /// Where it rests, and what that means; none, if it rests nowhere close to its end.
+    /// Where it rests, and the meaning of that state; none, if it rests nowhere close to its end.
     pub rest: Option<(Equilibrium, View)>,
     /// Whether the end is that rest, within a thousandth, and nothing is overloaded there.
     pub has_settled: bool,
-    /// Links whose price is at its bound in the end and yet does not hold their load down to what CSMA gives them: rates that
+    /// Links with a price at its bound in the end that does not hold their load down to their CSMA airtime: rates that
     /// load them so are outside the capacity region.
     pub overloaded: Vec<Overload>,
     /// The value of `backoff.r_max` at which prices hold all loads down: the greatest price of the fixed point, where that is known.
@@ -77,7 +77,7 @@ impl FluidRun {
         };
         Some(format!(
             "The rates are outside the capacity region: the price of {} at its bound, r_max, and does not hold the \
-             load down to what CSMA gives (the worst is {}: load {:.1} %, airtime {:.1} %). What does not fit piles up without \
+             load down to its CSMA airtime (the worst is {}: load {:.1} %, airtime {:.1} %). The excess piles up without \
              end or is dropped; this is no rest of the network. {remedy}",
             match (self.overloaded.len(), self.theory.air()) {
                 (1, 1) => "its one link is".into(),
@@ -118,7 +118,7 @@ impl Resolved {
         let known = settings.complete(matches!(self.settings.backoff, BackoffParams::Adaptive(_)));
         let (known, tolerance) = known.map_err(|mistake| Failure::Malformed(mistake.message))?;
         let known = known.ok_or_else(|| {
-            let what = "the scenario's laws have no fluid model: give an adaptive [backoff], or say which in [fluid] model";
+            let what = "the scenario's laws have no fluid model: give an adaptive [backoff], or name one in [fluid] model";
             Failure::Malformed(what.into())
         })?;
         let all: Vec<usize> = (0..theory.flows.len()).collect();
@@ -167,7 +167,7 @@ impl Resolved {
         Ok(run)
     }
 
-    /// When who is active, from 0 to the end \[s\].
+    /// Stretches with the same active flows, from 0 to the end \[s\].
     fn stretches_s(&self, until: f64) -> Vec<(f64, f64, Vec<usize>)> {
         let seconds = |at: Instant| {
             let s = if at.is_never() { until } else { (at - Instant::ZERO).as_secs_f64() };
@@ -241,7 +241,7 @@ impl Resolved {
                 return Err(Failure::Malformed(what.into()));
             }
             Some(kind) => kind == RoundTripKind::Queueing,
-            // What T is does not matter where n goes with T; without connections it is what goes wrong.
+            // With n ∝ T, T has no effect; without connections it decides.
             None => self.settings.connections.is_none() || by_delay,
         };
         let mut ways: Vec<Way> = flows.iter().map(|flow| way(theory, flow)).collect();
@@ -265,7 +265,7 @@ impl Resolved {
 }
 
 impl Resolved {
-    /// What waiting packets count for on each link: its backlog is counted in time at the link's own rate ([Chen10] Alg. 1 line 3),
+    /// The weights of waiting packets on each link. A backlog is counted in time at the link's own rate ([Chen10] Alg. 1 line 3),
     /// each packet as a full one of the network, or its bytes.
     fn backlog(&self, theory: &Theory, flows: &[&TheoryFlow], measure: QueueMeasure) -> Backlog {
         let full = theory.flows.iter().map(|flow| flow.payload_bits).fold(0.0, f64::max);
@@ -281,7 +281,7 @@ impl Resolved {
             let air = flow.loads.iter().filter(|(l, _)| *l < theory.air());
             air.map(|&(l, _)| packet_s(flow, l)).collect()
         };
-        // Where nobody sends, as if all that ever do did at one rate.
+        // Without active flows, as if all flows of the link sent at one rate.
         let idle = |l: usize| {
             let over =
                 || theory.flows.iter().filter_map(|f| Some((f, f.loads.iter().find(|(m, _)| *m == l)?.1)));
@@ -305,7 +305,7 @@ struct Course<'a> {
 }
 
 impl Course<'_> {
-    /// One stretch between changes of who is active.
+    /// Follows one stretch with the same active flows.
     fn follow(
         &self,
         run: &mut FluidRun,
@@ -390,7 +390,7 @@ fn finish(run: &mut FluidRun, model: &dyn Model, trajectory: &Trajectory, active
     });
 }
 
-/// Links whose price has reached its bound and whose load is more than their airtime all the same.
+/// Links with a price at its bound and a load above their airtime all the same.
 fn overloaded(run: &FluidRun, model: &dyn Model, end: &[f64]) -> Vec<Overload> {
     let view = run.views.last().expect("a stretch has states");
     let mut load = vec![0.0; run.theory.links.len()];
@@ -483,7 +483,7 @@ fn lossy_path(theory: &Theory, flows: &[&TheoryFlow], keys: LossyPathKeys) -> Re
     })
 }
 
-/// The flows' ways, whose round trips are propagation alone.
+/// The flows' ways, with propagation alone as their round trips.
 fn over_propagation(theory: &Theory, flows: &[&TheoryFlow]) -> Vec<Way> {
     flows.iter().map(|flow| Way { round_trip_s: flow.propagation_s, ..way(theory, flow) }).collect()
 }

@@ -12,7 +12,7 @@ const MOST: u32 = 100_000;
 const DRAWS: u32 = 1_000;
 
 impl Scenario {
-    /// Writes out what `generate` asks for.
+    /// Expands `generate`.
     pub(crate) fn generate(&mut self, radio: Option<&Radio>) -> Result<(), Mistake> {
         let Some(rule) = self.generate.take() else { return Ok(()) };
         if !self.nodes.is_empty() || !self.links.is_empty() {

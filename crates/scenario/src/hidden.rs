@@ -25,7 +25,7 @@ impl Resolved {
         all.filter(|&(l, m)| is_hidden(links[l].1, links[m].1)).collect()
     }
 
-    /// The sentence that says what the fluid models lack of the scenario's MAC; `None` over ideal CSMA, which is what they model.
+    /// Returns a sentence with the parts of the scenario's MAC that fluid models lack; `None` over ideal CSMA, which they model.
     pub fn fluid_lacks(&self) -> Option<String> {
         if self.network().mac == MacSpec::Ideal || self.layout().links.is_empty() {
             return None;
@@ -44,7 +44,7 @@ impl Resolved {
             n => format!(", and {n} more pairs"),
         };
         Some(if hidden.is_empty() {
-            format!("{without}; evenair compare shows what 802.11 makes of these rates.")
+            format!("{without}; evenair compare shows these rates over 802.11.")
         } else {
             format!(
                 "{without}. Here senders that do not sense each other reach each other's receivers: {}{more}. Their frames collide \

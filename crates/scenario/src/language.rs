@@ -9,6 +9,7 @@ mod gateway;
 mod generate;
 mod listed;
 mod mac;
+mod mobility;
 mod pair;
 mod per_rate;
 mod queue;
@@ -25,6 +26,7 @@ pub use gateway::*;
 pub use generate::*;
 pub use listed::*;
 pub use mac::*;
+pub use mobility::*;
 pub use pair::*;
 pub use per_rate::*;
 pub use queue::*;
@@ -119,10 +121,22 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<Generate>,
     /// Nodes, in an order that matters to nothing; or `{ file = "nodes.csv" }`, with the columns' names in its first line: id, x and y \[m\], or
-    /// id, latitude and longitude \[degrees\]; and height \[m\], channel, `transmit_power`.
+    /// id, latitude and longitude \[degrees\]; and height \[m\], channel, `transmit_power`. The points of a `GeoJSON` file and the nodes of
+    /// a `GraphML` file are nodes, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Listed<NodeTable>")]
     pub nodes: Vec<NodeTable>,
+    /// How the network follows nodes that move; the defaults, if there is no such table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mobility: Option<MobilityTable>,
+    /// The ways of nodes; or `{ file = "tracks.csv" }`, with the columns' names in its first line: node, time \[s\], x and y \[m\], or
+    /// node, time, latitude and longitude \[degrees\]; and height \[m\].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Listed<TrackTable>")]
+    pub tracks: Vec<TrackTable>,
+    /// Nodes that walk at random.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub walks: Vec<WalkTable>,
     /// Walls between nodes with positions; or `{ file = "walls.csv" }` with columns x1, y1, x2, y2 \[m\] and loss \[dB\].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Listed<WallTable>")]
@@ -131,8 +145,8 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Listed<SignalTable>")]
     pub signals: Vec<SignalTable>,
-    /// Links, where they are given outright, or `{ file = "links.csv" }` with columns id, from, to; their ends, and those of wires,
-    /// are the nodes.
+    /// Links, where they are given outright, or `{ file = "links.csv" }` with columns id, from, to; the lines of a `GeoJSON` file and the edges
+    /// of a `GraphML` file are links, too. Their ends, and those of wires, are the nodes.
     #[serde(default, skip_serializing_if = "Listed::is_empty")]
     pub links: Listed<LinkTable>,
     /// Pairs of links that may not transmit at once, or `{ file = "conflicts.csv" }` with such a pair on each line. A link is called
@@ -149,7 +163,7 @@ pub struct Scenario {
     /// Links of the air with a rate of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<RateTable>,
-    /// Links that lose what nothing else spoils.
+    /// Extra random frame loss on single links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<LossTable>,
     /// How much later than they say flows start that have no `start_jitter` of their own: each run draws evenly between zero and this.
@@ -158,8 +172,8 @@ pub struct Scenario {
     /// The flows' own utilities, for `evenair solve --objective utility`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub utility: Option<UtilityTable>,
-    /// How much a collision domain is taken to carry, of what a lone hop carries, wherever max-min rates are computed that limit flows
-    /// (`rate = "max-min"`) or that studies call fair; 1, if it is not given.
+    /// Capacity of a collision domain, as a share of a lone hop's, for max-min rates that limit flows (`rate = "max-min"`) or
+    /// that studies call fair; by default 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain_capacity: Option<f64>,
     /// Flows; or `{ file = "flows.csv" }` with columns from and to, and id, traffic, rate, size, transfer, start, stop, window, weight.
@@ -209,17 +223,18 @@ pub struct NodeTable {
     /// maps show it from above. A node without a place is reached by wires or signals only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<At>,
-    /// Its transmission power, if not that of `radio.transmit_power`. Only with positions, and a radio whose thresholds are powers
-    /// (`receive_threshold`, `carrier_sense_threshold`): ranges say nothing of power.
+    /// Its transmission power, if not that of `radio.transmit_power`. Only with positions, and a radio with powers as thresholds
+    /// (`receive_threshold`, `carrier_sense_threshold`): ranges do not depend on power.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transmit_power: Option<Power>,
     /// Its channel, if not that of `mac.channel`, 1 to 255. Nodes of different channels neither hear nor disturb each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<u32>,
     /// Its MAC, if not that of `mac.kind`: "802.11b" beside stations of 802.11g; "802.11a" (at 5 GHz) or "802.11g" (at 2.4 GHz) beside
-    /// stations of 802.11n, ac or ax. A station of 802.11a or g contends by DCF; to and from it links have 54 Mbps (or a rate that `rates`
-    /// says), and of other frames it decodes their length alone. A station of 802.11b decodes DSSS alone; OFDM is energy to it. Links to and from it have 11 Mbps, or a rate of
-    /// 802.11b in `rates`. All slots of the scenario are long then. `mac.protection` says what the other stations do.
+    /// stations of 802.11n, ac or ax. A station of 802.11a or g contends by DCF; to and from it links have 54 Mbps (or a rate of
+    /// `rates`), and of other frames it decodes the length alone. A station of 802.11b decodes DSSS alone; OFDM is energy to
+    /// it. Links to and from it have 11 Mbps, or a rate of 802.11b in `rates`. All slots of the scenario are long then.
+    /// `mac.protection` sets the other stations' protection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac: Option<NodeMac>,
 }
@@ -263,7 +278,7 @@ pub struct WireTable {
     pub rate: Option<RateQuantity>,
     /// Instead of `rate`: instants at which 1500 bytes (IP packets) may be put on it, each way, in milliseconds and in order, over and
     /// over; or `{ file = "cellular.trace" }`, a trace of mahimahi's form with an instant in each line. The last one is when the next round
-    /// begins. What is not used at its instant is lost; a packet may take several, and several packets one. Theory and fluid models
+    /// begins. An unused instant is lost; a packet may take several, and several packets one. Theory and fluid models
     /// take the mean rate.
     #[serde(default, skip_serializing_if = "Listed::is_empty")]
     pub trace: Listed<u64>,

@@ -12,7 +12,7 @@ pub(crate) fn schema<P: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [{ "type": "string", "enum": names::<P>(&[]) }, table] })
 }
 
-/// The same of connections, whose table may name no law: it is then the one of n = kT.
+/// The same of connections: a table without a law's name is n = kT's.
 pub(crate) fn schema_of_connections(generator: &mut SchemaGenerator) -> Schema {
     let schema = schema::<ConnectionParams>(generator);
     let table = generator.definitions_mut().get_mut(ConnectionParams::schema_name().as_ref());
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_without_a_law_are_those_of_the_schema() {
+    fn connections_without_law_are_those_of_schema() {
         let read: ConnectionParams = serde_json::from_value(serde_json::json!({ "k": 10 })).unwrap();
         assert_eq!(serde_json::to_value(&read).unwrap()["law"], DEFAULT_CONNECTIONS);
         let schema = crate::schema();

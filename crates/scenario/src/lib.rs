@@ -1,9 +1,9 @@
-//! The scenario language: one TOML file says what there is, and any world is built from it.
+//! The scenario language: one TOML file describes a network and its traffic, and any world is built from it.
 //!
-//! A [`Scenario`] is what is written, a [`Resolved`] what is meant: [`Resolved::load`] reads a file with its overrides,
-//! checks everything (unknown keys are errors, each error names file, line, key and what is allowed) and writes all
-//! defaults out. It has the packet world ([`Resolved::network`]), answers what the best allocation is
-//! ([`Resolved::optimum`]) and where the fluid model goes ([`Resolved::fluid`]).
+//! A [`Scenario`] is the file as written, a [`Resolved`] its meaning: [`Resolved::load`] reads a file with its
+//! overrides, checks everything and writes all defaults out. Unknown keys are errors; each error names file, line, key
+//! and allowed values. It has the packet world ([`Resolved::network`]), computes the best allocation
+//! ([`Resolved::optimum`]) and follows the fluid model ([`Resolved::fluid`]).
 #![forbid(unsafe_code)]
 
 mod build;
@@ -29,6 +29,7 @@ mod unused;
 mod warn;
 
 pub use build::Layout;
+pub use bulk::nodes_have_places;
 pub use catalogue::{ListedFamily, ListedLaw, ListedParameter, laws};
 pub use error::ScenarioError;
 pub use evenair_fluid::View as FluidView;
@@ -36,19 +37,21 @@ pub use evenair_optimum::{Concave, Done, Failure, Solution, Watch};
 pub use fluid::{FluidRun, Overload};
 pub use language::{
     AckTimeout, AfterMissedBlockAck, AggregationTable, ArrivalsName, At, BandName, ClockKind, CodePoint,
-    ConnectionName, DataRate, Directions, DisciplineName, DualDescentKeys, Exactly, FlowPattern, FlowTable,
-    FluidModel, FluidTable, GatewayTable, Generate, GeneratedFlows, HoldingLaw, HostsName, InterferenceRule,
-    InterruptedDifs, LimitRate, LinkTable, Listed, LossTable, LossyPathKeys, MacKind, MacTable, Never,
-    NodeMac, NodeQueuesTable, NodeTable, OfRate, OptimalCsmaKeys, Per, PerRate, PreambleKind, Preset,
+    CodingName, ConnectionName, DataRate, Directions, DisciplineName, DualDescentKeys, ErrorModelName,
+    ErrorsTable, Exactly, FadingName, FadingTable, FlowPattern, FlowTable, FluidModel, FluidTable,
+    GatewayTable, Generate, GeneratedFlows, HoldingLaw, HostsName, InterferenceRule, InterruptedDifs,
+    LimitRate, LinkTable, Listed, LossTable, LossyPathKeys, MacKind, MacTable, MobilityTable, Never, NodeMac,
+    NodeQueuesTable, NodeTable, OfRate, OptimalCsmaKeys, Per, PerRate, PointTable, PreambleKind, Preset,
     ProbesTable, PropagationName, Protection, QueueKind, QueueTable, RadioTable, RateTable, RateUnit,
-    RenoCsmaKeys, Retries, RoundTripKind, Scenario, ShadowingTable, ShaperName, SignalTable,
-    SourceLimitTable, StackName, StagedAirtime, TcpTable, Threshold, TrafficKind, UtilityTable, WallTable,
-    WeakSignals, WebTable, Window, WireQueue, WireTable, exactly,
+    RenoCsmaKeys, Retries, RoundTripKind, RouteMetric, Scenario, ShadowingTable, ShaperName, SignalTable,
+    SourceLimitTable, StackName, StagedAirtime, TcpTable, Threshold, TrackTable, TrafficKind, UtilityTable,
+    WalkTable, WallTable, WeakSignals, WebTable, Window, WireQueue, WireTable, exactly,
 };
 pub use meant::explained;
 pub use optimum::{Objective, Optimum, Overfull, Question, Region, Solver};
 pub use quantity::{
-    Amount, Decibels, Frequency, Length, PacketCount, Power, Probability, RateQuantity, Size, Time,
+    Amount, Decibels, Doppler, Frequency, Length, PacketCount, Power, Probability, RateQuantity, Size, Speed,
+    Time,
 };
 pub use resolved::Resolved;
 pub use theory::{Theory, TheoryFlow};

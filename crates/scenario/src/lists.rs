@@ -5,7 +5,10 @@
 
 mod header;
 
+pub(crate) use self::header::plain;
+
 use self::header::First;
+use crate::bulk::{Format, link_rows};
 use crate::error::Mistake;
 use crate::language::{FlowPattern, FlowTable, Generate, LinkTable, Listed, Scenario};
 use evenair_netsim::{NoTrace, Opportunities};
@@ -13,16 +16,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::Path;
 
-/// No list is longer than this \[bytes\]; what never ends is no list.
+/// The largest list \[bytes\]; an endless file is no list.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 /// A line of a list.
 pub(crate) struct Row {
+    /// The word for the counted unit: line, or feature.
+    pub(crate) of: &'static str,
     pub(crate) line: u64,
     pub(crate) cells: Vec<String>,
 }
 
+impl Row {
+    /// The row's place in a file, for a message.
+    pub(crate) fn of(&self, file: &str) -> String {
+        format!("{file}, {} {}", self.of, self.line)
+    }
+}
+
 impl Scenario {
-    /// Reads what stands in files, which are looked for in `folder`, and writes conflicts as pairs of ids of links.
+    /// Reads the lists in files, which are looked for in `folder`, and writes conflicts as pairs of ids of links.
     pub(crate) fn read_lists(&mut self, folder: &Path) -> Result<(), Mistake> {
         self.generate_graph(folder)?;
         for (index, wire) in self.wires.iter_mut().enumerate() {
@@ -35,7 +47,7 @@ impl Scenario {
         if let Listed::File(file) = &self.links {
             let named = self.names_of_nodes();
             let is_known = |name: &str| named.contains(name);
-            let links = rows(folder, file).and_then(|rows| links(file, &rows, is_known));
+            let links = link_rows(folder, file).and_then(|rows| links(file, &rows, is_known));
             self.links = Listed::Here(links.map_err(|why| Mistake::at("links.file", why))?);
         }
         if self.links.is_empty() {
@@ -93,8 +105,8 @@ impl Scenario {
     }
 }
 
-/// The lines of a list, a header among them.
-pub(crate) fn rows(folder: &Path, file: &str) -> Result<Vec<Row>, String> {
+/// A file's text.
+pub(crate) fn text(folder: &Path, file: &str) -> Result<String, String> {
     let path = folder.join(file);
     let shown = path.display();
     let unread = |why: &dyn std::fmt::Display| format!("{shown} cannot be read: {why}");
@@ -104,7 +116,17 @@ pub(crate) fn rows(folder: &Path, file: &str) -> Result<Vec<Row>, String> {
     if text.len() as u64 > FILE_BYTES_MAX {
         return Err(format!("{shown} is longer than {} MiB", FILE_BYTES_MAX >> 20));
     }
-    let text = text.trim_start_matches('\u{feff}');
+    Ok(text.trim_start_matches('\u{feff}').into())
+}
+
+/// The lines of a list in CSV, a header among them.
+pub(crate) fn rows(folder: &Path, file: &str) -> Result<Vec<Row>, String> {
+    if Format::of(file) != Format::Csv {
+        return Err(format!(
+            "{file}: only nodes and links stand in GeoJSON and GraphML; save this list as CSV"
+        ));
+    }
+    let text = text(folder, file)?;
     let first =
         text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
     let separator = [',', ';', '\t', ' '].into_iter().find(|separator| first.trim().contains(*separator));
@@ -117,7 +139,7 @@ pub(crate) fn rows(folder: &Path, file: &str) -> Result<Vec<Row>, String> {
         .from_reader(text.as_bytes());
     let mut rows = Vec::new();
     for record in reader.records() {
-        let record = record.map_err(|e| unread(&e))?;
+        let record = record.map_err(|e| format!("{file} cannot be read: {e}"))?;
         // The reader counts from the end of the record before: blank lines and comments between them lie before this one.
         let (start, line) = record.position().map_or((0, 0), |at| (at.byte() as usize, at.line()));
         let between = |line: &&str| line.is_empty() || line.starts_with('#');
@@ -126,7 +148,7 @@ pub(crate) fn rows(folder: &Path, file: &str) -> Result<Vec<Row>, String> {
         let mut cells: Vec<String> = record.iter().map(String::from).collect();
         cells.truncate(cells.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1));
         if !cells.is_empty() {
-            rows.push(Row { line, cells });
+            rows.push(Row { of: "line", line, cells });
         }
     }
     Ok(rows)
@@ -147,7 +169,7 @@ fn graph(
             Some((first, _, First::Unclear)) => return Err(header::alone(file, first, "link_a,link_b")),
             _ => rows,
         };
-    for Row { line, cells } in entries {
+    for Row { line, cells, .. } in entries {
         match cells.as_slice() {
             [_] => (),
             [one, other] if one == other => return Err(with_itself(file, *line, one)),
@@ -219,7 +241,7 @@ fn links(file: &str, rows: &[Row], is_known: impl Fn(&str) -> bool) -> Result<Ve
 
 /// A trace: an instant in each line \[ms\].
 fn instants(file: &str, rows: &[Row]) -> Result<Vec<u64>, String> {
-    let instant = |Row { line, cells }: &Row| match cells.as_slice() {
+    let instant = |Row { line, cells, .. }: &Row| match cells.as_slice() {
         [at] => at.parse().map_err(|_| {
             format!("{file}, line {line}: \"{at}\" is no whole number of milliseconds, such as 12")
         }),
@@ -292,7 +314,7 @@ impl<'a> Names<'a> {
             Some((first, rest)) if First::of(first, rest, is_known) == First::Header => rest,
             _ => rows,
         };
-        for Row { line, cells } in entries {
+        for Row { line, cells, .. } in entries {
             let [one, other] = cells.as_slice() else {
                 return Err(columns(file, *line, cells.len(), "the two links of a conflict"));
             };

@@ -17,11 +17,15 @@ pub fn explained(key: Option<&KeyPath>, message: String) -> String {
     if let Some(what) = not_built(&asked).filter(|_| is_told) {
         let is_law = matches!(key.and_then(|key| key.steps().last()), Some(Step::Key(key)) if ["law", "window"].contains(&key.as_str()));
         let built = match (is_key, is_law) {
-            (true, _) => "evenair schema tells every key that is".into(),
-            (_, true) => "evenair list laws shows what is".into(),
-            _ => format!("what is built: {}", known.join(", ")),
+            (true, _) => "evenair schema lists all keys".into(),
+            (_, true) => "evenair list laws shows all".into(),
+            _ => format!("built: {}", known.join(", ")),
         };
         return format!("not built: `{word}`, {what}; {built}");
+    }
+    let is_of_backoff = key.is_some_and(|key| key.steps().contains(&Step::Key("backoff".into())));
+    if is_of_backoff && ["exponential", "exp", "beb", "binaryexponential"].contains(&&*asked) {
+        return format!("{begin} `{word}`; binary exponential back-off is \"dcf\", the default");
     }
     if let Some(name) =
         called_otherwise(&asked).filter(|_| !known.iter().any(|known| self::asked(known) == asked))
@@ -53,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_built_is_said_to_be_so() {
+    fn unbuilt_feature_is_named() {
         let variant = |word: &str| {
             format!("unknown variant `{word}`, expected one of `802.11b`, `802.11a`, `802.11g`, `ideal`")
         };
@@ -72,11 +76,11 @@ mod tests {
             Some(&KeyPath::key("tcp.window")),
             "there is no window law `bbr2`; there are reno, cubic".into(),
         );
-        assert_eq!(law, "not built: `bbr2`, this window law; evenair list laws shows what is");
-        let key = explained(None, "unknown field `mobility`, expected one of `name`, `nodes`".into());
-        assert_eq!(
-            key,
-            "not built: `mobility`, mobility; nodes stay where they are; evenair schema tells every key that is"
+        assert_eq!(law, "not built: `bbr2`, this window law; evenair list laws shows all");
+        let key = explained(None, "unknown field `fragmentation`, expected one of `name`, `nodes`".into());
+        assert!(
+            key.starts_with("not built: `fragmentation`") && key.ends_with("evenair schema lists all keys"),
+            "{key}"
         );
     }
 }

@@ -66,7 +66,7 @@ pub enum Solver {
     /// evenair's own methods.
     #[default]
     Own,
-    /// Clarabel, a conic interior-point solver: a second opinion, and what is asked by itself where the own methods give up.
+    /// Clarabel, a conic interior-point solver: a second opinion, and the fallback where the own methods give up.
     Clarabel,
 }
 
@@ -86,9 +86,9 @@ pub struct Question {
     pub objective: Objective,
     /// Over which region.
     pub region: Region,
-    /// By whom.
+    /// The solver.
     pub solver: Solver,
-    /// The entropy's weight is 1/β: what CSMA of that β maximises beside the utilities ([QCSMA] problem (2) has β = 1). None
+    /// The entropy's weight is 1/β: CSMA of that β maximises it beside the utilities ([QCSMA] problem (2) has β = 1). None
     /// leaves it out; the fixed point has the scenario's own.
     pub beta: Option<f64>,
 }
@@ -123,7 +123,7 @@ pub struct Optimum {
     pub airtime: Vec<f64>,
     /// Independent sets with their shares of time, where they are known.
     pub schedule: Vec<(Vec<u32>, f64)>,
-    /// The objective, and what no allocation exceeds; equal where the solution is exact.
+    /// The objective, and its upper bound; equal where the solution is exact.
     pub value: Option<(f64, f64)>,
     /// The optimality conditions, checked; none for max-min over cliques or collision domains, which is filled in.
     pub residuals: Option<Residuals>,
@@ -158,17 +158,17 @@ impl Resolved {
         self.answer(Question::new(objective))
     }
 
-    /// The same, if it is a matter of moments: for maps and tables, where nobody waits for it.
+    /// The same, if it takes moments: for maps and tables, which do not wait for it.
     pub fn optimum_in_passing(&self, objective: Objective) -> Option<Optimum> {
         let links = self.layout().links.len();
         if links <= LINKS_IN_PASSING { self.optimum(objective).ok() } else { None }
     }
 
-    /// Solves for what is asked.
+    /// Solves the question.
     ///
     /// # Errors
     /// As [`Self::optimum`]; if an entropy is asked of max-min fairness or of another region than the exact one; and Clarabel
-    /// knows neither prices of wires nor max-min.
+    /// has neither prices of wires nor max-min.
     pub fn answer(&self, question: Question) -> Result<Optimum, Failure> {
         self.answer_unless(question, &AtomicBool::new(false))
     }
@@ -204,9 +204,9 @@ impl Resolved {
         }
     }
 
-    /// The rates that [Jam10] calls fair: max-min over the collision domains (eq. (4.6), section 7.2.2), each flow of its weight and
-    /// none above what it offers, where one hop carries what a lone hop carries, back-off and TCP's acknowledgements counted (800
-    /// kb/s of TCP at 1 Mb/s with ns-2's headers, as the thesis says).
+    /// The rates that [Jam10] calls fair: max-min over the collision domains (eq. (4.6), section 7.2.2), each flow with its
+    /// weight and none above its demand. One hop has a lone hop's rate, back-off and TCP's acknowledgements counted (800 kb/s of
+    /// TCP at 1 Mb/s with ns-2's headers, as the thesis says).
     ///
     /// # Errors
     /// If a flow is a broadcast, or there is none.
@@ -357,7 +357,7 @@ struct Wants {
     per_second: f64,
     weight: f64,
     fairness: f64,
-    /// Whether what the channel loses is a part of the price.
+    /// Whether channel losses are a part of the price.
     sees_loss: bool,
 }
 
@@ -497,7 +497,7 @@ fn maximum(
         more += rest;
         flows.push(Flow { utility, fixed_price: 0.0, loads });
     }
-    // What a flow wants at most is a wire of its own.
+    // A flow's demand is a wire of its own.
     for (flow, limit) in flows.iter_mut().zip(theory.flows.iter().map(|f| f.limit_pps)) {
         if limit.is_finite() {
             flow.loads.push((air.links() + wires.len(), 1.0 / limit));

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-pub use evenair_units::{Amount, Decibels, Frequency, Length, PacketCount, Probability};
+pub use evenair_units::{Amount, Decibels, Doppler, Frequency, Length, PacketCount, Probability, Speed};
 
 macro_rules! quantity {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {

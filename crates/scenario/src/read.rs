@@ -44,7 +44,7 @@ impl Resolved {
     /// directory.
     ///
     /// # Errors
-    /// Names file, line, key and what is allowed.
+    /// Names file, line, key and allowed values.
     pub fn parse(file: &str, text: &str, overrides: &[String]) -> Result<Self, ScenarioError> {
         let reading = Reading { folder: Path::new(""), file, needs: Needs::Traffic };
         Self::parse_beside(&reading, text, overrides)
@@ -94,13 +94,16 @@ impl Resolved {
         self.settings.clone()
     }
 
-    /// The same scenario over ideal CSMA: what only 802.11 knows is left out.
+    /// The same scenario over ideal CSMA: settings of 802.11 alone are left out.
     ///
     /// # Errors
     /// If something of the scenario needs 802.11, such as EDCA, channel errors or broadcasts.
     pub fn over_ideal_csma(&self) -> Result<Self, ScenarioError> {
         let mut settings = self.written_out();
         settings.aggregation = None;
+        // Nodes do not move there: they stand where they begin.
+        settings.mobility = None;
+        (settings.tracks, settings.walks) = (Vec::new(), Vec::new());
         settings.mac = MacTable {
             kind: MacKind::Ideal,
             data_rate: Some(DataRate::Fixed(RateQuantity(self.network.data_mode.rate()))),
@@ -143,15 +146,21 @@ impl Scenario {
     /// directory.
     ///
     /// # Errors
-    /// Names the key and what is allowed, and the scenario in the place of a file.
+    /// Names the key and the allowed values, and the scenario in the place of a file.
     pub fn resolve(self) -> Result<Resolved, ScenarioError> {
-        let name = self.name.clone();
-        self.complete(Path::new(""), Needs::Traffic)
-            .map_err(|mistake| ScenarioError { key: Some(mistake.key), ..error(&name, mistake.message) })
+        resolved(self, Needs::Traffic)
     }
 }
 
-/// The things that a scenario must have beside what is right in itself.
+/// A scenario with nothing left open.
+pub(crate) fn resolved(scenario: Scenario, needs: Needs) -> Result<Resolved, ScenarioError> {
+    let name = scenario.name.clone();
+    scenario
+        .complete(Path::new(""), needs)
+        .map_err(|mistake| ScenarioError { key: Some(mistake.key), ..error(&name, mistake.message) })
+}
+
+/// The required parts of a scenario beyond its own consistency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
     /// Flows, or nodes that are attached to the outside: it is to run.
@@ -160,7 +169,7 @@ pub(crate) enum Needs {
     Nothing,
 }
 
-/// A text that is read: where the files beside it lie, its own name, and what it must have.
+/// A text to read: the folder of the files beside it, its own name, and its required parts.
 struct Reading<'a> {
     folder: &'a Path,
     file: &'a str,
@@ -200,7 +209,7 @@ fn blamed(
     let key = fault.key.clone().unwrap_or_default();
     match texts.iter().position(is_there) {
         Some(number) if number > 0 => {
-            // Where the change is what stands there, no line of the file is to blame.
+            // Where the change replaced the value, no line of the file is to blame.
             let [before, after] = [&texts[number - 1], &texts[number]].map(|text| written_at(text, &key));
             let at = place_of(&texts[0], &key).filter(|_| before.is_some() && before == after);
             ScenarioError { at, change: Some(changes[number - 1].clone()), ..fault }
@@ -231,7 +240,7 @@ fn study_key(text: &str) -> Option<&'static str> {
     ["variants", "claims"].into_iter().find(|key| table.contains_key(*key))
 }
 
-/// What stands in a TOML text at a key, if it is written there.
+/// The value of a TOML text at a key, if it is written there.
 fn written_at(text: &str, key: &KeyPath) -> Option<String> {
     let document: DocumentMut = text.parse().ok()?;
     let way = way(document.as_item(), key);
@@ -294,7 +303,7 @@ fn apply(document: &mut DocumentMut, change: &str) -> Result<(), String> {
     let is_entry = item.is_array_of_tables() || item.is_array();
     let place = descend(item, last).ok_or_else(|| format!("there is no place for \"{last}\""))?;
     *place = match value {
-        // What is no table would be left out of the list's text without a word.
+        // A value that is no table would silently be left out of the list's text.
         Value::InlineTable(table) if is_entry => Item::Table(table.into_table()),
         _ if is_entry => {
             return Err(format!("an entry of this list is a table; {path}.KEY=VALUE sets a key of it"));
@@ -326,7 +335,7 @@ fn made_by_rule(document: &DocumentMut, list: &str) -> Option<String> {
 /// The most entries of a list that are named.
 const NAMED_MAX: usize = 12;
 
-/// Who is in a list, for who looked for another: those that it is like, or all; nothing of what is no list.
+/// Suggests entries of a list for an unknown id: similar ones, or all; nothing where it is no list.
 fn entries(item: &Item, key: &str) -> String {
     let ids: Vec<&str> = match (item.as_array_of_tables(), item.as_array()) {
         (Some(list), _) => list.iter().filter_map(|table| table.get("id")?.as_str()).collect(),
@@ -359,6 +368,9 @@ fn descend<'a>(item: &'a mut Item, key: &str) -> Option<&'a mut Item> {
         let by_id = list.iter().position(|t| t.get("id").and_then(Item::as_str) == Some(key));
         let index = by_id.or_else(|| key.parse().ok())?;
         return item.get_mut(index);
+    }
+    if item.is_array() {
+        return item.get_mut(key.parse::<usize>().ok()?); // a number of a list, such as a coordinate
     }
     item.as_table_like_mut()?;
     Some(&mut item[key])

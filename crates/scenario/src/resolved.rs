@@ -1,11 +1,14 @@
-//! A scenario with nothing left open. Each file has what a table means: the defaults, which are written into it, the checks, and
-//! what the packet world knows of it.
+//! A scenario with nothing left open. Each file has the meaning of a table: the defaults, which are written into it, the checks,
+//! and its part of the packet world.
 
 mod aggregation;
+mod errors;
+mod fading;
 mod flow;
 mod fluid;
 mod gateway;
 mod mac;
+mod mobility;
 mod modulation;
 mod queue;
 mod radio;
@@ -15,6 +18,7 @@ mod wire;
 
 pub(crate) use flow::{ALPHA, Wrong};
 pub(crate) use mac::{COVERAGE_CLASS_MAX, Mac};
+pub(crate) use mobility::position;
 pub(crate) use radio::Radio;
 
 use crate::build::{Layout, node_number};
@@ -60,15 +64,17 @@ pub(crate) struct Parts {
 
 impl Scenario {
     /// Writes every default out, checks everything and builds the packet world.
-    /// What it has in files is looked for in `folder`.
+    /// Files that it names are looked for in `folder`.
     pub(crate) fn complete(mut self, folder: &Path, needs: Needs) -> Result<Resolved, Mistake> {
         let preset = self.preset;
         self.read_lists(folder)?;
         let is_beside = self.has_older_stations()?;
         let mac = self.mac.complete(preset, is_beside)?;
         self.default_to_edca(&mac);
-        let radio = self.radio.as_mut().map(|radio| radio.complete(preset, mac.phy())).transpose()?;
+        let widths = self.widths(&mac);
+        let radio = self.radio.as_mut().map(|radio| radio.complete(preset, &mac, &widths)).transpose()?;
         self.generate(radio.as_ref())?;
+        self.complete_mobility()?;
         self.check(needs)?;
         let unused = self.unused();
         law::complete_any("drop", &mut self.drop)?;
@@ -143,7 +149,7 @@ impl Resolved {
         &self.settings
     }
 
-    /// Where nodes stand, which links carry data, and what conflicts.
+    /// The places of nodes, the links with data, and the conflicts.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }

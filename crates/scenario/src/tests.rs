@@ -1,11 +1,13 @@
 //! The language: accepted input, its answers to bad input, and its results.
 
 mod aggregates;
+mod errors;
 mod gateway;
 mod laws;
 mod limits;
 mod lists;
 mod looked_at;
+mod mobility;
 mod modulated;
 mod order;
 mod outside;
@@ -61,7 +63,7 @@ fn a_dozen_lines_run() {
 }
 
 #[test]
-fn each_error_names_file_line_key_and_what_is_allowed() {
+fn error_names_file_line_key_and_values() {
     let unknown = message(&TWO.replace("transmission_range =", "transmision_range ="));
     assert!(unknown.starts_with("x.toml:3:1: "), "{unknown}");
     assert!(
@@ -123,9 +125,9 @@ fn values_are_checked_by_the_law_that_uses_them() {
     assert_eq!(unknown, "--set 'flows.x.start=3 s': there is no \"x\" to go into; there are 1");
 }
 
-/// A line is named where the file has what is wrong; else the change is.
+/// A line is named where the file has the mistake; else the change is.
 #[test]
-fn a_change_is_blamed_for_what_it_brings() {
+fn change_is_blamed_for_its_mistake() {
     let refused = |changes: &[&str]| set(changes).expect_err("should be refused").to_string();
     let long = ["duration=5 s", "radio.capture=loud", "warmup=1 s"];
     assert!(refused(&long).starts_with("--set 'radio.capture=loud': radio.capture: "), "{}", refused(&long));
@@ -134,11 +136,11 @@ fn a_change_is_blamed_for_what_it_brings() {
         replaced.starts_with("--set 'nodes.b.at=[9e15, 0]': nodes[1].at: coordinates are metres"),
         "{replaced}"
     );
-    // What is wrong stands in the file, and was not wrong before.
+    // The mistake stands in the file, and was none before.
     let brought = refused(&["nodes.b.at=[900, 0]"]);
     assert!(brought.starts_with("x.toml:17:6: flows[0].to: there is no route"), "{brought}");
     assert!(brought.ends_with("(with --set 'nodes.b.at=[900, 0]')"), "{brought}");
-    // The file's own mistakes are at its own lines, whatever is changed.
+    // The file's own mistakes are at its own lines, with any change.
     let text = TWO.replace("800 m", "8 yards");
     let own = Resolved::parse("x.toml", &text, &["duration=5 s".into()]).unwrap_err().to_string();
     assert!(own.starts_with("x.toml:4:23: radio.carrier_sense_range: ") && !own.contains("--set"), "{own}");
@@ -146,14 +148,14 @@ fn a_change_is_blamed_for_what_it_brings() {
 }
 
 #[test]
-fn what_is_meant_or_not_built_is_told() {
+fn known_or_unbuilt_word_is_named() {
     let refused = |changes: &[&str]| set(changes).expect_err("should be refused").to_string();
     for (change, words) in [
         ("mac.kind=802.11be", "not built: `802.11be`, 802.11be and later"),
         ("mac.kind=ac", "unknown variant `ac`; 802.11n, ac and ax are `mac.kind`"),
-        ("radio.propagation=rayleigh", "not built: `rayleigh`, fading"),
-        ("radio.fading=rice", "evenair schema tells every key"),
-        ("mobility=walk", "not built: `mobility`, mobility; nodes stay where they are"),
+        ("radio.propagation=rayleigh", "unknown variant `rayleigh`; fading is `radio.fading`"),
+        ("radio.propagation=jakes", "not built: `jakes`, this model of fading or path loss"),
+        ("velocity=walk", "unknown field `velocity`; nodes move by `tracks` and `walks`"),
         ("routing=olsr", "not built: `routing`, routing protocols"),
         ("mac.rate_control=minstrel", "not built: `rate_control`, rate adaptation"),
         ("tcp.window=bbr2", "not built: `bbr2`, this window law; evenair list laws"),
@@ -178,7 +180,7 @@ fn what_is_meant_or_not_built_is_told() {
 
 /// Two nodes that decode each other in the open sense each other through a wall of 10 dB, and do not hear each other through one of 60.
 #[test]
-fn a_wall_weakens_what_crosses_it() {
+fn wall_weakens_crossing_signal() {
     let heard = |walls: &str| {
         let text = TWO
             .replace("[[flows]]", "[[nodes]]\nid = \"c\"\nat = [0, 100]\n\n[[flows]]")
@@ -233,7 +235,7 @@ fn a_wrong_kind_is_said_at_its_key_without_a_type_of_rust() {
         ),
         // A table of which the law itself is wrong is no other key's fault.
         ("connections={law=\"guarde\",max=5}", "unknown variant `guarde`; did you mean guarded?"),
-        // What is no table cannot be an entry of a list of tables.
+        // A value that is no table cannot be an entry of a list of tables.
         ("nodes.0=5", "nodes.0.KEY=VALUE"),
     ] {
         let text = refused(change);
@@ -243,6 +245,7 @@ fn a_wrong_kind_is_said_at_its_key_without_a_type_of_rust() {
     let number = TWO.matches('\n').count() + 4;
     assert!(line.starts_with(&format!("x.toml:{number}:7: connections.max: ")), "{line}");
     assert!(set(&["nodes.0={ id = \"a\", at = [1, 0] }"]).is_ok(), "an entry is a table");
+    assert_eq!(set(&["nodes.b.at.0=90"]).unwrap(), set(&["nodes.b.at=[90, 0]"]).unwrap(), "a coordinate");
 }
 
 #[test]
@@ -275,7 +278,7 @@ fn overrides_reach_entries_by_number_and_by_id() {
 }
 
 #[test]
-fn what_a_rule_makes_is_said_to_be_made_by_it() {
+fn generated_entry_names_its_rule() {
     let text = "
         radio = { transmission_range = \"250 m\", carrier_sense_range = \"800 m\" }
         generate = { kind = \"chain\", nodes = 3, spacing = \"200 m\", flows = { pattern = \"to-gateway\" } }
@@ -389,7 +392,7 @@ fn nodes_and_flows_are_placed_by_rule() {
     };
     assert_eq!(random(1), random(1));
     assert_ne!(random(1).settings.nodes, random(2).settings.nodes);
-    // What is written out is read back as it stands.
+    // A written-out scenario is read back as it stands.
     assert_eq!(parse(&toml::to_string(&chain).unwrap()).unwrap(), chain);
     let sparse = message(&text("kind = \"random\"\nnodes = 3\nwidth = \"90 km\"\nheight = \"90 km\""));
     assert!(sparse.contains("none of 1000 random placements connects 3 nodes"), "{sparse}");
@@ -417,7 +420,7 @@ fn wires_join_the_air_and_carry_flows_without_it() {
 }
 
 #[test]
-fn what_a_flow_sends_is_checked_against_its_kind() {
+fn flow_keys_are_checked_by_traffic() {
     let refused = |changes: &[&str]| set(changes).expect_err("should be refused").to_string();
     assert!(refused(&["flows.1.traffic=cbr"]).contains("need one of rate"));
     assert!(
@@ -496,14 +499,14 @@ fn the_ns2_preset_changes_defaults_and_nothing_that_is_written() {
 }
 
 #[test]
-fn noise_that_nobody_adds_up_is_refused() {
+fn noise_without_sums_is_refused() {
     let refused = set(&["radio.noise=\"-90 dBm\""]).unwrap_err().to_string();
     assert!(refused.contains("radio.noise: has a meaning only where interference is summed"), "{refused}");
     assert!(set(&["radio.noise=\"-90 dBm\"", "radio.interference=sum"]).is_ok());
 }
 
 #[test]
-fn what_is_changed_is_checked_again() {
+fn changed_scenario_is_checked_again() {
     let mut scenario = set(&[]).unwrap().written_out();
     scenario.flows[0].to = "nowhere".into();
     let refused = scenario.resolve().unwrap_err().to_string();
@@ -529,7 +532,7 @@ fn the_optimum_of_one_link_is_its_capacity() {
 }
 
 proptest! {
-    /// Whatever is read, it is an answer, not a panic.
+    /// For any text there is an answer and no panic.
     #[test]
     fn nothing_panics_on_any_text(text in "\\PC{0,200}") {
         let _ = parse(&text);
@@ -648,7 +651,7 @@ mod theory {
     }
 
     #[test]
-    fn ideal_csma_forgets_what_only_80211_knows() {
+    fn ideal_csma_drops_80211_settings() {
         let text = r#"
             radio = { transmission_range = "250 m", carrier_sense_range = "550 m" }
             mac = { data_rate = "11 Mbps", basic_rate = "1 Mbps", rts_threshold = "500 bytes" }

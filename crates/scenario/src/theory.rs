@@ -8,7 +8,7 @@ use evenair_optimum::Failure;
 use evenair_optimum::max_min::Demand;
 use evenair_tcp::AckPolicy;
 use evenair_topology::{ConflictGraph, Link};
-use evenair_units::Duration;
+use evenair_units::{Bytes, Duration};
 use evenair_wifi::{BROADCAST, LossModel};
 
 /// A scenario as the theory sees it.
@@ -38,7 +38,7 @@ pub struct TheoryFlow {
     pub weight: f64,
     /// α of its own utility; none, where that is a table.
     pub alpha: Option<f64>,
-    /// The table of its own utility: rates, in the unit of `[utility]`, and what they are worth.
+    /// The table of its own utility: rates, in the unit of `[utility]`, and their utilities.
     pub points: Option<Vec<[f64; 2]>>,
     /// No more than this is offered \[packets/s\]; infinity for a flow without end.
     pub limit_pps: f64,
@@ -75,7 +75,7 @@ impl Resolved {
     /// The theory's view of the scenario.
     ///
     /// # Errors
-    /// If there is no flow, or one is a broadcast: it has no receiver whose link it could load.
+    /// If there is no flow, or one is a broadcast: it has no receiver, hence no link to load.
     pub fn theory(&self) -> Result<Theory, Failure> {
         let (layout, network) = (self.layout(), self.network());
         if network.flows.is_empty() {
@@ -115,7 +115,8 @@ impl Resolved {
             }
             for hop in flow.data_path().windows(2) {
                 let link = Link { from: hop[0], to: hop[1] };
-                seen.loss += loss(network, link);
+                let by_noise = noise_loss(network, link, flow.traffic.size());
+                seen.loss += loss(network, link) + by_noise.residual;
                 let wire = network.wires.iter().find(|w| (w.from, w.to) == (link.from, link.to));
                 let (place, load) = if let Some(wire) = wire {
                     seen.propagation_s += 2.0 * wire.delay.as_secs_f64();
@@ -127,7 +128,7 @@ impl Resolved {
                     (bare.len() + place, wire.rate.time_for(flow.traffic.size()))
                 } else {
                     let place = bare.iter().position(|&l| l == link).expect("links come from the flows");
-                    (place, airtime_of(network, link, &flow.traffic))
+                    (place, airtime_of(network, link, &flow.traffic).mul_f64(by_noise.attempts))
                 };
                 seen.round_trip_s += load.as_secs_f64();
                 // A way that crosses a link twice loads it twice.
@@ -155,9 +156,9 @@ impl Resolved {
         }
     }
 
-    /// What the theory sees of the scenario where the time of a packet counts back-off, too: `B` of [Jam10] eq. (4.6) is what one
-    /// hop carries, and it carries a mean back-off before each data frame and before each TCP acknowledgement. Over any MAC but DCF
-    /// with a window of its own none is counted.
+    /// The theory of the scenario where the time of a packet counts back-off, too: `B` of [Jam10] eq. (4.6) is the rate of one
+    /// hop, with a mean back-off before each data frame and before each TCP acknowledgement. Over any MAC but DCF with a window
+    /// of its own none is counted.
     ///
     /// # Errors
     /// As [`Self::theory`].
@@ -219,7 +220,7 @@ fn limit_pps(traffic: &Traffic) -> f64 {
         Traffic::Web(web) => {
             f64::from(web.reply.count()) / f64::from(web.tcp.payload.count()) * per(web.interval)
         }
-        // A rated flow's own limit is a guard, not an offer; what comes from outside is not known.
+        // A rated flow's own limit is a guard, not an offer; the rate from outside is not known.
         Traffic::Rated(_) | Traffic::Outside(_) => f64::INFINITY,
     }
 }
@@ -237,6 +238,27 @@ fn airtime_of(network: &NetworkSpec, link: Link, traffic: &Traffic) -> Duration 
     let answer = airtime(network, link.reversed(), tcp.plain_headers());
     // A delayed acknowledgement answers two segments.
     data + if tcp.acknowledge == AckPolicy::EachSegment { answer } else { answer / 2 }
+}
+
+/// The cost of a link's noise, without interference: the mean number of attempts that a packet takes, and the probability that it
+/// is given up.
+struct NoiseLoss {
+    attempts: f64,
+    residual: f64,
+}
+
+/// The cost of noise on a link to a packet of so many bytes of the network layer. Each attempt fails alone, and answers are not lost.
+fn noise_loss(network: &NetworkSpec, link: Link, size: Bytes) -> NoiseLoss {
+    let none = NoiseLoss { attempts: 1.0, residual: 0.0 };
+    let Some(loss) = network.noise_loss(link.from, link.to, size) else { return none };
+    let tries = match (&network.aggregation, network.mac) {
+        (Some(staging), _) => staging.limits.tries.map(i32::from),
+        (None, MacSpec::Dcf { rules, .. }) => i32::try_from(rules.short_retry_limit).ok(),
+        (None, MacSpec::Ideal) => return none,
+    };
+    let residual = tries.map_or(0.0, |tries| loss.powi(tries));
+    // A dead link takes as many attempts as there are: where they are without end, one in a million gets through.
+    NoiseLoss { attempts: (1.0 - residual) / (1.0 - loss).max(1e-6), residual }
 }
 
 /// The probability with which a link loses a packet from the start, where it is one number.

@@ -34,7 +34,7 @@ impl Scenario {
         let connects = [TrafficKind::Tcp, TrafficKind::Tfrc];
         unless(
             self.flows.iter().any(|flow| connects.contains(&flow.traffic) && flow.connections.is_none()),
-            // The fixed point of A-CSMA's laws is theirs, whatever is sent.
+            // The fixed point of A-CSMA's laws is theirs, for any traffic.
             self.connections.is_some() && !matches!(self.backoff, BackoffParams::Adaptive(_)),
             "[connections] has no effect: no flow of TCP or TFRC looks at it, each other one has its own or sends datagrams; remove it",
         );
@@ -116,6 +116,13 @@ impl Resolved {
                     flow.name
                 ));
             }
+        }
+        let late = settings.tracks.iter().filter_map(|track| Some((track, track.points.first()?.time)));
+        for (track, start) in late.filter(|(_, start)| start.0 >= end) {
+            found.push(format!(
+                "node \"{}\" never moves: its track begins at {start}, and the run ends at {end}; begin it earlier, or make duration longer",
+                track.node
+            ));
         }
         for (index, loss) in settings.losses.iter().enumerate().filter(|(_, loss)| loss.start.0 >= end) {
             let start = loss.start;

@@ -1,5 +1,7 @@
 //! Settings that are allowed and hardly meant.
 
+mod intervals;
+
 use crate::language::{LimitRate, LinkTable};
 use crate::resolved::Resolved;
 use evenair_laws::gateway::GatewayParams;
@@ -37,13 +39,12 @@ impl Resolved {
         } else {
             [None, None]
         };
-        let others = [self.too_generous(), self.in_step(), self.conflicts_added()];
+        let others = [self.too_generous(), self.in_step(), self.conflicts_added(), self.too_often()];
         let all = of_frames.into_iter().chain(others).flatten();
         all.chain(self.without_effect()).collect()
     }
 
-    /// A gateway that lets through what is configured, and that is more than its own links of the air carry: nothing ever waits for
-    /// all together.
+    /// A gateway with a configured rate above that of its own links of the air: no queue for all together ever builds up.
     fn too_generous(&self) -> Option<String> {
         let (spec, given) = (self.network().gateway.as_ref()?, self.settings.gateway.as_ref()?);
         let key = match (&given.rate, &given.law) {
@@ -161,7 +162,7 @@ impl Resolved {
         })
     }
 
-    /// Links whose acknowledgements come after the time-out.
+    /// Links with acknowledgements that come after the time-out.
     fn too_far(&self, timing: &MacTiming, allowed: Duration, is_standard: bool) -> Option<String> {
         let delay = |link: Link| {
             self.network()

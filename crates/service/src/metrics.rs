@@ -8,6 +8,10 @@
 //! assert!(metrics.into_text().ends_with("evenair_example_sent_bytes_total{peer=\"a\\\"b\"} 5\n"));
 //! ```
 
+mod parse;
+
+pub use parse::families;
+
 use evenair_units::printable;
 use std::fmt::{Display, Write as _};
 

@@ -211,3 +211,19 @@ document.querySelectorAll(".filter").forEach(place => {
   }
 });
 addEventListener("beforeprint", () => document.querySelectorAll("#claims-table tr").forEach(row => { row.hidden = false; }));
+
+for (const box of document.querySelectorAll(".moments")) {
+  const all = [box.previousElementSibling, ...box.children];
+  const slider = Object.assign(document.createElement("input"), {type: "range", min: 0, max: all.length - 1, value: 0});
+  const time = document.createElement("output");
+  const show = () => {
+    all.forEach((drawing, k) => { drawing.hidden = k !== +slider.value; });
+    time.textContent = ` ${all[slider.value].dataset.time ?? 0} s`;
+  };
+  slider.setAttribute("aria-label", "instant");
+  slider.addEventListener("input", show);
+  const label = Object.assign(document.createElement("label"), {textContent: "Instant: "});
+  label.append(slider, time);
+  box.after(label);
+  show();
+}

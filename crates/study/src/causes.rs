@@ -40,7 +40,7 @@ mod tests {
     use crate::{Study, study_ids};
 
     #[test]
-    fn each_cause_has_one_name_and_is_named_by_a_study() {
+    fn each_cause_has_one_name_and_is_named_by_study() {
         let studies: Vec<Study> = study_ids().map(|id| Study::builtin(id).unwrap()).collect();
         for (index, cause) in entries().iter().enumerate() {
             assert!(entries()[..index].iter().all(|other| other.id != cause.id), "{}", cause.id);

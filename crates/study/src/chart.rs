@@ -1,4 +1,4 @@
-//! Figures as data: what is drawn, before anyone draws it.
+//! Figures as data, independent of a drawing format.
 //!
 //! A [`Chart`] is made once, from an outcome, from a scenario or from a table of one's own, and drawn in one way: as an SVG in a report, as an
 //! SVG ([`Chart::svg`]) or a PNG ([`Chart::png`]) by `evenair plot`. Positions are numbers on both axes; where an axis has words, word k stands at k.
@@ -45,12 +45,24 @@ pub struct Chart {
     pub dashes: Vec<Key>,
     /// Its panels.
     pub panels: Vec<Panel>,
+    /// Its panels at other instants, in the order of time: of a map with moving nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<Moment>,
     /// The least and the greatest width of a panel \[px\]. Panels stand side by side where there is room for the least.
     pub width: (f64, f64),
 }
 
-/// A name in a legend and what it looks like: a colour as `#rrggbb`, or lengths of dashes and gaps, such as `6 3`; nothing of an
-/// unbroken line.
+/// A figure's panels at an instant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// The instant \[s\].
+    pub time_s: f64,
+    /// The panels of then.
+    pub panels: Vec<Panel>,
+}
+
+/// A name in a legend with its mark: a colour as `#rrggbb`, or dash and gap lengths, such as `6 3`; no mark means an unbroken
+/// line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
     /// The name.
@@ -59,7 +71,7 @@ pub struct Key {
     pub look: String,
 }
 
-/// One pair of axes and what is drawn on it.
+/// One pair of axes and its contents.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Panel {
     /// Its headline; none, if it is empty.
@@ -309,7 +321,7 @@ impl Axis {
         self
     }
 
-    /// An axis that only places what is drawn.
+    /// An axis without ticks, which only fixes positions.
     pub(crate) fn hidden(ends: (f64, f64)) -> Self {
         Self { title: String::new(), ends, ticks: Ticks::Hidden }
     }

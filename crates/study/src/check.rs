@@ -18,7 +18,7 @@ pub(crate) struct Mistake {
     pub(crate) message: String,
 }
 
-/// A number that is told of: where, of which variant, what, and of which flow.
+/// A quantity that the study asks for: its key, the variant, the quantity and the flow.
 type Told<'a> = (KeyPath, &'a str, Quantity, Option<&'a str>);
 
 impl Study {
@@ -122,7 +122,7 @@ impl Study {
             .filter_map(|(i, claim)| Some((KeyPath::entry("claims", i, "cause"), claim.cause.as_ref()?)));
         let (key, cause) = of_study.chain(of_claims).find(|(_, cause)| causes::look_up(cause).is_none())?;
         let meant = did_you_mean(cause, causes::entries().iter().map(|cause| cause.id.as_str()));
-        let meant = meant.unwrap_or_else(|| "say it in `why`".into());
+        let meant = meant.unwrap_or_else(|| "give it in `why`".into());
         Some(Mistake { key, message: format!("there is no cause \"{cause}\"; {meant}") })
     }
 

@@ -1,4 +1,4 @@
-//! Claims, checked: what was measured, and whether that decides them.
+//! Claims, checked: their measured values, and whether these decide them.
 
 use crate::language::{Claim, Holds, OverSeeds, Reference, Value};
 use crate::outcome::Outcome;
@@ -31,7 +31,7 @@ impl Verdict {
     }
 }
 
-/// A claim and what was measured.
+/// A claim and its measured value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimResult {
     /// The sentence.
@@ -99,11 +99,11 @@ impl fmt::Display for Tally {
     }
 }
 
-/// A claim's measured values: one per seed, and the bounds of what they can be.
+/// A claim's measured values: one per seed, and the bounds of possible values.
 #[derive(Clone, Debug)]
 struct Sample {
     values: Vec<f64>,
-    /// Whether seeds differ: what knows no chance has one value for all of them.
+    /// Whether seeds differ: a world without chance has one value for all of them.
     random: bool,
     bounds: (f64, f64),
     /// How many scenarios take turns: one, or those of a pool.
@@ -176,7 +176,7 @@ impl Sample {
     }
 }
 
-/// What runs gave of a claim.
+/// The measured value of a claim.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub(crate) measured: Option<f64>,
@@ -186,7 +186,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// The verdict on a claim whose printed number is the mean of so many runs.
+    /// Returns the verdict; `runs` is the number of runs behind the claim's printed mean.
     pub(crate) fn verdict(self, claim: &Claim, runs: Option<u32>) -> Verdict {
         let holds = match claim.runs(runs) {
             Some(runs) => self.is_explained(claim, runs),
@@ -305,13 +305,13 @@ mod tests {
         assert_eq!(verdict(&rare, Holds::Below(1.0)), None, "the other end is open");
         assert_eq!(verdict(&random(&[0.0; 3], POSITIVE), Holds::Above(0.0)), Some(false));
         assert_eq!(verdict(&random(&[0.99, 0.999], (0.0, 1.0)), Holds::Within([0.5, 1.0])), Some(true));
-        // A loss may come out below what it can be; its own mean is inside, wherever it lies.
+        // A loss may come out below its lower bound; the interval keeps its own mean inside.
         assert_eq!(verdict(&random(&[-0.1, -0.1], POSITIVE), Holds::Below(0.0)), Some(true));
     }
 
     /// Two meshes with three seeds each are two values, 1 and 3: their mean is 2 ± 12.7·√2/√2.
     #[test]
-    fn means_over_meshes_are_alike_within_what_both_spread_by() {
+    fn mesh_means_agree_within_spread() {
         let pool = Sample { places: 2, ..random(&[0.9, 3.0, 1.0, 3.1, 1.1, 2.9], FREE) }.by_place();
         assert!(pool.values.iter().zip([1.0, 3.0]).all(|(a, b)| (a - b).abs() < 1e-12), "{:?}", pool.values);
         // Five of ours: 3 ± 1.963; twelve of theirs with a deviation of 1: ± 2.201/√12 = 0.635. √(1.963² + 0.635²) = 2.063.
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_knows_no_chance_meets_every_seed_and_chance_its_own_seed_only() {
+    fn exact_worlds_pair_with_every_seed() {
         let sure = Sample { values: vec![10.0], random: false, bounds: POSITIVE, places: 1 };
         let seeds = random(&[1.0, 2.0, 3.0], POSITIVE);
         assert_eq!(seeds.minus(&sure).values, [-9.0, -8.0, -7.0]);

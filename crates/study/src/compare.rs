@@ -19,11 +19,11 @@ const ABOVE: f64 = 0.01;
 /// The most flows that a note names on each side.
 const NAMED: usize = 4;
 
-/// Compares the worlds that a scenario's laws have; those with packets run with so many seeds each, one over real sockets where
-/// `live` is given.
+/// Compares the worlds of a scenario's laws. Worlds with packets run with so many seeds each, one of them over real sockets
+/// where `live` is given.
 ///
 /// # Errors
-/// If the theory has no answer, `stop` was set, or the machine does not do what is live.
+/// If the theory has no answer, `stop` was set, or the machine cannot run the live world.
 pub fn compare(
     base: &Resolved,
     seeds: u32,
@@ -182,18 +182,18 @@ fn theory_stages(base: &Resolved, flows: Vec<String>, stop: &AtomicBool) -> Resu
             x * (1.0 - lost).max(0.0)
         });
         stages.push(stage(
-            "… less what is dropped",
-            "What the queues drop is sent and does not arrive",
+            "… less drops",
+            "Packets that queues drop are sent and do not arrive",
             delivered.collect(),
         ));
     }
     Ok(Comparison { flows, stages, capacity_pps: capacity, senders_time: Vec::new(), notes })
 }
 
-/// A world to simulate: what it is called, what it has beyond the one before, and its scenario.
+/// A world to simulate: its name, its additions to the world before it, and its scenario.
 type Simulated = (&'static str, &'static str, Resolved);
 
-/// What a simulated world has beyond equations.
+/// Names the parts of a simulated world beyond the equations.
 fn beyond_equations(base: &Resolved) -> &'static str {
     let tcp = base.network().flows.iter().filter(|flow| flow.traffic.tcp().is_some()).count();
     match base.network().flows.len() - tcp {
@@ -208,7 +208,7 @@ fn beyond_equations(base: &Resolved) -> &'static str {
 fn simulated_worlds(base: &Resolved) -> Result<Vec<Simulated>, SweepError> {
     let mut worlds: Vec<Simulated> = Vec::new();
     let packets = beyond_equations(base);
-    // What the ideal MAC does not have, such as channel errors, leaves its stages out.
+    // Stages without a counterpart under the ideal MAC, such as channel errors, are left out.
     if let Ok(ideal) = base.over_ideal_csma() {
         // Acknowledgements go first at r_max, which must then be a bound.
         if let BackoffParams::Adaptive(law) = ideal.settings().backoff
@@ -283,7 +283,7 @@ mod tests {
 
     /// Fair: 200 and 200 packets/s; then 400 and 8.
     #[test]
-    fn more_than_the_optimum_is_at_the_cost_of_others() {
+    fn more_than_optimum_is_at_cost_of_others() {
         let note = above_fair(&comparison(&[[0.5, 0.5], [1.0, 0.02]])).unwrap();
         assert!(note.contains("has 408 packets/s in all, the fair optimum 400"), "{note}");
         assert!(note.contains("More than fair: a (400 for 200); less: b (8 for 200)."), "{note}");

@@ -45,7 +45,7 @@ fn repeated(table: &Table, each: &Value) -> Result<Vec<Value>, String> {
     let copy = |row: &Table| {
         let filled = filled(&Value::Table(table.clone()), row);
         match left_open(&filled) {
-            Some(text) => Err(format!("`each` has no word for what stands in braces in \"{text}\"")),
+            Some(text) => Err(format!("`each` has no value for the name in braces in \"{text}\"")),
             None => Ok(filled),
         }
     };

@@ -1,5 +1,5 @@
-//! Experiments of a paper that are neither one run of the packet world nor an answer of the theory. All that belongs to one
-//! is in its file: its words in study files, what it does, what it finds.
+//! Experiments of a paper that are neither one run of the packet world nor an answer of the theory. The file of an
+//! experiment has its keys in study files, its procedure and its results.
 
 mod fair_share;
 pub(crate) mod sawtooth;

@@ -1,4 +1,4 @@
-//! Figures of what a study found, and maps of networks, as [`Chart`]s.
+//! Figures of a study's results, and maps of networks, as [`Chart`]s.
 
 mod bars;
 mod course;
@@ -19,7 +19,7 @@ use crate::quantity::Quantity;
 use evenair_scenario::Resolved;
 
 impl Figures {
-    /// The figures of what a study found, or a scenario showed.
+    /// The figures of a study's results, or of a scenario's runs.
     pub fn of(outcome: &Outcome) -> Self {
         Self::new(&outcome.study.id, charts(outcome))
     }

@@ -1,4 +1,4 @@
-//! Words of the field, and of the papers, said so that someone who knows TCP understands them.
+//! Words of the field, and of the papers, explained to a reader that knows TCP.
 //!
 //! They stand in `glossary.toml`, once for reports, for `evenair glossary` and for the documentation.
 
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
-/// A word and what it means.
+/// A word and its meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -43,7 +43,7 @@ pub fn entries() -> &'static [Entry] {
     &ENTRIES
 }
 
-/// The entries of a word: those that are it, whatever its case; else those in which it stands.
+/// The entries of a word: those equal to it in any case; else those that contain it.
 pub fn look_up(word: &str) -> Vec<&'static Entry> {
     let word = word.to_lowercase();
     let is = |text: &String| text.to_lowercase() == word;
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_looked_up_whatever_its_case() {
+    fn lookup_ignores_case() {
         assert_eq!(look_up("H-ack").len(), 1);
         assert!(look_up("back-off").iter().any(|e| e.word == "back-off"));
         assert!(look_up("zzz").is_empty());

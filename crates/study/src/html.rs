@@ -1,7 +1,7 @@
 //! The report: one HTML file that works offline, on a screen, on paper and in the dark.
 //!
-//! Read `assets/report.js` and `assets/report.css` beside this: the page is whole without them; they tell what is under the pointer in
-//! its figures, sort and fold its tables, and dress it.
+//! Read `assets/report.js` and `assets/report.css` beside this: the page is whole without them. They show the values under the
+//! pointer in its figures, sort and fold its tables, and style it.
 
 mod claims;
 mod figures;
@@ -22,7 +22,7 @@ use words::escape;
 const STYLE: &str = include_str!("../assets/report.css");
 const BEHAVIOUR: &str = include_str!("../assets/report.js");
 
-/// Draws what a study found, and its figures, into one self-contained page: its first figure answers, and stands before all text.
+/// Draws a study's results and figures into one self-contained page: its first figure answers, and stands before all text.
 /// `command` is the line that made it.
 pub fn report(outcome: &Outcome, figures: &Figures, command: &str) -> String {
     let mut page = Page::default();
@@ -41,7 +41,7 @@ pub fn report(outcome: &Outcome, figures: &Figures, command: &str) -> String {
     page.whole(outcome)
 }
 
-/// A page as it grows: what is in it, and where one can go to.
+/// A page as it grows: its body and its table of contents.
 #[derive(Debug, Default)]
 struct Page {
     body: String,
@@ -64,7 +64,7 @@ impl Page {
         self.put(format_args!("<h3 id=\"{anchor}\">{}</h3>", escape(title)));
     }
 
-    /// The box that unfolds what is folded; `what` says what is seen then.
+    /// The box that unfolds a folded part; `what` names the content.
     fn unfold(&mut self, what: std::fmt::Arguments<'_>) {
         self.put(format_args!("<label class=\"unfold\"><input type=\"checkbox\"> {what}</label>"));
     }
@@ -103,13 +103,13 @@ impl Page {
     }
 }
 
-/// Where a study is not what its paper did.
+/// Departures of a study from its paper.
 fn departures(page: &mut Page, outcome: &Outcome) {
     let deviations = &outcome.study.deviations;
     if deviations.is_empty() {
         return;
     }
-    page.section("departures", "What was left open, and what was chosen");
+    page.section("departures", "Open points and choices");
     page.body.push_str("<ul>\n");
     for deviation in deviations {
         page.put(format_args!("<li>{}</li>", escape(deviation)));
@@ -133,7 +133,7 @@ fn provenance(page: &mut Page, outcome: &Outcome, command: &str) {
             "<li>A claim holds, or fails, where all of its 95 % interval lies on one side of its bound; else it is undecided, and more seeds (<code>--decide</code>) may decide it.</li>"
         ));
     }
-    page.body.push_str("<li>The fair optimum maximises Σ −1/x over what the air can carry in turns; a link's capacity counts frames, acknowledgements and inter-frame spaces, and no back-off.</li>\n</ul>\n");
+    page.body.push_str("<li>The fair optimum maximises Σ −1/x over the rates that the air can carry in turns; a link's capacity counts frames, acknowledgements and inter-frame spaces, and no back-off.</li>\n</ul>\n");
     page.body.push_str("<details><summary>Every parameter of every variant</summary>\n<pre>");
     page.body.push_str(&escape(&parameters::parameters(outcome)));
     page.body.push_str("</pre></details>\n");

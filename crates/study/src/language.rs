@@ -23,13 +23,13 @@ pub struct Study {
     pub id: String,
     /// A headline.
     pub title: String,
-    /// Which figure or table of which paper; whose it is.
+    /// The figure or table that it reproduces, with its paper.
     #[serde(default)]
     pub source: String,
     /// Its description in a few sentences.
     #[serde(default)]
     pub about: String,
-    /// Where it departs from the paper, and what the paper does not say.
+    /// Its departures from the paper, and points that the paper leaves open.
     #[serde(default)]
     pub deviations: Vec<String>,
     /// Why claims do not hold, where that is known: told beside each that does not and has no `why` of its own.
@@ -75,11 +75,11 @@ pub struct Study {
     /// The unit of rates in the utility gap [packets/s]; see the metric.
     #[serde(default = "one")]
     pub utility_unit: f64,
-    /// The only metrics told of each variant; goodput, its optimum and whatever claims, figures and tables name, if it is
-    /// not given.
+    /// The only metrics reported for each variant. By default: goodput, its optimum, and the metrics that claims, figures
+    /// and tables name.
     #[serde(skip)]
     pub(crate) asked: Option<Vec<Quantity>>,
-    /// Overrides of whoever runs it: they win over the study's and the variants' own.
+    /// Overrides from the command line: they win over the study's and the variants' own.
     #[serde(skip)]
     pub(crate) changes: Vec<String>,
     /// The text that it was read from, and the folder in which its scenarios are looked for before the built-in ones.
@@ -106,7 +106,7 @@ impl Study {
         of_claim.or(self.why.as_deref()).or_else(|| named(&self.cause))
     }
 
-    /// Overrides keys of every variant's scenario, whatever the study and its variants say of them.
+    /// Overrides keys of every variant's scenario; these win over the study and its variants.
     ///
     /// # Errors
     /// If a key is one that a sweep varies.
@@ -232,7 +232,7 @@ pub struct Variant {
     pub(crate) number: usize,
 }
 
-/// Values of a parameter, and what each overrides.
+/// Values of a parameter, and the overrides of each.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParameterSweep {
@@ -326,8 +326,8 @@ pub struct Claim {
     pub reference: Option<Reference>,
     /// When the sentence holds.
     pub holds: Holds,
-    /// What the page of verdicts counts as one claim, a word for each sentence of a paper: claims of one paper with the same word are
-    /// checks of one sentence. Without it, all rows of an entry that prints no number are, and a printed number is a claim of its own.
+    /// The sentence of the paper that this claim checks, as a word. Claims of one paper with the same word count as one on the
+    /// page of verdicts. Without it, all rows of an entry without a printed number count as one, and each printed number as one.
     pub sentence: Option<String>,
     /// Which of a sentence's checks must hold.
     #[serde(default)]
@@ -362,7 +362,7 @@ pub enum Needs {
     /// All of them.
     #[default]
     All,
-    /// One of them: they are readings of what the paper leaves open.
+    /// One of them: they are readings of a point that the paper leaves open.
     One,
 }
 
@@ -383,7 +383,7 @@ impl Claim {
         std::iter::once(&self.value).chain(&self.minus).chain(&self.over)
     }
 
-    /// How many runs its number is the mean of, in a study whose printed numbers are of so many; none, if it is no such number.
+    /// The number of runs behind its printed mean; `of_study` is the study's default. None if the number is no such mean.
     pub(crate) fn runs(&self, of_study: Option<u32>) -> Option<u32> {
         let is_printed = self.paper.is_some() && matches!(self.holds, Holds::Within(_));
         of_study.filter(|_| is_printed && self.over_seeds == OverSeeds::Mean)
@@ -454,9 +454,9 @@ pub enum Holds {
     Like(Sampled),
 }
 
-/// A mean that is printed with the standard deviation of what it is the mean of. It is like ours, over a pool of scenarios, where
-/// the two differ by no more than the choice of places on both sides explains: by no more than the root of the sum of the squares of
-/// both halves of a 95 % interval.
+/// A mean that is printed with the standard deviation of its sample. It agrees with ours, over a pool of scenarios, if the choice
+/// of places on both sides explains the difference. The bound is the root of the sum of the squares of both halves of a 95 %
+/// interval.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sampled {
@@ -464,7 +464,7 @@ pub struct Sampled {
     pub mean: f64,
     /// The standard deviation.
     pub deviation: f64,
-    /// How many places it is the mean of; how many they are taken to be, where nobody says so. Two at least.
+    /// The number of places behind the mean; assumed where the source does not give it. Two at least.
     pub samples: u32,
 }
 
@@ -482,7 +482,7 @@ impl Sampled {
 }
 
 impl<'de> Deserialize<'de> for Holds {
-    /// Reads what is written as one of the three, and says in words what to write for two bounds.
+    /// Reads one of the three forms; the error names the form for two bounds.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -606,7 +606,7 @@ pub struct Figure {
     pub of: Of,
     /// The other axis of a phase portrait; the same metric of the second flow, if it is not given.
     pub against: Option<Metric>,
-    /// Draw all flows together (their sum, their mean or whatever the metric is of all) instead of each, for bars and lines.
+    /// Draw all flows together (their sum, mean or the metric's own total) instead of each, for bars and lines.
     #[serde(default)]
     pub total: bool,
     /// The flow that a window of the air shows being served, for timelines; a window after the warm-up, if none is named.

@@ -1,7 +1,7 @@
 //! Studies: variants and seeds over all cores, claims, tables and a report.
 //!
 //! A study file names a scenario, the variants to compare, the published numbers and the claims to check. [`Study`]
-//! reads it, [`Sweep`] runs what is missing (finished runs are kept on disk), [`Outcome`] holds the statistics, the
+//! reads it, [`Sweep`] runs the missing runs (finished ones are kept on disk), [`Outcome`] holds the statistics, the
 //! claims and the figures, and [`html::report`] draws them into one file that works offline.
 #![forbid(unsafe_code)]
 

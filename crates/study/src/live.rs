@@ -1,4 +1,4 @@
-//! Runs in real time, over sockets of this machine's kernel, by whoever can do that.
+//! The interface of runs in real time, over sockets of this machine's kernel.
 
 use evenair_netsim::{NetworkSpec, RunResult, RunSpec, Watchers};
 use evenair_results::LiveRecord;

@@ -1,6 +1,6 @@
 //! Text within HTML and SVG.
 
-/// A text with what markup would take for its own written out.
+/// Returns a text with the characters of markup escaped.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -65,7 +65,7 @@ impl Fair {
         }
     }
 
-    /// The least of what the nodes get over what is fair to them, all flows of a node together.
+    /// The least ratio of a node's rate to its fair rate, over all nodes; a node's rate is the sum over its flows.
     fn worst_node(&self, flows: &[FlowResult]) -> Option<f64> {
         let gateway = gateway_of(flows)?;
         let node = |f: &'_ FlowResult| if f.from == gateway { f.to.clone() } else { f.from.clone() };
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(bins(&times, &values, 0.0, f64::INFINITY), [3.0, 8.0], "the last two seconds are no bin");
         assert_eq!(bins(&times, &values, 2.0, 12.0), [5.0, 10.0]);
         assert_eq!(bins(&times, &values, 9.0, 12.0), [0.0; 0]);
-        // Samples of 2 s: a bin takes of each what falls into it. (2·1 + 2·2 + 1·3)/5
+        // Samples of 2 s: a bin weights each sample with the overlap. (2·1 + 2·2 + 1·3)/5
         assert_eq!(bins(&[2.0, 4.0, 6.0], &[1.0, 2.0, 3.0], 0.0, 6.0), [1.8]);
     }
 

@@ -18,7 +18,7 @@ macro_rules! unit {
     };
 }
 
-/// The metrics: what each is, its label, its unit if it has one, and what it is of all flows together.
+/// The metrics: the meaning of each, its label, its unit if it has one, and its form for all flows together.
 macro_rules! metrics {
     ($($(#[doc = $about:literal])+ $name:ident: $label:literal $([$unit:literal])?, $over:ident;)+) => {
         /// A metric of a variant, of one flow or of all together.
@@ -110,10 +110,10 @@ metrics! {
     /// Mean memory that its connections hold, [Chen10] eq. (5.45); of all flows, the sum.
     ConnectionMemory: "memory of connections" ["bytes"], Total;
     /// Share of the processor time that goes into data and not into opening and closing connections, [Chen10] eq. (5.50),
-    /// over the measured time, at whose ends there are none; of all flows, the mean.
+    /// over the measured time without connections that open or close at its ends; of all flows, the mean.
     Efficiency: "efficiency of processor time", Mean;
-    /// Mean aggressiveness of the back-off law at the flow's source, the logarithm of what divides its mean back-off; of all
-    /// flows, the greatest over the least.
+    /// Mean aggressiveness of the back-off law at the flow's source, the logarithm of the divisor of its mean back-off; of
+    /// all flows, the greatest over the least.
     Aggressiveness: "aggressiveness r", Spread;
     /// Mean round-trip time, from sending a segment to its acknowledgement.
     RoundTrip: "round-trip time" ["s"], Mean;
@@ -124,13 +124,13 @@ metrics! {
     Waiting: "waiting in the queue" ["s"], Mean;
     /// Mean number of packets at the flow's source, waiting or in service, at the sampling instants.
     Backlog: "backlog" ["packets"], Mean;
-    /// Packets dropped by the queue at the flow's source, for whatever cause, whosever they are.
+    /// Packets that the queue at the flow's source dropped, for any cause and of any flow.
     Drops: "drops" ["packets/s"], Total;
     /// Of those, the ones that a law dropped though there was room: the queue's marking, its discipline, or its back-off law.
     EarlyDrops: "early drops" ["packets/s"], Total;
     /// Of those, the ones for which there was no room.
     Overflows: "overflows" ["packets/s"], Total;
-    /// The flow's own packets dropped anywhere on their way, for whatever cause.
+    /// The flow's own packets dropped anywhere on their way, for any cause.
     Lost: "lost" ["packets/s"], Total;
     /// Loss events that TFRC receivers measured, over packets sent (RFC 5348 section 5).
     LossEventRate: "loss events per packet", Mean;
@@ -146,7 +146,7 @@ metrics! {
     ProbeRoundTrip: "round-trip time of probes" ["s"], Mean;
     /// Share of the bytes sent by the flow's source that probes are.
     ProbeShare: "share of probes in the bytes sent", Mean;
-    /// Mean time that the flow's data waited at its receiver for what other connections carried before them.
+    /// Mean time that the flow's data waited at its receiver for earlier data of other connections.
     ResequencingDelay: "resequencing delay" ["s"], Mean;
     /// The longest such time; of all flows, the greatest.
     ResequencingDelayMax: "longest resequencing delay" ["s"], Greatest;
@@ -154,8 +154,8 @@ metrics! {
     ResequencingBuffer: "resequencing buffer" ["segments"], Mean;
     /// The most segments that waited there; of all flows, the greatest.
     ResequencingBufferMax: "most in the resequencing buffer" ["segments"], Greatest;
-    /// Share of a web client's requests, made in the measured time, whose replies were whole when it ended; of a flow that is one
-    /// transfer, 1 if that was, else 0.
+    /// Share of a web client's requests, made in the measured time, with a whole reply when it ended; for a flow of one transfer,
+    /// 1 if it finished, else 0.
     Completed: "completed", Mean;
     /// How many they are; of all flows, the sum.
     Completions: "completions", Total;
@@ -182,12 +182,12 @@ metrics! {
     MaxOverFair: "greatest goodput/fair rate", Network;
     /// [Jam10]'s `U/U_opt`: `Σ r·l / Σ o·l`, l the hops of a flow over the air.
     Utilisation: "network utilisation U/U_opt", Network;
-    /// The least of what a node gets over what is fair to it, all of its flows together; a flow is its end's that is not the
-    /// gateway, the node at which the most flows end or begin.
+    /// The least ratio of a node's goodput to its fair rate, all of its flows together. A flow belongs to its end that is
+    /// not the gateway, which is the node with the most flow ends.
     WorstNode: "worst node's goodput/fair rate", Network;
-    /// How long after the beginning of its window (`from`; the warm-up's end) a flow's goodput first comes to where it settles: the
-    /// end of the first bin of 5 s whose goodput lies within a fifth of its mean over the second half of the window; the whole
-    /// window, if there is none; nothing, if it settles at nothing. Of all flows, the greatest.
+    /// Time from the beginning of its window (`from`; the warm-up's end) until a flow's goodput first settles. It settles at the
+    /// end of the first bin of 5 s with a goodput within a fifth of its mean over the window's second half. Without such a bin it
+    /// is the whole window, and nothing where that mean is zero. Of all flows, the greatest.
     ConvergenceTime: "convergence time" ["s"], Greatest;
     /// Standard deviation over mean of a flow's goodput in bins of 5 s of its window; of all flows, the mean.
     Oscillation: "oscillation (deviation/mean)", Mean;

@@ -14,7 +14,7 @@ use evenair_results::verdict::Verdict as RunVerdict;
 use evenair_results::{Estimate, LiveRecord, RunRecord};
 use evenair_scenario::{Objective, Optimum, Resolved};
 
-/// One scenario of a variant, and what is best in it.
+/// One scenario of a variant, and its optimum.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) scenario: Resolved,
@@ -43,7 +43,7 @@ impl VariantOutcome {
         &self.places[0].scenario
     }
 
-    /// Names of its flows; none of a pool, whose scenarios have none in common.
+    /// Names of its flows; none of a pool, since its scenarios have none in common.
     pub(crate) fn flow_names(&self) -> Vec<&str> {
         let flows: &[_] = if self.places.len() == 1 { &self.runs[0].flows } else { &[] };
         flows.iter().map(|f| f.flow.as_str()).collect()
@@ -55,8 +55,8 @@ impl VariantOutcome {
 pub struct Row {
     /// The variant.
     pub variant: String,
-    /// The flow; for all flows together, what the number then is: "total", "mean", "greatest", "greatest/least", "all" of a percentile
-    /// of what all flows had, or "network" where the metric is not one of flows.
+    /// The flow. For all flows together, the kind of number: "total", "mean", "greatest", "greatest/least", "all" of a percentile
+    /// over all flows, or "network" where the metric is not one of flows.
     pub flow: String,
     /// Whether it is of all flows together.
     pub of_all: bool,
@@ -76,7 +76,7 @@ pub struct Row {
     pub x: Option<f64>,
 }
 
-/// A study's metrics: those asked for; else goodput and its optimum, and whatever claims, figures and published numbers name.
+/// A study's metrics: those asked for; else goodput, its optimum, and those of claims, figures and published numbers.
 fn quantities(study: &Study) -> Vec<Quantity> {
     if let Some(asked) = &study.asked {
         return asked.clone();
@@ -91,8 +91,8 @@ fn quantities(study: &Study) -> Vec<Quantity> {
     quantities
 }
 
-/// A scenario and what is best in it, as far as anything told of it asks. In each of a pool's many scenarios the optimum over the exact
-/// region would take longer than all runs.
+/// A scenario and the optima that the asked metrics need. In each of a pool's many scenarios the optimum over the exact region
+/// would take longer than all runs.
 fn place(scenario: &Resolved, pooled: bool, told: &[Quantity]) -> Place {
     let optimum = |objective, asked: fn(Metric) -> bool| {
         let asked = !pooled && told.iter().any(|q| asked(q.metric));
@@ -132,7 +132,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Puts together what the runs of a study show.
+    /// Puts the results of a study's runs together.
     pub fn new(study: Study, sweep: &Sweep, runs: Vec<Vec<RunRecord>>) -> Self {
         let variants = study.variants.iter().zip(&sweep.cases).zip(runs);
         let told = quantities(&study);
@@ -213,9 +213,8 @@ impl Outcome {
         self.variants.iter().map(|v| v.runs.len() as u32).collect()
     }
 
-    /// How many seeds each variant needs next to decide what is undecided: half as many again as it has, three at least,
-    /// for the variants of those claims that more seeds may decide. None if there are no such claims, or the study allows no
-    /// more.
+    /// Seeds that each variant needs next to decide open claims: half as many again as it has, three at least, for the
+    /// variants of those claims that more seeds may decide. None if there are no such claims, or the study allows no more.
     pub fn seeds_to_decide(&self) -> Option<Vec<u32>> {
         let most = self.study.seeds_max;
         let mut wanted = self.runs_of_each();

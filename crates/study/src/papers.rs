@@ -21,7 +21,7 @@ pub struct Paper {
     pub year: Option<u16>,
     /// BibTeX's word for its kind.
     pub entry: &'static str,
-    /// Its content, for someone who has not read it.
+    /// Its content, for a reader that has not read it.
     pub about: &'static str,
 }
 
@@ -120,7 +120,7 @@ impl Paper {
         let mut text = String::new();
         if authors.is_empty() {
             text += &format!(
-                "% Who wrote [{tag}] is not known to evenair: complete the entry before you cite it.\n"
+                "% evenair does not know the authors of [{tag}]: complete the entry before you cite it.\n"
             );
         }
         text += &format!("@{entry}{{{tag},\n");
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_folder_of_studies_but_our_own_is_a_papers() {
+    fn every_folder_of_studies_but_our_own_is_papers() {
         let own =
             |id: &str| id == "demo" || ["gateway/", "wifi/"].iter().any(|folder| id.starts_with(folder));
         let strange: Vec<_> = crate::study_ids().filter(|id| Paper::of(id).is_some() == own(id)).collect();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn bibtex_has_every_author_and_tells_what_is_not_known() {
+    fn bibtex_has_authors_and_marks_unknown() {
         let of = |tag| Paper::ALL.into_iter().find(|paper| paper.tag == tag).unwrap().bibtex();
         let lee = of("Lee12");
         for line in [

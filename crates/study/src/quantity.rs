@@ -25,8 +25,8 @@ pub enum Of {
 /// A quantity to measure.
 ///
 /// The mean over all of the measured time is the run's own: of samples for queues and windows, of packets for round
-/// trips, of deliveries for goodput. Whatever else is asked for comes from the time series, each sample weighted with the
-/// time since the one before.
+/// trips, of deliveries for goodput. Other statistics come from the time series, each sample weighted with the time since
+/// the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quantity {
     /// The metric.
@@ -48,7 +48,7 @@ impl From<Metric> for Quantity {
 }
 
 impl Quantity {
-    /// Whether it is taken from time series: a statistic of them, or what changes in them.
+    /// Whether it is taken from time series: a statistic of them, or a change in them.
     pub(crate) fn needs_series(&self) -> bool {
         self.is_over_time() || self.metric == Metric::Efficiency || self.metric.is_of_window()
     }
@@ -73,7 +73,7 @@ impl Quantity {
         self.percentile_of_times().is_some() || matches!(self.metric, Metric::Delay | Metric::Jitter)
     }
 
-    /// What the column for all flows together holds; its name stands in the place of a flow's.
+    /// The kind of number in the column of all flows together; it stands in the place of a flow's name.
     pub fn over_flows_name(&self) -> &'static str {
         let all = self.percentile_of_times().is_some() || self.statistic == Statistic::Spread;
         if all { "all" } else { self.metric.over_flows_name() }
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told_of() {
+    fn meaningless_quantity_is_refused() {
         let why = |word: &str| word.parse::<Quantity>().unwrap().mistake(None).unwrap_or_default();
         assert!(why("ack-delay").contains("nothing to do with acknowledgements"));
         assert!(why("delay-p95@1s..2s").contains("all of the measured time"));

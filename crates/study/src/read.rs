@@ -1,4 +1,4 @@
-//! How a study is read: a built-in one by its id, a user's own from its file; and what of it is kept.
+//! Reading of studies: a built-in one by its id, a user's own from its file; and the choice of its variants.
 
 use crate::check::Mistake;
 use crate::each::{self, Places};
@@ -36,7 +36,7 @@ impl Study {
     /// Reads a study from its text.
     ///
     /// # Errors
-    /// Names line, key and what is allowed.
+    /// Names line, key and allowed values.
     pub fn parse(id: &str, text: &str) -> Result<Self, StudyError> {
         let study = Self::checked(id, id, text)?;
         if study.id != id {
@@ -188,7 +188,7 @@ impl Study {
         )
     }
 
-    /// Keeps some variants, and what is told of them alone.
+    /// Keeps some variants, and the claims and figures that only they have.
     ///
     /// # Errors
     /// If there is no variant of a name.
@@ -199,7 +199,7 @@ impl Study {
         }
         self.variants.retain(|variant| names.iter().any(|name| variant.is_named(name)));
         let kept = |id: &String| self.variants.iter().any(|variant| variant.is_named(id));
-        // Who names none draws all that there are.
+        // A figure without names draws all variants.
         let keep_some = |variants: &mut Vec<String>| {
             let named = !variants.is_empty();
             variants.retain(&kept);

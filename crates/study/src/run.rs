@@ -1,4 +1,4 @@
-//! A run of the packet world, simulated or over real sockets, and where goes what of it is too long for memory.
+//! A run of the packet world, simulated or over real sockets, and files for results too long for memory.
 
 use crate::live::Live;
 use crate::watch::{NoRecord, Watched};
@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Where goes what of runs is too long for memory; nowhere, by default: then records keep what was asked for.
+/// Places for results of runs that are too long for memory. By default there is none: then records keep everything that
+/// was asked for.
 #[derive(Default)]
 pub struct Aside<'a> {
     series: Option<PathBuf>,
@@ -52,7 +53,7 @@ impl<'a> Aside<'a> {
     }
 }
 
-/// Runs a scenario with a seed, in real time where `live` is given, and keeps what was asked for.
+/// Runs a scenario with a seed, in real time where `live` is given, and keeps the asked results.
 pub(crate) fn run(
     scenario: &Resolved,
     seed: u64,
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_to_disk_is_what_memory_would_hold() {
+    fn disk_series_equal_memory_series() {
         let folder = tempfile::tempdir().unwrap();
         let (records, files) = aside(folder.path());
         assert_eq!(folder.path().read_dir().unwrap().count(), 0, "the files have no names");
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_gone_fails_whoever_reads_and_nobody_else() {
+    fn missing_folder_fails_only_readers() {
         let (records, files) = aside(Path::new("no/such/folder"));
         assert!(records[0].flows[0].goodput_pps > 0.0);
         assert!(files[0].thinned(10).is_err() && files[0].portions().any(|portion| portion.is_err()));

@@ -1,4 +1,4 @@
-//! The JSON Schema of the study language: the types' own, and what repetition (`each`) allows beside it.
+//! The JSON Schema of the study language: the types' own, and the forms that repetition (`each`) allows beside it.
 
 use crate::language::Study;
 use crate::metric::Metric;
@@ -119,7 +119,7 @@ impl JsonSchema for Statistic {
                 { "const": "greatest", "description": "Its greatest sample." },
                 { "const": "spread", "description": "The standard deviation of several flows' means from each other." },
             ] },
-            { "type": "string", "pattern": r"^p[0-9]{1,2}(\.[0-9]{1,2})?$", "description": "What so many per cent do not exceed." },
+            { "type": "string", "pattern": r"^p[0-9]{1,2}(\.[0-9]{1,2})?$", "description": "The value that so many per cent do not exceed." },
             { "type": "string", "pattern": WORD },
         ] })
     }

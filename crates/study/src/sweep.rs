@@ -1,4 +1,4 @@
-//! Running what is missing, over all cores.
+//! Running of missing runs, over all cores.
 
 mod window;
 
@@ -83,7 +83,7 @@ impl Case {
         &self.scenarios[(seed - 1) as usize % self.scenarios.len()]
     }
 
-    /// How many seeds it has at most: what knows no chance runs once, in each scenario.
+    /// The most seeds: a world without chance runs once in each scenario.
     fn seeds_max(&self) -> Option<u32> {
         (!self.world.is_random()).then_some(self.scenarios.len() as u32)
     }
@@ -101,7 +101,7 @@ pub struct Sweep {
     options: RecordOptions,
     /// Record a window of frames of each variant's first seed.
     timeline: Option<Window>,
-    /// Whoever runs what is in real time.
+    /// The runner in real time.
     live: Option<Arc<dyn Live>>,
 }
 
@@ -114,7 +114,7 @@ enum Window {
     Around(Option<String>),
 }
 
-/// One part of a sweep that is shared among machines: the runs whose number leaves this remainder.
+/// One part of a sweep that is shared among machines: the runs with this remainder of their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// Which part, from one.
@@ -242,10 +242,10 @@ impl Sweep {
         self.precision = Some((precision, seeds_max));
     }
 
-    /// Does what is missing in `folder` and gives every run, by variant, then seed.
+    /// Does the missing runs in `folder` and returns every run, by variant, then seed.
     ///
-    /// Each finished run is a file of its own, put in place whole, so that a sweep that ends early loses only what was
-    /// in progress. A file is used again only by the same program for the same scenario, seed and measurement. Where a
+    /// Each finished run is a file of its own, put in place whole, so a sweep that ends early loses only the runs in
+    /// progress. A file is used again only by the same program for the same scenario, seed and measurement. Where a
     /// precision is asked for, variants that lack it get half as many seeds again until they have it.
     ///
     /// # Errors
@@ -275,7 +275,7 @@ impl Sweep {
         }
     }
 
-    /// Does what is missing between so many seeds of each variant and so many, and gives those runs by variant.
+    /// Does the missing runs from so many to so many seeds of each variant, and returns those runs by variant.
     ///
     /// # Errors
     /// If `stop` was set, or the folder cannot be written.
@@ -356,7 +356,8 @@ impl Sweep {
         done.map_err(|ended| ended.unwrap_or_else(stopped))
     }
 
-    /// What becomes of each job, in their order: those that are computed over all cores, then those in real time, each alone.
+    /// Returns the results of the jobs, in their order: computed ones run over all cores, then those in real time, each
+    /// alone.
     fn each<T: Send>(
         &self,
         jobs: Vec<(Job, T)>,
@@ -394,8 +395,8 @@ impl Sweep {
         }
     }
 
-    /// Runs everything and keeps nothing on disk but what goes aside, with more seeds where a precision asks for them; only for a
-    /// sweep of one scenario.
+    /// Runs everything and writes nothing to disk except series that go aside, with more seeds where a precision asks for them;
+    /// only for a sweep of one scenario.
     ///
     /// # Errors
     /// If `stop` was set, or the scenario has no such world.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use std::io;
 use std::path::Path;
 
-/// Writes what a study found: `table` and `claims`, beside the tables of its runs.
+/// Writes a study's results: `table` and `claims`, beside the tables of its runs.
 ///
 /// # Errors
 /// If a file cannot be written.

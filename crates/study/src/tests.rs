@@ -1,4 +1,4 @@
-//! Study files, the sweep, and what comes out.
+//! Study files, the sweep, and their results.
 
 use super::*;
 use crate::chart::Figures;
@@ -105,7 +105,7 @@ fn a_sweep_checks_its_claims_honestly_and_draws_a_page() {
 }
 
 #[test]
-fn a_stopped_sweep_says_what_is_left() {
+fn stopped_sweep_names_missing_runs() {
     let study = Study::parse("small", SMALL).unwrap();
     let sweep = Sweep::new(&study, false).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -253,7 +253,7 @@ fn statistics_over_time_are_those_of_the_series() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused() {
+fn unmeasurable_quantity_is_refused() {
     let refused = |value: &str| {
         let text = SMALL.replace("metric = \"goodput\", variant = \"one\", flow = \"2\"", value);
         Study::parse("small", &text).unwrap_err().to_string()
@@ -298,7 +298,7 @@ holds = { below = 1.0 }
 "#;
 
 #[test]
-fn only_what_undecided_claims_are_about_gets_more_seeds() {
+fn only_undecided_variants_get_seeds() {
     let folder = tempfile::tempdir().unwrap();
     let decide = |text: &str| {
         let study = Study::parse("small", text).unwrap();
@@ -328,7 +328,7 @@ fn only_what_undecided_claims_are_about_gets_more_seeds() {
 }
 
 #[test]
-fn numbers_of_another_origin_are_never_the_papers() {
+fn numbers_of_another_origin_are_never_papers() {
     let text = SMALL.replace("paper = 1e9", "reference = { value = 12.5, origin = \"a, \\\"b\\\"\" }")
         + "\n[[published]]\nmetric = \"goodput\"\nvariant = \"one\"\nflow = \"1\"\nvalue = 77\norigin = \"ns-2\"\n";
     let study = Study::parse("small", &text).unwrap();
@@ -364,7 +364,7 @@ fn every_number_of_a_paper_says_where_it_is_printed() {
     assert!(silent.is_empty(), "no `where` beside `paper`:\n{}", silent.join("\n"));
 }
 
-/// Waits so many airtimes, whatever happens.
+/// Waits so many airtimes, in every state.
 #[derive(Clone, Debug)]
 struct Steady(f64);
 
@@ -463,7 +463,7 @@ fn a_pools_seeds_take_its_scenarios_in_turn() {
 }
 
 #[test]
-fn what_a_pool_cannot_tell_is_refused() {
+fn pool_refuses_named_flows() {
     let refused = |from: &str, to: &str| Study::parse("pool", &POOL.replace(from, to)).unwrap_err().message;
     let flow = refused("variant = \"many\" }", "variant = \"many\", flow = \"1\" }");
     assert!(flow.contains("no flow is in all of them"), "{flow}");
@@ -472,7 +472,7 @@ fn what_a_pool_cannot_tell_is_refused() {
     assert!(refused("seeds = 4", "seeds = 4\nprecision = 0.1").contains("a precision is one of flows"));
 }
 
-/// Two rates over one wire, and what is asked of their delays.
+/// Two rates over one wire, and metrics of their delays.
 const DELAYS: &str = r#"
 title = "t"
 source = "s"

@@ -1,7 +1,7 @@
-//! A scenario with some keys varied: a study put together from what is varied, so that it runs, resumes and is shared among machines as
-//! every study.
+//! A scenario with some keys varied: a study built from them, so that it runs, resumes and is shared among machines as every
+//! study.
 //!
-//! [`Vary`] says what is wanted, [`Vary::plan`] resolves every point before anything runs, [`Plan::conclude`] lays the runs' metrics
+//! [`Vary`] has the request, [`Vary::plan`] resolves every point before anything runs, [`Plan::conclude`] lays the runs' metrics
 //! out, a row per point and flow.
 
 mod plot;
@@ -29,7 +29,7 @@ use std::path::Path;
 pub struct VaryError {
     /// The key and its value, where one is to blame.
     pub what: String,
-    /// The mistake, and what would be right.
+    /// The mistake and its remedy.
     pub message: String,
 }
 
@@ -99,7 +99,8 @@ impl Vary {
     /// Puts the study together and resolves the scenario at every point; a file is looked for in `folder`.
     ///
     /// # Errors
-    /// If a key or a value is not right at some point, two points are the same, or a figure is of what is not varied.
+    /// If a key or a value is not right at some point, two points are the same, or a figure is of a key or metric that
+    /// is not varied.
     pub fn plan(&self, folder: Option<&Path>) -> Result<Plan, VaryError> {
         let points = self.points()?;
         let base = self.resolve(folder, &self.set).map_err(|e| VaryError::of("", e.to_string()))?;
@@ -131,7 +132,7 @@ impl Vary {
     /// Every combination of values, the last key's changing fastest; or the pairs.
     fn points(&self) -> Result<Vec<Vec<usize>>, VaryError> {
         let Some(first) = self.axes.first() else {
-            return Err(VaryError::of("", "nothing is varied: say which key takes which values"));
+            return Err(VaryError::of("", "nothing is varied: name a key and its values"));
         };
         for (i, axis) in self.axes.iter().enumerate() {
             let key = &axis.key;
@@ -168,7 +169,7 @@ impl Vary {
         self.axes.iter().zip(point).map(|(axis, &level)| (axis, &axis.levels[level])).collect()
     }
 
-    /// All changes that make a point. Whoever replaces a table, or the law in it, comes before who changes it.
+    /// All changes that make a point. A change of a table, or of the law in it, comes before changes inside the table.
     fn changes(&self, chosen: &[(&Axis, &Level)]) -> Vec<String> {
         let varied = chosen.iter().map(|(axis, level)| format!("{}={}", axis.key, level.text));
         let mut changes: Vec<String> = self.set.iter().cloned().chain(varied).collect();
@@ -199,7 +200,7 @@ impl Vary {
         let named = if guilty.is_empty() { (0..chosen.len()).collect() } else { guilty };
         let named: Vec<String> =
             named.iter().map(|&i| format!("{}={}", chosen[i].0.key, chosen[i].1)).collect();
-        // The lines are those of a text that nobody sees.
+        // The lines are those of a generated text without a file.
         let key = error.key.as_ref().map(|key| format!("{key}: ")).unwrap_or_default();
         let what = named.join(" with ");
         let key = if what.starts_with(key.trim_end_matches(": ")) { "" } else { &key };
@@ -226,7 +227,7 @@ impl Vary {
     }
 
     fn study(&self, points: &[Vec<usize>], plots: &[Plot]) -> Study {
-        // What is drawn is measured.
+        // Drawn metrics are measured too.
         let mut metrics = self.metrics.clone();
         metrics.extend(plots.iter().filter_map(|plot| plot.y).filter(|y| !self.metrics.contains(y)));
         let keys: Vec<&str> = self.axes.iter().map(|axis| axis.key.as_str()).collect();
@@ -344,7 +345,7 @@ mod tests {
         );
     }
 
-    /// A law's name replaces its table: its parameters come after it, in whatever order they are varied.
+    /// A law's name replaces its table: its parameters come after it, in any order of the varied keys.
     #[test]
     fn a_law_comes_before_its_parameters() {
         let mut vary = vary(&["connections.max=20,30", "connections.law=rtt-proportional,iimd"]);

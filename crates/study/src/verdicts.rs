@@ -1,4 +1,4 @@
-//! What full runs measured, one file for each study, and the page that tells how all claims stand.
+//! Measurements of full runs, one file for each study, and the page with the verdicts on all claims.
 
 mod digest;
 mod page;

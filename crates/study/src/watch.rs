@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where a sweep reports how far it is; from several threads at once.
 ///
-/// Work is counted in seconds that a flow is simulated: what runs cost beside each other, as far as that is known before.
+/// Work is counted in simulated seconds of flows: the relative cost of runs, as far as it is known before they start.
 pub trait Progress: Sync {
     /// So much work is ahead, and will be started in parts.
     fn expected(&self, _work: f64) {}
-    /// This is what is done next.
+    /// Begins the next stage, of this name.
     fn stage(&self, _what: &str) {}
     /// A number of runs are to be done, of so many in all.
     fn started(&self, missing: usize, all: usize);
@@ -23,7 +23,7 @@ pub trait Progress: Sync {
     fn finished_one(&self);
 }
 
-/// Nobody is told.
+/// Reports nothing.
 impl Progress for () {
     fn started(&self, _: usize, _: usize) {}
     fn finished_one(&self) {}
@@ -32,7 +32,7 @@ impl Progress for () {
 /// Steps in which a run's progress is told.
 const STEP: f64 = 1e-3;
 
-/// One run, as those see it who watch.
+/// One run as its watchers see it.
 pub(crate) struct Watched<'a> {
     stop: &'a AtomicBool,
     progress: &'a dyn Progress,

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_misspelt_is_asked_about() {
+    fn misspelt_word_gets_suggestion() {
         assert_eq!("jain".parse(), Ok(Metric::Jain));
         assert_eq!("clique-error".parse::<Metric>().map(Metric::name).as_deref(), Ok("clique-error"));
         assert_eq!(

@@ -105,7 +105,7 @@ impl World {
         matches!(self, Self::Packets | Self::Linux | Self::Experiment(_))
     }
 
-    /// Whether packets go over a simulated network, whoever sends them.
+    /// Whether packets go over a simulated network.
     pub(crate) const fn has_packets(self) -> bool {
         matches!(self, Self::Packets | Self::Linux)
     }
@@ -147,7 +147,7 @@ impl World {
     /// One run of a scenario in this world; `aside` is where its packets' series and frames go.
     ///
     /// # Errors
-    /// If the scenario has no such world: the theory's message; if nobody can run it live; if it is told to stop.
+    /// If the scenario has no such world: the theory's message; if there is no live runner; if it is told to stop.
     pub(crate) fn run(
         self,
         scenario: &Resolved,
@@ -177,7 +177,7 @@ impl World {
 /// The error of a world that a program has not.
 const NOBODY: &str = "world = \"linux\" is real time over this machine's kernel, which only the command does: evenair study, in a build with --features live";
 
-/// A record with nothing in it but what each flow and link is called.
+/// A record with only the names of flows and links.
 pub(crate) fn blank(scenario: &Resolved, theory: &Theory) -> RunRecord {
     let network = scenario.network();
     let flows = network.flows.iter().zip(&theory.flows).map(|(flow, seen)| FlowResult {

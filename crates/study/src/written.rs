@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 /// A number and how it is written.
 pub(crate) type Written = (f64, String);
 
-/// Tells each claim how the numbers of its entry in the file are written: its bounds first, then what is repeated with it.
+/// Keeps with each claim its entry's numbers as written in the file: its bounds first, then the keys repeated with it.
 pub(crate) fn remember(study: &mut Study) {
     let Ok(table) = DeTable::parse(&study.origin.text) else { return };
     let Some(DeValue::Array(entries)) = table.get_ref().get("claims").map(Spanned::get_ref) else {

@@ -16,6 +16,11 @@ pub struct Position {
 /// Speed of light in vacuum \[m/s\].
 pub(crate) const LIGHT_M_PER_S: f64 = 299_792_458.0;
 
+/// How far light comes in a time \[m\].
+pub fn light_travels_m(time: Duration) -> f64 {
+    time.as_secs_f64() * LIGHT_M_PER_S
+}
+
 impl Position {
     /// The point (x, y) on the ground \[m\].
     pub const fn new(x_m: f64, y_m: f64) -> Self {

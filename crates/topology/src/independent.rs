@@ -109,7 +109,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_list_is_exactly_the_sets_without_a_conflict(edges in prop::collection::vec((0usize..9, 0usize..9), 0..30)) {
+        fn list_is_exactly_sets_without_conflict(edges in prop::collection::vec((0usize..9, 0usize..9), 0..30)) {
             let graph = ConflictGraph::from_edges(9, &edges);
             let mut listed = IndependentSets::of(&graph).unwrap().masks().to_vec();
             listed.sort_unstable();

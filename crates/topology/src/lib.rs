@@ -10,6 +10,7 @@
 
 mod cliques;
 mod conflict;
+mod fading;
 mod fairness;
 pub mod generate;
 mod geometry;
@@ -19,14 +20,17 @@ mod obstacles;
 mod propagation;
 mod route;
 mod shadowing;
+mod track;
 
 pub use cliques::{clique_cover, maximal_cliques};
 pub use conflict::ConflictGraph;
+pub use fading::{FadedLink, Fading, FadingModel};
 pub use fairness::jain_index;
-pub use geometry::{Position, Wall};
+pub use geometry::{Position, Wall, light_travels_m};
 pub use independent::{IndependentSets, TooLarge};
 pub use medium::{Hearing, Link, Medium, Reach, Signal, ThresholdRadio};
 pub use obstacles::Obstacles;
 pub use propagation::{PathLoss, Propagation};
 pub use route::{Router, Unreachable};
 pub use shadowing::Shadowing;
+pub use track::{RandomWaypoint, Track};

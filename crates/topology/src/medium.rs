@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conflict_graph_survives_the_way_through_the_medium() {
+    fn conflict_graph_survives_way_through_medium() {
         let links: Vec<Link> = (0..4).map(|l| Link { from: 2 * l, to: 2 * l + 1 }).collect();
         let graph = ConflictGraph::from_edges(4, &[(0, 1), (1, 2), (1, 3), (2, 3)]);
         let medium = Medium::from_conflicts(8, &links, &graph);

@@ -50,7 +50,8 @@ impl Default for Propagation {
 const NEAREST_M: f64 = 1e-3;
 
 impl Propagation {
-    fn wavelength_m(&self) -> f64 {
+    /// Wavelength \[m\].
+    pub fn wavelength_m(&self) -> f64 {
         LIGHT_M_PER_S / self.frequency_hz
     }
 

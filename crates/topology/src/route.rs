@@ -104,6 +104,36 @@ impl<'a> Router<'a> {
         }
         Ok(route)
     }
+
+    /// The nodes on the way of the least cost from `from` to `to`, both included; `cost` is that of a hop, above 0.
+    ///
+    /// # Errors
+    /// If no chain of decodable links connects them.
+    pub fn cheapest(
+        &self,
+        from: u32,
+        to: u32,
+        cost: impl Fn(u32, u32) -> f64,
+    ) -> Result<Vec<u32>, Unreachable> {
+        // Dijkstra's from the end, so that each node's parent is its next hop.
+        let mut next = vec![(f64::INFINITY, to); self.medium.nodes()];
+        let mut done = vec![false; next.len()];
+        next[to as usize].0 = 0.0;
+        while !done[from as usize] {
+            let open = (0..next.len()).filter(|&node| !done[node] && next[node].0.is_finite());
+            let nearest = open.min_by(|&a, &b| next[a].0.total_cmp(&next[b].0));
+            let node = nearest.ok_or(Unreachable { from, to })?;
+            done[node] = true;
+            for near in self.neighbours(node as u32) {
+                let whole = next[node].0 + cost(near, node as u32);
+                if whole < next[near as usize].0 {
+                    next[near as usize] = (whole, node as u32);
+                }
+            }
+        }
+        let step = |&node: &u32| (node != to).then(|| next[node as usize].1);
+        Ok(std::iter::successors(Some(from), step).collect())
+    }
 }
 
 #[cfg(test)]
@@ -126,6 +156,17 @@ mod tests {
     fn a_chain_is_walked_hop_by_hop() {
         assert_eq!(Router::new(&chain(200.0)).route(4, 0).unwrap(), [4, 3, 2, 1, 0]);
         assert_eq!(Router::new(&chain(100.0)).route(0, 4).unwrap().len(), 3);
+    }
+
+    /// Hops of one cost: the fewest. Where a hop costs the cube of its length, five short ones are better than three.
+    #[test]
+    fn cheapest_way_is_that_of_the_least_sum() {
+        let medium = chain(100.0);
+        let router = Router::new(&medium);
+        assert_eq!(router.cheapest(0, 4, |_, _| 1.0).unwrap().len(), 3);
+        let cubed = |a: u32, b: u32| f64::from(a.abs_diff(b)).powi(3);
+        assert_eq!(router.cheapest(0, 4, cubed).unwrap(), [0, 1, 2, 3, 4]);
+        assert!(Router::new(&chain(300.0)).cheapest(0, 4, |_, _| 1.0).is_err());
     }
 
     #[test]

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_has_the_deviation_and_neighbours_the_correlation() {
+    fn link_has_deviation_and_neighbours_correlation() {
         let link = [at(0.0, 0.0), at(80.0, 0.0)];
         // 25 dB² with a standard error of 25·√(2/4000) = 0.56; the next by exp(-r/d).
         let expected =

@@ -26,5 +26,5 @@ pub use printable::{is_printable, printable};
 pub use probability::percent;
 pub use probability::{NotAProbability, Probability};
 pub use rate::{Bytes, Rate, Volume};
-pub use text::{Amount, Decibels, Frequency, Length, PacketCount};
+pub use text::{Amount, Decibels, Doppler, Frequency, Length, PacketCount, Speed};
 pub use time::{Duration, Instant};

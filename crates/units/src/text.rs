@@ -361,6 +361,34 @@ text!(Length, "Length", "a distance", "250 m", ["m" = 1.0, "km" = 1e3], |m| {
     if m > 0.0 { Ok(Length(m)) } else { Err("is not above zero") }
 });
 
+/// A speed \[m/s\].
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Speed(pub f64);
+
+impl fmt::Display for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} m/s", self.0)
+    }
+}
+
+text!(Speed, "Speed", "a speed", "1.5 m/s", ["m/s" = 1.0, "km/h" = 1.0 / 3.6], |speed| {
+    at_least_zero(speed).map(Speed)
+});
+
+/// A Doppler shift \[Hz\], from 0 on.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Doppler(pub f64);
+
+impl fmt::Display for Doppler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} Hz", self.0)
+    }
+}
+
+text!(Doppler, "Doppler", "a Doppler shift", "5 Hz", ["Hz" = 1.0, "kHz" = 1e3], |hz| {
+    at_least_zero(hz).map(Doppler)
+});
+
 /// A ratio of powers \[dB\].
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Decibels(pub f64);

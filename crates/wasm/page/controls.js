@@ -1,6 +1,7 @@
 // The controls beside the map: each shows a key of the scenario and writes it.
 
 import { make } from "./draw.js";
+import { KINDS, modern, toKind } from "./standards.js";
 
 /** The name of a law that is written as a word or as a table. */
 const lawOf = (value) => (typeof value === "string" ? value : (value?.law ?? ""));
@@ -24,7 +25,8 @@ function fields({ settings }, families) {
       (name) => (name ? set("connections.law")(name) : [{ unset: "connections" }]),
     ),
     ...(law === "rtt-proportional" ? [number("k [1/s]", "connections.k", connections.k ?? 10, set("connections.k"))] : []),
-    // Modulations of 802.11n and later have their own key, which the text shows.
+    choice("Standard", "mac.kind", KINDS, mac.kind, (kind) => toKind(kind, settings)),
+    ...modern(settings, { choice, number, set }),
     ...(isIdeal || !mac.data_rate
       ? []
       : [

@@ -33,10 +33,11 @@ export class Course {
 
   draw() {
     const { context: c, width, height, quiet, line } = canvasOf(this.#canvas, HEIGHT);
-    const [left, right, top, bottom] = [40, width - 8, 10, height - 20];
     const last = this.#times.at(-1) ?? 1;
     const first = this.#times[0] ?? 0;
     const most = Math.max(1, ...this.#values.flat());
+    const widest = Math.max(...marks(most).map((mark) => c.measureText(String(mark)).width));
+    const [left, right, top, bottom] = [Math.max(40, widest + 8), width - 8, 10, height - 20];
     const x = (t) => left + ((t - first) / Math.max(last - first, 1e-9)) * (right - left);
     const y = (v) => bottom - (v / most) * (bottom - top);
     c.fillStyle = quiet;

@@ -109,17 +109,32 @@ export class NetworkMap {
     ];
   }
 
+  /** Draws all; while a node is dragged, the others stay as they are. */
   #redraw() {
+    const dragged = this.#drag && this.#layers.nodes.children[this.#drag.number];
+    if (dragged && this.#layers.nodes.children.length === this.#network.nodes.length) {
+      dragged.setAttribute("transform", this.#translation(this.#drag.number));
+      return this.#lines();
+    }
     this.#measure();
     const [width, height] = this.#size;
     this.#svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.#ground();
+    this.#lines();
+    this.#nodes();
+  }
+
+  /** Draws what lies between nodes. */
+  #lines() {
     this.#ranges();
     this.#conflicts();
     this.#flows();
     this.#blocked();
     this.#layers.air.replaceChildren();
-    this.#nodes();
+  }
+
+  #translation(number) {
+    return `translate(${this.#x(this.#places[number])} ${this.#y(this.#places[number])})`;
   }
 
   #ground() {
@@ -221,13 +236,13 @@ export class NetworkMap {
     const isCrowded = nodes.length > 60;
     const focused = this.#svg.getRootNode().activeElement?.dataset?.node;
     const drawn = nodes.map((node, number) => {
-      const place = this.#places[number];
-      const words = svg("text", this.#beside(number), isCrowded && number !== this.#selected ? "" : node.id);
+      const isNamed = !isCrowded || number === this.#selected;
+      const words = isNamed ? [svg("text", this.#beside(number), node.id)] : [];
       const group = svg(
         "g",
         {
           class: `node ${number === this.#selected ? "selected" : ""} ${node.movable ? "movable" : ""}`,
-          transform: `translate(${this.#x(place)} ${this.#y(place)})`,
+          transform: this.#translation(number),
           tabindex: number === Math.max(0, this.#selected) ? 0 : -1,
           role: "button",
           "aria-pressed": String(number === this.#selected),
@@ -236,7 +251,7 @@ export class NetworkMap {
         },
         svg("circle", { r: 16, class: "reach" }),
         svg("circle", { r: 6, class: "dot" }),
-        words,
+        ...words,
       );
       group.addEventListener("pointerdown", (event) => this.#grab(event, number));
       return group;
@@ -333,7 +348,7 @@ function places({ nodes }) {
 function extent(all, ranges) {
   const of = (k) => [Math.min(...all.map((place) => place[k])), Math.max(...all.map((place) => place[k]))];
   const [[west, east], [south, north]] = all.length ? [of(0), of(1)] : [[-100, 100], [-100, 100]];
-  const largest = Math.max(east - west, north - south, 100);
+  const largest = Math.max(east - west, north - south) || 100;
   const margin = ranges ? Math.min(ranges[0] / 2, largest / 3) : largest / 10;
   return [west - margin, east + margin, south - margin, north + margin];
 }

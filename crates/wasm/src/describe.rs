@@ -68,6 +68,8 @@ struct Settings {
     backoff: Value,
     tcp: Value,
     connections: Value,
+    /// How packets of 802.11n, ac and ax share frames; null, if the text does not say.
+    aggregation: Value,
     duration: String,
     warmup: String,
     seed: u64,
@@ -175,6 +177,7 @@ fn settings(scenario: &Resolved) -> Settings {
         backoff: of("backoff"),
         tcp: of("tcp"),
         connections: of("connections"),
+        aggregation: of("aggregation"),
         duration: settings.duration.to_string(),
         warmup: settings.warmup.to_string(),
         seed: settings.seed,

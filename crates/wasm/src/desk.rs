@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_in_slices_gives_the_document_of_a_whole_run() {
+    fn run_in_slices_gives_document_of_whole_run() {
         let mut desk = opened();
         let start = ask(&mut desk, &json!({ "do": "start", "frames": true }));
         assert_eq!((&start["warm_ns"], &start["end_ns"]), (&json!(1_000_000_000), &json!(3_000_000_000_u64)));
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_cannot_be_read_names_its_line_and_leaves_what_is_open() {
+    fn unreadable_text_names_line() {
         let mut desk = opened();
         let text = TEXT.replace("250 m", "250 q");
         let refused = ask(&mut desk, &json!({ "do": "open", "name": "test", "text": text }));

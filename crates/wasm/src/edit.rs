@@ -131,7 +131,7 @@ flows = [{ id = "1", from = "a", to = "b" }, { id = "2", from = "b", to = "c" }]
     }
 
     #[test]
-    fn edits_change_what_they_name() {
+    fn edits_change_named_keys() {
         let add = Edit::AddNode { id: "d".into(), at: [50.0, -20.26] };
         let flow = Edit::AddFlow { id: "3".into(), from: "d".into(), to: "a".into() };
         let scenario = after(&[add, flow, Edit::Unset("mac.rts_threshold".into())]);

@@ -1,18 +1,18 @@
 //! The interface between the air and its host.
 
 use crate::{
-    AggregateCounters, Aggregation, Contention, Counters, DcfAir, IdealAir, Ledger, LossProcess, MacTiming,
-    Mode, Receivers, Rules, Small, Timeline,
+    AggregateCounters, Aggregation, Contention, ControlledLink, Counters, DcfAir, IdealAir, Ledger,
+    LossProcess, MacTiming, Mode, ModeCounters, Receivers, Rules, Small, Timeline,
 };
 use evenair_des::{Fingerprint, Phase, Queue};
 use evenair_laws::backoff::Access;
-use evenair_topology::Medium;
+use evenair_topology::{FadedLink, Fading, Medium};
 use evenair_units::{Bytes, Duration, Instant};
 
 /// A queue that contends: its number in the network. A node has one (DCF) or one per next hop (adaptive laws).
 pub type Contender = u32;
 
-/// The receiver of a frame for everybody: no answer, no repetition.
+/// The receiver of a broadcast frame: no answer, no repetition.
 pub const BROADCAST: u32 = u32::MAX;
 
 /// A packet's name between the air and its host: the host's choice, handed back with every piece of news about it.
@@ -94,7 +94,7 @@ pub enum Up {
     /// The packet at the head of `from` reached a node: its next hop, for the first time, or one of those that hear a
     /// broadcast.
     Received {
-        /// The contender whose head it is.
+        /// The contender with this head.
         from: Contender,
         /// The node that decoded it.
         at: u32,
@@ -115,11 +115,11 @@ pub enum Up {
     Attempt {
         /// The contender.
         by: Contender,
-        /// The packet whose frame it was, or the first of them.
+        /// The packet of the frame, or the first of them.
         packet: PacketId,
         /// Packets in the frame.
         parts: u16,
-        /// How long the frame and its acknowledgement take, with what announces it and the spaces between them.
+        /// The time of the frame and its acknowledgement, with RTS and CTS if any, and the spaces between them.
         airtime: Duration,
         /// It was acknowledged; of an aggregate, by a block acknowledgement.
         acknowledged: bool,
@@ -177,6 +177,49 @@ impl Air {
         match self {
             Self::Dcf(air) => air.set_loss(from, to, process),
             Self::Small(air) => air.set_loss(from, to, process),
+            Self::Ideal(_) => (),
+        }
+    }
+
+    /// Nodes that move: from now on they hear each other by another medium of the same nodes. The nodes in `stale` that are sending keep
+    /// their hearers and stay there. Gives the instant at which the first of their frames ends, when to call again after all that the
+    /// air does then; never, if none sends.
+    ///
+    /// # Panics
+    /// If a hearer is further than half a slot, or the medium is ideal.
+    pub fn set_medium(
+        &mut self,
+        now: Instant,
+        medium: &Medium,
+        receivers: &Receivers,
+        stale: &mut Vec<u32>,
+        out: &mut Effects,
+    ) -> Instant {
+        match self {
+            Self::Dcf(air) => air.set_medium(now, medium, receivers, stale, out),
+            Self::Small(air) => air.set_medium(now, medium, receivers, stale, out),
+            Self::Ideal(_) => panic!("nodes do not move under ideal CSMA"),
+        }
+    }
+
+    /// Gives each node a number from which the draws of its receptions come, under [`Capture::Errors`](crate::Capture::Errors) alone.
+    pub fn set_draw_keys(&mut self, keys: Vec<u64>) {
+        match self {
+            Self::Dcf(air) => air.set_draw_keys(keys),
+            Self::Small(air) => air.set_draw_keys(keys),
+            Self::Ideal(_) => (),
+        }
+    }
+
+    /// Makes links fade, each by the waves of its two nodes, the one with the lower number first, under
+    /// [`Capture::Errors`](crate::Capture::Errors).
+    ///
+    /// # Panics
+    /// Under another rule of 802.11.
+    pub fn set_fading(&mut self, fading: Fading, links: impl IntoIterator<Item = ((u32, u32), FadedLink)>) {
+        match self {
+            Self::Dcf(air) => air.set_fading(fading, links),
+            Self::Small(air) => air.set_fading(fading, links),
             Self::Ideal(_) => (),
         }
     }
@@ -251,6 +294,46 @@ impl Air {
             Self::Dcf(air) => air.aggregate_counters(of),
             Self::Small(air) => air.aggregate_counters(of),
             Self::Ideal(_) => None,
+        }
+    }
+
+    /// Puts a contender's frames to a next hop under rate control, before it has its first packet. Until the law has named a mode, back-offs
+    /// are drawn for its `own`.
+    ///
+    /// # Panics
+    /// In ideal CSMA, which has no modes.
+    pub fn control_modes(&mut self, by: Contender, link: ControlledLink, own: Mode) {
+        match self {
+            Self::Dcf(air) => air.control_modes(by, link, own),
+            Self::Small(air) => air.control_modes(by, link, own),
+            Self::Ideal(_) => panic!("ideal CSMA has no modes"),
+        }
+    }
+
+    /// The mode that rate control names for frames to a next hop, probes left out; none, without rate control.
+    pub fn usual_mode(&self, by: Contender, to: u32) -> Option<Mode> {
+        match self {
+            Self::Dcf(air) => air.usual_mode(by, to),
+            Self::Small(air) => air.usual_mode(by, to),
+            Self::Ideal(_) => None,
+        }
+    }
+
+    /// Counts of a contender's frames under rate control: each next hop, each of its modes.
+    pub fn mode_counters(&self, of: Contender) -> Vec<(u32, Mode, ModeCounters)> {
+        match self {
+            Self::Dcf(air) => air.mode_counters(of).collect(),
+            Self::Small(air) => air.mode_counters(of).collect(),
+            Self::Ideal(_) => Vec::new(),
+        }
+    }
+
+    /// Counts frames under rate control from zero again.
+    pub fn clear_mode_counters(&mut self) {
+        match self {
+            Self::Dcf(air) => air.clear_mode_counters(),
+            Self::Small(air) => air.clear_mode_counters(),
+            Self::Ideal(_) => (),
         }
     }
 

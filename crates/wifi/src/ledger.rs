@@ -8,6 +8,8 @@ use evenair_units::{Duration, Instant};
 pub struct Airtime {
     /// Exchanges of its own that succeeded: DATA, SIFS, ACK.
     pub own: Duration,
+    /// Of these, aggregates: the part of their packets that the receiver did not decode.
+    pub partly: Duration,
     /// Exchanges of its own that failed, time-out included.
     pub collided: Duration,
     /// Counting down on an idle medium.
@@ -104,6 +106,14 @@ impl Ledger {
         time.collided += span;
     }
 
+    /// The exchange that ends at `now` succeeded, but for so many of its packets.
+    pub(crate) fn succeeded_partly(&mut self, contender: u32, now: Instant, (lost, of): (u64, u64)) {
+        let before = self.accounts[contender as usize].time.own;
+        self.turn_to(contender, now, Doing::Nothing);
+        let time = &mut self.accounts[contender as usize].time;
+        time.partly += (time.own - before) * lost / of;
+    }
+
     pub(crate) fn doing(&self, contender: u32) -> Doing {
         self.accounts[contender as usize].doing
     }
@@ -133,7 +143,7 @@ mod tests {
         ledger.turn_to(0, at(1000), Doing::Sending);
         ledger.failed(0, at(2000), Doing::Waiting { countdown_from: at(2000) });
         ledger.turn_to(0, at(2020), Doing::Sending);
-        ledger.turn_to(0, at(3000), Doing::Nothing);
+        ledger.succeeded_partly(0, at(3000), (3, 4));
         ledger.close(at(3500));
         let time = ledger.airtime(0);
         let us = |d: Duration| d.as_nanos() / 1000;
@@ -142,7 +152,7 @@ mod tests {
         assert_eq!(us(time.backoff), 40 + 50 + 20);
         assert_eq!(us(time.blocked_by[1]), 800);
         assert_eq!(us(time.collided), 1000);
-        assert_eq!(us(time.own), 980);
+        assert_eq!((us(time.own), us(time.partly)), (980, 735));
         assert_eq!(us(time.total()), 3500);
     }
 }

@@ -5,12 +5,13 @@
 //! due ([`Air::wake`]), and finds in [`Effects`] the next wakes and the packets that were received or finished. Back-off laws
 //! are data here ([`Access`](evenair_laws::backoff::Access)); the air draws the samples from one stream per contender.
 //!
-//! Read [`mac::dcf`] for channel access, its submodule `reception` for who decodes what, [`mac::edca`] for the access
-//! categories, [`mac::ideal`] for the papers' model, [`phy`] and [`timing`] for every microsecond, [`receivers`] for rates and ranges, [`loss`] for error
-//! models.
+//! Read [`mac::dcf`] for channel access, its submodule `reception` for decoding, and [`mac::edca`] for the access
+//! categories. Read [`mac::ideal`] for the papers' model, [`phy`] and [`timing`] for every microsecond, [`receivers`] for
+//! rates and ranges, [`error`] for errors by the signal-to-noise ratio, and [`loss`] for errors of single links.
 #![forbid(unsafe_code)]
 #![warn(clippy::disallowed_methods, reason = "pure: no clock, no environment, no platform's exp and log")]
 
+pub mod error;
 pub mod ledger;
 pub mod loss;
 pub mod mac;
@@ -22,11 +23,12 @@ pub mod timing;
 mod air;
 
 pub use air::{Air, BROADCAST, Contender, Effects, Head, Outcome, PacketId, Up, Wake};
+pub use error::{Coding, ErrorModel};
 pub use ledger::{Airtime, Ledger};
 pub use loss::{LossModel, LossProcess};
 pub use mac::dcf::{
-    AggregateCounters, Aggregation, Capture, Contention, Counters, DcfAir, FullAggregate, General,
-    MissedBlockAck, Rules, Shape, Small,
+    AggregateCounters, Aggregation, Capture, Contention, ControlledLink, Counters, DcfAir, FULL_PACKET,
+    FullAggregate, General, MissedBlockAck, ModeCounters, Rules, Shape, Small,
 };
 pub use mac::edca::Arbitration;
 pub use mac::ideal::IdealAir;

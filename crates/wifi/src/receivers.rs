@@ -1,13 +1,21 @@
-//! What stations decode: the power that each rate needs, and which modulation a station knows.
+//! Reception limits of stations: the power that each rate needs, and the modulations that a station decodes.
 
-use crate::phy::{Mode, Phy};
+use crate::phy::{Mode, Modulation, Phy, Width};
 use evenair_topology::Hearing;
 use evenair_units::{Dbm, Rate};
+
+/// Receiver minimum input sensitivity of MCS 0 to 11 in 20 MHz \[dBm\] (IEEE 802.11-2016 clauses 19.3.19 and 21.3.18,
+/// 802.11ax-2021 clause 27.3.20), and by how much each doubling of the width raises it \[dB\].
+const MODULATED_DBM: [f64; 12] =
+    [-82.0, -79.0, -77.0, -74.0, -70.0, -66.0, -65.0, -64.0, -59.0, -57.0, -54.0, -52.0];
+const WIDENING_DB: f64 = 3.0;
 
 /// The power from which on a frame of each rate is decoded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivity {
     thresholds: Vec<(Rate, Dbm)>,
+    /// Of modes of 802.11n, ac and ax, one for each index and width; streams and guard interval make no difference.
+    of_modulations: Vec<(Mode, Dbm)>,
 }
 
 impl Sensitivity {
@@ -19,7 +27,22 @@ impl Sensitivity {
             alike.filter(|(other, _)| *other >= rate).min_by_key(|(other, _)| *other).map(|&(_, power)| power)
         };
         let thresholds = phy.rates().iter().filter_map(|&rate| Some((rate, threshold(rate)?)));
-        Self { thresholds: thresholds.collect() }
+        Self { thresholds: thresholds.collect(), of_modulations: Vec::new() }
+    }
+
+    /// The standard's, with those of 802.11n, ac and ax in channels of these widths.
+    pub fn of_widths(phy: Phy, widths: &[Width]) -> Self {
+        let by_rate = Self::new(phy, &Self::standard(phy));
+        let formats = phy.standard.format().into_iter();
+        let all = formats.flat_map(|format| widths.iter().map(move |&width| (format, width)));
+        let of_modulations = all.flat_map(|(format, width)| {
+            let mode = move |mcs: usize| Modulation::any(format, mcs as u8, width);
+            let each = MODULATED_DBM.into_iter().enumerate();
+            each.filter_map(move |(mcs, dbm)| {
+                Some((mode(mcs)?, Dbm::new(dbm + WIDENING_DB * f64::from(width as u8))))
+            })
+        });
+        Self { of_modulations: of_modulations.collect(), ..by_rate }
     }
 
     /// Receiver minimum input sensitivity: of OFDM by IEEE 802.11-2016 table 17-18 at 20 MHz, of DSSS by clauses 15.4.6.2
@@ -41,23 +64,30 @@ impl Sensitivity {
         known.filter(|(rate, _)| phy.rates().contains(rate)).collect()
     }
 
-    /// The power that this rate needs; none, where it is not received at all.
-    pub fn threshold(&self, rate: Rate) -> Option<Dbm> {
-        self.thresholds.iter().find(|(other, _)| *other == rate).map(|&(_, power)| power)
+    /// The power that this mode needs; none, where it is not received at all.
+    pub fn threshold(&self, mode: impl Into<Mode>) -> Option<Dbm> {
+        let mode = mode.into();
+        if let Some(modulation) = mode.modulation() {
+            let mut all = self.of_modulations.iter();
+            let found =
+                all.find(|(other, _)| other.modulation().is_some_and(|own| own.is_received_as(modulation)));
+            return found.map(|&(_, power)| power);
+        }
+        self.thresholds.iter().find(|(other, _)| Mode::at(*other) == mode).map(|&(_, power)| power)
     }
 
-    /// The rates that are received at this power, with what each needs.
+    /// The rates that are received at this power, with the power that each needs.
     pub fn at(&self, power: Dbm) -> impl Iterator<Item = (Rate, Dbm)> {
         self.thresholds.iter().copied().filter(move |&(_, least)| power >= least)
     }
 
-    /// What the rate needs that goes furthest.
+    /// The least power of any rate, that of the rate with the longest range.
     pub fn least(&self) -> Option<Dbm> {
         self.thresholds.iter().map(|&(_, power)| power).min_by(|a, b| a.level().total_cmp(&b.level()))
     }
 }
 
-/// What the stations of a network decode.
+/// The reception limits of a network's stations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Receivers {
     /// The power that each rate needs; without it all rates are decoded alike, where the medium says so.
@@ -86,11 +116,13 @@ impl Receivers {
         let mut classes: Vec<Mode> = Vec::new();
         let kind = |mode: Mode| {
             let rate = mode.rate();
-            let threshold = self.sensitivity.as_ref().map(|sensitivity| sensitivity.threshold(rate));
+            let threshold = self.sensitivity.as_ref().map(|sensitivity| sensitivity.threshold(mode));
             let is_own = mode.modulation().is_some();
             (threshold, !self.of_b.is_empty() && phy.is_dsss(rate), !self.of_ofdm.is_empty() && is_own)
         };
-        for mode in phy.rates().iter().copied().map(Mode::at).chain(phy.own_mode()) {
+        let given = self.sensitivity.iter().flat_map(|sensitivity| &sensitivity.of_modulations);
+        let own = phy.own_mode().into_iter().chain(given.map(|&(mode, _)| mode));
+        for mode in phy.rates().iter().copied().map(Mode::at).chain(own) {
             let class = classes.iter().position(|&other| kind(other) == kind(mode)).unwrap_or_else(|| {
                 classes.push(mode);
                 classes.len() - 1
@@ -112,10 +144,10 @@ impl Receivers {
         let Some(sensitivity) = &self.sensitivity else {
             return if hearing.is_decodable() { Decoding::Whole } else { Decoding::Weak };
         };
-        let decodes = |rate| sensitivity.threshold(rate).is_some_and(|least| hearing.power >= least);
+        let decodes = |mode| sensitivity.threshold(mode).is_some_and(|least| hearing.power >= least);
         // The header goes at the slowest rate of the modulation.
         let header = phy.rates().iter().copied().find(|&other| phy.is_dsss(other) == phy.is_dsss(rate));
-        match (hearing.is_sensed(), decodes(rate), header.is_some_and(decodes)) {
+        match (hearing.is_sensed(), decodes(mode), header.map(Mode::at).is_some_and(decodes)) {
             (true, true, _) => Decoding::Whole,
             (true, false, true) => Decoding::Header,
             _ => Decoding::Weak,
@@ -139,7 +171,7 @@ pub(crate) enum Decoding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::Preamble;
+    use crate::phy::{Format, Preamble};
     use evenair_topology::Reach;
     use evenair_units::Duration;
 
@@ -173,7 +205,25 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_goes_as_far_as_the_next_faster_that_is_given() {
+    fn the_standards_sensitivities_of_802_11ac() {
+        // IEEE 802.11-2016 table 21-25: MCS 0 and 9 at 20, 80 and 160 MHz.
+        let of = Sensitivity::of_widths(Phy::ac(), &[Width::Mhz20, Width::Mhz80, Width::Mhz160]);
+        let mode = |mcs, width, streams| {
+            Mode::of(Modulation {
+                streams,
+                ..Modulation::any(Format::Vht, mcs, width).unwrap().modulation().unwrap()
+            })
+        };
+        let needs = |mcs, width, streams| of.threshold(mode(mcs, width, streams).unwrap()).map(Dbm::level);
+        assert_eq!(needs(0, Width::Mhz20, 1), Some(-82.0));
+        assert_eq!(needs(9, Width::Mhz20, 3), Some(-57.0));
+        assert_eq!(needs(9, Width::Mhz80, 2), Some(-51.0));
+        assert_eq!((needs(0, Width::Mhz160, 1), needs(0, Width::Mhz40, 1)), (Some(-73.0), None));
+        assert_eq!(of.threshold(mbps(6)), Some(Dbm::new(-82.0)));
+    }
+
+    #[test]
+    fn rate_goes_as_far_as_next_faster_that_is_given() {
         let given = [(mbps(12), Dbm::new(-79.0)), (mbps(24), Dbm::new(-74.0))];
         let some = Sensitivity::new(Phy::g(), &given);
         let expected =

@@ -17,7 +17,7 @@ pub enum FrameKind {
     Cts,
     /// A CTS that names its own sender and reserves the medium for the frame that follows.
     CtsToSelf,
-    /// The acknowledgement of an aggregate, or of what was received before a [`BlockAckRequest`](Self::BlockAckRequest).
+    /// The acknowledgement of an aggregate, or of the packets before a [`BlockAckRequest`](Self::BlockAckRequest).
     BlockAck,
     /// A request for a block acknowledgement (`BlockAckReq`, BAR).
     BlockAckRequest,
@@ -61,9 +61,9 @@ pub struct FrameRecord {
     pub size: Bytes,
     /// How its body is modulated.
     pub mode: Mode,
-    /// The contender whose exchange it belongs to.
+    /// The contender of its exchange.
     pub by: u32,
-    /// Whether the addressee decoded it; of a broadcast, whether anybody did.
+    /// Whether the addressee decoded it; of a broadcast, whether any node did.
     pub decoded: bool,
     /// Whether it repeats a DATA frame.
     pub retry: bool,
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn timeline_keeps_what_overlaps_its_window() {
+    fn timeline_keeps_overlapping_frames() {
         let mut timeline = Timeline::new(at(100), at(200));
         assert_eq!(timeline.window(), (at(100), at(200)));
         let kind = FrameKind::Data;

@@ -76,7 +76,7 @@ impl MacTiming {
         Self::new(Phy::g(), (9, 10, 4), Rate::from_kbps(6_000), control)
     }
 
-    /// 802.11g beside stations of 802.11b: long slots and their sensing delay (clause 18.4.5), frames to everybody, RTS and CTS
+    /// 802.11g beside stations of 802.11b: long slots and their sensing delay (clause 18.4.5), broadcasts, RTS and CTS
     /// at a basic rate that 802.11b has.
     pub const fn mixed(preamble: Preamble, basic_rate: Rate, protects: bool) -> Self {
         let (slowest, control) = (slowest_dsss(preamble), ControlRate::Basic(basic_rate));
@@ -185,7 +185,7 @@ impl MacTiming {
         Self { overhead: self.header(qos), ..self }
     }
 
-    /// What the MAC adds to a packet, with EDCA's longer header or without.
+    /// The bytes that the MAC adds to a packet, with EDCA's longer header or without.
     #[inline]
     pub(crate) fn header(&self, qos: bool) -> Bytes {
         match (self.is_qos(), qos) {
@@ -241,7 +241,7 @@ impl MacTiming {
         self.protects && is_strange()
     }
 
-    /// The rate of DATA frames to everybody: the lowest of the basic set, which every station decodes. IEEE 802.11-2016
+    /// The rate of broadcast DATA frames: the lowest of the basic set, which every station decodes. IEEE 802.11-2016
     /// clause 10.7.5.3 leaves the choice in that set open; Linux and ns-3 choose the lowest, and ns-2 has only one.
     pub fn group_rate(&self) -> Rate {
         match self.control_rate {
@@ -253,10 +253,13 @@ impl MacTiming {
     /// From the end of an RTS or a DATA frame to the moment at which a missing answer is a failure.
     #[inline]
     pub(crate) fn answer_timeout_to(&self, kind: FrameKind, data: Mode) -> Duration {
-        if self.phy.standard != PhyStandard::Mixed {
-            return self.answer_timeout;
-        }
-        // The answer's preamble is DSSS's or OFDM's.
+        let is_mixed = self.phy.standard == PhyStandard::Mixed;
+        if is_mixed { self.mixed_timeout_to(kind, data) } else { self.answer_timeout }
+    }
+
+    /// The same where the answer's preamble is DSSS's or OFDM's.
+    #[inline(never)]
+    fn mixed_timeout_to(&self, kind: FrameKind, data: Mode) -> Duration {
         let answer = if kind == FrameKind::Rts { FrameKind::Cts } else { FrameKind::Ack };
         let preamble = self.phy.preamble_time(self.mode_of(answer, data));
         self.answer_timeout - (self.phy.start_delay() - preamble)
@@ -303,8 +306,8 @@ impl MacTiming {
         self.is_protected(data).then(|| self.clearance(data))
     }
 
-    /// One whole exchange that nobody disturbs, back-off left out: DIFS, DATA, SIFS, ACK; where OFDM is protected, a CTS to the sender
-    /// itself and a SIFS before the DATA.
+    /// One whole exchange without interference, back-off left out: DIFS, DATA, SIFS, ACK; where OFDM is protected, a CTS to the
+    /// sender itself and a SIFS before the DATA.
     pub fn exchange(&self, size: Bytes, mode: impl Into<Mode>) -> Duration {
         let mode = mode.into();
         self.exchange_of(self.data(size, mode), self.answer(mode), mode)
@@ -320,7 +323,7 @@ impl MacTiming {
         self.difs + self.data(size, mode) + self.sifs + self.answer(mode)
     }
 
-    /// One DATA frame to everybody that nothing disturbs, back-off left out: DIFS, DATA.
+    /// One broadcast DATA frame without interference, back-off left out: DIFS, DATA.
     pub fn group_exchange(&self, size: Bytes) -> Duration {
         self.difs + self.data(size, self.group_rate())
     }
@@ -366,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgement_time_out_and_eifs_of_the_standard() {
+    fn acknowledgement_time_out_and_eifs_of_standard() {
         let rate = Rate::from_kbps(11_000);
         let long = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
         assert_eq!(long.answer(rate), Duration::from_micros(192 + 112));
@@ -412,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn coverage_classes_lengthen_what_waits_for_propagation() {
+    fn coverage_classes_lengthen_waits() {
         // Class 31, 93 µs: slot 9 + 93, DIFS 16 + 2·102, EIFS 94 + 2·93, time-out 45 + 93.
         let wide = MacTiming::a(ControlRate::Mandatory).with_coverage_class(31);
         let us = Duration::from_micros;
@@ -436,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_to_everybody_use_the_lowest_basic_rate() {
+    fn broadcasts_use_lowest_basic_rate() {
         // Clause 10.7.5.3: a rate of the basic set, which is the mandatory one (clauses 16.2.3.4, 17.2.3.4) unless it is given.
         let mbps = |n: u64| Rate::from_kbps(n * 1000);
         assert_eq!(MacTiming::a(ControlRate::Mandatory).group_rate(), mbps(6));
@@ -473,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_never_faster_than_what_they_answer() {
+    fn answers_are_never_faster_than_data() {
         // Clause 10.7.6.5.2: no basic rate is at or below the frame's, so the fastest mandatory one that is.
         let mbps = |n: u64| Rate::from_kbps(n * 1000);
         let g = MacTiming::g(ControlRate::Basic(mbps(24)));

@@ -1,7 +1,7 @@
-//! A congestion controller of quinn, or any program on `quinn-proto`, by a window law of evenair: QUIC-TCP, which has nothing to do with
-//! QUIC but the name.
+//! A congestion controller of quinn, or any program on `quinn-proto`, by a window law of evenair: QUIC-TCP, which shares only the
+//! name with QUIC.
 //!
-//! The law owns the window, and hears what quinn hears: an acknowledgement as a batch, whose round trip is that of the packet in it
+//! The law owns the window, and receives quinn's events: an acknowledgement as a batch, with the round trip of the packet in it
 //! that was sent last; a loss once per round trip; persistent congestion as a time-out. Pacing stays quinn's.
 
 use evenair_laws::window::{Acked, Loss, QuicTcp, QuicTcpParams, WindowLaw, WindowStart};
@@ -12,7 +12,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What new connections begin with.
+/// The initial settings of new connections.
 pub struct Config {
     pub params: QuicTcpParams,
     pub start: WindowStart,
@@ -44,7 +44,7 @@ pub struct Window {
     /// The law's time begins here.
     born: Instant,
     batch: Batch,
-    /// When a loss was told to the law last: what was sent before is the same flight.
+    /// The instant of the law's last loss: packets sent before it are of the same flight.
     cut: Option<Instant>,
 }
 

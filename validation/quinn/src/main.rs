@@ -1,6 +1,7 @@
-//! Two endpoints of quinn in one process, in virtual time, over a wire of 10 Mb/s and 40 ms: a transfer under the controller of
-//! [`controller`], and that its window is the law's, `w = x·d + p`; then through a queue that has less room than `p`, where packets are
-//! lost; then over a path whose round trip rises from 40 to 120 ms and falls again, where the law measures it anew and where it does not.
+//! Two endpoints of quinn in one process, in virtual time, over a wire of 10 Mb/s and 40 ms. A transfer under the controller of
+//! [`controller`] checks that its window is the law's, `w = x·d + p`. A second one passes a queue with less room than `p`, where
+//! packets are lost. A third follows a path with a round trip that rises from 40 to 120 ms and falls again, where the law
+//! measures it again and where it does not.
 //!
 //!     cargo run --release --manifest-path validation/quinn/Cargo.toml
 
@@ -63,7 +64,7 @@ fn write(connection: &mut Connection, stream: StreamId, left: &mut usize) {
     let _ = connection.send_stream(stream).finish();
 }
 
-/// Reads what is there; the bytes.
+/// Reads all available data; returns the bytes.
 fn read(connection: &mut Connection) -> usize {
     let mut bytes = 0;
     while let Some(event) = connection.poll() {
@@ -84,7 +85,7 @@ fn read(connection: &mut Connection) -> usize {
     bytes
 }
 
-/// What a transfer came to.
+/// The outcome of a transfer.
 struct Outcome {
     /// \[bits/s\]
     goodput: f64,

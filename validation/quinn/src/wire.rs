@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 pub const RATE: f64 = 10e6 / 8.0;
 pub const DELAY: Duration = Duration::from_millis(20);
 
-/// One end, and what is under way to it.
+/// One end, and the packets under way to it.
 pub struct End {
     pub endpoint: Endpoint,
     pub connection: Option<(ConnectionHandle, Connection)>,
@@ -47,7 +47,7 @@ impl End {
         self.coming.push_back((before.max(self.free + self.delay), datagram));
     }
 
-    /// Hears what has come, lets timers expire, and sends.
+    /// Receives due packets, lets timers expire, and sends.
     pub fn turn(&mut self, now: Instant, peer: &mut Self) {
         while self.coming.front().is_some_and(|(at, _)| *at <= now) {
             let (_, datagram) = self.coming.pop_front().expect("there is one");

@@ -1,5 +1,5 @@
-//! `evenair-stub LIBRARY STUB`: compares the stub of the Python module, `python/evenair/_evenair.pyi`, with what the library says of
-//! itself in its feature `stubs`; writes it, where `EVENAIR_BLESS` is set.
+//! `evenair-stub LIBRARY STUB`: compares the stub of the Python module, `python/evenair/_evenair.pyi`, with the library's
+//! description of itself in its feature `stubs`; writes it, where `EVENAIR_BLESS` is set.
 
 use anyhow::{Context, Result, bail};
 use std::fs;

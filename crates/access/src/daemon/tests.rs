@@ -64,7 +64,7 @@ fn at(ms: u64) -> Instant {
 /// first: one packet over e^0.01 is a mean back-off of 2055 us or 228.4 slots; a window of 511 has a mean of 255.5, one of 255
 /// of 127.5.
 #[test]
-fn law_sets_what_it_says_within_limits() {
+fn law_sets_registers_within_limits() {
     let mut daemon = daemon("");
     assert!(daemon.step(at(0)).unwrap().said.iter().any(|said| said.contains("no station")));
     daemon.radio.stations = vec![station(0)];
@@ -123,7 +123,7 @@ fn renamed_interface_is_told() {
 }
 
 #[test]
-fn who_observes_sets_nothing() {
+fn observe_mode_sets_nothing() {
     let mut daemon = daemon("");
     daemon.config.mode = Mode::Observe;
     daemon.radio.stations = vec![station(0)];

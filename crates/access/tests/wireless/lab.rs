@@ -1,4 +1,4 @@
-//! What tests share: the shell, hostapd, stations in namespaces of their own, the daemon as a process.
+//! The tests' common parts: the shell, hostapd, stations in namespaces of their own, the daemon as a process.
 
 use crate::probe::Probe;
 use evenair_access::config::STATE;

@@ -149,7 +149,7 @@ impl Row {
     }
 }
 
-/// Who receives whom: access points and stations of one place in the row, and of the next.
+/// The reach of signals: access points and stations of one place in the row, and of the next.
 fn reach(count: u32) -> Medium {
     let place = |node: u32| node % count;
     let power = Dbm::new(-50.0);

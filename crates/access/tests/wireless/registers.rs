@@ -1,4 +1,4 @@
-//! Which registers can be set, and who else sets them.
+//! Registers that can be set, and other programs that set them.
 
 use crate::lab::{
     Daemon, FIRST, HOSTAPDS, OF_24_GHZ, PROBE, hostapd, join, radio, refused, seen, shell, status,

@@ -68,7 +68,7 @@ fn radio() -> impl Strategy<Value = String> {
 }
 
 /// The names of a family's laws, those that are only just built among them.
-fn names(family: &str) -> Vec<String> {
+pub(super) fn names(family: &str) -> Vec<String> {
     // The catalogue of laws and kinds of traffic takes longer to build than a case.
     static FAMILIES: LazyLock<Vec<ListedFamily>> = LazyLock::new(evenair_scenario::laws);
     let family = FAMILIES.iter().find(|f| f.family == family).expect("a family of laws");
@@ -321,7 +321,7 @@ fn fitting(text: &str) -> String {
     blocks.join("\n[[flows]]")
 }
 
-fn assert_conserved(result: &RunResult, text: &str) {
+pub(super) fn assert_conserved(result: &RunResult, text: &str) {
     let p = result.packets;
     assert_eq!(p.originated, p.delivered + p.dropped + p.under_way, "{p:?}\n{text}");
     for flow in &result.flows {

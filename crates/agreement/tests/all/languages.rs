@@ -39,6 +39,32 @@ const VALUES: [&str; 14] = [
     "[[0]]",
 ];
 
+/// A file of nodes and links in each format.
+const LISTS: [(&str, &str); 3] = [
+    ("map.csv", "id,lat,lon,height\na,52.52,13.40,3\nb,52.53,13.41,\nc,52.51,13.42,9\n"),
+    (
+        "map.geojson",
+        r#"{"type": "FeatureCollection", "features": [
+{"type": "Feature", "properties": {"name": "a"}, "geometry": {"type": "Point", "coordinates": [13.40, 52.52, 3]}},
+{"type": "Feature", "properties": {"name": "b"}, "geometry": {"type": "Point", "coordinates": [13.41, 52.53]}},
+{"type": "Feature", "properties": {"from": "a", "to": "b"}, "geometry": {"type": "LineString", "coordinates": [[13.40, 52.52]]}},
+{"type": "Feature", "properties": {}, "geometry": {"type": "LineString", "coordinates": [[13.41, 52.53], [13.40, 52.52, 3]]}}
+]}"#,
+    ),
+    (
+        "map.graphml",
+        r#"<graphml>
+<key id="d0" for="node" attr.name="lon"/>
+<key id="d1" for="node" attr.name="lat"/>
+<graph edgedefault="undirected">
+<node id="a"><data key="d0">13.40</data><data key="d1">52.52</data></node>
+<node id="b"><data key="d0">13.41</data><data key="d1">52.53</data></node>
+<edge source="a" target="b"/>
+</graph>
+</graphml>"#,
+    ),
+];
+
 fn damages() -> impl Strategy<Value = Vec<(Index, Damage)>> {
     let damage = prop_oneof![
         Just(Damage::Cut),
@@ -84,12 +110,21 @@ fn every_text_as_it_is_has_the_properties() {
     for id in scenario_ids() {
         properties::scenario(builtin_scenario(id).expect("it is listed"));
     }
+    for (name, text) in LISTS {
+        properties::listed(name, text);
+    }
     for id in study_ids() {
         properties::study(study_text(id).expect("it is listed"));
     }
 }
 
 proptest! {
+    #[test]
+    fn a_damaged_list_is_refused_or_reads_back(list in any::<Index>(), damages in damages()) {
+        let (name, text) = LISTS[list.index(LISTS.len())];
+        properties::listed(name, &damaged(text, &damages, &LISTS.map(|(_, text)| text)));
+    }
+
     #[test]
     fn a_damaged_scenario_is_refused_or_reads_back(text in any::<Index>(), damages in damages()) {
         let texts: Vec<&'static str> = scenario_ids().filter_map(builtin_scenario).collect();

@@ -8,6 +8,7 @@ mod fingerprints;
 mod group;
 mod kernel;
 mod languages;
+mod laws_over_aggregates;
 mod lee12;
 mod modulated;
 mod queueing_delay;

@@ -10,6 +10,7 @@ use evenair_laws::flow::{FlowRole, FlowView, Signal, check_needs};
 use evenair_laws::gateway::GatewayParams;
 use evenair_laws::marking::MarkingParams;
 use evenair_laws::rate::RateParams;
+use evenair_laws::rates::RateControlParams;
 use evenair_laws::window::{Acked, AnyWindow, Loss, OwnWindow, WindowLaw, WindowParams, WindowStart};
 use evenair_laws::{Family, OwnLaw, Parameters, conformance};
 use evenair_units::{Bytes, Duration};
@@ -52,6 +53,12 @@ proptest! {
     fn rate_laws_conform(params in any_law::<RateParams>(), seed in any::<u64>()) {
         assert_written(&params);
         conformance::rate(&params, kept, seed);
+    }
+
+    #[test]
+    fn rate_controls_conform(params in any_law::<RateControlParams>(), seed in any::<u64>()) {
+        assert_written(&params);
+        conformance::rates(&params, kept, seed);
     }
 
     #[test]

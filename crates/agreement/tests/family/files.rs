@@ -138,5 +138,6 @@ fn every_law_has_its_source() {
     check::<ConnectionParams>();
     check::<MarkingParams>();
     check::<evenair_laws::rate::RateParams>();
+    check::<evenair_laws::rates::RateControlParams>();
     assert_eq!(ConnectionParams::sources()[1], "[CZ06] eq. (10), (11), (20), (21), section IV-C.");
 }

@@ -24,6 +24,9 @@ use evenair_laws::marking::{
     CodelParams, DropTail, FredParams, MarkingParams, PieParams, Proportional, RedParams,
 };
 use evenair_laws::rate::{RateParams, SeenQueue, UtilityBasedParams};
+use evenair_laws::rates::{
+    AarfParams, ArfParams, FixedModeParams, IdealParams, MinstrelHtParams, RateControlParams,
+};
 use evenair_laws::window::{
     AdaptivePacingParams, BbrParams, CubicParams, FastParams, QuicTcpParams, RenoParams, ScaledRenoParams,
     ShortPaths, VegasMeasure, VegasParams, WindowParams,
@@ -192,7 +195,7 @@ fn intensity() -> impl Strategy<Value = Intensity> {
 }
 
 fn capacity() -> impl Strategy<Value = (CapacityUnit, Option<BackoffForm>, Option<u32>, bool, QueuesOf)> {
-    let units = prop::sample::select(vec![CapacityUnit::Exchange, CapacityUnit::Bits]);
+    let units = prop::sample::select(vec![CapacityUnit::Exchange, CapacityUnit::Bits, CapacityUnit::Frame]);
     let forms = prop::sample::select(vec![None, Some(BackoffForm::Exponential), Some(BackoffForm::Windows)]);
     let queues = prop::sample::select(vec![QueuesOf::PerNextHop, QueuesOf::PerNode]);
     (units, forms, prop::option::of(1u32..65_536), any::<bool>(), queues)
@@ -539,6 +542,39 @@ fn pfrc() -> impl Strategy<Value = PfrcParams> {
             on_change,
         }
     })
+}
+
+ranges! { RateControlParams
+    Fixed => Just(FixedModeParams {}),
+    Ideal => Just(IdealParams {}),
+    Arf => arf(),
+    Aarf => (arf(), 1.0..10.0, 0u32..1000).prop_map(|(arf, factor, more)| {
+        let ArfParams { successes, failures, timer } = arf;
+        AarfParams { successes, failures, timer, factor, successes_max: successes + more }
+    }),
+    MinstrelHt => minstrel_ht(),
+}
+
+fn arf() -> impl Strategy<Value = ArfParams> {
+    [1u32..100, 1u32..10, 1u32..100].prop_map(|[successes, failures, timer]| ArfParams {
+        successes,
+        failures,
+        timer,
+    })
+}
+
+fn minstrel_ht() -> impl Strategy<Value = MinstrelHtParams> {
+    (time(), time(), any::<[bool; 2]>(), 1u32..=4, 2u32..=31, time()).prop_map(
+        |(interval, probe_interval, [probes, rts], steps, tries_max, segment)| MinstrelHtParams {
+            interval,
+            probe_interval,
+            probes,
+            steps,
+            tries_max,
+            segment,
+            rts,
+        },
+    )
 }
 
 ranges! { MarkingParams

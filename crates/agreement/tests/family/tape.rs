@@ -8,6 +8,7 @@ use evenair_laws::connections::{AnyConnections, ConnectionParams, OwnConnections
 use evenair_laws::gateway::{AnyGateway, GatewayParams, OwnGateway};
 use evenair_laws::marking::{AnyMarking, MarkingParams, OwnMarking};
 use evenair_laws::rate::{AnyRate, OwnRate, RateParams};
+use evenair_laws::rates::{AnyRateControl, OwnRateControl, RateControlParams};
 use evenair_laws::tape::{RecordOf, Recorder, Tape, Taped, first_difference};
 use evenair_laws::window::{AnyWindow, OwnWindow, WindowParams};
 use proptest::prelude::*;
@@ -85,6 +86,11 @@ proptest! {
     #[test]
     fn rate_laws_replay(params in any_law::<RateParams>(), seed in any::<u64>()) {
         replays(&params, |law| conformance::rate(&OwnRate::new(law).into(), AnyRate::clone, seed));
+    }
+
+    #[test]
+    fn rate_controls_replay(params in any_law::<RateControlParams>(), seed in any::<u64>()) {
+        replays(&params, |law| conformance::rates(&OwnRateControl::new(law).into(), AnyRateControl::clone, seed));
     }
 
     #[test]

@@ -284,7 +284,7 @@ fn check(arguments: &CheckArguments) -> Result<()> {
     if arguments.trial { trial(&config, &mut radio, arguments.yes) } else { Ok(()) }
 }
 
-/// Describes the stations: the laws that their counters allow, their rates, and what one access to the channel carries.
+/// Describes the stations: the laws that their counters allow, their rates, and the data per channel access.
 fn describe_stations(config: &Config, found: &Found, stations: &[Station]) {
     if stations.is_empty() {
         return say("stations: none, so rates and queues are not known yet");
@@ -363,7 +363,7 @@ fn trial(config: &Config, radio: &mut Linux, yes: bool) -> Result<()> {
     say("The trial takes 10 s. Saturate the link now, for example by a download at a station.");
     if !yes {
         if !io::stdin().is_terminal() {
-            bail!("nobody can be asked; give --yes");
+            bail!("no terminal to ask at; give --yes");
         }
         anstream::print!("Set the largest windows for the last 5 s of it? [y/N] ");
         io::stdout().flush()?;

@@ -42,13 +42,13 @@ enum Verb {
     Load(LoadArguments),
     /// List the laws, which are loaded, their parameters and how many sockets have them
     List,
-    /// Show a law's object, and what the verifier says of it
+    /// Show a law's object, and the verifier's log of it
     #[command(after_help = "Example:\n  evenair cc show quic-tcp --log | less")]
     Show(ShowArguments),
     /// Give a loaded law other parameters, for the sockets that have it, too
     #[command(after_help = "Example:\n  evenair cc set quic-tcp p=10 kappa=0.3")]
     Set(SetArguments),
-    /// Show the sockets of this network namespace that have a law, and what it knows at each
+    /// Show the sockets of this network namespace that have a law, and the law's state at each
     #[command(
         after_help = "Examples:\n  evenair cc status --watch\n  evenair cc status --json\n  ip netns exec NAME evenair cc status"
     )]
@@ -75,7 +75,7 @@ struct LoadArguments {
     /// Let users without privileges choose it, also in their own namespaces
     #[arg(long)]
     for_everybody: bool,
-    /// Put it in the place of the one that is loaded; sockets keep what they have
+    /// Replace a loaded law of this name; sockets keep their state
     #[arg(long, conflicts_with = "foreground")]
     replace: bool,
     /// Hold it until Ctrl-C, and pin nothing
@@ -152,7 +152,7 @@ fn bring(arguments: &LoadArguments) -> Result<()> {
         (pins::install(&wanted, arguments.replace)?, None)
     };
     confinement::give_up_capabilities()?;
-    let who = if wanted.for_everybody { "everybody may choose it" } else { "root may choose it" };
+    let who = if wanted.for_everybody { "all users may choose it" } else { "root may choose it" };
     let (control, words) = (loaded.law.control(), law::words(&wanted.params));
     anstream::println!("{control}: {words}; {who}");
     match link {
@@ -284,7 +284,7 @@ fn unload(arguments: &UnloadArguments) -> Result<()> {
     Ok(())
 }
 
-/// What is said where no law is pinned: who holds one, if anybody does.
+/// The answer where no law is pinned: names the process that holds one, if any does.
 fn none_pinned() -> Result<String> {
     let held = pins::held()?.into_iter().map(|law| format!("{}\n", Trouble::Held(law.control().into())));
     let held: String = held.collect();

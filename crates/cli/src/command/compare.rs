@@ -25,7 +25,7 @@ use evenair_study::chart::{self, Figures};
     evenair compare jam10/chain --out worlds\n\n\
     Each step takes one idealisation away: the optimum without entropy, the fixed point of the laws with it, the fluid \
     model's rest, ideal CSMA frame by frame (no collisions, no spaces), 802.11, with --live the kernel's own TCP over it. Steps that the scenario's laws do not have \
-    are left out. Below the table stands what each step has beyond the one before, and what was measured in it: where the senders' \
+    are left out. Below the table stand the additions of each step to the one before, and its measurements: where the senders' \
     time went, lost frames, time-outs, drops. The optimum is the fair one; a world that is less fair can have a greater total."
 )]
 pub(crate) struct CompareOptions {
@@ -47,7 +47,7 @@ pub(crate) struct CompareOptions {
 }
 
 pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
-    let base = options.scenario.resolve()?;
+    let base = options.scenario.resolve_still()?;
     let live = options.live.then(live::enter).transpose()?;
     let output = options.place.prepare(&["stages.csv"])?;
     options.tables.heed();
@@ -77,7 +77,7 @@ pub(crate) fn compare(options: &CompareOptions) -> Result<()> {
 
 fn as_text(comparison: &Comparison) -> String {
     let Comparison { flows, stages, capacity_pps, .. } = comparison;
-    let mut head = text::row(&["share of what a flow gets alone"]);
+    let mut head = text::row(&["share of the rate alone"]);
     head.extend(flows.iter().take(8).map(|name| format!("flow {name}")));
     head.extend(text::row(&["all", "gap", "packets/s"]));
     let mut rows = vec![head];
@@ -93,9 +93,8 @@ fn as_text(comparison: &Comparison) -> String {
         rows.push(cells);
     }
     let mut out = text::columns(&rows);
-    out +=
-        "\nPackets/s are the shares of what flows get alone under the scenario's own MAC, in every world.\n";
-    out += "\nwhat each step has beyond the one before, and what was measured in it\n";
+    out += "\nPackets/s are the shares of the flows' rates alone under the scenario's own MAC, in every world.\n";
+    out += "\nadditions of each step to the one before, and its measurements\n";
     for stage in stages.iter().skip(1) {
         out += &text::wrapped(&format!("  {}: ", stage.name), &stage.gap, terminal::width());
     }

@@ -1,4 +1,4 @@
-//! `evenair completions`: what a shell asks when Tab is pressed.
+//! `evenair completions`: answers to a shell when Tab is pressed.
 
 use crate::arguments;
 use crate::output::print;

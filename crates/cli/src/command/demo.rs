@@ -14,8 +14,8 @@ use evenair_study::{Metric, Outcome, Progress as _, Row, Study, Sweep};
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Writes into DIR (evenair-results/demo, if it is not said) report.html, result.json, figures.json, tables and a manifest.\n\
-    Runs that are finished are kept: running again does only what is missing."
+    after_help = "Writes into DIR (by default evenair-results/demo) report.html, result.json, figures.json, tables and a manifest.\n\
+    Finished runs are kept: running again does only the missing ones."
 )]
 pub(crate) struct DemoOptions {
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub(crate) fn demo(options: &DemoOptions) -> Result<()> {
 /// The flow that the demo is about.
 const STARVED: &str = "2";
 
-/// The demo's result, told for someone who knows TCP.
+/// The demo's result, explained to a reader that knows TCP.
 fn shown(outcome: &Outcome) -> String {
     let study = &outcome.study;
     let mut out = format!("\n{}\n\n", outcome.headline());

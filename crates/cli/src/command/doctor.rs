@@ -34,7 +34,7 @@ pub(crate) fn doctor(_: &DoctorOptions) -> Result<()> {
     }
     print(&text)?;
     let missing = needs.iter().filter(|need| need.found.is_err() && !need.optional).count();
-    ensure!(missing == 0, "{missing} of what evenair emulate needs is missing");
+    ensure!(missing == 0, "{missing} needs of evenair emulate are missing");
     Ok(())
 }
 

@@ -53,7 +53,8 @@ pub(crate) struct EmulateOptions {
     /// Let the scenario's own flows run beside the programs
     #[arg(long)]
     pub(crate) with_flows: bool,
-    /// A router: what passes this node goes through its kernel, with its routing tables, queues and nftables; may be given several times
+    /// A router: packets through this node go through its kernel, with its routing tables, queues and nftables; may be given
+    /// several times
     #[arg(long, value_name = "NODE")]
     pub(crate) router: Vec<String>,
     /// Let programs reach the machine's own network, and the Internet, through this node, by slirp4netns
@@ -62,8 +63,8 @@ pub(crate) struct EmulateOptions {
     /// Give up when a packet is later than this against its simulated instant, such as 5ms
     #[arg(long, value_name = "TIME", value_parser = late)]
     pub(crate) abort_late: Option<Duration>,
-    /// Keep packets that find no room at their node with their kernel, as a radio's driver does, whose device of 1000 packets is
-    /// full at last; without, they are lost at the node, as a simulated flow's are
+    /// Keep packets that find no room at their node in their kernel's device queue (1000 packets), as a radio's driver does.
+    /// Without it, they are lost at the node, as a simulated flow's are
     #[arg(long)]
     pub(crate) backpressure: bool,
 }
@@ -87,6 +88,7 @@ pub(crate) fn emulate(options: &EmulateOptions) -> ExitCode {
 /// Makes the runs; `status` is that with which the command ends.
 fn run(options: &EmulateOptions, status: &mut u8) -> Result<()> {
     let scenario = options.runs.scenario.resolve()?;
+    ensure!(!scenario.moves(), "nodes that move are not built for emulate; take evenair run");
     let programs = options.programs(&scenario)?;
     let routers = options.routers(&scenario)?;
     let (has_programs, without_flows) = (!programs.is_empty(), !programs.is_empty() && !options.with_flows);
@@ -99,7 +101,7 @@ fn run(options: &EmulateOptions, status: &mut u8) -> Result<()> {
     sandbox::enter()?;
     if uplink.is_some() {
         let text = format!("nameserver {}\n", uplink::NAME_SERVER);
-        sandbox::replace("/etc/resolv.conf".as_ref(), &text).context("cannot say who resolves names")?;
+        sandbox::replace("/etc/resolv.conf".as_ref(), &text).context("cannot set the name servers")?;
     }
     sandbox::replace("/etc/hosts".as_ref(), &names(&scenario)).context("cannot give nodes their names")?;
     if has_programs {
@@ -143,7 +145,8 @@ impl EmulateOptions {
         Ok(routers.map_err(|error| Error::msg(format!("--router: {error}")))?.into_iter().collect())
     }
 
-    /// The node through which the machine's own network is reached, and what carries it there: outside of the sandbox, hence made before.
+    /// The node through which the machine's own network is reached, and the device that forwards there: outside of the sandbox,
+    /// hence made before.
     fn uplink(&self, scenario: &Resolved) -> Result<Option<(u32, Uplink)>> {
         let Some(name) = &self.internet else { return Ok(None) };
         let node = scenario.node(name).map_err(|error| Error::msg(format!("--internet: {error}")))?;

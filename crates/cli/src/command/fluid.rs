@@ -28,7 +28,7 @@ use std::time::Duration;
     The model follows from the scenario's laws, or from fluid.model: reno-csma, e-multcp, e-multcp-reduced, quic-tcp, \
     dual-descent, optimal-csma (evenair schema describes the keys of each). It is followed until it should have settled; \
     then its rest is sought by Newton's method, with the eigenvalues of the linearisation there: all real parts below \
-    zero is a stable rest, and the one closest to zero says how fast it returns."
+    zero is a stable rest, and the one closest to zero gives the speed of its return."
 )]
 pub(crate) struct FluidOptions {
     #[command(flatten)]
@@ -46,7 +46,7 @@ pub(crate) struct FluidOptions {
 }
 
 pub(crate) fn fluid(options: &FluidOptions) -> Result<()> {
-    let scenario = options.scenario.resolve()?;
+    let scenario = options.scenario.resolve_still()?;
     warn_of_theory(&scenario);
     options.tables.heed();
     let output = options.place.prepare(&["trajectory.csv", "flows.csv", "links.csv"])?;

@@ -2,9 +2,10 @@
 
 use crate::output::print;
 use crate::{terminal, text};
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail};
 use clap::Args;
 use evenair_results::document::written;
+use evenair_service::meant::did_you_mean;
 use evenair_study::Paper;
 use evenair_study::document::GlossaryDocument;
 use evenair_study::glossary::{self, Entry};
@@ -16,7 +17,7 @@ use evenair_study::glossary::{self, Entry};
     evenair glossary receiver busy\n  \
     evenair glossary --json")]
 pub(crate) struct GlossaryOptions {
-    /// A word of one part or several, or a part of what it means; all words, if none is given
+    /// A word, or a part of a word or of its explanation; by default all words
     #[arg(value_name = "WORD")]
     word: Vec<String>,
     /// Print them as JSON
@@ -28,7 +29,11 @@ pub(crate) fn glossary(options: &GlossaryOptions) -> Result<()> {
     let word = options.word.join(" ");
     let entries: Vec<&Entry> =
         if word.is_empty() { glossary::entries().iter().collect() } else { glossary::look_up(&word) };
-    ensure!(!entries.is_empty(), "the glossary does not have \"{word}\"; evenair glossary lists its words");
+    if entries.is_empty() {
+        let meant = did_you_mean(&word, glossary::entries().iter().map(|entry| &entry.word));
+        let meant = meant.unwrap_or_else(|| "evenair glossary lists its words".into());
+        bail!("the glossary does not have \"{word}\"; {meant}");
+    }
     if options.json {
         let content = GlossaryDocument { words: entries, papers: Paper::ALL.to_vec() };
         return print(&written("glossary", &content));

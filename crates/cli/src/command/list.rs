@@ -1,4 +1,4 @@
-//! Lists of what there is.
+//! Lists of laws, studies, scenarios and metrics.
 
 mod laws;
 
@@ -24,7 +24,7 @@ use wildmatch::WildMatch;
     evenair list scenarios hidden\n  \
     evenair list studies 'jam10/fig-8-*'")]
 pub(crate) struct ListOptions {
-    /// What is listed; what there is to list, if it is not said
+    /// The list to print; by default, the names of the lists
     #[arg(value_enum)]
     pub(crate) what: Option<Listed>,
     /// Names of laws or their families, patterns such as 'jam10/*', parts of names, files of your own; a word that is in no name is looked
@@ -40,7 +40,7 @@ pub(crate) struct ListOptions {
 pub(crate) enum Listed {
     /// Every law of every family: its paper, its parameters, where it may be used
     Laws,
-    /// Every metric: its unit, what it means, what it is of all flows together
+    /// Every metric: its unit, its meaning, and its form for all flows together
     Metrics,
     /// Every study that is built in, by paper
     Studies,
@@ -243,7 +243,7 @@ fn metrics(options: &ListOptions) -> Result<()> {
         ));
     }
     let mut out = String::from(
-        "metrics: name, unit, what it is of all flows together (\"network\": of no single flow), meaning\n\n",
+        "metrics: name, unit, its form for all flows together (\"network\": of no single flow), meaning\n\n",
     );
     let width = |of: &dyn Fn(&Metric) -> usize| all.iter().map(of).max().unwrap_or(0);
     let unit = |metric: &Metric| metric.unit().unwrap_or("–");

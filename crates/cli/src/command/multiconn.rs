@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "For those behind a lossy link whose loss-based TCP gets a fraction of what the path could carry. Where both ends may use BBR, one BBR connection does as well: \
-    look first, with probe.\n\n\
-    At both ends, once:\n  evenair multiconn keygen relay.key        # at the relay; prints its public key\n  evenair multiconn keygen me.key           # at home; prints the own one\n\n\
-    At the relay, authorised.toml says who may come, and where to:\n  [[key]]\n  name = \"me\"\n  key = \"ed25519:…\"\n  destinations = [\"*:443\", \"*:80\"]\n\n  \
+    after_help = "For hosts behind a lossy link, where loss-based TCP gets a fraction of the path's rate. Where both ends may use BBR, one BBR connection does as well: \
+try probe first.\n\n\
+    At both ends, once:\n  evenair multiconn keygen relay.key        # at the relay; prints its public key\n  evenair multiconn keygen me.key           # at home; prints your public key\n\n\
+    At the relay, authorised.toml lists the allowed keys and their destinations:\n  [[key]]\n  name = \"me\"\n  key = \"ed25519:…\"\n  destinations = [\"*:443\", \"*:80\"]\n\n  \
     evenair multiconn relay --keys relay.key --authorised authorised.toml\n\n\
     At home:\n  evenair multiconn connect relay.example.org --relay-keys ed25519:… --key me.key -L socks5://1080\n  curl --proxy socks5h://127.0.0.1:1080 https://example.org/"
 )]
@@ -33,21 +33,21 @@ enum Verb {
     /// Make a key: the secret one into a file that only you may read, the public one printed
     #[command(after_help = "Example:\n  evenair multiconn keygen me.key")]
     Keygen(KeygenArguments),
-    /// Be the relay: take connections of those whose keys are authorised, and carry their streams on
+    /// Run the relay: accept connections with authorised keys, and forward their streams
     #[command(
-        after_help = "One port for everything. Nobody may come without a key in the file of authorised keys, and nobody may go where that file does not say. The file is read again when it changes; \
-    a key that is gone from it has lost its sessions within a second.\n\n\
+        after_help = "One port for everything. The relay accepts only keys in the file of authorised keys, and only the destinations there. The file is read again when it changes; \
+    the sessions of a removed key end within a second.\n\n\
     Example:\n  evenair multiconn relay --keys relay.key --authorised authorised.toml"
     )]
     Relay(RelayArguments),
-    /// Open local ports whose connections travel to a relay over several connections
+    /// Open local ports that forward to a relay over several connections
     #[command(after_help = "Examples:\n  \
     evenair multiconn connect relay.example.org --relay-keys ed25519:… --key me.key -L tcp://8080:example.org:80\n  \
     evenair multiconn connect relay.example.org --relay-keys ed25519:… --key me.key -L socks5://1080 --law fixed --set n=4")]
     Connect(ConnectArguments),
     /// Look at a path: is its loss random or congestion, and which law would help
     Probe(probe::ProbeArguments),
-    /// Read a file, the keys that it names among it, and say what it comes to; nothing is opened
+    /// Read a file and the keys that it names, and print the resulting settings; opens nothing
     #[command(after_help = "Example:\n  evenair multiconn check multiconn.toml")]
     Check(CheckArguments),
     /// Show how a client or a relay stands on this machine: how many connections, and why so many
@@ -92,7 +92,7 @@ fn called_congestion(_: &str) -> Result<String, String> {
 
 #[derive(Debug, Args)]
 struct RelayArguments {
-    /// A file with a table [relay]; what is given here goes before it
+    /// A file with a table [relay]; options given here override it
     #[arg(long)]
     config: Option<PathBuf>,
     /// Where to listen; all addresses of both families at port 7443, if nothing is said
@@ -115,7 +115,7 @@ struct RelayArguments {
 struct ConnectArguments {
     /// The relay, and its port, if it is not 7443
     relay: Option<String>,
-    /// A file with a table [connect]; what is given here goes before it
+    /// A file with a table [connect]; options given here override it
     #[arg(long)]
     config: Option<PathBuf>,
     /// The relay's public key; may be given twice while keys are rotated
@@ -138,7 +138,7 @@ struct ConnectArguments {
     /// Send no probes
     #[arg(long)]
     no_probes: bool,
-    /// Begin with one connection, whatever was learnt of the path before, and keep nothing of it
+    /// Begin with one connection instead of the number learnt earlier for this path, and record nothing
     #[arg(long)]
     no_remember: bool,
     /// The socket for `status`
@@ -176,7 +176,7 @@ fn keygen(file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What mistakes name.
+/// The place that mistakes name.
 fn place(config: Option<&PathBuf>) -> String {
     config.map_or("the command line".into(), |path| path.display().to_string())
 }
@@ -244,7 +244,7 @@ fn check(file: &Path) -> Result<()> {
         anstream::println!("relay: listens on {}", listen.join(", "));
         options.keys.iter().for_each(|key| anstream::println!("  key {}", key.public()));
         let law = options.law.as_ref().map_or("each client's wish, else guarded".into(), run::words);
-        anstream::println!("  law of what it sends: {law}");
+        anstream::println!("law of its own data: {law}");
         options
             .rate_most
             .iter()

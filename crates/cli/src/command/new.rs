@@ -15,8 +15,16 @@ use std::path::{Path, PathBuf};
     evenair show first.toml\n  \
     evenair run first.toml\n  \
     evenair new mesh.toml --template mesh\n\n\
-    From a spreadsheet, whose first line names its columns (id, and latitude and longitude or x and y in metres):\n  \
-    evenair new street.toml --from nodes.csv --flows flows.csv"
+    From a spreadsheet with the names of its columns in the first line (id, and latitude and longitude or x and y in metres):
+  \
+    evenair new street.toml --from nodes.csv --flows flows.csv
+
+\
+    From a map or a graph:
+  \
+    evenair new street.toml --from map.geojson
+  \
+    evenair new backbone.toml --from topology.graphml"
 )]
 pub(crate) struct NewOptions {
     /// The file that is written
@@ -25,8 +33,8 @@ pub(crate) struct NewOptions {
     /// The network that it begins with
     #[arg(long, value_enum, default_value_t = Template::Cell)]
     pub(crate) template: Template,
-    /// A CSV file of nodes to begin with, instead of a template
-    #[arg(long, value_name = "NODES.csv", conflicts_with = "template")]
+    /// A file of nodes to begin with, instead of a template: CSV, GeoJSON or GraphML
+    #[arg(long, value_name = "NODES", conflicts_with = "template")]
     pub(crate) from: Option<PathBuf>,
     /// A CSV file of flows between them; without, each node uploads to the first one
     #[arg(long, value_name = "FLOWS.csv", requires = "from")]
@@ -47,6 +55,8 @@ pub(crate) enum Template {
     Mesh,
     /// A gateway that gives each of its subscribers a rate
     Gateway,
+    /// Two access points of 802.11ac, with aggregates
+    Modern,
 }
 
 impl Template {
@@ -57,6 +67,7 @@ impl Template {
             Self::Hidden => include_str!("../templates/hidden.toml"),
             Self::Mesh => include_str!("../templates/mesh.toml"),
             Self::Gateway => include_str!("../templates/gateway.toml"),
+            Self::Modern => include_str!("../templates/modern.toml"),
         }
     }
 }

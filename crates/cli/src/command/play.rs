@@ -56,13 +56,16 @@ pub(crate) fn play(options: &PlayOptions) -> Result<()> {
 #[cfg(has_playground)]
 fn begin_with(name: &str) -> Result<(Option<String>, String)> {
     // Mistakes are reported here, where the file's own name is known.
-    evenair_study::network(name, Some(std::path::Path::new("")), &[])?;
+    let network = evenair_study::network(name, Some(std::path::Path::new("")), &[])?;
     if evenair_study::builtin_scenario(name).is_some() && !std::path::Path::new(name).exists() {
         return Ok((None, format!("#i={name}")));
     }
     let path =
         [name.to_string(), format!("{name}.toml")].into_iter().find(|path| std::fs::metadata(path).is_ok());
     let text = std::fs::read_to_string(path.as_deref().unwrap_or(name))?;
+    // The page has no files beside it: a scenario with lists in files is written out.
+    let names_file = |line: &str| !line.trim_start().starts_with('#') && line.contains("file");
+    let text = if text.lines().any(names_file) { network.to_toml()? } else { text };
     Ok((Some(text), "#f=scenario.toml".into()))
 }
 

@@ -33,7 +33,7 @@ impl Default for Look {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Reads figures.json, which study, sweep, demo, and run, fluid, solve and compare with --out write beside their tables, and \
-    simulates nothing. A run has figures of what it kept: say --series, --timeline FROM..TO with its --out for those of time.\n\
+    simulates nothing. A run has figures of its kept data: add --series or --timeline FROM..TO to its --out for figures over time.\n\
     Letters have the widths of Arial, and a PNG or PDF is the same on every machine. Text in SVG and PDF stays text; a PDF has its \
     font in it, for pdflatex as it is. EPS: pdftops -eps FILE.pdf.\n\
     A network's map: evenair show SCENARIO --map FILE.\n\n\
@@ -48,7 +48,7 @@ impl Default for Look {
     evenair plot a goodput-over-time --out a.svg"
 )]
 pub(crate) struct PlotOptions {
-    /// The folder of a result: what was given as --out, and a study's id below it
+    /// The folder of a result: the value of --out, or a study's id below it
     #[arg(value_name = "RESULT")]
     pub(crate) result: PathBuf,
     /// Which figures, by name or pattern; all, if none are named
@@ -119,7 +119,7 @@ pub(crate) fn plot(options: &PlotOptions) -> Result<()> {
 /// The figures of a result.
 fn read(folder: &Path) -> Result<Figures> {
     let file = if folder.is_file() { folder.into() } else { folder.join(chart::FILE) };
-    ensure!(folder.exists(), "there is no {}: {}", folder.display(), meant(folder));
+    ensure!(folder.exists(), "{}: there is no such folder: {}", folder.display(), meant(folder));
     let text = std::fs::read_to_string(&file).with_context(|| {
         format!(
             "{} holds no result with figures: give the folder that was said as --out; one of an older evenair has its figures when its \
@@ -146,7 +146,7 @@ fn meant(folder: &Path) -> String {
             "plot takes the folder of a result: run it first, evenair run {name} --out DIR; then plot DIR"
         )
     } else {
-        "plot takes the folder of a result, which run, study and others write: what was said as --out".into()
+        "plot takes the folder of a result, which run, study and others write with --out".into()
     }
 }
 

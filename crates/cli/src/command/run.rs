@@ -39,7 +39,7 @@ const REPORT: &str = "report.html";
     after_help = "Writes into DIR, where --out names one: scenario.toml (all defaults resolved), result.json (means over seeds, and each seed), \
     runs.jsonl, and the tables flows.csv, links.csv, seeds.csv and, with --series, series.csv, with --timeline, frames.csv; the same \
     as Parquet, if evenair was built with --features parquet; figures.json, which evenair plot DIR draws (with --series and --timeline also \
-    of those); manifest.json says what made them.\n\n\
+    of those); manifest.json names the command and the files.\n\n\
     Examples:\n  \
     evenair run chen10/a\n  \
     evenair run chen10/a --set preset=ns2 --seeds 5\n  \
@@ -72,16 +72,15 @@ pub(crate) struct RunOptions {
     /// How often queues and windows are sampled, for series and means
     #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = positive)]
     pub(crate) every: Duration,
-    /// Record every frame of a window: who held the air, when, for whom, which flow's, what was lost (in the JSON, and
-    /// DIR/frames.csv)
+    /// Record every frame of a window: transmitter, time, receiver, flow and loss (in the JSON, and DIR/frames.csv)
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
     pub(crate) timeline: Option<(Instant, Instant)>,
     /// Go on with more seeds until each flow's goodput is known this well: half of its 95 % interval over the largest
     /// goodput, such as 2%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) precision: Option<f64>,
-    /// Also write every frame of the first seed to a capture that Wireshark and tshark read: the whole air to a file; to a folder,
-    /// one that is there or a name that ends in /, a capture for each node, of what it sent and decoded
+    /// Also write every frame of the first seed to a capture for Wireshark and tshark. A file gets the whole air. An existing
+    /// folder, or a name that ends in /, gets a capture for each node with the frames that it sent and decoded
     #[arg(long, value_name = "FILE|DIR/")]
     pub(crate) pcap: Option<PathBuf>,
     /// Print the result as JSON, one document a line and seed; means over seeds are in result.json of --out
@@ -91,9 +90,8 @@ pub(crate) struct RunOptions {
     pub(crate) tables: Tables,
     #[command(flatten)]
     pub(crate) place: Place,
-    /// Also write a report to look at in a browser: the network, what each flow gets and could get, where the senders' time goes,
-    /// a window of the air, everything over time. What it shows is recorded for it. It is report.html, in DIR where --out names one,
-    /// if no FILE is named
+    /// Also write a report for a browser: the network, each flow's rate and its best rate, the senders' time, a window of the
+    /// air, everything over time. Its data are recorded too. Without FILE it is report.html, in DIR where --out names one
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[allow(clippy::option_option, reason = "so clap reads an option whose value may be left out")]
     pub(crate) report: Option<Option<PathBuf>>,
@@ -141,10 +139,10 @@ impl RunOptions {
     pub(crate) fn check(&self, end: Instant) -> Result<()> {
         self.place.overwrite.check(self.writes(), "--out DIR, --report or --pcap")?;
         let goes_somewhere = self.json || self.place.out.is_some();
-        ensure!(goes_somewhere || !self.series, "--series has no effect: say --json or --out DIR with it");
+        ensure!(goes_somewhere || !self.series, "--series has no effect: give --json or --out DIR with it");
         ensure!(
             goes_somewhere || self.report.is_some() || self.timeline.is_none(),
-            "--timeline has no effect: say --json or --out DIR with it, or --report"
+            "--timeline has no effect: give --json or --out DIR with it, or --report"
         );
         ensure!(
             !self.series || Instant::ZERO + self.every <= end,
@@ -196,7 +194,7 @@ pub(crate) fn run(options: &RunOptions) -> Result<()> {
     conduct(options, &scenario, &How { command: "run", live: None, is_silent: false })
 }
 
-/// Makes the runs that are asked for, prints what comes of them and writes it where it is to go.
+/// Makes the requested runs, prints their results and writes them to their places.
 pub(crate) fn conduct(options: &RunOptions, scenario: &Resolved, how: &How) -> Result<()> {
     options.tables.heed();
     // A place that cannot be written is found before anything is computed.
@@ -244,7 +242,7 @@ pub(crate) fn conduct(options: &RunOptions, scenario: &Resolved, how: &How) -> R
     let means = RunMeans::of(name, verdict, &runs);
     let series_asked = if options.series { &series[..] } else { &[] };
     let done = Done { command: how.command, means: &means, runs: &runs, series: series_asked };
-    // What was computed is told even where the disk is full.
+    // Results are printed even where the disk is full.
     let told = match (options.json, how.is_silent) {
         (true, _) => done.print_lines(),
         (false, true) => {

@@ -21,7 +21,7 @@ pub(crate) enum Form {
     Scenario,
     /// The study language, as JSON Schema
     Study,
-    /// What --json prints and manifest.json holds, as JSON Schema: a definition for each command
+    /// Output of --json and content of manifest.json, as JSON Schema: a definition for each command
     Result,
 }
 

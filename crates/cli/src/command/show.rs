@@ -1,17 +1,19 @@
 //! `evenair show`.
 
 use crate::arguments::ScenarioArguments;
-use crate::command::plot;
+use crate::command::{plot, run};
 use crate::gateway;
 use crate::graph::{Graph, Of};
 use crate::output::{Overwrite, drops_of_backoff, print, resolved, warn};
 use crate::{terminal, text};
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 use evenair_laws::backoff::{BackoffParams, Category};
-use evenair_netsim::MacSpec;
-use evenair_scenario::{Layout, NodeTable, Objective, Resolved, Scenario, Size};
+use evenair_netsim::{FlowSpec, MacSpec};
+use evenair_scenario::{Layout, NodeTable, Objective, Resolved, Scenario, Size, Time};
 use evenair_study::figure;
+use evenair_topology::Link;
+use evenair_units::{Bytes, Duration, Instant};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -20,6 +22,7 @@ use std::path::PathBuf;
     evenair show chen10/a --resolved\n  \
     evenair show chen10/a --map a.svg\n  \
     evenair show chen10/a --export a.graphml\n  \
+    evenair show wifi/walk --at 12s --map then.svg\n  \
     evenair show chen10/a --export conflicts.dot --graph conflicts")]
 pub(crate) struct ShowOptions {
     #[command(flatten)]
@@ -41,6 +44,9 @@ pub(crate) struct ShowOptions {
     /// Which graph that is
     #[arg(long, value_enum, value_name = "GRAPH", default_value = "topology", requires = "export")]
     pub(crate) graph: Of,
+    /// Show the network as it stands at this instant, where nodes move; the beginning, if it is not given
+    #[arg(long, value_name = "TIME", conflicts_with = "resolved")]
+    pub(crate) at: Option<Time>,
     #[command(flatten)]
     pub(crate) overwrite: Overwrite,
 }
@@ -64,6 +70,44 @@ fn own_of_nodes(settings: &Scenario) -> String {
     out
 }
 
+/// A network with moving nodes, as it stands at an instant.
+fn then(scenario: &Resolved, at: Option<Time>) -> Result<Resolved> {
+    let now = Instant::ZERO + at.map_or(Duration::ZERO, |at| at.0);
+    Ok(scenario.at(now)?)
+}
+
+/// The nodes that move, and the flows without a route at an instant.
+fn moving(scenario: &Resolved, at: Option<Time>) -> Result<String> {
+    let end = run::end(scenario);
+    if !scenario.moves() {
+        ensure!(
+            at.is_none(),
+            "--at has no effect: no node moves; add [[tracks]] or [[walks]], or leave it out"
+        );
+        return Ok(String::new());
+    }
+    ensure!(
+        at.is_none_or(|at| Instant::ZERO + at.0 <= end),
+        "--at lies after the end of the run, which is {} s",
+        end.as_secs_f64()
+    );
+    let settings = scenario.settings();
+    let of_walks = settings.walks.iter().flat_map(|walk| &walk.nodes);
+    let nodes: Vec<&str> =
+        settings.tracks.iter().map(|track| &track.node).chain(of_walks).map(String::as_str).collect();
+    let still = then(scenario, at)?;
+    let there = &still.network().flows;
+    let is_gone = |flow: &&FlowSpec| there.iter().all(|other| other.name != flow.name);
+    let gone: Vec<&str> =
+        scenario.network().flows.iter().filter(is_gone).map(|flow| flow.name.as_str()).collect();
+    let now = at.map_or_else(|| "0 s".into(), |at| at.to_string());
+    let mut out = format!("  at {now}; nodes that move: {}\n", nodes.join(", "));
+    if !gone.is_empty() {
+        out += &format!("  flows without a route at {now}: {}\n", gone.join(", "));
+    }
+    Ok(out)
+}
+
 pub(crate) fn show(options: &ShowOptions) -> Result<()> {
     let writes = options.map.is_some() || options.export.is_some();
     options.overwrite.check(writes, "--map FILE or --export FILE")?;
@@ -72,6 +116,8 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         return print(&resolved(&scenario)?);
     }
     warn(&scenario);
+    let moving = moving(&scenario, options.at)?;
+    let scenario = if scenario.moves() { then(&scenario, options.at)? } else { scenario };
     if let Some(file) = &options.map {
         let map = figure::map(&scenario);
         return plot::save(&[(&map, file.clone())], plot::Look::default(), options.overwrite);
@@ -92,6 +138,7 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
         out += &format!("\nmap\n{}", text::map(names, at));
         out += &format!("  transmission range {transmission_m:.0} m, carrier-sense range {sense_m:.0} m\n");
     }
+    out += &moving;
     out += &own_of_nodes(settings);
     for wall in &settings.walls {
         let ([x, y], [x2, y2]) = (wall.from, wall.to);
@@ -146,21 +193,37 @@ pub(crate) fn show(options: &ShowOptions) -> Result<()> {
     print(&out)
 }
 
-/// The rates of links and the power at which they are received, where links have rates of their own.
+/// The packet that the loss of links is shown for.
+const FULL_PACKET: Bytes = Bytes::new(1500);
+
+/// The rates of links and the power at which they are received, where links have rates of their own; where errors follow from the
+/// signal-to-noise ratio, that and the packets lost by it, too.
 fn link_rates(scenario: &Resolved) -> String {
     let (network, links) = (scenario.network(), &scenario.layout().links);
-    if network.rates.is_empty() || links.is_empty() {
+    let noise = |link: &Link| {
+        let of_packet = network.noise_loss(link.from, link.to, FULL_PACKET);
+        network.noise_ratio_db(link.from, link.to).zip(of_packet)
+    };
+    let has_noise = links.iter().any(|(_, link)| noise(link).is_some());
+    if (network.rates.is_empty() && !has_noise) || links.is_empty() {
         return String::new();
     }
     let is_modulated = network.data_mode.modulation().is_some();
-    let head = ["link", "rate", "received"].into_iter().chain(is_modulated.then_some("mode"));
+    let of_noise: &[&str] = if has_noise { &["SNR", "1500 bytes lost"] } else { &[] };
+    let head = ["link", "rate", "received"].iter().chain(of_noise).copied();
+    let head = head.chain(is_modulated.then_some("mode"));
     let mut rows: Vec<Vec<String>> = vec![head.map(String::from).collect()];
     for (name, link) in links {
         let ear = network.medium.hearing(link.from as usize, link.to as usize);
         let received = ear.map_or(String::new(), |ear| format!("{:.1} dBm", ear.power.level()));
         let mode = network.mode(link.from, link.to);
         let named = is_modulated.then(|| mode.modulation().map_or_else(String::new, |own| own.to_string()));
-        rows.push([name.clone(), mode.rate().to_string(), received].into_iter().chain(named).collect());
+        let with_noise = has_noise.then(|| match noise(link) {
+            Some((ratio_db, loss)) => [format!("{ratio_db:.1} dB"), format!("{:.1} %", 100.0 * loss)],
+            None => [String::new(), String::new()],
+        });
+        let first = [name.clone(), mode.rate().to_string(), received].into_iter();
+        rows.push(first.chain(with_noise.into_iter().flatten()).chain(named).collect());
     }
     format!("\n{}", text::columns(&rows))
 }

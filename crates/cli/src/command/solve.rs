@@ -38,12 +38,12 @@ use std::time::Duration;
     The fixed point needs a scenario with adaptive back-off and connections. Rates count the airtime of a segment, its \
     802.11 acknowledgement and its TCP acknowledgement, and no back-off and no collisions: no MAC reaches them fully.\n\n\
     The exact region is solved exactly up to some hundreds of links, by generating sets of links that may transmit at once as they are needed; \
-    beyond, the allocation is feasible and a certified bound says how much better any could be."
+    beyond, the allocation is feasible, with a certified bound on any better one."
 )]
 pub(crate) struct SolveOptions {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArguments,
-    /// What is maximised; fair, if it is not given, or utility, where the scenario has `[utility]`, or a flow alpha or points
+    /// The objective. By default fair; utility where the scenario has `[utility]`, or a flow alpha or points
     #[arg(long, value_enum)]
     pub(crate) objective: Option<ObjectiveName>,
     /// How much fairness counts, for --objective alpha-fair: 1 is proportional, 2 is fair and the default, large is close to
@@ -53,13 +53,13 @@ pub(crate) struct SolveOptions {
     /// Which rates are possible together
     #[arg(long, value_enum, default_value_t = RegionName::Exact)]
     pub(crate) region: RegionName,
-    /// Who solves
+    /// The solver
     #[arg(long, value_enum, default_value_t = SolverName::Own)]
     pub(crate) solver: SolverName,
     /// Give up after this time of the machine's clock; no limit, if it is not given
     #[arg(long, value_name = "TIME", value_parser = time_limit)]
     pub(crate) time_limit: Option<Duration>,
-    /// Count what CSMA of that β loses by taking turns by chance: the entropy, with the weight 1/BETA; 1 is problem (2) of [QCSMA]
+    /// Subtract the loss of CSMA's random turns at that β: the entropy, with the weight 1/BETA; 1 is problem (2) of [QCSMA]
     #[arg(long, value_name = "BETA", value_parser = positive_number)]
     pub(crate) beta: Option<f64>,
     /// Instead of an optimum: how ideal CSMA shares the air if its links press for it with these exponents βr (β times aggressiveness), one per link
@@ -79,9 +79,11 @@ pub(crate) struct SolveOptions {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ObjectiveName {
-    /// The largest sum of −1/x over all flows' rates x, in which a flow with little counts much: what TCP Reno aims at, were all round trips alike
+    /// The largest sum of −1/x over all flows' rates x, in which small rates count most: the objective of TCP Reno with equal
+    /// round trips
     Fair,
-    /// Where adaptive back-off and n = kT connections come to rest by theory, less what CSMA loses by taking turns by chance: problem MP of [Chen10] (EP, with wires), with the scenario's own k and β
+    /// The equilibrium of adaptive back-off and n = kT connections by theory, less the loss of CSMA's random turns: problem MP of
+    /// [Chen10] (EP, with wires), with the scenario's own k and β
     FixedPoint,
     /// The largest sum of log x
     Proportional,
@@ -131,7 +133,7 @@ fn alpha(text: &str) -> Result<f64, String> {
 static DONE: Done = Done::new();
 
 pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
-    let scenario = options.scenario.resolve()?;
+    let scenario = options.scenario.resolve_still()?;
     warn_of_theory(&scenario);
     options.tables.heed();
     if !options.exponents.is_empty() || !options.wanted.is_empty() {
@@ -150,7 +152,7 @@ pub(crate) fn solve(options: &SolveOptions) -> Result<()> {
     };
     ensure!(
         options.alpha.is_none() || matches!(objective, Objective::AlphaFair(_)),
-        "--alpha has no effect: say --objective alpha-fair with it"
+        "--alpha has no effect: give --objective alpha-fair with it"
     );
     let region = match options.region {
         RegionName::Exact => Region::Exact,
@@ -299,7 +301,7 @@ fn as_text(optimum: &Optimum) -> String {
     out
 }
 
-/// Flows that are worth so little beside others that what holds for all together says little of their rates.
+/// Flows with so little weight beside others that the bound for all together does not bound their rates.
 fn unknown(optimum: &Optimum) -> String {
     let flows = optimum.theory.flows.iter().zip(&optimum.rates_within);
     let unknown: Vec<String> = flows
@@ -314,14 +316,14 @@ fn unknown(optimum: &Optimum) -> String {
         return String::new();
     }
     let note = format!(
-        "But some flows are worth so little beside the others that this says little of their rates, which may be off by as much as: {}. A smaller --alpha, or --objective max-min, is certain of all.",
+        "But some flows have so little weight beside the others that this does not bound their rates well, which may be off by as much as: {}. A smaller --alpha, or --objective max-min, is certain of all.",
         unknown.join(", ")
     );
     text::wrapped("", &note, terminal::width())
 }
 
-/// How far the best may be from what was found, in words: as what times the rates found it could be worth, where all flows have
-/// one utility.
+/// The gap between the found value and its bound, in words: as the factor on the rates that would reach the bound, where all
+/// flows have one utility.
 fn bounded(optimum: &Optimum, value: f64, bound: f64) -> String {
     let alphas = optimum.theory.flows.iter().map(|flow| optimum.objective.alpha_of(flow));
     let alike = alphas.clone().next().flatten().filter(|first| alphas.clone().all(|a| a == Some(*first)));
@@ -339,8 +341,8 @@ fn bounded(optimum: &Optimum, value: f64, bound: f64) -> String {
     }
 }
 
-/// By what the rates of flows of one α, whose utilities add up to `value`, must be multiplied to be worth `bound`; nothing, if no
-/// rates are. Of c times the rates w·x^(1−α)/(1−α) is c^(1−α) times as much, and w·log x is w·log c more.
+/// The factor on the rates of flows of one α, with utilities that add up to `value`, at which they add up to `bound`; nothing, if
+/// no rates are. Of c times the rates w·x^(1−α)/(1−α) is c^(1−α) times as much, and w·log x is w·log c more.
 fn times(alpha: f64, weight: f64, value: f64, bound: f64) -> Option<f64> {
     let times = match alpha {
         1.0 => ((bound - value) / weight).exp(),
@@ -362,7 +364,7 @@ mod tests {
     use super::times;
 
     #[test]
-    fn a_bound_is_told_as_what_the_rates_would_have_to_be() {
+    fn bound_is_given_as_factor_on_rates() {
         let near = |found: Option<f64>, expected: f64| {
             assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}");
         };

@@ -27,13 +27,13 @@ use wildmatch::WildMatch;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Writes into DIR/ID (evenair-results/ID, if it is not said): report.html, result.json, figures.json, table.csv, claims.csv, \
+    after_help = "Writes into DIR/ID (by default evenair-results/ID): report.html, result.json, figures.json, table.csv, claims.csv, \
     flows.csv, links.csv, seeds.csv (and series.csv; the same as Parquet, if built with --features parquet), study.toml, scenarios/ with all \
     defaults resolved, and manifest.json.\n\
     A claim holds, fails, or is undecided where its 95 % interval lies on both sides of a bound (see --decide).\n\
     On several machines: give each --shard I/N and one shared DIR, then run once more without it.\n\
-    Runs that are finished are kept: running again does only what is missing.\n\
-    The exit code says whether the studies ran, not whether their claims hold.\n\n\
+    Finished runs are kept: running again does only the missing ones.\n\
+    The exit code tells whether the studies ran, not whether their claims hold.\n\n\
     Examples:\n  \
     evenair study chen10/fig-4-2 --quick\n  \
     evenair study 'jam10/fig-8-*'\n  \
@@ -43,7 +43,7 @@ use wildmatch::WildMatch;
     evenair study mine/fig-8-2.toml"
 )]
 pub(crate) struct StudyOptions {
-    /// Ids such as chen10/fig-4-2, patterns such as 'jam10/*', or files of your own; none lists what there is, as
+    /// Ids such as chen10/fig-4-2, patterns such as 'jam10/*', or files of your own; without any, lists the studies, as
     /// `evenair list studies` does
     #[arg(value_name = "ID|FILE", conflicts_with = "all", add = ArgValueCompleter::new(completions::studies))]
     pub(crate) ids: Vec<String>,
@@ -77,8 +77,8 @@ pub(crate) struct StudyOptions {
     /// Do one part of the runs only, and no report
     #[arg(long, value_name = "I/N", value_parser = shard, conflicts_with_all = ["precision", "seeds_max", "json", "latex"])]
     pub(crate) shard: Option<Shard>,
-    /// Keep what was measured with commit and day in DIR/ID.json, which `evenair verdicts` shows; only of a study in full,
-    /// by a program that was built from a commit
+    /// Record the measured values with commit and day in DIR/ID.json, which `evenair verdicts` shows; only of a study in
+    /// full, by a program that was built from a commit
     #[arg(long, value_name = "DIR", conflicts_with_all = ["set", "seeds", "variant", "quick", "shard", "precision", "export", "check"])]
     pub(crate) record: Option<PathBuf>,
     /// Only those studies of which --record's folder has no record, or one of other scenarios or other trajectories; with --decide
@@ -113,7 +113,7 @@ pub(super) fn writes() -> Vec<&'static str> {
 }
 
 impl StudyOptions {
-    /// Whether nothing is said but what a list of studies takes.
+    /// Whether only options of a list of studies are given.
     fn is_for_a_list(&self) -> bool {
         let lists = self.set.is_empty() && self.variant.is_empty() && self.export.is_none();
         let runs = self.quick || self.decide || self.shard.is_some() || self.precision.is_some();
@@ -138,7 +138,7 @@ impl StudyOptions {
             || !self.quick && all.iter().any(|one| one.study.precision.is_some());
         ensure!(
             self.seeds_max.is_none() || goes_on,
-            "--seeds-max has no effect: it bounds what --decide and --precision take"
+            "--seeds-max has no effect: it bounds the seeds of --decide and --precision"
         );
         Ok(())
     }
@@ -159,7 +159,7 @@ fn simulate(sweep: &Sweep, study: Study, folder: &Path, decide: bool, bar: &Bar)
     bar.stage(&id);
     let runs = sweep.run(folder, &STOP, bar)?;
     let of = sweep.clone();
-    let kept = "all runs are finished and kept; run again for what is computed from them";
+    let kept = "all runs are finished and kept; run again to compute the results from them";
     let mut outcome = interrupt::unless_stopped(kept, move || Outcome::new(study, &of, runs))?;
     while let Some(wanted) = outcome.seeds_to_decide().filter(|_| decide) {
         bar.stage(&format!("{id}: {} undecided", outcome.tally().undecided));
@@ -202,7 +202,7 @@ struct Asked {
     decide: bool,
 }
 
-/// Those whose record is not of what they would run now.
+/// Studies with a record of other runs than they would make at present.
 fn due(all: Vec<Asked>, recorder: &Recorder) -> Result<Vec<Asked>> {
     let (count, mut due, mut seconds) = (all.len(), Vec::new(), 0.0);
     for mut asked in all {
@@ -326,7 +326,7 @@ pub(crate) fn study(options: &StudyOptions) -> Result<()> {
         }
     }
     if all.is_empty() {
-        ensure!(options.is_for_a_list(), "name the studies that are meant, or say --all");
+        ensure!(options.is_for_a_list(), "name the studies, or give --all");
         return list::list(&ListOptions {
             what: Some(Listed::Studies),
             names: Vec::new(),

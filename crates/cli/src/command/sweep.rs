@@ -46,7 +46,8 @@ pub(crate) struct SweepOptions {
     /// Pair the values of several --vary, instead of combining each with each
     #[arg(long)]
     pub(crate) zip: bool,
-    /// What is measured; `evenair list metrics` shows all; delay-p95 is a percentile of delay, ack-loss the loss of acknowledgements
+    /// The metrics to measure; `evenair list metrics` shows all; delay-p95 is a percentile of delay, ack-loss the loss of
+    /// acknowledgements
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',', default_value = "goodput,jain")]
     pub(crate) metric: Vec<Quantity>,
     /// Where the numbers come from: packets, fluid, or an optimum such as fair, proportional, max-min
@@ -59,8 +60,8 @@ pub(crate) struct SweepOptions {
     /// goodput of the point, such as 2%
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "shard")]
     pub(crate) precision: Option<f64>,
-    /// A figure of the report: the key along its axis, the metric, and what has a colour each: flow or a key; may be given several
-    /// times. A figure of each metric, if nothing is said
+    /// A figure of the report: the key along its axis, the metric, and the key with a colour per value, or flow; may be given
+    /// several times. By default, a figure of each metric
     #[arg(long, value_name = "x=KEY,y=METRIC,color=KEY", value_parser = Plot::parse)]
     pub(crate) plot: Vec<Plot>,
     /// Do one part of the runs only, and no report; run once more without it when all parts are done
@@ -182,7 +183,7 @@ fn verdicts(swept: &Swept) -> String {
     out
 }
 
-/// One metric: a column per flow, if they are asked for, and one for all of them that is called by what it holds.
+/// One metric: a column per flow, if they are asked for, and one for all of them that is named after its kind.
 fn table(swept: &Swept, m: usize, of_flows: bool) -> String {
     let mut flows: Vec<&Option<String>> = Vec::new();
     for row in swept.rows.iter().filter(|row| row.measured[m].is_some()) {

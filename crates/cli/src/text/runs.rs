@@ -1,8 +1,8 @@
 //! Tables of runs: flows, queues, and where the queues' time went.
 
-use super::{columns, row, wrapped};
+use super::{columns, modes, row, wrapped};
 use crate::terminal;
-use evenair_netsim::{FlowResult, LinkResult};
+use evenair_netsim::{AggregateResult, FlowResult, LinkResult};
 use evenair_results::digits::{self, counted, exact};
 use evenair_results::verdict::Verdict;
 use evenair_results::{Estimate, RunRecord};
@@ -37,6 +37,10 @@ pub(crate) fn runs(runs: &[RunRecord], verdict: &Verdict, shown: Shown) -> Strin
     }
     let places = if shown.all { (0..first.links.len()).collect() } else { worst_queues(first) };
     text.push_str(&queue_table(runs, &places, shown.all));
+    if shown.all {
+        text.push_str(&modes::table(runs, &places));
+        text.push_str(&aggregate_table(runs, &places));
+    }
     if shown.ledger || shown.all {
         text.push_str(&ledger_table(first, &places));
     }
@@ -112,8 +116,15 @@ const QUEUE: [&str; 10] = [
     "retries",
 ];
 
+/// Heads of the table of aggregates.
+const AGGREGATES: [&str; 8] =
+    ["queue", "aggregates", "MPDUs", "a frame", "MPDUs lost", "block ACKs missing", "BARs", "given up"];
+
 /// Heads of the ledger.
 const LEDGER: [&str; 7] = ["share of time", "own", "failed", "back-off", "spaces", "empty", "blocked"];
+
+/// Head of a part of a queue's own time, where aggregates lost packets.
+const PARTLY: &str = "lost parts";
 
 /// A row per transmit queue, with the less plain heads explained below.
 fn queue_table(runs: &[RunRecord], places: &[usize], all: bool) -> String {
@@ -125,8 +136,12 @@ fn queue_table(runs: &[RunRecord], places: &[usize], all: bool) -> String {
     }
     let any = |of: fn(&LinkResult) -> u64| runs.iter().flat_map(|run| &run.links).any(|link| of(link) > 0);
     let (marks, late) = (any(|link| link.marked), any(|link| link.ack_late));
+    let lost_routes = any(|link| link.dropped_no_route);
     if marks {
         head.push("marked".into());
+    }
+    if lost_routes {
+        head.push("no route".into());
     }
     if late {
         let after = head.iter().position(|cell| cell == "ACK lost").expect("a head") + 1;
@@ -158,6 +173,9 @@ fn queue_table(runs: &[RunRecord], places: &[usize], all: bool) -> String {
         if marks {
             cells.push(count(&|r| r.links[i].marked));
         }
+        if lost_routes {
+            cells.push(count(&|r| r.links[i].dropped_no_route));
+        }
         if late {
             cells.insert(7, count(&|r| r.links[i].ack_late));
         }
@@ -175,6 +193,28 @@ fn queue_table(runs: &[RunRecord], places: &[usize], all: bool) -> String {
     columns(&rows)
         + &left_out(links.len() - places.len(), "more queue", "more queues")
         + &wrapped("  ", &notes.join(" · "), terminal::width())
+}
+
+/// A row per queue that sends aggregates, if any does.
+fn aggregate_table(runs: &[RunRecord], places: &[usize]) -> String {
+    let aggregates = |&place: &usize| runs[0].links[place].aggregates.is_some();
+    let mut rows = vec![row(&AGGREGATES)];
+    for place in places.iter().copied().filter(aggregates) {
+        let mean = |of: fn(&AggregateResult) -> f64| {
+            over_seeds(runs, &|run| run.links[place].aggregates.as_ref().map_or(0.0, of))
+        };
+        rows.push(vec![
+            runs[0].links[place].queue.clone(),
+            mean(|a| a.aggregates as f64),
+            mean(|a| a.mpdus as f64),
+            mean(|a| a.mean_aggregate),
+            mean(|a| a.mpdus_lost as f64),
+            mean(|a| a.block_acks_missing as f64),
+            mean(|a| a.bars as f64),
+            mean(|a| a.given_up as f64),
+        ]);
+    }
+    if rows.len() == 1 { String::new() } else { format!("\n{}", columns(&rows)) }
 }
 
 /// Columns of the table of queues that are not plain in their heads.
@@ -281,7 +321,11 @@ fn flow_rows(runs: &[RunRecord], verdict: &Verdict, places: &[usize], all: bool)
 /// Where each queue's time went, in the first run.
 fn ledger_table(run: &RunRecord, places: &[usize]) -> String {
     let percent = digits::percent;
+    let has_parts = run.links.iter().filter_map(|link| link.airtime.as_ref()).any(|time| time.partly > 0.0);
     let mut rows = vec![row(&LEDGER)];
+    if has_parts {
+        rows[0].insert(2, PARTLY.into());
+    }
     for link in places.iter().map(|&place| &run.links[place]) {
         let Some(time) = &link.airtime else { continue };
         let mut blocked = time.blocked_by.clone();
@@ -289,7 +333,7 @@ fn ledger_table(run: &RunRecord, places: &[usize]) -> String {
         let total: f64 = blocked.iter().map(|(_, share)| share).sum();
         let by: Vec<String> =
             blocked.iter().take(4).map(|(name, share)| format!("{name} {}", percent(*share))).collect();
-        rows.push(vec![
+        let mut cells = vec![
             link.queue.clone(),
             percent(time.own),
             percent(time.collided),
@@ -298,7 +342,11 @@ fn ledger_table(run: &RunRecord, places: &[usize]) -> String {
             percent(time.empty),
             percent(total),
             format!("by {}", by.join(", ")),
-        ]);
+        ];
+        if has_parts {
+            cells.insert(2, percent(time.partly));
+        }
+        rows.push(cells);
     }
     format!("\n{}", columns(&rows))
 }
@@ -313,7 +361,8 @@ mod tests {
         let flows = ["packets/s", "fair", "of fair", "kb/s"]
             .into_iter()
             .chain(OPTIONAL.iter().map(|(head, ..)| *head));
-        for head in flows.chain(QUEUE[1..].iter().copied()).chain(["r"]).chain(LEDGER[1..].iter().copied()) {
+        let queues = [&QUEUE[1..], &["r"], &AGGREGATES[1..], &LEDGER[1..], &[PARTLY]].concat();
+        for head in flows.chain(queues) {
             let word = head.split(" [").next().unwrap();
             let found = glossary::look_up(word);
             let is = |text: &String| text == word;
@@ -323,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folded_table_has_the_worst_rows_in_their_order() {
+    fn folded_table_has_worst_rows_in_their_order() {
         let order = |a: usize, b: usize| b.cmp(&a);
         assert_eq!(few((0..14).collect(), order), (2..14).collect::<Vec<_>>());
         let rows = [row(&["a", "b", "c", "d"]), row(&["x", "0", "0", "1"]), row(&["y", "0", "–", "0"])];

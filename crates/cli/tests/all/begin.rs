@@ -1,16 +1,16 @@
-//! End to end: what one begins with, and what one cites in the end.
+//! End to end: the first commands, and the citation.
 
 use crate::{evenair, stderr, stdout};
 use std::path::Path;
 use std::process::Command;
 
-/// A template's commands, as its comments have them: what stands after them is set off by spaces.
+/// A template's commands, as its comments have them; spaces set off their explanations.
 fn commands(text: &str) -> Vec<&str> {
     let lines = text.lines().filter_map(|line| line.strip_prefix("#   evenair "));
     lines.map(|line| line.split("    ").next().unwrap().trim()).collect()
 }
 
-/// A command line in a folder, as a shell takes it; what simulates does so for a moment.
+/// Runs a command line in a folder, as a shell would; simulations are cut to a moment.
 fn in_shell(folder: &Path, line: &str) -> std::process::Output {
     let simulates = ["run ", "sweep "].iter().any(|verb| line.starts_with(verb));
     let short = if simulates { " --set duration='2 s' --set warmup='1 s'" } else { "" };
@@ -20,7 +20,8 @@ fn in_shell(folder: &Path, line: &str) -> std::process::Output {
 
 #[test]
 fn every_template_runs_and_so_does_every_command_of_its_comments() {
-    for (template, least) in [("cell", 5), ("chain", 4), ("hidden", 3), ("mesh", 4), ("gateway", 3)] {
+    let templates = [("cell", 5), ("chain", 4), ("hidden", 3), ("mesh", 4), ("gateway", 3), ("modern", 5)];
+    for (template, least) in templates {
         let folder = tempfile::tempdir().unwrap();
         let written = in_shell(folder.path(), &format!("new 'my net.toml' --template {template}"));
         assert!(stdout(&written).contains("evenair run 'my net.toml'"), "{}", stderr(&written));
@@ -32,7 +33,7 @@ fn every_template_runs_and_so_does_every_command_of_its_comments() {
             assert!(output.status.success(), "{template}: {line}: {}", stderr(&output));
             assert!(!stderr(&output).contains("warning"), "{template}: {line}: {}", stderr(&output));
         }
-        // What is the user's is not written over.
+        // A user's file is not overwritten.
         let again = in_shell(folder.path(), "new 'my net.toml'");
         assert_eq!(again.status.code(), Some(2));
         assert!(stderr(&again).contains("my net.toml is in the way"), "{}", stderr(&again));
@@ -62,7 +63,7 @@ fn hidden_terminals_are_hidden() {
 }
 
 #[test]
-fn what_is_cited_is_the_studys_paper_and_evenair() {
+fn citation_has_paper_and_evenair() {
     let text = stdout(&evenair(&["cite", "chen10/fig-4-2", "chen10/a", "Lee12"]));
     assert_eq!(text.matches("@mastersthesis{Chen10,").count(), 1, "{text}");
     assert!(text.contains("@article{Lee12,") && text.contains("@software{evenair,"), "{text}");

@@ -1,4 +1,4 @@
-//! Captures: one of each node, and what tshark reads in them.
+//! Captures: one of each node, as tshark reads them.
 
 use super::{evenair, stderr};
 use evenair_needs::find_all;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// A DATA frame of a capture: when it began, and who sent it.
+/// A DATA frame of a capture: its beginning, and its transmitter.
 type Data = ((u32, u32), u8);
 
 /// The records of a capture: when each frame began, its bytes behind radiotap, and its whole length.
@@ -30,7 +30,7 @@ fn data_frames(path: &Path) -> BTreeSet<Data> {
     records(path).into_iter().filter_map(data).collect()
 }
 
-/// RFC 1071: what adds up to all ones has the right checksum.
+/// RFC 1071: parts that add up to all ones have the right checksum.
 fn adds_up(parts: &[&[u8]]) -> bool {
     let bytes: Vec<u8> = parts.concat();
     let sum: u64 =
@@ -70,7 +70,7 @@ fn checksums_are_right_over_the_whole_length() {
 const CHAIN: [&str; 6] = ["run", "jam10/chain", "--set", "duration=2 s", "--set", "warmup=1 s"];
 
 #[test]
-fn a_node_has_in_its_capture_what_it_sent_and_what_it_could_decode() {
+fn node_capture_has_sent_and_decoded_frames() {
     let folder = tempfile::tempdir().unwrap();
     let (air, nodes) = (folder.path().join("air.pcap"), format!("{}/nodes/", folder.path().display()));
     for place in [air.to_str().unwrap(), &nodes] {
@@ -107,7 +107,7 @@ fn passing(path: &Path, filter: &str) -> usize {
 }
 
 #[test]
-fn the_how_tos_filters_count_what_they_say() {
+fn how_to_filters_count_as_stated() {
     if let Err(missing) = find_all(&["tshark"]) {
         return missing.skip();
     }
@@ -200,7 +200,7 @@ fn airtime_and_sifs_us(bytes: usize) -> f64 {
 }
 
 #[test]
-fn frames_have_the_length_that_they_had_on_the_air() {
+fn frames_have_length_that_they_had_on_air() {
     let folder = tempfile::tempdir().unwrap();
     let (scenario, path) = (folder.path().join("air.toml"), folder.path().join("air.pcap"));
     for headers in [1, 20, 39, 40, 52, 54, 60, 72, 100, 120] {
@@ -353,5 +353,55 @@ fn tshark_reads_modes_and_their_durations() {
         // SIFS is 16 us, propagation over 10 m 33 ns.
         let longer_us = read.answered_us - 16.0 - computed_us;
         assert!(counted_us.contains(&longer_us), "{mac}: {longer_us} us");
+    }
+}
+
+/// Of the first aggregate: its duration as tshark adds it up, and from its beginning to that of its block acknowledgement \[us\].
+fn first_aggregate(path: &Path) -> (f64, f64) {
+    let fields = ["frame.time_epoch", "wlan.fc.type_subtype", "wlan_radio.aggregate.duration"];
+    let mut tshark = Command::new("tshark");
+    tshark.args(["-2", "-r"]).arg(path).args(["-T", "fields", "-E", "separator=;"]);
+    let output = tshark.args(fields.iter().flat_map(|field| ["-e", field])).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(';').collect()).collect();
+    let acknowledged = |pair: &&[Vec<&str>]| ["25", "0x0019"].contains(&pair[1][1]) && !pair[0][2].is_empty();
+    let pair = rows.windows(2).find(acknowledged).expect("an aggregate and its acknowledgement");
+    let us = |row: &[&str]| row[0].parse::<f64>().unwrap() * 1e6;
+    (pair[0][2].parse().unwrap(), us(&pair[1]) - us(&pair[0]))
+}
+
+/// tshark adds up an aggregate of 802.11n at 20 MHz to the same time as here; of 802.11ac it counts neither VHT-SIG-B, 4 us, nor
+/// a last partial symbol. At 40 MHz it takes a symbol of 802.11n for twice that of 20 MHz, which has 4 % fewer bits (version
+/// 4.0).
+#[test]
+fn tshark_adds_up_the_durations_of_aggregates() {
+    if let Err(missing) = find_all(&["tshark"]) {
+        return missing.skip();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("air.pcap");
+    for (kind, width, mcs, counted_us) in [
+        ("802.11n", "20 MHz", 7, 0.0..0.1),
+        ("802.11ac", "80 MHz", 9, 4.0..8.1),
+        ("802.11ac", "80 MHz", 0, 4.0..8.1),
+    ] {
+        let changes = [
+            "duration=30 ms".to_string(),
+            "warmup=0 s".into(),
+            format!("mac.kind={kind}"),
+            format!("mac.width={width}"),
+            format!("mac.mcs={mcs}"),
+        ];
+        let place = path.to_str().unwrap();
+        let mut arguments = vec!["run", "wifi/cell-1", "--force", "--pcap", place];
+        changes.iter().for_each(|change| arguments.extend(["--set", change]));
+        let output = evenair(&arguments);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(passing(&path, "_ws.malformed"), 0, "{kind}");
+        let (computed_us, answered_us) = first_aggregate(&path);
+        // SIFS is 16 us, propagation over 5 m 17 ns.
+        let longer_us = answered_us - 16.0 - computed_us;
+        assert!(counted_us.contains(&longer_us), "{kind} {width} {mcs}: {computed_us} us, {longer_us} more");
     }
 }

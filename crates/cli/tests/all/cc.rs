@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 #[test]
-fn what_the_kernel_cannot_have_is_one_line_that_names_it() {
+fn unsupported_law_gives_one_line() {
     for (arguments, word) in [
         (vec!["load", "quic-tcp", "--set", "rho=0.3"], "rho = 0.3: in the kernel 0, 0.5 or 1"),
         (vec!["load", "quic-tcp", "--set", "p=0"], "p = 0 is not allowed: above 0"),
@@ -51,7 +51,7 @@ fn an_ordinary_user_is_told_the_remedy() {
     }
 }
 
-/// Unloads what the test has loaded, however it ends.
+/// Unloads the test's laws, however it ends.
 struct Unloads;
 
 impl Drop for Unloads {
@@ -95,7 +95,7 @@ fn a_law_is_loaded_set_seen_and_unloaded() {
     }
     let listed = stdout(&evenair(&["cc", "list"]));
     assert!(listed.contains("p=30 kappa=20 rho=1"), "nothing is set by halves: {listed}");
-    // Sockets are not moved to what goes, and then nothing goes.
+    // Sockets are not moved to a law that is unloaded too, and then none is unloaded.
     let refused = evenair(&["cc", "unload", "quic-tcp", "--move-to", "evenair_quic"]);
     assert!(!refused.status.success() && stderr(&refused).contains("it is unloaded itself"), "{refused:?}");
     assert!(Path::new("/sys/fs/bpf/evenair/evenair_quic/link").exists());

@@ -2,8 +2,8 @@
 //! in full; and `evenair verdicts`, which reads the records of `evenair study --record`.
 //!
 //! A quick run has two seeds or so, and its verdicts prove nothing of the papers. But they follow from scenario and seed to
-//! the last bit, so that each stays what it is until results, claims or their judgement change.
-//! `EVENAIR_BLESS=1 cargo test -p evenair-cli claims` writes these records.
+//! the last bit, so each stays the same until results, claims or their judgement change. `EVENAIR_BLESS=1 cargo test -p
+//! evenair-cli claims` writes these records.
 
 use crate::{evenair, json, stderr, stdout};
 use evenair_study::verdicts::{Record, recorded};

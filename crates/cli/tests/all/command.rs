@@ -76,7 +76,7 @@ fn the_table_of_flows_fits_a_hundred_columns() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes_whatever_the_threads() {
+fn seed_fixes_bytes_for_any_threads() {
     let one = run_short(&["--json", "--seeds", "4"]);
     let mut command = Command::new(env!("CARGO_BIN_EXE_evenair"));
     command
@@ -121,7 +121,7 @@ fn the_timeline_holds_the_frames_of_its_window() {
 }
 
 #[test]
-fn bad_input_ends_with_two_a_message_and_no_output() {
+fn bad_input_exits_with_two_and_no_output() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &[u8]| {
         let path = folder.path().join(name);
@@ -174,7 +174,7 @@ fn solve_gives_rates_prices_and_residuals() {
 }
 
 #[test]
-fn a_scenario_of_nodes_that_are_attached_to_the_outside_says_what_it_is_for() {
+fn outside_nodes_scenario_names_its_use() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("attached.toml");
     let text = "duration = \"5 s\"\nwarmup = \"0 s\"\noutside = [\"a\", \"b\"]\n\
@@ -276,7 +276,7 @@ fn check_report(path: &Path) {
 }
 
 #[test]
-fn an_interrupted_study_keeps_what_is_finished() {
+fn interrupted_study_keeps_finished_runs() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_evenair"))
@@ -367,7 +367,7 @@ fn a_capture_is_a_pcap_file_with_radiotap_in_order_of_time() {
         assert!(captured <= length);
         kinds.insert(bytes[at + 16 + 15]);
         let frame = &bytes[at + 16..at + 16 + captured];
-        // What says IPv4, and the first bytes of its header.
+        // The protocol number of IPv4, and the first bytes of its header.
         let header = frame.windows(4).position(|window| window == [0x08, 0, 0x45, 0]);
         hops.extend(header.map(|start| frame[start + 2 + 8]));
         at += 16 + captured;
@@ -505,7 +505,7 @@ fn quic_tcp_rests_at_the_optimum_of_problem_2() {
 }
 
 #[test]
-fn what_has_no_fluid_model_is_told_why() {
+fn missing_fluid_model_names_cause() {
     let plain = evenair(&["fluid", "chen10/a"]);
     assert_eq!(plain.status.code(), Some(2));
     assert!(stderr(&plain).contains("[fluid] model"), "{}", stderr(&plain));
@@ -527,7 +527,7 @@ fn compare_lays_the_worlds_side_by_side() {
             "fair optimum",
             "fixed point of the laws",
             "fluid model at rest",
-            "… less what is dropped",
+            "… less drops",
             "ideal CSMA, ACKs first",
             "ideal CSMA",
             "802.11",
@@ -555,7 +555,7 @@ fn a_link_too_long_for_its_time_out_is_warned_of() {
 }
 
 #[test]
-fn what_the_theory_cannot_do_is_said_and_no_panic() {
+fn theory_limits_are_errors_not_panics() {
     let late = ["fluid", "cz06/one", "--set", "flows.1.start=3 s", "--set", "fluid.duration=2 s"];
     let output = evenair(&late);
     assert!(!output.status.success());
@@ -637,7 +637,7 @@ fn solve_asks_for_the_scenarios_own_utilities() {
     assert!(plain["flows"][1]["alpha"] == 2.0 && own["flows"][1]["alpha"] == 1.0, "{}", own["flows"]);
     // Link 2 alone, or 1 with 3 or 4: w₂/x₂ = (1 + 1 + 1)/(1 − x₂) with all of weight one beside.
     assert!((own["links"][1]["load"].as_f64().unwrap() - 0.5).abs() < 1e-6, "{}", own["links"][1]);
-    // Nobody wants more than 100 packets a second, which all can have; and a table says who solved it, and why.
+    // No flow wants more than 100 packets a second, which all can have; and a table names its solver, and why.
     let table = "utility.points=[[0, 0], [100, 1]]";
     let few = solve(&[table]);
     assert!(few["flows"].as_array().unwrap().iter().all(|flow| flow["alpha"].is_null()), "{}", few["flows"]);
@@ -671,7 +671,7 @@ fn words_are_explained() {
 }
 
 #[test]
-fn a_run_is_reported_with_what_its_report_needs() {
+fn report_records_its_own_data() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.html");
     let output = run_short(&[&format!("--report={}", file.display()), "--seeds", "2"]);

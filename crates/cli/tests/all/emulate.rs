@@ -7,7 +7,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Starts a command as nobody, with a device file of its own: where root's is for root alone, no user could open it.
+/// Starts a command as the user `nobody`, with a device file of its own: where root's is for root alone, no user could
+/// open it.
 const AS_NOBODY: &str = "set -e
 device=$(mktemp -d)/tun
 mknod \"$device\" c 10 200
@@ -17,13 +18,15 @@ rm -r \"$(dirname \"$device\")\"
 cd /
 exec setpriv --reuid 65534 --regid 65534 --clear-groups --reset-env \"$@\"";
 
+/// The words that start the rest as the user `nobody`.
+const NOBODY: [&str; 6] = ["unshare", "--mount", "sh", "-c", AS_NOBODY, "sh"];
+
 /// The words before `evenair` that make it an ordinary user's.
 fn prefix() -> &'static Result<Vec<&'static str>, Missing> {
     static PREFIX: OnceLock<Result<Vec<&'static str>, Missing>> = OnceLock::new();
-    let as_nobody = ["unshare", "--mount", "sh", "-c", AS_NOBODY, "sh"];
     let probe = || {
         let mut reason = String::new();
-        for (name, words) in [("an ordinary user", &as_nobody[..]), ("the same user", &[])] {
+        for (name, words) in [("an ordinary user", &NOBODY[..]), ("the same user", &[])] {
             match start(words, &["emulate", "jam10/chain", "--", "true"]).output() {
                 Ok(done) if done.status.success() => return Ok(name.to_owned()),
                 Ok(done) => reason = stderr(&done),
@@ -33,7 +36,7 @@ fn prefix() -> &'static Result<Vec<&'static str>, Missing> {
         Err(reason)
     };
     PREFIX.get_or_init(|| match once("emulation", probe) {
-        Ok(name) if name == "an ordinary user" => Ok(as_nobody.to_vec()),
+        Ok(name) if name == "an ordinary user" => Ok(NOBODY.to_vec()),
         Ok(_) => Ok(Vec::new()),
         Err(reason) => Err(Missing::new("emulation", reason)),
     })
@@ -72,7 +75,7 @@ pub(crate) fn run_with(programs: &[&'static str], arguments: &[&str]) -> Option<
     }
 }
 
-/// What the machine lacks for an example of a document: emulation, or a program that the example names.
+/// The part that the machine lacks for an example of a document: emulation, or a program that the example names.
 pub(crate) fn missing(arguments: &[String]) -> Option<Missing> {
     let words = arguments.iter().flat_map(|word| word.split([' ', '=', ';', '|', '(']));
     let words: Vec<&str> = words.collect();
@@ -99,8 +102,8 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind((\"\", 7))
 while True:
     data, peer = s.recvfrom(2000); s.sendto(data, peer)";
 
-/// Asks by name, twenty times; prints the least round trip in milliseconds. A question begins and ends with a byte of its own: what
-/// stands before it in a capture is a checksum, after it a time, and either can be an x.
+/// Asks by name, twenty times; prints the least round trip in milliseconds. A question begins and ends with a byte of its own: a
+/// checksum stands before it in a capture, a time after it, and either can be an x.
 const ASK: &str = "import socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(2)
 least = 1e9
@@ -117,6 +120,23 @@ fn a_program_reaches_another_three_hops_on_by_its_name_and_takes_the_airs_time()
     let least_ms: f64 = stdout(&done).trim().parse().expect("a number");
     // Three exchanges of 802.11 at 1 Mb/s each way: DATA of 228 + 34 bytes with its preamble, SIFS, ACK: 2.6 ms and a back-off.
     assert!((6.0 * 2.6..60.0).contains(&least_ms), "{least_ms} ms");
+}
+
+/// The other tests take root's rights where those of the user `nobody` do not suffice; this one tests the latter.
+#[test]
+fn an_ordinary_user_emulates_without_rights() {
+    let user = match prefix() {
+        Err(missing) => return missing.skip(),
+        Ok(words) if !words.is_empty() => "65534".to_string(),
+        Ok(_) if rustix::process::geteuid().is_root() => {
+            return evenair_needs::skip("root", "nobody cannot be had, or is refused");
+        }
+        Ok(_) => rustix::process::geteuid().as_raw().to_string(),
+    };
+    let ask =
+        "id -u; ip link set dev lo mtu 9000 && echo own network; test -w /etc/passwd || echo same rights";
+    let Some(done) = run_with(&["ip"], &["jam10/chain", "--", "sh", "-c", ask]) else { return };
+    assert_eq!(stdout(&done), format!("{user}\nown network\nsame rights\n"), "{}", stderr(&done));
 }
 
 #[test]
@@ -138,7 +158,7 @@ fn statuses_are_those_of_env() {
 }
 
 #[test]
-fn a_scenarios_own_flow_is_carried_by_real_sockets() {
+fn scenarios_own_flow_is_carried_by_real_sockets() {
     let settings = ["duration=3 s", "warmup=1 s", "tcp.window=reno"];
     let words: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
     let only = ["--set", "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]"];
@@ -163,7 +183,7 @@ const SHORT: [&str; 4] = ["--set", "duration=2 s", "--set", "warmup=1 s"];
 #[test]
 fn an_emulation_is_kept_as_a_run_is() {
     let folder = tempfile::tempdir().expect("a folder");
-    // Whoever emulates may be nobody.
+    // The user that emulates may be `nobody`.
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).expect("it is ours");
     let (out, capture) = (folder.path().join("out"), folder.path().join("air.pcap"));
     let [place, pcap] = [&out, &capture].map(|path| path.to_str().expect("UTF-8"));
@@ -181,7 +201,7 @@ fn an_emulation_is_kept_as_a_run_is() {
     // Two seeds, each of a point a second.
     let (series, flows) = (read("series.csv"), read("flows.csv"));
     assert!(series.lines().count() > 4 && flows.lines().count() == 7);
-    // Windows and round trips are what the flow's sockets have told.
+    // Windows and round trips are those of the flow's sockets.
     let rows = || series.lines().skip(1).filter(|line| line.contains("congestion_window"));
     let value = |line: &str| line.split(',').filter_map(|cell| cell.parse::<f64>().ok()).next_back();
     assert!(rows().filter_map(value).any(|window| window >= 2.0), "{series}");
@@ -259,28 +279,28 @@ fn a_program_gives_way_to_the_drive() {
 }
 
 #[test]
-fn whoever_buries_processes_is_an_ordinary_one() {
+fn reaper_of_processes_is_ordinary() {
     let Some(done) = run(&["jam10/chain", "--", "cat", "/proc/1/stat"]) else { return };
     let words = stdout(&done);
     let (_, after_name) = words.rsplit_once(") ").expect("proc(5)");
     assert_eq!(after_name.split(' ').nth(41 - 3), Some("0"), "field 41 of proc(5): no real-time policy");
 }
 
-/// Sends so many datagrams as fast as it can, from a device in whose queue there is room for one.
+/// Sends so many datagrams as fast as it can, from a device with room for one in its queue.
 const FLOOD: &str = "import socket, subprocess
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 subprocess.run(\"ip link set air0 txqueuelen 1\".split(), check=True)
 for _ in range(20000): s.sendto(b\"x\", (\"node-3\", 9))";
 
 #[test]
-fn what_is_dropped_before_it_is_read_is_told() {
+fn unread_drops_are_reported() {
     let Some(done) = run_with(&["ip"], &["jam10/chain", "--", "python3", "-c", FLOOD]) else { return };
     assert!(done.status.success(), "a program may change its node's device: {}", stderr(&done));
     assert!(stderr(&done).contains("dropped before they were read"), "{}", stderr(&done));
 }
 
-/// A program for `--at` that repeats a command until it prints something of this shell pattern, for half a minute at most, and prints
-/// what it printed at last; and then does something else.
+/// A program for `--at` that repeats a command until it prints something of this shell pattern, for half a minute at most, and
+/// prints its last output; and then does something else.
 fn until(node: &str, pattern: &str, command: &str, then: &str) -> String {
     let repeat = "for i in $(seq 300); do told=$(COMMAND); case \"$told\" in PATTERN) break;; esac; sleep 0.1; done; echo \"$told\"; THEN";
     let filled = repeat.replace("COMMAND", command).replace("PATTERN", pattern).replace("THEN", then);
@@ -291,7 +311,7 @@ fn until(node: &str, pattern: &str, command: &str, then: &str) -> String {
 const ESTABLISHED: &str = "*\" 01 \"*";
 
 #[test]
-fn a_connection_begins_with_the_scenarios_threshold() {
+fn connection_begins_with_scenarios_threshold() {
     let only = "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]";
     let settings = ["--set", "tcp.initial_ssthresh='7 packets'", "--set", only, "--with-flows"];
     let look = until("1", ESTABLISHED, "cat /proc/net/tcp", "");
@@ -303,7 +323,7 @@ fn a_connection_begins_with_the_scenarios_threshold() {
 }
 
 #[test]
-fn a_connection_waits_the_scenarios_least_time_out() {
+fn connection_waits_scenarios_least_time_out() {
     let only = "flows=[{ id = '1', from = '1', to = '0', traffic = 'tcp' }]";
     let settings = ["--set", "tcp.min_rto='3 s'", "--set", only, "--with-flows"];
     let look = until("1", ESTABLISHED, "cat /proc/net/tcp", "");
@@ -356,7 +376,8 @@ fn a_flows_packets_have_its_dscp() {
     let Some(done) = run(&[&["jam10/chain"], &SHORT[..], &pcap].concat()) else { return };
     assert!(done.status.success(), "{}", stderr(&done));
     let capture = std::fs::read(&path).expect("a capture");
-    // The head of LLC says IPv4; the first byte of IPv4 its version and length, the second the DSCP and two bits of ECN; the tenth whose it is.
+    // The head of LLC names IPv4; the first byte of IPv4 its version and length, the second the DSCP and two bits of ECN; the
+    // tenth its protocol.
     let packets = capture.windows(18).filter(|at| at[..9] == [0xaa, 0xaa, 3, 0, 0, 0, 8, 0, 0x45]);
     let (mut voice, mut transfer) = (0, 0);
     for head in packets {
@@ -417,7 +438,7 @@ fn each_kind_of_traffic_is_that_of_the_simulated_applications() {
         let goodput = of(real, "/goodput_bps");
         assert!(goodput > 0.0 || real["flow"] == "saturated", "{real}");
     }
-    // Who hears a broadcast is the air's to say: two nodes on both sides.
+    // The air decides the receivers of a broadcast: two nodes on both sides.
     let everybody = flows[3]["goodput_pps"].as_f64().unwrap();
     assert!((25.0..=41.0).contains(&everybody), "{everybody} of 20 a second to two nodes");
 }
@@ -442,8 +463,8 @@ fn a_law_that_wants_probes_has_them_sent() {
         assert!((0.01..0.1).contains(&of(&flow, "/probes/share")), "{flow}");
         let (probed, measured) = (of(&flow, "/probes/round_trip_s"), of(&flow, "/round_trip_s"));
         if k == 1 {
-            // One connection. Where they come and go, each that has just begun counts as much as any in what sockets say, and has waited for
-            // nobody yet: with k = 20 this is 1.18 with a standard deviation of 0.15.
+            // One connection. Where they come and go, each that has just begun counts as much as any in the sockets' statistics,
+            // and has not waited yet: with k = 20 this is 1.18 with a standard deviation of 0.15.
             assert!((0.8..1.25).contains(&(probed / measured)), "{probed} s, {measured} s");
         } else {
             // n = kT, a law of whole connections.
@@ -475,7 +496,7 @@ fn a_flow_has_the_stack_that_it_asks_for() {
 }
 
 #[test]
-fn a_gateway_may_be_the_daemon_in_its_nodes_kernel() {
+fn gateway_may_be_daemon_in_its_nodes_kernel() {
     let run = |gateway: &str| {
         let gateway = format!("gateway={{ node = 'ap', stack = 'linux', {gateway} }}");
         let nodes = "nodes=[{ id = 'ap', at = [0, 0] }, { id = 'a', at = [50, 0] }, { id = 'b', at = [15, 48] }, { id = 'server' }]";
@@ -490,8 +511,8 @@ fn a_gateway_may_be_the_daemon_in_its_nodes_kernel() {
     let Some(done) = run("law = { law = 'fixed', rate = '800 kbps', shared = true }") else { return };
     let emulated = json(&done);
     for flow in [0, 1] {
-        // Of 200 kb/s, headers taken off. What arrived counts, not goodput: a hole that is filled after the warm-up gives the
-        // application at once what came before it.
+        // Of 200 kb/s, headers taken off. Arrivals count, not goodput: a hole that is filled after the warm-up gives the
+        // application at once all data before it.
         let arrived = emulated["flows"][flow]["arrived"].as_f64().expect("a number");
         let rate = arrived * 1000.0 * 8.0 / 4.0;
         assert!((150e3..220e3).contains(&rate), "{rate}: {}", emulated["flows"]);
@@ -509,7 +530,7 @@ fn a_gateway_may_be_the_daemon_in_its_nodes_kernel() {
     }
 }
 
-/// Held by a test that looks at, or changes, what the machine has.
+/// Held by a test that reads, or changes, the machine's settings.
 pub(crate) static SURROUNDINGS: Mutex<()> = Mutex::new(());
 
 /// Devices, addresses, routes, rules and mounts of the machine. Counters of devices change by themselves.

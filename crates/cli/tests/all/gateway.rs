@@ -9,7 +9,7 @@ const FILE: &str = "mesh = \"mesh0\"\nuplink = \"wan0\"\nstate = \"state\"\n\
     [law]\nlaw = \"pfrc\"\nepoch = \"1 s\"\ncapacity_high = \"6 Mbps\"\n\
     [[subscriber]]\nid = \"anna\"\nname = \"Anna\"\nprefixes = [\"10.0.0.11\"]\n";
 
-/// What a script in the lab prints; `None`, and the test is counted as skipped, where the machine has no lab.
+/// The output of a script in the lab; `None`, and the test is counted as skipped, where the machine has no lab.
 fn lab(script: &str) -> Option<String> {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("gateway.toml"), FILE).expect("a file");
@@ -39,7 +39,7 @@ fn lab(script: &str) -> Option<String> {
 }
 
 /// A shell's functions. `begin` begins a gateway, and waits until it answers. `shows WORDS COMMAND …` repeats a command until it prints
-/// these words, for half a minute at most, and prints what it printed at last.
+/// these words, for half a minute at most, and prints its last output.
 const BEGIN: &str = "begin() { evenair gateway run gateway.toml \"$@\" > run.log 2>&1 & gateway=$!
 for i in $(seq 100); do evenair gateway status gateway.toml > /dev/null 2>&1 && return; sleep 0.1; done; cat run.log; }
 shows() { words=$1; shift; for i in $(seq 300); do told=$(\"$@\" 2>&1); case $told in *\"$words\"*) break;; esac; sleep 0.1; done; echo \"$told\"; }
@@ -47,15 +47,15 @@ tree() { tc class show dev mesh0 | grep -c ' e7a1:' || true; nft list tables; }
 ";
 
 #[test]
-fn nobody_confirms_and_all_is_as_before() {
+fn unconfirmed_trial_restores_state() {
     let script = "begin --mode enforce --confirm '3 s'; echo before; tree; wait $gateway; echo after; tree; cat run.log";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
     assert!(text.contains("before\n5\ntable inet evenair\nafter\n0\n"), "{text}");
-    assert!(text.contains("ended: nobody confirmed"), "{text}");
+    assert!(text.contains("ended: no confirmation in time"), "{text}");
 }
 
 #[test]
-fn a_gateway_that_was_killed_is_adopted_or_cleared() {
+fn gateway_that_was_killed_is_adopted_or_cleared() {
     let script = "begin --mode enforce; kill -9 $gateway; wait $gateway; echo killed; tree
         evenair gateway run gateway.toml --mode enforce > again.log 2>&1 & again=$!
         shows 'nothing was asked for' evenair gateway why gateway.toml Anna; kill $again; wait $again; echo ended; tree
@@ -69,7 +69,7 @@ fn a_gateway_that_was_killed_is_adopted_or_cleared() {
 }
 
 #[test]
-fn who_asks_is_answered_and_a_second_one_is_kept_out() {
+fn socket_answers_and_second_daemon_fails() {
     let script = "begin --mode enforce; evenair gateway run gateway.toml; echo status $?
         evenair gateway pause gateway.toml; tc class show dev mesh0 classid e7a1:10
         evenair gateway resume gateway.toml; shows 'ceil 1Mbit' tc class show dev mesh0 classid e7a1:10
@@ -87,9 +87,9 @@ fn who_asks_is_answered_and_a_second_one_is_kept_out() {
     assert!(text.contains(" 0 differ") && text.contains("no gateway runs with this file"), "{text}");
 }
 
-/// What is being written stops nobody who runs, and a service goes on by what worked last.
+/// A half-written file stops no running gateway, and a service goes on with the last good file.
 #[test]
-fn a_mistake_in_the_file_costs_nobody_his_limits() {
+fn mistake_in_file_keeps_limits() {
     let script = "begin --mode enforce; cp gateway.toml good; echo mistake >> gateway.toml
         evenair gateway status gateway.toml; evenair gateway pause gateway.toml; evenair gateway resume gateway.toml
         evenair gateway reload gateway.toml; echo status $?
@@ -103,10 +103,10 @@ fn a_mistake_in_the_file_costs_nobody_his_limits() {
     assert!(text.matches(mistake).count() >= 4 && text.contains("enforces; "), "{text}");
     assert!(text.contains("the limits are open") && text.contains("the limits hold"), "{text}");
     assert_eq!(text.matches("status 2\n").count(), 3, "{text}");
-    assert!(text.contains("nobody subscribes any more: an empty list is taken for a mistake"), "{text}");
+    assert!(text.contains("no subscribers are left: an empty list is taken for a mistake"), "{text}");
     let (_, again) = text.split_once("again\n").unwrap_or_default();
     assert!(
-        again.contains("Anna (anna)\nDownloads:") && again.contains("; it goes on by what worked last"),
+        again.contains("Anna (anna)\nDownloads:") && again.contains("; it goes on with the last good file"),
         "{text}"
     );
     assert!(again.contains("\n5\ntable inet evenair\n") && again.contains("ended 0\n0\n"), "{text}");
@@ -134,9 +134,9 @@ fn leases_are_followed() {
     assert!(text.contains("10.0.0.12 : e7a1:11"), "{text}");
 }
 
-/// Wherever a daemon is killed on its way up, what it left is cleared.
+/// A daemon killed at any point of its start leaves nothing uncleared.
 #[test]
-fn whoever_is_killed_at_any_time_leaves_what_can_be_cleared() {
+fn killed_daemon_can_be_cleared() {
     let script = "for after in 0.00 0.01 0.02 0.03 0.04 0.06 0.08 0.12 0.2 0.4; do
         evenair gateway run gateway.toml --mode enforce > run.log 2>&1 & gateway=$!
         sleep $after; kill -9 $gateway; wait $gateway; evenair gateway clear gateway.toml > clear.log; tree; done
@@ -145,9 +145,9 @@ fn whoever_is_killed_at_any_time_leaves_what_can_be_cleared() {
     assert!(text.starts_with(&format!("{}ended 0\n0\n", "0\n".repeat(10))), "{text}");
 }
 
-/// Memory that is short ends a daemon at one place or another; what it left is adopted or cleared.
+/// Short memory ends a daemon at one place or another; its leftovers are adopted or cleared.
 #[test]
-fn who_has_too_little_memory_leaves_what_can_be_cleared() {
+fn memory_shortage_can_be_cleared() {
     let script = "(echo id,prefixes; for i in $(seq 0 1999); do echo s$i,10.2.$((i / 250)).$((i % 250)); done) > s.csv
         printf 'eager = 5000\nsubscribers = \"s.csv\"\n' | cat - gateway.toml > with; mv with gateway.toml
         for kilobytes in $(seq 10000 7000 90000); do
@@ -221,7 +221,7 @@ fn a_running_daemon_reads_in_its_folders_alone() {
     assert!(text.contains("Permission denied") && text.contains("\n0\n"), "{text}");
 }
 
-/// What the kernel says of a daemon's threads: the one that sets limits first, then that of the page.
+/// The kernel's view of a daemon's threads: the one that sets limits first, then that of the page.
 const THREADS: &str = "threads() { for task in /proc/$gateway/task/*; do
     awk '/^(CapInh|CapPrm|CapEff|CapBnd|CapAmb|NoNewPrivs|Seccomp):/ { printf \"%s%s \", $1, $2 } END { print \"\" }' $task/status; done; }
 ";
@@ -256,7 +256,7 @@ fn a_running_daemon_may_do_little() {
     assert!(!text.contains("not permitted") && !text.contains("Permission denied"), "{text}");
 }
 
-/// One daemon follows another under traffic: the classes and what waits in them stay, and not one packet is lost.
+/// One daemon follows another under traffic: the classes and their queues stay, and not one packet is lost.
 #[test]
 fn a_daemon_that_hands_over_loses_nothing() {
     let script = "ping_() { mesh ping -q -i 0.01 -c 500 -I 10.0.0.11 192.0.2.2 > ping.log 2>&1 & ping=$!; }
@@ -303,7 +303,7 @@ END
 
 /// The commands of the operator's page, as they are printed there, in a shell of the lab: from watching over limits on trial to the end.
 #[test]
-fn the_operators_page_does_what_it_says() {
+fn operators_page_works() {
     let page = include_str!("../../../../docs/how-to/gateway.md");
     let (_, page) = page.split_once("## From nothing to watching").expect("its first part");
     let (page, _) = page.split_once("## As a service").expect("the part behind its last command");
@@ -349,12 +349,11 @@ fn mistakes_are_told_without_a_lab() {
         "{}",
         stderr(&done)
     );
-    // Who comes by himself needs no list, and the law has its bounds; without either nobody would be limited.
+    // A discovered subscriber needs no list, and the law has its bounds; without either no subscriber would be limited.
     let (nobody, _) = FILE.split_once("[[").expect("its subscriber");
-    for (line, says) in [
-        ("", "subscribers: nobody subscribes: name a table"),
-        ("neighbours = true\n", "law: start: configured"),
-    ] {
+    for (line, says) in
+        [("", "subscribers: no subscribers: name a table"), ("neighbours = true\n", "law: start: configured")]
+    {
         std::fs::write(&file, format!("{line}{nobody}")).expect("a file");
         let done = evenair(&["gateway", "check", file.to_str().expect("UTF-8")]);
         let text = stdout(&done) + &stderr(&done);

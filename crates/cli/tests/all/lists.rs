@@ -1,9 +1,9 @@
-//! End to end: lists of what there is.
+//! End to end: lists of scenarios, studies and laws.
 
 use crate::{evenair, json, stderr, stdout};
 
 #[test]
-fn list_alone_says_what_there_is_to_list() {
+fn list_alone_names_lists() {
     let text = stdout(&evenair(&["list"]));
     for words in ["evenair list laws", "evenair list metrics", "evenair study ID", "evenair show ID"] {
         assert!(text.contains(words), "{words} is missing in\n{text}");
@@ -54,7 +54,7 @@ fn words_are_looked_for_in_descriptions() {
 }
 
 #[test]
-fn a_faulty_file_is_shown_as_faulty_beside_the_others() {
+fn faulty_file_is_shown_as_faulty_beside_others() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);

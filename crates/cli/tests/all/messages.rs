@@ -61,7 +61,7 @@ fn mistakes_in_files_are_answered() {
         ),
         (
             two("transmission_range", "range"),
-            "`range`; ranges are `transmission_range` and `carrier_sense_range`",
+            "`range`; ranges are `radio.transmission_range` and `radio.carrier_sense_range`",
         ),
         (
             two("warmup = \"1 s\"", "seeds = 5"),

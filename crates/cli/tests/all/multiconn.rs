@@ -26,7 +26,7 @@ impl Runs {
         Self(child, out)
     }
 
-    /// What follows some words on the first line that has them.
+    /// The rest of the first line with these words.
     fn line(&mut self, words: &str) -> String {
         for line in (&mut self.1).lines() {
             let line = line.expect("text");
@@ -40,7 +40,7 @@ impl Runs {
     }
 }
 
-/// Sends back what it hears, in capitals.
+/// Sends back its input, in capitals.
 fn server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -77,7 +77,7 @@ fn keygen(folder: &Path, file: &str) -> String {
     stdout(&done).trim().into()
 }
 
-/// By SOCKS5: where it is allowed, where not, and what is not done.
+/// By SOCKS5: where it is allowed, where not, and commands that are not supported.
 fn by_socks(socks: &str, server: SocketAddr) {
     let asks = |command: u8, port: u16| {
         let mut socket = TcpStream::connect(socks).expect("it listens");

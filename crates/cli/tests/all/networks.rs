@@ -1,4 +1,4 @@
-//! Networks without flows, given conflicts, and what theory says of what it lacks.
+//! Networks without flows, given conflicts, and the theory's notes on its gaps.
 
 use super::{evenair, json, stderr, stdout};
 use std::path::Path;
@@ -67,7 +67,7 @@ fn every_region_counts_given_conflicts() {
     }
 }
 
-/// Two links that sense each other from 260 m: transmission range, 250 m, is what a collision domain counts.
+/// Two links that sense each other from 260 m: a collision domain counts transmission range, 250 m.
 #[test]
 fn rates_beyond_the_air_are_said_to_be_so() {
     let (_folder, path) = file(
@@ -104,7 +104,7 @@ fn a_fluid_model_names_hidden_terminals() {
 }
 
 #[test]
-fn compare_tells_what_it_measured() {
+fn compare_prints_measurements() {
     let (_folder, path) = file(
         "saturated.toml",
         "duration = '2 s'

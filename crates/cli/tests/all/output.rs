@@ -1,4 +1,4 @@
-//! End to end: where results go, and what is there when something fails.
+//! End to end: the places of results, and the files left by a failure.
 
 use crate::{evenair, json, stderr, stdout};
 use std::path::Path;
@@ -25,7 +25,7 @@ fn manifest(folder: &Path) -> serde_json::Value {
 }
 
 #[test]
-fn a_folder_holds_one_result_and_says_what_made_it() {
+fn folder_holds_one_result_with_manifest() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("my result");
     let out = place.to_str().unwrap();
@@ -67,7 +67,7 @@ fn a_folder_holds_one_result_and_says_what_made_it() {
 }
 
 #[test]
-fn what_has_no_place_to_go_is_not_computed() {
+fn run_without_place_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("flows.csv"), "years of work").unwrap();
     let (here, file) = (folder.path().to_str().unwrap(), folder.path().join("flows.csv"));
@@ -100,7 +100,7 @@ fn what_has_no_place_to_go_is_not_computed() {
 
 /// A folder in which one works, with a scenario and a paper in it, takes a result as it is.
 #[test]
-fn files_of_the_users_own_are_no_hindrance_and_stay() {
+fn files_of_users_own_are_no_hindrance_and_stay() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = evenair_study::builtin_scenario("chen10/a").unwrap();
     std::fs::write(folder.path().join("my.toml"), scenario).unwrap();
@@ -135,7 +135,7 @@ fn files_of_the_users_own_are_no_hindrance_and_stay() {
     assert_eq!(names(&other), ["scenario.toml"]);
 }
 
-/// One rule for every file that is written: only what evenair wrote, and nobody has edited, is replaced.
+/// One rule for every written file: only evenair's own unedited files are replaced.
 #[test]
 fn nothing_that_evenair_did_not_write_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
@@ -178,7 +178,7 @@ fn nothing_that_evenair_did_not_write_is_overwritten() {
         );
         let before = file.with_file_name(format!("{}.before", file.file_name().unwrap().to_str().unwrap()));
         assert_eq!(std::fs::read(before).unwrap(), b"years of work", "{name}");
-        // What is a user's to edit is never replaced; all else is, while nobody has edited it.
+        // A file that a user edits is never replaced; all else is, as long as it is unedited.
         let again = evenair(&arguments);
         let is_theirs = file.extension().is_some_and(|ending| ending == "toml");
         assert_eq!(again.status.success(), !is_theirs, "{name}: {}", stderr(&again));

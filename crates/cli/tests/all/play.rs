@@ -17,6 +17,7 @@ const SCENARIOS: [&str; 5] =
 /// A page that runs scenarios with the playground's own modules, and sends their results.
 const PAGE: &str = r#"<!doctype html><meta charset="utf-8"><script type="module">
 import { Engine } from "./engine.js";
+import { KINDS, modern, toKind } from "./standards.js";
 const results = {};
 try {
   const engine = new Engine();
@@ -30,6 +31,29 @@ try {
     }
     results[id] = (await engine.ask("result")).document;
   }
+  // From each standard to the next and back, as the reader of the page chooses them, and each field of the new ones.
+  let { text } = await engine.ask("scenario", { id: IDS[0] });
+  const opened = async (edits) => {
+    ({ text } = await engine.ask("edit", { text, edits }));
+    return (await engine.ask("open", { name: "play.toml", text })).settings;
+  };
+  let settings = await opened([]);
+  const field = (label, key, options, value, edits) => ({ options, edits });
+  const set = (key) => (value) => [{ set: `${key}=${value}` }];
+  const kinds = [];
+  for (const [kind] of [...KINDS, ...[...KINDS].reverse()]) {
+    settings = await opened(toKind(kind, settings));
+    kinds.push(settings.mac.kind);
+    const fresh = text;
+    for (const { options, edits } of modern(settings, { choice: field, number: () => field(), set })) {
+      for (const [value] of options ?? []) {
+        text = fresh;
+        await opened(edits(value));
+      }
+    }
+    text = fresh;
+  }
+  results.kinds = kinds.join();
 } catch (error) {
   results.error = error.message;
 }
@@ -149,6 +173,9 @@ fn a_run_in_a_browser_gives_the_commands_bytes() {
     drop(browser);
     let found: BTreeMap<String, String> = serde_json::from_str(&text).expect("JSON");
     assert_eq!(found.get("error"), None);
+    let kinds = ["802.11b", "802.11a", "802.11g", "802.11n", "802.11ac", "802.11ax", "ideal"];
+    let there_and_back: Vec<&str> = kinds.iter().chain(kinds.iter().rev()).copied().collect();
+    assert_eq!(found["kinds"], there_and_back.join(","));
     for id in SCENARIOS {
         let own = stdout(&evenair(&["run", id, "--json"]));
         assert!(own.len() > 1000, "{id}: {own}");

@@ -38,7 +38,7 @@ fn figures_of_a_result_become_files() {
     assert!(svg.starts_with("<svg") && svg.contains(">goodput [packets/s]</text>"), "{svg}");
     let png = std::fs::read(Path::new(&figures).join("two-map.png")).unwrap();
     assert_eq!(&png[1..4], b"PNG");
-    // Twice 720 pixels across, but for what a map does not need.
+    // Twice 720 pixels across, less the margins that a map does not need.
     assert!((1300..=1440).contains(&u32::from_be_bytes(png[16..20].try_into().unwrap())));
     let dark = file(folder.path(), "dark.svg");
     assert!(evenair(&["plot", &result, "goodput", "--dark", "--out", &dark]).status.success());
@@ -59,7 +59,11 @@ fn figures_of_a_result_become_files() {
     let strange = evenair(&["plot", &result, "map", "--out", &file(folder.path(), "map.eps")]);
     assert!(stderr(&strange).contains("drawn as .svg, .png or .pdf"), "{}", stderr(&strange));
     let nothing = evenair(&["plot", &file(folder.path(), "nowhere")]);
-    assert!(stderr(&nothing).contains("nowhere: plot takes the folder of a result"), "{}", stderr(&nothing));
+    assert!(
+        stderr(&nothing).contains("nowhere: there is no such folder: plot takes"),
+        "{}",
+        stderr(&nothing)
+    );
 }
 
 #[test]
@@ -82,7 +86,7 @@ fn listed(out: &str) -> String {
 }
 
 #[test]
-fn a_run_has_figures_of_what_it_kept() {
+fn run_has_figures_of_kept_data() {
     let folder = tempfile::tempdir().unwrap();
     let out = file(folder.path(), "a");
     let run = |more: &[&str]| {
@@ -120,14 +124,13 @@ fn theory_has_figures_too() {
     };
     done(&["fluid"]);
     let text = listed(&out);
-    for line in ["goodput: What each flow gets at the end", "congestion-window-over-time: Congestion windows"]
-    {
+    for line in ["goodput: Flows' rates at the end", "congestion-window-over-time: Congestion windows"] {
         assert!(text.contains(line), "{text}");
     }
     done(&["solve"]);
-    assert_eq!(listed(&out).lines().next(), Some("goodput: What each flow is to have"));
+    assert_eq!(listed(&out).lines().next(), Some("goodput: Flows' optimal rates"));
     done(&["compare", "--seeds", "2", "--set", "duration=2 s", "--set", "warmup=1 s"]);
-    assert_eq!(listed(&out), "goodput: What each flow gets, world by world\n");
+    assert_eq!(listed(&out), "goodput: Flows' rates, world by world\n");
     let table = std::fs::read_to_string(Path::new(&out).join("stages.csv")).unwrap();
     let mut lines = table.lines();
     assert_eq!(lines.next(), Some("stage,gap,flow,rate_pps,share,counted_pps"));

@@ -1,4 +1,4 @@
-//! What programs do to the air, and what is left when all is killed.
+//! Programs' effect on the air, and the state after all is killed.
 
 use crate::emulate::{ECHO, SURROUNDINGS, processes_with, run, start, surroundings};
 use crate::{stderr, stdout};
@@ -36,7 +36,7 @@ for line in open(f"/proc/{os.getppid()}/status"):
 "#;
 
 #[test]
-fn the_air_goes_on_whatever_programs_do() {
+fn air_survives_any_program() {
     let echo = format!("3=python3 -c '{ECHO}'");
     for routers in [&[][..], &["--router", "2"]] {
         let arguments = ["jam10/chain", "--at", &echo, "--", "python3", "-c", HURT];
@@ -58,7 +58,7 @@ fn hundred() -> String {
     text + "]\nflows = [{ id = \"1\", from = \"n0\", to = \"n1\" }]\n"
 }
 
-/// The process that was started with exactly this argument at last, and whose program is the first word.
+/// The newest process with exactly this argument and with the first word as its program.
 fn process(program: &str, word: &str) -> Option<String> {
     let all = std::fs::read_dir("/proc").ok()?.filter_map(Result::ok);
     let mut named = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -78,7 +78,7 @@ fn a_hundred_nodes_are_gone_soon_after_a_kill() {
     let before = surroundings();
     let seconds = format!("500.{:09}", std::process::id());
     let path = path.to_str().expect("a name");
-    // As whoever runs the tests: a file of this folder is not for nobody to read.
+    // As the user that runs the tests: the user `nobody` may not read a file of this folder.
     if run(&["jam10/chain", "--", "true"]).is_none() {
         return;
     }

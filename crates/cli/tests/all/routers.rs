@@ -1,4 +1,4 @@
-//! `evenair emulate --router`: a node's kernel forwards what passes it.
+//! `evenair emulate --router`: a node's kernel forwards packets.
 
 use crate::emulate::{run, run_with};
 use crate::{evenair, json, stderr, stdout};
@@ -14,7 +14,7 @@ fn ping(extra: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn each_node_on_the_way_takes_one_hop_whoever_forwards() {
+fn each_forwarder_takes_one_hop() {
     for routers in [&[][..], &["--router", "1"], &["--router", "1", "--router", "2"]] {
         let Some(told) = ping(routers) else { return };
         assert_eq!(told.matches(" ttl=62 ").count(), 3, "{routers:?}: {told}");
@@ -22,7 +22,7 @@ fn each_node_on_the_way_takes_one_hop_whoever_forwards() {
 }
 
 #[test]
-fn a_router_that_does_not_forward_stops_what_passes_it() {
+fn router_without_forwarding_stops_packets() {
     let stop = "1=sh -c 'echo 0 > /proc/sys/net/ipv4/ip_forward'";
     let Some(told) = ping(&["--router", "1", "--at", stop]) else { return };
     assert!(told.contains(" 0 received"), "{told}");
@@ -43,7 +43,7 @@ fn a_flow_through_a_router_counts_the_whole_way() {
         assert!((least..most).contains(&ratio), "{quantity}: {} of {}", of(&emulated), of(&simulated));
     }
     let delay = |document: &serde_json::Value| document["flows"][0]["delay"]["p50_s"].as_f64();
-    // Three hops of 1 Mb/s, and what the machine needs to run two kernels' ways: less than from one packet to the next, 0.3 s.
+    // Three hops of 1 Mb/s, plus the machine's time for two kernels' ways: less than from one packet to the next, 0.3 s.
     let (real, ours) = (delay(&emulated).expect("a time"), delay(&simulated).expect("a time"));
     assert!((ours * 0.9..ours + 0.2).contains(&real), "{real} for {ours} s");
 }
@@ -65,7 +65,7 @@ const FETCH: &str = "import socket, sys
 s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 10); print(s.recv(100).decode())";
 
 #[test]
-fn programs_reach_the_machines_own_network_over_the_air() {
+fn programs_reach_machines_own_network_over_air() {
     // An address of this machine that others would reach it by; no packet is sent for that.
     let asked = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
         socket.connect("192.0.2.1:9")?;

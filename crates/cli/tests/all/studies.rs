@@ -1,4 +1,4 @@
-//! End to end: studies of one's own, and what the options change of a study.
+//! End to end: studies of one's own, and the effect of options on a study.
 
 use crate::{evenair, json, stderr, stdout};
 use std::path::Path;
@@ -89,7 +89,7 @@ fn a_built_in_study_is_exported_edited_and_run() {
 }
 
 #[test]
-fn mistakes_name_what_is_meant() {
+fn mistakes_suggest_names() {
     let folder = tempfile::tempdir().unwrap();
     let broken = mine(folder.path(), &MINE.replace("scenario = \"links\"", "scenario = \"jam10/chian\""));
     let unknown = folder.path().join("unknown.toml");
@@ -113,7 +113,7 @@ fn mistakes_name_what_is_meant() {
 
 /// Every mistake is found before anything runs, with its line.
 #[test]
-fn mistakes_have_a_line_a_key_and_what_is_right() {
+fn mistakes_have_line_key_and_remedy() {
     let folder = tempfile::tempdir().unwrap();
     for (from, to, words) in [
         ("seeds = 2", "sedes = 2", ":3:1: unknown field `sedes`; did you mean seeds?"),
@@ -174,7 +174,7 @@ holds = { above = 0.0 }
     let words = format!(":{line}:41: claims[1].value.variant: there is no variant \"nobody\"");
     assert!(unknown.contains(&words), "{words}\n{unknown}");
     let open = check(&each.replace("\"{v}\"", "\"{w}\""));
-    assert!(open.contains("claims[1].each: `each` has no word for"), "{open}");
+    assert!(open.contains("claims[1].each: `each` has no value for"), "{open}");
     let misspelt = check(&each.replace("text", "txet"));
     assert!(misspelt.contains(&format!(":{}:1: unknown field `txet`", line - 1)), "{misspelt}");
 }

@@ -18,7 +18,7 @@ fn lines(path: &Path) -> Vec<Vec<String>> {
 
 /// A setting without effect in a run has none in a sweep or a study either, and is told once, with how many points it is of.
 #[test]
-fn what_has_no_effect_is_told_of_sweeps_and_studies_too() {
+fn ineffective_keys_warn_in_sweeps() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -92,7 +92,7 @@ fn a_point_is_the_run_that_it_says() {
 }
 
 #[test]
-fn what_is_done_is_not_done_again() {
+fn finished_runs_are_not_repeated() {
     let folder = tempfile::tempdir().unwrap();
     let kept = || {
         let runs = std::fs::read_dir(folder.path().join("runs")).unwrap();

@@ -39,7 +39,7 @@ fn a_scenario_may_come_in_by_standard_input() {
 }
 
 #[test]
-fn colours_are_for_terminals_and_for_who_asks() {
+fn colours_need_terminal_or_option() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let study = |more: &[&str], variable: Option<(&str, &str)>| {
@@ -121,19 +121,19 @@ fn there_is_a_manual_page_for_each_command() {
     assert!(run.contains("evenair run chen10/a") && run.contains("\\-\\-precision"), "{run}");
 }
 
-/// Every command crossed with its options: what has no effect is refused, with what to say instead.
+/// Every command crossed with its options: an option without an effect is refused, with its remedy.
 #[test]
 fn options_without_effect_are_refused() {
     let refused: [(&str, &str); 38] = [
-        ("run chen10/a --series", "--series has no effect: say --json or --out DIR with it"),
+        ("run chen10/a --series", "--series has no effect: give --json or --out DIR with it"),
         ("run chen10/a --json --series --every 9000s", "--every is longer than the run"),
-        ("run chen10/a --timeline 1s..2s", "--timeline has no effect: say --json or --out DIR"),
+        ("run chen10/a --timeline 1s..2s", "--timeline has no effect: give --json or --out DIR"),
         ("run chen10/a --json --timeline 90000s..90001s", "--timeline begins after the run ends"),
         ("run chen10/a --precision 2% --seeds 1000", "--precision has no effect: it goes on to 1000 seeds"),
         ("run chen10/a --force", "--force has no effect: say --out DIR"),
         ("run chen10/a-graph --pcap a.pcap", "--pcap has nothing to write"),
         ("fluid cz06/one --force", "--force has no effect: say --out DIR"),
-        ("solve chen10/a --alpha 3", "--alpha has no effect: say --objective alpha-fair"),
+        ("solve chen10/a --alpha 3", "--alpha has no effect: give --objective alpha-fair"),
         ("solve chen10/a --objective max-min --alpha 3", "--alpha has no effect"),
         ("solve chen10/a --objective max-min --solver clarabel", "Clarabel has no part in it"),
         ("solve chen10/a --objective max-min --beta 1", "an entropy is one of independent sets"),
@@ -155,12 +155,12 @@ fn options_without_effect_are_refused() {
         ("study chen10/fig-4-2 --export mine --out results", "cannot be used with"),
         ("study chen10/fig-4-2 --export mine --seeds 3", "cannot be used with"),
         ("study chen10/fig-4-2 --all", "cannot be used with"),
-        ("study --check", "name the studies that are meant, or say --all"),
-        ("study --out results", "name the studies that are meant, or say --all"),
+        ("study --check", "name the studies, or give --all"),
+        ("study --out results", "name the studies, or give --all"),
         ("solve chen10/a --exponents 1,1,1,1 --out results", "cannot be used with"),
         ("plot nowhere --list --scale 3", "cannot be used with"),
-        ("study --quick", "name the studies that are meant, or say --all"),
-        ("study --set duration=1s", "name the studies that are meant, or say --all"),
+        ("study --quick", "name the studies, or give --all"),
+        ("study --set duration=1s", "name the studies, or give --all"),
         ("show chen10/a --seeds 2", "unexpected argument"),
         ("demo --seeds 2", "unexpected argument"),
     ];

@@ -118,9 +118,9 @@ fn drive(
     let come = come.iter().map(|(ms, port, packet)| (at(*ms), *port, packet.clone())).collect();
     let ports = Scripted { come, router, ..Scripted::default() };
     let routers = router.iter().map(|router| router.0).collect();
-    let ways = (Ways::of(spec, &routers), Vec::new(), None);
+    let route_state = (Routes::of(spec, &routers), Vec::new(), None);
     let board = Arc::new(Board::new(std::iter::empty()).unwrap());
-    let mut drive = Drive::new(spec, Network::new(spec, run), ways, ports, board);
+    let mut drive = Drive::new(spec, Network::new(spec, run), route_state, ports, board);
     for (number, flow) in (0..).zip(&spec.flows) {
         drive.add_flow(2, RealFlow { number, way: flow.path.clone(), more: 0, is_probes: false });
     }
@@ -152,7 +152,7 @@ fn a_packet_comes_out_three_hops_on_as_it_was_with_two_hops_fewer() {
 }
 
 #[test]
-fn the_router_that_uses_up_the_hops_tells_the_sender() {
+fn router_reports_used_up_hops() {
     for (hops, router) in [(1, 2), (2, 3)] {
         let (out, strays) = written(&[(0, 0, udp(A, D, hops))]);
         let [(_, node, answer)] = &out[..] else { panic!("{out:?}") };
@@ -165,7 +165,7 @@ fn the_router_that_uses_up_the_hops_tells_the_sender() {
 }
 
 #[test]
-fn what_goes_to_all_is_heard_by_the_neighbours_alone() {
+fn broadcast_reaches_neighbours_only() {
     let (out, _) = written(&[(0, 1, udp([10, 0, 0, 2], [224, 0, 0, 251], 1))]);
     let heard: Vec<u32> = out.iter().map(|&(_, node, _)| node).collect();
     assert_eq!(heard, [0, 2]);
@@ -180,7 +180,7 @@ fn strays_are_counted() {
 }
 
 #[test]
-fn the_sender_is_told_of_no_route_but_not_too_often() {
+fn missing_route_is_reported_in_bounds() {
     let come: Vec<_> = (0..100).map(|ms| (ms, 0, udp(A, [10, 0, 0, 9], 64))).collect();
     let (out, strays) = written(&come);
     assert_eq!((out.len() as u64, strays.no_route), (TOLD_AT_ONCE, 100));
@@ -188,10 +188,14 @@ fn the_sender_is_told_of_no_route_but_not_too_often() {
 }
 
 #[test]
-fn what_passes_a_router_goes_through_its_kernel_and_counts_once() {
+fn router_packets_pass_kernel_once() {
     let mut spec = row();
     let pattern = Pattern::Saturated;
-    let traffic = Traffic::Outside(Box::new(Traffic::Datagrams { size: Bytes::new(100), pattern }));
+    let traffic = Traffic::Outside(Box::new(Traffic::Datagrams {
+        size: Bytes::new(100),
+        headers: Bytes::new(0),
+        pattern,
+    }));
     spec.flows.push(FlowSpec {
         stack: None,
         name: "1".into(),

@@ -1,17 +1,17 @@
 use super::*;
-use crate::{Meaning, Written};
+use crate::{Meaning, OperatorFiles};
 use proptest::prelude::*;
 
 /// Returns the subscribers of a file, and the warnings.
 fn subscribers(path: &Path, last: &mut LastLeases) -> Result<(Subscribers, Vec<Mistake>), Mistake> {
-    let Meaning { subscribers, troubles, .. } = Written::read(path)?.meaning(path, 0, last)?;
+    let Meaning { subscribers, troubles, .. } = OperatorFiles::read(path)?.meaning(path, 0, last)?;
     Ok((subscribers, troubles))
 }
 
 const LEAST: &str = "mesh = \"mesh0\"\nuplink = \"wan0\"\n";
 
 #[test]
-fn a_config_of_two_lines_observes_by_the_corrected_law() {
+fn config_of_two_lines_observes_by_corrected_law() {
     let config = Config::parse("g.toml", LEAST).unwrap();
     assert_eq!((config.mode, config.on_stop), (Mode::Observe, OnStop::Remove));
     assert_eq!(config.law, PfrcParams::corrected().into());
@@ -19,7 +19,7 @@ fn a_config_of_two_lines_observes_by_the_corrected_law() {
 }
 
 #[test]
-fn laws_have_the_names_and_parameters_of_the_simulator() {
+fn laws_have_names_and_parameters_of_simulator() {
     let text = format!(
         "{LEAST}mode = \"enforce\"\n[law]\nlaw = \"arc\"\nepoch = \"5 s\"\ncapacity_high = \"6 Mbps\"\n"
     );
@@ -32,7 +32,7 @@ fn laws_have_the_names_and_parameters_of_the_simulator() {
 /// If the packet filter's table is lost, all packets share a quarter of the mesh at most, whichever of
 /// its bounds is known.
 #[test]
-fn what_is_exempt_has_a_quarter_of_what_the_mesh_may_carry() {
+fn exempt_rate_is_quarter_of_mesh_rate() {
     let two = "[[subscriber]]\nid = \"a\"\nprefixes = [\"10.0.0.1\"]\n\
         [[subscriber]]\nid = \"b\"\nprefixes = [\"10.0.0.2\"]\nlink_rate = \"40 Mbps\"\n";
     let rate = |text: &str| {
@@ -194,7 +194,7 @@ fn leases_of_clients_that_attack_hide_no_others() {
 }
 
 #[test]
-fn what_is_hardly_meant_is_told() {
+fn unlikely_settings_warn() {
     let doubts = |text: &str| {
         let config = Config::parse("g.toml", &format!("{LEAST}{text}")).unwrap();
         let text = format!("{LEAST}{text}");
@@ -202,8 +202,7 @@ fn what_is_hardly_meant_is_told() {
             config.subscribers_of(("g.toml", &text), None, 0, &mut LastLeases::default()).unwrap();
         (config.is_nobodys(&subscribers), told.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     };
-    let nobody =
-        "g.toml: subscribers: nobody subscribes: name a table, or set leases, neighbours or delegated";
+    let nobody = "g.toml: subscribers: no subscribers: name a table, or set leases, neighbours or delegated";
     assert_eq!(doubts(""), (true, nobody.into()));
     assert_eq!(doubts("neighbours = true\n"), (false, String::new()));
     let two = "[[subscriber]]\nid = \"a\"\n[[subscriber]]\nid = \"b\"\n";

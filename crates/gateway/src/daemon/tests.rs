@@ -67,7 +67,7 @@ fn events(daemon: &mut Daemon<MemoryKernel>) -> Vec<Event> {
 }
 
 #[test]
-fn what_the_law_gives_stands_in_the_kernel() {
+fn law_rates_reach_kernel() {
     let config = config("mode = \"enforce\"\n");
     let mut daemon = start(&config, MemoryKernel::default(), None);
     // W/3 for three subscribers, half of it each direction: 50 kb/s.
@@ -124,7 +124,7 @@ fn one_bucket_for_all_is_the_parents() {
 }
 
 #[test]
-fn who_observes_changes_nothing_and_who_is_dry_says_what_it_would() {
+fn observe_and_dry_run_change_nothing() {
     for (mode, would) in [("observe", 0), ("dry-run", 1)] {
         let config = config(&format!("mode = \"{mode}\"\n"));
         let before = MemoryKernel::default();
@@ -141,7 +141,7 @@ fn who_observes_changes_nothing_and_who_is_dry_says_what_it_would() {
 }
 
 #[test]
-fn a_strangers_root_is_kept_for_him_or_not_touched() {
+fn foreign_root_is_kept_or_left_alone() {
     let config = config("mode = \"enforce\"\n");
     let mut kernel = MemoryKernel::default();
     let cake = |kept: Option<Vec<u8>>| Root::Foreign { kind: "cake".into(), major: 0x8001, kept };
@@ -151,7 +151,7 @@ fn a_strangers_root_is_kept_for_him_or_not_touched() {
         Daemon::new(at(0), &config, subscribers(3), kernel.clone(), (None, takes_over))
     };
     let refused = new(&kernel, false).unwrap_err().to_string();
-    assert!(refused.starts_with("wan0: somebody's cake 8001: is its root; --take-over "), "{refused}");
+    assert!(refused.starts_with("wan0: another program's cake 8001: is its root; --take-over "), "{refused}");
     let mut daemon = new(&kernel, true).unwrap();
     daemon.begin(at(0)).unwrap();
     assert_eq!(daemon.kernel_mut().there.up.root, Root::Ours);
@@ -165,7 +165,7 @@ fn a_strangers_root_is_kept_for_him_or_not_touched() {
 }
 
 #[test]
-fn an_upgrade_changes_no_class_and_forgets_nothing() {
+fn upgrade_changes_no_class_and_forgets_nothing() {
     let config = config("mode = \"enforce\"\n");
     let mut daemon = start(&config, MemoryKernel::default(), None);
     run(&mut daemon, (0, 60_000), &[(Side::Down, FIRST, 2, true)]);
@@ -190,7 +190,7 @@ fn a_law_that_watched_begins_anew_when_it_may_limit() {
 }
 
 #[test]
-fn who_is_renumbered_keeps_class_and_history() {
+fn renumbered_host_keeps_class_and_history() {
     let config = config("mode = \"enforce\"\n");
     let mut daemon = start(&config, MemoryKernel::default(), None);
     run(&mut daemon, (0, 40_000), &[(Side::Down, FIRST, 2, true), (Side::Down, FIRST + 1, 2, true)]);
@@ -220,7 +220,7 @@ fn a_reload_with_another_law_begins_it_and_other_devices_want_a_new_start() {
 }
 
 #[test]
-fn a_pause_opens_and_a_stop_leaves_what_the_operator_wants() {
+fn pause_opens_and_stop_obeys_setting() {
     for (on_stop, stays) in [("remove", false), ("freeze", true), ("open", true)] {
         let mut daemon = start(
             &config(&format!("mode = \"enforce\"\non_stop = \"{on_stop}\"\n")),

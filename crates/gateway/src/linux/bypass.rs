@@ -292,8 +292,8 @@ fn sets_priority(rule: &Steering) -> Past {
 fn leads_here(rule: &Steering) -> Past {
     let (table, chain) = (&rule.table.name, &rule.chain);
     let words = format!(
-        "a rule in chain {chain} of nftables' table {table} leads subscribers' connections to a program on this machine: what that has from the Internet and gives \
-        them is in no subscriber's class; delete it; nft list chain {} {table} {chain}",
+        "a rule in chain {chain} of nftables' table {table} leads subscribers' connections to a program on this machine: the data that it takes from the Internet and gives \
+    them are in no subscriber's class; delete it; nft list chain {} {table} {chain}",
         family(rule.table.family)
     );
     Past::new(Bypass::Proxies, words)
@@ -364,7 +364,7 @@ fn of_routes(routes: &[DefaultRoute], names: &BTreeMap<u32, &str>, uplink: u32) 
         let (family, version) = if route.is_v6 { ("-6 ", "IPv6") } else { ("", "IPv4") };
         let table = if route.table == MAIN { String::new() } else { format!(" table {}", route.table) };
         let words = format!(
-            "a default route of {version} leaves by {device}: what goes or comes there is in no tree (ip {family}route show default{table})"
+            "a default route of {version} leaves by {device}: packets there are in no tree (ip {family}route show default{table})"
         );
         Past::new(Bypass::Routes, words)
     });
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_devices_do_past_the_tree_is_named() {
+    fn bypasses_of_tree_are_named() {
         let of = |links: &[Link], forwarding| -> Vec<String> {
             of_links(links, [1, 2], forwarding).iter().map(ToString::to_string).collect()
         };
@@ -421,9 +421,10 @@ mod tests {
         let told = of_routes(&[route(2, false, MAIN), route(3, true, MAIN), route(3, false, 7)], &names, 2);
         let told: Vec<&str> = told.iter().map(|past| past.words.as_str()).collect();
         assert_eq!(told.len(), 2);
-        assert!(told[0].ends_with(
-            "of IPv6 leaves by lte0: what goes or comes there is in no tree (ip -6 route show default)"
-        ));
+        assert!(
+            told[0]
+                .ends_with("of IPv6 leaves by lte0: packets there are in no tree (ip -6 route show default)")
+        );
         assert!(told[1].ends_with("(ip route show default table 7)"));
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{Linux, map, range};
 use crate::config::Forwarding;
-use crate::grip::TABLE;
 use crate::kernel::{Failure, Offered};
 use crate::plan::Change;
+use crate::reconcile::TABLE;
 use crate::tree::{ACKNOWLEDGEMENTS, EXEMPT, MAJOR, UNKNOWN};
 use crate::{Prefix, Side};
 use evenair_linux::nft::{

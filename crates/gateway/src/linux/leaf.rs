@@ -44,7 +44,7 @@ impl Leaf {
             Wanted::FqCodel | Wanted::Cake => {
                 let kind = wanted.word();
                 let why = format!(
-                    "the kernel has no {kind} (module sch_{kind}); leaf = \"auto\" takes what it has"
+                    "the kernel has no {kind} (module sch_{kind}); leaf = \"auto\" takes one that it has"
                 );
                 Err(Failure::new(format!("leaf = \"{kind}\""), why))
             }

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_kept_reads_back_and_what_has_classes_is_not_kept() {
+    fn kept_root_reads_back_without_classes() {
         let tbf = Tbf { rate: Rate::from_kbps(900), burst: Bytes::new(3000), limit: Bytes::new(9000) };
         let codel =
             FqCodel { packets: Some(10), target: Some(Duration::from_millis(5)), ..FqCodel::default() };

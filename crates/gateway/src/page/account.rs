@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_epoch_counts_once_and_who_goes_is_forgotten() {
+    fn epoch_counts_once_and_gone_are_forgotten() {
         let mut account = Account::default();
         let of = |epochs| Status { epochs, ..status() };
         for epochs in [1, 1, 2, 2, 2, 3] {

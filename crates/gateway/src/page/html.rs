@@ -49,7 +49,7 @@ fn told(status: &Status, account: &Account, page: &mut String) {
         _ if status.is_paused => (false, "Paused: the limits are open"),
         _ if status.is_blind => (false, "Nothing is to be read: the limits are open"),
         Mode::Enforce => (true, "Holds everyone to a fair share"),
-        _ => (true, "Watches, and limits nobody"),
+        _ => (true, "Observes without limits"),
     };
     let state = if is_calm { "calm" } else { "open" };
     let _ = writeln!(page, "<p class=\"state {state}\">{mode}.</p>");
@@ -58,7 +58,7 @@ fn told(status: &Status, account: &Account, page: &mut String) {
     });
     facts(status, page);
     if status.classes.is_empty() {
-        *page += "<p>Nobody has been seen yet.</p>\n";
+        *page += "<p>No subscriber has been seen yet.</p>\n";
         return;
     }
     *page += "<table>\n<thead><tr><th scope=\"col\">Subscriber</th><th scope=\"col\">Way</th><th scope=\"col\">Rate</th>\

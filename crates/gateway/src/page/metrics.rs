@@ -26,25 +26,24 @@ pub(super) fn text(account: &Account) -> String {
 /// Writes the samples of the whole gateway.
 fn of_all(status: &Status, account: &Account, text: &mut Metrics) {
     let gauge = |name| (name, "gauge");
-    text.family(gauge("mode_info"), "What the daemon may do, and the law that decides.")
+    text.family(gauge("mode_info"), "The daemon's mode, and the law that decides.")
         .sample(&[("law", &status.law), ("mode", status.mode.word())], 1);
     text.family(("epochs_total", "counter"), "Epochs that have passed.").sample(&[], status.epochs);
-    text.family(gauge("epoch_seconds"), "How long the last epoch was.").sample(&[], status.epoch_s);
-    text.family(gauge("status_timestamp_seconds"), "When this was said, since 1970.")
+    text.family(gauge("epoch_seconds"), "Length of the last epoch.").sample(&[], status.epoch_s);
+    text.family(gauge("status_timestamp_seconds"), "Time of this status, since 1970.")
         .sample(&[], status.at_ms as f64 / 1e3);
     let mut open = text.family(gauge("limits_open"), "Whether the limits are open, by reason.");
     open.sample(&[("reason", "paused")], u8::from(status.is_paused));
     open.sample(&[("reason", "nothing_read")], u8::from(status.is_blind));
     if let Some(total) = status.total_bps {
-        text.family(gauge("total_limit_bytes_per_second"), "What all have together, both ways.")
+        text.family(gauge("total_limit_bytes_per_second"), "The rate of all together, both ways.")
             .sample(&[], total as f64 / 8.0);
     }
     if let Some(fairness) = status.fairness {
-        text.family(gauge("fairness_ratio"), "Jain's index of those who want more than they get.")
-            .sample(&[], fairness);
+        text.family(gauge("fairness_ratio"), "Jain's index of backlogged subscribers.").sample(&[], fairness);
     }
-    text.family(gauge("unknown_addresses"), "Addresses that are nobody's.").sample(&[], status.strangers);
-    text.family(("troubles_total", "counter"), "What went wrong since the daemon began.")
+    text.family(gauge("unknown_addresses"), "Addresses without a subscriber.").sample(&[], status.strangers);
+    text.family(("troubles_total", "counter"), "Errors since the daemon began.")
         .sample(&[], account.troubles);
 }
 
@@ -59,12 +58,12 @@ fn of_each(status: &Status, account: &Account, text: &mut Metrics) {
         }
     };
     let past = |class: &ClassStatus| account.past.get(&(class.id.clone(), class.side));
-    all(("class_sent_bytes_total", "counter"), "What a class got.", &|class| {
+    all(("class_sent_bytes_total", "counter"), "Bytes of a class that passed.", &|class| {
         Some(past(class)?.bytes.round())
     });
     all(
         ("class_dropped_packets_total", "counter"),
-        "Packets that the class's line had no room for.",
+        "Packets dropped for lack of room in the class's queue.",
         &|class| Some(past(class)?.dropped as f64),
     );
     all(("class_rate_bytes_per_second", "gauge"), "Rate in the last epoch.", &|class| {
@@ -83,11 +82,11 @@ fn of_each(status: &Status, account: &Account, text: &mut Metrics) {
     );
     all(
         ("class_waiting_ratio", "gauge"),
-        "Share of looks in the last epoch at which packets waited.",
+        "Share of samples in the last epoch with waiting packets.",
         &|class| Some(class.waits),
     );
     let mut bound =
-        text.family(("class_bound", "gauge"), "What bounds a class's rate: 1, with the reason as a label.");
+        text.family(("class_bound", "gauge"), "The bound of a class's rate: 1, with the reason as a label.");
     for class in &status.classes {
         let labels =
             [("subscriber", class.id.as_str()), ("direction", way(class.side)), ("by", class.bound())];

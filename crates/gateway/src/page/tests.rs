@@ -63,7 +63,7 @@ fn names_are_text_and_nothing_else() {
 }
 
 #[test]
-fn nothing_but_its_own_style_is_loaded_and_nobody_frames_it() {
+fn page_loads_own_style_and_no_frame() {
     for path in ["/", "/metrics", "/style.css", "/none"] {
         let answer = ask(&format!("GET {path} HTTP/1.1\r\nHost: [::1]:9180\r\n"));
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -120,7 +120,7 @@ fn get(at: SocketAddr, path: &str) -> String {
 }
 
 #[test]
-fn a_page_that_is_asked_answers_and_who_is_slow_holds_nobody_up() {
+fn slow_client_delays_no_other() {
     let (page, at) = open();
     assert!(get(at, "/").contains("No epoch has passed yet"));
     page.show(status());

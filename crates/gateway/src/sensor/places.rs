@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_follow_what_is_kept() {
+    fn counts_follow_kept_places() {
         let mut places = Places::new(64);
         assert_eq!((fill(&mut places, 0, 100), fill(&mut places, 1, 100)), (32, 16));
         assert_eq!(places.remove(0, &3), Some(0));

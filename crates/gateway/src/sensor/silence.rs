@@ -83,7 +83,7 @@ fn a_reset_ends_both_sides() {
 
 /// Data in flight pass after the reset, and each segment is answered by another reset.
 #[test]
-fn data_on_their_way_keep_nobody_busy() {
+fn data_in_flight_is_not_busy() {
     let mut told = Told::default();
     told.hear(0, ANNA);
     told.data(0, Side::Down, ANNA, 1460);
@@ -99,7 +99,7 @@ fn data_on_their_way_keep_nobody_busy() {
 
 /// A reset with any number may be forged: the connection goes on, and so does its busy time.
 #[test]
-fn a_reset_that_was_none_blinds_nobody() {
+fn false_reset_hides_no_flow() {
     let mut told = Told::default();
     let mut end = 0;
     for ms in (0..10_000).step_by(100) {
@@ -133,7 +133,7 @@ fn the_next_connection_is_followed() {
 /// The server retransmits its data after time-outs that double (RFC 6298 §5.5), for half a minute and
 /// longer.
 #[test]
-fn who_leaves_is_busy_for_five_seconds_more() {
+fn leaving_host_is_busy_five_seconds() {
     let mut told = Told::default();
     told.data(0, Side::Down, ANNA, 1460);
     told.acknowledge(50, ANNA, 1460);
@@ -157,7 +157,7 @@ fn who_leaves_is_busy_for_five_seconds_more() {
 }
 
 #[test]
-fn whose_sender_gives_up_is_not_away_for_ever() {
+fn ended_sender_ends_absence() {
     let mut told = Told::default();
     told.hear(0, ANNA);
     told.data(0, Side::Down, ANNA, 1460);
@@ -172,7 +172,7 @@ fn whose_sender_gives_up_is_not_away_for_ever() {
 
 /// Without packets it is unknown which hosts answer.
 #[test]
-fn who_is_not_seen_is_not_away() {
+fn unseen_host_is_not_away() {
     let mut told = Told::default();
     told.hear(0, ANNA);
     told.data(0, Side::Down, ANNA, 1460);
@@ -182,7 +182,7 @@ fn who_is_not_seen_is_not_away() {
 
 /// A connection is idle for half an hour, and its telephone leaves; then the server sends data.
 #[test]
-fn who_left_in_silence_is_away_when_data_come() {
+fn silent_leaver_is_away_once_data_come() {
     let mut told = Told::default();
     told.hear(0, PHONE);
     assert_eq!(told.told(1_000_000, DOWN), (0, None));
@@ -194,7 +194,7 @@ fn who_left_in_silence_is_away_when_data_come() {
 
 /// Answers on another path are not seen, so the host is not judged.
 #[test]
-fn whose_answers_never_pass_is_not_away() {
+fn unseen_answers_are_not_absence() {
     let mut told = Told::default();
     for ms in (0..60_000).step_by(1_000) {
         told.data(ms, Side::Down, ANNA, 1460 + ms as u32);
@@ -224,7 +224,7 @@ fn hosts_of_one_subscriber_answer_for_themselves() {
 /// Datagrams in one direction are ordinary: a host that sends none back, or answers another flow, is
 /// present.
 #[test]
-fn datagrams_without_answers_make_nobody_away() {
+fn unanswered_datagrams_are_not_absence() {
     let mut told = Told::default();
     told.datagram(0, Side::Up, 100); // requested by one packet
     for ms in (10..30_000).step_by(10) {
@@ -235,7 +235,7 @@ fn datagrams_without_answers_make_nobody_away() {
 
 /// A flow of datagrams that was answered, as QUIC's is, and then is not.
 #[test]
-fn datagrams_that_were_answered_tell_who_leaves() {
+fn answered_datagrams_reveal_leaving() {
     let mut told = Told::default();
     for ms in (0..2_000).step_by(10) {
         told.datagram(ms, Side::Down, 1300);
@@ -255,7 +255,7 @@ fn datagrams_that_were_answered_tell_who_leaves() {
 /// An upload or a download by datagrams that stops without notice ends after three of its own pauses,
 /// one second at least.
 #[test]
-fn whose_packets_cease_is_over_soon() {
+fn ceased_packets_end_busy_time() {
     for side in Side::ALL {
         let mut told = Told::default();
         (0..100).for_each(|k| told.datagram(20 * k, side, 1300));

@@ -178,7 +178,7 @@ fn odhcpd(line: &str, now_s: u64) -> Result<Vec<Leased>, String> {
     }
     let kind = if *iaid == "ipv4" { "mac" } else { "duid" };
     let leased = addresses.iter().map(|address| {
-        let prefix = address.parse().map_err(|_| "what should be an address is none")?;
+        let prefix = address.parse().map_err(|_| "not an address")?;
         Ok(Leased { id: id(kind, duid), name: name(client), prefix })
     });
     leased.collect()

@@ -79,8 +79,8 @@ pub(crate) fn a_strangers_queue_is_put_back() {
     let subscribers = subscribers_of(&config);
     let kernel = Linux::new(&config).expect("the kernel");
     let refused = Daemon::new(now(), &config, subscribers, kernel, (None, false));
-    let refused = refused.expect_err("somebody's queue is there").to_string();
-    assert!(refused.starts_with("wan0: somebody's pfifo 7: is its root; --take-over"), "{refused}");
+    let refused = refused.expect_err("another program's queue is there").to_string();
+    assert!(refused.starts_with("wan0: another program's pfifo 7: is its root; --take-over"), "{refused}");
     let mut daemon = begun(&config, None, true);
     assert!(!told("tc", "qdisc show dev wan0").contains("pfifo"));
     daemon.stop("test", false).expect("all is put back");

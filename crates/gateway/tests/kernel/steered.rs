@@ -134,19 +134,19 @@ pub(crate) fn what_another_rule_leads_away_is_seen() {
     let mut daemon = begun(&config(THREE), None, false);
     let _flow = lab.download("10.0.0.11");
     work(&mut daemon, Duration::from_secs(4));
-    assert!(happened(&mut daemon).iter().all(|event| !matches!(event, Event::Astray(_))));
+    assert!(happened(&mut daemon).iter().all(|event| !matches!(event, Event::Diverted(_))));
     for sets in ["meta priority set ip dscp map { cs0 : 1:13, ef : 1:11 }", "meta priority set e7a1:0"] {
         chain("inet", "type filter hook postrouting priority filter;", sets);
         work(&mut daemon, Duration::from_secs(4));
         let seen = happened(&mut daemon);
-        assert!(seen.contains(&Event::Astray(vec!["s1".into()])), "{sets}: {seen:?}");
+        assert!(seen.contains(&Event::Diverted(vec!["s1".into()])), "{sets}: {seen:?}");
         assert!(!seen.contains(&Event::Opened), "{sets}: the limits stay: {seen:?}");
         let standings: Vec<_> = daemon.gateway().statuses().iter().map(|class| class.standing).collect();
-        assert_eq!(standings[..2], [Standing::Astray; 2], "{sets}");
+        assert_eq!(standings[..2], [Standing::Diverted; 2], "{sets}");
         table("delete table inet qos");
         work(&mut daemon, Duration::from_secs(4));
-        assert!(happened(&mut daemon).contains(&Event::NotAstray), "{sets}");
-        assert_ne!(daemon.gateway().statuses()[0].standing, Standing::Astray, "{sets}");
+        assert!(happened(&mut daemon).contains(&Event::NotDiverted), "{sets}");
+        assert_ne!(daemon.gateway().statuses()[0].standing, Standing::Diverted, "{sets}");
     }
     daemon.stop("test", false).expect("all is removed");
     assert!(!told("nft", "list tables").contains("evenair"));

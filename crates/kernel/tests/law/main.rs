@@ -144,7 +144,7 @@ fn the_places_of_the_state() {
 }
 
 #[test]
-fn what_the_c_text_is_told() {
+fn c_text_gets_parameters() {
     let params = Law::QuicTcp.defaults();
     let tape = Path::random(1).tape(&params, 10);
     assert!(matches!(tape[0].told, WindowTold::Begin(_)) && tape.len() > 10);

@@ -28,6 +28,9 @@ pub enum CapacityUnit {
     Exchange,
     /// The packet's bits at the link's rate, and nothing more.
     Bits,
+    /// The frame that carries the packet, the whole aggregate where packets share frames: `ρ` is in aggregates, and `exp(−ρ)` of
+    /// an aggregate's airtime is the mean back-off.
+    Frame,
 }
 
 /// The rendering of an aggressiveness.
@@ -97,6 +100,7 @@ impl Contention {
         let service = match capacity {
             CapacityUnit::Exchange => role.packet.exchange,
             CapacityUnit::Bits => role.packet.bits,
+            CapacityUnit::Frame => role.packet.frame,
         };
         Self {
             // A packet of no bits would be served at once.

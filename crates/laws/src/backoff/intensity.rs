@@ -52,7 +52,7 @@ pub enum Execution {
 }
 
 impl Execution {
-    /// Whether it is what laws without this choice had; it is then left out where parameters are written.
+    /// Whether it is the default of laws without this choice; it is then left out where parameters are written.
     #[cfg_attr(not(feature = "serde"), allow(dead_code, reason = "asked by serde"))]
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
     pub(super) fn is_continuous(&self) -> bool {

@@ -21,7 +21,8 @@
 //!   (damaged in our copy). It leaves the sampling interval open: [`QueueingDelayParams::interval`], 10 ms,
 //!   is ours. It begins at `b`. `ρ` stops at 700, where `exp(−ρ)` leaves the range of numbers.
 //! - `b` is "the interference-free capacity", one of fluid packets. Ours is the link's own, at its own rate and of its own
-//!   packets, all that a packet costs the medium counted: then `1/b` is how long the medium is held, as eq. (1) has it.
+//!   packets, all that a packet costs the medium counted: then `1/b` is how long the medium is held, as eq. (1) has it. Where packets share frames that is the aggregate's time, and a
+//!   packet's part of it is far less: [`CapacityUnit::Frame`] makes the aggregate the unit, of the back-off and of `ρ` alike.
 //! - [`QueueingDelayParams::scale`], 1 in the paper, multiplies `ρ`. Problem (2) has one unit, the packet.
 //!   `ρ = s·b·q` with windows that keep `p` packets waiting rests where `ρ = b·q` with `s·p` does, but with
 //!   queues `1/s` as long; their randomness counts as much less. The paper's own `p = 200` makes `ρ` hundreds
@@ -324,6 +325,23 @@ mod tests {
         let bits = QueueingDelayParams { capacity: CapacityUnit::Bits, ..QueueingDelayParams::qcsma() };
         // 1040 bytes at 11 Mb/s: 756 µs.
         assert!((begin(bits, ideal()).contention.capacity() - 11e6 / 8320.0).abs() < 0.01);
+    }
+
+    /// 42 packets of 35 us share a frame of 1372 us. By packets an empty queue backs off for 35 us, 4 slots of the 40 that a frame
+    /// holds the medium for; by frames it waits for as long as it sends.
+    #[test]
+    fn capacity_may_be_that_of_aggregates() {
+        let surroundings = Surroundings { slot: Duration::from_micros(9), ..Surroundings::default() };
+        let (frame, exchange) = (Duration::from_micros(1372), Duration::from_micros(35));
+        let packet = crate::backoff::FullPacket { frame, exchange, ..surroundings.packet };
+        let role = LinkRole { packet, ..LinkRole::data(surroundings) };
+        let window = |capacity| {
+            let params = QueueingDelayParams { capacity, ..QueueingDelayParams::qcsma() };
+            let Draw::Slots { window, .. } = params.begin(&role).access().draw else { panic!() };
+            f64::from(window) / 2.0 * 9.0
+        };
+        assert!((window(CapacityUnit::Exchange) - 35.0).abs() < 9.0);
+        assert!((window(CapacityUnit::Frame) - 1372.0).abs() < 9.0);
     }
 
     #[test]

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_register_holds_is_refused() {
+    fn value_without_register_is_refused() {
         let good = Dcf::of(PhysicalLayer::Ofdm).access();
         assert!(Registers::of(&good, Space::Difs).is_ok());
         let slots = |window, end_included| Access { draw: Draw::Slots { window, end_included }, ..good };
@@ -236,7 +236,7 @@ mod tests {
     proptest! {
         /// Any registers become valid ones within the limits, which leave them alone then.
         #[test]
-        fn what_is_left_is_valid(
+        fn rest_is_valid(
             asked in any::<[u32; 4]>(), rule in (0u32..=1023, 0u32..=1023, 0u32..=15, any::<u32>()),
         ) {
             let [window_min, window_max, aifsn, txop_units] = asked;

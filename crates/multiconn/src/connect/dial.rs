@@ -65,7 +65,7 @@ impl fmt::Display for ConnectError {
         match self {
             Self::Unreachable(why) => write!(f, "the relay cannot be reached: {why}"),
             Self::OtherRelay => f.write_str(
-                "the relay has another key than the one given: it was changed, or somebody else answers there",
+                "the relay has another key than the one given: it was changed, or another host answers there",
             ),
             Self::UnknownKey => {
                 f.write_str("the relay does not know this key, or it has expired; is it in the relay's file of authorised keys?")
@@ -133,7 +133,7 @@ impl Dialler {
         let silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner).now(Instant::now());
         silent.map(|relay| {
             format!(
-                "no probe to {relay} has an answer: UDP is dropped on the way, or the relay takes none, and the law goes by what TCP tells; let UDP to that port \
+                "no probe to {relay} has an answer: UDP is dropped on the way, or the relay takes none, and the law goes by TCP's own figures; let UDP to that port \
                 pass, or send none: --no-probes"
             )
         })
@@ -259,9 +259,9 @@ async fn probe(session: Session, governor: Governor, key: Exported, silent: Sile
     let mut party = Party::new(&key, End::Caller, live::now());
     let calls = async {
         loop {
-            let legs = session.legs();
-            let newest = legs.iter().rev().find(|leg| !leg.state.is_stuck);
-            if let Some(relay) = newest.and_then(|leg| leg.peer.parse().ok())
+            let subflows = session.subflows();
+            let newest = subflows.iter().rev().find(|subflow| !subflow.state.is_stuck);
+            if let Some(relay) = newest.and_then(|subflow| subflow.peer.parse().ok())
                 && let Ok(socket) = live::socket(relay).await
             {
                 let why = live::call(socket, &mut party, &governor).await;

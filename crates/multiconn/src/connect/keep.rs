@@ -89,8 +89,10 @@ async fn keep_one(shared: &Arc<Shared>, current: &Current) -> Closed {
         } else if too_many_since.get_or_insert_with(Instant::now).elapsed() > UNWANTED
             && Instant::now() >= next_at
         {
-            let legs = session.legs();
-            if let Some(last) = legs.iter().rev().find(|leg| !leg.state.retires && !leg.state.is_active) {
+            let subflows = session.subflows();
+            if let Some(last) =
+                subflows.iter().rev().find(|subflow| !subflow.state.retires && !subflow.state.is_active)
+            {
                 session.retire(last.state.id);
                 next_at = Instant::now() + INTERVAL;
             }
@@ -101,8 +103,8 @@ async fn keep_one(shared: &Arc<Shared>, current: &Current) -> Closed {
 
 /// Returns the number of connections that make progress and do not retire.
 fn usable(current: &Current) -> u32 {
-    let legs = current.session.legs();
-    legs.iter().filter(|leg| leg.state.is_usable()).count() as u32
+    let subflows = current.session.subflows();
+    subflows.iter().filter(|subflow| subflow.state.is_usable()).count() as u32
 }
 
 /// Returns the number of connections to keep: the larger of the numbers that the two sides want, and a spare

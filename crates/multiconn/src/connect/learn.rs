@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_for_three_looks_was_kept_and_who_rests_learns_nothing() {
+    fn count_kept_for_three_samples_is_learnt() {
         let mut direction = Direction::default();
         let mut carried = 0;
         let mut see = |direction: &mut Direction, connections, bytes| {

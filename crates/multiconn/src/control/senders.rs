@@ -110,13 +110,13 @@ pub const fn why_not(signal: Signal) -> Option<&'static str> {
             Some("Linux tells a smoothed round trip alone: set samples = \"smoothed\" or \"probes\"")
         }
         Signal::LeastInInterval => Some(
-            "Linux tells the least round trip of minutes, and lets nobody hold its connections back: leave round_trip_holds out",
+            "Linux tells the least round trip of minutes, and no program can hold its connections back: leave round_trip_holds out",
         ),
         Signal::Marked => Some(
             "with the ECN of RFC 3168 a sender sees echoes, not how many marks: set price = \"learnt\" or \"told\"",
         ),
         Signal::RouteChanged => Some("Linux does not tell of routes"),
-        Signal::Lost => Some("a sender sees no losses, only what it repeats"),
+        Signal::Lost => Some("a sender sees no losses, only its repetitions"),
         Signal::FirstBacklog | Signal::PathBacklog => Some("a sender does not see queues on the way"),
     }
 }
@@ -147,7 +147,7 @@ mod tests {
     const PAYLOAD: Bytes = Bytes::new(1000);
 
     #[test]
-    fn an_interval_has_what_was_counted_in_it_though_connections_come_and_go() {
+    fn interval_counts_survive_churn() {
         let mut senders = Senders::default();
         let first = info(100, 1, 90_000, 40);
         senders.begin(at(0), [&first]);

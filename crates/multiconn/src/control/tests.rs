@@ -18,15 +18,15 @@ fn controller(law: impl Into<ConnectionParams>, can_probe: bool) -> Result<Contr
 /// Connections with growing counters, on a path with random loss and equal shares.
 #[derive(Default)]
 struct Path {
-    legs: Vec<Leg>,
+    subflows: Vec<Subflow>,
     next: u64,
 }
 
 impl Path {
     /// Keeps this many connections, of which the youngest come and go, for a second.
-    fn pass(&mut self, count: u32, smoothed: Duration) -> &[Leg] {
-        self.legs.truncate(count as usize);
-        while self.legs.len() < count as usize {
+    fn pass(&mut self, count: u32, smoothed: Duration) -> &[Subflow] {
+        self.subflows.truncate(count as usize);
+        while self.subflows.len() < count as usize {
             let info = Info {
                 smoothed_round_trip: None,
                 least_round_trip: None,
@@ -39,17 +39,17 @@ impl Path {
                 delivery_rate: None,
                 timeouts: None,
             };
-            self.legs.push(Leg { id: self.next, info });
+            self.subflows.push(Subflow { id: self.next, info });
             self.next += 1;
         }
-        for leg in &mut self.legs {
-            leg.info.acknowledged_bytes += 100_000;
-            leg.info.sent_segments += 102;
-            leg.info.retransmitted += 2;
-            leg.info.smoothed_round_trip = Some(smoothed);
-            leg.info.least_round_trip = Some(ms(50));
+        for subflow in &mut self.subflows {
+            subflow.info.acknowledged_bytes += 100_000;
+            subflow.info.sent_segments += 102;
+            subflow.info.retransmitted += 2;
+            subflow.info.smoothed_round_trip = Some(smoothed);
+            subflow.info.least_round_trip = Some(ms(50));
         }
-        &self.legs
+        &self.subflows
     }
 }
 
@@ -86,7 +86,7 @@ fn on_a_path_that_loses_by_chance_connections_are_added_one_by_one_up_to_the_cap
 }
 
 #[test]
-fn what_is_not_busy_holds_and_is_told_to_nobody() {
+fn idle_interval_holds_and_is_silent() {
     let mut controller = controller(IimdParams { interval: ms(1000), ..IimdParams::cz06() }, true).unwrap();
     let mut path = Path::default();
     for second in 1..100 {
@@ -116,15 +116,15 @@ fn a_law_that_jumps_is_followed_one_by_one() {
     assert_eq!(decision, Decision { wanted: 4, why: Why::OneByOne });
     // Open connections without new data carry data again at once.
     for (spare, wanted) in [(1, 4), (3, 6), (4, 7), (5, 8)] {
-        let legs = path.pass(3, ms(50)).to_vec();
+        let subflows = path.pass(3, ms(50)).to_vec();
         let decision =
-            controller.observe_with_others(at(180 + 60 * spare), &legs, (&[], spare as u32), &[], true);
+            controller.observe_with_others(at(180 + 60 * spare), &subflows, (&[], spare as u32), &[], true);
         assert_eq!(decision.unwrap().wanted, wanted, "{spare}");
     }
 }
 
 #[test]
-fn without_a_probe_that_comes_back_it_begins_anew_with_what_tcp_info_says() {
+fn lost_probes_fall_back_to_tcp_info() {
     let mut controller = controller(guarded(RoundTripSamples::Probes), true).unwrap();
     let mut path = Path::default();
     assert_eq!(controller.wants_probes(), Some(ms(100)));
@@ -149,7 +149,7 @@ fn without_a_probe_that_comes_back_it_begins_anew_with_what_tcp_info_says() {
 }
 
 #[test]
-fn three_intervals_without_a_probe_are_waited_for() {
+fn three_intervals_without_probe_are_waited_for() {
     // Two of ten seconds each are longer than the minimum of five.
     let law = GuardedParams { interval: ms(10_000), ..guarded(RoundTripSamples::Probes) };
     let mut controller = controller(law, true).unwrap();
@@ -161,20 +161,20 @@ fn three_intervals_without_a_probe_are_waited_for() {
 }
 
 #[test]
-fn probes_come_with_what_is_sent_and_a_session_that_rests_has_none() {
+fn probes_follow_data_and_stop_at_rest() {
     let mut controller = controller(guarded(RoundTripSamples::Probes), true).unwrap();
     let mut path = Path::default();
     // Many connections: fifty probes a second at most.
     controller.observe(at(1), path.pass(16, ms(52)), &[ms(52)], true);
     assert_eq!(controller.wants_probes(), Some(ms(20)));
     // Nothing is sent any more: a few probes for a while, in case traffic resumes, and then none.
-    let legs = path.legs.clone();
+    let subflows = path.subflows.clone();
     for second in 2..=10 {
-        controller.observe(at(second), &legs, &[ms(52)], false);
+        controller.observe(at(second), &subflows, &[ms(52)], false);
         assert_eq!(controller.wants_probes(), Some(ms(500)), "{second}");
     }
     for second in 11..=100 {
-        controller.observe(at(second), &legs, &[], false);
+        controller.observe(at(second), &subflows, &[], false);
         assert_eq!(controller.wants_probes(), None, "{second}");
     }
     assert_eq!(controller.status().source, Source::Probes, "they were not asked for");
@@ -184,7 +184,7 @@ fn probes_come_with_what_is_sent_and_a_session_that_rests_has_none() {
 }
 
 #[test]
-fn what_a_law_begins_with_is_judged_once_it_is_there() {
+fn initial_count_is_judged_once_open() {
     let begins = with_start(guarded(RoundTripSamples::Probes).into(), 8);
     let mut controller = controller(begins.clone(), true).unwrap();
     let mut path = Path::default();
@@ -208,7 +208,7 @@ fn what_a_law_begins_with_is_judged_once_it_is_there() {
 }
 
 #[test]
-fn laws_that_need_what_linux_does_not_tell_are_refused_with_a_remedy() {
+fn unsupported_signals_refuse_law() {
     let said = |law: ConnectionParams| controller(law, true).unwrap_err().to_string();
     let segments = said(guarded(RoundTripSamples::Segments).into());
     assert!(
@@ -258,7 +258,7 @@ fn a_record_is_heard_again_bit_for_bit_and_by_another_law() {
 }
 
 #[test]
-fn the_usual_guarded_law_runs_every_ten_round_trips() {
+fn usual_guarded_law_runs_every_ten_round_trips() {
     for (round_trip_ms, interval_ms) in [(20, 500), (50, 500), (200, 2000), (3000, 20_000)] {
         let mut controller = controller(law("guarded").unwrap(), true).unwrap();
         let mut path = Path::default();

@@ -37,7 +37,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_set_of_what_went_in(numbers in prop::collection::vec(0..60_u32, 0..60)) {
+        fn it_is_the_set_of_its_inputs(numbers in prop::collection::vec(0..60_u32, 0..60)) {
             let (mut finished, mut model) = (Finished::default(), std::collections::BTreeSet::new());
             for number in numbers {
                 finished.insert(number);

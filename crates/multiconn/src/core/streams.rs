@@ -5,7 +5,7 @@ use super::{Core, Event, LATE, Side};
 use crate::budget::Share;
 use crate::frame::{Broken, CHUNK_MAX, Closed, Frame, StreamId};
 use crate::receive::Receive;
-use crate::send::{LegId, Send};
+use crate::send::{Send, SubflowId};
 use evenair_units::{Duration, Instant};
 
 /// The round trip before one is measured; and the least that windows grow by: below it lies this machine's
@@ -332,7 +332,7 @@ impl Core {
     /// Raises the other side's limit once that is worth a quarter of the window. The window grows with the
     /// bytes read in a round trip.
     fn allow_more(&mut self, stream: StreamId, now: Instant) {
-        let round_trip = self.legs.iter().filter_map(|leg| leg.round_trip).max();
+        let round_trip = self.subflows.iter().filter_map(|subflow| subflow.round_trip).max();
         let round_trip = round_trip.unwrap_or(ROUND_TRIP).max(ROUND_TRIP_LEAST);
         let Some(entry) = self.streams.get_mut(&stream).filter(|entry| entry.receive.is_open()) else {
             return;
@@ -384,7 +384,7 @@ impl Core {
         }
     }
 
-    /// Sends a delayed credit, if it was not sent meanwhile.
+    /// Sends a delayed credit, if it was not sent earlier.
     pub(super) fn tell_late(&mut self, stream: StreamId) {
         if self.streams.get(&stream).is_some_and(|entry| entry.in_late) {
             self.tell_credit(stream);
@@ -623,14 +623,20 @@ impl Core {
     }
 
     /// Appends a chunk of up to `most` bytes for a connection; returns its length.
-    pub(super) fn pull_chunk(&mut self, leg: LegId, stream: StreamId, most: usize, out: &mut Vec<u8>) -> u64 {
+    pub(super) fn pull_chunk(
+        &mut self,
+        subflow: SubflowId,
+        stream: StreamId,
+        most: usize,
+        out: &mut Vec<u8>,
+    ) -> u64 {
         let Some(entry) = self.streams.get_mut(&stream) else { return 0 };
         entry.in_ready = false;
         if entry.is_over {
             return 0;
         }
         let mut bytes = 0;
-        if let Some(chunk) = entry.send.chunk(leg, most) {
+        if let Some(chunk) = entry.send.chunk(subflow, most) {
             bytes = chunk.bytes.len() as u64;
             if chunk.again {
                 self.counts.again += bytes;
@@ -649,7 +655,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pace_is_the_less_of_what_came_and_what_was_read() {
+    fn pace_is_less_of_received_and_read() {
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         let round_trip = Duration::from_millis(100);
         let mut receive = Receive::new(1 << 20);

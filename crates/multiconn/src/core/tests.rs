@@ -22,8 +22,8 @@ type Wire = [VecDeque<u8>; 2];
 /// Two sides, and the connections between them.
 struct Pair {
     cores: [Core; 2],
-    wires: BTreeMap<LegId, Wire>,
-    next_leg: LegId,
+    wires: BTreeMap<SubflowId, Wire>,
+    next_subflow: SubflowId,
     now: Instant,
 }
 
@@ -35,32 +35,36 @@ impl Pair {
     fn new(window: u64) -> Self {
         let now = Instant::from_nanos(1);
         let core = |side| Core::new(side, limits(window), Budget::new(1 << 24), now);
-        let mut pair =
-            Self { cores: [core(Side::Client), core(Side::Relay)], wires: BTreeMap::new(), next_leg: 1, now };
-        pair.open_leg();
+        let mut pair = Self {
+            cores: [core(Side::Client), core(Side::Relay)],
+            wires: BTreeMap::new(),
+            next_subflow: 1,
+            now,
+        };
+        pair.open_subflow();
         pair
     }
 
     /// Returns a pair with four connections, all wanted, and a stream that the client opened.
-    fn of_four(limits: Limits, memory: u64) -> (Self, StreamId, Vec<LegId>) {
+    fn of_four(limits: Limits, memory: u64) -> (Self, StreamId, Vec<SubflowId>) {
         let mut pair = Self::new(limits.window);
         let core = |side| Core::new(side, limits, Budget::new(memory), pair.now);
         (pair.cores, pair.wires) = ([core(Side::Client), core(Side::Relay)], BTreeMap::new());
-        (0..4).for_each(|_| pair.open_leg());
+        (0..4).for_each(|_| pair.open_subflow());
         pair.cores[0].set_wanted(4, pair.now);
         let stream = pair.cores[0].open(pair.now).unwrap();
-        let legs = pair.wires.keys().copied().collect();
-        (pair, stream, legs)
+        let subflows = pair.wires.keys().copied().collect();
+        (pair, stream, subflows)
     }
 
-    fn open_leg(&mut self) {
-        let leg = self.next_leg;
-        self.next_leg += 1;
-        self.wires.insert(leg, Wire::default());
-        self.cores.iter_mut().for_each(|core| core.add_leg(leg, self.now));
+    fn open_subflow(&mut self) {
+        let subflow = self.next_subflow;
+        self.next_subflow += 1;
+        self.wires.insert(subflow, Wire::default());
+        self.cores.iter_mut().for_each(|core| core.add_subflow(subflow, self.now));
     }
 
-    fn leg(&self, number: usize) -> Option<LegId> {
+    fn subflow(&self, number: usize) -> Option<SubflowId> {
         let count = self.wires.len();
         (count > 0).then(|| *self.wires.keys().nth(number % count).unwrap())
     }
@@ -75,79 +79,79 @@ impl Pair {
     }
 
     /// Moves a side's next frames to a connection.
-    fn pull(&mut self, from: usize, leg: LegId) -> bool {
+    fn pull(&mut self, from: usize, subflow: SubflowId) -> bool {
         let mut out = Vec::new();
-        self.cores[from].pull(leg, self.now, 2 * FRAME_MAX, &mut out);
-        self.wires.get_mut(&leg).unwrap()[from].extend(&out);
+        self.cores[from].pull(subflow, self.now, 2 * FRAME_MAX, &mut out);
+        self.wires.get_mut(&subflow).unwrap()[from].extend(&out);
         !out.is_empty()
     }
 
     /// Fills the client's socket, which holds `held` bytes, up to `until`; returns the bytes held then.
-    fn fill(&mut self, leg: LegId, mut held: u64, until: u64) -> u64 {
+    fn fill(&mut self, subflow: SubflowId, mut held: u64, until: u64) -> u64 {
         while held < until {
-            let before = self.wires[&leg][0].len();
-            if !self.pull(0, leg) {
+            let before = self.wires[&subflow][0].len();
+            if !self.pull(0, subflow) {
                 break;
             }
-            held += (self.wires[&leg][0].len() - before) as u64;
+            held += (self.wires[&subflow][0].len() - before) as u64;
         }
         held
     }
 
     /// Delivers whole frames of up to `most` bytes at the other end, and one at least.
-    fn deliver(&mut self, from: usize, leg: LegId, most: usize) -> bool {
-        self.come_out(from, leg, |used, length| used == 0 || used + length <= most)
+    fn deliver(&mut self, from: usize, subflow: SubflowId, most: usize) -> bool {
+        self.come_out(from, subflow, |used, length| used == 0 || used + length <= most)
     }
 
     /// Delivers the whole frames among the first `count` bytes at the other end.
-    fn deliver_within(&mut self, from: usize, leg: LegId, count: usize) -> bool {
-        self.come_out(from, leg, |used, length| used + length <= count)
+    fn deliver_within(&mut self, from: usize, subflow: SubflowId, count: usize) -> bool {
+        self.come_out(from, subflow, |used, length| used + length <= count)
     }
 
     /// Delivers frames while `may` permits the next one, given the bytes delivered and the frame's length.
-    fn come_out(&mut self, from: usize, leg: LegId, may: impl Fn(usize, usize) -> bool) -> bool {
-        let wire = &mut self.wires.get_mut(&leg).unwrap()[from];
+    fn come_out(&mut self, from: usize, subflow: SubflowId, may: impl Fn(usize, usize) -> bool) -> bool {
+        let wire = &mut self.wires.get_mut(&subflow).unwrap()[from];
         let bytes = wire.make_contiguous();
         let mut used = 0;
         while let Ok(Some((frame, length))) = Frame::decode(&bytes[used..]) {
             if !may(used, length) {
                 break;
             }
-            self.cores[1 - from].frame(leg, frame, self.now).expect("nobody breaks the protocol");
+            self.cores[1 - from].frame(subflow, frame, self.now).expect("nobody breaks the protocol");
             used += length;
         }
         wire.drain(..used);
         used > 0
     }
 
-    fn lose(&mut self, leg: LegId) {
-        self.wires.remove(&leg);
-        self.cores.iter_mut().for_each(|core| core.lost(leg, self.now));
+    fn lose(&mut self, subflow: SubflowId) {
+        self.wires.remove(&subflow);
+        self.cores.iter_mut().for_each(|core| core.lost(subflow, self.now));
     }
 
-    fn stick(&mut self, side: usize, leg: LegId) {
+    fn stick(&mut self, side: usize, subflow: SubflowId) {
         let waiting = Measured { waiting: 1, ..Measured::default() };
-        self.cores[side].measured(leg, waiting, self.now);
+        self.cores[side].measured(subflow, waiting, self.now);
         self.pass(2000);
-        self.cores[side].measured(leg, waiting, self.now);
+        self.cores[side].measured(subflow, waiting, self.now);
     }
 
     fn free(&mut self) {
-        let legs: Vec<_> = self.wires.keys().copied().collect();
-        for leg in legs {
-            self.cores.iter_mut().for_each(|core| core.measured(leg, Measured::default(), self.now));
+        let subflows: Vec<_> = self.wires.keys().copied().collect();
+        for subflow in subflows {
+            self.cores.iter_mut().for_each(|core| core.measured(subflow, Measured::default(), self.now));
         }
     }
 
     /// Moves frames until none is left.
     fn settle(&mut self) {
         for _ in 0..10_000 {
-            let legs: Vec<_> = self.wires.keys().copied().collect();
+            let subflows: Vec<_> = self.wires.keys().copied().collect();
             let mut moved = false;
-            for leg in legs {
+            for subflow in subflows {
                 for side in 0..2 {
-                    moved |= self.pull(side, leg);
-                    moved |= self.deliver(side, leg, usize::MAX);
+                    moved |= self.pull(side, subflow);
+                    moved |= self.deliver(side, subflow, usize::MAX);
                 }
             }
             if !moved {
@@ -164,7 +168,7 @@ fn byte(stream: StreamId, number: u64) -> u8 {
 
 /// The bytes of a stream that one side wrote and read.
 #[derive(Default)]
-struct Told {
+struct Progress {
     written: u64,
     read: u64,
     ended: bool,
@@ -174,7 +178,7 @@ struct Told {
 /// Reads the available bytes and checks them.
 fn read(
     pair: &mut Pair,
-    told: &mut BTreeMap<(usize, StreamId), Told>,
+    progress: &mut BTreeMap<(usize, StreamId), Progress>,
     side: usize,
     stream: StreamId,
     most: usize,
@@ -184,7 +188,7 @@ fn read(
         let at = pair.now;
         match pair.cores[side].read(stream, &mut into, at) {
             Ok(Read::Bytes(count)) => {
-                let known = told.entry((side, stream)).or_default();
+                let known = progress.entry((side, stream)).or_default();
                 for (i, got) in into[..count].iter().enumerate() {
                     assert_eq!(
                         *got,
@@ -196,7 +200,7 @@ fn read(
                 known.read += count as u64;
             }
             Ok(Read::End) => {
-                told.entry((side, stream)).or_default().saw_end = true;
+                progress.entry((side, stream)).or_default().saw_end = true;
                 return;
             }
             Ok(Read::Wait) | Err(_) => return,
@@ -206,12 +210,12 @@ fn read(
 
 fn write(
     pair: &mut Pair,
-    told: &mut BTreeMap<(usize, StreamId), Told>,
+    progress: &mut BTreeMap<(usize, StreamId), Progress>,
     side: usize,
     stream: StreamId,
     count: usize,
 ) {
-    let known = told.entry((side, stream)).or_default();
+    let known = progress.entry((side, stream)).or_default();
     if known.ended {
         return;
     }
@@ -229,7 +233,7 @@ enum Act {
     Pull(usize, usize),
     Deliver(usize, usize, usize),
     Lose(usize),
-    OpenLeg,
+    OpenSubflow,
     Stick(usize, usize),
     Free,
     Pass(u64),
@@ -240,19 +244,19 @@ enum Act {
 }
 
 fn acts() -> impl Strategy<Value = Act> {
-    let (side, leg) = (0..2_usize, 0..4_usize);
+    let (side, subflow) = (0..2_usize, 0..4_usize);
     prop_oneof![
         4 => (side.clone(), 0..4_usize, 1..3 * CHUNK_MAX).prop_map(|(s, n, c)| Act::Write(s, n, c)),
         3 => (side.clone(), 0..4_usize).prop_map(|(s, n)| Act::Read(s, n)),
-        6 => (side.clone(), leg.clone()).prop_map(|(s, l)| Act::Pull(s, l)),
-        6 => (side.clone(), leg.clone(), 1..40_000_usize).prop_map(|(s, l, c)| Act::Deliver(s, l, c)),
-        1 => leg.clone().prop_map(Act::Lose),
-        2 => Just(Act::OpenLeg),
-        1 => (side.clone(), leg.clone()).prop_map(|(s, l)| Act::Stick(s, l)),
+        6 => (side.clone(), subflow.clone()).prop_map(|(s, l)| Act::Pull(s, l)),
+        6 => (side.clone(), subflow.clone(), 1..40_000_usize).prop_map(|(s, l, c)| Act::Deliver(s, l, c)),
+        1 => subflow.clone().prop_map(Act::Lose),
+        2 => Just(Act::OpenSubflow),
+        1 => (side.clone(), subflow.clone()).prop_map(|(s, l)| Act::Stick(s, l)),
         1 => Just(Act::Free),
         2 => (1..60_u64).prop_map(Act::Pass),
         1 => (side.clone(), 1..5_u32).prop_map(|(s, n)| Act::Want(s, n)),
-        1 => (side.clone(), leg).prop_map(|(s, l)| Act::Retire(s, l)),
+        1 => (side.clone(), subflow).prop_map(|(s, l)| Act::Retire(s, l)),
         1 => Just(Act::OpenStream),
         1 => (side, 0..4_usize).prop_map(|(s, n)| Act::End(s, n)),
     ]
@@ -261,51 +265,51 @@ fn acts() -> impl Strategy<Value = Act> {
 /// Performs one action, as far as possible.
 fn act(
     pair: &mut Pair,
-    told: &mut BTreeMap<(usize, StreamId), Told>,
+    progress: &mut BTreeMap<(usize, StreamId), Progress>,
     streams: &mut Vec<StreamId>,
     act: &Act,
 ) {
     let stream = |n: usize| streams[n % streams.len()];
     let at = pair.now;
     match *act {
-        Act::Write(side, n, count) => write(pair, told, side, stream(n), count),
-        Act::Read(side, n) => read(pair, told, side, stream(n), 5000),
-        Act::Pull(side, leg) => {
-            if let Some(leg) = pair.leg(leg) {
-                pair.pull(side, leg);
+        Act::Write(side, n, count) => write(pair, progress, side, stream(n), count),
+        Act::Read(side, n) => read(pair, progress, side, stream(n), 5000),
+        Act::Pull(side, subflow) => {
+            if let Some(subflow) = pair.subflow(subflow) {
+                pair.pull(side, subflow);
             }
         }
-        Act::Deliver(side, leg, most) => {
-            if let Some(leg) = pair.leg(leg) {
-                pair.deliver(side, leg, most);
+        Act::Deliver(side, subflow, most) => {
+            if let Some(subflow) = pair.subflow(subflow) {
+                pair.deliver(side, subflow, most);
             }
         }
-        Act::Lose(leg) => {
-            if let Some(leg) = pair.leg(leg) {
-                pair.lose(leg);
+        Act::Lose(subflow) => {
+            if let Some(subflow) = pair.subflow(subflow) {
+                pair.lose(subflow);
             }
         }
-        Act::OpenLeg if pair.wires.len() < 4 => pair.open_leg(),
-        Act::Stick(side, leg) => {
-            if let Some(leg) = pair.leg(leg) {
-                pair.stick(side, leg);
+        Act::OpenSubflow if pair.wires.len() < 4 => pair.open_subflow(),
+        Act::Stick(side, subflow) => {
+            if let Some(subflow) = pair.subflow(subflow) {
+                pair.stick(side, subflow);
             }
         }
         Act::Free => pair.free(),
         Act::Pass(ms) => pair.pass(ms),
         Act::Want(side, n) => pair.cores[side].set_wanted(n, at),
-        Act::Retire(side, leg) => {
-            if let Some(leg) = pair.leg(leg) {
-                pair.cores[side].retire(leg);
+        Act::Retire(side, subflow) => {
+            if let Some(subflow) = pair.subflow(subflow) {
+                pair.cores[side].retire(subflow);
             }
         }
         Act::OpenStream if streams.len() < 4 => streams.push(pair.cores[0].open(at).unwrap()),
-        Act::OpenLeg | Act::OpenStream => {}
+        Act::OpenSubflow | Act::OpenStream => {}
         Act::End(side, n) => {
             // A side can use a stream of the other's only once data of it has arrived.
-            let known = side == 0 || told.get(&(1, stream(n))).is_some_and(|told| told.read > 0);
+            let known = side == 0 || progress.get(&(1, stream(n))).is_some_and(|progress| progress.read > 0);
             if known {
-                told.entry((side, stream(n))).or_default().ended = true;
+                progress.entry((side, stream(n))).or_default().ended = true;
                 pair.cores[side].end(stream(n), at);
             }
         }
@@ -320,46 +324,46 @@ proptest! {
     #[test]
     fn every_byte_arrives_once_and_in_order(all in prop::collection::vec(acts(), 1..250), window in 2_000..100_000_u64) {
         let mut pair = Pair::new(window);
-        let mut told = BTreeMap::new();
+        let mut progress = BTreeMap::new();
         let mut streams = vec![pair.cores[0].open(pair.now).unwrap()];
         for one in &all {
-            act(&mut pair, &mut told, &mut streams, one);
+            act(&mut pair, &mut progress, &mut streams, one);
         }
         // All connections are replaced; everything is written to its end and read.
-        let legs: Vec<_> = pair.wires.keys().copied().collect();
-        legs.into_iter().for_each(|leg| pair.lose(leg));
-        pair.open_leg();
+        let subflows: Vec<_> = pair.wires.keys().copied().collect();
+        subflows.into_iter().for_each(|subflow| pair.lose(subflow));
+        pair.open_subflow();
         for side in 0..2 {
             pair.cores[side].set_wanted(1, pair.now);
         }
         for stream in &streams {
-            write(&mut pair, &mut told, 0, *stream, 10);
-            told.entry((0, *stream)).or_default().ended = true;
+            write(&mut pair, &mut progress, 0, *stream, 10);
+            progress.entry((0, *stream)).or_default().ended = true;
             pair.cores[0].end(*stream, pair.now);
         }
-        let is_done = |told: &BTreeMap<(usize, StreamId), Told>| {
-            streams.iter().all(|stream| (0..2).all(|side| told.get(&(side, *stream)).is_some_and(|told| told.saw_end)))
+        let is_done = |progress: &BTreeMap<(usize, StreamId), Progress>| {
+            streams.iter().all(|stream| (0..2).all(|side| progress.get(&(side, *stream)).is_some_and(|progress| progress.saw_end)))
         };
         for _ in 0..400 {
             pair.settle();
             for stream in &streams {
                 for side in 0..2 {
-                    read(&mut pair, &mut told, side, *stream, 50_000);
+                    read(&mut pair, &mut progress, side, *stream, 50_000);
                 }
-                if told.get(&(1, *stream)).is_some_and(|told| told.saw_end) {
-                    told.entry((1, *stream)).or_default().ended = true;
+                if progress.get(&(1, *stream)).is_some_and(|progress| progress.saw_end) {
+                    progress.entry((1, *stream)).or_default().ended = true;
                     pair.cores[1].end(*stream, pair.now);
                 }
             }
-            if is_done(&told) {
+            if is_done(&progress) {
                 break;
             }
             pair.pass(30);
         }
-        prop_assert!(is_done(&told), "not all ends came");
+        prop_assert!(is_done(&progress), "not all ends came");
         for stream in &streams {
             for side in 0..2 {
-                let (there, here) = (&told[&(side, *stream)], &told[&(1 - side, *stream)]);
+                let (there, here) = (&progress[&(side, *stream)], &progress[&(1 - side, *stream)]);
                 prop_assert_eq!(there.written, here.read, "stream {} from side {}", stream, side);
             }
         }
@@ -379,7 +383,7 @@ proptest! {
 #[test]
 fn nothing_is_given_to_a_connection_that_does_not_ask() {
     let mut pair = Pair::new(1 << 20);
-    pair.open_leg();
+    pair.open_subflow();
     pair.cores[0].set_wanted(2, pair.now);
     let stream = pair.cores[0].open(pair.now).unwrap();
     let bytes = vec![7; 10 * CHUNK_MAX];
@@ -402,7 +406,7 @@ fn nothing_is_given_to_a_connection_that_does_not_ask() {
 }
 
 #[test]
-fn a_slow_reader_bounds_what_is_sent_and_held() {
+fn slow_reader_bounds_sent_and_held() {
     let mut pair = Pair::new(64 << 10);
     let stream = pair.cores[0].open(pair.now).unwrap();
     let mut written = 0;
@@ -417,7 +421,7 @@ fn a_slow_reader_bounds_what_is_sent_and_held() {
 }
 
 #[test]
-fn who_sends_beyond_his_credit_loses_his_session() {
+fn excess_over_credit_ends_session() {
     let mut pair = Pair::new(1000);
     let bytes = [0; 2000];
     let frame = Frame::Data { stream: 1, offset: 0, end: false, bytes: &bytes };
@@ -458,7 +462,7 @@ fn a_broken_stream_is_broken_at_both_ends_even_if_the_word_is_lost() {
     pair.cores[0].reset(stream, Broken::Aborted, pair.now);
     assert!(pair.pull(0, 1), "it is said on a connection that is lost then");
     pair.lose(1);
-    pair.open_leg();
+    pair.open_subflow();
     pair.settle();
     assert_eq!(pair.cores[1].read(stream, &mut [0; 10], pair.now), Err(Broken::Aborted));
     assert!(pair.cores[0].resets.is_empty(), "the other side has said that it knows");
@@ -481,9 +485,9 @@ fn silence_is_asked_into_and_then_given_up() {
 }
 
 #[test]
-fn who_swallows_what_tcp_acknowledged_is_found_out() {
+fn swallowed_data_are_detected() {
     let mut pair = Pair::new(1 << 20);
-    pair.open_leg();
+    pair.open_subflow();
     let stream = pair.cores[0].open(pair.now).unwrap();
     pair.cores[0].write(stream, &[1; 1000], pair.now).unwrap();
     pair.pull(0, 1);
@@ -495,7 +499,7 @@ fn who_swallows_what_tcp_acknowledged_is_found_out() {
         pair.cores[0].heard(2, pair.now);
         pair.pull(0, 1);
     }
-    assert!(pair.cores[0].legs()[0].is_stuck);
+    assert!(pair.cores[0].subflows()[0].is_stuck);
     while pair.pull(0, 2) {}
     pair.deliver(0, 2, usize::MAX);
     assert_eq!(pair.cores[1].read(stream, &mut [0; 2000], pair.now), Ok(Read::Bytes(1000)));
@@ -506,7 +510,7 @@ fn who_swallows_what_tcp_acknowledged_is_found_out() {
 #[test]
 fn all_that_a_stuck_connection_holds_goes_out_where_nothing_else_would() {
     let mut pair = Pair::new(4 << 20);
-    pair.open_leg();
+    pair.open_subflow();
     pair.cores[0].set_wanted(2, pair.now);
     let stream = pair.cores[0].open(pair.now).unwrap();
     let bytes = vec![7; 4 << 20];
@@ -531,7 +535,7 @@ fn all_that_a_stuck_connection_holds_goes_out_where_nothing_else_would() {
 
 /// Pings are repeated; acknowledgements by TCP alone do not prove a connection alive.
 #[test]
-fn who_answers_no_question_is_given_up_after_twenty_seconds() {
+fn silent_subflow_ends_after_twenty_seconds() {
     let mut pair = Pair::new(1000);
     let stream = pair.cores[0].open(pair.now).unwrap();
     pair.cores[0].write(stream, &[1; 1000], pair.now).unwrap();
@@ -549,16 +553,16 @@ fn who_answers_no_question_is_given_up_after_twenty_seconds() {
 }
 
 #[test]
-fn who_swallows_acknowledgements_is_found_out_by_who_sends_them() {
+fn swallowed_acknowledgements_are_detected() {
     let mut pair = Pair::new(1 << 20);
-    pair.open_leg();
+    pair.open_subflow();
     let stream = pair.cores[0].open(pair.now).unwrap();
     pair.cores[0].set_wanted(2, pair.now);
     pair.cores[0].write(stream, &[1; 1000], pair.now).unwrap();
     pair.cores[0].end(stream, pair.now);
     pair.pull(0, 2);
     pair.deliver(0, 2, usize::MAX);
-    assert!(pair.pull(1, 1), "what was received is told on the first connection, where it is swallowed");
+    assert!(pair.pull(1, 1), "received bytes are reported on the first connection, where they are lost");
     pair.wires.get_mut(&1).unwrap()[1].clear();
     for _ in 0..60 {
         pair.pass(50);
@@ -566,16 +570,16 @@ fn who_swallows_acknowledgements_is_found_out_by_who_sends_them() {
         pair.cores[1].heard(2, pair.now);
         pair.pull(1, 1);
     }
-    assert!(pair.cores[1].legs()[0].is_stuck, "nobody answers there");
+    assert!(pair.cores[1].subflows()[0].is_stuck, "nobody answers there");
     while pair.pull(1, 2) {}
     pair.deliver(1, 2, usize::MAX);
-    assert!(!pair.cores[0].streams[&stream].send.is_in_doubt(), "it was told again");
+    assert!(!pair.cores[0].streams[&stream].send.is_in_doubt(), "it was reported again");
 }
 
 #[test]
 fn a_connection_that_both_sides_leave_has_served_and_nothing_is_sent_again() {
     let mut pair = Pair::new(1 << 20);
-    pair.open_leg();
+    pair.open_subflow();
     let stream = pair.cores[0].open(pair.now).unwrap();
     pair.cores[0].write(stream, &[1; 1000], pair.now).unwrap();
     pair.pull(0, 1);
@@ -590,7 +594,7 @@ fn a_connection_that_both_sides_leave_has_served_and_nothing_is_sent_again() {
 }
 
 #[test]
-fn room_that_was_reserved_is_counted_and_what_is_not_used_of_it_is_free_again() {
+fn unused_reservation_is_freed() {
     let mut pair = Pair::new(10_000);
     let (now, budget) = (pair.now, Arc::clone(&pair.cores[0].budget));
     let stream = pair.cores[0].open(now).unwrap();
@@ -600,7 +604,7 @@ fn room_that_was_reserved_is_counted_and_what_is_not_used_of_it_is_free_again() 
     assert_eq!(budget.taken(), before + 5000);
     assert_eq!(core.write_reserved(stream, &[7; 1000], 5000, now), Ok(()));
     assert_eq!(budget.taken(), before + 1000);
-    // Acknowledgements that arrive meanwhile do not take a writer's reservation away.
+    // Acknowledgements that arrive in between do not take a writer's reservation away.
     assert_eq!(core.reserve(stream, 5000, now), Ok(5000));
     pair.settle();
     let mut into = [0; 4000];

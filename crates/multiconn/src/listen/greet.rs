@@ -62,7 +62,7 @@ pub(super) async fn accept(shared: Arc<Shared>, listener: TcpListener, acceptor:
         let (socket, from) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Out of descriptors: present connections are served meanwhile.
+                // Out of descriptors: present connections are still served.
                 if let Some(error) = error.raw_os_error().filter(|error| notice::is_scarce(*error)) {
                     shared.troubles().scarce.happens(Instant::now(), error);
                 }

@@ -135,9 +135,9 @@ impl Sessions {
         let held = held.filter(|held| proves(&held.secret, id, exported, proof));
         let held = held.filter(|held| held.session.closed().is_none()).ok_or(Refusal::NoSession)?;
         // Connections without progress may be replaced.
-        let legs = held.session.legs();
-        let there = legs.iter().filter(|leg| leg.state.is_usable()).count() as u32;
-        if there >= held.most || legs.len() as u32 >= 2 * held.most + 2 {
+        let subflows = held.session.subflows();
+        let there = subflows.iter().filter(|subflow| subflow.state.is_usable()).count() as u32;
+        if there >= held.most || subflows.len() as u32 >= 2 * held.most + 2 {
             return Err(Refusal::Full);
         }
         incoming.carry(&held.governor, &shared.congestion)?;
@@ -150,7 +150,7 @@ impl Sessions {
         all.sessions.retain(|_, held| {
             if known.find(held.key).is_none() {
                 held.session.close(Closed::Revoked);
-            } else if held.session.legs().is_empty() {
+            } else if held.session.subflows().is_empty() {
                 let since = *held.alone_since.get_or_insert_with(Instant::now);
                 if since.elapsed() > LINGER {
                     held.session.close(Closed::Lost);
@@ -192,7 +192,7 @@ impl All {
         if own.len() < most {
             return Ok(());
         }
-        let alone = own.into_iter().find(|id| self.sessions[id].session.legs().is_empty());
+        let alone = own.into_iter().find(|id| self.sessions[id].session.subflows().is_empty());
         let gone = alone.and_then(|id| self.sessions.remove(&id)).ok_or(Refusal::Full)?;
         gone.session.close(Closed::Lost);
         Ok(())

@@ -271,8 +271,9 @@ fn percent(share: f64) -> String {
 fn says(signs: &Signs, kind: Kind, advice: Advice) -> Vec<String> {
     let mut says = Vec::new();
     let gain = signs.best.filter(|_| signs.one_bps > 0.0).map(|(bps, n)| (bps / signs.one_bps, n));
-    let several = gain
-        .map_or_else(String::new, |(gain, n)| format!("{n} connections carry {gain:.1} times what one does"));
+    let several = gain.map_or_else(String::new, |(gain, n)| {
+        format!("{n} connections carry {gain:.1} times as much as one")
+    });
     if advice == Advice::OneOfBbr {
         let share = percent(signs.bbr_over_best().unwrap_or(0.0));
         says.push(format!(
@@ -281,21 +282,21 @@ fn says(signs: &Signs, kind: Kind, advice: Advice) -> Vec<String> {
     }
     says.push(match kind {
         Kind::None => "Next to nothing is lost.".into(),
-        Kind::Random => "Packets are lost by chance: without delay, and whatever the load.".into(),
+        Kind::Random => "Packets are lost by chance: without delay, and at any load.".into(),
         Kind::RandomInBursts => "Packets are lost by chance, many at a time.".into(),
         Kind::Congestion => "Packets are lost where they wait: a queue is full. That is congestion.".into(),
         Kind::RandomAndCongestion => "Packets are lost at rest, by chance, and more are lost under load, where they wait.".into(),
         Kind::WithoutDelay => {
             "Packets are lost without delay, and more connections bring nothing: a policer, or a queue of a few packets.".into()
         }
-        Kind::Unknown => "What was lost does not say why.".into(),
+        Kind::Unknown => "The losses do not tell their cause.".into(),
     });
     says.push(match advice {
         Advice::OneIsEnough => "One connection fills the path: more would only take from others. guarded stays at one.".into(),
         Advice::OneOfBbr => format!("Where the sender cannot be set to BBR: {several}; the law is guarded."),
         Advice::Guarded => format!("{several}: the law guarded finds how many, and keeps none that brings nothing."),
         Advice::NotMore => "More connections would lose more and bring little: one is right, and guarded stays at one.".into(),
-        Advice::Unknown => "It is not clear that more connections would help: guarded tries one after the other, and keeps what helps.".into(),
+        Advice::Unknown => "It is not clear that more connections would help: guarded tries one after the other, and keeps those that help.".into(),
     });
     says
 }
@@ -306,7 +307,10 @@ fn cannot_tell(signs: &Signs, kind: Kind) -> Vec<String> {
         words.push("No probe came back, so that nothing is known of delay: UDP does not pass.".into());
     }
     if matches!(kind, Kind::WithoutDelay | Kind::Unknown) {
-        words.push("A policer and a queue of a few packets look alike from the ends: both drop at once what is too much.".into());
+        words.push(
+            "A policer and a queue of a few packets look alike from the ends: both drop the excess at once."
+                .into(),
+        );
     }
     if matches!(kind, Kind::Random | Kind::RandomInBursts) && signs.probes_at_rest < 100 {
         words.push(format!("{} probes at rest tell a share of loss only roughly.", signs.probes_at_rest));
@@ -321,8 +325,7 @@ fn cannot_tell(signs: &Signs, kind: Kind) -> Vec<String> {
         );
     }
     words.push(
-        "What changes from minute to minute, and whether the path treats probes (UDP) as it treats TCP."
-            .into(),
+        "Changes from minute to minute, and whether the path treats probes (UDP) as it treats TCP.".into(),
     );
     words.push(format!("More than {MANY} connections were not tried."));
     words

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_caller_who_hears_nothing_wants_another_socket_and_one_who_wants_nothing_keeps_his() {
+    async fn silent_prober_changes_socket() {
         let silent = bound().await;
         let calls = async |host: Arc<Wants>| {
             let own = bound().await;

@@ -84,7 +84,7 @@ pub fn samples(began: Instant, sent: &[(u64, Instant)], returned: &[Returned]) -
     sent.iter().map(sample).collect()
 }
 
-/// Carries loads over a path, and probes it meanwhile.
+/// Carries loads over a path, and probes it at the same time.
 pub trait Carrier {
     /// The reason why a stretch failed.
     type Error;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_without_a_reply_is_a_loss_at_its_place() {
+    fn probe_without_reply_is_loss_at_its_place() {
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         let sent = [(5, at(100)), (6, at(200)), (7, at(300))];
         let back =

@@ -27,7 +27,7 @@ fn a_probe_comes_back_with_its_round_trip() {
 }
 
 #[test]
-fn what_is_not_back_in_time_is_lost() {
+fn late_reply_is_lost() {
     let mut prober = Prober::new(keys(End::Caller), at(0));
     let mut responder = Responder::new(keys(End::Caller), at(0));
     let probe = prober.poll(at(0), SPACING, 0.5).unwrap();
@@ -38,7 +38,7 @@ fn what_is_not_back_in_time_is_lost() {
 }
 
 #[test]
-fn there_are_fifty_a_second_at_most_whatever_is_asked_for() {
+fn probes_are_fifty_a_second_at_most() {
     let mut prober = Prober::new(keys(End::Caller), at(0));
     let polled = |ms: u64| prober.poll(at(ms), Duration::ZERO, (ms % 10) as f64 / 10.0).is_some();
     let sent = (0..10_000).map(polled).filter(|sent| *sent).count();
@@ -58,7 +58,7 @@ fn a_responder_answers_fifty_a_second_and_ten_at_once() {
 }
 
 #[test]
-fn a_probe_is_answered_once_however_often_it_comes() {
+fn probe_is_answered_once_however_often_it_comes() {
     let mut responder = Responder::new(keys(End::Caller), at(0));
     let mut prober = Prober::new(keys(End::Caller), at(0));
     let probes: Vec<Datagram> = (0..100).filter_map(|i| prober.poll(at(i * 100), SPACING, 0.5)).collect();
@@ -72,7 +72,7 @@ fn a_probe_is_answered_once_however_often_it_comes() {
 }
 
 #[test]
-fn nobody_elses_is_believed() {
+fn foreign_reply_is_ignored() {
     let mut prober = Prober::new(keys(End::Caller), at(0));
     let probe = prober.poll(at(0), SPACING, 0.5).unwrap();
     let mut others = [
@@ -88,7 +88,7 @@ fn nobody_elses_is_believed() {
 }
 
 #[test]
-fn the_signature_is_the_first_half_of_hmac_sha_256() {
+fn signature_is_first_half_of_hmac_sha_256() {
     // RFC 4231 §4.3, by the signing function.
     let key = hmac::Key::new(hmac::HMAC_SHA256, b"Jefe");
     let signed = hmac::sign(&key, b"what do ya want for nothing?");

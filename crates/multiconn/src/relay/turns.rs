@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_away_holds_nothing() {
+    fn gone_client_holds_nothing() {
         let [one, other] = [(); 2].map(|()| SecretKey::generate().public());
         let turns = Turns::new(1);
         let (_, had) = ask(&turns, one, 1);

@@ -76,7 +76,7 @@ impl Stream {
         taken.map_err(broken)
     }
 
-    /// Waits until the stream is broken off; no other task reads it meanwhile.
+    /// Waits until the stream is broken off; no other task reads it then.
     pub(crate) async fn broken(&self) {
         let is_broken = |context: &mut Context<'_>| {
             self.session.with(|inner| {
@@ -181,7 +181,7 @@ mod tests {
     use tokio::io::AsyncWriteExt as _;
 
     #[tokio::test]
-    async fn a_break_is_told_and_bytes_and_the_end_are_none() {
+    async fn break_is_told_and_bytes_and_end_are_none() {
         let (here, there) = tokio::io::duplex(1 << 16);
         let session = |side, io| {
             let session = Session::new(side, Limits::default(), Budget::new(1 << 30));

@@ -1,12 +1,12 @@
 //! One-way delays of a flow's data: from the hand-over by the sending application to that to the receiving one, in order
 //! (RFC 7679's metric, above the transport).
 //!
-//! When the sending application hands data over is known of datagrams, of an application of a rate of its own, and of the web's messages.
-//! One that is never without data, or has all of a transfer at once, is taken to hand each segment over when TCP takes it to send it
-//! for the first time: its delay is what network, repetitions and waiting for what is before it take, and not how long it would have
-//! waited in a sender's buffer without end.
+//! The hand-over by the sending application is known for datagrams, for an application with a rate of its own, and for the web's
+//! messages. An application that always has data, or has all of a transfer at once, hands each segment over when TCP takes it for
+//! its first transmission. Its delay then counts the network, repetitions and the wait for earlier segments. It does not count
+//! the wait in an endless send buffer.
 //!
-//! Those of datagrams cost next to nothing. Of segments it has to be known when each was handed over: that is kept only where it is asked for
+//! Delays of datagrams cost next to nothing. For segments the hand-over of each must be kept, which happens only on request
 //! ([`RunSpec::times`](crate::RunSpec::times)).
 
 use crate::queue::Delays;
@@ -97,7 +97,7 @@ mod tests {
         let times = delays.result().unwrap();
         assert!((times.mean_s - 0.0136).abs() < 1e-12 && times.count == 5, "{times:?}");
         assert!((times.p99_s.unwrap() / 0.020 - 1.0).abs() < 0.01 && times.histogram.count() == 5);
-        // The estimate goes on through the warm-up's end, its mean begins anew.
+        // The estimate goes on through the warm-up's end; its mean starts again.
         delays.start_measuring();
         assert_eq!((delays.result(), delays.jitter_s()), (None, None));
         delays.add(Duration::from_millis(20));

@@ -68,7 +68,7 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
-    /// An acknowledgement came of a connection that stays open: what drains does not tell the law anything.
+    /// Adds an acknowledgement of a connection that stays open: a draining connection gives the law no sample.
     pub(crate) fn add(&mut self, round_trip: Duration, of_window: Option<Duration>) {
         self.of_segments.add(round_trip);
         for least in [&mut self.least, &mut self.least_in_it] {
@@ -80,7 +80,7 @@ impl Interval {
     }
 }
 
-/// A flow. A datagram touches what stands first, in a few lines of the cache.
+/// A flow. The fields that a datagram touches stand first, in a few lines of the cache.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Flow {
@@ -101,7 +101,7 @@ pub(crate) struct Flow {
     /// Datagrams handed down.
     pub(crate) next_datagram: u32,
     pub(crate) is_active: bool,
-    /// Of a flow whose rate is a law's.
+    /// Of a flow with a law for its rate.
     pub(crate) paced: Option<Box<Paced>>,
     /// When it first began to send.
     pub(crate) began: Option<Instant>,
@@ -109,11 +109,11 @@ pub(crate) struct Flow {
     pub(crate) name: String,
     pub(crate) source: u32,
     pub(crate) destination: u32,
-    /// Of a flow from outside whose departures are watched: how many packets have left its first node, or were dropped there.
+    /// Of a flow from outside with watched departures: the packets that have left its first node, or were dropped there.
     pub(crate) departed: u64,
-    /// Counts the times that it began to send; what earlier times left in the event queue is recognised by it.
+    /// Counts its stretches of sending, so that events of earlier stretches in the event queue are recognised.
     pub(crate) run: u32,
-    /// When the next datagram is due; what else says so in the event queue is void.
+    /// When the next datagram is due; events for other instants in the event queue are void.
     pub(crate) datagram_due: Instant,
     /// When the next active stretch begins and ends.
     pub(crate) active: VecDeque<(Instant, Instant)>,
@@ -126,7 +126,7 @@ pub(crate) struct Flow {
     is_aggregate: bool,
     /// How many that is worth.
     pub(crate) worth: f64,
-    /// Its law needs to know what waits on its whole way.
+    /// Its law needs the backlog of its whole path.
     needs_path: bool,
     /// Probes its path, where the law needs that.
     pub(crate) prober: Option<Box<Prober>>,
@@ -142,7 +142,7 @@ pub(crate) struct Flow {
     pub(crate) measured: Samples,
     /// Samples since the last point of the time series.
     pub(crate) sampled: Samples,
-    /// How long what it was asked for took: replies of the web since the warm-up, or its one transfer.
+    /// Durations of its requests: replies of the web since the warm-up, or its one transfer.
     pub(crate) took: (Delays, Histogram),
     /// It is known of each segment of its connections when it was handed over, and which one of the stream it is.
     pub(crate) follows_segments: bool,
@@ -358,7 +358,7 @@ impl Attached {
         (!flow.is_tfrc()).then(|| senders.filter(open).map(|sender| u64::from(sender.outstanding())).sum())
     }
 
-    /// The mean of what its open connections have for their smoothed round trips, if any has one.
+    /// The mean smoothed round trip of its open connections, if any has one.
     fn smoothed_round_trip(&self, flow: u32) -> Option<Duration> {
         let flow = &self.flows[flow as usize];
         let of_each = flow.connections.iter().filter_map(|&id| {
@@ -381,7 +381,7 @@ pub(crate) struct Connection {
     pub(crate) epoch: u32,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
-    /// Of a web connection: which half, and what it carries.
+    /// Of a web connection: which half, and its messages.
     pub(crate) half: Option<Box<Half>>,
     /// Which segments of the stream those are that it carries and has not delivered; kept where the flow puts them in order.
     pub(crate) carries: VecDeque<u64>,

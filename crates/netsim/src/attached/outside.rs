@@ -1,4 +1,4 @@
-//! Packets from outside: what is counted of them. Those of a flow count for it, all others for their pair of nodes.
+//! Counts of packets from outside. Those of a flow count for it, all others for their pair of nodes.
 
 use super::Flow;
 use super::delay::OneWay;
@@ -54,9 +54,9 @@ impl Outside {
         match entered.whose() {
             Whose::Flow { flow, back } => {
                 let flow = &mut flows[flow as usize];
-                // What asks for data, or acknowledges them, is counted by the core.
+                // The core counts requests and acknowledgements.
                 let end = if back { flow.source } else { flow.destination };
-                // What leaves at a router is still under way.
+                // A packet that leaves at a router is still under way.
                 if back == flow.traffic.has_replies() && entered.ends().1 == end {
                     flow.hand_over(now, 1);
                     flow.delay.add(delay);
@@ -78,7 +78,7 @@ impl Outside {
         }
     }
 
-    /// Whatever came before counts for nothing.
+    /// Discards the counts of the warm-up.
     pub(crate) fn start_measuring(&mut self) {
         for pair in self.pairs.values_mut() {
             (pair.entered, pair.arrived, pair.lost) = Default::default();

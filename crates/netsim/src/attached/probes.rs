@@ -12,7 +12,7 @@ use evenair_units::{Duration, Instant};
 /// How long a round is as long as no probe has come back: RFC 6298's first time-out.
 const FIRST_ROUND: Duration = Duration::from_secs(1);
 
-/// The probes of one flow's path: when they are due, and what they tell. Its host sends them.
+/// The probes of one flow's path: their due times and results. The flow's host sends them.
 #[derive(Clone, Debug, Default)]
 pub struct Prober {
     /// Data packets that were sent in this round.

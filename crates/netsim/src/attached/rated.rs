@@ -1,4 +1,4 @@
-//! Sources whose rate is a law's: they are paced exactly, and ask their law once per its interval.
+//! Sources with a law for their rate: they are paced exactly, and ask their law once per its interval.
 
 use super::{Attached, Due};
 use crate::core::Core;
@@ -11,8 +11,8 @@ use evenair_units::{Duration, Instant, Rate};
 /// Bits per second times nanoseconds in a bit.
 const PER_BIT: u128 = 1_000_000_000;
 
-/// Evenly spaced datagrams at a rate that changes. A datagram goes when the rate has earned it; what it has earned of
-/// the next stays where the rate changes, so that as many go as the rates add up to. Without a bound on the rate a law that
+/// Evenly spaced datagrams at a rate that changes. A datagram goes when the rate has earned it. Credit toward the next
+/// stays where the rate changes, so the count equals the integral of the rate. Without a bound on the rate a law that
 /// divides by a short queue would fill any buffer in no time, and the event queue with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Paced {

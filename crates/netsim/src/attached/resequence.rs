@@ -1,7 +1,7 @@
 //! One stream over several connections: which segment of it each of theirs carries, and the order at the receiver.
 //!
-//! Nobody deals the stream out: a connection takes the next segment when it can send one. What comes in the order of its
-//! connection waits here until all before it in the stream has come.
+//! No scheduler distributes the stream: a connection takes the next segment when it can send one. A segment that arrives
+//! in its connection's order waits here until all earlier ones of the stream have arrived.
 
 use super::delay::OneWay;
 use crate::measure::ResequencingResult;
@@ -35,8 +35,8 @@ impl Resequencer {
         self.taken - 1
     }
 
-    /// A segment of the stream has come that was handed over then; gives how many are handed to the application by it, whose delays
-    /// are noted.
+    /// Receives a segment of the stream, handed over at `handed`. Returns the number of segments that the application gets by it;
+    /// their delays are noted.
     pub(crate) fn arrive(&mut self, now: Instant, number: u64, handed: Instant, one_way: &mut OneWay) -> u32 {
         debug_assert!(number >= self.expected && number < self.taken, "a segment came twice, or of itself");
         let place = (number - self.expected) as usize;
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_early_waits_for_what_is_before_it() {
+    fn early_segment_waits_for_earlier() {
         let (mut order, mut delays) = (Resequencer::default(), OneWay::default());
         (0..6).for_each(|number| assert_eq!(order.take(), number));
         // 0 at once; 2 and 3 wait 20 and 10 ms for 1; 5 waits for 4.

@@ -1,4 +1,4 @@
-//! Flows that start and stop, and what they send meanwhile.
+//! Flows that start and stop, and their data.
 
 use super::{Attached, Due};
 use crate::core::Core;
@@ -52,7 +52,7 @@ impl Attached {
         }
     }
 
-    /// A stretch of activity ends: no new data; what is under way is finished.
+    /// Ends a stretch of activity: no new data; segments under way are finished.
     pub(super) fn stop(&mut self, core: &mut Core<Due>, flow: u32) {
         let state = &mut self.flows[flow as usize];
         state.is_active = false;

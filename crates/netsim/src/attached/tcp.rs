@@ -59,7 +59,7 @@ impl Attached {
         self.pump(core, id);
     }
 
-    /// Opens one half of a web connection, for requests or for replies; what it sends is pushed to it.
+    /// Opens one half of a web connection, for requests or for replies; its data are pushed to it.
     pub(super) fn open_half(&mut self, now: Instant, flow: u32, replies: bool) -> u32 {
         let spec = self.flows[flow as usize].tcp().expect("only TCP flows have connections");
         // The half for requests opens the connection for both.
@@ -105,7 +105,7 @@ impl Attached {
         id
     }
 
-    /// Sends what a connection may send, and keeps its one timer entry in the event queue.
+    /// Sends as much as a connection may, and keeps its one timer entry in the event queue.
     pub(super) fn pump(&mut self, core: &mut Core<Due>, id: u32) {
         loop {
             self.hand_out(id);
@@ -140,7 +140,7 @@ impl Attached {
         }
     }
 
-    /// A connection is to end; what it has not sent of a transfer is left to the others.
+    /// Begins to end a connection; unsent data of a transfer are left to the other connections.
     pub(super) fn drain(&mut self, core: &mut Core<Due>, id: u32) {
         let Connection { flow, ref mut sender, .. } = self.connections[id as usize];
         if let Some(remaining) = &mut self.flows[flow as usize].remaining
@@ -201,7 +201,7 @@ impl Attached {
         core.inject(way, hop, size.count(), body);
     }
 
-    /// A connection sends data: probes go by their number, and what is new is the next of the stream.
+    /// Sends data of a connection: probes go by their number; new data are the next of the stream.
     #[inline]
     fn count_data(&mut self, now: Instant, flow: u32, connection: u32, number: u32) {
         let state = &mut self.flows[flow as usize];
@@ -226,8 +226,8 @@ impl Attached {
         }
     }
 
-    /// A connection has delivered so much in its own order: it is handed to the application, where the stream's order allows, and with
-    /// it what waited for it.
+    /// Hands segments that a connection has delivered in its own order to the application, where the stream's order allows, with
+    /// the segments that waited for them.
     pub(super) fn hand_over(&mut self, now: Instant, connection: u32, delivered: u32) {
         let Connection { flow, ref mut handed, ref mut carries, .. } = self.connections[connection as usize];
         let state = &mut self.flows[flow as usize];
@@ -332,8 +332,8 @@ impl Attached {
         }
     }
 
-    /// A flow's connection law runs: open what is missing, end what is too many, the youngest first; or tell the one connection
-    /// what it is worth.
+    /// Runs a flow's connection law: opens missing connections and ends surplus ones, the youngest first; or sets the weight of
+    /// its one connection.
     pub(super) fn update_connections(&mut self, core: &mut Core<Due>, flow: u32, run: u32) {
         if !self.is_current(flow, run) {
             return;

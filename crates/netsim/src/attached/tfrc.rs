@@ -41,7 +41,7 @@ impl TfrcConnection {
         self.sender.set_worth(worth);
     }
 
-    /// How many connections it stands for, and what of TCP's they would have as their window.
+    /// Returns the number of connections that it stands for, and the window that those would have under TCP.
     pub(crate) fn worth_and_window(&self) -> (f64, f64) {
         (self.sender.worth(), self.sender.window())
     }
@@ -86,7 +86,7 @@ impl Attached {
         self.pump_tfrc(core, id);
     }
 
-    /// Sends what a connection may send, and keeps its one entry in the event queue.
+    /// Sends as much as a connection may, and keeps its one entry in the event queue.
     pub(super) fn pump_tfrc(&mut self, core: &mut Core<Due>, id: u32) {
         let TfrcConnection { flow, epoch, ref mut sender, .. } = self.tfrc[id as usize];
         let now = core.now();
@@ -136,7 +136,7 @@ impl Attached {
         };
         self.deliver_datagram(now, flow, handed);
         let place = &mut self.tfrc[id as usize];
-        // What was under way when its connection ended counts, and is not answered.
+        // Packets under way when their connection ended count, and are not answered.
         if place.epoch == epoch && place.sender.is_open() {
             let report = place.receiver.handle_data(now, data);
             self.send_report(core, id, report);
@@ -198,7 +198,7 @@ impl Attached {
         self.free_tfrc.push(id);
     }
 
-    /// Loss events of a flow's connections so far, those that are over too; none of what is not TFRC.
+    /// Loss events of a flow's connections so far, those that are over too; none without TFRC.
     pub(crate) fn loss_events(&self, flow: u32) -> u64 {
         let state = &self.flows[flow as usize];
         if !state.is_tfrc() {

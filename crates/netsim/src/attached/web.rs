@@ -2,7 +2,7 @@
 //!
 //! A connection of TCP carries data both ways, an endpoint of `evenair-tcp` one way: one for the requests and one for the replies are its
 //! halves, and the second opens without a handshake, because the first has made it. Acknowledgements are packets of their own: they do not ride
-//! on the other half's data. A message is as many segments as it needs, the last of them with what is left of it.
+//! on the other half's data. A message is as many segments as it needs, the last of them shorter.
 
 use super::{Attached, Due};
 use crate::core::Core;
@@ -49,7 +49,7 @@ struct Message {
 pub(crate) struct Half {
     /// It carries replies: its data go from the flow's destination to its source.
     pub(crate) replies: bool,
-    /// The half that carries the replies to what this one carries, of a connection that persists; none once all are answered.
+    /// The half with the replies to this half's requests, in a persistent connection; none once all are answered.
     partner: Option<u32>,
     /// Its requests or replies, from the oldest on that is not acknowledged.
     messages: VecDeque<Message>,
@@ -57,7 +57,7 @@ pub(crate) struct Half {
     delivered: usize,
     /// Segments of all messages so far.
     end: u32,
-    /// Nothing follows what it has.
+    /// No message follows the present ones.
     last: bool,
 }
 
@@ -87,7 +87,7 @@ impl Half {
         Self { replies, partner: None, messages: VecDeque::new(), delivered: 0, end: 0, last: false }
     }
 
-    /// Nothing follows what it has.
+    /// Whether no message follows the present ones.
     pub(super) const fn is_last(&self) -> bool {
         self.last
     }

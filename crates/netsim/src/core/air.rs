@@ -1,4 +1,4 @@
-//! Between queues and the air: what the air is given, and what it tells.
+//! Between queues and the air: frames to the air, and its effects.
 
 use super::{Core, Direction, Event, News};
 use crate::packet::{Body, LossCause};
@@ -20,9 +20,17 @@ impl<T: Copy> Core<T> {
     /// A DATA frame was acknowledged, or was not.
     #[inline(never)]
     fn on_attempt(&mut self, by: u32, airtime: Duration) {
-        let is_staged = matches!(self.queues[by as usize].service, Service::Staged { .. });
-        let aggregate = is_staged.then(|| (self.staged[by as usize].to, airtime));
-        self.queues[by as usize].discipline.attempted(aggregate);
+        let measured = match self.queues[by as usize].service {
+            Service::Staged { .. } => Some((self.staged[by as usize].to, airtime)),
+            Service::Packet(_, hop) => {
+                let to = self.hops.get(hop).to;
+                // The rates that a discipline was built with are those of the start, and not those that rate control chooses.
+                let differs = self.moving.is_some() || self.air.usual_mode(by, to).is_some();
+                differs.then_some((to, airtime))
+            }
+            _ => None,
+        };
+        self.queues[by as usize].discipline.attempted(measured);
     }
 
     /// A packet reached its next hop, or one of those that hear a broadcast.
@@ -71,7 +79,7 @@ impl<T: Copy> Core<T> {
             queue.given_up.add(served.size.into());
             self.lose(id, by, LossCause::Retries);
         } else if to == BROADCAST {
-            // Whoever received a broadcast, it is at the end of its way.
+            // A broadcast is at the end of its way, with or without receivers.
             let packet = self.pool.take(id);
             self.passage(packet.way).delivered.add(packet.size.into());
             if matches!(packet.body, Body::Foreign(_)) {

@@ -6,10 +6,10 @@ use evenair_des::Stream;
 use evenair_laws::backoff::BackoffLaw;
 use evenair_units::{Duration, Instant};
 
-/// The queues whose laws are updated together: those of one interval by one clock.
+/// The queues with laws that are updated together: those of one interval by one clock.
 #[derive(Clone, Debug)]
 pub(super) struct Round {
-    /// The interval as the laws know it, and the node whose clock counts it; none, if that is everybody's.
+    /// The interval as the laws know it, and the node with the clock that counts it; none for the common clock.
     key: (Duration, Option<u32>),
     /// The interval as that clock counts it.
     interval: Duration,

@@ -1,5 +1,6 @@
 //! From a specification to a network at its start.
 
+use super::motion::Moving;
 use super::shaping::Within;
 use super::staging::Staged;
 use super::{Core, Forwarding, Passage};
@@ -11,12 +12,13 @@ use evenair_des::{Queue, Stream};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{self, AnyBackoff, BackoffLaw, Category, FullPacket, LinkRole};
 use evenair_laws::marking::QueueRole;
-use evenair_topology::{ConflictGraph, Link};
+use evenair_topology::{ConflictGraph, FadedLink, Fading, Link};
 use evenair_units::{Bytes, Instant, Volume};
 use evenair_wifi::{
-    Air, Arbitration, BROADCAST, Contention, Effects, IdealAir, LossProcess, Mode, Receivers,
+    Air, Arbitration, BROADCAST, Capture, Contention, ControlledLink, Effects, IdealAir, LossProcess, Mode,
+    Receivers,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The key by which queues of one node are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +56,7 @@ fn categories(spec: &NetworkSpec) -> &'static [Category] {
 pub(crate) struct FlowHops {
     pub(crate) forward: u32,
     pub(crate) backward: u32,
-    /// Of web traffic: the first hop of the replies' data, and of what acknowledges them.
+    /// Of web traffic: the first hop of the replies' data, and of their acknowledgements.
     pub(crate) replies: u32,
     pub(crate) reply_acks: u32,
 }
@@ -91,6 +93,7 @@ impl<T: Copy> Core<T> {
                 air.aggregate(by, staging.limits);
             }
         }
+        control_modes(spec, seed, &queues, &mut air);
         // Each node has a buffer, then each wire.
         let room = |limit| Buffer { waiting: 0, limit };
         let nodes = 0..spec.nodes.len() as u32;
@@ -110,10 +113,11 @@ impl<T: Copy> Core<T> {
         let inside = DisciplineRole { flows: flows_known, ..full.into() };
         let within = Within::build(spec, seed, &inside, &mut queues, &mut buffers);
         let mut hops = Forwarding::default();
-        let flow_hops = |(index, flow): (usize, &FlowSpec)| {
-            let replies = !flow.path.contains(&BROADCAST);
-            let there: Vec<_> = flow.path.windows(2).map(|w| hop(flow.category, w[0], w[1])).collect();
-            let back = flow.path.windows(2).rev().filter(|_| replies);
+        let mut flow_hops = |index: usize, path: &[u32]| {
+            let flow = &spec.flows[index];
+            let replies = !path.contains(&BROADCAST);
+            let there: Vec<_> = path.windows(2).map(|w| hop(flow.category, w[0], w[1])).collect();
+            let back = path.windows(2).rev().filter(|_| replies);
             let back: Vec<_> = back.map(|w| hop(flow.category, w[1], w[0])).collect();
             let (mut replies, mut reply_acks) = (super::END, super::END);
             if flow.traffic.web().is_some() {
@@ -124,7 +128,9 @@ impl<T: Copy> Core<T> {
             let backward = hops.add_chain(within.back(spec, index, back));
             FlowHops { forward, backward, replies, reply_acks }
         };
-        let flows = spec.flows.iter().enumerate().map(flow_hops).collect();
+        let flows: Vec<FlowHops> =
+            spec.flows.iter().enumerate().map(|(index, flow)| flow_hops(index, &flow.path)).collect();
+        let moving = Moving::new(spec, &flows, flow_hops);
         let categories = categories(spec);
         for path in &spec.routes {
             let back: Vec<u32> = path.iter().rev().copied().collect();
@@ -158,6 +164,7 @@ impl<T: Copy> Core<T> {
             shapers: within.hosts,
             culled: Vec::new(),
             trace: None,
+            moving,
         };
         (core, flows)
     }
@@ -166,6 +173,24 @@ impl<T: Copy> Core<T> {
     pub(crate) fn start_dummies(&mut self) {
         for by in 0..self.queues.len() as u32 {
             self.serve(by);
+        }
+    }
+}
+
+/// Puts the links of queues of the air under rate control.
+fn control_modes(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue], air: &mut Air) {
+    if spec.rate_control.is_empty() {
+        return;
+    }
+    for (from, to) in spec.air_links() {
+        let Some(params) = spec.rate_control.of(from, to) else { continue };
+        let modes = spec.modes_of(from, to);
+        for (by, queue) in (0..).zip(queues).filter(|(_, queue)| queue.node == from) {
+            let name = format!("{} to {}", queue.name, spec.nodes[to as usize]);
+            let draws = Stream::named(seed, &name, "rate").bits();
+            let law = params.begin(&spec.rate_role(from, to, &modes, draws));
+            let link = ControlledLink { to, modes: modes.clone(), law };
+            air.control_modes(by, link, spec.mode(from, to));
         }
     }
 }
@@ -181,11 +206,14 @@ struct Carries {
 /// The queues of the air that the flows need.
 fn queue_keys(spec: &NetworkSpec, wires: &BTreeMap<(u32, u32), &Wire>) -> BTreeMap<Key, Carries> {
     let mut keys: BTreeMap<Key, Carries> = BTreeMap::new();
-    let flows = spec.flows.iter().map(|flow| {
-        let traffic = flow.traffic.kind();
-        (&flow.path, flow.category, traffic.tcp().is_some(), traffic.has_replies())
-    });
-    // What comes from outside and belongs to no flow may be TCP, and may be data both ways.
+    let way = |flow, path| {
+        let &FlowSpec { ref traffic, category, .. } = flow;
+        (path, category, traffic.kind().tcp().is_some(), traffic.kind().has_replies())
+    };
+    let detours = spec.motion.iter().flat_map(|motion| &motion.detours);
+    let detours = detours.filter_map(|detour| Some(way(&spec.flows[detour.flow], detour.path.as_ref()?)));
+    let flows = spec.flows.iter().map(|flow| way(flow, &flow.path)).chain(detours);
+    // Packets from outside without a flow may be TCP, and may be data both ways.
     let (routes, categories) = (spec.routes.iter(), categories(spec));
     let routes = routes.flat_map(|path| categories.iter().map(move |&category| (path, category, true, true)));
     for (path, category, tcp, both) in flows.chain(routes) {
@@ -321,6 +349,28 @@ fn full_packet(spec: &NetworkSpec) -> QueueRole {
     QueueRole { full_packet, rate: spec.data_mode.rate() }
 }
 
+/// The pairs of nodes that hear each other, the one with the lower number first, and their waves.
+fn faded_links(
+    spec: &NetworkSpec,
+    seed: u64,
+    fading: &Fading,
+) -> impl Iterator<Item = ((u32, u32), FadedLink)> {
+    let hears = |from: u32| spec.medium.hearers(from as usize).iter().map(move |ear| ear.node);
+    let pairs =
+        (0..spec.nodes.len() as u32).flat_map(|from| hears(from).map(move |to| (from.min(to), from.max(to))));
+    let mut pairs: BTreeSet<(u32, u32)> = pairs.collect();
+    if spec.motion.is_some() {
+        // Any two nodes may hear each other some time.
+        let nodes = spec.nodes.len() as u32;
+        pairs = (0..nodes).flat_map(|one| (one + 1..nodes).map(move |other| (one, other))).collect();
+    }
+    pairs.into_iter().map(move |(one, other)| {
+        let name = Fading::entity(&spec.nodes[one as usize], &spec.nodes[other as usize]);
+        let mut stream = Stream::named(seed, &name, "fading");
+        ((one, other), fading.link(|| stream.unit()))
+    })
+}
+
 fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {
     fn law(queue: &TransmitQueue) -> &AnyBackoff {
         &queue.law.as_ref().expect("queues of the air have one").law
@@ -340,6 +390,13 @@ fn air(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue]) -> Air {
                 let name = format!("{}>{}", spec.nodes[loss.from as usize], spec.nodes[loss.to as usize]);
                 let stream = Stream::named(seed, &name, "loss");
                 air.set_loss(loss.from, loss.to, &LossProcess::new(loss.schedule.clone(), stream));
+            }
+            if let Capture::Errors(_) = rules.capture {
+                let key = |name: &String| Stream::named(seed, name, "reception").bits();
+                air.set_draw_keys(spec.nodes.iter().map(key).collect());
+                if let Some(fading) = &spec.fading {
+                    air.set_fading(fading.clone(), faded_links(spec, seed, fading));
+                }
             }
             air
         }

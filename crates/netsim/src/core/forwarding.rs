@@ -8,7 +8,7 @@ use evenair_units::Volume;
 use evenair_wifi::Mode;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One hop: the queue that a packet waits in, the node that it goes to, and what has passed: one line of the cache.
+/// One hop: the queue that a packet waits in, the node that it goes to, and the passed packets: one line of the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
     pub(crate) queue: u32,
@@ -16,7 +16,7 @@ pub(crate) struct Hop {
     pub(crate) mode: Mode,
     /// The hop after it, or [`END`].
     next: u32,
-    /// Whoever is attached wants to know when a packet has left its queue, and there is room.
+    /// An attachment needs the instant when a packet has left its queue, and there is room.
     pub(crate) watched: bool,
     pub(crate) passed: Passed,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Passed {
     pub(crate) waiting: Delays,
     /// From entering the queue until service ended, well or not: sojourn times.
     pub(crate) sojourn: Delays,
-    /// Bytes whose service ended.
+    /// Bytes that ended their service.
     pub(crate) bytes: u64,
 }
 
@@ -49,7 +49,7 @@ impl Passed {
         }
     }
 
-    /// Packets whose service ended, and their bytes.
+    /// Packets that ended their service, and their bytes.
     pub(crate) fn served(self) -> Volume {
         Volume { packets: self.sojourn.count, bytes: self.bytes }
     }
@@ -116,6 +116,11 @@ impl Forwarding {
         let mut first: BTreeMap<u32, u32> = BTreeMap::new();
         let is_other = |hop: &&Hop| *first.entry(hop.queue).or_insert(hop.to) != hop.to;
         self.hops.iter().filter(is_other).map(|hop| hop.queue).collect()
+    }
+
+    /// Changes each hop.
+    pub(crate) fn each(&mut self, change: impl FnMut(&mut Hop)) {
+        self.hops.iter_mut().for_each(change);
     }
 
     /// All hops, in order.

@@ -13,9 +13,16 @@ use crate::queue::{Discipline, Outlet, Queued, Service, TransmitQueue};
 use evenair_units::{Bytes, Duration};
 
 impl<T: Copy> Core<T> {
-    /// Has whoever is attached told when a packet that entered at this hop has left its node, or was dropped before, and there is
-    /// room for another. A shaper that holds nothing back lets through at once whatever comes, and that is no departure.
+    /// Gives the attachment news when a packet that entered at this hop has left its node, or was dropped before, and there is
+    /// room for another. A shaper without a limit lets arrivals through at once, and that is no departure.
     pub(crate) fn watch(&mut self, first: u32) {
+        for other in self.other_entrances(first) {
+            self.watch_chain(other);
+        }
+        self.watch_chain(first);
+    }
+
+    fn watch_chain(&mut self, first: u32) {
         let mut hop = first;
         loop {
             self.hops.get_mut(hop).watched = true;
@@ -44,7 +51,8 @@ impl<T: Copy> Core<T> {
         let queue = &self.queues[by as usize];
         match queue.outlet {
             Outlet::Within { .. } => queue.discipline.is_full(arrival),
-            // What goes into service at once takes no place: nothing is there, a dummy neither, and nothing waits.
+            // A packet that goes into service at once takes no place: nothing is there, a dummy neither, and nothing
+            // waits.
             Outlet::Air | Outlet::Wire(_) => {
                 let buffer = &self.buffers[queue.buffer as usize];
                 buffer.waiting >= buffer.limit && !is_idle(queue)
@@ -92,20 +100,25 @@ impl<T: Copy> Core<T> {
     #[inline]
     pub(super) fn make_room(&mut self, by: u32, left: Option<Queued>) {
         let waiting = &mut self.queues[by as usize].without_room;
-        waiting.extend(left);
+        if let Some(left) = left {
+            waiting.push_back(left);
+        }
         if !waiting.is_empty() {
             self.tell(by);
         }
     }
 
-    /// Tells the first for whose packet there is room; all of them, if the queue has nothing else to wait for.
+    /// Tells the first source with room for its packet; all of them, if the queue has nothing else to wait for.
+    #[inline(never)]
     fn tell(&mut self, by: u32) {
         debug_assert!(!self.queues[by as usize].without_room.is_empty(), "nobody waits");
         loop {
             let waiting = &self.queues[by as usize].without_room;
             let Some(next) = waiting.iter().position(|packet| !self.is_full(by, packet)) else { break };
             let queue = &mut self.queues[by as usize];
-            let told = queue.without_room.remove(next).expect("just found");
+            let waiting = &mut queue.without_room;
+            let told = if next == 0 { waiting.pop_front() } else { waiting.remove(next) }; // most often the first
+            let told = told.expect("just found");
             let goes_on = is_idle(queue);
             self.news.push_back(News::Room(Way(told.flow)));
             if !goes_on {

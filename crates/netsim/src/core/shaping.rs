@@ -1,5 +1,5 @@
-//! Shapers: queues whose packets stay in their node. Their rates follow a plan, or a gateway's law that looks at what they
-//! counted once an epoch.
+//! Shapers: queues that keep packets in their node. Their rates follow a plan, or a gateway's law that reads their counts
+//! once an epoch.
 
 mod build;
 mod busy;
@@ -22,7 +22,7 @@ use evenair_wifi::PacketId;
 use std::collections::VecDeque;
 use std::fmt;
 
-/// How often what a shaper counted is noted that no law looks at: [Jam10]'s epoch.
+/// The interval at which a shaper's counts are noted without a law: [Jam10]'s epoch.
 const EPOCH: Duration = Duration::from_secs(10);
 
 /// The source of a shaper's rates.
@@ -38,20 +38,20 @@ enum Control {
 pub(crate) struct ShaperHost {
     pub(crate) queue: u32,
     control: Control,
-    /// When it last looked, and what had been counted by then of a gateway's classes.
+    /// The instant of the last reading of a gateway's classes, and their counts by then.
     meter: Meter,
     /// Its readings: kept, so that nothing is allocated where it looks often.
     counters: Vec<Option<ClassCounters>>,
     /// Of a gateway.
     record: Option<Box<Record>>,
-    /// Of a gateway that has a law: who has data outstanding beyond it.
+    /// Of a gateway with a law: the classes with data outstanding beyond it.
     watch: Option<Box<Watch>>,
 }
 
 /// The notes on a gateway.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
-    /// The node, and what it tells apart.
+    /// The node, and its classes of packets.
     pub(crate) node: u32,
     pub(crate) classes: Vec<GatewayClass>,
     /// The classes that are there, in order: those that its law knows.
@@ -69,7 +69,7 @@ impl Record {
         GatewayRole { classes: roles.collect() }
     }
 
-    /// A law's allowance to those that are there; a class that has gone keeps what it had, for its packets that still wait.
+    /// A law's allowance to the present classes; a removed class keeps its rate, for its packets that still wait.
     fn shares(&mut self, allocation: Allocation) -> Shares {
         let there: Vec<_> = self.there.iter().map(|&class| self.classes[class as usize].clone()).collect();
         let Shares { total, each } = Shares::of(allocation, &there);
@@ -94,7 +94,7 @@ impl Record {
         series.add(now, Decision { class, ..decision }, shares, seen);
     }
 
-    /// A class comes, goes or is another; gives what the law is told.
+    /// A class comes, goes or changes; returns the change for the law.
     fn change(&mut self, class: u32, role: Option<ClassRole>) -> NewClasses {
         let before = self.there.clone();
         self.there.retain(|&there| there != class);
@@ -224,7 +224,7 @@ impl ShaperHost {
         let allocation = law.on_classes(&classes);
         let decision = allocation.decision;
         let shares = record.shares(allocation);
-        // What was counted is told at the epoch's end.
+        // The counts are reported at the epoch's end.
         let waits =
             |&class: &u32| ClassView { backlog: counts[class as usize].backlog(), ..ClassView::default() };
         let seen: Vec<_> = record.there.iter().map(|class| Some(waits(class))).collect();
@@ -303,7 +303,7 @@ impl<T: Copy> Core<T> {
         }
     }
 
-    /// The gateway sees what comes to its node: acknowledgements of what it has let through.
+    /// The gateway sees arrivals at its node: acknowledgements of packets that it has let through.
     #[inline]
     pub(super) fn watch_arriving(&mut self, id: PacketId) {
         let Some(watch) = self.shapers.first_mut().and_then(|host| host.watch.as_mut()) else { return };

@@ -28,6 +28,8 @@ pub(super) struct Staged {
     bytes_max: u64,
     /// No packet for this next hop waited when the discipline was last asked.
     is_dry: bool,
+    /// Rate control chooses the mode of its frames.
+    is_controlled: bool,
     /// The queue has several next hops.
     is_shared: bool,
     /// Packets have left since the discipline last chose a next hop.
@@ -40,6 +42,20 @@ impl Staged {
     /// Nothing staged, in a queue with several next hops or one.
     pub(super) fn none(is_shared: bool) -> Self {
         Self { is_shared, ..Self::default() }
+    }
+
+    /// Takes out a packet that has left, most often the first; gives it and its hop.
+    fn take(&mut self, id: PacketId) -> (Queued, u32) {
+        let is_it = |(packet, _): &(Queued, u32)| packet.packet == id;
+        let is_first = self.packets.front().is_some_and(is_it);
+        let taken = if is_first {
+            self.packets.pop_front()
+        } else {
+            self.packets.iter().position(is_it).and_then(|place| self.packets.remove(place))
+        };
+        let (packet, hop) = taken.expect("it was staged");
+        self.bytes -= u64::from(packet.size);
+        (packet, hop)
     }
 }
 
@@ -80,7 +96,9 @@ impl<T: Copy> Core<T> {
         debug_assert!(staged.packets.is_empty() && staged.next.is_none(), "packets are staged already");
         (staged.to, staged.mode) = (head.to, Some(head.mode));
         (staged.is_dry, staged.is_over) = (false, false);
-        staged.bytes_max = staging.bytes_at(head.mode.rate(), staged.is_shared);
+        let usual = self.air.usual_mode(by, head.to);
+        staged.is_controlled = usual.is_some();
+        staged.bytes_max = staging.bytes_at(usual.unwrap_or(head.mode).rate(), staged.is_shared);
         self.add_staged(by, first, hop);
         self.air.stage(self.now, by, head, &mut self.effects);
         self.fill(by);
@@ -117,17 +135,29 @@ impl<T: Copy> Core<T> {
         }
     }
 
+    /// As much may be staged as the time has room for in the mode that rate control holds best.
+    #[inline(never)] // out of the way of queues without rate control
+    fn limit_by_usual_mode(&mut self, by: u32) {
+        let staged = &mut self.staged[by as usize];
+        if let (Some(staging), Some(mode)) = (self.staging, self.air.usual_mode(by, staged.to)) {
+            staged.bytes_max = staging.bytes_at(mode.rate(), staged.is_shared);
+        }
+    }
+
     /// Stages packets for the same next hop, as long as there is room and the discipline has some.
     #[inline(never)] // out of the way of queues without aggregates
     pub(super) fn fill(&mut self, by: u32) {
+        if self.staged[by as usize].is_controlled {
+            self.limit_by_usual_mode(by);
+        }
         loop {
             let staged = &mut self.staged[by as usize];
             if staged.packets.is_empty() {
                 let next = staged.next.take();
                 return next.into_iter().for_each(|next| self.begin_turn(by, next));
             }
-            let has_room = staged.bytes < staged.bytes_max && self.air.room(by) > 0;
-            if staged.is_dry || !has_room || self.queues[by as usize].discipline.packets() == 0 {
+            let is_waiting = !staged.is_dry && self.queues[by as usize].discipline.packets() > 0;
+            if !is_waiting || staged.bytes >= staged.bytes_max || self.air.room(by) == 0 {
                 return;
             }
             if staged.next.is_some() {
@@ -163,9 +193,7 @@ impl<T: Copy> Core<T> {
     #[inline(never)] // out of the way of queues without aggregates
     pub(super) fn end_staged(&mut self, by: u32, id: PacketId) -> (Queued, u32) {
         let staged = &mut self.staged[by as usize];
-        let place = staged.packets.iter().position(|(packet, _)| packet.packet == id);
-        let (served, hop) = staged.packets.remove(place.expect("it was staged")).expect("just found");
-        staged.bytes -= u64::from(served.size);
+        let (served, hop) = staged.take(id);
         staged.is_over = true;
         self.note_staged(by);
         let passed = &mut self.hops.get_mut(hop).passed;
@@ -189,11 +217,19 @@ impl<T: Copy> Core<T> {
         if let Some(waits) = &mut self.queues[by as usize].waits {
             waits.add(waited);
         }
-        if let Some(trace) = &mut self.trace
-            && self.staging.is_some()
-        {
-            trace.staged.entry((by, next.packet.0)).or_default().push_back((*packet, hop.mode));
+        if self.trace.is_some() && self.staging.is_some() {
+            self.trace_staged(by, next.packet);
         }
         place
+    }
+
+    /// A packet is staged, for the trace.
+    #[cold]
+    #[inline(never)]
+    fn trace_staged(&mut self, by: u32, id: PacketId) {
+        let Some(trace) = &mut self.trace else { return };
+        let packet = self.pool.get(id);
+        let mode = self.hops.get(packet.hop).mode;
+        trace.staged.entry((by, id.0)).or_default().push_back((*packet, mode));
     }
 }

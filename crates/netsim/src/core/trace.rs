@@ -1,4 +1,4 @@
-//! Frames and the packets in them, for whoever watches.
+//! Frames and the packets in them, for watchers.
 
 use super::{Core, News};
 use crate::packet::Packet;
@@ -47,7 +47,7 @@ impl<T: Copy> Core<T> {
         }));
     }
 
-    /// The frames that have ended since this was last asked, in order, with the packets whose exchanges they belong to.
+    /// The frames that have ended since the last call, in order, with the packets of their exchanges.
     pub(crate) fn take_frames(&mut self) -> Vec<(FrameRecord, Traced)> {
         self.trace.as_mut().map(|trace| std::mem::take(&mut trace.frames)).unwrap_or_default()
     }

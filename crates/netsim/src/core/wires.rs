@@ -24,7 +24,7 @@ impl<T: Copy> Core<T> {
                 wire.delay = delay;
                 wire.changes.pop_front();
             }
-            // A shorter way does not overtake what is under way.
+            // A shorter way does not overtake packets under way.
             let arrives = (now + wire.delay).max(wire.last_arrival);
             wire.last_arrival = arrives;
             self.call(arrives, Event::WireArrival(by));

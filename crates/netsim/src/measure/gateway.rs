@@ -17,7 +17,7 @@ pub struct GatewayResult {
 }
 
 impl GatewayResult {
-    /// What a gateway's record says of a measured time, from one instant to another: that of a host outside of the network, which counts
+    /// The gateway's record of a measured time, from one instant to another: that of a host outside of the network, which counts
     /// once an epoch. Epochs that end in the measured time belong to it.
     pub fn of(
         node: String,

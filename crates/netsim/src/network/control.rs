@@ -1,4 +1,4 @@
-//! The state of flows for whoever steps a network from outside, and the settings that may be changed there.
+//! The state of flows for a caller that steps a network from outside, and settings that it may change.
 
 use super::Network;
 use crate::core::ClassRefused;
@@ -8,7 +8,7 @@ use evenair_laws::backoff::Access;
 use evenair_laws::gateway::ClassRole;
 use evenair_units::{Duration, Instant, Volume};
 
-/// A flow, as it is now. What is counted is counted since the beginning of the run.
+/// A flow at present. Counts are from the beginning of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FlowState {
     /// Segments or datagrams handed to the application, and their bytes.
@@ -29,7 +29,7 @@ pub struct FlowState {
     pub round_trips: u32,
 }
 
-/// The ends of a flow whose packets come from outside ([`Traffic::Outside`](crate::Traffic::Outside)), as their host knows them.
+/// The ends of a flow with packets from outside ([`Traffic::Outside`](crate::Traffic::Outside)), as their host knows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OutsideEnds {
     /// Connections that are open.
@@ -80,8 +80,8 @@ impl Network {
         self.core.queues.iter().map(|queue| (queue.name.as_str(), queue.node, queue.backlog()))
     }
 
-    /// From now on it is counted how many packets of a flow from outside have left its first node, or were dropped there, with room
-    /// for another: for whoever injects them and wants the queue never to be empty.
+    /// Counts from this call on the packets of a flow from outside that have left its first node, or were dropped there, with
+    /// room for another: for a caller that keeps the queue from running empty.
     pub fn watch_departures(&mut self, flow: u32) {
         self.core.watch(self.attached.flows[flow as usize].hops.forward);
     }
@@ -116,22 +116,22 @@ impl Network {
         matches!(state.outlet, Outlet::Air).then(|| (queue, state.name.as_str()))
     }
 
-    /// Gives a queue of the air another answer of its back-off law, until that gives another itself. What has been drawn is
-    /// counted down; what is drawn next is drawn from this.
+    /// Gives a queue of the air another answer of its back-off law, until that law gives another itself. A drawn back-off
+    /// is counted down; the next is drawn from this answer.
     pub fn set_access(&mut self, queue: u32, access: Access) {
         self.core.air.set_access(queue, access);
     }
 
     /// A class of the gateway, by its place in the specification, has another weight or link from this instant on, or comes back
     /// with it, or goes (none). The gateway's law is told ([`on_classes`](evenair_laws::gateway::GatewayLaw::on_classes)): its search
-    /// goes on, and its rates hold at once. Which flows are the class's does not change; what still waits of a class that has gone
-    /// leaves at the rate that it had.
+    /// goes on, and its rates hold at once. The class keeps its flows. Packets of a removed class that still wait leave at its
+    /// last rate.
     ///
     /// # Errors
     /// If there is no such class, or its gateway has no law.
     ///
     /// # Panics
-    /// If `at` lies before what was handled last, or after [`next_at`](Self::next_at).
+    /// If `at` lies before the last event, or after [`next_at`](Self::next_at).
     pub fn set_gateway_class(
         &mut self,
         at: Instant,

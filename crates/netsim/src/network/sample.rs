@@ -5,7 +5,7 @@ use crate::attached::{Attached, Due, Flow};
 use crate::core::{END, Passed};
 use crate::measure::{
     AggregateResult, AirtimeShares, ClassResult, Counts, FlowCounts, FlowResult, GatewayResult, LinkResult,
-    Packets, ProbeResult, QueueCounts, RunResult, TransferResult,
+    ModeResult, Packets, ProbeResult, QueueCounts, RunResult, TransferResult,
 };
 use crate::packet::Way;
 use crate::queue::{Delays, Outlet, TransmitQueue};
@@ -37,6 +37,7 @@ impl Network {
         for queue in &mut self.core.queues {
             queue.waits.iter_mut().for_each(Histogram::clear);
         }
+        self.core.air.clear_mode_counters();
         if self.run.ledger {
             self.core.air.start_ledger(now);
         }
@@ -120,7 +121,7 @@ impl Network {
         self.core.call_at(now + every, Due::Sample);
     }
 
-    /// Whoever sees the time series is given them once there are so many points.
+    /// Hands the time series to watchers once there are so many points.
     pub(super) fn tell_series(&mut self, watchers: &mut Watchers<'_>, points: usize) {
         let series = &mut self.meter.series;
         if let Some(see) = watchers.series.as_mut().filter(|_| series.time_s.len() >= points) {
@@ -174,7 +175,7 @@ impl Network {
         hops.zip(&mut self.meter.waiting_at_sample).map(since).collect()
     }
 
-    /// The first hops of a flow's data and of what comes back.
+    /// The first hops of a flow's data and of its returning packets.
     fn ways(&self, index: usize) -> (u32, u32) {
         let flow = &self.attached.flows[index];
         match flow.web {
@@ -195,7 +196,7 @@ impl Network {
         self.finish_at(end)
     }
 
-    /// The same as [`finish_at`](Self::finish_at) while somebody watches, who sees what is left of the time series.
+    /// The same as [`finish_at`](Self::finish_at) with watchers, which get the rest of the time series.
     ///
     /// # Panics
     /// As [`finish_at`](Self::finish_at).
@@ -290,7 +291,9 @@ impl Network {
                 requests_failed: frames.requests_failed,
                 internal: frames.internal,
                 lost_on_wire: dropped.on_wire,
+                dropped_no_route: dropped.no_route,
                 aggregates: aggregates.map(|counters| AggregateResult::of(counters, frames.attempts)),
+                modes: self.mode_results(index, queue),
                 airtime: ledger
                     .as_ref()
                     .filter(|_| matches!(queue.outlet, Outlet::Air))
@@ -298,6 +301,24 @@ impl Network {
             }
         };
         queues.map(result).collect()
+    }
+
+    /// The modes of a queue's DATA frames under rate control.
+    fn mode_results(&self, index: usize, queue: &TransmitQueue) -> Vec<ModeResult> {
+        let counters = match queue.outlet {
+            Outlet::Air => self.core.air.mode_counters(index as u32),
+            _ => Vec::new(),
+        };
+        let sent = counters.into_iter().filter(|(.., counters)| counters.frames > 0);
+        sent.map(|(to, mode, counters)| ModeResult {
+            to: name(&self.nodes, to).into(),
+            mode: mode.to_string(),
+            rate_bps: mode.rate().as_bps(),
+            frames: counters.frames,
+            packets: counters.packets,
+            acknowledged: counters.acknowledged,
+        })
+        .collect()
     }
 
     /// The gateway's record.
@@ -351,7 +372,8 @@ impl Network {
         let goodput_bps = match &flow.web {
             Some(web) => self.per_second(web.measured_bytes() as f64 * 8.0),
             None if is_outside || flow.traffic.mix().is_some() => {
-                self.per_second(counts.arrived_bytes as f64 * 8.0)
+                let headers = counts.delivered * u64::from(flow.traffic.headers().count());
+                self.per_second(counts.arrived_bytes.saturating_sub(headers) as f64 * 8.0)
             }
             None => goodput_pps * 8.0 * f64::from(flow.unit_bytes()),
         };
@@ -388,7 +410,7 @@ impl Network {
         }
     }
 
-    /// The trajectory's hash: every frame on the air, then what every flow got by the run's end.
+    /// The trajectory's hash: every frame on the air, then every flow's results by the run's end.
     fn fingerprint(&self, end: Instant) -> Fingerprint {
         let mut fingerprint = self.core.air.fingerprint();
         for flow in &self.attached.flows {

@@ -1,4 +1,4 @@
-//! Whole networks: conservation, determinism, and what the four-link topologies of [Chen10] are known for.
+//! Whole networks: conservation, determinism, and the known results of [Chen10]'s four-link topologies.
 
 mod aggregates;
 mod clocks;
@@ -7,6 +7,8 @@ mod delays;
 mod drains;
 mod gateway;
 mod marks;
+mod modes;
+mod motion;
 mod outside;
 mod poisson;
 mod queues;
@@ -56,7 +58,7 @@ fn medium(ends: &[[f64; 4]]) -> Medium {
     Medium::from_positions(&at, &radio)
 }
 
-/// The same, and one node that nobody hears.
+/// The same, and one node that no other node hears.
 fn medium_with_one_more(ends: &[[f64; 4]]) -> Medium {
     let mut all = ends.to_vec();
     all.push([1e6, 0.0, 2e6, 0.0]);
@@ -166,7 +168,7 @@ fn link_2_starves_over_dcf_and_the_connection_law_feeds_it() {
 }
 
 #[test]
-fn the_ledger_explains_every_second_and_names_who_blocks() {
+fn ledger_explains_time_and_names_blockers() {
     let result = Network::run(&four_links(false), seconds(1, 20, 30));
     for link in &result.links {
         let airtime = link.airtime.as_ref().unwrap();
@@ -220,7 +222,7 @@ fn the_warm_up_counts_for_nothing_and_all_that_comes_after_it_for_something() {
         wired(1_000, 20, 10, datagrams(every))
     };
     for spec in [four_links(true), adaptive(), overloaded] {
-        // Between two of the source's instants: what happens at the warm-up's end itself would count for both parts.
+        // Between two of the source's instants: an event at the warm-up's end itself would count for both parts.
         let count = |warmup, duration| {
             let time = Duration::from_millis;
             let run = RunSpec { warmup: time(warmup), duration: time(duration), ..seconds(3, 0, 0) };
@@ -234,8 +236,8 @@ fn the_warm_up_counts_for_nothing_and_all_that_comes_after_it_for_something() {
 }
 
 #[test]
-fn twice_the_warm_up_leaves_rates_where_they_were() {
-    // 200 datagrams/s are offered and 100 go through, whatever came before.
+fn twice_warm_up_leaves_rates_where_they_were() {
+    // 200 datagrams/s are offered and 100 go through, after any warm-up.
     let every = Pattern::Constant { interval: Duration::from_millis(5), jitter: 0.0 };
     let spec = wired(1_000, 20, 10, datagrams(every));
     for warmup in [10, 20] {
@@ -379,7 +381,7 @@ fn wired(rate_kbps: u64, delay_ms: u64, buffer: u32, traffic: Traffic) -> Networ
 }
 
 fn datagrams(pattern: Pattern) -> Traffic {
-    Traffic::Datagrams { size: Bytes::new(1250), pattern }
+    Traffic::Datagrams { size: Bytes::new(1250), headers: Bytes::new(0), pattern }
 }
 
 #[test]
@@ -468,7 +470,7 @@ fn a_flow_that_stops_and_starts_again_is_silent_in_between() {
         spec.flows[0].active = vec![(at(2), at(10)), (at(20), Instant::NEVER)];
         let result = Network::run(&spec, seconds(1, 1, 29));
         let series = &result.series.as_ref().unwrap().flows[0].goodput_pps;
-        // Point i covers second i; what was in the queue drains in a second.
+        // Point i covers second i; the queue drains in a second.
         assert!(series[..2].iter().all(|&x| x < 0.5), "{series:?}");
         assert!(series[3..9].iter().all(|&x| x > 30.0), "{series:?}");
         assert!(series[11..19].iter().all(|&x| x < 0.5), "{series:?}");
@@ -503,7 +505,7 @@ fn a_finished_transfer_closes_its_connection() {
     assert!((connections[0] - 1.0).abs() < 1e-12 && connections[2..].iter().all(|&n| n < 1e-12));
 }
 
-/// However many connections share a transfer, come, go and lose packets meanwhile: the flow delivers its segments once.
+/// Connections share a transfer, come, go and lose packets: the flow delivers its segments once.
 #[test]
 fn connections_share_a_transfer() {
     let law = RttProportionalParams {
@@ -544,7 +546,7 @@ fn a_transfer_goes_on_after_a_pause() {
 }
 
 #[test]
-fn a_broadcast_reaches_everybody_in_range_and_counts_for_each() {
+fn broadcast_counts_for_each_receiver() {
     let mut spec = four_links(false);
     let every = Pattern::Constant { interval: Duration::from_millis(100), jitter: 0.0 };
     spec.flows =
@@ -624,7 +626,7 @@ fn a_trace_sees_every_frame_and_changes_nothing() {
 }
 
 #[test]
-fn who_watches_is_told_how_far_it_is_changes_nothing_and_may_end_it() {
+fn watcher_sees_progress_and_may_stop() {
     let (spec, run) = (four_links(true), seconds(1, 1, 4));
     let watched = |until: Instant| {
         let mut told = Vec::new();
@@ -718,7 +720,7 @@ proptest! {
         code_point: 0,
         weight: 1.0,
         stack: None,
-                traffic: if saturated && l == 0 { Traffic::Datagrams { size: Bytes::new(500), pattern: Pattern::Saturated } } else { Traffic::Tcp(tcp(connections)) },
+                traffic: if saturated && l == 0 { Traffic::Datagrams { size: Bytes::new(500), headers: Bytes::new(0), pattern: Pattern::Saturated } } else { Traffic::Tcp(tcp(connections)) },
             })
             .collect();
         spec.queue = queues::any_queue(discipline, marking, limit_packets);

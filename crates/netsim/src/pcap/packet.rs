@@ -1,9 +1,9 @@
-//! Simulated packets as IP packets, of just the size that was on the air.
+//! Simulated packets as IP packets, of exactly their size on the air.
 //!
 //! A segment's header is as long as its flow's `tcp.headers`, and longer by its options where `tcp.options` sends them. From 60 bytes on
-//! it is IPv6's 40 and TCP's 20, below that IPv4's 20 and TCP's 20. The rest is room for options, and no operations fill it up. What
-//! no header of TCP can hold (less than a word of four bytes, or more than 60) follows the packet, as padding does in Ethernet.
-//! A packet too short for its headers is no IP packet: its bytes stand behind the protocol number for experiments.
+//! it is IPv6's 40 and TCP's 20, below that IPv4's 20 and TCP's 20. The rest is room for options, and no operations fill it up. A
+//! rest that no header of TCP can hold (less than a word of four bytes, or more than 60) follows the packet, as padding does in
+//! Ethernet. A packet too short for its headers is no IP packet: its bytes stand behind the protocol number for experiments.
 
 use super::{internet_checksum, ip_address};
 use crate::options::{Options, sequence, window_scale};
@@ -14,9 +14,9 @@ use evenair_wifi::BROADCAST;
 
 /// LLC and SNAP in front of IPv4; its last two bytes are the protocol number.
 pub(super) const LLC: [u8; 8] = [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00];
-/// What SNAP calls IPv6.
+/// SNAP's number of IPv6.
 pub(super) const ETHER_TYPE_IPV6: [u8; 2] = [0x86, 0xdd];
-/// What SNAP calls bytes that are no packet of a protocol (IEEE 802-2014 clause 9.2.4: local experiments).
+/// SNAP's number of bytes that are no packet of a protocol (IEEE 802-2014 clause 9.2.4: local experiments).
 const ETHER_TYPE_LOCAL: [u8; 2] = [0x88, 0xb5];
 /// The protocols above IP, by their numbers.
 const TCP: u8 = 6;
@@ -86,7 +86,7 @@ fn segment_packet(
 /// The headers of IP and UDP.
 fn datagram_packet(packet: &Sent, bytes: &mut Vec<u8>) {
     let length = usize::from(packet.size) - IPV4_BYTES;
-    // What a packet from outside is, is not known here; it is shown as a datagram.
+    // The protocol of a packet from outside is not known here; it is shown as a datagram.
     let [client, server] = ports(packet);
     let header = [client, server, (length as u16).to_be_bytes(), [0, 0]].concat();
     let congestion = match &packet.body {
@@ -100,7 +100,7 @@ fn datagram_packet(packet: &Sent, bytes: &mut Vec<u8>) {
     Ip { packet, protocol: UDP, congestion, length }.write(false, &header, 6, bytes);
 }
 
-/// What a flow's headers have beyond those without options \[bytes\].
+/// The bytes of a flow's headers beyond those without options \[bytes\].
 const fn room_for_options(agreed: &Agreed) -> u16 {
     let without = if agreed.headers >= HEADERS_IPV6 { HEADERS_IPV6 } else { HEADERS_IPV4 };
     agreed.headers.saturating_sub(without)
@@ -167,7 +167,7 @@ fn ports(packet: &Sent) -> [[u8; 2]; 2] {
         .map(u16::to_be_bytes)
 }
 
-/// What follows the ports. On the wire sequence numbers count bytes.
+/// The header behind the ports. On the wire sequence numbers count bytes.
 fn tcp_header(segment: &Segment, unit: u32, agreed: &Agreed, options: &[u8], bytes: &mut Vec<u8>) {
     const CWR: u8 = 0x80;
     const ECE: u8 = 0x40;
@@ -248,7 +248,7 @@ mod tests {
     }
 
     /// RFC 791's total length, RFC 8200's payload length and 40, and RFC 9293's data offset: a packet of any size is just as
-    /// long as it was on the air, but for what no header can hold.
+    /// long as it was on the air, except for a rest that no header can hold.
     #[test]
     fn packets_are_as_long_as_on_the_air() {
         for headers in 20..=140_u16 {

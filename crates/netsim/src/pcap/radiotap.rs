@@ -3,8 +3,7 @@
 use evenair_wifi::{Band, Format, FrameRecord, GuardInterval, MacTiming, Modulation, Width};
 
 pub(super) const FLAG_BAD_FCS: u8 = 0x40;
-/// Where the flags are in a header: after version, length and presence.
-pub(super) const FLAGS_AT: usize = 8;
+const TSFT: u32 = 1 << 0;
 const FLAG_FCS_AT_END: u8 = 0x10;
 const CHANNEL_2_4_GHZ: u16 = 0x0080;
 /// Linux has it at 6 GHz too.
@@ -20,16 +19,25 @@ const A_MPDU_STATUS: u32 = 1 << 20;
 const VHT: u32 = 1 << 21;
 const HE: u32 = 1 << 23;
 
-/// Flags, rate and channel, and the antenna; of a frame of 802.11n, ac or ax its own field instead of the rate, and of an aggregate's
-/// packet which aggregate that is. Channel and fields of VHT and HE are aligned to two bytes, the aggregate's to four.
+/// Where the flags are in a header: after version, length and presence, and after the time if it has that.
+pub(super) const fn flags_at(header: &[u8]) -> usize {
+    8 + if header[4] as u32 & TSFT > 0 { 8 } else { 0 }
+}
+
+/// Flags, rate and channel, and the antenna. A frame of 802.11n, ac or ax has its own field instead of the rate. An aggregate's
+/// packet has the aggregate's number and beginning, by which Wireshark adds up its duration. The time is aligned to eight bytes,
+/// channel and fields of VHT and HE to two, the aggregate's to four.
 pub(super) fn header(timing: &MacTiming, frame: &FrameRecord) -> Vec<u8> {
     let (mode, decoded) = (frame.mode, frame.decoded);
     let aggregate = frame.part.filter(|part| part.of > 1);
     let own = mode.modulation().map(field);
     let (bit, own) = own.unwrap_or((RATE, Vec::new()));
     let mut out = vec![0, 0, 0, 0];
-    let of_aggregate = if aggregate.is_some() { A_MPDU_STATUS } else { 0 };
+    let of_aggregate = if aggregate.is_some() { A_MPDU_STATUS | TSFT } else { 0 };
     out.extend((FLAGS | CHANNEL | ANTENNA | bit | of_aggregate).to_le_bytes());
+    if aggregate.is_some() {
+        out.extend((frame.start.as_nanos() / 1_000).to_le_bytes());
+    }
     out.push(if decoded { FLAG_FCS_AT_END } else { FLAG_FCS_AT_END | FLAG_BAD_FCS });
     let is_rate = bit == RATE;
     out.push(if is_rate { (mode.rate().as_bps() / 500_000) as u8 } else { 0 });

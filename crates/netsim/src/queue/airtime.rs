@@ -3,7 +3,7 @@
 //!
 //! # Law
 //! Each station has a deficit of airtime. At its turn it sends while that is above zero; else it gets a quantum and goes to the
-//! end of the round. What its packets kept the air busy for is taken off: every attempt, with preamble, spaces and
+//! end of the round. The airtime of its packets is taken off: every attempt, with preamble, spaces and
 //! acknowledgement, at the station's rate. So a slow station does not take the time of fast ones.
 //!
 //! # Source
@@ -11,9 +11,9 @@
 //! and algorithm 3; Linux' mac80211 for the defaults: 256 µs, a quantum of 300 bytes, a target of 20 ms.
 //!
 //! # Deviations
-//! Only what is sent counts, not what the station sends to us. Stations that begin to send have no turn before the round. Packets
+//! Only sent packets count, not those of the station to us. Stations that begin to send have no turn before the round. Packets
 //! that share frames are those of the station at its turn, which pays for the whole aggregate; the inter-frame space before it is
-//! not counted. Where the buffer is full the flow with the longest line of all stations loses its first packet, as in mac80211.
+//! not counted. Where the buffer is full the flow with the longest queue of all stations loses its first packet, as in mac80211.
 
 use super::{Discipline, DisciplineRole, Fair, FairParams, Queued};
 use evenair_laws::marking::CodelParams;
@@ -88,8 +88,8 @@ impl AirtimeFair {
         })
     }
 
-    /// An attempt to send has ended: of the packet in service, or of packets staged for a next hop, in a frame that took so long
-    /// with its acknowledgement.
+    /// An attempt to send has ended: of the packet in service, or of packets for a next hop, in a frame that took so long with its
+    /// acknowledgement.
     pub(crate) fn attempted(&mut self, aggregate: Option<(u32, Duration)>) {
         match (self.in_service, aggregate) {
             (_, Some((next_hop, airtime))) => {
@@ -153,7 +153,7 @@ impl Discipline for AirtimeFair {
             let already = dropped.len();
             let first = station.queue.dequeue(now, dropped);
             if first.is_none() {
-                // A debt stays: what a station used must be paid. What it did not use is lost.
+                // A debt stays: used airtime must be paid. Unused airtime is lost.
                 (station.in_round, station.deficit) = (false, station.deficit.min(0));
                 self.round.pop_front();
             }
@@ -169,7 +169,7 @@ impl Discipline for AirtimeFair {
         }
     }
 
-    /// Stays at the station, which pays for what it gets beyond its turn.
+    /// Dequeues more packets for the station at its turn, which pays for them beyond its turn.
     fn dequeue_for(&mut self, now: Instant, next_hop: u32, dropped: &mut Vec<Queued>) -> Option<Queued> {
         let already = dropped.len();
         let first = self.stations.get_mut(&next_hop)?.queue.dequeue(now, dropped);

@@ -1,13 +1,13 @@
-//! A token bucket: how much may pass, by a rate and a depth.
+//! A token bucket: a limit by a rate and a depth.
 //!
 //! # Law
 //! Tokens come at the rate until the bucket is full. A packet passes when there are tokens for all of its bytes, and takes
 //! them: over any interval of length `t` no more than `rate·t + depth` passes. It is counted in whole bits times
-//! nanoseconds per second, so that nothing is ever rounded away: not in the long run, and not where the rate changes. A depth may follow
-//! the rate: what comes in so long, at least a fixed one.
+//! nanoseconds per second, so that nothing is ever rounded away: not in the long run, and not where the rate changes. A depth may
+//! follow the rate: the tokens of so long a time, at least a fixed number.
 //!
 //! # Source
-//! [Jam10] section 6.2.3 and Fig 6.1; tc-tbf(8) of Linux, whose `burst` is the depth.
+//! [Jam10] section 6.2.3 and Fig 6.1; tc-tbf(8) of Linux, with `burst` as the depth.
 //!
 //! # Deviations
 //! A packet larger than the bucket passes when that is full, and leaves a debt; Linux drops it.
@@ -23,7 +23,7 @@ pub struct TokenBucket {
     rate: Rate,
     /// \[bit·ns/s\]
     depth: i128,
-    /// What follows the rate of it, and the rest.
+    /// The part of the depth that follows the rate, and the least depth.
     depth_time: Duration,
     depth_least: i128,
     /// Its content at `since`; less than nothing after a packet larger than it \[bit·ns/s\].
@@ -47,7 +47,7 @@ impl TokenBucket {
         Self::by_rate(rate, depth, Duration::ZERO)
     }
 
-    /// A full bucket whose depth is what comes in so long, and this at least.
+    /// A full bucket with the tokens of so long a time as its depth, and at least this.
     pub fn by_rate(rate: Rate, least: Bytes, depth_time: Duration) -> Self {
         let depth_least = cost(least);
         let depth = depth(rate, depth_least, depth_time);

@@ -41,4 +41,6 @@ pub(crate) struct Dropped {
     /// Of those, the ones that the receiver has: only their acknowledgements failed.
     pub(crate) received: u64,
     pub(crate) on_wire: u64,
+    /// For want of a route.
+    pub(crate) no_route: u64,
 }

@@ -49,13 +49,13 @@ impl Queued {
     }
 }
 
-/// A queueing discipline: keeps the packets that wait, and says which is next. A machine without clock or chance: time comes in
-/// as an argument, the host draws.
+/// A queueing discipline: keeps waiting packets and chooses the next. A machine without clock or chance: time comes in as an
+/// argument, the host draws.
 ///
-/// The packet in service is the host's. Whatever was enqueued leaves once: by [`dequeue`](Self::dequeue), among what that
-/// dropped, or by [`evict`](Self::evict).
+/// The packet in service is the host's. An enqueued packet leaves once: by [`dequeue`](Self::dequeue), among the packets
+/// that it dropped, or by [`evict`](Self::evict).
 pub trait Discipline {
-    /// With what probability this arrival is to be refused, which the host draws.
+    /// Returns the probability with which this arrival is to be refused; the host draws.
     fn refusal(&mut self, _now: Instant, _arrival: &Queued) -> Probability {
         Probability::ZERO
     }
@@ -155,7 +155,7 @@ pub enum AnyDiscipline {
 }
 
 impl AnyDiscipline {
-    /// Whether it wants to be told of each attempt to send what is in service.
+    /// Whether it needs each attempt to send the packet in service.
     pub(crate) fn wants_attempts(&self) -> bool {
         if let Self::Airtime(airtime) = self { airtime.wants_attempts() } else { false }
     }
@@ -332,7 +332,7 @@ impl fmt::Debug for OwnDiscipline {
 }
 
 impl PartialEq for OwnDiscipline {
-    /// By identity: what waits does not count.
+    /// By identity: waiting packets do not count.
     fn eq(&self, other: &Self) -> bool {
         self.identity() == other.identity()
     }

@@ -2,14 +2,14 @@
 //! `fq_codel`, and with turns that are shorter the more flows a host has it is like CAKE.
 //!
 //! # Law
-//! Each flow has a line and a deficit. At its turn it sends while its deficit is above zero, each packet costing its bytes;
-//! then it gets a quantum and goes to the end of the round. With [`FairParams::weighted`] a flow's quantum is that times its weight, so that
-//! flows that always have something to send get bytes in proportion to their weights. A flow that begins to send is served before the round until it has
-//! used one quantum, if [`FairParams::sparse_first`]: one that never has more waiting than that is never kept by those that have.
-//! With [`FairParams::hosts`] a flow's quantum is divided by the number of flows in the round that its host has, so that hosts
-//! share alike, and the flows of a host share what it has.
-//! Where flows are grouped ([`Flows::grouped`]), as those of a subscriber, a group has one line, in which its flows are first
-//! in, first out; with hosts each flow has its own all the same.
+//! Each flow has a queue and a deficit. At its turn it sends while its deficit is above zero, each packet costing its bytes; then
+//! it gets a quantum and goes to the end of the round. With [`FairParams::weighted`] a flow's quantum is that times its weight,
+//! so flows with a steady backlog get bytes in proportion to their weights. A flow that begins to send is served before the round
+//! until it has used one quantum, if [`FairParams::sparse_first`]. A flow that never has more waiting than that never waits
+//! for backlogged flows. With [`FairParams::hosts`] a flow's quantum is divided by the number of flows in the round that its
+//! host has, so that hosts share alike, and the flows of a host share its part. Where flows are grouped
+//! ([`Flows::grouped`]), as those of a subscriber, a group has one queue, in which its flows are first in, first out; with
+//! hosts each flow has its own all the same.
 //!
 //! # Source
 //! M. Shreedhar, G. Varghese, "Efficient Fair Queuing using Deficit Round Robin", 1995; RFC 8290 sections 4.1 and 4.2; for
@@ -17,11 +17,11 @@
 //! 2018, section III-B.
 //!
 //! # Deviations
-//! Of CAKE it has the isolation of flows and hosts, sparse flows first, and `CoDel` for each flow; not the BLUE part of its AQM, no
-//! tins by DSCP, no filter of acknowledgements, no set-associative hash and no compensation of overhead. Its shaper is another
-//! part, in front of any discipline. Where it rounds a host's share at random, shares are rounded up.
-//! Flows are told apart by number, not by a hash of their headers: two never share a line. Where the buffer is full one packet
-//! is dropped from the head of the longest line; Linux drops up to 64 at once, to save time that does not count here.
+//! Of CAKE it has the isolation of flows and hosts, sparse flows first, and `CoDel` for each flow. It has no BLUE part in its
+//! AQM, no tins by DSCP, no filter of acknowledgements, no set-associative hash and no compensation of overhead. Its shaper is
+//! another part, in front of any discipline. Where it rounds a host's share at random, shares are rounded up. Flows are told
+//! apart by number, not by a hash of their headers: two never share a queue. Where the buffer is full one packet is dropped
+//! from the head of the longest queue; Linux drops up to 64 at once, to save time that does not count here.
 
 use super::{Discipline, DisciplineRole, FlowFacts, Flows, Queued};
 use evenair_laws::Parameters;

@@ -50,8 +50,8 @@ impl Flows {
         Self { facts: flows.into(), groups: None }
     }
 
-    /// The same flows, of which those of a group are as one: the groups by flow, nodes or other small numbers. A group weighs
-    /// what the heaviest of its flows does: it does not count for more because it has more flows.
+    /// The same flows with those of a group as one: `groups` has a small number by flow, such as a node's. A group has the
+    /// weight of its heaviest flow: more flows do not make it heavier.
     pub fn grouped(&self, groups: &[u32]) -> Self {
         let mut weights: BTreeMap<u32, f64> = BTreeMap::new();
         for (group, flow) in groups.iter().zip(self.facts.iter()) {
@@ -68,7 +68,7 @@ impl Flows {
         Self { facts: self.facts.clone(), groups: None }
     }
 
-    /// What a queue tells flows apart by: the group of this one. One of which nothing is known is its own.
+    /// The key by which a queue tells flows apart: the group of this one. An unknown flow is its own group.
     #[inline]
     pub fn key(&self, flow: u32) -> u32 {
         let Some(groups) = &self.groups else { return flow };

@@ -1,20 +1,21 @@
-//! The shaper of a gateway, or of a source: lines of packets, of which tokens let some pass.
+//! The shaper of a gateway, or of a source: queues of packets, released by tokens.
 //!
 //! # Law
-//! Packets are told apart by class. Either all classes share one line, or each has its own; a line is a queueing discipline
-//! with room for so many packets. A discipline that all share tells classes apart, and one of a class flows; with CAKE's hosts it is
-//! flows and hosts in both. A line may have a token bucket, and all lines together may have one. Where several lines
-//! may send they take turns (deficit round robin), with turns in proportion to the classes' weights. So it is
-//! - one bucket over one line: an aggregate limit ([Jam10] Fig 6.1a),
-//! - one bucket over a line for each class: an aggregate limit with fair queueing (Fig 6.1b),
+//! Packets are told apart by class. Either all classes share one line, or each has its own; a line is a queueing discipline with
+//! room for so many packets. A shared discipline tells classes apart, that of one class its flows; with CAKE's hosts both tell
+//! flows and hosts apart. A line may have a token bucket, and all lines together may have one. Where several lines
+//! may send they take turns (deficit round robin), with turns in proportion to the classes' weights. Three forms
+//! result:
+//! - one bucket over one line: an aggregate limit ([Jam10] Fig 6.1a).
+//! - one bucket over a line for each class: an aggregate limit with fair queueing (Fig 6.1b).
 //! - a bucket for each class's line: limits for each (Fig 6.1c).
 //!
 //! # Source
 //! [Jam10] section 6.2.3.
 //!
 //! # Deviations
-//! A packet for which tokens are wanted has left its discipline: what drops packets by how long they have waited sees it no
-//! more, as under Linux' tc-tbf(8).
+//! A packet that waits for tokens has left its discipline: an AQM by waiting time sees it no more, as under Linux'
+//! tc-tbf(8).
 
 use super::{AnyDiscipline, Discipline, Queued, TokenBucket};
 use evenair_laws::gateway::{ClassCounters, ClassView, Count, Counted};
@@ -80,7 +81,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// An empty line with room for so many packets, and what it may send in a turn.
+    /// An empty line with room for so many packets, and its quantum for a turn.
     pub(crate) fn new(queue: AnyDiscipline, limit: u32, bucket: Option<TokenBucket>, quantum: Bytes) -> Self {
         debug_assert!(limit > 0 && quantum.count() > 0, "a line through which nothing passes");
         let quantum = quantum.count();
@@ -282,7 +283,7 @@ impl Discipline for Shaper {
 
     fn next_ready(&self, now: Instant) -> Instant {
         let Some(&first) = self.round.front() else { return Instant::NEVER };
-        // The line whose turn it is waits for all lines' bucket.
+        // The line at its turn waits for all lines' bucket.
         let line = &self.lines[first as usize];
         if let (Some((head, ready)), Some(bucket)) = (line.head, &self.bucket)
             && ready <= now

@@ -1,4 +1,4 @@
-//! Disciplines one by one, and what holds of all of them.
+//! Disciplines one by one, and properties of all of them.
 
 mod bounds;
 mod parts;
@@ -22,7 +22,7 @@ fn packet(id: u32, flow: u32, size: u32, at: Instant) -> Queued {
     Queued { packet: PacketId(id), flow, size, next_hop: flow / 2, enqueued: at, mark: Mark::Impossible }
 }
 
-/// The last comes first, but nothing leaves except on whole tens of milliseconds: what a user's own may be.
+/// The last comes first, but nothing leaves except on whole tens of milliseconds: an example of a user's own.
 #[derive(Clone, Debug, Default)]
 struct Stack(Vec<Queued>, Option<&'static str>);
 
@@ -136,7 +136,7 @@ fn a_sparse_flow_goes_before_the_round_and_only_while_it_is_sparse() {
     assert_eq!(order(FairParams::round_robin())[4..], [0, 9, 9, 1]);
 }
 
-/// RFC 8290 section 4.2: a new flow whose line is empty goes through the round once before it is new again.
+/// RFC 8290 section 4.2: a new flow with an empty line goes through the round once before it is new again.
 #[test]
 fn flow_that_was_new_is_not_new_again_at_once() {
     let params = FairParams { marking: None, ..FairParams::fq_codel() };
@@ -184,7 +184,7 @@ fn a_full_buffer_costs_the_longest_line_its_first_packet() {
     }
     assert_eq!(fair.evict(&packet(0, 0, 0, ms(0))).unwrap().packet, PacketId(0));
     assert_eq!((fair.packets(), fair.bytes()), (4, 4000));
-    // What has left a line makes it no longer.
+    // Packets that left a line no longer count in its length.
     let mut fair = DisciplineParams::Fair(FairParams::round_robin()).begin(&ROLE);
     (0..5).for_each(|id| fair.enqueue(ms(0), packet(id, 0, 1000, ms(0))));
     (0..3).for_each(|_| assert!(fair.dequeue(ms(1), &mut Vec::new()).is_some()));
@@ -213,9 +213,10 @@ fn inside_of(lines: &BTreeMap<u32, VecDeque<PacketId>>, next_hop: u32) -> usize 
 }
 
 proptest! {
-    /// Whatever comes and goes: every packet leaves once, counts are right, and one is ready exactly when the discipline says.
+    /// For any arrivals and departures: every packet leaves once, counts are right, and one is ready exactly when the
+    /// discipline says.
     #[test]
-    fn every_discipline_keeps_what_it_is_given(
+    fn every_discipline_keeps_its_packets(
         which in 0usize..8,
         grouped in any::<bool>(),
         steps in prop::collection::vec((0u8..10, 0u32..4, 1u32..1600, 0u64..30), 1..300),

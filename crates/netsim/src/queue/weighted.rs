@@ -12,9 +12,9 @@
 //! Generalized Processor Sharing Approach to Flow Control in Integrated Services Networks", 1993; [Jam10] section 6.2.1.
 //!
 //! # Deviations
-//! The reference is served what the queue is served, so that nothing has to be known of how fast that will be: over the air a
-//! packet takes as long as it takes. While one is in service the reference gets its bytes at the queue's rate, and what is left when it
-//! ends; on a wire this is exact. Where the buffer is full the flow with the longest line for its weight gives up its last packet.
+//! The reference gets the service of the queue, so it needs no forecast of the rate: over the air a packet takes as long as it
+//! takes. While one is in service the reference gets its bytes at the queue's rate, and the rest when it ends; on a wire this is
+//! exact. Where the buffer is full the flow with the longest queue for its weight gives up its last packet.
 
 use super::{Discipline, DisciplineRole, Flows, Queued};
 use evenair_units::{Instant, Probability, Rate};
@@ -102,7 +102,7 @@ impl Weighted {
         }
     }
 
-    /// The reference is served what has been sent until now of the packet in service.
+    /// Gives the reference the part of the packet in service that has been sent by this instant.
     fn advance(&mut self, now: Instant) {
         let Some(mut packet) = self.in_service else { return };
         let sent = self.rate.as_bps() as f64 / 8.0 * now.since(packet.since).as_secs_f64();
@@ -128,7 +128,7 @@ impl Weighted {
         self.weights = 0.0;
     }
 
-    /// Whatever was in service has left; with nothing that waits virtual time begins anew.
+    /// Ends the service of the packet, if any; with nothing that waits virtual time restarts at zero.
     fn end_service(&mut self) {
         if let Some(packet) = self.in_service.take() {
             self.serve(packet.bytes - packet.served);

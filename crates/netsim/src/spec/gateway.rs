@@ -7,8 +7,8 @@ use evenair_units::{Bytes, Duration, Instant, Rate};
 use evenair_wifi::BROADCAST;
 
 impl NetworkSpec {
-    /// Whose data a flow's are, and which way they go, where they pass the gateway: into the mesh where they begin at the gateway
-    /// or come to it over a wire; up where they end there or go on.
+    /// The subscriber of a flow's data and their direction, where they pass the gateway: into the mesh where they begin at the
+    /// gateway or come to it over a wire; up where they end there or go on.
     pub fn subscriber(&self, path: &[u32], gateway: u32) -> Option<(u32, Direction)> {
         let place = path.iter().position(|&node| node == gateway)?;
         let (&first, &last) = (path.first()?, path.last()?);
@@ -22,9 +22,9 @@ impl NetworkSpec {
         }
     }
 
-    /// Whose a flow is to the queues of a node: the subscriber's at the gateway that it passes. Where there is no gateway, that is the
-    /// node at which the flow goes from a wire to the air, or back; and a flow that meets no gateway is its source's, except that
-    /// what begins at the queue's own node is told apart by where it goes.
+    /// The subscriber of a flow for the queues of a node: that at the gateway that the flow passes. Without a gateway, it is that
+    /// of the node at which the flow goes from a wire to the air, or back. A flow that meets neither belongs to its source,
+    /// except that flows from the queue's own node are told apart by their destinations.
     pub(crate) fn subscriber_at(&self, node: u32, path: &[u32]) -> u32 {
         let between = |hops: &[u32]| self.is_wired(hops[0], hops[1]) != self.is_wired(hops[1], hops[2]);
         let border = || path.windows(3).find(|hops| between(hops)).map(|hops| hops[1]);
@@ -45,23 +45,23 @@ impl NetworkSpec {
 pub struct GatewaySpec {
     /// The node.
     pub node: u32,
-    /// Who shapes where real sockets send, too; simulated, if it is not given.
+    /// The shaper where real sockets send, too; simulated by default.
     pub stack: Option<Stack>,
     /// The flows that it tells apart.
     pub classes: Vec<GatewayClass>,
     /// The class of each flow's data; none of a flow that it leaves alone.
     pub of_flow: Vec<Option<u32>>,
-    /// The class of what comes back to each flow's source as data: a web server's replies.
+    /// The class of the data that return to each flow's source: a web server's replies.
     pub of_replies: Vec<Option<u32>>,
-    /// The acknowledgements of what comes up take tokens of their flow's class too.
+    /// The acknowledgements of upstream data take tokens of their flow's class too.
     pub acknowledgements: bool,
     /// Its law is not told for how long data are outstanding beyond it.
     pub no_busy_time: bool,
     /// Its lines and buckets.
     pub shaper: Shaping,
-    /// A line: what it holds, and in which order.
+    /// A line: its packets, and their order.
     pub queue: QueueSpec,
-    /// The depth of every bucket, at least: it holds what its rate lets through in `burst_time`, if that is more.
+    /// The depth of every bucket, at least: it holds the tokens of `burst_time` at its rate, if that is more.
     pub burst: Bytes,
     /// See `burst`.
     pub burst_time: Duration,
@@ -124,7 +124,7 @@ pub enum Shaping {
 /// Rates of a shaper: network-layer sizes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shares {
-    /// Of all together: what one bucket has.
+    /// Of all together: the rate of one bucket.
     pub total: Rate,
     /// Of each class.
     pub each: Vec<Rate>,
@@ -137,8 +137,8 @@ impl Shares {
         Self { total: Rate::from_bps(total), each }
     }
 
-    /// What all have together and what each has, whichever a law gives: all have the sum, or each its part by weight. A law that
-    /// gives neither lets all through.
+    /// The rates of all together and of each, from either form of a law's answer: all have the sum, or each its part by weight.
+    /// A law that gives neither lets all through.
     pub(crate) fn of(allocation: Allocation, classes: &[GatewayClass]) -> Self {
         let Allocation { total, each, .. } = allocation;
         if each.is_empty() {
@@ -154,7 +154,7 @@ impl Shares {
     }
 }
 
-/// A flow whose source holds its data back: a token bucket in front of the queue of its first hop.
+/// A flow with a source that holds its data back: a token bucket in front of the queue of its first hop.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceLimit {
     /// The flow.

@@ -44,6 +44,11 @@ impl Mix {
         self.sizes().max().unwrap_or_default()
     }
 
+    /// The smallest size.
+    pub fn smallest(&self) -> Bytes {
+        self.sizes().min().unwrap_or_default()
+    }
+
     /// Draws one; a mix of one size draws nothing.
     pub(crate) fn draw(&self, stream: &mut Stream) -> Bytes {
         let place = if self.count == 1 { 0 } else { stream.up_to(u32::from(self.count) - 1) };

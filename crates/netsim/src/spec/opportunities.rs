@@ -6,7 +6,7 @@ use std::fmt;
 const NANOS_PER_MS: u64 = 1_000_000;
 
 /// Instants at which a wire may send 1500 bytes each, over and over: a trace of mahimahi's form (Netravali et al., USENIX ATC 2015), with
-/// IP's bytes. What is not used at its instant is lost; a packet may take several, and several packets one.
+/// IP's bytes. An unused instant is lost; a packet may take several, and several packets one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opportunities {
     /// From the beginning of a round on, in order \[ms\]; the last is when the next round begins.

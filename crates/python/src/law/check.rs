@@ -8,6 +8,7 @@ use evenair_laws::connections::AnyConnections;
 use evenair_laws::gateway::AnyGateway;
 use evenair_laws::marking::AnyMarking;
 use evenair_laws::rate::AnyRate;
+use evenair_laws::rates::AnyRateControl;
 use evenair_laws::window::AnyWindow;
 use pyo3::exceptions::PyAssertionError;
 use pyo3::prelude::*;
@@ -34,6 +35,7 @@ fn drive(law: &Law, seed: u64) {
         Law::Window(law) => conformance::window(&law.clone().into(), AnyWindow::clone, seed),
         Law::Connections(law) => conformance::connections(&law.clone().into(), AnyConnections::clone, seed),
         Law::Rate(law) => conformance::rate(&law.clone().into(), AnyRate::clone, seed),
+        Law::Rates(law) => conformance::rates(&law.clone().into(), AnyRateControl::clone, seed),
         Law::Gateway(law) => conformance::gateway(&law.clone().into(), AnyGateway::clone, seed),
         Law::Marking(law) => conformance::marking(&law.clone().into(), AnyMarking::clone, seed),
     }

@@ -1,7 +1,7 @@
 //! The observations that laws are told, as light objects: each is made for one call, and read field by field.
 
 use evenair_laws::gateway;
-use evenair_laws::{backoff, flow, marking, window};
+use evenair_laws::{backoff, flow, marking, rates, window};
 use evenair_units::{Duration, Instant};
 use pyo3::prelude::*;
 
@@ -230,6 +230,55 @@ view! {
         flow: u32 = |queue| queue.flow;
         /// Network-layer size of the packet that comes or leaves [bytes].
         size_bytes: u32 = |queue| queue.size.count();
+    }
+}
+
+view! {
+    /// The link that a rate control is put at.
+    RateRole(rates::RateRole) {
+        /// The modes that frames may have, which a law names by their place here: format, index, streams, width [MHz], guard interval
+        /// [ns], rate [bit/s].
+        modes: Vec<(String, u8, u8, u16, u16, u64)> = |link| link.modes.iter().map(mode).collect();
+        /// The place of the link's own mode, the fastest.
+        own: u16 = |link| link.own;
+        /// A number for the law's own draws.
+        seed: u64 = |link| link.seed;
+    }
+}
+
+/// A mode as Python knows it.
+fn mode(mode: &rates::RateMode) -> (String, u8, u8, u16, u16, u64) {
+    let format = match mode.format {
+        rates::RateFormat::Dsss => "dsss",
+        rates::RateFormat::Ofdm => "ofdm",
+        rates::RateFormat::Ht => "ht",
+        rates::RateFormat::Vht => "vht",
+        rates::RateFormat::He => "he",
+    };
+    (format.into(), mode.index, mode.streams, mode.width_mhz, mode.guard_ns, mode.rate.as_bps())
+}
+
+view! {
+    /// The frame that is next.
+    FrameView(rates::FrameView) {
+        /// When [s].
+        now_s: f64 = |frame| at(frame.now);
+        /// The mode with the greatest expected rate, by the medium; None, unless the law asks for it.
+        best: Option<u16> = |frame| frame.best;
+    }
+}
+
+view! {
+    /// How a frame ended.
+    FrameStatus(rates::FrameStatus) {
+        /// When [s].
+        now_s: f64 = |status| at(status.now);
+        /// The steps of its chain that were tried: mode, tries, and packets in all of these frames together.
+        tried: Vec<(u16, u8, u32)> = |status| status.tried().map(|t| (t.mode, t.tries, t.packets)).collect();
+        /// Packets in the frame, when it was last sent.
+        packets: u16 = |status| status.packets;
+        /// Packets of it that were acknowledged, all in the last mode that was tried.
+        acknowledged: u16 = |status| status.acknowledged;
     }
 }
 

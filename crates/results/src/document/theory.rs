@@ -238,7 +238,7 @@ pub struct FluidRest {
     pub state: Vec<f64>,
     /// Eigenvalues of the linearisation there: pairs of real and imaginary part \[1/s\], the greatest real part first.
     pub eigenvalues: Vec<(f64, f64)>,
-    /// Whether all real parts are below zero, and what is asked for can be carried.
+    /// Whether all real parts are below zero, and the demand can be carried.
     pub is_stable: bool,
     /// How far the right-hand side is from zero there.
     pub residual: f64,
@@ -326,7 +326,7 @@ pub struct CompareDocument {
 pub struct ComparedStage {
     /// Its name.
     pub stage: &'static str,
-    /// The things that this world has and the one before has not; of a simulated one also what was measured in it.
+    /// The additions of this world to the one before; for a simulated one also its measurements.
     pub gap: String,
     /// The flows in it.
     pub flows: Vec<ComparedFlow>,
@@ -339,7 +339,7 @@ row! {
         flow: String,
         /// Its rate, in packets of the scenario's own air \[packets/s\].
         rate_pps: f64,
-        /// The same as a share of what it gets alone there.
+        /// The same as a share of its rate alone there.
         share: f64,
         /// The count \[packets/s\]; null in theory.
         counted_pps: Option<f64>,

@@ -1,4 +1,4 @@
-//! Frames of a window: who held the air, when, for whom, and what became of it.
+//! Frames of a window: their transmitters, times, receivers and outcomes.
 
 use evenair_netsim::{Body, RunResult, Sent};
 use evenair_wifi::{BROADCAST, FrameKind, FrameRecord};
@@ -18,11 +18,11 @@ pub struct FrameRow {
     pub to: String,
     /// DATA, ACK, RTS or CTS.
     pub kind: String,
-    /// Whether its addressee decoded it; of a broadcast, whether anybody did.
+    /// Whether its addressee decoded it; of a broadcast, whether any node did.
     pub decoded: bool,
     /// Whether it repeats a DATA frame.
     pub retry: bool,
-    /// The flow whose packet it carries, or answers; missing for dummies and for packets from outside.
+    /// The flow of the packet that it carries or acknowledges; missing for dummies and for packets from outside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
     /// Of DATA, the packet with its network-layer headers; of control frames, the whole frame \[bytes\]. Missing for dummies.
@@ -35,7 +35,7 @@ pub struct FrameRow {
     /// it of others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// The transmit queue whose exchange it belongs to; the next hop of what it carries is where DATA goes to.
+    /// The transmit queue of its exchange; DATA goes to the next hop of the packet that it carries.
     pub queue: String,
 }
 

@@ -43,10 +43,10 @@ pub struct GatewayColumns {
     pub classes: Vec<ClassColumns>,
 }
 
-/// The columns of one class: what it is allowed from then on, and what was counted since the time before.
+/// The columns of one class: its allowed rate from each instant on, and its counts since the instant before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassColumns {
-    /// The class: whose it is, and which way its data go.
+    /// The class: its subscriber and direction.
     pub class: String,
     /// Its grant from then on \[bit/s\].
     pub allowed_bps: Vec<f64>,
@@ -67,7 +67,7 @@ pub struct ClassColumns {
 }
 
 impl GatewayRecord {
-    /// Keeps what was asked for.
+    /// Keeps the requested results.
     pub(super) fn new(result: GatewayResult, series: bool, warm_s: f64) -> Self {
         let GatewayResult { node, classes, series: all } = result;
         let measured = all.time_s.iter().zip(&all.decisions).filter(|(at, _)| **at > warm_s);
@@ -83,12 +83,12 @@ impl GatewayRecord {
     }
 }
 
-/// Whether a gateway limits who is allowed so much \[bit/s\]: one that does not yet says the greatest rate that there is.
+/// Whether an allowed rate \[bit/s\] is a limit: a gateway without limits yet allows the greatest rate that there is.
 pub fn is_limit(allowed_bps: f64) -> bool {
     allowed_bps <= 1e15
 }
 
-/// A class in words: whose, and which way.
+/// A class in words: its subscriber and direction.
 pub fn name(class: &ClassResult) -> String {
     format!("{} {}", class.class, class.direction)
 }

@@ -1,9 +1,9 @@
-//! A run in real time: how far its figures are to be trusted, and what machine made them.
+//! A run in real time: the accuracy of its figures, and the machine that made them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a run over real sockets has beside the results of a simulated one.
+/// Results of a run over real sockets beyond those of a simulated one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LiveRecord {
     /// How late packets were.
@@ -67,7 +67,7 @@ pub struct Strays {
     pub unread: u64,
 }
 
-/// What the hosts' kernels are, for whoever wants to have the same.
+/// The hosts' kernels, so that a reader can set up the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostReport {
     /// The kernel's release.
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_late_by_shares_and_not_by_a_few_packets() {
+    fn run_is_late_by_shares_and_not_by_few_packets() {
         let of = |packets, late: u64| Lateness {
             packets,
             beyond_1ms: late as f64 / packets as f64,

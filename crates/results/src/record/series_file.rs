@@ -1,7 +1,7 @@
 //! Time series that are too long for memory, on disk.
 //!
-//! The file has no name, so that nothing is left of it whatever becomes of the program. It holds portions of points, each of them
-//! column by column: whoever wants rows reads portion after portion, whoever wants columns a piece of each.
+//! The file has no name, so the kernel removes it when the program ends in any way. It holds portions of points, each column by
+//! column: a reader of rows reads portion after portion, a reader of columns a piece of each.
 
 use super::{Values, flow_columns, link_columns};
 use evenair_netsim::{FlowSeries, LinkSeries, RunResult, Series};
@@ -14,14 +14,14 @@ use std::path::Path;
 /// Bytes of a value.
 const VALUE: usize = size_of::<f64>();
 
-/// The time series of one run, on disk. A disk that is full does not end the run: what is read of such a file is the failure.
+/// The time series of one run, on disk. A full disk does not end the run: reading such a file returns the failure.
 #[derive(Debug)]
 pub struct SeriesFile {
     file: io::Result<File>,
     /// Where each portion begins, and how many points it has.
     portions: Vec<(u64, usize)>,
     end: u64,
-    /// Whether a column is empty: what it says has no meaning there.
+    /// Whether a column is empty: its quantity has no meaning there.
     is_empty: Vec<bool>,
     flows: Vec<String>,
     links: Vec<String>,
@@ -60,7 +60,7 @@ impl SeriesFile {
         self.end += bytes.len() as u64;
     }
 
-    /// Says whose the columns are.
+    /// Names the columns.
     pub fn name(&mut self, result: &RunResult) {
         self.flows = result.flows.iter().map(|flow| flow.flow.clone()).collect();
         self.links = result.links.iter().map(|link| link.queue.clone()).collect();
@@ -72,8 +72,8 @@ impl SeriesFile {
         (0..self.portions.len()).map(whole).chain(self.failure().map(Err))
     }
 
-    /// So many points at most, each the mean of as many that follow each other, at the time of the last of them: what a figure can
-    /// show of them.
+    /// So many points at most, each the mean of as many that follow each other, at the time of the last of them: the resolution
+    /// of a figure.
     ///
     /// # Errors
     /// If the disk was full, or fails.
@@ -105,7 +105,7 @@ impl SeriesFile {
         })
     }
 
-    /// A record of what is read of each column.
+    /// A record of the columns that `read` returns.
     fn record(&self, mut read: impl FnMut(usize) -> io::Result<Vec<Option<f64>>>) -> io::Result<Series> {
         if let Some(failure) = self.failure() {
             return Err(failure);
@@ -157,7 +157,7 @@ impl SeriesFile {
     }
 }
 
-/// An error once more: it is told to whoever asks.
+/// An error once more, for each caller.
 fn again(error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), error.to_string())
 }

@@ -1,4 +1,4 @@
-//! A table as CSV (RFC 4180): what is missing is empty.
+//! A table as CSV (RFC 4180): a missing value is empty.
 
 use super::{Column, Table};
 use std::borrow::Cow;
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_needs_quotes_has_them_and_what_is_missing_is_empty() {
+    fn cells_are_quoted_and_missing_empty() {
         let table: Table = vec![
             ("name", Column::Text(vec!["a".into(), "b, \"c\"".into()])),
             ("x", Column::Optional(vec![None, Some(0.5)])),

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parquet_file_says_what_the_csv_file_says() {
+    fn parquet_equals_csv() {
         let text = include_str!("../../../../scenarios/chen10/a.toml");
         let short = ["duration=2 s".to_string(), "warmup=1 s".to_string()];
         let scenario = Resolved::parse("a.toml", text, &short).unwrap();

@@ -1,4 +1,4 @@
-//! Time series in long form: a row per instant, object and metric. What has no value at an instant has no row there.
+//! Time series in long form: a row per instant, object and metric. A missing value has no row.
 
 use super::{Column, Group, Table, TableWriter};
 use crate::record::{Values, flow_columns, link_columns};
@@ -71,7 +71,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Adds the rows of some points; after each point `at_point` may take what there is.
+    /// Adds the rows of some points; after each point `at_point` may take the rows so far.
     fn add<E>(
         &mut self,
         variant: &str,

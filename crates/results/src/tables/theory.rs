@@ -8,8 +8,8 @@ use crate::document::{
 };
 use evenair_scenario::{FluidRun, Optimum};
 
-/// `flows` has a row per flow; `links` one per link; `conflicts` one per pair of links that may not transmit at once, in the form in
-/// which a scenario reads them; `sets` one per independent set, and `set_links` one per set and link of it, where sets are known.
+/// `flows` has a row per flow; `links` one per link; `conflicts` one per pair of links that may not transmit at once, in the form
+/// that a scenario reads. `sets` has one per independent set, and `set_links` one per set and link of it, where sets are known.
 pub fn optimum(optimum: &Optimum) -> Vec<(&'static str, Table)> {
     let SolveDocument { flows, links, conflicts, independent_sets, .. } = SolveDocument::of("", optimum);
     let (one, other) = conflicts.into_iter().map(<(String, String)>::from).unzip();

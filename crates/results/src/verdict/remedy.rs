@@ -31,7 +31,7 @@ fn quoted(word: &str) -> String {
     if word.chars().all(is_plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
-/// The remedies of what was found, those for most flows first.
+/// The remedies of the found causes, those for most flows first.
 pub(super) fn remedies(scenario: &Resolved, flows: &[FlowVerdict]) -> Vec<Remedy> {
     let with = |causes: &[Cause]| -> Vec<usize> {
         let is_of = |flow: &FlowVerdict| flow.cause.is_some_and(|cause| causes.contains(&cause));
@@ -66,7 +66,9 @@ fn remedy(set: &[&str], why: &str) -> Remedy {
 /// RTS and CTS, where frames go without.
 fn rts(scenario: &Resolved) -> Option<Remedy> {
     let settings = scenario.settings();
-    let is_possible = scenario.network().mac != MacSpec::Ideal && settings.mac.rts_threshold.is_none();
+    let mac = &settings.mac;
+    let has_none = mac.rts_threshold.is_none() && mac.rts_duration.is_none();
+    let is_possible = scenario.network().mac != MacSpec::Ideal && has_none;
     let why = "the receiver's CTS silences nodes that do not sense the sender";
     is_possible.then(|| remedy(&["mac.rts_threshold=0 bytes"], why))
 }

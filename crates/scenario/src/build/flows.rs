@@ -2,7 +2,7 @@
 
 use super::{ends, node_number};
 use crate::error::Mistake;
-use crate::language::{FlowTable, Scenario, TrafficKind};
+use crate::language::{FlowTable, Preset, Scenario, TrafficKind};
 use crate::law;
 use crate::quantity::Size;
 use crate::resolved::Wrong;
@@ -12,9 +12,11 @@ use evenair_laws::flow::{FlowRole, Signal};
 use evenair_laws::window::AirPath;
 use evenair_netsim::{FlowSpec, LinkRate, Sampling, TcpSpec, TfrcSpec, Traffic, Wire};
 use evenair_topology::{Position, Router};
-use evenair_units::{Bytes, Duration, Rate};
+use evenair_units::{Bytes, Duration, Instant, Rate};
 use evenair_wifi::BROADCAST;
 
+/// Headers of IP and UDP.
+const UDP_HEADERS: Bytes = Bytes::new(28);
 /// Headers of IP and UDP, and a report's four fields (RFC 5348 section 3.2.2), four bytes each.
 const TFRC_REPORT: Bytes = Bytes::new(28 + 16);
 
@@ -40,10 +42,12 @@ pub(super) struct Ground<'a> {
     pub(super) has_rates: bool,
     /// Whether each link has the fastest rate that it can carry.
     pub(super) by_distance: bool,
+    /// Where nodes move: the routes of all flows at some instants, in order.
+    pub(super) later_routes: &'a [(Instant, Vec<Option<Vec<u32>>>)],
 }
 
 impl Scenario {
-    /// Writes out what flows leave open, and makes those of the packet world.
+    /// Writes out the defaults of flows, and makes those of the packet world.
     pub(super) fn flow_specs(&mut self, ground: &Ground<'_>) -> Result<Vec<FlowSpec>, Mistake> {
         law::complete_any("rate_law", &mut self.rate_law)?;
         let rate_law = self.rate_law.take();
@@ -101,6 +105,9 @@ impl Scenario {
                 Traffic::Tcp(tcp)
             });
         }
+        if self.preset == Preset::Ns3 && flow.is_plain() {
+            flow.headers.get_or_insert(Size(UDP_HEADERS));
+        }
         if let Some(mix) = flow.mix()? {
             return flow.datagrams(mix.mean(), Some(mix));
         }
@@ -152,7 +159,8 @@ impl Ground<'_> {
             path
         } else {
             let path_ends = [from, to];
-            router.route(from, to).map_err(|_| {
+            let later = || self.later_routes.iter().find_map(|(_, of_flows)| of_flows[index].clone());
+            later().map_or_else(|| router.route(from, to), Ok).map_err(|_| {
                 let (from, to) = (&flow.from, &flow.to);
                 let channel = if self.has_channels { " and on one channel" } else { "" };
                 let why = format!(

@@ -1,4 +1,4 @@
-//! The gateway and limited sources of the packet world: who has which class, and which rates when.
+//! The gateway and limited sources of the packet world: the classes of flows, and their rates over time.
 
 use super::{airtime, node_number};
 use crate::error::Mistake;
@@ -15,7 +15,7 @@ use evenair_topology::Link;
 use evenair_units::{Duration, Instant, Rate};
 
 impl Resolved {
-    /// Adds what holds packets back: it depends on all the rest.
+    /// Adds the shapers, which depend on all the rest.
     pub(super) fn add_shapers(&mut self) -> Result<(), Mistake> {
         if let Some(mut gateway) = self.settings.gateway.take() {
             self.network.gateway = Some(self.gateway_spec(&mut gateway)?);
@@ -79,7 +79,7 @@ impl Resolved {
         })
     }
 
-    /// The classes in the order in which flows ask for them, each flow's, and that of what comes back to it.
+    /// The classes in the order in which flows ask for them, each flow's, and that of its returning packets.
     fn classes(&self, gateway: &GatewayTable, node: u32) -> Classes {
         let mut all = Classes::default();
         for (flow, given) in self.network.flows.iter().zip(&self.settings.flows) {
@@ -107,8 +107,8 @@ impl Resolved {
         all
     }
 
-    /// What the gateway's own link carries of a flow \[bit/s\]: one full packet after the other, with a mean back-off between, net of
-    /// the MAC's overhead; nothing collides ([Jam10] section 7.5.2).
+    /// The rate of the gateway's own link for a flow \[bit/s\]: one full packet after the other, with a mean back-off between,
+    /// net of the MAC's overhead; nothing collides ([Jam10] section 7.5.2).
     fn own_link(&self, path: &[u32], gateway: u32, direction: Direction) -> Option<Rate> {
         let network = &self.network;
         let hop = path.windows(2).find(|hop| hop[usize::from(direction == Direction::Up)] == gateway)?;
@@ -146,8 +146,8 @@ impl Resolved {
         Ok((0..flows as u32).map(spec).collect())
     }
 
-    /// [Jam10] section 6.3.3: what each class has under max-min fairness over the collision domains, whenever a flow comes or
-    /// goes. The flows of a class share what it has; one that is not active keeps its rate, and has no part in the sum.
+    /// [Jam10] section 6.3.3: each class's rate under max-min fairness over the collision domains, at each time that a flow
+    /// comes or goes. The flows of a class share its rate; one that is not active keeps its rate, and has no part in the sum.
     fn fair_plan(&self, key: &str, classes: &Classes) -> Result<Vec<(Instant, Shares)>, Mistake> {
         let wrong = |failure: Failure| Mistake::at(key, failure.to_string());
         let theory = self.theory_with_backoff().map_err(wrong)?;
@@ -225,7 +225,7 @@ impl Classes {
             return known as u32;
         }
         let place = self.list.len() as u32;
-        // Whose it is is told by the first of its classes.
+        // The first of its classes names its subscriber.
         let first = self.list.iter().position(|class| class.name == name);
         let subscriber = Some(first.map_or(place, |first| first as u32));
         self.list.push(GatewayClass { name, role: ClassRole { subscriber, ..role } });
@@ -233,7 +233,7 @@ impl Classes {
     }
 }
 
-/// A rate \[bit/s\]; what has one has at least one bit of it.
+/// A rate \[bit/s\]; a positive rate has at least one bit of it.
 fn at_least_one(bps: f64) -> Rate {
     Rate::from_bps((bps.round() as u64).max(1))
 }

@@ -194,7 +194,7 @@ fn is_qos(law: &BackoffParams) -> bool {
 /// Airtime of one packet and its link-layer acknowledgement on a link, inter-frame spaces counted, back-off not; where packets share
 /// frames, its part of the largest aggregate's.
 pub(crate) fn airtime(network: &NetworkSpec, link: Link, size: Bytes) -> Duration {
-    let mode = network.mode(link.from, link.to);
+    let mode = network.sustained_mode(link.from, link.to);
     let limits = network.aggregation.as_ref().map(|staging| &staging.limits);
     network.mac_between(link.from, link.to).packet(size, size, mode, limits).exchange
 }

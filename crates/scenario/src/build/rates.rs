@@ -3,13 +3,40 @@
 use super::ends;
 use crate::error::Mistake;
 use crate::language::{BandName, MacKind, NodeMac, RateTable, Scenario};
+use crate::law;
+use crate::quantity::RateQuantity;
 use crate::resolved::{Mac, Radio};
-use evenair_netsim::LinkRate;
+use evenair_netsim::{LinkControl, LinkRate, RateControlSpec};
 use evenair_topology::{Hearing, Link, Medium};
-use evenair_wifi::{Mode, Phy, Receivers};
-use std::collections::BTreeMap;
+use evenair_wifi::{Band, ErrorModel, FULL_PACKET, Mode, Modulation, Phy, Receivers, Width};
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Scenario {
+    /// Rate control of links, its laws complete and checked.
+    ///
+    /// # Errors
+    /// A parameter is outside its range, or the MAC is ideal.
+    pub(super) fn rate_control(&mut self, names: &[String], mac: &Mac) -> Result<RateControlSpec, Mistake> {
+        const WHY: &str = "has no meaning for the ideal MAC, which decodes all rates alike";
+        law::complete_any("mac.rate_control", &mut self.mac.rate_control)?;
+        if mac.is_ideal() && self.mac.rate_control.is_some() {
+            return Err(Mistake::at("mac.rate_control", WHY));
+        }
+        let mut links = Vec::new();
+        for (index, entry) in self.rates.iter_mut().enumerate() {
+            law::complete_any("rate_control", &mut entry.rate_control)
+                .map_err(|mistake| mistake.within("rates", index))?;
+            let Some(law) = entry.rate_control.clone() else { continue };
+            if mac.is_ideal() {
+                return Err(Mistake::entry("rates", index, "rate_control", WHY));
+            }
+            let (from, to) = ends("rates", index, &entry.from, &entry.to, names)?;
+            let back = (!entry.one_way).then(|| LinkControl { from: to, to: from, law: law.clone() });
+            links.extend([LinkControl { from, to, law }].into_iter().chain(back));
+        }
+        Ok(RateControlSpec { law: self.mac.rate_control.clone(), links })
+    }
+
     /// Whether there are older stations: those of 802.11b among those of 802.11g, and those of 802.11a or g among those of 802.11n,
     /// ac or ax.
     ///
@@ -38,7 +65,16 @@ impl Scenario {
         Ok(self.nodes.iter().any(|node| node.mac.is_some()))
     }
 
-    /// What stations decode.
+    /// The widths of the channels of 802.11n, ac and ax: that of all links, and those of single ones.
+    pub(crate) fn widths(&self, mac: &Mac) -> Vec<Width> {
+        let Some(of_all) = mac.modulation() else { return Vec::new() };
+        let band = mac.phy().map_or(Band::Ghz5, |phy| phy.band);
+        let own = self.rates.iter().filter_map(|entry| entry.mode_keys().over(band, of_all).ok());
+        let widths: BTreeSet<Width> = own.map(|modulation| modulation.width).chain([of_all.width]).collect();
+        widths.into_iter().collect()
+    }
+
+    /// The reception limits of the stations.
     pub(super) fn receivers(&self, radio: Option<&Radio>) -> Receivers {
         let of = |wanted: &[NodeMac]| {
             let is_wanted = |mac: Option<NodeMac>| mac.is_some_and(|mac| wanted.contains(&mac));
@@ -59,14 +95,15 @@ impl Scenario {
         mac: &Mac,
         medium: &Medium,
         receivers: &Receivers,
+        errors: Option<ErrorModel>,
     ) -> Result<Vec<LinkRate>, Mistake> {
         let mut modes: BTreeMap<(u32, u32), Mode> = BTreeMap::new();
         if let Some(phy) = mac.phy() {
-            if mac.by_distance && receivers.sensitivity.is_none() {
-                let why = "\"by-distance\" needs a range or a threshold for each rate: set radio.receive_threshold = \"standard\", or give a table";
+            if mac.by_distance && receivers.sensitivity.is_none() && errors.is_none() {
+                let why = "\"by-distance\" needs a range or a threshold for each rate: set radio.receive_threshold = \"standard\", or give a table, or radio.errors";
                 return Err(Mistake::at("mac.data_rate", why));
             }
-            modes.extend(implied(mac, &phy, medium, receivers));
+            modes.extend(implied(mac, &phy, medium, receivers, errors));
         } else if mac.by_distance {
             let why = "\"by-distance\" has no meaning for the ideal MAC, which decodes all rates alike";
             return Err(Mistake::at("mac.data_rate", why));
@@ -85,7 +122,7 @@ impl Scenario {
 }
 
 impl RateTable {
-    /// The mode of the link between these nodes; else a key and what is wrong with it.
+    /// The mode of the link between these nodes; else a key and its mistake.
     fn mode(&self, mac: &Mac, receivers: &Receivers, ends: [u32; 2]) -> Result<Mode, (&'static str, String)> {
         let keys = self.mode_keys();
         let is_older = ends.iter().any(|&node| receivers.is_of_ofdm(node));
@@ -107,7 +144,10 @@ impl RateTable {
             };
             return Err((key, why.into()));
         }
-        let Some(rate) = self.rate else { return Err(("rate", "is missing: how fast is the link?".into())) };
+        let of_all = self.rate_control.is_some().then_some(RateQuantity(mac.data_mode.rate()));
+        let Some(rate) = self.rate.or(of_all) else {
+            return Err(("rate", "is missing: how fast is the link?".into()));
+        };
         if let Some(phy) = mac.phy() {
             let with_b = ends.iter().any(|&node| receivers.is_of_b(node));
             let phy = if with_b { phy.of_b() } else { phy };
@@ -123,29 +163,39 @@ fn implied<'a>(
     phy: &'a Phy,
     medium: &'a Medium,
     receivers: &'a Receivers,
+    errors: Option<ErrorModel>,
 ) -> impl Iterator<Item = ((u32, u32), Mode)> + 'a {
     let of_dsss = phy.of_b().rates();
-    let rate = move |from: u32, ear: &Hearing| {
-        if receivers.is_of_ofdm(from) || receivers.is_of_ofdm(ear.node) {
-            return phy.rates().last().copied();
+    let fastest = move |modes: &mut dyn Iterator<Item = Mode>, ear: &Hearing| {
+        if let Some(model) = errors {
+            return model.best(*phy, modes, ear.power, FULL_PACKET);
         }
+        let sensitivity = receivers.sensitivity.as_ref()?;
+        let is_received = |mode: &Mode| sensitivity.threshold(*mode).is_some_and(|least| ear.power >= least);
+        modes.filter(is_received).max_by_key(|mode| mode.rate())
+    };
+    let mode = move |from: u32, ear: &Hearing| {
+        let is_older = receivers.is_of_ofdm(from) || receivers.is_of_ofdm(ear.node);
         let with_b = receivers.is_of_b(from) || receivers.is_of_b(ear.node);
         let rates = if with_b { of_dsss } else { phy.rates() };
-        let fastest = || {
-            let received = receivers.sensitivity.iter().flat_map(|sensitivity| sensitivity.at(ear.power));
-            received.map(|(rate, _)| rate).filter(|rate| rates.contains(rate)).max()
-        };
-        match (mac.by_distance, with_b) {
-            (true, _) => fastest(),
-            (false, true) => of_dsss.last().copied(),
-            (false, false) => None,
+        match (mac.by_distance, mac.modulation()) {
+            (true, Some(modulation)) if !is_older => fastest(&mut alike(modulation), ear),
+            (true, _) => fastest(&mut rates.iter().copied().map(Mode::at), ear),
+            (false, _) if is_older || with_b => rates.last().copied().map(Mode::at),
+            (false, _) => None,
         }
     };
     let nodes = 0..medium.nodes() as u32;
     nodes.flat_map(move |from| {
         let ears = medium.hearers(from as usize).iter();
-        ears.filter_map(move |ear| Some(((from, ear.node), Mode::at(rate(from, ear)?))))
+        ears.filter_map(move |ear| Some(((from, ear.node), mode(from, ear)?)))
     })
+}
+
+/// The modes that differ from one in the index alone.
+fn alike(modulation: Modulation) -> impl Iterator<Item = Mode> {
+    let indices = 0..=modulation.format.mcs_max();
+    indices.filter_map(move |mcs| Mode::of(Modulation { mcs, ..modulation }).ok())
 }
 
 /// The medium on which a frame is decodable if it is at its link's own rate.
@@ -155,7 +205,7 @@ pub(super) fn over(medium: Medium, rates: &[LinkRate], mac: &Mac, receivers: &Re
         rates.iter().map(|link| ((link.from, link.to), link.mode)).collect();
     medium.decodable_where(|from, ear| {
         let mode = own.get(&(from, ear.node)).copied().or((!mac.by_distance).then_some(mac.data_mode));
-        mode.and_then(|mode| sensitivity.threshold(mode.rate())).is_some_and(|least| ear.power >= least)
+        mode.and_then(|mode| sensitivity.threshold(mode)).is_some_and(|least| ear.power >= least)
     })
 }
 

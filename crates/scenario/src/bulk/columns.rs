@@ -1,7 +1,7 @@
 //! The columns of a list by the words that people use for them.
 
 use super::number;
-use crate::lists::Row;
+use crate::lists::{Row, plain};
 use evenair_service::meant::did_you_mean;
 
 /// A column: its name here, and other words for it, in small letters without signs.
@@ -18,13 +18,19 @@ const FROM: Word = ("from", &["from", "source", "src", "transmitter", "tx", "sen
 const TO: Word =
     ("to", &["to", "target", "destination", "dest", "dst", "receiver", "rx", "sink", "server", "gateway"]);
 
+const X: Word = ("x", &["x", "xm", "east", "eastm", "easting", "posx"]);
+const Y: Word = ("y", &["y", "ym", "north", "northm", "northing", "posy"]);
+const LATITUDE: Word = ("latitude", &["latitude", "lat", "latdeg"]);
+const LONGITUDE: Word = ("longitude", &["longitude", "lon", "lng", "long", "londeg"]);
+const HEIGHT: Word = ("height", &["height", "heightm", "z", "zm", "up", "alt", "altitude", "elevation"]);
+
 pub(super) const NODES: &[Word] = &[
     ID,
-    ("x", &["x", "xm", "east", "eastm", "easting", "posx"]),
-    ("y", &["y", "ym", "north", "northm", "northing", "posy"]),
-    ("latitude", &["latitude", "lat", "latdeg"]),
-    ("longitude", &["longitude", "lon", "lng", "long", "londeg"]),
-    ("height", &["height", "heightm", "z", "zm", "up", "alt", "altitude", "elevation"]),
+    X,
+    Y,
+    LATITUDE,
+    LONGITUDE,
+    HEIGHT,
     ("channel", &["channel", "chan", "ch"]),
     ("transmit_power", &["transmitpower", "txpower", "power", "txpowerdbm", "powerdbm", "eirp"]),
 ];
@@ -42,6 +48,15 @@ pub(super) const FLOWS: &[Word] = &[
     ("application_rate", &["applicationrate", "apprate"]),
     ("interval", &["interval"]),
     ("weight", &["weight", "share"]),
+];
+pub(super) const TRACKS: &[Word] = &[
+    ("node", ID.1),
+    ("time", &["time", "times", "t", "ts", "seconds", "timestamp"]),
+    X,
+    Y,
+    LATITUDE,
+    LONGITUDE,
+    HEIGHT,
 ];
 pub(super) const SIGNALS: &[Word] = &[
     FROM,
@@ -71,20 +86,19 @@ impl<'a> Columns<'a> {
             if cell.is_empty() || cell.starts_with(['#', '_']) {
                 continue;
             }
-            let plain: String =
-                cell.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-            let Some((name, _)) = words.iter().find(|(_, others)| others.contains(&plain.as_str())) else {
+            let word = plain(cell);
+            let Some((name, _)) = words.iter().find(|(_, others)| others.contains(&word.as_str())) else {
                 let known = words.iter().map(|(name, _)| *name);
                 let meant = did_you_mean(cell, known.clone());
                 let meant =
                     meant.unwrap_or_else(|| format!("columns are {}", known.collect::<Vec<_>>().join(", ")));
                 return Err(format!(
-                    "{file}, line {}: there is no column \"{cell}\"; {meant} (a head that begins with # leaves its column out)",
-                    head.line
+                    "{}: there is no column \"{cell}\"; {meant} (a head that begins with # leaves its column out)",
+                    head.of(file)
                 ));
             };
             if places.iter().any(|(other, _)| other == name) {
-                return Err(format!("{file}, line {}: two columns are \"{name}\"; leave one out", head.line));
+                return Err(format!("{}: two columns are \"{name}\"; leave one out", head.of(file)));
             }
             places.push((*name, place));
         }
@@ -93,6 +107,16 @@ impl<'a> Columns<'a> {
 
     pub(super) fn has(&self, name: &str) -> bool {
         self.places.iter().any(|(other, _)| *other == name)
+    }
+
+    /// The columns of a place, the one to the east first: on the globe, if it has these, else on the plane.
+    pub(super) fn place(&self) -> Option<(&'static str, &'static str)> {
+        [("longitude", "latitude"), ("x", "y")].into_iter().find(|(a, b)| self.has(a) && self.has(b))
+    }
+
+    /// Whether places are in degrees.
+    pub(super) fn are_degrees(&self) -> bool {
+        self.has("latitude") && self.has("longitude")
     }
 
     pub(super) fn need(&self, file: &str, names: &[&str]) -> Result<(), String> {
@@ -111,7 +135,7 @@ impl<'a> Columns<'a> {
     }
 
     pub(super) fn text<'r>(&self, file: &str, row: &'r Row, name: &str) -> Result<&'r str, String> {
-        self.optional(row, name).ok_or_else(|| format!("{file}, line {}: {name} is empty", row.line))
+        self.optional(row, name).ok_or_else(|| format!("{}: {name} is empty", row.of(file)))
     }
 
     pub(super) fn number(&self, file: &str, row: &Row, name: &str) -> Result<f64, String> {

@@ -94,3 +94,149 @@ fn mistakes_in_spreadsheets_name_file_and_line() {
     let missing = read(&[], MESH).unwrap_err();
     assert!(missing.contains("mesh.toml:3") && missing.contains("nodes.csv cannot be read"), "{missing}");
 }
+
+const POINTS: &str = r#"{"type": "FeatureCollection", "features": [
+    {"type": "Feature", "properties": {"id": 7, "Name": "gw", "marker-color": "red", "height": 12},
+     "geometry": {"type": "Point", "coordinates": [10.0005, 45.0005]}},
+    {"type": "Feature", "properties": null, "id": 8, "geometry": {"type": "Point", "coordinates": [9.9995, 44.9995, 4]}},
+    {"type": "Feature", "properties": {}, "geometry": {"type": "LineString",
+     "coordinates": [[9.9995, 44.9995, 4], [10.0, 45.0], [10.0005, 45.0005]]}},
+    {"type": "Feature", "properties": {"src": "gw", "dst": "far", "id": "last"}, "geometry": {"type": "LineString", "coordinates": []}},
+    {"type": "Feature", "properties": {}, "geometry": null}
+]}"#;
+
+const GRAPH: &str = r#"<?xml version="1.0"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="d0" for="node" attr.name="Longitude" attr.type="double"/>
+  <key id="d1" for="node" attr.name="Latitude" attr.type="double"/>
+  <key id="d2" for="edge" attr.name="Latitude" attr.type="double"/>
+  <graph edgedefault="undirected">
+    <node id="gw"><data key="d0">10.0005</data><data key="d1">45.0005</data></node>
+    <node id="8"><data key="d0">9.9995</data><data key="d1">44.9995</data></node>
+    <edge source="8" target="gw"/>
+    <edge id="last" source="gw" target="far"/>
+  </graph>
+</graphml>
+"#;
+
+/// The same two places as in the test of degrees above, by both formats.
+#[test]
+fn nodes_come_from_geojson_and_graphml() {
+    for (name, text, heights) in
+        [("m.geojson", POINTS, [Some(12.0), Some(4.0)]), ("m.graphml", GRAPH, [None; 2])]
+    {
+        let scenario = MESH.replace("nodes.csv", name);
+        let mesh = read(&[(name, text), ("flows.csv", "from,to\n8,gw\n")], &scenario).unwrap();
+        let nodes = &mesh.settings().nodes;
+        assert_eq!(nodes.iter().map(|node| node.id.as_str()).collect::<Vec<_>>(), ["gw", "8"]);
+        for (node, (expected, height)) in nodes.iter().zip([39.423, -39.423].into_iter().zip(heights)) {
+            let at = node.at.unwrap();
+            assert!((at.east_m - expected).abs() < 2e-3, "{at:?}");
+            assert_eq!(at.up_m, height);
+        }
+    }
+}
+
+#[test]
+fn links_come_from_geojson_and_graphml() {
+    for (name, text) in [("m.json", POINTS), ("m.graphml", GRAPH)] {
+        let scenario = format!(
+            "mac = {{ kind = \"ideal\" }}\nlinks = {{ file = {name:?} }}\nflows = [{{ id = \"1\", from = \"far\", to = \"8\" }}]\n"
+        );
+        let mesh = read(&[(name, text)], &scenario).unwrap();
+        let links = mesh.settings().links.here();
+        let links: Vec<[&str; 3]> = links.iter().map(|link| [&*link.id, &*link.from, &*link.to]).collect();
+        assert_eq!(links, [["1", "8", "gw"], ["last", "gw", "far"]], "{name}");
+    }
+}
+
+#[test]
+fn mistakes_in_maps_and_graphs_name_their_place() {
+    let point =
+        |rest: &str| format!("{{\"type\": \"Feature\", \"geometry\": {{\"type\": \"Point\", {rest}}}}}");
+    let data = |text: &str| GRAPH.replace(">9.9995<", &format!(">{text}<"));
+    for (name, text, words) in [
+        ("n.geojson", "{".into(), "n.geojson is not JSON: EOF while parsing"),
+        ("n.geojson", "{\"type\": \"Topology\"}".into(), "n.geojson is no GeoJSON: it has no features"),
+        (
+            "n.geojson",
+            point("\"coordinates\": [13.4]"),
+            "n.geojson, feature 1: coordinates are a longitude and a latitude",
+        ),
+        ("n.geojson", point("\"coordinates\": [13.4, 52]"), "n.geojson, feature 1: id is empty"),
+        (
+            "n.geojson",
+            POINTS.replace("44.9995", "4449995"),
+            "n.geojson, feature 2: latitudes are from -89 to 89 degrees",
+        ),
+        (
+            "n.geojson",
+            POINTS.replace("Point", "Polygon"),
+            "n.geojson has no Point; nodes are features of the type Point",
+        ),
+        (
+            "n.geojson",
+            POINTS.replacen(
+                '{',
+                "{\"crs\": {\"properties\": {\"name\": \"urn:ogc:def:crs:EPSG::25833\"}},",
+                1,
+            ),
+            "n.geojson has coordinates in urn:ogc:def:crs:EPSG::25833; save it in WGS 84",
+        ),
+        (
+            "n.graphml",
+            "<graphml><node></graphml>".into(),
+            "n.graphml cannot be read as XML: expected 'node' tag",
+        ),
+        ("n.graphml", "<gexf/>".into(), "n.graphml is no GraphML: it begins with <gexf>, not <graphml>"),
+        ("n.graphml", GRAPH.replace("id=\"8\"", ""), "n.graphml, line 8: <node> has no id"),
+        ("n.graphml", data("east"), "n.graphml, line 8: longitude is \"east\", which is no number"),
+        ("n.graphml", data(""), "n.graphml, line 8: longitude is empty"),
+        ("n.graphml", GRAPH.replace("d0", "d9").replace("Longitude", "Colour"), "n.graphml has no places"),
+    ] {
+        let why = read(&[(name, &text)], &MESH.replace("nodes.csv", name)).unwrap_err();
+        assert!(why.contains(words) && why.contains("mesh.toml:3"), "{text}: {why}");
+    }
+    let flows = MESH.replace("flows.csv", "flows.json");
+    let why = read(&[("nodes.csv", "id,x,y\na,0,0\nb,9,0\n"), ("flows.json", "[]")], &flows).unwrap_err();
+    assert!(why.contains("flows.json: only nodes and links stand in GeoJSON and GraphML"), "{why}");
+    let links = "links = { file = \"m.geojson\" }\nmac = { kind = \"ideal\" }\nflows = [{ id = \"1\", from = \"8\", to = \"gw\" }]\n";
+    let why = read(&[("m.geojson", &POINTS.replace("\"dst\"", "\"dts\""))], links).unwrap_err();
+    assert!(
+        why.contains("m.geojson, feature 4: a line has no nodes; give it the properties from and to"),
+        "{why}"
+    );
+}
+
+/// Tracks in metres and in degrees: on the plane of the nodes, with its middle 45° north and 10° east.
+#[test]
+fn tracks_come_from_spreadsheets() {
+    let text = MESH.to_string() + "tracks = { file = \"tracks.csv\" }\n";
+    let with = |nodes: &str, tracks: &str| {
+        let files = [("nodes.csv", nodes), ("flows.csv", "from,to\na,b\n"), ("tracks.csv", tracks)];
+        read(&files, &text)
+    };
+    let metres = "id,x,y\na,0,0\nb,100,0\n";
+    let mesh = with(metres, "node,t [s],x,y,height\nb,0,100,0,\nb,10,200,0,2\n").unwrap();
+    let track = &mesh.settings().tracks[0];
+    assert_eq!((track.node.as_str(), track.points.len(), track.points[1].at.up_m), ("b", 2, Some(2.0)));
+    assert_eq!(track.points[1].time.to_string(), "10 s");
+    let degrees = "id,lat,lon\na,44.9995,9.9995\nb,45.0005,10.0005\n";
+    let mesh = with(degrees, "node,time,lat,lon\nb,0,45,10\nb,100,45.0005,10.0005\n").unwrap();
+    let last = mesh.settings().tracks[0].points[1].at;
+    assert!((last.east_m - 39.423).abs() < 2e-3 && (last.north_m - 55.566).abs() < 2e-3, "{last:?}");
+    for (nodes, tracks, why) in [
+        (metres, "node,time,x,y\nb,5,0,0\nb,3,1,0\n", "tracks.csv, line 3: 3 s of \"b\" comes after 5 s"),
+        (metres, "node,time,x,y\nc,5,0,0\n", "tracks[0].node: there is no node \"c\""),
+        (metres, "node,time,x,y\nb,-1,0,0\n", "tracks.csv, line 2: time is -1 s"),
+        (
+            metres,
+            "node,time,lat,lon\nb,1,45,10\n",
+            "give the nodes in a file with latitude and longitude too",
+        ),
+        (metres, "node,x,y\nb,1,45\n", "tracks.csv has no column \"time\""),
+    ] {
+        let found = with(nodes, tracks).unwrap_err();
+        assert!(found.contains(why), "{found}");
+    }
+}

@@ -39,7 +39,7 @@ const NAMES: [(&str, u8); 25] = [
     ("CS6", 48),
     ("CS7", 56),
 ];
-/// What is expected.
+/// The expected form.
 const EXPECTED: &str = "a DSCP: a name such as \"EF\", \"AF41\" or \"CS1\", or a number from 0 to 63";
 
 impl CodePoint {
@@ -91,7 +91,7 @@ impl<'de> Deserialize<'de> for CodePoint {
                 CodePoint::of_number(number).ok_or_else(|| E::custom(format!("{number} is not {EXPECTED}")))
             }
             fn visit_i64<E: Error>(self, number: i64) -> Result<CodePoint, E> {
-                // What is negative is none either.
+                // A negative number is none either.
                 self.visit_u64(
                     u64::try_from(number).map_err(|_| E::custom(format!("{number} is not {EXPECTED}")))?,
                 )

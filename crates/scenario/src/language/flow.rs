@@ -1,4 +1,4 @@
-//! Flows and what they send.
+//! Flows and their traffic.
 
 use super::code_point::CodePoint;
 use super::exactly;
@@ -21,7 +21,7 @@ pub struct FlowTable {
     pub id: String,
     /// Where its data come from.
     pub from: String,
-    /// Where they go; "*" for a broadcast to everybody in range.
+    /// The destination; "*" for a broadcast to all nodes in range.
     pub to: String,
     /// The kind of traffic.
     #[serde(default)]
@@ -29,8 +29,8 @@ pub struct FlowTable {
     /// When it starts; by default a tenth of a second after the flow before it, or at once, if `start_jitter` spreads the flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Time>,
-    /// It starts later than it says by a time that each run draws evenly between zero and this: flows come up in another order with each
-    /// seed. What `start_jitter` says of all flows, if it is not given.
+    /// It starts later than its `start` by a time that each run draws evenly between zero and this: flows come up in another
+    /// order with each seed. By default `start_jitter` of all flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_jitter: Option<Time>,
     /// When it stops; never, if it is not given.
@@ -45,6 +45,10 @@ pub struct FlowTable {
     /// Network-layer size of a datagram.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
+    /// Headers of IP and UDP within each datagram of cbr, on-off, Poisson and saturated traffic. Goodput counts the rest. 0 bytes by
+    /// default, so that goodput counts whole datagrams; 28 bytes with preset = "ns3", where receivers count payload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headers: Option<Size>,
     /// Network-layer sizes of Poisson traffic, instead of `size`: each datagram has one of them at random. All are as likely; a size
     /// that is listed twice is twice as likely. 16 at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -61,11 +65,11 @@ pub struct FlowTable {
     /// Each interval of constant traffic is drawn evenly from this share around its mean, such as 0.2 or "20%".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Probability>,
-    /// The law of the rate, of rated traffic; what `[rate_law]` says, if it is not given.
+    /// The law of the rate, of rated traffic; by default that of `[rate_law]`.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<RateParams>")]
     pub rate_law: Option<RateParams>,
-    /// No faster than this, whatever the law of the rate says: the source's own limit; 1 Gb/s, if it is not given.
+    /// The source's own limit: no faster than this, at any rate of the law; by default 1 Gb/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_max: Option<RateQuantity>,
     /// Mean time on, of on-off traffic.
@@ -74,8 +78,8 @@ pub struct FlowTable {
     /// Mean time off, of on-off traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub off: Option<Time>,
-    /// How much TCP has to send in all, over all its connections and stretches of activity, which then close: a size such as
-    /// "5 MB" (in segments of `tcp.payload`, the last one full, too) or "200 segments"; without end, if it is not given.
+    /// The amount of data for TCP in all, over all its connections and stretches of activity; the connections then close. A
+    /// size such as "5 MB" (in segments of `tcp.payload`, the last one full, too) or "200 segments"; by default without end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<Amount>,
     /// How fast the application produces data for TCP or TFRC; without limit, if it is not given.
@@ -84,12 +88,12 @@ pub struct FlowTable {
     /// The requests of a web client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub web: Option<WebTable>,
-    /// How many connections it keeps, if not what `[connections]` says.
+    /// The law of its number of connections; by default that of `[connections]`.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema_of_connections")]
     pub connections: Option<ConnectionParams>,
-    /// The window law of its senders, if not what `tcp.window` says. Where `[tcp]` says nothing of acknowledgements, the flow's go
-    /// with its own law, as if that stood there; all else of its endpoints is what `[tcp]` says.
+    /// The window law of its senders; by default `tcp.window`. Where `[tcp]` has no keys of acknowledgements, the flow's go with
+    /// its own law, as if that stood there; all else of its endpoints follows `[tcp]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
     /// Selective acknowledgements, if not as `tcp.sack` says, or as go with its own window law.
@@ -108,9 +112,9 @@ pub struct FlowTable {
     /// or a number from 0 to 63.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dscp: Option<CodePoint>,
-    /// Whose endpoints carry it under `evenair emulate`, and in a study's world "linux": "linux" for real sockets, which is an error where
-    /// Linux has nothing like it, or "simulated" for the simulator's own on the same air; real ones wherever Linux has them, if it is not
-    /// given. Without effect in a simulation.
+    /// The endpoints that carry it under `evenair emulate`, and in a study's world "linux". "linux" means real sockets, which is
+    /// an error for traffic that Linux does not support. "simulated" means the simulator's own on the same air. By default real
+    /// ones wherever Linux has them. Without effect in a simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<StackName>,
     /// How much it counts in the best allocation: the weight of its utility, or its share under max-min fairness; and in queues of the
@@ -121,7 +125,7 @@ pub struct FlowTable {
     #[serde(default, deserialize_with = "exactly", skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<[f64; 2]>>,
     /// α of its own utility, `weight·x^(1−α)/(1−α)`, of which `evenair solve --objective utility` finds the greatest sum: 1 is
-    /// proportional fairness; what `[utility]` says, if it is not given.
+    /// proportional fairness; by default α of `[utility]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
 }
@@ -133,17 +137,17 @@ pub struct UtilityTable {
     /// α of flows that have none of their own, above 0; 2, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
-    /// Instead of α: rates and what they are worth, such as `[[0, 0], [100, 4], [300, 6]]`, from a rate of 0 on, each step less
+    /// Instead of α: rates and their utilities, such as `[[0, 0], [100, 4], [300, 6]]`, from a rate of 0 on, each step less
     /// steep than the one before. Between two points it is a straight line; more than the last rate is not wanted. Solved as a
-    /// linear programme, of which the best rates need not be the only ones.
+    /// linear programme; its best rates need not be the only ones.
     #[serde(default, deserialize_with = "exactly", skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<[f64; 2]>>,
-    /// In what a flow's rate is counted in its utility, which matters where flows differ in α or in the size of their packets.
+    /// The unit of a flow's rate in its utility, which matters where flows differ in α or in the size of their packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<RateUnit>,
 }
 
-/// In what rates are counted.
+/// The unit of rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RateUnit {
     /// Segments or datagrams a second.
@@ -170,7 +174,7 @@ pub struct ProbesTable {
     pub most_per_second: Option<f64>,
 }
 
-/// Whose endpoints carry a flow.
+/// The endpoints that carry a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StackName {

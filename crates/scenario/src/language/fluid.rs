@@ -23,13 +23,13 @@ pub struct FluidTable {
     /// Error of a step that is allowed, relative to the state; 1e-8 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
-    /// Which model, and what it wants to know.
+    /// The model and its parameters.
     #[serde(flatten)]
     #[schemars(with = "Option<FluidModel>")]
     pub model: toml::Table,
 }
 
-/// Which fluid model, with what it wants to know.
+/// A fluid model with its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "model", rename_all = "kebab-case")]
 pub enum FluidModel {
@@ -84,7 +84,7 @@ impl Default for LossyPathKeys {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DualDescentKeys {
-    /// A flow's weight, which is what QUIC-TCP's `p` is.
+    /// A flow's weight, which is QUIC-TCP's `p`.
     pub p: f64,
     /// The step size.
     pub step: f64,

@@ -10,21 +10,21 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a gateway lets through of the data that begin there, end there or pass: a shaper between its MAC and its network
+/// The limits of a gateway on data that begin there, end there or pass: a shaper between its MAC and its network
 /// layer. Acknowledgements and probes go past it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GatewayTable {
     /// The node.
     pub node: String,
-    /// Who shapes in an emulation: "linux" is the daemon of `evenair gateway` in the node's kernel, between its radio and its wire; else
-    /// the gateway is simulated, as it is in a run whatever this says.
+    /// The shaper of an emulation: "linux" is the daemon of `evenair gateway` in the node's kernel, between its radio and its
+    /// wire; else the gateway is simulated, as it always is in a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<StackName>,
     /// Its lines and buckets; if it is not given, aggregate-fair under a law that gives one rate for all, else per-subscriber.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shaper: Option<ShaperName>,
-    /// A rate for all subscribers together, which they share by their weights; or "max-min": to each what it has under max-min
+    /// A rate for all subscribers together, which they share by their weights; or "max-min": to each its rate under max-min
     /// fairness over the collision domains, while it is active.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<LimitRate>,
@@ -41,11 +41,11 @@ pub struct GatewayTable {
     /// Each line: 5 packets first in, first out, if it is not given; 25 where all share one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueTable>,
-    /// The depth of the buckets: what may pass at once; two full packets, if it is not given.
+    /// The depth of the buckets: the data that may pass at once; by default two full packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Size>,
-    /// Each bucket is at least as deep as what its rate lets through in so long: who asks for a page now and then has it at once, and who is
-    /// given little no more than little.
+    /// Each bucket is at least as deep as the tokens of so long a time: an occasional page passes at once, and a subscriber with
+    /// a low rate gets little more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst_time: Option<Time>,
     /// The acknowledgements of uploads take tokens as well: those of the upload.
@@ -106,7 +106,7 @@ impl Per {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SourceLimitTable {
-    /// The rate of each flow; or "max-min": what it has under max-min fairness over the collision domains, while it is active.
+    /// The rate of each flow; or "max-min": its rate under max-min fairness over the collision domains, while it is active.
     pub rate: LimitRate,
     /// Each line: 50 packets, first in, first out, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,7 +116,7 @@ pub struct SourceLimitTable {
     pub burst: Option<Size>,
 }
 
-/// A rate, network-layer sizes; or what is fair.
+/// A rate, in network-layer sizes; or the max-min fair one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum LimitRate {

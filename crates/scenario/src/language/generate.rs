@@ -70,12 +70,12 @@ pub enum Generate {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GeneratedFlows {
-    /// Between whom.
+    /// The ends of the flows.
     pub pattern: FlowPattern,
     /// How many: random ones, or so many of those to or from the gateway, drawn at random; all of them, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// Seed of what is drawn; the placement's, if it is not given.
+    /// Seed of the random draws; by default the placement's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// The kind of traffic that they send.
@@ -89,7 +89,7 @@ pub struct GeneratedFlows {
     pub size: Option<Size>,
 }
 
-/// Between whom flows run.
+/// The pattern of flows' ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowPattern {

@@ -20,7 +20,7 @@ pub enum Listed<T> {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct InFile {
-    /// A CSV file, with or without a header.
+    /// A CSV file, with or without a header; links may stand in a `GeoJSON` or `GraphML` file, too.
     file: String,
 }
 
@@ -31,7 +31,7 @@ impl<T> Default for Listed<T> {
 }
 
 impl<T> Listed<T> {
-    /// Whether there is nothing; what a file has is not known.
+    /// Whether there is nothing; a file counts as something.
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::Here(entries) if entries.is_empty())
     }

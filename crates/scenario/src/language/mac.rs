@@ -1,11 +1,13 @@
 //! Medium access, rates and errors of links.
 
+use crate::law;
 use crate::quantity::{Frequency, PacketCount, Probability, RateQuantity, Size, Time};
+use evenair_laws::rates::RateControlParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Medium access.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MacTable {
     /// Which MAC.
@@ -27,15 +29,21 @@ pub struct MacTable {
     /// Guard interval: "400 ns" (802.11n, ac), "800 ns" (all), "1600 ns", "3200 ns" (ax). 800 ns, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard_interval: Option<Time>,
-    /// Rate of data frames of 802.11a, b and g: one that the physical layer has; any, of 802.11b by ns-2's preset. "by-distance" is the fastest that each
-    /// link can carry, by the range or the threshold that its radio has for each rate.
+    /// Rate of data frames of 802.11a, b and g: one that the physical layer has; any, of 802.11b by ns-2's preset. "by-distance", also of
+    /// 802.11n, ac and ax, is the fastest that each link can carry, by the range or the threshold that its radio has for each rate; with
+    /// `radio.errors` the one that delivers most packets of 1500 bytes without interference.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub data_rate: Option<DataRate>,
-    /// The basic rate: of control frames and of frames to everybody. By default 1 Mbps for 802.11b (2 Mbps with short
-    /// preambles). For the other kinds control frames have by default the fastest mandatory rate that is not above the data's,
-    /// and frames to everybody the lowest, 6 Mbps (IEEE 802.11-2016 clauses 10.7.6.5 and 10.7.5.3). Beside stations of 802.11b it is a
-    /// rate of theirs, 1 Mbps by default, and that of what announces OFDM frames.
+    /// How each link's frames choose their mode, up to the one that the other keys give; always that one, if there is no such table. Not
+    /// for the ideal MAC.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<RateControlParams>")]
+    pub rate_control: Option<RateControlParams>,
+    /// The basic rate: of control frames and of broadcasts. By default 1 Mbps for 802.11b (2 Mbps with short preambles). For the
+    /// other kinds control frames have by default the fastest mandatory rate that is not above the data's, and broadcasts the
+    /// lowest, 6 Mbps (IEEE 802.11-2016 clauses 10.7.6.5 and 10.7.5.3). Beside stations of 802.11b it is a rate of theirs, 1 Mbps
+    /// by default, and that of the frames that announce OFDM frames.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basic_rate: Option<RateQuantity>,
     /// Preamble of 802.11b.
@@ -53,9 +61,13 @@ pub struct MacTable {
     /// Packets that wait at a node, the one in the MAC not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<PacketCount>,
-    /// Packets whose DATA frame is larger than this are preceded by RTS and CTS; none, if it is not given.
+    /// Packets with a DATA frame larger than this are preceded by RTS and CTS; by default none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rts_threshold: Option<Size>,
+    /// DATA frames that take longer than this are preceded by RTS and CTS, at any size; by default none. Of aggregates the
+    /// time tells more than the size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rts_duration: Option<Time>,
     /// How often an RTS, or a DATA frame without one, is sent before its packet is given up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_retry_limit: Option<u32>,
@@ -69,14 +81,14 @@ pub struct MacTable {
     /// The distance that `iw phy set coverage` sets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage_class: Option<u32>,
-    /// How long an ACK or a CTS is waited for: "standard" (SIFS, slot and preamble), "distance" (that and twice the propagation
-    /// over the longest hop that a flow takes, as if every station had been told its distance), or a time from the end of
-    /// the frame, such as "400 us".
+    /// The time that an ACK or a CTS is waited for. "standard" is SIFS, slot and preamble. "distance" is that and twice the
+    /// propagation over the longest hop that a flow takes, as if every station knew its distance. Or a time from the end of the
+    /// frame, such as "400 us".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub ack_timeout: Option<AckTimeout>,
-    /// What becomes of a packet that came on an idle medium if a frame comes before a DIFS has passed: it draws a back-off
-    /// ("draw", IEEE 802.11-2016 clause 10.3.4.2, the default), or none all the same ("waive", as ns-3 has it).
+    /// The back-off of a packet that came on an idle medium if a frame comes before a DIFS has passed. "draw" (IEEE
+    /// 802.11-2016 clause 10.3.4.2, the default) draws one; "waive" draws none, as ns-3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupted_difs: Option<InterruptedDifs>,
     /// How long a packet takes between the network layer and its queue, each way.
@@ -85,7 +97,7 @@ pub struct MacTable {
     /// How long a link holds the medium, ideal CSMA only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holding: Option<HoldingLaw>,
-    /// By whose clocks back-off laws of an interval are updated: "common" (all at one instant, the default) or "own".
+    /// The clocks that update back-off laws of an interval: "common" (all at one instant, the default) or "own".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clocks: Option<ClockKind>,
 }
@@ -216,7 +228,7 @@ pub enum PreambleKind {
     Short,
 }
 
-/// What becomes of a packet that came on an idle medium if a frame comes before a DIFS has passed.
+/// The back-off of a packet that came on an idle medium if a frame comes before a DIFS has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InterruptedDifs {
@@ -271,6 +283,10 @@ pub struct RateTable {
     /// Guard interval: "400 ns" (802.11n, ac), "800 ns" (all), "1600 ns", "3200 ns" (ax).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guard_interval: Option<Time>,
+    /// How its frames choose their mode, up to the one that the other keys give.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
+    #[schemars(schema_with = "law::schema::<RateControlParams>")]
+    pub rate_control: Option<RateControlParams>,
     /// Not the other way round.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_way: bool,

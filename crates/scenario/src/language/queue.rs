@@ -22,10 +22,10 @@ pub struct QueueTable {
     /// Packets that wait at most, the one in service not counted: 50; 10240 for fq-codel and cake, 8192 for airtime-fair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<PacketCount>,
-    /// The owner of a turn or a share, of drr, fq-codel, wfq and airtime-fair, or of a count, where fred drops: "flow", if it is
-    /// not given; or "subscriber", the node of the mesh that a flow goes to where it comes through the gateway, or comes from. The
-    /// gateway is `[gateway]`'s node; without one, the node at which a flow goes from a wire to the air, or back. A flow that meets
-    /// neither is its source's; at its source it is its destination's.
+    /// The owner of a turn or a share, of drr, fq-codel, wfq and airtime-fair, or of a count, where fred drops. "flow" is the
+    /// default. "subscriber" is the node of the mesh that a flow goes to where it comes through the gateway, or comes from. The
+    /// gateway is `[gateway]`'s node; without one, the node at which a flow goes from a wire to the air, or back. A flow that
+    /// meets neither belongs to its source, and at its source to its destination.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per: Option<Per>,
     /// Packets of one flow (or subscriber) that wait at most, of drr and wfq; no bound of its own, if it is not given.
@@ -57,11 +57,11 @@ pub enum DisciplineName {
     Fifo,
     /// One turn for each flow (deficit round robin), of the quantum times the flow's weight.
     Drr,
-    /// That, whatever their weights, with flows that send little first, and `CoDel` for each (RFC 8290).
+    /// That, for any weights, with flows that send little first, and `CoDel` for each (RFC 8290).
     FqCodel,
     /// Shares by the flows' weights (weighted fair queueing).
     Wfq,
-    /// Like CAKE: fq-codel, where hosts share alike, and the flows of a host share what it has.
+    /// Like CAKE: fq-codel, where hosts share alike, and the flows of a host share its part.
     Cake,
     /// Next hops share the time of the air, as in Linux' mac80211; fq-codel for the flows of each.
     AirtimeFair,
@@ -93,7 +93,7 @@ pub struct NodeQueuesTable {
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<MarkingParams>")]
     pub drop: Option<MarkingParams>,
-    /// How long these nodes back off; what `[backoff]` says, if it is not given.
+    /// The back-off law of these nodes; by default that of `[backoff]`.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "law::write_any")]
     #[schemars(schema_with = "law::schema::<BackoffParams>")]
     pub backoff: Option<BackoffParams>,

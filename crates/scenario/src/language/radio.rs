@@ -1,7 +1,7 @@
 //! The radio, and tables of signals.
 
 use super::{PerRate, Threshold, exactly};
-use crate::quantity::{Decibels, Frequency, Length, Power};
+use crate::quantity::{Decibels, Doppler, Frequency, Length, Power, Speed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct RadioTable {
     pub transmission_range: Option<PerRate<Length>>,
     /// Frames at least this strong are decoded; or a power for each rate, as `{ "6 Mbps" = "-90 dBm", "54 Mbps" = "-72 dBm" }`; or
     /// "standard", the minimum sensitivity of each rate (IEEE 802.11-2016 table 17-18, clauses 15.4.6.2 and 16.3.8.2), which real receivers
-    /// surpass by 5 to 10 dB. A rate that is not there needs what the next faster one needs that is.
+    /// surpass by 5 to 10 dB. A missing rate needs the power of the next faster one that is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_threshold: Option<PerRate<Threshold>>,
     /// Frames from nearer than this make the medium busy. Where each rate has a range or a threshold, and this is not given, all that the
@@ -41,6 +41,9 @@ pub struct RadioTable {
     /// Signals are stronger or weaker than their distance says, by obstacles that no plan shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadowing: Option<ShadowingTable>,
+    /// Signals of each link grow and fade with time, as waves by many ways add up and cancel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fading: Option<FadingTable>,
     /// Height of all antennas, two-ray ground only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub antenna_height: Option<Length>,
@@ -50,7 +53,8 @@ pub struct RadioTable {
     /// Where the exponent takes over from free space, log-distance only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_distance: Option<Length>,
-    /// How much stronger a frame must be to survive an overlap.
+    /// How much stronger a frame must be to survive an overlap. With `errors`: how much stronger a later frame must be for the receiver
+    /// to turn to it, within 16 us of the first one's beginning; 5 dB, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture: Option<Decibels>,
     /// The signals that it must be stronger than.
@@ -62,9 +66,52 @@ pub struct RadioTable {
     /// The receivers' noise, where interference is summed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<Power>,
-    /// Signals weaker than this do not count as interference, where it is summed; by default the noise.
+    /// Signals weaker than this do not count as interference, where it is summed; by default the noise, and 10 dB below it with
+    /// `errors`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interference_threshold: Option<Power>,
+    /// Packets are lost by their signal-to-noise ratio and mode; without it a frame above its threshold that nothing overlaps is
+    /// decoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errors: Option<ErrorsTable>,
+}
+
+/// The error model of receivers. Thresholds need not be given with it: `receive_threshold`, from which on a preamble is detected, and
+/// `carrier_sense_threshold` are -82 dBm in 20 MHz and 3 dB more for each doubling of the width.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorsTable {
+    /// Which model: "by-snr".
+    pub model: ErrorModelName,
+    /// The error-correcting code of 802.11n, ac and ax: "bcc" (convolutional, that of 802.11n and ac if it is not given) or "ldpc" (that
+    /// of 802.11ax). MCS 10 and 11 have LDPC always.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coding: Option<CodingName>,
+    /// By how much the receivers' noise exceeds thermal noise; 7 dB, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise_figure: Option<Decibels>,
+    /// The signal-to-noise ratio from which on a preamble is detected; 4 dB, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preamble_detection: Option<Decibels>,
+}
+
+/// An error model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorModelName {
+    /// Each packet of a frame is lost with a probability that follows from its mode, its size, and the ratio of signal to noise and
+    /// interference over its time.
+    BySnr,
+}
+
+/// An error-correcting code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CodingName {
+    /// The binary convolutional code.
+    Bcc,
+    /// Low-density parity checks.
+    Ldpc,
 }
 
 /// How power falls with distance.
@@ -109,6 +156,40 @@ pub struct ShadowingTable {
     pub seed: u64,
 }
 
+/// Small-scale fading: the power of each pair of nodes about its mean, the same in both directions. It is a function of the run's
+/// seed, the two names and the time alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FadingTable {
+    /// The distribution of the power.
+    pub model: FadingName,
+    /// The greatest Doppler shift, such as "5 Hz"; or give `speed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doppler: Option<Doppler>,
+    /// The speed of the nodes, or of objects around them, such as "1 m/s": its Doppler shift is speed × frequency / speed of
+    /// light.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<Speed>,
+    /// The direct wave's power over that of all others, such as "6 dB"; Rician fading only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub k: Option<Decibels>,
+    /// Nakagami's shape, 0.5 to 100; 1 is Rayleigh's fading, and more is steadier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub m: Option<f64>,
+}
+
+/// The distribution of a fading signal's power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FadingName {
+    /// No direct wave: the power is exponential.
+    Rayleigh,
+    /// A direct wave beside others.
+    Rician,
+    /// Nakagami's: the power is gamma distributed.
+    Nakagami,
+}
+
 impl ShadowingTable {
     const fn distance() -> Length {
         Length(5.0)
@@ -141,7 +222,8 @@ pub enum InterferenceRule {
     Sum,
 }
 
-/// A wall, seen from above: signals whose straight way crosses it are weaker by its loss; a node in its line is on neither side.
+/// A wall, seen from above: signals that cross it on their straight way are weaker by its loss; a node in its line is on neither
+/// side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WallTable {

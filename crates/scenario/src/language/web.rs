@@ -5,7 +5,7 @@ use crate::quantity::{Size, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Requests of a web client, the flow's source, and the replies of its server. What is not given is as in [Jam10] section 8.2.5:
+/// Requests of a web client, the flow's source, and the replies of its server. Defaults are those of [Jam10] section 8.2.5:
 /// five requests a second of 200 to 1000 bytes, replies of 50 kB on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

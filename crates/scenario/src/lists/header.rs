@@ -1,7 +1,7 @@
 //! The first line of a list: a header, or already an entry.
 //!
-//! A first line whose names occur nowhere else is a header if all its words are words of headers, and else refused: it may be a header
-//! in other words, or a mistake, and must not become links that were not meant.
+//! A first line with names that occur nowhere else is a header if all its words are words of headers. Else it is refused: it may
+//! be a header in other words, or a mistake, and must not become links.
 
 use super::Row;
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ const PAIR: [&str; 20] = [
 ];
 
 /// A header's cell without capitals and signs.
-fn plain(cell: &str) -> String {
+pub(crate) fn plain(cell: &str) -> String {
     cell.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
@@ -80,7 +80,7 @@ impl First {
     }
 }
 
-/// The message for a first line whose names occur nowhere else.
+/// The message for a first line with names that occur nowhere else.
 pub(super) fn alone(file: &str, first: &Row, header: &str) -> String {
     let names: Vec<String> = first.cells.iter().map(|cell| format!("\"{cell}\"")).collect();
     let (names, occur) = match names.as_slice() {
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     fn row(line: u64, cells: &str) -> Row {
-        Row { line, cells: cells.split(',').map(String::from).collect() }
+        Row { of: "line", line, cells: cells.split(',').map(String::from).collect() }
     }
 
     #[test]

@@ -169,24 +169,8 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "fading; a signal's power does not change with time",
-        &[
-            "fading",
-            "rayleigh",
-            "rice",
-            "rician",
-            "nakagami",
-            "itu",
-            "okumurahata",
-            "cost231",
-            "buildings",
-            "obstacles",
-            "jakes",
-        ],
-    ),
-    (
-        "mobility; nodes stay where they are",
-        &["mobility", "velocity", "speed", "waypoints", "waypoint", "randomwaypoint"],
+        "this model of fading or path loss; see `propagation`, `shadowing` and `fading` of [radio]",
+        &["rice", "itu", "okumurahata", "cost231", "buildings", "obstacles", "jakes"],
     ),
     (
         "routing protocols; routes have the fewest hops, or are given by `via`",
@@ -206,21 +190,8 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "rate adaptation; a link has the rate of `mac.data_rate` (\"by-distance\": the fastest that it can carry), or its own in `rates`",
-        &[
-            "minstrel",
-            "minstrelht",
-            "aarf",
-            "arf",
-            "onoe",
-            "cara",
-            "rraa",
-            "samplerate",
-            "ratecontrol",
-            "rateadaptation",
-            "ratemanager",
-            "autorate",
-        ],
+        "this rate control; `mac.rate_control` has fixed, ideal, arf, aarf and minstrel-ht",
+        &["onoe", "cara", "rraa", "samplerate", "iwlmvm", "amrr"],
     ),
     (
         "this transport; evenair has TCP, of several connections and window laws, and TFRC",
@@ -288,6 +259,10 @@ const MODULATION: &str = "802.11n, ac and ax are `mac.kind`, with `mcs`, `stream
 /// Words of other programs, in small letters without signs between, for things that have another name here.
 const OTHERWISE: &[(&str, &[&str])] = &[
     (
+        "a flow is TCP by default; datagrams are traffic = \"saturated\", \"cbr\", \"poisson\" or \"on-off\"",
+        &["protocol", "transport", "transportprotocol", "socket"],
+    ),
+    (
         "datagrams are traffic = \"saturated\", \"cbr\", \"poisson\" or \"on-off\"",
         &["udp", "datagram", "datagrams", "iperf", "iperf3"],
     ),
@@ -308,6 +283,19 @@ const OTHERWISE: &[(&str, &[&str])] = &[
     (
         "EDCA is backoff.law = \"edca\", with a `category` for each flow",
         &["edca", "qos", "wmm", "wme", "80211e", "priority", "accesscategory"],
+    ),
+    (
+        "rate control is `mac.rate_control`, of single links `rate_control` in `rates`: fixed, ideal, arf, aarf or minstrel-ht",
+        &[
+            "minstrel",
+            "minstrelht",
+            "aarf",
+            "arf",
+            "ratecontrol",
+            "rateadaptation",
+            "ratemanager",
+            "autorate",
+        ],
     ),
     ("a channel is `mac.channel`, or `channel` of a node", &["channel", "channels", "channelnumber"]),
     (
@@ -342,7 +330,7 @@ const OTHERWISE: &[(&str, &[&str])] = &[
     ("a flow's destination is `to`", &["dst", "dest", "destination", "receiver", "sink"]),
     ("how many seeds is no key of a scenario; run it with `--seeds 5`", &["seeds", "runs", "repetitions"]),
     (
-        "ranges are `transmission_range` and `carrier_sense_range`",
+        "ranges are `radio.transmission_range` and `radio.carrier_sense_range`",
         &["range", "radius", "txrange", "transmissionradius", "communicationrange"],
     ),
     (
@@ -358,6 +346,11 @@ const OTHERWISE: &[(&str, &[&str])] = &[
         "the rate of a wire is `rate`, that of the air `mac.data_rate`",
         &["bandwidth", "capacity", "speedmbps", "datarate", "phyrate", "bitrate"],
     ),
+    (
+        "nodes move by `tracks` and `walks`",
+        &["velocity", "speed", "waypoints", "waypoint", "randomwaypoint", "track", "walk", "movement"],
+    ),
+    ("fading is `radio.fading`", &["fading", "rayleigh", "rician", "nakagami", "doppler"]),
     ("the time that a wire takes is `delay`", &["latency", "propagationdelay", "rtt"]),
     (
         "the size of a packet is tcp.payload, and the flow's `size` for datagrams",
@@ -375,7 +368,7 @@ pub(super) fn not_built(asked: &str) -> Option<&'static str> {
     of_list.or_else(|| is_of_later_wifi(asked).then_some(NOT_BUILT[0].0))
 }
 
-/// The name here of what a word means elsewhere.
+/// The name here for a word of other programs.
 pub(super) fn called_otherwise(asked: &str) -> Option<&'static str> {
     let of_list = OTHERWISE.iter().find(|(_, words)| words.contains(&asked)).map(|(name, _)| *name);
     of_list.or_else(|| is_of_modulation(asked).then_some(MODULATION))

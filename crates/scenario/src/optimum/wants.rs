@@ -8,7 +8,7 @@ use evenair_optimum::{Concave, Failure, Points, Utility};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The flows' utilities: all the same α, each its own, or the one that whoever asks says of each.
+/// The flows' utilities: all the same α, each its own, or one per flow from the caller.
 #[derive(Clone, Copy)]
 pub(super) struct Utilities<'a> {
     pub(super) alpha: Option<f64>,
@@ -21,8 +21,8 @@ impl Utilities<'_> {
         Self { alpha: Some(alpha), unit: RateUnit::Packets, given: &[] }
     }
 
-    /// Of the rate of flow number `s` in packets/s, and what is to be added to it to be that of the rate in its unit: of `x = c·y`
-    /// the utility is `c^(1−α)` times that of y, or with α = 1 greater by `log c`.
+    /// Returns the utility of flow `s` in packets/s, and the constant that turns it into the utility in the rate's unit. For `x =
+    /// c·y` the utility is `c^(1−α)` times that of y, or with α = 1 greater by `log c`.
     pub(super) fn of(self, s: usize, flow: &TheoryFlow) -> Result<(Utility, f64), Failure> {
         let c = per_packet(self.unit, flow);
         if let Some(own) = self.given.get(s) {

@@ -1,4 +1,4 @@
-//! Flows: what they send, and when.
+//! Flows: their traffic and their times.
 
 use crate::error::Mistake;
 use crate::language::{CodePoint, FlowTable, TrafficKind, UtilityTable};
@@ -48,11 +48,11 @@ impl UtilityTable {
     }
 }
 
-/// A key and what is wrong with it.
+/// A key and its mistake.
 pub(crate) type Wrong = (&'static str, String);
 
 impl FlowTable {
-    /// Checks what does not depend on what it sends.
+    /// Checks the keys of all kinds of traffic.
     pub(crate) fn check(&self, ideal: bool) -> Result<(), Wrong> {
         if let Some(weight) = self.weight.filter(|w| !(*w > 0.0 && w.is_finite())) {
             return Err(("weight", format!("{weight} must be above 0")));
@@ -148,7 +148,26 @@ impl FlowTable {
             }
             _ => Pattern::Saturated,
         };
-        Ok(Traffic::Datagrams { size, pattern })
+        let headers = self.headers_within(sizes.map_or(size, |mix| mix.smallest()))?;
+        Ok(Traffic::Datagrams { size, headers, pattern })
+    }
+
+    /// Headers within datagrams, of which the smallest has this size.
+    fn headers_within(&self, smallest: Bytes) -> Result<Bytes, Wrong> {
+        let headers = self.headers.map_or(Bytes::new(0), |headers| headers.0);
+        if headers >= smallest {
+            return Err((
+                "headers",
+                format!("leave no payload in a datagram of {smallest}; make them smaller"),
+            ));
+        }
+        Ok(headers)
+    }
+
+    /// Whether it has datagrams that no law and no receiver paces.
+    pub(crate) fn is_plain(&self) -> bool {
+        use TrafficKind::{Cbr, OnOff, Poisson, Saturated};
+        matches!(self.traffic, Cbr | OnOff | Poisson | Saturated)
     }
 
     /// Keys that are for another kind of traffic.
@@ -161,6 +180,12 @@ impl FlowTable {
         let web = self.traffic == TrafficKind::Web;
         let connects = tcp || self.traffic == TrafficKind::Tfrc;
         let given = [
+            (
+                "headers",
+                self.headers.is_some(),
+                self.is_plain(),
+                "is for cbr, on-off, poisson and saturated traffic",
+            ),
             ("size", self.size.is_some(), !tcp && !web, "is for datagrams; TCP has tcp.payload"),
             (
                 "rate",

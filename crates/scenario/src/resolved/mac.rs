@@ -16,7 +16,7 @@ const NS2_HAS_NONE: &str = "is for the standard preset: ns-2's slot and time-out
 const NS2_WAITS_ANYWAY: &str =
     "is for the standard preset: in ns-2 each packet waits a DIFS of its own, and draws before it";
 
-/// Medium access, before it is known how far links go and what the back-off law needs.
+/// Medium access, before the lengths of links and the back-off law's needs are known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mac {
     /// Times and rules of 802.11; none, if the MAC is ideal.
@@ -67,7 +67,7 @@ impl MacTable {
             by_distance,
             link_layer_delay: self.link_layer_delay.get_or_insert(Time(link_layer)).0,
         };
-        // ns-2 knows no list of rates: its frames of 802.11b are sent at whatever rate it is told.
+        // ns-2 has no list of rates: its frames of 802.11b are sent at any given rate.
         if let Some(phy) = mac.phy().filter(|_| !ns2) {
             if let Some(basic) = self.basic_rate.filter(|rate| beside_b && !phy.is_dsss(rate.0)) {
                 let why = format!("{basic} is not a rate of 802.11b, whose stations must understand it");
@@ -89,10 +89,14 @@ impl MacTable {
         is_beside: bool,
     ) -> Result<Mac, Mistake> {
         self.check(preset, is_beside)?;
-        if self.data_rate.is_some() {
-            let why =
-                "is for 802.11a, b and g: 802.11n, ac and ax have mcs, streams, width and guard_interval";
+        let by_distance = self.data_rate == Some(DataRate::ByDistance);
+        if self.data_rate.is_some() && !by_distance {
+            let why = "is for 802.11a, b and g: 802.11n, ac and ax have mcs, streams, width and guard_interval, or \"by-distance\"";
             return Err(Mistake::at("mac.data_rate", why));
+        }
+        if by_distance && self.mcs.is_some() {
+            let why = "is each link's own, as mac.data_rate = \"by-distance\" says; remove one of them";
+            return Err(Mistake::at("mac.mcs", why));
         }
         let (phy, modulation) = self.modulation(format)?;
         let phy = if preset == Preset::Ns3 { phy.ns3() } else { phy };
@@ -104,7 +108,7 @@ impl MacTable {
         Ok(Mac {
             ieee80211: Some(self.timing_and_rules(preset, MacTiming { protects, ..timing })?),
             data_mode: Mode::of(modulation).expect("it has been checked"),
-            by_distance: false,
+            by_distance,
             link_layer_delay: self.link_layer_delay.get_or_insert(Time(Duration::ZERO)).0,
         })
     }
@@ -165,6 +169,7 @@ impl MacTable {
             idle_once_is_enough: rules.idle_once_is_enough
                 || *self.interrupted_difs.get_or_insert(InterruptedDifs::Draw) == InterruptedDifs::Waive,
             rts_threshold: self.rts_threshold.map(|size| size.0),
+            rts_duration: self.rts_duration.map(|time| time.0),
             short_retry_limit: limit(
                 "short_retry_limit",
                 &mut self.short_retry_limit,
@@ -199,6 +204,7 @@ impl MacTable {
             ("short_retry_limit", self.short_retry_limit.is_some()),
             ("long_retry_limit", self.long_retry_limit.is_some()),
             ("rts_threshold", self.rts_threshold.is_some()),
+            ("rts_duration", self.rts_duration.is_some()),
             ("sensing_delay", self.sensing_delay.is_some()),
             ("coverage_class", self.coverage_class.is_some()),
             ("ack_timeout", self.ack_timeout.is_some()),
@@ -244,7 +250,7 @@ impl MacTable {
         Ok(timing.with_coverage_class(class))
     }
 
-    /// The times of a network whose longest hop in use takes so long.
+    /// The times of a network with this propagation over its longest hop in use.
     pub(crate) fn over(&self, timing: MacTiming, longest: Duration) -> Result<MacTiming, Mistake> {
         match self.ack_timeout {
             None | Some(AckTimeout::Standard) => Ok(timing),

@@ -6,7 +6,7 @@ use crate::quantity::{Frequency, Time};
 use evenair_units::Duration;
 use evenair_wifi::{Band, Format, GuardInterval, Mode, Modulation, Phy, Width};
 
-/// A key and what is wrong with it.
+/// A key and its mistake.
 type Wrong = (&'static str, String);
 
 /// The keys of a mode, as far as they are given.
@@ -80,7 +80,9 @@ impl MacTable {
         let fastest = fastest.into_iter().find(|all| all.allowed()).unwrap_or(unspecified);
         let modulation = keys.over(phy.band, fastest).map_err(at)?;
         let Modulation { mcs, streams, width, guard_interval, .. } = modulation;
-        self.mcs = Some(mcs.into());
+        if self.data_rate.is_none() {
+            self.mcs = Some(mcs.into());
+        }
         self.streams = Some(streams.into());
         self.width = Some(Frequency(width.as_mhz() as f64 * 1e6));
         self.guard_interval = Some(Time(Duration::from_nanos(guard_interval.as_nanos())));

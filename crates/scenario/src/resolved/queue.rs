@@ -20,11 +20,11 @@ const fn limit(discipline: DisciplineName) -> u32 {
     }
 }
 
-/// A key and what is wrong with it.
+/// A key and its mistake.
 type Wrong = (&'static str, String);
 
 impl QueueTable {
-    /// The queue, with a law that gives some packets up; or a key and what is wrong with it.
+    /// The queue, with a law that drops some packets; or a key and its mistake.
     pub(crate) fn complete(&mut self, marking: Option<MarkingParams>) -> Result<QueueSpec, Wrong> {
         self.check()?;
         self.per = self.per.filter(|per| !per.is_flow());
@@ -71,7 +71,7 @@ impl QueueTable {
         })
     }
 
-    /// Flows with `CoDel` for each: these, but for what is said.
+    /// Flows with `CoDel` for each: these, with the given changes.
     fn flows(&mut self, standard: &FairParams) -> FairParams {
         let codel = match standard.marking {
             Some(MarkingParams::Codel(codel)) => codel,
@@ -128,7 +128,7 @@ impl QueueTable {
 }
 
 impl WireQueue {
-    /// The queue, and what it drops: what all do, if it says nothing.
+    /// The queue, and its drops: by default those of all queues.
     pub(crate) fn complete(
         &mut self,
         drop: &mut Option<MarkingParams>,

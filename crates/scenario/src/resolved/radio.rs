@@ -1,13 +1,14 @@
 //! The radio.
 
+use super::Mac;
 use crate::error::Mistake;
 use crate::language::{
     InterferenceRule, PerRate, Preset, PropagationName, RadioTable, Threshold, WeakSignals,
 };
 use crate::quantity::{Decibels, Frequency, Length, Power, RateQuantity};
-use evenair_topology::{PathLoss, Propagation, ThresholdRadio};
+use evenair_topology::{Fading, PathLoss, Propagation, ThresholdRadio};
 use evenair_units::{Dbm, Rate};
-use evenair_wifi::{Band, Capture, Phy, Rules, Sensitivity};
+use evenair_wifi::{Band, Capture, ErrorModel, Phy, Rules, Sensitivity, Width};
 
 /// A radio, as the packet world knows it.
 #[derive(Clone, Debug)]
@@ -16,22 +17,34 @@ pub(crate) struct Radio {
     pub(crate) reach: ThresholdRadio,
     /// The power that each rate needs, where they differ.
     pub(crate) sensitivity: Option<Sensitivity>,
+    /// How links fade, if they do.
+    pub(crate) fading: Option<Fading>,
     capture: Capture,
     capture_db: f64,
+    /// The ratio from which on preambles are detected, where there is an error model.
+    detection_db: Option<f64>,
     weak_is_error: bool,
 }
 
 impl Radio {
+    /// The error model by the signal-to-noise ratio, if receivers have it.
+    pub(crate) const fn errors(&self) -> Option<ErrorModel> {
+        if let Capture::Errors(model) = self.capture { Some(model) } else { None }
+    }
+
     /// How receivers decide: the rules with those of this radio in them.
     pub(crate) const fn rules(&self, rules: Rules) -> Rules {
         let Self { capture, capture_db, weak_is_error, .. } = *self;
-        Rules { capture, capture_db, weak_is_error, ..rules }
+        let detection_db = if self.detection_db.is_some() { self.detection_db } else { rules.detection_db };
+        Rules { capture, capture_db, weak_is_error, detection_db, ..rules }
     }
 }
 
 impl RadioTable {
-    /// `phy`: the rates that there are; none, if the MAC is ideal.
-    pub(crate) fn complete(&mut self, preset: Preset, phy: Option<Phy>) -> Result<Radio, Mistake> {
+    /// Writes its defaults out. `widths` are those of the channels in use.
+    pub(crate) fn complete(&mut self, preset: Preset, mac: &Mac, widths: &[Width]) -> Result<Radio, Mistake> {
+        let phy = mac.phy();
+        let errors = self.complete_errors(preset, mac)?;
         let default = Propagation::default();
         let transmit = self.transmit_power.get_or_insert(Power(default.transmit)).0;
         let loss = self.path_loss()?;
@@ -40,8 +53,12 @@ impl RadioTable {
         let frequency_hz = self.frequency.get_or_insert(Frequency(usual_hz)).0;
         let propagation = Propagation { transmit, frequency_hz, loss };
         self.check_obstacles()?;
-        let capture = self.capture(preset)?;
-        let sensitivity = self.sensitivity(&propagation, phy, preset)?;
+        let fading = self.fading.as_mut().map(|table| table.complete(&propagation)).transpose()?;
+        let capture = match errors {
+            Some(model) => Capture::Errors(model),
+            None => self.capture(preset)?,
+        };
+        let sensitivity = self.sensitivity(&propagation, phy, preset, widths)?;
         let furthest = sensitivity.as_ref().and_then(Sensitivity::least);
         let (transmission_range_m, carrier_sense_range_m) = self.ranges_m(&propagation, furthest)?;
         let interference_range_m =
@@ -54,9 +71,11 @@ impl RadioTable {
                 propagation,
             },
             sensitivity,
+            fading,
             capture,
             capture_db: self.capture.get_or_insert(Decibels(Rules::standard().capture_db)).0,
-            weak_is_error: self.weak_is_error(preset),
+            detection_db: self.errors.and_then(|errors| errors.preamble_detection).map(|least| least.0),
+            weak_is_error: errors.is_none() && self.weak_is_error(preset),
         })
     }
 
@@ -138,7 +157,7 @@ impl RadioTable {
         Ok(())
     }
 
-    /// What a frame must be stronger than; where that is a sum, signals count from the noise on.
+    /// The threshold of a frame's capture; where that is a sum, signals count from the noise on.
     fn capture(&mut self, preset: Preset) -> Result<Capture, Mistake> {
         let rule = *self.interference.get_or_insert(match preset {
             Preset::Standard | Preset::Ns3 => InterferenceRule::Strongest,
@@ -166,6 +185,7 @@ impl RadioTable {
         propagation: &Propagation,
         phy: Option<Phy>,
         preset: Preset,
+        widths: &[Width],
     ) -> Result<Option<Sensitivity>, Mistake> {
         let Some((key, given)) = self.thresholds(propagation, phy)? else { return Ok(None) };
         let wrong = |why: String| Err(Mistake::at(key, why));
@@ -174,12 +194,15 @@ impl RadioTable {
                 "has no meaning for the ideal MAC, which decodes all rates alike; give one value".into(),
             );
         };
-        if phy.standard.format().is_some() {
-            let why = "by rate or by the standard is for 802.11a, b and g: not built for 802.11n, ac and ax; give one value";
-            return wrong(why.into());
-        }
         if preset == Preset::Ns2 {
             return wrong("is one for all rates in ns-2; give one value, or the standard preset".into());
+        }
+        if phy.standard.format().is_some() {
+            if self.receive_threshold != Some(PerRate::All(Threshold::Standard)) {
+                let why = "by rate is for 802.11a, b and g; give \"standard\", or one value for all";
+                return wrong(why.into());
+            }
+            return Ok(Some(Sensitivity::of_widths(phy, widths)));
         }
         if given.is_empty() {
             return wrong("is an empty table; give a value for each rate, or one for all".into());

@@ -174,8 +174,8 @@ const fn quick_acks(ns2: bool) -> u32 {
 }
 
 impl Window {
-    /// Today's endpoints are CUBIC's and BBR's; who asks for Reno or NewReno means those of the papers, whose acknowledgements
-    /// are neither selective nor delayed.
+    /// Modern endpoints are CUBIC's and BBR's; Reno or NewReno means those of the papers, with acknowledgements that are
+    /// neither selective nor delayed.
     const fn is_todays(&self) -> bool {
         matches!(self, Self::Law(WindowParams::Cubic(_) | WindowParams::Bbr(_)))
     }

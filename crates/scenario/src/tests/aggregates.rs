@@ -55,14 +55,14 @@ fn aggregates_are_limited_as_the_table_says() {
     assert_eq!(found, Staging { limits, airtime: None });
     assert_eq!(staging("kind = '802.11ac'", "aggregation.packets = 1"), None);
     assert_eq!(staging("kind = '802.11ac'", "aggregation.retries = 'never'").unwrap().limits.tries, None);
-    // What is completed reads as the same.
+    // A completed scenario reads as the same.
     let whole = parse(&scenario("kind = '802.11ax'", "aggregation.staged_airtime = '4 ms'")).unwrap();
     assert_eq!(parse(&whole.to_toml().unwrap()).unwrap(), whole);
     assert_eq!(whole.settings().aggregation.unwrap().bytes, Some(Amount::Bytes(65_535)));
 }
 
 #[test]
-fn what_aggregation_cannot_be_is_refused() {
+fn impossible_aggregation_is_refused() {
     let refused = |mac: &str, more: &str| message(&scenario(mac, more));
     let older = refused("kind = '802.11g'", "aggregation.packets = 8");
     assert!(older.contains("aggregation: is for 802.11n, ac and ax"), "{older}");
@@ -81,4 +81,42 @@ fn what_aggregation_cannot_be_is_refused() {
     let far = message(&at("kind = '802.11ac'", "", 1_400));
     assert!(far.contains("aggregation") && far.contains("set aggregation.packets = 1"), "{far}");
     assert!(parse(&at("kind = '802.11ac'", "aggregation.packets = 1", 1_400)).is_ok());
+}
+
+/// 42 packets of 1538 bytes at VHT MCS 9 and 80 MHz take 1372 µs, SIFS and the block acknowledgement 48, DIFS 34: three senders
+/// have a turn each in 4.36 ms, and ten turns take 43.6 ms.
+#[test]
+fn a_law_that_looks_more_often_than_aggregates_change_its_queue_is_warned_of() {
+    let warned = |law: &str, more: &str| {
+        let rows =
+            [0, 4, 8].map(|x| format!("{{ id = 's{x}', at = [{x}, 0] }}, {{ id = 'r{x}', at = [{x}, 2] }}"));
+        let flows = [0, 4, 8].map(|x| format!("{{ id = '{x}', from = 's{x}', to = 'r{x}' }}"));
+        let text = format!(
+            "{more}
+            radio = {{ transmission_range = '5 m', carrier_sense_range = '5 m' }}
+            tcp.payload = '1460 bytes'
+            backoff = {{ {law} }}
+            nodes = [{}]
+            flows = [{}]",
+            rows.join(", "),
+            flows.join(", ")
+        );
+        parse(&text).unwrap().warnings()
+    };
+    let ac = "mac = { kind = '802.11ac', width = '80 MHz', mcs = 9 }";
+    let said = warned("law = 'virtual-queue'", ac);
+    let [warning] = &said[..] else { panic!("{said:?}") };
+    for part in [
+        "backoff.interval: 10 ms",
+        "10 turns of 3 contenders",
+        "aggregates of 42 packets take 1.454 ms each",
+        "43.62 ms or more",
+    ] {
+        assert!(warning.contains(part), "{part}: {warning}");
+    }
+    assert!(warned("law = 'virtual-queue', interval = '50 ms'", ac).is_empty());
+    assert!(warned("law = 'edca'", ac).is_empty(), "windows are never updated");
+    let single = format!("{ac}\naggregation.packets = 1");
+    assert!(warned("law = 'virtual-queue'", &single).is_empty());
+    assert!(warned("law = 'virtual-queue'", "mac.kind = '802.11a'").is_empty());
 }

@@ -79,7 +79,7 @@ fn a_web_flow_has_a_class_each_way() {
 }
 
 #[test]
-fn a_rate_is_shared_by_weight_and_what_is_fair_follows_the_flows() {
+fn rate_is_shared_by_weight_or_max_min() {
     let fixed = gateway("rate = \"400 kbps\"");
     let GatewayControl::Plan(plan) = &fixed.control else { panic!("a rate is no law") };
     assert_eq!(plan[0].1.total.as_bps(), 400_000);
@@ -110,7 +110,7 @@ fn a_rate_is_shared_by_weight_and_what_is_fair_follows_the_flows() {
 }
 
 #[test]
-fn laws_say_which_shaper_they_want_and_what_the_own_link_carries() {
+fn laws_set_shaper_and_link_rate() {
     assert_eq!(gateway("law = \"pfrc\"").shaper, Shaping::PerClass);
     let arc = gateway("law = \"arc\"");
     assert_eq!(arc.shaper, Shaping::AggregateFair);
@@ -160,7 +160,7 @@ fn mistakes_at_the_gateway_name_key_and_remedy() {
 }
 
 #[test]
-fn a_law_takes_the_place_of_a_rate_and_leaves_the_rest() {
+fn law_takes_place_of_rate_and_leaves_rest() {
     let change = |changes: &[&str]| {
         let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
         let scenario =
@@ -219,7 +219,7 @@ fn a_gateway_that_lets_through_more_than_its_links_carry_is_warned_of() {
         let all = warnings(keys, up);
         assert!(all.len() == 1 && words.iter().all(|word| all[0].contains(word)), "{keys}: {all:?}");
     }
-    // What the gateway sends over a wire has no such bound.
+    // The gateway's packets over a wire have no such bound.
     let wired =
         "{ id = \"a\", from = \"1\", to = \"server\" }, { id = \"p\", from = \"0\", to = \"server\" }";
     assert!(warnings("rate = \"5 Mbps\"", wired).is_empty());

@@ -130,7 +130,7 @@ fn adaptive_pacing_evens_out_a_chain() {
 }
 
 #[test]
-fn connections_without_a_name_are_those_of_the_thesis() {
+fn connections_without_name_are_those_of_thesis() {
     let law = set(&["connections.k=7"]).unwrap().settings.connections.unwrap();
     let expected = RttProportionalParams { per_second: 7.0, ..RttProportionalParams::chen10() };
     assert_eq!(law, ConnectionParams::RttProportional(expected));
@@ -188,7 +188,7 @@ fn the_schema_knows_every_law_and_its_keys() {
     }
 }
 
-/// Waits a number of airtimes, whatever happens.
+/// Waits a number of airtimes, in every state.
 #[derive(Clone, Debug)]
 struct Steady {
     airtimes: f64,
@@ -234,7 +234,7 @@ fn a_law_of_ones_own_runs_and_is_known_by_its_identity() {
     let written = |scenario: &Resolved| serde_json::to_string(scenario).unwrap();
     assert!(written(&hasty).contains(r#""backoff":{"law":"own","identity":"steady, 0.1 airtimes"}"#));
     assert_ne!(written(&hasty), written(&patient));
-    // It survives what is changed beside it.
+    // It survives changes beside it.
     assert_eq!(hasty.written_out().resolve().unwrap(), hasty);
     assert!(parse(&hasty.to_toml().unwrap()).is_err(), "no file can name it");
 }
@@ -333,7 +333,7 @@ fn nodes_may_have_queues_of_their_own() {
     assert_eq!((fred.queue_of(0).limit_packets, fred.queue_of(1).limit_packets), (20, 50));
     let Some(MarkingParams::Fred(law)) = &fred.queue_of(0).marking else { panic!("it has FRED") };
     assert_eq!((law.flow_max, fred.queue_of(1).marking.is_some()), (Some(7), false));
-    // What is not given is as it is for all.
+    // A missing key has the value for all.
     let fair = queues(&[
         "queue.discipline=fq-codel",
         "drop=red",
@@ -372,7 +372,7 @@ fn wires_have_queues_of_their_own() {
 }
 
 #[test]
-fn a_rated_flow_has_a_law_of_its_own_or_that_of_all() {
+fn rated_flow_has_law_of_its_own_or_that_of_all() {
     let law = |changes: &[&str]| {
         let scenario = set(changes).unwrap();
         assert_eq!(parse(&scenario.to_toml().unwrap()).unwrap(), scenario, "it reads back as the same");
@@ -394,7 +394,7 @@ fn a_rated_flow_has_a_law_of_its_own_or_that_of_all() {
 }
 
 #[test]
-fn a_rated_flow_that_cannot_be_says_where_and_what_to_do() {
+fn bad_rated_flow_names_place_and_remedy() {
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
     let none = refused(&["flows.1.traffic=rated"]);
     assert!(none.contains("flows[0].traffic: rated traffic needs the law of its rate: rate_law ="), "{none}");
@@ -414,7 +414,7 @@ fn a_rated_flow_that_cannot_be_says_where_and_what_to_do() {
     assert!(refused(&["flows.1.traffic=rated", "rate_law=arc"]).contains("utility-based"));
 }
 
-/// Sends what it is told at the start, and may say that it needs something.
+/// Sends its initial rate, and may need a signal.
 #[derive(Clone, Debug)]
 struct Constant(Rate, Option<Signal>);
 
@@ -583,7 +583,7 @@ fn acknowledgements_go_with_the_law_of_the_flow() {
             }
         }
     }
-    // What [tcp] says counts for all, and what a flow says for it.
+    // The keys of [tcp] count for all, and a flow's for it.
     let said = endpoints(&["tcp.sack=false", "tcp.delayed_ack=0 s", "flows.1.window=bbr"]);
     assert_eq!((said.sender.recovery, said.sender.rack), (Recovery::NewReno, false));
     assert_eq!(said.acknowledge, AckPolicy::EachSegment);
@@ -597,9 +597,9 @@ fn acknowledgements_go_with_the_law_of_the_flow() {
     assert_eq!((without.sender.recovery, without.sender.rack), (Recovery::NewReno, false));
 }
 
-/// BBR had 373 kb/s beside CUBIC's 9 224 where `[tcp]` named Reno, whose acknowledgements are not selective.
+/// BBR had 373 kb/s beside CUBIC's 9 224 where `[tcp]` named Reno without selective acknowledgements.
 #[test]
-fn bbr_is_no_weaker_beside_cubic_for_what_other_flows_would_have() {
+fn bbr_keeps_own_tcp_settings() {
     let goodputs = |window: &str| {
         let text = format!(
             r#"

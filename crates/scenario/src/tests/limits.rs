@@ -1,4 +1,4 @@
-//! Long links, large packets, short fluid runs: what is refused, and what is warned of.
+//! Long links, large packets, short fluid runs: refusals and warnings.
 
 use super::*;
 
@@ -64,7 +64,7 @@ fn coverage_classes_and_time_outs_are_checked() {
 }
 
 #[test]
-fn what_is_resolved_reads_back() {
+fn resolved_scenario_reads_back() {
     for timeout in ["standard", "distance", "\"400 us\""] {
         let scenario = far(100.0, &["mac.coverage_class=3", &format!("mac.ack_timeout={timeout}")]).unwrap();
         let again = parse(&scenario.to_toml().unwrap()).unwrap();

@@ -47,7 +47,7 @@ fn links_and_conflicts_are_read_from_files() {
         {
             let scenario = three(links, conflicts).unwrap();
             assert_eq!(pairs(&scenario), [(0, 1), (1, 2)], "{links}{conflicts}");
-            // What is written out does without the files.
+            // A written-out scenario does without the files.
             let again = parse(&scenario.to_toml().unwrap()).unwrap();
             assert_eq!(again, scenario);
         }
@@ -124,7 +124,7 @@ fn an_abstract_conflict_graph_is_a_scenario() {
     assert_eq!(pairs(&scenario), [(0, 1), (1, 2)]);
     let flows: Vec<&str> = scenario.settings().flows.iter().map(|flow| flow.id.as_str()).collect();
     assert_eq!(flows, ["u", "v", "w", "alone"]);
-    // log x₁ + log x₂ + log x₃ with x₂ + max(x₁, x₃) ≤ 1: two thirds, one third, two thirds; and all for who is alone.
+    // log x₁ + log x₂ + log x₃ with x₂ + max(x₁, x₃) ≤ 1: two thirds, one third, two thirds; a lone link has all.
     let optimum = scenario.optimum(Objective::Proportional).unwrap();
     for (load, share) in optimum.load.iter().zip([2.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0, 1.0]) {
         assert!((load - share).abs() < 1e-6, "{:?}", optimum.load);
@@ -213,7 +213,7 @@ fn a_header_of_links_is_no_link() {
     let pairs = |header: &str| three(&format!("{header}\na,b\nc,d\ne,f\n"), "a>b,c>d\n");
     assert_eq!(pairs("src,dst").unwrap().settings().links.here().len(), 3);
     assert!(pairs("x,y").unwrap_err().contains("write it as from,to"));
-    // Nodes that flows name are nodes, whatever words they are.
+    // Nodes that flows name are nodes, with any word as their name.
     let text = r#"
         mac = { kind = "ideal" }
         links = { file = "links.csv" }

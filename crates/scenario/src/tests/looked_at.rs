@@ -1,4 +1,4 @@
-//! Networks that are looked at and not run, what fluid models lack, and words of other programs.
+//! Networks that are shown and not run, limits of the fluid models, and words of other programs.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn names(scenario: &Resolved) -> Vec<&str> {
 
 /// a and b, b and c are in transmission range (100 m), a and c in carrier-sense range (220 m); d is far.
 #[test]
-fn a_network_without_flows_has_the_links_in_range() {
+fn network_without_flows_has_links_in_range() {
     let placed = network(
         "radio = { transmission_range = '100 m', carrier_sense_range = '220 m' }
         nodes = [{ id = 'a', at = [0, 0] }, { id = 'b', at = [60, 0] }, { id = 'c', at = [130, 0] }, { id = 'd', at = [700, 0] }]",
@@ -46,7 +46,7 @@ fn a_network_without_flows_has_the_links_in_range() {
 /// Two senders 400 m apart, their receiver between them: hidden where carrier is sensed to 300 m, not at 550 m, and not by ideal CSMA,
 /// which senses all that conflicts.
 #[test]
-fn fluid_models_say_what_they_lack() {
+fn fluid_models_name_their_limits() {
     let lacks = |sense: u32, mac: &str| {
         let text = format!(
             "radio = {{ transmission_range = '250 m', carrier_sense_range = '{sense} m' }}
@@ -86,6 +86,9 @@ fn words_of_other_programs_are_answered() {
     ] {
         assert!(flow(words).contains(answer), "{}", flow(words));
     }
+    assert!(flow("protocol = 'tcp'").contains("unknown field `protocol`; a flow is TCP by default"));
+    let backoff = message(&format!("backoff = 'exponential'\n{TWO}"));
+    assert!(backoff.contains("binary exponential back-off is \"dcf\", the default"), "{backoff}");
     let mac = |words: &str| message(&format!("mac = {{ {words} }}\n{TWO}"));
     for (words, answer) in [
         ("data_rate = 'MCS7'", "802.11n, ac and ax are `mac.kind`, with `mcs`"),

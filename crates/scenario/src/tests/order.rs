@@ -1,8 +1,8 @@
 //! The order and the names in which a scenario lists its parts say nothing about the network.
 //!
-//! Theory and fluid models find the same whatever the order and the names. Random streams of the packet world are named by nodes and
-//! flows, so other names are other draws; with the same names another order of flows is the same run where no two events are at one
-//! instant.
+//! Theory and fluid models find the same for any order and names. Random streams of the packet world are named by nodes and
+//! flows, so other names are other draws; with the same names another order of flows is the same run where no two events are at
+//! one instant.
 
 use super::*;
 
@@ -15,7 +15,7 @@ struct Network4 {
     /// Where each link, and each flow, stands in its list.
     links: Vec<usize>,
     flows: Vec<usize>,
-    /// What nodes and flows are called by.
+    /// The first letter of nodes' and flows' names.
     letter: char,
 }
 
@@ -56,7 +56,7 @@ impl Network4 {
         )
     }
 
-    /// Each flow's value, whatever its place.
+    /// Each flow's value, in any order.
     fn by_flow(&self, values: &[f64]) -> Vec<f64> {
         let mut sorted = vec![0.0; values.len()];
         self.flows.iter().zip(values).for_each(|(&s, &x)| sorted[s] = x);
@@ -155,7 +155,7 @@ fn wired(flows: &[&str], fluid: &str) -> Vec<f64> {
     vec![rate("big"), rate("small")]
 }
 
-/// The wire carried packets of the first flow's size whoever sent them.
+/// The wire carried packets of the first flow's size for every sender.
 #[test]
 fn wires_carry_bytes_in_every_fluid_model() {
     for fluid in [
@@ -169,7 +169,7 @@ fn wires_carry_bytes_in_every_fluid_model() {
             (one[0] / other[0] - 1.0).abs() < 1e-4 && (one[1] / other[1] - 1.0).abs() < 1e-4,
             "{one:?} {other:?}"
         );
-        // All of 2 Mb/s, but for what the smoothed bit leaves or a queue refuses.
+        // All of 2 Mb/s, except for losses to the smoothed bit or the queue.
         let bits = 8.0 * (1_500.0 * one[0] + 100.0 * one[1]);
         assert!((1.8e6..2.4e6).contains(&bits), "{fluid}: {bits} bit/s of {one:?}");
     }

@@ -28,7 +28,7 @@ fn between_any_two_of_them_leads_the_way_with_the_fewest_hops() {
 }
 
 #[test]
-fn mistakes_say_what_is_wrong() {
+fn mistakes_name_their_cause() {
     for (outside, why) in [
         (r#"["a", "d"]"#, "outside: there is no node \"d\"; nodes are a, b, c, far"),
         (r#"["a", "a"]"#, "outside: \"a\" is there already"),
@@ -41,7 +41,7 @@ fn mistakes_say_what_is_wrong() {
 }
 
 #[test]
-fn what_is_written_out_reads_back() {
+fn written_scenario_reads_back() {
     let scenario = chain(r#"["a", "c"]"#).unwrap();
     let again = scenario.written_out().resolve().unwrap();
     assert_eq!(
@@ -51,7 +51,7 @@ fn what_is_written_out_reads_back() {
 }
 
 #[test]
-fn a_scenario_may_have_no_flow_but_what_comes_from_outside() {
+fn scenario_may_have_outside_flows_only() {
     let none = with("[]", "[]", "").unwrap_err().to_string();
     assert!(
         none.contains("flows: there is no flow; add a [[flows]] table") && none.contains("(outside)"),
@@ -101,7 +101,7 @@ fn the_mac_waits_as_long_for_packets_from_outside_as_for_flows() {
 }
 
 #[test]
-fn what_their_ways_meet_has_an_effect() {
+fn settings_on_outside_paths_have_effect() {
     let warnings = |outside: &str| {
         let losses = "losses = [{ from = \"b\", to = \"c\", loss = 0.1 }]\nqueues = [{ nodes = [\"c\"], queue = \"9 packets\" }]";
         with(FLOW, outside, losses).unwrap().warnings()

@@ -102,7 +102,7 @@ fn cells_on_two_channels_share_nothing() {
         let result = Network::run(scenario.network(), run);
         result.flows.iter().map(|flow| flow.goodput_pps).collect::<Vec<_>>()
     };
-    // Streams are named, so that each cell does to the packet what it does alone.
+    // Streams are named, so each cell has the same draws as alone.
     let alone: Vec<f64> = both.iter().flat_map(|id| goodputs(&cells(11, &[id]))).collect();
     assert_eq!(goodputs(&two), alone);
     assert!(goodputs(&one).iter().sum::<f64>() < 0.6 * alone.iter().sum::<f64>());
@@ -127,13 +127,15 @@ fn a_flow_between_channels_needs_a_wire() {
 }
 
 #[test]
-fn poisson_traffic_has_a_rate_or_a_count_and_sizes() {
+fn poisson_traffic_has_rate_or_count_and_sizes() {
     use evenair_netsim::{Pattern, Traffic};
     use evenair_units::Duration;
     let poisson =
         |keys: &str| parse(&TWO.replace("to = \"b\"", &format!("to = \"b\"\ntraffic = \"poisson\"\n{keys}")));
     let interval = |keys: &str| match poisson(keys).unwrap().network().flows[0].traffic {
-        Traffic::Datagrams { pattern: Pattern::Poisson { interval, .. }, size } => (interval, size.count()),
+        Traffic::Datagrams { pattern: Pattern::Poisson { interval, .. }, size, .. } => {
+            (interval, size.count())
+        }
         ref other => panic!("{other:?}"),
     };
     let ms = Duration::from_millis;

@@ -20,7 +20,7 @@ fn link(distance_m: f64, radio: &str, mac: &str) -> Result<Resolved, ScenarioErr
 const BY_DISTANCE: &str = ", data_rate = 'by-distance'";
 
 #[test]
-fn links_have_the_fastest_rate_that_they_can_carry() {
+fn links_have_fastest_rate_that_they_can_carry() {
     // 20 dBm reach -65 dBm at 10^((85 - 46.73)/20) = 81.9 m, -66 at 91.9, -74 at 230.8, -82 at 579.8.
     for (distance_m, mbps) in [(81.5, 54), (82.5, 48), (92.5, 36), (230.0, 24), (232.0, 18), (579.0, 6)] {
         let scenario = link(distance_m, RADIO, BY_DISTANCE).unwrap();
@@ -60,7 +60,7 @@ fn ranges_and_thresholds_may_be_given_for_some_rates() {
 }
 
 #[test]
-fn what_says_nothing_of_rates_is_refused() {
+fn table_without_rates_is_refused() {
     let refused = |radio: &str, mac: &str| link(10.0, radio, mac).unwrap_err().to_string();
     let one = "radio = { transmission_range = '250 m', carrier_sense_range = '550 m' }";
     assert!(refused(one, BY_DISTANCE).contains("mac.data_rate: \"by-distance\" needs a range"));
@@ -172,7 +172,7 @@ fn models_of_rooms_have_their_break_points() {
 }
 
 #[test]
-fn shadowing_belongs_to_the_scenario_and_not_to_a_seed() {
+fn shadowing_belongs_to_scenario_and_not_to_seed() {
     let of = |words: &str| power_dbm(&format!("propagation = 'tgn-d'{words}"));
     let is_same = |one: f64, other: f64| (one - other).abs() < 1e-9;
     let plain = of("");
@@ -184,6 +184,22 @@ fn shadowing_belongs_to_the_scenario_and_not_to_a_seed() {
     for (radio, why) in [
         ("shadowing = { deviation = '21 dB' }", "radio.shadowing.deviation"),
         ("shadowing = { deviation = '5 dB', distance = '0 m' }", "radio.shadowing.distance"),
+        ("fading = { model = 'rayleigh' }", "radio.fading.doppler: is not given"),
+        (
+            "fading = { model = 'rayleigh', doppler = '5 Hz', speed = '1 m/s' }",
+            "radio.fading.speed: doppler gives",
+        ),
+        ("fading = { model = 'rician', doppler = '5 Hz' }", "radio.fading.k: is not given"),
+        (
+            "fading = { model = 'rician', doppler = '5 Hz', k = '6 dB', m = 2 }",
+            "radio.fading.m: has no meaning",
+        ),
+        (
+            "fading = { model = 'nakagami', doppler = '5 Hz', m = 0.4 }",
+            "radio.fading.m: 0.4 must lie between",
+        ),
+        ("fading = { model = 'rayleigh', speed = '900 km/h', k = '6 dB' }", "radio.fading.k: has no meaning"),
+        ("fading = { model = 'rayleigh', doppler = '5 kHz' }", "5000 Hz is more than 2000 Hz"),
         ("propagation = 'tgn-b', exponent = 3.0", "has no meaning for this propagation"),
     ] {
         let radio =

@@ -24,7 +24,7 @@ fn ends(scenario: &Resolved) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn some_of_the_nodes_are_drawn_by_a_seed_of_their_own() {
+fn some_of_nodes_are_drawn_by_seed_of_their_own() {
     let of = |flows: &str| ends(&mesh("kind = \"grid\"\ncolumns = 4\nrows = 4", flows, &[]));
     let up = of("pattern = \"to-gateway\", count = 5, seed = 3");
     assert_eq!(up.len(), 5);
@@ -121,7 +121,7 @@ flows = { pattern = \"to-gateway\", traffic = \"saturated\", size = \"1500 bytes
     assert!((fair_kbps(&scenario)[0] - 1000.0).abs() < 1e-6);
 }
 
-/// Each flow's max-min share of what it has alone, over the collision domains.
+/// Each flow's max-min share of its rate alone, over the collision domains.
 fn domain_shares(scenario: &Resolved) -> Vec<f64> {
     let question = Question { region: Region::CollisionDomains, ..Question::new(Objective::MaxMin) };
     let optimum = scenario.answer(question).unwrap();
@@ -153,7 +153,7 @@ fn given_conflicts_are_the_collision_domains() {
             for (is, should) in domain_shares(&scenario).iter().zip(&shares) {
                 assert!((is - should).abs() < 1e-12, "{edges}: {is} for {should}");
             }
-            // The sources are held to the same shares of what a lone hop carries.
+            // The sources are held to the same shares of a lone hop's rate.
             let theory = scenario.theory_with_backoff().unwrap();
             for (limit, (flow, share)) in
                 scenario.network().source_limits.iter().zip(theory.flows.iter().zip(&shares))
@@ -184,7 +184,7 @@ fn domains_of_positions_reach_as_far_as_transmissions() {
         let shares = domain_shares(&lines(gap_m));
         assert!(shares.iter().all(|share| (share - 1.0 / 3.0).abs() < 1e-12), "{gap_m} m: {shares:?}");
     }
-    // Beyond transmission range each has a domain of its own, and the answer says what that leaves out.
+    // Beyond transmission range each has a domain of its own, and the answer names the domains that this leaves out.
     let sensed = lines(260);
     assert!(domain_shares(&sensed).iter().all(|share| (share - 1.0).abs() < 1e-12));
     let overfull = sensed.answer(question).unwrap().overfull().unwrap();

@@ -3,7 +3,7 @@
 use super::*;
 use evenair_netsim::{GatewaySpec, RunResult};
 
-/// A chain of nodes 200 m apart at 1 Mb/s, node 0 the gateway; flows from, to, and what else they say.
+/// A chain of nodes 200 m apart at 1 Mb/s, node 0 the gateway; flows from, to, and their other keys.
 fn chain(nodes: usize, gateway: &str, flows: &[(usize, usize, &str)]) -> Resolved {
     let mut text = format!(
         "preset = \"ns2\"\nduration = \"200 s\"\nwarmup = \"0 s\"\ntcp = {{ window = \"newreno\", payload = \"1460 bytes\" }}
@@ -75,7 +75,7 @@ fn the_fair_plan_gives_a_web_flow_its_share_for_replies_and_requests_beside_it()
 }
 
 #[test]
-fn several_flows_of_a_node_share_what_their_subscriber_has() {
+fn flows_share_their_subscribers_rate() {
     let scenario = chain(3, FIXED, &[(0, 1, ""), (0, 1, ""), (0, 1, ""), (0, 2, "")]);
     assert_eq!(gateway(&scenario).of_flow, [Some(0), Some(0), Some(0), Some(1)]);
     let rates = kbps(&result(&scenario));
@@ -85,7 +85,7 @@ fn several_flows_of_a_node_share_what_their_subscriber_has() {
 }
 
 #[test]
-fn what_an_application_produces_is_what_it_gets_where_there_is_room() {
+fn paced_application_gets_its_rate() {
     let scenario =
         chain(3, "", &[(2, 0, "application_rate = \"50 kbps\""), (1, 0, "application_rate = \"90 kbps\"")]);
     let rates = kbps(&result(&scenario));
@@ -112,9 +112,9 @@ fn peers_pass_the_gateway_or_do_not() {
     }
 }
 
-/// A source that is never idle, at a gateway that lets all through or some, has what the way allows: it ends.
+/// A source that is never idle, at a gateway that lets all through or some, gets the rate of its path: the run ends.
 #[test]
-fn a_saturated_source_at_the_gateway_waits_for_the_air() {
+fn saturated_source_at_gateway_waits_for_air() {
     let saturated = "traffic = \"saturated\"\nsize = \"1000 bytes\"";
     let rate = |rate: &str| {
         let gateway = format!("[gateway]\nnode = \"0\"\nshaper = \"per-subscriber\"\nrate = \"{rate}\"");
@@ -172,4 +172,22 @@ fn a_flows_code_point_chooses_its_category() {
         let error = with(wrong).unwrap_err().to_string();
         assert!(error.contains(why) && error.contains("dscp"), "{wrong}: {error}");
     }
+}
+
+/// Goodput is payload where headers are given, as by ns-3's receivers (`PacketSink`); frames are the same.
+#[test]
+fn headers_of_datagrams_are_no_goodput() {
+    let goodput = |begin: &str, more: &str| {
+        let text = HIDDEN.replacen("size =", &format!("{more} size ="), 1);
+        let flow = &result(&parse(&format!("{begin}{text}")).unwrap()).flows[0];
+        (flow.goodput_pps, flow.goodput_bps)
+    };
+    let (whole, without) = (goodput("", ""), goodput("", "headers = \"28 bytes\","));
+    assert!(whole.0 > 100.0 && (whole.1 / whole.0 - 8000.0).abs() < 1e-6, "{whole:?}");
+    assert!((whole.0 - without.0).abs() < 1e-9, "{whole:?} {without:?}");
+    assert!((without.1 / without.0 - 8.0 * 972.0).abs() < 1e-6, "{without:?}");
+    let ns3 = goodput("preset = \"ns3\"\n", "");
+    assert!((ns3.1 / ns3.0 - 8.0 * 972.0).abs() < 1e-6, "{ns3:?}");
+    let refused = HIDDEN.replacen("size =", "headers = \"1000 bytes\", size =", 1);
+    assert!(parse(&refused).unwrap_err().to_string().contains("no payload"));
 }

@@ -1,4 +1,4 @@
-//! Warnings of what has no effect, and none where all has.
+//! Warnings of settings without an effect, and none where all have one.
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn pairs_and_places_without_packets_are_named() {
         flows = [{ id = \"x\", from = \"a\", to = \"b\" }]
     ";
     warns(links, "nothing crosses link 2");
-    // A broadcast goes to everybody in range.
+    // A broadcast goes to every node in range.
     let broadcast = TWO.replace("to = \"b\"", "to = \"*\"\ntraffic = \"cbr\"\ninterval = \"1 s\"");
     assert_eq!(warnings(&broadcast), Vec::<String>::new());
 }
@@ -63,7 +63,7 @@ fn tables_that_no_flow_looks_at_are_named() {
 }
 
 #[test]
-fn instants_that_the_run_does_not_reach_are_named() {
+fn instants_that_run_does_not_reach_are_named() {
     warns(&format!("duration = \"5 s\"\n{TWO}"), "warmup = \"20 s\" is longer than the 5 s");
     assert_eq!(
         warnings(&format!("duration = \"5 s\"\nwarmup = \"6 s\"\n{TWO}")),

@@ -62,9 +62,10 @@ fn flows_of_different_fairness_have_one_price_on_a_clique() {
     }
 }
 
-/// In a chain of three the middle link has what the others leave: w₂/x₂ = (w₁ + w₃)/(1 − x₂) under proportional fairness.
+/// In a chain of three the middle link has the rest of the others' time: w₂/x₂ = (w₁ + w₃)/(1 − x₂) under proportional
+/// fairness.
 #[test]
-fn the_middle_of_a_chain_pays_for_both_neighbours() {
+fn middle_of_chain_pays_for_both_neighbours() {
     let optimum = solve(&network(true, &[(1.0, 1.0), (4.0, 1.0), (2.0, 1.0)], ""));
     assert!((optimum.load[1] - 4.0 / 7.0).abs() < 1e-7, "{:?}", optimum.load);
     assert!((optimum.load[0] - 3.0 / 7.0).abs() < 1e-7 && (optimum.load[2] - 3.0 / 7.0).abs() < 1e-7);

@@ -58,7 +58,7 @@ pub fn check_folder(folder: &Path) -> io::Result<()> {
     if fs::metadata(folder)?.mode() & 0o002 == 0 {
         return Ok(());
     }
-    let why = "every user may put files there, and the daemon believes what it finds: chmod o-w, or name a folder of its own";
+    let why = "every user may put files there, and the daemon trusts files there: chmod o-w, or name a folder of its own";
     Err(io::Error::other(why))
 }
 

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_called_by_what_they_show() {
+    fn files_are_named_by_content() {
         let name = |of| file_name(of, &Chart { name: "map".into(), ..Chart::default() });
         assert_eq!(name("chen10/fig-4-2"), "chen10-fig-4-2-map");
         assert_eq!(name("/home/me/my net.toml"), "my-net-map");

@@ -162,13 +162,13 @@ impl Chart {
     }
 }
 
-/// The beginning of what belongs together, and what it is: of this class, with these data.
+/// Opens a group of items of a class, with its data attributes.
 fn group(class: &str, data: &[(&str, &str)]) -> Item {
     let data = data.iter().map(|(name, value)| format!(" data-{name}=\"{}\"", escape(value)));
     Item::Open(format!(" class=\"{class}\"{}", data.collect::<String>()))
 }
 
-/// A sample of what a name means.
+/// A sample of a legend's entry.
 fn sample(x: f64, y: f64, pen: Pen, of_lines: bool) -> Item {
     if of_lines {
         return Item::Line { points: vec![[x, y - 4.0], [x + SAMPLE, y - 4.0]], pen };
@@ -258,7 +258,7 @@ mod tests {
         );
         assert!(page.contains("class=\"broad\"") && page.contains("class=\"narrow\""));
         assert!(!page.contains(super::INK) && !page.contains("<title") && page.contains("<desc>"));
-        // What belongs together ends; each name of the legend has its line.
+        // Every group ends; each name of the legend has its line.
         assert_eq!(page.matches("<g ").count(), page.matches("</g>").count());
         assert_eq!(page.matches("class=\"panel\" data-frame=\"").count(), 2 * chart.panels.len());
         for key in &chart.colours {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_fits_its_page_and_is_the_same_each_time() {
+    fn figure_fits_its_page_and_is_same_each_time() {
         let (chart, again) = (fifteen(), fifteen());
         for width in [240.0, 720.0] {
             let scene = chart.scene(width);

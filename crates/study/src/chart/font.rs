@@ -1,5 +1,5 @@
-//! The letters of figures without a browser: Arimo, whose widths are those of Arial, Helvetica and Liberation Sans, so that texts
-//! have the same room wherever an SVG is shown, and pixels are the same on every machine.
+//! The letters of figures without a browser: Arimo, with the widths of Arial, Helvetica and Liberation Sans. So texts have the
+//! same room in every viewer, and pixels are the same on every machine.
 
 use std::sync::LazyLock;
 use tiny_skia::{Path, PathBuilder, Transform};

@@ -95,8 +95,17 @@ impl Chart {
         let panels: Vec<Panel> = distinct(rows.iter().map(|r| r.panel.as_str())).iter().map(panel).collect();
         let width = (if panels.len() > 1 { 230.0 } else { 280.0 }, 900.0);
         let note = note(&panels, cut, hidden);
-        Self { name: titles.name.clone(), title: titles.title.clone(), note, colours, dashes, panels, width }
-            .legible()
+        Self {
+            name: titles.name.clone(),
+            title: titles.title.clone(),
+            note,
+            colours,
+            dashes,
+            panels,
+            width,
+            moments: Vec::new(),
+        }
+        .legible()
     }
 }
 

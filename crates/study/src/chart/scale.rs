@@ -87,7 +87,7 @@ impl Span {
             return if self.low.abs() < 1e-300 { (0.0, 1.0) } else { self.with_margin() };
         }
         let step = step(self.high - self.low, 5);
-        // A value on a tick needs no further one, whatever its last bits are.
+        // A value on a tick needs no further one, even if its last bits differ.
         ((self.low / step + 1e-9).floor() * step, (self.high / step - 1e-9).ceil() * step)
     }
 }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_of_two_seeds_does_not_hide_the_means() {
+    fn interval_of_two_seeds_does_not_hide_means() {
         let (span, cut) = Span::of([-0.4, -0.1]).around([(-6.0, 5.2), (-0.3, 0.1)]);
         assert!((span.low + 0.8).abs() < 1e-12 && (span.high - 0.3).abs() < 1e-12 && cut);
         let (span, cut) = Span::of([0.9, 1.1]).around([(0.5, 1.3)]);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_does_not_stand_on_the_words_beside_an_axis() {
+    fn symbol_does_not_stand_on_words_beside_axis() {
         let (low, high) = Span::of([0.9, 1.04]).for_symbols();
         assert!(low < 0.9 && high > 1.04, "{low} {high}");
         let (low, high) = Span::of([0.0, 0.6]).for_symbols();

@@ -49,7 +49,7 @@ pub(super) enum Item {
     Dot { at: [f64; 2], radius: f64, colour: String },
     /// A group begins in an SVG, up to [`Self::Close`], with the attributes that describe it.
     Open(String),
-    /// The end of what belongs together.
+    /// The end of a group.
     Close,
     /// A text.
     Text { at: [f64; 2], text: String, size: f64, anchor: Anchor, upwards: bool, colour: &'static str },
@@ -95,7 +95,7 @@ impl Pen {
 }
 
 impl Scene {
-    /// As an SVG that is a file of its own; `title` and `about` are what a reader without eyes hears.
+    /// Returns an SVG file; screen readers read `title` and `about`.
     pub(super) fn svg(&self, ground: Ground, title: &str, about: &str) -> String {
         let (colour, ink) = ground.colours();
         let (w, h, title) = (short(self.width), short(self.height), escape(title));

@@ -1,4 +1,4 @@
-//! Lists of what there is.
+//! Lists of scenarios, studies, laws and metrics.
 
 use crate::glossary::Entry;
 use crate::metric::Metric;

@@ -38,7 +38,7 @@ pub struct TallyDocument {
     pub undecided: usize,
 }
 
-/// A claim, and what was measured.
+/// A claim and its measured value.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClaimRow {
     /// The sentence.
@@ -93,8 +93,8 @@ pub struct TableRow {
     pub variant: String,
     /// The parameter's value, of a swept variant.
     pub x: Option<f64>,
-    /// The flow; of all flows together, what the number is: total, mean, greatest, greatest/least, all (a percentile of what all had), or
-    /// network where the metric is not one of flows.
+    /// The flow. For all flows together, the kind of number: total, mean, greatest, greatest/least, all (a percentile over all
+    /// flows), or network where the metric is not one of flows.
     pub flow: String,
     /// The metric measured; `evenair list metrics` tells its meaning.
     pub metric: String,

@@ -14,8 +14,9 @@ pub struct SweepDocument {
     pub vary: Vec<String>,
     /// The metrics measured; `evenair list metrics` tells their meaning.
     pub metrics: Vec<String>,
-    /// A row per point and flow: the value of each key of `vary`; `flow`, "all" of all together; and by each of `metrics` an object of the
-    /// `mean`, `low` and `high` (the ends of its 95 % interval, null for a single seed) and `n` (seeds), or null where it has no meaning.
+    /// A row per point and flow: the value of each key of `vary`, and `flow`, which is "all" for all flows together. Each of
+    /// `metrics` is an object with `mean`, `low` and `high` (the ends of its 95 % interval, null for a single seed) and `n`
+    /// (seeds). It is null where the metric has no meaning.
     pub table: Vec<Map<String, Value>>,
     /// A row per point that was simulated: the value of each key of `vary`, and its `verdict`: which flows starve and why.
     pub verdicts: Vec<Map<String, Value>>,

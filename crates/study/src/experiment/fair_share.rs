@@ -1,7 +1,7 @@
 //! How well do the capacity models predict where a mesh begins to lose? [Jam10] section 4.1.4.
 //!
-//! A random placement, 25 to 40 streams to the gateway. The clique model and the collision-domain model each say what every
-//! stream may send; the streams of the least share are constrained by the first bottleneck. All are then simulated at the same
+//! A random placement, 25 to 40 streams to the gateway. The clique model and the collision-domain model each give every
+//! stream's share; the streams of the least share are constrained by the first bottleneck. All are then simulated at the same
 //! source rate, from half of the computed share to one and a half times, five seeds each. A stream is lost where its
 //! throughput is more than 5 % below its rate at four successive rates, at the first of these; the fair-share point is the
 //! rate at which more than a third of the constrained streams are lost.
@@ -147,7 +147,7 @@ fn delivered_at(
         let result = Network::run_watched(network, scenario.run_spec(seed), watchers);
         let result = result.ok_or(NoRecord::Stopped)?;
         for (sum, flow) in sums.iter_mut().zip(&result.flows) {
-            // Against what was really offered: intervals are whole nanoseconds, and the window cuts some off.
+            // Relative to the offered rate: intervals are whole nanoseconds, and the window cuts some off.
             *sum += flow.goodput_pps / flow.offered_pps.unwrap_or(rate_pps).max(1e-9) / SEEDS as f64;
         }
     }

@@ -1,7 +1,7 @@
 //! E-MULTCP on a path of its own in closed form: [CZ06] section IV-C and Fig 3, as a world beside packets and fluid.
 //!
-//! The path is full at n* connections, each at the rate of (8): `n* = x·T·√(ε/2)`, x what the path carries \[packets/s\]. Between
-//! βn* and n* `n` climbs as (20) does and falls at once; what is delivered goes with it, so that its mean is (21) of the most.
+//! The path is full at n* connections, each at the rate of (8): `n* = x·T·√(ε/2)`, x the path's capacity \[packets/s\]. Between
+//! βn* and n* `n` climbs as (20) does and falls at once; the goodput is proportional, so its mean is (21) of the capacity.
 
 use crate::world::{blank, set_rates};
 use evenair_laws::connections::iimd::sawtooth;

@@ -1,4 +1,4 @@
-//! A bar per flow and variant; or per variant, of what is one number of a network.
+//! A bar per flow and variant; or per variant, for a number of the whole network.
 
 use crate::chart::{
     Axis, Bar, Chart, Height, Marks, Panel, Series, Span, Symbol, Ticks, distinct, fills, printed, wrapped,

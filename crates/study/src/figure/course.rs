@@ -111,7 +111,7 @@ fn some(times: &[f64], values: &[f64], of: usize) -> (Vec<f64>, Vec<f64>) {
     (0..times.len()).filter(|k| k % of.max(1) == 0 || *k == last).map(|k| (times[k], values[k])).unzip()
 }
 
-/// Means of so many points after each other, each at the time of its first; what is no number has no part in them.
+/// Means of so many points after each other, each at the time of its first; values that are not finite are left out.
 fn means(times: &[f64], values: &[f64], of: usize) -> (Vec<f64>, Vec<f64>) {
     let of = of.max(1);
     let mean = |part: &[f64]| {
@@ -132,7 +132,7 @@ fn coincide(courses: &[Course], span: Span) -> bool {
     courses.iter().enumerate().any(|(k, a)| courses[k + 1..].iter().any(|b| upon(a, b)))
 }
 
-/// Colours and dashes of flows, and whether they are called by what their names begin with, because they are too many. Lines have
+/// Colours and dashes of flows, and whether flows too many to name are grouped by the beginnings of their names. Lines have
 /// dashes where there are more than colours, or where they would hide each other.
 fn flow_keys(flows: &[&str], hidden: bool) -> (Vec<Key>, Vec<Key>, bool) {
     let shorten = flows.len() > NAMES_MAX;

@@ -89,7 +89,8 @@ fn panel(scenario: &Resolved) -> (Panel, bool) {
         let (low, high) = Span::of((0..count).map(|l| place(l)[of])).ends();
         (low - room, high + room)
     };
-    // What lies beside the circle is as wide as the longest name, where a unit has so many pixels as the narrowest panel leaves.
+    // The margin beside the circle is as wide as the longest name, where a unit has so many pixels as the narrowest panel
+    // leaves.
     let is_named = count <= NAMES_MAX;
     let beside_px = names.iter().map(|name| text_width(name)).fold(0.0, f64::max) + 9.0;
     let (across, up) = match (within, is_named) {

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_blocks_least_is_told_of_together() {
+    fn least_blockers_are_summed() {
         let parts = (0..20).map(|k| (format!("blocked by flow {k}"), f64::from(k) / 400.0));
         let parts: Vec<_> = parts.chain([("back-off".to_string(), 0.1)]).collect();
         let sum = |parts: &[(String, f64)]| parts.iter().map(|(_, share)| share).sum::<f64>();

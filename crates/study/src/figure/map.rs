@@ -1,9 +1,12 @@
 //! Maps of networks.
 
 use super::names::{Named, beside};
-use crate::chart::{Axis, Chart, Height, Key, Marks, Panel, Point, Series, Side, Span, Symbol, Ticks, fills};
+use crate::chart::{
+    Axis, Chart, Height, Key, Marks, Moment, Panel, Point, Series, Side, Span, Symbol, Ticks, fills,
+};
 use evenair_results::verdict::{Standing, Verdict};
 use evenair_scenario::Resolved;
+use evenair_units::Instant;
 use std::f64::consts::TAU;
 
 /// More flows than this have one colour.
@@ -27,19 +30,48 @@ const ATTACHED: &str = "attached to the outside";
 const NARROW: f64 = 380.0;
 /// The least and the greatest height of a map over its width.
 const SHAPE: (f64, f64) = (0.28, 1.1);
+/// The instants of a map with moving nodes, beside the beginning.
+const MOMENTS: u32 = 40;
 /// How many times larger than its nodes need a map is for a range to be on it.
 const LARGEST: f64 = 3.0;
 
 /// Nodes where they stand, the ways of flows, and both ranges around the node in the middle: axes are in metres, and equal. Flows have
 /// colours of their own, or those of how they fare, where there is a verdict. Of a scenario without positions, the conflict graph.
+///
+/// Where nodes move it is that of the beginning, with those of other instants on the same ground.
 pub(super) fn map(scenario: &Resolved, verdict: Option<&Verdict>) -> Chart {
-    let layout = scenario.layout();
-    let places: Vec<Option<[f64; 2]>> = match &layout.positions {
-        Some(all) => all.iter().map(|p| p.map(|p| [p.x_m, p.y_m])).collect(),
-        None => return super::graph::conflict_graph(scenario),
+    if !scenario.moves() || scenario.layout().positions.is_none() {
+        return still(scenario, verdict, None);
+    }
+    let run = scenario.run_spec(0);
+    let end = Instant::ZERO + run.warmup + run.duration;
+    let (Ok(start), Ok(moments)) =
+        (scenario.at(Instant::ZERO), scenario.moments(Instant::ZERO, end, MOMENTS))
+    else {
+        return still(scenario, verdict, None);
     };
-    let mut map = Map { scenario, verdict, places, extent: [0.0; 4] };
-    map.extent = map.extent();
+    let wider = |a: [f64; 4], b: [f64; 4]| [a[0].min(b[0]), a[1].max(b[1]), a[2].min(b[2]), a[3].max(b[3])];
+    let extents = moments.iter().map(|(_, then)| Map::of(then, None).map_or([0.0; 4], |map| map.extent));
+    let extent = extents.reduce(wider);
+    let of_then = |then: &Resolved| {
+        verdict.map(|verdict| {
+            let flows = then.network().flows.iter();
+            let of = |name: &str| verdict.flows.iter().find(|flow| flow.flow == name).cloned();
+            Verdict { flows: flows.filter_map(|flow| of(&flow.name)).collect(), ..verdict.clone() }
+        })
+    };
+    let moment = |(at, then): &(Instant, Resolved)| Moment {
+        time_s: (at.as_secs_f64() * 10.0).round() / 10.0,
+        panels: still(then, of_then(then).as_ref(), extent).panels,
+    };
+    let first = still(&start, of_then(&start).as_ref(), extent);
+    Chart { moments: moments.iter().map(moment).collect(), ..first }
+}
+
+/// A map of nodes that stand still, on this ground or as much as they need.
+fn still(scenario: &Resolved, verdict: Option<&Verdict>, extent: Option<[f64; 4]>) -> Chart {
+    let Some(mut map) = Map::of(scenario, verdict) else { return super::graph::conflict_graph(scenario) };
+    map.extent = extent.unwrap_or(map.extent);
     let extent = map.extent;
     let mut series = map.circles();
     series.extend(map.walls());
@@ -82,7 +114,16 @@ struct Range {
     radius_m: f64,
 }
 
-impl Map<'_> {
+impl<'a> Map<'a> {
+    /// A map of nodes with positions.
+    fn of(scenario: &'a Resolved, verdict: Option<&'a Verdict>) -> Option<Self> {
+        let positions = scenario.layout().positions.as_ref()?;
+        let places = positions.iter().map(|place| place.map(|place| [place.x_m, place.y_m])).collect();
+        let mut map = Self { scenario, verdict, places, extent: [0.0; 4] };
+        map.extent = map.extent();
+        Some(map)
+    }
+
     fn placed(&self) -> impl Iterator<Item = (usize, [f64; 2])> {
         self.places.iter().enumerate().filter_map(|(node, place)| Some((node, (*place)?)))
     }
@@ -142,7 +183,8 @@ impl Map<'_> {
         self.ranges().iter().filter(|range| !self.is_beyond(range)).map(circle).collect()
     }
 
-    /// All nodes, and each whole circle that makes the map at most three times as large; of a larger one what then is on the map.
+    /// All nodes, and each whole circle that makes the map at most three times as large; larger circles are cut at the map's
+    /// edge.
     fn extent(&self) -> [f64; 4] {
         let nodes = [0, 1].map(|of| Span::of(self.placed().map(|(_, place)| place[of])).with_margin());
         let width = |(low, high): (f64, f64)| high - low;
@@ -360,7 +402,7 @@ mod tests {
     use evenair_scenario::Resolved;
 
     #[test]
-    fn nodes_that_are_attached_to_the_outside_are_seen() {
+    fn nodes_that_are_attached_to_outside_are_seen() {
         let attached = [r#"outside=["s1", "r1"]"#.to_string()];
         let scenario = library::scenario("chen10/a", None, &attached).unwrap();
         let map = super::map(&scenario, None);

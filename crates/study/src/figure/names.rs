@@ -1,10 +1,10 @@
-//! Names beside what they are of, where there is room for them.
+//! Names beside their marks, where there is room for them.
 
 use crate::chart::{Label, Side, text_width};
 
 /// How far beyond its panel a name may stand \[px\].
 const BEYOND: f64 = 6.0;
-/// Half of a node's width, and what lies between it and its name \[px\].
+/// Half of a node's width plus the gap to its name \[px\].
 const NODE: f64 = 4.0;
 
 /// Something with a name.
@@ -16,8 +16,8 @@ pub(super) struct Named {
     pub(super) side: Side,
 }
 
-/// Names that do not touch each other, nor what others are of, on a panel so wide and high \[px\] whose axes have these ends: each on the
-/// side where it stands best, or else on another. One that has no room on any side is left out.
+/// Places names so that they touch neither each other nor other marks, on a panel so wide and high \[px\] with these axis ends.
+/// Each stands on its preferred side or else on another; a name without room on any side is left out.
 pub(super) fn beside(
     all: Vec<Named>,
     [width, height]: [f64; 2],
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_goes_where_there_is_room_or_is_left_out() {
+    fn name_goes_where_there_is_room_or_is_left_out() {
         let named = |x: f64| Named { at: [x, 50.0], text: "node-1".into(), side: Side::Right };
         let ends = (0.0, 100.0);
         let sides = |at: &[f64]| -> Vec<Side> {

@@ -1,4 +1,4 @@
-//! The table of claims: what was measured, and why a claim fails where that is known.
+//! The table of claims: their measured values, and the cause of a failure where it is known.
 
 use super::Page;
 use super::words::{escape, explained};

@@ -24,7 +24,7 @@ const COLUMNS: [Column; 7] = [
     ("busy [% of the time]", |class| 100.0 * class.busy.unwrap_or(f64::NAN)),
 ];
 
-/// A row per subscriber and direction of each gateway, and what the gateway decided.
+/// A row per subscriber and direction of each gateway, and the gateway's decisions.
 pub(super) fn gateway(page: &mut Page, outcome: &Outcome) {
     for group in outcome.groups() {
         let all: Vec<&GatewayRecord> = group.runs.iter().filter_map(|run| run.gateway.as_ref()).collect();
@@ -35,7 +35,7 @@ pub(super) fn gateway(page: &mut Page, outcome: &Outcome) {
                 return "no limit".into();
             }
             if values.iter().any(|value| value.is_nan()) {
-                return "not told".into();
+                return "none".into();
             }
             let Estimate { mean, half_width } = Estimate::from_samples(&values);
             digits::measured(mean, half_width.filter(|half| *half > 0.0))
@@ -44,7 +44,7 @@ pub(super) fn gateway(page: &mut Page, outcome: &Outcome) {
             let cells = COLUMNS.iter().map(|(_, of)| cell(index, *of)).collect();
             (escape(&class_name(class)), cells)
         };
-        page.section("gateway", "What the gateway did");
+        page.section("gateway", "The gateway's decisions");
         let table = Table {
             title: format!("Gateway {}", first.node),
             note: escape(&decided(&all)),
@@ -56,7 +56,7 @@ pub(super) fn gateway(page: &mut Page, outcome: &Outcome) {
     }
 }
 
-/// How often it decided what, on average over seeds.
+/// Counts of each decision, on average over seeds.
 fn decided(all: &[&GatewayRecord]) -> String {
     let mean = |of: fn(&GatewayRecord) -> u32| {
         let times = all.iter().map(|gateway| f64::from(of(gateway))).sum::<f64>() / all.len() as f64;

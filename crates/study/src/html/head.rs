@@ -37,7 +37,7 @@ pub(super) fn about(page: &mut Page, outcome: &Outcome) {
         fact("Paper", format!("{}<br><small>{}</small>", escape(&paper.to_string()), escape(paper.about)));
     }
     if !study.source.is_empty() {
-        fact("What of it", escape(&study.source));
+        fact("Source", escape(&study.source));
     }
     fact("Computed", escape(&computed(outcome)));
     if let Some(text) = outcome.in_real_time() {
@@ -46,7 +46,7 @@ pub(super) fn about(page: &mut Page, outcome: &Outcome) {
     page.body.push_str("</dl>\n");
 }
 
-/// The fate of the claims that the headline sums up: a headline says what was claimed, and this what was found.
+/// The verdicts on the claims that the headline sums up, beside the headline's own statement.
 fn verdicts(outcome: &Outcome) -> String {
     let tally = outcome.tally();
     let chip = |class: &str, count: usize, what: &str| {

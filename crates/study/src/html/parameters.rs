@@ -1,4 +1,4 @@
-//! Every parameter of every variant: of the first all, of the others what is different.
+//! Parameters of every variant: all of the first, and the differences of the others.
 
 use crate::outcome::Outcome;
 use evenair_scenario::Resolved;
@@ -25,7 +25,7 @@ pub(super) fn parameters(outcome: &Outcome) -> String {
     text
 }
 
-/// The keys of a scenario with the tables that they are in, and what is written there.
+/// The keys of a scenario with their tables and values.
 fn keys(text: &str) -> BTreeMap<String, String> {
     let mut keys = BTreeMap::new();
     if let Ok(table) = text.parse() {
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_called_as_the_command_line_calls_them() {
+    fn keys_are_called_as_command_line_calls_them() {
         let found = keys(
             "seed = 1\nmac = { kind = \"802.11b\" }\n[[flows]]\nid = \"a\"\nfrom = \"x\"\n[[wires]]\nat = [1, 2]",
         );

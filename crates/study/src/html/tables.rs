@@ -75,12 +75,12 @@ fn flow_table(page: &mut Page, outcome: &Outcome, variant: &str) {
     } else {
         (flow_names.collect(), labels.zip(quantities.iter().map(of_quantity)).collect())
     };
-    let note = "What \"all\" is of each quantity is said below its number.".into();
+    let note = "The kind of \"all\" stands below its number, such as total or mean.".into();
     Table { title: "Flows".into(), note, first: String::new(), heads, rows }.put(page);
 }
 
-/// A row per variant, a column per flow, and one for all of them that is called by what it holds; the other way round where that is
-/// narrower than more columns than fit.
+/// A row per variant, a column per flow, and one for all flows that is named after its kind. Rows and columns change places where
+/// that is narrower than more columns than fit.
 fn quantity_table(page: &mut Page, outcome: &Outcome, quantity: Quantity) {
     let mut flows: Vec<&str> = Vec::new();
     for (_, names) in outcome.shape() {
@@ -131,7 +131,7 @@ fn cell(row: &Row) -> String {
     text
 }
 
-/// A table with a name, whose cells are HTML.
+/// A table with a name and cells of HTML.
 pub(super) struct Table {
     pub(super) title: String,
     pub(super) note: String,
@@ -141,7 +141,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The same with its rows as columns; `first` heads what were the columns' heads.
+    /// Returns the table with rows and columns exchanged; `first` heads the column of former heads.
     fn turned(self, first: String) -> Self {
         let (heads, cells): (Vec<String>, Vec<Vec<String>>) = self.rows.into_iter().unzip();
         let row = |(k, label): (usize, String)| (label, cells.iter().map(|of| of[k].clone()).collect());

@@ -1,4 +1,4 @@
-//! Which flows starve, why, and what to try.
+//! Starving flows, their causes, and remedies to try.
 
 use super::Page;
 use super::tables::Table;
@@ -70,7 +70,7 @@ pub(super) fn by_variant(page: &mut Page, outcome: &Outcome) {
     if rows.is_empty() {
         return;
     }
-    page.section("verdict", "Who starves");
+    page.section("verdict", "Starving flows");
     page.body.push_str("<dl class=\"try\">\n");
     for (label, headline) in rows {
         page.put(format_args!("<dt>{}</dt><dd>{}</dd>", escape(&label), explained(&headline)));

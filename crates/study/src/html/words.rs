@@ -4,7 +4,7 @@ use super::Page;
 use crate::glossary;
 pub(super) use crate::markup::escape;
 
-/// A text, escaped, with what the glossary says of its words where they first stand in it.
+/// A text, escaped, with the glossary's explanation of each word where it first stands.
 pub(super) fn explained(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     let mut rest = text;
@@ -41,4 +41,27 @@ pub(super) fn anchor_of(text: &str) -> String {
     let plain: String = plain.collect();
     let words: Vec<&str> = plain.split('-').filter(|word| !word.is_empty()).take(8).collect();
     words.join("-")
+}
+
+/// A text as part of an address: all but letters, digits and `-._~` as `%XX` (RFC 3986 §2.1).
+pub(super) fn percent_encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() * 2);
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(byte.into());
+        } else {
+            out += &format!("%{byte:02X}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_hold_any_text() {
+        assert_eq!(percent_encoded("a = \"ü\"\n"), "a%20%3D%20%22%C3%BC%22%0A");
+    }
 }

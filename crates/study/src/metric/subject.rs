@@ -144,7 +144,7 @@ impl Subject<'_> {
             Metric::Drops => {
                 let link = link()?;
                 let given_up = link.dropped_retries - link.received_despite;
-                per_second(link.dropped_queue_full + link.dropped_by_law + given_up)
+                per_second(link.dropped_queue_full + link.dropped_by_law + link.dropped_no_route + given_up)
             }
             Metric::EarlyDrops => per_second(link()?.dropped_by_law),
             Metric::Overflows => per_second(link()?.dropped_queue_full),
@@ -252,7 +252,7 @@ impl Subject<'_> {
     }
 }
 
-/// The flow of this name; "1..8": these and those between them; "web-*": all whose names begin so.
+/// Indices of the flows of a name; "1..8" means these and those between them; "web-*" means every name that begins so.
 pub(crate) fn flows_named(names: &[&str], flow: &str) -> Vec<usize> {
     let place = |name: &str| names.iter().position(|known| *known == name);
     if let Some(index) = place(flow) {

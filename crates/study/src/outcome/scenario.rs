@@ -29,7 +29,7 @@ const TOLD: [Metric; 14] = [
     Metric::Fairness,
 ];
 
-/// One world of the scenario: what it is called, what it is, and what came of it.
+/// One world of the scenario: its name, its description and its results.
 struct Seen {
     label: String,
     world: World,
@@ -37,7 +37,8 @@ struct Seen {
 }
 
 impl Outcome {
-    /// The result of a scenario's runs: the network, goodputs, and whatever else was kept. `name` is the name that the scenario was asked for by.
+    /// The result of a scenario's runs: the network, goodputs, and the other kept figures. `name` is the scenario's name on the
+    /// command line.
     pub fn of_run(name: &str, sweep: &Sweep, runs: Vec<RunRecord>) -> Self {
         let scenario = &sweep.cases[0].scenarios[0];
         // The map, with flows coloured by their shares, answers first.
@@ -52,7 +53,7 @@ impl Outcome {
     pub fn of_fluid(name: &str, scenario: &Resolved, run: &FluidRun) -> Self {
         let record = of_fluid(scenario, run, RecordOptions { series: true, ..RecordOptions::default() });
         let mut figures = vec![
-            figure(FigureKind::Bars, "What each flow gets at the end", Some(Metric::Goodput)),
+            figure(FigureKind::Bars, "Flows' rates at the end", Some(Metric::Goodput)),
             figure(FigureKind::Series, "Rates over time", Some(Metric::Goodput)),
         ];
         if record.flows.len() == 2 {
@@ -79,7 +80,7 @@ impl Outcome {
 
     /// A scenario's best allocation.
     pub fn of_optimum(name: &str, scenario: &Resolved, optimum: &Optimum) -> Self {
-        let mut figures = vec![figure(FigureKind::Bars, "What each flow is to have", Some(Metric::Goodput))];
+        let mut figures = vec![figure(FigureKind::Bars, "Flows' optimal rates", Some(Metric::Goodput))];
         figures.extend(network(scenario));
         let runs = vec![of_optimum(scenario, optimum)];
         let seen = Seen { label: titled(name, scenario), world: World::Fair, runs };
@@ -93,8 +94,7 @@ impl Outcome {
             set_rates(&mut record, theory, &stage.rates_pps(&found.capacity_pps));
             Seen { label: stage.name.into(), world: World::Fair, runs: vec![record] }
         });
-        let figures =
-            vec![figure(FigureKind::Bars, "What each flow gets, world by world", Some(Metric::Goodput))];
+        let figures = vec![figure(FigureKind::Bars, "Flows' rates, world by world", Some(Metric::Goodput))];
         Self::of_scenario(name, scenario, seen.collect(), figures, &[Metric::Goodput])
     }
 
@@ -168,7 +168,7 @@ fn network(scenario: &Resolved) -> Vec<Figure> {
 
 /// Figures of a run's record, but for its network.
 fn of_packets(run: &RunRecord) -> Vec<Figure> {
-    let mut all = vec![figure(FigureKind::Bars, "What each flow gets", Some(Metric::Goodput))];
+    let mut all = vec![figure(FigureKind::Bars, "Flows' rates", Some(Metric::Goodput))];
     if run.links.iter().any(|link| link.airtime.is_some()) {
         all.push(figure(FigureKind::Ledger, "Where each sender's time goes", None));
     }
@@ -182,7 +182,7 @@ fn of_packets(run: &RunRecord) -> Vec<Figure> {
     all.push(course("Goodput over time", Metric::Goodput));
     all.push(course("Queues over time", Metric::Backlog));
     if run.gateway.as_ref().is_some_and(|gateway| gateway.series.is_some()) {
-        all.push(figure(FigureKind::Gateway, "What the gateway allows and passes", None));
+        all.push(figure(FigureKind::Gateway, "Allowed and passed rates of the gateway", None));
     }
     let is_tcp = run.flows.iter().any(|flow| flow.offered_pps.is_none());
     if is_tcp {

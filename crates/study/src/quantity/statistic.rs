@@ -19,8 +19,7 @@ pub enum Statistic {
     Greatest,
     /// The standard deviation of several flows' means from each other, of one degree of freedom less than there are flows.
     Spread,
-    /// What so many per cent do not exceed: of delays and other times, of each that was counted in the measured time; else of its samples
-    /// over time.
+    /// A percentile: of delays and other times, over each time in the measured time; else over time, of its samples.
     Percentile(Percent),
 }
 

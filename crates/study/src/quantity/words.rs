@@ -25,7 +25,7 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// Reads what `Display` writes.
+/// Reads the form that `Display` writes.
 impl FromStr for Quantity {
     type Err = String;
 
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn text_reads_back() {
         for word in [
             "delay",
             "delay-p95",
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_misspelt_is_asked_about() {
+    fn misspelt_word_gets_suggestion() {
         let why = |word: &str| word.parse::<Quantity>().unwrap_err();
         assert!(why("dealy").contains("did you mean delay?"), "{}", why("dealy"));
         for percentile in ["delay-p0", "delay-p100", "delay-p.5", "delay-p99.999", "delay-p+5", "delay-95"] {

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_shows_a_frame_of_the_flow_that_starves() {
+    fn window_shows_frame_of_flow_that_starves() {
         let mut record = recorded();
         assert_eq!(scarcest(&record), "2", "it hears all others");
         crop(&mut record, "2", Duration::from_millis(60));

@@ -12,7 +12,7 @@ pub struct Plot {
     pub x: Option<String>,
     /// The metric; the first, if none is said.
     pub y: Option<Quantity>,
-    /// `flow`, or the key whose values have a colour each; flows, if nothing is said and the metric is one of flows.
+    /// `flow`, or the key with a colour per value; by default flows, where the metric is one of flows.
     pub color: Option<String>,
 }
 
@@ -23,7 +23,7 @@ impl Plot {
     /// Reads `x=KEY,y=METRIC,color=KEY`, each of which may be left out.
     ///
     /// # Errors
-    /// Names what is not known, and what there is.
+    /// Names the unknown word and the known ones.
     pub fn parse(text: &str) -> Result<Self, VaryError> {
         let mut plot = Self::default();
         for part in text.split(',') {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_the_longest_numeric_key_the_first_metric_and_flows() {
+    fn plot_has_defaults() {
         let vary = vary(&["backoff.law=dcf,adaptive,optimal", "connections.k=1,2"]);
         let [goodput, jain] = &vary.figures().unwrap()[..] else { panic!("a figure of each metric") };
         let x = || Some("connections.k".to_string());
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_what_there_is() {
+    fn mistakes_list_known_words() {
         let wrong = |text: &str| {
             let plots = vec![Plot::parse(text)?];
             Vary { plots, ..vary(&["connections.k=1,2"]) }.figures().map(|_| String::new())

@@ -95,7 +95,7 @@ impl Swept {
 
     fn row(&self, point: usize, flow: Option<String>) -> SweptRow {
         let measured = |&metric: &Quantity| {
-            // What is one of the network is none of its flows.
+            // A metric of the network belongs to none of its flows.
             let of_flow = flow.is_none() || metric.metric.is_of_flows();
             let values = self.values(point, flow.as_deref(), metric).into_iter().flatten();
             let values: Vec<f64> = values.filter(|_| of_flow).collect();

@@ -33,7 +33,7 @@ impl Axis {
     /// within quotes, brackets and braces part nothing: tables are values, too.
     ///
     /// # Errors
-    /// Names the value, and what would be right.
+    /// Names the value and the right form.
     pub fn parse(text: &str) -> Result<Self, VaryError> {
         let (key, values) = text.split_once('=').ok_or_else(|| {
             VaryError::of(text, "is not of the form KEY=VALUES, such as connections.k=5..20")
@@ -62,7 +62,7 @@ impl Axis {
             ));
         }
         if key == "seed" {
-            let why = "each point has seeds of its own: say how many with the option seeds";
+            let why = "each point has seeds of its own: give their number with the option seeds";
             return Err(VaryError::of(key, why));
         }
         if levels.len() > MOST {
@@ -98,7 +98,7 @@ impl Level {
     /// Reads one value: a number, a quantity, a word, or anything else that TOML has.
     ///
     /// # Errors
-    /// If there is nothing, or what begins as a text, list or table of TOML is none.
+    /// If there is nothing, or a text, list or table of TOML does not end.
     pub fn read(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if text.is_empty() {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_the_value_and_what_is_right() {
+    fn mistakes_name_value_and_form() {
         for (text, words) in [
             ("connections.k", "connections.k: is not of the form KEY=VALUES"),
             ("=1,2", "a key is missing"),

@@ -1,7 +1,7 @@
-//! Digests of what a variant runs: of its scenario, and of how its first seconds go.
+//! Digests of a variant's runs: of its scenario, and of its first simulated seconds.
 //!
-//! The program itself is no part of it: most of its changes leave every run as it was, to the last bit. What a change of laws, MAC or
-//! TCP does to a run shows in the trajectory of its beginning.
+//! The program itself is no part of it: most of its changes leave every run as it was, to the last bit. The effect of a change of
+//! laws, MAC or TCP on a run shows in the trajectory of its beginning.
 
 use crate::language::{Study, Variant};
 use crate::sweep::{Case, Sweep, SweepError};
@@ -19,7 +19,7 @@ const BEGINNING: Duration = Duration::from_secs(5);
 /// Keys of scenarios that are read by people alone.
 const PROSE: [&str; 2] = ["name", "description"];
 
-/// What a variant's runs are of.
+/// The identity of a variant's runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Digest {

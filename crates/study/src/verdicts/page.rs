@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 const HEAD: &str = "# Verdicts
 
-Made by `evenair verdicts --markdown --stale` from `validation/verdicts/`, where `evenair study ID --record validation/verdicts` keeps what a full run measured. \
+Made by `evenair verdicts --markdown --stale` from `validation/verdicts/`, where `evenair study ID --record validation/verdicts` keeps the measurements of a full run. \
 Each study is run with all of its seeds, or until its claims are decided (`--decide`). `evenair study --all --due --record validation/verdicts` runs again what is stale.
 
 A paper's claim is a number that it prints, at the precision of its last digit, or a sentence. A sentence counts once, however many checks it has; all of them must hold. \
@@ -71,7 +71,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;").replace('\n', " ")
 }
 
-/// The cells of the paper's own, and of what depends on a bound of ours, which fails or does not.
+/// The cells of the paper's own claims, and of those with a bound of ours, failed and not failed.
 fn cells(tally: Tally) -> String {
     let Tally { paper, words, ours } = tally;
     let of_ours = |counts: Counts| numbers(&[counts.hold, counts.fail(), counts.undecided, counts.stale]);

@@ -1,7 +1,7 @@
-//! What a full run of a study measured, kept as a file.
+//! The measurements of a full run of a study, kept as a file.
 //!
-//! A record keeps measurements. What is claimed of them, and whether that holds, is the study's text: a sentence or a bound that is
-//! mended later is judged by the same run.
+//! A record keeps measurements. The study's text has the claims and their bounds: a sentence or a bound that is mended later is
+//! judged by the same run.
 
 use super::digest::Digest;
 use crate::claim::Found;
@@ -10,7 +10,7 @@ use crate::outcome::Outcome;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a full run of a study measured.
+/// The measurements of a full run of a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -24,9 +24,9 @@ pub struct Record {
     pub date: String,
     /// How long the run took [s]; null where runs kept from before were used.
     pub seconds: Option<f64>,
-    /// What was run, by variant.
+    /// The digests of the runs, by variant.
     pub variants: BTreeMap<String, Digest>,
-    /// What was measured, in the order of the claims.
+    /// The measurements, in the order of the claims.
     pub measured: Vec<Measurement>,
 }
 

@@ -53,8 +53,8 @@ impl Standing {
 /// A failed claim's number is near the printed one within so much of it.
 const NEAR: f64 = 0.1;
 
-/// Whether what was measured comes near to what is claimed: its 95 % interval lies off the claim's bounds by no more than a tenth of
-/// the paper's number, or by no more than the bounds lie apart, which is a unit of the last digit that the paper prints.
+/// Whether a measurement is near its claim: its 95 % interval lies off the claim's bounds by no more than a tenth of the paper's
+/// number, or by no more than the bounds lie apart. That is a unit of the last digit that the paper prints.
 fn is_near(claim: &Claim, measured: &Measurement) -> bool {
     let (Some(paper), Some(value)) = (claim.paper, measured.value) else { return false };
     let width = match claim.holds {
@@ -87,7 +87,7 @@ impl Origin {
     }
 }
 
-/// A claim beside what was measured of it.
+/// A claim beside its measurement.
 pub(super) struct Check<'a> {
     pub(super) study: &'a Study,
     pub(super) claim: &'a Claim,

@@ -89,7 +89,7 @@ fn a_printed_run_holds_where_a_run_of_ours_may_give_it() {
 }
 
 #[test]
-fn the_page_counts_a_sentence_once_and_words_and_ours_apart_and_knows_what_is_stale() {
+fn page_counts_sentences_once() {
     let study = Study::parse("jam10/three", STUDY).unwrap();
     let mut measured: Vec<Measurement> =
         study.claims.iter().map(|claim| measurement(claim, 1.0, 0.01)).collect();

@@ -1,15 +1,16 @@
 //! 802.11 channel access for all nodes at once.
 //!
 //! Before touching this room read IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2, and [Jam10] section 2.3.2.
-//! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the
-//! decoding of frames, `books` the ledger and the timeline; `batch` has contenders that send several packets in a frame.
+//! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the decoding of
+//! frames, `interference` that by the signal-to-noise ratio. `books` has the ledger and the timeline; `batch` has contenders that
+//! send several packets in a frame, `modes` those under rate control.
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
 //! Deadlines are not queued one by one: per neighbourhood one [`Wake::Access`] waits at the least of them, and when it
-//! is due every contender whose deadline has come transmits. Propagation to hearers near by is an offset that is added
+//! is due every contender at its deadline transmits. Propagation to hearers near by is an offset that is added
 //! where a frame's start and end are spread to them, never an event: a frame costs its neighbourhood, an exchange four
-//! wakes. `flight` has the hearers further off, to whom a frame travels longer than anything that they decide by.
+//! wakes. `flight` has the hearers further off, to which a frame travels longer than any of their intervals.
 //!
 //! Of each node its back-offs that run, and those that stand still, are known to be there or not: a frame's start looks at
 //! the first and its end at the second. All of it is compiled for small networks once more ([`Small`]).
@@ -21,7 +22,11 @@ mod access;
 mod batch;
 mod books;
 mod exchange;
+mod fades;
 mod flight;
+mod interference;
+mod modes;
+mod motion;
 mod node;
 mod reception;
 mod shape;
@@ -31,6 +36,7 @@ mod tests;
 use super::draw;
 use super::edca::Arbitration;
 use crate::air::{Contender, Effects, Head, Outcome, PacketId, Up, Wake};
+use crate::error::ErrorModel;
 use crate::ledger::Ledger;
 use crate::loss::LossProcess;
 use crate::phy::Mode;
@@ -40,10 +46,13 @@ use crate::timing::MacTiming;
 use batch::Batch;
 pub use batch::{AggregateCounters, Aggregation, FullAggregate, MissedBlockAck};
 use evenair_des::{Fingerprint, Stream};
-use evenair_laws::backoff::Access;
+use evenair_laws::backoff::{Access, Draw};
 use evenair_topology::{Hearing, Medium};
 use evenair_units::{Bytes, Dbm, Duration, Instant};
+use fades::Fades;
 use flight::Flight;
+use modes::Modes;
+pub use modes::{ControlledLink, FULL_PACKET, ModeCounters};
 use node::{Node, Station};
 pub use shape::{General, Shape, Small};
 use shape::{PLACES, Table};
@@ -64,6 +73,9 @@ pub enum Capture {
         /// The receiver's noise.
         noise: Dbm,
     },
+    /// A receiver detects a preamble, and turns to another that is stronger by the threshold and begins in its first 16 µs. An error
+    /// model tells which packets of the frame survive noise and all interference over its time.
+    Errors(ErrorModel),
 }
 
 /// Where implementations of 802.11 differ.
@@ -82,14 +94,14 @@ pub struct Rules {
     pub weak_is_error: bool,
     /// A receiver detects a frame only if in its first 4 µs it is stronger by this than all else, as in ns-3 \[dB\]: of frames that
     /// begin together it may notice none, and then owes no extended inter-frame space. If there is no threshold it locks to one
-    /// of them.
+    /// of them. Under an error model the receiver's noise counts, too.
     pub detection_db: Option<f64>,
     /// A packet that arrives on an idle medium waits a whole DIFS of its own, however long the medium was idle, as
     /// in ns-2.
     pub own_difs: bool,
     /// A packet that arrives on an idle medium goes without a back-off even if the medium becomes busy before its DIFS has
     /// passed, as in ns-3. By the standard the medium must remain idle for that DIFS, else a back-off is drawn (clause
-    /// 10.3.4.2): so it is with what a station answers to a frame at the instant of its end, since its ACK comes first.
+    /// 10.3.4.2): so it is for a station's answer to a frame at the instant of its end, since its ACK comes first.
     pub idle_once_is_enough: bool,
     /// A failed exchange counts as activity until its time-out: a DIFS follows, as in ns-2. By the standard
     /// slots go on being counted from the end of the medium's last activity.
@@ -99,14 +111,16 @@ pub struct Rules {
     /// carrier does not (clause 10.3.2.7), and the DATA frame depends on neither.
     pub idle_handshake: bool,
     /// A frame that begins to arrive before the time-out is heard to its end, which decides: it is the answer, or the answer
-    /// is missing (clause 10.3.2.9). In ns-2 the time-out decides, whatever is being received.
+    /// is missing (clause 10.3.2.9). In ns-2 the time-out decides, during any reception.
     pub hears_out_answers: bool,
     /// A reservation that an RTS made is dropped when nothing follows it (clause 10.3.2.4, which allows it). ns-2 keeps
     /// it.
     pub drops_unused_reservation: bool,
-    /// Packets whose DATA frame is larger than this are preceded by RTS and CTS; none, if there is no threshold
+    /// Packets with a DATA frame larger than this are preceded by RTS and CTS; none, if there is no threshold
     /// (dot11RTSThreshold) \[bytes of the MAC frame\].
     pub rts_threshold: Option<Bytes>,
+    /// So are DATA frames that take longer than this, however large they are.
+    pub rts_duration: Option<Duration>,
     /// How often an RTS, or a DATA frame without one, is sent before its packet is given up (dot11ShortRetryLimit).
     pub short_retry_limit: u32,
     /// How often a DATA frame that an RTS precedes is sent (dot11LongRetryLimit).
@@ -129,6 +143,7 @@ impl Rules {
             hears_out_answers: true,
             drops_unused_reservation: true,
             rts_threshold: None,
+            rts_duration: None,
             short_retry_limit: 7,
             long_retry_limit: 4,
         }
@@ -138,8 +153,14 @@ impl Rules {
     fn noise_mw(&self) -> f32 {
         match self.capture {
             Capture::Sinr { noise } => milliwatts(noise),
+            Capture::Errors(model) => milliwatts(model.noise(model.width)),
             Capture::Strongest | Capture::First => 0.0,
         }
+    }
+
+    /// The least ratio of a preamble to all else with which it is detected; 0, where every preamble is.
+    fn detection_ratio(&self) -> f32 {
+        self.detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32)
     }
 
     /// ns-2 2.35.
@@ -167,9 +188,9 @@ pub struct Counters {
     pub collided: u64,
     /// DATA frames that reached a receiver while it was transmitting.
     pub receiver_busy: u64,
-    /// DATA frames decoded whose acknowledgement was lost or not sent.
+    /// DATA frames that were decoded while the acknowledgement was lost or not sent.
     pub ack_lost: u64,
-    /// DATA frames decoded whose acknowledgement came when their sender no longer waited for it.
+    /// DATA frames that were decoded while the acknowledgement came too late for its sender.
     pub ack_late: u64,
     /// Packets given up after the last attempt.
     pub dropped: u64,
@@ -344,7 +365,7 @@ struct Queue {
     access: Access,
     arbitration: Arbitration,
     window: u32,
-    /// The last back-off, whole: a law that does not draw anew after a collision counts it down once more.
+    /// The last back-off, whole: a law that does not draw again after a collision counts it down once more.
     drawn: Duration,
     head: Option<Head>,
     /// The head's packet, also after the head is gone, until the host has been told all of it.
@@ -352,6 +373,8 @@ struct Queue {
     plan: Plan,
     /// The packets that it has been given, where several may share a frame: the head is the first that waits.
     batch: Option<Box<Batch>>,
+    /// Its links under rate control, if there are any.
+    modes: Option<Box<Modes>>,
     /// The head has reached its receiver before: a repetition is acknowledged, not delivered again.
     received: bool,
     /// Frames of its head that are on their way to far hearers.
@@ -387,6 +410,8 @@ pub struct DcfAir<S: Shape = General> {
     ears: Box<[Ear]>,
     /// Each node's near hearers: a row for each class of rates, a place in it for each node.
     ear_range: S::Table<(u32, u32)>,
+    /// Of a small network: the set of each node's hearers, and of those whose medium its frames make busy.
+    hearers: Vec<(u64, u64)>,
     /// Each node's hearers further off.
     far_range: Vec<(u32, u32)>,
     /// The class of each mode; nothing, where there is one for all.
@@ -410,6 +435,10 @@ pub struct DcfAir<S: Shape = General> {
     /// When each contender's countdown ends with a frame; [`IDLE_COUNTDOWN`] where it runs with nothing to send, never
     /// while it does not run. Apart from the queues because every wake reads a neighbourhood of them.
     deadlines: S::Table<Instant>,
+    /// A number for each node, from which draws of the error model by the signal-to-noise ratio come.
+    draw_keys: Vec<u64>,
+    /// How links fade, if they do.
+    fades: Option<Box<Fades>>,
     /// Error models of links, by sender and receiver.
     losses: BTreeMap<(u32, u32), LossProcess>,
     fingerprint: Fingerprint,
@@ -431,6 +460,7 @@ impl Queue {
             packet: PacketId::NONE,
             plan: Plan::default(),
             batch: None,
+            modes: None,
             received: false,
             copies: 0,
             held: None,
@@ -468,8 +498,8 @@ impl Queue {
 }
 
 impl DcfAir<General> {
-    /// An idle medium, whose stations decode all rates alike. The contenders come in ascending order of nodes, and at one node in
-    /// descending order of urgency, which settles ties between them.
+    /// An idle medium with stations that decode all rates alike. The contenders come in ascending order of nodes, and at one node
+    /// in descending order of urgency, which settles ties between them.
     pub fn new(medium: &Medium, contenders: Vec<Contention>, timing: MacTiming, rules: Rules) -> Self {
         Self::with_receivers(medium, contenders, timing, rules, &Receivers::default())
     }
@@ -492,8 +522,43 @@ impl DcfAir<Small> {
     }
 }
 
+/// The hearers of all nodes: those of each class of rates, and of a class those of each node.
+struct Hearers {
+    ears: Vec<Ear>,
+    /// The places of those near by.
+    near: Vec<(u32, u32)>,
+    /// The places of those further off.
+    far: Vec<(u32, u32)>,
+}
+
+impl Hearers {
+    fn of(medium: &Medium, modes: &[Mode], timing: &MacTiming, rules: &Rules, receivers: &Receivers) -> Self {
+        let noise_mw = rules.noise_mw();
+        let capture_ratio = libm::pow(10.0, rules.capture_db / 10.0) as f32;
+        let by_errors = matches!(rules.capture, Capture::Errors(_));
+        let (mut ears, mut near, mut far) = (Vec::new(), Vec::new(), Vec::new());
+        for (node, mode) in modes.iter().flat_map(|&mode| (0..medium.nodes()).map(move |node| (node, mode))) {
+            let ear = |hearing: &Hearing| {
+                let decoding = receivers.of(hearing, mode, timing.phy);
+                if by_errors {
+                    Ear::of(hearing, decoding, false, 0.0).by_errors(rules.detection_ratio() * noise_mw)
+                } else {
+                    Ear::of(hearing, decoding, rules.weak_is_error, capture_ratio * noise_mw)
+                }
+            };
+            for (is_far, range) in [(false, &mut near), (true, &mut far)] {
+                let start = ears.len() as u32;
+                let hearers = medium.hearers(node).iter().filter(|ear| (ear.delay > timing.near()) == is_far);
+                ears.extend(hearers.map(ear));
+                range.push((start, ears.len() as u32));
+            }
+        }
+        Self { ears, near, far }
+    }
+}
+
 impl<S: Shape> DcfAir<S> {
-    /// The same, whose stations decode some rates and not others.
+    /// The same with stations that decode some rates and not others.
     pub fn with_receivers(
         medium: &Medium,
         contenders: Vec<Contention>,
@@ -503,22 +568,11 @@ impl<S: Shape> DcfAir<S> {
     ) -> Self {
         assert!(contenders.is_sorted_by_key(|c| c.node), "contenders are not sorted by node");
         let noise_mw = rules.noise_mw();
-        let capture_ratio = libm::pow(10.0, rules.capture_db / 10.0) as f32;
-        let least_mw = capture_ratio * noise_mw;
+        let ratio = |db: f64| libm::pow(10.0, db / 10.0) as f32;
+        let (capture_ratio, detection_ratio) = (ratio(rules.capture_db), rules.detection_ratio());
         let (classes, modes) = receivers.classes(timing.phy);
-        let mut ears = Vec::new();
-        let (mut ear_range, mut far_range) = (Vec::new(), Vec::new());
-        for (node, mode) in modes.iter().flat_map(|&mode| (0..medium.nodes()).map(move |node| (node, mode))) {
-            let ear = |hearing: &Hearing| {
-                Ear::of(hearing, receivers.of(hearing, mode, timing.phy), rules.weak_is_error, least_mw)
-            };
-            for (is_far, range) in [(false, &mut ear_range), (true, &mut far_range)] {
-                let start = ears.len() as u32;
-                let hearers = medium.hearers(node).iter().filter(|ear| (ear.delay > timing.near()) == is_far);
-                ears.extend(hearers.map(ear));
-                range.push((start, ears.len() as u32));
-            }
-        }
+        let Hearers { ears, near: ear_range, far: far_range } =
+            Hearers::of(medium, &modes, &timing, &rules, receivers);
         let nodes: Vec<Node> = (0..medium.nodes()).map(|node| contenders_of(node, &contenders)).collect();
         let (around, around_range) = neighbourhoods(medium, &nodes);
         let countdowns = contenders.iter().map(Countdown::none).collect();
@@ -533,9 +587,10 @@ impl<S: Shape> DcfAir<S> {
             timing,
             rules,
             capture_ratio,
-            detection_ratio: rules.detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32),
+            detection_ratio,
             noise_mw,
             ears: ears.into(),
+            hearers: if S::SMALL { hearer_sets(medium) } else { Vec::new() },
             ear_range: Table::new(ear_range),
             is_wide: far_range.iter().any(|(start, end)| start < end),
             far_range,
@@ -551,6 +606,8 @@ impl<S: Shape> DcfAir<S> {
             deadlines: Table::new(vec![Instant::NEVER; queues.len()]),
             queues: Table::new(queues),
             countdowns: Table::new(countdowns),
+            draw_keys: Vec::new(),
+            fades: None,
             losses: BTreeMap::new(),
             fingerprint: Fingerprint::default(),
             ledger: None,
@@ -558,17 +615,16 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// Gives the link from one node to another an error model; without effect if they do not hear each other.
+    /// Gives the link from one node to another an error model; without effect while they do not hear each other.
     pub fn set_loss(&mut self, from: u32, to: u32, process: &LossProcess) {
-        let (near, nodes) = (self.ear_range.all(), self.nodes.all().len());
-        let rows = near.iter().chain(&self.far_range).skip(from as usize).step_by(nodes);
-        for (start, end) in rows.copied().collect::<Vec<_>>() {
-            let ears = &mut self.ears[start as usize..end as usize];
-            if let Some(ear) = ears.iter_mut().find(|ear| ear.node == to) {
-                ear.lossy = true;
-                self.losses.insert((from, to), process.clone());
-            }
-        }
+        self.mark_lossy(from, to);
+        self.losses.insert((from, to), process.clone());
+    }
+
+    /// Gives each node a number from which the draws of its receptions under [`Capture::Errors`] come, with the sender's number and the
+    /// frame's beginning: a node more or less changes no draw of others.
+    pub fn set_draw_keys(&mut self, keys: Vec<u64>) {
+        self.draw_keys = keys;
     }
 
     /// Counts of this contender's frames so far, by their fate.
@@ -621,7 +677,10 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// Tells the host of an attempt, if it asked.
-    fn report(&self, by: Contender, acknowledged: bool, out: &mut Effects) {
+    fn report(&mut self, now: Instant, by: Contender, acknowledged: bool, out: &mut Effects) {
+        if self.queues[by as usize].modes.is_some() {
+            self.note_exchange(now, by, acknowledged);
+        }
         let queue = &self.queues[by as usize];
         if queue.reports {
             let data = queue.has_sent_data();
@@ -661,6 +720,15 @@ impl<S: Shape> DcfAir<S> {
         if S::SMALL { this.first..this.first + u32::from(this.count > 0) } else { this.contenders() }
     }
 
+    /// The contenders of a node with a back-off.
+    #[inline]
+    fn backing_off(&self, node: usize) -> impl Iterator<Item = Contender> + use<S> {
+        let &Node { first, count, .. } = &self.nodes[node];
+        debug_assert!(count > 0, "a back-off of no contender");
+        let count = if S::SMALL { 1 } else { u32::from(count) };
+        (0..count).map(move |i| first + i)
+    }
+
     /// The other contenders of a contender's node.
     #[inline]
     fn rivals(&self, node: usize, c: Contender) -> impl Iterator<Item = Contender> + use<S> {
@@ -686,10 +754,15 @@ impl<S: Shape> DcfAir<S> {
     }
 
     fn class_among(&self, mode: Mode) -> u8 {
-        let own = self.timing.phy.own_mode().filter(|_| mode.modulation().is_some());
-        let mode = own.unwrap_or(mode);
-        let of_mode = self.classes.iter().find(|(other, _)| *other == mode);
-        of_mode.expect("a mode of the physical layer").1
+        let of = |mode: Mode| {
+            let is_alike = |other: Mode| match (other.modulation(), mode.modulation()) {
+                (Some(other), Some(this)) => other.is_received_as(this),
+                _ => other == mode,
+            };
+            self.classes.iter().find(|(other, _)| is_alike(*other)).map(|&(_, class)| class)
+        };
+        let own = || self.timing.phy.own_mode().and_then(of); // where modes are not told apart
+        of(mode).or_else(own).expect("a mode of the physical layer")
     }
 
     /// The near hearers of a node's frames of some class.
@@ -716,6 +789,18 @@ impl<S: Shape> DcfAir<S> {
     fn is_far(&self, node: usize, to: u32) -> bool {
         self.is_wide() && self.far_ears_of(node, 0).any(|i| self.ears[i].node == to)
     }
+}
+
+/// The set of each node's hearers, a bit for each, and of those that sense it.
+fn hearer_sets(medium: &Medium) -> Vec<(u64, u64)> {
+    let of = |node| {
+        let hearers = medium.hearers(node).iter();
+        hearers.fold((0, 0), |(all, sensing): (u64, u64), ear| {
+            let bit = 1 << ear.node;
+            (all | bit, if ear.is_sensed() { sensing | bit } else { sensing })
+        })
+    };
+    (0..medium.nodes()).map(of).collect()
 }
 
 /// The contenders of each node and of all that hear it, and each node's range of them.
@@ -770,6 +855,12 @@ impl Ear {
             clear_alone: decodable && power_mw >= least_mw,
         }
     }
+
+    /// The same, where a receiver locks to each preamble that it detects, and errors follow from the signal-to-noise ratio.
+    fn by_errors(self, least_mw: f32) -> Self {
+        let noticed = self.noticed && self.power_mw >= least_mw;
+        Self { noticed, clear_alone: self.decodable && noticed, lossy: true, ..self }
+    }
 }
 
 fn milliwatts(power: Dbm) -> f32 {
@@ -779,7 +870,10 @@ fn milliwatts(power: Dbm) -> f32 {
 impl MacTiming {
     fn draw(&self, queue: &mut Queue) -> Duration {
         let frame = queue.plan.data;
-        let packet = queue.head.map_or(frame, |head| head.mode.rate().time_for(head.size));
+        let packet = match (queue.access.draw, queue.head) {
+            (Draw::ExponentialOfPacket { .. }, Some(head)) => head.mode.rate().time_for(head.size),
+            _ => frame, // nothing is drawn by it
+        };
         let airtimes = draw::Airtimes { frame, packet };
         queue.drawn = draw::backoff(queue.access.draw, queue.window, self.slot, airtimes, &mut queue.stream);
         queue.drawn

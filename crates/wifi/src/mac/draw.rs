@@ -89,7 +89,7 @@ mod tests {
     /// An exponential back-off in slots is a whole number of them, and its mean that of the distribution: rounded to the
     /// nearest, 1000 µs in slots of 20 µs are within 1 %.
     #[test]
-    fn slotted_draws_are_whole_slots_of_the_same_mean() {
+    fn slotted_draws_are_whole_slots_of_same_mean() {
         let (mean, slot) = (Duration::from_micros(1000), Duration::from_micros(20));
         let airtimes = Airtimes { frame: mean, packet: Duration::from_micros(500) };
         for (draw, mean_us) in [

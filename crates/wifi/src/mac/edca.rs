@@ -1,8 +1,8 @@
 //! Enhanced distributed channel access: four queues per node that contend with their own spaces, windows and bursts.
 //!
 //! Channel access itself is [`dcf`](super::dcf)'s: a category differs in its [`Arbitration`] and its contention window.
-//! Where EDCA departs from DCF: the inter-frame space depends on the category; a countdown is decremented at the
-//! *beginning* of each slot, so that one interrupted in its first slot has still counted it; categories of one node
+//! Where EDCA departs from DCF: the inter-frame space depends on the category. A countdown is decremented at the
+//! *beginning* of each slot, so that one interrupted in its first slot has still counted it. Categories of one node
 //! settle a tie among themselves; and a category that won may keep the medium for a TXOP.
 
 use crate::timing::MacTiming;

@@ -1,7 +1,7 @@
 //! Ideal CSMA: continuous time, zero sensing time, no collisions ([Chen10] C1, [Lee12] L1, [QCSMA] eq. (1)).
 //!
 //! A link counts down while no conflicting link transmits, then holds the medium for its packet's airtime or for a
-//! time drawn from a law's holding distribution. There is no acknowledgement and no inter-frame space. Whatever the
+//! time drawn from a law's holding distribution. There is no acknowledgement and no inter-frame space. For any
 //! distributions, the shares of time follow the product form [Chen10] eq. (3.2), given the ratio of their means.
 //!
 //! Countdowns of conflicting links that end at one instant are settled by lot; with continuous distributions that has
@@ -28,7 +28,7 @@ struct Link {
     blockers: u32,
     left: Option<Duration>,
     from: Instant,
-    /// Tells a wake that is still meant from one whose countdown was frozen.
+    /// Tells a valid wake from one of a frozen countdown.
     generation: u32,
     transmitting_since: Option<Instant>,
     /// Until when it may go on with packets that follow.
@@ -131,7 +131,7 @@ impl IdealAir {
         }
     }
 
-    /// Draws the winner among `l` and the conflicting links whose countdowns end at this instant too.
+    /// Draws the winner among `l` and the conflicting links with countdowns that end at this instant too.
     fn draw_lots(&mut self, l: Contender, now: Instant) -> Contender {
         let due = |m: &Contender| {
             let link = &self.links[*m as usize];
@@ -271,7 +271,7 @@ mod tests {
     use evenair_laws::backoff::{Draw, OnFailure, When};
     use evenair_units::{Bytes, Rate};
 
-    /// Two conflicting links whose countdowns always end together share the medium by lot.
+    /// Two conflicting links with countdowns that always end together share the medium by lot.
     #[test]
     fn ties_are_settled_by_lot() {
         let access = Access {

@@ -90,7 +90,7 @@ pub struct Modulation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ForbiddenMode {
-    /// What was asked for.
+    /// The requested modulation.
     pub asked: Modulation,
 }
 
@@ -185,6 +185,18 @@ impl Modulation {
             Format::He => !matches!(guard_interval, GuardInterval::Ns400),
         };
         fits && !(matches!(format, Format::Vht) && is_uneven(mcs, streams, width))
+    }
+
+    /// Returns a mode with this index and width, of the fewest streams that the standard has it with, at the guard interval that all
+    /// formats have; none, if it has none.
+    pub fn any(format: Format, mcs: u8, width: Width) -> Option<Mode> {
+        let of = |streams| Self { format, mcs, streams, width, guard_interval: GuardInterval::Ns800 };
+        (1..=4).find_map(|streams| Mode::of(of(streams)).ok())
+    }
+
+    /// Returns whether receivers that tell modes by their index and width take both for one.
+    pub(crate) fn is_received_as(self, other: Self) -> bool {
+        (self.mcs, self.width) == (other.mcs, other.width)
     }
 
     /// Returns the data bits of one symbol, `N_DBPS` (clauses 19.5, 21.5; IEEE 802.11ax-2021 clause 27.5): coded bits by the

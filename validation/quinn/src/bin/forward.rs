@@ -3,7 +3,7 @@
 //!     forward serve PORT CERTIFICATE TO      # each stream that comes goes on to the TCP port TO of this machine
 //!     forward connect HOST:PORT CERTIFICATE LOCAL
 //!
-//! CERTIFICATE is a file that `serve` writes and `connect` waits for. One way only: what comes at LOCAL is carried over.
+//! CERTIFICATE is a file that `serve` writes and `connect` waits for. One way only: data from LOCAL are carried over.
 
 use quinn::congestion::CubicConfig;
 use quinn::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig, VarInt};
@@ -32,7 +32,7 @@ async fn serve(port: u16, certificate: &Path, to: u16) -> Result<(), Box<dyn Err
     let mut config = ServerConfig::with_single_cert(vec![made.cert.der().clone()], key)?;
     config.transport_config(transport());
     let endpoint = Endpoint::server(config, SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port))?;
-    // Whoever waits for it finds all of it.
+    // A reader that waits for it finds all of it.
     let draft = certificate.with_extension("draft");
     std::fs::write(&draft, made.cert.der())?;
     std::fs::rename(&draft, certificate)?;

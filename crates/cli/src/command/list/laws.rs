@@ -60,7 +60,7 @@ fn of_law(law: &ListedLaw) -> String {
         .iter()
         .map(|p| {
             let unit = p.unit.as_ref().map(|unit| format!(" [{unit}]"));
-            // What is a number or a time is seen by its default; words are told.
+            // A number or a time shows its form by its default; words are listed.
             let words = if p.kind.contains(" | ") && !p.default.is_boolean() { &p.kind } else { "" };
             let means = p.means.strip_suffix('.').unwrap_or(&p.means);
             let means =

@@ -17,8 +17,8 @@ const SCHEMA: u32 = 1;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Takes half a minute, in which the path is at rest, and then has one, four and eight connections, and one of BBR, as fast as they go; what they carry the relay \
-    throws away.\n\n\
+    after_help = "Takes half a minute: the path at rest, then with one, four and eight connections, and one of BBR, as fast as they go; the relay discards \
+their data.\n\n\
     Examples:\n  \
     evenair multiconn probe relay.example.org --relay-keys ed25519:… --key me.key\n  \
     evenair multiconn probe --config multiconn.toml --json"
@@ -26,7 +26,7 @@ const SCHEMA: u32 = 1;
 pub(crate) struct ProbeArguments {
     /// The relay at the path's other end, and its port, if it is not 7443
     host: Option<String>,
-    /// A file with a table `[connect]`; what is given here goes before it
+    /// A file with a table `[connect]`; options given here override it
     #[arg(long)]
     config: Option<PathBuf>,
     /// The relay's public key; may be given twice while keys are rotated
@@ -35,7 +35,7 @@ pub(crate) struct ProbeArguments {
     /// The file of the own key
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
-    /// Print all that was seen, and what it says, as JSON
+    /// Print all measurements, and their interpretation, as JSON
     #[arg(long)]
     json: bool,
 }

@@ -80,7 +80,7 @@ fn make_printable(value: &mut Value) {
     }
 }
 
-/// What an answer says, for people.
+/// The text of an answer, for people.
 fn text(status: &Value) -> String {
     let mut text = String::new();
     if let Some(trouble) = status["trouble"].as_str() {

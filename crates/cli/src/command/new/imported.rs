@@ -1,7 +1,7 @@
-//! A scenario of nodes that stand in a spreadsheet.
+//! A scenario of nodes or links that stand in a file: a spreadsheet, a map, a graph.
 
 use anyhow::{Context, Result, ensure};
-use evenair_scenario::Resolved;
+use evenair_scenario::{Resolved, nodes_have_places};
 use evenair_topology::Position;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,29 +9,30 @@ use std::path::{Path, PathBuf};
 /// Carrier sense reaches so much farther than a frame can be decoded: ns-2's 550 m and 250 m.
 const CARRIER_SENSE: f64 = 2.2;
 
-/// The text of a scenario that lies at `file`, of nodes in a CSV file, and of flows in another, or from each node to the first.
+/// The text of a scenario that lies at `file`, of nodes in another file, and of flows in a third, or from each node to the first. A
+/// graph without places has links instead.
 pub(super) fn scenario(file: &Path, nodes: &Path, flows: Option<&Path>) -> Result<String> {
     let shown = nodes.display();
-    let probe = format!(
-        "radio = {{ transmission_range = \"1 m\", carrier_sense_range = \"1 m\" }}\nnodes = {{ file = {} }}\n",
-        toml_text(&std::path::absolute(nodes).with_context(|| format!("cannot find {shown}"))?)
-    );
+    let whole = std::path::absolute(nodes).with_context(|| format!("cannot find {shown}"))?;
+    let is_graph = nodes.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("graphml"));
+    // Mistakes of the file are those of the list of nodes.
+    let has_places = !is_graph || nodes_have_places(&whole).unwrap_or(true);
+    let probe = if has_places {
+        "radio = { transmission_range = \"1 m\", carrier_sense_range = \"1 m\" }\nnodes"
+    } else {
+        "mac = { kind = \"ideal\" }\nlinks"
+    };
+    let probe = format!("{probe} = {{ file = {} }}\n", toml_text(&whole));
     let network = Resolved::parse_network(&shown.to_string(), &probe, &[])?;
     let names = &network.network().nodes;
-    let places: Vec<Position> =
-        network.layout().positions.iter().flatten().filter_map(|place| *place).collect();
     ensure!(names.len() > 1, "{shown} has {} node; a network has two at least", names.len());
-    let range_m = (connecting_m(&places) / 10.0).ceil() * 10.0;
+    let list = toml_text(&beside(file, nodes)?);
     let mut text = format!(
         "# {} nodes from {shown}. A scenario of evenair.\n#\n#   evenair show FILE     the map, the routes, what conflicts\n#   evenair \
-         run FILE      who starves, and why\n\nduration = \"60 s\"\nwarmup = \"10 s\"\n\n# The least range that connects all nodes, \
-         and 2.2 times as much for carrier sense. Measure yours and\n# write it here, or give levels: signals = {{ file = \
-         \"signals.csv\" }} with columns from, to and power [dBm].\nradio = {{ transmission_range = \"{range_m} m\", \
-         carrier_sense_range = \"{} m\" }}\nmac = {{ kind = \"802.11g\", data_rate = \"24 Mbps\" }}\n\nnodes = {{ file = {} }}\n",
-        names.len(),
-        (range_m * CARRIER_SENSE).round(),
-        toml_text(&beside(file, nodes)?)
+         run FILE      who starves, and why\n\nduration = \"60 s\"\nwarmup = \"10 s\"\n\n",
+        names.len()
     );
+    text += &if has_places { of_nodes(&network, &list) } else { of_links(&list) };
     if let Some(flows) = flows {
         let _ = writeln!(text, "flows = {{ file = {} }}", toml_text(&beside(file, flows)?));
     } else {
@@ -42,6 +43,27 @@ pub(super) fn scenario(file: &Path, nodes: &Path, flows: Option<&Path>) -> Resul
         text += "]\n";
     }
     Ok(text)
+}
+
+/// Nodes with places, and a radio of the least range that connects them.
+fn of_nodes(network: &Resolved, list: &str) -> String {
+    let places: Vec<Position> =
+        network.layout().positions.iter().flatten().filter_map(|place| *place).collect();
+    let range_m = (connecting_m(&places) / 10.0).ceil() * 10.0;
+    format!(
+        "# The least range that connects all nodes, and 2.2 times as much for carrier sense. Measure yours and\n# write it here, or give \
+         levels: signals = {{ file = \"signals.csv\" }} with columns from, to and power [dBm].\nradio = {{ transmission_range = \"{range_m} \
+         m\", carrier_sense_range = \"{} m\" }}\nmac = {{ kind = \"802.11g\", data_rate = \"24 Mbps\" }}\n\nnodes = {{ file = {list} }}\n",
+        (range_m * CARRIER_SENSE).round(),
+    )
+}
+
+/// Links without places.
+fn of_links(list: &str) -> String {
+    format!(
+        "mac = {{ kind = \"802.11g\", data_rate = \"24 Mbps\" }}\n\n# The file has no places. Links that share a node conflict; give others \
+         that do:\n# conflicts = {{ file = \"conflicts.csv\" }} with two links on each line.\nlinks = {{ file = {list} }}\n"
+    )
 }
 
 /// The least range that connects all places: the longest edge of their shortest tree (Prim) \[m\].
@@ -81,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_range_is_the_longest_edge_of_the_shortest_tree() {
+    fn range_is_longest_edge_of_shortest_tree() {
         let at = |x_m: f64, y_m: f64| Position { x_m, y_m, ..Position::default() };
         // A row with a gap of 120 m; its ends are 260 m apart.
         let row = [at(0.0, 0.0), at(260.0, 0.0), at(60.0, 0.0), at(180.0, 0.0)];

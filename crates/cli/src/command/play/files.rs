@@ -23,6 +23,7 @@ pub(super) const PAGE: &[File] = page![
     "map.js" "text/javascript; charset=utf-8",
     "run.js" "text/javascript; charset=utf-8",
     "share.js" "text/javascript; charset=utf-8",
+    "standards.js" "text/javascript; charset=utf-8",
     "timeline.js" "text/javascript; charset=utf-8",
     "tour.js" "text/javascript; charset=utf-8",
     "worker.js" "text/javascript; charset=utf-8",

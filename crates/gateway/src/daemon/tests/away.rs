@@ -139,7 +139,7 @@ fn beside_tabs(is_closed: bool) -> (f64, Vec<String>) {
 
 /// A closed tab counts as a download that its server ends.
 #[test]
-fn who_closes_tabs_takes_nothing_from_others() {
+fn closed_tabs_take_no_rate() {
     let [(closed, decreases), (clean, _)] = [true, false].map(beside_tabs);
     assert_eq!(decreases, [""; 0]);
     assert!(closed > 0.95 * clean, "{} and {}", rate(closed), rate(clean));
@@ -147,7 +147,7 @@ fn who_closes_tabs_takes_nothing_from_others() {
 
 /// Anna leaves in the middle of a download; her server retransmits after time-outs that double.
 #[test]
-fn who_leaves_takes_nobodys_rate_along() {
+fn leaving_host_takes_no_rate() {
     let mut daemon = start(&config_of_two(), MemoryKernel::default(), None);
     let (mut anna, mut ben) = (Download::new(0, 5000), Download::new(1, 6000));
     both(&mut daemon, (200, 40_000), &mut anna, &mut ben);
@@ -201,17 +201,17 @@ fn packets_that_are_led_past_their_class_are_told() {
         }
     };
     go(&mut daemon, (200, 10_000), FIRST);
-    assert!(events(&mut daemon).iter().all(|event| !matches!(event, Event::Astray(_))));
+    assert!(events(&mut daemon).iter().all(|event| !matches!(event, Event::Diverted(_))));
     let given = daemon.gateway().allocation().each.clone();
     go(&mut daemon, (10_000, 20_000), crate::tree::EXEMPT);
     let told = events(&mut daemon);
     let of_these: Vec<_> =
-        told.iter().filter(|event| matches!(event, Event::Astray(_) | Event::Opened)).collect();
-    assert_eq!(of_these, [&Event::Astray(vec!["s0000".into()])], "once, and the limits stay");
+        told.iter().filter(|event| matches!(event, Event::Diverted(_) | Event::Opened)).collect();
+    assert_eq!(of_these, [&Event::Diverted(vec!["s0000".into()])], "once, and the limits stay");
     let standings: Vec<_> = daemon.gateway().statuses().iter().map(|class| class.standing).collect();
-    assert_eq!(standings[..3], [Standing::Astray, Standing::Astray, Standing::Idle]);
+    assert_eq!(standings[..3], [Standing::Diverted, Standing::Diverted, Standing::Idle]);
     assert_eq!(daemon.gateway().allocation().each, given, "the law waits");
     go(&mut daemon, (20_000, 30_000), FIRST);
-    assert!(events(&mut daemon).contains(&Event::NotAstray));
+    assert!(events(&mut daemon).contains(&Event::NotDiverted));
     assert!(daemon.gateway().statuses()[0].rate_bps.is_some_and(|bps| bps > 1e6));
 }

@@ -57,7 +57,7 @@ fn a_daemon_killed_anywhere_is_followed_by_one_that_adopts_and_restores() {
 }
 
 #[test]
-fn what_is_changed_by_hand_is_seen_told_and_mended() {
+fn manual_change_is_reported_and_repaired() {
     let config = config(ENFORCE);
     let mut daemon = start(&config, MemoryKernel::default(), None);
     run(&mut daemon, (0, 10_000), &[]);
@@ -79,7 +79,7 @@ fn what_is_changed_by_hand_is_seen_told_and_mended() {
 }
 
 #[test]
-fn who_sees_nothing_for_three_epochs_opens_and_closes_again() {
+fn unread_epochs_open_limits() {
     let config = config(ENFORCE);
     let mut daemon = start(&config, MemoryKernel::default(), None);
     run(&mut daemon, (0, 10_000), &[(Side::Down, FIRST, 1, true)]);
@@ -120,7 +120,7 @@ fn a_device_that_vanishes_and_comes_back_has_its_tree_again() {
 
 /// One device is repaired and restored even if the other is gone.
 #[test]
-fn a_device_that_is_gone_keeps_nothing_of_the_other() {
+fn device_that_is_gone_keeps_nothing_of_other() {
     let mut daemon = start(&config(ENFORCE), MemoryKernel::default(), None);
     run(&mut daemon, (0, 10_000), &[]);
     daemon.kernel_mut().remove(Side::Down);
@@ -206,7 +206,7 @@ fn a_sensor_that_stops_or_misses_packets_tells_nothing() {
 }
 
 #[test]
-fn what_is_changed_by_hand_stays_where_the_operator_says_so() {
+fn manual_change_stays_where_configured() {
     let config = config("mode = \"enforce\"\nby_hand = \"leave\"\n");
     let mut daemon = start(&config, MemoryKernel::default(), None);
     run(&mut daemon, (0, 10_000), &[]);
@@ -235,7 +235,7 @@ fn what_is_changed_by_hand_stays_where_the_operator_says_so() {
 /// A table without one of its maps leads some packets past their classes. It is replaced, and the stop
 /// removes it.
 #[test]
-fn a_table_that_lost_a_map_is_made_anew_or_removed() {
+fn table_without_map_is_rebuilt_or_removed() {
     let breaks = |daemon: &mut Daemon<MemoryKernel>| {
         daemon.kernel_mut().there.filter = Filter::Broken;
         Side::ALL.into_iter().for_each(|side| daemon.kernel_mut().there.of_mut(side).tree.entries.clear());
@@ -251,7 +251,7 @@ fn a_table_that_lost_a_map_is_made_anew_or_removed() {
 }
 
 #[test]
-fn who_answers_on_the_link_or_has_a_prefix_subscribes_without_a_file() {
+fn neighbours_and_prefixes_need_no_file() {
     let rest =
         "mode = \"enforce\"\nneighbours = true\n[[delegated]]\nwithin = \"2001:db8::/40\"\nlength = 56\n";
     let config = config(rest);
@@ -292,7 +292,7 @@ fn who_answers_on_the_link_or_has_a_prefix_subscribes_without_a_file() {
 
 /// A sender that ignores losses is named; the decision has the subscriber's display name.
 #[test]
-fn who_does_not_slow_down_is_named() {
+fn unresponsive_subscriber_is_named() {
     let mut daemon = start(&config(ENFORCE), MemoryKernel { lost: None, ..MemoryKernel::default() }, None);
     for epoch in 0..30 {
         // It uses all of its limit, and loses twice as much.
@@ -333,7 +333,7 @@ proptest! {
     /// in-memory kernel refuses an address without its class, so no step leaves a subscriber without a
     /// limit. Once memory is back the wanted state is installed, and a stop leaves nothing.
     #[test]
-    fn what_is_refused_is_made_once_there_is_memory(shortages in shortages()) {
+    fn refused_change_succeeds_with_memory(shortages in shortages()) {
         let config = config("mode = \"enforce\"\neager = 1\n");
         let mut daemon = start(&config, MemoryKernel::default(), None);
         let mut ms = 200;
@@ -361,7 +361,7 @@ proptest! {
 }
 
 #[test]
-fn a_thousand_who_come_at_once_have_classes_at_the_next_look() {
+fn thousand_hosts_get_classes_at_once() {
     let config = config("mode = \"enforce\"\neager = 10\n");
     let mut daemon =
         Daemon::new(at(0), &config, subscribers(1000), MemoryKernel::default(), (None, false)).unwrap();

@@ -1,100 +1,10 @@
-//! A separate parser checks the text against Prometheus' rules, and the dashboard in `packaging`
+//! The parser of evenair-service checks the text against Prometheus' rules, and the dashboard in `packaging`
 //! against the text.
 
 use super::super::tests::account;
 use super::*;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// Returns type and number of samples of each family.
-///
-/// # Errors
-/// If the text breaks a rule of the format or of naming.
-fn families(text: &str) -> Result<BTreeMap<String, (String, usize)>, String> {
-    let mut families: BTreeMap<String, (String, usize)> = BTreeMap::new();
-    let (mut helped, mut current, mut seen) = (String::new(), String::new(), BTreeSet::new());
-    if !text.is_empty() && !text.ends_with('\n') {
-        return Err("the last line has no end".into());
-    }
-    for line in text.lines() {
-        let wrong = |why: &str| Err(format!("{why}: {line}"));
-        if let Some(help) = line.strip_prefix("# HELP ") {
-            let Some((name, words)) = help.split_once(' ') else { return wrong("no help") };
-            if !words.ends_with('.') || words.contains('\\') {
-                return wrong("help is a sentence");
-            }
-            helped = name.into();
-        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
-            let Some((name, kind)) = kind.split_once(' ') else { return wrong("no type") };
-            if name != helped || families.contains_key(name) {
-                return wrong("a type stands once, behind its help");
-            }
-            if (kind == "counter") != name.ends_with("_total") || !matches!(kind, "counter" | "gauge") {
-                return wrong("counters, and they alone, end in _total");
-            }
-            let units = ["bits", "kilobytes", "milliseconds", "percent", "minutes"];
-            if name.split('_').any(|word| units.contains(&word)) || !name.starts_with("evenair_gateway_") {
-                return wrong("base units, and the program's own prefix");
-            }
-            current = name.into();
-            families.insert(current.clone(), (kind.into(), 0));
-        } else {
-            let (series, value) = sample(line)?;
-            let name = series.split('{').next().unwrap_or_default();
-            if name != current || !seen.insert(series.clone()) {
-                return wrong("a family's samples stand together, each once");
-            }
-            if families[name].0 == "counter" && value < 0.0 {
-                return wrong("a counter below zero");
-            }
-            families.entry(name.into()).and_modify(|family| family.1 += 1);
-        }
-    }
-    Ok(families)
-}
-
-/// Parses `name{label="value",…} number`; returns the text before the number, and the number.
-fn sample(line: &str) -> Result<(String, f64), String> {
-    let wrong = |why: &str| format!("{why}: {line}");
-    let is_name = |text: &str| {
-        text.starts_with(|c: char| c.is_ascii_lowercase())
-            && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-    };
-    let end = line.find(['{', ' ']).ok_or_else(|| wrong("no value"))?;
-    if !is_name(&line[..end]) {
-        return Err(wrong("no name"));
-    }
-    let mut rest = &line[end..];
-    if let Some(mut labels) = rest.strip_prefix('{') {
-        loop {
-            let (name, after) = labels.split_once("=\"").ok_or_else(|| wrong("no label"))?;
-            if !is_name(name) {
-                return Err(wrong("no label's name"));
-            }
-            let (mut escapes, mut close) = (false, None);
-            for (i, c) in after.char_indices() {
-                match c {
-                    _ if escapes && !matches!(c, '\\' | '"' | 'n') => return Err(wrong("no such escape")),
-                    _ if escapes => escapes = false,
-                    '\\' => escapes = true,
-                    '"' => {
-                        close = Some(i);
-                        break;
-                    }
-                    _ => (),
-                }
-            }
-            labels = &after[close.ok_or_else(|| wrong("a value without end"))? + 1..];
-            match labels.strip_prefix(',') {
-                Some(next) => labels = next,
-                None => break,
-            }
-        }
-        rest = labels.strip_prefix('}').ok_or_else(|| wrong("labels without end"))?;
-    }
-    let value = rest.strip_prefix(' ').ok_or_else(|| wrong("no value"))?;
-    let number = value.parse().map_err(|_| wrong("no number"))?;
-    Ok((line[..line.len() - value.len() - 1].into(), number))
-}
+use evenair_service::metrics;
+use std::collections::BTreeSet;
 
 fn full() -> String {
     let mut account = account();
@@ -106,7 +16,7 @@ fn full() -> String {
 #[test]
 fn the_text_keeps_prometheus_rules() {
     let text = full();
-    let families = families(&text).unwrap();
+    let families = metrics::families(&text, "evenair_gateway_").unwrap();
     assert!(families.len() >= 18 && families.values().all(|(_, samples)| *samples > 0), "{families:?}");
     // A line break is printed as a backslash and an n, and the format doubles each backslash.
     let own = "{subscriber=\"a\\\"}\\\\n\\\\\",direction=\"down\"}";
@@ -122,37 +32,15 @@ fn the_text_keeps_prometheus_rules() {
     ] {
         assert!(text.contains(&format!("\n{line}\n")), "{line} in {text}");
     }
-    assert_eq!(self::families(&super::text(&Account::default())).unwrap().len(), 1);
-}
-
-#[test]
-fn the_reader_of_the_format_finds_mistakes() {
-    let good =
-        "# HELP evenair_gateway_x A thing.\n# TYPE evenair_gateway_x gauge\nevenair_gateway_x{a=\"b\"} 1\n";
-    assert!(families(good).is_ok());
-    for (from, to) in [
-        (" 1\n", " one\n"),
-        (" 1\n", " 1"),
-        ("{a=\"b\"}", "{a=\"b}"),
-        ("{a=\"b\"}", "{a=\"\\x\"}"),
-        ("{a=\"b\"}", "{A=\"b\"}"),
-        (" gauge", " counter"),
-        (" gauge", " thing"),
-        ("_x", "_x_bits"),
-        ("# TYPE", "# KIND"),
-        ("evenair_gateway_x{", "evenair_gateway_y{"),
-        ("evenair_gateway_x{a=\"b\"} 1\n", "evenair_gateway_x 1\nevenair_gateway_x 1\n"),
-    ] {
-        assert!(families(&good.replace(from, to)).is_err(), "{}", good.replace(from, to));
-    }
+    assert_eq!(metrics::families(&super::text(&Account::default()), "evenair_gateway_").unwrap().len(), 1);
 }
 
 /// Every metric of the dashboard exists.
 #[test]
-fn the_board_asks_for_what_there_is() {
+fn dashboard_queries_existing_metrics() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/grafana/evenair-gateway.json");
     let board: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let families = families(&full()).unwrap();
+    let families = metrics::families(&full(), "evenair_gateway_").unwrap();
     let mut asked = BTreeSet::new();
     let mut expressions = 0;
     let panels = board["panels"].as_array().unwrap();

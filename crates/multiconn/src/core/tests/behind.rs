@@ -22,26 +22,27 @@ struct Socket {
 /// sent again.
 fn longest_silence(tells_window: bool) -> (u64, u64) {
     let limits = Limits { window: 1 << 20, window_most: 1 << 24, held_most: 1 << 24, ..Limits::default() };
-    let (mut pair, stream, legs) = Pair::of_four(limits, 1 << 26);
-    let mut sockets: BTreeMap<LegId, Socket> = legs.iter().map(|leg| (*leg, Socket::default())).collect();
+    let (mut pair, stream, subflows) = Pair::of_four(limits, 1 << 26);
+    let mut sockets: BTreeMap<SubflowId, Socket> =
+        subflows.iter().map(|subflow| (*subflow, Socket::default())).collect();
     let (mut into, mut read_at, mut longest) = (vec![0; 1 << 20], 0, 0);
     let words = vec![7; 1 << 16];
     for at_ms in (0..8000).step_by(STEP_MS as usize) {
         pair.pass(STEP_MS);
         let now = pair.now;
         let _ = pair.cores[0].write(stream, &words, now);
-        for leg in &legs {
-            let socket = sockets.get_mut(leg).unwrap();
-            let ahead = if tells_window { pair.cores[0].ahead(*leg).unwrap() } else { AHEAD_MOST };
-            socket.held = pair.fill(*leg, socket.held, ahead / 2);
+        for subflow in &subflows {
+            let socket = sockets.get_mut(subflow).unwrap();
+            let ahead = if tells_window { pair.cores[0].ahead(*subflow).unwrap() } else { AHEAD_MOST };
+            socket.held = pair.fill(*subflow, socket.held, ahead / 2);
             let carried = (RATE * STEP_MS / 1000).min(socket.held);
-            if !(*leg == legs[1] && SILENT.contains(&at_ms)) {
+            if !(*subflow == subflows[1] && SILENT.contains(&at_ms)) {
                 socket.held -= carried;
                 socket.passed += carried;
             }
             // Whole frames of the passed bytes are delivered.
-            let out = pair.wires[leg][0].len() - socket.held as usize;
-            pair.deliver_within(0, *leg, out);
+            let out = pair.wires[subflow][0].len() - socket.held as usize;
+            pair.deliver_within(0, *subflow, out);
             if at_ms % 50 == 0 {
                 let measured = Measured {
                     round_trip: Some(Duration::from_millis(50)),
@@ -49,10 +50,10 @@ fn longest_silence(tells_window: bool) -> (u64, u64) {
                     acknowledged: socket.passed,
                     window: tells_window.then_some(WINDOW),
                 };
-                pair.cores[0].measured(*leg, measured, now);
+                pair.cores[0].measured(*subflow, measured, now);
             }
-            pair.pull(1, *leg);
-            pair.deliver(1, *leg, usize::MAX);
+            pair.pull(1, *subflow);
+            pair.deliver(1, *subflow, usize::MAX);
         }
         if matches!(pair.cores[1].read(stream, &mut into, now), Ok(Read::Bytes(_))) {
             (longest, read_at) = (longest.max(at_ms - read_at), at_ms);

@@ -14,11 +14,11 @@ fn half_a_second(core: &mut Core, begun: Instant) -> (Vec<u64>, u32) {
             core.on_timeout(at);
         }
         while let Some(event) = core.event() {
-            let Event::Wake(leg) = event else { continue };
+            let Event::Wake(subflow) = event else { continue };
             wakes += 1;
             loop {
                 out.clear();
-                core.pull(leg, at, 4 * FRAME_MAX, &mut out);
+                core.pull(subflow, at, 4 * FRAME_MAX, &mut out);
                 if out.is_empty() {
                     break;
                 }
@@ -71,12 +71,12 @@ fn without_a_bound_it_does_not_wait() {
 /// the 15,476 that are missing.
 #[test]
 fn bounded_session_goes_on_at_the_instant_of_its_tokens() {
-    let (mut pair, stream, legs) = Pair::of_four(limits(1 << 20), 1 << 24);
+    let (mut pair, stream, subflows) = Pair::of_four(limits(1 << 20), 1 << 24);
     let begun = pair.now;
     let core = &mut pair.cores[0];
     core.bound(Bucket::new(Some(Rate::from_kbps(8000))));
     assert_eq!(core.write(stream, &vec![1; 100_000], begun), Ok(100_000));
-    (0..2).for_each(|_| core.pull(legs[0], begun, 4 * FRAME_MAX, &mut Vec::new()));
+    (0..2).for_each(|_| core.pull(subflows[0], begun, 4 * FRAME_MAX, &mut Vec::new()));
     assert_eq!((CHUNK_MAX, core.counts().sent), (16_369, 3 * 16_369));
     let due = begun + Duration::from_micros(15_476);
     assert_eq!(core.timeout(), Some(due));
@@ -84,13 +84,13 @@ fn bounded_session_goes_on_at_the_instant_of_its_tokens() {
     assert_eq!(core.timeout(), Some(due));
     core.on_timeout(due);
     assert!(core.timeout() != Some(due), "nothing is due twice");
-    core.pull(legs[0], due, 4 * FRAME_MAX, &mut Vec::new());
+    core.pull(subflows[0], due, 4 * FRAME_MAX, &mut Vec::new());
     assert_eq!(core.counts().sent, 4 * 16_369);
 }
 
 /// Of 50,000 bytes: 10,000 are taken, of which 4000 go out, or 2000 more do.
 #[test]
-fn tokens_are_taken_for_what_goes_out() {
+fn tokens_are_taken_for_sent_bytes() {
     let now = Instant::from_nanos(1);
     for (sent, left) in [(10_000, 40_000), (4_000, 46_000), (12_000, 38_000)] {
         let (mut pair, ..) = Pair::of_four(limits(1 << 20), 1 << 24);

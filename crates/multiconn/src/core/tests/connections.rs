@@ -1,15 +1,15 @@
 //! One connection: when it is stuck, when it is given up, and when it is finished.
 
-use super::super::leg::{Change, Leg};
+use super::super::subflow::{Change, Subflow};
 use super::told::{events, ms, relay, said, tell};
 use super::*;
 
 /// Returns a connection with a round trip of 20 ms that began at zero.
-fn begun() -> Leg {
-    let mut leg = Leg::new(1, Instant::ZERO);
+fn begun() -> Subflow {
+    let mut subflow = Subflow::new(1, Instant::ZERO);
     let idle = Measured { round_trip: Some(ms(20)), ..Measured::default() };
-    assert_eq!(leg.measured(Instant::ZERO, idle), Change::None);
-    leg
+    assert_eq!(subflow.measured(Instant::ZERO, idle), Change::None);
+    subflow
 }
 
 const WAITING: Measured = Measured { round_trip: None, waiting: 1, acknowledged: 0, window: None };
@@ -21,37 +21,37 @@ fn at(after_ms: u64) -> Instant {
 /// 200 ms count from the first waiting byte, after any idle time.
 #[test]
 fn connection_is_not_stuck_for_having_been_idle() {
-    let mut leg = begun();
-    assert_eq!(leg.measured(at(900), WAITING), Change::None);
-    assert_eq!(leg.measured(at(1100), WAITING), Change::None);
-    assert_eq!(leg.measured(at(1101), WAITING), Change::Stuck);
-    assert_eq!(leg.measured(at(1102), WAITING), Change::StillStuck);
-    assert_eq!(leg.measured(at(1103), Measured { acknowledged: 1, ..WAITING }), Change::Free);
-    assert_eq!(leg.measured(at(1104), Measured { acknowledged: 1, ..WAITING }), Change::None);
+    let mut subflow = begun();
+    assert_eq!(subflow.measured(at(900), WAITING), Change::None);
+    assert_eq!(subflow.measured(at(1100), WAITING), Change::None);
+    assert_eq!(subflow.measured(at(1101), WAITING), Change::Stuck);
+    assert_eq!(subflow.measured(at(1102), WAITING), Change::StillStuck);
+    assert_eq!(subflow.measured(at(1103), Measured { acknowledged: 1, ..WAITING }), Change::Free);
+    assert_eq!(subflow.measured(at(1104), Measured { acknowledged: 1, ..WAITING }), Change::None);
 }
 
 /// With an unanswered ping, 1500 ms count from the time at which TCP has acknowledged everything.
 #[test]
 fn answer_is_waited_for_from_the_last_acknowledgement_on() {
-    let mut leg = begun();
-    leg.asked_at = Some(at(0));
-    assert_eq!(leg.measured(at(50), WAITING), Change::None);
-    assert_eq!(leg.measured(at(150), Measured::default()), Change::None);
-    assert_eq!(leg.measured(at(1650), Measured::default()), Change::None);
-    assert_eq!(leg.measured(at(1651), Measured::default()), Change::Stuck);
+    let mut subflow = begun();
+    subflow.asked_at = Some(at(0));
+    assert_eq!(subflow.measured(at(50), WAITING), Change::None);
+    assert_eq!(subflow.measured(at(150), Measured::default()), Change::None);
+    assert_eq!(subflow.measured(at(1650), Measured::default()), Change::None);
+    assert_eq!(subflow.measured(at(1651), Measured::default()), Change::Stuck);
 }
 
 /// After more than 20 s without progress, or nine round trips.
 #[test]
 fn stuck_connection_is_given_up_in_the_end() {
     for (round_trip_ms, most_ms) in [(20, 20_000), (2_000, 20_000), (3_000, 27_000)] {
-        let mut leg = begun();
+        let mut subflow = begun();
         let waiting = Measured { round_trip: Some(ms(round_trip_ms)), ..WAITING };
-        leg.measured(at(0), waiting);
-        assert_eq!(leg.measured(at(most_ms - 1), waiting), Change::Stuck);
-        assert_eq!(leg.measured(at(most_ms), waiting), Change::StillStuck);
-        assert_eq!(leg.measured(at(most_ms + 1), waiting), Change::GivenUp);
-        assert_eq!(leg.measured(at(most_ms + 60_000), waiting), Change::GivenUp);
+        subflow.measured(at(0), waiting);
+        assert_eq!(subflow.measured(at(most_ms - 1), waiting), Change::Stuck);
+        assert_eq!(subflow.measured(at(most_ms), waiting), Change::StillStuck);
+        assert_eq!(subflow.measured(at(most_ms + 1), waiting), Change::GivenUp);
+        assert_eq!(subflow.measured(at(most_ms + 60_000), waiting), Change::GivenUp);
     }
 }
 

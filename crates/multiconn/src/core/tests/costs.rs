@@ -24,7 +24,7 @@ fn gaps_take_memory_and_give_it_back() {
 }
 
 #[test]
-fn gaps_beyond_the_memory_break_their_stream_alone() {
+fn gaps_beyond_memory_break_their_stream_alone() {
     let (mut core, now) = relay(limits(WINDOW));
     core.budget.set_most(2 * (WINDOW + STREAM_COST) + 200 * PIECE);
     tell(&mut core, chunk(3, 0, b"x"), now).unwrap();

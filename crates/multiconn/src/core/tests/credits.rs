@@ -20,7 +20,7 @@ fn credit(received: u64, limit: u64) -> Vec<String> {
 
 /// Returns the credits at once, and 25 ms later, after `count` bytes were read.
 #[test]
-fn window_follows_what_was_read_by_quarters() {
+fn window_follows_reads_by_quarters() {
     let told = |count: u64| {
         let (mut core, now) = relay(limits(WINDOW));
         bytes(&mut core, 0, count, now);
@@ -35,7 +35,7 @@ fn window_follows_what_was_read_by_quarters() {
 
 /// A quarter of the window counts from the last credit, not from the start.
 #[test]
-fn what_was_received_is_told_by_quarters() {
+fn receipt_is_reported_by_quarters() {
     let (mut core, now) = relay(limits(WINDOW));
     bytes(&mut core, 0, QUARTER, now);
     assert_eq!(said(&mut core, 1, now), credit(QUARTER, WINDOW));

@@ -58,39 +58,39 @@ impl Tcp {
 /// Runs four connections for a minute; returns the bytes read in order, those that the connections carried,
 /// and those sent again.
 fn carried(per_mille: u64, tells_window: bool, seed: u64) -> (u64, u64, u64) {
-    let (mut pair, stream, legs) = Pair::of_four(Limits::default(), 1 << 28);
-    let mut senders: BTreeMap<LegId, Tcp> =
-        legs.iter().map(|leg| (*leg, Tcp::new(seed + u64::from(*leg)))).collect();
+    let (mut pair, stream, subflows) = Pair::of_four(Limits::default(), 1 << 28);
+    let mut senders: BTreeMap<SubflowId, Tcp> =
+        subflows.iter().map(|subflow| (*subflow, Tcp::new(seed + u64::from(*subflow)))).collect();
     let (words, mut into, mut read) = (vec![7; 1 << 20], vec![0; 1 << 20], 0);
     for _ in 0..ROUNDS {
         pair.pass(ROUND_MS);
         let now = pair.now;
         let _ = pair.cores[0].write(stream, &words, now);
-        for leg in &legs {
-            let sender = senders.get_mut(leg).unwrap();
-            let ahead = if tells_window { pair.cores[0].ahead(*leg).unwrap() } else { AHEAD_MOST };
-            sender.held = pair.fill(*leg, sender.held, sender.window * SEGMENT + ahead / 2);
+        for subflow in &subflows {
+            let sender = senders.get_mut(subflow).unwrap();
+            let ahead = if tells_window { pair.cores[0].ahead(*subflow).unwrap() } else { AHEAD_MOST };
+            sender.held = pair.fill(*subflow, sender.held, sender.window * SEGMENT + ahead / 2);
         }
-        for leg in &legs {
-            let sender = senders.get_mut(leg).unwrap();
+        for subflow in &subflows {
+            let sender = senders.get_mut(subflow).unwrap();
             sender.round(per_mille);
-            let out = pair.wires[leg][0].len() - sender.held as usize;
-            pair.deliver_within(0, *leg, out);
+            let out = pair.wires[subflow][0].len() - sender.held as usize;
+            pair.deliver_within(0, *subflow, out);
             let measured = Measured {
                 round_trip: Some(Duration::from_millis(ROUND_MS)),
                 waiting: sender.held,
                 acknowledged: sender.passed,
                 window: tells_window.then_some(sender.window * SEGMENT),
             };
-            pair.cores[0].measured(*leg, measured, now);
+            pair.cores[0].measured(*subflow, measured, now);
         }
         while let Ok(Read::Bytes(count)) = pair.cores[1].read(stream, &mut into, now) {
             read += count as u64;
         }
         pair.pass(25);
-        for leg in &legs {
-            pair.pull(1, *leg);
-            pair.deliver(1, *leg, usize::MAX);
+        for subflow in &subflows {
+            pair.pull(1, *subflow);
+            pair.deliver(1, *subflow, usize::MAX);
         }
     }
     (read, senders.values().map(|sender| sender.passed).sum(), pair.cores[0].counts().again)

@@ -6,7 +6,7 @@ use super::*;
 fn client(limits: Limits) -> (Core, Instant) {
     let now = Instant::from_nanos(1);
     let mut core = Core::new(Side::Client, limits, Budget::new(1 << 24), now);
-    core.add_leg(1, now);
+    core.add_subflow(1, now);
     (core, now)
 }
 
@@ -142,7 +142,7 @@ fn stream_that_has_ended_takes_no_more() {
 /// Bytes up to the window use all memory; beyond it, the memory must be at least four thirds of the taken
 /// bytes.
 #[test]
-fn bytes_beyond_the_window_leave_memory_for_others() {
+fn bytes_beyond_window_leave_memory_for_others() {
     let (mut core, now) = relay(limits(1000));
     tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
     assert_eq!(core.write(1, &[7; 999], now), Ok(999));

@@ -9,11 +9,11 @@ const FIRST: u64 = 14_480;
 /// Doubles the windows of several connections `rounds` times; returns the bytes that the stream supplied in
 /// the last round, and the windows.
 fn filled(connections: usize, rounds: u32, reads: bool) -> (u64, u64) {
-    let (mut pair, stream, legs) = Pair::of_four(Limits::default(), 1 << 30);
+    let (mut pair, stream, subflows) = Pair::of_four(Limits::default(), 1 << 30);
     let round_trip = Some(Duration::from_millis(ROUND_TRIP_MS));
-    for leg in &legs {
+    for subflow in &subflows {
         (0..2).for_each(|side| {
-            pair.cores[side].measured(*leg, Measured { round_trip, ..Measured::default() }, pair.now);
+            pair.cores[side].measured(*subflow, Measured { round_trip, ..Measured::default() }, pair.now);
         });
     }
     let (words, mut into) = (vec![7; 1 << 22], vec![0; 1 << 22]);
@@ -21,29 +21,29 @@ fn filled(connections: usize, rounds: u32, reads: bool) -> (u64, u64) {
     for _ in 0..rounds {
         let now = pair.now;
         let mut sent = 0;
-        for leg in &legs[..connections] {
+        for subflow in &subflows[..connections] {
             let _ = pair.cores[0].write(stream, &words, now);
-            sent += pair.fill(*leg, 0, window);
+            sent += pair.fill(*subflow, 0, window);
         }
         last = (sent, window * connections as u64);
         pair.pass(ROUND_TRIP_MS / 2);
         let now = pair.now;
-        for leg in &legs[..connections] {
-            pair.deliver(0, *leg, usize::MAX);
+        for subflow in &subflows[..connections] {
+            pair.deliver(0, *subflow, usize::MAX);
             if reads {
                 while matches!(pair.cores[1].read(stream, &mut into, now), Ok(Read::Bytes(_))) {}
             }
         }
-        legs.iter().for_each(|leg| while pair.pull(1, *leg) {});
+        subflows.iter().for_each(|subflow| while pair.pull(1, *subflow) {});
         pair.pass(ROUND_TRIP_MS / 2);
-        legs.iter().for_each(|leg| while pair.deliver(1, *leg, usize::MAX) {});
+        subflows.iter().for_each(|subflow| while pair.deliver(1, *subflow, usize::MAX) {});
         window *= 2;
     }
     last
 }
 
 #[test]
-fn what_a_stream_may_send_never_holds_up_slow_start() {
+fn stream_window_never_limits_slow_start() {
     for rounds in 1..=8 {
         for connections in [1, 4] {
             let (sent, windows) = filled(connections, rounds, true);
@@ -56,6 +56,6 @@ fn what_a_stream_may_send_never_holds_up_slow_start() {
 }
 
 #[test]
-fn who_does_not_read_has_no_more_sent_for_it() {
+fn unread_stream_gets_no_more_data() {
     assert_eq!(filled(1, 8, false).0, 0);
 }

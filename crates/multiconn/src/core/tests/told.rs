@@ -7,7 +7,7 @@ use super::*;
 pub(super) fn relay(limits: Limits) -> (Core, Instant) {
     let now = Instant::from_nanos(1);
     let mut core = Core::new(Side::Relay, limits, Budget::new(1 << 24), now);
-    core.add_leg(1, now);
+    core.add_subflow(1, now);
     (core, now)
 }
 
@@ -16,11 +16,11 @@ pub(super) fn ms(ms: u64) -> Duration {
 }
 
 /// Returns all frames pulled for a connection, as text.
-pub(super) fn said(core: &mut Core, leg: LegId, now: Instant) -> Vec<String> {
+pub(super) fn said(core: &mut Core, subflow: SubflowId, now: Instant) -> Vec<String> {
     let (mut out, mut words) = (Vec::new(), Vec::new());
     loop {
         out.clear();
-        core.pull(leg, now, 4 * FRAME_MAX, &mut out);
+        core.pull(subflow, now, 4 * FRAME_MAX, &mut out);
         if out.is_empty() {
             return words;
         }
@@ -60,38 +60,38 @@ fn defaults_are_those_of_the_manual() {
 #[test]
 fn room_ahead_is_of_the_connection_itself() {
     let (mut core, now) = relay(limits(1 << 16));
-    (2..=4).for_each(|leg| core.add_leg(leg, now));
-    let measure = |core: &mut Core, leg, window, round_trip_ms| {
+    (2..=4).for_each(|subflow| core.add_subflow(subflow, now));
+    let measure = |core: &mut Core, subflow, window, round_trip_ms| {
         let round_trip = Some(ms(round_trip_ms));
-        core.measured(leg, Measured { round_trip, window: Some(window), ..Measured::default() }, now);
+        core.measured(subflow, Measured { round_trip, window: Some(window), ..Measured::default() }, now);
     };
     // Another window; or the amount sent in 50 ms, five windows of 10 ms; 6 KiB at least.
     measure(&mut core, 1, 20_000, 100);
     measure(&mut core, 2, 4_000, 10);
     measure(&mut core, 3, 1_000, 200);
-    assert_eq!([1, 2, 3].map(|leg| core.ahead(leg)), [Some(20_000), Some(20_000), Some(6 * 1024)]);
+    assert_eq!([1, 2, 3].map(|subflow| core.ahead(subflow)), [Some(20_000), Some(20_000), Some(6 * 1024)]);
     // At most, and without a known window: four full records of TLS, 16 KiB each (RFC 8446 section 5.1).
     core.measured(1, Measured { window: Some(1 << 30), ..Measured::default() }, now);
-    assert_eq!([1, 4, 5].map(|leg| core.ahead(leg)), [Some(65_536), Some(65_536), None]);
+    assert_eq!([1, 4, 5].map(|subflow| core.ahead(subflow)), [Some(65_536), Some(65_536), None]);
 }
 
 #[test]
 fn connections_that_either_side_leaves_do_not_count() {
     let (mut core, now) = relay(limits(1 << 16));
-    (2..=4).for_each(|leg| core.add_leg(leg, now));
-    assert_eq!(core.leg_count(), 4);
+    (2..=4).for_each(|subflow| core.add_subflow(subflow, now));
+    assert_eq!(core.subflow_count(), 4);
     core.retire(2);
-    assert_eq!(core.leg_count(), 3);
+    assert_eq!(core.subflow_count(), 3);
     assert_eq!(core.frame(3, Frame::Retire, now), Ok(()));
-    assert_eq!(core.leg_count(), 2);
+    assert_eq!(core.subflow_count(), 2);
     core.lost(4, now);
-    assert_eq!(core.leg_count(), 1);
+    assert_eq!(core.subflow_count(), 1);
 }
 
 #[test]
 fn wish_is_said_again_after_a_connection_is_lost() {
     let (mut core, now) = relay(limits(1 << 16));
-    core.add_leg(2, now);
+    core.add_subflow(2, now);
     said(&mut core, 1, now);
     core.tell_wanted(3);
     assert_eq!((said(&mut core, 1, now), said(&mut core, 2, now)), (vec!["Want(3)".to_owned()], vec![]));
@@ -134,7 +134,7 @@ fn answer_is_not_confirmed_and_anything_else_is() {
 #[test]
 fn ping_is_answered_on_its_connection() {
     let (mut core, now) = relay(limits(1 << 16));
-    core.add_leg(2, now);
+    core.add_subflow(2, now);
     core.set_wanted(2, now);
     assert_eq!(core.frame(2, Frame::Ping(u64::MAX), now), Ok(()));
     assert_eq!(said(&mut core, 1, now), [""; 0]);
@@ -149,7 +149,7 @@ fn stuck_after(measured: Measured, begin: impl Fn(&mut Core, Instant)) -> Option
     (0..6000).find(|after| {
         core.measured(1, measured, now + ms(*after));
         said(&mut core, 1, now + ms(*after));
-        core.legs()[0].is_stuck
+        core.subflows()[0].is_stuck
     })
 }
 
@@ -212,7 +212,7 @@ fn stream_that_is_new_can_be_read() {
 }
 
 #[test]
-fn word_of_an_end_closes_what_was_sent_whole() {
+fn reported_end_closes_whole_stream() {
     // The acknowledgements were lost, and the stream is over there.
     let (mut core, now) = relay(limits(1 << 16));
     tell(&mut core, Frame::Data { stream: 1, offset: 0, end: true, bytes: b"x" }, now).unwrap();
@@ -229,7 +229,7 @@ fn word_of_an_end_closes_what_was_sent_whole() {
 }
 
 #[test]
-fn word_of_an_end_breaks_what_was_not_sent_whole() {
+fn reported_end_breaks_partial_stream() {
     let (mut core, now) = relay(limits(1 << 16));
     tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
     assert_eq!(core.write(1, b"hello", now), Ok(5));
@@ -293,7 +293,7 @@ fn writer_without_memory_tries_again_in_100_ms() {
     let now = Instant::from_nanos(1);
     let memory = Budget::new(3000 + STREAM_COST);
     let mut core = Core::new(Side::Client, limits(1000), Arc::clone(&memory), now);
-    core.add_leg(1, now);
+    core.add_subflow(1, now);
     let stream = core.open(now).unwrap();
     assert!(memory.take(2000, Share::All), "others have the rest");
     assert_eq!(core.write(stream, b"hello", now), Ok(0));
@@ -344,13 +344,13 @@ fn streams_of_both_sides_are_open() {
 #[test]
 fn usable_connection_neither_retires_nor_is_stuck() {
     let (mut core, now) = relay(limits(1 << 16));
-    (2..=4).for_each(|leg| core.add_leg(leg, now));
+    (2..=4).for_each(|subflow| core.add_subflow(subflow, now));
     core.retire(2);
     core.frame(3, Frame::Retire, now).unwrap();
     let waiting = Measured { waiting: 1, ..Measured::default() };
     core.measured(4, waiting, now);
     core.measured(4, waiting, now + ms(5000));
-    let usable: Vec<_> = core.legs().iter().map(|leg| (leg.id, leg.is_usable())).collect();
+    let usable: Vec<_> = core.subflows().iter().map(|subflow| (subflow.id, subflow.is_usable())).collect();
     assert_eq!(usable, [(1, true), (2, false), (3, false), (4, false)]);
     // A wanted number is sent on a connection that has room.
     said(&mut core, 1, now);
@@ -360,13 +360,13 @@ fn usable_connection_neither_retires_nor_is_stuck() {
 }
 
 #[test]
-fn bytes_sent_are_those_behind_what_was_there() {
+fn sent_bytes_follow_existing_ones() {
     let (mut core, now) = relay(limits(1 << 16));
     core.frame(1, Frame::Ping(7), now).unwrap();
     let mut out = vec![0; 100];
     core.pull(1, now, 4 * FRAME_MAX, &mut out);
     // A type byte and a number of eight bytes.
-    assert_eq!((out.len(), core.legs()[0].sent), (109, 9));
+    assert_eq!((out.len(), core.subflows()[0].sent), (109, 9));
     // It is only an answer, which needs no confirmation.
     core.measured(1, Measured::default(), now + ms(1000));
     assert_eq!(said(&mut core, 1, now + ms(1000)), [""; 0]);
@@ -406,11 +406,11 @@ fn idle_connection_is_woken_for_each_kind_of_news() {
 #[test]
 fn idle_connection_is_woken_for_a_question() {
     let (mut core, now) = relay(limits(1 << 16));
-    (2..=3).for_each(|leg| core.add_leg(leg, now));
+    (2..=3).for_each(|subflow| core.add_subflow(subflow, now));
     core.set_wanted(3, now);
     tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
     assert_eq!(core.write(1, b"hello", now), Ok(5));
-    (1..=3).for_each(|leg| drop(said(&mut core, leg, now)));
+    (1..=3).for_each(|subflow| drop(said(&mut core, subflow, now)));
     events(&mut core);
     core.lost(3, now);
     assert_eq!(events(&mut core), [Event::Wake(1)]);
@@ -423,16 +423,16 @@ fn idle_connection_is_woken_for_a_question() {
 
 /// Lets a connection with a round trip of 20 ms hold a byte from now on, without progress at the later
 /// observations.
-fn hold(core: &mut Core, leg: LegId, now: Instant, looks_ms: &[u64]) {
+fn hold(core: &mut Core, subflow: SubflowId, now: Instant, looks_ms: &[u64]) {
     let waiting = Measured { round_trip: Some(ms(20)), waiting: 1, ..Measured::default() };
-    core.measured(leg, waiting, now);
-    looks_ms.iter().for_each(|after| core.measured(leg, waiting, now + ms(*after)));
+    core.measured(subflow, waiting, now);
+    looks_ms.iter().for_each(|after| core.measured(subflow, waiting, now + ms(*after)));
 }
 
 #[test]
 fn stuck_connection_wakes_no_other_for_nothing() {
     let (mut core, now) = relay(limits(1 << 16));
-    core.add_leg(2, now);
+    core.add_subflow(2, now);
     tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
     assert_eq!(core.write(1, b"hello", now), Ok(5));
     said(&mut core, 1, now);
@@ -452,7 +452,7 @@ fn stuck_connection_wakes_no_other_for_nothing() {
 fn bytes_of_a_stuck_connection_go_out_again_in_bounds() {
     let now = Instant::from_nanos(1);
     let mut core = Core::new(Side::Client, limits(1 << 20), Budget::new(1 << 26), now);
-    (1..=2).for_each(|leg| core.add_leg(leg, now));
+    (1..=2).for_each(|subflow| core.add_subflow(subflow, now));
     for chunks in [22, 21, 21] {
         let stream = core.open(now).unwrap();
         let bytes = vec![7; chunks * CHUNK_MAX];
@@ -480,7 +480,7 @@ fn bytes_of_a_stuck_connection_go_out_again_in_bounds() {
 }
 
 #[test]
-fn session_is_closed_for_the_reason_that_was_given() {
+fn session_is_closed_for_reason_that_was_given() {
     let (mut core, now) = relay(limits(1 << 16));
     assert_eq!(core.closed(), None);
     assert_eq!(tell(&mut core, Frame::Close(Closed::Revoked), now), Err(Closed::Revoked));
@@ -514,13 +514,13 @@ fn session_is_used_while_bytes_pass() {
 fn wish_is_said_on_a_connection_that_stays() {
     for is_retired in [true, false] {
         let (mut core, now) = relay(limits(1 << 16));
-        core.add_leg(2, now);
+        core.add_subflow(2, now);
         if is_retired {
             core.retire(1);
         } else {
             hold(&mut core, 1, now, &[1_000]);
         }
-        (1..=2).for_each(|leg| drop(said(&mut core, leg, now)));
+        (1..=2).for_each(|subflow| drop(said(&mut core, subflow, now)));
         events(&mut core);
         core.tell_wanted(3);
         assert_eq!(events(&mut core), [Event::Wake(2)]);
@@ -530,11 +530,11 @@ fn wish_is_said_on_a_connection_that_stays() {
 /// Returns a relay with two connections, a stream with a byte from the client, and `hello` sent on the first.
 fn greeted() -> (Core, Instant) {
     let (mut core, now) = relay(limits(1 << 16));
-    core.add_leg(2, now);
+    core.add_subflow(2, now);
     core.set_wanted(2, now);
     tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
     assert_eq!(core.write(1, b"hello", now), Ok(5));
-    (1..=2).for_each(|leg| drop(said(&mut core, leg, now)));
+    (1..=2).for_each(|subflow| drop(said(&mut core, subflow, now)));
     events(&mut core);
     (core, now)
 }
@@ -557,15 +557,15 @@ fn lost_connection_repeats_its_bytes_once() {
 #[test]
 fn lost_connection_changes_no_turns() {
     let (mut core, now) = relay(limits(1 << 16));
-    core.add_leg(2, now);
+    core.add_subflow(2, now);
     core.set_wanted(2, now);
     for stream in [1, 3] {
         tell(&mut core, chunk(stream, 0, b"x"), now).unwrap();
         assert_eq!(core.write(stream, &vec![7; 2 * CHUNK_MAX], now), Ok(2 * CHUNK_MAX));
     }
-    let sent = |core: &mut Core, leg| {
+    let sent = |core: &mut Core, subflow| {
         let (mut out, mut streams) = (Vec::new(), Vec::new());
-        core.pull(leg, now, 2 * FRAME_MAX, &mut out);
+        core.pull(subflow, now, 2 * FRAME_MAX, &mut out);
         let mut rest = &out[..];
         while let Some((frame, length)) = Frame::decode(rest).expect("a frame") {
             if let Frame::Data { stream, offset, .. } = frame {
@@ -585,20 +585,20 @@ fn lost_connection_changes_no_turns() {
 #[test]
 fn connections_lost_one_after_the_other_ask_once() {
     let (mut core, now) = greeted();
-    (3..=4).for_each(|leg| core.add_leg(leg, now));
-    (3..=4).for_each(|leg| core.lost(leg, now));
+    (3..=4).for_each(|subflow| core.add_subflow(subflow, now));
+    (3..=4).for_each(|subflow| core.lost(subflow, now));
     let credit = "Credit { stream: 1, received: 1, limit: 65536 }";
     assert_eq!(said(&mut core, 2, now), [credit, "Ask { stream: 1 }"], "its bytes are on the first");
     // Once the client has everything, nothing is requested.
     tell(&mut core, Frame::Credit { stream: 1, received: 5, limit: 1 << 16 }, now).unwrap();
-    core.add_leg(5, now);
+    core.add_subflow(5, now);
     core.lost(5, now);
     assert_eq!(said(&mut core, 2, now), [credit]);
     assert_eq!(core.counts().lost, 3);
 }
 
 #[test]
-fn session_is_idle_once_a_connection_asks_in_vain() {
+fn session_is_idle_after_unanswered_ping() {
     let (mut core, now) = relay(limits(1 << 16));
     tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
     said(&mut core, 1, now);
@@ -616,7 +616,7 @@ fn session_is_idle_once_a_connection_asks_in_vain() {
 #[test]
 fn bytes_of_half_a_frame_end_the_silence() {
     let (mut core, now) = relay(limits(1 << 16));
-    core.add_leg(2, now + ms(20_000));
+    core.add_subflow(2, now + ms(20_000));
     assert_eq!(core.timeout(), Some(now + ms(15_000)), "after which the client is asked");
     core.heard(1, now + ms(14_000));
     assert_eq!(core.timeout(), Some(now + ms(14_000 + 15_000)));
@@ -625,10 +625,10 @@ fn bytes_of_half_a_frame_end_the_silence() {
 #[test]
 fn bytes_are_counted_where_they_came() {
     let (mut core, now) = relay(limits(1 << 16));
-    core.add_leg(2, now);
+    core.add_subflow(2, now);
     tell(&mut core, chunk(1, 0, b"hello"), now).unwrap();
     core.frame(2, chunk(1, 5, b"!"), now).unwrap();
-    assert_eq!(core.legs().iter().map(|leg| leg.received).collect::<Vec<_>>(), [5, 1]);
+    assert_eq!(core.subflows().iter().map(|subflow| subflow.received).collect::<Vec<_>>(), [5, 1]);
     assert_eq!(core.counts().received, 6);
 }
 

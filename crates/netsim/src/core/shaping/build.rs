@@ -1,4 +1,4 @@
-//! From a specification to shapers at their start, and who passes them.
+//! From a specification to shapers at their start, and the flows that pass them.
 
 use super::{Control, ShaperHost};
 use crate::core::build::bare_queue;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// A hop before it is one: its queue, the next node, the mode.
 type Step = (u32, u32, Mode);
 
-/// The shapers of a network, and who passes them.
+/// The shapers of a network, and the flows that pass them.
 pub(in crate::core) struct Within {
     pub(in crate::core) hosts: Vec<ShaperHost>,
     gateway: Option<u32>,
@@ -96,7 +96,7 @@ impl Within {
         self.back_through(spec, flow, steps, shaped)
     }
 
-    /// The same of what goes back.
+    /// The same for packets in the other direction.
     pub(in crate::core) fn back(&self, spec: &NetworkSpec, flow: usize, steps: Vec<Step>) -> Vec<Step> {
         let is_outside = spec.flows[flow].traffic.is_outside();
         self.back_through(spec, flow, steps, |gateway| {
@@ -124,7 +124,7 @@ impl Within {
 }
 
 impl GatewaySpec {
-    /// Whether what goes back of a flow takes tokens.
+    /// Whether a flow's packets in the other direction take tokens.
     fn shapes_answers_of(&self, flow: usize) -> bool {
         let class = self.of_flow[flow].map(|class| &self.classes[class as usize]);
         let answers = self.acknowledgements && self.of_replies[flow].is_none();

@@ -1,4 +1,4 @@
-//! What the simulated gateway tells of busy time, from the packets that pass it alone.
+//! The simulated gateway's view of busy time, from the packets that pass it alone.
 
 use crate::packet::{Body, Packet, TcpPacket};
 use crate::spec::GatewayClass;
@@ -6,7 +6,7 @@ use evenair_laws::gateway::{BusyClass, BusyFlow, Count, Direction, RoundTrip, Ro
 use evenair_tcp::SegmentKind;
 use evenair_units::Instant;
 
-/// A flow that passes the gateway: a TCP connection, or what goes one way without any.
+/// A flow that passes the gateway: a TCP connection, or one-way packets without any.
 #[derive(Clone, Copy, Debug)]
 struct Passing {
     class: u32,
@@ -21,7 +21,7 @@ struct Passing {
 pub(super) struct Watch {
     pub(super) node: u32,
     directions: Vec<Direction>,
-    /// None, of whom packets passed that cannot be looked into.
+    /// None for a class with packets that cannot be looked into.
     classes: Vec<Option<BusyClass>>,
     trips: Vec<RoundTrips>,
     /// By connection.
@@ -86,7 +86,7 @@ impl Watch {
         }
     }
 
-    /// A packet comes to the gateway's node, or has passed it: it may acknowledge what was let through.
+    /// A packet comes to the gateway's node, or has passed it: it may acknowledge passed data.
     pub(super) fn on_answer(&mut self, now: Instant, body: &Body) {
         if let Body::Tcp(TcpPacket { connection, epoch, segment, .. }) = body
             && segment.kind == SegmentKind::Ack

@@ -5,7 +5,7 @@ use evenair_wifi::{Aggregation, Format, GuardInterval, Modulation, Phy, Width};
 
 /// A cell of 802.11ac at 80 MHz and 390 Mb/s: node 0 is an access point, the others stand around it. Each flow goes from one to
 /// another.
-fn cell(nodes: u32, flows: &[(u32, u32, Traffic)]) -> NetworkSpec {
+pub(super) fn cell(nodes: u32, flows: &[(u32, u32, Traffic)]) -> NetworkSpec {
     let at: Vec<Position> = (0..nodes).map(|n| Position::new(f64::from(n), 0.0)).collect();
     let radio = ThresholdRadio {
         transmission_range_m: 250.0,
@@ -48,8 +48,8 @@ fn busiest(result: &RunResult) -> AggregateResult {
     links.max_by_key(|aggregates| aggregates.mpdus).expect("queues aggregate")
 }
 
-fn saturated() -> Traffic {
-    Traffic::Datagrams { size: Bytes::new(1_500), pattern: Pattern::Saturated }
+pub(super) fn saturated() -> Traffic {
+    Traffic::Datagrams { size: Bytes::new(1_500), headers: Bytes::new(0), pattern: Pattern::Saturated }
 }
 
 /// A lone station: 43 µs and 7.5 slots, an aggregate of 42 packets in 1372 µs (333 symbols after 44 µs), 16 and 32 µs for the
@@ -106,7 +106,7 @@ fn disciplines_fill_aggregates_for_one_station_each() {
 
 /// TCP both ways over lossy links, with all tries used up now and then.
 #[test]
-fn tcp_over_aggregates_loses_nothing_of_the_books() {
+fn tcp_over_aggregates_loses_nothing_of_books() {
     for after_missed in [evenair_wifi::MissedBlockAck::Data, evenair_wifi::MissedBlockAck::Request] {
         let mut spec =
             cell(4, &[(0, 1, Traffic::Tcp(tcp(None))), (2, 0, Traffic::Tcp(tcp(None))), (3, 0, saturated())]);
@@ -125,6 +125,8 @@ fn tcp_over_aggregates_loses_nothing_of_the_books() {
             let shares =
                 link.own + link.collided + link.backoff + link.interframe + link.empty + link.blocked();
             assert!((shares - 1.0).abs() < 1e-9, "{link:?}");
+            // A fifth of the packets of each aggregate is lost; all of one, seldom.
+            assert!(link.own < 0.01 || (0.1..0.25).contains(&(link.partly / link.own)), "{link:?}");
         }
     }
 }

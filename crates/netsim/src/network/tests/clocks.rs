@@ -15,7 +15,7 @@ fn updates(mut spec: NetworkSpec, seed: u64) -> Vec<Vec<Instant>> {
     for tape in tapes.take() {
         let update = |told| if let BackoffTold::OnUpdate { link } = told { Some(link.now) } else { None };
         let instants: Vec<Instant> = tape.into_iter().filter_map(|record| update(record.told)).collect();
-        // A law that is only asked what it needs is put in a place as well, and never told.
+        // A law that is only asked for its needs is begun as well, and never updated.
         queues.extend((!instants.is_empty()).then_some(instants));
     }
     queues
@@ -82,7 +82,7 @@ fn own_clocks_are_the_seed_s_and_the_node_s() {
     assert_eq!(run(1), run(1));
     let alone = updates(by_own_clocks(adaptive()), 1);
     assert!(alone != updates(by_own_clocks(adaptive()), 2));
-    // A node that nobody hears, first in the list, has a clock, and nobody another one.
+    // A node out of range of all others, first in the list, has a clock, and no other node's clock changes.
     let mut spec = by_own_clocks(adaptive());
     let ends: Vec<[f64; 4]> = [[50_000.0, 0.0, 50_100.0, 0.0]].into_iter().chain(A).collect();
     spec.medium = medium(&ends);
@@ -92,7 +92,7 @@ fn own_clocks_are_the_seed_s_and_the_node_s() {
 }
 
 #[test]
-fn clocks_are_nothing_to_a_law_without_an_interval() {
+fn law_without_interval_ignores_clocks() {
     let run = |spec| Network::run(&spec, seconds(1, 5, 20));
     assert_eq!(run(by_own_clocks(four_links(false))), run(four_links(false)));
     assert_ne!(run(by_own_clocks(adaptive())).fingerprint, run(adaptive()).fingerprint);

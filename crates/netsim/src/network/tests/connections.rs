@@ -35,7 +35,7 @@ fn changing(mut spec: NetworkSpec, at_s: u64, delay_ms: u64) -> NetworkSpec {
 }
 
 #[test]
-fn every_connection_costs_a_handshake_and_a_farewell() {
+fn every_connection_costs_handshake_and_farewell() {
     for n in [1, 4] {
         let mut spec = flow(1_000, 50, 100, FixedParams { connections: n });
         tcp_of(&mut spec).source = Source::Segments(200);
@@ -57,7 +57,7 @@ fn a_connection_sends_nothing_before_its_handshake_is_over() {
 }
 
 #[test]
-fn what_drains_is_not_counted_and_finishes_what_it_has_begun() {
+fn draining_connection_finishes_uncounted() {
     // IIAD on a path without loss: queues grow with its second connection, and it goes.
     let law = IiadParams { interval: Duration::from_secs(2), ..IiadParams::default() };
     let mut spec = flow(1_000, 50, 40, law);
@@ -79,7 +79,7 @@ fn probes_are_packets_that_wait_and_are_lost_like_others() {
     let spec = losing(flow(1_000, 84, 1000, IimdParams::cz06()), 0.02);
     let result = Network::run(&spec, seconds(1, 20, 300));
     let (flow, probes) = (&result.flows[0], result.flows[0].probes.unwrap());
-    // As many as data packets, within what rounds of a round trip leave over.
+    // As many as data packets, within the rounding of a round trip.
     let ratio = probes.sent as f64 / flow.sent as f64;
     assert!((0.85..1.05).contains(&ratio), "{ratio}");
     // 28 of 1068 bytes.
@@ -87,7 +87,7 @@ fn probes_are_packets_that_wait_and_are_lost_like_others() {
     // 168 ms and twice 28 bytes at 1 Mb/s at least; less than a segment needs, which is a kilobyte longer.
     let round_trip_s = probes.round_trip_s.unwrap();
     assert!(round_trip_s > 0.168_448 && round_trip_s < flow.round_trip_s.unwrap(), "{round_trip_s}");
-    // What was lost of the flow is data: 2 % of them, though probes were lost as well.
+    // The flow's lost packets are data: 2 % of them, though probes were lost as well.
     let lost = flow.lost as f64 / flow.sent as f64;
     assert!((lost - 0.02).abs() < 0.004, "{lost}");
     assert!(result.links[0].lost_on_wire as f64 > 1.7 * flow.lost as f64);
@@ -95,7 +95,7 @@ fn probes_are_packets_that_wait_and_are_lost_like_others() {
 }
 
 #[test]
-fn nothing_is_probed_that_nobody_looks_at() {
+fn unneeded_path_is_not_probed() {
     let law =
         IimdParams { samples: evenair_laws::connections::RoundTripSamples::Segments, ..IimdParams::cz06() };
     let result = Network::run(&losing(flow(1_000, 84, 1000, law), 0.02), seconds(1, 20, 100));
@@ -116,7 +116,7 @@ fn one_connection_is_in_order_and_several_wait_for_each_other() {
     let order = four.resequencing.unwrap();
     assert!(order.delay_s > 0.001 && order.delay_s < 1.0, "{order:?}");
     assert!(order.delay_s_max > 0.1, "a repetition takes a round trip: {order:?}");
-    // Little's law: what waits on average is the rate times the delay.
+    // Little's law: the mean number that waits is the rate times the delay.
     let little = four.goodput_pps * order.delay_s;
     assert!((order.buffer / little - 1.0).abs() < 0.02, "{} {little}", order.buffer);
     // Handing over in another order changes nothing but when.
@@ -132,6 +132,7 @@ fn a_wire_that_becomes_shorter_keeps_packets_in_order() {
         100,
         Traffic::Datagrams {
             size: Bytes::new(100),
+            headers: Bytes::new(0),
             pattern: Pattern::Constant { interval: Duration::from_millis(10), jitter: 0.0 },
         },
     );
@@ -170,7 +171,7 @@ fn a_longer_path_is_congestion_for_ever_unless_it_is_learnt_anew() {
 }
 
 #[test]
-fn it_climbs_and_falls_in_the_times_of_section_iv_c() {
+fn it_climbs_and_falls_in_times_of_section_iv_c() {
     use evenair_laws::connections::iimd::sawtooth;
     // A wide wire with losses is never full; from 1500 s on it is twice as long, which the law takes for congestion.
     let law = IimdParams::cz06();

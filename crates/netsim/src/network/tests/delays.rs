@@ -97,12 +97,13 @@ fn an_application_waits_for_tcp_and_a_saturated_source_does_not() {
     };
     let (calm, _) = over_tcp(Source::Paced(Duration::from_millis(100)));
     assert!((calm.mean_s - 0.028_32).abs() < 1e-9 && calm.count == 100, "{calm:?}");
-    // Two hundred segments a second, of which 120.2 go: what is delivered at t was produced 0.601 t after the beginning.
+    // Two hundred segments a second, of which 120.2 go: a segment delivered at t was produced 0.601 t after the
+    // beginning.
     let (late, series) = over_tcp(Source::Paced(Duration::from_millis(5)));
     assert!((late.p99_s.unwrap() / (0.399 * 9.9) - 1.0).abs() < 0.02, "{late:?}");
     let fifth_second = series.delay_s[4].unwrap();
     assert!((fifth_second / (0.399 * 4.5) - 1.0).abs() < 0.03, "{fifth_second}");
-    // The window of 20 segments is full: each waits for the 19 before it, 20 × 8.32 ms, less what the way back takes of it.
+    // The window of 20 segments is full: each waits for the 19 before it, 20 × 8.32 ms, less the time of the way back.
     let (saturated, series) = over_tcp(Source::Endless);
     let full_ms = 20.0 * 8.32 - 20.0 - 0.32;
     assert!((saturated.p50_s.unwrap() * 1e3 / full_ms - 1.0).abs() < 0.01, "{saturated:?}, not {full_ms} ms");
@@ -110,7 +111,7 @@ fn an_application_waits_for_tcp_and_a_saturated_source_does_not() {
 }
 
 #[test]
-fn loss_is_what_was_dropped_of_what_was_sent_whoever_sent_it() {
+fn loss_is_dropped_share_of_sent() {
     let lossy = |traffic| {
         let mut spec = wired(1_000, 1, 50, traffic);
         let schedule = vec![(Instant::ZERO, LossModel::Frames(Probability::clamped(0.1)))];

@@ -1,4 +1,4 @@
-//! Laws whose flow drains to see its round trip without a queue.
+//! Laws with flows that drain to see their round trip without a queue.
 
 use super::*;
 use evenair_laws::connections::{ConnectionParams, ConnectionTold, DelayPriceParams, OwnConnections};

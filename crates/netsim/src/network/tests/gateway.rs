@@ -51,7 +51,7 @@ fn pfrc() -> GatewayControl {
     GatewayControl::Law(params.into())
 }
 
-/// Who downloads or uploads without end is busy all the time; where nobody tells, nothing is told.
+/// A subscriber that downloads or uploads without end is busy all the time; without reports the law has no busy time.
 #[test]
 fn a_law_is_told_busy_time() {
     let told = |no_busy_time: bool| {
@@ -82,7 +82,7 @@ fn every_class_gets_the_rate_of_its_bucket_and_no_more() {
         assert!(passed < kbps * 1.01 && passed > kbps * 0.97, "{class:?}");
         assert!((class.allowed_bps / 1e3 - kbps).abs() < 1e-6, "{class:?}");
     }
-    // What passes the gateway downwards is a packet a hop later.
+    // A packet that passes the gateway downwards arrives a hop later.
     let goodput: f64 = result.flows[1].goodput_bps / 1e3;
     assert!((goodput / (80.0 * 1000.0 / 1040.0) - 1.0).abs() < 0.03, "{goodput}");
 }
@@ -100,7 +100,7 @@ fn one_bucket_holds_the_sum() {
 }
 
 #[test]
-fn a_plan_and_a_law_change_the_rates_when_they_say() {
+fn plan_and_law_change_rates_on_time() {
     let later = Instant::ZERO + Duration::from_secs(33);
     let control = GatewayControl::Plan(vec![
         (Instant::ZERO, Shares::of_each([40, 80, 60].map(Rate::from_kbps).to_vec())),
@@ -159,7 +159,7 @@ fn acknowledgements_take_tokens_where_they_are_asked_for_them() {
 }
 
 #[test]
-fn a_gateway_is_past_by_whoever_has_no_class() {
+fn flow_without_class_passes_gateway() {
     let mut spec = shaped(Shaping::PerClass, plan([1, 1, 1]));
     spec.gateway.as_mut().expect("it has one").of_flow[1] = None;
     spec.routes = vec![vec![0, 1, 2]];
@@ -167,7 +167,7 @@ fn a_gateway_is_past_by_whoever_has_no_class() {
     let result = Network::run(&spec, run);
     assert!(result.flows[1].goodput_bps > 100e3, "{:?}", result.flows[1]);
     assert!(result.flows[0].goodput_bps < 2e3, "{:?}", result.flows[0]);
-    // Nor are packets from outside shaped: nobody can tell their data from their acknowledgements.
+    // Nor are packets from outside shaped: their data and acknowledgements cannot be told apart.
     let mut network = Network::new(&spec, run);
     let foreign = Foreign {
         from: 0,
@@ -196,7 +196,7 @@ fn in_a_line_that_all_share_classes_have_turns_and_with_cake_flows_too() {
         let mut spec = shaped(Shaping::Aggregate, plan([50, 50, 100]));
         let every = |ms: u64, bytes: u32| {
             let pattern = Pattern::Constant { interval: Duration::from_millis(ms), jitter: 0.0 };
-            Traffic::Datagrams { size: Bytes::new(bytes), pattern }
+            Traffic::Datagrams { size: Bytes::new(bytes), headers: Bytes::new(0), pattern }
         };
         let (paths, weights) = ([vec![0, 1], vec![0, 1], vec![0, 1, 2]], [1.0, 1.0, 3.0]);
         let traffic = [every(40, 1500), every(1_000, 100), every(40, 1500)];
@@ -226,7 +226,7 @@ fn in_a_line_that_all_share_classes_have_turns_and_with_cake_flows_too() {
     let (hosts, sparse) =
         through(DisciplineParams::Fair(FairParams { marking: None, ..FairParams::cake(Hosts::Destination) }));
     assert!((turns - 3.0).abs() < 0.1 && (weighted - 3.0).abs() < 0.1, "{turns} {weighted}");
-    // What sends little waits for a packet at most: 60 ms; behind its class's other flow it waits for all of that.
+    // A sparse flow waits for a packet at most: 60 ms; behind its class's other flow it waits for all of that.
     assert!((hosts - 1.0).abs() < 0.1 && sparse < 0.07 && behind > 1.0, "{hosts}: {sparse} s, {behind} s");
 }
 
@@ -235,7 +235,11 @@ fn saturated_sources_do_not_evict_each_other_without_end() {
     // Nothing leaves for seconds; all wait in one line that gives up a packet for each that comes.
     let mut spec = shaped(Shaping::Aggregate, plan([1, 1, 1]));
     for (flow, bytes) in spec.flows.iter_mut().zip([500, 900, 500]) {
-        flow.traffic = Traffic::Datagrams { size: Bytes::new(bytes), pattern: Pattern::Saturated };
+        flow.traffic = Traffic::Datagrams {
+            size: Bytes::new(bytes),
+            headers: Bytes::new(0),
+            pattern: Pattern::Saturated,
+        };
     }
     let discipline = DisciplineParams::Fair(FairParams::round_robin());
     for limit in 1..=6 {
@@ -243,7 +247,7 @@ fn saturated_sources_do_not_evict_each_other_without_end() {
         spec.gateway.as_mut().expect("it has one").queue = queue;
         let result = Network::run(&spec, RunSpec { timeline: None, ..seconds(1, 1, 40) });
         assert_conserved(&result);
-        // 3 kb/s, used whole: 40 s of it, and what the bucket held.
+        // 3 kb/s, used whole: 40 s of it, and the bucket's content.
         let served: f64 =
             result.gateway.expect("it has one").classes.iter().map(|class| class.served_bps).sum();
         assert!((served - 3e3).abs() < 500.0, "{served} bit/s with room for {limit}");
@@ -251,11 +255,11 @@ fn saturated_sources_do_not_evict_each_other_without_end() {
 }
 
 #[test]
-fn a_subscriber_is_the_far_end_as_seen_from_the_gateway() {
+fn subscriber_is_far_end_as_seen_from_gateway() {
     // Node 0 behind a wire from node 1; nodes 1 to 4 on the air.
     let mut spec = wired(1_000, 1, 50, datagrams(Pattern::Saturated));
     let of = |spec: &NetworkSpec, node: u32, path: &[u32]| spec.subscriber_at(node, path);
-    // Wherever it waits: what comes over the wire is its destination's, what goes there its source's.
+    // At any node: packets from the wire are their destination's, packets to it their source's.
     for node in 0..5 {
         assert_eq!(of(&spec, node, &[0, 1, 2, 3]), 3);
         assert_eq!(of(&spec, node, &[3, 2, 1, 0]), 3);
@@ -315,7 +319,7 @@ fn subscribers_change_weight_go_and_come_and_the_search_goes_on() {
     let ratio = |rates: &[f64]| rates[0] / rates[2];
     assert!((ratio(&equal) - 1.0).abs() < 0.01 && (ratio(&weighted) - 3.0).abs() < 0.03, "{weighted:?}");
 
-    // Who goes leaves a part to the others, and its own bucket as it was; the law knows two, and goes on.
+    // A class that goes leaves a part to the others, and its own bucket as it was; the law counts two, and goes on.
     let (_, three, _) = at(gateway, 59.99);
     let (decision, two, total) = at(gateway, 60.0);
     assert_eq!((decision.step, decision.reason), (Step::Hold, Reason::Reconfigured));
@@ -325,7 +329,7 @@ fn subscribers_change_weight_go_and_come_and_the_search_goes_on() {
     let while_gone = looks.filter(|(s, _)| (60.5..79.9).contains(*s)).map(|(_, seen)| seen.served.packets);
     assert_eq!(while_gone.sum::<u64>(), 0, "nobody looks at who has gone");
 
-    // Who comes back has a share again, and is counted from the second look on.
+    // A class that returns has a share again, and is counted from the second sample on.
     let (_, three, total) = at(gateway, 85.0);
     assert!(three[1] > 0.1 * total && three[0] > 2.0 * three[2], "{three:?}");
     assert!(gateway.series.classes[1].counts.last().unwrap().served.packets > 0);
@@ -339,7 +343,7 @@ fn turns_follow_weights() {
     let mut spec = shaped(Shaping::AggregateFair, GatewayControl::Law(law.into()));
     let pattern = Pattern::Constant { interval: Duration::from_millis(40), jitter: 0.0 };
     for flow in &mut spec.flows {
-        flow.traffic = Traffic::Datagrams { size: Bytes::new(1000), pattern };
+        flow.traffic = Traffic::Datagrams { size: Bytes::new(1000), headers: Bytes::new(0), pattern };
     }
     spec.flows[2].active.clear();
     let mut network = Network::new(&spec, RunSpec { timeline: None, ..seconds(1, 0, 200) });
@@ -361,7 +365,7 @@ fn turns_follow_weights() {
 }
 
 #[test]
-fn what_cannot_be_changed_of_a_gateway_is_told() {
+fn unchangeable_gateway_is_an_error() {
     let run = RunSpec { timeline: None, ..seconds(1, 0, 1) };
     let refused = |spec: &NetworkSpec, class, role| {
         Network::new(spec, run).set_gateway_class(Instant::ZERO, class, role).unwrap_err()

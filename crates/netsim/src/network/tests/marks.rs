@@ -6,7 +6,7 @@ use super::*;
 use crate::queue::tests::every_discipline;
 use evenair_laws::window::{BbrParams, WindowParams};
 
-/// One TCP flow over a wire of 10 Mb/s and 10 ms, whose receiver's window does not bind.
+/// One TCP flow over a wire of 10 Mb/s and 10 ms; the receiver's window does not bind.
 fn over(queue: QueueSpec, ecn: bool, window: impl Into<WindowParams>) -> RunResult {
     let mut tcp = tcp(None);
     tcp.sender = SenderParams { ecn, receiver_window: 2_000, recovery: Recovery::Sack, ..tcp.sender };
@@ -20,9 +20,9 @@ fn over(queue: QueueSpec, ecn: bool, window: impl Into<WindowParams>) -> RunResu
 
 #[test]
 fn where_a_law_would_drop_it_marks_and_nothing_is_sent_again() {
-    // Every discipline alone and with every marking but FRED, whose bounds on one flow refuse without exception.
+    // Every discipline alone and with every marking but FRED, since its bounds on one flow refuse without exception.
     let (mut dropping, mut cases) = (0, 0);
-    // A stack, the last discipline, reorders, and TCP repeats what it takes for lost.
+    // A stack, the last discipline, reorders, and TCP repeats segments that it takes for lost.
     for discipline in 0..every_discipline().len() - 1 {
         for marking in [0, 1, 3, 4, 5] {
             let without = over(any_queue(discipline, marking, 1_000), false, RenoParams {});
@@ -47,7 +47,7 @@ fn where_a_law_would_drop_it_marks_and_nothing_is_sent_again() {
             assert!(kept < 2.0 * by_drops + 3.0, "{case}: {kept} packets wait, {by_drops} with drops");
             let (goodput, less) = (with.flows[0].goodput_bps, without.flows[0].goodput_bps);
             // A cut that is taken at once leaves half a round trip silent, which the recovery from a loss spreads over all of it
-            // (RFC 6937): over a queue of a few packets the wire idles meanwhile.
+            // (RFC 6937): over a queue of a few packets the wire then idles.
             assert!(goodput > 0.9 * less, "{case}: {goodput} of {less}");
         }
     }

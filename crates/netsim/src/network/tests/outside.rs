@@ -47,7 +47,7 @@ fn exchange(network: &mut Network, end: Instant) -> Vec<Emerged> {
     })
 }
 
-/// The rest of what becomes of them, until the run's end.
+/// The remaining outcomes, until the run's end.
 fn rest(network: &mut Network) -> Vec<Emerged> {
     std::iter::from_fn(|| network.advance(network.end())).collect()
 }
@@ -67,7 +67,7 @@ fn bare_chain() -> NetworkSpec {
 fn they_go_in_and_come_out_in_order() {
     let mut network = Network::new(&bare_chain(), seconds(1, 0, 3));
     let mut out = exchange(&mut network, Instant::ZERO + Duration::from_secs(2));
-    // What is still under way then comes out after it.
+    // Packets still under way then come out after it.
     out.extend(rest(&mut network));
     for (parity, node) in [(0, 3), (1, 1)] {
         let there: Vec<u64> =
@@ -94,7 +94,7 @@ fn they_go_in_and_come_out_in_order() {
 }
 
 #[test]
-fn each_is_told_of_once_and_a_loss_with_its_cause() {
+fn each_end_is_reported_once_with_cause() {
     // Two packets come for each that the air can carry; the buffer is short.
     let mut spec = bare_chain();
     spec.queue = QueueSpec::fifo(3);
@@ -180,14 +180,18 @@ fn where_no_route_leads_a_packet_is_refused() {
     let refused = network.inject(Instant::ZERO, foreign(0, 7, 0));
     assert_eq!(refused, Err(NoRoute { from: 0, to: 7 }));
     assert_eq!(refused.unwrap_err().to_string(), "no route leads from node 0 to node 7");
-    // Nor does a flow take what is not its own: this one's packets are the network's.
+    // Nor does a flow take foreign packets: this one's packets are the network's.
     let stranger = Foreign { whose: Whose::Flow { flow: 0, back: false }, ..foreign(3, 0, 0) };
     assert_eq!(network.inject(Instant::ZERO, stranger), Err(NoRoute { from: 3, to: 0 }));
 }
 
 /// Datagrams from outside.
 fn outside(size: u32) -> Traffic {
-    Traffic::Outside(Box::new(Traffic::Datagrams { size: Bytes::new(size), pattern: Pattern::Saturated }))
+    Traffic::Outside(Box::new(Traffic::Datagrams {
+        size: Bytes::new(size),
+        headers: Bytes::new(0),
+        pattern: Pattern::Saturated,
+    }))
 }
 
 fn web() -> Traffic {
@@ -298,7 +302,7 @@ impl FrameSink for Seen {
 }
 
 #[test]
-fn who_steps_a_network_sees_its_frames_and_series_and_nothing_grows() {
+fn stepping_shows_frames_without_growth() {
     let spec = chain(Traffic::Tcp(tcp(None)));
     let run = RunSpec { sample_every: Some(Duration::from_millis(1)), ..seconds(1, 0, 2) };
     let mut network = Network::new(&spec, run);
@@ -319,12 +323,12 @@ fn who_steps_a_network_sees_its_frames_and_series_and_nothing_grows() {
 }
 
 #[test]
-fn laws_know_as_much_of_a_flow_whose_packets_come_from_outside_as_of_any_other() {
+fn outside_flow_gives_laws_same_view() {
     use evenair_laws::OwnLaw;
     use evenair_laws::backoff::{Access, BackoffLaw, Dcf, LinkRole, OwnBackoff, Scope};
     use std::sync::{Arc, Mutex};
 
-    /// DCF that writes down what it is begun with.
+    /// DCF that records its role at its beginning.
     #[derive(Clone, Debug)]
     struct Roles(Dcf, Arc<Mutex<Vec<LinkRole>>>);
     impl OwnLaw for Roles {
@@ -355,7 +359,8 @@ fn laws_know_as_much_of_a_flow_whose_packets_come_from_outside_as_of_any_other()
             .map(|role| (role.acknowledgements_only, role.carries_tcp, role.packet))
             .collect::<Vec<_>>()
     };
-    let datagrams = Traffic::Datagrams { size: Bytes::new(1040), pattern: Pattern::Saturated };
+    let datagrams =
+        Traffic::Datagrams { size: Bytes::new(1040), headers: Bytes::new(0), pattern: Pattern::Saturated };
     for traffic in [Traffic::Tcp(tcp(None)), web(), datagrams] {
         let simulated = roles(traffic.clone(), vec![]);
         assert_eq!(roles(Traffic::Outside(Box::new(traffic)), vec![]), simulated);
@@ -371,7 +376,7 @@ fn laws_know_as_much_of_a_flow_whose_packets_come_from_outside_as_of_any_other()
 }
 
 #[test]
-fn of_a_flow_with_replies_what_goes_back_are_the_data() {
+fn replies_are_data_of_outside_flow() {
     let count = |replies: bool| {
         let traffic = if replies { Traffic::Outside(Box::new(web())) } else { outside(1040) };
         let mut network = Network::new(&chain(traffic), seconds(1, 0, 2));
@@ -413,8 +418,12 @@ fn probes_go_a_flows_way_and_are_none_of_its_lost_packets() {
 }
 
 #[test]
-fn whoever_sends_for_each_that_departs_keeps_the_queue_from_being_empty() {
-    let saturated = chain(Traffic::Datagrams { size: Bytes::new(700), pattern: Pattern::Saturated });
+fn departures_keep_queue_filled() {
+    let saturated = chain(Traffic::Datagrams {
+        size: Bytes::new(700),
+        headers: Bytes::new(0),
+        pattern: Pattern::Saturated,
+    });
     let simulated = Network::run(&saturated, seconds(1, 0, 5)).flows.remove(0);
     let mut network = Network::new(&chain(outside(700)), seconds(1, 0, 5));
     network.watch_departures(0);

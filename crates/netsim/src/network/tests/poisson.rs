@@ -13,7 +13,7 @@ fn poisson(interval_ms: f64, sizes: &[u32]) -> Traffic {
     let interval = Duration::from_secs_f64(interval_ms / 1e3);
     let mix = Mix::new(&sizes);
     let pattern = Pattern::Poisson { interval, sizes: mix.filter(|_| sizes.len() > 1) };
-    Traffic::Datagrams { size: mix.unwrap().mean(), pattern }
+    Traffic::Datagrams { size: mix.unwrap().mean(), headers: Bytes::new(0), pattern }
 }
 
 /// The mean of some values and its standard error.

@@ -1,4 +1,4 @@
-//! Queues in networks: what disciplines and markings do to delays and shares.
+//! Queues in networks: the effect of disciplines and markings on delays and shares.
 
 use super::*;
 use crate::queue::tests::every_discipline;
@@ -35,7 +35,7 @@ fn bottleneck(queue: QueueSpec, flows: &[Traffic]) -> NetworkSpec {
     spec
 }
 
-/// A TCP flow whose receiver's window does not bind.
+/// A TCP flow with a receiver's window that does not bind.
 fn greedy() -> Traffic {
     let mut tcp = tcp(None);
     tcp.sender.receiver_window = 2_000;
@@ -44,7 +44,7 @@ fn greedy() -> Traffic {
 
 fn every_ms(ms: u64, bytes: u32) -> Traffic {
     let pattern = Pattern::Constant { interval: Duration::from_millis(ms), jitter: 0.0 };
-    Traffic::Datagrams { size: Bytes::new(bytes), pattern }
+    Traffic::Datagrams { size: Bytes::new(bytes), headers: Bytes::new(0), pattern }
 }
 
 fn codel() -> QueueSpec {
@@ -99,7 +99,7 @@ fn pie_keeps_a_standing_queue_near_its_target() {
 }
 
 #[test]
-fn fred_protects_a_flow_that_holds_little_of_the_queue() {
+fn fred_protects_flow_that_holds_little_of_queue() {
     // 12 Mb/s over 10 Mb/s, and 40 packets/s beside it.
     let flows = [every_ms(1, 1500), every_ms(25, 1500)];
     let lost = |marking: MarkingParams| {
@@ -154,7 +154,7 @@ fn fair_queueing_shares_bytes_between_packets_of_unequal_sizes() {
     // 12 Mb/s each of 1500 and of 300 bytes over 10 Mb/s.
     let flows = [every_ms(1, 1500), {
         let pattern = Pattern::Constant { interval: Duration::from_micros(200), jitter: 0.0 };
-        Traffic::Datagrams { size: Bytes::new(300), pattern }
+        Traffic::Datagrams { size: Bytes::new(300), headers: Bytes::new(0), pattern }
     }];
     let bits = |queue| {
         let result = Network::run(&bottleneck(queue, &flows), seconds(1, 5, 20));
@@ -201,7 +201,7 @@ fn two_subscribers(queue: QueueSpec, traffic: &Traffic) -> NetworkSpec {
 
 #[test]
 fn subscribers_share_a_bottleneck_alike_or_flows_do() {
-    // What a's flows have together over what b has.
+    // The sum of a's flows over b's.
     let ratio = |queue: &QueueSpec, traffic: &Traffic| {
         let result = Network::run(&two_subscribers(queue.clone(), traffic), seconds(1, 5, 20));
         assert_conserved(&result);
@@ -220,6 +220,7 @@ fn subscribers_share_a_bottleneck_alike_or_flows_do() {
             fred,
             Traffic::Datagrams {
                 size: Bytes::new(1500),
+                headers: Bytes::new(0),
                 pattern: Pattern::Constant { interval: Duration::from_millis(1), jitter: 0.9 },
             },
             0.2,
@@ -233,7 +234,7 @@ fn subscribers_share_a_bottleneck_alike_or_flows_do() {
 }
 
 #[test]
-fn a_gateways_own_queue_tells_apart_for_whom_packets_are() {
+fn gateway_queue_separates_destinations() {
     // Two flows from node 1 to node 0, one to node 2; no table says that node 1 is the gateway.
     let shares = |per: Per| {
         let mut spec = chain(every_ms(2, 1000));
@@ -252,8 +253,8 @@ fn a_gateways_own_queue_tells_apart_for_whom_packets_are() {
 }
 
 #[test]
-fn a_slow_station_does_not_take_the_time_of_a_fast_one() {
-    // One access point, two stations: the first at 11 Mb/s, the second at 1; what the first receives is lost now and then.
+fn slow_station_does_not_take_time_of_fast_one() {
+    // One access point, two stations: the first at 11 Mb/s, the second at 1; the first loses some packets.
     let goodput = |flows: &[usize], discipline: DisciplineParams, lossy: bool| {
         let mut spec = four_links(false);
         spec.medium = medium(&[[0.0, 0.0, 50.0, 0.0], [0.0, 50.0, 50.0, 50.0]]);
@@ -282,7 +283,7 @@ fn a_slow_station_does_not_take_the_time_of_a_fast_one() {
     let bytes = DisciplineParams::Fair(FairParams::round_robin());
     let anomaly = goodput(&[0, 1], bytes, false);
     assert!((anomaly[0] / anomaly[1] - 1.0).abs() < 0.02, "in bytes both have the same: {anomaly:?}");
-    // Nobody is charged for back-off, so that who backs off more for each attempt has more than half of the time. The k-th
+    // No station pays for back-off, so one that backs off more for each attempt has more than half of the time. The k-th
     // attempt draws from a window of 2^(k + 4) − 1 slots.
     let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
     let time = |loss: f64, kbps: u64| {
@@ -318,6 +319,7 @@ fn fair_queueing_works_over_the_air_too() {
     };
     let flood = Traffic::Datagrams {
         size: Bytes::new(1250),
+        headers: Bytes::new(0),
         pattern: Pattern::Constant { interval: Duration::from_micros(500), jitter: 0.0 },
     };
     spec.flows = vec![flow("flood", &flood), flow("calm", &every_ms(25, 200))];
@@ -327,7 +329,7 @@ fn fair_queueing_works_over_the_air_too() {
     assert!(fifo.flows[1].lost > 50 && fq.flows[1].lost == 0, "{} {}", fifo.flows[1].lost, fq.flows[1].lost);
     assert!(fq.flows[1].delay.as_ref().unwrap().mean_s < 0.005, "{:?}", fq.flows[1]);
     assert!(fifo.flows[1].delay.as_ref().unwrap().mean_s > 0.050, "{:?}", fifo.flows[1]);
-    // A saturated source whose packets are given up fills the gap.
+    // Packets that a saturated source's queue gives up fill the gap.
     let codel = Network::run(
         &NetworkSpec { queue: codel(), flows: vec![flow("greedy", &greedy)], ..spec.clone() },
         seconds(1, 1, 10),
@@ -355,7 +357,7 @@ fn back_off_laws_see_complete_links() {
     use evenair_laws::backoff::{Access, BackoffLaw, Dcf, LinkRole, LinkView, OwnBackoff, Scope};
     use std::sync::{Arc, Mutex};
 
-    /// DCF that writes down what it is shown every 100 ms.
+    /// DCF that records its view every 100 ms.
     #[derive(Clone, Debug)]
     struct Watch(Dcf, Arc<Mutex<Vec<LinkView>>>);
     impl OwnLaw for Watch {
@@ -396,7 +398,7 @@ fn back_off_laws_see_complete_links() {
     for pair in data.windows(2) {
         let [before, view] = pair else { unreachable!() };
         assert_eq!(view.interval, Duration::from_millis(100));
-        // What came is what left and what is there more: nothing else happens to packets here.
+        // Arrivals are departures plus the growth of the backlog: nothing else happens to packets here.
         let more = view.backlog.packets.cast_signed() - before.backlog.packets.cast_signed();
         assert_eq!(view.arrivals.packets.cast_signed(), view.service.packets.cast_signed() + more);
         assert_eq!(view.service.bytes, 1000 * view.service.packets);

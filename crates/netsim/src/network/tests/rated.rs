@@ -1,4 +1,4 @@
-//! Sources whose rate is a law's.
+//! Sources with a law for their rate.
 
 use super::*;
 use evenair_laws::OwnLaw;
@@ -40,7 +40,7 @@ impl RateLaw for InTurn {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
-    /// Whatever the rates, and however many datagrams they make in an interval, as many go as they add up to.
+    /// For any rates, and any number of datagrams an interval, the count equals the integral of the rate.
     #[test]
     fn nothing_is_lost_or_won_where_a_rate_changes(
         rates_bps in prop::collection::vec(prop_oneof![Just(0), 1u64..300_000, 1u64..30_000_000], 1..6),
@@ -86,7 +86,7 @@ fn two_wires(queue: SeenQueue) -> RunResult {
 }
 
 #[test]
-fn what_a_source_of_two_hops_looks_at_decides() {
+fn measured_queue_decides_two_hop_rate() {
     let named = |result: &RunResult, name: &str| -> f64 {
         result.links.iter().find(|link| link.queue == name).expect("it is there").backlog
     };

@@ -58,7 +58,7 @@ fn a_full_queue_to_one_next_hop_does_not_hold_up_the_other() {
     // 500 packets/s over two hops are more than 6 Mb/s carry: queues are long, and the relay's grows until it is served.
     let (first, second, other) =
         (aggressiveness(&result, "a>b"), aggressiveness(&result, "b>c"), aggressiveness(&result, "b>a"));
-    // By how much depends on how the relay shares its time: "several times" is what the law promises.
+    // By how much depends on how the relay shares its time: the law promises "several times".
     assert!(first > 4.0 * other && second > 4.0 * other, "{first} {second} {other}");
     let got = goodputs(&result);
     assert!(got[0] > 200.0 && (got[1] - 10.0).abs() < 0.5, "{got:?}");
@@ -104,7 +104,8 @@ fn dummies_begin_with_the_first_packet_and_count_as_service() {
         (link.attempts, link.aggressiveness.unwrap())
     };
     assert_eq!(frames(0, 9).0, 0, "no packet yet");
-    // Twenty seconds of dummies, all but twenty frames of them: and the virtual queue rests where V/vq is what 10 ms serve.
+    // Twenty seconds of dummies, all but twenty frames of them: the virtual queue rests where V/vq equals the service of 10
+    // ms.
     let (attempts, aggressiveness) = frames(20, 20);
     let served = attempts as f64 / 2_000.0;
     assert!(served > 4.0, "{attempts}");

@@ -1,4 +1,4 @@
-//! `T` of n = kT: it is what Little's law says, and nothing is made of an interval that has none.
+//! `T` of n = kT: it agrees with Little's law, and an interval without samples changes nothing.
 
 use super::*;
 use evenair_laws::backoff::{AckPriority, BackoffUnit};
@@ -18,7 +18,7 @@ const C: [[f64; 4]; 4] = [
     [600.0, 0.0, 600.0, 100.0],
 ];
 
-/// [Chen10] chapter 6 over ns-2's MAC and TCP, whose receiver's window does not bind.
+/// [Chen10] chapter 6 over ns-2's MAC and TCP, with a receiver's window that does not bind.
 fn chapter_6(ends: &[[f64; 4]], prioritise_acks: bool, change: impl Fn(&mut TcpSpec)) -> NetworkSpec {
     let mut spec = NetworkSpec { medium: medium(ends), ..four_links(true) };
     let acks = if prioritise_acks { AckPriority::High } else { AckPriority::Normal };
@@ -33,8 +33,8 @@ fn chapter_6(ends: &[[f64; 4]], prioritise_acks: bool, change: impl Fn(&mut TcpS
     spec
 }
 
-/// No warm-up, so that all counters begin together; queues are looked at often. What waits at the end is not measured yet: a
-/// second or two of 200.
+/// No warm-up, so that all counters begin together; queues are sampled often. Packets that wait at the end are not measured
+/// yet: a second or two of 200.
 fn whole(seed: u64, duration: u64) -> RunSpec {
     let sample_every = Some(Duration::from_millis(100));
     RunSpec { sample_every, ledger: false, ..seconds(seed, 0, duration) }
@@ -86,7 +86,7 @@ fn assert_kept_for_what_was_measured(result: &RunResult, k: f64) {
 #[test]
 fn connections_do_not_run_away_where_nothing_is_acknowledged() {
     let k = 20.0;
-    // The mean of segments is what the series keeps, too.
+    // The mean of segments is the one that the series keeps, too.
     let samples = RoundTripSamples::Segments;
     let law = RttProportionalParams { per_second: k, samples, ..RttProportionalParams::chen10() };
     let run = |law, seed| {

@@ -15,7 +15,7 @@ fn together(spec: &NetworkSpec, flows: &[Traffic]) -> NetworkSpec {
     NetworkSpec { flows: flows.iter().enumerate().map(flow).collect(), ..spec.clone() }
 }
 
-/// Three of them, and twice what the path carries beside.
+/// Three of them, and a load of twice the path's rate beside.
 fn crowd(spec: &NetworkSpec, every: Duration) -> NetworkSpec {
     let flood = datagrams(Pattern::Constant { interval: every, jitter: 0.5 });
     let mut flows = vec![datagrams(Pattern::Saturated); 3];
@@ -24,14 +24,14 @@ fn crowd(spec: &NetworkSpec, every: Duration) -> NetworkSpec {
 }
 
 #[test]
-fn they_go_on_whatever_a_queue_does_to_their_packets() {
+fn sources_go_on_in_any_queue() {
     // 1250 bytes are 10 ms on the wire and about 2 ms on the air.
     let wire = crowd(&wired(1_000, 5, 50, datagrams(Pattern::Saturated)), Duration::from_millis(5));
     let mut air = four_links(false);
     air.flows.truncate(1);
     let air = crowd(&air, Duration::from_millis(1));
     for limit in [1, 6] {
-        // All but the last, a stack: who came first never leaves it.
+        // All but the last, a stack: its first packet never leaves it.
         let disciplines = 0..every_discipline().len() - 1;
         for (discipline, marking) in disciplines.flat_map(|d| (0..7).map(move |m| (d, m))) {
             for mut spec in [wire.clone(), air.clone()] {
@@ -50,7 +50,7 @@ fn they_go_on_whatever_a_queue_does_to_their_packets() {
                 let drops = marking == 3 || (2..5).contains(&discipline);
                 assert!(drops || offered < 2.1 * served, "{offered} for {served}: {about}");
                 for flow in &result.flows[..3] {
-                    // With less room than flows what comes may drive out the same flow's packet each time.
+                    // With less room than flows an arrival may drive out the same flow's packet each time.
                     assert!(flow.offered_pps.unwrap() > 5.0, "{flow:?}: {about}");
                     assert!(limit < 4 || flow.goodput_pps > 2.0 && flow.silence_s < 5.0, "{flow:?}: {about}");
                 }
@@ -70,7 +70,7 @@ fn where_there_is_no_room_for_all_they_take_turns() {
     assert_conserved(&result);
     let got = goodputs(&result);
     assert!(got.iter().all(|&pps| (pps - 10.0).abs() < 0.11), "100 packets/s: {got:?}");
-    // Those that found no room in the beginning; nobody is told in vain.
+    // Those that found no room in the beginning; no source is called in vain.
     assert_eq!(result.flows.iter().map(|flow| flow.lost).sum::<u64>(), 0);
 }
 

@@ -55,7 +55,7 @@ fn steps_from_outside_make_the_same_run() {
 
 #[test]
 #[should_panic(expected = "what was due before has not been handled")]
-fn a_packet_cannot_be_injected_past_what_is_due() {
+fn injection_past_due_event_panics() {
     let mut network = Network::new(&four_links(false), seconds(1, 0, 5));
     let late = network.next_at() + Duration::from_nanos(1);
     let _ = network.inject(late, foreign(0, 1, 0));
@@ -70,7 +70,7 @@ fn nor_into_the_past() {
 }
 
 #[test]
-fn delays_in_a_queue_are_what_the_arithmetic_says() {
+fn queue_delays_match_arithmetic() {
     // Two datagrams of 10 ms each enter at once, every 50 ms: the first waits for nothing, the second 10 ms.
     let every = Pattern::Constant { interval: Duration::from_millis(50), jitter: 0.0 };
     let mut spec = wired(1_000, 20, 10, datagrams(every));
@@ -89,7 +89,7 @@ fn delays_in_a_queue_are_what_the_arithmetic_says() {
 }
 
 #[test]
-fn who_steps_a_network_sees_its_flows_and_sets_how_they_contend() {
+fn stepping_shows_flows_and_sets_access() {
     let (spec, run) = (four_links(false), seconds(1, 0, 4));
     let delivered = |shy: Option<u32>| -> Vec<u64> {
         let mut network = Network::new(&spec, run);

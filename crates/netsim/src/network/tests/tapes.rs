@@ -113,7 +113,7 @@ fn another_law_is_found_out() {
 
 /// The simulation knows all that a host may not know, and smooths round trips as endpoints do.
 #[test]
-fn a_view_has_what_linux_tells_and_what_it_does_not() {
+fn view_has_signals_beyond_linux() {
     let params = RttProportionalParams { per_second: 40.0, ..RttProportionalParams::chen10() };
     let tapes = Tapes::default();
     let mut tcp = tcp(None);

@@ -17,7 +17,7 @@ fn tfrc() -> TfrcSpec {
     }
 }
 
-/// A wire of so many kb/s and ms each way that loses data: from when on what share.
+/// A wire of so many kb/s and ms each way that loses data: shares of loss by their starts.
 fn over(rate_kbps: u64, delay_ms: u64, buffer: u32, loss: &[(u64, f64)], spec: TfrcSpec) -> NetworkSpec {
     let mut spec = wired(rate_kbps, delay_ms, buffer, Traffic::Tfrc(spec));
     let at = |&(s, share): &(u64, f64)| {
@@ -30,7 +30,7 @@ fn over(rate_kbps: u64, delay_ms: u64, buffer: u32, loss: &[(u64, f64)], spec: T
 /// The mean rate of a noisy p lies above the rate of its mean: twelve in a hundred, as where the endpoints are alone
 /// (`evenair-tcp`).
 #[test]
-fn over_a_wire_that_loses_the_rate_is_the_equations() {
+fn rate_follows_equation_over_lossy_wire() {
     for delay_ms in [25, 100] {
         for loss in [0.005, 0.02, 0.08] {
             let spec = over(1_000_000, delay_ms, 1000, &[(0, loss)], tfrc());
@@ -50,7 +50,7 @@ fn over_a_wire_that_loses_the_rate_is_the_equations() {
 }
 
 /// RFC 5348 section 1: "generally within a factor of two of the sending rate of a TCP flow under the same conditions". Two
-/// flows without any chance fall into step at a full queue, and who loses then depends on microseconds: single cases lie
+/// flows without any chance fall into step at a full queue, and microseconds then decide which loses: single cases lie
 /// between a half and four times, those of ns-2, too (1.8 at the delay of 40 ms). So the mean over delays counts.
 #[test]
 fn beside_newreno_it_takes_its_share_within_a_factor_of_two() {
@@ -82,7 +82,7 @@ fn beside_newreno_it_takes_its_share_within_a_factor_of_two() {
 }
 
 #[test]
-fn slow_start_ends_near_what_the_wire_takes() {
+fn slow_start_ends_near_wire_rate() {
     let mut spec = over(2_000, 50, 25, &[], tfrc());
     spec.losses = Vec::new();
     let result = Network::run(&spec, seconds(1, 0, 60));
@@ -93,8 +93,9 @@ fn slow_start_ends_near_what_the_wire_takes() {
     assert!(result.flows[0].lost > 0 && (result.flows[0].lost as f64) < 0.05 * result.flows[0].sent as f64);
 }
 
-/// Reports stay away for two seconds: the rate is halved every four round trips, and comes back. (What is lost in a longer
-/// silence is told by few packets that come far apart: by RFC 5348 section 5.2 each of the lost is an event of its own.)
+/// Reports stay away for two seconds: the rate is halved every four round trips, and comes back. (Losses in a longer
+/// silence are reported by few packets that come far apart: by RFC 5348 section 5.2 each of the lost is an event of its
+/// own.)
 #[test]
 fn a_path_that_is_silent_slows_it_down() {
     let spec = over(10_000, 50, 100, &[(0, 0.01), (60, 1.0), (62, 0.01)], tfrc());
@@ -102,7 +103,7 @@ fn a_path_that_is_silent_slows_it_down() {
     let goodput = &result.series.as_ref().unwrap().flows[0].goodput_pps;
     let mean = |from: usize, to: usize| goodput[from..to].iter().sum::<f64>() / (to - from) as f64;
     assert!(goodput[61].abs() < 0.5, "{goodput:?}");
-    // What was sent into the silence: 112/s for 0.4 s, 56/s for as long, …: 90 packets of 224 at an unmoved rate.
+    // Packets sent into the silence: 112/s for 0.4 s, 56/s for as long, …: 90 packets of 224 at an unmoved rate.
     let into_silence = result.flows[0].lost as f64 - 0.01 * result.flows[0].sent as f64;
     assert!((30.0..170.0).contains(&into_silence), "{into_silence}");
     assert!(result.flows[0].timeouts >= 3, "{}", result.flows[0].timeouts);
@@ -160,7 +161,7 @@ fn laws_of_connections_fill_a_link_that_loses() {
 
 /// An application of 20 packets a second: all of it passes, at its own pace.
 #[test]
-fn an_application_may_send_less_than_it_is_allowed() {
+fn application_may_send_less_than_it_is_allowed() {
     let spec = TfrcSpec { source: Source::Paced(Duration::from_millis(50)), ..tfrc() };
     let result = Network::run(&over(10_000, 50, 100, &[(0, 0.0)], spec), seconds(1, 10, 100));
     assert!((result.flows[0].goodput_pps - 20.0).abs() < 0.05, "{}", result.flows[0].goodput_pps);

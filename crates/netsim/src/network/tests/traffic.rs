@@ -21,7 +21,7 @@ fn flows_begin_in_an_order_of_each_seeds_own() {
     }
     let runs: Vec<Vec<usize>> = (1..=32).map(|seed| beginnings(&spec, seed)).collect();
     assert_eq!(runs[0], beginnings(&spec, 1), "a seed's own");
-    // Even between 0 and 20 s, and what a first packet takes: a mean of 10 s within four standard errors of 5.8 s/√128.
+    // Even between 0 and 20 s, plus a first packet's time: a mean of 10 s within four standard errors of 5.8 s/√128.
     let all: Vec<f64> = runs.iter().flatten().map(|&second| second as f64 + 0.5).collect();
     let mean = all.iter().sum::<f64>() / all.len() as f64;
     assert!(all.iter().all(|&at| at < 22.0) && (8.5..13.0).contains(&mean), "{mean}: {all:?}");
@@ -69,7 +69,7 @@ fn results(spec: &NetworkSpec, run: RunSpec) -> (RunResult, TransferResult) {
 }
 
 #[test]
-fn a_reply_takes_what_its_segments_take() {
+fn reply_takes_time_of_its_segments() {
     // A request of 300 bytes; on the way back its acknowledgement, a full segment and one of 10 bytes; headers for all, 1 us a bit.
     let payload = tcp(None).payload.count();
     for connection in [WebConnection::PerRequest, WebConnection::Persistent] {
@@ -97,7 +97,7 @@ fn a_reply_takes_what_its_segments_take() {
 }
 
 #[test]
-fn a_handshake_costs_a_round_trip_of_its_own_once() {
+fn handshake_costs_round_trip_of_its_own_once() {
     let mean = |connection, handshake| {
         results(&web(1000, 10, connection, handshake), seconds(1, 0, 100)).1.took.unwrap().mean_s
     };
@@ -136,7 +136,7 @@ fn requests_end_with_the_flow_and_replies_come_all_the_same() {
     let at = |s| Instant::ZERO + Duration::from_secs(s);
     for connection in [WebConnection::PerRequest, WebConnection::Persistent] {
         for handshake in [false, true] {
-            // Ten requests in a second, whose replies take four; and ten more later.
+            // Ten requests in a second, with replies that take four; and ten more later.
             let mut spec = web(100, 50_000, connection, handshake);
             spec.flows[0].active = vec![(at(0), at(1)), (at(30), at(31))];
             let (result, web) = results(&spec, seconds(1, 0, 60));
@@ -153,7 +153,7 @@ fn requests_end_with_the_flow_and_replies_come_all_the_same() {
 
 #[test]
 fn a_persistent_connection_answers_in_order_and_many_share() {
-    // Four times what the wire carries: the persistent connection's replies come one after the other, the others together.
+    // Four times the wire's rate: the persistent connection's replies come one after the other, the others together.
     let took = |connection| {
         let (_, web) = results(&web(100, 50_000, connection, false), seconds(1, 0, 60));
         (web.completed, web.took.unwrap().p50_s.unwrap())

@@ -1,4 +1,4 @@
-//! How far disciplines are from what they approximate, against the bounds of the literature.
+//! Distances of disciplines from their ideals, against the bounds of the literature.
 
 use super::*;
 
@@ -9,7 +9,7 @@ const LARGEST: u32 = 1_500;
 
 const WIRE: QueueRole = QueueRole { full_packet: Bytes::new(LARGEST), rate: RATE };
 
-/// A packet that comes: when \[µs\], whose, how large.
+/// A packet that comes: time \[µs\], flow, size.
 type Arrival = (u64, u32, u32);
 
 fn us(us: u64) -> Instant {
@@ -27,7 +27,7 @@ fn sent(discipline: &mut AnyDiscipline, arrivals: &[Arrival]) -> Vec<(u32, Queue
         }
         if let Some(first) = discipline.dequeue(us(at), &mut Vec::new()) {
             let end = at + u64::from(first.size);
-            // What comes while it is sent comes then.
+            // Arrivals during a transmission come then.
             while let Some(&(comes, flow, size)) = arrivals.get(next).filter(|arrival| arrival.0 <= end) {
                 discipline.enqueue(us(comes), packet(next as u32, flow, size, us(comes)));
                 next += 1;
@@ -42,8 +42,8 @@ fn sent(discipline: &mut AnyDiscipline, arrivals: &[Arrival]) -> Vec<(u32, Queue
     }
 }
 
-/// The fluid reference: all flows with a backlog at once, each in proportion to its weight. Gives when each packet ends \[µs\],
-/// and what each flow has been served by the instants asked for \[bytes\].
+/// The fluid reference: all flows with a backlog at once, each in proportion to its weight. Returns each packet's end \[µs\],
+/// and each flow's service by the instants asked for \[bytes\].
 fn shared(arrivals: &[Arrival], weights: &[f64], looks: &[u64]) -> (Vec<f64>, Vec<Vec<f64>>) {
     let flows = weights.len();
     let (mut came, mut served) = (vec![0.0; flows], vec![0.0; flows]);
@@ -147,7 +147,7 @@ proptest! {
         }
     }
 
-    /// The same of flows with weights, each counted by its own: what a flow gets in a turn is its weight's part.
+    /// The same with weights, each flow counted by its own: a flow's service in a turn is its weight's part.
     #[test]
     fn deficit_round_robin_keeps_weighted_flows_within_its_bound(
         flows in prop::collection::vec((1u32..9, prop::collection::vec(40u32..=LARGEST, 60)), 2..5),
@@ -181,7 +181,7 @@ proptest! {
         }
     }
 
-    /// The same in time of the air, whatever the rates.
+    /// The same in time of the air, for any rates.
     #[test]
     fn next_hops_get_the_same_airtime(rates in prop::collection::vec(1_000u64..54_000, 3), airtime_us in 100u64..20_000) {
         let mut airtimes = Airtimes::of_wire(RATE);
@@ -210,7 +210,7 @@ proptest! {
 }
 
 #[test]
-fn hosts_share_alike_and_flows_share_what_their_host_has() {
+fn hosts_share_alike_and_flows_within() {
     // Host 7 has one flow, host 8 three.
     let facts = |to: u32| FlowFacts { weight: 1.0, from: 1, to };
     let flows = Flows::new(&[7, 8, 8, 8].map(facts));
@@ -271,7 +271,7 @@ fn a_subscriber_counts_once_however_many_flows_it_has() {
         assert!(near(flows, alone), "{discipline:?}: {flows:?}");
         assert!(near(subscribers, [100, 100, 100, 300]), "{discipline:?}: {subscribers:?}");
     }
-    // CAKE's lines are flows, and its hosts say what these share.
+    // CAKE's lines are flows, and its hosts limit their shares.
     let cake = FairParams { marking: None, ..FairParams::cake(Hosts::Destination) };
     assert_eq!(
         served(DisciplineParams::Fair(cake.clone()), &grouped),

@@ -1,4 +1,4 @@
-//! What a transmit queue counts, and what it tells the laws that it is made of.
+//! A transmit queue's counts, and its reports to the laws that it consists of.
 
 use super::*;
 use crate::queue::{
@@ -15,7 +15,7 @@ use evenair_units::{Dbm, Probability, Volume};
 use evenair_wifi::{BROADCAST, MacTiming, Preamble, Rules};
 use std::sync::{Arc, Mutex};
 
-/// Refuses half of all, and writes down what it is told: how many wait, and what became of an arrival or of one that waited.
+/// Refuses half of all, and records its calls: how many wait, and the outcome of an arrival or of a waiting packet.
 #[derive(Clone, Debug, Default)]
 struct Half(Arc<Mutex<Vec<(u64, &'static str)>>>);
 
@@ -139,7 +139,7 @@ fn refusals_of_marking_and_lines_multiply() {
 }
 
 #[test]
-fn marking_learns_what_became_of_packets() {
+fn marking_sees_packet_outcomes() {
     let law = Half::default();
     let mut queue = queue(&DisciplineParams::Fair(FairParams::fq_codel()), Some(params(&law).begin(&ROLE)));
     queue.accept(ms(0), packet(0, 0, 100, ms(0)));
@@ -190,7 +190,7 @@ fn packets_are_dropped_or_marked_when_they_leave() {
 }
 
 #[test]
-fn stations_learn_what_their_lines_refused() {
+fn stations_see_refused_packets() {
     let law = Half::default();
     let flows = FairParams { marking: Some(params(&law)), ..FairParams::round_robin() };
     let airtime = AirtimeParams { flows, ..AirtimeParams::mac80211() };
@@ -243,7 +243,7 @@ fn attempts_are_charged_to_their_station() {
     assert!(!airtime(false).wants_attempts() && !DisciplineParams::Fifo.begin(&ROLE).wants_attempts());
 }
 
-/// A station that used eight turns' time for one packet pays for it when it comes back, whoever has something to send meanwhile.
+/// A station that used eight turns' time for one packet pays for it when it comes back, even if others had something to send.
 #[test]
 fn station_that_comes_back_has_its_debt() {
     let mut queue = airtime(true);
@@ -262,7 +262,7 @@ fn station_that_comes_back_has_its_debt() {
     assert_eq!(order, [2, 3, 4, 1, 5]);
 }
 
-/// A back-off law that writes down what it sees.
+/// A back-off law that records its views.
 #[derive(Clone, Debug, Default)]
 struct Watch(Arc<Mutex<Vec<LinkView>>>);
 
@@ -292,7 +292,7 @@ impl BackoffLaw for Watch {
 
 /// Of five that came two wait, one is in service, one was given up: one was served. Then all of the rest are.
 #[test]
-fn back_off_law_sees_what_came_and_left() {
+fn back_off_law_sees_arrivals_and_departures() {
     let seen = Watch::default();
     let mut queue = queue(&DisciplineParams::Fifo, None);
     let params: BackoffParams = OwnBackoff::new(seen.clone()).into();
@@ -323,7 +323,7 @@ fn back_off_law_sees_what_came_and_left() {
     let view = std::mem::take(&mut *seen.0.lock().unwrap())[0];
     assert_eq!((view.arrivals, view.service, view.dummies), (volume(0, 0), volume(3, 1200), volume(0, 0)));
     assert_eq!((view.head_of_line_delay, view.interval), (Some(Duration::ZERO), Duration::from_millis(20)));
-    // While a dummy is in service what waits behind it is unknown, if anything does.
+    // While a dummy is in service the backlog behind it is unknown, if there is any.
     queue.service = Service::Dummy;
     queue.update(ms(40));
     queue.accept(ms(40), packet(5, 0, 100, ms(40)));
@@ -347,7 +347,7 @@ fn full_buffer_costs_the_longest_line_of_all_stations() {
 }
 
 #[test]
-fn group_weighs_what_its_heaviest_flow_does() {
+fn group_has_weight_of_heaviest_flow() {
     let flow = |weight, to| FlowFacts { weight, from: 9, to };
     let flows = Flows::new(&[flow(1.0, 0), flow(3.0, 1), flow(2.0, 2)]).grouped(&[5, 5, 6]);
     assert_eq!([0, 1, 2].map(|of| flows.get(of)), [flow(3.0, 0), flow(3.0, 1), flow(2.0, 2)]);
@@ -360,7 +360,11 @@ fn datagrams(path: &[u32], weight: f64) -> FlowSpec {
         path: path.to_vec(),
         active: Vec::new(),
         start_jitter: Duration::ZERO,
-        traffic: Traffic::Datagrams { size: Bytes::new(1000), pattern: Pattern::Saturated },
+        traffic: Traffic::Datagrams {
+            size: Bytes::new(1000),
+            headers: Bytes::new(0),
+            pattern: Pattern::Saturated,
+        },
         category: Category::BestEffort,
         code_point: 0,
         weight,
@@ -400,7 +404,7 @@ fn airtime_is_of_the_link_from_this_node() {
     let airtimes = Airtimes::of_node(&of(mac), 1);
     assert_eq!(us(&airtimes), [1507, 8288, 754].map(|payload| 50 + 192 + payload + 10 + 304));
     assert!(airtimes.per_attempt, "the air tells of each attempt");
-    // To everybody: at the basic rate, and unanswered.
+    // A broadcast: at the basic rate, and unanswered.
     assert_eq!(airtimes.of(BROADCAST, 1000), Duration::from_micros(50 + 192 + 8288));
     // Flows are told apart one by one, or by their subscribers.
     let flows = Flows::of(&[datagrams(&[3, 5, 9], 2.0)]);
@@ -414,7 +418,7 @@ fn airtime_is_of_the_link_from_this_node() {
 /// Weighted fair queueing gives up the last packet of the line that is longest for its weight: 1000 bytes at one against 2000 at
 /// four.
 #[test]
-fn full_buffer_costs_the_longest_line_for_its_weight() {
+fn full_buffer_costs_longest_line_for_its_weight() {
     let flow = |weight, to| FlowFacts { weight, from: 9, to };
     let flows = Flows::new(&[flow(1.0, 0), flow(4.0, 1), flow(1.0, 2)]);
     let role = DisciplineRole { flows, ..ROLE.into() };
@@ -491,13 +495,13 @@ fn weighted_queueing_bounds_each_line() {
             weighted.enqueue(ms(0), arrival);
         }
     }
-    // What has left a line makes it no longer: 1000 of three are left of flow 0.
+    // Packets that left a line no longer count in its length: 1000 of three are left of flow 0.
     weighted.dequeue(ms(1), &mut Vec::new());
     weighted.enqueue(ms(1), packet(4, 1, 500, ms(1)));
     assert_eq!(weighted.evict(&packet(5, 1, 1000, ms(1))).map(|gone| gone.packet), Some(PacketId(4)));
 }
 
-/// A user's discipline may hold back what it has; its line keeps its turn. The line that has nothing goes behind the others when it has
+/// A user's discipline may hold back its packets; its line keeps its turn. An empty line goes behind the others when it has
 /// something again, with a turn of its own.
 #[test]
 fn shaper_ends_the_turns_of_empty_lines_alone() {

@@ -1,4 +1,4 @@
-//! Token buckets against their definition, and what the shapers of [Jam10] section 6.2.3 (Fig 6.1) let through.
+//! Token buckets against their definition, and the output of [Jam10]'s shapers (section 6.2.3, Fig 6.1).
 
 use super::*;
 use crate::queue::{ClassCounts, Line, NO_CLASS, Shaper, TokenBucket};
@@ -36,7 +36,7 @@ fn passed(bucket: &mut TokenBucket, arrivals: &[(u64, u32)], changes: &[(u64, u6
 #[test]
 fn a_bucket_earns_to_the_nanosecond() {
     // 1500 bytes at 7 Mb/s are 1 714 285.7 ns: rounded up each time, and never in the sum. (A bucket of just one packet runs
-    // over by what is rounded up: it is one byte deeper, which is there from the start.)
+    // over by the rounding: it is one byte deeper, which is there from the start.)
     let mut bucket = TokenBucket::new(kbps(7_000), Bytes::new(1501));
     let all: Vec<(u64, u32)> = vec![(0, 1500); 9];
     let at: Vec<u64> = passed(&mut bucket, &all, &[]).iter().map(|(at, _)| at.as_nanos()).collect();
@@ -55,7 +55,7 @@ fn a_bucket_keeps_its_tokens_when_the_rate_changes_and_gives_none_at_zero() {
     assert_eq!(bucket.ready_at(Bytes::new(750)), ms(6));
     bucket.set_rate(ms(100), kbps(2_000));
     assert_eq!(bucket.ready_at(Bytes::new(1500)), ms(103));
-    // One bit per second is slow, but not for ever; what is larger than the bucket waits until that is full.
+    // One bit per second is slow, but not for ever; a packet larger than the bucket waits until that is full.
     bucket.set_rate(ms(100), Rate::from_bps(1));
     assert_eq!(bucket.ready_at(Bytes::new(751)), Instant::from_nanos(8_100_000_000));
     assert_eq!(bucket.ready_at(Bytes::new(9000)), bucket.ready_at(Bytes::new(1500)));
@@ -78,7 +78,7 @@ proptest! {
         changes.dedup_by_key(|change| change.0);
         let mut bucket = TokenBucket::new(Rate::from_bps(bps), Bytes::new(depth));
         let out = passed(&mut bucket, &arrivals, &changes);
-        // What the rate earns from one instant to another [bit·ns/s].
+        // The tokens earned from one instant to another [bit·ns/s].
         let earned = |from: u64, to: u64| -> u128 {
             let mut marks = vec![(0, bps)];
             marks.extend(&changes);
@@ -183,7 +183,7 @@ fn one_bucket_over_a_line_each_shares_it_by_weight_and_bytes() {
 }
 
 #[test]
-fn a_bucket_each_gives_each_its_own_and_what_one_leaves_is_nobodys() {
+fn own_buckets_do_not_share_unused_rate() {
     let mut each = shaper(false, None, Some(300), [1; 3]);
     each.set_rates(ms(0), Rate::default(), &[kbps(300), kbps(100), kbps(600)]);
     let got = backlogged(&mut each, [1500, 300, 1000], ms(10_000));
@@ -199,7 +199,7 @@ fn a_bucket_each_gives_each_its_own_and_what_one_leaves_is_nobodys() {
 }
 
 #[test]
-fn new_rates_hold_at_once_for_who_stands_at_the_head() {
+fn new_rate_holds_for_head_packet() {
     let mut each = shaper(false, None, Some(300), [1; 3]);
     (0..3).for_each(|id| each.enqueue(ms(0), packet(id, 0, 1500, ms(0))));
     while each.dequeue(ms(0), &mut Vec::new()).is_some() {}
@@ -283,7 +283,7 @@ fn turns_may_change_where_lines_have_any() {
 }
 
 #[test]
-fn what_a_discipline_of_a_line_gives_up_is_counted_of_its_class() {
+fn discipline_drops_count_for_class() {
     let codel = DisciplineParams::Fair(FairParams::fq_codel());
     let bucket = TokenBucket::new(kbps(120), Bytes::new(1500));
     let line = Line::new(codel.begin(&ROLE), 100, None, Bytes::new(1500));
@@ -301,7 +301,7 @@ fn what_a_discipline_of_a_line_gives_up_is_counted_of_its_class() {
     assert!(all.counts()[1].served.packets >= 20 - all.counts()[1].dropped.packets);
 }
 
-/// At 800 kb/s what comes in 100 ms is 10 000 bytes; at 80 kb/s two packets are more.
+/// At 800 kb/s the tokens of 100 ms are 10 000 bytes; at 80 kb/s two packets are more.
 #[test]
 fn a_bucket_by_time_is_as_deep_as_its_rate_and_holds_two_packets_at_least() {
     let mut bucket = TokenBucket::by_rate(kbps(800), Bytes::new(3000), Duration::from_millis(100));
@@ -315,7 +315,7 @@ fn a_bucket_by_time_is_as_deep_as_its_rate_and_holds_two_packets_at_least() {
         passed
     };
     assert_eq!(passes(&mut bucket, ms(0)), 10);
-    // It is full again, and shrinks with its rate; what it holds no longer is gone.
+    // It is full again, and shrinks with its rate; tokens above its depth are gone.
     bucket.set_rate(ms(100), kbps(80));
     assert_eq!(passes(&mut bucket, ms(100)), 3);
     // It grows with it, and fills as its tokens come.

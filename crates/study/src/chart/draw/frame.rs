@@ -1,4 +1,4 @@
-//! A panel's place on a page, its axes and what is written at them.
+//! A panel's place on a page, its axes and their labels.
 
 use super::super::scale::{step, title_lines, wrapped};
 use super::super::scene::{Anchor, INK, Item, Pen};
@@ -61,7 +61,7 @@ impl Frame<'_> {
         words.iter().any(|word| widest(word) > room)
     }
 
-    /// How high what is written at the x axis is.
+    /// Height of the labels at the x axis.
     fn labels_height(&self) -> f64 {
         let labels = ticks(&self.panel.x, self.width, ACROSS);
         if self.stands() {
@@ -231,7 +231,7 @@ fn share(axis: &Axis, value: f64) -> f64 {
     (value - low) / (high - low)
 }
 
-/// Values and what is written at them.
+/// Values of an axis and their labels.
 fn ticks(axis: &Axis, length: f64, room: f64) -> Vec<(f64, String)> {
     let (low, high) = axis.ends;
     match &axis.ticks {

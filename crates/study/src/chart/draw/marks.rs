@@ -5,7 +5,7 @@ use super::super::{Bar, Chart, Marks, Point, Series, Side, Symbol};
 use super::frame::Frame;
 use super::{TEXT, group, text};
 
-/// Draws what is coloured first, then what has the colour of the text; symbols above lines, texts above all.
+/// Draws coloured marks first, then marks in the text's colour; symbols above lines, texts above all.
 pub(super) fn draw(chart: &Chart, frame: &Frame, items: &mut Vec<Item>) {
     let rank = |series: &Series| match &series.marks {
         Marks::Bars { .. } => 0,

@@ -10,6 +10,7 @@ use evenair_units::{Duration, Instant};
 impl<S: Shape> DcfAir<S> {
     /// See [`Air::offer`](crate::Air::offer).
     pub fn offer(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
+        let head = self.queues[by as usize].in_usual_mode(head);
         if !self.is_planned(by, &head) {
             self.queues[by as usize].plan = self.plan(by, &head);
         }
@@ -89,13 +90,16 @@ impl<S: Shape> DcfAir<S> {
         // As long as the last, at the same rate.
         let is_alike = (last.mode, last.parts) == (mode, 1) && !last.answer.is_zero();
         let answer = if is_alike { last.answer } else { timing.answer(mode) };
-        self.announced(Plan { size, parts: 1, qos, mode, data, answer, ..Plan::default() })
+        self.announced(by, Plan { size, parts: 1, qos, mode, data, answer, ..Plan::default() })
     }
 
-    /// The same exchange with the frames that announce it, where its DATA frame is long.
-    pub(super) fn announced(&self, plan: Plan) -> Plan {
+    /// The same exchange with the frames that announce it, where its DATA frame is long or rate control asks for them.
+    pub(super) fn announced(&self, by: Contender, plan: Plan) -> Plan {
         let (timing, mode) = (&self.timing, plan.mode);
-        let long = self.rules.rts_threshold.is_some_and(|limit| plan.size > limit);
+        let is_told = self.queues[by as usize].modes.as_ref().is_some_and(|modes| modes.announces());
+        let long = is_told
+            || self.rules.rts_threshold.is_some_and(|limit| plan.size > limit)
+            || self.rules.rts_duration.is_some_and(|limit| plan.data > limit);
         Plan {
             clearance: if long { timing.clearance(mode) } else { Duration::ZERO },
             request: long.then(|| timing.request(mode)),
@@ -122,7 +126,7 @@ impl<S: Shape> DcfAir<S> {
         self.contenders(node).all(|c| self.countdowns[c as usize].at_boundary)
     }
 
-    /// Every contender in the neighbourhood whose countdown has ended transmits.
+    /// Every contender in the neighbourhood with an ended countdown transmits.
     #[inline(never)]
     pub(super) fn on_access(&mut self, now: Instant, node: usize, out: &mut Effects) {
         if self.stations[node].next_access != now {
@@ -131,7 +135,7 @@ impl<S: Shape> DcfAir<S> {
         self.stations[node].next_access = Instant::NEVER;
         let next = self.least_deadline(node);
         if next > now {
-            // So it is at nearly every other wake: those for whom it was asked have been stopped since.
+            // So it is at nearly every other wake: the contenders that it was asked for have been stopped since.
             return self.schedule_access(node, next, out);
         }
         let (start, end) = self.around_range[node];
@@ -156,13 +160,16 @@ impl<S: Shape> DcfAir<S> {
         let node = queue.node as usize;
         self.turn_to(c, now, Doing::Sending);
         self.settle_internal_ties(now, node, c, out);
+        if self.queues[c as usize].modes.is_some() {
+            self.choose_mode(now, c);
+        }
         if self.queues[c as usize].batch.is_some() {
             self.compose(now, c);
         }
         self.begin_exchange(now, c, out);
     }
 
-    /// Other contenders of the node whose countdown ends at this very instant lose as if they had collided (IEEE
+    /// Other contenders of the node with a countdown that ends at this very instant lose as if they had collided (IEEE
     /// 802.11-2016 clause 10.22.2.4).
     fn settle_internal_ties(&mut self, now: Instant, node: usize, winner: Contender, out: &mut Effects) {
         for c in self.rivals(node, winner) {
@@ -195,7 +202,16 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// Takes the time that passed off a countdown: whole slots, or all of it where back-offs are continuous.
+    /// Takes the time that passed off a countdown, and draws one for a head that has none.
+    #[inline]
+    pub(super) fn freeze(&mut self, node: usize, c: Contender, at: Instant) {
+        if self.suspend(node, c, at) {
+            self.draw_late(c);
+        }
+    }
+
+    /// Takes the time that passed off a countdown: whole slots, or all of it where back-offs are continuous. Tells whether
+    /// none was drawn for its head, which is to be done.
     ///
     /// A slot counts if nothing was known to be on the air by its end: a frame that arrives within the sensing delay
     /// before it is noticed in the next one.
@@ -204,10 +220,10 @@ impl<S: Shape> DcfAir<S> {
         reason = "a twentieth of a run in a cell: part of what stops at a frame's start"
     )]
     #[inline(always)]
-    pub(super) fn freeze(&mut self, node: usize, c: Contender, at: Instant) {
+    fn suspend(&mut self, node: usize, c: Contender, at: Instant) -> bool {
         debug_assert_eq!(self.queues[c as usize].node as usize, node);
         let countdown = &mut self.countdowns[c as usize];
-        let Some(left) = countdown.left else { return };
+        let Some(left) = countdown.left else { return false };
         let counted = if countdown.slotted {
             let noticed = at + self.timing.sensing_delay;
             if noticed < countdown.from {
@@ -224,13 +240,12 @@ impl<S: Shape> DcfAir<S> {
         self.deadlines[c as usize] = Instant::NEVER;
         if counted >= left && !countdown.has_head {
             countdown.left = None; // ended with nothing to send
-            return;
+            return false;
         }
         countdown.left = Some(left.saturating_sub(counted));
-        if std::mem::take(&mut countdown.undrawn) {
-            self.draw_late(c);
-        }
+        let undrawn = std::mem::take(&mut countdown.undrawn);
         self.nodes[node].back_offs.add_standing();
+        undrawn
     }
 
     /// The medium does not remain idle for a head that found it so: a back-off after all (clause 10.3.4.2).
@@ -253,10 +268,10 @@ impl<S: Shape> DcfAir<S> {
         !self.busy(node) && self.nodes[node].back_offs.stand()
     }
 
-    /// Lets the countdowns of a node whose medium is idle run again; gives the least of their deadlines.
+    /// Lets the countdowns of a node with an idle medium run again; gives the least of their deadlines.
     pub(super) fn resume_idle(&mut self, node: usize, now: Instant) -> Instant {
         self.nodes[node].back_offs.go_on();
-        let all = self.contenders(node);
+        let all = self.backing_off(node);
         all.fold(Instant::NEVER, |next, c| next.min(self.go_on(node, c, now)))
     }
 
@@ -299,7 +314,7 @@ impl<S: Shape> DcfAir<S> {
         (node.idle_since + longer).max(node.reserved_until) + countdown.space
     }
 
-    /// A SIFS and a CTS after an RTS whose exchange did not go on: hearers that reserved the medium for it and have heard
+    /// A SIFS and a CTS after an RTS without a further exchange: hearers that reserved the medium for it and have heard
     /// nothing since may use it (IEEE 802.11-2016 clause 10.3.2.4).
     pub(super) fn on_unreserve(&mut self, now: Instant, node: usize, out: &mut Effects) {
         let mut next = Instant::NEVER;
@@ -330,7 +345,7 @@ impl<S: Shape> DcfAir<S> {
         self.resume(node, now)
     }
 
-    /// A frame's first energy is sensed: countdowns stop, but for those that end before anybody can know of it.
+    /// A frame's first energy is sensed: countdowns stop, except for those that end before any station can know of it.
     #[allow(
         clippy::inline_always,
         reason = "a tenth of a run: near and far hearers both call it, for every frame and hearer"
@@ -348,16 +363,28 @@ impl<S: Shape> DcfAir<S> {
     fn stop_running(&mut self, node: usize, arrival: Instant, by: Contender) {
         let stop = arrival + self.timing.sensing_delay;
         self.nodes[node].back_offs.stop();
-        for c in self.contenders(node) {
+        for c in self.backing_off(node) {
             let deadline = self.deadlines[c as usize];
             if deadline <= stop {
                 self.nodes[node].back_offs.add_running();
             } else if !deadline.is_never() {
-                self.freeze(node, c, arrival);
-                if self.ledger.is_some() {
-                    self.book_interruption(c, arrival, by);
+                let undrawn = self.suspend(node, c, arrival);
+                if undrawn || self.ledger.is_some() {
+                    self.note_stop(c, arrival, by, undrawn);
                 }
             }
+        }
+    }
+
+    /// Rare effects of a countdown's stop: a late draw, and an entry of the ledger.
+    #[cold]
+    #[inline(never)]
+    fn note_stop(&mut self, c: Contender, at: Instant, by: Contender, undrawn: bool) {
+        if undrawn {
+            self.draw_late(c);
+        }
+        if self.ledger.is_some() {
+            self.book_interruption(c, at, by);
         }
     }
 

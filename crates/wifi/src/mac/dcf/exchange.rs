@@ -100,6 +100,13 @@ impl<S: Shape> DcfAir<S> {
         }
         let ears = std::mem::take(&mut self.ears);
         let hearers = &ears[self.ears_of(node, class)];
+        let faded;
+        let hearers: &[Ear] = if self.fades.is_some() {
+            faded = self.fade(node, hearers, now);
+            &faded
+        } else {
+            hearers
+        };
         let receiver_busy = if self.rules.capture == Capture::First && !self.is_wide() {
             self.reach_hearers::<true>(now, node, &frame, hearers)
         } else {
@@ -131,7 +138,7 @@ impl<S: Shape> DcfAir<S> {
                 self.stop_countdowns(there, arrival, frame.by);
             }
             if self.arrive::<FIRST_WINS>(there, node, ear, arrival, ear.after(until)) {
-                receiver_busy |= frame.to == ear.node;
+                receiver_busy |= is_addressee(frame, ear);
             }
         }
         receiver_busy
@@ -208,9 +215,9 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// A frame's last energy has reached its near hearers beside the addressee, and all whose medium is idle go on. Gives the least
-    /// of their deadlines, and whether a broadcast was heard. Where `PLAIN`, it is none, no hearer is far and nothing is recorded, which
-    /// is then not asked at every hearer.
+    /// A frame's last energy has reached its near hearers beside the addressee, and all with an idle medium go on. Gives the
+    /// least of their deadlines, and whether a broadcast was heard. Where `PLAIN`, it is none, no hearer is far and nothing is
+    /// recorded, which is then not asked at every hearer.
     #[inline(never)]
     fn leave_hearers<const PLAIN: bool>(
         &mut self,
@@ -255,13 +262,12 @@ impl<S: Shape> DcfAir<S> {
         heard
     }
 
-    /// Whether a SIFS in which its countdowns do not run would show: in the ledger, or in a back-off of no slots with nothing to
+    /// Whether a SIFS in which a node's countdowns stand still would show: in the ledger, or in a back-off of no slots with nothing to
     /// send, which ends as soon as it runs and is interrupted.
     #[inline]
     fn is_watched(&self, node: usize) -> bool {
-        let mut contenders = self.contenders(node);
         self.ledger.is_some()
-            || contenders.any(|c| {
+            || self.backing_off(node).any(|c| {
                 let countdown = &self.countdowns[c as usize];
                 countdown.left == Some(Duration::ZERO) && !countdown.has_head
             })
@@ -271,6 +277,19 @@ impl<S: Shape> DcfAir<S> {
     fn resume_hearers(&mut self, now: Instant, node: usize, out: &mut Effects) {
         for i in self.ears_of(node, 0) {
             self.resume(self.ears[i].node as usize, now);
+        }
+        self.schedule_least(node, out);
+    }
+
+    /// The same while the answer is on the air, which makes the medium of most of them busy.
+    fn resume_beside(&mut self, now: Instant, node: usize, answerer: usize, out: &mut Effects) {
+        if !S::SMALL {
+            return self.resume_hearers(now, node, out);
+        }
+        let mut others = self.hearers[node].0 & !self.hearers[answerer].1;
+        while others != 0 {
+            self.resume(others.trailing_zeros() as usize, now);
+            others &= others - 1;
         }
         self.schedule_least(node, out);
     }
@@ -310,8 +329,14 @@ impl<S: Shape> DcfAir<S> {
 
     /// When a reservation by a frame that ends at `at` may be dropped if nothing follows it (clause 10.3.2.4): of an RTS,
     /// 2 SIFS + CTS + aRxPHYStartDelay + 2 slots later.
+    #[inline]
     pub(super) fn void_at(&self, at: Instant, sent: &Sending) -> Instant {
-        if sent.kind != FrameKind::Rts || !self.rules.drops_unused_reservation {
+        if sent.kind == FrameKind::Rts { self.request_void_at(at, sent) } else { Instant::NEVER }
+    }
+
+    #[inline(never)]
+    fn request_void_at(&self, at: Instant, sent: &Sending) -> Instant {
+        if !self.rules.drops_unused_reservation {
             return Instant::NEVER;
         }
         let timing = &self.timing;
@@ -450,10 +475,11 @@ impl<S: Shape> DcfAir<S> {
         }
         self.start_frame(now, node, reply, out);
         // Hearers of the frame before that do not hear this one count down beside it.
-        self.resume_hearers(now, to, out);
+        self.resume_beside(now, to, node, out);
     }
 
-    /// The DATA frame follows the CTS that its sender sent to itself, whatever the medium is (clause 10.3.2, NAV distribution).
+    /// The DATA frame follows the CTS that its sender sent to itself, in any state of the medium (clause 10.3.2, NAV
+    /// distribution).
     #[inline(never)]
     fn send_protected(&mut self, now: Instant, node: usize, c: Contender, out: &mut Effects) {
         self.stations[node].awaiting = None;
@@ -542,7 +568,7 @@ impl<S: Shape> DcfAir<S> {
             self.queues[by as usize].counters.ack_late += 1;
             return true;
         }
-        self.report(c, true, out);
+        self.report(at, c, true, out);
         self.stations[node].awaiting = None;
         if at + self.timing.sifs < self.queues[c as usize].txop_until {
             self.stations[node].awaiting = Some((c, Expecting::Burst));
@@ -587,6 +613,9 @@ impl<S: Shape> DcfAir<S> {
 
     /// Whether the head's exchange still belongs to the TXOP under way.
     fn goes_on(&mut self, now: Instant, c: Contender) -> bool {
+        if self.queues[c as usize].modes.is_some() {
+            self.choose_mode(now, c);
+        }
         if self.queues[c as usize].batch.is_some() {
             return self.compose_more(now, c);
         }
@@ -643,7 +672,7 @@ impl<S: Shape> DcfAir<S> {
         if let Some(ledger) = &mut self.ledger {
             ledger.failed(c, now, Doing::Nothing);
         }
-        self.report(c, false, out);
+        self.report(now, c, false, out);
         // A DATA frame that was announced is a long one, for want of an acknowledgement; all else counts as short.
         let queue = &mut self.queues[c as usize];
         if let Some(batch) = queue.batch.as_mut().filter(|_| queue.plan.request.is_none() || queue.announced)
@@ -677,6 +706,9 @@ impl<S: Shape> DcfAir<S> {
 
     /// A longer back-off, or the end of the packet.
     fn fail(&mut self, now: Instant, c: Contender, last: bool, out: &mut Effects) {
+        if last && self.queues[c as usize].modes.is_some() {
+            self.end_chain(now, c);
+        }
         let queue = &mut self.queues[c as usize];
         self.countdowns[c as usize].from = Instant::NEVER;
         self.deadlines[c as usize] = Instant::NEVER;
@@ -704,4 +736,11 @@ impl<S: Shape> DcfAir<S> {
         self.countdowns[c as usize].undrawn = false; // after a tie within the node
         self.back_off(c, next);
     }
+}
+
+/// Whether a hearer that transmits itself is the one that the frame is for.
+#[cold]
+#[inline(never)]
+fn is_addressee(frame: &Reply, ear: &Ear) -> bool {
+    frame.to == ear.node
 }

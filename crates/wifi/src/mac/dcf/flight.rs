@@ -2,12 +2,12 @@
 //!
 //! A hearer up to half a slot away learns of a frame when its sender does. A hearer further off does not: while the frame
 //! travels it may begin a frame of its own, wait out an inter-frame space, or give up waiting for an answer. To each such
-//! hearer a frame is a flight, whose arrival and landing are events of their own.
+//! hearer a frame is a flight, with an arrival and a landing as events of their own.
 //!
 //! Its sender knows no more than a radio does: it waits for an answer until its time-out, and then takes it for missing (IEEE
-//! 802.11-2016 clause 10.3.2.9). The *host* learns of the end of a packet when the last copy of it has landed, so that a
+//! 802.11-2016 clause 10.3.2.9). The *host* learns of the end of a packet when the last copy of it has landed. So a
 //! received packet is still there to be handed up: a broadcast's `Done`, and that of a packet given up while it travels,
-//! come up to one flight late. Back-offs run meanwhile.
+//! come up to one flight late. Back-offs run in that time.
 
 use super::shape::Shape;
 use super::{DcfAir, Ear, Expecting, Sending, reception::Reception};
@@ -63,6 +63,7 @@ impl<S: Shape> DcfAir<S> {
         flight.present = true;
         flight.sent.receiver_busy = self.nodes[there].sending_until > now;
         let until = now + airtime;
+        let ear = self.faded(from as usize, &ear, sent.since);
         self.arrive::<false>(there, from as usize, &ear, now, until);
         out.wake_at(until, Wake::Landing(place));
     }

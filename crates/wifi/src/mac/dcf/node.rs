@@ -28,7 +28,7 @@ pub(super) struct Node {
     pub(super) reserved_until: Instant,
     /// The end of the signal that its receiver is locked to.
     pub(super) locked_until: Instant,
-    /// Whose it is, and whether it will be decoded, as far as is known.
+    /// Its sender, and whether it will be decoded, as far as is known.
     locked: Source,
     /// The first of its contenders, and how many they are.
     pub(super) first: Contender,
@@ -56,7 +56,7 @@ const _: () = assert!(size_of::<Node>() == 64, "a node fills one line of the cac
 #[derive(Clone, Debug)]
 pub(super) struct Station {
     pub(super) sending: Option<Sending>,
-    /// The contender whose exchange it is in the middle of.
+    /// The contender with the exchange that it is in the middle of.
     pub(super) awaiting: Option<(Contender, Expecting)>,
     /// When the answer is overdue.
     pub(super) overdue: Instant,
@@ -71,6 +71,9 @@ pub(super) struct Station {
     pub(super) locked_since: Instant,
     /// Signals beside the first two.
     more: Vec<Heard>,
+    /// Under an error model the power of all signals but that of the frame to which the receiver is locked, from each instant on
+    /// \[mW\]; zero before the first.
+    pub(super) interference: Vec<(Instant, f32)>,
 }
 
 impl Source {
@@ -159,7 +162,7 @@ impl Heard {
         self.source.yes()
     }
 
-    /// What it adds to [`Node::busy`].
+    /// Its addition to [`Node::busy`].
     #[inline]
     const fn carries(self) -> u16 {
         (self.source.yes() as u16) << 1
@@ -365,6 +368,7 @@ impl Station {
             unreserve_at: Instant::NEVER,
             locked_since: Instant::ZERO,
             more: Vec::new(),
+            interference: Vec::new(),
         }
     }
 
@@ -374,7 +378,7 @@ impl Station {
         self.sending.is_some() || self.awaiting.is_some()
     }
 
-    /// The contender for whose frame it awaits an answer.
+    /// The contender with the frame that awaits an answer.
     pub(super) const fn awaited_answer(&self) -> Option<Contender> {
         match self.awaiting {
             Some((c, Expecting::Answer | Expecting::FarAnswer)) => Some(c),

@@ -13,7 +13,7 @@ use crate::timeline::FrameKind;
 use evenair_units::{Duration, Instant};
 
 /// How long a receiver needs to detect a frame (aCCATime of OFDM, IEEE 802.11-2016 table 17-21).
-const DETECTION_TIME: Duration = Duration::from_micros(4);
+pub(super) const DETECTION_TIME: Duration = Duration::from_micros(4);
 
 /// The result of receiving a frame that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +56,8 @@ impl<S: Shape> DcfAir<S> {
         match if FIRST_WINS { Capture::First } else { self.rules.capture } {
             Capture::First if !ear.sensed => (), // ns-2 drops it before its MAC
             Capture::First => this.lock(heard.from(), until, ear.clear_alone && !transmitting),
-            Capture::Strongest | Capture::Sinr { .. } if transmitting || !ear.noticed => (),
-            Capture::Strongest | Capture::Sinr { .. } => this.lock(heard.from(), until, ear.clear_alone),
+            _ if transmitting || !ear.noticed => (),
+            _ => this.lock(heard.from(), until, ear.clear_alone),
         }
         if !FIRST_WINS && self.is_wide() {
             self.stations[node].locked_since = at;
@@ -87,6 +87,7 @@ impl<S: Shape> DcfAir<S> {
             Capture::Sinr { .. } => noise_mw + others().sum::<f32>(),
             Capture::Strongest => others().fold(0.0, f32::max),
             Capture::First => 0.0, // it is compared with the first alone
+            Capture::Errors(_) => return self.arrive_disturbed(node, heard, ear, at, until),
         };
         let locked = this.locked().map(|from| this.signal(from, station));
         this.hear_more(heard, station);
@@ -104,7 +105,7 @@ impl<S: Shape> DcfAir<S> {
                     this.lock(heard.from(), until, false);
                 }
             }
-            (Capture::Strongest | Capture::Sinr { .. }, _) if transmitting => (),
+            _ if transmitting => (),
             (rule, locked) => {
                 let clear = ear.decodable && ear.power_mw >= ratio * rival_mw;
                 let noticed = ear.noticed && ear.power_mw >= detection * rival_mw;
@@ -120,7 +121,7 @@ impl<S: Shape> DcfAir<S> {
                     Some(locked) => {
                         let disturbance_mw = match rule {
                             Capture::Sinr { .. } => rival_mw - locked.power_mw + ear.power_mw,
-                            Capture::Strongest | Capture::First => ear.power_mw,
+                            _ => ear.power_mw,
                         };
                         if locked.power_mw < ratio * disturbance_mw {
                             this.spoil();
@@ -141,8 +142,13 @@ impl<S: Shape> DcfAir<S> {
     /// Whether the preamble of the frame that a receiver is locked to is still to be detected.
     #[inline(never)]
     fn has_just_begun(&self, node: usize, at: Instant) -> bool {
-        let since = self.nodes[node].locked().and_then(|from| self.stations[from as usize].sending);
-        since.is_some_and(|sent| at.since(sent.since) < DETECTION_TIME)
+        self.age_of_locked(node, at).is_some_and(|age| age < DETECTION_TIME)
+    }
+
+    /// For how long a receiver has been locked to a frame, by the sender's clock.
+    pub(super) fn age_of_locked(&self, node: usize, at: Instant) -> Option<Duration> {
+        let sent = self.nodes[node].locked().and_then(|from| self.stations[from as usize].sending)?;
+        Some(at.since(sent.since))
     }
 
     /// A frame's last energy has reached `node`, where it leaves a reservation behind, or a longer inter-frame space.
@@ -181,10 +187,13 @@ impl<S: Shape> DcfAir<S> {
         if self.ledger.is_some() {
             self.pass_blame(node, ear, sent.by, at);
         }
+        if !self.stations[node].interference.is_empty() {
+            self.note_interference(node, at);
+        }
         self.end_reception(node, from, ear, at, sent)
     }
 
-    /// The result of a reception that ends, and what it leaves behind.
+    /// The result of a reception that ends, and the state behind it.
     #[allow(clippy::inline_always, reason = "a twentieth of a run: part of `depart`")]
     #[inline(always)]
     fn end_reception(
@@ -202,10 +211,29 @@ impl<S: Shape> DcfAir<S> {
         this.idle_since = this.idle_since.max(at);
         let reception = match this.part_from(from as u32) {
             Some(_) if this.sending_until > at => Reception::Unnoticed,
-            Some(true) if !(ear.lossy && self.spoils(from, node, sent, at)) => Reception::Decoded,
-            Some(_) => Reception::Error,
+            Some(true) if ear.lossy => return self.end_lossy(node, from, ear, at, sent),
+            Some(true) => Reception::Decoded,
+            Some(false) => Reception::Error,
             None => Reception::Unnoticed,
         };
+        self.leave_behind(node, reception, at, sent);
+        reception
+    }
+
+    /// The same of an intact frame that the link's error model may spoil.
+    #[cold]
+    #[inline(never)]
+    fn end_lossy(&mut self, node: usize, from: usize, ear: &Ear, at: Instant, sent: &Sending) -> Reception {
+        let is_spoilt = self.spoils(from, node, ear, sent, at);
+        let reception = if is_spoilt { Reception::Error } else { Reception::Decoded };
+        self.leave_behind(node, reception, at, sent);
+        reception
+    }
+
+    /// The inter-frame space and the reservation that a reception leaves behind.
+    #[allow(clippy::inline_always, reason = "a twentieth of a run: part of `depart`")]
+    #[inline(always)]
+    fn leave_behind(&mut self, node: usize, reception: Reception, at: Instant, sent: &Sending) {
         let this = &mut self.nodes[node];
         match reception {
             Reception::Unnoticed => (),
@@ -226,10 +254,9 @@ impl<S: Shape> DcfAir<S> {
                 }
             }
         }
-        reception
     }
 
-    /// An exchange of `gone` is sensed no more: a sender who is still sensed takes over the blame.
+    /// An exchange of `gone` is sensed no more: a sender that is still sensed takes over the blame.
     #[cold]
     #[inline(never)]
     fn pass_blame(&mut self, node: usize, ear: &Ear, gone: Contender, at: Instant) {
@@ -241,7 +268,7 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// The contender to whose exchange the first of the signals belongs that a node senses.
+    /// The contender with the exchange of the first signal that a node senses.
     pub(super) fn sensed(&self, node: usize) -> Option<Contender> {
         let from = self.nodes[node].signals(&self.stations[node]).find(|heard| heard.is_sensed())?.from();
         let flight = self.flights.iter().find(|flight| flight.reaches(node, from));
@@ -250,9 +277,10 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// Whether the link's error model spoils a frame.
-    #[cold]
-    #[inline(never)]
-    fn spoils(&mut self, from: usize, to: usize, sent: &Sending, at: Instant) -> bool {
+    fn spoils(&mut self, from: usize, to: usize, ear: &Ear, sent: &Sending, at: Instant) -> bool {
+        if let Capture::Errors(model) = self.rules.capture {
+            return self.spoils_by_noise(&model, (from, to), ear, sent, at);
+        }
         if sent.parts > 1 {
             return self.spoils_parts((from as u32, to as u32), sent, at);
         }

@@ -112,7 +112,7 @@ impl Bench {
         self.collect();
     }
 
-    /// Nobody hears one node, or one node another.
+    /// No node hears one node, or one node does not hear another.
     fn deafen(&mut self, from: Option<usize>, to: u32) {
         for node in 0..self.air.nodes.len() {
             if from.is_none_or(|from| from == node) {
@@ -339,7 +339,7 @@ fn the_window_doubles_with_each_failure_and_the_frame_is_dropped_after_the_last(
     assert!(matches!(bench.done()[..], [(_, 0, Outcome::Dropped)]));
 }
 
-/// Of many frames that nobody decodes [ns]: from the offer to the first attempt, and from there to the second.
+/// Of many frames that no node decodes [ns]: from the offer to the first attempt, and from there to the second.
 fn gaps(on_failure: OnFailure) -> Vec<(u64, u64)> {
     let draw = Draw::Exponential { mean: Duration::from_micros(1000), slotted: false };
     let access = Access { draw, on_failure, when: When::BeforeFrame, holding: Holding::Packet };
@@ -665,7 +665,7 @@ fn back_off_after_a_transmission_is_drawn_once() {
     assert_eq!(bench.data_starts(0)[1], exchange_end + 80_000 + 60_000);
 }
 
-/// Clause 10.3.4.3: so it does if another frame interrupts it; what is left is counted down before the next packet. While nothing
+/// Clause 10.3.4.3: so it does if another frame interrupts it; the rest is counted down before the next packet. While nothing
 /// waits, nothing is blocked.
 #[test]
 fn back_off_with_nothing_to_send_is_interrupted() {
@@ -688,7 +688,7 @@ fn back_off_with_nothing_to_send_is_interrupted() {
     assert_eq!(bench.data_starts(0)[1], rival + data_ns() + 50_000 + 140_000);
 }
 
-/// A medium with one node whose two queues send to two others.
+/// A medium with one node with two queues to two others.
 fn two_queues() -> Bench {
     let medium = Medium::from_conflicts(
         3,

@@ -1,4 +1,4 @@
-//! A survey as a picture in the terminal: a row for each stretch, its probes as they went, what was carried.
+//! A survey as a picture in the terminal: a row for each stretch, with its probes in order and the rate carried.
 
 use crate::text::wrapped;
 use evenair_multiconn::probe::diagnosis::Diagnosis;
@@ -13,7 +13,7 @@ const LOST: char = '×';
 const BESIDE: usize = 58;
 /// The least and the most columns of the probes.
 const PROBES: std::ops::RangeInclusive<usize> = 16..=64;
-/// Columns of the bar of what is carried.
+/// Columns of the bar of the carried rate.
 const BAR: usize = 12;
 
 /// The whole picture, so many columns wide.
@@ -38,7 +38,7 @@ pub(super) fn picture(stretches: &[Stretch], diagnosis: &Diagnosis, width: usize
         text += &wrapped("  ", sentence, width);
     }
     if !diagnosis.cannot_tell.is_empty() {
-        text += "\nnot to be told from half a minute:\n";
+        text += "\nnot measurable in half a minute:\n";
         for sentence in &diagnosis.cannot_tell {
             text += &wrapped("  ", sentence, width);
         }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_for_each_stretch_fits_the_terminal_and_says_what_was_seen() {
+    fn stretch_rows_fit_terminal() {
         let stretches = [stretch(0, 0.0, 40), stretch(1, 2.0, 40), stretch(4, 8.0, 40)];
         for width in [80, 100, 200] {
             let text = picture(&stretches, &diagnose(&stretches), width);

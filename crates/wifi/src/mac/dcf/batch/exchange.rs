@@ -9,6 +9,15 @@ use crate::phy::Mode;
 use evenair_laws::backoff::{Draw, Holding};
 use evenair_units::{Bytes, Duration, Instant};
 
+/// A packet of an aggregate, as its receiver meets it.
+pub(in crate::mac::dcf) struct Part {
+    /// Its place in the frame.
+    pub(in crate::mac::dcf) number: u64,
+    pub(in crate::mac::dcf) begin: Instant,
+    pub(in crate::mac::dcf) end: Instant,
+    pub(in crate::mac::dcf) size: Bytes,
+}
+
 impl Batch {
     /// A DATA frame of so many packets is sent.
     #[inline(never)] // out of the way of contenders without aggregates
@@ -19,6 +28,38 @@ impl Batch {
             let is_repeated = mpdu.state.is(State::SENT);
             mpdu.state.set(if is_repeated { State::REPEATED } else { State::SENT });
         }
+    }
+
+    /// Asks of each packet of a frame that ends at `at` whether it is lost, and tells whether all are. Packets are marked for the
+    /// addressee only.
+    pub(in crate::mac::dcf) fn spoil(
+        &mut self,
+        sent: &Sending,
+        at: Instant,
+        is_addressee: bool,
+        mut is_lost: impl FnMut(&Part) -> bool,
+    ) -> bool {
+        let before_end = |bytes: u32| {
+            let after = sent.mode.rate().time_for(Bytes::new(sent.size.count() - bytes));
+            Instant::from_nanos(at.as_nanos() - after.as_nanos())
+        };
+        let (mut bytes, mut begin, mut all) = (0u32, before_end(0), true);
+        for (number, mpdu) in self.in_frame().enumerate() {
+            bytes = with_part(bytes, mpdu.size.into());
+            let part = Part {
+                number: number as u64,
+                begin,
+                end: before_end(bytes),
+                size: Bytes::new(mpdu.size.into()),
+            };
+            begin = part.end;
+            let is_spoilt = is_lost(&part);
+            all &= is_spoilt;
+            if is_spoilt && is_addressee {
+                mpdu.state.set(State::SPOILT);
+            }
+        }
+        all
     }
 
     /// The frame under way, of so many packets, is lost.
@@ -107,7 +148,7 @@ impl<S: Shape> DcfAir<S> {
         if batch.request_due {
             return self.plan_request(c);
         }
-        let packets = batch.limits.packets;
+        let packets = self.queues[c as usize].parts_max(batch.limits.packets);
         let whole = self.plan_parts(c, packets, left);
         if whole.parts == 1 || self.takes(&whole) <= left {
             return whole;
@@ -151,7 +192,7 @@ impl<S: Shape> DcfAir<S> {
         let qos = self.is_qos(self.queues[c as usize].node as usize, head.to);
         let (size, answer) = (Bytes::new(fit.bytes), timing.control_frame(self.block_ack_bytes(c), mode));
         let data = timing.phy.airtime(size, mode);
-        self.announced(Plan { size, parts: fit.parts, qos, mode, data, answer, ..Plan::default() })
+        self.announced(c, Plan { size, parts: fit.parts, qos, mode, data, answer, ..Plan::default() })
     }
 
     /// The exchange of a block ack request.
@@ -183,6 +224,12 @@ impl<S: Shape> DcfAir<S> {
         let queue = &mut self.queues[c as usize];
         let head = queue.head;
         let batch = queue.batch.as_mut().expect("a contender that aggregates");
+        if let Some(ledger) = &mut self.ledger
+            && queue.plan.parts > 1
+        {
+            let lost = batch.in_frame().filter(|mpdu| mpdu.state.is(State::SPOILT)).count() as u64;
+            ledger.succeeded_partly(c, at, (lost, queue.plan.parts.into()));
+        }
         queue.counters.dropped += batch.acknowledge(at, queue.plan.parts, out);
         self.release_head(c);
         self.turn_to(c, at, Doing::Nothing);
@@ -234,7 +281,7 @@ impl<S: Shape> DcfAir<S> {
         let header = self.timing.header(self.is_qos(queue.node as usize, before.to));
         let size = Bytes::new(u32::from(first.size) - header.count());
         let queue = &mut self.queues[c as usize];
-        queue.head = Some(Head { packet: first.packet, size, ..before });
+        queue.head = Some(queue.in_usual_mode(Head { packet: first.packet, size, ..before }));
         queue.packet = first.packet;
         queue.sent = first.state.is(State::SENT);
         if matches!(queue.access.draw, Draw::ExponentialOfFrame { .. }) {
@@ -256,17 +303,6 @@ impl<S: Shape> DcfAir<S> {
     ) -> bool {
         let process = self.losses.get_mut(&(from, to)).expect("lossy ears have a model");
         let batch = self.queues[sent.by as usize].batch.as_mut().expect("a contender that aggregates");
-        let (mut bytes, mut all) = (0u32, true);
-        for mpdu in batch.in_frame() {
-            bytes = with_part(bytes, mpdu.size.into());
-            let after = sent.mode.rate().time_for(Bytes::new(sent.size.count() - bytes));
-            let end = Instant::from_nanos(at.as_nanos() - after.as_nanos());
-            let is_spoilt = process.loses(end, Bytes::new(mpdu.size.into()));
-            all &= is_spoilt;
-            if is_spoilt && to == sent.to {
-                mpdu.state.set(State::SPOILT);
-            }
-        }
-        all
+        batch.spoil(sent, at, to == sent.to, |part| process.loses(part.end, part.size))
     }
 }

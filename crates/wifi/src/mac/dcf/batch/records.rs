@@ -39,7 +39,7 @@ impl Batch {
         parts.chain(whole)
     }
 
-    /// Notes what the receiver has, as the block acknowledgement that it is about to send tells it.
+    /// Notes the receiver's window, as the block acknowledgement that it is about to send reports it.
     pub(in crate::mac::dcf) fn note_window(&mut self) {
         let words = if self.limits.window > 64 { 4 } else { 1 };
         let mut told = Window { first: self.number_at(0), words, received: [0; 4] };

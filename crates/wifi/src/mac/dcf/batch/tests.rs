@@ -1,9 +1,10 @@
 //! Properties of batches: one packet in a frame is the old trajectory; every packet ends once; receivers get them in order.
 
 use super::super::shape::{General, Shape, Small};
-use super::super::{Arbitration, Contention, Counters, DcfAir, Rules};
+use super::super::{Arbitration, Capture, Contention, Counters, DcfAir, Rules};
 use super::*;
 use crate::air::{Effects, Outcome, Up};
+use crate::error::ErrorModel;
 use crate::loss::{LossModel, LossProcess};
 use crate::phy::{Format, GuardInterval, Mode, Modulation, Phy, Width};
 use crate::receivers::Receivers;
@@ -18,6 +19,16 @@ use std::collections::VecDeque;
 
 fn timing() -> MacTiming {
     MacTiming::a(ControlRate::Mandatory).qos()
+}
+
+/// Receivers with an error model.
+fn by_errors() -> Rules {
+    Rules {
+        capture: Capture::Errors(ErrorModel::new(Width::Mhz20)),
+        capture_db: 5.0,
+        detection_db: Some(ErrorModel::DETECTION_DB),
+        ..Rules::standard()
+    }
 }
 
 /// Windows of EDCA's best effort.
@@ -203,6 +214,8 @@ struct Case {
     answer_loss: f64,
     rts: Option<u32>,
     retries: u32,
+    /// Errors follow from the signal-to-noise ratio, too.
+    by_errors: bool,
     /// The sender, how many packets, how long after those before [µs], bytes.
     offers: Vec<(usize, usize, u64, u32)>,
 }
@@ -211,7 +224,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let places = prop::collection::vec(0.0f64..500.0, 2..6);
     let law = (0u8..3, 0u8..3, prop::option::of(1u32..8));
     let loss = (prop_oneof![Just(0.0), 0.0f64..0.7], prop_oneof![Just(0.0), 0.0f64..0.7]);
-    let rules = (prop::option::of(200u32..6_000), 1u32..12);
+    let rules = (prop::option::of(200u32..6_000), 1u32..12, any::<bool>());
     let offers = prop::collection::vec((0usize..6, 1usize..30, 0u64..9_000, 40u32..1_600), 1..20);
     (places, law, loss, rules, offers).prop_map(|(places, law, loss, rules, offers)| Case {
         places,
@@ -222,6 +235,7 @@ fn cases() -> impl Strategy<Value = Case> {
         answer_loss: loss.1,
         rts: rules.0,
         retries: rules.1,
+        by_errors: rules.2,
         offers,
     })
 }
@@ -251,7 +265,7 @@ impl Case {
             rts_threshold: self.rts.map(Bytes::new),
             short_retry_limit: self.retries,
             long_retry_limit: self.retries,
-            ..Rules::standard()
+            ..if self.by_errors { by_errors() } else { Rules::standard() }
         }
     }
 
@@ -550,4 +564,26 @@ fn full_aggregate_has_the_time_of_its_frames() {
     let alone = Aggregation { packets: 1, ..Aggregation::standard() };
     let one = alone.full(&timing, Bytes::new(1500), mode.unwrap());
     assert_eq!((one.packets, one.exchange), (1, timing.exchange(Bytes::new(1500), mode.unwrap())));
+}
+
+/// 240 m are -63.9 dBm of two rays, a node 540 m away is 13.9 dB weaker: too loud for 54 Mb/s (18.4 dB), and not sensed by the sender
+/// 780 m away. Its frame of 228 us lies over at most nine packets of 228 us each.
+#[test]
+fn interference_spoils_the_packets_that_it_meets() {
+    let mut host = Host::<General>::line(
+        &[0.0, 240.0, 780.0],
+        best_effort(),
+        by_errors(),
+        Space::Aifs { slots: 2 },
+        &[],
+    );
+    host = host.aggregate(Aggregation { airtime: PPDU_TIME_MAX, ..Aggregation::standard() });
+    (0..16).for_each(|_| host.bring(0, 1, 1_468));
+    host.run_to(Instant::ZERO + Duration::from_millis(1));
+    host.bring(2, crate::BROADCAST, 1_468);
+    host.run_to(Instant::ZERO + Duration::from_millis(50));
+    let counters = *host.air.aggregate_counters(0).unwrap();
+    assert!((1..=3).contains(&counters.mpdus_lost), "{counters:?}");
+    assert_eq!(host.received(0), (0..16).collect::<Vec<_>>());
+    assert_eq!(counters.mpdus, 16 + counters.mpdus_lost);
 }

@@ -46,8 +46,8 @@ impl Batch {
         self.release(at, true, out);
     }
 
-    /// The receiver hands up what it has, up to the first packet that is missing; `passes` says whether it still waits for
-    /// those that were given up.
+    /// The receiver hands up its packets, up to the first missing one; `passes` tells whether it still waits for given-up
+    /// ones.
     fn release(&mut self, at: u32, passes: bool, out: &mut Effects) {
         let from = self.by;
         for mpdu in &mut self.mpdus {
@@ -150,6 +150,17 @@ impl Batch {
             self.staged.pop_front();
             self.first_number = self.first_number.wrapping_add(1);
         }
+    }
+
+    /// Packets of the frame under way that the receiver has.
+    pub(in crate::mac::dcf) fn received(&self) -> u16 {
+        let is_there = |mpdu: &&Mpdu| mpdu.state.is(State::IN_FRAME) && mpdu.state.is(State::RECEIVED);
+        self.mpdus.iter().filter(is_there).count() as u16
+    }
+
+    /// Whether a block ack request follows a missing block acknowledgement.
+    pub(in crate::mac::dcf) fn asks_after_missed(&self) -> bool {
+        self.limits.after_missed == MissedBlockAck::Request
     }
 
     /// Whether the receiver has the first packet that waits.

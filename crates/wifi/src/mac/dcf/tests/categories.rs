@@ -114,11 +114,12 @@ fn a_winner_keeps_the_medium_for_its_txop() {
     let (gaps, exchange) = saturated(rivals(Category::Voice, Category::BestEffort), us(3_000));
     let in_burst = gaps.iter().take_while(|&&gap| gap == exchange).count() as u64;
     assert_eq!(in_burst + 1, (1_504_000 + 16_000) / exchange, "{gaps:?}");
-    // Then it contends anew: an arbitration space of 34 µs after the acknowledgement instead of a SIFS.
+    // Then it contends again: an arbitration space of 34 µs after the acknowledgement instead of a SIFS.
     assert_eq!(gaps[in_burst as usize], exchange - 16_000 + 34_000);
 }
 
-/// The times between frames of contender 0, whose queue is never empty \[ns\]; and of an exchange, the SIFS after it counted.
+/// The times between frames of contender 0 with a queue that is never empty \[ns\]; and of an exchange, the SIFS after it
+/// counted.
 fn saturated(mut bench: Bench, until: Instant) -> (Vec<u64>, u64) {
     bench.offer_with(0, 2, 0);
     let mut done = 0;

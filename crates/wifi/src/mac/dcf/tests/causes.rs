@@ -1,4 +1,4 @@
-//! What the ledger, the counts and the timeline tell of frames: causes of loss, repetitions, receivers.
+//! Frames in the ledger, the counts and the timeline: causes of loss, repetitions, receivers.
 
 use super::*;
 
@@ -164,7 +164,7 @@ fn ledger_blames_the_frame_that_is_still_there() {
 }
 
 /// Clause 10.3.3: the contention window begins at its minimum, also at that of a law which comes before the first packet;
-/// it keeps what failures have made of it.
+/// it keeps its growth after failures.
 #[test]
 fn new_law_sets_the_window_unless_one_failed() {
     let slots = |window| Access {

@@ -224,7 +224,7 @@ fn ns2_cuts_an_answer_from_beyond_600_m() {
     }
 }
 
-/// In ns-2 the sender of a CTS waits for its DATA frame, whose airtime and 4 µs it allows, and answers it no more when it is late.
+/// In ns-2 the sender of a CTS waits for its DATA frame for the frame's airtime and 4 µs, and answers it no more when it is late.
 #[test]
 fn ns2_answers_no_late_data_frame() {
     for metres in [700.0, 10_000.0] {
@@ -255,7 +255,8 @@ fn end_of_a_packet_waits_for_its_addressee_alone() {
 #[test]
 fn frames_from_afar_overlap_where_they_meet_and_nowhere_else() {
     // Nodes 0 and 2, 30 km on either side of node 1 and deaf to each other, begin 80 us apart: both frames reach node 1, as
-    // far apart, and destroy each other there. Sent 250 us apart they do not, though the first is still under way to nobody.
+    // far apart, and destroy each other there. Sent 250 us apart they do not, though the first is still under way to no
+    // station.
     for (apart_us, lost) in [(80, true), (400, false)] {
         let flight = flight_ns(30_000.0);
         let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
@@ -347,7 +348,7 @@ fn receiver_that_sends_loses_a_frame_from_afar() {
     }
 }
 
-/// Node 0 does not hear node 1, whose own frame ends just when node 0's arrives; an error model spoils that.
+/// Node 0 does not hear node 1, which ends its own frame just when node 0's arrives; an error model spoils that.
 #[test]
 fn receiver_is_free_when_a_frame_arrives_at_its_end() {
     let flight = flight_ns(30_000.0);

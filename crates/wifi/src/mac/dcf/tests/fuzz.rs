@@ -26,7 +26,7 @@ struct Case {
     coverage_class: u8,
     answer_timeout: Option<u64>,
     retries: u32,
-    /// From whom, to whom (8: all), how long after the one before [µs], bytes.
+    /// Sender, receiver (8: all), time after the one before [µs], bytes.
     offers: Vec<(usize, usize, u64, u32)>,
 }
 

@@ -50,7 +50,7 @@ fn ns2_decides_by_the_sensed_frame_alone() {
     }
 }
 
-/// A station that begins to send gives up what it is receiving. In ns-2 that is an error where it ends later (`recv_timer`), and
+/// A station that begins to send gives up its reception. In ns-2 that is an error where it ends later (`recv_timer`), and
 /// an EIFS follows.
 #[test]
 fn sender_gives_up_what_it_receives() {
@@ -115,5 +115,28 @@ fn frame_at_the_threshold_survives() {
         bench.offer(2, BROADCAST);
         bench.run_to(us(5_000));
         assert_eq!((bench.has_received(0, 1), bench.has_received(2, 1)), (received, false));
+    }
+}
+
+/// Under an error model a receiver turns to a frame that is 5 dB stronger and begins in the first 16 us of another (ns-3's
+/// `SimpleFrameCaptureModel`); later it stays with the first, which the stronger one spoils.
+#[test]
+fn receivers_turn_to_a_stronger_frame_early() {
+    let model = ErrorModel::new(crate::Width::Mhz20);
+    let rules = Rules {
+        capture: Capture::Errors(model),
+        capture_db: 5.0,
+        detection_db: Some(ErrorModel::DETECTION_DB),
+        ..Rules::standard()
+    };
+    for (after, first, second) in [(10, false, true), (30, false, false), (10_000, true, true)] {
+        let mut bench = Bench::line(&[0.0, 200.0, 250.0], |_| exactly(0), timing(), rules);
+        bench.part(0, 2);
+        bench.run_to(us(1_000));
+        bench.offer(0, BROADCAST);
+        bench.run_to(us(1_000 + after));
+        bench.offer(2, BROADCAST);
+        bench.run_to(us(40_000));
+        assert_eq!((bench.has_received(0, 1), bench.has_received(2, 1)), (first, second), "{after} us");
     }
 }

@@ -46,8 +46,21 @@ fn a_packet_below_the_threshold_goes_without() {
 }
 
 #[test]
+fn a_frame_that_takes_longer_than_the_limit_is_announced() {
+    for (shorter_ns, first) in [(0, FrameKind::Data), (1, FrameKind::Rts)] {
+        let mut bench = bench(&[0.0, 100.0]);
+        let frame = bench.air.timing.data(Bytes::new(1000), Rate::from_kbps(11_000));
+        bench.air.rules.rts_threshold = None;
+        bench.air.rules.rts_duration = Some(frame - Duration::from_nanos(shorter_ns));
+        bench.offer(0, 1);
+        bench.run_to(us(5_000));
+        assert_eq!(bench.frames()[0].2, first);
+    }
+}
+
+#[test]
 fn a_cts_silences_who_hears_the_receiver_only() {
-    // Node 2 decodes node 1 but not node 0, whose carrier it does not sense either.
+    // Node 2 decodes node 1 but not node 0, and does not sense node 0's carrier either.
     let mut bench = bench(&[0.0, 249.0, 498.0, 600.0]);
     for i in bench.air.ears_of(0, 0) {
         if bench.air.ears[i].node != 1 {
@@ -151,7 +164,7 @@ fn ns2_waits_for_the_data_frame_that_its_cts_allowed() {
 
 #[test]
 fn a_failed_rts_counts_as_short_and_a_failed_data_frame_as_long() {
-    // Out of range: seven RTS, no DATA. DATA lost on a bad link: four of them, and the short count begins anew with
+    // Out of range: seven RTS, no DATA. DATA lost on a bad link: four of them, and the short count restarts with
     // each CTS.
     let mut far = bench(&[0.0, 400.0]);
     far.offer(0, 1);
@@ -223,7 +236,7 @@ fn a_reservation_that_data_follow_is_kept() {
 }
 
 /// Two RTS of one instant may be dropped at one instant. Node 2 decoded node 1's and only suffers interference from node 0,
-/// whose wake comes first: it goes on at its own time all the same.
+/// which wakes first: it goes on at its own time all the same.
 #[test]
 fn reservations_of_one_instant_are_each_dropped() {
     let rules = Rules { short_retry_limit: 1, ..protected() };
@@ -265,8 +278,8 @@ fn reservation_by_another_frame_is_kept() {
     }
 }
 
-/// Node 2 decodes node 0's RTS, not the one of node 3, 400 m away and hidden from node 0, which has ended before. What is void of
-/// node 3's drops nothing.
+/// Node 2 decodes node 0's RTS, not the one of node 3, 400 m away and hidden from node 0, which has ended before. Node 3's void
+/// events drop nothing.
 #[test]
 fn reservation_is_dropped_at_its_own_instant() {
     let rules = Rules { short_retry_limit: 1, ..protected() };
@@ -283,7 +296,7 @@ fn reservation_is_dropped_at_its_own_instant() {
     assert_eq!(bench.data_starts(2), [410_000 + RTS + (20 + 304 + 192 + 40 + 50) * 1000]);
 }
 
-/// dot11LongRetryLimit is 4: so often a DATA frame is sent whose RTS was answered each time.
+/// dot11LongRetryLimit is 4: a DATA frame with an answered RTS is sent so often.
 #[test]
 fn long_retry_limit_counts_data_frames() {
     let mut bench = bench(&[0.0, 100.0]);

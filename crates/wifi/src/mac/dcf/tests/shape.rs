@@ -71,7 +71,7 @@ fn small_is_what_fits() {
 }
 
 proptest! {
-    /// Frame by frame, whatever the rules are.
+    /// Frame by frame, under any rules.
     #[test]
     fn a_small_network_takes_the_path_of_any(
         at_m in prop::collection::vec(0.0..900.0f64, 2..8),

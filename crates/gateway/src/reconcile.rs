@@ -3,8 +3,8 @@
 
 use crate::Side;
 use crate::config::{ByHand, Config, Leaf};
-use crate::descent::Descent;
 use crate::kernel::{AllFound, Failure, Kernel, Readings, Root, Stamp};
+use crate::lowering::Lowering;
 use crate::plan::{Before, Change, Names, after, difference, restoration};
 use crate::record::Event;
 use crate::tree::{AGGREGATE, Class, Trees};
@@ -20,7 +20,7 @@ const SHIFT: u64 = 50;
 
 /// The reconciler of one kernel.
 #[derive(Debug)]
-pub(crate) struct Grip<K> {
+pub(crate) struct Reconciler<K> {
     pub(crate) kernel: K,
     devices: [String; 2],
     table: &'static str,
@@ -33,13 +33,13 @@ pub(crate) struct Grip<K> {
     stamp: Option<Stamp>,
     /// Rates that another program set, and that stay.
     left: BTreeMap<(Side, u16), Class>,
-    descent: Descent,
+    lowering: Lowering,
     /// Whether no limit has been set yet.
     begins: bool,
     told: Vec<Event>,
 }
 
-impl<K: Kernel> Grip<K> {
+impl<K: Kernel> Reconciler<K> {
     /// Creates a reconciler for a kernel that must not be changed.
     pub(crate) fn loose(kernel: K, config: &Config) -> Self {
         let Names { table, leaf, .. } = Names::of(config);
@@ -53,7 +53,7 @@ impl<K: Kernel> Grip<K> {
             there: Some(AllFound::default()),
             stamp: None,
             left: BTreeMap::new(),
-            descent: Descent::default(),
+            lowering: Lowering::default(),
             begins: true,
             told: Vec::new(),
         }
@@ -69,14 +69,14 @@ impl<K: Kernel> Grip<K> {
         config: &Config,
         (known, takes_over): (Option<&[Before; 2]>, bool),
     ) -> Result<Self, Failure> {
-        let mut grip = Self::loose(kernel, config);
-        let there = grip.kernel.find()?;
+        let mut reconciler = Self::loose(kernel, config);
+        let there = reconciler.kernel.find()?;
         let mut before = Vec::new();
-        for (side, device) in Side::ALL.into_iter().zip(&grip.devices) {
+        for (side, device) in Side::ALL.into_iter().zip(&reconciler.devices) {
             before.push(before_us(&there, side, device, (known, takes_over))?);
         }
-        (grip.before, grip.there) = (before.try_into().ok(), Some(there));
-        Ok(grip)
+        (reconciler.before, reconciler.there) = (before.try_into().ok(), Some(there));
+        Ok(reconciler)
     }
 
     /// Returns the devices' state before the first change; `None` as long as nothing was changed.
@@ -170,11 +170,11 @@ impl<K: Kernel> Grip<K> {
             Some(there) => there,
             None => self.find()?,
         };
-        // Classes with rates set by hand take no part in the descent.
+        // Classes with rates set by hand take no part in the lowering.
         for (&(side, minor), class) in &self.left {
             wanted.of_mut(side).classes.entry(minor).and_modify(|wanted| *wanted = *class);
         }
-        self.descent.hold(&mut wanted, &there, self.begins);
+        self.lowering.hold(&mut wanted, &there, self.begins);
         let plan = difference(&wanted, &there);
         if !plan.is_empty() {
             let done = self.kernel.apply(&plan);
@@ -192,7 +192,7 @@ impl<K: Kernel> Grip<K> {
     /// # Errors
     /// If the kernel refuses.
     pub(crate) fn share(&mut self, totals: [Rate; 2]) -> Result<(), Failure> {
-        let Some(there) = self.there.as_mut().filter(|_| self.descent.is_over()) else { return Ok(()) };
+        let Some(there) = self.there.as_mut().filter(|_| self.lowering.is_over()) else { return Ok(()) };
         let mut plan = Vec::new();
         for (side, total) in Side::ALL.into_iter().zip(totals) {
             let found = there.of_mut(side);
@@ -225,19 +225,19 @@ impl<K: Kernel> Grip<K> {
         Event::WouldChange(plan.len(), self.lines(&plan))
     }
 
-    /// Lowers limits by one step, or ends the descent if no counters could be read. Returns whether a
+    /// Lowers limits by one step, or ends the lowering if no counters could be read. Returns whether a
     /// class carried more than it should; its counts then do not measure the limits.
-    pub(crate) fn descend(&mut self, now: Instant, counted: Option<&[Readings; 2]>) -> bool {
+    pub(crate) fn lower(&mut self, now: Instant, counted: Option<&[Readings; 2]>) -> bool {
         let Some(readings) = counted else {
-            self.descent.end();
+            self.lowering.end();
             return false;
         };
-        self.descent.step(now, readings)
+        self.lowering.step(now, readings)
     }
 
     /// Returns whether no limit is on its way down.
     pub(crate) fn is_settled(&self) -> bool {
-        self.descent.is_over()
+        self.lowering.is_over()
     }
 
     /// Applies a reloaded configuration.
@@ -296,13 +296,13 @@ fn before_us(
     match &found.root {
         Root::Ours => Err(Failure::new(
             device,
-            "a tree with evenair's number is there, and nothing is kept of who made it; if it is a daemon's that lost its state folder: \
+            "a tree with evenair's number is there without a record of its owner; if it is a daemon's that lost its state folder: \
             evenair gateway clear --all",
         )),
         Root::Foreign { kind, major, .. } if !takes_over => Err(Failure::new(
             device,
             format!(
-                "somebody's {kind} {major:x}: is its root; --take-over replaces it until the daemon stops, and puts it back then"
+                "another program's {kind} {major:x}: is its root; --take-over replaces it until the daemon stops, and puts it back then"
             ),
         )),
         Root::Foreign { kind, kept: None, .. } => Err(Failure::new(

@@ -1,8 +1,8 @@
 //! A session's state of one connection.
 
-use super::Told;
+use super::OwnFrame;
 use crate::frame::FRAME_MAX;
-use crate::send::LegId;
+use crate::send::SubflowId;
 use evenair_units::{Duration, Instant};
 
 /// Counters of a socket.
@@ -49,10 +49,10 @@ pub(super) const SILENCE_MOST: Duration = Duration::from_secs(45);
 
 /// A connection.
 #[derive(Debug)]
-pub(super) struct Leg {
-    pub(super) id: LegId,
+pub(super) struct Subflow {
+    pub(super) id: SubflowId,
     /// Frames that belong on this connection.
-    pub(super) own: Vec<Told>,
+    pub(super) own: Vec<OwnFrame>,
     /// Whether it waits, without data to send.
     pub(super) idle: bool,
     /// Whether this side sends no more on it; the other side is informed or will be.
@@ -88,8 +88,8 @@ pub(super) enum Change {
     GivenUp,
 }
 
-impl Leg {
-    pub(super) fn new(id: LegId, now: Instant) -> Self {
+impl Subflow {
+    pub(super) fn new(id: SubflowId, now: Instant) -> Self {
         Self {
             id,
             own: Vec::new(),

@@ -17,7 +17,7 @@ pub(crate) type ClassName = (String, Side);
 
 /// The subscribers and their classes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Roster {
+pub(crate) struct ClassTable {
     subscribers: Subscribers,
     pub(crate) handles: Handles,
     /// The subscribers with classes, in the law's order. Each has its download class first, then its
@@ -33,16 +33,15 @@ pub(crate) struct Roster {
     eager: usize,
 }
 
-impl Roster {
-    /// Creates a roster with earlier class numbers; `had` lists the subscribers that had classes.
+impl ClassTable {
+    /// Creates a table with earlier class numbers; `had` lists the subscribers that had classes.
     pub(crate) fn new(config: &Config, subscribers: Subscribers, handles: Handles, had: &[String]) -> Self {
-        let mut roster =
-            Self { handles, link_rate: config.link_rate, eager: config.eager, ..Self::default() };
-        roster.set(subscribers);
+        let mut table = Self { handles, link_rate: config.link_rate, eager: config.eager, ..Self::default() };
+        table.set(subscribers);
         for id in had {
-            roster.join(id);
+            table.join(id);
         }
-        roster
+        table
     }
 
     /// Replaces the subscribers.
@@ -78,18 +77,18 @@ impl Roster {
         subscribers: Subscribers,
         link_rate: Option<Rate>,
     ) -> Option<NewClasses> {
-        self.changed(|roster| {
-            roster.link_rate = link_rate;
-            roster.set(subscribers);
+        self.changed(|table| {
+            table.link_rate = link_rate;
+            table.set(subscribers);
         })
     }
 
     /// Adds classes for subscribers that were seen. Returns the new classes, or `None` if none is
     /// added.
     pub(crate) fn on_seen(&mut self, ids: &BTreeSet<String>) -> Option<NewClasses> {
-        self.changed(|roster| {
+        self.changed(|table| {
             // Ordered by id, not by arrival, so that a replay has the same order.
-            ids.iter().for_each(|id| roster.join(id));
+            ids.iter().for_each(|id| table.join(id));
         })
     }
 
@@ -103,10 +102,10 @@ impl Roster {
         if !self.is_lazy {
             return None;
         }
-        self.changed(|roster| {
-            let silent = std::mem::take(&mut roster.silent);
-            roster.keep(|id| silent.get(id).is_none_or(|&epochs| epochs < FORGOTTEN));
-            roster.silent = silent.into_iter().filter(|(_, epochs)| *epochs < FORGOTTEN).collect();
+        self.changed(|table| {
+            let silent = std::mem::take(&mut table.silent);
+            table.keep(|id| silent.get(id).is_none_or(|&epochs| epochs < FORGOTTEN));
+            table.silent = silent.into_iter().filter(|(_, epochs)| *epochs < FORGOTTEN).collect();
         })
     }
 
@@ -198,29 +197,29 @@ mod tests {
     }
 
     #[test]
-    fn who_stays_keeps_its_place_and_number() {
-        let mut roster = Roster::new(&config(10), subscribers(&["a", "b"]), Handles::default(), &[]);
-        assert_eq!(roster.role().classes.len(), 4);
-        let change = roster.on_subscribers(subscribers(&["b", "c"]), None).unwrap();
+    fn staying_subscriber_keeps_place_and_number() {
+        let mut table = ClassTable::new(&config(10), subscribers(&["a", "b"]), Handles::default(), &[]);
+        assert_eq!(table.role().classes.len(), 4);
+        let change = table.on_subscribers(subscribers(&["b", "c"]), None).unwrap();
         assert_eq!(change.was, [Some(2), Some(3), None, None]);
         assert_eq!(
             change.role.classes.iter().map(|c| c.subscriber).collect::<Vec<_>>(),
             [Some(0x11), Some(0x11), Some(0x12), Some(0x12)]
         );
-        assert_eq!(roster.on_subscribers(subscribers(&["b", "c"]), None), None, "nothing is new");
+        assert_eq!(table.on_subscribers(subscribers(&["b", "c"]), None), None, "nothing is new");
     }
 
     #[test]
     fn many_come_when_they_are_seen_and_go_when_they_are_silent() {
-        let mut roster = Roster::new(&config(1), subscribers(&["a", "b", "c"]), Handles::default(), &[]);
-        assert_eq!(roster.members().len(), 0);
+        let mut table = ClassTable::new(&config(1), subscribers(&["a", "b", "c"]), Handles::default(), &[]);
+        assert_eq!(table.members().len(), 0);
         let seen = |ids: &[&str]| ids.iter().map(|id| String::from(*id)).collect();
-        assert_eq!(roster.on_seen(&seen(&["c", "a", "nobody"])).unwrap().was, [None; 4]);
-        assert_eq!(roster.members(), ["a", "c"]);
+        assert_eq!(table.on_seen(&seen(&["c", "a", "nobody"])).unwrap().was, [None; 4]);
+        assert_eq!(table.members(), ["a", "c"]);
         for _ in 1..FORGOTTEN {
-            assert_eq!(roster.on_epoch(|id| id == "c"), None);
+            assert_eq!(table.on_epoch(|id| id == "c"), None);
         }
-        assert_eq!(roster.on_epoch(|id| id == "c").unwrap().was, [Some(2), Some(3)]);
-        assert_eq!((roster.members(), roster.minor("a")), (&["c".to_string()][..], Some(0x10)));
+        assert_eq!(table.on_epoch(|id| id == "c").unwrap().was, [Some(2), Some(3)]);
+        assert_eq!((table.members(), table.minor("a")), (&["c".to_string()][..], Some(0x10)));
     }
 }

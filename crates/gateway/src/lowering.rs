@@ -35,11 +35,11 @@ enum Carries {
 
 /// The limits that come down.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Descent {
+pub(crate) struct Lowering {
     classes: BTreeMap<(Side, u16), Place>,
 }
 
-impl Descent {
+impl Lowering {
     /// Raises wanted ceilings to the present limits on their way down. `begins` means that no limit was
     /// set before, so that a new tree starts without limits.
     pub(crate) fn hold(&mut self, wanted: &mut Trees, there: &AllFound, begins: bool) {
@@ -93,7 +93,7 @@ impl Descent {
         self.classes.is_empty()
     }
 
-    /// Ends the descent: the wanted limits apply at once.
+    /// Ends the lowering: the wanted limits apply at once.
     pub(crate) fn end(&mut self) {
         *self = Self::default();
     }
@@ -121,54 +121,54 @@ mod tests {
 
     /// Returns the subscriber's download ceiling \[kb/s\] after a sample with so many bytes, and a
     /// hold.
-    fn look(descent: &mut Descent, there: &mut AllFound, (ms, bytes): (u64, u64), kbps: u64) -> u64 {
+    fn sample(lowering: &mut Lowering, there: &mut AllFound, (ms, bytes): (u64, u64), kbps: u64) -> u64 {
         let counters = Counters { bytes, ..Counters::default() };
-        descent
+        lowering
             .step(Instant::ZERO + Duration::from_millis(ms), &[[(FIRST, counters)].into(), Readings::new()]);
-        held(descent, there, kbps, false)
+        held(lowering, there, kbps, false)
     }
 
-    fn held(descent: &mut Descent, there: &mut AllFound, kbps: u64, begins: bool) -> u64 {
+    fn held(lowering: &mut Lowering, there: &mut AllFound, kbps: u64, begins: bool) -> u64 {
         let mut trees = wanted(kbps);
-        descent.hold(&mut trees, there, begins);
+        lowering.hold(&mut trees, there, begins);
         let found = |tree: &Tree| Found { root: Root::Ours, tree: tree.clone(), ..Found::default() };
         *there = AllFound { down: found(&trees.down), up: found(&trees.up), ..AllFound::default() };
         trees.down.classes[&FIRST].ceiling.as_bps() / 1000
     }
 
     #[test]
-    fn who_carries_much_is_brought_down_by_half_in_four_looks() {
-        let (mut descent, mut there) = (Descent::default(), AllFound::default());
-        assert_eq!(held(&mut descent, &mut there, 250, true), OPEN.as_bps() / 1000);
-        assert_eq!(look(&mut descent, &mut there, (70, 5_000), 250), OPEN.as_bps() / 1000);
+    fn limits_fall_by_half_in_four_samples() {
+        let (mut lowering, mut there) = (Lowering::default(), AllFound::default());
+        assert_eq!(held(&mut lowering, &mut there, 250, true), OPEN.as_bps() / 1000);
+        assert_eq!(sample(&mut lowering, &mut there, (70, 5_000), 250), OPEN.as_bps() / 1000);
         // 2 500 000 bytes in 0.2 s are 100 Mb/s.
-        assert_eq!(look(&mut descent, &mut there, (270, 2_505_000), 250), 100_000);
+        assert_eq!(sample(&mut lowering, &mut there, (270, 2_505_000), 250), 100_000);
         let up = there.up.tree.classes[&FIRST].ceiling;
         assert_eq!(up, Rate::from_kbps(250), "who carries nothing has its limit");
         for _ in 0..4 {
-            look(&mut descent, &mut there, (300, 0), 250);
+            sample(&mut lowering, &mut there, (300, 0), 250);
         }
         let four = there.down.tree.classes[&FIRST];
         assert!((49_000..51_000).contains(&(four.ceiling.as_bps() / 1000)), "{four:?}");
         assert_eq!((four.rate, four.quantum), (four.ceiling, 1514), "all of it is its own, as below");
-        let mut looks = 4;
-        while !descent.is_over() {
-            look(&mut descent, &mut there, (300, 0), 250);
-            looks += 1;
+        let mut samples = 4;
+        while !lowering.is_over() {
+            sample(&mut lowering, &mut there, (300, 0), 250);
+            samples += 1;
         }
         // 400 times less: 8.6 halvings.
-        assert!((33..=36).contains(&looks), "{looks}");
+        assert!((33..=36).contains(&samples), "{samples}");
         assert_eq!(there.down.tree, wanted(250).down);
     }
 
     #[test]
-    fn what_falls_by_less_than_half_or_is_new_has_its_limit_at_once() {
-        let (mut descent, mut there) = (Descent::default(), AllFound::default());
-        assert_eq!(held(&mut descent, &mut there, 250, false), 250, "a device that came back");
-        assert_eq!(held(&mut descent, &mut there, 130, false), 130);
-        assert_eq!(held(&mut descent, &mut there, 60, false), 130);
-        // A wanted ceiling above the present limit ends the descent.
-        assert_eq!(held(&mut descent, &mut there, 900, false), 900);
-        assert!(descent.is_over());
+    fn small_falls_and_new_classes_need_no_step() {
+        let (mut lowering, mut there) = (Lowering::default(), AllFound::default());
+        assert_eq!(held(&mut lowering, &mut there, 250, false), 250, "a device that came back");
+        assert_eq!(held(&mut lowering, &mut there, 130, false), 130);
+        assert_eq!(held(&mut lowering, &mut there, 60, false), 130);
+        // A wanted ceiling above the present limit ends the lowering.
+        assert_eq!(held(&mut lowering, &mut there, 900, false), 900);
+        assert!(lowering.is_over());
     }
 }

@@ -21,7 +21,7 @@ const FOUND: f64 = 0.5;
 
 /// The account of diverted packets of one epoch.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Astray {
+pub(crate) struct Diverted {
     /// Bytes that the packet filter led to each subscriber's classes, both directions together.
     led: BTreeMap<u16, u64>,
     /// The queues' counters at the start of the epoch; `None` if they could not be read.
@@ -35,7 +35,7 @@ pub(crate) struct Astray {
     news: Option<BTreeSet<u16>>,
 }
 
-impl Astray {
+impl Diverted {
     /// Adds bytes that were led to a subscriber's classes.
     pub(crate) fn lead(&mut self, minor: u16, bytes: u64) {
         *self.led.entry(minor).or_default() += bytes;
@@ -121,45 +121,45 @@ mod tests {
     }
 
     /// Returns the diverted subscribers; `led` has the packets that were led to each of two.
-    fn astray(led: [u64; 2], exempt: [u32; 2], classes: [[u32; 2]; 2]) -> Vec<u16> {
-        let mut astray = Astray::default();
-        astray.begin(Some(&readings([7, 7], [[9, 9]; 2])));
-        astray.lead(FIRST, led[0] * 1_500);
-        astray.lead(FIRST + 1, led[1] * 1_500);
+    fn diverted(led: [u64; 2], exempt: [u32; 2], classes: [[u32; 2]; 2]) -> Vec<u16> {
+        let mut diverted = Diverted::default();
+        diverted.begin(Some(&readings([7, 7], [[9, 9]; 2])));
+        diverted.lead(FIRST, led[0] * 1_500);
+        diverted.lead(FIRST + 1, led[1] * 1_500);
         let then = |[packets, dropped]: [u32; 2], was: u32| [packets + was, dropped + was];
-        astray.end(Some(&readings(then(exempt, 7), classes.map(|class| then(class, 9)))));
-        astray.of().iter().copied().collect()
+        diverted.end(Some(&readings(then(exempt, 7), classes.map(|class| then(class, 9)))));
+        diverted.of().iter().copied().collect()
     }
 
     #[test]
-    fn what_is_in_the_exempt_class_is_missed_where_it_was_led_to() {
+    fn exempt_packets_count_as_diverted() {
         // The exempt class has all packets of both, and has dropped three quarters of them.
-        assert_eq!(astray([400, 400], [200, 600], [[0, 0]; 2]), [FIRST, FIRST + 1]);
+        assert_eq!(diverted([400, 400], [200, 600], [[0, 0]; 2]), [FIRST, FIRST + 1]);
         // A third of one subscriber's packets, which have a mark of their own.
-        assert_eq!(astray([300, 300], [100, 0], [[200, 0], [300, 0]]), [FIRST]);
+        assert_eq!(diverted([300, 300], [100, 0], [[200, 0], [300, 0]]), [FIRST]);
     }
 
     #[test]
-    fn what_is_dropped_or_waits_is_not_astray() {
-        assert_eq!(astray([400, 400], [500, 0], [[100, 300], [400, 0]]), [0_u16; 0]);
+    fn dropped_or_waiting_is_not_diverted() {
+        assert_eq!(diverted([400, 400], [500, 0], [[100, 300], [400, 0]]), [0_u16; 0]);
         // A firewall drops a flood behind the gateway's rules: the flood is in no class.
-        assert_eq!(astray([4_000, 400], [100, 0], [[100, 0], [400, 0]]), [0_u16; 0]);
+        assert_eq!(diverted([4_000, 400], [100, 0], [[100, 0], [400, 0]]), [0_u16; 0]);
         // A few packets.
-        assert_eq!(astray([19, 0], [19, 0], [[0, 0]; 2]), [0_u16; 0]);
+        assert_eq!(diverted([19, 0], [19, 0], [[0, 0]; 2]), [0_u16; 0]);
         // The packet filter reported no counts by address.
-        assert_eq!(astray([0, 0], [500, 0], [[10, 0]; 2]), [0_u16; 0]);
+        assert_eq!(diverted([0, 0], [500, 0], [[10, 0]; 2]), [0_u16; 0]);
     }
 
     /// A subscriber that is silent for an epoch stays diverted and is not reported twice.
     #[test]
     fn it_is_told_once_until_packets_come_again() {
-        let mut astray = Astray::default();
+        let mut diverted = Diverted::default();
         let (mut exempt, mut own) = (0, 0);
         let mut epoch = |led: u64, to_exempt: u32, to_own: u32| {
             (exempt, own) = (exempt + to_exempt, own + to_own);
-            astray.lead(FIRST, led * 1_500);
-            astray.end(Some(&readings([exempt, 0], [[own, 0], [0, 0]])));
-            (astray.of().len(), astray.take_news().map(|news| news.len()))
+            diverted.lead(FIRST, led * 1_500);
+            diverted.end(Some(&readings([exempt, 0], [[own, 0], [0, 0]])));
+            (diverted.of().len(), diverted.take_news().map(|news| news.len()))
         };
         epoch(0, 0, 0);
         assert_eq!(epoch(400, 400, 0), (1, Some(1)));
@@ -172,15 +172,15 @@ mod tests {
 
     #[test]
     fn classes_that_were_made_anew_tell_nothing() {
-        let mut astray = Astray::default();
-        astray.begin(Some(&readings([0, 0], [[500, 0]; 2])));
-        astray.lead(FIRST, 600_000);
-        astray.end(Some(&readings([400, 0], [[0, 0], [500, 0]])));
-        assert!(astray.of().is_empty());
-        astray.lead(FIRST, 600_000);
-        astray.end(None);
-        astray.lead(FIRST, 600_000);
-        astray.end(Some(&readings([900, 0], [[0, 0], [500, 0]])));
-        assert!(astray.of().is_empty(), "of an epoch that was not read at its beginning nothing is known");
+        let mut diverted = Diverted::default();
+        diverted.begin(Some(&readings([0, 0], [[500, 0]; 2])));
+        diverted.lead(FIRST, 600_000);
+        diverted.end(Some(&readings([400, 0], [[0, 0], [500, 0]])));
+        assert!(diverted.of().is_empty());
+        diverted.lead(FIRST, 600_000);
+        diverted.end(None);
+        diverted.lead(FIRST, 600_000);
+        diverted.end(Some(&readings([900, 0], [[0, 0], [500, 0]])));
+        assert!(diverted.of().is_empty(), "of an epoch that was not read at its beginning nothing is known");
     }
 }

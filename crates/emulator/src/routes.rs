@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The next hops of packets of no flow, by the network's own forwarding: a tree for each destination.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ways {
+pub(crate) struct Routes {
     next: BTreeMap<(u32, u32), u32>,
     /// Nodes with forwarding kernels.
     routers: BTreeSet<u32>,
@@ -13,7 +13,7 @@ pub(crate) struct Ways {
 
 /// The part of a route inside the network: to the destination, or to a router on the way there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Leg {
+pub(crate) struct RoutePart {
     /// The node at its end.
     pub(crate) to: u32,
     /// The node before that one.
@@ -24,7 +24,7 @@ pub(crate) struct Leg {
     pub(crate) expires: bool,
 }
 
-impl Ways {
+impl Routes {
     pub(crate) fn of(spec: &NetworkSpec, routers: &BTreeSet<u32>) -> Self {
         let mut next = BTreeMap::new();
         for path in &spec.routes {
@@ -51,16 +51,16 @@ impl Ways {
 
     /// Returns the first part of the route of a packet of no flow with this hop limit; none, if there is no
     /// route.
-    pub(crate) fn leg(&self, from: u32, to: u32, hops: u8) -> Option<Leg> {
+    pub(crate) fn first_part(&self, from: u32, to: u32, hops: u8) -> Option<RoutePart> {
         let mut goal = to;
         // The path to a router on the route may pass another one.
         for _ in 0..=self.routers.len() {
             let nodes = std::iter::successors(self.next(from, goal), |&node| self.next(node, goal));
-            let leg = self.along(from, nodes, goal, hops)?;
-            if leg.to == goal || leg.expires {
-                return Some(leg);
+            let part = self.along(from, nodes, goal, hops)?;
+            if part.to == goal || part.expires {
+                return Some(part);
             }
-            goal = leg.to;
+            goal = part.to;
         }
         None
     }
@@ -72,13 +72,13 @@ impl Ways {
         nodes: impl IntoIterator<Item = u32>,
         to: u32,
         hops: u8,
-    ) -> Option<Leg> {
+    ) -> Option<RoutePart> {
         let mut before = from;
         for (node, passed) in nodes.into_iter().zip(0..=u8::MAX) {
             let ends = node == to || self.is_router(node);
             let expires = !ends && hops <= passed + 1;
             if ends || expires {
-                return Some(Leg { to: node, before, passed, expires });
+                return Some(RoutePart { to: node, before, passed, expires });
             }
             before = node;
         }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// The operator's file, and the table of subscribers if it names one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Written {
+pub struct OperatorFiles {
     file: String,
     table: Option<String>,
 }
@@ -26,14 +26,14 @@ pub struct Meaning {
     pub troubles: Vec<Mistake>,
 }
 
-impl Written {
+impl OperatorFiles {
     /// Reads both files.
     ///
     /// # Errors
     /// Names the file that cannot be read, or the mistake that hides the table's name.
     pub fn read(path: &Path) -> Result<Self, Mistake> {
         let file = text(path)?;
-        let config = Config::written(path, &file)?;
+        let config = Config::from_text(path, &file)?;
         let table = config.subscribers.as_deref().map(text).transpose()?;
         Ok(Self { file, table })
     }
@@ -43,7 +43,7 @@ impl Written {
     /// # Errors
     /// Names file, line and key of the first mistake.
     pub fn meaning(&self, path: &Path, now_s: u64, last: &mut LastLeases) -> Result<Meaning, Mistake> {
-        let config = Config::written(path, &self.file)?;
+        let config = Config::from_text(path, &self.file)?;
         let (subscribers, troubles) = self.subscribers(&config, path, now_s, last)?;
         Ok(Meaning { config, subscribers, troubles })
     }

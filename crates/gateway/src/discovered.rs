@@ -20,8 +20,8 @@ const NEWCOMERS_LEAST: usize = 8;
 
 /// The subscriber of each discovered address or prefix.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sighted {
-    owners: BTreeMap<Prefix, Sight>,
+pub(crate) struct Discovered {
+    owners: BTreeMap<Prefix, Entry>,
     /// The end of the last epoch.
     epoch: Instant,
     /// The budgets for new neighbours and for new prefixes.
@@ -31,7 +31,7 @@ pub(crate) struct Sighted {
 }
 
 #[derive(Clone, Debug)]
-struct Sight {
+struct Entry {
     id: String,
     /// The time of the last sign of life.
     seen: Instant,
@@ -65,21 +65,21 @@ impl Budget {
     }
 }
 
-impl Sighted {
+impl Discovered {
     /// Creates the set that an earlier daemon saved.
     pub(crate) fn new(now: Instant, owners: BTreeMap<Prefix, String>) -> Self {
-        let sight = |id| Sight { id, seen: now, used: now };
-        let owners = owners.into_iter().map(|(prefix, id)| (prefix, sight(id))).collect();
+        let entry = |id| Entry { id, seen: now, used: now };
+        let owners = owners.into_iter().map(|(prefix, id)| (prefix, entry(id))).collect();
         Self { owners, epoch: now, ..Self::default() }
     }
 
     /// Returns the set to save.
     pub(crate) fn owners(&self) -> BTreeMap<Prefix, String> {
-        self.owners.iter().map(|(prefix, sight)| (*prefix, sight.id.clone())).collect()
+        self.owners.iter().map(|(prefix, entry)| (*prefix, entry.id.clone())).collect()
     }
 
     /// Adds hosts that answer on the mesh's link; `room` is the largest size of the set.
-    pub(crate) fn meet(&mut self, now: Instant, neighbours: &[Neighbour], room: usize) {
+    pub(crate) fn add_neighbours(&mut self, now: Instant, neighbours: &[Neighbour], room: usize) {
         let met = neighbours.iter().map(|one| (Prefix::host(one.address), hardware_id(&one.hardware)));
         self.see(now, met.collect(), (0, room));
     }
@@ -105,7 +105,7 @@ impl Sighted {
             if self.owners.len() >= room && !self.make_room() {
                 return;
             }
-            self.owners.insert(prefix, Sight { id, seen: now, used: now });
+            self.owners.insert(prefix, Entry { id, seen: now, used: now });
             self.is_other = true;
         }
     }
@@ -113,8 +113,8 @@ impl Sighted {
     /// Removes the entry without packets for the longest time; returns false if all had packets in the
     /// last epoch.
     fn make_room(&mut self) -> bool {
-        let idle = self.owners.iter().min_by_key(|(_, sight)| sight.used);
-        let idle = idle.filter(|(_, sight)| sight.used < self.epoch).map(|(prefix, _)| *prefix);
+        let idle = self.owners.iter().min_by_key(|(_, entry)| entry.used);
+        let idle = idle.filter(|(_, entry)| entry.used < self.epoch).map(|(prefix, _)| *prefix);
         idle.is_some_and(|prefix| self.owners.remove(&prefix).is_some())
     }
 
@@ -122,11 +122,11 @@ impl Sighted {
     pub(crate) fn on_epoch(&mut self, now: Instant, is_active: impl Fn(&str) -> bool) {
         let before = self.owners.len();
         self.epoch = now;
-        self.owners.retain(|_, sight| {
-            if is_active(&sight.id) {
-                (sight.seen, sight.used) = (now, now);
+        self.owners.retain(|_, entry| {
+            if is_active(&entry.id) {
+                (entry.seen, entry.used) = (now, now);
             }
-            now.since(sight.seen) < FORGOTTEN
+            now.since(entry.seen) < FORGOTTEN
         });
         self.is_other |= self.owners.len() < before;
     }
@@ -138,8 +138,8 @@ impl Sighted {
 
     /// Returns the set as leases.
     pub(crate) fn leased(&self) -> Vec<Leased> {
-        let of = |(prefix, sight): (&Prefix, &Sight)| Leased {
-            id: sight.id.clone(),
+        let of = |(prefix, entry): (&Prefix, &Entry)| Leased {
+            id: entry.id.clone(),
             name: String::new(),
             prefix: *prefix,
         };
@@ -160,20 +160,21 @@ mod tests {
     }
 
     #[test]
-    fn hardware_keeps_its_id_and_addresses_go_to_who_answers_for_them() {
-        let mut sighted = Sighted::default();
+    fn address_follows_answering_hardware() {
+        let mut discovered = Discovered::default();
         let two = [neighbour("10.0.0.5", "02:00:00:00:00:01"), neighbour("fd00::5", "02:00:00:00:00:01")];
-        sighted.meet(at(0), &two, 10);
-        assert!(sighted.take_other() && !sighted.take_other());
-        let ids = |sighted: &Sighted| sighted.leased().into_iter().map(|one| one.id).collect::<Vec<_>>();
-        assert_eq!(ids(&sighted), ["mac-02:00:00:00:00:01"; 2]);
-        sighted.meet(at(1), &two, 10);
-        assert!(!sighted.take_other(), "nothing is new");
-        sighted.meet(at(2), &[neighbour("10.0.0.5", "02:00:00:00:00:02")], 10);
-        assert!(sighted.take_other());
-        assert_eq!(ids(&sighted), ["mac-02:00:00:00:00:02", "mac-02:00:00:00:00:01"]);
-        let again = Sighted::new(at(0), sighted.owners());
-        assert_eq!(again.leased(), sighted.leased());
+        discovered.add_neighbours(at(0), &two, 10);
+        assert!(discovered.take_other() && !discovered.take_other());
+        let ids =
+            |discovered: &Discovered| discovered.leased().into_iter().map(|one| one.id).collect::<Vec<_>>();
+        assert_eq!(ids(&discovered), ["mac-02:00:00:00:00:01"; 2]);
+        discovered.add_neighbours(at(1), &two, 10);
+        assert!(!discovered.take_other(), "nothing is new");
+        discovered.add_neighbours(at(2), &[neighbour("10.0.0.5", "02:00:00:00:00:02")], 10);
+        assert!(discovered.take_other());
+        assert_eq!(ids(&discovered), ["mac-02:00:00:00:00:02", "mac-02:00:00:00:00:01"]);
+        let again = Discovered::new(at(0), discovered.owners());
+        assert_eq!(again.leased(), discovered.leased());
     }
 
     /// Returns the /56 with this number.
@@ -183,40 +184,40 @@ mod tests {
 
     #[test]
     fn silent_ones_are_forgotten_after_an_hour() {
-        let mut sighted = Sighted::default();
-        sighted.see_prefixes(at(0), (0..10).map(home).collect(), 640);
-        assert_eq!(sighted.leased().len(), 10);
-        sighted.take_other();
-        sighted.on_epoch(at(3599), |id| id == "net-2001:db8:0:300::/56");
-        assert!(!sighted.take_other());
-        sighted.on_epoch(at(3600), |_| false);
-        assert!(sighted.take_other());
-        assert_eq!(sighted.leased().len(), 1);
+        let mut discovered = Discovered::default();
+        discovered.see_prefixes(at(0), (0..10).map(home).collect(), 640);
+        assert_eq!(discovered.leased().len(), 10);
+        discovered.take_other();
+        discovered.on_epoch(at(3599), |id| id == "net-2001:db8:0:300::/56");
+        assert!(!discovered.take_other());
+        discovered.on_epoch(at(3600), |_| false);
+        assert!(discovered.take_other());
+        assert_eq!(discovered.leased().len(), 1);
     }
 
     #[test]
     fn few_come_in_a_second_and_each_has_its_turn() {
-        let mut sighted = Sighted::default();
+        let mut discovered = Discovered::default();
         let all: BTreeSet<Prefix> = (0..35).map(home).collect();
         for second in 0..4 {
             for _ in 0..10 {
-                sighted.see_prefixes(at(second), all.clone(), 640);
+                discovered.see_prefixes(at(second), all.clone(), 640);
             }
-            assert_eq!(sighted.leased().len(), (10 * (second as usize + 1)).min(35));
+            assert_eq!(discovered.leased().len(), (10 * (second as usize + 1)).min(35));
         }
         // Neighbours have a separate budget.
-        sighted.meet(at(0), &[neighbour("10.0.0.5", "02:00:00:00:00:01")], 640);
-        assert_eq!(sighted.leased().len(), 36);
+        discovered.add_neighbours(at(0), &[neighbour("10.0.0.5", "02:00:00:00:00:01")], 640);
+        assert_eq!(discovered.leased().len(), 36);
     }
 
     /// A thousand others are invented each second. Two are active in each epoch, and one of them
     /// arrives when there is no room.
     #[test]
     fn invented_ones_give_way_to_active_ones() {
-        let mut sighted = Sighted::default();
+        let mut discovered = Discovered::default();
         let (room, active) = (128, [home(0xff_0000), home(0xff_0001)]);
         let is_active = |id: &str| active.iter().any(|prefix| id == format!("net-{prefix}"));
-        sighted.see_prefixes(at(0), [active[0]].into(), room);
+        discovered.see_prefixes(at(0), [active[0]].into(), room);
         let mut came = None;
         for second in 1..2_000 {
             let invented = |k| home(second as u32 * 8 % 0xf_0000 + k);
@@ -224,10 +225,13 @@ mod tests {
             if second > 500 {
                 seen.insert(active[1]);
             }
-            sighted.see_prefixes(at(second), seen, room);
-            sighted.on_epoch(at(second), is_active);
-            assert!(sighted.owners.len() <= room && sighted.owners.contains_key(&active[0]), "{second}");
-            if sighted.owners.contains_key(&active[1]) {
+            discovered.see_prefixes(at(second), seen, room);
+            discovered.on_epoch(at(second), is_active);
+            assert!(
+                discovered.owners.len() <= room && discovered.owners.contains_key(&active[0]),
+                "{second}"
+            );
+            if discovered.owners.contains_key(&active[1]) {
                 came = came.or(Some(second));
             } else {
                 assert_eq!(came, None, "it stays");
@@ -235,10 +239,10 @@ mod tests {
         }
         assert!(came.is_some(), "it came");
         // If all are active, no other is added.
-        let all = sighted.owners.clone();
-        sighted.on_epoch(at(3_000), |_| true);
-        sighted.see_prefixes(at(3_001), [home(7_000_000)].into(), room);
-        assert_eq!(sighted.owners.len(), all.len());
-        assert!(all.keys().all(|prefix| sighted.owners.contains_key(prefix)));
+        let all = discovered.owners.clone();
+        discovered.on_epoch(at(3_000), |_| true);
+        discovered.see_prefixes(at(3_001), [home(7_000_000)].into(), room);
+        assert_eq!(discovered.owners.len(), all.len());
+        assert!(all.keys().all(|prefix| discovered.owners.contains_key(prefix)));
     }
 }

@@ -1,9 +1,9 @@
 //! A connection of a session: sends the frames that its socket has room for, and processes received ones.
 
-use super::{LegHandle, Session, Shared, now};
+use super::{Session, Shared, SubflowHandle, now};
 use crate::core::AHEAD_MOST;
 use crate::frame::{Closed, FRAME_MAX, Frame};
-use crate::send::LegId;
+use crate::send::SubflowId;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -37,11 +37,11 @@ pub(crate) enum Served {
 
 impl Session {
     /// Adds a connection to the session, in a task of its own.
-    pub(crate) fn add(&self, io: impl Io, socket: Option<OwnedFd>, peer: String, kept: Kept) -> LegId {
+    pub(crate) fn add(&self, io: impl Io, socket: Option<OwnedFd>, peer: String, kept: Kept) -> SubflowId {
         let (work, end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let congestion_control =
             socket.as_ref().and_then(|socket| evenair_linux::tcp::congestion_control(socket).ok());
-        let handle = LegHandle {
+        let handle = SubflowHandle {
             work: Arc::clone(&work),
             end: Arc::clone(&end),
             served: false,
@@ -50,35 +50,35 @@ impl Session {
             ahead: AHEAD_MOST,
             peer,
         };
-        let leg = self.0.with(|inner| {
-            let leg = inner.next_leg;
-            inner.next_leg += 1;
-            inner.legs.insert(leg, handle);
-            inner.core.add_leg(leg, now());
-            inner.look(leg, now());
-            leg
+        let subflow = self.0.with(|inner| {
+            let subflow = inner.next_subflow;
+            inner.next_subflow += 1;
+            inner.subflows.insert(subflow, handle);
+            inner.core.add_subflow(subflow, now());
+            inner.look(subflow, now());
+            subflow
         });
         let shared = Arc::clone(&self.0);
         tokio::spawn(async move {
             let _kept = kept;
             let (mut read, mut write) = tokio::io::split(io);
             tokio::select! {
-                _ = serve(&shared, leg, &mut read, &mut write, &work) => {}
+                _ = serve(&shared, subflow, &mut read, &mut write, &work) => {}
                 () = end.notified() => {}
                 () = after_the_end(&shared) => {}
             }
             shared.with(|inner| {
-                inner.legs.remove(&leg);
-                inner.core.lost(leg, now());
+                inner.subflows.remove(&subflow);
+                inner.core.lost(subflow, now());
             });
             shared.changed.notify_waiters();
         });
-        leg
+        subflow
     }
 
     /// Stops sending on a connection; it ends when the other side stops, too.
-    pub(crate) fn retire(&self, leg: LegId) {
-        self.0.with(|inner| inner.core.retire(leg));
+    pub(crate) fn retire(&self, subflow: SubflowId) {
+        self.0.with(|inner| inner.core.retire(subflow));
     }
 }
 
@@ -90,17 +90,17 @@ async fn after_the_end(shared: &Arc<Shared>) {
 
 async fn serve(
     shared: &Arc<Shared>,
-    leg: LegId,
+    subflow: SubflowId,
     read: &mut ReadHalf<impl Io>,
     write: &mut WriteHalf<impl Io>,
     work: &Notify,
 ) -> io::Result<Served> {
     let writes = async {
-        let served = write_all(shared, leg, write, work).await?;
+        let served = write_all(shared, subflow, write, work).await?;
         tokio::time::sleep(LAST_WORD).await;
         Ok(served)
     };
-    let reads = read_all(shared, leg, read);
+    let reads = read_all(shared, subflow, read);
     tokio::select! {
         served = writes => served,
         ended = reads => ended.map(|()| Served::No),
@@ -110,7 +110,7 @@ async fn serve(
 /// Writes until the connection is finished, or the session is over.
 async fn write_all(
     shared: &Arc<Shared>,
-    leg: LegId,
+    subflow: SubflowId,
     write: &mut WriteHalf<impl Io>,
     work: &Notify,
 ) -> io::Result<Served> {
@@ -118,8 +118,8 @@ async fn write_all(
     loop {
         out.clear();
         let (closed, served) = shared.with(|inner| {
-            inner.core.pull(leg, now(), BATCH, &mut out);
-            let served = inner.legs.get(&leg).is_none_or(|leg| leg.served);
+            inner.core.pull(subflow, now(), BATCH, &mut out);
+            let served = inner.subflows.get(&subflow).is_none_or(|subflow| subflow.served);
             (inner.core.closed().is_some(), served)
         });
         if !out.is_empty() {
@@ -137,7 +137,7 @@ async fn write_all(
 }
 
 /// Reads until the other side ends the connection, or breaks the protocol.
-async fn read_all(shared: &Arc<Shared>, leg: LegId, read: &mut ReadHalf<impl Io>) -> io::Result<()> {
+async fn read_all(shared: &Arc<Shared>, subflow: SubflowId, read: &mut ReadHalf<impl Io>) -> io::Result<()> {
     let mut held = vec![0; BATCH];
     let mut until = 0;
     loop {
@@ -148,12 +148,12 @@ async fn read_all(shared: &Arc<Shared>, leg: LegId, read: &mut ReadHalf<impl Io>
         until += count;
         let used = shared.with(|inner| {
             let at = now();
-            inner.core.heard(leg, at);
+            inner.core.heard(subflow, at);
             let mut used = 0;
             loop {
                 match Frame::decode(&held[used..until]) {
                     Ok(Some((frame, length))) => {
-                        inner.core.frame(leg, frame, at)?;
+                        inner.core.frame(subflow, frame, at)?;
                         used += length;
                     }
                     Ok(None) => return Ok(used),

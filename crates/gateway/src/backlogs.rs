@@ -14,15 +14,15 @@ use evenair_units::{Duration, Rate};
 use std::collections::BTreeMap;
 
 /// Interval between samples.
-pub(crate) const EVERY: Duration = Duration::from_millis(100);
+pub(crate) const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 /// A class with this part of its ceiling had its ceiling.
 const HAD: f64 = 0.95;
 
 /// A class's samples in an epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Seen {
-    looks: u32,
-    lines: u32,
+    samples: u32,
+    backlogged: u32,
 }
 
 /// The bucket behind which a class has a backlog.
@@ -39,22 +39,22 @@ pub(crate) enum Bottleneck {
 
 /// The samples since the start of the epoch.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Looks(BTreeMap<(Side, u16), Seen>);
+pub(crate) struct BacklogSamples(BTreeMap<(Side, u16), Seen>);
 
-impl Looks {
+impl BacklogSamples {
     /// Adds a sample of backlogs \[packets\], by class.
-    pub(crate) fn look(&mut self, side: Side, lines: &BTreeMap<u16, u64>) {
+    pub(crate) fn add(&mut self, side: Side, lines: &BTreeMap<u16, u64>) {
         for (&minor, &packets) in lines {
             let seen = self.0.entry((side, minor)).or_default();
-            seen.looks += 1;
-            seen.lines += u32::from(packets > 0);
+            seen.samples += 1;
+            seen.backlogged += u32::from(packets > 0);
         }
     }
 
     /// Returns the share of samples with a backlog, or `None` without samples.
     pub(crate) fn share(&self, class: (Side, u16)) -> Option<f64> {
-        let seen = self.0.get(&class).filter(|seen| seen.looks > 0)?;
-        Some(f64::from(seen.lines) / f64::from(seen.looks))
+        let seen = self.0.get(&class).filter(|seen| seen.samples > 0)?;
+        Some(f64::from(seen.backlogged) / f64::from(seen.samples))
     }
 
     /// Clears the samples at the end of an epoch.
@@ -79,14 +79,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_tell_who_waits_and_for_what() {
-        let mut looks = Looks::default();
+    fn samples_tell_backlog_and_bucket() {
+        let mut backlogs = BacklogSamples::default();
         for k in 0..10 {
-            looks.look(Side::Down, &[(1, 3), (2, u64::from(k % 5 == 0)), (3, 0)].into());
+            backlogs.add(Side::Down, &[(1, 3), (2, u64::from(k % 5 == 0)), (3, 0)].into());
         }
-        let share = |minor| looks.share((Side::Down, minor));
+        let share = |minor| backlogs.share((Side::Down, minor));
         assert_eq!([share(1), share(2), share(3), share(4)], [Some(1.0), Some(0.2), Some(0.0), None]);
-        assert_eq!(looks.share((Side::Up, 1)), None);
+        assert_eq!(backlogs.share((Side::Up, 1)), None);
         let (ceiling, interval) = (Rate::from_kbps(400), Duration::from_secs(10));
         // 400 kb/s for 10 s are 500 kB.
         assert_eq!(bottleneck(1.0, 480_000, ceiling, interval), Bottleneck::Own);
