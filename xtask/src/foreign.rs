@@ -8,6 +8,7 @@ use crate::tally::Tally;
 use anyhow::{Context, Result, bail, ensure};
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Instant;
 
 /// The program's output for a skipped test.
 const SKIPPED: &str = "skipped";
@@ -45,10 +46,10 @@ const TAKEN: [(&str, &[&str]); 3] = [
 
 pub(crate) fn run() -> Result<Tally> {
     for (package, tests) in TAKEN {
-        let program = program(package, "kernel")?;
+        let program = timed(&format!("build of {package}"), || program(package, "kernel"))?;
         let mut lab = Command::new(root().join("lab/foreign.sh"));
-        let output =
-            lab.arg(target().join("foreign")).arg(program).args(tests).output().context("lab/foreign.sh")?;
+        lab.arg(target().join("foreign")).arg(program).args(tests);
+        let output = timed(package, || lab.output().context("lab/foreign.sh"))?;
         let told = String::from_utf8_lossy(&output.stdout);
         println!("{told}");
         match output.status.code() {
@@ -69,12 +70,14 @@ pub(crate) fn run() -> Result<Tally> {
 
 /// The back-off daemon on Debian's kernel with simulated radios.
 fn wireless() -> Result<Tally> {
-    let program = program("evenair-access", "wireless")?;
-    succeed(cargo_command().args(["build", "--release", "--package", "evenair-cli", "--features", "live"]))?;
+    let program = timed("build of evenair-access", || program("evenair-access", "wireless"))?;
+    let mut cargo = cargo_command();
+    cargo.args(["build", "--release", "--package", "evenair-cli", "--features", "live"]);
+    timed("build of the command", || succeed(&mut cargo))?;
     let evenair = target().join("release/evenair");
     let mut lab = Command::new(root().join("lab/wireless.sh"));
     lab.arg(target().join("wireless")).arg(program).arg(evenair);
-    let output = lab.output().context("lab/wireless.sh")?;
+    let output = timed("evenair-access", || lab.output().context("lab/wireless.sh"))?;
     let told = String::from_utf8_lossy(&output.stdout);
     println!("{told}");
     match output.status.code() {
@@ -84,6 +87,14 @@ fn wireless() -> Result<Tally> {
             bail!("the back-off daemon fails on Debian's kernel: {}", String::from_utf8_lossy(&output.stderr))
         }
     }
+}
+
+/// Takes a step, and prints its time.
+fn timed<T>(step: &str, take: impl FnOnce() -> Result<T>) -> Result<T> {
+    let begun = Instant::now();
+    let taken = take();
+    println!("foreign: {step}: {:.0} s", begun.elapsed().as_secs_f64());
+    taken
 }
 
 /// Builds tests of a crate; where they are.

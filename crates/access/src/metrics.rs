@@ -34,15 +34,18 @@ pub fn text(status: &Status) -> String {
     text.into_text()
 }
 
+/// A register's name, its help, and its value.
+type Register = (&'static str, &'static str, fn(Registers) -> f64);
+
 /// Writes the registers that the law wants, and those that the kernel accepted.
 fn registers(text: &mut Metrics, own: (&str, &str), both: &[(&str, Option<Registers>)]) {
-    let slots: [(_, _, fn(Registers) -> f64); 4] = [
+    let all: [Register; 4] = [
         ("window_min_slots", "CWmin.", |of| of.window_min.into()),
         ("window_max_slots", "CWmax.", |of| of.window_max.into()),
         ("aifsn_slots", "AIFSN.", |of| of.aifsn.into()),
         ("txop_seconds", "The TXOP limit.", |of| of.txop().as_secs_f64()),
     ];
-    for (name, help, of) in slots {
+    for (name, help, of) in all {
         let mut family = text.family((name, "gauge"), help);
         for &(kind, registers) in both {
             if let Some(registers) = registers {

@@ -120,14 +120,14 @@ mod tests {
         assert_eq!(slow.packet.frame.as_nanos() / 1000, 192 + 1118);
     }
 
-    /// At 65 Mb/s 5.484 ms are 44557 bytes: 28 packets of 1544 bytes with their framing and delimiter, 5321 us. At
+    /// At 65 Mb/s 5.484 ms are 44557 bytes: 28 packets of 1544 bytes with their framing and delimiter, 5320.9 us. At
     /// 300 Mb/s 65535 bytes are the bound: 42 packets, 1729 us.
     #[test]
     fn holding_time_is_a_packet_or_an_aggregate() {
         let told = |kbps, aggregates| holding(&of(5180, kbps), Rate::from_kbps(kbps), aggregates);
         assert_eq!(told(54_000, false), "one packet of 1500 bytes, 252 us at 54.0 Mb/s");
         assert!(
-            told(65_000, true).starts_with("one aggregate: up to 28 packets of 1500 bytes, 5321 us, at 65.0")
+            told(65_000, true).starts_with("one aggregate: up to 28 packets of 1500 bytes, 5320 us, at 65.0")
         );
         assert!(
             told(300_000, true)

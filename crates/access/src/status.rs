@@ -140,6 +140,8 @@ pub fn ask(folder: &Path, interface: &str) -> io::Result<Status> {
 mod tests {
     use super::*;
     use crate::restore;
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
 
     #[test]
     fn status_is_asked_by_the_socket() {
@@ -168,6 +170,14 @@ mod tests {
         };
         listener.show(&status);
         assert_eq!(ask(folder.path(), "wlan0").unwrap(), status);
+        // Clients that send nothing, half a request, or more than one: the next is answered all the same.
+        let path = socket(folder.path(), "wlan0");
+        let idle: Vec<_> = (0..40).map(|_| UnixStream::connect(&path)).collect();
+        for bytes in [&b"stat"[..], &[0xff; 4096], b"status\nstatus\n"] {
+            let _ = UnixStream::connect(&path).and_then(|mut stream| stream.write_all(bytes));
+        }
+        assert_eq!(ask(folder.path(), "wlan0").unwrap(), status);
+        drop(idle);
         drop(listener);
         assert!(!socket(folder.path(), "wlan0").exists());
     }

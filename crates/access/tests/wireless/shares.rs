@@ -30,6 +30,8 @@ pub(crate) fn row_of_access_points_begins() {
     let _ = helper(&["medium", &COUNT.to_string()]);
     wait_for("medium", || Path::new("/sys/kernel/tracing/instances/medium").exists().then_some(()));
     shell("iw reg set US");
+    println!("| scene | packets of the first | of the second | of the third | share of the second |");
+    println!("|---|---|---|---|---|");
     for k in 0..COUNT {
         hostapd_with(&format!("wlan{k}"), CHANNEL, OWN);
         join(k, &station(k), 5180);
@@ -52,6 +54,18 @@ fn measure<const N: usize>(sources: &[Source; N], seconds: u64) -> [u64; N] {
     std::array::from_fn(|k| sources[k].received() - before[k])
 }
 
+/// Prints a row of the table that `validation/record.py access-shares cargo xtask foreign` keeps.
+fn show<const N: usize>(scene: &str, packets: [u64; N]) {
+    let cells: Vec<String> =
+        (0..COUNT as usize).map(|k| packets.get(k).map_or("-".into(), u64::to_string)).collect();
+    println!("| {scene} | {} | {:.3} |", cells.join(" | "), share(packets));
+}
+
+/// Returns the second access point's part of all packets.
+fn share<const N: usize>(packets: [u64; N]) -> f64 {
+    packets[1] as f64 / packets.iter().sum::<u64>() as f64
+}
+
 /// Two neighbours, one with `CWmin` 255: its mean back-off is 17 times as long.
 pub(crate) fn longer_window_has_the_smaller_share() {
     let sources = begin::<2>();
@@ -64,10 +78,11 @@ pub(crate) fn longer_window_has_the_smaller_share() {
     let pinned = measure(&sources, 4);
     radio.set(OWN).expect("it is an access point");
     drop(sources);
-    println!("  packets of two alike: {alike:?}; with CWmin 255 at the first: {pinned:?}");
-    let share = |[first, second]: [u64; 2]| first as f64 / second as f64;
-    assert!((0.5..2.0).contains(&share(alike)), "alike");
-    assert!(share(pinned) < 0.3, "the first has less than 0.3 of the other's");
+    show("two that send, alike", alike);
+    show("two, CWmin 255 at the first", pinned);
+    let of_other = |[first, second]: [u64; 2]| first as f64 / second as f64;
+    assert!((0.5..2.0).contains(&of_other(alike)), "alike");
+    assert!(of_other(pinned) < 0.3, "the first has less than 0.3 of the other's");
 }
 
 /// [Lee12]'s flow in the middle: it starves between two that do not hear each other, until these run virtual queues.
@@ -86,9 +101,8 @@ pub(crate) fn middle_gains_by_the_outer_laws() {
     let told = laws.each_ref().map(|law| law.status().expect("it runs"));
     laws.into_iter().for_each(Daemon::stop);
     drop(sources);
-    let share = |[first, middle, third]: [u64; 3]| middle as f64 / (first + middle + third) as f64;
-    println!("  packets before: {before:?}, the middle has {:.3}", share(before));
-    println!("  with virtual queues at the outer two: {during:?}, the middle has {:.3}", share(during));
+    show("three, alike", before);
+    show("three, virtual queues at the first and third", during);
     for told in told {
         println!("  {}: aggressiveness {:?}, {:?}", told.interface, told.aggressiveness, told.accepted);
     }

@@ -104,8 +104,8 @@ mod tests {
     /// The groups of nl80211 on Linux 6.1, in the layout of `linux/genetlink.h`: "config" is group 5, "mlme" 8.
     #[test]
     fn groups_are_found_by_name() {
-        let answer = b"\x01\x02\0\0\x06\0\x01\0\x1d\0\0\0\x38\0\x07\0\
-            \x1c\0\x01\0\x08\0\x02\0\x05\0\0\0\x0b\0\x01\0config\0\0\
+        let answer = b"\x01\x02\0\0\x06\0\x01\0\x1d\0\0\0\x34\0\x07\0\
+            \x18\0\x01\0\x08\0\x02\0\x05\0\0\0\x0b\0\x01\0config\0\0\
             \x18\0\x02\0\x08\0\x02\0\x08\0\0\0\x09\0\x01\0mlme\0\0\0\0";
         let all = groups(answer).unwrap();
         assert_eq!(all, [("config".to_string(), 5), ("mlme".to_string(), 8)]);
