@@ -295,7 +295,7 @@ pub(crate) mod tests {
             classes: vec![class(Side::Down, Standing::Share), class(Side::Up, Standing::Idle)],
         };
         let text = status.why("Anna").unwrap();
-        assert!(text.starts_with("Anna (s1)\nDownloads: 400 kb/s now, which is the fair share"), "{text}");
+        assert!(text.starts_with("Anna (s1)\nDownloads: 400 kb/s now, the fair share"), "{text}");
         assert!(
             text.contains("Uploads: nothing was asked for") && text.contains("6 packets found the line full"),
             "{text}"
