@@ -14,7 +14,7 @@ const COMPLETIONS: [(&str, &str); 3] = [
 ];
 
 /// Documents and examples below `share/doc/evenair`.
-const DOCUMENTS: [&str; 10] = [
+const DOCUMENTS: [&str; 11] = [
     "packaging/README.md",
     "CHANGELOG.md",
     "LICENSE-APACHE",
