@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(
             explained(mac.as_ref(), variant("802.11be")),
             "not built: `802.11be`, 802.11be and later, OFDMA, several users at once and spatial reuse; evenair has one user per \
-             transmission; what is built: 802.11b, 802.11a, 802.11g, ideal"
+             transmission; built: 802.11b, 802.11a, 802.11g, ideal"
         );
         assert_eq!(
             explained(mac.as_ref(), variant("802.11B")),

@@ -157,7 +157,7 @@ fn known_or_unbuilt_word_is_named() {
         ("radio.propagation=jakes", "not built: `jakes`, this model of fading or path loss"),
         ("velocity=walk", "unknown field `velocity`; nodes move by `tracks` and `walks`"),
         ("routing=olsr", "not built: `routing`, routing protocols"),
-        ("mac.rate_control=minstrel", "not built: `rate_control`, rate adaptation"),
+        ("mac.rate_control=minstrel", "unknown variant `minstrel`; rate control is `mac.rate_control`"),
         ("tcp.window=bbr2", "not built: `bbr2`, this window law; evenair list laws"),
         ("tcp.window=CUBIC", "there is no window law `CUBIC`; did you mean cubic?"),
         ("backoff.law=adaptve", "unknown variant `adaptve`; did you mean adaptive?"),

@@ -173,7 +173,8 @@ mod tests {
         );
         let unknown = of("QCSMA");
         assert!(
-            unknown.starts_with("% Who wrote [QCSMA] is not known") && !unknown.contains("author ="),
+            unknown.starts_with("% evenair does not know the authors of [QCSMA]")
+                && !unknown.contains("author ="),
             "{unknown}"
         );
     }

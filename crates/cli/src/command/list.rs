@@ -175,8 +175,8 @@ fn chosen(
     Ok(all)
 }
 
-/// Those of a list that some names choose, all without a name: by a pattern or a part of an id; by a word in its text where no id has
-/// it. The first name that chooses nothing is the error.
+/// Returns the entries of a list that the names choose, all without a name: by a pattern or a part of an id; by a word of its text
+/// where no id has it, or an id has it only behind its folder. The first name that chooses nothing is the error.
 fn named<'a, T>(
     all: Vec<T>,
     names: &[&'a String],
@@ -186,9 +186,13 @@ fn named<'a, T>(
     let mut is_chosen = vec![names.is_empty(); all.len()];
     for name in names {
         let mut found: Vec<bool> = all.iter().map(|one| is_named(&id(one), name)).collect();
-        if !found.contains(&true) && !is_pattern(name) {
+        let is_behind_folders =
+            |one: &T| id(one).split_once('/').is_some_and(|(folder, _)| !folder.contains(*name));
+        let is_word = all.iter().zip(&found).all(|(one, found)| !found || is_behind_folders(one));
+        if is_word && !is_pattern(name) && !name.contains('/') {
             let word = name.to_lowercase();
-            found = all.iter().map(|one| text(one).to_lowercase().contains(&word)).collect();
+            let in_text = all.iter().map(|one| text(one).to_lowercase().contains(&word));
+            found.iter_mut().zip(in_text).for_each(|(found, in_text)| *found |= in_text);
         }
         if !found.contains(&true) {
             return Err(name);

@@ -195,14 +195,15 @@ fn queue_table(runs: &[RunRecord], places: &[usize], all: bool) -> String {
         + &wrapped("  ", &notes.join(" · "), terminal::width())
 }
 
+/// A count of a queue's aggregates.
+type Count = fn(&AggregateResult) -> f64;
+
 /// A row per queue that sends aggregates, if any does.
 fn aggregate_table(runs: &[RunRecord], places: &[usize]) -> String {
     let aggregates = |&place: &usize| runs[0].links[place].aggregates.is_some();
     let mut rows = vec![row(&AGGREGATES)];
     for place in places.iter().copied().filter(aggregates) {
-        let mean = |of: fn(&AggregateResult) -> f64| {
-            over_seeds(runs, &|run| run.links[place].aggregates.as_ref().map_or(0.0, of))
-        };
+        let mean = |of: Count| over_seeds(runs, &|run| run.links[place].aggregates.as_ref().map_or(0.0, of));
         rows.push(vec![
             runs[0].links[place].queue.clone(),
             mean(|a| a.aggregates as f64),

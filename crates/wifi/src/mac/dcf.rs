@@ -410,7 +410,7 @@ pub struct DcfAir<S: Shape = General> {
     ears: Box<[Ear]>,
     /// Each node's near hearers: a row for each class of rates, a place in it for each node.
     ear_range: S::Table<(u32, u32)>,
-    /// Of a small network: the set of each node's hearers, and of those whose medium its frames make busy.
+    /// Of a small network: the set of each node's hearers, and of nodes with a medium that its frames make busy.
     hearers: Vec<(u64, u64)>,
     /// Each node's hearers further off.
     far_range: Vec<(u32, u32)>,
