@@ -1,9 +1,9 @@
 //! 802.11 channel access for all nodes at once.
 //!
 //! Before touching this room read IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2, and [Jam10] section 2.3.2.
-//! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the
-//! decoding of frames, `interference` that by the signal-to-noise ratio, `books` the ledger and the timeline; `batch` has contenders that send several packets in a frame,
-//! `modes` those under rate control.
+//! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the decoding of
+//! frames, `interference` that by the signal-to-noise ratio. `books` has the ledger and the timeline; `batch` has contenders that
+//! send several packets in a frame, `modes` those under rate control.
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
@@ -73,7 +73,7 @@ pub enum Capture {
         /// The receiver's noise.
         noise: Dbm,
     },
-    /// A receiver detects a preamble, and turns to another that is stronger by the threshold and begins in its first 16 µs. An error
+    /// A receiver detects a preamble, and turns to another that begins in its first 16 µs and is stronger by the threshold. An error
     /// model tells which packets of the frame survive noise and all interference over its time.
     Errors(ErrorModel),
 }
