@@ -73,7 +73,7 @@ pub enum Capture {
         /// The receiver's noise.
         noise: Dbm,
     },
-    /// A receiver detects a preamble, and turns to another that is stronger by the threshold and begins in its first 16 µs. An error
+    /// A receiver detects a preamble, and turns to another that begins in its first 16 µs and is stronger by the threshold. An error
     /// model tells which packets of the frame survive noise and all interference over its time.
     Errors(ErrorModel),
 }

@@ -119,10 +119,9 @@ impl<S: Shape> DcfAir<S> {
                     None if noticed => this.lock(heard.from(), until, clear),
                     None => (),
                     Some(locked) => {
-                        let disturbance_mw = match rule {
-                            Capture::Sinr { .. } => rival_mw - locked.power_mw + ear.power_mw,
-                            _ => ear.power_mw,
-                        };
+                        let sums = matches!(rule, Capture::Sinr { .. });
+                        let others_mw = if sums { rival_mw - locked.power_mw } else { 0.0 };
+                        let disturbance_mw = others_mw + ear.power_mw;
                         if locked.power_mw < ratio * disturbance_mw {
                             this.spoil();
                         }
