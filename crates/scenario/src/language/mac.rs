@@ -56,7 +56,7 @@ pub struct MacTable {
     /// Packets whose DATA frame is larger than this are preceded by RTS and CTS; none, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rts_threshold: Option<Size>,
-    /// DATA frames that take longer than this are preceded by RTS and CTS, whatever their size; none, if it is not given. Of
+    /// DATA frames that take longer than this are preceded by RTS and CTS, large or small; none, if it is not given. Of
     /// aggregates the time says more than the size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rts_duration: Option<Time>,

@@ -370,7 +370,7 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// What the stop of a countdown seldom leads to: a late draw, and an entry of the ledger.
+    /// The rare effects of a countdown that stops: a late draw, and an entry of the ledger.
     #[cold]
     #[inline(never)]
     fn note_stop(&mut self, c: Contender, at: Instant, by: Contender, undrawn: bool) {
