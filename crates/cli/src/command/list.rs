@@ -175,8 +175,8 @@ fn chosen(
     Ok(all)
 }
 
-/// Returns the entries of a list that the names choose, all without a name: by a pattern or a part of an id; by a word of its text
-/// where no id has it, or an id has it only behind its folder. The first name that chooses nothing is the error.
+/// Returns the entries of a list that the names choose; all without a name. A pattern or a part of an id chooses entries. A word that
+/// is in no id's folder is also looked for in texts. The first name that chooses nothing is the error.
 fn named<'a, T>(
     all: Vec<T>,
     names: &[&'a String],
