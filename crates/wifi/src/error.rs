@@ -98,16 +98,16 @@ impl ErrorModel {
     }
 
     /// The width of a frame of this mode by that of the network's channel.
-    pub(crate) fn relative_width(&self, phy: Phy, mode: Mode) -> f64 {
+    pub(crate) fn relative_width(self, phy: Phy, mode: Mode) -> f64 {
         bandwidth_hz(phy, mode) / (self.width.as_mhz() as f64 * 1e6)
     }
 
     /// How a mode's bits are lost.
-    pub(crate) fn link(&self, phy: Phy, mode: Mode) -> Curve {
+    pub(crate) fn link(self, phy: Phy, mode: Mode) -> Curve {
         Curve::of(phy, mode, self.coding)
     }
 
-    fn noise_in(&self, bandwidth_hz: f64) -> Dbm {
+    fn noise_in(self, bandwidth_hz: f64) -> Dbm {
         Dbm::new(THERMAL_DBM + 10.0 * libm::log10(bandwidth_hz) + f64::from(self.noise_figure_db))
     }
 }

@@ -111,7 +111,7 @@ impl<S: Shape> DcfAir<S> {
     /// Whether noise and interference spoil a frame; of an aggregate, all its packets.
     pub(super) fn spoils_by_noise(
         &mut self,
-        model: &ErrorModel,
+        model: ErrorModel,
         (from, to): (usize, usize),
         ear: &Ear,
         sent: &Sending,
@@ -155,7 +155,7 @@ impl<S: Shape> DcfAir<S> {
     /// The interference that a frame of this beginning has met on its way to a receiver.
     fn expose(
         &mut self,
-        model: &ErrorModel,
+        model: ErrorModel,
         to: usize,
         ear: &Ear,
         sent: &Sending,

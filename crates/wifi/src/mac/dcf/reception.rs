@@ -278,7 +278,7 @@ impl<S: Shape> DcfAir<S> {
     /// Whether the link's error model spoils a frame.
     fn spoils(&mut self, from: usize, to: usize, ear: &Ear, sent: &Sending, at: Instant) -> bool {
         if let Capture::Errors(model) = self.rules.capture {
-            return self.spoils_by_noise(&model, (from, to), ear, sent, at);
+            return self.spoils_by_noise(model, (from, to), ear, sent, at);
         }
         if sent.parts > 1 {
             return self.spoils_parts((from as u32, to as u32), sent, at);
