@@ -2,7 +2,7 @@
 //!
 //! Before an exchange the law gives a chain of modes. Attempts go through it in order until one is acknowledged; then, or when no try is
 //! left, the law learns how often the frame was sent in each mode, and how many of its packets were acknowledged. The frame is
-//! composed anew for each attempt. An RTS without an answer is no try: the mode of the DATA frame has no part in it. The exchange
+//! composed again for each attempt. An RTS without an answer is no try: the mode of the DATA frame has no part in it. The exchange
 //! that asks for a block acknowledgement is none either; where one follows a missing acknowledgement, the chain has ended.
 
 use super::shape::{Shape, Table};
