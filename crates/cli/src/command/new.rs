@@ -55,7 +55,7 @@ pub(crate) enum Template {
     Mesh,
     /// A gateway that gives each of its subscribers a rate
     Gateway,
-    /// Two access points of 802.11ac, with aggregates
+    /// Two access points of 802.11ac that send many packets in a frame
     Modern,
 }
 
