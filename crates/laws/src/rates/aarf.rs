@@ -5,7 +5,7 @@
 //! try, up to a maximum. Two failures in a row set the number back.
 //!
 //! # Source
-//! M. Lacage, M. H. Manshaei and T. Turletti, "IEEE 802.11 rate adaptation: a practical approach", MSWiM 2004: twice, at most 50.
+//! M. Lacage, M. H. Manshaei and T. Turletti, "IEEE 802.11 rate adaptation: a practical approach", `MSWiM` 2004: twice, at most 50.
 //!
 //! # Symbols
 //! The factor → [`AarfParams::factor`]; the maximum → [`AarfParams::successes_max`].

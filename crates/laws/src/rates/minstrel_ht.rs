@@ -8,7 +8,7 @@
 //! packets of an interval are lost in the best mode but for a quarter, a group with no more streams takes its place at once.
 //!
 //! # Source
-//! Linux 6.1, net/mac80211/rc80211_minstrel_ht.c: its rules as facts; none of its code is here.
+//! Linux 6.1, `net/mac80211/rc80211_minstrel_ht.c`: its rules as facts; none of its code is here.
 //!
 //! # Symbols
 //! The interval → [`MinstrelHtParams::interval`]; the time between probes → [`MinstrelHtParams::probe_interval`]; the time of a

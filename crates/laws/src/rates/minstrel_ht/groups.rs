@@ -165,9 +165,8 @@ const fn subcarriers(mode: &RateMode) -> u32 {
     match (is_he, mode.width_mhz) {
         (false, 40) => 108,
         (false, 80) => 234,
-        (false, 160) => 468,
+        (false, 160) | (true, 40) => 468,
         (false, _) => 52,
-        (true, 40) => 468,
         (true, 80) => 980,
         (true, 160) => 1960,
         (true, _) => 234,

@@ -8,7 +8,7 @@ use evenair_units::Instant;
 /// The coefficients of the filter, times [`ONE`]: a low-pass of second order with a period of 16 intervals.
 const OF_LAST: i32 = 0x1499;
 const OF_LAST_BUT_ONE: i32 = -0x92e;
-const OF_NEW: i32 = ONE as i32 - OF_LAST - OF_LAST_BUT_ONE;
+const OF_NEW: i32 = ONE.cast_signed() - OF_LAST - OF_LAST_BUT_ONE;
 
 /// A probability of so many hundredths.
 const fn percent(hundredths: u32) -> u32 {
@@ -35,7 +35,7 @@ impl Stats {
             return;
         }
         let filtered = OF_NEW * seen + OF_LAST * last + OF_LAST_BUT_ONE * i32::from(self.average_before);
-        let filtered = (filtered >> 12).min(ONE as i32);
+        let filtered = (filtered >> 12).min(ONE.cast_signed());
         self.average_before = self.average;
         self.average = if filtered < 0 { 1 } else { filtered as u16 };
     }
@@ -46,7 +46,7 @@ impl MinstrelHt {
     #[allow(clippy::needless_range_loop, reason = "the groups change while their modes are compared")]
     pub(super) fn sort(&mut self, now: Instant) {
         if self.frames > 0 {
-            let mean = ((u64::from(self.packets) << 12) / u64::from(self.frames)) as i64;
+            let mean = ((u64::from(self.packets) << 12) / u64::from(self.frames)).cast_signed();
             let step = 32 * (mean - i64::from(self.length)) / 128; // a quarter of what is new
             self.length = (i64::from(self.length) + step).max(ONE.into()) as u32;
             (self.frames, self.packets) = (0, 0);
