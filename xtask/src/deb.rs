@@ -5,7 +5,7 @@ use crate::bundle::{bring_what_goes_beside, bytes_of};
 use crate::run::{cargo_command, root, succeed, succeeds, target};
 use crate::tally::Tally;
 use anyhow::{Context, Result};
-use evenair_needs::Missing;
+use evenair_needs::{Missing, find};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,6 +23,12 @@ pub(crate) fn run() -> Result<Tally> {
         return Ok(Tally::lacks_for_a_part(
             "root",
             "the package is not installed: that takes root on Debian",
+        ));
+    }
+    if find("ping").is_none() {
+        return Ok(Tally::lacks_for_a_part(
+            "ping",
+            "the package is not installed: its upgrade is under traffic",
         ));
     }
     succeed(Command::new(root().join("lab/package.sh")).arg(&package))?;
