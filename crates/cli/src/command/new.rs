@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 \
     From a map or a graph:
   \
-    evenair new street.toml --from map.geojson
+    evenair new town.toml --from map.geojson
   \
     evenair new backbone.toml --from topology.graphml"
 )]

@@ -220,9 +220,9 @@ pages! {
     concepts_connections "concepts/connections.md",
     concepts_emulator "concepts/emulator.md",
     concepts_errors "concepts/errors.md",
-    concepts_rate_control "concepts/rate-control.md",
     concepts_gateway_laws "concepts/gateway-laws.md",
     concepts_gateway "concepts/gateway.md",
+    concepts_rate_control "concepts/rate-control.md",
     concepts_wifi_of_today "concepts/wifi-of-today.md",
     dependencies "dependencies.md",
     how_to_backoff "how-to/backoff.md",
@@ -369,6 +369,15 @@ fn examples(help: &str) -> Vec<String> {
     help.lines().map(str::trim).filter(|line| line.starts_with("evenair ")).map(String::from).collect()
 }
 
+const MAP: &str = r#"{"type": "FeatureCollection", "features": [
+    {"type": "Feature", "properties": {"id": "a"}, "geometry": {"type": "Point", "coordinates": [10, 45]}},
+    {"type": "Feature", "properties": {"id": "b"}, "geometry": {"type": "Point", "coordinates": [10.001, 45]}}
+]}"#;
+const GRAPH: &str = r#"<graphml><key id="x" for="node" attr.name="x"/><key id="y" for="node" attr.name="y"/><graph>
+    <node id="a"><data key="x">0</data><data key="y">0</data></node>
+    <node id="b"><data key="x">90</data><data key="y">0</data></node>
+</graph></graphml>"#;
+
 #[test]
 fn every_example_of_the_helps_runs() {
     let folder = tempfile::tempdir().unwrap();
@@ -376,6 +385,8 @@ fn every_example_of_the_helps_runs() {
     fs::write(folder.path().join("my.toml"), scenario).unwrap();
     fs::write(folder.path().join("nodes.csv"), "id,x,y\na,0,0\nb,90,0\n").unwrap();
     fs::write(folder.path().join("flows.csv"), "from,to\na,b\n").unwrap();
+    fs::write(folder.path().join("map.geojson"), MAP).unwrap();
+    fs::write(folder.path().join("topology.graphml"), GRAPH).unwrap();
     // The part behind "Commands:", up to the empty line: a command a line, some of which go on in the next.
     let help = stdout(&evenair(&["--help"]));
     let (_, list) = help.split_once("Commands:\n").expect("there are commands");
