@@ -74,7 +74,7 @@ impl NetworkSpec {
         }
         let Some(sensitivity) = &self.receivers.sensitivity else { return own };
         let received = |mode: &Mode| sensitivity.threshold(*mode).is_some_and(|least| ear.power >= least);
-        modes.filter(received).last().unwrap_or(own)
+        modes.rev().find(received).unwrap_or(own)
     }
 
     /// The place of a link's rate control: its modes, and a number for its draws.
