@@ -43,7 +43,7 @@ impl Scenario {
     /// Refuses settings that contradict moving nodes.
     fn check_what_moves(&self) -> Result<(), Mistake> {
         let others = [
-            (self.radio.is_none(), "needs a [radio]: without one nobody hears more or less by moving"),
+            (self.radio.is_none(), "needs a [radio], by which places decide on hearing"),
             (self.nodes.is_empty(), "needs [[nodes]] with names"),
             (
                 self.mac.kind == crate::language::MacKind::Ideal,
