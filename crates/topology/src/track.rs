@@ -138,7 +138,7 @@ mod tests {
         let way = legs.clone().sum::<f64>();
         let (mean_leg, speed) = (way / legs.count() as f64, way / track.end().as_secs_f64());
         assert!((mean_leg / 52.14 - 1.0).abs() < 0.02, "{mean_leg}");
-        assert!((speed / (1.0 / 3f64.ln()) - 1.0).abs() < 0.02, "{speed}");
+        assert!((speed / (1.0 / libm::log(3.0)) - 1.0).abs() < 0.02, "{speed}");
         let inside = |p: &Position| (-50.0..=50.0).contains(&p.x_m) && (0.0..=100.0).contains(&p.y_m);
         assert!(track.points.iter().all(|(_, place)| inside(place)));
     }

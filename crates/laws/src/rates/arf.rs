@@ -22,7 +22,7 @@
 //! use evenair_laws::Parameters;
 //! use evenair_laws::rates::{ArfParams, FrameStatus, FrameView, RateControl, RateFormat, RateMode, RateRole, Tried};
 //! use evenair_units::Rate;
-//! let mode = |index: u8, mbps| RateMode {
+//! let mode = |index: u8, mbps: u64| RateMode {
 //!     format: RateFormat::Dsss, index, streams: 1, width_mhz: 20, guard_ns: 0, rate: Rate::from_kbps(mbps * 1000),
 //! };
 //! let link = RateRole { modes: vec![mode(0, 1), mode(1, 2)], own: 1, seed: 0 };

@@ -163,7 +163,7 @@ fn mistakes_of_motion_are_named() {
     assert!(message(&still).contains("mobility: no node moves"), "{}", message(&still));
 }
 
-/// ns-3's WaypointMobilityModel (validation/ns3/walk.txt): a station of 6 Mb/s walks out of its range of 300 m after 5 s and is back
+/// ns-3's `WaypointMobilityModel` (validation/ns3/walk.txt): a station of 6 Mb/s walks out of its range of 300 m after 5 s and is back
 /// after 15 s. The packets that arrive are as many within 1 %, and the silence is as long within the time between two scenes.
 #[test]
 fn walk_out_of_range_is_that_of_ns3() {

@@ -23,7 +23,7 @@ fn ratio_at(curve: Curve, loss: f64, bytes: f64) -> f64 {
 }
 
 /// Differences to ns-3 3.44's `TableBasedErrorRateModel` at packet error rates of 0.5, 0.1 and 0.01, 1458 bytes.
-fn differences<'a>(coding: Coding, table: &'a [[f64; 3]]) -> impl Iterator<Item = (usize, f64)> + 'a {
+fn differences(coding: Coding, table: &[[f64; 3]]) -> impl Iterator<Item = (usize, f64)> {
     table.iter().enumerate().flat_map(move |(mcs, row)| {
         let curve = Curve::of(Phy::ax(Band::Ghz5), of_mcs(mcs as u8, 1), coding);
         let losses = [0.5, 0.1, 0.01].into_iter().zip(row);

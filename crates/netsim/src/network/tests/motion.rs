@@ -108,7 +108,7 @@ fn mode_follows_the_scene() {
         Some(Scene { medium: on_line(&[0.0, 100.0]), rates: vec![rate(1_000)] })
     }));
     let both = Network::run(&spec, seconds(1, 0, 2)).flows[0].goodput_bps;
-    let expected = (alone(11_000) + alone(1_000)) / 2.0;
+    let expected = f64::midpoint(alone(11_000), alone(1_000));
     assert!((both / expected - 1.0).abs() < 0.01, "{both} for {expected}");
 }
 
