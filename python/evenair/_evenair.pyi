@@ -5,7 +5,7 @@ from os import PathLike
 from types import CapsuleType
 from typing import Any, SupportsFloat, SupportsIndex, final
 
-__all__ = ["Access", "Acked", "ClassRole", "ClassView", "ComparisonFacts", "Delivery", "Environment", "FlowRole", "FlowView", "FluidFacts", "GatewayRole", "GatewayView", "LinkRole", "LinkView", "Loss", "QueueRole", "QueueView", "Records", "Scenario", "SolutionFacts", "StudyFacts", "Table", "WindowStart", "check_law", "compare", "fluid", "gives_one_rate", "program_is", "run", "scenario_ids", "scenario_text", "schema", "seconds", "solve", "study", "study_ids", "sweep", "tables", "verdict", "version"]
+__all__ = ["Access", "Acked", "ClassRole", "ClassView", "ComparisonFacts", "Delivery", "Environment", "FlowRole", "FlowView", "FluidFacts", "FrameStatus", "FrameView", "GatewayRole", "GatewayView", "LinkRole", "LinkView", "Loss", "QueueRole", "QueueView", "RateRole", "Records", "Scenario", "SolutionFacts", "StudyFacts", "Table", "WindowStart", "check_law", "compare", "fluid", "gives_one_rate", "half_width", "program_is", "run", "scenario_ids", "scenario_text", "schema", "seconds", "solve", "study", "study_ids", "sweep", "tables", "verdict", "version"]
 
 @final
 class Access:
