@@ -155,7 +155,7 @@ const asPng = place => new Promise(done => {
   };
   image.src = URL.createObjectURL(asSvg(place));
 });
-document.querySelectorAll(".drawing").forEach(place => {
+document.querySelectorAll(".drawing[data-figure]").forEach(place => {
   const figure = FIGURES[place.dataset.figure];
   place.querySelectorAll("svg").forEach(svg => liven(svg, figure.panels));
   const forms = {
