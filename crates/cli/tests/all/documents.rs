@@ -290,6 +290,7 @@ pages! {
     security "security.md",
     tutorial_figure "tutorial/figure.md",
     tutorial_hidden "tutorial/hidden.md",
+    tutorial_house "tutorial/house.md",
     tutorial_law "tutorial/law.md",
     tutorial_network "tutorial/network.md",
     validation "validation.md",

@@ -48,7 +48,7 @@ fn moments(page: &mut Page, chart: &Chart) {
 }
 
 /// The width for which a moment's figure is laid out \[px\].
-const MOMENT_WIDTH: f64 = 560.0;
+const MOMENT_WIDTH: f64 = 800.0;
 
 /// The same with no more digits than can be seen.
 fn short(mut value: Value) -> Value {
