@@ -106,7 +106,7 @@ pub struct FairRates(Result<Vec<f64>, String>);
 impl FairRates {
     /// Solves for the fair optimum, unless the network has too many links for that to take a moment.
     ///
-    /// Where nodes move they are means over the measured time: of [`MOMENTS`] networks that stand still, in which a flow without a route
+    /// Where nodes move they are means over the measured time: of `MOMENTS` networks that stand still, in which a flow without a route
     /// has none.
     pub fn of(scenario: &Resolved) -> Self {
         if scenario.moves() {

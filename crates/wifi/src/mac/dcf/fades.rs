@@ -40,7 +40,7 @@ impl Fades {
 
 impl<S: Shape> DcfAir<S> {
     /// Makes links fade, each by the waves of its two nodes, the one with the lower number first, under
-    /// [`Capture::Errors`](super::Capture::Errors).
+    /// [`Capture::Errors`].
     pub fn set_fading(&mut self, fading: Fading, links: impl IntoIterator<Item = ((u32, u32), FadedLink)>) {
         assert!(matches!(self.rules.capture, Capture::Errors(_)), "thresholds would cut links off whole");
         let faded = |link: FadedLink| {
