@@ -307,7 +307,7 @@ class RateControl(Law):
     def on_frame(self, frame: FrameView) -> int | Sequence[tuple[int, int]] | Sequence[tuple[int, int, bool]]:
         """Give the next frame's modes.
 
-        One mode, for one try; or up to four steps of a mode and its tries, 1 to 31, each with True where an RTS precedes.
+        One mode, for one try; or up to four steps: a mode, its tries from 1 to 31, and True where an RTS precedes.
         """
         raise self._undefined("on_frame")
 

@@ -30,12 +30,16 @@ class Aggregates(NamedTuple):
     asks: bool = True
 
 
+ALONE = Aggregates(0)
+"""One packet a frame."""
+
+
 def megabits(
     case: tuple[str, int, int, int],
     seed: int,
     measured: int = SECONDS,
     offered: int = 100_000_000,
-    aggregates: Aggregates = Aggregates(0),
+    aggregates: Aggregates = ALONE,
 ) -> float:
     """What arrives in one cell [Mb/s] in so many seconds after the first; each station offers so much [bit/s]."""
     from ns import ns

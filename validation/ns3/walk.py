@@ -3,9 +3,10 @@
 With the PyPI package ns3 (3.44):
     python3 validation/ns3/walk.py > validation/ns3/walk.txt
 
-The station has 1500-byte IP packets (1472 bytes of payload) for its receiver at any time, at 6 Mb/s. It stands 250 m from it
-at 0 s, 350 m at 10 s and 250 m at 20 s; signals go 300 m. Each line has a second, counted from its beginning, and the packets
-that arrive in it. The last line has the instants of the last arrival before the silence and of the first one after it [s].
+The station has 1500-byte IP packets (1472 bytes of payload) for its receiver at any time, at 6 Mb/s. It stands 250 m
+from it at 0 s, 350 m at 10 s and 250 m at 20 s; signals go 300 m. Each line has a second, counted from its beginning,
+and the packets that arrive in it. The last line has the instants of the last arrival before the silence and of the
+first one after it [s].
 """
 
 
