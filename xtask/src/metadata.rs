@@ -91,6 +91,13 @@ pub(crate) struct Program {
     pub(crate) path: PathBuf,
 }
 
+impl Program {
+    /// Whether it runs the program of its package, which cargo may build after it.
+    pub(crate) fn runs_its_package(&self) -> bool {
+        self.kind == "test" && self.folder.join("src/main.rs").exists()
+    }
+}
+
 /// Builds by a command of cargo, with its progress and warnings shown; hands over each test as soon as it is built.
 pub(crate) fn built_tests(cargo: &mut Command, mut each: impl FnMut(Program) -> Result<()>) -> Result<()> {
     cargo.arg("--message-format=json-render-diagnostics").stdout(Stdio::piped());

@@ -140,16 +140,21 @@ impl Suite {
     pub(crate) fn run(&self) -> Result<Tally> {
         let mut build = self.cargo(&["test", "--no-run", "--lib", "--bins", "--tests"]);
         build.arg("--quiet");
-        let mut alone = Vec::new();
+        let (mut alone, mut after) = (Vec::new(), Vec::new());
         let mut tally = pool::run(self.at_once, |queue| {
             built_tests(&mut build, |program| {
                 let is_alone = |job: &Job| ALONE.iter().any(|name| job.name.ends_with(name));
                 let (lonely, others): (Vec<Job>, Vec<Job>) =
                     self.tests_of(&program)?.into_iter().partition(is_alone);
                 alone.extend(lonely);
-                queue.add(others);
+                if program.runs_its_package() {
+                    after.extend(others);
+                } else {
+                    queue.add(others);
+                }
                 Ok(())
             })?;
+            queue.add(after);
             // Cargo builds examples when it has built all else.
             queue.add(self.documentation.then(|| self.examples()));
             Ok(())
