@@ -721,8 +721,8 @@ class RateRole:
     @property
     def modes(self, /) -> list[tuple[str, int, int, int, int, int]]:
         """
-        The modes that frames may have, which a law names by their place here: format, index, streams, width [MHz], guard interval
-        [ns], rate [bit/s].
+        The modes that frames may have, which a law names by their place here: format, index, streams, width in MHz, guard
+        interval in ns, rate in bit/s.
         """
     @property
     def own(self, /) -> int:

@@ -236,8 +236,8 @@ view! {
 view! {
     /// The link that a rate control is put at.
     RateRole(rates::RateRole) {
-        /// The modes that frames may have, which a law names by their place here: format, index, streams, width \[MHz\], guard interval
-        /// \[ns\], rate \[bit/s\].
+        /// The modes that frames may have, which a law names by their place here: format, index, streams, width in MHz, guard
+        /// interval in ns, rate in bit/s.
         modes: Vec<(String, u8, u8, u16, u16, u64)> = |link| link.modes.iter().map(mode).collect();
         /// The place of the link's own mode, the fastest.
         own: u16 = |link| link.own;
