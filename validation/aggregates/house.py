@@ -9,13 +9,10 @@ Prints a table in Markdown of the scenarios wifi/flat and wifi/flat-channels. Ne
 
 from __future__ import annotations
 
-import json
-import subprocess
-from pathlib import Path
 from statistics import fmean
-from typing import Any
 
-EVENAIR = Path(__file__).parent.parent.parent / "target/release/evenair"
+from program import results
+
 SCALED = "backoff={ law = 'virtual-queue', b = 0.0001, v = 50000, vq_min = 100 }"
 ROWS = {
     "as it is": ("wifi/flat", []),
@@ -30,20 +27,11 @@ ROWS = {
 }
 
 
-def runs(scenario: str, changes: list[str]) -> list[dict[str, Any]]:
-    """The results of three seeds."""
-    command = [str(EVENAIR), "run", scenario, "--json", "--quiet", "--seeds", "3"]
-    for change in changes:
-        command += ["--set", change]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return [json.loads(line) for line in output.splitlines()]
-
-
 def row(scenario: str, changes: list[str]) -> list[str]:
     """Total goodput, starving flows and the least flow's goodput: means over the seeds."""
-    results = runs(scenario, changes)
-    flows = [[flow["goodput_bps"] / 1e6 for flow in result["flows"]] for result in results]
-    starving = [sum(flow["standing"] == "starves" for flow in result["verdict"]["flows"]) for result in results]
+    seeds = results(scenario, changes, 3)
+    flows = [[flow["goodput_bps"] / 1e6 for flow in result["flows"]] for result in seeds]
+    starving = [sum(flow["standing"] == "starves" for flow in result["verdict"]["flows"]) for result in seeds]
     total, least = fmean(map(sum, flows)), fmean(map(min, flows))
     return [f"{total:.0f}", f"{fmean(starving):.1f}", f"{least:.1f}"]
 

@@ -11,12 +11,10 @@ preambles.
 
 from __future__ import annotations
 
-import json
-import subprocess
-from pathlib import Path
 from statistics import fmean
 
-EVENAIR = Path(__file__).parent.parent.parent / "target/release/evenair"
+from program import results
+
 OURS = {
     "single packets, MCS 11": ["aggregation.packets=1"],
     "aggregates, MCS 11": [],
@@ -31,11 +29,7 @@ THEIRS = [
 
 def ours(changes: list[str]) -> tuple[float, float]:
     """Goodput of the middle one and the mean of the outer ones [Mb/s]."""
-    command = [str(EVENAIR), "run", "wifi/middle", "--json", "--quiet", "--seeds", "4", "--set", "duration=20 s"]
-    for change in changes:
-        command += ["--set", change]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    flows = [json.loads(line)["flows"] for line in output.splitlines()]
+    flows = [result["flows"] for result in results("wifi/middle", ["duration=20 s", *changes], 4)]
     left, middle, right = (fmean(flow[place]["goodput_bps"] for flow in flows) / 1e6 for place in range(3))
     return middle, (left + right) / 2
 

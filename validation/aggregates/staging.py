@@ -10,14 +10,13 @@ three seeds of 30 s; takes a minute.
 
 from __future__ import annotations
 
-import json
-import subprocess
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-HERE = Path(__file__).parent
-EVENAIR = HERE.parent.parent / "target/release/evenair"
+from program import results
+
+SCENARIO = Path(__file__).parent / "staging.toml"
 RATES = {("802.11ac", 0): "29.25", ("802.11ac", 9): "390", ("802.11ax", 0): "36", ("802.11ax", 11): "600.5"}
 STAGED = {"one": "one aggregate", "8 ms": "8 ms"}
 
@@ -26,18 +25,14 @@ def runs(discipline: str, kind: str, mcs: int, staged: str) -> list[dict[str, An
     """The results of three seeds."""
     changes = [f"queue={{ discipline = '{discipline}' }}", f"mac={{ kind = '{kind}', width = '80 MHz', mcs = {mcs} }}"]
     changes += [f"aggregation.staged_airtime='{staged}'"]
-    command = [str(EVENAIR), "run", str(HERE / "staging.toml"), "--json", "--all", "--quiet", "--seeds", "3"]
-    for change in changes:
-        command += ["--set", change]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return [json.loads(line) for line in output.splitlines()]
+    return results(SCENARIO, changes, 3, "--all")
 
 
 def row(discipline: str, kind: str, mcs: int, staged: str) -> list[str]:
     """A row of the table."""
-    results = runs(discipline, kind, mcs, staged)
-    queues = [next(link for link in result["links"] if link["queue"] == "ap/be") for result in results]
-    flows = [{flow["flow"]: flow for flow in result["flows"]} for result in results]
+    seeds = runs(discipline, kind, mcs, staged)
+    queues = [next(link for link in result["links"] if link["queue"] == "ap/be") for result in seeds]
+    flows = [{flow["flow"]: flow for flow in result["flows"]} for result in seeds]
     goodput = fmean(flow["first"]["goodput_bps"] + flow["second"]["goodput_bps"] for flow in flows) / 1e6
     waits = fmean(queue["waiting"]["mean_s"] for queue in queues) * 1e3
     sojourn = fmean(queue["sojourn_s"] for queue in queues) * 1e3

@@ -7,8 +7,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Starts a command as the user `nobody`, with a device file of its own: where root's is for root alone, no user could
-/// open it.
+/// Starts a command as the user `nobody`, with a device file of its own: root's file may be open to root
+/// alone.
 const AS_NOBODY: &str = "set -e
 device=$(mktemp -d)/tun
 mknod \"$device\" c 10 200
