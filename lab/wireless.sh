@@ -4,7 +4,7 @@
 #   lab/wireless.sh FOLDER PROGRAM EVENAIR [WORD...]
 #
 # EVENAIR is the command, built with its live commands; PROGRAM gets the words. FOLDER keeps the kernel from one run to the next;
-# another one extracted to FOLDER/kernel is taken instead. Ends with 77 where something is missing, else as the program did.
+# another one extracted to FOLDER/kernel is taken instead. FOREIGN_QEMU has more options of qemu's, as in lab/foreign.sh. Ends with 77 where something is missing, else as the program did.
 set -eu
 folder=$1
 program=$2
@@ -87,6 +87,6 @@ chmod +x "$root/init"
 (cd "$root" && find . | cpio --create --format=newc --quiet | gzip -1 > "$folder/initrd")
 log="$folder/log"
 timeout "${FOREIGN_SECONDS:-600}" qemu-system-x86_64 -machine q35 -cpu max -m 1024 -nographic -no-reboot -net none \
-    -kernel "$(kernel)" -initrd "$folder/initrd" -append "console=ttyS0 quiet panic=-1 rdinit=/init" 2>&1 < /dev/null | tr -d '\r' | tee "$log"
+    ${FOREIGN_QEMU:-} -kernel "$(kernel)" -initrd "$folder/initrd" -append "console=ttyS0 quiet panic=-1 rdinit=/init" 2>&1 < /dev/null | tr -d '\r' | tee "$log"
 status=$(sed -n 's/.*wireless: status \([0-9]*\).*/\1/p' "$log" | tail -n 1)
 exit "${status:-1}"

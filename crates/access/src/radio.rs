@@ -82,12 +82,15 @@ impl Linux {
         Ok(Self { wireless, name: name.into(), category, index: None })
     }
 
-    /// Returns the names of all Wi-Fi interfaces.
+    /// Returns the names of all Wi-Fi interfaces, in order.
     ///
     /// # Errors
     /// If the kernel refuses.
     pub fn names(&mut self) -> io::Result<Vec<String>> {
-        Ok(self.wireless.interfaces()?.into_iter().map(|interface| interface.name).collect())
+        let mut names: Vec<_> =
+            self.wireless.interfaces()?.into_iter().map(|interface| interface.name).collect();
+        names.sort_unstable();
+        Ok(names)
     }
 
     /// Returns all interfaces. Connects again if the kernel's Wi-Fi was loaded again, with another number of its family.
