@@ -13,6 +13,7 @@ mod deb;
 mod dependencies;
 mod dist;
 mod docs;
+mod figures;
 mod foreign;
 mod labels;
 mod links;
