@@ -33,6 +33,7 @@ mod routers;
 mod run;
 mod sanitizer;
 mod sbom;
+mod steps;
 mod suite;
 mod tables;
 mod tally;
