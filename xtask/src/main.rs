@@ -34,6 +34,7 @@ mod routers;
 mod run;
 mod sanitizer;
 mod sbom;
+mod steps;
 mod suite;
 mod tables;
 mod tally;
