@@ -153,7 +153,7 @@ impl ScenarioArguments {
         if !scenario.moves() {
             return Ok(scenario);
         }
-        terminal::warn("nodes move, and theory knows one instant: this is of the beginning");
+        terminal::warn("nodes move, and theory has one instant: this answer is for the beginning");
         Ok(scenario.at(evenair_units::Instant::ZERO)?)
     }
 

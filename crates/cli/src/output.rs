@@ -167,7 +167,7 @@ pub(crate) fn warn_of_theory(scenario: &Resolved) {
     }
     let settings = scenario.settings();
     if settings.gateway.is_some() || settings.source_limit.is_some() {
-        terminal::warn("the theory knows neither gateways nor limited sources; it answers without them");
+        terminal::warn("theory has neither gateways nor limited sources: this answer leaves them out");
     }
 }
 

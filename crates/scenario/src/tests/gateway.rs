@@ -130,7 +130,7 @@ fn mistakes_at_the_gateway_name_key_and_remedy() {
             "node = \"4\", law = \"pfrc\", directions = \"down\"",
             "gateway.node: no flow into the mesh passes \"4\"",
         ),
-        ("node = \"0\"", "gateway.rate: what does it let through?"),
+        ("node = \"0\"", "gateway.rate: has no rate: give a law"),
         ("node = \"0\", law = \"pfrc\", rate = \"1 Mbps\"", "gateway.rate: the law finds the rate"),
         ("node = \"0\", rate = \"0 bps\"", "\"0 bps\" is zero; a rate must be above it"),
         ("node = \"0\", rate = \"fair\"", "or write \"max-min\""),

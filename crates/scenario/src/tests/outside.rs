@@ -32,7 +32,7 @@ fn mistakes_name_their_cause() {
     for (outside, why) in [
         (r#"["a", "d"]"#, "outside: there is no node \"d\"; nodes are a, b, c, far"),
         (r#"["a", "a"]"#, "outside: \"a\" is there already"),
-        (r#"["a"]"#, "outside: packets go from one node to another: name two at least"),
+        (r#"["a"]"#, "outside: needs two nodes at least: packets go from one node to another"),
         (r#"["a", "far"]"#, "outside: there is no route from \"a\" to \"far\""),
     ] {
         let error = chain(outside).unwrap_err().to_string();
