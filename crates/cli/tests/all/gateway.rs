@@ -190,7 +190,7 @@ END
 
 /// Nothing is to be reached from outside: the page is on loopback, all else is a socket of files, netlink, or hears packets of its device alone.
 #[test]
-fn nothing_listens_but_on_loopback_and_in_the_file_system() {
+fn gateway_listens_on_loopback_and_files_only() {
     let script = "echo 'page = \"127.0.0.1:9180\"' | cat - gateway.toml > with; mv with gateway.toml
         begin --mode enforce
         for table in tcp tcp6 udp udp6 udplite udplite6 raw raw6 icmp icmp6 sctp/eps; do
