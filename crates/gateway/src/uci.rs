@@ -209,7 +209,7 @@ config subscriber
 ";
 
     #[test]
-    fn sections_are_tables_and_lines_stay_where_they_are() {
+    fn sections_are_tables_with_places_of_lines() {
         let text = UCI.replace("\toption link_rate '20 Mbps'\n", "");
         let config = Config::parse("evenair", &text).unwrap();
         let toml = "mesh = \"br-lan\"\nuplink = \"wan\"\nmode = \"enforce\"\neager = 100\n\
