@@ -151,7 +151,7 @@ impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Aborted => f.write_str("the other end broke the stream off"),
-            Self::Overloaded => f.write_str("the other end has no room for another stream"),
+            Self::Overloaded => f.write_str("the other end accepts no further stream"),
             Self::SessionOver(why) => why.fmt(f),
             Self::Other(code) => write!(f, "the stream was broken off (code {code})"),
         }

@@ -63,7 +63,7 @@ fn gateway_that_was_killed_is_adopted_or_cleared() {
         evenair gateway clear gateway.toml; echo cleared; tree; evenair gateway clear gateway.toml";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
     assert!(text.contains("killed\n5\ntable inet evenair\n"), "{text}");
-    assert!(text.contains("Anna (anna)\nDownloads: nothing was asked for"), "{text}");
+    assert!(text.contains("Anna (anna)\nDownloads: no data was requested"), "{text}");
     assert!(text.contains("ended\n0\n"), "{text}");
     assert!(text.contains("as they were before\ncleared\n0\nnothing of evenair's is kept"), "{text}");
 }

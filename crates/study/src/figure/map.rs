@@ -363,8 +363,8 @@ impl<'a> Map<'a> {
         };
         let unnamed = match unnamed {
             0 => String::new(),
-            1 => "The name of one node has no room.".into(),
-            n => format!("The names of {n} nodes have no room."),
+            1 => "The name of one node does not fit.".into(),
+            n => format!("The names of {n} nodes do not fit."),
         };
         let attached = self.scenario.settings().outside.join(", ");
         let attached = match attached.as_str() {
