@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_paragraphs_are_counted_and_code_is_not() {
+    fn comments_and_paragraphs_are_counted_not_code() {
         let code = "/// Who sends waits. It takes `who`, 1.5 s.\nfn who() {}\n// What\n// follows.\n/// ```\n/// let whose = 1;\n/// ```\n";
         let prose = Prose::of(&of_code(code));
         assert_eq!((prose.sentences, prose.counts), (3, [1, 1, 0, 0]));

@@ -193,7 +193,7 @@ fn every_source_has_a_limit_of_its_own() {
 }
 
 #[test]
-fn a_gateway_that_lets_through_more_than_its_links_carry_is_warned_of() {
+fn gateway_above_its_links_capacity_is_warned_of() {
     let up = "{ id = \"a\", from = \"1\", to = \"0\" }, { id = \"b\", from = \"0\", to = \"2\" }";
     let warnings = |keys: &str, flows: &str| {
         let all = chain(&format!("gateway = {{ node = \"0\", {keys} }}"), flows).unwrap().warnings();

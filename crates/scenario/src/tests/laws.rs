@@ -39,7 +39,7 @@ fn a_window_law_is_a_name_or_a_table() {
 }
 
 #[test]
-fn no_law_decides_more_often_than_there_is_anything_new() {
+fn law_decides_no_more_often_than_news() {
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
     for changes in [
         &["connections={k=10, interval=\"0.001 us\"}"][..],
@@ -221,7 +221,7 @@ impl BackoffLaw for Steady {
 }
 
 #[test]
-fn a_law_of_ones_own_runs_and_is_known_by_its_identity() {
+fn own_law_runs_and_is_found_by_identity() {
     let with = |airtimes: f64| {
         let mut scenario = set(&["duration=4 s", "warmup=1 s"]).unwrap().written_out();
         scenario.backoff = OwnBackoff::new(Steady { airtimes }).into();
@@ -510,7 +510,7 @@ impl ConnectionLaw for Three {
 }
 
 #[test]
-fn a_connection_law_of_ones_own_for_one_flow_survives_and_runs_over_either_mac() {
+fn own_connection_law_of_a_flow_runs_on_any_mac() {
     let mut scenario = set(&["duration=4 s", "warmup=1 s"]).unwrap().written_out();
     scenario.flows[0].connections = Some(OwnConnections::new(Three).into());
     let scenario = scenario.resolve().unwrap();
