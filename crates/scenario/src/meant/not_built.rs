@@ -154,23 +154,17 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         &["pareto", "selfsimilar", "weibull", "fractal", "mmpp"],
     ),
     (
-        "A-MSDU and bursts of frames; the table aggregation says how packets share frames (A-MPDU)",
-        &[
-            "ampdu",
-            "amsdu",
-            "blockack",
-            "blockacks",
-            "framebursting",
-            "frameaggregation",
-            "ampdusize",
-            "amsdusize",
-            "maxampdusize",
-            "maxamsdusize",
-        ],
+        "A-MSDU: each packet of an aggregate is an MPDU of its own, and ns-3 gains 0.8 % by A-MSDU in an A-MPDU; the table aggregation says \
+         how packets share frames (A-MPDU)",
+        &["amsdu", "amsdusize", "maxamsdusize"],
+    ),
+    (
+        "bursts of frames; the table aggregation says how packets share frames (A-MPDU)",
+        &["ampdu", "blockack", "blockacks", "framebursting", "frameaggregation", "ampdusize", "maxampdusize"],
     ),
     (
         "this model of fading or path loss; see `propagation`, `shadowing` and `fading` of [radio]",
-        &["rice", "itu", "okumurahata", "cost231", "buildings", "obstacles", "jakes"],
+        &["rice", "okumurahata", "cost231", "buildings", "obstacles", "jakes"],
     ),
     (
         "routing protocols; routes have the fewest hops, or are given by `via`",
