@@ -67,7 +67,7 @@ fn saturated_aggregates_carry_as_in_ns_3() {
 
 /// Five of ns-3's runs of 10 s, and five of ours: within 2 %, where the standard error of ns-3's mean is below 1 %.
 #[test]
-fn twenty_stations_carry_what_ns_3_carries_in_long_runs() {
+fn twenty_stations_agree_with_ns3_in_long_runs() {
     let rows = ns3::aggregates();
     let twenty = ns3::twenty_that_aggregate();
     assert_eq!(twenty.len(), 2);
@@ -105,7 +105,7 @@ fn carried(at: &ns3::Strength) -> f64 {
 /// ns-3 takes the fastest mode that loses 1.5 to 2 % of packets at most, and so does our ideal by its rules: within 3 % down to the power
 /// from which on preambles are detected, at every decibel.
 #[test]
-fn ideal_carries_what_ns_3s_ideal_carries() {
+fn ideal_agrees_with_ns3s_ideal() {
     let rows: Vec<_> = ns3::strengths().into_iter().filter(|row| row.mcs.is_none()).collect();
     assert!(rows.len() > 30);
     for row in rows {
@@ -117,7 +117,7 @@ fn ideal_carries_what_ns_3s_ideal_carries() {
 /// Where a tenth of a decibel decides, ns-3's value lies between ours at strengths 0.2 dB below and above its own; elsewhere it is within
 /// 3 %.
 #[test]
-fn throughput_by_strength_is_within_a_fifth_of_a_decibel() {
+fn throughput_by_strength_agrees_with_ns3() {
     let rows: Vec<_> = ns3::strengths().into_iter().filter(|row| row.mcs.is_some()).collect();
     assert!(rows.len() > 8);
     for row in rows {
@@ -158,13 +158,13 @@ fn row(distance: &str) -> Vec<f64> {
 }
 
 /// Three access points of 802.11ax in a row. 10 m apart all hear all, and have a third of the time each; 20 m apart the outer ones do
-/// not hear each other, and the one in the middle starves. From 40 m on none senses another alone; up to 46 m the frames of both
-/// neighbours add up to the power of carrier sense, and at 48 m they do not.
+/// not hear each other, and the one in the middle starves. At 40 m none senses another alone, and the frames of both neighbours add up
+/// to the power of carrier sense.
 #[test]
 fn the_middle_one_of_a_row_starves_as_in_ns_3() {
     let rows = ns3::row();
     let distances: Vec<_> = rows.iter().map(|(distance, _)| distance.as_str()).collect();
-    assert_eq!(distances, ["10", "20", "30", "40", "46", "48"]);
+    assert_eq!(distances, ["10", "20", "30", "40"]);
     for (distance, theirs) in &rows {
         let ours = row(distance);
         let total = |rates: &[f64]| rates.iter().sum::<f64>();
@@ -172,7 +172,7 @@ fn the_middle_one_of_a_row_starves_as_in_ns_3() {
         assert!((total(&ours) / total(theirs) - 1.0).abs() < 0.02, "{distance} m: {ours:?}, {theirs:?}");
         let (middle, of_theirs) = (share(&ours), share(theirs));
         let is_alike = match distance.as_str() {
-            "10" | "48" => 0.3..0.4,
+            "10" => 0.3..0.4,
             "20" | "30" => 0.0..0.03,
             _ => 0.25..0.3,
         };

@@ -154,12 +154,11 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         &["pareto", "selfsimilar", "weibull", "fractal", "mmpp"],
     ),
     (
-        "A-MSDU: each packet of an aggregate is an MPDU of its own, and ns-3 gains 0.8 % by A-MSDU in an A-MPDU; the table aggregation says \
-         how packets share frames (A-MPDU)",
+        "A-MSDU, as each packet of an aggregate is an MPDU of its own; the table aggregation has A-MPDUs, in which packets share a frame",
         &["amsdu", "amsdusize", "maxamsdusize"],
     ),
     (
-        "bursts of frames; the table aggregation says how packets share frames (A-MPDU)",
+        "bursts of frames; the table aggregation has A-MPDUs, in which packets share a frame",
         &["ampdu", "blockack", "blockacks", "framebursting", "frameaggregation", "ampdusize", "maxampdusize"],
     ),
     (
@@ -351,7 +350,7 @@ const OTHERWISE: &[(&str, &[&str])] = &[
         &["mtu", "mss", "packetsize", "framesize", "pktsize"],
     ),
     (
-        "the room of a queue is `queue` or `queue.limit`",
+        "the size of a queue is `queue` or `queue.limit`",
         &["buffer", "buffersize", "queuesize", "queuelength", "queuelen", "txqueuelen", "ifqlen"],
     ),
 ];
