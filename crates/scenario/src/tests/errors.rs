@@ -131,7 +131,12 @@ fn ideal_is_ns_3s_by_its_preset() {
     let control = "kind = '802.11ac', width = '20 MHz', rate_control = 'ideal'";
     let loss = |preset: &str| {
         let scenario = parse(&format!("preset = '{preset}'\n{}", link(-60.0, BY_SNR, control))).unwrap();
-        scenario.network().rate_control.law.as_ref().and_then(evenair_laws::rates::RateControlParams::loss_max)
+        scenario
+            .network()
+            .rate_control
+            .law
+            .as_ref()
+            .and_then(evenair_laws::rates::RateControlParams::loss_max)
     };
     assert_eq!((loss("standard"), loss("ns3")), (None, Some(0.016)));
 }
