@@ -123,6 +123,22 @@ systemctl show --property WatchdogUSec,NotifyAccess,User,NoNewPrivileges $servic
 until_ 'systemctl show --property WatchdogUSec $service | grep -q =10s'
 systemctl reload $service
 
+told 'a back-off law without an access point'
+backoff=evenair-backoff@wlan0.service
+systemctl start $backoff # there is no file
+not systemctl --quiet is-active $backoff
+not systemctl --quiet is-failed $backoff
+echo 'interface = "wlan0"' > /etc/evenair/backoff-wlan0.toml
+not evenair backoff check --config /etc/evenair/backoff-wlan0.toml
+not systemctl start $backoff
+until_ 'journalctl --no-pager --unit $backoff | grep -q "no Wi-Fi\|no such Wi-Fi interface"'
+journalctl --no-pager --output cat --unit $backoff | tail -n 4
+# It is tried again, for an interface that comes late.
+test "$(systemctl show --property ActiveState,SubState,Result --value $backoff | tr '\n' ' ')" = 'activating auto-restart exit-code '
+test "$(systemctl show --property User,AmbientCapabilities --value $backoff | tr '\n' ' ')" = 'evenair cap_net_admin '
+test "$(stat --format '%U %a' /run/evenair-backoff)" = 'evenair 755'
+systemctl stop $backoff
+
 told upgrade
 before=$(main)
 ip netns exec mesh ping -q -i 0.01 -c 800 -I 10.0.0.11 192.0.2.2 > /ping.log 2>&1 & ping=$!

@@ -3,7 +3,7 @@
 use crate::metadata::Metadata;
 use crate::parts::PARTS;
 use crate::tally::Tally;
-use crate::{citations, labels, links, tables, words};
+use crate::{citations, figures, labels, links, tables, words};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::fs;
@@ -64,6 +64,7 @@ pub(crate) fn run() -> Result<Tally> {
     findings.extend(studies(&root)?);
     findings.extend(parts(&root)?);
     findings.extend(tables::findings(&root)?);
+    findings.extend(figures::findings(&root)?);
     let (of_words, counts) = words::findings(&root)?;
     findings.extend(of_words);
     println!("tidy: {counts}");

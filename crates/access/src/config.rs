@@ -233,6 +233,9 @@ pub fn law(table: &Table) -> Result<BackoffParams, String> {
     keys.remove("law");
     keys.entry("execution").or_insert_with(|| "hardware".into());
     keys.entry("interval").or_insert_with(|| INTERVAL.into());
+    if name == "adaptive" {
+        keys.entry("drop").or_insert(Value::Boolean(false));
+    }
     let mut law = laws::with_keys::<BackoffParams>(laws::named(name)?, &keys)?;
     let given = interval(&law);
     let (least, most) = (Duration::from_millis(INTERVALS_MS.0), Duration::from_millis(INTERVALS_MS.1));
@@ -246,24 +249,26 @@ pub fn law(table: &Table) -> Result<BackoffParams, String> {
     }
     let begun = law.begin(&LinkRole::data(Surroundings::default()));
     Registers::of(&begun.access(), begun.space()).map_err(|error| format!("law {name}: {error}"))?;
-    check_dummies(&law, name)?;
+    check_hooks(&law, name)?;
     Ok(law)
 }
 
 /// Refuses keys for which mac80211 has no hook.
-fn check_dummies(law: &BackoffParams, name: &str) -> Result<(), String> {
-    let dummies = match law {
-        BackoffParams::Adaptive(backoff::AdaptiveParams { dummies, .. })
-        | BackoffParams::QueueingDelay(backoff::QueueingDelayParams { dummies, .. })
+fn check_hooks(law: &BackoffParams, name: &str) -> Result<(), String> {
+    let (dummies, drop) = match law {
+        BackoffParams::Adaptive(backoff::AdaptiveParams { dummies, drop, .. }) => (*dummies, *drop),
+        BackoffParams::QueueingDelay(backoff::QueueingDelayParams { dummies, .. })
         | BackoffParams::Optimal(backoff::OptimalParams { dummies, .. })
-        | BackoffParams::VirtualQueue(backoff::VirtualQueueParams { dummies, .. }) => *dummies,
-        _ => false,
+        | BackoffParams::VirtualQueue(backoff::VirtualQueueParams { dummies, .. }) => (*dummies, false),
+        _ => (false, false),
     };
     if dummies {
-        Err(format!("law {name}: dummies: an access point of Linux sends no dummy packets"))
-    } else {
-        Ok(())
+        return Err(format!("law {name}: dummies: an access point of Linux sends no dummy packets"));
     }
+    if drop {
+        return Err(format!("law {name}: drop: an access point of Linux drops no packets by a law"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -329,6 +334,68 @@ mod tests {
         assert!(refused(restore).contains("CWmin at most CWmax"), "{}", refused(restore));
         let missing = "interface = 'wlan0'\nrestore = { hostapd = '/no/such' }";
         assert!(refused(missing).contains("/no/such: cannot be read"), "{}", refused(missing));
+    }
+
+    /// Each mistake of a law's table names file and key, whichever the law.
+    #[test]
+    fn mistakes_in_any_laws_table_are_refused() {
+        for name in LAWS {
+            let own = match name {
+                "virtual-queue" => [("b = 0", "b = 0"), ("v = -1", "v = -1"), ("vq_start = nan", "vq_start")],
+                "optimal" => {
+                    [("b = inf", "b = inf"), ("v = 5", "unknown field `v`"), ("b = 'x'", "invalid type")]
+                }
+                "queueing-delay" => {
+                    [("memory = 1.0", "memory"), ("scale = -1", "scale"), ("b = 1", "unknown field `b`")]
+                }
+                _ => [
+                    ("alpha = -1", "alpha"),
+                    ("drop = true", "drops no packets by a law"),
+                    ("r_max = 0", "r_max"),
+                ],
+            };
+            let all = [
+                ("intervall = '50 ms'", "unknown field `intervall`"),
+                ("interval = '10 ms'", "outside of 20 ms to 300 ms"),
+                ("interval = '1 s'", "outside of 20 ms to 300 ms"),
+                ("interval = 'soon'", "interval"),
+                ("window_min = 16", "window_min"),
+                ("window_min = 63\nwindow_max = 31", "window_m"),
+                ("aifsn = 0", "aifsn"),
+                ("aifsn = 16", "aifsn"),
+                ("aifsn = 2.5", "invalid type"),
+                ("dummies = true", "sends no dummy packets"),
+                ("execution = 'continuous'", "execution = \"hardware\""),
+            ];
+            for (line, expected) in own.into_iter().chain(all) {
+                let refused = refused(&format!("interface = 'wlan0'\n[law]\nlaw = '{name}'\n{line}"));
+                assert!(refused.starts_with("b.toml:2:"), "{name}: {line}: {refused}");
+                assert!(refused.contains(expected), "{name}: {line}: {refused}");
+            }
+        }
+    }
+
+    /// A folder, a missing file, no text, half a table: the file is named.
+    #[test]
+    fn files_that_are_no_configuration_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("b.toml");
+        let refused = |path: &Path| {
+            let refused = Config::load(path).unwrap_err().to_string();
+            assert!(refused.starts_with(&path.display().to_string()), "{refused}");
+        };
+        refused(folder.path());
+        refused(&path);
+        for bytes in [
+            &b""[..],
+            b"\x7fELF\0\0",
+            b"interface = 'wlan0'\n[law",
+            b"interface = ['wlan0']",
+            b"{\"interface\": 1}",
+        ] {
+            std::fs::write(&path, bytes).unwrap();
+            refused(&path);
+        }
     }
 
     #[test]

@@ -272,10 +272,15 @@ impl<R: Radio> Daemon<R> {
     pub fn restore(&mut self) -> io::Result<String> {
         let (registers, _) = self.config.restore;
         match self.radio.find()? {
-            Some(found) if found.against().is_none() => {
-                self.radio.set(registers)?;
-                Ok(format!("put back: {registers}"))
-            }
+            Some(found) if found.against().is_none() => match self.radio.set(registers) {
+                Ok(()) => Ok(format!("put back: {registers}")),
+                // The kernel sets its own as the link goes up.
+                Err(error) if error.kind() == io::ErrorKind::NetworkDown => {
+                    Ok("nothing to put back: the interface is down, and its next start sets all registers"
+                        .into())
+                }
+                Err(error) => Err(error),
+            },
             // Its next start sets all registers.
             _ => Ok("nothing to put back: it is no access point now".into()),
         }

@@ -16,6 +16,7 @@ pub mod sensor;
 pub mod state;
 pub mod status;
 pub mod tape;
+pub mod trial;
 
 pub use config::{Config, Mode};
 pub use daemon::Daemon;

@@ -1,16 +1,15 @@
 //! The daemon in real time: the clock, signals, state, socket and tape around [`Daemon`].
 
 use crate::config::{Config, Mode};
-use crate::radio::{Linux, Radio};
-use crate::state::{Kept, State};
+use crate::radio::{Found, Linux, Radio};
+use crate::state::{Hold, Kept, State};
 use crate::status::{Listener, socket};
 use crate::tape::{Entry, Head, VERSION};
 use crate::{Daemon, restore::Origin};
-use evenair_laws::backoff::Registers;
 use evenair_linux::confinement::{Confinement, give_up_capabilities};
 use evenair_linux::notify::Supervisor;
-use evenair_linux::signals::{Asked, Signals};
-use evenair_linux::wireless::{News, Station};
+use evenair_linux::signals::Signals;
+use evenair_linux::wireless::News;
 use evenair_units::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
@@ -42,25 +41,27 @@ pub fn run(config: &Config, options: &RunOptions, mut told: impl FnMut(&str)) ->
     let mut signals = Signals::new()?;
     let mut radio = Linux::new(&config.interface, config.category)?;
     let news = News::new()?;
-    must_be_there(&mut radio, &config.interface)?;
+    let found = must_be_there(&mut radio, &config.interface)?;
     let state = State::take(&config.state, &config.interface)?;
-    let before = state.read()?;
     let mut config = config.clone();
+    let before = state.read()?;
+    let _hold = (config.mode == Mode::Enforce || before.is_some())
+        .then(|| Hold::take(&config.interface, found.interface.index))
+        .transpose()?;
     if let Some(kept) = before {
         told("the last run ended without putting registers back");
-        if config.restore.1 == Origin::Default && kept.category == config.category {
+        told(&put_back(&kept, &config)?);
+        let is_same = kept.is_of_this_boot() && kept.category == config.category;
+        if is_same && config.restore.1 == Origin::Default {
             config.restore.0 = kept.restore;
         }
-        let mut daemon = Daemon::new(config.clone(), radio);
-        told(&daemon.restore()?);
         state.forget()?;
-        radio = Linux::new(&config.interface, config.category)?;
     }
     let mut tape = options.tape.as_deref().map(|path| Tape::create(path, &config)).transpose()?;
     let listener = Listener::new(&socket(&config.state, &config.interface))?;
     told(&greeting(&config));
     if config.mode == Mode::Enforce {
-        state.keep(&Kept { category: config.category, restore: config.restore.0 })?;
+        state.keep(&Kept::new(config.category, config.restore.0))?;
     }
     confine(&config, options, &mut told)?;
     supervisor.tell("READY=1");
@@ -125,7 +126,8 @@ fn turn(
         let until = if is_news { next.min(calm_until) } else { next };
         around.wait(until.since(now().min(until)))?;
         is_news |= around.news.take(daemon.index())?;
-        if around.signals.take() == Some(Asked::End) {
+        // A terminal that closes ends the run, too: SIGHUP.
+        if around.signals.take().is_some() {
             return Ok(());
         }
     }
@@ -144,7 +146,7 @@ impl Around<'_> {
     }
 }
 
-fn wait(all: &mut [PollFd<'_>], time: Duration) -> io::Result<()> {
+pub(crate) fn wait(all: &mut [PollFd<'_>], time: Duration) -> io::Result<()> {
     let time = Timespec {
         tv_sec: (time.as_nanos() / 1_000_000_000).cast_signed(),
         tv_nsec: (time.as_nanos() % 1_000_000_000).cast_signed(),
@@ -172,9 +174,9 @@ fn greeting(config: &Config) -> String {
     }
 }
 
-fn must_be_there(radio: &mut Linux, interface: &str) -> io::Result<()> {
-    if radio.find()?.is_some() {
-        return Ok(());
+pub(crate) fn must_be_there(radio: &mut Linux, interface: &str) -> io::Result<Found> {
+    if let Some(found) = radio.find()? {
+        return Ok(found);
     }
     let names = radio.names()?;
     let there =
@@ -202,6 +204,7 @@ fn confine(config: &Config, options: &RunOptions, told: &mut impl FnMut(&str)) -
 /// A tape that is being written. It is whole up to a second before the end, however that comes.
 #[derive(Debug)]
 struct Tape {
+    path: PathBuf,
     file: BufWriter<File>,
     flushed: Instant,
 }
@@ -209,13 +212,19 @@ struct Tape {
 impl Tape {
     fn create(path: &Path, config: &Config) -> io::Result<Self> {
         let failed = |error: io::Error| {
-            io::Error::new(error.kind(), format!("{}: {error}; name a new file", path.display()))
+            let why = format!("cannot create the tape {}: {error}; name a new file", path.display());
+            io::Error::new(error.kind(), why)
         };
         let file = File::create_new(path).map_err(failed)?;
-        let mut tape = Self { file: BufWriter::new(file), flushed: Instant::ZERO };
+        let mut tape = Self { path: path.into(), file: BufWriter::new(file), flushed: Instant::ZERO };
         let head = Head { tape: VERSION, interface: config.interface.clone(), law: config.law.clone() };
         tape.line(&serde_json::to_string(&head)?)?;
         Ok(tape)
+    }
+
+    fn failed(&self, error: &io::Error) -> io::Error {
+        let why = format!("cannot write the tape {}: {error}; the run ends", self.path.display());
+        io::Error::new(error.kind(), why)
     }
 
     fn line(&mut self, line: &str) -> io::Result<()> {
@@ -225,115 +234,62 @@ impl Tape {
 
     fn add(&mut self, entries: &[Entry], at: Instant) -> io::Result<()> {
         for entry in entries {
-            self.line(&serde_json::to_string(entry)?)?;
+            self.line(&serde_json::to_string(entry)?).map_err(|error| self.failed(&error))?;
         }
         if at.since(self.flushed.min(at)) >= Duration::from_secs(1) {
-            self.file.flush()?;
+            self.file.flush().map_err(|error| self.failed(&error))?;
             self.flushed = at;
         }
         Ok(())
     }
 }
 
-/// Puts back the registers that a killed run left, or those of the file.
+/// Puts back the registers that a killed run left. Those of its file count, and of a later file for the same category.
+pub(crate) fn put_back(kept: &Kept, config: &Config) -> io::Result<String> {
+    if !kept.is_of_this_boot() {
+        return Ok("nothing to put back: it was on another machine, or before the last boot".into());
+    }
+    let mut config = config.clone();
+    if config.restore.1 == Origin::Default || kept.category != config.category {
+        (config.category, config.restore.0) = (kept.category, kept.restore);
+    }
+    let radio = Linux::new(&config.interface, config.category)?;
+    Daemon::new(config, radio).restore()
+}
+
+/// Puts back the registers that a killed run left. Without any it sets nothing.
 ///
 /// # Errors
 /// If a run goes on there, or the kernel refuses.
 pub fn restore(config: &Config) -> io::Result<String> {
     let mut radio = Linux::new(&config.interface, config.category)?;
-    must_be_there(&mut radio, &config.interface)?;
+    let found = must_be_there(&mut radio, &config.interface)?;
     let state = State::take(&config.state, &config.interface)?;
-    let mut config = config.clone();
-    if let Some(kept) = state.read()?
-        && config.restore.1 == Origin::Default
-    {
-        (config.category, config.restore.0) = (kept.category, kept.restore);
-        radio = Linux::new(&config.interface, config.category)?;
-    }
-    let said = Daemon::new(config, radio).restore()?;
+    let Some(kept) = state.read()? else {
+        let (name, folder) = (&config.interface, config.state.display());
+        return Ok(format!(
+            "nothing to put back: no run has left registers of {name} in {folder}; if in doubt restart hostapd"
+        ));
+    };
+    let _hold = Hold::take(&config.interface, found.interface.index)?;
+    let said = put_back(&kept, config)?;
     state.forget()?;
     Ok(said)
-}
-
-/// The result of a trial.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Trial {
-    /// Packets per second with the present registers.
-    pub before: f64,
-    /// Packets per second with the largest windows.
-    pub during: f64,
-}
-
-/// The time of each half of a trial.
-const TRIAL_S: u64 = 5;
-
-/// Sets the largest windows for five seconds while the operator saturates the link, and measures packets before and
-/// during: the only proof that a driver obeys.
-///
-/// # Errors
-/// If the kernel refuses. The registers are put back.
-pub fn trial(radio: &mut impl Radio, config: &Config, mut sleep: impl FnMut(Duration)) -> io::Result<Trial> {
-    let number = crate::sensor::number(config.category);
-    let sent = |stations: &[Station]| stations.iter().map(|one| one.queues[number].sent).sum::<u64>();
-    let second = Duration::from_secs(1);
-    let start = sent(&radio.stations()?);
-    (0..TRIAL_S).for_each(|_| sleep(second));
-    let middle = sent(&radio.stations()?);
-    let slowest = Registers { window_min: 1023, window_max: 1023, aifsn: 15, txop_units: 0 };
-    // Once a second, since another program may overwrite it.
-    let set = (0..TRIAL_S).try_for_each(|_| radio.set(slowest).map(|()| sleep(second)));
-    let end = radio.stations().map(|stations| sent(&stations));
-    radio.set(config.restore.0)?;
-    set?;
-    let rate = |from: u64, to: u64| to.saturating_sub(from) as f64 / TRIAL_S as f64;
-    Ok(Trial { before: rate(start, middle), during: rate(middle, end?) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::radio::Found;
-    use std::cell::Cell;
-    use std::rc::Rc;
+    use evenair_laws::backoff::Category;
 
-    /// A station that is sent 500 packets a second, or 200 with windows of 1023 slots, if the driver obeys.
-    struct Busy {
-        sent: Rc<Cell<u64>>,
-        is_slow: Rc<Cell<bool>>,
-        obeys: bool,
-        set: Vec<Registers>,
-    }
-
-    impl Radio for Busy {
-        fn find(&mut self) -> io::Result<Option<Found>> {
-            Ok(None)
-        }
-
-        fn stations(&mut self) -> io::Result<Vec<Station>> {
-            let mut station = Station::default();
-            station.queues[2].sent = self.sent.get();
-            Ok(vec![station])
-        }
-
-        fn set(&mut self, registers: Registers) -> io::Result<()> {
-            self.is_slow.set(self.obeys && registers.window_min == 1023);
-            self.set.push(registers);
-            Ok(())
-        }
-    }
-
+    /// A state in a folder that outlives a boot, or that machines share.
     #[test]
-    fn trial_measures_and_puts_back() {
+    fn state_of_another_boot_sets_nothing() {
         let config = Config::parse("b.toml", "interface = 'wlan0'").unwrap();
-        for (obeys, during) in [(true, 200.0), (false, 500.0)] {
-            let (sent, is_slow) = (Rc::new(Cell::new(7)), Rc::new(Cell::new(false)));
-            let mut radio =
-                Busy { sent: Rc::clone(&sent), is_slow: Rc::clone(&is_slow), obeys, set: Vec::new() };
-            let measured = trial(&mut radio, &config, |_| {
-                sent.set(sent.get() + if is_slow.get() { 200 } else { 500 });
-            });
-            assert_eq!(measured.unwrap(), Trial { before: 500.0, during });
-            assert_eq!((radio.set.len(), radio.set.last()), (6, Some(&config.restore.0)));
-        }
+        let kept = Kept::new(Category::Voice, crate::restore::default(Category::Voice));
+        let text = serde_json::to_string(&kept).unwrap().replacen("\"boot\":\"", "\"boot\":\"another", 1);
+        let kept = serde_json::from_str(&text).unwrap();
+        let told = put_back(&kept, &config).unwrap();
+        assert_eq!(told, "nothing to put back: it was on another machine, or before the last boot");
     }
 }

@@ -28,6 +28,25 @@ const SIGNAL_DBM: i32 = -50;
 /// Room for frames that wait for the program \[bytes\].
 const BUFFER: usize = 8 << 20;
 
+/// `NL80211_CMD_CONNECT`; `NL80211_ATTR_IFINDEX`, `WIPHY_FREQ`, `SSID` and `DISABLE_HT`.
+const CONNECT: u8 = 46;
+const INDEX: u16 = 3;
+const WIPHY_FREQUENCY: u16 = 38;
+const NETWORK: u16 = 52;
+const WITHOUT_HT: u16 = 147;
+
+/// Lets a client join an open network as a device from before 802.11n.
+///
+/// # Errors
+/// If the interface is no client that is up.
+pub fn join_without_80211n(index: u32, network: &str, frequency_mhz: u32) -> io::Result<()> {
+    let mut family = Family::new("nl80211")?;
+    let mut request = family.request(CONNECT);
+    request.put_u32(INDEX, index).put(NETWORK, network.as_bytes());
+    request.put_u32(WIPHY_FREQUENCY, frequency_mhz).put(WITHOUT_HT, &[]);
+    family.socket.ask(request)
+}
+
 /// The address of a radio.
 pub type Address = [u8; 6];
 

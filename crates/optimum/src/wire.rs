@@ -107,7 +107,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn price_load_cost_and_conjugate_are_one_function(
+        fn price_load_cost_and_conjugate_agree(
             capacity in 0.1f64..10.0, beta in 5.0f64..60.0, over in 1.01f64..3.0, smooth in any::<bool>(),
         ) {
             let wire = if smooth { Wire::Smoothed { capacity, beta } } else { Wire::DropTail(capacity) };

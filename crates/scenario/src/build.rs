@@ -130,7 +130,7 @@ impl Scenario {
         let clocks = self.clocks();
         let fading = radio.as_ref().and_then(|radio| radio.fading.clone());
         if fading.is_some() && errors.is_none() {
-            let why = "is for receivers with an error model, as a threshold would cut links off whole; set radio.errors.model = \"by-snr\"";
+            let why = "is for receivers with an error model, because a threshold would remove whole links; set radio.errors.model = \"by-snr\"";
             return Err(Mistake::at("radio.fading", why));
         }
         let network = NetworkSpec {
@@ -199,7 +199,7 @@ impl Scenario {
             attached.push(node);
         }
         if attached.len() == 1 {
-            return Err(wrong("packets go from one node to another: name two at least".into()));
+            return Err(wrong("needs two nodes at least: packets go from one node to another".into()));
         }
         let mut routes = Vec::new();
         for (place, &from) in attached.iter().enumerate() {
@@ -410,7 +410,7 @@ impl Scenario {
             })
         };
         if is_ideal && losses.values().any(on_air) {
-            return Err(Mistake::at("losses", "links of the ideal MAC lose nothing"));
+            return Err(Mistake::at("losses", "has no meaning for the ideal MAC, which loses no frames"));
         }
         Ok(losses.into_values().collect())
     }
@@ -479,7 +479,7 @@ impl LossTable {
         let bursts = match (loss_bad, self.good, self.bad) {
             (None, None, None) => None,
             (Some(_), Some(good), Some(bad)) if good.0.is_zero() || bad.0.is_zero() => {
-                return Err(("good", "good and bad must be longer than no time".into()));
+                return Err(("good", "good and bad must be above 0 s".into()));
             }
             (Some(loss_bad), Some(good), Some(bad)) => Some(LossModel::Bursts {
                 good: good.0,

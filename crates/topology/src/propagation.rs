@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn doubling_the_distance_costs_three_decibels_per_power() {
+    fn doubling_distance_costs_3_db_per_power() {
         for (radio, decibels) in each().iter().zip([12.041, 6.021, 9.031]) {
             let step = radio.received(200.0) - radio.received(400.0);
             assert!((step - decibels).abs() < 1e-3, "{radio:?}: {step}");

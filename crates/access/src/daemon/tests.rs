@@ -133,7 +133,7 @@ fn observe_mode_sets_nothing() {
 }
 
 #[test]
-fn interface_that_is_no_access_point_is_waited_for() {
+fn interface_without_access_point_is_awaited() {
     let mut daemon = daemon("");
     daemon.radio.stations = vec![station(0)];
     daemon.step(at(0)).unwrap();
@@ -157,9 +157,11 @@ fn refusals_are_waited_for_or_final() {
     daemon.radio.stations = vec![station(0)];
     daemon.radio.refuses = Some(io::ErrorKind::NetworkDown);
     assert!(daemon.step(at(0)).unwrap().said.contains(&"waiting: refused".into()));
+    assert!(daemon.restore().unwrap().starts_with("nothing to put back: the interface is down"));
     for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported] {
         daemon.radio.refuses = Some(kind);
         assert_eq!(daemon.step(at(100)).unwrap_err().kind(), kind);
+        assert_eq!(daemon.restore().unwrap_err().kind(), kind);
     }
 }
 

@@ -20,18 +20,21 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 /// The tests, in order: each begins with the radios as the one before has left them.
-const TESTS: [(&str, fn()); 16] = [
+const TESTS: [(&str, fn()); 19] = [
     ("other_kinds_of_interfaces_are_refused", of::other_kinds_of_interfaces_are_refused),
     ("registers_reach_the_driver", of::registers_reach_the_driver),
     ("laws_of_queues_need_queues", of::laws_of_queues_need_queues),
     ("hostapds_restart_is_made_good", of::hostapds_restart_is_made_good),
     ("links_and_channels_changes_are_news", of::links_and_channels_changes_are_news),
     ("killed_daemon_is_put_right", of::killed_daemon_is_put_right),
+    ("killed_in_any_phase_is_put_right", of::killed_in_any_phase_is_put_right),
+    ("closed_terminal_is_an_end", of::closed_terminal_is_an_end),
     ("station_comes_and_goes", of::station_comes_and_goes),
     ("second_daemon_is_refused", of::second_daemon_is_refused),
     ("privilege_is_needed", of::privilege_is_needed),
     ("renamed_access_point_is_put_back", of::renamed_access_point_is_put_back),
     ("removed_radio_is_waited_for", of::removed_radio_is_waited_for),
+    ("aggregates_are_told", of::aggregates_are_told),
     ("countrys_limits_are_predicted", of::countrys_limits_are_predicted),
     ("row_of_access_points_begins", shares::row_of_access_points_begins),
     ("longer_window_has_the_smaller_share", shares::longer_window_has_the_smaller_share),

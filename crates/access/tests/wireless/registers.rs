@@ -7,15 +7,36 @@ use crate::lab::{
 use evenair_access::config::STATE;
 use evenair_access::radio::Radio as _;
 use evenair_laws::backoff::{RegisterLimits, Registers};
+use evenair_linux::hwsim::join_without_80211n;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 const ASKED: Registers = Registers { window_min: 7, window_max: 15, aifsn: 2, txop_units: 47 };
 
 /// Sets registers of the first interface; returns the error's kind.
 fn set() -> Result<(), ErrorKind> {
     radio().set(ASKED).map_err(|error| error.kind())
+}
+
+/// `check` fails, and a run waits and sets nothing.
+fn is_no_access_point() {
+    let (status, why) = refused("evenair backoff check wlan0");
+    assert_eq!(status, Some(2), "{why}");
+    assert!(why.contains("access points only"), "{why}");
+    PROBE.clear();
+    let told = shell("evenair backoff run wlan0 --enforce --for '100 ms'");
+    assert!(told.contains("waiting: wlan0 is "), "{told}");
+    assert_eq!(seen(), []);
+    assert!(!state().exists(), "nothing is left to put back");
+}
+
+/// The file of the registers to put back.
+fn state() -> PathBuf {
+    Path::new(STATE).join("wlan0.json")
 }
 
 /// Stations, ad hoc networks, meshes: EINVAL. An access point that is down: ENETDOWN.
@@ -29,11 +50,17 @@ pub(crate) fn other_kinds_of_interfaces_are_refused() {
             "ip link set wlan0 down; iw dev wlan0 set type {kind}; ip link set wlan0 up; iw dev wlan0 {begin}"
         ));
         assert_eq!(set(), Err(ErrorKind::InvalidInput), "{kind}");
-        let found = radio().find().expect("interfaces").expect("it is there");
-        assert!(found.against().is_some_and(|why| why.contains("access points only")));
+        is_no_access_point();
         shell(&format!("iw dev wlan0 {end}"));
     }
+    shell("ip link set wlan0 down; iw dev wlan0 set type monitor; ip link set wlan0 up");
+    is_no_access_point();
+    // Without hostapd an access point has no channel.
     shell("ip link set wlan0 down; iw dev wlan0 set type __ap");
+    let (_, why) = refused("evenair backoff check wlan0");
+    assert!(why.contains("wlan0 has no channel yet; start hostapd"), "{why}");
+    let (_, why) = refused("evenair backoff check wlan7");
+    assert!(why.contains("wlan7: no such Wi-Fi interface; there are wlan0, "), "{why}");
     assert_eq!(set(), Err(ErrorKind::NetworkDown));
     shell("ip link set wlan0 up");
     PROBE.clear();
@@ -129,6 +156,13 @@ pub(crate) fn links_and_channels_changes_are_news() {
 }
 
 pub(crate) fn killed_daemon_is_put_right() {
+    // A link that is down has no registers of ours.
+    let daemon = Daemon::enforce();
+    let _ = daemon.accepted();
+    daemon.kill();
+    shell("ip link set wlan0 down");
+    let told = shell("evenair backoff restore wlan0");
+    assert!(told.starts_with("nothing to put back: the interface is down"), "{told}");
     stop_hostapd(FIRST);
     hostapd(FIRST, OF_24_GHZ);
     join(0, "wlan1", 2412);
@@ -136,12 +170,57 @@ pub(crate) fn killed_daemon_is_put_right() {
     let _ = daemon.accepted();
     daemon.stands();
     daemon.kill();
-    assert!(Path::new(STATE).join("wlan0.json").exists(), "registers are to be put back");
+    assert!(state().exists(), "registers are to be put back");
     PROBE.clear();
     let next = Daemon::start(FIRST, "");
     wait_for("updates", || next.status().filter(|told| told.updates > 1));
     next.stop();
     assert_eq!(seen(), [HOSTAPDS], "put back, and nothing else");
+    PROBE.clear();
+    let told = shell("evenair backoff restore wlan0");
+    assert!(told.starts_with("nothing to put back: no run has left registers of wlan0"), "{told}");
+    assert_eq!(seen(), [], "without a state nothing is set");
+}
+
+/// Killed at any time of its beginning, and in the middle of a trial.
+pub(crate) fn killed_in_any_phase_is_put_right() {
+    let put_back = |phase: &str| {
+        let left = state().exists();
+        let told = shell("evenair backoff restore wlan0");
+        assert_eq!(told.starts_with("put back: "), left, "{phase}: {told}");
+        assert!(seen().last().is_none_or(|last| *last == HOSTAPDS), "{phase}: {:?}", seen());
+        assert!(!state().exists());
+        left
+    };
+    let mut left = 0;
+    for ms in [10, 40, 80, 120, 160, 200, 300] {
+        PROBE.clear();
+        let daemon = Daemon::enforce();
+        sleep(Duration::from_millis(ms));
+        daemon.kill();
+        left += u32::from(put_back(&format!("{ms} ms")));
+    }
+    assert!(left > 0, "a run had set registers");
+    PROBE.clear();
+    let trial = Daemon::by_shell(FIRST, "evenair backoff check wlan0 --trial --yes");
+    wait_for("largest windows", || seen().last().filter(|last| last.window_min == 1023).copied());
+    trial.kill();
+    assert!(put_back("trial"));
+}
+
+/// The reader of its output is gone, then its terminal: SIGHUP.
+pub(crate) fn closed_terminal_is_an_end() {
+    let mut child = Command::new("evenair")
+        .args(["backoff", "run", FIRST, "--enforce", "--set", "aifsn=5"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    drop(child.stdout.take());
+    wait_for("registers", || seen().last().filter(|last| last.aifsn == 5).copied());
+    shell(&format!("kill -HUP {}", child.id()));
+    assert!(child.wait().expect("it ends").success());
+    assert_eq!(seen().last(), Some(&HOSTAPDS));
+    assert!(!state().exists());
 }
 
 /// A station that leaves takes its counters with it; one that comes again begins them at zero.
@@ -209,11 +288,26 @@ pub(crate) fn second_daemon_is_refused() {
     assert!(why.contains("another evenair backoff runs on wlan0"), "{why}");
     let (_, why) = refused("evenair backoff restore wlan0");
     assert!(why.contains("another evenair backoff runs on wlan0"), "{why}");
+    // Another folder is no way around it, but for a run that only observes.
+    for command in ["run wlan0 --enforce", "check wlan0 --trial --yes"] {
+        let (_, why) = refused(&format!("evenair backoff {command} --state /run/other"));
+        assert!(why.contains("another process sets registers of wlan0, with another --state"), "{why}");
+    }
+    let told = shell("evenair backoff run wlan0 --for '100 ms' --state /run/other");
+    assert!(told.contains("it observes and sets nothing"), "{told}");
+    assert!(!Path::new("/run/other/wlan0.json").exists());
+    daemon.stands();
     daemon.stop();
-    fs::write(Path::new(STATE).join("wlan0.json"), "{\"category\":").expect("a file");
-    let (_, why) = refused("evenair backoff run wlan0");
-    assert!(why.contains("wlan0.json: ") && why.contains("remove the file and restart hostapd"), "{why}");
-    fs::remove_file(Path::new(STATE).join("wlan0.json")).expect("it is there");
+    PROBE.clear();
+    fs::write(state(), "{\"category\":").expect("a file");
+    for command in ["run wlan0 --enforce", "restore wlan0", "check wlan0 --trial --yes"] {
+        let (_, why) = refused(&format!("evenair backoff {command}"));
+        assert!(why.contains("wlan0.json: ") && why.contains("remove the file and restart hostapd"), "{why}");
+    }
+    fs::remove_file(state()).expect("it is there");
+    let (_, why) = refused("evenair backoff run wlan0 --enforce --state /sys/x");
+    assert!(why.contains("cannot use the folder /sys/x: ") && why.contains("--state FOLDER"), "{why}");
+    assert_eq!(seen(), []);
 }
 
 /// A new name is followed, and registers are put back there.
@@ -238,15 +332,48 @@ pub(crate) fn removed_radio_is_waited_for() {
     let daemon = Daemon::enforce();
     daemon.stands();
     stop_hostapd(FIRST);
+    let index = || fs::read_to_string("/sys/class/net/wlan0/ifindex").expect("an interface");
+    let before = index();
     shell("ip netns del wlan1; rmmod mac80211_hwsim");
     let why = wait_for("daemon that waits", || daemon.status()?.waits.filter(|why| why.contains("no such")));
     assert_eq!(why, "wlan0: no such interface");
-    shell("modprobe mac80211_hwsim radios=2");
-    wait_for("radios", || Path::new("/sys/class/net/wlan1").exists().then_some(()));
+    shell("modprobe mac80211_hwsim radios=3");
+    wait_for("radios", || Path::new("/sys/class/net/wlan2").exists().then_some(()));
+    assert_ne!(index(), before);
     hostapd(FIRST, OF_24_GHZ);
     join(0, "wlan1", 2412);
     let _ = daemon.accepted();
     daemon.stands();
     daemon.stop();
     assert!(status(FIRST).is_none());
+}
+
+/// A device from before 802.11n beside one with aggregates.
+pub(crate) fn aggregates_are_told() {
+    stop_hostapd(FIRST);
+    hostapd(FIRST, &format!("{OF_24_GHZ}ieee80211n=1\n"));
+    join(0, "wlan1", 2412);
+    shell("ip link set wlan2 up");
+    let index = fs::read_to_string("/sys/class/net/wlan2/ifindex").expect("an interface");
+    let index = index.trim().parse().expect("a number");
+    wait_for("second station", || {
+        let _ = join_without_80211n(index, FIRST, 2412);
+        radio().stations().ok().filter(|stations| stations.len() == 2)
+    });
+    shell("ip neigh replace 10.0.0.3 lladdr $(cat /sys/class/net/wlan2/address) nud permanent dev wlan0");
+    let told = wait_for("rates of both stations", || {
+        // The second one has no address, and does not answer.
+        shell("ping -c 10 -i 0.02 -W 2 10.0.0.2; ping -c 10 -i 0.02 -w 1 10.0.0.3 || true");
+        Some(shell("evenair backoff check wlan0"))
+            .filter(|told| told.contains("\nstations at rates of 802.11n or later, with aggregates: 1\n"))
+    });
+    assert!(told.contains("\nstations: 2; "), "{told}");
+    assert!(told.contains("\nan access with TXOP 0: one aggregate: up to "), "{told}");
+    assert!(told.contains("; the law counts one packet of 1500 bytes, "), "{told}");
+    let daemon = Daemon::enforce();
+    daemon.stands();
+    assert!(daemon.status().is_some_and(|told| told.aggregates));
+    assert!(shell("evenair backoff status wlan0").contains("TXOP 0 is one aggregate"));
+    daemon.stop();
+    assert_eq!(seen().last(), Some(&HOSTAPDS));
 }

@@ -67,7 +67,7 @@ fn saturated_aggregates_carry_as_in_ns_3() {
 
 /// Five of ns-3's runs of 10 s, and five of ours: within 2 %, where the standard error of ns-3's mean is below 1 %.
 #[test]
-fn twenty_stations_carry_what_ns_3_carries_in_long_runs() {
+fn twenty_stations_agree_with_ns3_in_long_runs() {
     let rows = ns3::aggregates();
     let twenty = ns3::twenty_that_aggregate();
     assert_eq!(twenty.len(), 2);

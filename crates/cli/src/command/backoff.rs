@@ -4,7 +4,8 @@ use crate::text::columns;
 use anyhow::{Context, Error, Result, bail};
 use clap::{Args, Subcommand};
 use evenair_access::radio::{Found, Known, Linux, Radio, driver};
-use evenair_access::run::{self, RunOptions, Trial};
+use evenair_access::run::{self, RunOptions};
+use evenair_access::trial::{self, Trial};
 use evenair_access::{Config, Mode, config, metrics, role, status, tape};
 use evenair_laws::backoff::{Category, Registers};
 use evenair_linux::wireless::Station;
@@ -19,7 +20,7 @@ const TAKES_NONE: u8 = 3;
 #[derive(Debug, Args)]
 #[command(
     about = "Run a back-off law on a Linux access point: contention windows, AIFSN and TXOP, set ten times a second",
-    long_about = "The very back-off law runs on a Linux access point; what it sets reaches the driver of a stock kernel within \
+    long_about = "The simulator's back-off law runs on a Linux access point; its registers reach the driver of a stock kernel within \
     the country's limits and is put back; its decisions equal the simulator's. What that does to the air is shown in the \
     simulator and by shares among real mac80211 stations on a simulated medium, not on radio hardware, of which we have \
     none.\n\n\
@@ -50,8 +51,10 @@ enum Verb {
     )]
     Run(RunArguments),
     /// Show the observations and registers of a running law
+    #[command(after_help = "Example:\n  evenair backoff status wlan0")]
     Status(StatusArguments),
     /// Put back the registers that a killed run left
+    #[command(after_help = "Example:\n  sudo evenair backoff restore wlan0")]
     Restore(Place),
     /// Run a law over a tape, and compare its registers
     #[command(
@@ -171,10 +174,10 @@ pub(crate) fn backoff(options: &BackoffOptions) -> ExitCode {
     ExitCode::from(if kind == Some(io::ErrorKind::Unsupported) { TAKES_NONE } else { crate::BAD_INPUT })
 }
 
-/// Prints a line that may contain foreign names.
+/// Prints a line that may contain foreign names. A reader that is gone does not end a run: registers are put back at its end.
 fn say(words: &str) {
     for line in words.lines() {
-        anstream::println!("{}", printable(line, usize::MAX));
+        let _ = writeln!(anstream::stdout(), "{}", printable(line, usize::MAX));
     }
 }
 
@@ -277,11 +280,13 @@ fn check(arguments: &CheckArguments) -> Result<()> {
     };
     let mut against = Vec::new();
     describe(&config, &found, &mut against);
-    describe_stations(&config, &found, &radio.stations()?);
+    if found.against().is_none() {
+        describe_stations(&config, &found, &radio.stations()?);
+    }
     if !against.is_empty() {
         bail!("registers cannot be set: {}", against.join("; "));
     }
-    if arguments.trial { trial(&config, &mut radio, arguments.yes) } else { Ok(()) }
+    if arguments.trial { trial(&config, arguments.yes) } else { Ok(()) }
 }
 
 /// Describes the stations: the laws that their counters allow, their rates, and the data per channel access.
@@ -359,13 +364,13 @@ fn describe(config: &Config, found: &Found, against: &mut Vec<String>) {
 /// The least packets per second of which a trial tells: a saturated link of 1 Mb/s has 80.
 const TELLING: f64 = 20.0;
 
-fn trial(config: &Config, radio: &mut Linux, yes: bool) -> Result<()> {
+fn trial(config: &Config, yes: bool) -> Result<()> {
     say("The trial takes 10 s. Saturate the link now, for example by a download at a station.");
     if !yes {
         if !io::stdin().is_terminal() {
             bail!("no terminal to ask at; give --yes");
         }
-        anstream::print!("Set the largest windows for the last 5 s of it? [y/N] ");
+        write!(anstream::stdout(), "Set the largest windows for the last 5 s of it? [y/N] ")?;
         io::stdout().flush()?;
         let mut answer = String::new();
         io::stdin().read_line(&mut answer)?;
@@ -373,8 +378,7 @@ fn trial(config: &Config, radio: &mut Linux, yes: bool) -> Result<()> {
             return Ok(());
         }
     }
-    let wait = |time: Duration| std::thread::sleep(std::time::Duration::from_nanos(time.as_nanos()));
-    let Trial { before, during } = run::trial(radio, config, wait)?;
+    let Trial { before, during } = trial::trial(config)?;
     say(&format!("{before:.0} packets/s before, {during:.0} with CWmin 1023 and AIFSN 15"));
     if before < TELLING {
         bail!("too few packets to tell; saturate the link, and try again");

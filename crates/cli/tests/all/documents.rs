@@ -270,6 +270,7 @@ pages! {
     notes_transport "notes/transport.md",
     notes_variants_chen10 "notes/variants-chen10.md",
     notes_vegas_fast_bbr "notes/vegas-fast-bbr.md",
+    notes_wifi_today "notes/wifi-today.md",
     papers_chen10 "papers/chen10.md",
     papers_cz06 "papers/cz06.md",
     papers_index "papers/index.md",

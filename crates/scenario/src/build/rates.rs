@@ -138,7 +138,7 @@ impl RateTable {
         }
         if let Some(key) = keys.given() {
             let why = if is_older {
-                "is nothing that a station of 802.11a or g knows: give rate"
+                "is not for a station of 802.11a or g: give rate"
             } else {
                 "is for 802.11n, ac and ax"
             };
@@ -146,7 +146,7 @@ impl RateTable {
         }
         let of_all = self.rate_control.is_some().then_some(RateQuantity(mac.data_mode.rate()));
         let Some(rate) = self.rate.or(of_all) else {
-            return Err(("rate", "is missing: how fast is the link?".into()));
+            return Err(("rate", "is missing: give the link's rate, such as rate = \"11 Mbps\"".into()));
         };
         if let Some(phy) = mac.phy() {
             let with_b = ends.iter().any(|&node| receivers.is_of_b(node));

@@ -154,7 +154,7 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         &["pareto", "selfsimilar", "weibull", "fractal", "mmpp"],
     ),
     (
-        "A-MSDU and bursts of frames; the table aggregation says how packets share frames (A-MPDU)",
+        "A-MSDU and bursts of frames; the table aggregation has A-MPDUs, in which packets share a frame",
         &[
             "ampdu",
             "amsdu",
@@ -357,7 +357,7 @@ const OTHERWISE: &[(&str, &[&str])] = &[
         &["mtu", "mss", "packetsize", "framesize", "pktsize"],
     ),
     (
-        "the room of a queue is `queue` or `queue.limit`",
+        "the size of a queue is `queue` or `queue.limit`",
         &["buffer", "buffersize", "queuesize", "queuelength", "queuelen", "txqueuelen", "ifqlen"],
     ),
 ];

@@ -43,7 +43,7 @@ fn a_rate_that_does_not_reach_makes_no_route() {
 }
 
 #[test]
-fn ranges_and_thresholds_may_be_given_for_some_rates() {
+fn ranges_may_be_given_for_some_rates() {
     let ranges = "radio = { transmission_range = { '12 Mbps' = '100 m', '54 Mbps' = '30 m' } }";
     for (distance_m, mbps) in [(30.0, 54), (30.1, 12), (100.0, 12)] {
         let scenario = link(distance_m, ranges, BY_DISTANCE).unwrap();
@@ -83,7 +83,7 @@ const MIXED: &str = "
 
 /// IEEE 802.11-2016 clause 18.4.5: long slots; aCWmin is 31 for 802.11b (clause 16.3.4) and 15 for stations that have OFDM.
 #[test]
-fn stations_of_b_beside_g_have_their_own_rates_and_windows() {
+fn b_stations_beside_g_have_their_own_rates() {
     let scenario = parse(MIXED).unwrap();
     let network = scenario.network();
     let MacSpec::Dcf { timing, .. } = network.mac else { panic!("802.11") };
