@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_is_read_before_its_branch_is_lost() {
+    fn answer_that_is_read_before_its_branch_is_lost() {
         let block = |between: &str| {
             format!(
                 "fn f() {{\n    bb1: {{\n        _4 = Eq(copy _7, const 1_isize);\n        {between}        switchInt(move _4) -> [0: bb3, otherwise: bb2];\n    }}\n}}"

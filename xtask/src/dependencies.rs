@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_choice_one_licence_has_to_be_allowed_and_of_a_pair_both() {
+    fn licence_choice_needs_one_and_pair_needs_both() {
         let allowed = ["MIT", "Zlib"].map(|name| Licensee::parse(name).unwrap());
         for (licence, expected) in [
             ("MIT OR LGPL-2.1-or-later", true),

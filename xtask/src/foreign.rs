@@ -64,6 +64,9 @@ pub(crate) fn run() -> Result<Tally> {
             !told.to_lowercase().contains(SKIPPED),
             "that kernel has everything: nothing is skipped on it"
         );
+        let is_run = |name: &&str| told.lines().any(|line| line.starts_with("test ") && line.contains(name));
+        let unknown = tests.iter().find(|name| !is_run(name));
+        ensure!(unknown.is_none(), "{package} has no test {}", unknown.unwrap_or(&""));
     }
     wireless()
 }

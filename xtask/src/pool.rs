@@ -17,6 +17,11 @@ const LONGEST: Duration = Duration::from_secs(600);
 /// The interval between two checks of a test that has taken some time.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// The words of a program that ran one test: libtest's, and those of `evenair_needs::harness`.
+const RAN: [&str; 2] = ["ok. 1 passed; 0 failed;", "1 tests, 0 failed"];
+/// libtest's words for a test with `#[ignore]`.
+const IGNORED: &str = "; 1 ignored;";
+
 /// A test.
 pub(crate) struct Job {
     pub(crate) name: String,
@@ -25,6 +30,8 @@ pub(crate) struct Job {
     pub(crate) folder: PathBuf,
     /// Lower ranks begin earlier.
     pub(crate) rank: u32,
+    /// Whether it runs one test of a program, which prints how many it ran.
+    pub(crate) is_single: bool,
 }
 
 /// How a test ended.
@@ -117,23 +124,32 @@ fn progress(tally: &Tally, all: usize) {
 }
 
 fn count(job: &Job, done: Done, tally: &mut Tally) {
+    let is_skipped = done.skips.iter().any(|skip| skip.is_whole);
+    let has_run = !job.is_single || is_skipped || RAN.iter().any(|words| done.output.contains(words));
+    if !has_run && done.output.contains(IGNORED) {
+        return; // a program of another test's
+    }
     tally.times.push((job.name.clone(), done.time));
-    let has_passed = done.status.is_some_and(|status| status.success());
-    if !has_passed {
-        let how = match done.status {
-            None => format!("took more than {} s", LONGEST.as_secs()),
-            Some(status) => {
-                status.signal().map_or("failed".into(), |signal| format!("was ended by signal {signal}"))
-            }
-        };
+    if let Some(how) = failure(done.status, has_run) {
         println!("---- {} {how}\n{}\n     {}", job.name, done.output.trim_end(), job.words.join(" "));
         tally.failed.push(job.name.clone());
-    } else if done.skips.iter().any(|skip| skip.is_whole) {
+    } else if is_skipped {
         tally.skipped += 1;
     } else {
         tally.passed += 1;
     }
     tally.skips.extend(done.skips);
+}
+
+/// How a test failed; nothing for one that passed. Success without a run is a failure, too.
+fn failure(status: Option<ExitStatus>, has_run: bool) -> Option<String> {
+    match status {
+        None => Some(format!("took more than {} s", LONGEST.as_secs())),
+        Some(status) if !status.success() => {
+            Some(status.signal().map_or("failed".into(), |signal| format!("was ended by signal {signal}")))
+        }
+        Some(_) => (!has_run).then(|| "was not run by its program".into()),
+    }
 }
 
 #[allow(clippy::disallowed_methods, reason = "a task runner may look at the clock")]
@@ -179,7 +195,7 @@ fn waited(child: &mut Child, start: Instant) -> Result<Option<ExitStatus>> {
 }
 
 /// A line that a test has left.
-fn skip(test: &str, line: &str) -> Option<Skip> {
+pub(crate) fn skip(test: &str, line: &str) -> Option<Skip> {
     let mut fields = line.split('\t');
     let (effect, need, details) = (fields.next()?, fields.next()?, fields.next()?);
     Some(Skip {
@@ -188,4 +204,32 @@ fn skip(test: &str, line: &str) -> Option<Skip> {
         details: details.into(),
         is_whole: effect == EFFECT[0],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_that_did_not_run_is_no_pass() {
+        let of = |output: &str| {
+            let mut tally = Tally::default();
+            let job = Job {
+                name: "a test".into(),
+                words: Vec::new(),
+                folder: PathBuf::new(),
+                rank: 0,
+                is_single: true,
+            };
+            let status = Some(ExitStatus::from_raw(0));
+            count(&job, Done { status, output: output.into(), skips: Vec::new(), time: LOOK }, &mut tally);
+            (tally.passed, tally.failed.len())
+        };
+        let result = |counts: &str| format!("test result: ok. {counts}; 0 measured; 7 filtered out");
+        assert_eq!(of(&result("1 passed; 0 failed; 0 ignored")), (1, 0));
+        assert_eq!(of("test a ... ok (0.01 s)\n1 tests, 0 failed"), (1, 0));
+        assert_eq!(of(&result("0 passed; 0 failed; 0 ignored")), (0, 1));
+        assert_eq!(of(&result("0 passed; 0 failed; 1 ignored")), (0, 0));
+        assert_eq!(of(""), (0, 1));
+    }
 }

@@ -1,15 +1,15 @@
 //! The files of a release, in target/release-archive: static programs, packages for Debian, the wheel, the source, the manual, a
 //! bill of materials for each program, and the sums of all. Programs, packages and wheel run once in a place without Rust
-//! (`trial.rs`). Nothing is uploaded.
+//! (`trial.rs`). Nothing is uploaded. Steps that are done are kept until another commit is released (`steps.rs`).
 
-use crate::bundle::{bring_what_goes_beside, bytes_of, compress, elf, pack};
+use crate::bundle::{bring_what_goes_beside, compress, elf, pack};
 use crate::metadata::Metadata;
 use crate::run::{cargo_command, root, succeed, target};
+use crate::steps::{Steps, files};
 use crate::tally::Tally;
 use crate::{deb, docs, play, sbom, trial, wheel};
 use anyhow::{Context, Result, ensure};
 use evenair_needs::Missing;
-use std::collections::BTreeSet;
 use std::env::consts::ARCH;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,12 +18,13 @@ use std::process::{Command, Stdio};
 /// An architecture of Linux: its word in names, and the number that an ELF file has for it (`e_machine`, elf.h).
 const MACHINES: [(&str, u16); 2] = [("x86_64", 62), ("aarch64", 183)];
 
+const SUMS: &str = "SHA256SUMS";
+
 /// The features of the programs: all that the command can do.
 const FEATURES: &str = "live,parquet,play";
 
 /// The commit that is released, and where its files go.
 struct Release {
-    version: String,
     /// The name with which all files begin: evenair-0.1.0.
     name: String,
     commit: String,
@@ -35,19 +36,19 @@ struct Release {
 }
 
 pub(crate) fn run() -> Result<Tally> {
-    let release = Release::of_commit()?;
-    let (mut missing, mut rows) = (Vec::new(), Vec::new());
-    release.step("playground", &mut rows, || playground(&mut missing))?;
+    let (release, version) = Release::of_commit()?;
+    let mut steps = Steps::resumed(&release.folder, &release.stage.join("steps.toml"), &release.commit)?;
+    steps.take("playground", playground)?;
     let [own, other] = machines();
-    let program = release.of_machine(own, &mut rows, &mut missing)?;
-    release.step("source", &mut rows, || release.source())?;
-    release.step("manual", &mut rows, || release.manual(program.as_deref(), &mut missing))?;
-    release.of_machine(other, &mut rows, &mut missing)?;
-    release.step("wheel", &mut rows, || release.take(wheel::build_alone()?, &mut missing))?;
+    release.of_machine(own, &mut steps)?;
+    steps.take("source", || release.source())?;
+    steps.take("manual", || release.manual(own.0))?;
+    release.of_machine(other, &mut steps)?;
+    steps.take("wheel", || release.keep(wheel::build_alone()?))?;
     release.sums()?;
     println!("{} of commit {}, in {}:\n", release.name, release.commit, release.folder.display());
-    println!("| file | size [MB] | CPU time of its step [s] |\n|---|---|---|\n{}", rows.join("\n"));
-    Ok(Tally::skipped(&missing, false))
+    println!("{}", steps.table(&version));
+    Ok(Tally::skipped(steps.missing(), false))
 }
 
 /// The machines, with this one first: its program writes the manual and its pages.
@@ -57,113 +58,81 @@ fn machines() -> [(&'static str, u16); 2] {
     machines
 }
 
-/// The processor time of all processes that this one has waited for \[s\] (proc(5): ticks of 10 ms).
-fn seconds_of_children() -> Result<f64> {
-    let text = fs::read_to_string("/proc/self/stat").context("a release is made on Linux")?;
-    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks = fields.get(13..15).context("/proc/self/stat")?.iter().map(|field| field.parse::<f64>());
-    Ok(ticks.sum::<Result<f64, _>>()? / 100.0)
+/// The simulator for browsers, which the programs hold.
+fn playground() -> Result<Vec<Missing>> {
+    let lack = || Missing::new("the browsers' target", "the programs lack the playground");
+    Ok(play::build()?.map_or_else(|| vec![lack()], |_| Vec::new()))
 }
 
-/// The simulator for browsers, which the programs hold.
-fn playground(missing: &mut Vec<Missing>) -> Result<()> {
-    if play::build()?.is_none() {
-        missing.push(Missing::new("the browsers' target", "the programs lack the playground"));
-    }
-    Ok(())
+/// Rust's name of a machine's target without libraries.
+fn triple(machine: &str) -> String {
+    format!("{machine}-unknown-linux-musl")
+}
+
+/// Where cargo builds the program for a machine.
+fn program_of(machine: &str) -> Result<PathBuf> {
+    Ok(std::path::absolute(target().join(triple(machine)).join("dist/evenair"))?)
 }
 
 impl Release {
-    /// The last commit; nothing may have changed since.
-    fn of_commit() -> Result<Self> {
+    /// The last commit, and its version; nothing may have changed since.
+    fn of_commit() -> Result<(Self, String)> {
         let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
         ensure!(changed.is_empty(), "a release is of a commit; commit these first:\n{changed}");
         let metadata = Metadata::of_workspace()?;
         let command = metadata.packages.iter().find(|package| package.name == "evenair-cli");
-        let version = &command.context("the workspace has no command")?.version;
-        let (folder, stage) =
-            (root().join("target/release-archive"), std::path::absolute(target().join("release-stage"))?);
-        for empty in [&folder, &stage] {
-            if empty.exists() {
-                fs::remove_dir_all(empty).with_context(|| empty.display().to_string())?;
-            }
-            fs::create_dir_all(empty)?;
-        }
-        Ok(Self {
-            version: version.clone(),
+        let version = command.context("the workspace has no command")?.version.clone();
+        let release = Self {
             name: format!("evenair-{version}"),
             commit: git(&["rev-parse", "HEAD"])?,
             seconds: git(&["show", "--no-patch", "--format=%ct"])?,
-            folder,
-            stage,
+            folder: root().join("target/release-archive"),
+            stage: std::path::absolute(target().join("release-stage"))?,
+        };
+        Ok((release, version))
+    }
+
+    /// The files of a machine: archive, bill of materials, package.
+    fn of_machine(&self, (machine, number): (&str, u16), steps: &mut Steps) -> Result<()> {
+        steps.take(&format!("program for {machine}"), || self.program(machine, number))?;
+        if !self.archive_of(machine).exists() {
+            return Ok(());
+        }
+        steps.take(&format!("bill of materials for {machine}"), || {
+            let bill = sbom::written(&triple(machine), FEATURES, &self.commit, &self.seconds)?;
+            let file = self.folder.join(format!("{}-{machine}-linux.cdx.json", self.name));
+            fs::write(&file, bill).with_context(|| file.display().to_string())?;
+            Ok(Vec::new())
+        })?;
+        steps.take(&format!("package for {machine}"), || {
+            let package = match deb::of_static_program(&triple(machine))? {
+                Ok(package) => package,
+                Err(lack) => return Ok(vec![lack]),
+            };
+            let mut missing: Vec<Missing> = trial::package(machine, &package)?.into_iter().collect();
+            missing.extend(self.keep(Ok(package))?);
+            Ok(missing)
         })
     }
 
-    /// Takes a step and adds a row for each file that it makes.
-    fn step<T>(&self, step: &str, rows: &mut Vec<String>, run: impl FnOnce() -> Result<T>) -> Result<T> {
-        let (before, start) = (self.files()?, seconds_of_children()?);
-        let done = run().with_context(|| step.to_string())?;
-        let seconds = seconds_of_children()? - start;
-        println!("{step}: {seconds:.0} s");
-        for file in self.files()?.difference(&before) {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            let name = name.replace(&self.version, "VERSION");
-            rows.push(format!("| `{name}` | {:.2} | {seconds:.0} |", bytes_of(file)? as f64 / 1e6));
-        }
-        Ok(done)
+    /// The name of a machine's archive.
+    fn archive_of(&self, machine: &str) -> PathBuf {
+        self.folder.join(format!("{}-{machine}-linux.tar.gz", self.name))
     }
 
-    /// The files so far, by name.
-    fn files(&self) -> Result<BTreeSet<PathBuf>> {
-        self.folder.read_dir()?.map(|entry| Ok(entry?.path())).collect()
-    }
-
-    /// The files of a machine: archive, bill of materials, package. Returns the program; none without the tools or the target.
-    fn of_machine(
-        &self,
-        (machine, number): (&str, u16),
-        rows: &mut Vec<String>,
-        missing: &mut Vec<Missing>,
-    ) -> Result<Option<PathBuf>> {
-        let triple = format!("{machine}-unknown-linux-musl");
-        let build = || self.program(machine, &triple, number, missing);
-        let Some(program) = self.step(&format!("program for {machine}"), rows, build)? else {
-            return Ok(None);
-        };
-        self.step("bill of materials", rows, || {
-            let bill = sbom::written(&triple, FEATURES, &self.commit, &self.seconds)?;
-            let file = self.folder.join(format!("{}-{machine}-linux.cdx.json", self.name));
-            fs::write(&file, bill).with_context(|| file.display().to_string())
-        })?;
-        self.step("package for Debian", rows, || {
-            let package = deb::of_static_program(&triple)?;
-            if let Ok(package) = &package {
-                missing.extend(trial::package(machine, package)?);
-            }
-            self.take(package, missing)
-        })?;
-        Ok(Some(program))
-    }
-
-    /// A program, tried, and its archive. None without the tools or the target.
-    fn program(
-        &self,
-        machine: &str,
-        triple: &str,
-        number: u16,
-        missing: &mut Vec<Missing>,
-    ) -> Result<Option<PathBuf>> {
+    /// A program, tried, and its archive.
+    fn program(&self, machine: &str, number: u16) -> Result<Vec<Missing>> {
+        let triple = triple(machine);
         let installed = Command::new("rustup").args(["target", "list", "--installed"]).output();
         let installed = String::from_utf8(installed.context("rustup")?.stdout)?;
         if !installed.lines().any(|line| line == triple) {
-            missing.push(Missing::new("static targets", format!("no program for {triple}")));
-            return Ok(None);
+            return Ok(vec![Missing::new("static targets", format!("no program for {triple}"))]);
         }
         let Some(python) = wheel::tools()? else {
-            missing.push(Missing::new("Python packages", "no programs: zig compiles their parts in C"));
-            return Ok(None);
+            return Ok(vec![Missing::new("Python packages", "no programs: zig compiles their parts in C")]);
         };
-        let program = self.build(&python, machine, triple)?;
+        self.build(&python, machine, &triple)?;
+        let program = program_of(machine)?;
         ensure!(elf(&fs::read(&program)?) == Some((number, false)), "{}: not static", program.display());
         let beside = root().join(deb::SHARE);
         if machine == ARCH {
@@ -175,16 +144,18 @@ impl Release {
         ensure!(beside.exists(), "{ARCH}-unknown-linux-musl, whose program writes the manual, is missing");
         let name = format!("{}-{machine}-linux", self.name);
         let folder = self.stage.join(&name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
         fs::create_dir_all(folder.join("bin"))?;
         succeed(Command::new("cp").arg("--recursive").arg(beside).arg(folder.join("share")))?;
         fs::copy(&program, folder.join("bin/evenair"))?;
         let archive = pack(&folder, &name, &self.seconds, &self.folder)?;
-        missing.extend(trial::archive(machine, &archive)?);
-        Ok(Some(program))
+        Ok(trial::archive(machine, &archive)?.into_iter().collect())
     }
 
     /// Builds the command for a machine without any library. Rust brings musl and a linker; zig compiles the C of `ring`.
-    fn build(&self, python: &Path, machine: &str, triple: &str) -> Result<PathBuf> {
+    fn build(&self, python: &Path, machine: &str, triple: &str) -> Result<()> {
         let compiler = self.stage.join(format!("cc-{machine}"));
         // zig has other names of targets than those that cargo's scripts give it, and checks of its own that Rust's linker cannot find
         // where a crate is not optimised.
@@ -218,24 +189,23 @@ impl Release {
             .flatten()
             .map(|(place, word)| format!("--remap-path-prefix={}={word}", place.display()));
         let flags: Vec<String> = flags.collect();
-        succeed(cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")))?;
-        Ok(std::path::absolute(target().join(triple).join("dist/evenair"))?)
+        succeed(cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")))
     }
 
-    /// Copies a file that another part built; None was skipped for lack of something.
-    fn take(&self, built: Result<PathBuf, Missing>, missing: &mut Vec<Missing>) -> Result<()> {
+    /// Copies a file that another part built, or returns the need for lack of which it was not.
+    fn keep(&self, built: Result<PathBuf, Missing>) -> Result<Vec<Missing>> {
         match built {
             Ok(file) => {
                 let name = file.file_name().context("a file has a name")?;
                 fs::copy(&file, self.folder.join(name)).with_context(|| file.display().to_string())?;
+                Ok(Vec::new())
             }
-            Err(lack) => missing.push(lack),
+            Err(lack) => Ok(vec![lack]),
         }
-        Ok(())
     }
 
     /// The source as git has it, from which cargo reads the workspace.
-    fn source(&self) -> Result<()> {
+    fn source(&self) -> Result<Vec<Missing>> {
         let name = format!("{}-source", self.name);
         let tar = self.folder.join(format!("{name}.tar"));
         let mut archive = Command::new("git");
@@ -246,33 +216,32 @@ impl Release {
         let mut metadata = cargo_command();
         metadata.args(["metadata", "--format-version=1", "--locked", "--no-deps"]).stdout(Stdio::null());
         succeed(metadata.current_dir(self.stage.join(&name)))?;
-        compress(&tar)
+        compress(&tar)?;
+        Ok(Vec::new())
     }
 
-    /// The site, which opens from the disk, by a program of this machine.
-    fn manual(&self, program: Option<&Path>, missing: &mut Vec<Missing>) -> Result<()> {
-        let Some(program) = program else {
-            missing
-                .push(Missing::new("static targets", "the manual is not built: a program writes its pages"));
-            return Ok(());
-        };
-        let tally = docs::site_of(program)?;
-        if tally.skips.is_empty() {
-            let name = format!("{}-manual", self.name);
-            pack(&root().join("target/site"), &name, &self.seconds, &self.folder)?;
-        } else {
-            missing.push(Missing::new("Python packages", "the manual is not built"));
+    /// The site, which opens from the disk, by this machine's program.
+    fn manual(&self, machine: &str) -> Result<Vec<Missing>> {
+        if !self.archive_of(machine).exists() {
+            let lack = "the manual is not built: a program writes its pages";
+            return Ok(vec![Missing::new("static targets", lack)]);
         }
-        Ok(())
+        let tally = docs::site_of(&program_of(machine)?)?;
+        if !tally.skips.is_empty() {
+            return Ok(vec![Missing::new("Python packages", "the manual is not built")]);
+        }
+        let name = format!("{}-manual", self.name);
+        pack(&root().join("target/site"), &name, &self.seconds, &self.folder)?;
+        Ok(Vec::new())
     }
 
     /// The sums of all files.
     fn sums(&self) -> Result<()> {
-        let files = self.files()?;
-        let names = files.iter().filter_map(|file| file.file_name());
+        let files = files(&self.folder)?;
+        let names = files.iter().filter_map(|file| file.file_name()).filter(|name| *name != SUMS);
         let sums = Command::new("sha256sum").current_dir(&self.folder).args(names).output()?;
         ensure!(sums.status.success(), "sha256sum failed");
-        Ok(fs::write(self.folder.join("SHA256SUMS"), sums.stdout)?)
+        Ok(fs::write(self.folder.join(SUMS), sums.stdout)?)
     }
 }
 

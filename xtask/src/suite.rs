@@ -9,12 +9,14 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::thread::available_parallelism;
 
+type Wanted = Box<dyn Fn(&Program, &str) -> bool>;
+
 /// Tests that are built and run together.
 pub(crate) struct Suite {
     /// Cargo's options: packages and features.
     pub(crate) options: Vec<String>,
     /// Which tests of a program are wanted, by the program's target and the test's name.
-    pub(crate) wanted: fn(&Program, &str) -> bool,
+    pub(crate) wanted: Wanted,
     /// How many run at once.
     pub(crate) at_once: usize,
     /// Whether examples in documentation are tests, too.
@@ -69,22 +71,28 @@ pub(crate) const LIVE_AND_ABOVE: [&str; 11] = [
     "evenair-agreement",
     "evenair-results",
 ];
-/// How many of these want the kernel in all their tests.
-const LIVE: usize = 8;
-
-/// Tests of those crates that a build with all features has, or runs otherwise; the others ran before.
-const LIVE_TESTS: [&str; 11] = [
-    "cc::",
-    "emulate::",
-    "gateway::",
-    "multiconn::",
-    "robust::",
-    "routers::",
+/// End-to-end tests of the command that a build with all features need not run again. All others run there: what is compiled with
+/// these features alone runs nowhere else.
+const RAN_BEFORE: [&str; 13] = [
+    "begin::",
+    "captures::",
+    "claims::",
+    "command::",
+    "documents::",
+    "lists::",
+    "messages::",
+    "networks::",
+    "play::",
+    "plots::",
+    "studies::",
+    "sweeps::",
+    "terminal::",
+];
+/// Tests among them that also run live commands.
+const RUN_AGAIN: [&str; 3] = [
     "documents::page::",
     "documents::every_example_of_the_helps_runs",
     "documents::every_command_of_the_documents_runs",
-    "output::",
-    "tables::",
 ];
 /// Tests that nothing may run beside. Laws that come and go in the kernel wait for all its processors, and
 /// hold up the namespaces of others in that time.
@@ -109,31 +117,31 @@ fn processors() -> usize {
 impl Suite {
     pub(crate) fn packets() -> Self {
         let wanted = |_: &Program, name: &str| name != OF_AGREEMENT;
+        let wanted = Box::new(wanted);
         Self { options: packages(&PACKETS), wanted, at_once: processors(), documentation: true }
     }
 
     pub(crate) fn live() -> Self {
         let wanted = |program: &Program, name: &str| {
-            let is_live = LIVE_AND_ABOVE[..LIVE]
-                .iter()
-                .any(|package| program.folder.ends_with(&package["evenair-".len()..]));
-            is_live || name == OF_AGREEMENT || LIVE_TESTS.iter().any(|begin| name.starts_with(begin))
+            let begins = |list: &[&str]| list.iter().any(|begin| name.starts_with(begin));
+            match (program.folder.ends_with("agreement"), program.kind.as_str()) {
+                (true, _) => name == OF_AGREEMENT,
+                (false, "test") if program.folder.ends_with("cli") => {
+                    !begins(&RAN_BEFORE) || begins(&RUN_AGAIN)
+                }
+                _ => true,
+            }
         };
         // They wait for the kernel's clock more than they compute.
+        let wanted = Box::new(wanted);
         Self { options: live_options(), wanted, at_once: 3 * processors(), documentation: false }
     }
 
-    /// Tests of some packages of theory and packets, compiled in pieces, without those that run the site's examples, the studies' quick
-    /// claims, and comparisons with other simulators and models.
-    pub(crate) fn of(names: &BTreeSet<String>) -> Self {
+    /// Tests of some packages of theory and packets, compiled in pieces: those that are wanted.
+    pub(crate) fn of(names: &BTreeSet<String>, wanted: impl Fn(&Program, &str) -> bool + 'static) -> Self {
         let chosen: Vec<&str> = PACKETS.iter().copied().filter(|name| names.contains(*name)).collect();
-        let wanted = |program: &Program, name: &str| {
-            let is_long = ["documents::", "claims::"].iter().any(|begin| name.starts_with(begin));
-            // Of the agreement with others, which takes as long as all the rest: whether any frame has moved.
-            !is_long && (!program.folder.ends_with("agreement") || name.contains("fingerprint"))
-        };
         let options = packages(&chosen).into_iter().chain(in_pieces()).collect();
-        Self { options, wanted, documentation: false, ..Self::packets() }
+        Self { options, wanted: Box::new(wanted), documentation: false, ..Self::packets() }
     }
 
     /// Builds the tests and runs each as soon as its program is built.
@@ -191,6 +199,7 @@ impl Suite {
                 words,
                 folder: program.folder.clone(),
                 rank: rank(&package, &program.kind),
+                is_single: true,
             }
         };
         Ok(names.map(job).collect())
@@ -201,7 +210,8 @@ impl Suite {
         let cargo = self.cargo(&["test", "--doc", "--quiet"]);
         let words = std::iter::once(cargo.get_program()).chain(cargo.get_args());
         let words = words.map(|word| word.to_string_lossy().into_owned());
-        Job { name: "examples in documentation".into(), words: words.collect(), folder: root(), rank: 0 }
+        let name = "examples in documentation".into();
+        Job { name, words: words.collect(), folder: root(), rank: 0, is_single: false }
     }
 }
 

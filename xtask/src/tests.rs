@@ -1,9 +1,12 @@
 //! The tests of the workspace, in the profile that users build, its lints, and the builds that other parts use.
 
+use crate::pool::skip;
 use crate::run::{cargo, cargo_command, succeed, with_seed};
 use crate::suite::{Suite, live_options};
-use crate::tally::Tally;
-use anyhow::Result;
+use crate::tally::{Skip, Tally};
+use anyhow::{Context as _, Result};
+use evenair_needs::SKIPS;
+use std::fs;
 use std::thread::available_parallelism;
 
 /// Crates that compute nothing.
@@ -48,22 +51,24 @@ pub(crate) fn build_module() -> Result<()> {
 
 /// The tests with debug assertions and overflow checks, of all that computes: against the same fingerprints.
 pub(crate) fn debug() -> Result<Tally> {
-    let without = OTHERS.iter().flat_map(|name| ["--exclude", name]);
-    succeed(with_threads().args(["test", "--no-fail-fast", "--locked", "--workspace"]).args(without))?;
-    Ok(Tally::passed())
+    let without: Vec<&str> = OTHERS.iter().flat_map(|name| ["--exclude", name]).collect();
+    by_cargo(&[&["--workspace"], &without[..]].concat())
 }
 
 /// The end-to-end tests with the command as `cargo install --profile dist` builds it.
 pub(crate) fn installed() -> Result<Tally> {
-    let tests = "test --no-fail-fast --locked --profile dist --package evenair-cli --test all";
-    succeed(with_threads().args(tests.split(' ')))?;
-    Ok(Tally::passed())
+    by_cargo(&["--profile", "dist", "--package", "evenair-cli", "--test", "all"])
 }
 
-/// A thread more than processors: some tests wait for a kernel's clock.
-fn with_threads() -> std::process::Command {
+/// Tests that cargo runs, as one check. A thread more than processors: some tests wait for a kernel's clock.
+fn by_cargo(options: &[&str]) -> Result<Tally> {
+    let folder = tempfile::tempdir().context("a folder for the tests' skips")?;
+    let skips = folder.path().join("skips");
     let processors = available_parallelism().map_or(1, usize::from);
     let mut command = cargo_command();
-    with_seed(&mut command).env("RUST_TEST_THREADS", (processors + 1).to_string());
-    command
+    with_seed(&mut command).env("RUST_TEST_THREADS", (processors + 1).to_string()).env(SKIPS, &skips);
+    succeed(command.args(["test", "--no-fail-fast", "--locked"]).args(options))?;
+    let lines = fs::read_to_string(&skips).unwrap_or_default();
+    let skips = lines.lines().filter_map(|line| skip("", line)).map(|skip| Skip { is_whole: false, ..skip });
+    Ok(Tally { skips: skips.collect(), ..Tally::passed() })
 }

@@ -76,7 +76,7 @@ pub(crate) enum Command {
     Compare(CompareOptions),
     /// Reproduce a figure or table of a paper, claim by claim, or run a study of your own
     Study(StudyOptions),
-    /// Say which claims of the papers hold here, and why the others fail
+    /// List the claims of the papers that hold here, and why the others fail
     Verdicts(VerdictsOptions),
     /// Vary keys of a scenario: a table, a figure, and files for pandas
     Sweep(SweepOptions),
@@ -153,7 +153,7 @@ impl ScenarioArguments {
         if !scenario.moves() {
             return Ok(scenario);
         }
-        terminal::warn("nodes move, and theory knows one instant: this is of the beginning");
+        terminal::warn("nodes move, and theory has one instant: this answer is for the beginning");
         Ok(scenario.at(evenair_units::Instant::ZERO)?)
     }
 

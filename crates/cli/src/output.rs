@@ -24,7 +24,7 @@ pub(crate) struct Place {
 /// The treatment of files that evenair did not write.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Overwrite {
-    /// Write though files of your own, which evenair did not write or you have edited, are in the way; they are kept as NAME.before
+    /// Replace files of your own, too; each is kept as NAME.before
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -167,7 +167,7 @@ pub(crate) fn warn_of_theory(scenario: &Resolved) {
     }
     let settings = scenario.settings();
     if settings.gateway.is_some() || settings.source_limit.is_some() {
-        terminal::warn("the theory knows neither gateways nor limited sources; it answers without them");
+        terminal::warn("theory has neither gateways nor limited sources: this answer leaves them out");
     }
 }
 

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_is_full_when_all_that_was_announced_or_came_on_the_way_is_done() {
+    fn bar_is_full_when_all_work_is_done() {
         let bar = Bar::new("two sweeps");
         bar.expected(30.0);
         bar.expected(10.0);

@@ -17,7 +17,7 @@ const WIDTH: usize = 100;
 /// The options of every command.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct TerminalArguments {
-    /// Say nothing but results and errors: no progress, no warnings
+    /// Print results and errors only: no progress, no warnings
     #[arg(long, short, global = true, help_heading = "Terminal")]
     pub(crate) quiet: bool,
     #[arg(
@@ -27,7 +27,7 @@ pub(crate) struct TerminalArguments {
         value_name = "WHEN",
         default_value_t = Colour::Auto,
         help_heading = "Terminal",
-        help = "Colours; auto means on a terminal, and heeds NO_COLOR and CLICOLOR_FORCE"
+        help = "Colours; auto: on a terminal, unless NO_COLOR or CLICOLOR_FORCE decides"
     )]
     pub(crate) color: Colour,
 }

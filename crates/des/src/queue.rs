@@ -211,7 +211,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn phases_order_one_instant_and_insertion_orders_one_phase() {
+    fn phases_order_an_instant_insertions_a_phase() {
         let mut queue = Queue::new();
         let t = Instant::from_nanos(5);
         queue.push(t, Phase::Host, 'd');

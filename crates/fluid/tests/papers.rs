@@ -8,6 +8,7 @@ use evenair_fluid::models::{
 use evenair_fluid::{Equilibrium, Method, Model, Options, integrate};
 use evenair_laws::backoff::UtilityQueue;
 use evenair_laws::connections::{DelayPriceParams, UtilityParams};
+use evenair_laws::marking::droptail::loss_price;
 use evenair_laws::window::QuicTcpParams;
 use evenair_optimum::{Flow, Problem, ProductForm, Utility, Wire};
 use evenair_topology::ConflictGraph;
@@ -134,7 +135,7 @@ fn random_case(lines: &[Vec<&str>]) -> (RenoOverCsma, Vec<f64>) {
 /// [Chen10] (5.30) to (5.34) with random parameters: wires, queueing round trips, bounds. `SciPy` goes from corner to corner
 /// (`validation/fluid/random_cases.py`), and so do both methods.
 #[test]
-fn random_trajectories_are_scipys_through_corners() {
+fn random_trajectories_match_scipy_at_corners() {
     let lines: Vec<Vec<&str>> = include_str!("../../../validation/fluid/random_cases.txt")
         .lines()
         .map(|line| line.split_whitespace().collect())
@@ -165,7 +166,7 @@ fn random_trajectories_are_scipys_through_corners() {
 
 /// [Chen10] Theorem 2: the equilibrium is problem MP's solution, and V of (5.23), without its `(·)⁺`, never grows.
 #[test]
-fn reno_over_adaptive_csma_reaches_the_optimum_of_mp() {
+fn reno_over_adaptive_csma_reaches_optimum_of_mp() {
     let model = four_links();
     let capacity = 532.0;
     let flows =
@@ -245,7 +246,7 @@ fn connections_for_a_utility_reach_its_optimum() {
 
 /// [Chen10] appendix A: without AQM every flow keeps more under way than its link carries, so that r goes to its bound.
 #[test]
-fn without_aqm_all_aggressiveness_goes_to_its_bound() {
+fn aggressiveness_without_aqm_reaches_bound() {
     let model = RenoOverCsma {
         aggressiveness_max: 0.01,
         beta: 800.0,
@@ -262,7 +263,7 @@ fn without_aqm_all_aggressiveness_goes_to_its_bound() {
 
 /// [Chen10] appendix B: with AQM and one connection all r are 2^(1/3)·α^(2/3), α per packet, so that link 2 starves.
 #[test]
-fn with_one_connection_all_aggressiveness_becomes_the_same() {
+fn one_connection_equalises_aggressiveness() {
     let mut model = one_connection();
     model.ways.iter_mut().for_each(|way| way.round_trip_s = 0.0); // (B.6): all of the round trip is queueing
     let mut start = model.start();
@@ -310,7 +311,7 @@ fn with_wires_the_equilibrium_is_that_of_ep() {
 
 /// [CZ06] eq. (5), (8): Kelly's system, and TCP over a lossy link, which leaves it unused.
 #[test]
-fn kellys_system_and_tcp_over_a_lossy_link_rest_where_they_should() {
+fn kelly_and_lossy_tcp_rest_at_their_equilibria() {
     let way = Way::over_wires(&[0], 0.2);
     let model = LossyPath {
         capacities: vec![100.0],
@@ -331,6 +332,15 @@ fn kellys_system_and_tcp_over_a_lossy_link_rest_where_they_should() {
 
 /// [CZ06] Theorems 1 and 2: one equilibrium, (19)'s solution, exponentially stable, from many starting points; and the reduced
 /// system rests there too.
+/// The price of a wire in the optimum is the price of the queue's law.
+#[test]
+fn wire_costs_what_droptail_refuses() {
+    for load in [0.0, 0.5, 1.0, 1.25, 1e6] {
+        let price = Wire::DropTail(1.0).price(load).map(f64::to_bits);
+        assert_eq!(price, Some(loss_price(load, 1.0).to_bits()), "{load}");
+    }
+}
+
 #[test]
 fn e_multcp_reaches_the_optimum_from_everywhere() {
     let model = lossy();

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn many_come_when_they_are_seen_and_go_when_they_are_silent() {
+    fn hosts_come_when_seen_and_go_when_silent() {
         let mut table = ClassTable::new(&config(1), subscribers(&["a", "b", "c"]), Handles::default(), &[]);
         assert_eq!(table.members().len(), 0);
         let seen = |ids: &[&str]| ids.iter().map(|id| String::from(*id)).collect();

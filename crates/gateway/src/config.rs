@@ -452,7 +452,7 @@ impl Config {
         if self.mesh == self.uplink {
             return Some((
                 "uplink",
-                format!("\"{}\" is the mesh's device, too; a gateway stands between two", self.uplink),
+                format!("\"{}\" is the mesh's device, too: name another device", self.uplink),
             ));
         }
         if self.law.begin(&GatewayRole::default()).interval() < Duration::from_secs(1) {
@@ -528,8 +528,7 @@ impl Config {
         }
         let mut subscribers = Subscribers::new(all)?;
         if subscribers.len() > SUBSCRIBERS_MAX {
-            let why =
-                format!("{} subscribers, one gateway has room for {SUBSCRIBERS_MAX}", subscribers.len());
+            let why = format!("{} subscribers; one gateway has at most {SUBSCRIBERS_MAX}", subscribers.len());
             return Err(Mistake::of(file, why));
         }
         let mut troubles = self.doubts(file, &subscribers);
@@ -554,7 +553,7 @@ impl Config {
         // Clients may take leases without end: all other subscribers still count.
         if left_out > 0 {
             let why = format!(
-                "{left_out} leases are left out: one gateway has room for {SUBSCRIBERS_MAX} subscribers"
+                "{left_out} leases are left out: one gateway has at most {SUBSCRIBERS_MAX} subscribers"
             );
             troubles.push(Mistake::of(file, why).of_key("leases"));
         }

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gateway_works_in_its_files_folders_and_in_no_others() {
+    fn gateway_works_in_its_own_folders_only() {
         let place = tempfile::tempdir().unwrap();
         let place = fs::canonicalize(place.path()).unwrap();
         for folder in ["etc", "leases", "real", "state"] {

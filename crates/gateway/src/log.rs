@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_a_crash_cut_off_is_passed_over_and_nonsense_has_a_place() {
+    fn torn_line_is_skipped_and_nonsense_has_a_place() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         let line = serde_json::to_string(&Line { schema: 1, at_ms: 0, what: beginning() }).unwrap();

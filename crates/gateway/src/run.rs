@@ -219,7 +219,7 @@ impl Running {
         }
         if kernel.packets().is_none() {
             told(
-                "no packets are to be seen (CAP_NET_RAW): busy time is not known, and the law goes by drops and lines",
+                "packets cannot be read (CAP_NET_RAW): busy time is unknown, and the law uses drops and queues",
             );
         }
         let kept = state.read()?;

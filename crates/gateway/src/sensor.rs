@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_told_and_no_flow_of_theirs_is_kept() {
+    fn strangers_are_counted_without_their_flows() {
         let mut sensor = Sensor::default();
         let seen = sensor.see(&packet(0, Side::Up, ("10.0.0.9", 1), 1500, DATA), true, owner);
         assert_eq!((seen, sensor.flows.len()), (Some("10.0.0.9".parse().unwrap()), 0));
@@ -364,7 +364,7 @@ mod tests {
     /// A subscriber with a /56 sends from ever more addresses; another's addresses are judged all the
     /// same.
     #[test]
-    fn subscriber_with_many_addresses_hides_no_others() {
+    fn subscriber_with_many_addresses_hides_none() {
         let mut sensor = Sensor::default();
         let owners = |address: IpAddr| Some(if address.is_ipv6() { 0x20 } else { 0x10 });
         for host in 0..200_000_u128 {

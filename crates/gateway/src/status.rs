@@ -138,7 +138,7 @@ impl ClassStatus {
     /// Returns the bound of its rate in a word or two.
     pub const fn bound(&self) -> &'static str {
         match self.standing {
-            _ if self.ignores_losses => "deaf to losses",
+            _ if self.ignores_losses => "ignores losses",
             Standing::Idle => "idle",
             Standing::Share => "fair share",
             Standing::Plan => "plan",
@@ -146,7 +146,7 @@ impl ClassStatus {
             Standing::Mesh => "mesh or beyond",
             Standing::Away => "away",
             Standing::Diverted => "led past",
-            Standing::Content => "own wish",
+            Standing::Content => "own demand",
             Standing::Unknown => "not known",
         }
     }
@@ -157,9 +157,9 @@ impl ClassStatus {
         let got = rate(self.rate_bps.unwrap_or_default());
         let limit = self.limit_bps.map_or("no limit".into(), |limit| rate(limit as f64));
         match self.standing {
-            Standing::Idle => format!(
-                "{way}: nothing was asked for in the last epoch. Up to {limit} would be there at once."
-            ),
+            Standing::Idle => {
+                format!("{way}: no data was requested in the last epoch. Up to {limit} is available at once.")
+            }
             Standing::Share => format!(
                 "{way}: {got} now, the fair share of the mesh's capacity ({limit}). It grows as others want less."
             ),
@@ -167,24 +167,24 @@ impl ClassStatus {
                 format!("{way}: {got} now, which is all of the plan ({limit}). The mesh would carry more.")
             }
             Standing::All => format!(
-                "{way}: {got} now. All subscribers together use the mesh's capacity; each waits for its turn."
+                "{way}: {got} now. All subscribers together use the mesh's capacity; they take turns."
             ),
             Standing::Mesh => format!(
-                "{way}: {got} now, though {limit} are allowed. The gateway holds nothing back: the way through the mesh, the own \
+                "{way}: {got} now, though {limit} are allowed. The gateway delays nothing: the path through the mesh, the own \
                 network, or the other end is slower."
             ),
             Standing::Away => format!(
-                "{way}: data are sent, and for {} seconds or longer nothing has come back: the device is switched off or out of reach, or its way \
-                through the mesh is broken. No limit of others is lowered for it. Up to {limit} is there as soon as it answers.",
+                "{way}: data are sent, but no answer has come for {} seconds or longer: the device is switched off or out of reach, or its path \
+                through the mesh is broken. Other limits are not lowered for it. Up to {limit} is available once it answers.",
                 AWAY.as_nanos() / 1_000_000_000
             ),
             Standing::Diverted => format!(
-                "{way}: the bound on them is not known. Other rules on the gateway lead the packets past the limits; a warning is in its log."
+                "{way}: their bound is unknown. Other rules on the gateway move the packets past the limits; its log has a warning."
             ),
             Standing::Content => {
-                format!("{way}: {got} now, as much as was asked for. Up to {limit} would be there.")
+                format!("{way}: {got} now, as much as was requested. Up to {limit} is available.")
             }
-            Standing::Unknown => format!("{way}: nothing is known of the last epoch."),
+            Standing::Unknown => format!("{way}: no measurement of the last epoch."),
         }
     }
 
@@ -246,7 +246,7 @@ impl Status {
         let dropped: u64 = own.iter().map(|class| class.dropped).sum();
         if dropped > 0 {
             text += &format!(
-                "{dropped} packets found the line full in the last epoch, which tells their senders to slow down.\n"
+                "{dropped} packets found the queue full in the last epoch, which tells their senders to slow down.\n"
             );
         }
         Some(text)
@@ -297,12 +297,13 @@ pub(crate) mod tests {
         let text = status.why("Anna").unwrap();
         assert!(text.starts_with("Anna (s1)\nDownloads: 400 kb/s now, the fair share"), "{text}");
         assert!(
-            text.contains("Uploads: nothing was asked for") && text.contains("6 packets found the line full"),
+            text.contains("Uploads: no data was requested")
+                && text.contains("6 packets found the queue full"),
             "{text}"
         );
         assert_eq!(status.why("Ben"), None);
         let deaf = ClassStatus { ignores_losses: true, ..class(Side::Up, Standing::Share) };
-        assert_eq!(deaf.bound(), "deaf to losses");
+        assert_eq!(deaf.bound(), "ignores losses");
         let text = Status { classes: vec![deaf], ..status }.why("s1").unwrap();
         assert!(text.contains("It grows as others want less. More than a third of the packets"), "{text}");
     }

@@ -80,11 +80,11 @@ impl<'a> Reader<'a> {
     fn begin(&mut self, section: &str) -> Result<String, String> {
         self.end();
         if section == OWN && !self.section.is_empty() {
-            return Err(format!("config {OWN} stands once, and first"));
+            return Err(format!("config {OWN} must come once, and first"));
         }
         self.own |= section == OWN;
         if !self.own {
-            return Err(format!("config {OWN}, with mesh and uplink, stands before config {section}"));
+            return Err(format!("config {section} must come after config {OWN}, which has mesh and uplink"));
         }
         section.clone_into(&mut self.section);
         is_key(section)?;
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
     fn option(&mut self, key: &str, value: &str) -> Result<String, String> {
         is_key(key)?;
         match self.section.as_str() {
-            "" => Err(format!("option {key} is in no section: config {OWN} stands before it")),
+            "" => Err(format!("option {key} is in no section: put it below config {OWN}")),
             OWN if key == ENABLED => Ok(String::new()),
             _ if LISTS.contains(&key) => {
                 // Several values in one option, as in the table of subscribers.
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
     fn list(&mut self, key: &str, value: &str) -> Result<String, String> {
         is_key(key)?;
         if self.section.is_empty() {
-            return Err(format!("list {key} is in no section: config {OWN} stands before it"));
+            return Err(format!("list {key} is in no section: put it below config {OWN}"));
         }
         let (_, values) = self.lists.entry(key.into()).or_insert((self.lines.len(), Vec::new()));
         values.push(value.into());
@@ -209,7 +209,7 @@ config subscriber
 ";
 
     #[test]
-    fn sections_are_tables_and_lines_stay_where_they_are() {
+    fn sections_are_tables_with_places_of_lines() {
         let text = UCI.replace("\toption link_rate '20 Mbps'\n", "");
         let config = Config::parse("evenair", &text).unwrap();
         let toml = "mesh = \"br-lan\"\nuplink = \"wan\"\nmode = \"enforce\"\neager = 100\n\
@@ -226,7 +226,7 @@ config subscriber
             ("option eager", "option eger", "evenair:8: unknown field `eger`"),
             ("option eager", "eager", "evenair:8: a line of UCI is"),
             ("config gateway 'gateway'", "", "evenair:4: option enabled is in no section"),
-            ("config law", "config gateway", "evenair:10: config gateway stands once, and first"),
+            ("config law", "config gateway", "evenair:10: config gateway must come once, and first"),
             ("'br-lan'", "'br-lan", "evenair:5: a quote is open"),
         ] {
             let refused = refused(from, to);

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_for_pins_that_is_read_only_has_another_remedy_than_none() {
+    fn read_only_pin_folder_has_its_own_remedy() {
         let of = |errno: i32| {
             Trouble::of_pins("/sys/fs/bpf/evenair".into(), io::Error::from_raw_os_error(errno)).to_string()
         };

@@ -111,7 +111,7 @@ fn wait(holds: impl Fn() -> bool) {
 }
 
 #[test]
-fn parameters_are_read_at_once_and_bad_ones_refused() {
+fn parameters_are_read_and_bad_ones_refused() {
     let Some((loaded, _link)) = in_force(Law::QuicTcp, "_b", &["p=3"]) else { return };
     let numbers = |map: &OwnedFd| bpf::read(map).unwrap();
     assert_eq!(numbers(&loaded.parameters)[..8], (3_u64 << 16).to_le_bytes());

@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_names_no_law_is_of_the_default_if_there_is_one() {
+    fn table_without_law_is_of_the_default() {
         let read = |text| serde_json::from_str::<ConnectionParams>(text).map_err(|error| error.to_string());
         assert_eq!(read(r#"{"law": "fixed", "n": 3}"#), Ok(FixedParams { connections: 3 }.into()));
         assert_eq!(read(r#"{"n": 3, "law": "fixed"}"#), Ok(FixedParams { connections: 3 }.into()));

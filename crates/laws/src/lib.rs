@@ -86,7 +86,7 @@ mod tests {
     use std::string::ToString;
 
     #[test]
-    fn a_bad_parameter_is_named_with_its_value_and_its_range() {
+    fn bad_parameter_is_named_with_value_and_range() {
         let bad = check_interval("interval", Duration::from_nanos(9_999)).unwrap_err();
         assert_eq!(
             bad.to_string(),

@@ -353,7 +353,7 @@ pub(crate) mod exact {
         }
 
         #[test]
-        fn facts_that_may_be_none_or_several_are_kept_one_by_one() {
+        fn optional_and_repeated_facts_are_kept_singly() {
             let [one, other] = [3, 5].map(Duration::from_nanos);
             assert_eq!(Some(one).kept(), Some(3));
             assert_eq!([Some(3), None].map(Option::<Duration>::read), [Some(one), None]);

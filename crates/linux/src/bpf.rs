@@ -467,37 +467,4 @@ fn raw(thing: impl AsFd) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// `BPF_MAP_TYPE_HASH`, `BPF_MAP_TYPE_PROG_ARRAY`, `BPF_MAP_TYPE_PERCPU_ARRAY`.
-    const OTHERS: [u32; 3] = [1, 3, 6];
-
-    fn create(map: MapAttributes) -> io::Result<OwnedFd> {
-        // SAFETY: the attributes contain no address.
-        unsafe { descriptor(Command::MapCreate, map) }
-    }
-
-    #[test]
-    fn only_maps_of_one_value_are_read_and_written() {
-        let one = match create_value("one", 8) {
-            Ok(one) => one,
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                return evenair_needs::skip("CAP_BPF", error.to_string());
-            }
-            Err(error) => panic!("{error}"),
-        };
-        write(&one, &[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
-        assert_eq!(read(&one).unwrap(), [1, 2, 3, 4, 5, 6, 7, 8]);
-        for kind in OTHERS {
-            let value_size = if kind == 3 { 4 } else { 8 };
-            let map = create(MapAttributes { kind, value_size, ..one_value("other", 0) }).unwrap();
-            let refused = io::ErrorKind::InvalidInput;
-            assert_eq!(read(&map).unwrap_err().kind(), refused, "{kind}");
-            assert_eq!(write(&map, &vec![0; value_size as usize]).unwrap_err().kind(), refused, "{kind}");
-        }
-        let large = create_value("large", 2 << 20).unwrap();
-        assert!(read(&large).is_err());
-        assert!(read(std::fs::File::open("/dev/null").unwrap()).is_err());
-    }
-}
+mod tests;

@@ -561,7 +561,7 @@ mod tests {
     /// socket(7): the kernel doubles the requested size; an ordinary user has `net.core.wmem_max` at most.
     #[test]
     fn transaction_of_2_mib_has_room() {
-        let Ok(socket) = Socket::new(None) else { return };
+        let socket = Socket::new(None).expect("a socket of the kernel's");
         let room = sockopt::socket_send_buffer_size(&socket.descriptor).expect("an option");
         let bound = std::fs::read_to_string("/proc/sys/net/core/wmem_max").unwrap_or_default();
         let bound = bound.trim().parse().unwrap_or(2_097_152).min(2_097_152);
@@ -625,7 +625,7 @@ mod tests {
     /// changes nothing.
     #[test]
     fn numbers_of_messages_begin_again() {
-        let Ok(mut socket) = Socket::new(None) else { return };
+        let mut socket = Socket::new(None).expect("a socket of the kernel's");
         socket.sequence = u32::MAX - 2;
         let nothing = || Message::new(libc::RTM_DELTCLASS, 0, &[0; 20]);
         let refused = socket.ask_all((0..70).map(|_| nothing())).expect("the kernel answers");

@@ -228,7 +228,7 @@ mod tests {
 
     /// Access by mode is unix(7)'s: connecting needs write permission.
     #[test]
-    fn file_has_the_mode_of_its_users_and_others_files_stay() {
+    fn file_has_its_mode_and_other_files_stay() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
         for (access, mode) in

@@ -158,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn over_any_time_it_is_no_more_than_the_rate_and_a_burst(
+        fn bucket_passes_at_most_rate_and_burst(
             kbps in 8..100_000_u64,
             asks in prop::collection::vec((0..3_usize, 1..CHUNK_MAX as u64, 0..200_000_u64), 1..120),
         ) {

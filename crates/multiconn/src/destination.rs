@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_never_leads_into_a_network_that_is_not_named() {
+    fn name_never_leads_to_an_unnamed_network() {
         let all = rules(&["*:*"]);
         let inside = [
             "127.0.0.1:80",

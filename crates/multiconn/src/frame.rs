@@ -151,7 +151,7 @@ impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Aborted => f.write_str("the other end broke the stream off"),
-            Self::Overloaded => f.write_str("the other end has no room for another stream"),
+            Self::Overloaded => f.write_str("the other end accepts no further stream"),
             Self::SessionOver(why) => why.fmt(f),
             Self::Other(code) => write!(f, "the stream was broken off (code {code})"),
         }
@@ -443,7 +443,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damaged_bytes_are_a_frame_that_writes_back_to_them_or_none(
+        fn damaged_bytes_round_trip_or_are_no_frame(
             number in 0..13_usize, place in 0..64_usize, with: u8, cut in 0..64_usize,
         ) {
             let mut bytes = Vec::new();

@@ -31,8 +31,8 @@ fn handshakes(all: &Handshakes, text: &mut Metrics) {
 
 /// Writes the numbers of connections that the laws of both directions want.
 fn directions(status: &Status, text: &mut Metrics) {
-    let mut wanted = text
-        .family(("session_connections_wanted", "gauge"), "Connections that the sender of a direction wants.");
+    let mut wanted =
+        text.family(("session_connections_wanted", "gauge"), "Connections that the law of a direction sets.");
     for session in &status.sessions {
         let number = session.number.to_string();
         for (way, direction) in [("sending", &session.sending), ("receiving", &session.receiving)] {

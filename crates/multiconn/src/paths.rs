@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_known_by_relay_network_and_round_trip_for_a_day() {
+    fn path_is_known_for_a_day_by_relay_and_network() {
         let folder = tempfile::tempdir().unwrap();
         let (paths, clock) = paths(&folder);
         let here = seen("relay.example:7443", "192.168.1.7:5000", 52);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_are_kept_and_a_file_that_makes_no_sense_is_no_trouble() {
+    fn latest_paths_are_kept_bad_file_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let (paths, clock) = paths(&folder);
         let relay = |i| seen(&format!("r{i}:1"), "10.0.0.1:1", 10);

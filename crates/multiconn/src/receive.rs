@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn small_pieces_that_follow_each_other_become_large_ones() {
+    fn small_pieces_are_joined_into_large_ones() {
         let mut half = Receive::new(1 << 16);
         // Every second byte, up to the limit of early pieces, and then the bytes between.
         for round in 0..32 {

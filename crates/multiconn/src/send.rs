@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_are_cut_as_they_are_asked_for_and_never_beyond_the_limit() {
+    fn chunks_are_cut_on_demand_within_the_limit() {
         let mut half = Send::new(5);
         half.write(b"abc");
         half.write(b"defg");
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stuck_connection_has_its_first_chunks_repeated_so_often_and_no_more() {
+    fn stuck_connection_repeats_first_chunks_bounded() {
         let mut half = Send::new(1 << 20);
         for _ in 0..4 {
             half.write(&[0; 100]);

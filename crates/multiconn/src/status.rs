@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn silent_and_deaf_askers_leave_others_their_answer() {
+    fn silent_clients_leave_others_their_answer() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
         let status = || Status {

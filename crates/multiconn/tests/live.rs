@@ -33,7 +33,7 @@ async fn bytes_go_there_and_back_over_four_connections() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_session_begins_with_what_was_learnt_of_its_path() {
+async fn session_begins_with_its_paths_memory() {
     let relay = Relay::start().await;
     let folder = tempfile::tempdir().unwrap();
     let paths = Paths::new(folder.path().join("paths.json"));
@@ -142,7 +142,7 @@ async fn a_black_hole_holds_nobody_up_for_long() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relay_that_begins_again_breaks_streams_with_a_reason_and_serves_new_ones() {
+async fn restarted_relay_breaks_streams_with_a_reason() {
     let relay = Relay::start().await;
     let client = connect(relay.options()).await.unwrap();
     let echo = echo().await;
@@ -188,7 +188,7 @@ async fn a_relay_that_changes_its_key_answers_to_both() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_that_is_taken_away_has_lost_its_sessions_within_a_second() {
+async fn removed_key_loses_its_sessions_in_a_second() {
     let relay = Relay::start().await;
     let client = connect(relay.options()).await.unwrap();
     let echo = echo().await;
@@ -289,7 +289,7 @@ async fn a_reset_is_a_reset_at_the_other_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn half_open_floods_leave_nothing_and_nobody_outside() {
+async fn half_open_floods_leave_nothing() {
     let relay = Relay::start().await;
     let mut flood = Vec::new();
     for _ in 0..300 {
@@ -394,7 +394,7 @@ async fn a_client_sends_no_faster_than_it_may() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_is_sent_no_faster_than_its_table_says_now() {
+async fn key_is_sent_at_most_at_its_tables_rate() {
     let relay = Relay::start().await;
     let table = entry("me", &relay.client_key, "\"127.0.0.0/8:*\"");
     relay.authorise(&[format!("{table}rate_most = \"8 Mbps\"\n")]).await;
@@ -413,7 +413,7 @@ async fn a_key_is_sent_no_faster_than_its_table_says_now() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_law_is_not_asked_while_the_bound_holds_a_stream_up() {
+async fn law_rests_while_the_bound_holds_a_stream() {
     let relay = Relay::start().await;
     let rate_most = Some(evenair_units::Rate::from_kbps(400));
     let set = "interval = '1 s'".parse().unwrap();
@@ -429,7 +429,7 @@ async fn a_law_is_not_asked_while_the_bound_holds_a_stream_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_have_the_congestion_control_that_their_law_needs_else_the_one_asked_for() {
+async fn connections_use_their_laws_congestion_control() {
     let own = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap();
     let fair = || evenair_multiconn::control::law("rtt-proportional").unwrap();
     let relay = Relay::start().await;

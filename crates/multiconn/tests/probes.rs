@@ -13,7 +13,7 @@ use parts::Relay;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_law_sees_the_round_trips_of_its_sessions_probes() {
+async fn law_sees_round_trips_of_its_sessions_probes() {
     let relay = Relay::start().await;
     let client = evenair_multiconn::connect(relay.options()).await.unwrap();
     let mut stream = client.open().await.unwrap();

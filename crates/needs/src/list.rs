@@ -87,6 +87,7 @@ pub const NEEDS: &[Need] = &[
     ability("IPv6", "enable IPv6 in the kernel", "tests over IPv6"),
     ability("routing", "allow forwarding in namespaces (net.ipv4.ip_forward)", "tests through a router"),
     ability("Landlock", "boot a kernel with Landlock (lsm=landlock,…)", "a test of confinement to folders"),
+    ability("seccomp", "boot a kernel with CONFIG_SECCOMP_FILTER", "tests of confinement to system calls"),
     ability("a network", "connect the machine", "a test with an address that is not the loopback's"),
     ability("the Internet", "connect the machine", "examples of evenair emulate --internet"),
     program("qemu-system-x86_64", "qemu-system-x86", "the gateway's tests on Debian's stock kernel"),

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamps_are_the_senders_clock_and_an_echo_in_replies() {
+    fn timestamps_are_the_senders_clock_echoed() {
         let data = Segment { stamp: 5, ..Segment::plain(SegmentKind::Data, 0) };
         assert_eq!(of(&data, &STAMPED, 12), [1, 1, 8, 10, 0, 0, 0, 5, 0, 0, 0, 0]);
         let ack = Segment { kind: SegmentKind::Ack, ..data };

@@ -77,25 +77,31 @@ enum Verb {
     #[command(after_help = "Example:\n  evenair gateway why gateway.toml anna")]
     Why(WhyArguments),
     /// Open all limits until `resume`
+    #[command(after_help = "Example:\n  evenair gateway pause gateway.toml")]
     Pause(FileArgument),
     /// Set the limits again
+    #[command(after_help = "Example:\n  evenair gateway resume gateway.toml")]
     Resume(FileArgument),
     /// Confirm a trial that `run --confirm` started: its settings stay
+    #[command(after_help = "Example:\n  evenair gateway confirm gateway.toml")]
     Confirm(FileArgument),
     /// Reload the file, without a gap
-    #[command(after_help = "Prints the mistakes of a bad file, and goes on with the last good one.")]
+    #[command(
+        after_help = "If the file has mistakes, prints them and keeps the last good one.\n\nExample:\n  evenair gateway reload gateway.toml"
+    )]
     Reload(FileArgument),
     /// Stop, and leave the limits to the next `run`, which adopts them without losing a packet: for
     /// upgrades
     #[command(
-        after_help = "The daemon ends with exit status 75, at which the service in the package starts the new one."
+        after_help = "The daemon ends with exit status 75, at which the service in the package starts the new one.\n\nExample:\n  evenair gateway hand-over gateway.toml"
     )]
     HandOver(FileArgument),
     /// Remove the remains of a gateway that has ended, and nothing else
+    #[command(after_help = "Example:\n  evenair gateway clear gateway.toml")]
     Clear(ClearArguments),
     /// Replay a record, with its own law or with another
     #[command(
-        after_help = "By the law on record every decision comes out bit for bit; exit status 1, if one does not. By another law the rates stand beside those on record, but not the \
+        after_help = "The law on record repeats every decision bit for bit; otherwise the exit status is 1. For another law the output has its rates beside those on record, without the \
 subscribers' reaction to them.\n\n\
     Examples:\n  \
     evenair gateway replay /var/lib/evenair/log\n  \
@@ -105,7 +111,7 @@ subscribers' reaction to them.\n\n\
     Replay(replay::ReplayArguments),
     /// Print all data for a report of a problem: file, machine, kernel state, the record's last lines
     #[command(
-        after_help = "Names and addresses are in it: look before you send it. Example:\n  evenair gateway support-dump gateway.toml > dump.txt"
+        after_help = "The output has names and addresses: read it before you send it.\n\nExample:\n  evenair gateway support-dump gateway.toml > dump.txt"
     )]
     SupportDump(FileArgument),
 }

@@ -33,7 +33,7 @@ fn each(sizes: &[usize], spreads: &[(f64, f64)], seeds: u64, mut solve: impl FnM
 }
 
 #[test]
-fn max_min_rates_are_certified_on_ordinary_meshes() {
+fn max_min_is_certified_on_ordinary_meshes() {
     let count = each(&[10, 20, 30], &SPREADS, 3, |name, mesh| {
         let demand = |(loads, weight): (&Vec<(usize, f64)>, &f64)| Demand {
             weight: *weight,

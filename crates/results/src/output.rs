@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_result_takes_the_place_of_all_files_of_the_one_before() {
+    fn next_result_replaces_all_files_of_the_last() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("deep/result");
         result(&place, &["flows.csv", "series.csv", "scenarios/a.toml"], "1");
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_the_users_own_stay_and_those_of_a_results_names_are_in_the_way() {
+    fn foreign_files_stay_and_block_a_results_names() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str| fs::write(folder.path().join(name), "years").unwrap();
         write("thesis.tex");
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_sweep_leaves_its_runs_alone_and_they_are_no_hindrance() {
+    fn part_of_a_sweep_leaves_its_runs_alone() {
         let folder = tempfile::tempdir().unwrap();
         let output = OutputFolder::prepare(folder.path(), NAMES, false).unwrap();
         fs::create_dir(output.folder().join("runs")).unwrap();
@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manifest_reaches_no_file_outside_and_names_without_hashes_are_files_too() {
+    fn manifest_reaches_no_file_outside() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("result");
         fs::create_dir(&place).unwrap();

@@ -11,7 +11,8 @@ pub(crate) use mac::airtime;
 use self::flows::Ground;
 use crate::error::Mistake;
 use crate::language::{
-    LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WallTable, WireQueue,
+    ConflictRule, LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WallTable,
+    WireQueue,
 };
 use crate::resolved::{Mac, Parts, Radio, Resolved, position};
 use evenair_des::Stream;
@@ -112,7 +113,6 @@ impl Scenario {
             (true, true) => self.links_in_range(&nodes, &medium),
         };
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
-        let conflicts = medium.conflicts(&bare);
         let mac = Mac { data_mode: rates::nominal(&mac, &rates, &bare), ..mac };
         let spec = self.mac_spec(&mac, radio.as_ref(), longest)?;
         let largest = flows
@@ -130,7 +130,7 @@ impl Scenario {
         let clocks = self.clocks();
         let fading = radio.as_ref().and_then(|radio| radio.fading.clone());
         if fading.is_some() && errors.is_none() {
-            let why = "is for receivers with an error model, as a threshold would cut links off whole; set radio.errors.model = \"by-snr\"";
+            let why = "is for receivers with an error model, because a threshold would remove whole links; set radio.errors.model = \"by-snr\"";
             return Err(Mistake::at("radio.fading", why));
         }
         let network = NetworkSpec {
@@ -159,10 +159,21 @@ impl Scenario {
             source_limits: Vec::new(),
         };
         let positions = places.iter().any(Option::is_some).then_some(places);
+        let conflicts = self.conflicts_of(&network, &bare)?;
         let layout = Layout { positions, ranges_m, links, conflicts };
         let mut resolved = Resolved { settings: self, layout, network, unused: Vec::new() };
         resolved.add_shapers()?;
         Ok(resolved)
+    }
+
+    /// Which links conflict, by the rule that is asked for.
+    fn conflicts_of(&self, network: &NetworkSpec, links: &[Link]) -> Result<ConflictGraph, Mistake> {
+        let rule = self.radio.as_ref().and_then(|radio| radio.conflicts);
+        if rule != Some(ConflictRule::Sinr) {
+            return Ok(network.medium.conflicts(links));
+        }
+        let why = "\"sinr\" is for 802.11: links of the ideal MAC conflict by carrier sense; remove it";
+        network.conflicts_by_ratio(links).ok_or_else(|| Mistake::at("radio.conflicts", why))
     }
 
     /// The links that a network without traffic could use.
@@ -199,7 +210,7 @@ impl Scenario {
             attached.push(node);
         }
         if attached.len() == 1 {
-            return Err(wrong("packets go from one node to another: name two at least".into()));
+            return Err(wrong("needs two nodes at least: packets go from one node to another".into()));
         }
         let mut routes = Vec::new();
         for (place, &from) in attached.iter().enumerate() {
@@ -410,7 +421,7 @@ impl Scenario {
             })
         };
         if is_ideal && losses.values().any(on_air) {
-            return Err(Mistake::at("losses", "links of the ideal MAC lose nothing"));
+            return Err(Mistake::at("losses", "has no meaning for the ideal MAC, which loses no frames"));
         }
         Ok(losses.into_values().collect())
     }
@@ -479,7 +490,7 @@ impl LossTable {
         let bursts = match (loss_bad, self.good, self.bad) {
             (None, None, None) => None,
             (Some(_), Some(good), Some(bad)) if good.0.is_zero() || bad.0.is_zero() => {
-                return Err(("good", "good and bad must be longer than no time".into()));
+                return Err(("good", "good and bad must be above 0 s".into()));
             }
             (Some(loss_bad), Some(good), Some(bad)) => Some(LossModel::Bursts {
                 good: good.0,

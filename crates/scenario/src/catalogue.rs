@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn every_law_says_where_it_is_from_and_serves_something() {
+    fn every_law_has_a_source_and_a_use() {
         for ListedFamily { family, laws, .. } in laws() {
             for law in laws {
                 assert!(!law.does.is_empty() && !law.source.is_empty(), "{family}: {law:?}");

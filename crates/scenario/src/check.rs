@@ -35,7 +35,7 @@ impl Scenario {
 
     fn check_shape(&self, needs: Needs) -> Result<(), Mistake> {
         if self.duration.0.is_zero() {
-            return Err(Mistake::at("duration", "must be longer than no time"));
+            return Err(Mistake::at("duration", "must be above 0 s"));
         }
         if let Some(share) = self.domain_capacity.filter(|share| !(*share > 0.0 && *share <= 2.0)) {
             let why =

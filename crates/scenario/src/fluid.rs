@@ -225,12 +225,13 @@ impl Resolved {
             Some(ConnectionParams::RttProportional(law)) => Connections::PerRoundTrip(law.per_second),
             Some(ConnectionParams::Utility(law)) => Connections::Utility(*law),
             Some(ConnectionParams::DelayPrice(law)) if law.price != Price::Told => {
-                let what = "the model reno-csma knows delay-price with the price that it is told: set connections.price = \"told\"";
+                let what =
+                    "the model reno-csma has delay-price with a told price: set connections.price = \"told\"";
                 return Err(Failure::Malformed(what.into()));
             }
             Some(ConnectionParams::DelayPrice(law)) => Connections::DelayPrice(*law),
             Some(_) => {
-                let what = "the model reno-csma knows [connections] of rtt-proportional, utility and delay-price only";
+                let what = "the model reno-csma has the laws of connections rtt-proportional, utility and delay-price: choose one of them";
                 return Err(Failure::Malformed(what.into()));
             }
         };
@@ -464,7 +465,7 @@ fn wires(theory: &Theory) -> Vec<f64> {
 fn lossy_path(theory: &Theory, flows: &[&TheoryFlow], keys: LossyPathKeys) -> Result<LossyPath, Failure> {
     if theory.air() > 0 {
         return Err(Failure::Malformed(
-            "the model e-multcp knows wires only: give lossy [[wires]], no air".into(),
+            "the model e-multcp is for wires: replace the air by lossy [[wires]]".into(),
         ));
     }
     let ways = over_propagation(theory, flows);
@@ -513,7 +514,9 @@ fn optimal_csma(
     keys: OptimalCsmaKeys,
 ) -> Result<Box<dyn Model>, Failure> {
     if theory.links.len() > theory.air() {
-        return Err(Failure::Malformed("the model optimal-csma knows links of the air only".into()));
+        return Err(Failure::Malformed(
+            "the model optimal-csma is for links of the air: remove [[wires]]".into(),
+        ));
     }
     Ok(Box::new(OptimalCsma {
         form: ProductForm::new(&theory.conflicts)?,

@@ -270,7 +270,7 @@ impl Resolved {
         self.one_backoff("the fixed point")?;
         let Some(wants) = Wants::of(connections) else {
             return fail(
-                "the fixed point knows [connections] of rtt-proportional, utility and delay-price only",
+                "the fixed point has the laws of connections rtt-proportional, utility and delay-price: choose one of them",
             );
         };
         if question.region != Region::Exact {
@@ -286,7 +286,7 @@ impl Resolved {
         let alike = |times: &[f64]| times.iter().all(|a| (a / times[0] - 1.0).abs() < 1e-9);
         if theory.flows.iter().any(|f| !alike(&on_air(f))) {
             return fail(
-                "at the fixed point all links of a flow have one rate: A-CSMA's aggressiveness knows none",
+                "at the fixed point all links of a flow have one rate, but A-CSMA's aggressiveness ignores rates",
             );
         }
         // Rates are x̂ = x·cost, so that a price is one per share of time.
@@ -327,7 +327,9 @@ impl Resolved {
         if self.network().node_backoffs.is_empty() {
             return Ok(());
         }
-        let why = format!("{what} knows one [backoff] for all nodes, and some of [[queues]] have their own");
+        let why = format!(
+            "{what} has one [backoff] for all nodes, and some of [[queues]] have their own: remove those"
+        );
         Err(Failure::Malformed(why))
     }
 }

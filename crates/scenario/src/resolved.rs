@@ -96,7 +96,7 @@ impl Scenario {
     fn air_queue(&mut self) -> Result<QueueSpec, Mistake> {
         let mut table = self.queue.unwrap_or_default();
         if table.limit.is_some() && self.mac.queue.is_some() {
-            return Err(Mistake::at("queue.limit", "mac.queue says it already; keep one of them"));
+            return Err(Mistake::at("queue.limit", "mac.queue gives it already; keep one of them"));
         }
         let room = self.mac.queue.is_some();
         table.limit = table.limit.or(self.mac.queue);
@@ -115,7 +115,7 @@ impl Scenario {
         let mut flows = self.flows.iter().filter(|flow| flow.traffic == TrafficKind::Tfrc).peekable();
         let any = flows.peek().is_some();
         if any && params.aggregate && !flows.any(|f| self.connections.is_some() || f.connections.is_some()) {
-            let why = "one connection is worth what a law of connections says: add [connections], or leave this out";
+            let why = "needs a law of connections, which defines a connection's value: add [connections], or remove this";
             return Err(Mistake::at("tfrc.aggregate", why));
         }
         Ok(any.then_some(params))
@@ -127,7 +127,7 @@ impl Scenario {
         let laws = self.connections.iter().chain(self.flows.iter().filter_map(|f| f.connections.as_ref()));
         let probed = laws.flat_map(|law| law.begin(&role).needs()).any(|s| s == Signal::RoundTripOfProbes);
         if self.probes.is_some() && !probed {
-            let why = "no law of connections looks at probes: set its samples = \"probes\"";
+            let why = "no law of connections uses probes: set its samples = \"probes\"";
             return Err(Mistake::at("probes", why));
         }
         let mut table = self.probes.unwrap_or_default();

@@ -205,7 +205,7 @@ fn wall_weakens_crossing_signal() {
 }
 
 #[test]
-fn a_wrong_kind_is_said_at_its_key_without_a_type_of_rust() {
+fn wrong_kind_is_named_without_rust_types() {
     let refused = |change: &str| set(&[change]).expect_err("should be refused").to_string();
     for (change, says) in [
         ("seed=one", "seed: invalid type: string \"one\", expected a whole number"),
@@ -461,7 +461,7 @@ fn a_table_of_signals_stands_in_for_places() {
 }
 
 #[test]
-fn todays_endpoints_are_the_default_and_those_of_the_papers_come_by_name() {
+fn todays_endpoints_are_the_default() {
     let today = set(&[]).unwrap().settings.tcp;
     assert_eq!((today.window, today.sack), (Some(Window::Law(CubicParams::default().into())), Some(true)));
     assert_eq!(today.delayed_ack, Some("40 ms".parse().unwrap()));
@@ -470,7 +470,7 @@ fn todays_endpoints_are_the_default_and_those_of_the_papers_come_by_name() {
 }
 
 #[test]
-fn a_resolved_scenario_says_all_and_reads_back_the_same() {
+fn resolved_scenario_is_complete_and_reads_back() {
     for changes in [
         &["preset=ns2"][..],
         &["backoff.law=adaptive", "connections.k=10"],
@@ -488,7 +488,7 @@ fn a_resolved_scenario_says_all_and_reads_back_the_same() {
 }
 
 #[test]
-fn the_ns2_preset_changes_defaults_and_nothing_that_is_written() {
+fn ns2_preset_changes_defaults_only() {
     let scenario = set(&["preset=ns2", "tcp.receiver_window=\"40 packets\""]).unwrap();
     let Scenario { tcp, mac, .. } = &scenario.settings;
     assert_eq!(tcp.receiver_window, Some(PacketCount(40)));
@@ -668,7 +668,7 @@ mod theory {
 }
 
 #[test]
-fn web_traffic_is_the_thesiss_where_nothing_else_is_said() {
+fn web_traffic_is_the_thesiss_by_default() {
     let plain = set(&["flows.1.traffic=web"]).unwrap();
     let spec = |scenario: &Resolved| match &scenario.network().flows[0].traffic {
         evenair_netsim::Traffic::Web(web) => web.clone(),

@@ -90,7 +90,7 @@ impl Resolved {
         for (flow, given) in network.flows.iter().zip(&self.settings.flows) {
             if flow.path.contains(&BROADCAST) {
                 let what = format!(
-                    "flow {} is a broadcast, and the theory knows flows with one receiver only",
+                    "flow {} is a broadcast, and the theory has flows with one receiver only",
                     flow.name
                 );
                 return Err(Failure::Malformed(what));

@@ -122,7 +122,7 @@ impl Resolved {
         let more = if more > 0 { format!(" and {more} more pairs") } else { String::new() };
         (!added.is_empty()).then(|| {
             format!(
-                "links conflict that are no pair of conflicts: {named}{more}: a node hears for all its links; add the pairs, or give the links nodes of their own"
+                "these links conflict although conflicts does not list them: {named}{more}: carrier sense is a node's, for all its links; add the pairs, or give the links separate nodes"
             )
         })
     }

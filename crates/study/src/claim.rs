@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn five_plus_minus_three_is_not_below_six_and_not_above() {
+    fn five_plus_minus_three_is_undecided_at_six() {
         // mean 3, half of the interval 1.963: see the estimate's own test
         let sample = random(&[1.0, 2.0, 3.0, 4.0, 5.0], FREE);
         assert_eq!(verdict(&sample, Holds::Below(5.0)), Some(true));
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn one_seed_decides_only_where_there_is_no_chance() {
+    fn one_seed_decides_only_without_chance() {
         let seed = random(&[4.0], FREE);
         assert_eq!(verdict(&seed, Holds::Below(100.0)), None);
         let sure = Sample { random: false, ..seed };

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_combined_and_rows_taken_as_they_stand() {
+    fn lists_are_combined_and_rows_kept() {
         let claims = written(
             r#"
             [[claims]]
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_without_a_row_is_refused_and_a_sweeps_is_left() {
+    fn word_without_a_row_is_refused() {
         let wrong = "[[claims]]\neach = { flow = [\"1\"] }\ntext = \"link {flwo}\"";
         assert!(written(wrong).unwrap_err().contains("link {flwo}"));
         assert!(written("[[claims]]\neach = 3\ntext = \"\"").unwrap_err().contains("table of lists"));

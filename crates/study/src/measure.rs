@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_converges_when_it_is_near_to_where_it_settles() {
+    fn rate_converges_near_its_final_value() {
         assert_eq!(convergence_s(&[10.0, 50.0, 85.0, 99.0, 101.0, 100.0]), Some(15.0));
         assert_eq!(convergence_s(&[100.0; 6]), Some(5.0));
         assert_eq!(convergence_s(&[0.0, 0.0, 0.0, 200.0, 0.0, 100.0]), Some(30.0));

@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_metric_is_told_of_and_is_found_by_its_word() {
+    fn every_metric_is_described_and_found() {
         let mut words = std::collections::BTreeSet::new();
         for metric in Metric::all() {
             let word = metric.name();

@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentile_over_time_weighs_samples_with_their_time() {
+    fn percentile_over_time_weighs_by_duration() {
         let samples = || vec![(3.0, 1.0), (1.0, 8.0), (2.0, 1.0)];
         let found = [0.5, 0.8, 0.81, 0.9, 0.91].map(|q| percentile(samples(), q * 10.0));
         assert_eq!(found.map(|value| value as u32), [1, 1, 2, 2, 3]);

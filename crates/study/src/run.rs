@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn thinned_points_are_means_of_those_that_are_there() {
+    fn thinned_points_are_means() {
         let folder = tempfile::tempdir().unwrap();
         let (_, files) = aside(folder.path());
         let (whole, few) = (files[0].thinned(usize::MAX).unwrap(), files[0].thinned(100).unwrap());

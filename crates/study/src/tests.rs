@@ -80,7 +80,7 @@ fn several_flows_are_named_at_once() {
 }
 
 #[test]
-fn a_sweep_checks_its_claims_honestly_and_draws_a_page() {
+fn sweep_checks_its_claims_and_draws_a_page() {
     let study = Study::parse("small", SMALL).unwrap();
     let sweep = Sweep::new(&study, false).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -147,7 +147,7 @@ holds = { within = [-3.0, 3.0] }
 "#;
 
 #[test]
-fn a_sweep_makes_a_variant_per_value_and_pairs_it_with_the_baseline() {
+fn sweep_pairs_each_variant_with_its_baseline() {
     let study = Study::parse("small", SWEPT).unwrap();
     let ids: Vec<&str> = study.variants.iter().map(|v| v.id.as_str()).collect();
     assert_eq!(ids, ["slow@20", "slow@50", "fast@20", "fast@50"]);
@@ -185,7 +185,7 @@ fn a_sweep_makes_a_variant_per_value_and_pairs_it_with_the_baseline() {
 }
 
 #[test]
-fn shards_do_all_runs_between_them_and_the_whole_finds_them() {
+fn shards_do_all_runs_and_the_whole_finds_them() {
     let mut text = SWEPT.replace("precision = 0.2", "");
     text = text.replace("seeds_max = 9", "");
     let sweep = Sweep::new(&Study::parse("small", &text).unwrap(), false).unwrap();
@@ -352,7 +352,7 @@ fn numbers_of_another_origin_are_never_papers() {
 
 /// A number that is said to be a paper's must say where it is printed there.
 #[test]
-fn every_number_of_a_paper_says_where_it_is_printed() {
+fn every_number_of_a_paper_has_its_place() {
     let mut silent = Vec::new();
     for id in study_ids() {
         for claim in Study::builtin(id).unwrap().claims {
@@ -389,7 +389,7 @@ impl BackoffLaw for Steady {
 }
 
 #[test]
-fn runs_of_a_law_of_ones_own_are_kept_under_its_identity() {
+fn own_laws_runs_are_kept_by_identity() {
     let text = builtin_scenario("chen10/a").unwrap();
     let changes = ["duration=2 s", "warmup=1 s"].map(String::from);
     let sweep = |airtimes: f64| {
@@ -488,7 +488,7 @@ holds = { below = 1.0 }
 "#;
 
 #[test]
-fn percentiles_are_of_every_segment_of_all_flows_together() {
+fn percentiles_are_of_all_flows_segments() {
     let study = |text: &str| Study::parse("small", text);
     let why = study(DELAYS).unwrap_err().to_string();
     assert!(why.contains("percentiles of delay are of all of the measured time"), "{why}");
@@ -533,7 +533,7 @@ fn table_csv(outcome: &Outcome) -> String {
 }
 
 #[test]
-fn ids_that_name_files_are_names_of_files_and_differ() {
+fn ids_are_distinct_file_names() {
     let variants = "variants = [{ id = \"one\", label = \"One\", scenario = \"chen10/a\" }]";
     let refused = |list: &str| {
         let text = SMALL.replace(variants, &format!("variants = [{list}]"));
@@ -557,7 +557,7 @@ fn ids_that_name_files_are_names_of_files_and_differ() {
 }
 
 #[test]
-fn numbers_are_finite_and_bounds_are_one_of_three() {
+fn numbers_are_finite_and_bounds_of_three_kinds() {
     let refused =
         |from: &str, to: &str| Study::parse("small", &SMALL.replace(from, to)).unwrap_err().to_string();
     let finite = "a finite number is needed here, not";
@@ -583,7 +583,7 @@ fn numbers_are_finite_and_bounds_are_one_of_three() {
 }
 
 #[test]
-fn of_two_published_numbers_of_one_thing_none_vanishes() {
+fn two_published_numbers_of_one_thing_remain() {
     let published = |origin: &str| {
         format!("\n[[published]]\nmetric = \"goodput\"\nvariant = \"one\"\nvalue = 1\n{origin}\n")
     };
@@ -596,7 +596,7 @@ fn of_two_published_numbers_of_one_thing_none_vanishes() {
 }
 
 #[test]
-fn a_change_from_outside_wins_over_the_studys_own_and_is_refused_where_a_sweep_has_its_key() {
+fn outside_change_wins_but_over_a_sweeps_key() {
     let with = |variant: &str| {
         let text =
             SMALL.replace("scenario = \"chen10/a\" }", &format!("scenario = \"chen10/a\", {variant} }}"));

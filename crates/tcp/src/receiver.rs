@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_repeats_the_acknowledgement_until_it_is_filled() {
+    fn gap_repeats_ack_until_it_is_filled() {
         let mut receiver = Receiver::new(AckPolicy::EachSegment);
         let acks: Vec<u32> = [0, 2, 3, 1, 1]
             .into_iter()
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn delayed_acknowledgements_come_by_twos_or_late_or_at_once_in_disorder() {
+    fn delayed_acks_come_in_pairs_late_or_at_once() {
         let delay = Duration::from_millis(100);
         let mut receiver = Receiver::new(AckPolicy::Delayed { delay, quick: 0 });
         assert_eq!(receiver.handle_segment(Instant::ZERO, data(0)), None);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_segments_are_acknowledged_each_at_the_start_and_after_a_gap() {
+    fn first_segments_and_those_after_gaps_are_acked() {
         let delay = Duration::from_millis(40);
         let mut receiver = Receiver::new(AckPolicy::Delayed { delay, quick: 2 });
         let mut answers = |numbers: &[u32]| -> Vec<bool> {
@@ -208,7 +208,7 @@ mod tests {
     /// RFC 7323 section 4.3: a delayed acknowledgement echoes the earliest segment that it acknowledges, and one for a
     /// segment out of order the last one that moved the window; the one that fills the hole is echoed itself.
     #[test]
-    fn echoed_stamp_is_of_the_earliest_unacknowledged() {
+    fn echo_is_the_earliest_unacked_stamp() {
         let policy = AckPolicy::Delayed { delay: Duration::from_millis(100), quick: 0 };
         let mut receiver = Receiver::new(policy);
         let mut answer = |number, stamp| {

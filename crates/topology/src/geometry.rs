@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wall_is_between_points_on_its_two_sides_and_no_others() {
+    fn wall_is_between_points_on_both_sides() {
         let at = Position::new;
         let wall = Wall { from: at(0.0, -5.0), to: at(0.0, 5.0), loss_db: 10.0 };
         assert!(wall.is_between(at(-3.0, 0.0), at(4.0, 1.0)) && wall.is_between(at(4.0, 1.0), at(-3.0, 0.0)));

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_and_bits_are_lost_as_often_as_they_should_be() {
+    fn frames_and_bits_are_lost_at_the_set_rates() {
         let p = Probability::clamped(0.1);
         let frames = lost_of(vec![(Instant::ZERO, LossModel::Frames(p))], 100_000, Duration::from_millis(1));
         // standard error √(0.09/1e5) = 0.00095

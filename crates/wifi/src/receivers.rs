@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_too_fast_for_its_power_is_known_by_its_header() {
+    fn frame_too_fast_for_its_power_shows_its_header() {
         let (phy, mixed) = (Phy::a(), Phy::mixed(Preamble::Long));
         let sensitivity = Some(Sensitivity::new(phy, &Sensitivity::standard(phy)));
         let all = Receivers { sensitivity, ..Receivers::default() };

@@ -356,7 +356,7 @@ mod tests {
     const MBPS: [u64; 4] = [1_000, 2_000, 5_500, 11_000];
 
     #[test]
-    fn durations_of_a_1000_byte_packet_at_every_rate_and_preamble() {
+    fn durations_of_1000_bytes_at_each_rate() {
         // (1000 + 36)·8 = 8288 bits: 8288, 4144, 1506.9 → 1507, 753.45 → 754 µs after the preamble.
         let expected_us = [8288, 4144, 1507, 754];
         for (kbps, payload_us) in MBPS.into_iter().zip(expected_us) {
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn control_frames_use_the_fastest_mandatory_rate_below_the_data() {
+    fn control_frames_use_fastest_mandatory_rate() {
         let a = MacTiming::a(ControlRate::Mandatory);
         for (data, control) in [(6, 6), (9, 6), (12, 12), (18, 12), (24, 24), (36, 24), (54, 24)] {
             assert_eq!(

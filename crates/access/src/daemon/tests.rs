@@ -133,7 +133,7 @@ fn observe_mode_sets_nothing() {
 }
 
 #[test]
-fn interface_that_is_no_access_point_is_waited_for() {
+fn interface_without_access_point_is_awaited() {
     let mut daemon = daemon("");
     daemon.radio.stations = vec![station(0)];
     daemon.step(at(0)).unwrap();

@@ -141,7 +141,7 @@ fn agree(params: &BackoffParams, tape: &[Backoffs]) -> usize {
 }
 
 #[test]
-fn linux_access_point_decides_as_the_simulated_one() {
+fn linux_access_point_decides_as_simulated_one() {
     for law in ["virtual-queue", "optimal", "queueing-delay", "adaptive"] {
         let (params, tapes) = tapes(law);
         assert!(tapes.len() >= 3, "{law}: {} tapes", tapes.len());

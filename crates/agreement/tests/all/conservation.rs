@@ -342,7 +342,7 @@ pub(super) fn assert_conserved(result: &RunResult, text: &str) {
 
 proptest! {
     #[test]
-    fn any_scenario_conserves_its_packets_and_repeats_itself(text in scenario(), seed in 0u64..1000) {
+    fn scenarios_conserve_packets_and_repeat(text in scenario(), seed in 0u64..1000) {
         let text = fitting(&text);
         let parse = |text: &str| Resolved::parse("fuzz.toml", text, &[]);
         let parsed = parse(&text).or_else(|error| {

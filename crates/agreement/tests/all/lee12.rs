@@ -76,7 +76,7 @@ fn distance(rates: &[f64], fair: &[f64]) -> f64 {
 /// The letter's two systems, real queues with utility-based sources and virtual ones with sources that always have something: the
 /// exact point at each `V`, the closer to 2/3, 1/3, 2/3 the larger it is.
 #[test]
-fn both_queues_come_to_proportional_fairness_as_v_grows() {
+fn queues_reach_proportional_fairness_with_v() {
     for law in ["optimal", "virtual-queue"] {
         let mut before = f64::INFINITY;
         for product in [0.5, 1.5, 3.0] {
@@ -94,7 +94,7 @@ fn both_queues_come_to_proportional_fairness_as_v_grows() {
 /// At `bV/C_f` = 5 the exact point is .66, .34, .66, at 0.5 it is .51, .29, .51. At 5 the air takes a second to mix, in which a `b` of
 /// 10⁻³ lets the middle link's exponent run off by a half; a tenth of it comes to the point.
 #[test]
-fn where_the_air_mixes_slowly_the_queues_must_be_slower() {
+fn where_air_mixes_slowly_queues_must_be_slower() {
     let changes = ["backoff.vq_start=75000", "warmup=\"600 s\"", "duration=\"5000 s\""];
     let scenario = slow_scenario("lee12/fim-graph", "virtual-queue", 5.0, 1e-4, &changes);
     let exact = optimum(&scenario, 5.0);
@@ -105,7 +105,7 @@ fn where_the_air_mixes_slowly_the_queues_must_be_slower() {
 
 /// Two hops beside one: towards 1/4 and 1/2 where the source sees its way's queues, 1/3 and 1/3 where it sees the first.
 #[test]
-fn two_hops_reach_proportional_fairness_with_the_sum_of_their_queues() {
+fn two_hops_reach_fairness_by_sum_of_queues() {
     let mut before = f64::INFINITY;
     for product in [0.5, 1.5, 3.0] {
         let sum = scenario("lee12/multi-hop-graph", "optimal", product, &["rate_law.queue=path-sum"]);
@@ -141,7 +141,7 @@ fn packets_come_to_the_rest_of_the_fluid_model() {
 /// It is the product of back-off and holding time that counts: with back-offs that stay and holding times of many packets the rest
 /// is the same.
 #[test]
-fn whichever_of_back_off_and_holding_time_adapts_the_rest_is_one() {
+fn adapting_back_off_or_holding_gives_one_rest() {
     for law in ["optimal", "virtual-queue"] {
         let changes = ["backoff.adapts=holding", "backoff.holding_max=\"2 s\""];
         let scenario = scenario("lee12/fim-graph", law, 1.5, &changes);

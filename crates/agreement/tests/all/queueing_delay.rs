@@ -68,7 +68,7 @@ fn reaches_the_optimum(scenario: &Resolved) {
 }
 
 #[test]
-fn quic_tcp_over_queueing_delay_csma_solves_problem_2_with_unequal_delays() {
+fn quic_tcp_solves_problem_2_with_unequal_delays() {
     for window in SHAPES {
         // ρ = 1 moves most slowly where windows are large.
         reaches_the_optimum(&scenario(middle(), &[&format!("tcp.window={window}"), "warmup=\"600 s\""]));

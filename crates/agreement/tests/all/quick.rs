@@ -87,7 +87,7 @@ fn exchanges() -> Vec<Exchange> {
 }
 
 #[test]
-fn a_saturated_cell_agrees_with_an_independent_slot_level_dcf() {
+fn saturated_cell_agrees_with_slot_level_dcf() {
     for exchange in exchanges() {
         for n in [1, 2, 10, 50] {
             // About 60 000 packets; two times the sampling error of both is then 0.3 %.
@@ -141,7 +141,7 @@ const SHAPES: [(Shape, Shape); 7] = [
 ];
 
 #[test]
-fn ideal_csma_follows_the_product_form_on_the_topologies_of_chen10() {
+fn ideal_csma_follows_product_form_of_chen10() {
     for id in ["chen10/a-graph", "chen10/b-graph", "chen10/c-graph"] {
         let graph = builtin(id, &[]).layout().conflicts.clone();
         for (backoff, holding) in SHAPES {
@@ -154,7 +154,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
-    fn ideal_csma_follows_the_product_form_on_random_graphs(
+    fn ideal_csma_follows_product_form_of_random(
         edges in prop::collection::vec((0usize..7, 0usize..7), 0..14),
         exponents in prop::collection::vec(-0.9f64..2.0, 7),
         shape in 0usize..7,
@@ -166,7 +166,7 @@ proptest! {
 
 /// Positions and conflict graph of each topology agree.
 #[test]
-fn both_forms_of_a_topology_have_one_conflict_graph() {
+fn both_forms_of_topology_have_one_graph() {
     for id in ["chen10/a", "chen10/b", "chen10/c"] {
         let (geometry, graph) = (builtin(id, &[]), builtin(&format!("{id}-graph"), &[]));
         assert_eq!(geometry.layout().conflicts, graph.layout().conflicts, "{id}");
@@ -175,7 +175,7 @@ fn both_forms_of_a_topology_have_one_conflict_graph() {
 
 /// ns-2 2.35, recorded: totals within 5 % (1 % on the code as it is), the starved links starved.
 #[test]
-fn the_ns2_preset_agrees_with_ns2_on_the_four_link_topologies() {
+fn ns2_preset_agrees_on_four_link_topologies() {
     let mut compared = 0;
     for (topology, theirs) in ns2::four_links() {
         if topology == "1" {
@@ -219,7 +219,7 @@ fn mean_kbps(scenario: &Resolved, seeds: u64) -> Vec<f64> {
 
 /// 5 % is the limit; on the code as it is the greatest difference is 0.6 %.
 #[test]
-fn the_ns2_preset_agrees_with_ns2_over_one_to_ten_hops() {
+fn ns2_preset_agrees_over_one_to_ten_hops() {
     for (hops, theirs) in (1..).zip(ns2::HOPS_KBPS) {
         let (nodes, from) = (format!("generate.nodes={}", hops + 1), format!("flows.1.from=\"{hops}\""));
         let ours = mean_kbps(&builtin("jam10/hops", &["preset=ns2", &nodes, &from]), 2)[0];
@@ -229,7 +229,7 @@ fn the_ns2_preset_agrees_with_ns2_over_one_to_ten_hops() {
 
 /// Each flow within 5 % or two standard errors of ns-2's mean, and of ours, over five seeds.
 #[test]
-fn the_ns2_preset_agrees_with_ns2_on_the_chain_with_three_flows() {
+fn ns2_preset_agrees_on_chain_with_three_flows() {
     let ours = mean_kbps(&builtin("jam10/chain", &["preset=ns2"]), 10);
     for (ours, (theirs, error)) in ours.iter().zip(ns2::CHAIN_KBPS) {
         let limit = (0.05 * theirs).max(2.0 * error);
@@ -240,7 +240,7 @@ fn the_ns2_preset_agrees_with_ns2_on_the_chain_with_three_flows() {
 /// [Jam10] Fig 6.2: the third flow starves over a shared FIFO, and how much differs from seed to seed: three standard errors of
 /// the difference. ns-2's routing adds 20 bytes.
 #[test]
-fn the_ns2_preset_agrees_with_ns2_on_the_chain_downstream() {
+fn ns2_preset_agrees_on_chain_downstream() {
     let changes = ["preset=ns2", "tcp.headers=\"60 bytes\"", "duration=\"300 s\"", "warmup=\"20 s\""];
     let end = |flow: u32| [format!("flows.{flow}.from=\"0\""), format!("flows.{flow}.to=\"{flow}\"")];
     let ends: Vec<String> = (1..=3).flat_map(end).collect();
@@ -268,7 +268,7 @@ fn with_a_wide_window(id: &str, first: u32, changes: &[&str]) -> Resolved {
 }
 
 #[test]
-fn newreno_with_a_wide_window_agrees_with_ns2_over_two_and_three_hops() {
+fn wide_newreno_agrees_with_ns2_over_few_hops() {
     for first in [20, 1000] {
         for hops in [2, 3] {
             let (nodes, from) = (format!("generate.nodes={}", hops + 1), format!("flows.1.from=\"{hops}\""));
@@ -281,7 +281,7 @@ fn newreno_with_a_wide_window_agrees_with_ns2_over_two_and_three_hops() {
 
 /// Three flows that share the chain differ by a tenth from seed to seed: three standard errors of the difference.
 #[test]
-fn newreno_with_a_wide_window_agrees_with_ns2_on_the_chain_with_three_flows() {
+fn wide_newreno_agrees_with_ns2_on_three_flows() {
     for first in [20, 1000] {
         let scenario = with_a_wide_window("jam10/chain", first, &[]);
         let seed = |seed| run(&scenario, seed).flows.iter().map(|f| f.goodput_bps / 1e3).collect();
@@ -301,7 +301,7 @@ fn newreno_with_a_wide_window_agrees_with_ns2_on_the_chain_with_three_flows() {
 
 /// Information asymmetry on both sides of the capture threshold, and the flow in the middle.
 #[test]
-fn the_ns2_preset_agrees_with_ns2_where_terminals_are_hidden() {
+fn ns2_preset_agrees_on_hidden_terminals() {
     // ns-2's routing adds an IP header of 20 bytes that counts on the air and not as data.
     let mut compared = 0;
     for (name, theirs) in ns2::single_hops() {
@@ -370,7 +370,7 @@ fn handshake(name: &str) -> Resolved {
 /// first flow of `rts-receiver` 870 instead of 57 kb/s. Without RTS, a hop that is too long for ns-2's
 /// time-out: every packet is sent seven times.
 #[test]
-fn the_ns2_preset_agrees_with_ns2_on_handshakes_and_time_outs() {
+fn ns2_preset_agrees_on_handshakes_and_time_outs() {
     let mut compared = 0;
     for (name, theirs) in ns2::handshakes() {
         let scenario = handshake(&name);
@@ -419,7 +419,7 @@ fn chains_agree_with_ns3_under_its_error_model() {
 /// Four links with TCP: where weak signals are energy, as in ns-3, flows agree within 3 %; the starved one of topology b, at 2
 /// to 7 % of the others, within 25 packets/s.
 #[test]
-fn four_links_agree_with_ns3_where_weak_signals_are_energy() {
+fn four_links_agree_with_ns3_on_weak_signals() {
     let rules = [
         "radio.weak_signals=energy",
         "mac.interrupted_difs=waive",
@@ -441,7 +441,7 @@ fn four_links_agree_with_ns3_where_weak_signals_are_energy() {
 /// of frames that start together, so that no station waits an EIFS after a collision. Bianchi's model with a
 /// DIFS in its place agrees.
 #[test]
-fn a_cell_agrees_with_ns3_but_for_the_eifs_after_a_collision() {
+fn cell_agrees_with_ns3_but_for_the_eifs() {
     let rate = Rate::from_kbps(11_000);
     let timing = MacTiming::b(Preamble::Long, rate); // every rate of 802.11b is basic in ns-3
     let size = Bytes::new(1000);
@@ -458,7 +458,7 @@ fn a_cell_agrees_with_ns3_but_for_the_eifs_after_a_collision() {
 
 /// Stations of DCF and of EDCA's best effort in one cell, slot by slot: each within 2 % (standard errors of 0.5 %).
 #[test]
-fn a_cell_of_dcf_and_edca_agrees_with_counters_compared_slot_by_slot() {
+fn cell_of_dcf_and_edca_agrees_slot_by_slot() {
     let timing = MacTiming::a(evenair_wifi::ControlRate::Mandatory);
     let (size, rate) = (Bytes::new(1000), Rate::from_kbps(54_000));
     // Headers are plain where an end of the frame does not know EDCA: here the receiver.
@@ -489,7 +489,7 @@ fn a_cell_of_dcf_and_edca_agrees_with_counters_compared_slot_by_slot() {
 /// take 0.7). With more, as in a cell of one kind, an EIFS after collisions is the difference: with a DIFS in
 /// its place every station is within 6 % of ns-3's.
 #[test]
-fn a_mixed_cell_agrees_with_ns3_but_for_the_eifs_after_a_collision() {
+fn mixed_cell_agrees_with_ns3_but_for_the_eifs() {
     for (stations, theirs) in ns3::mixed_cells() {
         let (of_g, of_b) = stations.split_once('+').unwrap();
         let (of_g, of_b): (usize, usize) = (of_g.parse().unwrap(), of_b.parse().unwrap());
@@ -508,7 +508,7 @@ fn a_mixed_cell_agrees_with_ns3_but_for_the_eifs_after_a_collision() {
 
 /// The square-root law within 5 % for p ≤ 10⁻³, each form with the losses that it supposes; PFTK within 20 % for p ≤ 0.03.
 #[test]
-fn tcp_over_a_lossy_wire_follows_the_laws_of_its_throughput() {
+fn tcp_over_lossy_wire_follows_square_root_law() {
     for sack in [false, true] {
         for (loss, seconds) in [(1e-4, 4000), (3e-4, 2000), (1e-3, 1500)] {
             let regular = tcp::over_a_lossy_wire(&format!("every={:.0}", 1.0 / loss), sack, seconds, 1);
@@ -579,7 +579,7 @@ fn bbr_matches_the_kernels_window_and_probes() {
 
 /// A transfer is the flow's, however many connections n = kT opens: each of the four links delivers its thousand segments.
 #[test]
-fn a_transfer_over_many_connections_delivers_its_segments_once() {
+fn transfer_over_many_connections_is_whole() {
     let transfers: Vec<String> = (1..=4).map(|f| format!("flows.{f}.transfer=\"1000 packets\"")).collect();
     let mut changes =
         vec!["connections.k=10", "backoff.law=adaptive", "warmup=\"0 s\"", "duration=\"100 s\""];
@@ -593,7 +593,7 @@ fn a_transfer_over_many_connections_delivers_its_segments_once() {
 
 /// The same laws in two worlds: the packet simulation of ideal CSMA settles near the solver's fixed point.
 #[test]
-fn multi_connection_tcp_over_ideal_csma_runs_into_the_fixed_point() {
+fn connections_over_ideal_csma_reach_fixed_point() {
     let scenario = builtin(
         "chen10/a-graph",
         &[

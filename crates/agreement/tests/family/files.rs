@@ -71,7 +71,7 @@ fn a_word_is_a_law_with_its_defaults() {
 }
 
 #[test]
-fn connections_without_a_law_are_in_proportion_to_the_round_trip() {
+fn connections_default_is_rtt_proportional() {
     let expected = RttProportionalParams { per_second: 20.0, ..RttProportionalParams::chen10() };
     assert_eq!(read(json!({ "k": 20 })), Ok(ConnectionParams::from(expected)));
     assert_eq!(read(json!({})), Ok(ConnectionParams::from(RttProportionalParams::chen10())));

@@ -244,7 +244,7 @@ fn fixed_rates_go_with_their_classes() {
 
 /// Nothing was known of the links, so that the gateway was open: it is no longer when one becomes known.
 #[test]
-fn a_link_that_becomes_known_closes_an_open_gateway() {
+fn link_that_becomes_known_closes_open_gateway() {
     for params in laws().into_iter().take(4) {
         let mut law = params.begin(&GatewayRole { classes: vec![ClassRole::default(); 2] });
         assert_eq!(law.at_start().decision.reason, Reason::Unbounded);

@@ -32,7 +32,7 @@ fn over_fair(mesh: &mut Mesh, epochs: usize) -> (f64, f64) {
 
 /// Deep meshes are to be found below the first estimate, flat ones above it.
 #[test]
-fn every_law_finds_the_fair_share_from_both_sides() {
+fn every_law_finds_fair_share_from_both_sides() {
     let exponential = SearchMethod::Exponential;
     let laws: [(&str, GatewayParams); 4] = [
         ("PFRC", pfrc()),

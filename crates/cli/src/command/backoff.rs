@@ -20,7 +20,7 @@ const TAKES_NONE: u8 = 3;
 #[derive(Debug, Args)]
 #[command(
     about = "Run a back-off law on a Linux access point: contention windows, AIFSN and TXOP, set ten times a second",
-    long_about = "The very back-off law runs on a Linux access point; what it sets reaches the driver of a stock kernel within \
+    long_about = "The simulator's back-off law runs on a Linux access point; its registers reach the driver of a stock kernel within \
     the country's limits and is put back; its decisions equal the simulator's. What that does to the air is shown in the \
     simulator and by shares among real mac80211 stations on a simulated medium, not on radio hardware, of which we have \
     none.\n\n\
@@ -51,8 +51,10 @@ enum Verb {
     )]
     Run(RunArguments),
     /// Show the observations and registers of a running law
+    #[command(after_help = "Example:\n  evenair backoff status wlan0")]
     Status(StatusArguments),
     /// Put back the registers that a killed run left
+    #[command(after_help = "Example:\n  sudo evenair backoff restore wlan0")]
     Restore(Place),
     /// Run a law over a tape, and compare its registers
     #[command(

@@ -40,12 +40,13 @@ enum Verb {
     evenair cc load fast --foreground    # until Ctrl-C, without a pin"
     )]
     Load(LoadArguments),
-    /// List the laws, which are loaded, their parameters and how many sockets have them
+    /// List the laws: which are loaded, with their parameters and numbers of sockets
+    #[command(after_help = "Example:\n  evenair cc list")]
     List,
     /// Show a law's object, and the verifier's log of it
     #[command(after_help = "Example:\n  evenair cc show quic-tcp --log | less")]
     Show(ShowArguments),
-    /// Give a loaded law other parameters, for the sockets that have it, too
+    /// Change a loaded law's parameters, also for sockets that already have it
     #[command(after_help = "Example:\n  evenair cc set quic-tcp p=10 kappa=0.3")]
     Set(SetArguments),
     /// Show the sockets of this network namespace that have a law, and the law's state at each
@@ -78,7 +79,7 @@ struct LoadArguments {
     /// Replace a loaded law of this name; sockets keep their state
     #[arg(long, conflicts_with = "foreground")]
     replace: bool,
-    /// Hold it until Ctrl-C, and pin nothing
+    /// Hold the law until Ctrl-C, and leave no files
     #[arg(long)]
     foreground: bool,
 }
@@ -88,7 +89,7 @@ struct ShowArguments {
     /// The law
     #[arg(value_name = "LAW")]
     law: String,
-    /// All that the verifier says, too
+    /// Print the verifier's whole log, too
     #[arg(long)]
     log: bool,
 }
@@ -108,7 +109,7 @@ struct StatusArguments {
     /// Show it again each second, until Ctrl-C
     #[arg(long, conflicts_with = "json")]
     watch: bool,
-    /// As JSON, for programs
+    /// Print JSON, for programs
     #[arg(long)]
     json: bool,
 }

@@ -15,7 +15,9 @@ use evenair_study::{Metric, Outcome, Progress as _, Row, Study, Sweep};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Writes into DIR (by default evenair-results/demo) report.html, result.json, figures.json, tables and a manifest.\n\
-    Finished runs are kept: running again does only the missing ones."
+    Finished runs are kept: running again does only the missing ones.\n\n\
+    Example:\n  \
+    evenair demo --quick"
 )]
 pub(crate) struct DemoOptions {
     #[command(flatten)]

@@ -9,7 +9,9 @@ use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Exit status: 0 if everything that is needed is there, 2 if something is missing.")]
+#[command(
+    after_help = "Exit status: 0 if everything that is needed is there, 2 if something is missing.\n\nExample:\n  evenair doctor"
+)]
 pub(crate) struct DoctorOptions {}
 
 /// Something that live commands need, or that examples and tests use.

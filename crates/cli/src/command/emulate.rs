@@ -57,13 +57,13 @@ pub(crate) struct EmulateOptions {
     /// several times
     #[arg(long, value_name = "NODE")]
     pub(crate) router: Vec<String>,
-    /// Let programs reach the machine's own network, and the Internet, through this node, by slirp4netns
+    /// Connect the programs to the machine's own network and the Internet through this node, by slirp4netns
     #[arg(long, value_name = "NODE")]
     pub(crate) internet: Option<String>,
     /// Give up when a packet is later than this against its simulated instant, such as 5ms
     #[arg(long, value_name = "TIME", value_parser = late)]
     pub(crate) abort_late: Option<Duration>,
-    /// Keep packets that find no room at their node in their kernel's device queue (1000 packets), as a radio's driver does.
+    /// While a node's simulated queue is full, keep packets in its kernel's device queue (1000 packets), as a radio's driver does.
     /// Without it, they are lost at the node, as a simulated flow's are
     #[arg(long)]
     pub(crate) backpressure: bool,

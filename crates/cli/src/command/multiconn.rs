@@ -45,12 +45,12 @@ enum Verb {
     evenair multiconn connect relay.example.org --relay-keys ed25519:… --key me.key -L tcp://8080:example.org:80\n  \
     evenair multiconn connect relay.example.org --relay-keys ed25519:… --key me.key -L socks5://1080 --law fixed --set n=4")]
     Connect(ConnectArguments),
-    /// Look at a path: is its loss random or congestion, and which law would help
+    /// Measure a path: is its loss random or congestion, and which law would help
     Probe(probe::ProbeArguments),
     /// Read a file and the keys that it names, and print the resulting settings; opens nothing
     #[command(after_help = "Example:\n  evenair multiconn check multiconn.toml")]
     Check(CheckArguments),
-    /// Show how a client or a relay stands on this machine: how many connections, and why so many
+    /// Show the state of a client or a relay on this machine: its connections, and the reason for their number
     #[command(
         after_help = "Examples:\n  evenair multiconn status --watch\n  evenair multiconn status --relay --json\n  \
     evenair multiconn status --metrics > multiconn.prom"
@@ -95,7 +95,7 @@ struct RelayArguments {
     /// A file with a table [relay]; options given here override it
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Where to listen; all addresses of both families at port 7443, if nothing is said
+    /// The address to listen at [default: all addresses of both families, port 7443]
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Vec<SocketAddr>,
     /// The file of the relay's own key; may be given twice while keys are rotated
@@ -113,7 +113,7 @@ struct RelayArguments {
 
 #[derive(Debug, Args)]
 struct ConnectArguments {
-    /// The relay, and its port, if it is not 7443
+    /// The relay, and its port [default: 7443]
     relay: Option<String>,
     /// A file with a table [connect]; options given here override it
     #[arg(long)]
@@ -121,7 +121,7 @@ struct ConnectArguments {
     /// The relay's public key; may be given twice while keys are rotated
     #[arg(long, value_name = "KEY")]
     relay_keys: Vec<PublicKey>,
-    /// The file of the own key
+    /// Your private key's file
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
     /// A local port: `tcp://[BIND:]PORT:HOST:PORT` or `socks5://[BIND:]PORT`
@@ -129,10 +129,10 @@ struct ConnectArguments {
     forward: Vec<Forward>,
     #[command(flatten)]
     law: LawArguments,
-    /// The most connections; 16, if nothing is said
+    /// The largest number of connections [default: 16]
     #[arg(long)]
     most: Option<u32>,
-    /// The most that is sent of streams, over all connections; such as "5 Mbps"
+    /// The largest rate of stream bytes over all connections, such as "5 Mbps"
     #[arg(long, value_name = "RATE")]
     rate_most: Option<Rate>,
     /// Send no probes

@@ -63,7 +63,7 @@ pub(crate) struct PlotOptions {
     /// How wide a figure is, in pixels of which an inch has 96: a column of a paper has about 340, a page 720
     #[arg(long, value_name = "PX", default_value_t = WIDTH, value_parser = between(160.0, 10_000.0))]
     pub(crate) width: f64,
-    /// How many pixels a PNG has for each of these; 2, if it is not said
+    /// The number of a PNG's pixels for each of these [default: 2]
     #[arg(long, value_name = "N", value_parser = between(0.25, 20.0))]
     pub(crate) scale: Option<f64>,
     /// Light on dark, for slides and dark pages

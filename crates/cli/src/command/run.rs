@@ -75,8 +75,7 @@ pub(crate) struct RunOptions {
     /// Record every frame of a window: transmitter, time, receiver, flow and loss (in the JSON, and DIR/frames.csv)
     #[arg(long, value_name = "FROM..TO", value_parser = window)]
     pub(crate) timeline: Option<(Instant, Instant)>,
-    /// Go on with more seeds until each flow's goodput is known this well: half of its 95 % interval over the largest
-    /// goodput, such as 2%
+    /// Add seeds until half of each flow's 95 % interval is at most this share of the largest goodput, such as 2%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) precision: Option<f64>,
     /// Also write every frame of the first seed to a capture for Wireshark and tshark. A file gets the whole air. An existing

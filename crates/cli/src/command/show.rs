@@ -44,7 +44,7 @@ pub(crate) struct ShowOptions {
     /// Which graph that is
     #[arg(long, value_enum, value_name = "GRAPH", default_value = "topology", requires = "export")]
     pub(crate) graph: Of,
-    /// Show the network as it stands at this instant, where nodes move; the beginning, if it is not given
+    /// Show the network at this instant, where nodes move [default: the beginning]
     #[arg(long, value_name = "TIME", conflicts_with = "resolved")]
     pub(crate) at: Option<Time>,
     #[command(flatten)]

@@ -56,13 +56,13 @@ pub(crate) struct SolveOptions {
     /// The solver
     #[arg(long, value_enum, default_value_t = SolverName::Own)]
     pub(crate) solver: SolverName,
-    /// Give up after this time of the machine's clock; no limit, if it is not given
+    /// Give up after this time of the machine's clock [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = time_limit)]
     pub(crate) time_limit: Option<Duration>,
     /// Subtract the loss of CSMA's random turns at that β: the entropy, with the weight 1/BETA; 1 is problem (2) of [QCSMA]
     #[arg(long, value_name = "BETA", value_parser = positive_number)]
     pub(crate) beta: Option<f64>,
-    /// Instead of an optimum: how ideal CSMA shares the air if its links press for it with these exponents βr (β times aggressiveness), one per link
+    /// Instead of an optimum: how ideal CSMA shares the air if its links have these exponents βr (β times aggressiveness), one per link
     #[arg(long, value_name = "Z,Z,…", value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["objective", "alpha", "region", "solver", "beta", "wanted", "out"])]
     pub(crate) exponents: Vec<f64>,
     /// Instead of an optimum: which exponents βr give the flows these rates [packets/s]

@@ -85,10 +85,10 @@ pub(crate) struct StudyOptions {
     /// where the record had it
     #[arg(long, requires = "record")]
     pub(crate) due: bool,
-    /// Go on with more seeds until each flow's goodput is known this well, such as 2%
+    /// Add seeds until half of each flow's 95 % interval is at most this share of the largest goodput, such as 2%
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) precision: Option<f64>,
-    /// Go on with more seeds until every claim is decided by its 95 % interval, or the study's most seeds are reached; only
+    /// Add seeds until every claim is decided by its 95 % interval, up to the study's largest number of seeds; only
     /// variants of undecided claims get more
     #[arg(long, conflicts_with = "shard")]
     pub(crate) decide: bool,

@@ -53,11 +53,10 @@ pub(crate) struct SweepOptions {
     /// Where the numbers come from: packets, fluid, or an optimum such as fair, proportional, max-min
     #[arg(long, value_name = "WORLD", default_value = "packets")]
     pub(crate) world: World,
-    /// How many seeds each point has; 5, if it is not said
+    /// The number of seeds of each point [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) seeds: Option<u32>,
-    /// Go on with more seeds until each flow's goodput is known this well: half of its 95 % interval over the largest
-    /// goodput of the point, such as 2%
+    /// Add seeds until half of each flow's 95 % interval is at most this share of the point's largest goodput, such as 2%
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "shard")]
     pub(crate) precision: Option<f64>,
     /// A figure of the report: the key along its axis, the metric, and the key with a colour per value, or flow; may be given

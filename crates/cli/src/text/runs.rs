@@ -223,7 +223,7 @@ const NOTES: [(&str, &str); 4] = [
     ("receiver busy", "receiver busy: lost because the receiver was transmitting"),
     ("ACK late", "ACK late: the acknowledgement came after the time-out"),
     ("by law", "by law: dropped early by a rule of the queue, to slow TCP down"),
-    ("r", "r: how hard it presses for the air"),
+    ("r", "r: its aggressiveness"),
 ];
 
 /// A column that only some flows have: its headline, its value, and the factor of that.

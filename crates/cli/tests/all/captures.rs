@@ -134,7 +134,7 @@ fn how_to_filters_count_as_stated() {
 }
 
 #[test]
-fn tshark_reads_windows_blocks_and_sequence_numbers() {
+fn tshark_reads_windows_blocks_and_numbers() {
     if let Err(missing) = find_all(&["tshark"]) {
         return missing.skip();
     }
@@ -239,7 +239,7 @@ fn frames_have_length_that_they_had_on_air() {
 }
 
 #[test]
-fn frames_of_a_window_have_one_shape_in_json_and_csv() {
+fn frames_have_one_shape_in_json_and_csv() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let output = evenair(&[&CHAIN[..], &["--timeline", "1500ms..1600ms", "--json", "--out", out]].concat());

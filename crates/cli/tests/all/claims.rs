@@ -127,7 +127,7 @@ fn root() -> PathBuf {
 }
 
 #[test]
-fn verdicts_are_those_of_the_records_and_name_a_cause_of_each_failure() {
+fn verdicts_match_records_and_name_causes() {
     let records = recorded();
     let with_claims = study_ids().filter(|id| !Study::builtin(id).unwrap().claims.is_empty());
     for id in with_claims {
@@ -164,7 +164,7 @@ fn every_record_matches_the_present_program() {
 }
 
 #[test]
-fn verdicts_are_kept_of_whole_studies_and_of_programs_that_a_commit_names() {
+fn records_need_whole_studies_and_a_commit() {
     let folder = tempfile::tempdir().unwrap();
     let (out, records) = (folder.path().join("out"), folder.path().join("records"));
     let [out, records] = [&out, &records].map(|path| path.to_str().unwrap());

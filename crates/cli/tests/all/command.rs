@@ -35,7 +35,7 @@ flows = [
 "#;
 
 #[test]
-fn delays_and_completion_times_are_told_in_the_table_the_json_and_the_tables() {
+fn delays_and_completions_are_in_every_output() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("wire.toml");
     std::fs::write(&file, WIRE).unwrap();
@@ -94,7 +94,7 @@ fn seed_fixes_bytes_for_any_threads() {
 }
 
 #[test]
-fn out_keeps_a_scenario_that_runs_again_to_the_same_result() {
+fn out_keeps_a_scenario_that_runs_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("result");
     let first = run_short(&["--json", "--out", out.to_str().unwrap()]);
@@ -208,7 +208,7 @@ fn the_schema_is_json() {
 }
 
 #[test]
-fn a_study_goes_on_until_its_claims_are_decided_or_its_seeds_are_used_up() {
+fn study_runs_until_decided_or_out_of_seeds() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let study = |more: &[&str]| {
@@ -337,7 +337,7 @@ fn help_teaches() {
 }
 
 #[test]
-fn a_capture_is_a_pcap_file_with_radiotap_in_order_of_time() {
+fn capture_is_a_pcap_in_order_of_time() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("chain.pcap");
     let path = file.to_str().unwrap();
@@ -425,7 +425,7 @@ fn a_study_keeps_all_that_made_it() {
 }
 
 #[test]
-fn both_solvers_and_three_regions_agree_where_they_should() {
+fn both_solvers_and_three_regions_agree() {
     let rates = |arguments: &[&str]| -> Vec<f64> {
         let document = json(&evenair(&[&["solve", "--json"], arguments].concat()));
         document["flows"].as_array().unwrap().iter().map(|f| f["rate_pps"].as_f64().unwrap()).collect()
@@ -566,7 +566,7 @@ fn theory_limits_are_errors_not_panics() {
 }
 
 #[test]
-fn list_names_laws_with_their_papers_and_parameters() {
+fn list_names_laws_papers_and_parameters() {
     let output = evenair(&["list", "laws", "connections"]);
     let text = stdout(&output);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -590,7 +590,7 @@ fn list_names_laws_with_their_papers_and_parameters() {
 
 /// Each of [Chen10]'s topologies exists twice: by positions, and by the conflict graph that the thesis's text tells.
 #[test]
-fn positions_and_conflict_graphs_are_of_one_network() {
+fn positions_and_graphs_are_of_one_network() {
     let conflicts = |id: &str| {
         let text = stdout(&evenair(&["show", id]));
         let (_, rest) = text.split_once("conflict graph: ").expect("every network has one");

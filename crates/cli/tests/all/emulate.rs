@@ -113,7 +113,7 @@ for _ in range(20):
 print(least * 1e3)";
 
 #[test]
-fn a_program_reaches_another_three_hops_on_by_its_name_and_takes_the_airs_time() {
+fn program_reaches_a_name_three_hops_away() {
     let echo = format!("3=python3 -c '{ECHO}'");
     let Some(done) = run(&["jam10/chain", "--at", &echo, "--", "python3", "-c", ASK]) else { return };
     assert!(done.status.success(), "{}", stderr(&done));
@@ -405,7 +405,7 @@ const KINDS: &str = "flows=[
 ]";
 
 #[test]
-fn each_kind_of_traffic_is_that_of_the_simulated_applications() {
+fn real_traffic_matches_simulated_applications() {
     let settings = ["duration=4 s", "warmup=1 s", "tcp.window=reno", KINDS];
     let words: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
     let arguments = [&["jam10/chain"], &words[..], &["--json"]].concat();

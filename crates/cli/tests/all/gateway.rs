@@ -63,7 +63,7 @@ fn gateway_that_was_killed_is_adopted_or_cleared() {
         evenair gateway clear gateway.toml; echo cleared; tree; evenair gateway clear gateway.toml";
     let Some(text) = lab(&format!("{BEGIN}{script}")) else { return };
     assert!(text.contains("killed\n5\ntable inet evenair\n"), "{text}");
-    assert!(text.contains("Anna (anna)\nDownloads: nothing was asked for"), "{text}");
+    assert!(text.contains("Anna (anna)\nDownloads: no data was requested"), "{text}");
     assert!(text.contains("ended\n0\n"), "{text}");
     assert!(text.contains("as they were before\ncleared\n0\nnothing of evenair's is kept"), "{text}");
 }
@@ -190,7 +190,7 @@ END
 
 /// Nothing is to be reached from outside: the page is on loopback, all else is a socket of files, netlink, or hears packets of its device alone.
 #[test]
-fn nothing_listens_but_on_loopback_and_in_the_file_system() {
+fn gateway_listens_on_loopback_and_files_only() {
     let script = "echo 'page = \"127.0.0.1:9180\"' | cat - gateway.toml > with; mv with gateway.toml
         begin --mode enforce
         for table in tcp tcp6 udp udp6 udplite udplite6 raw raw6 icmp icmp6 sctp/eps; do

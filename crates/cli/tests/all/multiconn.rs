@@ -99,7 +99,7 @@ fn by_socks(socks: &str, server: SocketAddr) {
 }
 
 #[test]
-fn a_port_and_socks_carry_bytes_to_where_the_relay_allows() {
+fn port_and_socks_reach_allowed_destinations() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let (relay_key, own_key, server) = (keygen(folder, "relay.key"), keygen(folder, "me.key"), server());

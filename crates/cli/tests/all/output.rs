@@ -137,7 +137,7 @@ fn files_of_users_own_are_no_hindrance_and_stay() {
 
 /// One rule for every written file: only evenair's own unedited files are replaced.
 #[test]
-fn nothing_that_evenair_did_not_write_is_overwritten() {
+fn foreign_files_are_not_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
     let result = path("result");
@@ -209,7 +209,7 @@ fn a_report_lies_with_its_result() {
 /// A limit on the size of files stands for a full disk: it needs no rights.
 #[cfg(unix)]
 #[test]
-fn a_full_disk_leaves_nothing_half_written_and_the_result_is_told() {
+fn full_disk_leaves_no_half_and_prints_result() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("result");
     let out = place.to_str().unwrap();
@@ -238,7 +238,7 @@ fn a_full_disk_leaves_nothing_half_written_and_the_result_is_told() {
 
 /// The report of a study is replaced; its finished runs are found again.
 #[test]
-fn a_study_keeps_its_runs_when_its_result_is_replaced() {
+fn study_keeps_its_runs_when_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
     let study = |more: &[&str]| {

@@ -178,7 +178,7 @@ fn options_without_effect_are_refused() {
 }
 
 #[test]
-fn seeds_have_means_with_their_intervals_and_a_row_each() {
+fn seeds_have_means_with_intervals_and_rows() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("result");
     let arguments = [&["run", "chen10/a", "--seeds", "3", "--out", out.to_str().unwrap()], &SHORT[..]];

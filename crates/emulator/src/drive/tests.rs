@@ -140,7 +140,7 @@ const A: [u8; 4] = [10, 0, 0, 1];
 const D: [u8; 4] = [10, 0, 0, 4];
 
 #[test]
-fn a_packet_comes_out_three_hops_on_as_it_was_with_two_hops_fewer() {
+fn packet_arrives_three_hops_on_two_hops_fewer() {
     let (out, strays) = written(&[(5, 0, udp(A, D, 64))]);
     let [(at, node, packet)] = &out[..] else { panic!("{out:?}") };
     assert_eq!((*node, strays), (3, Strays::default()));
@@ -233,7 +233,7 @@ fn as_many_come_out_and_are_lost_as_have_come() {
 }
 
 #[test]
-fn packets_that_find_no_room_are_lost_or_stay_with_their_kernel() {
+fn packets_beyond_the_queue_are_lost_or_wait() {
     let mut spec = row();
     spec.queue.limit_packets = 5;
     let come: Vec<_> = (0..40).map(|_| (1, 0, udp(A, [10, 0, 0, 2], 64))).collect();

@@ -57,7 +57,7 @@ fn error_is_the_tolerance() {
 }
 
 #[test]
-fn the_implicit_method_takes_few_steps_where_the_explicit_one_takes_many() {
+fn implicit_method_takes_fewer_steps_when_stiff() {
     let steps = |method| {
         let options = Options { method, tolerance: 1e-6, ..Options::default() };
         let trajectory = integrate(&Forced(1e5), &[0.3, 0.0], 3.0, options).unwrap();
@@ -85,7 +85,7 @@ impl System for Projected {
 }
 
 #[test]
-fn a_component_rests_at_its_bound_and_leaves_it_in_time() {
+fn component_rests_at_its_bound_and_leaves_it() {
     use std::f64::consts::PI;
     // From 0 it rises to 1/2 at π/6, rests until π/2, falls to 0 at asin(1/2) past it, rests until 3π/2, and rises again.
     for method in [Method::Explicit, Method::Implicit] {

@@ -146,7 +146,7 @@ fn subscribers_come_from_file_table_and_leases() {
 }
 
 #[test]
-fn leases_that_are_being_written_are_as_they_were() {
+fn leases_under_writing_keep_their_content() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("g.toml", &format!("{LEAST}[[leases]]\nformat = \"dnsmasq\"\nfile = \"l\"\n"));
@@ -215,7 +215,7 @@ fn unlikely_settings_warn() {
 }
 
 #[test]
-fn a_gateway_that_runs_is_found_by_a_file_with_a_mistake() {
+fn running_gateway_is_found_by_a_faulty_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("g.toml");
     let socket = |text: &str| {

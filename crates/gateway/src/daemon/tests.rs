@@ -178,7 +178,7 @@ fn upgrade_changes_no_class_and_forgets_nothing() {
 
 /// Rates without limits do not measure demand under limits.
 #[test]
-fn a_law_that_watched_begins_anew_when_it_may_limit() {
+fn observing_law_restarts_when_it_may_limit() {
     let mut daemon = start(&config(""), MemoryKernel::default(), None);
     run(&mut daemon, (0, 60_000), &[]);
     let kept = daemon.kept();
@@ -207,7 +207,7 @@ fn renumbered_host_keeps_class_and_history() {
 }
 
 #[test]
-fn a_reload_with_another_law_begins_it_and_other_devices_want_a_new_start() {
+fn reload_restarts_law_and_refuses_new_devices() {
     let mut daemon = start(&config("mode = \"enforce\"\n"), MemoryKernel::default(), None);
     let arc = config("mode = \"enforce\"\nlaw = \"arc\"\n");
     daemon.reload(at(5_000), &arc, subscribers(3)).unwrap();

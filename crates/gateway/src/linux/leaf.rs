@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_as_it_was_made_and_another_kind_is_none() {
+    fn leaf_reads_back_and_another_kind_is_none() {
         let all = [Leaf::Plain, Leaf::Cutting, Leaf::FqCodel];
         for made in all {
             for read in all {

@@ -154,7 +154,7 @@ impl Kernel for Cut {
 }
 
 /// Kills the daemon after each change of the first plan, with a foreign queue before the start.
-pub(crate) fn who_is_killed_in_the_middle_is_followed_all_the_same() {
+pub(crate) fn daemon_killed_midway_is_followed() {
     let _lab = Lab::new(3);
     told("tc", "qdisc add dev wan0 root handle 7: pfifo limit 77");
     let before = everything();
@@ -225,7 +225,7 @@ pub(crate) fn what_leads_past_the_limits_waits_for_no_epoch() {
     daemon.stop("test", false).expect("all is removed");
 }
 
-pub(crate) fn a_device_may_be_renamed_and_another_have_its_name() {
+pub(crate) fn device_may_be_renamed_and_its_name_reused() {
     let lab = Lab::new(3);
     let mut daemon = begun(&config(THREE), None, false);
     pass(&mut daemon, Duration::from_millis(1_200));

@@ -25,7 +25,7 @@ const TESTS: &[Test<()>] = &[
     ("everyone_gets_his_share_and_all_is_as_before", everyone_gets_his_share_and_all_is_as_before),
     ("both_directions_share_one_bucket", both_directions_share_one_bucket),
     ("acknowledgements_have_a_class_of_their_own", acknowledgements_have_a_class_of_their_own),
-    ("acknowledgements_count_where_the_operator_says_so", acknowledgements_count_where_the_operator_says_so),
+    ("acks_count_if_the_operator_sets_it", acks_count_if_the_operator_sets_it),
     ("faults::who_is_killed_is_followed_by_who_adopts", faults::who_is_killed_is_followed_by_who_adopts),
     ("faults::what_is_changed_by_hand_is_mended", faults::what_is_changed_by_hand_is_mended),
     (
@@ -34,18 +34,12 @@ const TESTS: &[Test<()>] = &[
     ),
     ("faults::a_strangers_queue_is_put_back", faults::a_strangers_queue_is_put_back),
     ("faults::a_stop_leaves_nothing_of_a_gateway", faults::a_stop_leaves_nothing_of_a_gateway),
-    (
-        "faults::who_is_killed_in_the_middle_is_followed_all_the_same",
-        faults::who_is_killed_in_the_middle_is_followed_all_the_same,
-    ),
+    ("faults::daemon_killed_midway_is_followed", faults::daemon_killed_midway_is_followed),
     (
         "faults::what_leads_past_the_limits_waits_for_no_epoch",
         faults::what_leads_past_the_limits_waits_for_no_epoch,
     ),
-    (
-        "faults::a_device_may_be_renamed_and_another_have_its_name",
-        faults::a_device_may_be_renamed_and_another_have_its_name,
-    ),
+    ("faults::device_may_be_renamed_and_its_name_reused", faults::device_may_be_renamed_and_its_name_reused),
     ("faults::a_thousand_newcomers", faults::a_thousand_newcomers),
     (
         "faults::spoofed_sources_fill_no_more_than_their_room",
@@ -167,7 +161,7 @@ fn acknowledgements_have_a_class_of_their_own() {
     assert!(nobody > Some(20) && beside > Some(100));
 }
 
-fn acknowledgements_count_where_the_operator_says_so() {
+fn acks_count_if_the_operator_sets_it() {
     let [first, second, _, beside] = acknowledged("[exempt]\nacknowledgements = false\n");
     assert!(first > Some(50) && second > Some(50) && beside.is_none());
 }

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn the_backlogs_of_section_6_1_7_give_its_aggressiveness() {
+    fn section_6_1_7_gives_its_aggressiveness() {
         // [Chen10] section 6.1.7: backlogs [51, 129, 62, 67] packets and r = [3.7, 9.4, 4.5, 4.9]e-3.
         for (packets, r) in [(51, 3.7e-3), (129, 9.4e-3), (62, 4.5e-3), (67, 4.9e-3)] {
             let mut law = begin(AdaptiveParams::chen10());
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pinned_link_stays_at_its_bound_and_drops_nothing() {
+    fn pinned_link_stays_at_bound_and_drops_nothing() {
         let params = AdaptiveParams { acks: AckPriority::High, ..AdaptiveParams::chen10() };
         let role = LinkRole { acknowledgements_only: true, ..LinkRole::data(Surroundings::default()) };
         let mut law = params.begin(&role);
@@ -480,7 +480,7 @@ mod tests {
 
     /// [Chen10] Alg. 1 line 14: the aggressiveness is the drop probability; lines 17 to 19: an empty queue sends dummies.
     #[test]
-    fn the_queue_drops_with_its_aggressiveness_and_sends_dummies() {
+    fn queue_drops_by_intensity_and_sends_dummies() {
         let mut law = begin(AdaptiveParams { dummies: true, ..AdaptiveParams::chen10() });
         law.on_update(&backlog(55)); // 55 · 8000 bit / 11 Mb/s = 40 ms, by α = 0.1
         assert!((law.drop_probability().unwrap().value() - 0.004).abs() < 1e-15);

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn ideal_csma_has_the_aggressiveness_of_the_product_form() {
+    fn ideal_csma_has_aggressiveness_of_product_form() {
         // log(a/b): the mean holding time over the mean back-off, [QCSMA] section II-A
         let link = contention(Surroundings { is_ideal: true, ..Surroundings::default() }, 8_000);
         let Draw::Exponential { mean, slotted: false } = link.access(2.0).draw else { panic!("{link:?}") };

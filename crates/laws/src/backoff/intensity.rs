@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn hardware_takes_the_nearest_window_and_a_txop_for_the_rest() {
+    fn hardware_takes_nearest_window_and_a_txop() {
         let params = Intensity { execution: Execution::Hardware, ..Intensity::lee12() };
         let settings = |exponent: f64| {
             let access = params.access(exponent, &role());
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_holding_time_that_follows_leaves_the_back_off_as_it_is() {
+    fn adaptive_holding_leaves_the_back_off_alone() {
         let params = Intensity { adapts: Adapts::Holding, holding_max: LONGEST, ..Intensity::lee12() };
         let access = params.access(2.0, &role());
         let holding = Duration::from_micros(1480).mul_f64(libm::exp(2.0));
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_holding_time_stays_between_the_ends_of_the_windows() {
+    fn mean_holding_stays_within_the_windows() {
         let settings = |fixed_us, exponent: f64| {
             let fixed = Some(Duration::from_micros(fixed_us));
             let params = Intensity { execution: Execution::Hardware, fixed, ..Intensity::lee12() };

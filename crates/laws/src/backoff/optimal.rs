@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ratio_of_holding_to_back_off_is_the_exponential_of_the_queue() {
+    fn holding_over_back_off_is_exponential_in_queue() {
         // [Lee12] Alg. 1: p·μ = exp(b·q); q = 100, b = 0.01: the mean back-off is e^-1 of the packet's airtime.
         let mut law = begin(OptimalParams::lee12());
         law.on_update(&queue(100));

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_queue_leaves_80211_a_window_of_one_slot() {
+    fn long_queue_leaves_80211_one_slot() {
         let mut law = begin(QueueLengthParams::qcsma(), Surroundings::default());
         law.on_update(&backlog(5)); // 133·exp(−5) = 0.9
         assert_eq!(law.access().draw, Draw::Slots { window: 0, end_included: true });

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_of_acknowledgements_has_their_capacity_and_no_dummies() {
+    fn link_of_acks_has_their_capacity_no_dummies() {
         let surroundings = ideal();
         let data = LinkRole::data(surroundings);
         let exchange = Duration::from_micros(600);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_nothing_serves_is_as_aggressive_as_numbers_allow() {
+    fn unserved_queue_reaches_the_largest_number() {
         let params = QueueingDelayParams { memory: 0.0, ..QueueingDelayParams::qcsma() };
         let mut law = begin(params, ideal());
         law.on_update(&view(1, 0));
@@ -400,13 +400,13 @@ mod tests {
 
     /// [QCSMA] eq. (18): 2 packets at 8 packets/s wait 1/4 s; by b = 4 packets/s that is e^-1 over 4.
     #[test]
-    fn the_mean_back_off_is_the_exponential_of_the_delay() {
+    fn mean_back_off_is_exponential_of_delay() {
         assert!((mean_backoff(4.0, 2.0, 8.0) - 0.25 * libm::exp(-1.0)).abs() < 1e-15);
     }
 
     /// [QCSMA] eq. (1): the mean back-off is `exp(−ρ)` over the capacity.
     #[test]
-    fn aggressiveness_is_the_logarithm_of_the_back_off() {
+    fn aggressiveness_is_logarithm_of_back_off() {
         let mut law = begin(QueueingDelayParams::qcsma(), ideal());
         (0..200).for_each(|_| law.on_update(&view(100, 500)));
         let rho = BackoffLaw::aggressiveness(&law).unwrap();

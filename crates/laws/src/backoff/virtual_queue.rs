@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_step_of_the_machine_is_the_drift_and_it_stops_at_its_least() {
+    fn step_is_the_drift_and_stops_at_the_least() {
         let params = VirtualQueueParams::lee12();
         let mut law = VirtualQueue { queue: 300.0, ..begin(params) };
         let per_frame = params.queue.drift(300.0, 4.0);
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ratio_of_holding_to_back_off_is_the_exponential_of_the_queue() {
+    fn holding_over_back_off_is_exponential_in_queue() {
         // [Lee12] Alg. 1: p·μ = exp(b·q); at vq = 501, b = 0.01 the mean back-off is e^-5.01 of the airtime.
         let mut law = begin(VirtualQueueParams::lee12());
         law.on_update(&arrivals(1));
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_packet_starts_it_and_an_empty_queue_leaves_it_high() {
+    fn first_packet_starts_it_empty_queue_keeps_it() {
         let mut law = begin(VirtualQueueParams { dummies: true, ..VirtualQueueParams::lee12() });
         law.on_update(&LinkView::default());
         assert!((law.queue - 1.0).abs() < 1e-12 && law.dummy_packet().is_none(), "nothing has come");
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn links_without_tcp_are_driven_by_their_real_queue() {
+    fn links_without_tcp_follow_their_real_queue() {
         let role = LinkRole { carries_tcp: false, ..LinkRole::data(Surroundings::default()) };
         let backlog = Volume { packets: 70, bytes: 74_480 };
         let view = LinkView { backlog, ..arrivals(3) };
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn it_starts_at_its_least_where_nothing_else_is_given() {
+    fn starts_at_its_least_by_default() {
         let mut params = VirtualQueueParams::lee12();
         params.resolve(&Surroundings::default());
         assert_eq!(params.start, Some(1.0));

@@ -139,19 +139,19 @@ mod tests {
     const YES: Option<bool> = Some(true);
 
     #[test]
-    fn more_than_a_fifth_above_the_least_is_congestion() {
+    fn more_than_fifth_above_least_is_congestion() {
         // 168 ms · 1.2 = 201.6 ms
         assert_eq!(bits(delay(None, false), &[200, 168, 201, 202, 168], &[]), [NO, NO, NO, YES, NO]);
     }
 
     #[test]
-    fn without_a_window_a_longer_path_is_congested_for_ever() {
+    fn longer_path_stays_congested_without_window() {
         let averages: Vec<u64> = [100; 3].into_iter().chain([200; 100]).collect();
         assert!(bits(delay(None, false), &averages, &[]).iter().skip(3).all(|bit| *bit == YES));
     }
 
     #[test]
-    fn a_window_forgets_the_least_after_half_of_it_to_all_of_it() {
+    fn window_forgets_the_least_within_its_length() {
         let averages: Vec<u64> = [100; 3].into_iter().chain([200; 40]).collect();
         let bits = bits(delay(Some(200), false), &averages, &[]);
         let known = bits.iter().skip(3).position(|bit| *bit == NO).unwrap();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_route_are_needed_where_no_window_forgets() {
+    fn route_changes_matter_without_a_window() {
         let needs = |window, route_changes| delay(window, route_changes).needs();
         let probes = Signal::RoundTripOfProbes;
         assert_eq!(needs(None, true), [probes, Signal::RouteChanged]);

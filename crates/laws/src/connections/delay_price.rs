@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn it_opens_where_nothing_waits_and_closes_where_much_does() {
+    fn opens_without_waiting_and_closes_with_much() {
         // √√(0.005/0.0025) = 1.19
         for (waits, factor) in [(0.0, 2.0), (1e9, 0.5), (waiting_s(0.0025), libm::pow(2.0, 0.25))] {
             let mut law = law(4.0);
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn where_more_than_a_quarter_is_lost_none_opens_but_some_may_close() {
+    fn heavy_loss_opens_none_and_may_close_some() {
         for (waits, left) in [(0.0, 30.0), (1e9, 15.0)] {
             let mut law = law(30.0);
             law.step(seen(waits, 0.26));
@@ -613,7 +613,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_more_connections_than_segments_under_way() {
+    fn connections_never_exceed_segments_in_flight() {
         let mut law = law(30.0);
         law.step(Seen { window: 12.5, ..seen(0.0, 0.0) });
         assert!((law.connections - 12.5).abs() < 1e-12, "{law:?}");
@@ -623,7 +623,7 @@ mod tests {
 
     /// 20 segments/s of 10 ms each: a fifth of one under way in the mean, while thirty connections wait for their time-outs.
     #[test]
-    fn segments_that_wait_for_a_time_out_are_outstanding() {
+    fn segments_awaiting_time_out_are_outstanding() {
         let after = |outstanding| {
             let mut law = law(30.0);
             let flow = FlowView {
@@ -642,7 +642,7 @@ mod tests {
     }
 
     #[test]
-    fn it_rests_where_as_much_is_marked_as_the_utility_wants() {
+    fn rests_where_marks_equal_the_utilitys_price() {
         let params = DelayPriceParams { price: Price::Marks, ..DelayPriceParams::chen10() };
         let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
         // 200 segments/s want 0.005: five of a thousand. The delay is no signal here.

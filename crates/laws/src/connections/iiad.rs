@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn it_falls_by_ones_to_one_where_e_multcp_falls_by_quarters() {
+    fn iiad_falls_by_ones_e_multcp_by_quarters() {
         let mut law = climbed(200); // √(1 + 2·0.25·200) = 10.05
         assert!((law.connections - 10.05).abs() < 0.1, "{}", law.connections);
         let fall: Vec<u32> = (0..11).map(|_| see(&mut law, LEAST * 2)).collect();
@@ -222,7 +222,7 @@ mod tests {
 
     /// `(0.5·0.25/4 − 0.5·0.5)/20 s`.
     #[test]
-    fn half_the_intervals_congested_are_half_of_both_steps() {
+    fn half_congested_intervals_halve_both_steps() {
         let params = IiadParams { decrease: 0.5, ..IiadParams::default() };
         assert!((connections_drift(&params, 4.0, 0.5) - (0.03125 - 0.25) / 20.0).abs() < 1e-15);
     }

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_number_is_kt_unless_it_is_held_or_smoothed() {
+    fn exact_number_is_kt_unless_held_or_smoothed() {
         let exact = |change: fn(&mut RttProportionalParams), round_trip_s| {
             let mut law = law(change);
             law.on_interval(&seen(Some(secs(round_trip_s))));
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_without_a_sample_holds_halves_or_grows() {
+    fn interval_without_sample_holds_halves_or_grows() {
         let after = |unsampled| {
             let mut law = law(|p| p.unsampled = unsampled);
             [Some(secs(0.9)), None, None, Some(secs(0.5))].map(|sample| law.on_interval(&seen(sample)))
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn the_samples_are_of_segments_of_windows_of_probes_or_smoothed() {
+    fn samples_are_of_segments_windows_or_probes() {
         let flow = FlowView {
             round_trip_of_windows: Some(secs(0.3)),
             round_trip_of_probes: Some(secs(0.2)),
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_without_a_sample_may_halve_the_round_trip() {
+    fn interval_without_sample_may_halve_round_trip() {
         let params = RttProportionalParams { unsampled: Unsampled::Halve, ..RttProportionalParams::chen10() };
         let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
         law.follow(secs(0.8));

@@ -97,7 +97,7 @@ mod tests {
 
     /// Data from 10 s on are unanswered from then on, however many follow.
     #[test]
-    fn host_that_never_answers_is_away_after_five_seconds() {
+    fn host_without_answers_is_away_after_five_s() {
         let mut answers = Answers::new(at(10));
         answers.on_data(at(13));
         assert_eq!(answers.unanswered(at(14)), Duration::from_secs(4));

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drop_or_a_queue_makes_the_gateway_the_bottleneck() {
+    fn drop_or_queue_makes_gateway_bottleneck() {
         let packets = |packets| Volume { packets, bytes: packets * 1_000 };
         let limited = |dropped, backlog| {
             let (dropped, backlog) = (packets(dropped), packets(backlog));
@@ -290,7 +290,7 @@ mod tests {
 
     /// Other links, other bounds: the thesis's form goes on from its estimate, as far as it lies between them.
     #[test]
-    fn the_search_goes_on_between_the_bounds_of_other_links() {
+    fn search_goes_on_between_bounds_of_other_links() {
         let role = |kbps: Option<u64>| {
             let class = ClassRole { link_rate: kbps.map(Rate::from_kbps), ..ClassRole::default() };
             GatewayRole { classes: [class; 2].into() }
@@ -314,7 +314,7 @@ mod tests {
 
     /// [Jam10] Alg. 1 as printed: `rmax` is the rate of the last epoch that ended in an increase: 300, also after 280.
     #[test]
-    fn history_that_is_overwritten_stays_in_a_decrease() {
+    fn overwritten_history_stays_in_decrease() {
         let history = RateHistory::Overwritten;
         let mut law = law(&ArcParams { history, on_change: OnChange::Restart, ..ArcParams::jam10() });
         epoch(&mut law, &[100, 100]);

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn another_connection_of_the_same_ports_is_followed() {
+    fn another_connection_of_same_ports_is_followed() {
         let (mut class, mut flow) = (BusyClass::default(), BusyFlow::default());
         flow.on_sequence(at(0), 1_000, &mut class);
         flow.on_acknowledgement(at(10), 1_000, &mut class);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upload_that_waits_for_time_outs_is_busy_throughout() {
+    fn upload_in_time_outs_is_busy_throughout() {
         // After each in vain the next takes twice as long: a gap of two in vain is three seconds.
         assert_eq!(full_packets([0, 900, 3_000, 7_200, 15_600].into_iter()), 15_600 + 10_000);
         // No pause is known at the first gap, so it counts for the least time-out only.

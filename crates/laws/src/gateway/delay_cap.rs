@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn without_bounds_the_gateway_is_open_until_links_are_known() {
+    fn gateway_is_open_until_links_are_known() {
         let mut law =
             DelayCapParams::default().begin(&GatewayRole { classes: [ClassRole::default()].into() });
         let at_start = law.at_start();

@@ -610,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_ends_at_once_when_less_for_all_has_helped() {
+    fn test_ends_once_lower_rates_have_helped() {
         let helps = |known, alarm, class, finding| {
             let (verdicts, mesh) = tested(known, alarm, &[(class, finding)]);
             if verdicts[0] == (Step::Increase, Reason::Relieved, Some(1)) {
@@ -630,7 +630,7 @@ mod tests {
     }
 
     #[test]
-    fn after_three_epochs_without_relief_it_wants_no_more() {
+    fn three_epochs_without_relief_end_the_demand() {
         let (verdicts, mesh) = tested(Some(150.0), 100.0, &[(gets(101), Finding::Starved); 3]);
         let tested = (Step::Hold, Reason::Tested, None);
         assert_eq!(verdicts, [tested, tested, (Step::Increase, Reason::Content, None)]);
@@ -654,7 +654,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alarm_above_the_floor_is_over_when_the_class_fares_better() {
+    fn alarm_above_floor_ends_when_class_recovers() {
         let alarmed = |search: &mut Feedback| search.classes[1].alarm = Some(100e3);
         let (verdict, mesh) = decided(&alarmed, gets(240), Finding::Content);
         assert_eq!(verdict, (Step::Hold, Reason::Relieved, Some(1)));
@@ -674,7 +674,7 @@ mod tests {
     }
 
     #[test]
-    fn once_is_a_doubt_and_twice_or_after_an_increase_is_not() {
+    fn doubt_once_differs_from_twice_or_increase() {
         let starved = |search: &mut Feedback| search.classes[1].count(Finding::Starved);
         let (verdict, mesh) = decided(&starved, gets(100), Finding::Starved);
         assert_eq!(verdict, (Step::Hold, Reason::Doubted, Some(1)));
@@ -754,7 +754,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_learnt_of_classes_while_the_search_settles() {
+    fn search_settles_without_learning_classes() {
         for (settling, is_learnt) in [(1, false), (0, true)] {
             let mut mesh = Mesh::at(500.0, [None; 2]);
             mesh.epoch([gets(10), gets(10)]); // not there for a whole epoch

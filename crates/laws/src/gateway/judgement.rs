@@ -335,7 +335,7 @@ mod tests {
     /// A class that hides its busy time while another's is reported: 85 % of its due is limited, less is not
     /// judged.
     #[test]
-    fn class_without_busy_time_among_others_is_not_judged() {
+    fn class_without_busy_time_is_not_judged() {
         let judged = |memory: &mut Memory, seen: ClassView| {
             let role = GatewayRole { classes: [ClassRole::default(); 2].into() };
             let mut members = Members::new(&role, 3, false);
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn doubts_grow_while_it_is_starved_and_silence_keeps_them() {
+    fn doubts_grow_while_starved_and_last_in_silence() {
         let after = |finding| {
             let mut memory = Memory { doubt: 2, ..Memory::default() };
             memory.count(finding);

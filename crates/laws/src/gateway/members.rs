@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn an_active_class_that_the_operator_takes_away_has_left() {
+    fn removed_active_class_has_left() {
         let mut members = members(&[(1.0, 900); 2]);
         observe(&mut members, &[true, true]);
         members.change(&NewClasses { role: role(&[(1.0, 900)]), was: vec![Some(1)] });

@@ -591,7 +591,7 @@ mod tests {
 
     /// After a second without an answer the class is not judged, after five its host is away.
     #[test]
-    fn class_without_answers_is_unheard_and_then_away() {
+    fn class_without_answers_is_unheard_then_away() {
         let told = |unanswered_ms: Option<u64>| {
             let seen =
                 ClassView { unanswered: unanswered_ms.map(Duration::from_millis), ..ClassView::default() };
@@ -653,7 +653,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_of_ones_own_begins_again_with_other_classes() {
+    fn own_law_begins_again_with_other_classes() {
         let mut law =
             GatewayParams::from(OwnGateway::new(Beginner::default())).begin(&GatewayRole::default());
         assert_eq!(law.at_start().total, Some(Rate::from_bps(1)));

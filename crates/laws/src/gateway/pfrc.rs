@@ -353,7 +353,7 @@ mod tests {
 
     /// Section 8.2.4: a class held at 10 kb/s drives the search to nothing, the rates to W/(3N) = 75 kb/s and no further.
     #[test]
-    fn no_rate_falls_below_a_third_of_the_link_shared_by_all() {
+    fn no_rate_falls_below_third_of_link_over_all() {
         let mut law = PfrcParams::jam10().begin(&role(&[1.0; 4]));
         for _ in 0..20 {
             let (_, each) = epoch(&mut law, &[75, 75, 75, 10]);
@@ -382,7 +382,7 @@ mod tests {
 
     /// Section 8.2.4's floor is of equal weights, and of Alg. 6.
     #[test]
-    fn the_floor_is_that_of_equal_weights_and_binary_search() {
+    fn floor_is_of_equal_weights_and_binary_search() {
         let least = |params: PfrcParams, weights: &[f64]| params.begin(&role(weights)).least();
         assert!((least(ANEW, &[2.0, 2.0]) - 300e3).abs() < 1e-9);
         assert!(least(ANEW, &[1.0, 2.0]) <= 0.0);
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn the_corrected_form_shares_by_subscriber_and_begins_with_a_third() {
+    fn corrected_form_begins_with_subscriber_thirds() {
         assert!(PfrcParams::corrected().tuning().per_subscriber && !ANEW.tuning().per_subscriber);
         let mut law = PfrcParams::corrected().begin(&role(&[1.0; 3]));
         assert_eq!(law.at_start().each, [Rate::from_kbps(100); 3]);

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spell_that_follows_soon_goes_on_where_the_last_was() {
+    fn soon_repeated_spell_continues_the_last() {
         let mut law = codel();
         let first = drops(&mut law, 0..1_000, 20).len() as u32;
         assert_eq!(law.count, first);
@@ -248,7 +248,7 @@ mod tests {
 
     /// RFC 8289 section 5.5: `now − drop_next < 16·INTERVAL`, 1.6 s.
     #[test]
-    fn sixteen_intervals_later_the_last_spell_is_forgotten() {
+    fn spell_is_forgotten_after_sixteen_intervals() {
         let count = |ms: u64| {
             let mut law = Codel { count: 9, lastcount: 1, ..codel() };
             law.begin_spell(Instant::from_nanos(ms * 1_000_000));

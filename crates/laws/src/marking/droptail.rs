@@ -109,7 +109,7 @@ mod tests {
 
     /// Twenty bytes of room are too few for a packet of 1500 bytes, and enough for a probe of 20.
     #[test]
-    fn a_queue_that_counts_bytes_has_room_for_small_packets() {
+    fn byte_queue_holds_more_small_packets() {
         let mut queue = DropTail { limit: Amount::Bytes(3_020) };
         let view =
             |size| QueueView { size: Bytes::new(size), ..QueueView::of(Volume { packets: 2, bytes: 3_000 }) };
@@ -131,7 +131,7 @@ mod tests {
     /// Saturated by five arrivals for every four departures, the machine refuses the share that the price
     /// predicts.
     #[test]
-    fn the_share_that_the_machine_refuses_is_the_price() {
+    fn share_that_machine_refuses_is_price() {
         let mut queue = DropTail::packets(20);
         let (mut waiting, mut refused) = (0u64, 0u32);
         for arrival in 0..10_000u32 {

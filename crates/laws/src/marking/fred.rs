@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_is_capped_and_overruns_are_remembered_while_it_is_active() {
+    fn flow_is_capped_and_its_overruns_remembered() {
         let mut line = Line::new(FredParams::default());
         for _ in 0..7 {
             line.arrive(Instant::ZERO, 1, 0.5);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn between_the_thresholds_only_flows_beyond_their_share_are_refused_at_random() {
+    fn only_flows_over_share_drop_between_thresholds() {
         let mut line = Line::new(FredParams { flow_max: Some(50), ..immediate() });
         for flow in [1, 1, 1, 1, 1, 1, 2, 3] {
             line.arrive(Instant::ZERO, flow, 1.0);
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_upper_threshold_all_are_refused_or_each_has_two_packets() {
+    fn upper_threshold_leaves_two_packets_a_flow() {
         let fill = |params: FredParams| {
             let mut line = Line::new(params);
             (0..16).for_each(|flow| _ = line.arrive(Instant::ZERO, flow, 1.0));
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_the_average_over_the_flows_and_a_packet_at_least() {
+    fn share_is_mean_over_flows_at_least_one_packet() {
         let share = |average, flows: &[(u64, u32)]| with(FredParams::default(), average, flows).share();
         assert!((share(9.0, &[(3, 0), (3, 0), (3, 0)]) - 3.0).abs() < 1e-12);
         assert!((share(2.0, &[(1, 0), (1, 0), (1, 0)]) - 1.0).abs() < 1e-12);
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_overran_once_may_have_more_than_its_share() {
+    fn flow_that_overran_once_may_exceed_its_share() {
         let refused = |overruns| {
             let mut law = with(FredParams::default(), 2.0, &[(3, overruns)]);
             law.on_arrival(Instant::ZERO, &of(0))
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_are_counted_from_the_lower_threshold_on() {
+    fn arrivals_are_counted_from_lower_threshold_on() {
         assert_eq!(with(FredParams::default(), 0.0, &[]).count, -1);
         let mut law = with(FredParams::default(), 5.0, &[]);
         law.on_arrival(Instant::ZERO, &of(0));

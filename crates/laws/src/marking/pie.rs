@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_are_those_of_a_timer_whenever_packets_come() {
+    fn updates_follow_a_timer_not_packets() {
         let mut often = PieParams::rfc8033().begin(&ROLE);
         let mut rarely = often.clone();
         for law in [&mut often, &mut rarely] {
@@ -360,7 +360,7 @@ mod tests {
 
     /// RFC 8033 appendix A: both delays below half the target, 7.5 ms.
     #[test]
-    fn only_calm_lets_the_probability_decay_and_another_burst_pass() {
+    fn calm_lets_probability_decay_and_a_burst_pass() {
         let decays = |delay_us, before_us| {
             let mut law = law(0.5, delay_us, before_us);
             let plain = 0.5 + law.params.drift(0.5, law.delay, law.qdelay_old);
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_queue_has_no_delay_however_it_was_emptied() {
+    fn empty_queue_has_no_delay() {
         let after = |behind: &QueueView| {
             let mut law = law(0.1, 20_000, 20_000);
             law.on_removal(Instant::ZERO, behind);

@@ -92,7 +92,7 @@ mod tests {
     use evenair_units::Volume;
 
     #[test]
-    fn the_probability_grows_with_the_queue_and_stops_at_one() {
+    fn probability_grows_with_queue_and_stops_at_one() {
         let mut law = Proportional { per_packet: 7.3e-5 };
         assert!((law.drop_probability(51).value() - 3.7e-3).abs() < 1e-4);
         assert_eq!(law.drop_probability(1_000_000), Probability::ONE);

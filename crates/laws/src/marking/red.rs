@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_average_moves_as_its_drift_and_forgets_while_the_queue_is_empty() {
+    fn average_follows_drift_and_forgets_when_empty() {
         let params = RedParams::default();
         let mut law = red(params);
         let (mut average, mut closed) = (0.0, 0.0);
@@ -331,7 +331,7 @@ mod tests {
 
     /// Half way from 5 to 15 packets half of 0.1; gentle, half way from 15 to 30, half way from 0.1 to 1.
     #[test]
-    fn the_price_is_a_line_between_thresholds_and_another_beyond() {
+    fn price_is_linear_between_and_beyond_thresholds() {
         let red = RedParams::default();
         for (average, price) in
             [(4.0, 0.0), (5.0, 0.0), (10.0, 0.05), (15.0, 0.1), (22.5, 0.55), (30.0, 1.0), (40.0, 1.0)]
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_are_counted_from_the_lower_threshold_on_and_after_a_refusal() {
+    fn arrivals_count_from_lower_threshold_and_drops() {
         let mut law = red(RedParams { weight: 1.0, ..RedParams::default() });
         law.on_arrival(ms(1), &waiting(4));
         assert_eq!(law.count, -1);

@@ -430,7 +430,7 @@ mod tests {
 
     /// RFC 5348 section 4.5: `X_inst = X·R_sqmean/√R_sample`.
     #[test]
-    fn only_a_law_that_reduces_oscillations_departs_from_its_rate() {
+    fn only_damped_law_departs_from_its_rate() {
         let now = |reduce_oscillations, last_sample_s| {
             let law = Tfrc { rate: 30.0, root_mean: 0.5, last_sample_s, ..law() };
             Tfrc { params: TfrcParams { reduce_oscillations, ..law.params }, ..law }.rate_now()
@@ -556,7 +556,7 @@ mod tests {
     /// RFC 5348 section 4.3: reports of data-limited time bound the rate by the greatest so far, not by the
     /// last.
     #[test]
-    fn an_application_that_sends_little_keeps_its_rate() {
+    fn application_that_sends_little_keeps_its_rate() {
         let limited = |at, received, p| Report { data_limited: true, ..report(at, received, p) };
         let mut law = law();
         law.on_report(&report(100, 0.0, 0.0));
@@ -603,7 +603,7 @@ mod tests {
 
     /// RFC 5348 section 4.5: a round trip that doubles slows the rate of the moment by nearly √2.
     #[test]
-    fn a_long_round_trip_slows_the_rate_of_the_moment() {
+    fn long_round_trip_slows_rate_of_moment() {
         let params = TfrcParams { reduce_oscillations: true, ..TfrcParams::rfc5348() };
         let mut law = params.begin(&FlowRole { payload: Bytes::new(1000) });
         (1..20).for_each(|i| law.on_report(&report(100 * i, 100.0, 0.01)));

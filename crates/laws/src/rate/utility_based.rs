@@ -154,7 +154,7 @@ mod tests {
 
     /// [QCSMA] section II-C: `x = p/(ε ΣQ)` with p = 4 and ε = 40 µs, over 250 packets on the path: 400 packets/s.
     #[test]
-    fn the_sum_of_the_queues_is_the_price_of_message_passing() {
+    fn sum_of_queues_is_price_of_message_passing() {
         let (weight, epsilon, frame) = (4.0, 40e-6, Duration::from_millis(10));
         let utility = weight / epsilon * frame.as_secs_f64();
         let params = UtilityBasedParams { utility, frame, queue: SeenQueue::PathSum };
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn it_runs_once_a_frame_and_checks_its_parameters() {
+    fn runs_once_a_frame_and_checks_its_parameters() {
         let params = UtilityBasedParams::lee12();
         let frame = Duration::from_millis(30);
         let with = UtilityBasedParams { frame, ..params };

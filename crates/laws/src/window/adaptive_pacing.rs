@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_trip_without_waiting_is_paced_at_four_hops_of_data() {
+    fn idle_round_trip_is_paced_at_four_hops() {
         let mut law = law(5, ShortPaths::OneHop);
         near(told(&mut law, 5.0 * (12.576 + 0.896)), 4.0 * 12.576);
     }
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn the_spacing_is_an_average_and_the_deviation_widens_it() {
+    fn spacing_is_average_and_deviation_widens_it() {
         let mut law = law(5, ShortPaths::OneHop);
         told(&mut law, 100.0);
         // 4d of 120 ms: q = 5.264, d = 17.84, 71.36 ms. D = 0.7·63.36 + 0.3·71.36 = 65.76; mean 67.36, both 4 off it.

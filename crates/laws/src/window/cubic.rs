@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_leaves_seventy_percent_and_the_plateau_comes_back_after_k() {
+    fn loss_leaves_seventy_percent_plateau_after_k() {
         // W_max 1000, window 700: K = ∛(300/0.4) = 9.0856 s.
         let mut law = cubic(1000.0, 2.0);
         law.on_loss(&loss(1000.0));
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plateau_is_reached_a_segments_distance_early() {
+    fn plateau_is_reached_segments_distance_early() {
         // Within ∛(1/0.4) = 1.357 s of K = 9.0856 s less than one segment is missing: Linux's target is the plateau.
         let mut law = cubic(1000.0, 2.0);
         law.on_loss(&loss(1000.0));

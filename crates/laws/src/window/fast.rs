@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn it_doubles_in_every_round_trip_and_then_steps_in_every_other() {
+    fn window_doubles_each_then_every_other_trip() {
         let mut law = fast(FastParams { alpha: 100.0, gamma: 0.5, rounds: 2 }, 2.0);
         let mut windows = std::vec::Vec::new();
         for _ in 0..6 {
@@ -297,7 +297,7 @@ mod tests {
 
     /// Three of twenty segments' samples: 100 + 0.15·(200 − 100) ms; of ten, a quarter at most.
     #[test]
-    fn the_average_moves_by_three_samples_of_a_window() {
+    fn average_moves_by_three_samples_of_window() {
         let average = |window| {
             let mut law = FastParams::default()
                 .begin(&WindowStart { initial_window: window, ..WindowStart::default() });

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn recovery_without_sack_deflates_to_one_segment_at_least() {
+    fn recovery_without_sack_keeps_one_segment() {
         for mut law in renos() {
             law.deflate(3.0);
             assert!((law.congestion_window() - 7.0).abs() < 1e-12, "{law:?}");

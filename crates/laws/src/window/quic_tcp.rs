@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_that_wait_open_the_window_and_too_many_close_it() {
+    fn few_waiting_open_the_window_many_close_it() {
         for shape in [0.0, 0.5, 1.0] {
             let law = QuicTcpParams { target: 5.0, gain: 0.1, shape, ..QuicTcpParams::qcsma() }
                 .validated()
@@ -455,7 +455,7 @@ mod tests {
     /// Slow start ends far above the equilibrium, with 200 packets on a path of 50 that is to hold 20 more: the law takes the
     /// window down, and slow start does not take it up again.
     #[test]
-    fn the_window_falls_below_the_threshold_of_slow_start() {
+    fn window_falls_below_threshold_of_slow_start() {
         let start = WindowStart { initial_window: 10.0, initial_ssthresh: 200.0, ..WindowStart::default() };
         let params = QuicTcpParams { target: 20.0, gain: 0.5, ..QuicTcpParams::qcsma() };
         let mut law = params.begin(&start);

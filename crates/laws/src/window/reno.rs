@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn delayed_acknowledgements_cost_nothing_where_segments_are_counted() {
+    fn delayed_acks_cost_nothing_by_segments() {
         for (byte_counting, grown) in [(true, 4.0), (false, 3.0)] {
             let mut law = counting(2.0, 64.0, byte_counting);
             ack(&mut law, 2);

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn each_further_loss_of_a_round_trip_hits_fewer_that_were_spared() {
+    fn further_losses_of_a_trip_hit_fewer_spared() {
         // Four connections of ten segments: one loss halves one, 35; two halve 1.75, 31.25; very many all four.
         let mut law = law(40.0, 4.0);
         lose(&mut law);

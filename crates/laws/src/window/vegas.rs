@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_than_alpha_open_the_window_and_more_than_beta_close_it() {
+    fn alpha_opens_the_window_and_beta_closes_it() {
         // 20·(1 − 100/D): 1 at 105.3 ms, 3 at 117.6, 5 at 133.3.
         for (round_trip_us, moved) in [(105_263, 1.0), (117_647, 0.0), (133_334, -1.0)] {
             let mut law = vegas(VegasParams::linux(), 20.0, 2.0);
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_measures_differ_by_the_round_trips_ratio() {
+    fn two_measures_differ_by_round_trips_ratio() {
         // Of 20 packets in 125 ms, without a queue 100: 4 wait; Linux computes 5.
         let paper = VegasParams::linux();
         let linux = VegasParams { measure: VegasMeasure::Linux, ..paper };
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_recovery_a_whole_round_trip_is_waited_for() {
+    fn after_recovery_whole_round_trip_is_waited_for() {
         let mut law = vegas(VegasParams::linux(), 20.0, 2.0);
         law.least = Some(Duration::from_millis(100));
         (0..10).for_each(|_| ack(&mut law, 1, 200_000));
@@ -402,7 +402,7 @@ mod tests {
 
     /// Of a window of 10, 2 wait at a share of 0.8: α = 2 is not above them. Of 40, 3 do at 37/40: between both.
     #[test]
-    fn between_its_thresholds_the_window_stays_and_is_the_next_threshold() {
+    fn window_stays_between_thresholds() {
         assert!(VegasParams::linux().drift(10.0, 0.8).abs() < 1e-12);
         let start = WindowStart { initial_window: 40.0, initial_ssthresh: 4.0, ..WindowStart::default() };
         let mut law = VegasParams::linux().begin(&start);

@@ -568,7 +568,7 @@ fn choose(socket: &UdpSocket, class: Handle) -> io::Result<()> {
 
 /// A program on the gateway itself gets the class that it sets, if it may administer the network; an ordinary
 /// one does not. A missing class means the default; the root's own number bypasses all classes.
-pub(crate) fn local_programs_choose_a_class_if_they_may_administer() -> Outcome {
+pub(crate) fn local_administrators_choose_a_class() -> Outcome {
     let mut link = Link::new()?;
     // A kernel with a new device looks for neighbours and routers over IPv6; those packets would be in the
     // default class. A kernel without IPv6 has no such setting.

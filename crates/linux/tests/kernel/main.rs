@@ -44,10 +44,7 @@ const TESTS: &[Test<Outcome>] = &[
     ("gateway::a_loaded_class_answers_soon", gateway::a_loaded_class_answers_soon),
     ("gateway::a_changing_ceiling_loses_nothing", gateway::a_changing_ceiling_loses_nothing),
     ("gateway::a_raised_ceiling_waits_off_its_debt", gateway::a_raised_ceiling_waits_off_its_debt),
-    (
-        "gateway::local_programs_choose_a_class_if_they_may_administer",
-        gateway::local_programs_choose_a_class_if_they_may_administer,
-    ),
+    ("gateway::local_administrators_choose_a_class", gateway::local_administrators_choose_a_class),
     ("gateway::newcomers_are_counted_and_bounded", gateway::newcomers_are_counted_and_bounded),
     ("gateway::a_bridge_classifies_forwarded_packets", gateway::a_bridge_classifies_forwarded_packets),
 ];

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_without_an_acknowledgement_has_no_round_trip() {
+    fn interval_without_ack_has_no_round_trip() {
         let mut senders = Senders::default();
         let same = info(10, 0, 8_000, 100);
         senders.begin(at(0), [&same]);

@@ -58,7 +58,7 @@ fn guarded(samples: RoundTripSamples) -> GuardedParams {
 }
 
 #[test]
-fn on_a_path_that_loses_by_chance_connections_are_added_one_by_one_up_to_the_cap() {
+fn random_loss_adds_connections_up_to_the_cap() {
     for can_probe in [true, false] {
         let caps = Caps { most: 4 };
         let law = guarded(RoundTripSamples::Probes).into();
@@ -229,7 +229,7 @@ fn unsupported_signals_refuse_law() {
 }
 
 #[test]
-fn a_record_is_heard_again_bit_for_bit_and_by_another_law() {
+fn record_replays_exactly_and_by_another_law() {
     let mut controller = controller(guarded(RoundTripSamples::Probes), true).unwrap();
     controller.record(at(0));
     let (mut path, mut open, mut lines, mut decisions) = (Path::default(), 1, Vec::new(), Vec::new());

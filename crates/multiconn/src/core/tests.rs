@@ -381,7 +381,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_is_given_to_a_connection_that_does_not_ask() {
+fn silent_connection_gets_nothing() {
     let mut pair = Pair::new(1 << 20);
     pair.open_subflow();
     pair.cores[0].set_wanted(2, pair.now);
@@ -437,7 +437,7 @@ fn excess_over_credit_ends_session() {
 }
 
 #[test]
-fn one_stream_too_many_is_refused_and_the_others_go_on() {
+fn extra_stream_is_refused_others_go_on() {
     let mut pair = Pair::new(1000);
     // This client ignores its limit.
     pair.cores[0].limits.own_streams = 1000;
@@ -454,7 +454,7 @@ fn one_stream_too_many_is_refused_and_the_others_go_on() {
 }
 
 #[test]
-fn a_broken_stream_is_broken_at_both_ends_even_if_the_word_is_lost() {
+fn broken_stream_breaks_at_both_ends() {
     let mut pair = Pair::new(1000);
     let stream = pair.cores[0].open(pair.now).unwrap();
     pair.cores[0].write(stream, b"x", pair.now).unwrap();
@@ -508,7 +508,7 @@ fn swallowed_data_are_detected() {
 /// A connection holds far more than the bound on copies: once no other data is to be sent, all of it goes out
 /// on another one.
 #[test]
-fn all_that_a_stuck_connection_holds_goes_out_where_nothing_else_would() {
+fn stuck_connections_data_goes_out_last_resort() {
     let mut pair = Pair::new(4 << 20);
     pair.open_subflow();
     pair.cores[0].set_wanted(2, pair.now);
@@ -577,7 +577,7 @@ fn swallowed_acknowledgements_are_detected() {
 }
 
 #[test]
-fn a_connection_that_both_sides_leave_has_served_and_nothing_is_sent_again() {
+fn mutually_retired_connection_has_served() {
     let mut pair = Pair::new(1 << 20);
     pair.open_subflow();
     let stream = pair.cores[0].open(pair.now).unwrap();

@@ -201,7 +201,7 @@ fn server(talks: bool) -> SocketAddr {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn half_open_connections_and_joins_without_proof_hold_nothing() {
+async fn half_open_joins_hold_nothing() {
     let (anna, eve) = (SecretKey::generate(), SecretKey::generate());
     let relay = Attacked::begin(&[("anna", &anna), ("eve", &eve)]).await;
     let victim = relay.client(&anna).await;
@@ -254,7 +254,7 @@ async fn half_open_connections_and_joins_without_proof_hold_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slow_readers_have_the_memory_that_they_may_and_no_more() {
+async fn slow_readers_have_bounded_memory() {
     let (anna, eve) = (SecretKey::generate(), SecretKey::generate());
     let relay = Attacked::begin(&[("anna", &anna), ("eve", &eve)]).await;
     let (deaf, talks) = (server(false), server(true));
@@ -311,7 +311,7 @@ async fn mute() -> (SocketAddr, (TcpListener, Vec<TcpStream>)) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bytes_one_by_one_take_no_more_than_bytes_at_once() {
+async fn single_bytes_cost_no_more_than_batches() {
     const STREAMS: u32 = 24;
     let eve = SecretKey::generate();
     let relay = Attacked::begin(&[("eve", &eve)]).await;
@@ -341,7 +341,7 @@ async fn bytes_one_by_one_take_no_more_than_bytes_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_that_opens_all_the_connections_that_it_can_leaves_others_their_part() {
+async fn greedy_key_leaves_others_their_connections() {
     let (anna, eve) = (SecretKey::generate(), SecretKey::generate());
     let relay = Attacked::begin(&[("anna", &anna), ("eve", &eve)]).await;
     let mut greedy = Vec::new();

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_clock_that_jumps_ends_those_whose_key_has_expired_by_it_and_nobody_else() {
+    async fn clock_jump_ends_expired_keys_only() {
         let [anna, ben, carla] = [(); 3].map(|()| SecretKey::generate());
         let relay = Clocked::begin(&[
             ("anna", &anna, "expires = 2027-06-01T00:00:00Z"),

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_given_back_once_it_falls_and_now_and_then() {
+    fn memory_is_given_back_once_it_falls() {
         let begun = Instant::now();
         let mut returns = Returns::default();
         let mut due = |seconds, mb: u64| returns.is_due(mb << 20, begun + Duration::from_secs(seconds));

@@ -31,7 +31,7 @@ impl Troubles {
                 "a connection of \"{name}\" was refused: it has as many connections or sessions as it may, or all have; see connections and sessions in the files"
             ),
             Refusal::NoSession => format!("a connection of \"{name}\" was refused: it named a session that is over, or is not its own"),
-            why => format!("a connection of \"{name}\" was refused; it was told: {why}"),
+            why => format!("a connection of \"{name}\" was refused with this reason: {why}"),
         });
         let scarce = self.scarce.now(now).map(notice::scarce);
         let all: Vec<String> = [self.file.clone(), scarce, flood, refused].into_iter().flatten().collect();

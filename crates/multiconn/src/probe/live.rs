@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn both_ends_probe_over_one_port_and_sessions_do_not_hear_each_other() {
+    async fn sessions_probe_over_one_port_separately() {
         let socket = bound().await;
         let place = socket.local_addr().unwrap();
         let desk = Desk::default();

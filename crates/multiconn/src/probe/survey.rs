@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_survey_takes_half_a_minute_and_ends_with_bbr_where_there_is_one() {
+    fn survey_takes_half_a_minute_and_ends_with_bbr() {
         let controls = ["reno", "cubic", "bbr"].map(String::from);
         let planned = plan(&controls);
         let words: Vec<String> = planned.iter().map(|(load, _)| load.to_string()).collect();

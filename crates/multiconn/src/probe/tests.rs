@@ -46,7 +46,7 @@ fn probes_are_fifty_a_second_at_most() {
 }
 
 #[test]
-fn a_responder_answers_fifty_a_second_and_ten_at_once() {
+fn responder_answers_fifty_a_second_ten_at_once() {
     let mut responder = Responder::new(keys(End::Caller), at(0));
     let probe =
         |number| Message { kind: Kind::Probe, number, sent_ns: 0, came_ns: 0 }.write(&keys(End::Caller));

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn the_greatest_number_of_all_is_refused_and_leaps_are_no_trouble() {
+    fn largest_number_is_refused_and_leaps_pass() {
         let mut window = Window::default();
         assert!(!window.take(u64::MAX));
         assert!(window.take(3) && window.take(u64::MAX - 1) && !window.take(3));

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_asked_once_by_key_and_kept_for_a_while() {
+    async fn answer_is_requested_once_by_key_and_kept() {
         let (resolver, names) = Resolver::begin();
         let [anna, ben] = [(); 2].map(|()| SecretKey::generate().public());
         let both = tokio::join!(names.look_up(anna, "a.example"), names.look_up(anna, "a.example"));

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_goes_to_the_key_that_has_fewest_and_came_first() {
+    fn turn_goes_to_the_key_with_fewest_in_order() {
         let [one, other, third] = [(); 3].map(|()| SecretKey::generate().public());
         let turns = Turns::new(2);
         let (mut ones, had) = ask(&turns, one, 3);

@@ -159,7 +159,7 @@ fn assert_conserved(result: &RunResult) {
 }
 
 #[test]
-fn link_2_starves_over_dcf_and_the_connection_law_feeds_it() {
+fn link_2_starves_over_dcf_and_law_feeds_it() {
     let starving = Network::run(&four_links(false), seconds(1, 20, 60));
     assert!(goodputs(&starving)[1] < 15.0, "{:?}", goodputs(&starving));
     let cured = Network::run(&adaptive(), seconds(1, 60, 60));
@@ -186,7 +186,7 @@ fn ledger_explains_time_and_names_blockers() {
 }
 
 #[test]
-fn nothing_is_lost_without_account_and_nothing_is_delivered_twice() {
+fn every_packet_has_one_fate() {
     for spec in [four_links(true), four_links(false), adaptive()] {
         let result = Network::run(&spec, seconds(3, 0, 25));
         assert_conserved(&result);
@@ -216,7 +216,7 @@ fn counted(result: &RunResult) -> Vec<u64> {
 }
 
 #[test]
-fn the_warm_up_counts_for_nothing_and_all_that_comes_after_it_for_something() {
+fn warm_up_is_left_out_and_the_rest_counts() {
     let overloaded = {
         let every = Pattern::Constant { interval: Duration::from_millis(5), jitter: 0.0 };
         wired(1_000, 20, 10, datagrams(every))
@@ -268,7 +268,7 @@ fn measuring_changes_nothing() {
 }
 
 #[test]
-fn a_node_out_of_reach_changes_no_other_nodes_draws() {
+fn node_out_of_reach_changes_no_draws() {
     let alone = Network::run(&four_links(false), seconds(1, 5, 20));
     let mut spec = four_links(false);
     // Two more nodes, far away, first in the list, with a flow of their own.
@@ -418,7 +418,7 @@ fn a_wire_with_a_trace_sends_when_the_trace_says() {
 }
 
 #[test]
-fn a_wire_that_is_offered_too_much_drops_and_delays_by_its_buffer() {
+fn overloaded_wire_drops_and_delays_by_buffer() {
     // 200 datagrams/s are offered, 100 go through; ten wait: 10·10 + 10 + 20 ms at the end.
     let every = Pattern::Constant { interval: Duration::from_millis(5), jitter: 0.0 };
     let result = Network::run(&wired(1_000, 20, 10, datagrams(every)), seconds(1, 1, 10));
@@ -446,7 +446,7 @@ fn jitter_and_bursts_keep_their_means() {
 }
 
 #[test]
-fn a_flow_that_stops_and_starts_again_is_silent_in_between() {
+fn flow_is_silent_between_stop_and_start() {
     let at = |s| Instant::ZERO + Duration::from_secs(s);
     for traffic in [
         Traffic::Tcp(tcp(None)),
@@ -482,7 +482,7 @@ fn a_flow_that_stops_and_starts_again_is_silent_in_between() {
 }
 
 #[test]
-fn a_transfer_of_so_many_segments_ends_and_a_paced_one_keeps_its_pace() {
+fn transfer_ends_and_paced_one_keeps_its_pace() {
     let source = |source| Traffic::Tcp(TcpSpec { source, ..tcp(None) });
     let transfer = Network::run(&wired(1_000, 1, 50, source(Source::Segments(100))), seconds(1, 0, 20));
     assert_eq!(transfer.flows[0].sent - transfer.flows[0].retransmitted, 100);
@@ -668,7 +668,7 @@ fn append(series: &mut Series, later: &Series) {
 }
 
 #[test]
-fn portions_of_time_series_put_together_are_the_series() {
+fn portions_of_series_make_the_series() {
     let spec = four_links(true);
     let run = RunSpec { sample_every: Some(Duration::from_millis(7)), ..seconds(1, 1, 8) };
     let (mut together, mut portions) = (Series::default(), 0);

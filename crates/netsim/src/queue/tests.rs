@@ -71,7 +71,7 @@ pub(crate) fn every_discipline() -> Vec<DisciplineParams> {
 }
 
 #[test]
-fn flows_with_packets_of_unequal_sizes_get_the_same_bytes() {
+fn flows_of_unequal_sizes_get_the_same_bytes() {
     let mut fair = DisciplineParams::Fair(FairParams::round_robin()).begin(&ROLE);
     let sizes = [1500, 300, 40];
     let mut id = 0;
@@ -102,7 +102,7 @@ fn flows_with_packets_of_unequal_sizes_get_the_same_bytes() {
 }
 
 #[test]
-fn a_bound_for_each_line_refuses_the_flow_that_has_used_it_and_no_other() {
+fn bound_of_a_queue_refuses_its_own_flow_only() {
     let marking = Some(evenair_laws::marking::DropTail::packets(5).into());
     let mut fair = DisciplineParams::Fair(FairParams { marking, ..FairParams::round_robin() }).begin(&ROLE);
     for id in 0..5 {
@@ -117,7 +117,7 @@ fn a_bound_for_each_line_refuses_the_flow_that_has_used_it_and_no_other() {
 }
 
 #[test]
-fn a_sparse_flow_goes_before_the_round_and_only_while_it_is_sparse() {
+fn sparse_flow_goes_first_while_sparse() {
     let order = |params: FairParams| {
         let mut fair = DisciplineParams::Fair(params).begin(&ROLE);
         for id in 0..6 {
@@ -154,7 +154,7 @@ fn flow_that_was_new_is_not_new_again_at_once() {
 /// Piece of CAKE, section III-B: a host's flows share its turn, those that have something to send. Flow 1 of the first host has one
 /// packet; once it is gone flow 0 has the turn alone, and gets as much as the other host's flow.
 #[test]
-fn flow_that_is_over_shares_its_hosts_turn_no_more() {
+fn ended_flow_leaves_its_hosts_turn() {
     for (hosts, ends) in [
         (Hosts::Source, [(1, 7), (1, 8), (2, 9)]),
         (Hosts::Destination, [(7, 1), (8, 1), (9, 2)]),
@@ -177,7 +177,7 @@ fn flow_that_is_over_shares_its_hosts_turn_no_more() {
 }
 
 #[test]
-fn a_full_buffer_costs_the_longest_line_its_first_packet() {
+fn full_buffer_drops_from_the_longest_queue() {
     let mut fair = DisciplineParams::Fair(FairParams::fq_codel()).begin(&ROLE);
     for id in 0..5 {
         fair.enqueue(ms(0), packet(id, u32::from(id == 2), 1000, ms(0)));
@@ -196,7 +196,7 @@ fn a_full_buffer_costs_the_longest_line_its_first_packet() {
 }
 
 #[test]
-fn a_discipline_of_ones_own_is_told_apart_by_its_identity() {
+fn own_disciplines_differ_by_identity() {
     let [own, again] = [0, 0].map(|_| DisciplineParams::Own(OwnDiscipline::new(Stack::default())));
     assert_eq!(own, again);
     assert!(format!("{own:?}").contains("Stack([]"), "{own:?}");

@@ -17,7 +17,7 @@ fn assert_close(ours: &[f64], theirs: &[f64]) {
 }
 
 #[test]
-fn wired_max_min_shares_the_bottleneck_and_gives_the_rest() {
+fn wired_max_min_shares_the_bottleneck() {
     // [Jam10] Fig 7.1: R, R/2, R/2: two flows share a link of R, a third has a link of its own beside a shared one of 3R/2.
     let demands = [over(&[0, 2]), over(&[1, 2]), over(&[1])];
     let fair = fill(&demands, &[1.0, 1.0, 1.5]).unwrap();
@@ -38,7 +38,7 @@ fn weights_limits_and_rates_of_links_count() {
 }
 
 #[test]
-fn topology_a_over_cliques_and_over_the_exact_region() {
+fn topology_a_over_cliques_and_exact_region() {
     // Cliques {1,2}, {2,3,4}: all a third, then link 1 grows to 2/3. The graph is perfect, so the region is the same.
     let graph = ConflictGraph::from_edges(4, &[(0, 1), (1, 2), (1, 3), (2, 3)]);
     let demands: Vec<Demand> = (0..4).map(|l| over(&[l])).collect();
@@ -113,7 +113,7 @@ proptest! {
     /// Max-min by its definition: no flow can have more unless a flow that has no more than it, in proportion, gets less. For
     /// a convex region this is lexicographic optimality.
     #[test]
-    fn no_flow_gains_but_at_the_cost_of_one_that_has_less(
+    fn no_flow_gains_without_a_poorer_ones_loss(
         edges in prop::collection::vec((0usize..6, 0usize..6), 0..12),
         flows in prop::collection::vec(
             (prop::collection::btree_map(0usize..8, 0.2f64..3.0, 1..4), 0.5f64..2.0, prop::option::of(0.01f64..0.5)),

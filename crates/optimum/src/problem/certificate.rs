@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_of_an_exact_answer_are_known_to_rounding() {
+    fn rates_of_exact_answer_are_known_to_rounding() {
         let over = |wire, utility, rate: f64, price: f64| {
             let problem =
                 Problem { wires: vec![wire], flows: vec![Flow::over(utility, &[0])], ..Problem::default() };
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_of_an_infeasible_answer_are_known_by_less() {
+    fn rates_of_infeasible_answer_are_known_by_less() {
         // U = 3·ln x, a price of 3/x: the airtime is short of the rate by 0.01, which is worth 0.01·x·U'(x) at most.
         let beta = log(4.0) / 3.75;
         let problem = Problem {

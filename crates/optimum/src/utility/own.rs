@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_utility_is_its_own_where_it_counts_and_goes_on_smoothly() {
+    fn utility_is_exact_in_range_and_smooth_beyond() {
         let utility = checked(|x| libm::log1p(x / 50.0), |x| 1.0 / (50.0 + x)).unwrap();
         assert!((utility.of(70.0) - libm::log1p(1.4)).abs() < 1e-15);
         for rate in [5e-4, 500.0] {

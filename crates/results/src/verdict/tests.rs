@@ -130,7 +130,7 @@ fn a_source_of_little_gets_all_that_it_offers() {
 }
 
 #[test]
-fn without_fair_rates_the_best_served_flow_is_the_measure() {
+fn best_served_flow_measures_without_fair_rates() {
     let (scenario, record) = run(CHAIN, &["duration=60 s"]);
     let fair = FairRates(Err("with 900 links it takes long".into()));
     let verdict = Verdict::beside(&scenario, &fair, &[record]);
@@ -182,7 +182,7 @@ fn evidence(hops: &[Hop], timeouts_per_s: f64) -> Evidence {
 
 /// By chance alone, seven attempts in a row are lost once in 160 000 packets (0.18⁷); hidden nodes overlap attempt after attempt.
 #[test]
-fn few_losses_count_where_nodes_are_hidden_and_the_air_is_free() {
+fn few_losses_count_with_hidden_nodes() {
     let some = Hop { frames_lost: Some(0.18), hidden: vec!["x".into()], ..hop() };
     assert_eq!(cause::judge(&evidence(std::slice::from_ref(&some), 0.1)).0, Cause::HiddenNodes);
     let waiting = Hop { blocked: Some(0.6), ..some.clone() };

@@ -80,7 +80,8 @@ impl Scenario {
     fn traffic(&self, flow: &mut FlowTable, ground: &Ground<'_>, path: &[u32]) -> Result<Traffic, Wrong> {
         let connections = flow.connections.as_ref().or(self.connections.as_ref());
         if flow.application_rate.is_some() && connections.is_some() {
-            let why = "paces one connection; several share their data in no way that is defined here";
+            let why =
+                "paces one connection, and has no rule by which several share their data: remove connections";
             return Err(("application_rate", why.into()));
         }
         if matches!(flow.traffic, TrafficKind::Tcp | TrafficKind::Web) {
@@ -90,7 +91,7 @@ impl Scenario {
             let needs = connections.as_ref().map(|law| law.begin(&role).needs()).unwrap_or_default();
             let of_windows = needs.contains(&Signal::RoundTripOfWindows);
             if needs.contains(&Signal::Marked) && !ground.tcp.sender.ecn {
-                let why = "price = \"marks\": no queue marks what its ends do not answer; set tcp.ecn = true";
+                let why = "price = \"marks\": queues mark only if the ends use ECN; set tcp.ecn = true";
                 return Err(("connections", why.into()));
             }
             let sampling = if of_windows { Sampling::OnePerWindow } else { Sampling::EverySegment };
@@ -121,8 +122,7 @@ impl Scenario {
         let role = FlowRole { payload: size };
         let needs = connections.map(|law| law.begin(&role).needs()).unwrap_or_default();
         if let Some(signal) = needs.iter().find(|s| matches!(s, Signal::LeastInInterval | Signal::Marked)) {
-            let why =
-                format!("the law needs {signal}, and TFRC's endpoints neither hold back nor answer marks");
+            let why = format!("the law needs {signal}, and TFRC's endpoints do not report it");
             return Err(("connections", why));
         }
         Ok(Traffic::Tfrc(TfrcSpec {

@@ -39,7 +39,7 @@ impl Resolved {
                 Directions::Up => "no flow from the mesh",
                 Directions::Down => "no flow into the mesh",
             };
-            let why = format!("{which} passes \"{}\", so there is nothing to shape there", gateway.node);
+            let why = format!("{which} passes \"{}\", so it has nothing to shape there", gateway.node);
             return Err(Mistake::at("gateway.node", why));
         }
         let control = match (&gateway.law, gateway.rate) {

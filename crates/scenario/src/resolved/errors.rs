@@ -65,9 +65,9 @@ impl RadioTable {
         let by_rate = self.receive_threshold.as_ref().is_some_and(|given| !one_threshold(given));
         let by_range = matches!(self.transmission_range, Some(PerRate::Each(_)));
         let decides = "is for receivers with thresholds: radio.errors decides here; remove one of them";
-        let one = "must be one for all rates, as radio.errors tells what each rate loses; give one value";
+        let one = "must be one for all rates, because radio.errors has the loss of each rate; give one value";
         let wrong = [
-            (mac.is_ideal(), "errors", "has no meaning for the ideal MAC, whose frames are not lost"),
+            (mac.is_ideal(), "errors", "has no meaning for the ideal MAC, which loses no frames"),
             (preset == Preset::Ns2, "errors", "is for the other presets: ns-2's receivers have thresholds"),
             (self.interference.is_some(), "interference", decides),
             (self.weak_signals.is_some(), "weak_signals", decides),

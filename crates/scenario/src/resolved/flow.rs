@@ -128,7 +128,7 @@ impl FlowTable {
                     return Err(("traffic", "on-off traffic needs its mean times, on and off".into()));
                 };
                 if on.is_zero() || off.is_zero() {
-                    return Err(("on", "on and off must be longer than no time".into()));
+                    return Err(("on", "on and off must be above 0 s".into()));
                 }
                 Pattern::OnOff { interval, on, off }
             }
@@ -211,7 +211,12 @@ impl FlowTable {
             ("rate_max", self.rate_max.is_some(), rated, "is for rated traffic"),
             ("on", self.on.is_some(), on_off, "is for on-off traffic"),
             ("off", self.off.is_some(), on_off, "is for on-off traffic"),
-            ("transfer", self.transfer.is_some(), tcp, "is for TCP; nothing else repeats what is lost"),
+            (
+                "transfer",
+                self.transfer.is_some(),
+                tcp,
+                "is for TCP; other traffic does not repeat lost packets",
+            ),
             ("application_rate", self.application_rate.is_some(), connects, "is for TCP and TFRC"),
             ("connections", self.connections.is_some(), connects, "is for TCP and TFRC"),
             ("window", self.window.is_some(), tcp || web, "is for TCP"),
@@ -223,7 +228,7 @@ impl FlowTable {
         match given.iter().find(|(_, given, fits, _)| *given && !fits) {
             Some((key, .., why)) => Err((key, (*why).into())),
             None if self.category.is_some() && self.dscp.is_some() => {
-                Err(("dscp", "chooses the access category, which category says, too: remove one".into()))
+                Err(("dscp", "chooses the access category, and so does category: remove one".into()))
             }
             None => Ok(()),
         }
@@ -245,7 +250,7 @@ impl FlowTable {
         match (self.rate, self.interval, self.packets_per_second) {
             (Some(rate), None, None) => Ok(rate.0.time_for(size)),
             (None, Some(interval), None) if interval.0.is_zero() => {
-                Err(("interval", "must be longer than no time".into()))
+                Err(("interval", "must be above 0 s".into()))
             }
             (None, Some(interval), None) => Ok(interval.0),
             (None, None, Some(per_second)) if (1e-6..=1e9).contains(&per_second) => {
@@ -264,7 +269,7 @@ impl FlowTable {
     /// From when to when it is active; `index` is its place among the flows.
     pub(crate) fn activity(&mut self, index: usize) -> Result<Vec<(Instant, Instant)>, Wrong> {
         if !self.active.is_empty() && (self.start.is_some() || self.stop.is_some()) {
-            return Err(("active", "says when the flow starts and stops; leave start and stop out".into()));
+            return Err(("active", "has the flow's start and stop; remove start and stop".into()));
         }
         let at = |time: Time| Instant::ZERO + time.0;
         let (key, stretches) = if self.active.is_empty() {
@@ -276,11 +281,14 @@ impl FlowTable {
         };
         let order: Vec<Instant> = stretches.iter().flat_map(|&(from, to)| [from, to]).collect();
         if !order.is_sorted() || stretches.iter().any(|(from, to)| from == to) {
-            return Err((key, "a stretch must end after it begins, and before the next begins".into()));
+            return Err((
+                key,
+                "an active period must end after it begins, and before the next begins".into(),
+            ));
         }
         let jitter = self.start_jitter.map_or(Duration::ZERO, |jitter| jitter.0);
         if stretches.first().is_some_and(|&(from, to)| from + jitter > to) {
-            let why = "is longer than the flow's first stretch of activity, which it shortens";
+            let why = "is longer than the flow's first active period, which it shortens";
             return Err(("start_jitter", why.into()));
         }
         Ok(stretches)

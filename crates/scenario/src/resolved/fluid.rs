@@ -19,7 +19,7 @@ impl FluidTable {
             if adaptive {
                 self.model.insert("model".into(), "reno-csma".into());
             } else if let Some(key) = self.model.keys().next() {
-                let why = "the scenario's laws have no fluid model: say which in fluid.model";
+                let why = "the scenario's laws have no fluid model: name one in fluid.model";
                 return Err(Mistake::at(&format!("fluid.{key}"), why));
             } else {
                 return Ok((None, tolerance));
@@ -59,7 +59,7 @@ fn read(keys: &toml::Table) -> Result<FluidModel, Mistake> {
         FluidModel::QuicTcp(law) => {
             law.validated().map_err(|error| law::mistake("fluid", error))?;
             if law.round_trip_holds.is_some() {
-                let why = "the model knows the path's round trip, and measures none";
+                let why = "the model has the path's round trip and measures none: remove it";
                 return Err(Mistake::at("fluid.round_trip_holds", why));
             }
         }

@@ -28,7 +28,7 @@ impl GatewayTable {
                 return Err(Mistake::at("gateway.rate", why));
             }
             (None, None) => {
-                let why = "what does it let through? Give a law, such as law = \"pfrc\"; or a rate for all subscribers together, such as \"400 kbps\", or \"max-min\"";
+                let why = "has no rate: give a law, such as law = \"pfrc\"; or a rate for all subscribers together, such as \"400 kbps\", or \"max-min\"";
                 return Err(Mistake::at("gateway.rate", why));
             }
         };
@@ -60,7 +60,7 @@ fn gives_one_rate(law: &GatewayParams) -> bool {
 fn line(table: &str, queue: &mut Option<QueueTable>, packets: u32) -> Result<QueueSpec, Mistake> {
     let queue = queue.get_or_insert_default();
     if queue.per.is_some() {
-        let why = "a line is one subscriber's, or one flow's, as gateway.per says; where all share one, it tells those apart";
+        let why = "must match gateway.per, by which each subscriber or each flow has a queue; it applies where all share one queue";
         return Err(Mistake::at(&format!("{table}.queue.per"), why));
     }
     if queue.discipline != DisciplineName::FqCodel {

@@ -70,7 +70,7 @@ impl MacTable {
         // ns-2 has no list of rates: its frames of 802.11b are sent at any given rate.
         if let Some(phy) = mac.phy().filter(|_| !ns2) {
             if let Some(basic) = self.basic_rate.filter(|rate| beside_b && !phy.is_dsss(rate.0)) {
-                let why = format!("{basic} is not a rate of 802.11b, whose stations must understand it");
+                let why = format!("{basic} is not a rate of 802.11b, and stations of 802.11b must decode it");
                 return Err(Mistake::at("mac.basic_rate", why));
             }
             let rates = [("mac.data_rate", Some(data_rate)), ("mac.basic_rate", self.basic_rate)];
@@ -95,7 +95,8 @@ impl MacTable {
             return Err(Mistake::at("mac.data_rate", why));
         }
         if by_distance && self.mcs.is_some() {
-            let why = "is each link's own, as mac.data_rate = \"by-distance\" says; remove one of them";
+            let why =
+                "contradicts mac.data_rate = \"by-distance\", which sets each link's own; remove one of them";
             return Err(Mistake::at("mac.mcs", why));
         }
         let (phy, modulation) = self.modulation(format)?;
@@ -258,7 +259,7 @@ impl MacTable {
             Some(AckTimeout::After(time)) if time.0 < timing.answer_timeout => {
                 let least = Time(timing.answer_timeout);
                 let why =
-                    format!("{time} is less than {least}, the standard's, which is for no distance at all");
+                    format!("{time} is less than {least}, the standard's, which is for a distance of 0 m");
                 Err(Mistake::at("mac.ack_timeout", why))
             }
             Some(AckTimeout::After(time)) => Ok(timing.with_round_trip(time.0 - timing.answer_timeout)),

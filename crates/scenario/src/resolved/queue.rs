@@ -31,7 +31,7 @@ impl QueueTable {
         let tells_apart =
             self.discipline != DisciplineName::Fifo || matches!(marking, Some(MarkingParams::Fred(_)));
         if self.per.is_some() && !tells_apart {
-            let why = "whoever's packets they are, fifo has them in one line: choose discipline = \"drr\", \"fq-codel\", \"wfq\" or \"airtime-fair\", or drop by fred";
+            let why = "has no effect on fifo, which keeps all packets in one queue: choose discipline = \"drr\", \"fq-codel\", \"wfq\" or \"airtime-fair\", or drop by fred";
             return Err(("per", why.into()));
         }
         let discipline = match self.discipline {
@@ -104,7 +104,7 @@ impl QueueTable {
                 "per",
                 self.per.is_some(),
                 !is_one_of(&[Cake]),
-                "drr, fq-codel, wfq and airtime-fair, and where fred drops; of cake say hosts",
+                "drr, fq-codel, wfq and airtime-fair, and for fred; cake has hosts instead",
             ),
         ];
         if let Some((key, .., whose)) = given.iter().find(|(_, given, fits, _)| *given && !fits) {
@@ -112,7 +112,7 @@ impl QueueTable {
         }
         for (key, time) in [("target", self.target), ("interval", self.interval), ("airtime", self.airtime)] {
             if time.is_some_and(|time| time.0.is_zero()) {
-                return Err((key, "must be longer than no time".into()));
+                return Err((key, "must be above 0 s".into()));
             }
         }
         if self.quantum.is_some_and(|quantum| quantum.0.count() == 0) {

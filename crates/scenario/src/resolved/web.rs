@@ -31,7 +31,7 @@ impl WebTable {
             },
         };
         if web.interval.is_zero() {
-            return Err(("web.interval", "must be longer than no time".into()));
+            return Err(("web.interval", "must be above 0 s".into()));
         }
         if least.0.count() == 0 || least > most {
             return Err(("web.request", "is the least and the greatest size, of a byte at least".into()));

@@ -86,7 +86,7 @@ fn impossible_aggregation_is_refused() {
 /// 42 packets of 1538 bytes at VHT MCS 9 and 80 MHz take 1372 µs, SIFS and the block acknowledgement 48, DIFS 34: three senders
 /// have a turn each in 4.36 ms, and ten turns take 43.6 ms.
 #[test]
-fn a_law_that_looks_more_often_than_aggregates_change_its_queue_is_warned_of() {
+fn law_faster_than_aggregates_is_warned_of() {
     let warned = |law: &str, more: &str| {
         let rows =
             [0, 4, 8].map(|x| format!("{{ id = 's{x}', at = [{x}, 0] }}, {{ id = 'r{x}', at = [{x}, 2] }}"));

@@ -130,7 +130,7 @@ fn mistakes_at_the_gateway_name_key_and_remedy() {
             "node = \"4\", law = \"pfrc\", directions = \"down\"",
             "gateway.node: no flow into the mesh passes \"4\"",
         ),
-        ("node = \"0\"", "gateway.rate: what does it let through?"),
+        ("node = \"0\"", "gateway.rate: has no rate: give a law"),
         ("node = \"0\", law = \"pfrc\", rate = \"1 Mbps\"", "gateway.rate: the law finds the rate"),
         ("node = \"0\", rate = \"0 bps\"", "\"0 bps\" is zero; a rate must be above it"),
         ("node = \"0\", rate = \"fair\"", "or write \"max-min\""),
@@ -144,7 +144,7 @@ fn mistakes_at_the_gateway_name_key_and_remedy() {
         ),
         (
             "node = \"0\", rate = \"1 Mbps\", queue = { discipline = \"drr\", per = \"subscriber\" }",
-            "gateway.queue.per: a line is one subscriber's, or one flow's, as gateway.per says",
+            "gateway.queue.per: must match gateway.per",
         ),
         ("node = \"0\", law = { law = \"pfrc\", gamma = 2.0 }", "gateway.law.gamma"),
         (
@@ -193,7 +193,7 @@ fn every_source_has_a_limit_of_its_own() {
 }
 
 #[test]
-fn a_gateway_that_lets_through_more_than_its_links_carry_is_warned_of() {
+fn gateway_above_its_links_capacity_is_warned_of() {
     let up = "{ id = \"a\", from = \"1\", to = \"0\" }, { id = \"b\", from = \"0\", to = \"2\" }";
     let warnings = |keys: &str, flows: &str| {
         let all = chain(&format!("gateway = {{ node = \"0\", {keys} }}"), flows).unwrap().warnings();

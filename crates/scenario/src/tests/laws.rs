@@ -39,7 +39,7 @@ fn a_window_law_is_a_name_or_a_table() {
 }
 
 #[test]
-fn no_law_decides_more_often_than_there_is_anything_new() {
+fn law_decides_no_more_often_than_news() {
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
     for changes in [
         &["connections={k=10, interval=\"0.001 us\"}"][..],
@@ -146,11 +146,11 @@ fn a_fluid_models_keys_are_its_own() {
     );
     assert!(refused(&["fluid={model='quic-tcp', p=-2.0}"]).contains("fluid.p: -2 is not allowed"));
     let holds = refused(&["fluid={model='quic-tcp', round_trip_holds='5 s'}"]);
-    assert!(holds.contains("fluid.round_trip_holds: the model knows"), "{holds}");
+    assert!(holds.contains("fluid.round_trip_holds: the model has the path's round trip"), "{holds}");
     let law = refused(&["fluid={model='optimal-csma', b=0.1, p=1.0}"]);
     assert!(law.contains("unknown field `p`"), "{law}");
     let none = refused(&["fluid.round_trip=fixed"]);
-    assert!(none.contains("say which in fluid.model"), "{none}");
+    assert!(none.contains("name one in fluid.model"), "{none}");
     let known = set(&["fluid={model='optimal-csma', b=0.1, queue='path-sum', duration='5 s'}"]).unwrap();
     let model = |scenario: &Resolved| scenario.settings.fluid.clone().unwrap().complete(false).unwrap().0;
     let Some(FluidModel::OptimalCsma(keys)) = model(&known) else { panic!() };
@@ -221,7 +221,7 @@ impl BackoffLaw for Steady {
 }
 
 #[test]
-fn a_law_of_ones_own_runs_and_is_known_by_its_identity() {
+fn own_law_runs_and_is_found_by_identity() {
     let with = |airtimes: f64| {
         let mut scenario = set(&["duration=4 s", "warmup=1 s"]).unwrap().written_out();
         scenario.backoff = OwnBackoff::new(Steady { airtimes }).into();
@@ -258,7 +258,7 @@ fn queues_have_words() {
     assert!(refused(&["queue.quantum='9 bytes'"]).contains("queue.quantum: is for drr, fq-codel, cake"));
     assert!(
         refused(&["queue.limit='9 packets'", "mac.queue='9 packets'"])
-            .contains("queue.limit: mac.queue says")
+            .contains("queue.limit: mac.queue gives")
     );
     assert!(refused(&["queue={discipline='drr', quantum='0 bytes'}"]).contains("queue.quantum: must be"));
     assert!(refused(&["queue.hosts=both"]).contains("queue.hosts: is for cake"));
@@ -312,12 +312,13 @@ fn queues_may_tell_subscribers_apart() {
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
     for changes in [&["queue.per=subscriber"][..], &["queue.per=subscriber", "drop=red"]] {
         assert!(
-            refused(changes).contains("queue.per: whoever's packets they are, fifo has them in one line")
+            refused(changes)
+                .contains("queue.per: has no effect on fifo, which keeps all packets in one queue")
         );
     }
     let of_node = refused(&["queues=[{nodes=['b'], queue={per='subscriber'}}]"]);
-    assert!(of_node.contains("queues[0].per: whoever's"), "{of_node}");
-    assert!(refused(&["queue={discipline='cake', per='subscriber'}"]).contains("of cake say hosts"));
+    assert!(of_node.contains("queues[0].per: has no effect on fifo"), "{of_node}");
+    assert!(refused(&["queue={discipline='cake', per='subscriber'}"]).contains("cake has hosts instead"));
     assert!(refused(&["queue={discipline='drr', per='host'}"]).contains("unknown variant `host`"));
 }
 
@@ -471,20 +472,17 @@ fn tfrc_has_words() {
     assert!(set(&["tfrc.discounting=false"]).unwrap().settings.tfrc.is_none(), "no flow has it");
     let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
     let nobody = refused(&["flows.1.traffic=tfrc", "tfrc.aggregate=true"]);
-    assert!(
-        nobody.contains("tfrc.aggregate: one connection is worth what a law of connections says"),
-        "{nobody}"
-    );
+    assert!(nobody.contains("tfrc.aggregate: needs a law of connections"), "{nobody}");
     let drains = "connections={law='delay-price', round_trip_holds='60 s'}";
     let held = refused(&["flows.1.traffic=tfrc", drains]);
-    assert!(held.contains("TFRC's endpoints neither hold back nor answer marks"), "{held}");
+    assert!(held.contains("TFRC's endpoints do not report it"), "{held}");
     let unmarked = refused(&["connections={law='delay-price', price='marks'}"]);
     assert!(unmarked.contains("set tcp.ecn = true"), "{unmarked}");
     let memory = refused(&["flows.1.traffic=tfrc", "tfrc.round_trip_memory=1.0"]);
     assert!(memory.contains("tfrc.round_trip_memory: 1 is not allowed: 0 or more, and below 1"), "{memory}");
     assert!(
         refused(&["flows.1.traffic=tfrc", "flows.1.transfer='9 packets'"])
-            .contains("is for TCP; nothing else")
+            .contains("is for TCP; other traffic")
     );
     assert!(refused(&["flows.1.traffic=tfrc", "flows.1.to='*'"]).contains("a broadcast needs datagrams"));
 }
@@ -512,7 +510,7 @@ impl ConnectionLaw for Three {
 }
 
 #[test]
-fn a_connection_law_of_ones_own_for_one_flow_survives_and_runs_over_either_mac() {
+fn own_connection_law_of_a_flow_runs_on_any_mac() {
     let mut scenario = set(&["duration=4 s", "warmup=1 s"]).unwrap().written_out();
     scenario.flows[0].connections = Some(OwnConnections::new(Three).into());
     let scenario = scenario.resolve().unwrap();
@@ -562,7 +560,7 @@ fn some_nodes_may_back_off_by_another_law() {
         "connections={ law = 'rtt-proportional' }",
     ]);
     let why = adaptive.unwrap().optimum(Objective::FixedPoint).unwrap_err().to_string();
-    assert!(why.contains("the fixed point knows one [backoff] for all nodes"), "{why}");
+    assert!(why.contains("the fixed point has one [backoff] for all nodes"), "{why}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn throughput_pps(scenario: &Resolved) -> f64 {
 }
 
 #[test]
-fn a_link_too_long_for_its_time_out_is_warned_of_and_the_remedy_helps() {
+fn link_too_long_for_its_time_out_is_warned_of() {
     assert!(far(1_300.0, &[]).unwrap().warnings().is_empty());
     let plain = far(7_000.0, &[]).unwrap();
     let warnings = plain.warnings();
@@ -73,7 +73,7 @@ fn resolved_scenario_reads_back() {
 }
 
 #[test]
-fn packets_beyond_16_bits_are_refused_and_beyond_an_msdu_warned_of() {
+fn packets_beyond_16_bits_or_msdu_are_reported() {
     let error = set(&["tcp.payload=\"60000 bytes\"", "tcp.headers=\"6000 bytes\""]).unwrap_err().to_string();
     for word in ["x.toml", "tcp.payload: 60000 bytes", "66000 bytes", "at most 59535 bytes"] {
         assert!(error.contains(word), "{word} is missing in {error}");
@@ -88,7 +88,7 @@ fn packets_beyond_16_bits_are_refused_and_beyond_an_msdu_warned_of() {
 }
 
 #[test]
-fn a_fluid_run_that_ends_before_its_flows_begin_is_refused() {
+fn fluid_run_before_its_flows_is_refused() {
     let text = r#"
 nodes = [{ id = "s" }, { id = "r" }]
 wires = [{ from = "s", to = "r", rate = "1 Mbps", delay = "84 ms" }]
@@ -104,7 +104,7 @@ fluid = { model = "e-multcp", duration = "2 s" }
 /// Time-outs that are over while frames travel, repetitions that are acknowledged late, broadcasts: no packet is lost or counted
 /// twice on the way.
 #[test]
-fn every_packet_over_fifty_kilometres_is_accounted_for() {
+fn packets_over_fifty_km_are_accounted_for() {
     let text = TWO.replace("[[flows]]", "[[nodes]]\nid = \"c\"\nat = [30000, 0]\n[[flows]]")
         + "[[flows]]\nid = \"2\"\nfrom = \"c\"\nto = \"*\"\ntraffic = \"saturated\"\n";
     for more in
@@ -140,7 +140,7 @@ fn every_packet_over_fifty_kilometres_is_accounted_for() {
 /// IEEE 802.11-2016 clause 10.3.4.4: a packet is given up after dot11ShortRetryLimit, 7, failures. Over 3490 m acknowledgements come
 /// 3.3 us after 802.11b's time-out: each packet is given up, and its receiver has it.
 #[test]
-fn packets_that_their_sender_gives_up_are_counted_as_that() {
+fn packets_given_up_by_the_sender_are_counted() {
     let changes = [
         "radio.transmission_range=\"20 km\"",
         "radio.carrier_sense_range=\"25 km\"",
@@ -163,7 +163,7 @@ fn packets_that_their_sender_gives_up_are_counted_as_that() {
 
 /// [CZ06] eq. (16) beyond where its rates are defined: steps became too short, and nothing said why.
 #[test]
-fn a_fluid_model_that_leaves_where_it_is_defined_says_so() {
+fn fluid_model_that_leaves_its_domain_fails() {
     let text = r#"
 nodes = [{ id = "a0" }, { id = "a1" }, { id = "a2" }, { id = "s0" }, { id = "s1" }, { id = "s2" }]
 wires = [
@@ -188,7 +188,7 @@ fluid = { model = "e-multcp-reduced", smoothing = 88.0, gain = 0.01623, connecti
 }
 
 #[test]
-fn a_placement_on_far_too_large_an_area_is_refused_within_moments() {
+fn too_large_placement_is_refused_at_once() {
     let text = "radio = { transmission_range = \"250 m\", carrier_sense_range = \"550 m\" }\n\
         generate = { kind = \"random\", nodes = 20000, width = \"4294967295 m\", height = \"0.5 m\" }\n";
     let begun = std::time::Instant::now();

@@ -257,7 +257,7 @@ fn probabilities_are_numbers_or_percents() {
 }
 
 #[test]
-fn links_that_conflict_through_a_common_node_are_named() {
+fn links_in_conflict_by_a_common_node_are_named() {
     let warned = |conflicts: &str| {
         let text = format!(
             r#"

@@ -84,7 +84,7 @@ fn routes_are_of_the_metric() {
 }
 
 #[test]
-fn walks_are_the_same_in_every_run_and_in_what_is_written_out() {
+fn walks_repeat_in_runs_and_when_written() {
     let text = WALK.replace("tracks = [{", "walks = [{ nodes = ['phone'], area = [[0, 0], [100, 50]], speed = ['1 m/s', '2 m/s'], pause = '3 s' }]\nignored = [{");
     let text: String =
         text.lines().filter(|line| !line.starts_with("ignored")).collect::<Vec<_>>().join("\n");

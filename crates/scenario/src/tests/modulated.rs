@@ -113,7 +113,7 @@ fn links_have_modes_of_their_own() {
 }
 
 #[test]
-fn their_stations_contend_by_edca_with_qos_headers() {
+fn modulated_stations_contend_by_edca() {
     let found = with("kind = '802.11ac', mcs = 0, width = '20 MHz'");
     let BackoffParams::Edca(edca) = &found.settings().backoff else {
         panic!("{:?}", found.settings().backoff)
@@ -171,7 +171,7 @@ fn presets_of_ns3_have_its_switches() {
 }
 
 #[test]
-fn older_stations_have_their_own_rates_and_headers() {
+fn older_stations_have_own_rates_and_headers() {
     let older =
         |kind: &str, mac: &str| scenario(kind, "").replace("id = 'c',", &format!("id = 'c', mac = '{mac}',"));
     let found = parse(&older("kind = '802.11ac'", "802.11a")).unwrap();
@@ -204,7 +204,7 @@ fn older_stations_have_their_own_rates_and_headers() {
 }
 
 #[test]
-fn they_run_and_are_solved_and_stand_over_ideal_csma() {
+fn modulated_kinds_run_and_solve_over_ideal_csma() {
     for kind in ["802.11n", "802.11ac", "802.11ax"] {
         let text = scenario(&format!("kind = '{kind}'"), "duration = '1 s'\nwarmup = '1 s'");
         let found = parse(&text).unwrap();
@@ -218,7 +218,7 @@ fn they_run_and_are_solved_and_stand_over_ideal_csma() {
 }
 
 #[test]
-fn rate_control_is_of_all_links_or_of_single_ones() {
+fn rate_control_is_of_all_or_single_links() {
     let all = with("kind = '802.11ac', rate_control = 'minstrel-ht'");
     let network = all.network();
     assert_eq!(parse(&all.to_toml().unwrap()).unwrap(), all);
@@ -248,7 +248,7 @@ fn rate_control_without_a_meaning_is_refused() {
 /// At −80 dBm a station of 802.11a is 14 dB above the noise: 54 Mb/s is lost. Theory takes the rate that rate control could
 /// sustain, 36 Mb/s (9.7 and 12.8 dB for a tenth of losses at 24 and 36 Mb/s, 17 dB at 48 Mb/s).
 #[test]
-fn theory_takes_the_fastest_mode_that_a_link_sustains() {
+fn theory_takes_fastest_mode_that_link_sustains() {
     let resolved = |law: &str| {
         parse(&format!(
             "radio = {{ errors = {{ model = 'by-snr' }} }}

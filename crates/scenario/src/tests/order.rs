@@ -177,7 +177,7 @@ fn wires_carry_bytes_in_every_fluid_model() {
 
 /// The order of flows is none of the run's business: streams are named.
 #[test]
-fn another_order_of_flows_is_the_same_run_over_ideal_csma() {
+fn order_of_flows_is_irrelevant_over_ideal_csma() {
     let numbers = |flows: Vec<usize>| {
         let network = Network4 {
             rates: vec![2_000.0, 5_500.0, 1_000.0, 11_000.0],

@@ -21,7 +21,7 @@ fn with(flows: &str, outside: &str, more: &str) -> Result<Resolved, ScenarioErro
 }
 
 #[test]
-fn between_any_two_of_them_leads_the_way_with_the_fewest_hops() {
+fn routes_of_outside_packets_have_fewest_hops() {
     let scenario = chain(r#"["c", "a", "b"]"#).unwrap();
     assert_eq!(scenario.network().routes, [vec![2, 1, 0], vec![2, 1], vec![0, 1]]);
     assert!(chain("[]").unwrap().network().routes.is_empty());
@@ -32,7 +32,7 @@ fn mistakes_name_their_cause() {
     for (outside, why) in [
         (r#"["a", "d"]"#, "outside: there is no node \"d\"; nodes are a, b, c, far"),
         (r#"["a", "a"]"#, "outside: \"a\" is there already"),
-        (r#"["a"]"#, "outside: packets go from one node to another: name two at least"),
+        (r#"["a"]"#, "outside: needs two nodes at least: packets go from one node to another"),
         (r#"["a", "far"]"#, "outside: there is no route from \"a\" to \"far\""),
     ] {
         let error = chain(outside).unwrap_err().to_string();
@@ -88,7 +88,7 @@ fn scenario_may_have_outside_flows_only() {
 }
 
 #[test]
-fn the_mac_waits_as_long_for_packets_from_outside_as_for_flows() {
+fn mac_waits_for_outside_packets_as_for_flows() {
     let far = |flows: &str, outside: &str| {
         let text = format!(
             "radio = {{ transmission_range = \"30 km\", carrier_sense_range = \"30 km\" }}

@@ -43,7 +43,7 @@ fn a_rate_that_does_not_reach_makes_no_route() {
 }
 
 #[test]
-fn ranges_and_thresholds_may_be_given_for_some_rates() {
+fn ranges_may_be_given_for_some_rates() {
     let ranges = "radio = { transmission_range = { '12 Mbps' = '100 m', '54 Mbps' = '30 m' } }";
     for (distance_m, mbps) in [(30.0, 54), (30.1, 12), (100.0, 12)] {
         let scenario = link(distance_m, ranges, BY_DISTANCE).unwrap();
@@ -83,7 +83,7 @@ const MIXED: &str = "
 
 /// IEEE 802.11-2016 clause 18.4.5: long slots; aCWmin is 31 for 802.11b (clause 16.3.4) and 15 for stations that have OFDM.
 #[test]
-fn stations_of_b_beside_g_have_their_own_rates_and_windows() {
+fn b_stations_beside_g_have_their_own_rates() {
     let scenario = parse(MIXED).unwrap();
     let network = scenario.network();
     let MacSpec::Dcf { timing, .. } = network.mac else { panic!("802.11") };
@@ -164,6 +164,11 @@ fn models_of_rooms_have_their_break_points() {
         [("tgn-a", 92.48), ("tgn-d", 87.97), ("tgn-e", 83.45), ("tgn-f", 80.81), ("tgax-enterprise", 87.97)];
     for (name, loss_db) in expected {
         let power = power_dbm(&format!("propagation = '{name}'"));
+        assert!((power - (20.0 - loss_db)).abs() < 0.02, "{name}: {power}");
+    }
+    // ITU-R P.1238: 20·log10(5250) + N·log10(40.1123) − 28, N of 28, 31 and 22.
+    for (name, loss_db) in [("residential", 91.29), ("office", 96.10), ("commercial", 81.67)] {
+        let power = power_dbm(&format!("propagation = 'itu-{name}'"));
         assert!((power - (20.0 - loss_db)).abs() < 0.02, "{name}: {power}");
     }
     // A floor is 18.3 dB, and TGax's home loses as much to 5 m as TGn's B.

@@ -59,7 +59,7 @@ fn fair_kbps(scenario: &Resolved) -> Vec<f64> {
 
 /// The shares are even in the users' bytes, however many packets those take.
 #[test]
-fn a_call_of_small_packets_is_due_as_much_as_a_download() {
+fn call_of_small_packets_equals_a_download() {
     let text = "radio = { transmission_range = \"250 m\", carrier_sense_range = \"550 m\" }
 generate = { kind = \"chain\", nodes = 3, spacing = \"200 m\" }
 flows = [
@@ -93,7 +93,7 @@ fn fair_rates_are_the_thesiss() {
 }
 
 #[test]
-fn a_domain_may_be_taken_to_carry_less_than_a_lone_hop() {
+fn domain_may_carry_less_than_a_lone_hop() {
     let chain = "kind = \"chain\"\nnodes = 4";
     let of = |changes: &[&str]| fair_kbps(&mesh(chain, "pattern = \"to-gateway\"", changes));
     for (whole, less) in of(&[]).iter().zip(of(&["domain_capacity=0.9"])) {
@@ -168,7 +168,7 @@ fn given_conflicts_are_the_collision_domains() {
 
 /// [Jam10] section 4.1.2 counts transmission range and no carrier sense, "this model underestimates the level of contention".
 #[test]
-fn domains_of_positions_reach_as_far_as_transmissions() {
+fn domains_reach_as_far_as_transmissions() {
     let lines = |gap_m: u32| {
         let node = |l: u32, end: &str, y: u32| format!("{{ id = '{end}{l}', at = [{}, {y}] }}", gap_m * l);
         let nodes: Vec<String> = (0..3).flat_map(|l| [node(l, "s", 0), node(l, "r", 10)]).collect();

@@ -37,7 +37,7 @@ fn kbps(result: &RunResult) -> Vec<f64> {
 const FIXED: &str = "[gateway]\nnode = \"0\"\nshaper = \"per-subscriber\"\nrate = \"240 kbps\"";
 
 #[test]
-fn replies_are_shaped_as_data_into_the_mesh_and_requests_as_data_out_of_it() {
+fn web_replies_and_requests_are_shaped_by_way() {
     let web = "traffic = \"web\"";
     let clients = [(1, 0, web), (2, 0, web), (3, 0, web)];
     let both = chain(4, FIXED, &clients);
@@ -62,7 +62,7 @@ fn replies_are_shaped_as_data_into_the_mesh_and_requests_as_data_out_of_it() {
 }
 
 #[test]
-fn the_fair_plan_gives_a_web_flow_its_share_for_replies_and_requests_beside_it() {
+fn fair_plan_gives_web_flows_both_directions() {
     let max_min = "[gateway]\nnode = \"0\"\nshaper = \"per-subscriber\"\nrate = \"max-min\"";
     let scenario = chain(3, max_min, &[(1, 0, "traffic = \"web\""), (0, 2, "")]);
     let evenair_netsim::GatewayControl::Plan(plan) = &gateway(&scenario).control else {
@@ -138,7 +138,7 @@ flows = [
 "#;
 
 #[test]
-fn periodic_flows_in_step_are_named_and_the_remedy_lets_them_meet() {
+fn flows_in_step_are_named_with_a_remedy() {
     let collided = |scenario: &Resolved| result(scenario).links.iter().map(|link| link.collided).sum::<u64>();
     let locked = parse(HIDDEN).unwrap();
     let [warning] = &locked.warnings()[..] else { panic!("{:?}", locked.warnings()) };

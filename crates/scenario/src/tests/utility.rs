@@ -27,7 +27,7 @@ fn solve(scenario: &Resolved) -> Optimum {
 
 /// On one shared medium weighted proportional fairness gives times in proportion to the weights.
 #[test]
-fn weighted_proportional_fairness_on_a_clique_shares_time_by_weight() {
+fn weighted_fairness_on_clique_shares_time() {
     let weights = [1.0, 3.0, 0.2, 7.5];
     let optimum = solve(&network(false, &weights.map(|w| (w, 1.0)), ""));
     let sum: f64 = weights.iter().sum();
@@ -38,7 +38,7 @@ fn weighted_proportional_fairness_on_a_clique_shares_time_by_weight() {
 
 /// On a clique all flows of one packet size have one price, so that x^α/w is the same for all: the rates at price p add up to one.
 #[test]
-fn flows_of_different_fairness_have_one_price_on_a_clique() {
+fn mixed_fairness_has_one_price_on_a_clique() {
     for (unit, per_packet) in [("packets/s", 1.0), ("kbps", 8.0), ("Mbps", 8e-3)] {
         let given = [(2.0, 1.0), (1.0, 2.0), (5.0, 0.5), (0.3, 4.0)];
         let optimum = solve(&network(false, &given, &format!("utility = {{ unit = \"{unit}\" }}")));

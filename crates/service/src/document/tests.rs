@@ -71,7 +71,7 @@ fn columns_count_characters() {
 }
 
 #[test]
-fn key_that_is_not_written_has_the_place_of_its_table() {
+fn missing_key_has_the_place_of_its_table() {
     let text = format!("{TEXT}[law]\nn = 1\n");
     assert_eq!(place_of(&text, &KeyPath::entry("item", 1, "weight")), Some((4, 1)));
     assert_eq!(place_of(&text, &KeyPath::key("law.n")), Some((7, 5)));

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn fifteen_lines_are_told_apart_by_colour_and_dash() {
+    fn fifteen_lines_differ_by_colour_and_dash() {
         let chart = fifteen();
         let looks: BTreeSet<_> =
             chart.colours.iter().zip(&chart.dashes).map(|(c, d)| (&c.look, &d.look)).collect();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_has_a_figure_for_wide_and_for_narrow_windows_in_the_colour_of_its_text() {
+    fn page_has_wide_and_narrow_figures() {
         let chart = fifteen();
         let page = chart.svg_within();
         assert_eq!(
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn more_dashes_than_can_be_told_apart_become_colours() {
+    fn too_many_dashes_become_colours() {
         let rows: Vec<Observation> = (0..8)
             .map(|k| Observation {
                 colour: "flow 1".into(),

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panel_that_would_be_flat_has_a_scale_of_its_own_and_says_so() {
+    fn flat_panel_has_its_own_scale_and_reports_it() {
         let panel = |title: &str, values: &[f64]| {
             let axis = Axis::of("", (0.0, 500.0), Ticks::Numbers);
             let points = values.iter().map(|&y| Point { x: 0.0, y, interval: None }).collect();

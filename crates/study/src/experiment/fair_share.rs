@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_point_is_where_more_than_a_third_has_been_lost_four_times() {
+    fn knee_is_where_a_third_is_lost_four_times() {
         let rates: Vec<f64> = (1..=10).map(f64::from).collect();
         // Stream s delivers all until rate 2 + 2s, then nothing more; the third dips once.
         let until = |s: usize, rate: f64| {

@@ -44,8 +44,8 @@ fn chart(scenarios: &[&Resolved]) -> Chart {
     let mut note = String::from("Dots: links. Two that are joined may not transmit at once.");
     match unnamed {
         0 => (),
-        1 => note += " The name of one link has no room.",
-        n => note += &format!(" The names of {n} links have no room."),
+        1 => note += " The name of one link does not fit.",
+        n => note += &format!(" The names of {n} links do not fit."),
     }
     Chart {
         note,

@@ -363,8 +363,8 @@ impl<'a> Map<'a> {
         };
         let unnamed = match unnamed {
             0 => String::new(),
-            1 => "The name of one node has no room.".into(),
-            n => format!("The names of {n} nodes have no room."),
+            1 => "The name of one node does not fit.".into(),
+            n => format!("The names of {n} nodes do not fit."),
         };
         let attached = self.scenario.settings().outside.join(", ");
         let attached = match attached.as_str() {
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn walls_are_drawn_as_lines_which_end_with_the_map_and_are_in_the_legend() {
+    fn walls_are_lines_within_the_map() {
         let wall = [r#"walls=[{ from = [300, -900], to = [300, 900], loss = "6 dB" }]"#.to_string()];
         let map = super::map(&library::scenario("chen10/a", None, &wall).unwrap(), None);
         let walls: Vec<_> =
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_of_a_verdict_are_coloured_by_how_they_fare() {
+    fn verdicts_flows_are_coloured_by_standing() {
         use crate::{Aside, Sweep};
         use evenair_results::RecordOptions;
         use evenair_results::verdict::Verdict;
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn names_on_maps_and_conflict_graphs_do_not_collide() {
+    fn names_on_maps_and_graphs_do_not_collide() {
         for id in library::scenario_ids() {
             let scenario = library::scenario(id, None, &[]).unwrap();
             for width in [480.0, 720.0] {

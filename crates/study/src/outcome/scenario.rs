@@ -193,7 +193,7 @@ fn of_packets(run: &RunRecord) -> Vec<Figure> {
         all.push(course("TCP connections of each flow", Metric::Connections));
     }
     if run.links.iter().any(|link| link.aggressiveness.is_some()) {
-        all.push(course("How hard each sender presses for the air", Metric::Aggressiveness));
+        all.push(course("Aggressiveness of each sender", Metric::Aggressiveness));
     }
     all
 }

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_tells_other_scenarios_and_other_trajectories() {
+    fn digest_differs_by_scenario_and_trajectory() {
         let plain = digest("", "chen10/a");
         assert_eq!(plain, digest("", "chen10/a"));
         assert_ne!(plain.scenario, digest("", "chen10/b").scenario);

@@ -58,7 +58,7 @@ fn standing(claim: &Claim, runs: Option<u32>, value: f64, half: f64) -> Standing
 }
 
 #[test]
-fn a_number_is_near_within_a_tenth_or_a_unit_of_its_last_digit() {
+fn number_is_near_within_a_tenth_or_last_digit() {
     let study = Study::parse("jam10/three", STUDY).unwrap();
     let [a, b, c, ..] = &study.claims[..] else { panic!("nine claims") };
     // From 0.405 down a tenth of 0.41 is 0.364, and an interval that reaches there is near.
@@ -74,7 +74,7 @@ fn a_number_is_near_within_a_tenth_or_a_unit_of_its_last_digit() {
 
 /// Eight seeds with ±0.02 leave a run ±0.02·√(1 + 8) = ±0.06 and a mean of 8 runs ±0.02·√2 = ±0.0283.
 #[test]
-fn a_printed_run_holds_where_a_run_of_ours_may_give_it() {
+fn printed_run_holds_if_one_of_ours_may_give_it() {
     let study = Study::parse("jam10/three", STUDY).unwrap();
     let number = &study.claims[0];
     assert_eq!(standing(number, Some(1), 0.35, 0.018), Standing::FailsByTolerance, "0.404 at most");

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_that_of_the_slower_of_sending_and_acknowledging() {
+    fn rate_is_the_slower_of_sending_and_acking() {
         let (mut account, told) = acknowledged(10);
         assert!(!told[0].after_idle, "nothing was delivered before");
         let last = told[9].rate.expect("ten segments in 38 ms");
@@ -309,7 +309,7 @@ mod tests {
     /// `C.delivered_time` is that of the last delivery (draft-cheng-iccrg-delivery-rate-estimation section 3.1.2): an
     /// acknowledgement that delivers nothing leaves it at 20 ms, 80 ms before the sample.
     #[test]
-    fn acknowledgement_without_delivery_moves_no_clock() {
+    fn ack_without_delivery_moves_no_clock() {
         let mut account = Account::default();
         (0..2).for_each(|n| account.on_sent(at(u64::from(n)), n));
         account.advance_in_order(1);

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn one_later_arrival_and_a_reordering_window_make_a_loss() {
+    fn later_arrival_beyond_reordering_is_a_loss() {
         let (mut rack, mut board) = (Rack::default(), board(4));
         arrive(&mut rack, &mut board, at(110), 1); // round trip 100 ms
         let window = Duration::from_millis(25);
@@ -155,7 +155,7 @@ mod tests {
     /// Nothing has been reported out of order: the oldest, sent again at 60 ms, is lost all the same once one that was sent at 200 ms
     /// has arrived.
     #[test]
-    fn repetition_is_lost_though_all_before_it_has_arrived() {
+    fn repetition_is_lost_after_all_before_arrived() {
         let (mut rack, mut board) = (Rack::default(), board(2));
         board.send_again(1, at(60));
         board.send_again(0, at(200));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acknowledgement_that_comes_too_soon_is_the_originals() {
+    fn ack_too_soon_is_of_the_original() {
         let (mut rack, mut board) = (Rack::default(), board(1));
         board.send_again(0, at(99));
         let mark = board.oldest().unwrap();

@@ -81,7 +81,7 @@ mod tests {
     /// RFC 6937 section 3: `sndcnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out` while the pipe is above the
     /// threshold: 1·2/1 after a window of one, 2·2/1 − 2 − …, and 3·7/10 rounded up after one of ten.
     #[test]
-    fn reduction_keeps_the_ratio_of_threshold_to_window() {
+    fn reduction_keeps_ratio_of_threshold_to_window() {
         for (prior, delivered, ssthresh, count) in [(1, 1, 2.0, 2), (10, 3, 7.0, 3), (10, 1, 5.0, 1)] {
             let mut reduction = ProportionalRateReduction::begin(prior);
             reduction.on_ack(delivered, 20, ssthresh, false);

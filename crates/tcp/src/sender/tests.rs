@@ -80,7 +80,7 @@ fn the_receiver_window_limits_the_flight() {
 }
 
 #[test]
-fn the_third_duplicate_retransmits_and_further_ones_release_new_segments() {
+fn third_duplicate_retransmits_further_ones_send() {
     let mut sender = with_flight(Recovery::Reno, 10);
     for _ in 0..2 {
         sender.handle_reply(at(100), ack(0));
@@ -102,7 +102,7 @@ fn the_third_duplicate_retransmits_and_further_ones_release_new_segments() {
 
 /// ns-2 2.35, `partial_window_deflation_` and `newreno_changes1_`: 20 under way, 0 and 10 to 13 lost.
 #[test]
-fn partial_acknowledgements_as_in_ns2_shrink_the_window_and_restart_the_timer_once() {
+fn ns2_partial_acks_shrink_window_rearm_once() {
     let start = start(20.0, 2.0);
     let rules = SenderParams { start, loss_measure: LossMeasure::Window, ..params(Recovery::NewReno) };
     let mut sender = reno(rules);
@@ -124,7 +124,7 @@ fn partial_acknowledgements_as_in_ns2_shrink_the_window_and_restart_the_timer_on
 }
 
 #[test]
-fn limited_transmit_sends_new_segments_for_two_duplicates() {
+fn limited_transmit_sends_for_two_duplicates() {
     let start = start(4.0, 2.0);
     let mut sender = reno(SenderParams { start, limited_transmit: true, ..params(Recovery::Reno) });
     send_all(&mut sender, at(0));
@@ -135,7 +135,7 @@ fn limited_transmit_sends_new_segments_for_two_duplicates() {
 }
 
 #[test]
-fn newreno_repairs_two_losses_in_one_recovery_and_reno_does_not() {
+fn newreno_repairs_two_losses_in_one_recovery() {
     for (kind, retransmitted) in [(Recovery::NewReno, true), (Recovery::Reno, false)] {
         let mut sender = with_flight(kind, 10);
         for _ in 0..3 {
@@ -164,7 +164,7 @@ fn one_loss_is_not_found_twice() {
 }
 
 #[test]
-fn a_timeout_goes_back_to_the_oldest_segment_and_backs_the_timer_off() {
+fn timeout_resends_the_oldest_and_backs_off() {
     let mut sender = with_flight(Recovery::Reno, 8);
     assert_eq!(sender.poll_timeout(), at(1000));
     sender.handle_timeout(at(999));
@@ -239,7 +239,7 @@ fn sack(number: u32, blocks: &[(u32, u32)]) -> Segment {
 }
 
 #[test]
-fn selective_acknowledgements_repair_all_holes_in_one_round_trip() {
+fn sack_repairs_all_holes_in_one_round_trip() {
     // Ten under way, 0, 2 and 4 are lost; the reports of 1, 3, 5 begin recovery (RFC 6675 section 5).
     let mut sender = with_flight(Recovery::Sack, 10);
     sender.handle_reply(at(100), sack(0, &[(1, 2)]));
@@ -290,7 +290,7 @@ fn by_time(window: u32) -> Sender {
 }
 
 #[test]
-fn one_arrival_and_a_quarter_of_a_round_trip_find_a_loss() {
+fn later_arrival_and_quarter_trip_find_a_loss() {
     let mut sender = by_time(4);
     sender.handle_reply(at(100), ack(1)); // the round trip: 100 ms
     assert_eq!(send_all(&mut sender, at(100)), [4]);
@@ -306,7 +306,7 @@ fn one_arrival_and_a_quarter_of_a_round_trip_find_a_loss() {
 }
 
 #[test]
-fn a_lost_repetition_is_repaired_without_a_timeout() {
+fn lost_repetition_is_repaired_without_timeout() {
     let mut sender = by_time(6);
     sender.handle_reply(at(100), ack(1));
     assert_eq!(send_all(&mut sender, at(100)), [6]);
@@ -339,7 +339,7 @@ fn the_end_of_the_data_is_probed() {
 }
 
 #[test]
-fn a_probe_that_repaired_a_loss_unseen_cuts_the_window() {
+fn probe_that_repaired_loss_unseen_cuts_window() {
     let mut sender = by_time(4);
     sender.supply(4);
     sender.handle_reply(at(100), ack(3));
@@ -384,7 +384,7 @@ fn a_lost_syn_leaves_a_window_of_one() {
 }
 
 #[test]
-fn an_application_that_offers_little_does_not_grow_the_window() {
+fn slow_application_does_not_grow_the_window() {
     let mut sender = reno(params(Recovery::NewReno));
     sender.supply(1);
     assert_eq!(send_all(&mut sender, at(0)), [0]);
@@ -398,7 +398,7 @@ fn an_application_that_offers_little_does_not_grow_the_window() {
 }
 
 #[test]
-fn timestamps_measure_every_acknowledgement_and_repetitions_too() {
+fn timestamps_measure_all_acks_and_repetitions() {
     let mut sender = reno(SenderParams { timestamps: true, ..params(Recovery::NewReno) });
     let first = sender.poll_transmit(at(5)).unwrap();
     sender.handle_timeout(sender.poll_timeout());
@@ -449,7 +449,7 @@ fn fates() -> impl Strategy<Value = Vec<Fate>> {
 
 /// Without selective acknowledgements, or without RACK, there is nothing that a probe could be chosen from.
 #[test]
-fn a_probe_needs_selective_acknowledgements_and_rack() {
+fn probe_needs_selective_acks_and_rack() {
     for (recovery, rack) in [(Recovery::NewReno, true), (Recovery::NewReno, false), (Recovery::Sack, false)] {
         let mut sender = reno(SenderParams { rack, tail_loss_probe: true, ..params(recovery) });
         send_all(&mut sender, at(0));

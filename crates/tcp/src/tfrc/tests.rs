@@ -140,7 +140,7 @@ fn first_interval_is_of_one_connections_rate() {
 
 /// Section 6.3.1, where no round trip is known: as if half a packet a round trip had come.
 #[test]
-fn first_interval_without_a_round_trip_is_of_half_a_packet_a_round_trip() {
+fn first_interval_without_trip_is_half_a_packet() {
     let mut receiver = TfrcReceiver::new(&TfrcParams::rfc5348());
     let mut reports = Vec::new();
     for i in [0, 1, 3, 4, 5] {
@@ -157,7 +157,7 @@ fn first_interval_without_a_round_trip_is_of_half_a_packet_a_round_trip() {
 /// event. Every tenth packet is lost until 1001, so that eight intervals are of ten; then the timer reports
 /// every twentieth.
 #[test]
-fn loss_event_that_raises_no_p_waits_for_the_timer() {
+fn loss_event_that_raises_no_p_waits_for_timer() {
     let params = TfrcParams { discounting: false, ..TfrcParams::rfc5348() };
     // When there were reports after so much calm, by the timer and at once.
     let reports = |lost: std::ops::Range<u32>| {
@@ -180,7 +180,7 @@ fn loss_event_that_raises_no_p_waits_for_the_timer() {
 }
 
 #[test]
-fn a_receiver_reports_at_once_then_once_a_round_trip_and_at_a_loss_event() {
+fn receiver_reports_each_trip_and_loss_event() {
     let mut receiver = TfrcReceiver::new(&TfrcParams::rfc5348());
     let first =
         receiver.handle_data(at(50), TfrcData { round_trip_us: 0, event_us: 0, ..data(0, 0) }).unwrap();
@@ -315,7 +315,7 @@ impl Path {
 /// lengths (their weighted mean has a relative deviation of 0.4) that is up to some 10 %, so the tolerance is
 /// 12 %.
 #[test]
-fn over_a_path_that_loses_by_lot_the_rate_is_the_equations() {
+fn rate_over_random_loss_is_the_equations() {
     let params = TfrcParams::rfc5348();
     for loss in [0.005, 0.02, 0.08] {
         let mut path = Path::new(&params, 1);
@@ -348,7 +348,7 @@ fn one_worth_three_sends_as_three() {
 }
 
 #[test]
-fn without_loss_the_rate_doubles_and_one_loss_ends_that() {
+fn rate_doubles_until_the_first_loss() {
     let mut path = Path::new(&TfrcParams::rfc5348(), 1);
     let mut rates = Vec::new();
     path.run(at(950), 0.0, |sender| rates.push(sender.rate()));
@@ -417,7 +417,7 @@ fn window_is_the_rate_times_the_round_trip() {
 }
 
 #[test]
-fn an_application_that_pauses_finds_its_rate_again() {
+fn application_that_pauses_finds_its_rate_again() {
     let mut path = Path::new(&TfrcParams::rfc5348(), 3);
     path.sender.supply(600);
     path.run(at(60_000), 0.01, |_| ());
@@ -503,7 +503,7 @@ proptest! {
 /// A packet after a long gap reveals several events at once: the interval before the first of them is the
 /// oldest all the same.
 #[test]
-fn the_first_interval_is_the_oldest_wherever_it_is_learnt() {
+fn first_interval_is_oldest_wherever_learnt() {
     let mut intervals = LossIntervals::new(false);
     let round_trip = Duration::from_millis(100);
     let at = |ms| Instant::ZERO + Duration::from_millis(ms);

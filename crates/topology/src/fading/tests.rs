@@ -88,7 +88,7 @@ fn assert_near(found: f64, expected: f64, what: &str) {
 
 /// `N(ρ) = √(2π)·f_d·ρ·e^(−ρ²)` and a mean fade of `(e^(ρ²) − 1)/(ρ·f_d·√(2π))`.
 #[test]
-fn rayleigh_crosses_levels_as_often_as_clarke_says() {
+fn rayleigh_crossings_agree_with_clarke() {
     let series = envelopes(FadingModel::Rayleigh);
     for rho in [0.3_f64, 0.5, 1.0, 1.5] {
         let (rate, duration) = fades(&series, rho);
@@ -171,7 +171,7 @@ fn pair_has_one_name_in_both_directions() {
 }
 
 #[test]
-fn block_is_a_sixteenth_of_a_period_and_a_millisecond_at_most() {
+fn block_is_a_sixteenth_of_a_period_at_most_1_ms() {
     let block = |doppler_hz| Fading::new(FadingModel::Rayleigh, doppler_hz).block();
     assert_eq!([block(0.0), block(5.0)], [Duration::from_millis(1); 2]);
     assert_eq!(block(125.0), Duration::from_micros(500));

@@ -24,7 +24,7 @@ their data.\n\n\
     evenair multiconn probe --config multiconn.toml --json"
 )]
 pub(crate) struct ProbeArguments {
-    /// The relay at the path's other end, and its port, if it is not 7443
+    /// The relay at the path's other end, and its port [default: 7443]
     host: Option<String>,
     /// A file with a table `[connect]`; options given here override it
     #[arg(long)]
@@ -32,7 +32,7 @@ pub(crate) struct ProbeArguments {
     /// The relay's public key; may be given twice while keys are rotated
     #[arg(long, value_name = "KEY")]
     relay_keys: Vec<PublicKey>,
-    /// The file of the own key
+    /// Your private key's file
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
     /// Print all measurements, and their interpretation, as JSON

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 #[derive(Debug, Args)]
 pub(super) struct StatusArguments {
-    /// The socket of the program that is asked, as it printed it; the usual one, if it is left out
+    /// The program's status socket, as the program printed it [default: the usual one]
     socket: Option<PathBuf>,
     /// The relay of this machine, not the client
     #[arg(long, conflicts_with = "socket")]
@@ -22,10 +22,10 @@ pub(super) struct StatusArguments {
     /// Show it again each second, until Ctrl-C
     #[arg(long, conflicts_with = "json")]
     watch: bool,
-    /// As JSON, for programs
+    /// Print JSON, for programs
     #[arg(long)]
     json: bool,
-    /// As Prometheus reads it, for a collector of text files or a scraper of one's own
+    /// Print metrics as Prometheus reads them, for a collector of text files or your own scraper
     #[arg(long, conflicts_with_all = ["json", "watch"])]
     metrics: bool,
 }

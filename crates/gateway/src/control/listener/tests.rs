@@ -113,7 +113,7 @@ fn socket_is_for_a_group_by_default() {
 }
 
 #[test]
-fn nonsense_is_refused_and_another_daemon_is_noticed() {
+fn nonsense_is_refused_second_daemon_noticed() {
     let (_folder, path) = place();
     let refused = ask(&path, &Request::Status).unwrap_err().to_string();
     assert!(refused.contains("no gateway runs"), "{refused}");

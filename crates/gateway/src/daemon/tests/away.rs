@@ -183,7 +183,7 @@ fn leaving_host_takes_no_rate() {
 /// The packets of a subscriber arrive in another class: their readings are unknown, the law waits, and
 /// an event names the subscriber.
 #[test]
-fn packets_that_are_led_past_their_class_are_told() {
+fn packets_past_their_class_are_reported() {
     let mut daemon = start(&config_of_two(), MemoryKernel::default(), None);
     let offer = |daemon: &mut Daemon<MemoryKernel>, packets: u64| {
         let volume = Volume { packets, bytes: packets * 1_486 };

@@ -31,7 +31,7 @@ fn offered(i: u32) -> Offered {
 }
 
 #[test]
-fn a_daemon_killed_anywhere_is_followed_by_one_that_adopts_and_restores() {
+fn killed_daemons_successor_adopts_and_restores() {
     let config = config(ENFORCE);
     let before = MemoryKernel::default();
     let whole = start(&config, before.clone(), None).kernel_mut().there.clone();
@@ -98,7 +98,7 @@ fn unread_epochs_open_limits() {
 }
 
 #[test]
-fn a_device_that_vanishes_and_comes_back_has_its_tree_again() {
+fn device_that_returns_has_its_tree_again() {
     let mut daemon = start(&config(ENFORCE), MemoryKernel::default(), None);
     run(&mut daemon, (0, 10_000), &[]);
     daemon.kernel_mut().remove(Side::Down);
@@ -134,7 +134,7 @@ fn device_that_is_gone_keeps_nothing_of_other() {
 }
 
 #[test]
-fn a_clock_that_jumps_is_an_epoch_of_which_nothing_is_known() {
+fn clock_jump_makes_an_unknown_epoch() {
     let mut daemon = start(&config(ENFORCE), MemoryKernel::default(), None);
     run(&mut daemon, (0, 20_000), &[(Side::Down, FIRST, 1, true)]);
     daemon.take_happened();
@@ -162,7 +162,7 @@ fn a_clock_that_goes_back_is_waited_for() {
 }
 
 #[test]
-fn counters_that_wrap_are_read_on_and_those_that_begin_again_are_not_known() {
+fn wrapped_counters_go_on_restarted_are_unknown() {
     let mut daemon = start(&config(ENFORCE), MemoryKernel::default(), None);
     let counters = daemon.kernel_mut().counters[0].get_mut(&FIRST).unwrap();
     (counters.packets, counters.dropped) = (u32::MAX - 49, u32::MAX - 4);
@@ -184,7 +184,7 @@ fn counters_that_wrap_are_read_on_and_those_that_begin_again_are_not_known() {
 
 /// A sensor that misses packets gives no busy times; queues still count.
 #[test]
-fn a_sensor_that_stops_or_misses_packets_tells_nothing() {
+fn stopped_or_lossy_sensor_reports_nothing() {
     let mut daemon = start(&config(ENFORCE), MemoryKernel::default(), None);
     let busy = |daemon: &mut Daemon<MemoryKernel>, epoch: u64| {
         run(daemon, (epoch * 10_000, (epoch + 1) * 10_000), &[(Side::Down, FIRST, 1, true)]);

@@ -66,7 +66,7 @@ fn a_policer_and_a_short_queue_keep_one() {
 }
 
 #[test]
-fn trial_is_settled_one_interval_and_judged_by_two() {
+fn trial_settles_one_interval_and_lasts_two() {
     // One connection for two intervals beside one that settles; a second for as many, which brings nothing at a policer.
     let policed =
         run(&mut GuardedParams { increase: 1.0, ..GuardedParams::default() }.begin(&ROLE), POLICER, 7);
@@ -93,7 +93,7 @@ fn count_halves_once_it_is_twice_as_long() {
 }
 
 #[test]
-fn connections_that_end_in_congestion_were_of_use() {
+fn connections_ended_by_congestion_were_useful() {
     // `keep` of a half times m/k keeps m beside k: half of that rise is required, 0.25·m/k.
     let useful = |k, added, bytes| {
         let law = GuardedParams { keep: 0.5, ..GuardedParams::default() }.begin(&ROLE);
@@ -195,7 +195,7 @@ fn doubling() -> Guarded {
 }
 
 #[test]
-fn trials_that_double_open_one_per_interval_and_are_judged_by_all_that_they_added() {
+fn doubling_trials_open_one_an_interval() {
     let kept = run(&mut doubling(), BY_CHANCE, 60);
     // Two intervals measure one connection; then come trials of one, of two, four and eight, each an interval
     // apart, with two to judge by.
@@ -223,7 +223,7 @@ fn trials_that_double_end_where_the_path_is_full() {
 }
 
 #[test]
-fn a_policer_and_a_short_queue_keep_one_from_trials_that_double_too() {
+fn policer_and_short_queue_stop_doubling_trials() {
     for path in [POLICER, SHARED] {
         let kept = run(&mut doubling(), path, 1000);
         let mean = f64::from(kept.iter().sum::<u32>()) / 1000.0;
@@ -246,7 +246,7 @@ fn second_connection_ended_by_delay_rests() {
 }
 
 #[test]
-fn where_one_leaves_room_and_two_bring_delay_it_goes_to_and_fro() {
+fn one_idle_two_delayed_alternates() {
     // One alone has two thirds of the path; a second fills it, and its queue.
     let path: Path = |n| (if n > 1 { 900.0 } else { 660.0 }, 0.01);
     let mut law = begin();
@@ -293,7 +293,7 @@ fn outdated_remembered_number_falls_soon() {
 }
 
 #[test]
-fn connections_of_better_days_are_given_back_at_a_policer() {
+fn extra_connections_return_at_a_policer() {
     let mut law = begin();
     run(&mut law, BY_CHANCE, 100);
     let kept = run(&mut law, POLICER, 100);
@@ -363,7 +363,7 @@ fn longer_path_stops_growth_for_a_window_at_most() {
 }
 
 #[test]
-fn as_it_grows_and_gives_way_it_has_e_multcps_drift() {
+fn growth_and_retreat_have_e_multcps_drift() {
     let mut law = begin();
     run(&mut law, BY_CHANCE, 4);
     law.resting = 0;
@@ -420,7 +420,7 @@ fn it_runs_every_twenty_seconds() {
 }
 
 #[test]
-fn a_share_sent_again_at_its_bound_is_no_congestion() {
+fn repeated_share_at_its_bound_is_no_congestion() {
     let params = GuardedParams { retransmitted_max: 0.25, ..GuardedParams::default() };
     let reason = |retransmitted| {
         let mut law = params.begin(&ROLE);
@@ -433,7 +433,7 @@ fn a_share_sent_again_at_its_bound_is_no_congestion() {
 
 /// [CZ06] eq. (20): 0.75·4 + 0.25/4 = 3.06, of which 3 are open.
 #[test]
-fn congestion_closes_connections_where_none_is_on_trial() {
+fn congestion_closes_connections_without_trial() {
     let mut law = Guarded { connections: 4.0, open: 4, remembers: true, ..begin() };
     law.give_way(&interval(1000));
     assert_eq!((law.open, law.remembers), (3, true));

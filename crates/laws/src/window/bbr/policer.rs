@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn two_intervals_with_much_loss_and_one_rate_are_a_policer() {
+    fn two_lossy_intervals_of_one_rate_are_a_policer() {
         assert_eq!(rounds(30, 5).rate_pps(), None, "one interval is not enough");
         let rate = rounds(30, 12).rate_pps().expect("a policer");
         assert!((rate - 70.0 / 0.05).abs() < 1e-9, "{rate}");

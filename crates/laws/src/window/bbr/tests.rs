@@ -128,7 +128,7 @@ impl Network {
 }
 
 #[test]
-fn startup_finds_the_rate_and_drain_empties_the_queue() {
+fn startup_finds_rate_and_drain_empties_queue() {
     let mut path = Network::new(1000.0, 0.05, 1000);
     path.run(0.2);
     assert_eq!(path.law.mode, Mode::Startup);
@@ -224,7 +224,7 @@ fn loss_conserves_packets_then_restores_window() {
 }
 
 #[test]
-fn a_shallow_buffer_does_not_keep_it_from_the_rate() {
+fn shallow_buffer_does_not_keep_it_from_rate() {
     let mut path = Network::new(1000.0, 0.05, 5);
     path.run(20.0);
     let goodput = path.total as f64 / 20.0;
@@ -232,7 +232,7 @@ fn a_shallow_buffer_does_not_keep_it_from_the_rate() {
 }
 
 #[test]
-fn entries_begin_with_every_phase_but_the_one_that_drains() {
+fn entries_begin_with_all_phases_but_drain() {
     let mut law = bbr();
     let mut begun = std::collections::BTreeSet::new();
     for _ in 0..7 {

@@ -64,7 +64,7 @@ fn longest_silence(tells_window: bool) -> (u64, u64) {
 }
 
 #[test]
-fn a_stream_waits_for_a_silent_connection_no_longer_than_its_windows_take() {
+fn stream_waits_for_silent_connection_boundedly() {
     let (with_windows, again) = longest_silence(true);
     assert!(with_windows <= 350, "{with_windows} ms");
     assert!(again <= 2 * WINDOW, "{again} bytes: about what it had ahead");

@@ -31,7 +31,7 @@ fn half_a_second(core: &mut Core, begun: Instant) -> (Vec<u64>, u32) {
 }
 
 #[test]
-fn a_bounded_session_sends_as_much_as_it_may_and_says_that_it_waits() {
+fn bounded_session_sends_its_rate_and_reports_it() {
     let (mut pair, stream, _) = Pair::of_four(limits(1 << 20), 1 << 24);
     let begun = pair.now;
     let core = &mut pair.cores[0];
@@ -70,7 +70,7 @@ fn without_a_bound_it_does_not_wait() {
 /// 8 Mb/s: 50,000 bytes go out at once, and three chunks of 16,369 leave 893 of them; the fourth waits for
 /// the 15,476 that are missing.
 #[test]
-fn bounded_session_goes_on_at_the_instant_of_its_tokens() {
+fn bounded_session_resumes_with_its_tokens() {
     let (mut pair, stream, subflows) = Pair::of_four(limits(1 << 20), 1 << 24);
     let begun = pair.now;
     let core = &mut pair.cores[0];

@@ -32,7 +32,7 @@ fn connection_is_not_stuck_for_having_been_idle() {
 
 /// With an unanswered ping, 1500 ms count from the time at which TCP has acknowledged everything.
 #[test]
-fn answer_is_waited_for_from_the_last_acknowledgement_on() {
+fn answer_is_waited_for_from_last_ack_on() {
     let mut subflow = begun();
     subflow.asked_at = Some(at(0));
     assert_eq!(subflow.measured(at(50), WAITING), Change::None);
@@ -57,7 +57,7 @@ fn stuck_connection_is_given_up_in_the_end() {
 
 /// In either order: this side's `Retire` must be answered, and the other's.
 #[test]
-fn connection_has_served_once_both_words_are_answered() {
+fn connection_has_served_once_both_answered() {
     let served = |core: &mut Core| events(core).contains(&Event::Served(1));
     let (mut core, now) = relay(limits(1 << 16));
     core.retire(1);

@@ -38,7 +38,7 @@ fn gaps_beyond_memory_break_their_stream_alone() {
 }
 
 #[test]
-fn small_chunks_take_memory_and_wait_where_there_is_none() {
+fn small_chunks_take_memory_or_wait() {
     let (mut core, now) = relay(limits(WINDOW));
     tell(&mut core, chunk(1, 0, b"x"), now).unwrap();
     let sent = |core: &mut Core| {

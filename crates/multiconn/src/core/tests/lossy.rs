@@ -106,7 +106,7 @@ fn shares(tells_window: bool) -> (f64, f64) {
 }
 
 #[test]
-fn where_time_outs_are_many_little_is_sent_twice_that_only_waited_in_a_socket() {
+fn frequent_time_outs_cause_few_repetitions() {
     let (read, again) = shares(true);
     assert!(read > 0.94 && again < 0.05, "{read} read, {again} again");
     let (read, again) = shares(false);

@@ -44,7 +44,7 @@ fn numbers_of_streams_do_not_begin_again() {
 }
 
 #[test]
-fn streams_that_were_never_opened_cannot_be_spoken_of() {
+fn unopened_streams_are_refused() {
     let (mut core, now) = client(limits(1000));
     for stream in [1, 3, 5] {
         assert_eq!(core.open(now), Ok(stream));

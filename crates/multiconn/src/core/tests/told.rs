@@ -76,7 +76,7 @@ fn room_ahead_is_of_the_connection_itself() {
 }
 
 #[test]
-fn connections_that_either_side_leaves_do_not_count() {
+fn retired_connections_do_not_count() {
     let (mut core, now) = relay(limits(1 << 16));
     (2..=4).for_each(|subflow| core.add_subflow(subflow, now));
     assert_eq!(core.subflow_count(), 4);
@@ -190,7 +190,7 @@ fn credit_is_told_after_a_quarter_of_the_window() {
 }
 
 #[test]
-fn window_that_is_used_up_beyond_a_gap_grows_at_once() {
+fn window_used_beyond_a_gap_grows_at_once() {
     let (mut core, now) = relay(limits(1 << 16));
     let bytes = [7; 1000];
     tell(&mut core, chunk(1, (1 << 16) - 1000, &bytes), now).unwrap();
@@ -342,7 +342,7 @@ fn streams_of_both_sides_are_open() {
 }
 
 #[test]
-fn usable_connection_neither_retires_nor_is_stuck() {
+fn usable_connection_neither_retires_nor_sticks() {
     let (mut core, now) = relay(limits(1 << 16));
     (2..=4).for_each(|subflow| core.add_subflow(subflow, now));
     core.retire(2);
@@ -373,7 +373,7 @@ fn sent_bytes_follow_existing_ones() {
 }
 
 #[test]
-fn peer_that_pings_without_reading_has_four_answers() {
+fn peer_pinging_without_reading_has_four_answers() {
     let (mut core, now) = relay(limits(1 << 16));
     (0..9).for_each(|number| core.frame(1, Frame::Ping(number), now).unwrap());
     assert_eq!(said(&mut core, 1, now), ["Pong(0)", "Pong(1)", "Pong(2)", "Pong(3)"]);
@@ -392,7 +392,7 @@ fn wakes(begin: impl Fn(&mut Core, Instant)) -> bool {
 }
 
 #[test]
-fn idle_connection_is_woken_for_each_kind_of_news() {
+fn idle_connection_wakes_for_each_news() {
     assert!(!wakes(|core, now| tell(core, Frame::Pong(1), now).unwrap()), "nothing");
     assert!(wakes(|core, now| assert_eq!(core.write(1, b"hello", now), Ok(5))), "bytes");
     assert!(wakes(|core, now| tell(core, Frame::Ask { stream: 1 }, now).unwrap()), "a credit");
@@ -449,7 +449,7 @@ fn stuck_connection_wakes_no_other_for_nothing() {
 /// second. More is copied only if no other data is to be sent, 256 KiB at each observation: the other 5
 /// chunks of the first stream, and 12 of the second.
 #[test]
-fn bytes_of_a_stuck_connection_go_out_again_in_bounds() {
+fn stuck_bytes_go_out_again_in_bounds() {
     let now = Instant::from_nanos(1);
     let mut core = Core::new(Side::Client, limits(1 << 20), Budget::new(1 << 26), now);
     (1..=2).for_each(|subflow| core.add_subflow(subflow, now));

@@ -9,7 +9,7 @@ use std::time::Duration;
 const DEADLINE: Duration = super::super::greet::DEADLINE;
 
 #[test]
-fn place_is_given_back_and_one_source_displaces_itself() {
+fn place_is_returned_and_source_displaces_itself() {
     let (admission, now) = (Admission::new(3, 2, 1), Instant::now());
     let from = |text: &str| admission.handshake(text.parse().unwrap(), now);
     let (first, second) = (from("2001:db8::1"), from("2001:db8::2"));
@@ -108,7 +108,7 @@ fn client_keeps_its_handshakes_beside_a_flood() {
 }
 
 #[test]
-fn flood_from_everywhere_must_be_fast_and_spares_known_sources() {
+fn flood_must_be_fast_and_spares_known_sources() {
     let victim: IpAddr = "203.0.113.9".parse().unwrap();
     // An address in each of 4096 /16 or /12: no network has more than another, and the oldest is closed.
     let sources = || spread("16.0.0.1", 3000, 1 << 16);
@@ -123,7 +123,7 @@ fn flood_from_everywhere_must_be_fast_and_spares_known_sources() {
 }
 
 #[test]
-fn known_sources_have_no_more_than_half_of_the_places() {
+fn known_sources_have_half_of_the_places() {
     let (admission, now) = (Admission::new(8, 8, 1), Instant::now());
     let key = SecretKey::generate().public();
     let known: Vec<_> = (0..8).map(|last| IpAddr::from([192, 0, 2, last])).collect();

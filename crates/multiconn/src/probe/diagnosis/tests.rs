@@ -78,7 +78,7 @@ fn bursts_are_seen() {
 }
 
 #[test]
-fn a_queue_that_fills_is_congestion_and_one_is_enough() {
+fn filling_queue_is_congestion_and_one_suffices() {
     let path = Path {
         goodput: |_| 19.0,
         bbr: 18.8,
@@ -105,7 +105,7 @@ fn a_clean_path_that_one_fills_needs_nothing() {
 }
 
 #[test]
-fn a_policer_is_loss_without_delay_and_is_not_told_from_a_short_queue() {
+fn policer_looks_like_a_short_queue() {
     let path = Path {
         goodput: |_| 5.0,
         bbr: 5.1,

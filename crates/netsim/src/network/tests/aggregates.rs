@@ -71,7 +71,7 @@ fn a_saturated_station_sends_full_aggregates() {
 
 /// The same, with one aggregate staged: the next is filled up when the one before is acknowledged.
 #[test]
-fn one_staged_aggregate_is_enough_for_a_saturated_station() {
+fn one_staged_aggregate_saturates_a_station() {
     let mut spec = cell(2, &[(1, 0, saturated())]);
     spec.aggregation = Some(Staging { limits: Aggregation::standard(), airtime: None });
     let result = Network::run(&spec, seconds(1, 1, 4));
@@ -81,7 +81,7 @@ fn one_staged_aggregate_is_enough_for_a_saturated_station() {
 
 /// An access point sends to three stations; each aggregate is for one of them, and all disciplines fill them.
 #[test]
-fn disciplines_fill_aggregates_for_one_station_each() {
+fn disciplines_fill_aggregates_by_station() {
     let airtime = DisciplineParams::Airtime(AirtimeParams::mac80211());
     for discipline in [
         DisciplineParams::Fifo,

@@ -47,7 +47,7 @@ fn every_connection_costs_handshake_and_farewell() {
 }
 
 #[test]
-fn a_connection_sends_nothing_before_its_handshake_is_over() {
+fn connection_sends_nothing_before_handshake() {
     let result = Network::run(&flow(1_000, 400, 100, FixedParams { connections: 3 }), seconds(1, 0, 2));
     let series = result.series.unwrap();
     // There and back is 0.8 s: the first data leave then and come 0.4 s later.
@@ -75,7 +75,7 @@ fn draining_connection_finishes_uncounted() {
 }
 
 #[test]
-fn probes_are_packets_that_wait_and_are_lost_like_others() {
+fn probes_wait_and_are_lost_as_packets() {
     let spec = losing(flow(1_000, 84, 1000, IimdParams::cz06()), 0.02);
     let result = Network::run(&spec, seconds(1, 20, 300));
     let (flow, probes) = (&result.flows[0], result.flows[0].probes.unwrap());
@@ -104,7 +104,7 @@ fn unneeded_path_is_not_probed() {
 }
 
 #[test]
-fn one_connection_is_in_order_and_several_wait_for_each_other() {
+fn one_connection_is_ordered_several_resequence() {
     let run = |connections, resequence| {
         let mut spec = losing(flow(2_000, 50, 1000, FixedParams { connections }), 0.01);
         tcp_of(&mut spec).resequence = resequence;
@@ -125,7 +125,7 @@ fn one_connection_is_in_order_and_several_wait_for_each_other() {
 }
 
 #[test]
-fn a_wire_that_becomes_shorter_keeps_packets_in_order() {
+fn shortened_wire_keeps_packets_in_order() {
     let mut spec = wired(
         10_000,
         100,
@@ -154,7 +154,7 @@ fn after_the_change(law: impl Into<ConnectionParams>, from_ms: u64, to_ms: u64) 
 }
 
 #[test]
-fn a_longer_path_is_congestion_for_ever_unless_it_is_learnt_anew() {
+fn longer_path_is_congestion_until_relearnt() {
     let iimd = IimdParams::cz06();
     let unchanged = after_the_change(iimd, 84, 84);
     let longer = after_the_change(iimd, 130, 130);
@@ -194,7 +194,7 @@ fn it_climbs_and_falls_in_times_of_section_iv_c() {
 }
 
 #[test]
-fn n_connections_over_a_lossy_wire_are_n_times_the_square_root_law() {
+fn n_connections_have_n_square_root_laws() {
     for (n, loss) in [(1, 0.005), (4, 0.005), (8, 0.002)] {
         let spec = losing(flow(100_000, 50, 10_000, FixedParams { connections: n }), loss);
         let result = Network::run(&spec, seconds(1, 20, 300));
@@ -206,7 +206,7 @@ fn n_connections_over_a_lossy_wire_are_n_times_the_square_root_law() {
 }
 
 #[test]
-fn without_delay_the_paper_opens_ever_more_and_the_guard_none() {
+fn guard_opens_none_where_the_paper_opens_many() {
     // A queue of four packets at 500 kb/s of 200 ms: on average less than a fifth of them.
     let run = |law: ConnectionParams| {
         let result = Network::run(&flow(500, 100, 4, law), seconds(1, 600, 1200));

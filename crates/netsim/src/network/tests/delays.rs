@@ -86,7 +86,7 @@ fn a_transfer_that_is_not_whole_took_no_time_yet() {
 }
 
 #[test]
-fn an_application_waits_for_tcp_and_a_saturated_source_does_not() {
+fn application_waits_for_tcp_saturation_not() {
     // 1040 bytes at 1 Mb/s are 8.32 ms; with 20 ms of delay a segment takes 28.32 ms.
     let over_tcp = |source| {
         let run = Network::run(

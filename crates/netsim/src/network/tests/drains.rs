@@ -6,7 +6,7 @@ use evenair_laws::tape::RecordOf;
 
 /// Over a wire of 10 Mb/s and 10 ms a window of 200 segments has 175 of them waiting, 146 ms, until the flow drains.
 #[test]
-fn a_flow_that_drains_sees_the_wire_without_its_own_queue() {
+fn draining_flow_sees_the_wire_without_its_queue() {
     let holds = Some(Duration::from_secs(10));
     let params = DelayPriceParams { round_trip_holds: holds, ..DelayPriceParams::chen10() };
     let tapes = Tapes::default();

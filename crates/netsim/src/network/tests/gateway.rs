@@ -73,7 +73,7 @@ fn a_law_is_told_busy_time() {
 }
 
 #[test]
-fn every_class_gets_the_rate_of_its_bucket_and_no_more() {
+fn every_class_gets_its_buckets_rate() {
     let spec = shaped(Shaping::PerClass, plan([40, 80, 60]));
     let result = Network::run(&spec, RunSpec { timeline: None, ..seconds(1, 5, 60) });
     let gateway = result.gateway.expect("it has one");
@@ -142,7 +142,7 @@ fn stepping_is_running_with_a_gateway_too() {
 }
 
 #[test]
-fn acknowledgements_take_tokens_where_they_are_asked_for_them() {
+fn acks_take_tokens_if_configured() {
     let run = RunSpec { timeline: None, ..seconds(1, 5, 40) };
     let passed = |acknowledgements: bool| {
         let mut spec = shaped(Shaping::PerClass, plan([40, 80, 60]));
@@ -190,7 +190,7 @@ fn flow_without_class_passes_gateway() {
 }
 
 #[test]
-fn in_a_line_that_all_share_classes_have_turns_and_with_cake_flows_too() {
+fn shared_queue_serves_classes_and_flows_in_turn() {
     // Two flows to node 1, which is a class, and one to node 2: 300 kb/s, 0.8 kb/s, 300 kb/s through 200 kb/s.
     let through = |discipline: DisciplineParams| {
         let mut spec = shaped(Shaping::Aggregate, plan([50, 50, 100]));
@@ -231,7 +231,7 @@ fn in_a_line_that_all_share_classes_have_turns_and_with_cake_flows_too() {
 }
 
 #[test]
-fn saturated_sources_do_not_evict_each_other_without_end() {
+fn saturated_sources_do_not_evict_each_other() {
     // Nothing leaves for seconds; all wait in one line that gives up a packet for each that comes.
     let mut spec = shaped(Shaping::Aggregate, plan([1, 1, 1]));
     for (flow, bytes) in spec.flows.iter_mut().zip([500, 900, 500]) {
@@ -294,7 +294,7 @@ fn at(result: &GatewayResult, at_s: f64) -> (Decision, Vec<f64>, f64) {
 }
 
 #[test]
-fn subscribers_change_weight_go_and_come_and_the_search_goes_on() {
+fn search_continues_while_subscribers_change() {
     let spec = shaped(Shaping::PerClass, pfrc());
     let mut network = Network::new(&spec, RunSpec { timeline: None, ..seconds(1, 0, 120) });
     let before = go_on(&mut network, 40);

@@ -19,7 +19,7 @@ fn over(queue: QueueSpec, ecn: bool, window: impl Into<WindowParams>) -> RunResu
 }
 
 #[test]
-fn where_a_law_would_drop_it_marks_and_nothing_is_sent_again() {
+fn marking_replaces_drops_without_repetition() {
     // Every discipline alone and with every marking but FRED, since its bounds on one flow refuse without exception.
     let (mut dropping, mut cases) = (0, 0);
     // A stack, the last discipline, reorders, and TCP repeats segments that it takes for lost.
@@ -55,7 +55,7 @@ fn where_a_law_would_drop_it_marks_and_nothing_is_sent_again() {
 }
 
 #[test]
-fn marks_keep_the_window_that_the_law_of_square_roots_gives() {
+fn marks_keep_the_square_root_laws_window() {
     // [Chen10] section 5.1: an AQM that marks with p in proportion to the queue; Reno: w = sqrt(2/p) for acknowledgements of each.
     let result = over(any_queue(0, 1, 1_000), true, RenoParams {});
     let (flow, link) = (&result.flows[0], &result.links[0]);
@@ -76,7 +76,7 @@ fn a_law_that_steers_recovery_is_dropped_as_ever() {
 }
 
 #[test]
-fn of_packets_from_outside_those_are_marked_that_may_be() {
+fn outside_packets_are_marked_if_capable() {
     let mut spec = wired(1_000, 10, 1_000, datagrams(Pattern::Saturated));
     spec.flows.clear();
     spec.routes = vec![vec![0, 1]];

@@ -231,7 +231,7 @@ fn shaped_from_outside() -> NetworkSpec {
 }
 
 #[test]
-fn a_flow_of_theirs_has_a_result_and_a_place_at_the_gateway_both_ways() {
+fn outside_flow_has_result_and_gateway_class() {
     let mut network = Network::new(&shaped_from_outside(), seconds(1, 2, 20));
     let end = network.end();
     // 560 kb/s there and as much back, of packets of 700 bytes.
@@ -264,7 +264,7 @@ fn under_way(out: &[Emerged], to: u32) -> u64 {
 }
 
 #[test]
-fn a_run_that_ends_early_or_late_is_measured_by_the_time_that_passed() {
+fn run_is_measured_by_the_time_that_passed() {
     let whole = Network::run(&four_links(false), seconds(1, 2, 6));
     // Planned for longer, ended where the other was to end.
     let mut network = Network::new(&four_links(false), seconds(1, 2, 600));
@@ -396,7 +396,7 @@ fn replies_are_data_of_outside_flow() {
 }
 
 #[test]
-fn probes_go_a_flows_way_and_are_none_of_its_lost_packets() {
+fn probes_take_the_route_and_are_no_losses() {
     let mut network = Network::new(&chain(outside(700)), seconds(1, 0, 2));
     let end = network.end();
     // More than the air carries: queues overflow.
@@ -443,7 +443,7 @@ fn departures_keep_queue_filled() {
 }
 
 #[test]
-fn a_flows_packet_may_leave_at_a_router_and_enter_there_again() {
+fn packet_may_leave_and_reenter_at_a_router() {
     let spec = chain(outside(700));
     let path = spec.flows[0].path.clone();
     let &[first, router, .., last] = &path[..] else { panic!("{path:?}") };
@@ -470,7 +470,7 @@ fn a_flows_packet_may_leave_at_a_router_and_enter_there_again() {
 }
 
 #[test]
-fn under_edca_a_packet_waits_in_the_queue_of_its_category() {
+fn packet_waits_in_its_categorys_queue() {
     let mut spec = bare_chain();
     spec.backoff = BackoffParams::Edca(EdcaParams::default());
     let mut network = Network::new(&spec, seconds(1, 0, 2));

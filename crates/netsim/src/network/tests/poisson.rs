@@ -74,7 +74,7 @@ fn waits(interval_ms: f64, sizes: &[u32], expected_ms: f64) {
 }
 
 #[test]
-fn an_md1_queue_waits_as_pollaczek_and_khinchine_say() {
+fn md1_queue_waits_as_pollaczek_khinchine() {
     // 1 ms of service. ρ = 0.3: 0.3/(2·0.7) = 0.2143 ms; ρ = 0.5: 0.5 ms; ρ = 0.8: 0.8/(2·0.2) = 2 ms.
     waits(1.0 / 0.3, &[125], 0.3 / 1.4);
     waits(2.0, &[125], 0.5);

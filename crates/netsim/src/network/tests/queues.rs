@@ -71,7 +71,7 @@ fn codel_keeps_a_standing_queue_near_its_target() {
 }
 
 #[test]
-fn red_keeps_the_average_of_a_queue_between_its_thresholds() {
+fn red_keeps_the_average_between_thresholds() {
     let waiting = |marking: Option<MarkingParams>| {
         let queue = QueueSpec { marking, ..QueueSpec::fifo(100) };
         let result = Network::run(&bottleneck(queue, &[(); 12].map(|()| greedy())), seconds(1, 30, 60));
@@ -150,7 +150,7 @@ fn fq_codel_isolates_a_sparse_flow() {
 }
 
 #[test]
-fn fair_queueing_shares_bytes_between_packets_of_unequal_sizes() {
+fn fair_queueing_shares_bytes_by_size() {
     // 12 Mb/s each of 1500 and of 300 bytes over 10 Mb/s.
     let flows = [every_ms(1, 1500), {
         let pattern = Pattern::Constant { interval: Duration::from_micros(200), jitter: 0.0 };
@@ -200,7 +200,7 @@ fn two_subscribers(queue: QueueSpec, traffic: &Traffic) -> NetworkSpec {
 }
 
 #[test]
-fn subscribers_share_a_bottleneck_alike_or_flows_do() {
+fn subscribers_or_flows_share_a_bottleneck() {
     // The sum of a's flows over b's.
     let ratio = |queue: &QueueSpec, traffic: &Traffic| {
         let result = Network::run(&two_subscribers(queue.clone(), traffic), seconds(1, 5, 20));
@@ -339,7 +339,7 @@ fn fair_queueing_works_over_the_air_too() {
 }
 
 #[test]
-fn a_discipline_may_keep_packets_back_until_an_instant() {
+fn discipline_may_hold_packets_until_an_instant() {
     // The stack opens every 10 ms: one packet at a time, none before.
     let stack = every_discipline().pop().unwrap();
     let queue = QueueSpec { discipline: stack, ..QueueSpec::fifo(1_000) };

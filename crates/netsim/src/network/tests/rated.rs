@@ -62,7 +62,7 @@ proptest! {
 }
 
 #[test]
-fn a_source_of_a_logarithmic_utility_keeps_the_queue_that_makes_its_rate_the_links() {
+fn logarithmic_source_keeps_its_queue() {
     // 100 datagrams/s are one a frame of 10 ms: V/q = 1, and 50 wait. [Lee12] L3.
     let law = UtilityBasedParams { utility: 50.0, ..UtilityBasedParams::lee12() };
     let result = Network::run(&wired(1_000, 20, 1_000, Traffic::Rated(rated(law))), seconds(1, 10, 30));

@@ -48,7 +48,7 @@ fn aggressiveness(result: &RunResult, queue: &str) -> f64 {
 }
 
 #[test]
-fn a_full_queue_to_one_next_hop_does_not_hold_up_the_other() {
+fn full_queue_to_one_hop_spares_the_other() {
     let law = OptimalParams { weight: 0.05, intensity: hardware(), ..OptimalParams::lee12() };
     let now_and_then = Pattern::Constant { interval: Duration::from_millis(100), jitter: 0.0 };
     let fast = Pattern::Constant { interval: Duration::from_millis(2), jitter: 0.5 };
@@ -66,7 +66,7 @@ fn a_full_queue_to_one_next_hop_does_not_hold_up_the_other() {
 }
 
 #[test]
-fn two_next_hops_of_one_node_share_alike_and_settle_ties_among_themselves() {
+fn two_next_hops_share_and_settle_their_ties() {
     let laws: [BackoffParams; 3] = [
         OptimalParams { intensity: hardware(), ..OptimalParams::lee12() }.into(),
         OptimalParams::lee12().into(),
@@ -88,7 +88,7 @@ fn two_next_hops_of_one_node_share_alike_and_settle_ties_among_themselves() {
 }
 
 #[test]
-fn dummies_begin_with_the_first_packet_and_count_as_service() {
+fn dummies_begin_after_a_packet_and_are_service() {
     let law = VirtualQueueParams {
         links: Links::All,
         dummies: true,
@@ -113,7 +113,7 @@ fn dummies_begin_with_the_first_packet_and_count_as_service() {
 }
 
 #[test]
-fn a_buffer_holds_no_more_than_its_limit_while_a_dummy_is_sent_or_packets_are_kept_back() {
+fn buffer_stays_within_limit_with_dummies() {
     // The most that waits in the queues of node 0.
     let most = |spec: &NetworkSpec| {
         let mut network = Network::new(spec, seconds(1, 0, 5));

@@ -84,7 +84,7 @@ fn assert_kept_for_what_was_measured(result: &RunResult, k: f64) {
 }
 
 #[test]
-fn connections_do_not_run_away_where_nothing_is_acknowledged() {
+fn connections_stay_bounded_without_acks() {
     let k = 20.0;
     // The mean of segments is the one that the series keeps, too.
     let samples = RoundTripSamples::Segments;
@@ -105,7 +105,7 @@ fn connections_do_not_run_away_where_nothing_is_acknowledged() {
 }
 
 #[test]
-fn nor_with_windows_and_first_thresholds_out_of_reach() {
+fn windows_stay_bounded_without_thresholds() {
     let mut spec = chapter_6(&A, false, |tcp| {
         tcp.sender.receiver_window = 1000;
         tcp.sender.start.initial_ssthresh = 1e6;

@@ -60,7 +60,7 @@ fn sources_go_on_in_any_queue() {
 }
 
 #[test]
-fn where_there_is_no_room_for_all_they_take_turns() {
+fn flows_take_turns_in_a_full_buffer() {
     // Room for two, one in service; ten of them.
     let spec = together(
         &wired(1_000, 5, 2, datagrams(Pattern::Saturated)),
@@ -104,7 +104,7 @@ impl MarkingLaw for Harsh {
 }
 
 #[test]
-fn a_queue_that_refuses_though_it_is_empty_is_asked_again_and_never_without_end() {
+fn refusing_empty_queue_is_polled_boundedly() {
     // Alone, with two packets under way, over a wire that carries 100 a second.
     let run = |refuses: f64, drops: f64| {
         let mut spec = wired(1_000, 5, 50, datagrams(Pattern::Saturated));

@@ -53,7 +53,7 @@ fn rate_follows_equation_over_lossy_wire() {
 /// flows without any chance fall into step at a full queue, and microseconds then decide which loses: single cases lie
 /// between a half and four times, those of ns-2, too (1.8 at the delay of 40 ms). So the mean over delays counts.
 #[test]
-fn beside_newreno_it_takes_its_share_within_a_factor_of_two() {
+fn shares_with_newreno_within_a_factor_of_two() {
     for buffer in [20, 50] {
         let mut ratios = Vec::new();
         for delay_ms in [29, 34, 37, 40, 43, 47, 53] {
@@ -116,7 +116,7 @@ fn connected(law: impl Into<ConnectionParams>, aggregate: bool) -> TfrcSpec {
 
 /// Three connections have three times the rate of one, and one worth three has it, too.
 #[test]
-fn three_connections_and_one_worth_three_have_three_times_the_rate() {
+fn three_connections_equal_one_of_weight_three() {
     let run = |spec| {
         let result = Network::run(&over(1_000_000, 50, 1000, &[(0, 0.02)], spec), seconds(1, 50, 1000));
         (result.flows[0].goodput_pps, result.flows[0].connections)

@@ -111,7 +111,7 @@ fn handshake_costs_round_trip_of_its_own_once() {
 }
 
 #[test]
-fn sizes_and_times_are_drawn_as_they_are_said_to_be() {
+fn sizes_and_times_have_their_distributions() {
     let mut spec = web(50, 5_000, WebConnection::PerRequest, true);
     let Traffic::Web(web) = &mut spec.flows[0].traffic else { panic!("it is a web flow") };
     (web.request, web.arrivals) = ((Bytes::new(200), Bytes::new(1000)), Arrivals::Poisson);
@@ -132,7 +132,7 @@ fn sizes_and_times_are_drawn_as_they_are_said_to_be() {
 }
 
 #[test]
-fn requests_end_with_the_flow_and_replies_come_all_the_same() {
+fn requests_end_with_the_flow_replies_come() {
     let at = |s| Instant::ZERO + Duration::from_secs(s);
     for connection in [WebConnection::PerRequest, WebConnection::Persistent] {
         for handshake in [false, true] {
@@ -152,7 +152,7 @@ fn requests_end_with_the_flow_and_replies_come_all_the_same() {
 }
 
 #[test]
-fn a_persistent_connection_answers_in_order_and_many_share() {
+fn persistent_connection_answers_in_order() {
     // Four times the wire's rate: the persistent connection's replies come one after the other, the others together.
     let took = |connection| {
         let (_, web) = results(&web(100, 50_000, connection, false), seconds(1, 0, 60));
@@ -187,7 +187,7 @@ fn requests_and_replies_survive_a_lossy_wire() {
 }
 
 #[test]
-fn a_request_repeated_after_the_end_leaves_other_connections_alone() {
+fn late_repeated_request_leaves_others_alone() {
     // The first acknowledgement, of a request that is answered, is lost: it has been sent after 2.72 + 5 + 0.32 ms, the reply 0.4 ms later.
     // The flow stops, the half for replies is over, and the next flow's connection has its place when the request is repeated.
     let ms = |ms| Instant::ZERO + Duration::from_millis(ms);

@@ -97,7 +97,7 @@ proptest! {
     /// Parekh and Gallager 1993, theorems 1 and 2: no packet ends more than the largest packet's time after it does in GPS, and no
     /// flow is ever served less than a packet of that size behind it.
     #[test]
-    fn weighted_fair_queueing_keeps_up_with_processor_sharing(
+    fn weighted_fair_queueing_tracks_sharing(
         arrivals in arrivals(),
         weights in prop::collection::vec(0.1f64..10.0, 4),
     ) {
@@ -123,7 +123,7 @@ proptest! {
     /// Shreedhar and Varghese 1995, section IV-C: of flows that always have a backlog none is served more than a quantum and two packets
     /// more than another; so none is further from its share of GPS.
     #[test]
-    fn deficit_round_robin_keeps_flows_within_its_bound(
+    fn deficit_round_robin_keeps_its_bound(
         sizes in prop::collection::vec(prop::collection::vec(40u32..=LARGEST, 40), 2..5),
         quantum in 1u32..4_000,
     ) {
@@ -149,7 +149,7 @@ proptest! {
 
     /// The same with weights, each flow counted by its own: a flow's service in a turn is its weight's part.
     #[test]
-    fn deficit_round_robin_keeps_weighted_flows_within_its_bound(
+    fn deficit_round_robin_keeps_weighted_bound(
         flows in prop::collection::vec((1u32..9, prop::collection::vec(40u32..=LARGEST, 60)), 2..5),
         quantum in 100u32..2_000,
     ) {
@@ -238,7 +238,7 @@ fn hosts_share_alike_and_flows_within() {
 }
 
 #[test]
-fn a_subscriber_counts_once_however_many_flows_it_has() {
+fn subscriber_counts_once_with_many_flows() {
     // Three flows of node 8, one of node 7; a weight each, of which a subscriber has its flows' greatest.
     let facts = |weight: f64| FlowFacts { weight, from: 1, to: 1 };
     let apart = Flows::new(&[2.0, 1.0, 1.0, 2.0].map(facts));

@@ -337,7 +337,7 @@ fn back_off_law_sees_arrivals_and_departures() {
 
 /// mac80211 drops from the longest line of all stations.
 #[test]
-fn full_buffer_costs_the_longest_line_of_all_stations() {
+fn full_buffer_drops_from_longest_of_stations() {
     let mut queue = queue(&DisciplineParams::Airtime(AirtimeParams::mac80211()), None);
     for (id, flow) in [(0, 2), (1, 0), (2, 0), (3, 0)] {
         queue.accept(ms(0), packet(id, flow, 1000, ms(0)));

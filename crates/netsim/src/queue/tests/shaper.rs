@@ -47,7 +47,7 @@ fn a_bucket_earns_to_the_nanosecond() {
 }
 
 #[test]
-fn a_bucket_keeps_its_tokens_when_the_rate_changes_and_gives_none_at_zero() {
+fn bucket_keeps_tokens_and_gives_none_at_zero() {
     let mut bucket = TokenBucket::new(kbps(1_000), Bytes::new(1500));
     bucket.take(ms(0), Bytes::new(1500));
     bucket.set_rate(ms(6), Rate::from_bps(0)); // half of it has come
@@ -66,7 +66,7 @@ fn a_bucket_keeps_its_tokens_when_the_rate_changes_and_gives_none_at_zero() {
 proptest! {
     /// The definition: over any interval no more than rate·t + depth; and no packet waits that might have passed.
     #[test]
-    fn no_interval_passes_more_than_its_rate_and_the_depth(
+    fn interval_passes_at_most_rate_and_depth(
         steps in prop::collection::vec((0u64..40_000_000, 40u32..1500), 1..60),
         (bps, depth) in (1_000u64..50_000_000, 1500u32..6000),
         changes in prop::collection::vec((1u64..2_000_000_000, 0u64..20_000_000), 0..4),
@@ -169,7 +169,7 @@ fn one_bucket_over_one_line_limits_the_sum() {
 }
 
 #[test]
-fn one_bucket_over_a_line_each_shares_it_by_weight_and_bytes() {
+fn one_bucket_shares_by_weight_and_bytes() {
     let mut fair = shaper(false, Some(900), None, [1; 3]);
     let got = backlogged(&mut fair, [1500, 400, 1000], ms(10_000));
     for bytes in got {
@@ -211,7 +211,7 @@ fn new_rate_holds_for_head_packet() {
 }
 
 #[test]
-fn classes_are_counted_where_they_come_leave_wait_and_are_dropped() {
+fn classes_count_arrivals_departures_and_drops() {
     let mut all = shaper(true, Some(120), None, [1; 3]);
     for id in 0..5 {
         let arrival = packet(id, if id < 3 { 0 } else { 2 }, 1500, ms(0));
@@ -303,7 +303,7 @@ fn discipline_drops_count_for_class() {
 
 /// At 800 kb/s the tokens of 100 ms are 10 000 bytes; at 80 kb/s two packets are more.
 #[test]
-fn a_bucket_by_time_is_as_deep_as_its_rate_and_holds_two_packets_at_least() {
+fn bucket_by_time_holds_two_packets_at_least() {
     let mut bucket = TokenBucket::by_rate(kbps(800), Bytes::new(3000), Duration::from_millis(100));
     let passes = |bucket: &mut TokenBucket, now| {
         let size = Bytes::new(1000);

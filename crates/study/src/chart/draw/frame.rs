@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_as_precisely_as_their_steps() {
+    fn numbers_are_as_precise_as_their_steps() {
         assert_eq!(number(12345.0, 3), "12,345");
         assert_eq!(number(-0.25, -2), "−0.25");
         assert_eq!(number(-0.001, 0), "0");

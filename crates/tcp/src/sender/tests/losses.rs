@@ -158,7 +158,7 @@ fn duplicates_at_the_recovery_point_are_no_loss() {
 }
 
 #[test]
-fn unsent_segments_are_those_supplied_less_those_sent() {
+fn unsent_segments_are_supplied_less_sent() {
     let mut sender = reno(params(Recovery::NewReno)); // a window of two
     sender.supply(5);
     assert_eq!(send_all(&mut sender, at(0)).len(), 2);
@@ -187,7 +187,7 @@ fn counts_of_connections_add_up() {
 
 /// RFC 5681 section 2: an acknowledgement is a duplicate only while data are outstanding.
 #[test]
-fn acknowledgements_of_nothing_outstanding_are_no_duplicates() {
+fn acks_of_nothing_outstanding_are_no_duplicates() {
     let mut sender = reno(params(Recovery::NewReno));
     sender.supply(2);
     send_all(&mut sender, at(0));
@@ -199,7 +199,7 @@ fn acknowledgements_of_nothing_outstanding_are_no_duplicates() {
 
 /// RFC 6298 section 3: a segment is timed from when it was sent to when *it* is acknowledged, not the one before.
 #[test]
-fn timed_segment_waits_for_its_own_acknowledgement() {
+fn timed_segment_waits_for_its_own_ack() {
     let mut sender = reno(params(Recovery::NewReno)); // a window of two
     assert_eq!(send_all(&mut sender, at(0)), [0, 1]);
     sender.handle_reply(at(100), ack(1));
@@ -256,7 +256,7 @@ fn lost_repetition_after_a_timeout_cuts_again() {
 /// RFC 6937 section 3 below the threshold: as many segments leave as arrived, and one more where the
 /// acknowledgement advances (Linux). Of ten the first seven are lost; the threshold is five.
 #[test]
-fn reduction_grows_with_acknowledgements_that_advance() {
+fn reduction_grows_with_acks_that_advance() {
     let mut sender = with_flight(Recovery::Sack, 10);
     sender.handle_reply(at(100), sack(0, &[(7, 10)]));
     assert_eq!(send_all(&mut sender, at(100)), [0, 1, 2]);
@@ -268,7 +268,7 @@ fn reduction_grows_with_acknowledgements_that_advance() {
 
 /// Karn: the acknowledgement that covers a repetition measures nothing, neither by it nor by those that it waited for.
 #[test]
-fn acknowledgement_of_a_repetition_measures_nothing() {
+fn ack_of_repetition_measures_nothing() {
     let mut sender = by_time(6);
     sender.supply(6);
     sender.handle_reply(at(100), sack(0, &[(1, 5)]));
@@ -292,7 +292,7 @@ fn probe_waits_for_the_end_of_recovery() {
 
 /// RFC 8985 section 7.4: a probe is over when it is acknowledged itself, and until then there is no other.
 #[test]
-fn probe_of_new_data_waits_for_its_own_acknowledgement() {
+fn probe_of_new_data_waits_for_its_own_ack() {
     let mut sender = by_time(4);
     sender.handle_reply(at(100), ack(1));
     assert_eq!(send_all(&mut sender, at(100)), [4]);

@@ -29,7 +29,7 @@ fn answer(sender: &mut Sender, receiver: &mut Receiver, now: Instant, segments: 
 }
 
 #[test]
-fn a_window_with_marks_is_halved_once_and_nothing_is_sent_again() {
+fn marked_window_is_halved_once_nothing_resent() {
     for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
         let (mut sender, mut receiver) = (with_ecn(8.0, recovery), Receiver::new(AckPolicy::EachSegment));
         let first = fly(&mut sender, at(0), &[1, 3, 4]);

@@ -223,7 +223,7 @@ fn samples_of_a_dry_application_are_marked() {
 }
 
 #[test]
-fn samples_of_a_held_sender_are_not_the_applications() {
+fn samples_of_held_sender_are_its_own() {
     let witness = Witness { asks: true, ..Witness::default() };
     let mut sender = witness.sender(params(Recovery::Sack));
     sender.hold_back(2);

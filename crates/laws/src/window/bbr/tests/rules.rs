@@ -60,7 +60,7 @@ fn burst_grows_with_the_pace() {
 
 /// `bbr_quantization_budget`: `cwnd += 3 * bbr_tso_segs_goal(sk)`, rounded up to even, and 2 more in phase 0 of `PROBE_BW`.
 #[test]
-fn room_is_three_bursts_even_and_two_for_the_probe() {
+fn room_is_three_bursts_even_and_two_for_probe() {
     for (phase, pace, room) in [(1, 100.0, 14.0), (1, 990.0, 18.0), (1, 5120.0, 26.0), (0, 100.0, 16.0)] {
         let mut law = probing(phase);
         law.pace = Some(pace);
@@ -71,7 +71,7 @@ fn room_is_three_bursts_even_and_two_for_the_probe() {
 /// `bbr_packets_in_net_at_edt`: five of those under way arrive in the 5 ms before the next one leaves, which counts while the gain is
 /// above one.
 #[test]
-fn segments_in_the_network_are_counted_when_the_next_leaves() {
+fn flight_is_counted_when_the_next_leaves() {
     let law = probing(2);
     let delivery = Delivery { paced_until: at(5), ..Delivery::default() };
     for (gain, segments) in [(1.25, 17.0), (1.0, 15.0), (0.75, 15.0)] {
@@ -133,7 +133,7 @@ fn phases_end_by_time_and_by_flight() {
 
 /// `bbr_check_full_bw_reached`: three round trips without a growth by a quarter (`bbr_full_bw_thresh`, `bbr_full_bw_cnt`).
 #[test]
-fn pipe_is_full_after_three_rounds_without_growth() {
+fn pipe_is_full_after_three_flat_rounds() {
     let mut law = bbr();
     let mut rounds = |rate_pps: f64| {
         law.path.bandwidth.add(0, BANDWIDTH_ROUNDS, rate_pps);
@@ -228,7 +228,7 @@ fn window_is_kept_as_it_was_before_a_recovery() {
 /// `bbr_init_pacing_rate_from_rtt`, `bbr_set_pacing_rate`: ten segments in a round trip of 100 ms times 2.885, less 1 %; until the pipe
 /// is full the pace falls never.
 #[test]
-fn pace_begins_with_the_window_and_only_rises_in_startup() {
+fn pace_begins_with_window_and_rises_in_startup() {
     let mut law = bbr();
     let smoothed = Some(Duration::from_millis(100));
     let gain = 2.0 / core::f64::consts::LN_2;
