@@ -11,7 +11,7 @@ further factor of ten. Aggregates have at most 65 535 bytes.
 
 import multiprocessing
 
-DISTANCES = (10, 20, 40)
+DISTANCES = (10, 20, 30, 40)
 SEEDS = (1, 2, 3)
 SECONDS = 10
 

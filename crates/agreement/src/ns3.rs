@@ -86,6 +86,38 @@ pub fn row() -> Vec<(String, Vec<f64>)> {
     means(include_str!("../../../validation/ns3/row.txt"))
 }
 
+/// A saturated station received at one strength.
+#[derive(Clone, Debug)]
+pub struct Strength {
+    /// The standard's letters.
+    pub letters: String,
+    /// The width \[MHz\].
+    pub mhz: u32,
+    /// The fixed MCS; none, under ns-3's Ideal.
+    pub mcs: Option<u8>,
+    /// The strength \[dBm\].
+    pub dbm: f64,
+    /// Payload that arrives \[Mb/s\].
+    pub mbps: f64,
+}
+
+/// One saturated station of 802.11n or ac, by the strength of its signal.
+pub fn strengths() -> Vec<Strength> {
+    let row = |line: &str| {
+        let [letters, mhz, control, dbm, mbps] = line.split_whitespace().collect::<Vec<_>>()[..] else {
+            panic!("five columns: {line}")
+        };
+        Strength {
+            letters: letters.into(),
+            mhz: mhz.parse().expect("MHz"),
+            mcs: control.parse().ok(),
+            dbm: dbm.parse().expect("dBm"),
+            mbps: mbps.parse().expect("Mb/s"),
+        }
+    };
+    include_str!("../../../validation/ns3/strengths.txt").lines().map(row).collect()
+}
+
 /// A saturated cell of 802.11n, ac or ax without aggregation, 1472 bytes of payload a packet.
 #[derive(Clone, Debug)]
 pub struct Modulated {

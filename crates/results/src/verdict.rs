@@ -129,6 +129,11 @@ impl FairRates {
         Self(rates)
     }
 
+    /// Returns them, if they are known.
+    pub fn rates(&self) -> Option<&[f64]> {
+        self.0.as_deref().ok()
+    }
+
     fn rate(&self, flow: usize) -> Option<f64> {
         self.0.as_ref().ok()?.get(flow).copied()
     }

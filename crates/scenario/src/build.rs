@@ -11,7 +11,8 @@ pub(crate) use mac::airtime;
 use self::flows::Ground;
 use crate::error::Mistake;
 use crate::language::{
-    LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WallTable, WireQueue,
+    ConflictRule, LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WallTable,
+    WireQueue,
 };
 use crate::resolved::{Mac, Parts, Radio, Resolved, position};
 use evenair_des::Stream;
@@ -112,7 +113,6 @@ impl Scenario {
             (true, true) => self.links_in_range(&nodes, &medium),
         };
         let bare: Vec<Link> = links.iter().map(|&(_, link)| link).collect();
-        let conflicts = medium.conflicts(&bare);
         let mac = Mac { data_mode: rates::nominal(&mac, &rates, &bare), ..mac };
         let spec = self.mac_spec(&mac, radio.as_ref(), longest)?;
         let largest = flows
@@ -159,10 +159,21 @@ impl Scenario {
             source_limits: Vec::new(),
         };
         let positions = places.iter().any(Option::is_some).then_some(places);
+        let conflicts = self.conflicts_of(&network, &bare)?;
         let layout = Layout { positions, ranges_m, links, conflicts };
         let mut resolved = Resolved { settings: self, layout, network, unused: Vec::new() };
         resolved.add_shapers()?;
         Ok(resolved)
+    }
+
+    /// Which links conflict, by the rule that is asked for.
+    fn conflicts_of(&self, network: &NetworkSpec, links: &[Link]) -> Result<ConflictGraph, Mistake> {
+        let rule = self.radio.as_ref().and_then(|radio| radio.conflicts);
+        if rule != Some(ConflictRule::Sinr) {
+            return Ok(network.medium.conflicts(links));
+        }
+        let why = "\"sinr\" is for 802.11: links of the ideal MAC conflict by carrier sense; remove it";
+        network.conflicts_by_ratio(links).ok_or_else(|| Mistake::at("radio.conflicts", why))
     }
 
     /// The links that a network without traffic could use.

@@ -37,15 +37,16 @@ pub use evenair_optimum::{Concave, Done, Failure, Solution, Watch};
 pub use fluid::{FluidRun, Overload};
 pub use language::{
     AckTimeout, AfterMissedBlockAck, AggregationTable, ArrivalsName, At, BandName, ClockKind, CodePoint,
-    CodingName, ConnectionName, DataRate, Directions, DisciplineName, DualDescentKeys, ErrorModelName,
-    ErrorsTable, Exactly, FadingName, FadingTable, FlowPattern, FlowTable, FluidModel, FluidTable,
-    GatewayTable, Generate, GeneratedFlows, HoldingLaw, HostsName, InterferenceRule, InterruptedDifs,
-    LimitRate, LinkTable, Listed, LossTable, LossyPathKeys, MacKind, MacTable, MobilityTable, Never, NodeMac,
-    NodeQueuesTable, NodeTable, OfRate, OptimalCsmaKeys, Per, PerRate, PointTable, PreambleKind, Preset,
-    ProbesTable, PropagationName, Protection, QueueKind, QueueTable, RadioTable, RateTable, RateUnit,
-    RenoCsmaKeys, Retries, RoundTripKind, RouteMetric, Scenario, ShadowingTable, ShaperName, SignalTable,
-    SourceLimitTable, StackName, StagedAirtime, TcpTable, Threshold, TrackTable, TrafficKind, UtilityTable,
-    WalkTable, WallTable, WeakSignals, WebTable, Window, WireQueue, WireTable, exactly,
+    CodingName, ConflictRule, ConnectionName, DataRate, Directions, DisciplineName, DualDescentKeys,
+    ErrorModelName, ErrorsTable, Exactly, FadingName, FadingTable, FlowPattern, FlowTable, FluidModel,
+    FluidTable, GatewayTable, Generate, GeneratedFlows, HoldingLaw, HostsName, InterferenceRule,
+    InterruptedDifs, LimitRate, LinkTable, Listed, LossTable, LossyPathKeys, MacKind, MacTable,
+    MobilityTable, Never, NodeMac, NodeQueuesTable, NodeTable, OfRate, OptimalCsmaKeys, Per, PerRate,
+    PointTable, PreambleKind, Preset, ProbesTable, PropagationName, Protection, QueueKind, QueueTable,
+    RadioTable, RateTable, RateUnit, RenoCsmaKeys, Retries, RoundTripKind, RouteMetric, Scenario,
+    ShadowingTable, ShaperName, SignalTable, SourceLimitTable, StackName, StagedAirtime, TcpTable, Threshold,
+    TrackTable, TrafficKind, UtilityTable, WalkTable, WallTable, WeakSignals, WebTable, Window, WireQueue,
+    WireTable, exactly,
 };
 pub use meant::explained;
 pub use optimum::{Objective, Optimum, Overfull, Question, Region, Solver};

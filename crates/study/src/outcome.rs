@@ -10,7 +10,7 @@ use crate::quantity::Quantity;
 use crate::statistics;
 use crate::sweep::{Case, Sweep};
 use evenair_results::digits::counted;
-use evenair_results::verdict::Verdict as RunVerdict;
+use evenair_results::verdict::{FairRates, Verdict as RunVerdict};
 use evenair_results::{Estimate, LiveRecord, RunRecord};
 use evenair_scenario::{Objective, Optimum, Resolved};
 
@@ -92,14 +92,20 @@ fn quantities(study: &Study) -> Vec<Quantity> {
 }
 
 /// A scenario and the optima that the asked metrics need. In each of a pool's many scenarios the optimum over the exact region
-/// would take longer than all runs.
+/// would take longer than all runs. Where nodes move, the fair rates are those of the verdict: means over the measured time.
 fn place(scenario: &Resolved, pooled: bool, told: &[Quantity]) -> Place {
     let optimum = |objective, asked: fn(Metric) -> bool| {
         let asked = !pooled && told.iter().any(|q| asked(q.metric));
         asked.then(|| scenario.optimum_in_passing(objective)).flatten()
     };
+    let fair = optimum(Objective::Fair, Metric::is_of_optimum).and_then(|optimum| {
+        if !scenario.moves() {
+            return Some(optimum);
+        }
+        Some(Optimum { rates_pps: FairRates::of(scenario).rates()?.to_vec(), ..optimum })
+    });
     Place {
-        optimum: optimum(Objective::Fair, Metric::is_of_optimum),
+        optimum: fair,
         fixed_point: optimum(Objective::FixedPoint, Metric::is_of_fixed_point),
         fair: told.iter().any(|q| q.metric.is_of_fair()).then(|| Fair::of(scenario)).flatten(),
         scenario: scenario.clone(),

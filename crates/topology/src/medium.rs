@@ -269,6 +269,28 @@ impl Medium {
         self.contention(links, Hearing::is_decodable)
     }
 
+    /// Which of `links` conflict where carrier sense has no part: those of which one's frames, or the answers to them, spoil the other's,
+    /// and those that share a node. `survives` tells whether a link, by its place, keeps its frames, received at the first power, under a
+    /// signal of the second.
+    pub fn spoiling(&self, links: &[Link], survives: impl Fn(usize, Dbm, Dbm) -> bool) -> ConflictGraph {
+        let mut received_at: Vec<Vec<usize>> = vec![Vec::new(); self.nodes()];
+        for (l, link) in links.iter().enumerate() {
+            received_at[link.to as usize].push(l);
+        }
+        let mut graph = self.contention(links, |_| false); // a node in common
+        for (m, link) in links.iter().enumerate() {
+            for ear in link.ends().into_iter().flat_map(|end| self.hearers(end as usize)) {
+                for &l in &received_at[ear.node as usize] {
+                    let signal = self.hearing(links[l].from as usize, links[l].to as usize);
+                    if signal.is_none_or(|signal| !survives(l, signal.power, ear.power)) {
+                        graph.add(l, m);
+                    }
+                }
+            }
+        }
+        graph
+    }
+
     /// Links that an ear of this kind, or a common node, joins.
     fn contention(&self, links: &[Link], joins: impl Fn(&Hearing) -> bool) -> ConflictGraph {
         let mut at_node: Vec<Vec<usize>> = vec![Vec::new(); self.nodes()];
@@ -402,6 +424,22 @@ mod tests {
         let graph = ConflictGraph::from_edges(4, &[(0, 1), (1, 2), (1, 3), (2, 3)]);
         let medium = Medium::from_conflicts(8, &links, &graph);
         assert_eq!(medium.conflicts(&links), graph);
+    }
+
+    /// Two pairs with receivers 100 m from their senders on the outer side: the senders are 300 m apart, each receiver 400 m from the other
+    /// sender. Carrier sense joins the links; signals are 24 dB over interference, by free space to 86 m and the fourth power behind.
+    #[test]
+    fn links_that_spoil_nothing_do_not_conflict() {
+        let at = [-100.0, 0.0, 300.0, 400.0].map(|x| Position::new(x, 0.0));
+        let medium = Medium::from_positions(&at, &radio());
+        let links = [Link { from: 1, to: 0 }, Link { from: 2, to: 3 }];
+        assert_eq!(medium.conflicts(&links), ConflictGraph::from_edges(2, &[(0, 1)]));
+        let with = |ratio_db: f64| medium.spoiling(&links, |_, signal, other| signal - other >= ratio_db);
+        assert_eq!(with(23.0), ConflictGraph::new(2));
+        assert_eq!(with(25.0), ConflictGraph::from_edges(2, &[(0, 1)]));
+        // A node in common.
+        let both = [links[0], Link { from: 1, to: 2 }];
+        assert_eq!(medium.spoiling(&both, |_, _, _| true), ConflictGraph::from_edges(2, &[(0, 1)]));
     }
 
     #[test]

@@ -22,7 +22,16 @@ pub enum PathLoss {
         /// Where it takes over \[m\].
         reference_m: f64,
     },
+    /// Rooms on one floor, 20·log₁₀ f/MHz + N·log₁₀ d/m − 28 dB from 1 m on (Recommendation ITU-R P.1238-8, eq. (1)); nearer, the
+    /// second power.
+    Indoor {
+        /// N by ten: 2.8 in homes, 3 to 3.1 in offices, 2.2 in shops and halls.
+        exponent: f64,
+    },
 }
+
+/// By how much more amplitude is left over the first metre of [`PathLoss::Indoor`] than in free space: 28 dB less 20·log₁₀ c/(4π·1 MHz·1 m).
+const INDOOR_GAIN: f64 = 25.118_864_315 * 4.0 * PI * 1e6 / LIGHT_M_PER_S;
 
 /// A transmitter and the path loss of its signal; antenna gains are one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,12 +72,18 @@ impl Propagation {
             }
             PathLoss::FreeSpace => f64::INFINITY,
             PathLoss::LogDistance { reference_m, .. } => reference_m,
+            PathLoss::Indoor { .. } => 1.0,
         }
+    }
+
+    /// The amplitude near by, over that in free space.
+    const fn near_gain(&self) -> f64 {
+        if matches!(self.loss, PathLoss::Indoor { .. }) { INDOOR_GAIN } else { 1.0 }
     }
 
     /// By how much the amplitude falls over a distance.
     fn gain(&self, distance_m: f64) -> f64 {
-        let free_space = |metres: f64| self.wavelength_m() / (4.0 * PI * metres);
+        let free_space = |metres: f64| self.near_gain() * (self.wavelength_m() / (4.0 * PI * metres));
         if distance_m < self.crossover_m() {
             return free_space(distance_m);
         }
@@ -80,6 +95,7 @@ impl Propagation {
             PathLoss::LogDistance { exponent, reference_m } => {
                 free_space(reference_m) * libm::pow(reference_m / distance_m, exponent / 2.0)
             }
+            PathLoss::Indoor { exponent } => free_space(1.0) * libm::pow(1.0 / distance_m, exponent / 2.0),
         }
     }
 
@@ -91,7 +107,7 @@ impl Propagation {
     /// How far a signal is received at least this strongly \[m\]: the inverse of [`Self::received`].
     pub fn range_m(&self, threshold: Dbm) -> f64 {
         let gain = libm::pow(10.0, (threshold - self.transmit) / 20.0);
-        let free_space_m = self.wavelength_m() / (4.0 * PI * gain);
+        let free_space_m = self.near_gain() * (self.wavelength_m() / (4.0 * PI * gain));
         if free_space_m < self.crossover_m() {
             return free_space_m;
         }
@@ -101,6 +117,7 @@ impl Propagation {
             PathLoss::LogDistance { exponent, reference_m } => {
                 reference_m * libm::pow(free_space_m / reference_m, 2.0 / exponent)
             }
+            PathLoss::Indoor { exponent } => libm::pow(free_space_m, 2.0 / exponent),
         }
     }
 }
@@ -109,13 +126,14 @@ impl Propagation {
 mod tests {
     use super::*;
 
-    fn each() -> [Propagation; 3] {
+    fn each() -> [Propagation; 4] {
         let two_rays = Propagation::default();
         let log = PathLoss::LogDistance { exponent: 3.0, reference_m: 10.0 };
         [
             two_rays,
             Propagation { loss: PathLoss::FreeSpace, ..two_rays },
             Propagation { loss: log, ..two_rays },
+            Propagation { loss: PathLoss::Indoor { exponent: 2.8 }, ..two_rays },
         ]
     }
 
@@ -137,10 +155,19 @@ mod tests {
 
     #[test]
     fn doubling_distance_costs_3_db_per_power() {
-        for (radio, decibels) in each().iter().zip([12.041, 6.021, 9.031]) {
+        for (radio, decibels) in each().iter().zip([12.041, 6.021, 9.031, 8.429]) {
             let step = radio.received(200.0) - radio.received(400.0);
             assert!((step - decibels).abs() < 1e-3, "{radio:?}: {step}");
         }
+    }
+
+    /// 20·log₁₀ 2400 + 30·log₁₀ 10 − 28 = 69.60 dB.
+    #[test]
+    fn indoor_loss_is_that_of_the_recommendation() {
+        let loss = PathLoss::Indoor { exponent: 3.0 };
+        let radio = Propagation { transmit: Dbm::new(20.0), frequency_hz: 2.4e9, loss };
+        assert!((radio.received(10.0).level() - (20.0 - 69.604)).abs() < 0.001);
+        assert!((radio.received(0.999_999) - radio.received(1.000_001)).abs() < 0.001);
     }
 
     #[test]

@@ -165,7 +165,7 @@ impl Air {
         rules: Rules,
         receivers: &Receivers,
     ) -> Self {
-        if DcfAir::<Small>::fits(medium, &contenders, &timing, receivers) {
+        if DcfAir::<Small>::fits(medium, &contenders, &timing, &rules, receivers) {
             Self::Small(Box::new(DcfAir::with_receivers(medium, contenders, timing, rules, receivers)))
         } else {
             Self::Dcf(Box::new(DcfAir::with_receivers(medium, contenders, timing, rules, receivers)))

@@ -78,18 +78,42 @@ impl ErrorModel {
     }
 
     /// Returns the mode that delivers most bits of packets with a MAC frame of `size` bytes, received at this power without
-    /// interference, preambles left out: the greatest product of rate and share received. Of equals the first; none, if there are no
-    /// modes.
+    /// interference, preambles left out: the greatest product of rate and share received. With a greatest loss it is the fastest mode
+    /// that loses at most this share, or the one that loses least, if all lose more. Of equals the first; none, if there are no modes.
     pub fn best(
         &self,
         phy: Phy,
         modes: impl IntoIterator<Item = Mode>,
         power: Dbm,
         size: Bytes,
+        loss_max: Option<f64>,
     ) -> Option<Mode> {
-        let delivers = |mode: Mode| mode.rate().as_bps() as f64 * (1.0 - self.loss(phy, mode, power, size));
-        let rated = modes.into_iter().map(|mode| (delivers(mode), mode));
+        let rated = modes.into_iter().map(|mode| {
+            let (loss, bps) = (self.loss(phy, mode, power, size), mode.rate().as_bps() as f64);
+            let value = match loss_max {
+                None => bps * (1.0 - loss),
+                Some(most) if loss <= most => bps,
+                Some(_) => -loss,
+            };
+            (value, mode)
+        });
         rated.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, mode)| mode)
+    }
+
+    /// Returns whether at most a share of packets with a MAC frame of `size` bytes is lost in a mode, received at this power under a signal of
+    /// another that lasts.
+    pub fn survives(
+        &self,
+        phy: Phy,
+        mode: Mode,
+        size: Bytes,
+        (power, interference): (Dbm, Dbm),
+        loss_max: f64,
+    ) -> bool {
+        let watts = |power: Dbm| libm::pow(10.0, power.level() / 10.0);
+        let noise = self.noise_in(bandwidth_hz(phy, mode));
+        let lifted_db = 10.0 * libm::log10((watts(noise) + watts(interference)) / watts(noise));
+        self.loss(phy, mode, power + -lifted_db, size) <= loss_max
     }
 
     /// Returns the signal-to-noise ratio of a frame of this mode that is received at this power \[dB\].

@@ -83,6 +83,51 @@ fn twenty_stations_agree_with_ns3_in_long_runs() {
     }
 }
 
+/// What one station carries at a strength \[Mb/s\], by ns-3's rules.
+fn carried(at: &ns3::Strength) -> f64 {
+    let ns3::Strength { letters, mhz, mcs, dbm, .. } = at;
+    let fastest = if letters == "n" { 7 } else { 9 };
+    let control = if mcs.is_some() { "fixed" } else { "ideal" };
+    let mcs = mcs.unwrap_or(fastest);
+    let text = format!(
+        "preset = \"ns3\"\nduration = \"4 s\"\nwarmup = \"1 s\"\n\
+         mac = {{ kind = \"802.11{letters}\", width = \"{mhz} MHz\", mcs = {mcs}, rate_control = \"{control}\" }}\n\
+         radio = {{ errors = {{ model = \"by-snr\" }}, receive_threshold = \"-82 dBm\" }}\n\
+         nodes = [{{ id = \"ap\" }}, {{ id = \"s\" }}]\n\
+         signals = [{{ from = \"s\", to = \"ap\", power = \"{dbm} dBm\" }}]\n\
+         flows = [{{ id = \"1\", from = \"s\", to = \"ap\", traffic = \"saturated\", size = \"1500 bytes\" }}]\n"
+    );
+    let scenario = Resolved::parse("strength", &text, &[]).expect("the scenario is right");
+    let run = Network::run(scenario.network(), scenario.run_spec(1));
+    run.flows[0].goodput_pps * 1_472.0 * 8.0 / 1e6
+}
+
+/// ns-3 takes the fastest mode that loses 1.5 to 2 % of packets at most, and so does our ideal by its rules: within 3 % down to the power
+/// from which on preambles are detected, at every decibel.
+#[test]
+fn ideal_agrees_with_ns3s_ideal() {
+    let rows: Vec<_> = ns3::strengths().into_iter().filter(|row| row.mcs.is_none()).collect();
+    assert!(rows.len() > 30);
+    for row in rows {
+        let ratio = carried(&row) / row.mbps;
+        assert!((ratio - 1.0).abs() < 0.03, "{row:?}: {ratio}");
+    }
+}
+
+/// Where a tenth of a decibel decides, ns-3's value lies between ours at strengths 0.2 dB below and above its own; elsewhere it is within
+/// 3 %.
+#[test]
+fn throughput_by_strength_agrees_with_ns3() {
+    let rows: Vec<_> = ns3::strengths().into_iter().filter(|row| row.mcs.is_some()).collect();
+    assert!(rows.len() > 8);
+    for row in rows {
+        let [below, here, above] =
+            [-0.2, 0.0, 0.2].map(|by| carried(&ns3::Strength { dbm: row.dbm + by, ..row.clone() }));
+        let is_near = (here / row.mbps - 1.0).abs() < 0.03 || (below..above).contains(&row.mbps);
+        assert!(is_near, "{row:?}: {below} {here} {above}");
+    }
+}
+
 /// Payload of the three links \[Mb/s\], mean over three seeds.
 fn row(distance: &str) -> Vec<f64> {
     let d: f64 = distance.parse().unwrap();
@@ -103,7 +148,8 @@ fn row(distance: &str) -> Vec<f64> {
          nodes = [{nodes}{stations}]\nflows = [{flows}]\n\
          [radio]\ntransmit_power = \"20 dBm\"\npropagation = \"log-distance\"\nexponent = 3.5\n\
          reference_distance = \"1 m\"\nfrequency = \"5150 MHz\" # 46.68 dB over the first metre\n\
-         receive_threshold = \"-82 dBm\"\ncarrier_sense_threshold = \"-82 dBm\"\n"
+         receive_threshold = \"-82 dBm\"\ncarrier_sense_threshold = \"-82 dBm\"\n\
+         energy_detection = \"-82 dBm\"\n"
     );
     let scenario = Resolved::parse("row", &text, &[]).expect("the scenario is right");
     let runs = (1..=3).map(|seed| Network::run(scenario.network(), scenario.run_spec(seed)));
@@ -112,19 +158,24 @@ fn row(distance: &str) -> Vec<f64> {
 }
 
 /// Three access points of 802.11ax in a row. 10 m apart all hear all, and have a third of the time each; 20 m apart the outer ones do
-/// not hear each other, and the one in the middle starves. At 40 m none senses another here; ns-3 adds up the frames of both
-/// neighbours, which together are strong enough, so that case is left out.
+/// not hear each other, and the one in the middle starves. At 40 m none senses another alone, and the frames of both neighbours add up
+/// to the power of carrier sense.
 #[test]
 fn the_middle_one_of_a_row_starves_as_in_ns_3() {
     let rows = ns3::row();
-    assert_eq!(rows.iter().map(|(distance, _)| distance.as_str()).collect::<Vec<_>>(), ["10", "20", "40"]);
-    for (distance, theirs) in &rows[..2] {
+    let distances: Vec<_> = rows.iter().map(|(distance, _)| distance.as_str()).collect();
+    assert_eq!(distances, ["10", "20", "30", "40"]);
+    for (distance, theirs) in &rows {
         let ours = row(distance);
         let total = |rates: &[f64]| rates.iter().sum::<f64>();
         let share = |rates: &[f64]| rates[1] / total(rates);
         assert!((total(&ours) / total(theirs) - 1.0).abs() < 0.02, "{distance} m: {ours:?}, {theirs:?}");
         let (middle, of_theirs) = (share(&ours), share(theirs));
-        let is_alike = if distance == "10" { 0.3..0.4 } else { 0.0..0.03 };
+        let is_alike = match distance.as_str() {
+            "10" => 0.3..0.4,
+            "20" | "30" => 0.0..0.03,
+            _ => 0.25..0.3,
+        };
         assert!(
             is_alike.contains(&middle) && is_alike.contains(&of_theirs),
             "{distance} m: {ours:?}, {theirs:?}"

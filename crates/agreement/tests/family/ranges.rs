@@ -546,7 +546,7 @@ fn pfrc() -> impl Strategy<Value = PfrcParams> {
 
 ranges! { RateControlParams
     Fixed => Just(FixedModeParams {}),
-    Ideal => Just(IdealParams {}),
+    Ideal => prop::option::of(0.001..0.5).prop_map(|loss| IdealParams { loss }),
     Arf => arf(),
     Aarf => (arf(), 1.0..10.0, 0u32..1000).prop_map(|(arf, factor, more)| {
         let ArfParams { successes, failures, timer } = arf;

@@ -66,5 +66,12 @@ family! {
     }
 }
 
+impl RateControlParams {
+    /// The greatest share of packets that [`FrameView::best`] may lose; without it, it is the mode that delivers most.
+    pub const fn loss_max(&self) -> Option<f64> {
+        if let Self::Ideal(ideal) = self { ideal.loss } else { None }
+    }
+}
+
 #[cfg(test)]
 mod tests;

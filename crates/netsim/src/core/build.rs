@@ -189,7 +189,7 @@ fn control_modes(spec: &NetworkSpec, seed: u64, queues: &[TransmitQueue], air: &
             let name = format!("{} to {}", queue.name, spec.nodes[to as usize]);
             let draws = Stream::named(seed, &name, "rate").bits();
             let law = params.begin(&spec.rate_role(from, to, &modes, draws));
-            let link = ControlledLink { to, modes: modes.clone(), law };
+            let link = ControlledLink { to, modes: modes.clone(), law, loss_max: params.loss_max() };
             air.control_modes(by, link, spec.mode(from, to));
         }
     }

@@ -2,9 +2,13 @@
 
 use super::NetworkSpec;
 use evenair_laws::rates::{RateControlParams, RateFormat, RateMode, RateRole};
-use evenair_units::Rate;
-use evenair_wifi::{BROADCAST, FULL_PACKET, Format, GuardInterval, Mode, Modulation, Phy, Width};
+use evenair_topology::{ConflictGraph, Link};
+use evenair_units::{Dbm, Rate};
+use evenair_wifi::{BROADCAST, Capture, FULL_PACKET, Format, GuardInterval, Mode, Modulation, Phy, Width};
 use std::collections::BTreeSet;
+
+/// The greatest share of packets that a link loses to others with which it does not conflict by the ratio of signal to noise.
+const MOST_LOST: f64 = 0.1;
 
 /// Rate control of the links of the air; where there is none, each link has one mode.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,18 +67,37 @@ impl NetworkSpec {
     /// of rate and share received, or the fastest that is received at all; the link's own without it.
     pub fn sustained_mode(&self, from: u32, to: u32) -> Mode {
         let own = self.mode(from, to);
-        let (Some(_), Some(ear)) =
+        let (Some(law), Some(ear)) =
             (self.rate_control.of(from, to), self.medium.hearing(from as usize, to as usize))
         else {
             return own;
         };
         let modes = self.modes_of(from, to).into_iter();
         if let Some((model, timing)) = self.errors(from, to) {
-            return model.best(timing.phy, modes, ear.power, FULL_PACKET).unwrap_or(own);
+            return model.best(timing.phy, modes, ear.power, FULL_PACKET, law.loss_max()).unwrap_or(own);
         }
         let Some(sensitivity) = &self.receivers.sensitivity else { return own };
         let received = |mode: &Mode| sensitivity.threshold(*mode).is_some_and(|least| ear.power >= least);
         modes.rev().find(received).unwrap_or(own)
+    }
+
+    /// Which of these links conflict by the ratio of signal to interference and noise: those of which one's frames, or the answers to them,
+    /// spoil the other's. A link keeps its frames if it loses at most a tenth of its packets of 1500 bytes by the error model; where
+    /// receivers have thresholds, if it is stronger by that of capture. None, over ideal CSMA.
+    pub fn conflicts_by_ratio(&self, links: &[Link]) -> Option<ConflictGraph> {
+        let super::MacSpec::Dcf { rules, .. } = &self.mac else { return None };
+        let milliwatts = |power: Dbm| libm::pow(10.0, power.level() / 10.0);
+        let noise_mw = if let Capture::Sinr { noise } = rules.capture { milliwatts(noise) } else { 0.0 };
+        let ratio = milliwatts(Dbm::new(rules.capture_db));
+        let survives = |l: usize, signal: Dbm, other: Dbm| {
+            let Link { from, to } = links[l];
+            if let Some((model, timing)) = self.errors(from, to) {
+                let mode = self.sustained_mode(from, to);
+                return model.survives(timing.phy, mode, FULL_PACKET, (signal, other), MOST_LOST);
+            }
+            milliwatts(signal) >= ratio * (milliwatts(other) + noise_mw)
+        };
+        Some(self.medium.spoiling(links, survives))
     }
 
     /// The place of a link's rate control: its modes, and a number for its draws.

@@ -2,10 +2,11 @@
 
 use super::ends;
 use crate::error::Mistake;
-use crate::language::{BandName, MacKind, NodeMac, RateTable, Scenario};
+use crate::language::{BandName, MacKind, NodeMac, Preset, RateTable, Scenario};
 use crate::law;
 use crate::quantity::RateQuantity;
 use crate::resolved::{Mac, Radio};
+use evenair_laws::rates::RateControlParams;
 use evenair_netsim::{LinkControl, LinkRate, RateControlSpec};
 use evenair_topology::{Hearing, Link, Medium};
 use evenair_wifi::{Band, ErrorModel, FULL_PACKET, Mode, Modulation, Phy, Receivers, Width};
@@ -18,12 +19,15 @@ impl Scenario {
     /// A parameter is outside its range, or the MAC is ideal.
     pub(super) fn rate_control(&mut self, names: &[String], mac: &Mac) -> Result<RateControlSpec, Mistake> {
         const WHY: &str = "has no meaning for the ideal MAC, which decodes all rates alike";
+        let preset = self.preset;
+        follow_ns3(preset, &mut self.mac.rate_control);
         law::complete_any("mac.rate_control", &mut self.mac.rate_control)?;
         if mac.is_ideal() && self.mac.rate_control.is_some() {
             return Err(Mistake::at("mac.rate_control", WHY));
         }
         let mut links = Vec::new();
         for (index, entry) in self.rates.iter_mut().enumerate() {
+            follow_ns3(preset, &mut entry.rate_control);
             law::complete_any("rate_control", &mut entry.rate_control)
                 .map_err(|mistake| mistake.within("rates", index))?;
             let Some(law) = entry.rate_control.clone() else { continue };
@@ -157,6 +161,13 @@ impl RateTable {
     }
 }
 
+/// The law `ideal` as ns-3 has it, under its preset: see [`evenair_laws::rates::ideal`].
+fn follow_ns3(preset: Preset, law: &mut Option<RateControlParams>) {
+    if let (Preset::Ns3, Some(RateControlParams::Ideal(ideal))) = (preset, law) {
+        ideal.loss.get_or_insert(0.016);
+    }
+}
+
 /// The links with a rate that follows from their ends.
 fn implied<'a>(
     mac: &'a Mac,
@@ -168,7 +179,7 @@ fn implied<'a>(
     let of_dsss = phy.of_b().rates();
     let fastest = move |modes: &mut dyn Iterator<Item = Mode>, ear: &Hearing| {
         if let Some(model) = errors {
-            return model.best(*phy, modes, ear.power, FULL_PACKET);
+            return model.best(*phy, modes, ear.power, FULL_PACKET, None);
         }
         let sensitivity = receivers.sensitivity.as_ref()?;
         let is_received = |mode: &Mode| sensitivity.threshold(*mode).is_some_and(|least| ear.power >= least);

@@ -25,6 +25,11 @@ pub struct RadioTable {
     /// Frames stronger than this make the medium busy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier_sense_threshold: Option<Power>,
+    /// The medium is also busy while all signals at a node add up to this, none of which need be sensed alone: a power, or "standard", -62 dBm
+    /// in 20 MHz and 3 dB more for each doubling of the width (IEEE 802.11-2016 clause 17.3.10.6). Without it each signal is sensed
+    /// alone. ns-3 adds up from `carrier_sense_threshold` on, and so does its preset with `errors`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy_detection: Option<Threshold>,
     /// The transmission power of every node; matters to thresholds given as powers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transmit_power: Option<Power>,
@@ -63,6 +68,10 @@ pub struct RadioTable {
     /// The meaning of a signal that is sensed and too weak to be decoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weak_signals: Option<WeakSignals>,
+    /// Which links conflict, in theory (`solve`, `compare`, `show`, fluid models): by carrier sense, if it is not given. Runs do not depend on
+    /// it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflicts: Option<ConflictRule>,
     /// The receivers' noise, where interference is summed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<Power>,
@@ -140,6 +149,12 @@ pub enum PropagationName {
     TgaxResidential,
     /// TGax's model of offices: an exponent of 3.5 from 10 m on; walls of 7 dB come with `walls`.
     TgaxEnterprise,
+    /// ITU-R P.1238, homes: an exponent of 2.8 from 1 m on.
+    ItuResidential,
+    /// ITU-R P.1238, offices: an exponent of 3, and 3.1 from 5 GHz on.
+    ItuOffice,
+    /// ITU-R P.1238, shops and halls: an exponent of 2.2.
+    ItuCommercial,
 }
 
 /// Log-normal shadowing: a field over the places of sender and receiver, the same in both directions and in all seeds of a run.
@@ -208,6 +223,18 @@ pub enum WeakSignals {
     Errors,
     /// Energy and nothing more. As ns-3 has it.
     Energy,
+}
+
+/// Which links conflict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConflictRule {
+    /// Links with an end that senses an end of the other.
+    CarrierSense,
+    /// Links of which one's frames, or the answers to them, spoil the other's: with `errors` more than a tenth of its packets of 1500 bytes
+    /// at the mode that the link sustains, and else all that are not stronger by `capture`. One interferer is looked at at a time. The
+    /// best rates are then those of a schedule without carrier sense.
+    Sinr,
 }
 
 /// The signals that a frame must be stronger than to be decoded.

@@ -154,23 +154,16 @@ const NOT_BUILT: &[(&str, &[&str])] = &[
         &["pareto", "selfsimilar", "weibull", "fractal", "mmpp"],
     ),
     (
-        "A-MSDU and bursts of frames; the table aggregation has A-MPDUs, in which packets share a frame",
-        &[
-            "ampdu",
-            "amsdu",
-            "blockack",
-            "blockacks",
-            "framebursting",
-            "frameaggregation",
-            "ampdusize",
-            "amsdusize",
-            "maxampdusize",
-            "maxamsdusize",
-        ],
+        "A-MSDU, as each packet of an aggregate is an MPDU of its own; the table aggregation has A-MPDUs, in which packets share a frame",
+        &["amsdu", "amsdusize", "maxamsdusize"],
+    ),
+    (
+        "bursts of frames; the table aggregation has A-MPDUs, in which packets share a frame",
+        &["ampdu", "blockack", "blockacks", "framebursting", "frameaggregation", "ampdusize", "maxampdusize"],
     ),
     (
         "this model of fading or path loss; see `propagation`, `shadowing` and `fading` of [radio]",
-        &["rice", "itu", "okumurahata", "cost231", "buildings", "obstacles", "jakes"],
+        &["rice", "okumurahata", "cost231", "buildings", "obstacles", "jakes"],
     ),
     (
         "routing protocols; routes have the fewest hops, or are given by `via`",

@@ -10,6 +10,9 @@ use evenair_topology::{Fading, PathLoss, Propagation, ThresholdRadio};
 use evenair_units::{Dbm, Rate};
 use evenair_wifi::{Band, Capture, ErrorModel, Phy, Rules, Sensitivity, Width};
 
+/// The power of energy detection in 20 MHz \[dBm\] (IEEE 802.11-2016 clause 17.3.10.6).
+const ENERGY_DBM: f64 = -62.0;
+
 /// A radio, as the packet world knows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Radio {
@@ -24,6 +27,8 @@ pub(crate) struct Radio {
     /// The ratio from which on preambles are detected, where there is an error model.
     detection_db: Option<f64>,
     weak_is_error: bool,
+    /// The sum of signals that makes the medium busy.
+    energy: Option<Dbm>,
 }
 
 impl Radio {
@@ -36,7 +41,7 @@ impl Radio {
     pub(crate) const fn rules(&self, rules: Rules) -> Rules {
         let Self { capture, capture_db, weak_is_error, .. } = *self;
         let detection_db = if self.detection_db.is_some() { self.detection_db } else { rules.detection_db };
-        Rules { capture, capture_db, weak_is_error, detection_db, ..rules }
+        Rules { capture, capture_db, weak_is_error, detection_db, energy: self.energy, ..rules }
     }
 }
 
@@ -47,10 +52,10 @@ impl RadioTable {
         let errors = self.complete_errors(preset, mac)?;
         let default = Propagation::default();
         let transmit = self.transmit_power.get_or_insert(Power(default.transmit)).0;
-        let loss = self.path_loss()?;
-        let is_indoor = self.propagation.is_some_and(|name| name.break_point_m().is_some());
+        let is_indoor = self.propagation.is_some_and(PropagationName::is_indoor);
         let usual_hz = if is_indoor { band_hz(phy) } else { default.frequency_hz };
         let frequency_hz = self.frequency.get_or_insert(Frequency(usual_hz)).0;
+        let loss = self.path_loss(frequency_hz)?;
         let propagation = Propagation { transmit, frequency_hz, loss };
         self.check_obstacles()?;
         let fading = self.fading.as_mut().map(|table| table.complete(&propagation)).transpose()?;
@@ -61,6 +66,7 @@ impl RadioTable {
         let sensitivity = self.sensitivity(&propagation, phy, preset, widths)?;
         let furthest = sensitivity.as_ref().and_then(Sensitivity::least);
         let (transmission_range_m, carrier_sense_range_m) = self.ranges_m(&propagation, furthest)?;
+        let energy = self.energy(preset, mac, propagation.received(carrier_sense_range_m))?;
         let interference_range_m =
             self.interference_threshold.map_or(0.0, |least| propagation.range_m(least.0));
         Ok(Radio {
@@ -76,7 +82,37 @@ impl RadioTable {
             capture_db: self.capture.get_or_insert(Decibels(Rules::standard().capture_db)).0,
             detection_db: self.errors.and_then(|errors| errors.preamble_detection).map(|least| least.0),
             weak_is_error: errors.is_none() && self.weak_is_error(preset),
+            energy,
         })
+    }
+
+    /// The sum of signals from which on the medium is busy. Signals to 10 dB below it count.
+    fn energy(&mut self, preset: Preset, mac: &Mac, sensed: Dbm) -> Result<Option<Dbm>, Mistake> {
+        let sensed = self.carrier_sense_threshold.map_or(sensed, |power| power.0);
+        if self.errors.is_some() && preset == Preset::Ns3 {
+            self.energy_detection.get_or_insert(Threshold::Power(Power(sensed)));
+        }
+        let Some(given) = self.energy_detection else { return Ok(None) };
+        let wrong = |why: String| Err(Mistake::at("radio.energy_detection", why));
+        if mac.is_ideal() || preset == Preset::Ns2 {
+            return wrong(
+                "is for 802.11 by the other presets: remove it, or change mac.kind or preset".into(),
+            );
+        }
+        let energy = match given {
+            Threshold::Power(power) => power.0,
+            Threshold::Standard => {
+                let width = mac.modulation().map_or(Width::Mhz20, |modulation| modulation.width);
+                Dbm::new(ENERGY_DBM + 3.0 * width as u8 as f64)
+            }
+        };
+        if energy < sensed {
+            return wrong(format!(
+                "{energy} lies below the power of carrier sense, {sensed}; give that or more"
+            ));
+        }
+        self.interference_threshold.get_or_insert(Power(energy + -10.0));
+        Ok(Some(energy))
     }
 
     /// Whether a signal that is too weak to be decoded is an error.
@@ -112,7 +148,7 @@ impl RadioTable {
         }
     }
 
-    fn path_loss(&mut self) -> Result<PathLoss, Mistake> {
+    fn path_loss(&mut self, frequency_hz: f64) -> Result<PathLoss, Mistake> {
         let name = *self.propagation.get_or_insert(PropagationName::TwoRayGround);
         let given = [
             ("antenna_height", self.antenna_height.is_some(), name == PropagationName::TwoRayGround),
@@ -130,6 +166,11 @@ impl RadioTable {
                 PathLoss::TwoRayGround { antenna_height_m: self.antenna_height.get_or_insert(Length(1.5)).0 }
             }
             PropagationName::FreeSpace => PathLoss::FreeSpace,
+            // Recommendation ITU-R P.1238-8, table 2.
+            PropagationName::ItuResidential => PathLoss::Indoor { exponent: 2.8 },
+            PropagationName::ItuOffice if frequency_hz < 5e9 => PathLoss::Indoor { exponent: 3.0 },
+            PropagationName::ItuOffice => PathLoss::Indoor { exponent: 3.1 },
+            PropagationName::ItuCommercial => PathLoss::Indoor { exponent: 2.2 },
             _ => {
                 let exponent = *self.exponent.get_or_insert(3.0);
                 if !(1.0..=10.0).contains(&exponent) {
@@ -309,10 +350,16 @@ fn band_hz(phy: Option<Phy>) -> f64 {
 }
 
 impl PropagationName {
+    /// Whether it is a model of rooms.
+    const fn is_indoor(self) -> bool {
+        !matches!(self, Self::TwoRayGround | Self::FreeSpace | Self::LogDistance)
+    }
+
     /// Where the exponent of 3.5 takes over from free space in TGn's (IEEE 802.11-03/940) and TGax's (802.11-14/980) models \[m\].
     const fn break_point_m(self) -> Option<f64> {
         match self {
             Self::TwoRayGround | Self::FreeSpace | Self::LogDistance => None,
+            Self::ItuResidential | Self::ItuOffice | Self::ItuCommercial => None,
             Self::TgnA | Self::TgnB | Self::TgnC | Self::TgaxResidential => Some(5.0),
             Self::TgnD | Self::TgaxEnterprise => Some(10.0),
             Self::TgnE => Some(20.0),

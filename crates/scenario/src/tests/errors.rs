@@ -72,6 +72,75 @@ fn thresholds_and_errors_do_not_mix() {
     );
 }
 
+#[test]
+fn energy_is_added_up_where_asked() {
+    let energy = |of: &Resolved| match of.network().mac {
+        MacSpec::Dcf { rules, .. } => rules.energy.map(evenair_units::Dbm::level),
+        MacSpec::Ideal => panic!("802.11"),
+    };
+    let with = |keys: &str, mac: &str| parse(&link(-60.0, &format!("{BY_SNR}{keys}"), mac));
+    assert_eq!(energy(&with("", AC).unwrap()), None);
+    // -62 dBm in 20 MHz, 6 dB more in 80.
+    let wide = with(", energy_detection = 'standard'", "kind = '802.11ac', width = '80 MHz'").unwrap();
+    assert_eq!(energy(&wide), Some(-56.0));
+    assert_eq!(parse(&wide.to_toml().unwrap()).unwrap(), wide);
+    assert_eq!(energy(&with(", energy_detection = '-72 dBm'", AC).unwrap()), Some(-72.0));
+    let ns3 = parse(&format!("preset = 'ns3'\n{}", link(-60.0, BY_SNR, AC))).unwrap();
+    assert_eq!(energy(&ns3), Some(-82.0));
+    let low = with(", energy_detection = '-90 dBm'", AC).unwrap_err().to_string();
+    assert!(low.contains("radio.energy_detection: -90 dBm lies below the power of carrier sense"), "{low}");
+    let thresholds =
+        "receive_threshold = '-82 dBm', carrier_sense_threshold = '-82 dBm', energy_detection = 'standard'";
+    let ideal = message(&link(-60.0, thresholds, "kind = 'ideal'"));
+    assert!(ideal.contains("radio.energy_detection: is for 802.11"), "{ideal}");
+}
+
+/// Two pairs of strength -60 dBm that sense each other: MCS 7 of 802.11ac needs 19.6 dB and 4 needs 12.8, so that -75 dBm from the
+/// other pair spoil the first and not the second.
+#[test]
+fn links_conflict_by_the_ratio_where_asked() {
+    let text = |radio: &str, mac: &str| {
+        format!(
+            "radio = {{ {radio} }}
+            mac = {{ {mac} }}
+            nodes = [{{ id = 'a' }}, {{ id = 'b' }}, {{ id = 'c' }}, {{ id = 'd' }}]
+            signals = [
+                {{ from = 'a', to = 'b', power = '-60 dBm' }}, {{ from = 'c', to = 'd', power = '-60 dBm' }},
+                {{ from = 'a', to = 'd', power = '-75 dBm' }}, {{ from = 'c', to = 'b', power = '-75 dBm' }},
+            ]
+            flows = [{{ id = '1', from = 'a', to = 'b' }}, {{ id = '2', from = 'c', to = 'd' }}]"
+        )
+    };
+    let conflict = |mcs: u8, rule: &str| {
+        let scenario = parse(&text(&format!("{BY_SNR}{rule}"), &format!("{AC}, mcs = {mcs}"))).unwrap();
+        let layout = scenario.layout();
+        let place = |name: &str| layout.links.iter().position(|(link, _)| link == name).unwrap();
+        layout.conflicts.conflict(place("a>b"), place("c>d"))
+    };
+    let sinr = ", conflicts = 'sinr'";
+    assert!(conflict(4, "") && conflict(7, ""));
+    assert!(conflict(7, sinr) && !conflict(4, sinr));
+    let thresholds = "receive_threshold = '-82 dBm', carrier_sense_threshold = '-82 dBm', conflicts = 'sinr'";
+    let ideal = message(&text(thresholds, "kind = 'ideal'"));
+    assert!(ideal.contains("radio.conflicts: \"sinr\" is for 802.11"), "{ideal}");
+}
+
+/// ns-3's Ideal by its preset; the law of our own has no greatest loss.
+#[test]
+fn ideal_is_ns_3s_by_its_preset() {
+    let control = "kind = '802.11ac', width = '20 MHz', rate_control = 'ideal'";
+    let loss = |preset: &str| {
+        let scenario = parse(&format!("preset = '{preset}'\n{}", link(-60.0, BY_SNR, control))).unwrap();
+        scenario
+            .network()
+            .rate_control
+            .law
+            .as_ref()
+            .and_then(evenair_laws::rates::RateControlParams::loss_max)
+    };
+    assert_eq!((loss("standard"), loss("ns3")), (None, Some(0.016)));
+}
+
 /// ns-3's table for MCS 7: 19.62 and 20.50 dB for 10 and 1 % of 1458 bytes; the noise is -93.96 dBm.
 #[test]
 fn theory_counts_attempts() {

@@ -166,6 +166,11 @@ fn models_of_rooms_have_their_break_points() {
         let power = power_dbm(&format!("propagation = '{name}'"));
         assert!((power - (20.0 - loss_db)).abs() < 0.02, "{name}: {power}");
     }
+    // ITU-R P.1238: 20·log10(5250) + N·log10(40.1123) − 28, N of 28, 31 and 22.
+    for (name, loss_db) in [("residential", 91.29), ("office", 96.10), ("commercial", 81.67)] {
+        let power = power_dbm(&format!("propagation = 'itu-{name}'"));
+        assert!((power - (20.0 - loss_db)).abs() < 0.02, "{name}: {power}");
+    }
     // A floor is 18.3 dB, and TGax's home loses as much to 5 m as TGn's B.
     let home = power_dbm("propagation = 'tgax-residential', storey = '3 m'");
     assert!((home - (20.0 - 92.48 - 18.3)).abs() < 0.02, "{home}");

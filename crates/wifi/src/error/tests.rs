@@ -46,7 +46,14 @@ fn convolutional_curves_meet_simulated_ones() {
         [24.26, 25.14, 26.15],
     ];
     for (mcs, difference_db) in differences(Coding::Convolutional, &TABLE) {
-        assert!(difference_db.abs() < 0.25, "MCS {mcs}: {difference_db}");
+        assert!(difference_db.abs() < 0.12, "MCS {mcs}: {difference_db}");
+    }
+    // At 0.95, where aggregates still get packets through.
+    let most_lost = [-0.38, 2.61, 5.10, 8.14, 11.34, 15.48, 16.69, 18.06, 21.91, 23.50];
+    for (mcs, theirs) in most_lost.into_iter().enumerate() {
+        let curve = Curve::of(Phy::ax(Band::Ghz5), of_mcs(mcs as u8, 1), Coding::Convolutional);
+        let difference_db = ratio_at(curve, 0.95, 1458.0) - theirs;
+        assert!(difference_db.abs() < 0.2, "MCS {mcs}: {difference_db}");
     }
 }
 
@@ -88,10 +95,10 @@ fn spectra_follow_from_the_trellis() {
     }
 }
 
-/// Wrong input bits of all paths that leave the state of zeros and return to it, by distance: a search of the trellis of the
-/// generators 133 and 171 (octal), from each place in the puncturing pattern.
+/// Paths that leave the state of zeros and return to it, by distance: a search of the trellis of the generators 133 and 171 (octal),
+/// from each place in the puncturing pattern.
 fn spectrum(pattern: &[[u32; 2]], distance_max: usize) -> BTreeMap<usize, u64> {
-    let mut bits: BTreeMap<usize, u64> = BTreeMap::new();
+    let mut ended: BTreeMap<usize, u64> = BTreeMap::new();
     let next = |state: usize, bit: usize, phase: usize| {
         let register = bit << 6 | state;
         let output = |generator: usize| (register & generator).count_ones() & 1;
@@ -99,30 +106,30 @@ fn spectrum(pattern: &[[u32; 2]], distance_max: usize) -> BTreeMap<usize, u64> {
         (register >> 1, (output(0o133) * kept + output(0o171) * other) as usize)
     };
     for phase in 0..pattern.len() {
-        let mut paths = BTreeMap::from([(next(0, 1, phase), (1u64, 1u64))]);
+        let mut paths = BTreeMap::from([(next(0, 1, phase), 1u64)]);
         let mut phase = phase;
         while !paths.is_empty() {
             phase = (phase + 1) % pattern.len();
             let mut longer = BTreeMap::new();
-            for ((state, distance), (count, inputs)) in paths {
+            for ((state, distance), count) in paths {
                 for bit in 0..2 {
                     let (to, more) = next(state, bit, phase);
-                    let (distance, inputs) = (distance + more, inputs + bit as u64 * count);
+                    let distance = distance + more;
                     if distance > distance_max {
                         continue;
                     }
-                    if to == 0 {
-                        *bits.entry(distance).or_default() += inputs;
+                    let place = if to == 0 {
+                        ended.entry(distance).or_default()
                     } else {
-                        let sum: &mut (u64, u64) = longer.entry((to, distance)).or_default();
-                        *sum = (sum.0 + count, sum.1 + inputs);
-                    }
+                        longer.entry((to, distance)).or_default()
+                    };
+                    *place += count;
                 }
             }
             paths = longer;
         }
     }
-    bits
+    ended
 }
 
 /// The capacity of one dimension of a Gray-mapped constellation with bitwise decisions, at this ratio in it \[bits\].

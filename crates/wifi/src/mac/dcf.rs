@@ -2,7 +2,7 @@
 //!
 //! Before touching this room read IEEE 802.11-2016 clauses 10.3.2 to 10.3.4 and 10.22.2, and [Jam10] section 2.3.2.
 //! `access` holds the countdowns, `exchange` the frames of an exchange and the effects of failures, `reception` the decoding of
-//! frames, `interference` that by the signal-to-noise ratio. `books` has the ledger and the timeline; `batch` has contenders that
+//! frames, `interference` that by the signal-to-noise ratio, `energy` the sum of signals. `books` has the ledger and the timeline; `batch` has contenders that
 //! send several packets in a frame, `modes` those under rate control.
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
@@ -21,6 +21,7 @@
 mod access;
 mod batch;
 mod books;
+mod energy;
 mod exchange;
 mod fades;
 mod flight;
@@ -96,6 +97,8 @@ pub struct Rules {
     /// begin together it may notice none, and then owes no extended inter-frame space. If there is no threshold it locks to one
     /// of them. Under an error model the receiver's noise counts, too.
     pub detection_db: Option<f64>,
+    /// The medium is also busy while all signals at a node add up to this, none of which need be sensed alone; a signal of this power is.
+    pub energy: Option<Dbm>,
     /// A packet that arrives on an idle medium waits a whole DIFS of its own, however long the medium was idle, as
     /// in ns-2.
     pub own_difs: bool,
@@ -136,6 +139,7 @@ impl Rules {
             eifs_reserves: false,
             weak_is_error: true,
             detection_db: None,
+            energy: None,
             own_difs: false,
             idle_once_is_enough: false,
             difs_after_timeout: false,
@@ -407,6 +411,8 @@ pub struct DcfAir<S: Shape = General> {
     /// Zero, where every preamble is detected.
     detection_ratio: f32,
     noise_mw: f32,
+    /// [`Rules::energy`]; infinite, if there is none.
+    energy_mw: f32,
     ears: Box<[Ear]>,
     /// Each node's near hearers: a row for each class of rates, a place in it for each node.
     ear_range: S::Table<(u32, u32)>,
@@ -511,10 +517,12 @@ impl DcfAir<Small> {
         medium: &Medium,
         contenders: &[Contention],
         timing: &MacTiming,
+        rules: &Rules,
         receivers: &Receivers,
     ) -> bool {
         let is_near = |node| medium.hearers(node).iter().all(|ear| ear.delay <= timing.near());
-        (1..=PLACES).contains(&medium.nodes())
+        rules.energy.is_none()
+            && (1..=PLACES).contains(&medium.nodes())
             && !contenders.is_empty()
             && contenders.windows(2).all(|pair| pair[0].node != pair[1].node)
             && receivers.classes(timing.phy).1.len() == 1
@@ -574,7 +582,7 @@ impl<S: Shape> DcfAir<S> {
         let Hearers { ears, near: ear_range, far: far_range } =
             Hearers::of(medium, &modes, &timing, &rules, receivers);
         let nodes: Vec<Node> = (0..medium.nodes()).map(|node| contenders_of(node, &contenders)).collect();
-        let (around, around_range) = neighbourhoods(medium, &nodes);
+        let (around, around_range) = neighbourhoods(medium, &nodes, rules.energy.is_some());
         let countdowns = contenders.iter().map(Countdown::none).collect();
         let of_edca = contenders.iter().filter(|c| c.arbitration.at_boundary).count();
         let (is_part_qos, is_qos) = match timing.phy.standard.format() {
@@ -589,6 +597,7 @@ impl<S: Shape> DcfAir<S> {
             capture_ratio,
             detection_ratio,
             noise_mw,
+            energy_mw: rules.energy.map_or(f32::INFINITY, milliwatts),
             ears: ears.into(),
             hearers: if S::SMALL { hearer_sets(medium) } else { Vec::new() },
             ear_range: Table::new(ear_range),
@@ -803,12 +812,12 @@ fn hearer_sets(medium: &Medium) -> Vec<(u64, u64)> {
     (0..medium.nodes()).map(of).collect()
 }
 
-/// The contenders of each node and of all that hear it, and each node's range of them.
-fn neighbourhoods(medium: &Medium, nodes: &[Node]) -> (Vec<Contender>, Vec<(u32, u32)>) {
+/// The contenders of each node and of all that sense it, or add it up with others, and each node's range of them.
+fn neighbourhoods(medium: &Medium, nodes: &[Node], adds_up: bool) -> (Vec<Contender>, Vec<(u32, u32)>) {
     let (mut around, mut ranges) = (Vec::new(), Vec::new());
     for (node, own) in nodes.iter().enumerate() {
         let start = around.len() as u32;
-        let hearers = medium.hearers(node).iter().filter(|ear| ear.is_sensed());
+        let hearers = medium.hearers(node).iter().filter(|ear| adds_up || ear.is_sensed());
         around.extend(own.contenders());
         around.extend(hearers.flat_map(|ear| nodes[ear.node as usize].contenders()));
         ranges.push((start, around.len() as u32));

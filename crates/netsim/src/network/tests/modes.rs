@@ -120,7 +120,7 @@ fn a_block_ack_request_ends_the_chain() {
 #[test]
 fn a_lone_station_reaches_its_fastest_mode() {
     let laws: [RateControlParams; 4] = [
-        IdealParams {}.into(),
+        IdealParams::default().into(),
         ArfParams::default().into(),
         AarfParams::default().into(),
         MinstrelHtParams::default().into(),

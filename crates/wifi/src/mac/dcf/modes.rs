@@ -25,6 +25,9 @@ pub struct ControlledLink {
     pub modes: Vec<Mode>,
     /// The law.
     pub law: AnyRateControl,
+    /// The greatest share of packets of 1500 bytes that the best mode may lose, where the law asks the medium: the best is then the fastest
+    /// such mode, and else the one that delivers most.
+    pub loss_max: Option<f64>,
 }
 
 /// Counts of the frames to a next hop that rate control sent in one mode.
@@ -54,6 +57,7 @@ struct Link {
     to: u32,
     modes: Vec<Mode>,
     law: AnyRateControl,
+    loss_max: Option<f64>,
     counters: Vec<ModeCounters>,
     /// The mode of the frame that would be sent next, as far as is known.
     usual: Mode,
@@ -146,10 +150,11 @@ impl Queue {
 impl<S: Shape> DcfAir<S> {
     /// See [`Air::control_modes`](crate::Air::control_modes).
     pub fn control_modes(&mut self, by: Contender, link: ControlledLink, own: Mode) {
-        let ControlledLink { to, modes, law } = link;
+        let ControlledLink { to, modes, law, loss_max } = link;
         let counters = vec![ModeCounters::default(); modes.len()];
         let status = FrameStatus::default();
-        let link = Link { to, modes, law, counters, usual: own, chain: None, step: 0, status, best: None };
+        let (chain, step, best) = (None, 0, None);
+        let link = Link { to, modes, law, loss_max, counters, usual: own, chain, step, status, best };
         self.queues[by as usize].modes.get_or_insert_default().links.push(link);
     }
 
@@ -201,8 +206,8 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// The best mode at this instant, as a place among the link's: the greatest product of rate and share received, by the error model; the
-    /// fastest that is received at all, where there is none.
+    /// The best mode at this instant, as a place among the link's: the greatest product of rate and share received, or the fastest with the
+    /// greatest loss, by the error model; the fastest that is received at all, where there is none.
     fn best_mode(&mut self, now: Instant, c: Contender, link: &mut Link) -> u16 {
         let node = self.queues[c as usize].node as usize;
         let Capture::Errors(model) = self.rules.capture else { return self.fastest_mode(node, link) };
@@ -212,7 +217,8 @@ impl<S: Shape> DcfAir<S> {
             return best;
         }
         let power = Dbm::new(10.0 * libm::log10(f64::from(ear.power_mw)));
-        let best = model.best(self.timing.phy, link.modes.iter().copied(), power, FULL_PACKET);
+        let (phy, modes) = (self.timing.phy, link.modes.iter().copied());
+        let best = model.best(phy, modes, power, FULL_PACKET, link.loss_max);
         let place = link.modes.iter().position(|mode| Some(*mode) == best).unwrap_or(0) as u16;
         link.best = Some((ear.power_mw, place));
         place

@@ -38,7 +38,7 @@ impl<S: Shape> DcfAir<S> {
         for (from, to) in self.losses.keys().copied().collect::<Vec<_>>() {
             self.mark_lossy(from, to);
         }
-        let (around, around_range) = neighbourhoods(medium, self.nodes.all());
+        let (around, around_range) = neighbourhoods(medium, self.nodes.all(), self.adds_up());
         (self.around, self.around_range) = (around, Table::new(around_range));
         self.start_anew(now, out);
         let ends = stale.iter().map(|&node| self.nodes[node as usize].sending_until);

@@ -35,7 +35,7 @@ pub(super) struct Node {
     /// The first two of the signals that reach it; any others are with its [`Station`].
     few: [Heard; 2],
     pub(super) count: u16,
-    /// Twice the number of signals that make its medium busy, and one more while it is engaged.
+    /// Twice the number of signals that make its medium busy, two more while their sum does, and one more while it is engaged.
     busy: u16,
     /// There are others.
     crowded: bool,
@@ -69,6 +69,8 @@ pub(super) struct Station {
     unreserve_at: Instant,
     /// Since when its receiver is locked; known only where hearers are far.
     pub(super) locked_since: Instant,
+    /// The sum of all signals makes its medium busy.
+    pub(super) energetic: bool,
     /// Signals beside the first two.
     more: Vec<Heard>,
     /// Under an error model the power of all signals but that of the frame to which the receiver is locked, from each instant on
@@ -280,6 +282,16 @@ impl Node {
         }
     }
 
+    /// Signals that are not sensed one by one are energy together: one more reason for a busy medium.
+    pub(super) const fn add_energy(&mut self) {
+        self.busy += 2;
+    }
+
+    /// They are none any more.
+    pub(super) const fn take_energy(&mut self) {
+        self.busy -= 2;
+    }
+
     /// The only signal ends.
     #[inline]
     pub(super) fn hear_none(&mut self, from: u32) {
@@ -367,6 +379,7 @@ impl Station {
             next_access: Instant::NEVER,
             unreserve_at: Instant::NEVER,
             locked_since: Instant::ZERO,
+            energetic: false,
             more: Vec::new(),
             interference: Vec::new(),
         }

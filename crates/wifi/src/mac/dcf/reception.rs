@@ -50,6 +50,9 @@ impl<S: Shape> DcfAir<S> {
         }
         if !this.is_silent() {
             self.arrive_among_others::<FIRST_WINS>(node, heard, ear, at, until);
+            if self.adds_up() {
+                self.note_energy(node, from, at);
+            }
             return transmitting;
         }
         this.hear_first(heard);
@@ -183,6 +186,9 @@ impl<S: Shape> DcfAir<S> {
         sent: &Sending,
     ) -> Reception {
         self.nodes[node].hear_less(from as u32, &mut self.stations[node]);
+        if self.adds_up() {
+            self.release_energy(node, at);
+        }
         if self.ledger.is_some() {
             self.pass_blame(node, ear, sent.by, at);
         }
@@ -267,9 +273,12 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// The contender with the exchange of the first signal that a node senses.
+    /// The contender with the exchange of the first signal that a node senses; of any that it senses together, if it senses none alone.
     pub(super) fn sensed(&self, node: usize) -> Option<Contender> {
-        let from = self.nodes[node].signals(&self.stations[node]).find(|heard| heard.is_sensed())?.from();
+        let (this, station) = (&self.nodes[node], &self.stations[node]);
+        let alone = this.signals(station).find(|heard| heard.is_sensed());
+        let together = || this.signals(station).next().filter(|_| station.energetic);
+        let from = alone.or_else(together)?.from();
         let flight = self.flights.iter().find(|flight| flight.reaches(node, from));
         let sent = flight.map(Flight::sent).or(self.stations[from as usize].sending.as_ref());
         sent.map(|sent| sent.by)

@@ -8,7 +8,7 @@ use std::ops::{Index, IndexMut};
 
 /// A shape of networks.
 pub trait Shape: Clone + Debug {
-    /// At most 64 nodes, no far hearer, all rates of one and the same hearers, and no node with two contenders.
+    /// At most 64 nodes, no far hearer, all rates of one and the same hearers, no node with two contenders, no sum of signals.
     const SMALL: bool;
     /// Values by node, or by contender.
     type Table<T: Clone + Debug>: Table<T>;

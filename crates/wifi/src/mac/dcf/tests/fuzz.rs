@@ -95,6 +95,9 @@ impl Case {
         rules.rts_threshold = self.protected.then_some(Bytes::new(500));
         rules.short_retry_limit = self.retries;
         rules.capture_db = self.capture_db;
+        if !self.ns2 && self.retries.is_multiple_of(2) {
+            rules.energy = Some(Propagation::default().received(self.range_m * self.beyond.0));
+        }
         if self.capture == 1 && !self.ns2 {
             rules.capture = Capture::Sinr { noise: Dbm::new(-95.0) };
         }

@@ -140,3 +140,32 @@ fn receivers_turn_to_a_stronger_frame_early() {
         assert_eq!((bench.has_received(0, 1), bench.has_received(2, 1)), (first, second), "{after} us");
     }
 }
+
+/// Two signals that are not sensed alone make the medium busy together, 3 dB stronger than one, until the first of them ends.
+#[test]
+fn signals_add_up_to_energy() {
+    let radio = ThresholdRadio {
+        transmission_range_m: 250.0,
+        carrier_sense_range_m: 500.0,
+        interference_range_m: 800.0,
+        propagation: Propagation::default(),
+    };
+    let medium = Medium::from_positions(&[-600.0, 0.0, 600.0].map(|x| Position::new(x, 0.0)), &radio);
+    let alone = radio.propagation.received(600.0);
+    let end = 1_000_000 + data_ns() + flight_ns(600.0);
+    for (energy, start) in
+        [(None, 1_300_000), (Some(alone + 4.0), 1_300_000), (Some(alone + 2.0), end + 50_000)]
+    {
+        let rules = Rules { energy, ..Rules::standard() };
+        let mut bench = Bench::over(&medium, |_| exactly(0), timing(), rules);
+        bench.run_to(us(1_000));
+        bench.offer(0, BROADCAST);
+        bench.run_to(us(1_200));
+        bench.offer(2, BROADCAST);
+        bench.run_to(us(1_300));
+        bench.offer(1, BROADCAST);
+        bench.run_to(us(10_000));
+        assert_eq!(bench.data_starts(2), [1_200_000]);
+        assert_eq!(bench.data_starts(1), [start], "{energy:?}");
+    }
+}

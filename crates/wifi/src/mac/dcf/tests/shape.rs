@@ -28,12 +28,17 @@ fn path<S: Shape>(mut air: DcfAir<S>, nodes: u32, end: Instant) -> (u64, Vec<Cou
 
 /// Whether a line of nodes with these queues is small.
 fn is_small(at_m: &[f64], nodes_of_queues: &[u32]) -> bool {
+    is_small_by(Rules::standard(), at_m, nodes_of_queues)
+}
+
+fn is_small_by(rules: Rules, at_m: &[f64], nodes_of_queues: &[u32]) -> bool {
     let at: Vec<Position> = at_m.iter().map(|&x| Position::new(x, 0.0)).collect();
     let contenders: Vec<Contention> = nodes_of_queues.iter().map(|&node| contention(node)).collect();
     DcfAir::<Small>::fits(
         &Medium::from_positions(&at, &radio()),
         &contenders,
         &timing(),
+        &rules,
         &Receivers::default(),
     )
 }
@@ -66,6 +71,8 @@ fn small_is_what_fits() {
     assert!(is_small(&[0.0, 100.0], &[0, 1]) && is_small(&[0.0, 100.0], &[1]));
     assert!(!is_small(&[0.0, 100.0], &[0, 0]), "two queues at a node");
     assert!(!is_small(&[0.0, 100.0], &[]), "no queue");
+    let adds_up = Rules { energy: Some(Dbm::new(-62.0)), ..Rules::standard() };
+    assert!(!is_small_by(adds_up, &[0.0, 100.0], &[0, 1]), "signals are added up");
     let line: Vec<f64> = (0..=PLACES).map(|n| n as f64).collect();
     assert!(is_small(&line[1..], &[0]) && !is_small(&line, &[0]));
 }
@@ -93,7 +100,7 @@ proptest! {
         };
         let contenders: Vec<Contention> = (0..nodes).map(contention).collect();
         let (receivers, end) = (Receivers::default(), us(300_000));
-        prop_assert!(DcfAir::<Small>::fits(&medium, &contenders, &timing(), &receivers));
+        prop_assert!(DcfAir::<Small>::fits(&medium, &contenders, &timing(), &rules, &receivers));
         let any = DcfAir::new(&medium, contenders.clone(), timing(), rules);
         let small = DcfAir::<Small>::with_receivers(&medium, contenders, timing(), rules, &receivers);
         let path_of_any = path(any, nodes, end);

@@ -1,0 +1,51 @@
+//! Energy detection: signals that are not sensed one by one make the medium busy together.
+//!
+//! A node's medium is busy while the powers of all signals at it add up to [`Rules::energy`](super::Rules::energy) or more. A single signal
+//! of that power is sensed in any case, so that the sum is looked at only where signals overlap, and in no network without the rule.
+
+use super::DcfAir;
+use super::flight::Flight;
+use super::node::{Node, Station};
+use super::shape::Shape;
+use evenair_units::Instant;
+
+impl<S: Shape> DcfAir<S> {
+    /// Whether powers are added up at all. No such network is small.
+    #[inline]
+    pub(super) const fn adds_up(&self) -> bool {
+        !S::SMALL && self.energy_mw < f32::INFINITY
+    }
+
+    /// One more of several signals has begun to reach a node.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_energy(&mut self, node: usize, from: usize, at: Instant) {
+        let (this, station) = (&mut self.nodes[node], &mut self.stations[node]);
+        if station.energetic || sum_mw(this, station) < self.energy_mw {
+            return;
+        }
+        station.energetic = true;
+        this.add_energy();
+        let flight = self.flights.iter().find(|flight| flight.reaches(node, from as u32));
+        let sent = flight.map(Flight::sent).or(self.stations[from].sending.as_ref());
+        let by = sent.expect("a signal that has just begun").by;
+        self.stop_countdowns(node, at, by);
+    }
+
+    /// One of several signals has ended at a node.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn release_energy(&mut self, node: usize, at: Instant) {
+        let (this, station) = (&mut self.nodes[node], &mut self.stations[node]);
+        if station.energetic && (this.hears_one() || sum_mw(this, station) < self.energy_mw) {
+            station.energetic = false;
+            this.take_energy();
+            this.idle_since = this.idle_since.max(at);
+        }
+    }
+}
+
+/// The power of all signals at a node.
+fn sum_mw(node: &Node, station: &Station) -> f32 {
+    node.signals(station).map(|heard| heard.power_mw).sum()
+}
