@@ -328,7 +328,7 @@ pub(crate) mod tests {
         assert!(told.starts_with("Anna (anna)\n") && !told.contains("mac-1"), "{told}");
         let told = status.why("Anna").unwrap();
         assert!(
-            told.contains("Anna (anna)\nDownloads: 400") && told.contains("Anna (mac-2)\nDownloads: nothing"),
+            told.contains("Anna (anna)\nDownloads: 400") && told.contains("Anna (mac-2)\nDownloads: no data"),
             "{told}"
         );
     }
