@@ -167,7 +167,7 @@ fn modes_follow_the_ratio() {
     let standard = "receive_threshold = 'standard'";
     assert_eq!([-58.9, -59.1, -64.1, -81.9].map(|dbm| of(mode(dbm, standard))), [8, 7, 6, 0]);
     let given = message(&link(-60.0, BY_SNR, &format!("{AC}, mcs = 3, data_rate = 'by-distance'")));
-    assert!(given.contains("mac.mcs: is each link's own"), "{given}");
+    assert!(given.contains("mac.mcs: contradicts mac.data_rate"), "{given}");
     let far = message(&link(-65.0, standard, &format!("{AC}, mcs = 7")));
     assert!(far.contains("no route"), "{far}");
 }
