@@ -36,7 +36,7 @@ __version__: str = _evenair.version()
 if not TYPE_CHECKING:  # where attributes are known, and no others
 
     def __getattr__(name: str) -> ModuleType:
-        """Load ``evenair.gym`` where it is used: it asks for gymnasium and NumPy."""
+        """Load ``evenair.gym`` where it is used: it needs gymnasium and NumPy."""
         if name == "gym":
             return import_module("evenair.gym")
         message = f"module 'evenair' has no attribute {name!r}"

@@ -92,7 +92,7 @@ class Result:
         index = [key for key in keys if frame[key].nunique() > 1] or keys[:1]
         frame = frame.drop(columns=[key for key in frame.columns if key in {*_KEYS, *_SAID, *keys} - set(index)])
         if frame.duplicated(index).any():
-            message = f"rows of {name!r} are not told apart by {', '.join(index)}: take to_pandas({name!r})"
+            message = f"rows of {name!r} are not unique by {', '.join(index)}: take to_pandas({name!r})"
             raise ValueError(message)
         return frame.set_index(index).to_xarray()
 

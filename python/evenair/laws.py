@@ -282,7 +282,7 @@ class RateControl(Law):
     """In which modes a frame is sent, one after another, until it is acknowledged.
 
     It stands under ``mac.rate_control``, or under ``rate_control`` of an entry of ``rates``. A law names modes by their
-    place in ``link.modes``, slowest first. It is told what a driver is told, and no power or noise.
+    place in ``link.modes``, slowest first. It gets a driver's information, without power and noise.
 
     >>> class Cautious(evenair.laws.RateControl):
     ...     "One mode up after twenty good frames, one down after a bad one."
@@ -299,7 +299,7 @@ class RateControl(Law):
 
     family = "rates"
     asks_medium: bool = False
-    """Whether `FrameView.best` is asked of the medium, which no driver can do."""
+    """Whether `FrameView.best` comes from the medium, which no driver can read."""
 
     def begin(self, link: RateRole) -> None:
         """It is put at its link."""

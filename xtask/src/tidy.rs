@@ -42,6 +42,8 @@ const FLOORS: [(&str, u32); 27] = [
 
 /// The most lines a function may have.
 const LINES_MAX: usize = 70;
+/// The most letters of a function's name; tests are `noun_verb_condition`.
+const NAME_MAX: usize = 45;
 /// The most lines a source file may have.
 const FILE_LINES_MAX: usize = 1000;
 
@@ -53,6 +55,7 @@ pub(crate) fn run() -> Result<Tally> {
         let text = fs::read_to_string(&file)?;
         let name = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
         findings.extend(long_functions(&name, &text));
+        findings.extend(long_names(&name, &text));
         let lines = text.lines().count();
         if lines > FILE_LINES_MAX {
             findings.push(format!("{name}: {lines} lines, more than {FILE_LINES_MAX}"));
@@ -140,6 +143,16 @@ fn long_functions(name: &str, text: &str) -> Vec<String> {
     findings
 }
 
+/// Functions with names over the limit.
+fn long_names(file: &str, text: &str) -> Vec<String> {
+    let heads = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let names = heads.filter_map(|line| line.split_once("fn ")?.1.split_once('(')).map(|(name, _)| name);
+    let long = names.filter(|name| {
+        name.len() > NAME_MAX && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    });
+    long.map(|name| format!("{file}: {name} has more than {NAME_MAX} letters")).collect()
+}
+
 fn value_of(text: &str, key: &str) -> Option<String> {
     let line = text
         .lines()
@@ -215,5 +228,11 @@ mod tests {
         let body = "    x();\n".repeat(LINES_MAX);
         let text = format!("fn long() {{\n{body}}}\n\nfn short() {{\n}}\n");
         assert_eq!(long_functions("x.rs", &text).len(), 1);
+    }
+
+    #[test]
+    fn long_name_is_found() {
+        let text = format!("fn {}() {{}}\nfn short(x: u8) {{}}\n", "a".repeat(NAME_MAX + 1));
+        assert_eq!(long_names("x.rs", &text).len(), 1);
     }
 }

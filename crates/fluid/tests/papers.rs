@@ -8,6 +8,7 @@ use evenair_fluid::models::{
 use evenair_fluid::{Equilibrium, Method, Model, Options, integrate};
 use evenair_laws::backoff::UtilityQueue;
 use evenair_laws::connections::{DelayPriceParams, UtilityParams};
+use evenair_laws::marking::droptail::loss_price;
 use evenair_laws::window::QuicTcpParams;
 use evenair_optimum::{Flow, Problem, ProductForm, Utility, Wire};
 use evenair_topology::ConflictGraph;
@@ -331,6 +332,15 @@ fn kelly_and_lossy_tcp_rest_at_their_equilibria() {
 
 /// [CZ06] Theorems 1 and 2: one equilibrium, (19)'s solution, exponentially stable, from many starting points; and the reduced
 /// system rests there too.
+/// The price of a wire in the optimum is the price of the queue's law.
+#[test]
+fn wire_costs_what_droptail_refuses() {
+    for load in [0.0, 0.5, 1.0, 1.25, 1e6] {
+        let price = Wire::DropTail(1.0).price(load).map(f64::to_bits);
+        assert_eq!(price, Some(loss_price(load, 1.0).to_bits()), "{load}");
+    }
+}
+
 #[test]
 fn e_multcp_reaches_the_optimum_from_everywhere() {
     let model = lossy();

@@ -31,7 +31,7 @@ impl Wire {
     pub fn price(self, load: f64) -> Option<f64> {
         match self {
             Self::Capacity(_) => None,
-            Self::DropTail(capacity) => Some(evenair_laws::marking::droptail::loss_price(load, capacity)),
+            Self::DropTail(capacity) => Some(if load > capacity { (load - capacity) / load } else { 0.0 }),
             Self::Smoothed { capacity, beta } => Some(soft_plus(beta * (1.0 - capacity / load)) / beta),
         }
     }

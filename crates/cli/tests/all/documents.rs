@@ -245,6 +245,7 @@ pages! {
     json "json.md",
     notes_channel_access "notes/channel-access.md",
     notes_claims_chen10 "notes/claims-chen10.md",
+    notes_claims_count "notes/claims-count.md",
     notes_claims_jam10 "notes/claims-jam10.md",
     notes_clocks_chen10 "notes/clocks-chen10.md",
     notes_delay_price "notes/delay-price.md",

@@ -144,7 +144,7 @@ fn mistakes_at_the_gateway_name_key_and_remedy() {
         ),
         (
             "node = \"0\", rate = \"1 Mbps\", queue = { discipline = \"drr\", per = \"subscriber\" }",
-            "gateway.queue.per: a line is one subscriber's, or one flow's, as gateway.per says",
+            "gateway.queue.per: must match gateway.per",
         ),
         ("node = \"0\", law = { law = \"pfrc\", gamma = 2.0 }", "gateway.law.gamma"),
         (

@@ -146,7 +146,7 @@ fn a_fluid_models_keys_are_its_own() {
     );
     assert!(refused(&["fluid={model='quic-tcp', p=-2.0}"]).contains("fluid.p: -2 is not allowed"));
     let holds = refused(&["fluid={model='quic-tcp', round_trip_holds='5 s'}"]);
-    assert!(holds.contains("fluid.round_trip_holds: the model knows"), "{holds}");
+    assert!(holds.contains("fluid.round_trip_holds: the model has the path's round trip"), "{holds}");
     let law = refused(&["fluid={model='optimal-csma', b=0.1, p=1.0}"]);
     assert!(law.contains("unknown field `p`"), "{law}");
     let none = refused(&["fluid.round_trip=fixed"]);
@@ -258,7 +258,7 @@ fn queues_have_words() {
     assert!(refused(&["queue.quantum='9 bytes'"]).contains("queue.quantum: is for drr, fq-codel, cake"));
     assert!(
         refused(&["queue.limit='9 packets'", "mac.queue='9 packets'"])
-            .contains("queue.limit: mac.queue says")
+            .contains("queue.limit: mac.queue gives")
     );
     assert!(refused(&["queue={discipline='drr', quantum='0 bytes'}"]).contains("queue.quantum: must be"));
     assert!(refused(&["queue.hosts=both"]).contains("queue.hosts: is for cake"));
@@ -482,7 +482,7 @@ fn tfrc_has_words() {
     assert!(memory.contains("tfrc.round_trip_memory: 1 is not allowed: 0 or more, and below 1"), "{memory}");
     assert!(
         refused(&["flows.1.traffic=tfrc", "flows.1.transfer='9 packets'"])
-            .contains("is for TCP; nothing else")
+            .contains("is for TCP; other traffic")
     );
     assert!(refused(&["flows.1.traffic=tfrc", "flows.1.to='*'"]).contains("a broadcast needs datagrams"));
 }

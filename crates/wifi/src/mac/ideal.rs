@@ -271,36 +271,68 @@ mod tests {
     use evenair_laws::backoff::{Draw, OnFailure, When};
     use evenair_units::{Bytes, Rate};
 
-    /// Two conflicting links with countdowns that always end together share the medium by lot.
-    #[test]
-    fn ties_are_settled_by_lot() {
-        let access = Access {
-            draw: Draw::Fixed { mean: Duration::from_micros(10) },
+    /// A packet at a time, after a back-off of so many microseconds.
+    fn fixed(us: u64) -> Access {
+        Access {
+            draw: Draw::Fixed { mean: Duration::from_micros(us) },
             on_failure: OnFailure::Redraw,
             when: When::BeforeFrame,
             holding: Holding::Packet,
-        };
-        let link = |l: u32| (l, access, Stream::named(1, &l.to_string(), "backoff"));
-        let mut air = IdealAir::new(ConflictGraph::from_edges(2, &[(0, 1)]), vec![link(0), link(1)]);
-        let head = Head {
-            to: 9,
-            size: Bytes::new(100),
-            mode: Mode::at(Rate::from_kbps(8_000)),
-            packet: PacketId(1),
-        };
+        }
+    }
+
+    /// Links that conflict so, each with its access.
+    fn air(graph: &[(usize, usize)], access: &[Access]) -> IdealAir {
+        let links = (0..).zip(access).map(|(l, &access)| (l, access, stream(l))).collect();
+        let mut air = IdealAir::new(ConflictGraph::from_edges(access.len(), graph), links);
+        air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
+        air
+    }
+
+    fn stream(l: u32) -> Stream {
+        Stream::named(1, &l.to_string(), "backoff")
+    }
+
+    /// A packet of 100 µs.
+    fn head() -> Head {
+        let mode = Mode::at(Rate::from_kbps(8_000));
+        Head { to: 9, size: Bytes::new(100), mode, packet: PacketId(1) }
+    }
+
+    /// Handles the next event before a time, and returns its time.
+    fn step(
+        air: &mut IdealAir,
+        queue: &mut Queue<Wake>,
+        out: &mut Effects,
+        until: Instant,
+    ) -> Option<Instant> {
+        while let Some((at, wake)) = out.wakes.pop() {
+            queue.push(at, wake.phase(), wake);
+        }
+        let (now, wake) = queue.pop().filter(|&(at, _)| at < until)?;
+        air.wake(now, wake, out);
+        Some(now)
+    }
+
+    /// Sends one packet of each link.
+    fn send_one_each(air: &mut IdealAir, links: u32) {
+        let (mut queue, mut out) = (Queue::new(), Effects::default());
+        (0..links).for_each(|l| air.offer(Instant::ZERO, l, head(), &mut out));
+        while step(air, &mut queue, &mut out, Instant::NEVER).is_some() {}
+    }
+
+    /// Two conflicting links with countdowns that always end together share the medium by lot.
+    #[test]
+    fn ties_are_settled_by_lot() {
+        let mut air = air(&[(0, 1)], &[fixed(10); 2]);
         let (mut queue, mut out, mut wins) = (Queue::new(), Effects::default(), [0u32; 2]);
         for round in 0..400u64 {
             let start = Instant::from_nanos(round * 10_000_000);
             for l in 0..2 {
-                air.offer(start, l, head, &mut out);
+                air.offer(start, l, head(), &mut out);
             }
             let mut first = None;
-            loop {
-                while let Some((at, wake)) = out.wakes.pop() {
-                    queue.push(at, wake.phase(), wake);
-                }
-                let Some((now, wake)) = queue.pop() else { break };
-                air.wake(now, wake, &mut out);
+            while step(&mut air, &mut queue, &mut out, Instant::NEVER).is_some() {
                 for up in out.up.drain(..) {
                     if let Up::Done { by, .. } = up {
                         first.get_or_insert(by);
@@ -315,53 +347,24 @@ mod tests {
 
     #[test]
     fn new_law_holds_from_the_next_draw_on() {
-        let access = |us| Access {
-            draw: Draw::Fixed { mean: Duration::from_micros(us) },
-            on_failure: OnFailure::Redraw,
-            when: When::BeforeFrame,
-            holding: Holding::Packet,
-        };
-        let link = vec![(0, access(10), Stream::named(1, "0", "backoff"))];
-        let mut air = crate::Air::Ideal(Box::new(IdealAir::new(ConflictGraph::new(1), link)));
-        let mode = Mode::at(Rate::from_kbps(8_000));
+        let mut air = crate::Air::Ideal(Box::new(air(&[], &[fixed(10)])));
         let mut out = Effects::default();
-        air.set_access(0, access(50));
-        air.offer(
-            Instant::ZERO,
-            0,
-            Head { to: 9, size: Bytes::new(100), mode, packet: PacketId(1) },
-            &mut out,
-        );
+        air.set_access(0, fixed(50));
+        air.offer(Instant::ZERO, 0, head(), &mut out);
         assert_eq!(out.wakes.next_at(), Some(Instant::ZERO + Duration::from_micros(50)));
     }
 
     /// Links that always have a packet of 100 µs to send, over so long.
     fn saturated(graph: &[(usize, usize)], access: &[Access], until: Instant) -> Vec<FrameRecord> {
-        let link =
-            |(l, &access): (usize, &Access)| (l as u32, access, Stream::named(1, &l.to_string(), "backoff"));
-        let links = access.iter().enumerate().map(link).collect();
-        let mut air = IdealAir::new(ConflictGraph::from_edges(access.len(), graph), links);
-        air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
-        let head = Head {
-            to: 9,
-            size: Bytes::new(100),
-            mode: Mode::at(Rate::from_kbps(8_000)),
-            packet: PacketId(1),
-        };
-        let (mut queue, mut out, mut now) = (Queue::new(), Effects::default(), Instant::ZERO);
-        (0..access.len() as u32).for_each(|l| air.offer(Instant::ZERO, l, head, &mut out));
-        loop {
+        let mut air = air(graph, access);
+        let (mut queue, mut out) = (Queue::new(), Effects::default());
+        (0..access.len() as u32).for_each(|l| air.offer(Instant::ZERO, l, head(), &mut out));
+        while let Some(now) = step(&mut air, &mut queue, &mut out, until) {
             for up in std::mem::take(&mut out.up) {
                 if let Up::Done { by, .. } = up {
-                    air.offer(now, by, head, &mut out);
+                    air.offer(now, by, head(), &mut out);
                 }
             }
-            while let Some((at, wake)) = out.wakes.pop() {
-                queue.push(at, wake.phase(), wake);
-            }
-            let Some((at, wake)) = queue.pop().filter(|&(at, _)| at < until) else { break };
-            now = at;
-            air.wake(now, wake, &mut out);
         }
         air.timeline.expect("asked for").frames().to_vec()
     }
@@ -390,12 +393,7 @@ mod tests {
     /// As many as fit whole, as a TXOP has it.
     #[test]
     fn a_burst_holds_whole_packets() {
-        let access = Access {
-            draw: Draw::Fixed { mean: Duration::from_micros(10) },
-            on_failure: OnFailure::Redraw,
-            when: When::BeforeFrame,
-            holding: Holding::Burst(Duration::from_micros(399)),
-        };
+        let access = Access { holding: Holding::Burst(Duration::from_micros(399)), ..fixed(10) };
         let frames = saturated(&[], &[access], Instant::from_nanos(10_000_000));
         let gaps: Vec<u64> =
             frames.windows(2).map(|w| w[1].start.since(w[0].end).as_nanos() / 1000).collect();
@@ -406,26 +404,9 @@ mod tests {
     /// for 100, waits the other 20 and sends.
     #[test]
     fn ledger_books_waiting_blocking_and_sending() {
-        let access = |us| Access {
-            draw: Draw::Fixed { mean: Duration::from_micros(us) },
-            on_failure: OnFailure::Redraw,
-            when: When::BeforeFrame,
-            holding: Holding::Packet,
-        };
-        let link = |l: u32, us| (l, access(us), Stream::named(1, &l.to_string(), "backoff"));
-        let mut air = IdealAir::new(ConflictGraph::from_edges(2, &[(0, 1)]), vec![link(0, 10), link(1, 30)]);
+        let mut air = air(&[(0, 1)], &[fixed(10), fixed(30)]);
         air.start_ledger(Instant::ZERO);
-        let mode = Mode::at(Rate::from_kbps(8_000));
-        let head = Head { to: 9, size: Bytes::new(100), mode, packet: PacketId(1) };
-        let (mut queue, mut out) = (Queue::new(), Effects::default());
-        (0..2).for_each(|l| air.offer(Instant::ZERO, l, head, &mut out));
-        loop {
-            while let Some((at, wake)) = out.wakes.pop() {
-                queue.push(at, wake.phase(), wake);
-            }
-            let Some((now, wake)) = queue.pop() else { break };
-            air.wake(now, wake, &mut out);
-        }
+        send_one_each(&mut air, 2);
         let ledger = air.ledger.as_mut().unwrap();
         ledger.close(Instant::from_nanos(300_000));
         let us = |time: Duration| time.as_nanos() / 1000;
@@ -439,28 +420,10 @@ mod tests {
     /// A span of a link with nothing more to send is over at once.
     #[test]
     fn a_span_ends_with_its_queue() {
-        let access = Access {
-            draw: Draw::Fixed { mean: Duration::from_micros(10) },
-            on_failure: OnFailure::Redraw,
-            when: When::BeforeFrame,
-            holding: Holding::Span(Duration::from_micros(1_000)),
-        };
-        let later = Access { draw: Draw::Fixed { mean: Duration::from_micros(30) }, ..access };
-        let link = |l: u32, access| (l, access, Stream::named(1, &l.to_string(), "backoff"));
-        let links = vec![link(0, access), link(1, later)];
-        let mut air = IdealAir::new(ConflictGraph::from_edges(2, &[(0, 1)]), links);
-        air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
-        let mode = Mode::at(Rate::from_kbps(8_000));
-        let head = Head { to: 9, size: Bytes::new(100), mode, packet: PacketId(1) };
-        let (mut queue, mut out) = (Queue::new(), Effects::default());
-        (0..2).for_each(|l| air.offer(Instant::ZERO, l, head, &mut out));
-        loop {
-            while let Some((at, wake)) = out.wakes.pop() {
-                queue.push(at, wake.phase(), wake);
-            }
-            let Some((now, wake)) = queue.pop() else { break };
-            air.wake(now, wake, &mut out);
-        }
+        let access =
+            [10, 30].map(|us| Access { holding: Holding::Span(Duration::from_micros(1_000)), ..fixed(us) });
+        let mut air = air(&[(0, 1)], &access);
+        send_one_each(&mut air, 2);
         let timeline = air.timeline.expect("asked for");
         let starts: Vec<u64> = timeline.frames().iter().map(|frame| frame.start.as_nanos() / 1000).collect();
         // 10 µs passed off both; 20 of the second are left at 110.

@@ -181,7 +181,7 @@ fn flight_ns(metres: f64) -> u64 {
 }
 
 #[test]
-fn a_frame_on_an_idle_medium_goes_at_once_and_takes_the_time_of_the_formula() {
+fn frame_on_idle_medium_goes_at_once() {
     // Clause 10.3.4.2: idle for a DIFS, so no back-off; then DATA, SIFS, ACK and twice the propagation.
     let mut bench = Bench::standard(&[0.0, 100.0], |_| dcf());
     bench.run_to(us(1000));
@@ -194,7 +194,7 @@ fn a_frame_on_an_idle_medium_goes_at_once_and_takes_the_time_of_the_formula() {
 }
 
 #[test]
-fn a_frame_that_comes_within_the_difs_waits_for_its_end_only() {
+fn frame_within_difs_waits_for_its_end_only() {
     let mut bench = Bench::standard(&[0.0, 100.0], |_| dcf());
     bench.run_to(us(20));
     bench.offer(0, 1);
@@ -233,7 +233,7 @@ fn packet_on_a_busy_medium_needs_a_back_off() {
 /// Clause 10.3.4.2: the medium must be idle for a DIFS *after* the packet came, too. Node 1 answers at the instant at which a
 /// frame has reached it: its own ACK comes first, so that its packet needs a back-off. In ns-3 it does not.
 #[test]
-fn a_frame_that_comes_on_an_idle_medium_draws_if_another_comes_within_its_difs() {
+fn interrupted_difs_draws_a_back_off() {
     let enough = Rules { idle_once_is_enough: true, ..Rules::standard() };
     // In ns-2 a back-off that pauses keeps its count (`BackoffTimer::pause`).
     for (rules, timing, is_drawn) in [
@@ -265,7 +265,7 @@ fn a_frame_that_comes_on_an_idle_medium_draws_if_another_comes_within_its_difs()
 }
 
 #[test]
-fn ns2_waits_a_difs_of_its_own_and_draws_on_an_idle_medium() {
+fn ns2_waits_its_difs_and_draws_on_idle_medium() {
     let mut bench = Bench::line(&[0.0, 100.0], |_| Dcf::dsss().ns2().access(), timing().ns2(), Rules::ns2());
     bench.run_to(us(1000));
     bench.offer(0, 1);
@@ -278,7 +278,7 @@ fn ns2_waits_a_difs_of_its_own_and_draws_on_an_idle_medium() {
 }
 
 #[test]
-fn a_countdown_freezes_whole_slots_and_resumes_after_a_difs() {
+fn countdown_freezes_and_resumes_after_a_difs() {
     // Node 2 has 5 slots, node 0 has 2: when 0 starts, 2 has counted 2 of its 5 slots.
     let mut bench = Bench::standard(&[0.0, 100.0, 50.0], |n| exactly(if n == 2 { 5 } else { 2 }));
     bench.offer(0, 1);
@@ -294,7 +294,7 @@ fn a_countdown_freezes_whole_slots_and_resumes_after_a_difs() {
 }
 
 #[test]
-fn slotted_countdowns_lose_a_slot_that_was_cut_short() {
+fn slotted_countdowns_lose_a_cut_slot() {
     let slotted = |slots: u64| Access {
         draw: Draw::Slots { window: 0, end_included: true },
         on_failure: OnFailure::Double { window_max: slots as u32 },
@@ -319,7 +319,7 @@ fn slotted_countdowns_lose_a_slot_that_was_cut_short() {
 }
 
 #[test]
-fn the_window_doubles_with_each_failure_and_the_frame_is_dropped_after_the_last() {
+fn window_doubles_by_failure_until_the_drop() {
     // Node 1 is out of range: nothing is ever decoded.
     let mut bench = Bench::standard(&[0.0, 400.0], |_| dcf());
     bench.run_to(us(1000));
@@ -358,7 +358,7 @@ fn gaps(on_failure: OnFailure) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn after_a_collision_a_back_off_is_drawn_anew_or_the_same_is_counted_down_once_more() {
+fn collision_draws_again_or_repeats_the_same() {
     let timeout = data_ns() + 222_000;
     for (first, second) in gaps(OnFailure::Repeat) {
         // Without slots the countdown goes on at the time-out, the medium having been idle for a DIFS.
@@ -372,7 +372,7 @@ fn after_a_collision_a_back_off_is_drawn_anew_or_the_same_is_counted_down_once_m
 }
 
 #[test]
-fn a_missing_acknowledgement_is_noticed_after_the_time_out_and_slots_go_on_being_counted() {
+fn missing_ack_is_noticed_after_the_time_out() {
     // Clause 10.3.2.9: SIFS + slot + preamble = 222 µs after the frame. Slots are counted from its end and a DIFS:
     // the next boundary is 230 µs after the end.
     let access = Access {
@@ -389,7 +389,7 @@ fn a_missing_acknowledgement_is_noticed_after_the_time_out_and_slots_go_on_being
 }
 
 #[test]
-fn after_a_frame_that_is_not_decoded_an_eifs_passes() {
+fn undecoded_frame_is_followed_by_an_eifs() {
     // Node 2 hears node 0 (400 m) and not its receiver's ACK (out of the 800 m of carrier sense).
     let mut bench = Bench::standard(&[0.0, -200.0, 700.0, 800.0], |_| exactly(0));
     bench.offer(0, 1);
@@ -425,7 +425,7 @@ fn a_frame_that_is_decoded_ends_the_eifs() {
 }
 
 #[test]
-fn ns2_reserves_the_eifs_and_adds_a_difs_whatever_is_decoded() {
+fn ns2_reserves_the_eifs_and_adds_a_difs() {
     let timing = timing().ns2();
     let mut bench = Bench::line(&[0.0, -200.0, 700.0, 800.0], |_| exactly(0), timing, Rules::ns2());
     bench.offer(0, 1);
@@ -437,7 +437,7 @@ fn ns2_reserves_the_eifs_and_adds_a_difs_whatever_is_decoded() {
 }
 
 #[test]
-fn a_decoded_frame_reserves_the_medium_for_its_acknowledgement() {
+fn decoded_frame_reserves_medium_for_its_ack() {
     // Node 2 decodes node 0 but is out of node 1's reach: without the reservation it would start in the ACK.
     let mut bench = Bench::standard(&[0.0, -250.0, 240.0, 400.0], |_| exactly(0));
     bench.air.ear_range[1].1 = bench.air.ear_range[1].0 + 1; // node 1 is heard by node 0 alone
@@ -450,7 +450,7 @@ fn a_decoded_frame_reserves_the_medium_for_its_acknowledgement() {
 }
 
 #[test]
-fn equal_countdowns_collide_and_unequal_ones_do_not() {
+fn equal_countdowns_collide_others_do_not() {
     for (slots, lost) in [(3, 1), (4, 0)] {
         let mut bench = Bench::standard(&[0.0, 50.0, 100.0], |n| exactly(if n == 0 { 3 } else { slots }));
         bench.offer(0, 1);
@@ -462,7 +462,7 @@ fn equal_countdowns_collide_and_unequal_ones_do_not() {
 }
 
 #[test]
-fn a_countdown_that_ends_within_the_sensing_delay_is_not_stopped() {
+fn countdown_within_sensing_delay_is_not_stopped() {
     // 15 µs of sensing and the flight: so much later still transmits, a nanosecond more does not.
     let known = 15_000 + flight_ns(100.0);
     for (late_ns, transmits) in [(15_000, true), (known, true), (known + 1, false)] {
@@ -477,7 +477,7 @@ fn a_countdown_that_ends_within_the_sensing_delay_is_not_stopped() {
 }
 
 #[test]
-fn hidden_terminals_collide_at_the_receiver_in_the_middle() {
+fn hidden_terminals_collide_in_the_middle() {
     let mut bench = Bench::standard(&[0.0, 249.0, 498.0], |_| exactly(0));
     bench.air.ear_range[0].1 -= 1; // node 2 does not hear node 0
     bench.offer(0, 1);
@@ -490,7 +490,7 @@ fn hidden_terminals_collide_at_the_receiver_in_the_middle() {
 }
 
 #[test]
-fn the_stronger_frame_survives_if_it_is_ten_decibels_stronger() {
+fn frame_ten_decibels_stronger_survives() {
     // Node 1 receives from 50 m while a frame from 400 m overlaps: 29 dB weaker. By the standard's pairwise capture the
     // order does not matter; in ns-2 the receiver stays with the frame that came first.
     for (rules, weak_first, decoded) in [
@@ -520,7 +520,7 @@ fn the_stronger_frame_survives_if_it_is_ten_decibels_stronger() {
 }
 
 #[test]
-fn interference_adds_up_under_sinr_and_does_not_pairwise() {
+fn interference_adds_up_under_sinr_only() {
     // Node 1 receives from 90 m; two nodes 290 m away, each 20.3 dB weaker, together 17.3 dB: at a threshold of 18 dB
     // the frame survives each alone, and both together only where frames are compared one by one. At 17 dB it survives both.
     for (rules, decoded) in [
@@ -562,7 +562,7 @@ fn interference_adds_up_under_sinr_and_does_not_pairwise() {
 }
 
 #[test]
-fn a_link_with_an_error_model_loses_what_it_should_and_owes_an_eifs() {
+fn link_with_error_model_loses_and_owes_an_eifs() {
     let mut bench = Bench::standard(&[0.0, 100.0, 200.0], |_| exactly(0));
     let always = vec![(Instant::ZERO, LossModel::Frames(Probability::ONE))];
     bench.air.set_loss(0, 1, &LossProcess::new(always, Stream::named(1, "0>1", "loss")));
@@ -575,7 +575,7 @@ fn a_link_with_an_error_model_loses_what_it_should_and_owes_an_eifs() {
 }
 
 #[test]
-fn a_broadcast_is_sent_once_and_received_by_all_in_range() {
+fn broadcast_goes_once_to_all_in_range() {
     let mut bench = Bench::standard(&[0.0, 100.0, 200.0, 400.0], |_| dcf());
     bench.offer(0, BROADCAST);
     bench.run_to(us(20_000));
@@ -602,7 +602,7 @@ fn a_station_that_transmits_decodes_nothing() {
 }
 
 #[test]
-fn a_repetition_is_acknowledged_but_not_delivered_again() {
+fn repetition_is_acked_but_not_delivered_again() {
     let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(0));
     bench.offer(0, 1);
     bench.run_to(us(50 + 1000));
@@ -621,7 +621,7 @@ fn a_repetition_is_acknowledged_but_not_delivered_again() {
 }
 
 #[test]
-fn the_back_off_after_a_transmission_runs_with_nothing_to_send() {
+fn back_off_after_sending_runs_when_idle() {
     // Clause 10.3.4.3: it is invoked after each transmission; a frame that comes when it is over goes at once.
     let mut bench = Bench::standard(&[0.0, 100.0], |_| dcf());
     bench.offer(0, 1);
@@ -706,7 +706,7 @@ fn two_queues() -> Bench {
 }
 
 #[test]
-fn two_queues_of_one_node_settle_their_tie_without_the_air() {
+fn two_queues_of_one_node_settle_their_tie() {
     let mut bench = two_queues();
     bench.offer(0, 1);
     bench.offer(1, 2);

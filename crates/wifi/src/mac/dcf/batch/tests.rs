@@ -461,7 +461,7 @@ fn lost_packets_hold_back_those_behind_them() {
 }
 
 #[test]
-fn a_missing_block_ack_brings_the_data_again_or_a_request() {
+fn missing_block_ack_brings_data_or_a_request() {
     for (rule, frames) in [
         (MissedBlockAck::Data, vec![FrameKind::Data, FrameKind::Data, FrameKind::Data]),
         (MissedBlockAck::Request, vec![FrameKind::Data, FrameKind::Data, FrameKind::BlockAckRequest]),

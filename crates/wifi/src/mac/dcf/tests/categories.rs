@@ -83,7 +83,7 @@ fn each_category_waits_its_own_space() {
 }
 
 #[test]
-fn an_interrupted_countdown_has_counted_the_slot_that_began() {
+fn interrupted_countdown_counts_its_begun_slot() {
     // Contender 0 (AIFSN 2, 3 slots) starts at 34 + 27 = 61 µs. Contender 1 (AIFSN 3, 5 slots) has passed boundaries at
     // 43, 52 and 61 µs: EDCA has counted 3 slots where DCF would have counted 2.
     let mut bench = rivals(Category::Video, Category::BestEffort);
@@ -96,7 +96,7 @@ fn an_interrupted_countdown_has_counted_the_slot_that_began() {
 
 /// Clause 10.22.2.4: at each boundary from the end of the space on, unless the medium is known to be busy by then, which takes 4 µs.
 #[test]
-fn slot_counts_if_it_began_before_the_frame_was_noticed() {
+fn slot_counts_if_begun_before_the_frame() {
     let mut bench = rivals(Category::BestEffort, Category::BestEffort);
     bench.offer_with(0, 2, 5);
     // The space is over at 16 + 3·9 = 43 µs.
@@ -163,7 +163,7 @@ fn a_span_is_met_in_the_mean() {
 
 /// A law that draws before each frame draws when a packet comes, not when a TXOP ends that had nothing more to send.
 #[test]
-fn no_back_off_is_drawn_at_the_end_of_an_empty_txop() {
+fn no_back_off_is_drawn_at_end_of_empty_txop() {
     let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(3));
     bench.air.set_access(0, Access { holding: Holding::Burst(Duration::from_micros(5_000)), ..exactly(3) });
     bench.offer(0, 1);
@@ -175,7 +175,7 @@ fn no_back_off_is_drawn_at_the_end_of_an_empty_txop() {
 }
 
 #[test]
-fn of_two_categories_of_one_node_the_urgent_one_wins_the_tie_and_the_other_backs_off() {
+fn urgent_category_wins_the_tie_within_a_node() {
     let timing = a();
     let links = [Link { from: 0, to: 1 }, Link { from: 0, to: 2 }];
     let medium = Medium::from_conflicts(3, &links, &ConflictGraph::new(2));
@@ -201,7 +201,7 @@ fn of_two_categories_of_one_node_the_urgent_one_wins_the_tie_and_the_other_backs
 }
 
 #[test]
-fn after_an_error_the_extended_space_keeps_the_order_of_categories() {
+fn extended_space_keeps_the_order_of_categories() {
     // EIFS − DIFS + AIFS: 94 − 34 + 43 for best effort.
     let mut bench = rivals(Category::BestEffort, Category::BestEffort);
     bench.air.nodes[0].extended = true;

@@ -212,7 +212,7 @@ fn receiver_is_free_when_its_own_frame_has_ended() {
 }
 
 #[test]
-fn ledger_blames_the_other_queue_until_its_exchange_ends() {
+fn ledger_blames_other_queue_to_exchange_end() {
     // The first queue's frame ends at 1036 µs, the second one's packet comes in the SIFS after it.
     let mut bench = two_queues();
     bench.air.start_ledger(Instant::ZERO);

@@ -42,7 +42,7 @@ const SIFS: u64 = 16_000;
 const ACK: u64 = 28_000;
 
 #[test]
-fn an_exchange_over_fifty_kilometres_takes_two_flights() {
+fn exchange_over_fifty_km_takes_two_flights() {
     let flight = flight_ns(50_000.0);
     assert_eq!(flight, 166_782);
     let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
@@ -59,7 +59,7 @@ fn an_exchange_over_fifty_kilometres_takes_two_flights() {
 }
 
 #[test]
-fn a_neighbour_may_begin_before_the_acknowledgement_from_afar_is_there() {
+fn neighbour_may_begin_before_a_distant_ack() {
     // Node 0 sends over 7 km. Node 2, 100 m from it, senses its frame without decoding it, waits a DIFS from its end and
     // begins; the acknowledgement arrives 62.7 us after that end, in the middle of node 2's frame, and node 0 loses it to
     // the stronger one.
@@ -91,7 +91,7 @@ fn a_neighbour_may_begin_before_the_acknowledgement_from_afar_is_there() {
 }
 
 #[test]
-fn the_standards_time_out_ends_where_a_round_trip_exceeds_a_slot() {
+fn standard_time_out_fails_beyond_a_slot() {
     // Clause 10.3.2.9: SIFS + slot + preamble; the acknowledgement's preamble is over SIFS + preamble + two flights later.
     // 9 us are 1349 m there and back, 20 us are 2998 m.
     for (timing, mbps, inside_m, outside_m) in [(a(), 54, 1_345.0, 1_355.0), (timing(), 11, 2_990.0, 3_005.0)]
@@ -118,7 +118,7 @@ fn the_standards_time_out_ends_where_a_round_trip_exceeds_a_slot() {
 }
 
 #[test]
-fn a_coverage_class_lengthens_slot_spaces_and_time_out() {
+fn coverage_class_lengthens_slot_and_time_out() {
     // Class 16 is for 16 * 450 = 7200 m: 48 us of propagation there and back.
     let timing = a().with_coverage_class(16);
     let difs = SIFS + 2 * (9 + 48) * 1000;
@@ -135,7 +135,7 @@ fn a_coverage_class_lengthens_slot_spaces_and_time_out() {
 }
 
 #[test]
-fn who_waits_for_an_answer_from_afar_and_receives_something_else_has_failed() {
+fn other_frame_during_a_distant_wait_fails_it() {
     // Node 2 sends to node 0 while that awaits an acknowledgement from 40 km: it fails at the end of node 2's frame, long
     // before its time-out, and answers node 2 a SIFS later. In ns-2 nothing but the time-out decides.
     let flight = flight_ns(40_000.0);
@@ -160,7 +160,7 @@ fn who_waits_for_an_answer_from_afar_and_receives_something_else_has_failed() {
 /// Two frames overlap at node 0 while it awaits an acknowledgement from 40 km. Its receiver stays with the one that ends later, and
 /// takes the answer for missing then.
 #[test]
-fn overlapping_frames_end_a_wait_at_the_later_end() {
+fn overlapping_frames_end_wait_at_later_end() {
     let timing = a().with_round_trip(Duration::from_nanos(2 * flight_ns(40_000.0)));
     let mut bench = bench(&[0.0, 40_000.0, 100.0, -100.0], timing, Rules::standard());
     bench.part(2, 3);
@@ -183,7 +183,7 @@ fn overlapping_frames_end_a_wait_at_the_later_end() {
 
 /// Node 2 begins 10 µs before node 0's time-out, and its preamble is not over by then (aRxPHYStartDelay, 20 µs), whichever capture.
 #[test]
-fn frame_without_a_whole_preamble_extends_no_wait() {
+fn frame_without_whole_preamble_extends_no_wait() {
     for capture in [Capture::Strongest, Capture::First] {
         let timing = a().with_round_trip(Duration::from_nanos(2 * flight_ns(10_000.0)));
         let rules = Rules { capture, ..Rules::standard() };
@@ -253,7 +253,7 @@ fn end_of_a_packet_waits_for_its_addressee_alone() {
 }
 
 #[test]
-fn frames_from_afar_overlap_where_they_meet_and_nowhere_else() {
+fn distant_frames_overlap_only_where_they_meet() {
     // Nodes 0 and 2, 30 km on either side of node 1 and deaf to each other, begin 80 us apart: both frames reach node 1, as
     // far apart, and destroy each other there. Sent 250 us apart they do not, though the first is still under way to no
     // station.
@@ -277,7 +277,7 @@ fn frames_from_afar_overlap_where_they_meet_and_nowhere_else() {
 }
 
 #[test]
-fn a_broadcast_is_over_for_the_host_when_the_last_copy_has_landed() {
+fn broadcast_ends_with_its_last_copy() {
     let mut bench = bench(&[0.0, 100.0, 20_000.0, 45_000.0], a(), Rules::standard());
     bench.offer_at(0, BROADCAST, 54);
     bench.run_to(us(5_000));
@@ -293,7 +293,7 @@ fn a_broadcast_is_over_for_the_host_when_the_last_copy_has_landed() {
 }
 
 #[test]
-fn a_packet_given_up_while_it_travels_is_received_for_all_that() {
+fn packet_given_up_in_flight_is_received() {
     // 802.11a's time-out of 45 us is over long before the frame has crossed 50 km.
     let rules = Rules { short_retry_limit: 1, ..Rules::standard() };
     let mut bench = bench(&[0.0, 50_000.0], a(), rules);
@@ -350,7 +350,7 @@ fn receiver_that_sends_loses_a_frame_from_afar() {
 
 /// Node 0 does not hear node 1, which ends its own frame just when node 0's arrives; an error model spoils that.
 #[test]
-fn receiver_is_free_when_a_frame_arrives_at_its_end() {
+fn receiver_is_free_at_the_end_of_a_frame() {
     let flight = flight_ns(30_000.0);
     let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
     let mut bench = bench(&[0.0, 30_000.0], timing, Rules::standard());
@@ -389,7 +389,7 @@ fn sender_half_way_is_no_cause_of_a_loss() {
 /// Node 0 sends the frames of two queues. While the first one is at node 1, 60 km away, the second one is at node 2, 20 km away,
 /// where a packet comes once node 0 has sent it all: the second queue keeps node 2 waiting until the last energy is there.
 #[test]
-fn ledger_blames_the_frame_that_arrives_from_afar() {
+fn ledger_blames_frame_that_arrives_from_afar() {
     let contention = |(number, node): (usize, u32)| Contention {
         node,
         access: exactly(0),
@@ -461,7 +461,7 @@ fn rts_from_afar_reserves_until_it_is_unused() {
 }
 
 #[test]
-fn undecoded_rts_from_afar_keeps_the_drop_of_another() {
+fn undecoded_rts_from_afar_keeps_drop_of_another() {
     // Node 2's RTS at 6 Mb/s reaches node 0 from 57 to 109 µs; node 1's, 100 m away and 37 dB stronger, from 60 to 88 µs, and
     // is decoded. Nothing answers either. Node 0 goes on when node 1's reservation is unused.
     let rules = Rules { rts_threshold: Some(Bytes::new(0)), short_retry_limit: 1, ..Rules::standard() };

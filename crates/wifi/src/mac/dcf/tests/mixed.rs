@@ -57,7 +57,7 @@ impl Bench {
 
 /// Node 2 knows DSSS alone. Times by hand: DIFS 50, CTS to self 192 + 112, SIFS 10, 1536 bytes at 54 Mb/s 254, ACK at 24 Mb/s 34.
 #[test]
-fn ofdm_is_announced_where_a_station_does_not_know_it() {
+fn ofdm_is_announced_to_stations_without_it() {
     let timing = MacTiming::mixed(crate::Preamble::Long, mbps(1), true);
     let receivers = Receivers { of_b: vec![2], ..Receivers::default() };
     let mut bench = cell(|_| exactly(0), timing, &receivers);
@@ -103,7 +103,7 @@ fn a_station_of_b_takes_ofdm_for_energy() {
 
 /// RTS and CTS at the basic rate announce it as well: 192 + 160 and 192 + 112 at 1 Mb/s.
 #[test]
-fn request_and_clearance_replace_the_announcement() {
+fn request_and_clearance_replace_announcement() {
     let timing = MacTiming::mixed(crate::Preamble::Long, mbps(1), true);
     let mut bench = cell(|_| exactly(0), timing, &Receivers { of_b: vec![2], ..Receivers::default() });
     bench.air.rules.rts_threshold = Some(Bytes::new(500));

@@ -15,7 +15,7 @@ fn bench(at_m: &[f64]) -> Bench {
 }
 
 #[test]
-fn an_exchange_is_rts_cts_data_ack_each_a_sifs_apart() {
+fn rts_cts_data_and_ack_are_a_sifs_apart() {
     let mut bench = bench(&[0.0, 100.0]);
     bench.offer(0, 1);
     bench.run_to(us(5_000));
@@ -46,7 +46,7 @@ fn a_packet_below_the_threshold_goes_without() {
 }
 
 #[test]
-fn a_frame_that_takes_longer_than_the_limit_is_announced() {
+fn frame_longer_than_the_limit_is_announced() {
     for (shorter_ns, first) in [(0, FrameKind::Data), (1, FrameKind::Rts)] {
         let mut bench = bench(&[0.0, 100.0]);
         let frame = bench.air.timing.data(Bytes::new(1000), Rate::from_kbps(11_000));
@@ -116,7 +116,7 @@ fn ns2_answers_no_rts_while_it_senses_a_carrier() {
 /// Node 0 has its CTS when node 2, which it hears and which does not hear it, begins: ns-2 sends another RTS after a back-off
 /// of twice the window, the standard sends its DATA frame.
 #[test]
-fn ns2_announces_anew_when_the_medium_is_busy_after_the_cts() {
+fn ns2_repeats_rts_on_busy_medium_after_cts() {
     let twice = |_: usize| Access {
         draw: Draw::Slots { window: 0, end_included: true },
         on_failure: OnFailure::Double { window_max: 31 },
@@ -146,7 +146,7 @@ fn ns2_announces_anew_when_the_medium_is_busy_after_the_cts() {
 
 /// In ns-2 the sender of a CTS does nothing else until the DATA frame is overdue.
 #[test]
-fn ns2_waits_for_the_data_frame_that_its_cts_allowed() {
+fn ns2_waits_for_the_data_its_cts_allowed() {
     let rules = Rules { rts_threshold: protected().rts_threshold, ..Rules::ns2() };
     let mut bench = Bench::line(&[0.0, 200.0], |_| exactly(0), timing(), rules);
     bench.offer(0, 1);
@@ -163,7 +163,7 @@ fn ns2_waits_for_the_data_frame_that_its_cts_allowed() {
 }
 
 #[test]
-fn a_failed_rts_counts_as_short_and_a_failed_data_frame_as_long() {
+fn failed_rts_is_short_and_failed_data_long() {
     // Out of range: seven RTS, no DATA. DATA lost on a bad link: four of them, and the short count restarts with
     // each CTS.
     let mut far = bench(&[0.0, 400.0]);
@@ -184,7 +184,7 @@ fn a_failed_rts_counts_as_short_and_a_failed_data_frame_as_long() {
 }
 
 #[test]
-fn the_window_doubles_over_short_and_long_failures_alike() {
+fn window_doubles_over_short_and_long_failures() {
     let mut bench = Bench::line(&[0.0, 400.0], |_| dcf(), timing(), protected());
     bench.offer(0, 1);
     bench.run_to(us(2_000));
@@ -193,7 +193,7 @@ fn the_window_doubles_over_short_and_long_failures_alike() {
 }
 
 #[test]
-fn an_unused_reservation_is_dropped_after_the_time_of_a_cts() {
+fn unused_reservation_ends_after_a_cts_time() {
     // Node 1 is out of node 0's range and never answers; node 2 decodes the RTS. By the standard it may go on after
     // 2 SIFS + CTS + preamble + 2 slots; in ns-2 it waits for the whole exchange that never comes.
     let keeps = Rules { drops_unused_reservation: false, ..protected() };
@@ -314,7 +314,7 @@ fn long_retry_limit_counts_data_frames() {
 
 /// ns-2 looks at its reservation when the CTS is due, a SIFS after the RTS: one that ends between does not matter.
 #[test]
-fn ns2_answers_an_rts_when_its_reservation_ends_in_time() {
+fn ns2_answers_rts_if_reservation_ends_in_time() {
     for (rules, answers) in [(protected(), false), (Rules { idle_handshake: true, ..protected() }, true)] {
         let mut bench = Bench::line(&[0.0, 100.0], |_| exactly(0), timing(), rules);
         bench.air.nodes[1].reserved_until = us(50 + 352 + 5);
@@ -326,7 +326,7 @@ fn ns2_answers_an_rts_when_its_reservation_ends_in_time() {
 
 /// ns-2: a packet without RTS is acknowledged after one with it.
 #[test]
-fn ns2_acknowledges_a_small_packet_after_a_large_one() {
+fn ns2_acknowledges_small_packet_after_large_one() {
     let rules = Rules { rts_threshold: protected().rts_threshold, ..Rules::ns2() };
     let mut bench = Bench::line(&[0.0, 100.0], |_| exactly(0), timing().ns2(), rules);
     for bytes in [1000, 100] {
