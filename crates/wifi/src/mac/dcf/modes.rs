@@ -25,8 +25,8 @@ pub struct ControlledLink {
     pub modes: Vec<Mode>,
     /// The law.
     pub law: AnyRateControl,
-    /// The greatest share of packets of 1500 bytes that the best mode may lose, where the law asks the medium: the best is then the fastest
-    /// such mode, and else the one that delivers most.
+    /// The greatest share of packets of 1500 bytes that the best mode may lose, where the law asks the medium. The best is then the
+    /// fastest such mode; without it, the one that delivers most.
     pub loss_max: Option<f64>,
 }
 
@@ -206,8 +206,8 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// The best mode at this instant, as a place among the link's: the greatest product of rate and share received, or the fastest with the
-    /// greatest loss, by the error model; the fastest that is received at all, where there is none.
+    /// The best mode at this instant by the error model, as a place among the link's. Without a model it is the fastest that is received
+    /// at all.
     fn best_mode(&mut self, now: Instant, c: Contender, link: &mut Link) -> u16 {
         let node = self.queues[c as usize].node as usize;
         let Capture::Errors(model) = self.rules.capture else { return self.fastest_mode(node, link) };
