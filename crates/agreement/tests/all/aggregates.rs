@@ -90,7 +90,7 @@ fn carried(at: &ns3::Strength) -> f64 {
     let control = if mcs.is_some() { "fixed" } else { "ideal" };
     let mcs = mcs.unwrap_or(fastest);
     let text = format!(
-        "preset = \"ns3\"\nduration = \"4 s\"\nwarmup = \"1 s\"\n\
+        "preset = \"ns3\"\nduration = \"2 s\"\nwarmup = \"1 s\"\n\
          mac = {{ kind = \"802.11{letters}\", width = \"{mhz} MHz\", mcs = {mcs}, rate_control = \"{control}\" }}\n\
          radio = {{ errors = {{ model = \"by-snr\" }}, receive_threshold = \"-82 dBm\" }}\n\
          nodes = [{{ id = \"ap\" }}, {{ id = \"s\" }}]\n\
