@@ -243,7 +243,7 @@ mod tests {
             ("connections = 0\n", "a:4:15: key[0].connections: 0 is not from 1 to 64"),
             ("expires = 07:32:00\n", "a:4:11: key[0].expires: 07:32:00"),
             ("streams = -1\n", "a:4:11: key[0].streams: "),
-            ("rate_most = \"5\"\n", "a:4:13: key[0].rate_most: \"5\" has no unit; write it as \"11 Mbps\""),
+            ("rate_most = \"5\"\n", "a:4:13: key[0].rate_most: \"5\" has no unit; write it as \"5 Mbps\""),
             ("rate_most = \"1 bps\"\n", "a:4:13: key[0].rate_most: 1 bps is not from 8 kbps to 100000 Mbps"),
         ];
         for (rest, expected) in cases {

@@ -28,7 +28,11 @@ fn parse(text: &str, units: &[Unit], example: &str) -> Result<f64, String> {
     let allowed = || units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let value: f64 = number.parse().map_err(|_| not_a_number(text, number, unit, example))?;
     if unit.is_empty() {
-        return Err(format!("\"{text}\" has no unit; write it as \"{example}\" (units: {})", allowed()));
+        let unit = usual_unit(example);
+        return Err(format!(
+            "\"{text}\" has no unit; write it as \"{number} {unit}\" (units: {})",
+            allowed()
+        ));
     }
     let Some(&(_, factor)) = units.iter().find(|(name, _)| *name == unit) else {
         let meant = meant(value, unit, units);
@@ -52,18 +56,22 @@ fn not_a_number(text: &str, number: &str, unit: &str, example: &str) -> String {
     format!("\"{text}\" has no number; write it as \"{example}\"")
 }
 
-/// Returns the message of a number without a unit; the unit is that of the example, and the second for times.
-#[cfg(feature = "serde")]
-fn without_unit(number: impl fmt::Display, what: &str, example: &str) -> String {
-    let unit = match example.split_once(' ').map_or("", |(_, unit)| unit) {
+/// Returns the unit to suggest for a number without one: that of the example, and the second for times.
+fn usual_unit(example: &str) -> &str {
+    match example.split_once(' ').map_or("", |(_, unit)| unit) {
         "us" => "s",
         unit => unit,
-    };
-    format!("{what} needs a unit; write it as \"{number} {unit}\"")
+    }
+}
+
+/// Returns the message of a number without a unit.
+#[cfg(feature = "serde")]
+fn without_unit(number: impl fmt::Display, what: &str, example: &str) -> String {
+    format!("{what} needs a unit; write it as \"{number} {}\"", usual_unit(example))
 }
 
 /// Names of units that are written otherwise here.
-const OTHERWISE: [(&str, &str); 9] = [
+const OTHERWISE: [(&str, &str); 15] = [
     ("m", "min"),
     ("sec", "s"),
     ("secs", "s"),
@@ -73,6 +81,12 @@ const OTHERWISE: [(&str, &str); 9] = [
     ("minutes", "min"),
     ("msec", "ms"),
     ("usec", "us"),
+    ("meter", "m"),
+    ("meters", "m"),
+    ("bit", "bit/s"),
+    ("kbit", "kbit/s"),
+    ("mbit", "Mbit/s"),
+    ("gbit", "Gbit/s"),
 ];
 
 /// Returns a question that suggests a unit with a similar spelling, or an empty text if there is none.
