@@ -818,7 +818,7 @@ fn contenders_of(node: usize, all: &[Contention]) -> Node {
 }
 
 impl Ear {
-    /// Nobody's.
+    /// Of no node.
     const NONE: Self = Self {
         node: u32::MAX,
         delay_ns: 0,

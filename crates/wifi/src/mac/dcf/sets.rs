@@ -38,7 +38,7 @@ pub(super) struct Sets<S: Shape> {
 pub(super) struct Surroundings {
     /// All that its frames reach.
     pub(super) hearers: Set,
-    /// Those whose medium they make busy.
+    /// Those with a medium that they make busy.
     pub(super) sensing: Set,
     /// Those that lock to them.
     noticing: Set,
