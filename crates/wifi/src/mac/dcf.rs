@@ -13,7 +13,8 @@
 //! wakes. `flight` has the hearers further off, to which a frame travels longer than any of their intervals.
 //!
 //! Of each node its back-offs that run, and those that stand still, are known to be there or not: a frame's start looks at
-//! the first and its end at the second. All of it is compiled for small networks once more ([`Small`]).
+//! the first and its end at the second. All of it is compiled for small networks once more ([`Small`]), where `sets` has the
+//! nodes in each state, and receptions by all hearers at once.
 //!
 //! A frame starting at `t` stops a hearer's countdown only if that expires after `t + propagation + sensing delay`;
 //! otherwise both transmit.
@@ -30,6 +31,7 @@ mod modes;
 mod motion;
 mod node;
 mod reception;
+mod sets;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -55,6 +57,7 @@ use flight::Flight;
 use modes::Modes;
 pub use modes::{ControlledLink, FULL_PACKET, ModeCounters};
 use node::{Node, Station};
+use sets::Sets;
 pub use shape::{General, Shape, Small};
 use shape::{PLACES, Table};
 use std::collections::BTreeMap;
@@ -416,8 +419,8 @@ pub struct DcfAir<S: Shape = General> {
     ears: Box<[Ear]>,
     /// Each node's near hearers: a row for each class of rates, a place in it for each node.
     ear_range: S::Table<(u32, u32)>,
-    /// Of a small network: the set of each node's hearers, and of nodes with a medium that its frames make busy.
-    hearers: Vec<(u64, u64)>,
+    /// Of a small network: its nodes by the state that they are in.
+    sets: Sets<S>,
     /// Each node's hearers further off.
     far_range: Vec<(u32, u32)>,
     /// The class of each mode; nothing, where there is one for all.
@@ -591,7 +594,8 @@ impl<S: Shape> DcfAir<S> {
         };
         let timing = timing.with_qos(is_qos && !is_part_qos);
         let queues: Vec<Queue> = contenders.into_iter().map(Queue::empty).collect();
-        Self {
+        let mut air = Self {
+            sets: Sets::none(nodes.len()),
             timing,
             rules,
             capture_ratio,
@@ -599,7 +603,6 @@ impl<S: Shape> DcfAir<S> {
             noise_mw,
             energy_mw: rules.energy.map_or(f32::INFINITY, milliwatts),
             ears: ears.into(),
-            hearers: if S::SMALL { hearer_sets(medium) } else { Vec::new() },
             ear_range: Table::new(ear_range),
             is_wide: far_range.iter().any(|(start, end)| start < end),
             far_range,
@@ -621,12 +624,15 @@ impl<S: Shape> DcfAir<S> {
             fingerprint: Fingerprint::default(),
             ledger: None,
             timeline: None,
-        }
+        };
+        air.draw_sets();
+        air
     }
 
     /// Gives the link from one node to another an error model; without effect while they do not hear each other.
     pub fn set_loss(&mut self, from: u32, to: u32, process: &LossProcess) {
         self.mark_lossy(from, to);
+        self.draw_sets();
         self.losses.insert((from, to), process.clone());
     }
 
@@ -720,7 +726,7 @@ impl<S: Shape> DcfAir<S> {
     /// Whether a node sends or awaits something has changed.
     #[inline]
     fn note_engagement(&mut self, node: usize) {
-        self.nodes[node].engage(self.stations[node].is_engaged());
+        self.engage(node, self.stations[node].is_engaged());
     }
 
     fn contenders(&self, node: usize) -> std::ops::Range<Contender> {
@@ -749,7 +755,7 @@ impl<S: Shape> DcfAir<S> {
     #[inline]
     fn back_off(&mut self, c: Contender, left: Duration) {
         self.countdowns[c as usize].left = Some(left);
-        self.nodes[self.queues[c as usize].node as usize].back_offs.add_standing();
+        self.note_standing(self.queues[c as usize].node as usize);
     }
 
     /// The class of a frame's mode.
@@ -800,18 +806,6 @@ impl<S: Shape> DcfAir<S> {
     }
 }
 
-/// The set of each node's hearers, a bit for each, and of those that sense it.
-fn hearer_sets(medium: &Medium) -> Vec<(u64, u64)> {
-    let of = |node| {
-        let hearers = medium.hearers(node).iter();
-        hearers.fold((0, 0), |(all, sensing): (u64, u64), ear| {
-            let bit = 1 << ear.node;
-            (all | bit, if ear.is_sensed() { sensing | bit } else { sensing })
-        })
-    };
-    (0..medium.nodes()).map(of).collect()
-}
-
 /// The contenders of each node and of all that sense it, or add it up with others, and each node's range of them.
 fn neighbourhoods(medium: &Medium, nodes: &[Node], adds_up: bool) -> (Vec<Contender>, Vec<(u32, u32)>) {
     let (mut around, mut ranges) = (Vec::new(), Vec::new());
@@ -833,6 +827,18 @@ fn contenders_of(node: usize, all: &[Contention]) -> Node {
 }
 
 impl Ear {
+    /// Of no node.
+    const NONE: Self = Self {
+        node: u32::MAX,
+        delay_ns: 0,
+        power_mw: 0.0,
+        decodable: false,
+        sensed: false,
+        lossy: false,
+        noticed: false,
+        clear_alone: false,
+    };
+
     /// How long a signal takes to get there.
     #[inline]
     const fn delay(&self) -> Duration {

@@ -56,11 +56,11 @@ impl<S: Shape> DcfAir<S> {
             countdown.left = Some(left);
         }
         if busy {
-            self.nodes[node].back_offs.add_standing();
+            self.note_standing(node);
         } else {
             let deadline = countdown.from + countdown.left.expect("just drawn");
             self.deadlines[by as usize] = deadline;
-            self.nodes[node].back_offs.add_running();
+            self.note_running(node);
             self.schedule_access(node, deadline, out);
         }
         self.book(by, now);
@@ -137,6 +137,17 @@ impl<S: Shape> DcfAir<S> {
         if next > now {
             // So it is at nearly every other wake: the contenders that it was asked for have been stopped since.
             return self.schedule_access(node, next, out);
+        }
+        if S::SMALL {
+            // Its own first, then in the order of numbers.
+            let (around, own) = (self.running_around(node), [node].into_iter().collect());
+            for there in (around & own).into_iter().chain(around - own) {
+                let c = self.nodes[there].first;
+                if self.deadlines[c as usize] == now {
+                    self.win(now, c, out);
+                }
+            }
+            return self.schedule_least(node, out);
         }
         let (start, end) = self.around_range[node];
         for i in start..end {
@@ -244,7 +255,7 @@ impl<S: Shape> DcfAir<S> {
         }
         countdown.left = Some(left.saturating_sub(counted));
         let undrawn = std::mem::take(&mut countdown.undrawn);
-        self.nodes[node].back_offs.add_standing();
+        self.note_standing(node);
         undrawn
     }
 
@@ -265,12 +276,12 @@ impl<S: Shape> DcfAir<S> {
     /// or have none.
     #[inline]
     pub(super) fn may_resume(&self, node: usize) -> bool {
-        !self.busy(node) && self.nodes[node].back_offs.stand()
+        !self.busy(node) && self.stands(node)
     }
 
     /// Lets the countdowns of a node with an idle medium run again; gives the least of their deadlines.
     pub(super) fn resume_idle(&mut self, node: usize, now: Instant) -> Instant {
-        self.nodes[node].back_offs.go_on();
+        self.note_none_stands(node);
         let all = self.backing_off(node);
         all.fold(Instant::NEVER, |next, c| next.min(self.go_on(node, c, now)))
     }
@@ -290,7 +301,7 @@ impl<S: Shape> DcfAir<S> {
         } else {
             now
         };
-        self.nodes[node].back_offs.add_running();
+        self.note_running(node);
         let countdown = &mut self.countdowns[c as usize];
         countdown.from = from;
         if !countdown.has_head {
@@ -353,20 +364,20 @@ impl<S: Shape> DcfAir<S> {
     #[inline(always)]
     pub(super) fn stop_countdowns(&mut self, node: usize, arrival: Instant, by: Contender) {
         // Where none runs is told where it is asked.
-        if self.nodes[node].back_offs.run() {
+        if self.runs(node) {
             self.stop_running(node, arrival, by);
         }
     }
 
     /// The same of a node with countdowns that run.
     #[inline(never)]
-    fn stop_running(&mut self, node: usize, arrival: Instant, by: Contender) {
+    pub(super) fn stop_running(&mut self, node: usize, arrival: Instant, by: Contender) {
         let stop = arrival + self.timing.sensing_delay;
-        self.nodes[node].back_offs.stop();
+        self.note_none_runs(node);
         for c in self.backing_off(node) {
             let deadline = self.deadlines[c as usize];
             if deadline <= stop {
-                self.nodes[node].back_offs.add_running();
+                self.note_running(node);
             } else if !deadline.is_never() {
                 let undrawn = self.suspend(node, c, arrival);
                 if undrawn || self.ledger.is_some() {
@@ -391,9 +402,8 @@ impl<S: Shape> DcfAir<S> {
     /// Whether a node senses a carrier or is in an exchange of its own.
     #[inline]
     pub(super) fn busy(&self, node: usize) -> bool {
-        let this = &self.nodes[node];
-        debug_assert_eq!(this.is_engaged(), self.stations[node].is_engaged());
-        this.is_busy()
+        debug_assert_eq!(self.is_engaged(node), self.stations[node].is_engaged());
+        if S::SMALL { self.is_engaged(node) || self.senses_carrier(node) } else { self.nodes[node].is_busy() }
     }
 
     /// Asks for a wake at the least deadline of a neighbourhood.
@@ -403,6 +413,10 @@ impl<S: Shape> DcfAir<S> {
 
     #[inline]
     fn least_deadline(&self, node: usize) -> Instant {
+        if S::SMALL {
+            let deadline = |there: usize| self.deadlines[self.nodes[there].first as usize];
+            return self.running_around(node).into_iter().map(deadline).fold(Instant::NEVER, Instant::min);
+        }
         let around = self.around(node).iter().map(|&c| self.deadlines[c as usize]);
         around.fold(Instant::NEVER, Instant::min)
     }
@@ -415,7 +429,7 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    fn around(&self, node: usize) -> &[Contender] {
+    pub(super) fn around(&self, node: usize) -> &[Contender] {
         let (start, end) = self.around_range[node];
         &self.around[start as usize..end as usize]
     }

@@ -11,6 +11,18 @@ use evenair_laws::backoff::{Holding, OnFailure, When, dcf::doubled};
 use evenair_units::{Duration, Instant};
 use smallvec::SmallVec;
 
+/// The end of a frame at its near hearers.
+pub(super) struct End {
+    /// Its addressee has decoded it, or some hearer of a broadcast has.
+    pub(super) decoded: bool,
+    /// The exchange goes on, or is complete.
+    pub(super) answered: bool,
+    /// An answer follows: most hearers let their countdowns stand still.
+    pub(super) goes_on: bool,
+    /// The least deadline of those with a countdown that goes on.
+    pub(super) next: Instant,
+}
+
 impl<S: Shape> DcfAir<S> {
     /// Sends the first frame of the exchange for a contender's head.
     pub(super) fn begin_exchange(&mut self, now: Instant, c: Contender, out: &mut Effects) {
@@ -88,11 +100,28 @@ impl<S: Shape> DcfAir<S> {
         let until = now + airtime;
         debug_assert!(self.stations[node].sending.is_none(), "node {node} starts a frame during another");
         self.stations[node].sending = Some(sending);
+        self.engage(node, true);
         let sender = &mut self.nodes[node];
-        sender.engage(true);
         sender.sending_until = until;
         sender.extended = false;
-        if !sender.is_silent() {
+        let receiver_busy = if self.in_sets() {
+            self.reach_all(now, node, &frame)
+        } else {
+            self.reach_each(now, node, class, &frame)
+        };
+        if receiver_busy {
+            self.stations[node].sending.as_mut().expect("just set").receiver_busy = true;
+        }
+        out.wake_at(until, Wake::FrameEnd(node as u32));
+        if self.is_wide() {
+            self.launch(now, node, airtime, out);
+        }
+    }
+
+    /// A frame's first energy reaches the near hearers of its sender, one by one; tells whether the addressee is itself transmitting
+    /// then.
+    fn reach_each(&mut self, now: Instant, node: usize, class: u8, frame: &Reply) -> bool {
+        if !self.nodes[node].is_silent() {
             self.talk_over(node);
         }
         if self.is_wide() {
@@ -108,18 +137,12 @@ impl<S: Shape> DcfAir<S> {
             hearers
         };
         let receiver_busy = if self.rules.capture == Capture::First && !self.is_wide() {
-            self.reach_hearers::<true>(now, node, &frame, hearers)
+            self.reach_hearers::<true>(now, node, frame, hearers)
         } else {
-            self.reach_hearers::<false>(now, node, &frame, hearers)
+            self.reach_hearers::<false>(now, node, frame, hearers)
         };
         self.ears = ears;
-        if receiver_busy {
-            self.stations[node].sending.as_mut().expect("just set").receiver_busy = true;
-        }
-        out.wake_at(until, Wake::FrameEnd(node as u32));
-        if self.is_wide() {
-            self.launch(now, node, airtime, out);
-        }
+        receiver_busy
     }
 
     /// A frame's first energy reaches the near hearers of its sender; tells whether the addressee is itself transmitting then.
@@ -170,33 +193,11 @@ impl<S: Shape> DcfAir<S> {
         let sent = self.stations[node].sending.take().expect("a frame ends that nobody sent");
         self.nodes[node].idle_since = self.nodes[node].idle_since.max(now);
         self.expect_answer(now, node, &sent, out);
-        let ears = std::mem::take(&mut self.ears);
-        let hearers = &ears[self.ears_of(node, sent.class)];
-        let (mut decoded, mut answered) = (false, false);
-        // The addressee first, because the others depend on whether it will answer.
-        if let Some(ear) = hearers.iter().find(|ear| ear.node == sent.to) {
-            let (there, ended) = (ear.node as usize, ear.after(now));
-            let reception = self.depart(there, node, ear, ended, &sent);
-            if self.timeline.is_some() {
-                self.overhear(there, node, reception, &sent);
-            }
-            decoded = reception == Reception::Decoded;
-            answered = decoded && self.accept(there, node, &sent, ended, out);
-            if self.is_wide() {
-                self.end_far_wait(there, reception, ended, out);
-            }
-        }
-        // An answer from near by comes before any countdown can end. A hearer of the answer need not run a countdown for
-        // the SIFS between; other hearers are let go on when the answer has begun (`on_respond`).
-        let goes_on = (answered && !sent.kind.is_acknowledgement()) || sent.kind == FrameKind::CtsToSelf;
-        let is_plain = !self.is_wide() && self.timeline.is_none() && sent.to != BROADCAST;
-        let (mut next, heard) = if is_plain {
-            self.leave_hearers::<true>(now, node, &sent, hearers, goes_on, out)
+        let End { decoded, answered, goes_on, mut next } = if self.in_sets() {
+            self.end_for_all(now, node, &sent, out)
         } else {
-            self.leave_hearers::<false>(now, node, &sent, hearers, goes_on, out)
+            self.end_for_each(now, node, &sent, out)
         };
-        decoded |= heard;
-        self.ears = ears;
         if sent.to == BROADCAST {
             self.end_broadcast(now, node, &sent, decoded, out);
         } else if !sent.far {
@@ -213,6 +214,36 @@ impl<S: Shape> DcfAir<S> {
         if !goes_on {
             self.schedule_access(node, next, out);
         }
+    }
+
+    /// A frame's last energy has reached each of its near hearers, one by one.
+    fn end_for_each(&mut self, now: Instant, node: usize, sent: &Sending, out: &mut Effects) -> End {
+        let ears = std::mem::take(&mut self.ears);
+        let hearers = &ears[self.ears_of(node, sent.class)];
+        let (mut decoded, mut answered) = (false, false);
+        // The addressee first, because the others depend on whether it will answer.
+        if let Some(ear) = hearers.iter().find(|ear| ear.node == sent.to) {
+            let (there, ended) = (ear.node as usize, ear.after(now));
+            let reception = self.depart(there, node, ear, ended, sent);
+            if self.timeline.is_some() {
+                self.overhear(there, node, reception, sent);
+            }
+            decoded = reception == Reception::Decoded;
+            answered = decoded && self.accept(there, node, sent, ended, out);
+            if self.is_wide() {
+                self.end_far_wait(there, reception, ended, out);
+            }
+        }
+        let goes_on = goes_on_after(answered, sent);
+        let is_plain = !self.is_wide() && self.timeline.is_none() && sent.to != BROADCAST;
+        let (next, heard) = if is_plain {
+            self.leave_hearers::<true>(now, node, sent, hearers, goes_on, out)
+        } else {
+            self.leave_hearers::<false>(now, node, sent, hearers, goes_on, out)
+        };
+        decoded |= heard;
+        self.ears = ears;
+        End { decoded, answered, goes_on, next }
     }
 
     /// A frame's last energy has reached its near hearers beside the addressee, and all with an idle medium go on. Gives the
@@ -265,7 +296,7 @@ impl<S: Shape> DcfAir<S> {
     /// Whether a SIFS in which a node's countdowns stand still would show: in the ledger, or in a back-off of no slots with nothing to
     /// send, which ends as soon as it runs and is interrupted.
     #[inline]
-    fn is_watched(&self, node: usize) -> bool {
+    pub(super) fn is_watched(&self, node: usize) -> bool {
         self.ledger.is_some()
             || self.backing_off(node).any(|c| {
                 let countdown = &self.countdowns[c as usize];
@@ -286,10 +317,8 @@ impl<S: Shape> DcfAir<S> {
         if !S::SMALL {
             return self.resume_hearers(now, node, out);
         }
-        let mut others = self.hearers[node].0 & !self.hearers[answerer].1;
-        while others != 0 {
-            self.resume(others.trailing_zeros() as usize, now);
-            others &= others - 1;
+        for there in self.sets.standing & (self.sets.of[node].hearers - self.sets.of[answerer].sensing) {
+            self.resume(there, now);
         }
         self.schedule_least(node, out);
     }
@@ -449,15 +478,13 @@ impl<S: Shape> DcfAir<S> {
         }
         let reply = self.stations[node].reply.take().expect("a response without a reason");
         let (to, by) = (reply.to as usize, reply.by);
-        let this = &self.nodes[node];
-        let idle = this.carriers() == 0 && this.reserved_until <= now;
-        if self.rules.idle_handshake && !idle && reply.kind == FrameKind::Data {
+        let depends = self.rules.idle_handshake && matches!(reply.kind, FrameKind::Data | FrameKind::Cts);
+        let is_refused = depends && !self.is_idle(node, now);
+        if is_refused && reply.kind == FrameKind::Data {
             return self.announce_anew(now, node, by, to, out);
         }
         // It may have begun to transmit in between.
-        if self.stations[node].sending.is_some()
-            || (self.rules.idle_handshake && !idle && reply.kind == FrameKind::Cts)
-        {
+        if self.stations[node].sending.is_some() || is_refused {
             // No answer; the other side runs into its time-out.
             self.queues[by as usize].note_lost_answer(reply.kind);
             if !self.is_far(node, reply.to) {
@@ -476,6 +503,12 @@ impl<S: Shape> DcfAir<S> {
         self.start_frame(now, node, reply, out);
         // Hearers of the frame before that do not hear this one count down beside it.
         self.resume_beside(now, to, node, out);
+    }
+
+    /// Whether a node's medium is neither reserved nor sensed busy.
+    #[inline(never)]
+    fn is_idle(&self, node: usize, now: Instant) -> bool {
+        !self.senses_carrier(node) && self.nodes[node].reserved_until <= now
     }
 
     /// The DATA frame follows the CTS that its sender sent to itself, in any state of the medium (clause 10.3.2, NAV
@@ -741,4 +774,12 @@ impl<S: Shape> DcfAir<S> {
 #[inline(never)]
 fn is_addressee(frame: &Reply, ear: &Ear) -> bool {
     frame.to == ear.node
+}
+
+/// Whether a frame of the exchange follows a SIFS later.
+///
+/// An answer from near by comes before any countdown can end. A hearer of the answer need not run a countdown for the SIFS between;
+/// other hearers are let go on when the answer has begun (`on_respond`).
+pub(super) const fn goes_on_after(answered: bool, sent: &Sending) -> bool {
+    (answered && !sent.kind.is_acknowledgement()) || matches!(sent.kind, FrameKind::CtsToSelf)
 }

@@ -40,6 +40,7 @@ impl<S: Shape> DcfAir<S> {
         }
         let (around, around_range) = neighbourhoods(medium, self.nodes.all(), self.adds_up());
         (self.around, self.around_range) = (around, Table::new(around_range));
+        self.draw_sets();
         self.start_anew(now, out);
         let ends = stale.iter().map(|&node| self.nodes[node as usize].sending_until);
         ends.fold(Instant::NEVER, Instant::min)

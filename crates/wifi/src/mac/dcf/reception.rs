@@ -26,6 +26,93 @@ pub(super) enum Reception {
     Unnoticed,
 }
 
+/// A signal that reaches a receiver beside others.
+pub(super) struct Newcomer<'a> {
+    pub(super) ear: &'a Ear,
+    pub(super) until: Instant,
+    /// The receiver is itself transmitting.
+    pub(super) transmitting: bool,
+}
+
+/// The signal that its receiver is locked to.
+#[derive(Clone, Copy)]
+pub(super) struct Locked {
+    pub(super) power_mw: f32,
+    pub(super) until: Instant,
+    pub(super) intact: bool,
+}
+
+/// The powers that decide an overlap, and by how much a frame must be stronger.
+pub(super) struct Powers {
+    /// That from which a new frame must stand out.
+    pub(super) rival_mw: f32,
+    /// That which disturbs the frame under reception beside the new one.
+    pub(super) others_mw: f32,
+    /// To survive.
+    pub(super) ratio: f32,
+    /// To be detected.
+    pub(super) detection: f32,
+}
+
+/// The effect of a newcomer on a receiver.
+#[derive(Default)]
+pub(super) struct Overlap {
+    /// The signal that it is locked to will not be decoded.
+    pub(super) spoils: bool,
+    /// It leaves that signal.
+    pub(super) frees: bool,
+    /// It locks to the newcomer; whether that will be decoded, as far as is known.
+    pub(super) locks: Option<bool>,
+    /// It reserves the medium until an EIFS after the newcomer's end.
+    pub(super) reserves: bool,
+}
+
+impl Overlap {
+    /// Under [`Capture::First`].
+    #[inline]
+    pub(super) fn of_first(locked: Option<Locked>, new: &Newcomer<'_>, ratio: f32) -> Self {
+        let &Newcomer { ear, until, transmitting } = new;
+        match locked {
+            _ if !ear.sensed => Self::default(), // ns-2 drops it before its MAC
+            None => Self { locks: Some(ear.decodable && !transmitting), ..Self::default() },
+            // ns-2 ignores the weaker frame but reserves the medium until its end and an EIFS more.
+            Some(locked) if locked.power_mw >= ratio * ear.power_mw => {
+                Self { reserves: true, ..Self::default() }
+            }
+            Some(locked) => {
+                Self { spoils: true, locks: (until > locked.until).then_some(false), ..Self::default() }
+            }
+        }
+    }
+
+    /// Under all other rules, at a receiver that does not transmit. Whether the frame under reception has just begun matters where
+    /// preambles are detected by their power.
+    #[inline]
+    pub(super) fn of_strongest(
+        locked: Option<Locked>,
+        new: &Newcomer<'_>,
+        powers: &Powers,
+        has_just_begun: bool,
+    ) -> Self {
+        let &Newcomer { ear, until, .. } = new;
+        let &Powers { rival_mw, others_mw, ratio, detection } = powers;
+        let clear = ear.decodable && ear.power_mw >= ratio * rival_mw;
+        let noticed = ear.noticed && ear.power_mw >= detection * rival_mw;
+        match locked {
+            None => Self { locks: noticed.then_some(clear), ..Self::default() },
+            Some(locked) if has_just_begun && locked.power_mw < detection * ear.power_mw => {
+                Self { frees: true, locks: noticed.then_some(clear), ..Self::default() }
+            }
+            Some(locked) => {
+                let spoils = locked.power_mw < ratio * (others_mw + ear.power_mw);
+                // Below 0 dB both could be decoded; the receiver stays with the first.
+                let is_left = (spoils || !locked.intact) && (clear || (noticed && until > locked.until));
+                Self { spoils, locks: is_left.then_some(clear), ..Self::default() }
+            }
+        }
+    }
+}
+
 impl<S: Shape> DcfAir<S> {
     /// A frame's first energy reaches `node`; tells whether that node is itself transmitting then. Where
     /// `FIRST_WINS`, the rule is [`Capture::First`] and no hearer is far, which is then not asked at every hearer.
@@ -92,49 +179,37 @@ impl<S: Shape> DcfAir<S> {
             Capture::First => 0.0, // it is compared with the first alone
             Capture::Errors(_) => return self.arrive_disturbed(node, heard, ear, at, until),
         };
-        let locked = this.locked().map(|from| this.signal(from, station));
+        let locked = this.locked().map(|from| Locked {
+            power_mw: this.signal(from, station).power_mw,
+            until: this.locked_until,
+            intact: this.is_intact(),
+        });
         this.hear_more(heard, station);
         let was_locked = this.locked();
-        match (rule, locked) {
-            (Capture::First, _) if !ear.sensed => (), // ns-2 drops it before its MAC
-            (Capture::First, None) => this.lock(heard.from(), until, ear.decodable && !transmitting),
-            (Capture::First, Some(locked)) if locked.power_mw >= ratio * ear.power_mw => {
-                // ns-2 ignores the weaker frame but reserves the medium until its end and an EIFS more.
-                this.reserved_until = this.reserved_until.max(until + self.timing.eifs);
-            }
-            (Capture::First, Some(_)) => {
-                this.spoil();
-                if until > this.locked_until {
-                    this.lock(heard.from(), until, false);
-                }
-            }
-            _ if transmitting => (),
-            (rule, locked) => {
-                let clear = ear.decodable && ear.power_mw >= ratio * rival_mw;
-                let noticed = ear.noticed && ear.power_mw >= detection * rival_mw;
-                match locked {
-                    Some(locked) if has_just_begun && locked.power_mw < detection * ear.power_mw => {
-                        this.unlock();
-                        if noticed {
-                            this.lock(heard.from(), until, clear);
-                        }
-                    }
-                    None if noticed => this.lock(heard.from(), until, clear),
-                    None => (),
-                    Some(locked) => {
-                        let sums = matches!(rule, Capture::Sinr { .. });
-                        let others_mw = if sums { rival_mw - locked.power_mw } else { 0.0 };
-                        let disturbance_mw = others_mw + ear.power_mw;
-                        if locked.power_mw < ratio * disturbance_mw {
-                            this.spoil();
-                        }
-                        // Below 0 dB both could be decoded; the receiver stays with the first.
-                        if !this.is_intact() && (clear || (noticed && until > this.locked_until)) {
-                            this.lock(heard.from(), until, clear);
-                        }
-                    }
-                }
-            }
+        let newcomer = Newcomer { ear, until, transmitting };
+        let overlap = if rule == Capture::First {
+            Overlap::of_first(locked, &newcomer, ratio)
+        } else if transmitting {
+            Overlap::default()
+        } else {
+            let others_mw = match (rule, locked) {
+                (Capture::Sinr { .. }, Some(locked)) => rival_mw - locked.power_mw,
+                _ => 0.0,
+            };
+            let powers = Powers { rival_mw, others_mw, ratio, detection };
+            Overlap::of_strongest(locked, &newcomer, &powers, has_just_begun)
+        };
+        if overlap.spoils {
+            this.spoil();
+        }
+        if overlap.frees {
+            this.unlock();
+        }
+        if let Some(intact) = overlap.locks {
+            this.lock(heard.from(), until, intact);
+        }
+        if overlap.reserves {
+            this.reserved_until = this.reserved_until.max(until + self.timing.eifs);
         }
         if !FIRST_WINS && is_wide && this.locked() != was_locked {
             station.locked_since = at;
@@ -238,7 +313,7 @@ impl<S: Shape> DcfAir<S> {
     /// The inter-frame space and the reservation that a reception leaves behind.
     #[allow(clippy::inline_always, reason = "a twentieth of a run: part of `depart`")]
     #[inline(always)]
-    fn leave_behind(&mut self, node: usize, reception: Reception, at: Instant, sent: &Sending) {
+    pub(super) fn leave_behind(&mut self, node: usize, reception: Reception, at: Instant, sent: &Sending) {
         let this = &mut self.nodes[node];
         match reception {
             Reception::Unnoticed => (),
@@ -285,7 +360,7 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// Whether the link's error model spoils a frame.
-    fn spoils(&mut self, from: usize, to: usize, ear: &Ear, sent: &Sending, at: Instant) -> bool {
+    pub(super) fn spoils(&mut self, from: usize, to: usize, ear: &Ear, sent: &Sending, at: Instant) -> bool {
         if let Capture::Errors(model) = self.rules.capture {
             return self.spoils_by_noise(model, (from, to), ear, sent, at);
         }
@@ -303,5 +378,8 @@ impl<S: Shape> DcfAir<S> {
         let sender = self.queues[by as usize].node as usize;
         let void_at = self.stations[sender].request_void_at;
         self.nodes[node].unreserve_at(void_at, &mut self.stations[node]);
+        if S::SMALL {
+            self.sets.requested.insert(node);
+        }
     }
 }

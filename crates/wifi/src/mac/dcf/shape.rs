@@ -4,7 +4,7 @@
 //! the code needs at every hearer of every frame: that a place exists, that no hearer is far, that a node has one contender.
 
 use std::fmt::Debug;
-use std::ops::{Index, IndexMut};
+use std::ops::{BitAnd, BitOr, Index, IndexMut, Sub};
 
 /// A shape of networks.
 pub trait Shape: Clone + Debug {
@@ -92,5 +92,111 @@ impl<T> IndexMut<usize> for Places<T> {
     fn index_mut(&mut self, place: usize) -> &mut T {
         debug_assert!(place < self.taken, "no such place");
         &mut self.places[place % PLACES]
+    }
+}
+
+/// A set of nodes of a small network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Set(u64);
+
+impl Set {
+    pub(super) const NONE: Self = Self(0);
+
+    #[inline]
+    const fn bit(node: usize) -> u64 {
+        1 << (node % PLACES)
+    }
+
+    #[inline]
+    pub(super) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    #[inline]
+    pub(super) const fn has(self, node: usize) -> bool {
+        self.0 & Self::bit(node) != 0
+    }
+
+    /// Whether the sets have a node in common.
+    #[inline]
+    pub(super) const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    #[inline]
+    pub(super) const fn insert(&mut self, node: usize) {
+        self.0 |= Self::bit(node);
+    }
+
+    #[inline]
+    pub(super) const fn remove(&mut self, node: usize) {
+        self.0 &= !Self::bit(node);
+    }
+
+    #[inline]
+    pub(super) const fn put(&mut self, node: usize, is_in: bool) {
+        self.remove(node);
+        self.0 |= (is_in as u64) << (node % PLACES);
+    }
+}
+
+impl BitAnd for Set {
+    type Output = Self;
+
+    #[inline]
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl BitOr for Set {
+    type Output = Self;
+
+    #[inline]
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl Sub for Set {
+    type Output = Self;
+
+    /// Those of the one that are not in the other.
+    #[inline]
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+impl FromIterator<usize> for Set {
+    fn from_iter<I: IntoIterator<Item = usize>>(nodes: I) -> Self {
+        nodes.into_iter().fold(Self::NONE, |set, node| Self(set.0 | Self::bit(node)))
+    }
+}
+
+impl IntoIterator for Set {
+    type Item = usize;
+    type IntoIter = Nodes;
+
+    #[inline]
+    fn into_iter(self) -> Nodes {
+        Nodes(self.0)
+    }
+}
+
+/// The nodes of a set, in ascending order.
+pub(super) struct Nodes(u64);
+
+impl Iterator for Nodes {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.0 == 0 {
+            return None;
+        }
+        let node = self.0.trailing_zeros() as usize;
+        self.0 &= self.0 - 1;
+        Some(node)
     }
 }

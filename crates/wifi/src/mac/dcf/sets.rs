@@ -1,0 +1,419 @@
+//! The nodes of a small network by the state that they are in, and the receptions of a frame at all of its hearers at once.
+//!
+//! Where overlapping frames are compared pair by pair ([`Capture::First`], [`Capture::Strongest`]), a frame's beginning and end are
+//! a few operations on sets: of its hearers, those that no other frame reaches, that transmit themselves, that have a countdown to stop.
+//! One by one come the hearers at which frames overlap, and those with a countdown. The rules are those of `reception`.
+//!
+//! Sums of powers, and the ledger, depend on the order in which signals came to a node. Networks that need it keep the signals of each
+//! node in a list ([`Node`](super::node::Node)), and use of the sets only those of countdowns and engagements.
+
+use super::exchange::{End, goes_on_after};
+use super::node::Heard;
+use super::reception::{Locked, Newcomer, Overlap, Powers, Reception};
+use super::shape::{PLACES, Set, Shape, Table};
+use super::{Capture, DcfAir, Ear, Reply, Sending};
+use crate::air::{BROADCAST, Effects, Up};
+use evenair_units::Instant;
+
+/// The nodes of a small network by their state; empty of any other.
+#[derive(Clone, Debug)]
+pub(super) struct Sets<S: Shape> {
+    /// Receptions are kept here.
+    in_use: bool,
+    /// Those that send.
+    active: Set,
+    /// Those that send, or are in the middle of an exchange of their own.
+    engaged: Set,
+    /// Those with back-offs that may run, and with some that may stand still.
+    running: Set,
+    pub(super) standing: Set,
+    /// Those that may have a reservation by an RTS that can be dropped.
+    pub(super) requested: Set,
+    /// By node.
+    pub(super) of: S::Table<Surroundings>,
+}
+
+/// The surroundings of a node, and the receptions of its frame.
+#[derive(Clone, Debug)]
+pub(super) struct Surroundings {
+    /// All that its frames reach.
+    pub(super) hearers: Set,
+    /// Those with a medium that they make busy.
+    pub(super) sensing: Set,
+    /// Those that lock to them.
+    noticing: Set,
+    /// Those that decode them where nothing overlaps.
+    clear: Set,
+    /// Those that an error model keeps from decoding some.
+    lossy: Set,
+    /// The nodes with frames that reach it, and that make its medium busy.
+    heard: Set,
+    sensed: Set,
+    /// The receivers that are locked to its frame, and those of them that will decode it, as far as is known.
+    locked: Set,
+    intact: Set,
+    /// Itself and those that sense it, as far as they contend: the node's neighbourhood.
+    neighbours: Set,
+    ears: Box<[Ear; PLACES]>,
+}
+
+impl<S: Shape> Sets<S> {
+    pub(super) fn none(nodes: usize) -> Self {
+        let none = Surroundings {
+            hearers: Set::NONE,
+            sensing: Set::NONE,
+            noticing: Set::NONE,
+            clear: Set::NONE,
+            lossy: Set::NONE,
+            heard: Set::NONE,
+            sensed: Set::NONE,
+            locked: Set::NONE,
+            intact: Set::NONE,
+            neighbours: Set::NONE,
+            ears: Box::new([Ear::NONE; PLACES]),
+        };
+        Self {
+            in_use: false,
+            active: Set::NONE,
+            engaged: Set::NONE,
+            running: Set::NONE,
+            standing: Set::NONE,
+            requested: Set::NONE,
+            of: Table::new(if S::SMALL { vec![none; nodes] } else { Vec::new() }),
+        }
+    }
+}
+
+impl Surroundings {
+    /// These hearers, of a node with a frame on the air or without.
+    fn take_hearers(&mut self, ears: &[Ear]) {
+        let those =
+            |is: fn(&Ear) -> bool| ears.iter().filter(|ear| is(ear)).map(|ear| ear.node as usize).collect();
+        self.hearers = those(|_| true);
+        self.sensing = those(|ear| ear.sensed);
+        self.noticing = those(|ear| ear.noticed);
+        self.clear = those(|ear| ear.clear_alone);
+        self.lossy = those(|ear| ear.lossy);
+        (self.heard, self.sensed) = (Set::NONE, Set::NONE);
+        for ear in ears {
+            self.ears[ear.node as usize % PLACES] = *ear;
+        }
+    }
+
+    #[inline]
+    fn ear(&self, node: usize) -> &Ear {
+        &self.ears[node % PLACES]
+    }
+}
+
+impl<S: Shape> DcfAir<S> {
+    /// Whether receptions are kept in sets.
+    #[inline]
+    pub(super) const fn in_sets(&self) -> bool {
+        S::SMALL && self.sets.in_use
+    }
+
+    /// Draws up the sets of all nodes from their hearers, before the first frame or after a move.
+    pub(super) fn draw_sets(&mut self) {
+        if !S::SMALL {
+            return;
+        }
+        let nodes = self.nodes.all().len();
+        for node in 0..nodes {
+            let hearers = self.ears_of(node, 0);
+            self.sets.of[node].take_hearers(&self.ears[hearers]);
+        }
+        let mut is_usual = true;
+        for node in 0..nodes {
+            let Surroundings { hearers, sensing, noticing, .. } = self.sets.of[node];
+            hearers.into_iter().for_each(|there| self.sets.of[there].heard.insert(node));
+            sensing.into_iter().for_each(|there| self.sets.of[there].sensed.insert(node));
+            is_usual &= (noticing - sensing).is_empty();
+            let contenders = self.around(node).iter().map(|&c| self.queues[c as usize].node as usize);
+            self.sets.of[node].neighbours = contenders.collect();
+        }
+        let pairwise = matches!(self.rules.capture, Capture::First | Capture::Strongest);
+        // Before the first frame both forms say the same.
+        let may_begin = pairwise && self.detection_ratio == 0.0 && self.sets.active.is_empty();
+        if self.sets.in_use && !is_usual {
+            self.list_signals();
+        }
+        self.sets.in_use |= may_begin && is_usual && self.ledger.is_none() && self.fades.is_none();
+    }
+
+    /// From now on the signals of each node are kept in the order in which they came.
+    #[cold]
+    pub(super) fn list_signals(&mut self) {
+        if !self.in_sets() {
+            return;
+        }
+        self.sets.in_use = false;
+        let mut senders: Vec<usize> = self.sets.active.into_iter().collect();
+        senders.sort_by_key(|&from| self.stations[from].sending.map(|sent| sent.since));
+        for from in senders {
+            let around = &self.sets.of[from];
+            for there in around.hearers {
+                let (ear, node) = (around.ear(there), &mut self.nodes[there]);
+                let heard = Heard::new(from as u32, ear.power_mw, ear.sensed);
+                if node.is_silent() {
+                    node.hear_first(heard);
+                } else {
+                    node.hear_more(heard, &mut self.stations[there]);
+                }
+                if around.locked.has(there) {
+                    let until = ear.after(self.nodes[from].sending_until);
+                    self.nodes[there].lock(from as u32, until, around.intact.has(there));
+                }
+            }
+        }
+    }
+
+    /// A frame's first energy reaches all hearers of its sender; tells whether the addressee is itself transmitting then.
+    pub(super) fn reach_all(&mut self, now: Instant, node: usize, frame: &Reply) -> bool {
+        let (others, first_wins) = (self.sets.active, self.rules.capture == Capture::First);
+        let Surroundings { hearers, sensing, noticing, clear, heard, .. } = self.sets.of[node];
+        if others.meets(heard) {
+            self.talk_over_all(node, others & heard);
+        }
+        let (mut reached, mut deaf) = (Set::NONE, Set::NONE);
+        for other in others {
+            reached = reached | self.sets.of[other].hearers;
+        }
+        for other in others & hearers {
+            if self.nodes[other].sending_until > self.sets.of[node].ear(other).after(now) {
+                deaf.insert(other);
+            }
+        }
+        for there in sensing & self.sets.running {
+            let arrival = self.sets.of[node].ear(there).after(now);
+            self.stop_running(there, arrival, frame.by);
+        }
+        for there in sensing & self.sets.requested {
+            self.nodes[there].keep_reservation();
+            self.sets.requested.remove(there);
+        }
+        let alone = hearers - reached;
+        // ns-2 drops a signal that is not sensed before its MAC.
+        let locked = if first_wins { alone & sensing } else { (alone & noticing) - deaf };
+        let around = &mut self.sets.of[node];
+        (around.locked, around.intact) = (locked, (locked & clear) - deaf);
+        if hearers.meets(reached) {
+            let until = now + frame.airtime;
+            (hearers & reached)
+                .into_iter()
+                .for_each(|there| self.overlap_at(there, node, until, deaf.has(there)));
+        }
+        self.sets.active.insert(node);
+        frame.to != BROADCAST && deaf.has(frame.to as usize)
+    }
+
+    /// A node begins to transmit while frames of `others` reach it: it misses them.
+    #[inline(never)]
+    fn talk_over_all(&mut self, node: usize, others: Set) {
+        for other in others {
+            let around = &mut self.sets.of[other];
+            around.intact.remove(node);
+            if self.rules.capture != Capture::First {
+                around.locked.remove(node); // see `talk_over`
+            }
+            let frame = &mut self.stations[other].sending;
+            if let Some(frame) = frame.as_mut().filter(|f| f.to as usize == node) {
+                frame.receiver_busy = true;
+            }
+        }
+    }
+
+    /// A frame's first energy reaches a node that other signals reach.
+    #[inline(never)]
+    fn overlap_at(&mut self, node: usize, from: usize, until: Instant, transmitting: bool) {
+        let ear = *self.sets.of[from].ear(node);
+        let (mut locked, mut rival_mw) = (None, 0.0f32);
+        for other in self.sets.active & self.sets.of[node].heard {
+            let around = &self.sets.of[other];
+            let signal = around.ear(node);
+            rival_mw = rival_mw.max(signal.power_mw);
+            if around.locked.has(node) {
+                let (power_mw, until) = (signal.power_mw, signal.after(self.nodes[other].sending_until));
+                locked = Some((other, Locked { power_mw, until, intact: around.intact.has(node) }));
+            }
+        }
+        let newcomer = Newcomer { ear: &ear, until: ear.after(until), transmitting };
+        let (ratio, first) = (self.capture_ratio, locked.map(|(_, locked)| locked));
+        let overlap = if self.rules.capture == Capture::First {
+            Overlap::of_first(first, &newcomer, ratio)
+        } else if transmitting {
+            return;
+        } else {
+            Overlap::of_strongest(
+                first,
+                &newcomer,
+                &Powers { rival_mw, others_mw: 0.0, ratio, detection: 0.0 },
+                false,
+            )
+        };
+        if let Some((other, _)) = locked.filter(|_| overlap.spoils || overlap.locks.is_some()) {
+            let around = &mut self.sets.of[other];
+            around.intact.remove(node);
+            if overlap.locks.is_some() {
+                around.locked.remove(node);
+            }
+        }
+        if let Some(intact) = overlap.locks {
+            let around = &mut self.sets.of[from];
+            around.locked.insert(node);
+            if intact {
+                around.intact.insert(node);
+            }
+        }
+        if overlap.reserves {
+            let this = &mut self.nodes[node];
+            this.reserved_until = this.reserved_until.max(newcomer.until + self.timing.eifs);
+        }
+    }
+
+    /// A frame's last energy has reached all hearers of its sender.
+    pub(super) fn end_for_all(
+        &mut self,
+        now: Instant,
+        node: usize,
+        sent: &Sending,
+        out: &mut Effects,
+    ) -> End {
+        let received = self.leave_all(now, node, sent);
+        let to = sent.to as usize;
+        if self.timeline.is_some() {
+            let addressee = (sent.to != BROADCAST && received.has(to)).then_some(to);
+            let others = received.into_iter().filter(|&there| there != to);
+            let all = addressee.into_iter().chain(others);
+            all.for_each(|there| self.overhear(there, node, Reception::Decoded, sent));
+        }
+        let mut decoded = sent.to != BROADCAST && received.has(to);
+        let ended = if decoded { self.sets.of[node].ear(to).after(now) } else { now };
+        let answered = decoded && self.accept(to, node, sent, ended, out);
+        if sent.to == BROADCAST {
+            let packet = self.queues[sent.by as usize].packet;
+            let heard = |there| Up::Received { from: sent.by, at: there as u32, packet };
+            out.up.extend(received.into_iter().map(heard));
+            decoded = !received.is_empty();
+        }
+        let goes_on = goes_on_after(answered, sent);
+        let mut next = Instant::NEVER;
+        for there in self.idle_standing(self.sets.of[node].hearers) {
+            if !goes_on || self.is_watched(there) {
+                let ended = self.sets.of[node].ear(there).after(now);
+                next = next.min(self.resume_idle(there, ended));
+            }
+        }
+        End { decoded, answered, goes_on, next }
+    }
+
+    /// What a frame leaves behind at its hearers; gives those that have decoded it.
+    fn leave_all(&mut self, now: Instant, node: usize, sent: &Sending) -> Set {
+        self.sets.active.remove(node);
+        let around = &mut self.sets.of[node];
+        let Surroundings { sensing, lossy, locked, intact, .. } = *around;
+        (around.locked, around.intact) = (Set::NONE, Set::NONE);
+        let mut received = locked;
+        for other in locked & self.sets.active {
+            if self.nodes[other].sending_until > self.sets.of[node].ear(other).after(now) {
+                received.remove(other);
+            }
+        }
+        let mut decoded = received & intact;
+        for there in decoded & lossy {
+            let ear = *self.sets.of[node].ear(there);
+            if self.spoils(node, there, &ear, sent, ear.after(now)) {
+                decoded.remove(there);
+            }
+        }
+        for there in sensing {
+            let ended = self.sets.of[node].ear(there).after(now);
+            let this = &mut self.nodes[there];
+            this.idle_since = this.idle_since.max(ended);
+            if received.has(there) {
+                let reception = if decoded.has(there) { Reception::Decoded } else { Reception::Error };
+                self.leave_behind(there, reception, ended, sent);
+            }
+        }
+        decoded
+    }
+
+    /// The nodes of a neighbourhood with countdowns that may run.
+    #[inline]
+    pub(super) fn running_around(&self, node: usize) -> Set {
+        self.sets.of[node].neighbours & self.sets.running
+    }
+
+    /// Of these nodes those with an idle medium while countdowns of them may stand still.
+    fn idle_standing(&self, among: Set) -> Set {
+        let standing = (among & self.sets.standing) - self.sets.engaged;
+        if standing.is_empty() {
+            return standing;
+        }
+        self.sets.active.into_iter().fold(standing, |idle, other| idle - self.sets.of[other].sensing)
+    }
+}
+
+/// The states of single nodes.
+impl<S: Shape> DcfAir<S> {
+    /// Whether a node senses a carrier.
+    #[inline]
+    pub(super) fn senses_carrier(&self, node: usize) -> bool {
+        if self.in_sets() {
+            self.sets.active.meets(self.sets.of[node].sensed)
+        } else {
+            self.nodes[node].carriers() > 0
+        }
+    }
+
+    /// Whether a node sends, or is in the middle of an exchange of its own.
+    #[inline]
+    pub(super) fn is_engaged(&self, node: usize) -> bool {
+        if S::SMALL { self.sets.engaged.has(node) } else { self.nodes[node].is_engaged() }
+    }
+
+    #[inline]
+    pub(super) fn engage(&mut self, node: usize, engaged: bool) {
+        if S::SMALL {
+            self.sets.engaged.put(node, engaged);
+        } else {
+            self.nodes[node].engage(engaged);
+        }
+    }
+
+    /// Whether back-offs of a node may run.
+    #[inline]
+    pub(super) fn runs(&self, node: usize) -> bool {
+        if S::SMALL { self.sets.running.has(node) } else { self.nodes[node].back_offs.run() }
+    }
+
+    /// Whether back-offs of a node may stand still.
+    #[inline]
+    pub(super) fn stands(&self, node: usize) -> bool {
+        if S::SMALL { self.sets.standing.has(node) } else { self.nodes[node].back_offs.stand() }
+    }
+
+    /// A back-off of a node runs.
+    #[inline]
+    pub(super) fn note_running(&mut self, node: usize) {
+        if S::SMALL { self.sets.running.insert(node) } else { self.nodes[node].back_offs.add_running() }
+    }
+
+    /// A back-off of a node stands still.
+    #[inline]
+    pub(super) fn note_standing(&mut self, node: usize) {
+        if S::SMALL { self.sets.standing.insert(node) } else { self.nodes[node].back_offs.add_standing() }
+    }
+
+    /// No back-off of a node runs.
+    #[inline]
+    pub(super) fn note_none_runs(&mut self, node: usize) {
+        if S::SMALL { self.sets.running.remove(node) } else { self.nodes[node].back_offs.stop() }
+    }
+
+    /// No back-off of a node stands still.
+    #[inline]
+    pub(super) fn note_none_stands(&mut self, node: usize) {
+        if S::SMALL { self.sets.standing.remove(node) } else { self.nodes[node].back_offs.go_on() }
+    }
+}
