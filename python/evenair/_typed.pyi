@@ -675,7 +675,7 @@ Verdict = Literal['holds'] | Literal['fails'] | Literal['undecided']
 
 Standing = Literal['starves'] | Literal['short'] | Literal['served'] | Literal['finished'] | Literal['idle']
 
-Cause = Literal['hidden-nodes'] | Literal['collisions'] | Literal['link-errors'] | Literal['deference'] | Literal['drops'] | Literal['timeouts'] | Literal['nothing-to-send'] | Literal['queueing'] | Literal['unknown']
+Cause = Literal['hidden-nodes'] | Literal['collisions'] | Literal['link-errors'] | Literal['late-acks'] | Literal['deference'] | Literal['drops'] | Literal['timeouts'] | Literal['nothing-to-send'] | Literal['queueing'] | Literal['unknown']
 
 class Evidence(TypedDict):
     hops: list[Hop]
@@ -712,6 +712,8 @@ Hop = TypedDict("Hop", {
     "blocked_by": list[list[str | float]],
     "empty": float | None,
     "frames_lost": float | None,
+    "lost_are_requests": bool,
+    "acks_late": float,
     "hidden": list[str],
     "link_loss": float,
     "lost_on_wire": float,

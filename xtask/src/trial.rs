@@ -14,6 +14,9 @@ use std::process::Command;
 /// on the kernel.
 const TRIALS: &[&str] = &[
     "--version",
+    "--help",
+    "man",
+    "completions bash",
     "run chen10/a --set duration=2s --set warmup=1s --out result",
     "plot result goodput --out goodput.png",
     "plot result goodput --out goodput.pdf",
@@ -28,6 +31,12 @@ const TRIALS: &[&str] = &[
     "cc --help",
 ];
 
+/// The demo, which an emulator would take minutes for.
+const DEMO: &str = "demo --quick --out demo";
+
+/// Files that lie beside a program, below `share`; packages compress the first.
+const BESIDE: [&str; 2] = ["man/man1/evenair.1", "bash-completion/completions/evenair"];
+
 /// Files that the commands write.
 const WRITTEN: [&str; 4] = ["result/flows.csv", "goodput.png", "goodput.pdf", "relay.key"];
 
@@ -39,6 +48,7 @@ pub(crate) fn archive(machine: &str, archive: &Path) -> Result<Option<Missing>> 
     let mut unpack = Command::new("tar");
     unpack.args(["--extract", "--strip-components=1", "--file"]).arg(archive).arg("--directory").arg(&local);
     succeed(&mut unpack)?;
+    beside(&local.join("share"))?;
     in_room(machine, room.path(), "usr/local/bin/evenair")
 }
 
@@ -52,7 +62,17 @@ pub(crate) fn package(machine: &str, package: &Path) -> Result<Option<Missing>> 
     ensure!(needs.trim().is_empty(), "{}: a static program depends on {needs}", package.display());
     let room = tempfile::tempdir()?;
     succeed(Command::new("dpkg-deb").arg("--extract").arg(package).arg(room.path()))?;
+    beside(&room.path().join("usr/share"))?;
     in_room(machine, room.path(), "usr/bin/evenair")
+}
+
+/// Checks that the files beside a program are there.
+fn beside(share: &Path) -> Result<()> {
+    for file in BESIDE {
+        let places = [share.join(file), share.join(format!("{file}.gz"))];
+        ensure!(places.iter().any(|place| place.exists()), "{} is missing", places[0].display());
+    }
+    Ok(())
 }
 
 /// Runs the trials with a folder as the root, or, of another machine's program, in the folder.
@@ -65,7 +85,8 @@ fn in_room(machine: &str, room: &Path, program: &str) -> Result<Option<Missing>>
     {
         return Ok(Some(Missing::new("user namespaces", "the program is not tried in an empty root")));
     }
-    for trial in TRIALS {
+    let demo = (machine == ARCH).then_some(DEMO);
+    for trial in TRIALS.iter().copied().chain(demo) {
         let mut enter = if machine == ARCH {
             let mut enter = Command::new("unshare");
             enter.args(["--map-root-user", "--root"]).arg(room).arg(format!("/{program}"));

@@ -37,6 +37,13 @@ pub(crate) fn with_meaning(mut error: Error) -> Error {
         ErrorKind::InvalidSubcommand => {
             said(&error, ContextKind::InvalidSubcommand).and_then(|word| command(&word))
         }
+        // A word that is like a list's name is a slip of it.
+        ErrorKind::InvalidValue
+            if said(&error, ContextKind::InvalidArg).as_deref() == Some("[WHAT]")
+                && error.get(ContextKind::SuggestedValue).is_none() =>
+        {
+            said(&error, ContextKind::InvalidValue).and_then(|word| searched(&word))
+        }
         ErrorKind::UnknownArgument => said(&error, ContextKind::InvalidArg).and_then(|word| key(&word)),
         _ => None,
     };
@@ -53,6 +60,12 @@ pub(crate) fn with_meaning(mut error: Error) -> Error {
 fn command(word: &str) -> Option<String> {
     let (_, command) = COMMANDS.iter().find(|(other, _)| *other == word.to_lowercase())?;
     Some(format!("write 'evenair {command}'"))
+}
+
+/// The search that a word behind `list` means.
+fn searched(word: &str) -> Option<String> {
+    let is_word = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-/_".contains(c));
+    is_word.then(|| format!("write 'evenair list scenarios {word}', or studies, laws, metrics"))
 }
 
 /// The change of a scenario that an option means, or the argument.
@@ -97,6 +110,8 @@ mod tests {
         assert_eq!(words("run a --seed 7 x").as_deref(), Some("7"));
         assert_eq!(words("run a --seed"), None);
         assert_eq!(key("--nothing"), None);
+        assert!(searched("hidden").unwrap().starts_with("write 'evenair list scenarios hidden'"));
+        assert_eq!(searched("a b"), None);
         assert!(key("--metric").unwrap().ends_with("evenair plot DIR goodput"));
     }
 }

@@ -383,6 +383,9 @@ fn headline(flows: &[FlowVerdict], without_fair: Option<&str>) -> String {
         (Some((share, flow)), _) if starving.is_empty() && flows.len() == 1 => {
             format!("; flow {} gets {} of its fair optimum.", flow.flow, percent(share))
         }
+        (Some((share, _)), _) if starving.is_empty() && share >= 1.0 => {
+            "; each gets its fair optimum or more.".into()
+        }
         (Some((share, flow)), _) if starving.is_empty() => {
             format!("; flow {} gets the least of its fair optimum, {}.", flow.flow, percent(share))
         }

@@ -8,6 +8,14 @@ use evenair_service::{KeyPath, Step};
 
 /// A mistake's message, with the likely meaning in the place of a long list of words that would be right.
 pub fn explained(key: Option<&KeyPath>, message: String) -> String {
+    if let Some(form) = key.and_then(|key| written_so(&key.to_string())) {
+        if message.starts_with("invalid type: ") {
+            return format!("{message}; {form}");
+        }
+        if let Some(Unknown { begin, word, .. }) = Unknown::of(&message) {
+            return format!("{begin} `{word}`; {form}");
+        }
+    }
     let Some(unknown) = Unknown::of(&message) else { return of_value(message) };
     let is_key = unknown.is_key();
     let Unknown { begin, word, known } = unknown;
@@ -35,6 +43,20 @@ pub fn explained(key: Option<&KeyPath>, message: String) -> String {
     did_you_mean(word, &known).map_or_else(|| message.clone(), |meant| format!("{begin} `{word}`; {meant}"))
 }
 
+/// The form of a key that newcomers give another value, or take for another key.
+fn written_so(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "connections" => "several connections for each flow are connections = { k = 10 }",
+        "mac" => "an amendment is mac = { kind = \"802.11g\" }",
+        "mac.rate" => "the rate of frames is `mac.data_rate`",
+        "preset" => "an amendment is mac = { kind = \"802.11g\" }",
+        "queue" => "the room of all queues is queue = { limit = \"50 packets\" }",
+        "tcp" => "a window law is tcp = { window = \"cubic\" }",
+        "tcp.law" => "a window law is `tcp.window`",
+        _ => return None,
+    })
+}
+
 /// A word as the tables have it: small letters and digits.
 fn asked(word: &str) -> String {
     word.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect()
@@ -55,6 +77,21 @@ fn of_value(message: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_of_another_form_is_shown_its_form() {
+        let told = |key: &str, message: &str| explained(Some(&KeyPath::key(key)), message.into());
+        assert_eq!(
+            told("connections", "invalid type: integer `10`, expected a table"),
+            "invalid type: integer `10`, expected a table; several connections for each flow are connections = { k = 10 }"
+        );
+        assert_eq!(
+            told("mac.rate", "unknown field `rate`, expected one of `kind`, `band`"),
+            "unknown field `rate`; the rate of frames is `mac.data_rate`"
+        );
+        let other = "invalid type: integer `10`, expected a string";
+        assert_eq!(told("name", other), other);
+    }
 
     #[test]
     fn unbuilt_feature_is_named() {

@@ -31,6 +31,8 @@ pub enum Cause {
     Collisions,
     /// A link loses frames by its own errors.
     LinkErrors,
+    /// Acknowledgements come after the sender's time-out: the link is too long for it.
+    LateAcks,
     /// A sender on its way waits for transmissions that it senses.
     Deference,
     /// A queue on its way drops its packets.
@@ -48,6 +50,16 @@ pub enum Cause {
 /// The main reason, and a clause that says it.
 pub(super) fn judge(evidence: &Evidence) -> (Cause, String) {
     let Some(first) = evidence.hops.first() else { return unknown(evidence) };
+    // Repeated frames add to all other reasons.
+    if let Some(late) = most(&evidence.hops, &|hop| hop.acks_late).filter(|hop| hop.acks_late >= MANY_LOST) {
+        let clause = format!(
+            "{} of the frames that {} sends are repeated: their acknowledgements from {} come after its time-out",
+            percent(late.acks_late),
+            late.from,
+            late.to
+        );
+        return (Cause::LateAcks, clause);
+    }
     let lost = |hop: &Hop| hop.frames_lost.unwrap_or(0.0);
     let worst = most(&evidence.hops, &lost).unwrap_or(first);
     let many = match first.blocked.is_some_and(|blocked| blocked >= MUCH_BLOCKED) {
@@ -112,19 +124,20 @@ fn unknown(evidence: &Evidence) -> (Cause, String) {
 fn losses(hop: &Hop, evidence: &Evidence) -> (Cause, String) {
     let (from, to, share) = (&hop.from, &hop.to, hop.frames_lost.unwrap_or(0.0));
     let lost = percent(share);
+    let frames = if hop.lost_are_requests { "RTS frames" } else { "frames" };
     let (cause, mut clause) = if hop.link_loss >= share / 2.0 {
         let errors = percent(hop.link_loss);
         let clause = format!(
-            "{lost} of the frames that {from} sends are lost, {errors} by errors of the link to {to}"
+            "{lost} of the {frames} that {from} sends are lost, {errors} by errors of the link to {to}"
         );
         (Cause::LinkErrors, clause)
     } else if hop.hidden.is_empty() {
-        (Cause::Collisions, format!("{lost} of the frames that {from} sends are lost in collisions"))
+        (Cause::Collisions, format!("{lost} of the {frames} that {from} sends are lost in collisions"))
     } else {
         let nodes = if hop.hidden.len() == 1 { "node" } else { "nodes" };
         let hidden = together(&hop.hidden);
         let clause = format!(
-            "{lost} of the frames that {from} sends are lost in collisions; it does not sense the hidden {nodes} {hidden}, which \
+            "{lost} of the {frames} that {from} sends are lost in collisions; it does not sense the hidden {nodes} {hidden}, which \
              {} its receiver {to}",
             if hop.hidden.len() == 1 { "reaches" } else { "reach" }
         );

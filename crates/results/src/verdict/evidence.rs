@@ -39,6 +39,10 @@ pub struct Hop {
     pub empty: Option<f64>,
     /// Share of its frames that are lost, or of its RTS frames where more of those are; null where it sent none.
     pub frames_lost: Option<f64>,
+    /// Whether these are RTS frames.
+    pub lost_are_requests: bool,
+    /// Share of its frames that are decoded while the acknowledgement comes after the sender's time-out.
+    pub acks_late: f64,
     /// Nodes that transmit, reach the receiver, and are not sensed by the sender: those that send most frames.
     pub hidden: Vec<String>,
     /// Loss probability of the link by its own errors.
@@ -104,6 +108,8 @@ impl Hop {
             blocked_by: blockers(&links),
             empty: share(&|time| time.empty),
             frames_lost: [lost, unanswered].into_iter().filter(|x| x.is_finite()).reduce(f64::max),
+            lost_are_requests: unanswered > lost || lost.is_nan() && unanswered.is_finite(),
+            acks_late: sum(&|l| l.ack_late) / frames.max(1.0),
             hidden: hidden(scenario, runs, from, to),
             link_loss: loss
                 .map_or(0.0, |loss| loss.schedule.iter().map(|(_, m)| m.mean_loss(size)).fold(0.0, f64::max)),

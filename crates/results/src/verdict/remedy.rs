@@ -1,12 +1,16 @@
 //! Settings to try, judged by why flows get little. Each is resolved before it is named: a setting that the scenario cannot have is none.
 
-use super::{Cause, FlowVerdict, Standing};
+use super::{Cause, Evidence, FlowVerdict, Hop, Standing};
 use evenair_laws::backoff::BackoffParams;
 use evenair_netsim::MacSpec;
 use evenair_scenario::Resolved;
+use evenair_topology::Hearing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// The advised connections of a flow for a second of its round trip \[1/s\], as the settings below have it.
+const CONNECTIONS_K: f64 = 10.0;
 
 /// Settings to try, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -37,10 +41,16 @@ pub(super) fn remedies(scenario: &Resolved, flows: &[FlowVerdict]) -> Vec<Remedy
         let is_of = |flow: &FlowVerdict| flow.cause.is_some_and(|cause| causes.contains(&cause));
         (0..flows.len()).filter(|&f| is_of(&flows[f])).collect()
     };
+    let of_hidden = with(&[Cause::HiddenNodes]);
+    let (silenced, deaf): (Vec<usize>, Vec<usize>) = of_hidden
+        .into_iter()
+        .partition(|&f| flows[f].evidence.as_ref().is_some_and(|e| is_silenced(scenario, e)));
+    let held_back = [with(&[Cause::Deference]), deaf].concat();
     let candidates = [
         (relayed(scenario, flows), gateway(scenario)),
-        (with(&[Cause::HiddenNodes]), rts(scenario)),
-        (with(&[Cause::Deference]), law(scenario)),
+        (silenced.clone(), rts(scenario)),
+        (held_back.clone(), law(scenario, round_trip(flows, &held_back))),
+        (with(&[Cause::LateAcks]), Some(longer_time_out())),
         (with(&[Cause::LinkErrors]), connections(scenario)),
         (unmeasured(scenario, flows), Some(whole_transfers())),
     ];
@@ -73,12 +83,35 @@ fn rts(scenario: &Resolved) -> Option<Remedy> {
     is_possible.then(|| remedy(&["mac.rts_threshold=0 bytes"], why))
 }
 
-/// A back-off law that presses harder where queues are long, with several connections where flows have TCP.
-fn law(scenario: &Resolved) -> Option<Remedy> {
+/// Whether the hidden nodes of the flow's worst hop decode its receiver's CTS.
+fn is_silenced(scenario: &Resolved, evidence: &Evidence) -> bool {
+    let network = scenario.network();
+    let number = |name: &str| (0..network.nodes.len() as u32).find(|&node| network.name(node) == name);
+    let decodes = |hidden: &str, receiver: &str| {
+        let (Some(hidden), Some(receiver)) = (number(hidden), number(receiver)) else { return false };
+        network.medium.hearing(receiver as usize, hidden as usize).is_some_and(Hearing::is_decodable)
+    };
+    let lost = |hop: &&Hop| hop.frames_lost.unwrap_or(0.0);
+    let worst = evidence.hops.iter().max_by(|a, b| lost(a).total_cmp(&lost(b)));
+    worst.is_some_and(|hop| hop.hidden.iter().all(|hidden| decodes(hidden, &hop.to)))
+}
+
+/// The longest round trip of some flows over TCP \[s\].
+fn round_trip(flows: &[FlowVerdict], some: &[usize]) -> f64 {
+    let evidence = some.iter().filter_map(|&f| flows[f].evidence.as_ref()).filter(|evidence| evidence.is_tcp);
+    evidence.filter_map(|evidence| evidence.round_trip_s).fold(0.0, f64::max)
+}
+
+/// A longer time-out of acknowledgements.
+fn longer_time_out() -> Remedy {
+    remedy(&["mac.ack_timeout=distance"], "senders then wait for the acknowledgement of the longest link")
+}
+
+/// A back-off law that presses harder where queues are long, with several connections where a round trip is long enough for two.
+fn law(scenario: &Resolved, round_trip_s: f64) -> Option<Remedy> {
     let settings = scenario.settings();
-    let is_plain = matches!(settings.backoff, BackoffParams::Dcf(_));
-    let is_tcp = scenario.network().flows.iter().any(|flow| flow.traffic.tcp().is_some());
-    let one_connection = settings.connections.is_none() && is_tcp;
+    let is_plain = matches!(settings.backoff, BackoffParams::Dcf(_) | BackoffParams::Edca(_));
+    let one_connection = settings.connections.is_none() && CONNECTIONS_K * round_trip_s >= 2.0;
     Some(match (is_plain, one_connection) {
         (true, true) => remedy(
             &["backoff.law=adaptive", "connections.k=10"],

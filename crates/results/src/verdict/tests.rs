@@ -31,6 +31,14 @@ const CHAIN: &str = include_str!("../../../../scenarios/jam10/chain.toml");
 /// [Chen10] section 4.2: flow 2 senses all others.
 const FOUR: &str = include_str!("../../../../scenarios/chen10/a.toml");
 
+/// Two stations that do not sense each other, and the receiver of both.
+const HIDDEN: &str = r#"
+warmup = "5 s"
+radio = { transmission_range = "250 m", carrier_sense_range = "300 m" }
+nodes = [{ id = "a", at = [0, 0] }, { id = "ap", at = [200, 0] }, { id = "b", at = [400, 0] }]
+flows = [{ id = "a-up", from = "a", to = "ap" }, { id = "b-up", from = "b", to = "ap" }]
+"#;
+
 /// [`FOUR`] with more keys of flow 1.
 fn first_flow(keys: &str) -> String {
     let text = FOUR.replace("id = \"1\"\n", &format!("id = \"1\"\n{keys}\n"));
@@ -54,20 +62,28 @@ fn hidden_nodes_starve_the_longest_flow() {
     assert!(verdict.headline.starts_with("1 of 3 flows starves: 3; the others get "), "{}", verdict.headline);
     assert_eq!(verdict.told()[0].flow, "3");
     let sets = sets(&verdict);
-    assert!(sets.contains(&vec!["mac.rts_threshold=0 bytes"]), "{sets:?}");
+    // Node 0 cannot decode the CTS of node 2, 400 m away: transmissions reach 250 m.
+    assert!(!sets.iter().flatten().any(|set| set.starts_with("mac.rts")), "{sets:?}");
+    assert!(sets.contains(&vec!["backoff.law=adaptive"]), "{sets:?}");
     assert!(sets.contains(&vec!["gateway.node=\"0\"", "gateway.rate=max-min"]), "{sets:?}");
     let commands = verdict.commands("evenair run jam10/chain");
     assert!(
-        commands
-            .iter()
-            .any(|(command, _)| command == "evenair run jam10/chain --set 'mac.rts_threshold=0 bytes'"),
+        commands.iter().any(|(command, _)| command == "evenair run jam10/chain --set backoff.law=adaptive"),
         "{commands:?}"
     );
 }
 
+/// A CTS silences nodes that decode it.
 #[test]
-fn rts_is_no_advice_where_it_is_on() {
-    let verdict = judged(CHAIN, &["duration=20 s", "mac.rts_threshold=0 bytes"]);
+fn rts_is_advice_where_hidden_nodes_decode_the_cts() {
+    let verdict = judged(HIDDEN, &["duration=20 s"]);
+    let short = flow(&verdict, "a-up");
+    assert_eq!(short.cause, Some(Cause::HiddenNodes), "{verdict:#?}");
+    assert_eq!(sets(&verdict), [["mac.rts_threshold=0 bytes"]]);
+    let verdict = judged(HIDDEN, &["duration=20 s", "mac.rts_threshold=0 bytes"]);
+    let with_rts = flow(&verdict, "a-up");
+    assert!(with_rts.share > short.share, "{verdict:#?}");
+    assert!(with_rts.sentence.as_ref().is_none_or(|told| told.contains("RTS frames")), "{with_rts:?}");
     assert!(!sets(&verdict).iter().flatten().any(|set| set.starts_with("mac.rts")), "{:?}", sets(&verdict));
 }
 
@@ -86,6 +102,38 @@ fn deference_names_the_queues_and_their_shares() {
     // The optimum by hand: s1 beside s3 or s4, else s2 alone; 1/x1² = 1/x2² + …: flow 1 has 354 packets/s.
     assert!((flow(&verdict, "1").fair_pps.unwrap() - 354.0).abs() < 1.0);
     assert!(flow(&verdict, "1").sentence.is_none());
+}
+
+/// Each frame over 5 km is repeated: its acknowledgement comes after the time-out.
+#[test]
+fn late_acknowledgements_want_a_longer_time_out() {
+    let far = HIDDEN.replace("250 m", "6 km").replace("300 m", "12 km").replace("[200, 0]", "[5000, 0]");
+    let verdict = judged(&far, &["duration=20 s"]);
+    let starved = flow(&verdict, "a-up");
+    assert_eq!((starved.standing, starved.cause), (Standing::Starves, Some(Cause::LateAcks)), "{verdict:#?}");
+    assert!(starved.sentence.as_ref().unwrap().contains("come after its time-out"));
+    assert_eq!(sets(&verdict)[0], ["mac.ack_timeout=distance"]);
+    let cured = judged(&far, &["duration=20 s", "mac.ack_timeout=distance"]);
+    assert_eq!(cured.starving, 0, "{cured:#?}");
+}
+
+/// A round trip of milliseconds has room for one connection of k = 10.
+#[test]
+fn connections_are_no_advice_for_short_round_trips() {
+    let cell = r#"
+warmup = "1 s"
+mac = { kind = "802.11ac", mcs = 7, streams = 2, width = "80 MHz" }
+radio = { transmission_range = "250 m", carrier_sense_range = "550 m" }
+nodes = [{ id = "ap", at = [0, 0] }, { id = "b", at = [10, 0] }, { id = "c", at = [0, 20] }, { id = "d", at = [30, 10] }]
+flows = [
+    { id = "down-b", from = "ap", to = "b" },
+    { id = "down-c", from = "ap", to = "c" },
+    { id = "up-d", from = "d", to = "ap" },
+]
+"#;
+    let verdict = judged(cell, &["duration=2 s"]);
+    assert_eq!(flow(&verdict, "down-c").cause, Some(Cause::Deference), "{verdict:#?}");
+    assert_eq!(sets(&verdict), [["backoff.law=adaptive"]]);
 }
 
 #[test]
