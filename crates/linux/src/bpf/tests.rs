@@ -93,15 +93,19 @@ fn types() -> Vec<u8> {
     const NAMES: &[u8] = b"\0int\0main\0";
     const INT: [u32; 4] = [1, 1 << 24, 4, 1 << 24 | 32];
     const PROTOTYPE: [u32; 3] = [0, 13 << 24, 1];
-    const FUNCTION: [u32; 3] = [5, 12 << 24, 2];
-    let types = [&INT[..], &PROTOTYPE, &FUNCTION].concat();
+    const MAIN: [u32; 3] = [5, FUNCTION << 24, 2];
+    let types = [&INT[..], &PROTOTYPE, &MAIN].concat();
     let length = types.len() as u32 * 4;
     let words = [&[0x0001_eb9f, 24, 0, length, length, NAMES.len() as u32], &types[..]].concat();
     words.iter().flat_map(|word| word.to_ne_bytes()).chain(NAMES.iter().copied()).collect()
 }
 
-/// Finds the number of a function among the kernel's types (`Documentation/bpf/btf.rst`, section 2).
-fn function_of_kernel(name: &str) -> Option<u32> {
+/// `BTF_KIND_STRUCT`, `BTF_KIND_FUNC`.
+const STRUCTURE: u32 = 4;
+const FUNCTION: u32 = 12;
+
+/// Finds the number and the size of one of the kernel's types (`Documentation/bpf/btf.rst`, section 2).
+fn type_of_kernel(of_kind: u32, name: &str) -> Option<(u32, u32)> {
     let btf = fs::read("/sys/kernel/btf/vmlinux").ok()?;
     let word = |place: usize| u32::from_ne_bytes(btf[place..place + 4].try_into().unwrap());
     let [header, types, length, names] = [4, 8, 12, 16].map(|place| word(place) as usize);
@@ -110,8 +114,8 @@ fn function_of_kernel(name: &str) -> Option<u32> {
     while place < header + types + length {
         let (at, info) = (header + names + word(place) as usize, word(place + 4));
         let kind = info >> 24 & 0x1f;
-        if kind == 12 && btf[at..].starts_with(name.as_bytes()) && btf[at + name.len()] == 0 {
-            return Some(number);
+        if kind == of_kind && btf[at..].starts_with(name.as_bytes()) && btf[at + name.len()] == 0 {
+            return Some((number, word(place + 8)));
         }
         let of_each = (info & 0xffff) as usize;
         place += 12
@@ -134,7 +138,7 @@ fn loaded_program_is_described_and_runs() {
     if value(8).is_none() {
         return;
     }
-    let Some(target) = function_of_kernel("bpf_iter_task") else {
+    let Some((target, _)) = type_of_kernel(FUNCTION, "bpf_iter_task") else {
         return evenair_needs::skip("eBPF congestion control", "the kernel describes no bpf_iter_task");
     };
     let types = load_types(&types()).unwrap();
@@ -183,4 +187,33 @@ fn objects_of_a_kind_are_numbered() {
     };
     assert!(all.contains(&number(&one).unwrap()), "{all:?}");
     assert!(all.is_sorted_by(|one, next| one < next) && !all.contains(&0), "{all:?}");
+    let refused = std::thread::spawn(|| {
+        // SAFETY: the kernel reads no memory, and changes the user of this thread alone.
+        assert_eq!(unsafe { libc::syscall(libc::SYS_setresuid, 65_534, 65_534, 65_534) }, 0);
+        numbers(Kind::Map)
+    });
+    assert_eq!(refused.join().unwrap().unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+}
+
+/// In `struct bpf_map_info` the flags are at byte 20, the kernel's type of the value at byte 44.
+#[test]
+fn maps_have_their_flags_and_types() {
+    let Some(one) = value(8) else { return };
+    let flags = |map: &OwnedFd| u32_of(&info(map).unwrap().0, 20);
+    assert_eq!(flags(&one), 0x80, "BPF_F_RDONLY_PROG");
+
+    let of_laws = type_of_kernel(STRUCTURE, "bpf_struct_ops_tcp_congestion_ops");
+    let Some((structure, size)) = of_laws else {
+        return evenair_needs::skip_part(
+            "eBPF congestion control",
+            "the kernel describes no structure of laws",
+        );
+    };
+    let types = load_types(&types()).unwrap();
+    let map = create_struct_ops("law", size, structure, types.as_fd()).unwrap();
+    let (info, _) = info(&map).unwrap();
+    assert_eq!([0, 12, 44].map(|place| u32_of(&info, place)), [26, size, structure]);
+    assert_eq!(flags(&map), 0x2000, "BPF_F_LINK");
+    assert!(link_struct_ops(&map).is_err(), "it has no value");
+    assert!(create_struct_ops("law", size + 8, structure, types.as_fd()).is_err());
 }
