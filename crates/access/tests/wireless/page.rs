@@ -51,7 +51,9 @@ pub(crate) fn operators_page_is_followed() {
             told.push(follow(line));
             continue;
         }
-        running.take().into_iter().for_each(Daemon::stop);
+        // The page's restore puts right what a killed run has left.
+        let ends = if line.contains(" restore ") { Daemon::kill } else { Daemon::stop };
+        running.take().into_iter().for_each(ends);
         if line.starts_with("systemctl enable --now ") {
             running = Some(begin(&service()));
         } else if line.contains(" run ") {
