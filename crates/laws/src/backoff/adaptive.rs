@@ -459,6 +459,11 @@ mod tests {
         assert_eq!(registers(&law), Registers { window_min: 31, txop_units: 106, ..idle });
         law.on_update(&backlog(275)); // βr = 4: 310·e^4 = 16925 us, bounded at 8160
         assert_eq!(registers(&law), Registers { window_min: 31, txop_units: 255, ..idle });
+        // 63 slots have 630 us, and 630·e^2.4 = 6945 us are bounded at 93 units, 2976 us.
+        let holding_max = Some(Duration::from_millis(3));
+        let mut bounded = begin(AdaptiveParams { window_min: Some(63), holding_max, ..params });
+        bounded.on_update(&backlog(165));
+        assert_eq!(registers(&bounded), Registers { window_min: 63, txop_units: 93, ..idle });
         let bad = |params: AdaptiveParams| params.validated().unwrap_err().name;
         assert_eq!(bad(AdaptiveParams { window_max: Some(100), ..params }), "window_max");
         assert_eq!(bad(AdaptiveParams { aifsn: Some(0), ..params }), "aifsn");

@@ -244,7 +244,7 @@ pub(super) fn nearest(mean: f64, slot: Duration, least: u32, most: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backoff::{FullPacket, PhysicalLayer};
+    use crate::backoff::{AdaptiveParams, FullPacket, PhysicalLayer};
     use proptest::prelude::*;
 
     /// 802.11a at 6 Mb/s with packets of 1064 bytes.
@@ -319,6 +319,18 @@ mod tests {
         assert_eq!(bad(Intensity { window_min: Some(0), ..Intensity::lee12() }), "window_min");
         assert_eq!(bad(Intensity { aifsn: 0, ..Intensity::lee12() }), "aifsn");
         assert_eq!(bad(Intensity { fixed: Some(Duration::ZERO), ..Intensity::lee12() }), "fixed");
+    }
+
+    /// Older files have no `execution`; a law that is written as it was by default reads back from them.
+    #[cfg(feature = "serde")]
+    #[test]
+    fn only_hardware_is_written() {
+        let written = |execution| {
+            let params = AdaptiveParams { execution, ..AdaptiveParams::chen10() };
+            serde_json::to_value(params).unwrap().get("execution").cloned()
+        };
+        assert_eq!(written(Execution::Continuous), None);
+        assert_eq!(written(Execution::Hardware), Some("hardware".into()));
     }
 
     #[test]

@@ -200,6 +200,9 @@ mod tests {
         assert_eq!(registers.txop(), Duration::from_micros(2_976));
         let plain = Access { holding: Holding::Packet, ..access };
         assert_eq!(Registers::of(&plain, Space::Difs).map(|one| (one.aifsn, one.txop_units)), Ok((2, 0)));
+        // A window that does not grow is one, too.
+        let steady = Access { on_failure: OnFailure::Double { window_max: 31 }, ..access };
+        assert_eq!(Registers::of(&steady, Space::Difs).map(|one| one.window_max), Ok(31));
     }
 
     #[test]
@@ -230,7 +233,9 @@ mod tests {
         let of = |category| Registers::standard(category, PhysicalLayer::Ofdm);
         let best_effort = Registers { window_min: 15, window_max: 1023, aifsn: 3, txop_units: 0 };
         assert_eq!(of(Category::BestEffort), best_effort);
-        assert_eq!(of(Category::Voice), Registers { window_min: 3, window_max: 7, aifsn: 2, txop_units: 47 });
+        let voice = of(Category::Voice);
+        assert_eq!(voice, Registers { window_min: 3, window_max: 7, aifsn: 2, txop_units: 47 });
+        assert_eq!(voice.to_string(), "CWmin 3, CWmax 7, AIFSN 2, TXOP 1504 us");
     }
 
     proptest! {

@@ -15,7 +15,8 @@
 //!
 //! # Deviations
 //! The timer counts attempts, as in simulators, since the paper gives it no length. The modes are those that differ from the
-//! link's own in their index alone. An aggregate counts as acknowledged if at least half of its packets are; the paper has none.
+//! link's own in their index alone. An aggregate counts as acknowledged if at least half of its packets are, rounded down; the
+//! paper has none.
 //!
 //! # Example
 //! ```

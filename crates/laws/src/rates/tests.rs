@@ -54,7 +54,8 @@ fn arf_tries_the_next_mode_after_ten_frames() {
 #[test]
 fn arf_falls_after_two_failures() {
     let mut law = ArfParams::default().begin(&link_of_a());
-    modes_under(&mut law, 7, 75);
+    // Ten frames in each of the seven slower modes; the fastest has no next one.
+    assert_eq!(modes_under(&mut law, 7, 100)[70..], [7; 30]);
     assert_eq!(modes_under(&mut law, 0, 4), [7, 7, 6, 6]);
 }
 
@@ -88,4 +89,55 @@ fn a_chain_has_its_steps() {
     assert!(!Chain::of(0, 0).is_within(1) && !Chain::of(0, TRIES_MAX + 1).is_within(1));
     let probing = chain.probing(7);
     assert!(probing.probe && probing.steps()[0].mode == 7 && probing.steps()[1] == steps[1]);
+}
+
+#[test]
+fn counts_below_one_are_refused() {
+    let arf = |successes, failures, timer| ArfParams { successes, failures, timer };
+    assert_eq!(arf(1, 1, 1).validated(), Ok(arf(1, 1, 1)));
+    for (params, name) in [(arf(0, 1, 1), "successes"), (arf(1, 0, 1), "failures"), (arf(1, 1, 0), "timer")] {
+        assert_eq!(params.validated().unwrap_err().name, name);
+    }
+    let aarf = |successes, factor, successes_max| {
+        let params = AarfParams { successes, factor, successes_max, ..AarfParams::default() };
+        params.validated().map(|same| same == params).map_err(|bad| bad.name)
+    };
+    assert_eq!([aarf(10, 1.0, 10), aarf(10, 1e3, 50)], [Ok(true); 2]);
+    assert_eq!(aarf(0, 2.0, 50), Err("successes"));
+    assert_eq!([aarf(10, 0.9, 50), aarf(10, 1_001.0, 50)], [Err("factor"); 2]);
+    assert_eq!(aarf(10, 2.0, 9), Err("successes_max"));
+}
+
+/// Chains of Linux's drivers have up to four steps of up to 31 tries.
+#[test]
+fn chain_that_no_driver_has_is_refused() {
+    let minstrel = |steps, tries_max, segment| {
+        let params = MinstrelHtParams { steps, tries_max, segment, ..MinstrelHtParams::default() };
+        params.validated().map(|same| same == params).map_err(|bad| bad.name)
+    };
+    let segment = Duration::from_millis(6);
+    assert_eq!([minstrel(1, 2, segment), minstrel(4, 31, segment)], [Ok(true); 2]);
+    assert_eq!([minstrel(0, 7, segment), minstrel(5, 7, segment)], [Err("steps"); 2]);
+    assert_eq!([minstrel(4, 1, segment), minstrel(4, 32, segment)], [Err("tries_max"); 2]);
+    assert_eq!(minstrel(4, 7, Duration::ZERO), Err("segment"));
+}
+
+/// Two of five packets are half of them, rounded down; one is not. The first failure in a faster mode ends the try.
+#[test]
+fn arf_takes_half_of_an_aggregate_for_success() {
+    for (acknowledged, mode) in [(2, 1), (1, 0)] {
+        let mut law = ArfParams::default().begin(&link_of_a());
+        modes_under(&mut law, 7, 10);
+        let mut status = FrameStatus { packets: 5, acknowledged, ..FrameStatus::default() };
+        status.tried[0] = Tried { mode: 1, tries: 1, packets: 5 };
+        law.on_status(&status);
+        assert_eq!(law.on_frame(&FrameView::default()).steps()[0].mode, mode, "{acknowledged} of 5");
+    }
+}
+
+#[test]
+fn only_the_ideal_law_asks_the_medium() {
+    assert!(IdealParams {}.begin(&link_of_a()).asks_medium());
+    assert!(!FixedModeParams {}.begin(&link_of_a()).asks_medium());
+    assert!(!MinstrelHtParams::default().begin(&link_of_a()).asks_medium());
 }

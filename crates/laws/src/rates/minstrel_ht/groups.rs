@@ -218,3 +218,75 @@ fn rate_of(rate: Rate) -> u32 {
 const fn ofdm(bytes: u32, rate: u32) -> u32 {
     16 + 16 + 4 + 4 * ((16 + 8 * (bytes + 4) + 6) * 10).div_ceil(4 * rate)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rates \[Mb/s\] that the standards print, to a tenth (IEEE 802.11-2016 clauses 19.5 and 21.5; IEEE 802.11ax-2021 clause
+    /// 27.5): width, guard interval, streams and index.
+    const PRINTED: [(RateFormat, u16, u16, u8, u8, f64); 19] = {
+        use RateFormat::{He, Ht, Vht};
+        [
+            (Ht, 20, 800, 1, 0, 6.5),
+            (Ht, 20, 400, 1, 7, 72.2),
+            (Ht, 40, 800, 2, 4, 162.0),
+            (Ht, 40, 400, 4, 7, 600.0),
+            (Vht, 20, 800, 1, 8, 78.0),
+            (Vht, 40, 400, 1, 9, 200.0),
+            (Vht, 80, 800, 1, 0, 29.3),
+            (Vht, 80, 400, 3, 9, 1300.0),
+            (Vht, 160, 800, 1, 9, 780.0),
+            (Vht, 160, 400, 1, 0, 65.0),
+            (He, 20, 800, 1, 0, 8.6),
+            (He, 20, 1600, 1, 0, 8.1),
+            (He, 20, 3200, 1, 0, 7.3),
+            (He, 20, 800, 1, 11, 143.4),
+            (He, 40, 1600, 1, 2, 48.8),
+            (He, 40, 800, 1, 10, 258.1),
+            (He, 80, 800, 2, 9, 960.8),
+            (He, 160, 3200, 1, 0, 61.3),
+            (He, 160, 800, 1, 11, 1201.0),
+        ]
+    };
+
+    /// A packet's 9600 bits last so long at that rate, and a sixteenth of the aggregate's last symbol, which is not full.
+    #[test]
+    fn durations_are_those_of_printed_rates() {
+        for mode in PRINTED {
+            let (format, width_mhz, guard_ns, streams, index, mbps) = mode;
+            let rate = Rate::from_kbps((mbps * 1e3) as u64);
+            let time = f64::from(duration(&RateMode { format, index, streams, width_mhz, guard_ns, rate }));
+            let symbol = if format == RateFormat::He { 12_800.0 } else { 3_200.0 } + f64::from(guard_ns);
+            let (least, most) = (9_600e3 / (mbps + 0.05), 9_600e3 / (mbps - 0.05) + symbol / 16.0 + 50.0);
+            assert!((least - 1.0..=most).contains(&time), "{mode:?}: {time} ns");
+        }
+    }
+
+    fn mode(format: RateFormat, index: u8, kbps: u64) -> RateMode {
+        RateMode { format, index, streams: 1, width_mhz: 20, guard_ns: 0, rate: Rate::from_kbps(kbps) }
+    }
+
+    /// DSSS has no guard interval. An index beyond the last one is taken for the last.
+    #[test]
+    fn modes_without_guard_interval_are_a_group() {
+        let groups = of(&[mode(RateFormat::Dsss, 0, 1_000), mode(RateFormat::Dsss, 13, 11_000)]);
+        assert_eq!(groups.len(), 1);
+        assert_eq!(groups[0].indices().collect::<Vec<_>>(), [0, 11]);
+        let [last, beyond] = [11, 13].map(|index| duration(&mode(RateFormat::He, index, 0)));
+        assert_eq!(last, beyond);
+    }
+
+    /// 1200 bytes and a checksum of 4 are 9632 bits. DSSS: 10 us of SIFS, 192 us of preamble and header. OFDM: 16 us each of SIFS and
+    /// preamble, 4 us of header, symbols of 4 us; Linux counts full symbols alone, 44 of 216 bits.
+    #[test]
+    fn durations_without_aggregates_are_of_linux() {
+        for (format, kbps, us) in [
+            (RateFormat::Dsss, 1_000, 9_834),
+            (RateFormat::Dsss, 11_000, 1_077),
+            (RateFormat::Ofdm, 54_000, 212),
+        ] {
+            assert_eq!(duration(&mode(format, 0, kbps)), us * 1000, "{format:?} {kbps} kb/s");
+        }
+    }
+}

@@ -121,3 +121,19 @@ fn decisions_are_those_of_linux() {
     assert_eq!((frames, lines.next()), (8_000, None));
     assert!(probes > 600, "{probes}");
 }
+
+/// A mode that less than a fifth arrives in is tried twice; any other as often as the segment has room for, up to the maximum.
+#[test]
+fn modes_that_arrive_are_tried_up_to_the_maximum() {
+    let (modes, _) = modes(LINKS[0]);
+    let role = RateRole { own: modes.len() as u16 - 1, modes, seed: 1 };
+    let params =
+        MinstrelHtParams { tries_max: 5, segment: Duration::from_secs(1), ..MinstrelHtParams::default() };
+    let mut law = params.begin(&role);
+    let place = Place::new(0, 7);
+    // ONE is 4096: a fifth is 819, rounded down.
+    for (average, tries) in [(818, 2), (819, 5), (4096, 5)] {
+        law.groups[0].stats[7].average = average;
+        assert_eq!(law.tries(place, false), tries, "{average}");
+    }
+}
