@@ -137,7 +137,7 @@ fn arf_takes_half_of_an_aggregate_for_success() {
 
 #[test]
 fn only_the_ideal_law_asks_the_medium() {
-    assert!(IdealParams {}.begin(&link_of_a()).asks_medium());
+    assert!(IdealParams::default().begin(&link_of_a()).asks_medium());
     assert!(!FixedModeParams {}.begin(&link_of_a()).asks_medium());
     assert!(!MinstrelHtParams::default().begin(&link_of_a()).asks_medium());
 }
