@@ -134,6 +134,7 @@ fn quick(command: &str) -> Vec<String> {
             &["--quick", "--shard", "1/1000"]
         }
         "study" if has("--decide") => &["--quick", "--seeds-max", "3"],
+        "demo" if has("--quick") => &[],
         "study" | "demo" => &["--quick"],
         _ => &[],
     };
