@@ -1,7 +1,7 @@
 """Search for trees of [Jam10] Fig 7.6a whose max-min rates are R/3, R/6 twice and R/12 four times.
 
-The figure is lost. A tree has a gateway, a branch of relays with two leaves, one with four, and node 1 at one or two hops
-or on a branch. Leaves stand in a star, in lines or behind two more branches. Links have R or 2R. Collision domains are
+The figure is lost. A tree has a gateway, a branch of relays with two leaves, one with four, and node 1 at one or two
+hops or on a branch. Leaves stand in a star, in lines or behind two more branches. Links have R or 2R. Collision domains are
 those of section 7.2.2: links contend if an end of one reaches an end of the other.
 
     python3 validation/three_levels.py [--most-nodes 16]
@@ -66,7 +66,7 @@ def trees() -> Iterator[Tree]:
                             parents: dict[str, str] = {}
                             last_b = chain(parents, "GW", "b", b)
                             last_a = chain(parents, fork, "a", a)
-                            if one.endswith("hop") or one.endswith("hops"):
+                            if one.endswith(("hop", "hops")):
                                 parents["1"] = chain(parents, "GW", "r", int(one == "two hops"))
                             elif one not in parents:
                                 continue

@@ -4,8 +4,8 @@
     python3 validation/aggregates/ideal.py
 
 Prints a table in Markdown. ns-3's figures are those of validation/ns3/strengths.txt; ours are of one run of 5 s of
-wifi/signal, by the preset of ns-3, and by our own rules: the mode that delivers most. Needs evenair built by `cargo build
---release`.
+wifi/signal, by the preset of ns-3, and by our own rules: the mode that delivers most. Needs evenair built by
+`cargo build --release`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ With the PyPI package ns3 (3.44):
 
 Each line has the standard's letters, the width [MHz], the rate control (ns-3's Ideal, or a fixed MCS), the strength
 [dBm] at which both nodes receive each other, and the payload that one station brings to a receiver after one second,
-in 2 s under Ideal and 10 s at a fixed MCS. It always has 1500-byte IP packets (1472 bytes of payload), best effort, in aggregates of at most 65 535 bytes;
-the guard interval is 800 ns. Errors are those of ns-3's default tables.
+in 2 s under Ideal and 10 s at a fixed MCS. It always has 1500-byte IP packets (1472 bytes of payload), best effort, in
+aggregates of at most 65 535 bytes; the guard interval is 800 ns. Errors are those of ns-3's default tables.
 """
 
 import multiprocessing
