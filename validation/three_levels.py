@@ -1,8 +1,8 @@
 """Search for trees of [Jam10] Fig 7.6a whose max-min rates are R/3, R/6 twice and R/12 four times.
 
 The figure is lost. A tree has a gateway, a branch of relays with two leaves, one with four, and node 1 at one or two
-hops or on a branch. Leaves stand in a star, in lines or behind two more branches. Links have R or 2R. Collision domains are
-those of section 7.2.2: links contend if an end of one reaches an end of the other.
+hops or on a branch. Leaves stand in a star, in lines or behind two more branches. Links have R or 2R. Collision domains
+are those of section 7.2.2: links contend if an end of one reaches an end of the other.
 
     python3 validation/three_levels.py [--most-nodes 16]
 """
