@@ -3,13 +3,13 @@
 
     python3 validation/aggregates/box5.py [DRAWS]
 
-Prints a table in Markdown. Three access points at (0, 0), (40, 20) and (-40, -20) m have 28 stations. The document with
-the stations' places (IEEE 802.11-09/0451, scenario 6) could not be read; an open simulator has five of the second
-access point, up to 12 m from it. So each draw places 9, 10 and 9 stations evenly in a square of 24 m around their
-access point, and draws another field of shadowing. 80 MHz, MCS 7, one stream; access points 20 dBm, stations 15 dBm, antennas
--2 dBi; TGac's model D, shadowing of 5 dB; a preamble is detected from -70 dBm on. Flows are saturated with packets of
-1500 bytes. Published: IEEE 802.11-15/0623r1 (Ericsson, equal to four others'), of each access point and in total.
-Needs evenair built by `cargo build --release`.
+Prints a table in Markdown. Three access points at (0, 0), (40, 20) and (-40, -20) m have 28 stations. The document
+with the stations' places (IEEE 802.11-09/0451, scenario 6) could not be read; an open simulator has five of the
+second access point, up to 12 m from it. So each draw places 9, 10 and 9 stations evenly in a square of 24 m around
+their access point, and draws another field of shadowing. 80 MHz, MCS 7, one stream; access points 20 dBm, stations 15
+dBm, antennas -2 dBi; TGac's model D, shadowing of 5 dB; a preamble is detected from -70 dBm on. Flows are saturated
+with packets of 1500 bytes. Published: IEEE 802.11-15/0623r1 (Ericsson, equal to four others'), of each access point
+and in total. Needs evenair built by `cargo build --release`.
 """
 
 from __future__ import annotations
