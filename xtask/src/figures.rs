@@ -95,7 +95,7 @@ fn of_page(page: &str, text: &str, sources: &BTreeMap<String, String>) -> Vec<St
         let figure = format!("{number} {unit}");
         if sources.contains_key(&figure) {
             used.insert(figure);
-        } else if !known.iter().any(|known| is_rounded(known, &number)) {
+        } else if !known.iter().any(|known| is_rounded(*known, &number)) {
             findings.push(format!(
                 "{page}: {figure} has no source: no block or table of the page has the number; name a file in {LIST}, or leave it out"
             ));
@@ -149,7 +149,7 @@ fn numbers(text: &str) -> Vec<f64> {
 }
 
 /// Whether a number of the page, or a thousand times or a hundredth of it, rounds to the one in the text.
-fn is_rounded(known: &f64, number: &str) -> bool {
+fn is_rounded(known: f64, number: &str) -> bool {
     let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     let Ok(value) = number.parse::<f64>() else { return false };
     let half = 0.5 * 10_f64.powi(-i32::try_from(decimals).unwrap_or(0)) + 1e-9;

@@ -413,7 +413,7 @@ mod tests {
             assert_eq!(Broken::SessionOver(why).to_string(), all[number]);
         }
         let broken = [Broken::Aborted, Broken::Overloaded, Broken::Other(3)].map(|why| why.to_string());
-        for (told, words) in broken.iter().zip(["broke the stream off", "no room", "code 3"]) {
+        for (told, words) in broken.iter().zip(["broke the stream off", "no further stream", "code 3"]) {
             assert!(told.contains(words), "{told}");
         }
     }

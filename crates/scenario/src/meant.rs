@@ -47,9 +47,8 @@ pub fn explained(key: Option<&KeyPath>, message: String) -> String {
 fn written_so(key: &str) -> Option<&'static str> {
     Some(match key {
         "connections" => "several connections for each flow are connections = { k = 10 }",
-        "mac" => "an amendment is mac = { kind = \"802.11g\" }",
+        "mac" | "preset" => "an amendment is mac = { kind = \"802.11g\" }",
         "mac.rate" => "the rate of frames is `mac.data_rate`",
-        "preset" => "an amendment is mac = { kind = \"802.11g\" }",
         "queue" => "the room of all queues is queue = { limit = \"50 packets\" }",
         "tcp" => "a window law is tcp = { window = \"cubic\" }",
         "tcp.law" => "a window law is `tcp.window`",

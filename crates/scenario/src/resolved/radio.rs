@@ -103,7 +103,7 @@ impl RadioTable {
             Threshold::Power(power) => power.0,
             Threshold::Standard => {
                 let width = mac.modulation().map_or(Width::Mhz20, |modulation| modulation.width);
-                Dbm::new(ENERGY_DBM + 3.0 * width as u8 as f64)
+                Dbm::new(ENERGY_DBM + 3.0 * f64::from(width as u8))
             }
         };
         if energy < sensed {
@@ -358,8 +358,12 @@ impl PropagationName {
     /// Where the exponent of 3.5 takes over from free space in TGn's (IEEE 802.11-03/940) and TGax's (802.11-14/980) models \[m\].
     const fn break_point_m(self) -> Option<f64> {
         match self {
-            Self::TwoRayGround | Self::FreeSpace | Self::LogDistance => None,
-            Self::ItuResidential | Self::ItuOffice | Self::ItuCommercial => None,
+            Self::TwoRayGround
+            | Self::FreeSpace
+            | Self::LogDistance
+            | Self::ItuResidential
+            | Self::ItuOffice
+            | Self::ItuCommercial => None,
             Self::TgnA | Self::TgnB | Self::TgnC | Self::TgaxResidential => Some(5.0),
             Self::TgnD | Self::TgaxEnterprise => Some(10.0),
             Self::TgnE => Some(20.0),
