@@ -83,7 +83,7 @@ fn twenty_stations_agree_with_ns3_in_long_runs() {
     }
 }
 
-/// What one station carries at a strength \[Mb/s\], by ns-3's rules.
+/// Goodput of one station at a strength \[Mb/s\], by ns-3's rules.
 fn carried(at: &ns3::Strength) -> f64 {
     let ns3::Strength { letters, mhz, mcs, dbm, .. } = at;
     let fastest = if letters == "n" { 7 } else { 9 };

@@ -107,7 +107,7 @@ pub(super) fn judge(evidence: &Evidence) -> (Cause, String) {
 }
 
 /// The hop of which there is most of something.
-fn most<'a>(hops: &'a [Hop], of: &dyn Fn(&Hop) -> f64) -> Option<&'a Hop> {
+pub(super) fn most<'a>(hops: &'a [Hop], of: &dyn Fn(&Hop) -> f64) -> Option<&'a Hop> {
     hops.iter().reduce(|a, b| if of(b) > of(a) { b } else { a })
 }
 

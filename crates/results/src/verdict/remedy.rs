@@ -1,6 +1,7 @@
 //! Settings to try, judged by why flows get little. Each is resolved before it is named: a setting that the scenario cannot have is none.
 
-use super::{Cause, Evidence, FlowVerdict, Hop, Standing};
+use super::cause::most;
+use super::{Cause, Evidence, FlowVerdict, Standing};
 use evenair_laws::backoff::BackoffParams;
 use evenair_netsim::MacSpec;
 use evenair_scenario::Resolved;
@@ -48,7 +49,7 @@ pub(super) fn remedies(scenario: &Resolved, flows: &[FlowVerdict]) -> Vec<Remedy
     let held_back = [with(&[Cause::Deference]), deaf].concat();
     let candidates = [
         (relayed(scenario, flows), gateway(scenario)),
-        (silenced.clone(), rts(scenario)),
+        (silenced, rts(scenario)),
         (held_back.clone(), law(scenario, round_trip(flows, &held_back))),
         (with(&[Cause::LateAcks]), Some(longer_time_out())),
         (with(&[Cause::LinkErrors]), connections(scenario)),
@@ -85,14 +86,14 @@ fn rts(scenario: &Resolved) -> Option<Remedy> {
 
 /// Whether the hidden nodes of the flow's worst hop decode its receiver's CTS.
 fn is_silenced(scenario: &Resolved, evidence: &Evidence) -> bool {
-    let network = scenario.network();
-    let number = |name: &str| (0..network.nodes.len() as u32).find(|&node| network.name(node) == name);
+    let medium = &scenario.network().medium;
     let decodes = |hidden: &str, receiver: &str| {
-        let (Some(hidden), Some(receiver)) = (number(hidden), number(receiver)) else { return false };
-        network.medium.hearing(receiver as usize, hidden as usize).is_some_and(Hearing::is_decodable)
+        let (Ok(hidden), Ok(receiver)) = (scenario.node(hidden), scenario.node(receiver)) else {
+            return false;
+        };
+        medium.hearing(receiver as usize, hidden as usize).is_some_and(Hearing::is_decodable)
     };
-    let lost = |hop: &&Hop| hop.frames_lost.unwrap_or(0.0);
-    let worst = evidence.hops.iter().max_by(|a, b| lost(a).total_cmp(&lost(b)));
+    let worst = most(&evidence.hops, &|hop| hop.frames_lost.unwrap_or(0.0));
     worst.is_some_and(|hop| hop.hidden.iter().all(|hidden| decodes(hidden, &hop.to)))
 }
 

@@ -4,7 +4,6 @@
 //! of that power is sensed in any case, so that the sum is looked at only where signals overlap, and in no network without the rule.
 
 use super::DcfAir;
-use super::flight::Flight;
 use super::node::{Node, Station};
 use super::shape::Shape;
 use evenair_units::Instant;
@@ -26,9 +25,7 @@ impl<S: Shape> DcfAir<S> {
         }
         station.energetic = true;
         this.add_energy();
-        let flight = self.flights.iter().find(|flight| flight.reaches(node, from as u32));
-        let sent = flight.map(Flight::sent).or(self.stations[from].sending.as_ref());
-        let by = sent.expect("a signal that has just begun").by;
+        let by = self.signal_of(node, from as u32).expect("a signal that has just begun");
         self.stop_countdowns(node, at, by);
     }
 

@@ -353,7 +353,11 @@ impl<S: Shape> DcfAir<S> {
         let (this, station) = (&self.nodes[node], &self.stations[node]);
         let alone = this.signals(station).find(|heard| heard.is_sensed());
         let together = || this.signals(station).next().filter(|_| station.energetic);
-        let from = alone.or_else(together)?.from();
+        self.signal_of(node, alone.or_else(together)?.from())
+    }
+
+    /// The contender with the exchange of the signal of `from` that reaches a node.
+    pub(super) fn signal_of(&self, node: usize, from: u32) -> Option<Contender> {
         let flight = self.flights.iter().find(|flight| flight.reaches(node, from));
         let sent = flight.map(Flight::sent).or(self.stations[from as usize].sending.as_ref());
         sent.map(|sent| sent.by)

@@ -307,7 +307,7 @@ impl<S: Shape> DcfAir<S> {
         End { decoded, answered, goes_on, next }
     }
 
-    /// What a frame leaves behind at its hearers; gives those that have decoded it.
+    /// Applies the effects of a frame's end to its hearers; returns those that have decoded it.
     fn leave_all(&mut self, now: Instant, node: usize, sent: &Sending) -> Set {
         self.sets.active.remove(node);
         let around = &mut self.sets.of[node];
