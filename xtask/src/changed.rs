@@ -14,9 +14,15 @@ const LAWS: &str = "evenair-laws";
 /// The families of laws, each a folder of the crate: a crate that names none of the changed ones cannot see the change.
 const FAMILIES: [&str; 7] = ["backoff", "connections", "gateway", "marking", "rate", "rates", "window"];
 
+/// The crates that write all that programs print. A change below them reaches programs as other numbers alone, which the recorded
+/// trajectories show.
+const PRINTED: [&str; 5] =
+    ["evenair-cli", "evenair-results", "evenair-scenario", "evenair-service", "evenair-study"];
+
 /// The tests that are left to `cargo xtask test`, as the run says in the end.
 const LEFT: &str = "\
 left to cargo xtask test:
+    the command's own tests, unless it, its language, studies or results have changed
     the examples in documentation and on the site, quick claims of studies and claims of the theory
     comparisons with other simulators and with Linux, but for the recorded trajectories (crates/agreement)
 left to cargo xtask live: gateway, transport, laws in the kernel, emulator";
@@ -99,6 +105,9 @@ fn of_one(path: &str, families: &BTreeSet<&str>) -> bool {
 fn is_wanted(program: &Program, name: &str, changed: &BTreeSet<String>, families: &BTreeSet<&str>) -> bool {
     let is_long = ["documents::", "claims::"].iter().any(|begin| name.starts_with(begin));
     let is_of = |package: &str| program.folder.ends_with(package);
+    if is_of("cli") && !PRINTED.iter().any(|name| changed.contains(*name)) {
+        return false;
+    }
     if !is_of("agreement") || changed.contains("evenair-agreement") {
         return !is_long;
     }
