@@ -11,7 +11,7 @@ set -eu
 folder=$1
 shift
 missing=
-for program in qemu-system-x86_64 busybox cpio apt-get dpkg-deb tc nft ip; do
+for program in qemu-system-x86_64 busybox cpio apt-get dpkg-deb tc nft ip ethtool; do
     PATH="$PATH:/usr/sbin:/sbin" command -v "$program" > /dev/null || missing="$missing $program"
 done
 [ "$(uname -m)" = x86_64 ] || missing="$missing x86_64"
@@ -51,7 +51,7 @@ for applet in sh mount modprobe poweroff sleep ls cat uname setsid switch_root c
     ln -s /bin/busybox "$root/bin/$applet"
 done
 ln -s /bin/busybox "$root/sbin/modprobe"
-for program in tc nft ip; do take "$(command -v $program)" "/usr/sbin/$program"; done
+for program in tc nft ip ethtool; do take "$(command -v $program)" "/usr/sbin/$program"; done
 ln -s /usr/sbin/ip "$root/sbin/ip"
 take "$1" /program
 shift

@@ -1,7 +1,7 @@
 //! Registers that can be set, and other programs that set them.
 
 use crate::lab::{
-    Daemon, FIRST, HOSTAPDS, OF_24_GHZ, PROBE, hostapd, join, radio, refused, seen, shell, status,
+    Daemon, FIRST, HOSTAPDS, OF_24_GHZ, PROBE, hostapd, join, output, radio, refused, seen, shell, status,
     stop_hostapd, wait_for,
 };
 use evenair_access::config::STATE;
@@ -354,6 +354,8 @@ pub(crate) fn removed_radio_is_waited_for() {
 pub(crate) fn aggregates_are_told() {
     stop_hostapd(FIRST);
     hostapd(FIRST, &format!("{OF_24_GHZ}ieee80211n=1\n"));
+    // The kernel joins by a beacon that it has seen in the last 30 s, and earlier ones had no rates of 802.11n.
+    let _ = output("ip netns exec wlan1 iw dev wlan1 scan freq 2412 flush");
     join(0, "wlan1", 2412);
     shell("ip link set wlan2 up");
     let index = fs::read_to_string("/sys/class/net/wlan2/ifindex").expect("an interface");
