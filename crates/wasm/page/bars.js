@@ -55,7 +55,7 @@ export function ledger(table, links, picked) {
       {},
       make("th", { scope: "row" }, button),
       make("td", { class: "wide" }, make("div", { class: "stack", role: "img", "aria-label": told }, ...stack)),
-      make("td", {}, most.map(([name, share]) => `${name} ${percent(share)}`).join(", ") || "none"),
+      make("td", {}, most.map(([name, share]) => `${name}\u00a0${percent(share)}`).join(", ") || "none"),
     );
   });
   fill(table, rows);

@@ -303,7 +303,7 @@ impl<'a> Map<'a> {
         (series, unnamed)
     }
 
-    /// On which side of a node there are the fewest ways: opposite to where they go on the whole.
+    /// The side of a node that is farthest from all ways, by angle.
     fn free_side(&self, node: usize, [x, y]: [f64; 2]) -> Side {
         let hops = self.scenario.network().flows.iter().flat_map(|flow| flow.path.windows(2));
         let ends = hops.filter_map(|hop| match (hop[0] as usize == node, hop[1] as usize == node) {
@@ -311,16 +311,25 @@ impl<'a> Map<'a> {
             (_, true) => self.places[hop[0] as usize],
             _ => None,
         });
-        let [east, north] = ends.fold([0.0, 0.0], |[east, north], [to_x, to_y]| {
-            let length = (to_x - x).hypot(to_y - y).max(1e-9);
-            [east + (to_x - x) / length, north + (to_y - y) / length]
-        });
-        match (east.abs() > north.abs() + 1e-9, east > 0.0, north > 1e-9) {
-            (true, true, _) => Side::Left,
-            (true, false, _) => Side::Right,
-            (false, _, true) => Side::Below,
-            (false, _, false) => Side::Above,
-        }
+        let ways: Vec<[f64; 2]> = ends
+            .map(|[to_x, to_y]| {
+                let length = (to_x - x).hypot(to_y - y).max(1e-9);
+                [(to_x - x) / length, (to_y - y) / length]
+            })
+            .collect();
+        // The cosine of the angle to the nearest way.
+        let nearest = |[east, north]: [f64; 2]| {
+            let cosine = ways.iter().map(|way| way[0] * east + way[1] * north).fold(-1.0, f64::max);
+            (1e6 * cosine).round() as i32
+        };
+        let sides = [
+            (Side::Above, [0.0, 1.0]),
+            (Side::Right, [1.0, 0.0]),
+            (Side::Left, [-1.0, 0.0]),
+            (Side::Below, [0.0, -1.0]),
+        ];
+        let freest = sides.into_iter().min_by_key(|&(_, side)| nearest(side));
+        freest.expect("four sides").0
     }
 
     /// The legend of its lines.
