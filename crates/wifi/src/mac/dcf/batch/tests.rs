@@ -520,6 +520,23 @@ fn a_txop_bounds_the_aggregate() {
     assert_eq!(sizes, [9 * 1_044 - 2, 9 * 1_044 - 2, 2_086]);
 }
 
+/// As before, for packets of 200 bytes: 244 bytes each, 39 of them 9514 bytes. RTS and CTS of 28 µs with a SIFS each would leave 337
+/// symbols, 9096 bytes: 37 packets. An RTS is due above 9700 bytes, which 40 packets exceed and 39 do not. A span may have the 40th.
+#[test]
+fn a_frame_too_short_for_rts_fills_the_txop() {
+    let time = Duration::from_micros(1_504);
+    for (holding, most) in [(Holding::Burst(time), 39), (Holding::Span(time), 40)] {
+        let access = Access { draw: Draw::Slots { window: 0, end_included: true }, holding, ..best_effort() };
+        let rules = Rules { rts_threshold: Some(Bytes::new(9_700)), ..Rules::standard() };
+        let mut host = Host::<General>::line(&[0.0, 0.0], access, rules, Space::Aifs { slots: 2 }, &[])
+            .aggregate(Aggregation::standard());
+        (0..60).for_each(|_| host.bring(0, 1, 200));
+        host.run_to(us(10_000));
+        let first = host.frames().iter().find(|f| f.2 == FrameKind::Data).unwrap().3;
+        assert!((39..=most).any(|packets| first == packets * 244 - 2), "{holding:?}: {first} bytes");
+    }
+}
+
 /// A span is how long the medium is kept in the mean, for all sizes.
 #[test]
 fn a_span_of_aggregates_is_met_in_the_mean() {
