@@ -477,7 +477,7 @@ fn partial_losses_are_recorded_and_take_tries() {
 
 /// Every other answer is lost. One to a request settles it, so that the next frame is DATA.
 #[test]
-fn a_request_is_sent_once_for_each_missing_answer() {
+fn a_request_is_sent_once_for_a_missing_answer() {
     let limits = Aggregation { after_missed: MissedBlockAck::Request, packets: 2, ..Aggregation::standard() };
     let mut host = pair(limits, Holding::Packet, &[((1, 0), every(2))]);
     (0..6).for_each(|_| host.bring(0, 1, 1_000));
@@ -562,7 +562,7 @@ fn a_frame_may_last_as_long_as_its_limit() {
 /// 1038 bytes take 176 µs, a SIFS and an ACK 16 and 28 µs: two exchanges of 220 µs and the SIFS between fill 456 µs, and may (clause
 /// 10.22.2.8). An AIFS of 34 µs later the next TXOP begins.
 #[test]
-fn an_exchange_that_just_fits_belongs_to_the_txop() {
+fn an_exchange_that_just_fits_is_in_the_txop() {
     for (limit_us, starts) in [(456, [34, 270, 524]), (455, [34, 288, 542])] {
         let limits = Aggregation { packets: 1, ..Aggregation::standard() };
         let holding = Holding::Burst(Duration::from_micros(limit_us));
