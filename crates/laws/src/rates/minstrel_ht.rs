@@ -179,18 +179,18 @@ impl MinstrelHt {
         for (at, step) in steps[..count].iter_mut().enumerate() {
             let place = if at > 0 && at + 1 == count { self.robust } else { self.best[at] };
             let announced = at > 0 && self.params.rts;
-            *step = Step { mode: self.mode(place), tries: self.tries(place, at > 0), announced };
+            *step = Step { mode: self.mode(place), tries: self.tries(place, announced), announced };
         }
         Chain::new(&steps[..count])
     }
 
     /// How often a frame is sent in a mode: twice, or as often as the segment has room for, with growing contention windows.
-    fn tries(&self, place: Place, is_fallback: bool) -> u8 {
+    fn tries(&self, place: Place, is_announced: bool) -> u8 {
         let group = &self.groups[place.group()];
         if u32::from(group.stats[place.index()].average) < ONE / 5 {
             return 2;
         }
-        let overhead = self.overhead.of_frame(group.is_legacy(), is_fallback);
+        let overhead = self.overhead.of_frame(group.is_legacy(), is_announced);
         let data = (u64::from(group.durations[place.index()]) * u64::from(self.length()) / 1000) as u32;
         let segment = (self.params.segment.as_nanos() / 1000).min(u32::MAX.into()) as u32;
         let mut window = 15u32;

@@ -225,3 +225,25 @@ proptest! {
         prop_assert!(there <= here && here.is_finite() && there >= 0.0);
     }
 }
+
+/// LDPC is the only code of 1024-QAM (IEEE 802.11ax-2021 clause 27.3.12.5).
+#[test]
+fn the_fastest_modes_have_ldpc_alone() {
+    for mcs in [10, 11] {
+        let [given, ldpc] = [Coding::Convolutional, Coding::Ldpc]
+            .map(|coding| Curve::of(Phy::ax(Band::Ghz5), of_mcs(mcs, 1), coding).hazard(25.0));
+        assert!(given.to_bits() == ldpc.to_bits(), "MCS {mcs}: {given} {ldpc}");
+    }
+}
+
+/// Below all noise each mode delivers as much, nothing: the first is taken.
+#[test]
+fn best_of_equal_modes_is_the_first() {
+    let model = ErrorModel::new(Width::Mhz20);
+    for modes in [[0, 5], [5, 0]].map(|mcs| mcs.map(|mcs| of_mcs(mcs, 1))) {
+        for loss_max in [None, Some(0.1)] {
+            let best = model.best(Phy::ax(Band::Ghz5), modes, Dbm::new(-200.0), Bytes::new(1_500), loss_max);
+            assert_eq!(best, Some(modes[0]), "{loss_max:?}");
+        }
+    }
+}

@@ -17,7 +17,7 @@ const fn percent(hundredths: u32) -> u32 {
 
 impl Stats {
     /// The interval is over.
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         if self.attempts > 0 {
             // A host that reports more than it sent is not believed.
             let successes = self.successes.min(self.attempts);

@@ -5,6 +5,8 @@
 //! collisions, or are dead for half a second. A jiffy was a millisecond, the hardware had four rates, and the random bytes of the
 //! probes' order came from `SplitMix64`, from 1000 and the link's number. Modes are numbered as there: 16 for each group, and the index.
 
+mod rules;
+
 use super::*;
 use crate::rates::{RateFormat, RateMode, Tried};
 use alloc::format;

@@ -154,17 +154,26 @@ impl<S: Shape> DcfAir<S> {
             return whole;
         }
         let around = self.takes(&whole) - whole.data;
-        let fitting = self.plan_parts(c, packets, left.saturating_sub(around));
+        let mut fitting = self.plan_parts(c, packets, left.saturating_sub(around));
+        if self.takes(&fitting) > left {
+            return fitting;
+        }
+        // A shorter frame may need no RTS, and has room for more packets then. The whole frame, which does not fit, ends the search.
+        let longer = loop {
+            let longer = self.plan_parts(c, fitting.parts + 1, Duration::MAX);
+            if self.takes(&longer) > left {
+                break longer;
+            }
+            fitting = longer;
+        };
         let takes = self.takes(&fitting);
+        let more = self.takes(&longer) - takes;
         let queue = &mut self.queues[c as usize];
-        if takes > left || !matches!(queue.access.holding, Holding::Span(_)) {
+        if !matches!(queue.access.holding, Holding::Span(_)) {
             return fitting;
         }
         queue.txop_until = now;
-        let longer = self.plan_parts(c, fitting.parts + 1, Duration::MAX);
-        let more = self.takes(&longer) - takes;
-        let stream = &mut self.queues[c as usize].stream;
-        if draw::goes_on(left - takes, more, stream) { longer } else { fitting }
+        if draw::goes_on(left - takes, more, &mut queue.stream) { longer } else { fitting }
     }
 
     /// How long an exchange takes, up to the end of its answer.

@@ -460,6 +460,33 @@ fn lost_packets_hold_back_those_behind_them() {
     assert_eq!(host.frames().last().unwrap().2, FrameKind::Ack);
 }
 
+/// As before. The timeline tells which packets of a frame were lost; the fourth, lost twice, is given up where two exchanges are the most.
+#[test]
+fn partial_losses_are_recorded_and_take_tries() {
+    let limits = Aggregation { tries: Some(2), ..Aggregation::standard() };
+    let mut host = pair(limits, Holding::Packet, &[((0, 1), every(2))]);
+    (0..4).for_each(|_| host.bring(0, 1, 1_000));
+    host.run_to(us(10_000));
+    let frames = host.air.timeline.as_ref().unwrap().frames();
+    let decoded: Vec<bool> =
+        frames.iter().filter(|f| f.part.is_some_and(|part| part.of > 1)).map(|f| f.decoded).collect();
+    assert_eq!(decoded, [true, false, true, false, true, false]);
+    let delivered = Outcome::Delivered;
+    assert_eq!(host.done(0), [(0, delivered), (2, delivered), (1, delivered), (3, Outcome::Dropped)]);
+}
+
+/// Every other answer is lost. One to a request settles it, so that the next frame is DATA.
+#[test]
+fn a_request_is_sent_once_for_a_missing_answer() {
+    let limits = Aggregation { after_missed: MissedBlockAck::Request, packets: 2, ..Aggregation::standard() };
+    let mut host = pair(limits, Holding::Packet, &[((1, 0), every(2))]);
+    (0..6).for_each(|_| host.bring(0, 1, 1_000));
+    host.run_to(us(10_000));
+    let kinds: Vec<FrameKind> = host.frames().iter().filter(|f| f.1 == 0).map(|f| f.2).collect();
+    let (data, request) = (FrameKind::Data, FrameKind::BlockAckRequest);
+    assert_eq!(kinds, [data, data, request, data, request]);
+}
+
 #[test]
 fn missing_block_ack_brings_data_or_a_request() {
     for (rule, frames) in [
@@ -518,6 +545,64 @@ fn a_txop_bounds_the_aggregate() {
     host.run_to(us(10_000));
     let sizes: Vec<u32> = host.frames().iter().filter(|f| f.1 == 0).map(|f| f.3).collect();
     assert_eq!(sizes, [9 * 1_044 - 2, 9 * 1_044 - 2, 2_086]);
+}
+
+/// Three packets take 488 µs, four of 4174 bytes 628 µs: a limit of 488 µs has room for three, one of 487 µs for two.
+#[test]
+fn a_frame_may_last_as_long_as_its_limit() {
+    for (limit_us, brought, size) in [(488, 3, 3_130), (488, 4, 3_130), (487, 3, 2_086), (487, 4, 2_086)] {
+        let limits = Aggregation { airtime: Duration::from_micros(limit_us), ..Aggregation::standard() };
+        let mut host = pair(limits, Holding::Packet, &[]);
+        (0..brought).for_each(|_| host.bring(0, 1, 1_000));
+        host.run_to(us(10_000));
+        assert_eq!(host.frames()[0].3, size, "{brought} packets in {limit_us} µs");
+    }
+}
+
+/// 1038 bytes take 176 µs, a SIFS and an ACK 16 and 28 µs: two exchanges of 220 µs and the SIFS between fill 456 µs, and may (clause
+/// 10.22.2.8). An AIFS of 34 µs later the next TXOP begins.
+#[test]
+fn an_exchange_that_just_fits_is_in_the_txop() {
+    for (limit_us, starts) in [(456, [34, 270, 524]), (455, [34, 288, 542])] {
+        let limits = Aggregation { packets: 1, ..Aggregation::standard() };
+        let holding = Holding::Burst(Duration::from_micros(limit_us));
+        let access = Access { draw: Draw::Slots { window: 0, end_included: true }, holding, ..best_effort() };
+        let plain = Host::line(&[0.0, 0.0], access, Rules::standard(), Space::Aifs { slots: 2 }, &[]);
+        for mut host in [pair(limits, holding, &[]), plain] {
+            (0..3).for_each(|_| host.bring(0, 1, 1_000));
+            host.run_to(us(10_000));
+            let data: Vec<u64> = host.frames().iter().filter(|f| f.1 == 0).map(|f| f.0).collect();
+            assert_eq!(data, starts, "{limit_us} µs");
+        }
+    }
+}
+
+/// Two packets a frame: the last of thirty waits for fourteen exchanges, more than the ten tries that each packet has.
+#[test]
+fn packets_that_wait_keep_their_tries() {
+    let limits = Aggregation { packets: 2, ..Aggregation::standard() };
+    let mut host = pair(limits, Holding::Packet, &[]);
+    (0..30).for_each(|_| host.bring(0, 1, 1_000));
+    host.run_to(us(20_000));
+    assert_eq!(host.received(0).len(), 30);
+    assert!(host.done(0).iter().all(|&(_, outcome)| outcome == Outcome::Delivered));
+}
+
+/// As before, for packets of 200 bytes: 244 bytes each, 39 of them 9514 bytes. RTS and CTS of 28 µs with a SIFS each would leave 337
+/// symbols, 9096 bytes: 37 packets. An RTS is due above 9700 bytes, which 40 packets exceed and 39 do not. A span may have the 40th.
+#[test]
+fn a_frame_too_short_for_rts_fills_the_txop() {
+    let time = Duration::from_micros(1_504);
+    for (holding, most) in [(Holding::Burst(time), 39), (Holding::Span(time), 40)] {
+        let access = Access { draw: Draw::Slots { window: 0, end_included: true }, holding, ..best_effort() };
+        let rules = Rules { rts_threshold: Some(Bytes::new(9_700)), ..Rules::standard() };
+        let mut host = Host::<General>::line(&[0.0, 0.0], access, rules, Space::Aifs { slots: 2 }, &[])
+            .aggregate(Aggregation::standard());
+        (0..60).for_each(|_| host.bring(0, 1, 200));
+        host.run_to(us(10_000));
+        let first = host.frames().iter().find(|f| f.2 == FrameKind::Data).unwrap().3;
+        assert!((39..=most).any(|packets| first == packets * 244 - 2), "{holding:?}: {first} bytes");
+    }
 }
 
 /// A span is how long the medium is kept in the mean, for all sizes.
