@@ -300,7 +300,7 @@ impl<S: Shape> DcfAir<S> {
         self.ledger.is_some()
             || self.backing_off(node).any(|c| {
                 let countdown = &self.countdowns[c as usize];
-                countdown.left == Some(Duration::ZERO) && !countdown.has_head
+                countdown.left() == Some(Duration::ZERO) && !countdown.has_head
             })
     }
 
@@ -630,12 +630,12 @@ impl<S: Shape> DcfAir<S> {
             for other in self.contenders(node) {
                 self.interrupt(node, other, now, c);
             }
-            self.countdowns[c as usize].left = None;
+            self.countdowns[c as usize].end();
             self.turn_to(c, now, Doing::Sending);
             return self.begin_exchange(now, c, out);
         }
         let (queue, countdown) = (&mut self.queues[c as usize], &self.countdowns[c as usize]);
-        if countdown.has_head && countdown.left.is_none() {
+        if countdown.has_head && !countdown.is_under_way {
             let left = self.timing.draw(queue); // a law that draws before each frame
             self.back_off(c, left);
         }
@@ -675,7 +675,7 @@ impl<S: Shape> DcfAir<S> {
         queue.window = draw::first_window(queue.access.draw);
         let countdown = &mut self.countdowns[c as usize];
         countdown.has_head = false;
-        countdown.left = None;
+        countdown.end();
         if queue.access.when != When::BeforeFrame {
             let left = self.timing.draw(queue);
             self.back_off(c, left);

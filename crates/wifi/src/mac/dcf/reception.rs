@@ -216,6 +216,12 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
+    /// Whether receptions fail by noise and interference over time. Where not, a hearer's station is let be: another line of the cache.
+    #[inline]
+    const fn errs_by_noise(&self) -> bool {
+        matches!(self.rules.capture, Capture::Errors(_))
+    }
+
     /// Whether the preamble of the frame that a receiver is locked to is still to be detected.
     #[inline(never)]
     fn has_just_begun(&self, node: usize, at: Instant) -> bool {
@@ -267,7 +273,7 @@ impl<S: Shape> DcfAir<S> {
         if self.ledger.is_some() {
             self.pass_blame(node, ear, sent.by, at);
         }
-        if !self.stations[node].interference.is_empty() {
+        if self.errs_by_noise() && !self.stations[node].interference.is_empty() {
             self.note_interference(node, at);
         }
         self.end_reception(node, from, ear, at, sent)
