@@ -1,8 +1,9 @@
 //! The frames of an exchange: (RTS, CTS,) DATA, ACK; its end, and the effects of a failure.
 
 use super::node::Heard;
+use super::reception::{FIRST, OTHER, Reception, STRONGEST};
 use super::shape::Shape;
-use super::{Capture, DcfAir, Ear, Expecting, Plan, Reply, Sending, draw, reception::Reception};
+use super::{Capture, DcfAir, Ear, Expecting, Plan, Reply, Sending, draw};
 use crate::air::{BROADCAST, Contender, Effects, Outcome, Up, Wake};
 use crate::ledger::Doing;
 use crate::timeline::FrameKind;
@@ -136,10 +137,10 @@ impl<S: Shape> DcfAir<S> {
         } else {
             hearers
         };
-        let receiver_busy = if self.rules.capture == Capture::First && !self.is_wide() {
-            self.reach_hearers::<true>(now, node, frame, hearers)
-        } else {
-            self.reach_hearers::<false>(now, node, frame, hearers)
+        let receiver_busy = match self.reception_rules() {
+            FIRST => self.reach_hearers::<FIRST>(now, node, frame, hearers),
+            STRONGEST => self.reach_hearers::<STRONGEST>(now, node, frame, hearers),
+            _ => self.reach_hearers::<OTHER>(now, node, frame, hearers),
         };
         self.ears = ears;
         receiver_busy
@@ -147,7 +148,7 @@ impl<S: Shape> DcfAir<S> {
 
     /// A frame's first energy reaches the near hearers of its sender; tells whether the addressee is itself transmitting then.
     #[inline]
-    fn reach_hearers<const FIRST_WINS: bool>(
+    fn reach_hearers<const RULES: u8>(
         &mut self,
         now: Instant,
         node: usize,
@@ -160,7 +161,7 @@ impl<S: Shape> DcfAir<S> {
             if ear.sensed {
                 self.stop_countdowns(there, arrival, frame.by);
             }
-            if self.arrive::<FIRST_WINS>(there, node, ear, arrival, ear.after(until)) {
+            if self.arrive::<RULES>(there, node, ear, arrival, ear.after(until)) {
                 receiver_busy |= is_addressee(frame, ear);
             }
         }
