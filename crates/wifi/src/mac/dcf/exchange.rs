@@ -172,8 +172,8 @@ impl<S: Shape> DcfAir<S> {
         receiver_busy
     }
 
-    /// Reads, in a large network, of each hearer what the loop over them will need first. Their lines of the cache then come at
-    /// the same time. The loop branches by what it reads, and would wait for them one after another.
+    /// Reads the state of all hearers ahead of the loop over them, in a large network. Their lines of the cache then come at the
+    /// same time. The loop branches by this state, and would wait for one after another.
     #[inline]
     fn fetch(&self, hearers: &[Ear]) {
         if S::SMALL || self.nodes.all().len() < FETCHED_FROM {
@@ -181,9 +181,11 @@ impl<S: Shape> DcfAir<S> {
         }
         let (mut contenders, mut times) = (0, 0);
         for ear in hearers {
-            let c = self.nodes[ear.node as usize].first as usize;
+            let this = &self.nodes[ear.node as usize];
+            // Of a node without a back-off, the same one each time.
+            let c = if this.back_offs.any() { this.first } else { 0 };
             contenders |= c;
-            times |= self.countdowns.all().get(c).map_or(0, |countdown| countdown.from.as_nanos());
+            times |= self.countdowns.all().get(c as usize).map_or(0, |countdown| countdown.from.as_nanos());
         }
         std::hint::black_box((contenders, times));
     }

@@ -123,6 +123,12 @@ impl BackOffs {
         self.0 & Self::STAND > 0
     }
 
+    /// Whether there may be any.
+    #[inline]
+    pub(super) const fn any(self) -> bool {
+        self.0 > 0
+    }
+
     /// One stands still.
     #[inline]
     pub(super) const fn add_standing(&mut self) {
