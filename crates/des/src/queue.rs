@@ -1,5 +1,6 @@
 //! The event queue.
 
+use crate::calendar::Calendar;
 use evenair_units::Instant;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -26,6 +27,14 @@ const SEQUENCE_BITS: u32 = 56;
 pub struct Place(u128);
 
 impl Place {
+    /// After all events.
+    const LAST: Self = Self(u128::MAX);
+
+    /// Before all events of an instant.
+    const fn first_at(at: Instant) -> Self {
+        Self((at.as_nanos() as u128) << 64)
+    }
+
     /// When the event is due.
     #[inline]
     pub const fn at(self) -> Instant {
@@ -34,8 +43,8 @@ impl Place {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry<E> {
-    place: Place,
+pub(crate) struct Entry<E> {
+    pub(crate) place: Place,
     event: E,
 }
 
@@ -65,6 +74,8 @@ impl<E> Ord for Entry<E> {
 const LINE_MAX: usize = 32;
 /// How many move from the heap into an empty line.
 const REFILL: usize = 8;
+/// So many events in the heap go into a calendar, and later ones after them: a walk through a larger heap costs more.
+const HEAP_MAX: usize = 256;
 
 /// Events ordered by time, then phase, then insertion.
 ///
@@ -72,17 +83,27 @@ const REFILL: usize = 8;
 /// in the heap.
 ///
 /// The nearest events stand in a sorted line, the last of which is next; nothing in the heap comes before anything in the
-/// line, which is empty only where the heap is. A short shift in one piece of memory costs less than the heap's walk.
+/// line, which is empty only where all is. A short shift in one piece of memory costs less than the heap's walk. Where
+/// thousands of events wait, as in large networks, those beyond the heap are in a [`Calendar`].
 #[derive(Clone, Debug)]
 pub struct Queue<E> {
     line: Vec<Entry<E>>,
     heap: BinaryHeap<Entry<E>>,
+    calendar: Option<Box<Calendar<E>>>,
+    /// No event before it is beyond the line, and none after it in the line: the heap's first place, or the calendar's.
+    bound: Place,
     inserted: u64,
 }
 
 impl<E> Default for Queue<E> {
     fn default() -> Self {
-        Self { line: Vec::with_capacity(LINE_MAX + 1), heap: BinaryHeap::new(), inserted: 0 }
+        Self {
+            line: Vec::with_capacity(LINE_MAX + 1),
+            heap: BinaryHeap::new(),
+            calendar: None,
+            bound: Place::LAST,
+            inserted: 0,
+        }
     }
 }
 
@@ -100,14 +121,14 @@ impl<E: Copy> Queue<E> {
         }
         let place = self.place(at, phase);
         let entry = Entry { place, event };
-        if self.heap.peek().is_some_and(|first| first.place < place) {
-            self.wait_in_the_heap(entry);
+        if place > self.bound {
+            self.wait(entry);
         } else if self.line.len() < LINE_MAX && self.line.last().is_none_or(|next| place < next.place) {
             self.line.push(entry); // it is the next
         } else {
             self.stand_in_line(entry);
         }
-        debug_assert!(self.is_in_order(), "something in the heap comes before the line's end");
+        debug_assert!(self.is_in_order(), "something beyond the line comes before its end");
     }
 
     #[inline(never)]
@@ -127,21 +148,59 @@ impl<E: Copy> Queue<E> {
         }
     }
 
+    /// An event waits in the heap, or in the calendar.
     #[inline(never)]
-    fn wait_in_the_heap(&mut self, entry: Entry<E>) {
-        self.heap.push(entry);
+    fn wait(&mut self, entry: Entry<E>) {
+        let Some(calendar) = &mut self.calendar else {
+            self.heap.push(entry);
+            if self.heap.len() > HEAP_MAX {
+                self.begin_calendar();
+            }
+            return;
+        };
+        if entry.place.at() < calendar.begins() {
+            self.heap.push(entry);
+            return;
+        }
+        calendar.add(entry);
+        if self.line.is_empty() {
+            self.refill();
+        }
+    }
+
+    /// What is due after the line moves from the heap into a calendar.
+    #[cold]
+    fn begin_calendar(&mut self) {
+        let last = self.line.first().map_or(Instant::ZERO, |entry| entry.place.at());
+        let mut calendar = Box::new(Calendar::after(last));
+        let is_near = |entry: &Entry<E>| entry.place.at() < calendar.begins();
+        let (near, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.heap).into_iter().partition(is_near);
+        later.into_iter().for_each(|entry| calendar.add(entry));
+        (self.heap, self.calendar) = (near.into(), Some(calendar));
+        self.note_bound();
     }
 
     #[cold]
     fn shorten_the_line(&mut self) {
-        self.heap.extend(self.line.drain(..LINE_MAX / 2));
+        let over = self.line.len() - LINE_MAX / 2;
+        self.heap.extend(self.line.drain(..over));
+        self.note_bound();
+    }
+
+    /// The least place beyond the line has changed.
+    fn note_bound(&mut self) {
+        let calendar =
+            self.calendar.as_ref().map_or(Place::LAST, |calendar| Place::first_at(calendar.begins()));
+        self.bound = self.heap.peek().map_or(calendar, |first| first.place.min(calendar));
     }
 
     fn is_in_order(&self) -> bool {
         let line = self.line.first().map(|entry| entry.place);
         let heap = self.heap.peek().map(|entry| entry.place);
+        let is_beyond = |bound: Place| line.is_none_or(|line| line < bound);
         self.line.is_sorted_by(|a, b| a.place > b.place)
-            && (heap.is_none() || (line.is_some() && line < heap))
+            && heap.is_none_or(|heap| line.is_some() && is_beyond(heap))
+            && is_beyond(self.bound)
     }
 
     /// Takes the next place in the order without queueing anything: for a host that keeps some events, such as those
@@ -164,17 +223,27 @@ impl<E: Copy> Queue<E> {
     #[inline]
     pub fn pop(&mut self) -> Option<(Instant, E)> {
         let next = self.line.pop()?;
-        if self.line.is_empty() && !self.heap.is_empty() {
+        if self.line.is_empty() && self.bound != Place::LAST {
             self.refill();
         }
         Some((next.place.at(), next.event))
     }
 
+    /// The next events come into an empty line.
     #[cold]
     fn refill(&mut self) {
-        let next = std::iter::from_fn(|| self.heap.pop());
-        self.line.extend(next.take(REFILL));
-        self.line.reverse();
+        if let Some(calendar) = self.calendar.as_mut().filter(|_| self.heap.is_empty()) {
+            calendar.take_next(&mut self.line);
+            self.line.sort_unstable(); // the earliest last, by `Entry`'s order
+            if self.line.len() > LINE_MAX {
+                return self.shorten_the_line();
+            }
+        } else {
+            let next = std::iter::from_fn(|| self.heap.pop());
+            self.line.extend(next.take(REFILL));
+            self.line.reverse();
+        }
+        self.note_bound();
     }
 
     /// When the earliest event is due.
@@ -191,7 +260,7 @@ impl<E: Copy> Queue<E> {
 
     /// How many events wait.
     pub fn len(&self) -> usize {
-        self.line.len() + self.heap.len()
+        self.line.len() + self.heap.len() + self.calendar.as_ref().map_or(0, |calendar| calendar.len())
     }
 
     /// Whether no event waits.
@@ -230,24 +299,45 @@ mod tests {
         assert!(queue.is_empty());
     }
 
+    /// The queue and a sorted set give the same events, through these pushes and, where there is none, pops.
+    fn agrees_with_a_set(steps: impl IntoIterator<Item = Option<u64>>) -> Result<(), TestCaseError> {
+        let mut queue = Queue::new();
+        let mut model = std::collections::BTreeSet::new();
+        for (i, step) in steps.into_iter().enumerate() {
+            if let Some(t) = step {
+                queue.push(Instant::from_nanos(t), Phase::Host, i);
+                model.insert((Instant::from_nanos(t), i));
+            } else {
+                prop_assert_eq!(queue.next_at(), model.first().map(|&(at, _)| at));
+                prop_assert_eq!(queue.pop(), model.pop_first());
+            }
+            prop_assert_eq!((queue.len(), queue.is_empty()), (model.len(), model.is_empty()));
+        }
+        let rest: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+        prop_assert_eq!(rest, model.into_iter().collect::<Vec<_>>());
+        Ok(())
+    }
+
     proptest! {
         /// Each pop gives the earliest event, for any pushes and pops in between.
         #[test]
         fn pops_in_order(steps in prop::collection::vec(prop::option::weighted(0.7, 0u64..5000), 1..600)) {
-            let mut queue = Queue::new();
-            let mut model = std::collections::BTreeSet::new();
-            for (i, step) in steps.into_iter().enumerate() {
-                if let Some(t) = step {
-                    queue.push(Instant::from_nanos(t), Phase::Host, i);
-                    model.insert((Instant::from_nanos(t), i));
-                } else {
-                    prop_assert_eq!(queue.next_at(), model.first().map(|&(at, _)| at));
-                    prop_assert_eq!(queue.pop(), model.pop_first());
-                }
-                prop_assert_eq!(queue.len(), model.len());
-            }
-            let rest: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
-            prop_assert_eq!(rest, model.into_iter().collect::<Vec<_>>());
+            agrees_with_a_set(steps)?;
+        }
+
+        /// The same where thousands wait, near and far, at many instants or at few, until none is left.
+        #[test]
+        fn pops_a_calendar_in_order(
+            pushes in prop::collection::vec((0u32..36, any::<u64>()), 600..3000),
+            pops in 0usize..4,
+        ) {
+            let at = |(bits, random): (u32, u64)| random >> (63 - bits);
+            let before = pushes.iter().map(|&push| Some(at(push)));
+            let later = pushes.iter().flat_map(|&push| {
+                std::iter::once(Some(at(push))).chain(std::iter::repeat_n(None, pops))
+            });
+            let drained = std::iter::repeat_n(None, 2 * pushes.len());
+            agrees_with_a_set(before.chain(later).chain(drained).chain(pushes.iter().map(|&push| Some(at(push)))))?;
         }
     }
 }

@@ -332,11 +332,14 @@ impl Plan {
     }
 }
 
-/// A contender's back-off, apart from the rest of its queue because every frame in its neighbourhood touches it.
+/// A contender's back-off, apart from the rest of its queue because every frame in its neighbourhood touches it: half a line of the
+/// cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 struct Countdown {
     /// The time that is left, if a back-off is under way.
-    left: Option<Duration>,
+    left: Duration,
+    is_under_way: bool,
     /// From when on it runs; never, while the medium is busy.
     from: Instant,
     /// The inter-frame space before it.
@@ -355,7 +358,8 @@ impl Countdown {
     /// None under way.
     fn none(contention: &Contention) -> Self {
         Self {
-            left: None,
+            left: Duration::ZERO,
+            is_under_way: false,
             from: Instant::NEVER,
             space: contention.arbitration.space,
             slotted: draw::slotted(contention.access.draw),
@@ -364,7 +368,27 @@ impl Countdown {
             undrawn: false,
         }
     }
+
+    /// The time that is left, if a back-off is under way.
+    #[inline]
+    const fn left(&self) -> Option<Duration> {
+        if self.is_under_way { Some(self.left) } else { None }
+    }
+
+    /// A back-off is under way, with this time left.
+    #[inline]
+    const fn begin(&mut self, left: Duration) {
+        (self.left, self.is_under_way) = (left, true);
+    }
+
+    /// None is.
+    #[inline]
+    const fn end(&mut self) {
+        self.is_under_way = false;
+    }
 }
+
+const _: () = assert!(size_of::<Countdown>() == 32);
 
 #[derive(Clone, Debug)]
 struct Queue {
@@ -444,6 +468,9 @@ pub struct DcfAir<S: Shape = General> {
     /// When each contender's countdown ends with a frame; [`IDLE_COUNTDOWN`] where it runs with nothing to send, never
     /// while it does not run. Apart from the queues because every wake reads a neighbourhood of them.
     deadlines: S::Table<Instant>,
+    /// The wake at the least deadline of each node's neighbourhood. Apart from the stations because most wakes are stale, and read
+    /// nothing else.
+    next_access: S::Table<Instant>,
     /// A number for each node, from which draws of the error model by the signal-to-noise ratio come.
     draw_keys: Vec<u64>,
     /// How links fade, if they do.
@@ -614,6 +641,7 @@ impl<S: Shape> DcfAir<S> {
             around,
             around_range: Table::new(around_range),
             stations: Table::new(vec![Station::idle(); nodes.len()]),
+            next_access: Table::new(vec![Instant::NEVER; nodes.len()]),
             nodes: Table::new(nodes),
             deadlines: Table::new(vec![Instant::NEVER; queues.len()]),
             queues: Table::new(queues),
@@ -754,7 +782,7 @@ impl<S: Shape> DcfAir<S> {
     /// Gives a contender a back-off, which stands still.
     #[inline]
     fn back_off(&mut self, c: Contender, left: Duration) {
-        self.countdowns[c as usize].left = Some(left);
+        self.countdowns[c as usize].begin(left);
         self.note_standing(self.queues[c as usize].node as usize);
     }
 

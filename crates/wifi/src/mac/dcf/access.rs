@@ -38,10 +38,10 @@ impl<S: Shape> DcfAir<S> {
         }
         let ready = self.ready(node, &self.countdowns[by as usize]);
         let (queue, countdown) = (&mut self.queues[by as usize], &mut self.countdowns[by as usize]);
-        if countdown.left.is_some_and(|left| !busy && countdown.from + left < now) {
-            countdown.left = None; // a back-off after the last transmission that ended with nothing to send
+        if countdown.left().is_some_and(|left| !busy && countdown.from + left < now) {
+            countdown.end(); // a back-off after the last transmission that ended with nothing to send
         }
-        if countdown.left.is_none() {
+        if !countdown.is_under_way {
             // IEEE 802.11-2016 clause 10.3.4.2: at once on an idle medium, with a back-off on a busy one; a
             // reservation makes it busy too.
             let idle = !busy && self.nodes[node].reserved_until <= now;
@@ -53,12 +53,12 @@ impl<S: Shape> DcfAir<S> {
                 (false, true) => now + countdown.space,
                 (false, false) => ready.max(now),
             };
-            countdown.left = Some(left);
+            countdown.begin(left);
         }
         if busy {
             self.note_standing(node);
         } else {
-            let deadline = countdown.from + countdown.left.expect("just drawn");
+            let deadline = countdown.from + countdown.left().expect("just drawn");
             self.deadlines[by as usize] = deadline;
             self.note_running(node);
             self.schedule_access(node, deadline, out);
@@ -129,10 +129,10 @@ impl<S: Shape> DcfAir<S> {
     /// Every contender in the neighbourhood with an ended countdown transmits.
     #[inline(never)]
     pub(super) fn on_access(&mut self, now: Instant, node: usize, out: &mut Effects) {
-        if self.stations[node].next_access != now {
+        if self.next_access[node] != now {
             return; // an earlier wake took its place
         }
-        self.stations[node].next_access = Instant::NEVER;
+        self.next_access[node] = Instant::NEVER;
         let next = self.least_deadline(node);
         if next > now {
             // So it is at nearly every other wake: the contenders that it was asked for have been stopped since.
@@ -163,7 +163,7 @@ impl<S: Shape> DcfAir<S> {
     fn win(&mut self, now: Instant, c: Contender, out: &mut Effects) {
         let queue = &mut self.queues[c as usize];
         let countdown = &mut self.countdowns[c as usize];
-        countdown.left = None;
+        countdown.end();
         countdown.undrawn = false;
         countdown.from = Instant::NEVER;
         queue.txop_until = now + queue.arbitration.txop_limit;
@@ -234,7 +234,7 @@ impl<S: Shape> DcfAir<S> {
     fn suspend(&mut self, node: usize, c: Contender, at: Instant) -> bool {
         debug_assert_eq!(self.queues[c as usize].node as usize, node);
         let countdown = &mut self.countdowns[c as usize];
-        let Some(left) = countdown.left else { return false };
+        let Some(left) = countdown.left() else { return false };
         let counted = if countdown.slotted {
             let noticed = at + self.timing.sensing_delay;
             if noticed < countdown.from {
@@ -250,10 +250,10 @@ impl<S: Shape> DcfAir<S> {
         countdown.from = Instant::NEVER;
         self.deadlines[c as usize] = Instant::NEVER;
         if counted >= left && !countdown.has_head {
-            countdown.left = None; // ended with nothing to send
+            countdown.end(); // ended with nothing to send
             return false;
         }
-        countdown.left = Some(left.saturating_sub(counted));
+        countdown.begin(left.saturating_sub(counted));
         let undrawn = std::mem::take(&mut countdown.undrawn);
         self.note_standing(node);
         undrawn
@@ -263,7 +263,7 @@ impl<S: Shape> DcfAir<S> {
     #[cold]
     #[inline(never)]
     fn draw_late(&mut self, c: Contender) {
-        self.countdowns[c as usize].left = Some(self.timing.draw(&mut self.queues[c as usize]));
+        self.countdowns[c as usize].begin(self.timing.draw(&mut self.queues[c as usize]));
     }
 
     /// Lets the countdowns of a node run again if its medium is idle; gives the least of their deadlines.
@@ -290,7 +290,9 @@ impl<S: Shape> DcfAir<S> {
     #[inline(never)]
     fn go_on(&mut self, node: usize, c: Contender, now: Instant) -> Instant {
         let countdown = &self.countdowns[c as usize];
-        let Some(left) = countdown.left.filter(|_| countdown.from.is_never()) else { return Instant::NEVER };
+        let Some(left) = countdown.left().filter(|_| countdown.from.is_never()) else {
+            return Instant::NEVER;
+        };
         let ready = self.ready(node, countdown);
         // Where slots are already being counted, join at the next boundary.
         let from = if now <= ready {
@@ -423,8 +425,8 @@ impl<S: Shape> DcfAir<S> {
 
     #[inline]
     pub(super) fn schedule_access(&mut self, node: usize, at: Instant, out: &mut Effects) {
-        if at < self.stations[node].next_access && at < IDLE_COUNTDOWN {
-            self.stations[node].next_access = at;
+        if at < self.next_access[node] && at < IDLE_COUNTDOWN {
+            self.next_access[node] = at;
             out.wake_at(at, Wake::Access(node as u32));
         }
     }

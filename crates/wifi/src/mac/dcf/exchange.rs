@@ -1,8 +1,9 @@
 //! The frames of an exchange: (RTS, CTS,) DATA, ACK; its end, and the effects of a failure.
 
 use super::node::Heard;
-use super::shape::Shape;
-use super::{Capture, DcfAir, Ear, Expecting, Plan, Reply, Sending, draw, reception::Reception};
+use super::reception::{FIRST, OTHER, Reception, STRONGEST};
+use super::shape::{Shape, Table};
+use super::{Capture, DcfAir, Ear, Expecting, Plan, Reply, Sending, draw};
 use crate::air::{BROADCAST, Contender, Effects, Outcome, Up, Wake};
 use crate::ledger::Doing;
 use crate::timeline::FrameKind;
@@ -10,6 +11,9 @@ use crate::timing::{ACK_BYTES, RTS_BYTES};
 use evenair_laws::backoff::{Holding, OnFailure, When, dcf::doubled};
 use evenair_units::{Duration, Instant};
 use smallvec::SmallVec;
+
+/// From so many nodes on their state and countdowns fill most of a usual second-level cache of half a megabyte.
+const FETCHED_FROM: usize = 4096;
 
 /// The end of a frame at its near hearers.
 pub(super) struct End {
@@ -136,10 +140,10 @@ impl<S: Shape> DcfAir<S> {
         } else {
             hearers
         };
-        let receiver_busy = if self.rules.capture == Capture::First && !self.is_wide() {
-            self.reach_hearers::<true>(now, node, frame, hearers)
-        } else {
-            self.reach_hearers::<false>(now, node, frame, hearers)
+        let receiver_busy = match self.reception_rules() {
+            FIRST => self.reach_hearers::<FIRST>(now, node, frame, hearers),
+            STRONGEST => self.reach_hearers::<STRONGEST>(now, node, frame, hearers),
+            _ => self.reach_hearers::<OTHER>(now, node, frame, hearers),
         };
         self.ears = ears;
         receiver_busy
@@ -147,7 +151,7 @@ impl<S: Shape> DcfAir<S> {
 
     /// A frame's first energy reaches the near hearers of its sender; tells whether the addressee is itself transmitting then.
     #[inline]
-    fn reach_hearers<const FIRST_WINS: bool>(
+    fn reach_hearers<const RULES: u8>(
         &mut self,
         now: Instant,
         node: usize,
@@ -155,16 +159,35 @@ impl<S: Shape> DcfAir<S> {
         hearers: &[Ear],
     ) -> bool {
         let (until, mut receiver_busy) = (now + frame.airtime, false);
+        self.fetch(hearers);
         for ear in hearers {
             let (there, arrival) = (ear.node as usize, ear.after(now));
             if ear.sensed {
                 self.stop_countdowns(there, arrival, frame.by);
             }
-            if self.arrive::<FIRST_WINS>(there, node, ear, arrival, ear.after(until)) {
+            if self.arrive::<RULES>(there, node, ear, arrival, ear.after(until)) {
                 receiver_busy |= is_addressee(frame, ear);
             }
         }
         receiver_busy
+    }
+
+    /// Reads the state of all hearers ahead of the loop over them, in a large network. Their lines of the cache then come at the
+    /// same time. The loop branches by this state, and would wait for one after another.
+    #[inline]
+    fn fetch(&self, hearers: &[Ear]) {
+        if S::SMALL || self.nodes.all().len() < FETCHED_FROM {
+            return;
+        }
+        let (mut contenders, mut times) = (0, 0);
+        for ear in hearers {
+            let this = &self.nodes[ear.node as usize];
+            // Of a node without a back-off, the same one each time.
+            let c = if this.back_offs.any() { this.first } else { 0 };
+            contenders |= c;
+            times |= self.countdowns.all().get(c as usize).map_or(0, |countdown| countdown.from.as_nanos());
+        }
+        std::hint::black_box((contenders, times));
     }
 
     /// A node begins to transmit while signals reach it: it misses them.
@@ -220,6 +243,7 @@ impl<S: Shape> DcfAir<S> {
     fn end_for_each(&mut self, now: Instant, node: usize, sent: &Sending, out: &mut Effects) -> End {
         let ears = std::mem::take(&mut self.ears);
         let hearers = &ears[self.ears_of(node, sent.class)];
+        self.fetch(hearers);
         let (mut decoded, mut answered) = (false, false);
         // The addressee first, because the others depend on whether it will answer.
         if let Some(ear) = hearers.iter().find(|ear| ear.node == sent.to) {
@@ -300,7 +324,7 @@ impl<S: Shape> DcfAir<S> {
         self.ledger.is_some()
             || self.backing_off(node).any(|c| {
                 let countdown = &self.countdowns[c as usize];
-                countdown.left == Some(Duration::ZERO) && !countdown.has_head
+                countdown.left() == Some(Duration::ZERO) && !countdown.has_head
             })
     }
 
@@ -630,12 +654,12 @@ impl<S: Shape> DcfAir<S> {
             for other in self.contenders(node) {
                 self.interrupt(node, other, now, c);
             }
-            self.countdowns[c as usize].left = None;
+            self.countdowns[c as usize].end();
             self.turn_to(c, now, Doing::Sending);
             return self.begin_exchange(now, c, out);
         }
         let (queue, countdown) = (&mut self.queues[c as usize], &self.countdowns[c as usize]);
-        if countdown.has_head && countdown.left.is_none() {
+        if countdown.has_head && !countdown.is_under_way {
             let left = self.timing.draw(queue); // a law that draws before each frame
             self.back_off(c, left);
         }
@@ -675,7 +699,7 @@ impl<S: Shape> DcfAir<S> {
         queue.window = draw::first_window(queue.access.draw);
         let countdown = &mut self.countdowns[c as usize];
         countdown.has_head = false;
-        countdown.left = None;
+        countdown.end();
         if queue.access.when != When::BeforeFrame {
             let left = self.timing.draw(queue);
             self.back_off(c, left);

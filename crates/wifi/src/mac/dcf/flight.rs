@@ -10,7 +10,10 @@
 //! come up to one flight late. Back-offs run in that time.
 
 use super::shape::Shape;
-use super::{DcfAir, Ear, Expecting, Sending, reception::Reception};
+use super::{
+    DcfAir, Ear, Expecting, Sending,
+    reception::{OTHER, Reception},
+};
 use crate::air::{BROADCAST, Contender, Effects, Outcome, Up, Wake};
 use crate::timeline::FrameKind;
 use evenair_units::{Duration, Instant};
@@ -64,7 +67,7 @@ impl<S: Shape> DcfAir<S> {
         flight.sent.receiver_busy = self.nodes[there].sending_until > now;
         let until = now + airtime;
         let ear = self.faded(from as usize, &ear, sent.since);
-        self.arrive::<false>(there, from as usize, &ear, now, until);
+        self.arrive::<OTHER>(there, from as usize, &ear, now, until);
         out.wake_at(until, Wake::Landing(place));
     }
 

@@ -3,6 +3,7 @@
 use super::{Expecting, Reply, Sending};
 use crate::air::Contender;
 use evenair_units::Instant;
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// A signal present at a node.
@@ -52,31 +53,33 @@ pub(super) struct BackOffs(u8);
 
 const _: () = assert!(size_of::<Node>() == 64, "a node fills one line of the cache");
 
-/// A node's own transmissions, and the state that its neighbours' frames touch only where more than two overlap.
+/// A node's own transmissions, and the state that its neighbours' frames touch only where more than two overlap: three lines of the
+/// cache, of which the last is touched only then, where hearers are far, and under error models.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Station {
     pub(super) sending: Option<Sending>,
-    /// The contender with the exchange that it is in the middle of.
-    pub(super) awaiting: Option<(Contender, Expecting)>,
     /// When the answer is overdue.
     pub(super) overdue: Instant,
+    /// The contender with the exchange that it is in the middle of.
+    pub(super) awaiting: Option<(Contender, Expecting)>,
     /// When the hearers of its last RTS may drop their reservation, if nothing follows.
     pub(super) request_void_at: Instant,
     pub(super) reply: Option<Reply>,
-    /// The wake at the least deadline of this neighbourhood.
-    pub(super) next_access: Instant,
     /// From when on the reservation may be dropped, if an RTS made it and nothing has followed yet.
     unreserve_at: Instant,
+    /// Signals beside the first two; the first two of these are in place.
+    more: SmallVec<[Heard; 2]>,
+    /// Under an error model the power of all signals but that of the frame to which the receiver is locked, from each instant on
+    /// \[mW\]; zero before the first.
+    pub(super) interference: Vec<(Instant, f32)>,
     /// Since when its receiver is locked; known only where hearers are far.
     pub(super) locked_since: Instant,
     /// The sum of all signals makes its medium busy.
     pub(super) energetic: bool,
-    /// Signals beside the first two.
-    more: Vec<Heard>,
-    /// Under an error model the power of all signals but that of the frame to which the receiver is locked, from each instant on
-    /// \[mW\]; zero before the first.
-    pub(super) interference: Vec<(Instant, f32)>,
 }
+
+const _: () = assert!(size_of::<Station>() <= 192, "a station fills three lines of the cache");
 
 impl Source {
     /// Of a receiver that is locked to nothing, and where no signal is.
@@ -118,6 +121,12 @@ impl BackOffs {
     #[inline]
     pub(super) const fn stand(self) -> bool {
         self.0 & Self::STAND > 0
+    }
+
+    /// Whether there may be any.
+    #[inline]
+    pub(super) const fn any(self) -> bool {
+        self.0 > 0
     }
 
     /// One stands still.
@@ -369,18 +378,17 @@ impl Node {
 
 impl Station {
     /// An idle station.
-    pub(super) const fn idle() -> Self {
+    pub(super) fn idle() -> Self {
         Self {
             sending: None,
             awaiting: None,
             overdue: Instant::ZERO,
             request_void_at: Instant::NEVER,
             reply: None,
-            next_access: Instant::NEVER,
             unreserve_at: Instant::NEVER,
             locked_since: Instant::ZERO,
             energetic: false,
-            more: Vec::new(),
+            more: SmallVec::new(),
             interference: Vec::new(),
         }
     }

@@ -15,6 +15,14 @@ use evenair_units::{Duration, Instant};
 /// How long a receiver needs to detect a frame (aCCATime of OFDM, IEEE 802.11-2016 table 17-21).
 pub(super) const DETECTION_TIME: Duration = Duration::from_micros(4);
 
+/// The rules of reception that the loop over a frame's hearers is compiled for: [`Capture::First`], where no hearer is far and no
+/// powers are added up.
+pub(super) const FIRST: u8 = 0;
+/// [`Capture::Strongest`], where besides every preamble is detected.
+pub(super) const STRONGEST: u8 = 1;
+/// All others.
+pub(super) const OTHER: u8 = 2;
+
 /// The result of receiving a frame that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reception {
@@ -114,14 +122,25 @@ impl Overlap {
 }
 
 impl<S: Shape> DcfAir<S> {
-    /// A frame's first energy reaches `node`; tells whether that node is itself transmitting then. Where
-    /// `FIRST_WINS`, the rule is [`Capture::First`] and no hearer is far, which is then not asked at every hearer.
+    /// The rules that frames are received by.
+    #[inline]
+    pub(super) fn reception_rules(&self) -> u8 {
+        match self.rules.capture {
+            _ if self.is_wide() || self.adds_up() => OTHER,
+            Capture::First => FIRST,
+            Capture::Strongest if self.detection_ratio == 0.0 => STRONGEST,
+            _ => OTHER,
+        }
+    }
+
+    /// A frame's first energy reaches `node`; tells whether that node is itself transmitting then. `RULES` are those of
+    /// [`reception_rules`](Self::reception_rules), which is then not asked at every hearer.
     #[allow(
         clippy::inline_always,
         reason = "a tenth of a run: near and far hearers both call it, for every frame and hearer"
     )]
     #[inline(always)]
-    pub(super) fn arrive<const FIRST_WINS: bool>(
+    pub(super) fn arrive<const RULES: u8>(
         &mut self,
         node: usize,
         from: usize,
@@ -130,34 +149,44 @@ impl<S: Shape> DcfAir<S> {
         until: Instant,
     ) -> bool {
         let heard = Heard::new(from as u32, ear.power_mw, ear.sensed);
+        let capture = self.capture::<RULES>();
         let this = &mut self.nodes[node];
         let transmitting = this.sending_until > at;
         if ear.sensed {
             this.keep_reservation();
         }
         if !this.is_silent() {
-            self.arrive_among_others::<FIRST_WINS>(node, heard, ear, at, until);
-            if self.adds_up() {
+            self.arrive_among_others::<RULES>(node, heard, ear, at, until);
+            if RULES == OTHER && self.adds_up() {
                 self.note_energy(node, from, at);
             }
             return transmitting;
         }
         this.hear_first(heard);
-        match if FIRST_WINS { Capture::First } else { self.rules.capture } {
+        match capture {
             Capture::First if !ear.sensed => (), // ns-2 drops it before its MAC
             Capture::First => this.lock(heard.from(), until, ear.clear_alone && !transmitting),
             _ if transmitting || !ear.noticed => (),
             _ => this.lock(heard.from(), until, ear.clear_alone),
         }
-        if !FIRST_WINS && self.is_wide() {
+        if RULES == OTHER && self.is_wide() {
             self.stations[node].locked_since = at;
         }
         transmitting
     }
 
+    #[inline]
+    const fn capture<const RULES: u8>(&self) -> Capture {
+        match RULES {
+            FIRST => Capture::First,
+            STRONGEST => Capture::Strongest,
+            _ => self.rules.capture,
+        }
+    }
+
     /// The same where other signals are present.
     #[inline(never)]
-    fn arrive_among_others<const FIRST_WINS: bool>(
+    fn arrive_among_others<const RULES: u8>(
         &mut self,
         node: usize,
         heard: Heard,
@@ -165,9 +194,9 @@ impl<S: Shape> DcfAir<S> {
         at: Instant,
         until: Instant,
     ) {
-        let rule = if FIRST_WINS { Capture::First } else { self.rules.capture };
+        let rule = self.capture::<RULES>();
         let (ratio, noise_mw, is_wide) = (self.capture_ratio, self.noise_mw, self.is_wide());
-        let detection = self.detection_ratio;
+        let detection = if RULES == OTHER { self.detection_ratio } else { 0.0 };
         let has_just_begun = detection > 0.0 && self.has_just_begun(node, at);
         let (this, station) = (&mut self.nodes[node], &mut self.stations[node]);
         let transmitting = this.sending_until > at;
@@ -211,9 +240,15 @@ impl<S: Shape> DcfAir<S> {
         if overlap.reserves {
             this.reserved_until = this.reserved_until.max(until + self.timing.eifs);
         }
-        if !FIRST_WINS && is_wide && this.locked() != was_locked {
+        if RULES == OTHER && is_wide && this.locked() != was_locked {
             station.locked_since = at;
         }
+    }
+
+    /// Whether receptions fail by noise and interference over time. Where not, a hearer's station is let be: another line of the cache.
+    #[inline]
+    const fn errs_by_noise(&self) -> bool {
+        matches!(self.rules.capture, Capture::Errors(_))
     }
 
     /// Whether the preamble of the frame that a receiver is locked to is still to be detected.
@@ -267,7 +302,7 @@ impl<S: Shape> DcfAir<S> {
         if self.ledger.is_some() {
             self.pass_blame(node, ear, sent.by, at);
         }
-        if !self.stations[node].interference.is_empty() {
+        if self.errs_by_noise() && !self.stations[node].interference.is_empty() {
             self.note_interference(node, at);
         }
         self.end_reception(node, from, ear, at, sent)

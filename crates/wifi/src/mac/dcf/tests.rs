@@ -306,13 +306,13 @@ fn slotted_countdowns_lose_a_cut_slot() {
     bench.run_to(us(60)); // 0 is on the air since 50 µs
     bench.offer(2, 1);
     // Draw 0 slots for node 2 and give it 3 by hand: 2 whole slots pass before the next interruption.
-    bench.air.countdowns[2].left = Some(timing().slot * 3);
+    bench.air.countdowns[2].begin(timing().slot * 3);
     let ack_end = 50_000 + data_ns() + flight_ns(100.0) + 10_000 + 304_000 + flight_ns(50.0);
     let cut = Instant::from_nanos(ack_end + 50_000 + 44_000);
     bench.run_to(cut);
     bench.air.freeze(2, 2, cut);
     assert_eq!(
-        bench.air.countdowns[2].left,
+        bench.air.countdowns[2].left(),
         Some(timing().slot),
         "a frame after 44 µs is known of at 59: two slots, not 2.2"
     );

@@ -280,7 +280,7 @@ impl<S: Shape> DcfAir<S> {
         self.countdowns[c as usize].has_head = true;
         let node = self.queues[c as usize].node as usize;
         let holds = self.stations[node].awaiting == Some((c, Expecting::Burst));
-        if self.countdowns[c as usize].left.is_none() && !holds {
+        if !self.countdowns[c as usize].is_under_way && !holds {
             let left = self.timing.draw(&mut self.queues[c as usize]); // a law that draws before each frame
             self.back_off(c, left);
         }

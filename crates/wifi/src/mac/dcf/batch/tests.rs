@@ -151,7 +151,7 @@ impl<S: Shape> Host<S> {
         let (queue, station) = (&self.air.queues[c], &self.air.stations[c]);
         let engaged = station.sending.is_some_and(|sent| sent.by == c as u32)
             || station.awaiting.is_some_and(|(by, _)| by == c as u32);
-        let counts = self.air.countdowns[c].left.is_some();
+        let counts = self.air.countdowns[c].left().is_some();
         assert!(queue.head.is_none() || engaged || counts, "contender {c} has forgotten its packets");
     }
 

@@ -56,7 +56,7 @@ impl Bench {
 
     /// As if the contender had drawn so many slots: on an idle medium since the start.
     fn offer_with(&mut self, by: u32, to: u32, slots: u64) {
-        self.air.countdowns[by as usize].left = Some(timing_slot() * slots);
+        self.air.countdowns[by as usize].begin(timing_slot() * slots);
         let space = self.air.queues[by as usize].arbitration.space;
         self.air.countdowns[by as usize].from = Instant::ZERO + space;
         self.offer_ofdm(by, to);
@@ -91,7 +91,7 @@ fn interrupted_countdown_counts_its_begun_slot() {
     bench.offer_with(1, 2, 5);
     bench.run_to(us(70));
     assert_eq!(bench.data_starts(0).len() + bench.air.stations[0].sending.iter().count(), 1);
-    assert_eq!(bench.air.countdowns[1].left, Some(timing_slot() * 2));
+    assert_eq!(bench.air.countdowns[1].left(), Some(timing_slot() * 2));
 }
 
 /// Clause 10.22.2.4: at each boundary from the end of the space on, unless the medium is known to be busy by then, which takes 4 µs.
@@ -103,7 +103,7 @@ fn slot_counts_if_begun_before_the_frame() {
     for (noticed_ns, left) in [(42_999, 5), (43_000, 4), (51_999, 4), (52_000, 3)] {
         let mut air = bench.air.clone();
         air.freeze(0, 0, Instant::from_nanos(noticed_ns - 4_000));
-        assert_eq!(air.countdowns[0].left, Some(timing_slot() * left), "noticed at {noticed_ns} ns");
+        assert_eq!(air.countdowns[0].left(), Some(timing_slot() * left), "noticed at {noticed_ns} ns");
     }
 }
 
@@ -206,7 +206,7 @@ fn extended_space_keeps_the_order_of_categories() {
     let mut bench = rivals(Category::BestEffort, Category::BestEffort);
     bench.air.nodes[0].extended = true;
     let ready = bench.air.nodes[0].idle_since + Duration::from_micros(94 - 34 + 43);
-    bench.air.countdowns[0].left = None;
+    bench.air.countdowns[0].end();
     bench.offer_ofdm(0, 2);
     bench.run_to(us(1_000));
     assert_eq!(bench.data_starts(0), [ready.as_nanos()]);

@@ -277,7 +277,7 @@ fn unsent_acknowledgement_counts_as_lost() {
     bench.offer(0, 1);
     bench.run_to(us(50 + 946 + 5));
     assert!(bench.air.stations[1].reply.is_some());
-    bench.air.countdowns[1].left = Some(Duration::ZERO);
+    bench.air.countdowns[1].begin(Duration::ZERO);
     bench.air.countdowns[1].from = bench.now;
     bench.offer(1, BROADCAST);
     bench.run_to(us(50 + 946 + 20));

@@ -104,7 +104,7 @@ fn ns2_answers_no_rts_while_it_senses_a_carrier() {
         bench.air.rules.rts_threshold = None;
         bench.offer(2, 3); // its DATA frame, from 50 µs on
         bench.air.rules.rts_threshold = rules.rts_threshold;
-        bench.air.countdowns[0].left = Some(Duration::ZERO);
+        bench.air.countdowns[0].begin(Duration::ZERO);
         bench.air.countdowns[0].from = us(49);
         bench.offer(0, 1);
         bench.run_to(us(49 + 352 + 10 + 304 + 1)); // a microsecond into the DATA frame, if there is one
@@ -133,7 +133,7 @@ fn ns2_repeats_rts_on_busy_medium_after_cts() {
         bench.offer(0, 1);
         bench.run_to(us(50 + 352 + 10 + 302)); // the CTS is nearly over
         bench.air.rules.rts_threshold = None;
-        bench.air.countdowns[2].left = Some(Duration::ZERO);
+        bench.air.countdowns[2].begin(Duration::ZERO);
         bench.air.countdowns[2].from = bench.now;
         bench.offer(2, 3);
         bench.air.rules.rts_threshold = rules.rts_threshold;
