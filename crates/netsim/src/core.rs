@@ -359,14 +359,7 @@ impl<T: Copy> Core<T> {
             self.queues[by as usize].note_mark(self.now, &arrival);
         }
         if self.is_full(by, &arrival) {
-            let queue = &mut self.queues[by as usize];
-            queue.dropped.queue_full += 1;
-            let Some(evicted) = queue.evict(self.now, &arrival) else {
-                return self.turn_away(by, arrival, LossCause::Overflow);
-            };
-            // Its place in the buffer is the arrival's.
-            queue.accept(self.now, arrival);
-            return self.give_up(by, evicted, LossCause::Overflow);
+            return self.overflow(by, arrival);
         }
         let queue = &mut self.queues[by as usize];
         queue.accept(self.now, arrival);
@@ -378,6 +371,19 @@ impl<T: Copy> Core<T> {
         if watched {
             self.came_in(by);
         }
+    }
+
+    /// A packet finds no room: it, or another in its place, is dropped.
+    #[inline(never)]
+    fn overflow(&mut self, by: u32, arrival: Queued) {
+        let queue = &mut self.queues[by as usize];
+        queue.dropped.queue_full += 1;
+        let Some(evicted) = queue.evict(self.now, &arrival) else {
+            return self.turn_away(by, arrival, LossCause::Overflow);
+        };
+        // Its place in the buffer is the arrival's.
+        queue.accept(self.now, arrival);
+        self.give_up(by, evicted, LossCause::Overflow);
     }
 
     /// A packet is dropped on its way, at this queue, which has counted it.

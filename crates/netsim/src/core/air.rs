@@ -107,14 +107,19 @@ impl<T: Copy> Core<T> {
     }
 
     /// Gives a queue's outlet its next packet, if it is free and there is one.
+    #[inline]
     pub(super) fn serve(&mut self, by: u32) {
-        let queue = &self.queues[by as usize];
-        match queue.service {
-            Service::Nothing => (),
-            Service::Staged { .. } => return self.fill(by),
-            Service::Packet(..) | Service::Dummy => return,
+        match self.queues[by as usize].service {
+            Service::Nothing => self.serve_next(by),
+            Service::Staged { .. } => self.fill(by),
+            Service::Packet(..) | Service::Dummy => (),
         }
-        if matches!(queue.outlet, Outlet::Within { .. }) {
+    }
+
+    /// Gives a queue's outlet, which is free, its next packet, if there is one.
+    #[inline(never)]
+    fn serve_next(&mut self, by: u32) {
+        if matches!(self.queues[by as usize].outlet, Outlet::Within { .. }) {
             return self.let_through(by);
         }
         let Some(next) = self.dequeue(by, None) else { return self.serve_nothing(by) };
@@ -122,7 +127,8 @@ impl<T: Copy> Core<T> {
     }
 
     /// Gives the outlet of a queue, which is free, a packet.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "each packet passes here: six calls cost as much as their work")]
+    #[inline(always)]
     pub(super) fn give(&mut self, by: u32, next: Queued) {
         let place = self.leave_queue(by, &next);
         let &super::Hop { to, mode, .. } = self.hops.get(place);
@@ -148,7 +154,8 @@ impl<T: Copy> Core<T> {
     }
 
     /// The next packet to be sent, to a next hop if one is given; those given up on the way to it are counted.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "each packet passes here: six calls cost as much as their work")]
+    #[inline(always)]
     pub(super) fn dequeue(&mut self, by: u32, next_hop: Option<u32>) -> Option<Queued> {
         let queue = &mut self.queues[by as usize];
         let next = queue.next(self.now, next_hop, &mut self.culled);

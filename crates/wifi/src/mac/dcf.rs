@@ -719,8 +719,17 @@ impl<S: Shape> DcfAir<S> {
         self.queues[by as usize].reports = wanted;
     }
 
-    /// Tells the host of an attempt, if it asked.
+    /// Tells the host and rate control of an attempt, if they asked.
+    #[inline]
     fn report(&mut self, now: Instant, by: Contender, acknowledged: bool, out: &mut Effects) {
+        let queue = &self.queues[by as usize];
+        if queue.reports || queue.modes.is_some() {
+            self.report_attempt(now, by, acknowledged, out);
+        }
+    }
+
+    #[inline(never)]
+    fn report_attempt(&mut self, now: Instant, by: Contender, acknowledged: bool, out: &mut Effects) {
         if self.queues[by as usize].modes.is_some() {
             self.note_exchange(now, by, acknowledged);
         }
@@ -783,7 +792,9 @@ impl<S: Shape> DcfAir<S> {
     #[inline]
     fn back_off(&mut self, c: Contender, left: Duration) {
         self.countdowns[c as usize].begin(left);
-        self.note_standing(self.queues[c as usize].node as usize);
+        let node = self.queues[c as usize].node as usize;
+        self.note_standing(node);
+        self.note_length(node, left);
     }
 
     /// The class of a frame's mode.
@@ -912,13 +923,23 @@ fn milliwatts(power: Dbm) -> f32 {
 
 impl MacTiming {
     fn draw(&self, queue: &mut Queue) -> Duration {
+        queue.drawn = match queue.access.draw {
+            Draw::Slots { end_included, .. } => {
+                draw::slots(queue.window, end_included, self.slot, &mut queue.stream)
+            }
+            _ => self.draw_of_time(queue),
+        };
+        queue.drawn
+    }
+
+    #[inline(never)] // out of the way of DCF
+    fn draw_of_time(&self, queue: &mut Queue) -> Duration {
         let frame = queue.plan.data;
         let packet = match (queue.access.draw, queue.head) {
             (Draw::ExponentialOfPacket { .. }, Some(head)) => head.mode.rate().time_for(head.size),
             _ => frame, // nothing is drawn by it
         };
         let airtimes = draw::Airtimes { frame, packet };
-        queue.drawn = draw::backoff(queue.access.draw, queue.window, self.slot, airtimes, &mut queue.stream);
-        queue.drawn
+        draw::backoff(queue.access.draw, queue.window, self.slot, airtimes, &mut queue.stream)
     }
 }

@@ -22,9 +22,7 @@ pub(crate) fn backoff(
     stream: &mut Stream,
 ) -> Duration {
     match draw {
-        Draw::Slots { end_included, .. } => {
-            slot * u64::from(stream.up_to(window.saturating_sub(u32::from(!end_included))))
-        }
+        Draw::Slots { end_included, .. } => slots(window, end_included, slot, stream),
         Draw::ExponentialOfFrame { factor, slotted } => {
             to_slots(stream.exponential(airtimes.frame.mul_f64(factor)), slot, slotted)
         }
@@ -35,6 +33,12 @@ pub(crate) fn backoff(
         Draw::Uniform { mean } => stream.uniform(mean),
         Draw::Fixed { mean } => mean,
     }
+}
+
+/// A whole number of slots from zero to the window, which is included or not.
+#[inline]
+pub(crate) fn slots(window: u32, end_included: bool, slot: Duration, stream: &mut Stream) -> Duration {
+    slot * u64::from(stream.up_to(window.saturating_sub(u32::from(!end_included))))
 }
 
 /// Whether a packet that takes longer than the rest of a span goes with it: with the probability of the part that fits, so

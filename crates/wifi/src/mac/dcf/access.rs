@@ -1,6 +1,6 @@
 //! Countdowns: when they start, freeze, run on and end.
 
-use super::shape::Shape;
+use super::shape::{Set, Shape};
 use super::{Countdown, DcfAir, Expecting, IDLE_COUNTDOWN, Plan, Queue};
 use crate::air::{BROADCAST, Contender, Effects, Head, Wake};
 use crate::ledger::Doing;
@@ -127,7 +127,7 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// Every contender in the neighbourhood with an ended countdown transmits.
-    #[inline(never)]
+    #[inline]
     pub(super) fn on_access(&mut self, now: Instant, node: usize, out: &mut Effects) {
         if self.next_access[node] != now {
             return; // an earlier wake took its place
@@ -138,13 +138,21 @@ impl<S: Shape> DcfAir<S> {
             // So it is at nearly every other wake: the contenders that it was asked for have been stopped since.
             return self.schedule_access(node, next, out);
         }
+        self.let_win(now, node, out);
+    }
+
+    /// The contenders of a neighbourhood with countdowns that end now transmit.
+    #[inline(never)]
+    fn let_win(&mut self, now: Instant, node: usize, out: &mut Effects) {
         if S::SMALL {
             // Its own first, then in the order of numbers.
-            let (around, own) = (self.running_around(node), [node].into_iter().collect());
-            for there in (around & own).into_iter().chain(around - own) {
-                let c = self.nodes[there].first;
-                if self.deadlines[c as usize] == now {
-                    self.win(now, c, out);
+            let is_due = |air: &Self, there| air.deadlines[air.nodes[there].first as usize] == now;
+            let mut due = self.running_around(node);
+            due.into_iter().filter(|&there| !is_due(self, there)).for_each(|there| due.remove(there));
+            let own: Set = [node].into_iter().collect();
+            for there in (due & own).into_iter().chain(due - own) {
+                if is_due(self, there) {
+                    self.win(now, self.nodes[there].first, out);
                 }
             }
             return self.schedule_least(node, out);
@@ -160,6 +168,7 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// A contender's countdown has ended: its exchange begins.
+    #[inline]
     fn win(&mut self, now: Instant, c: Contender, out: &mut Effects) {
         let queue = &mut self.queues[c as usize];
         let countdown = &mut self.countdowns[c as usize];
@@ -171,6 +180,7 @@ impl<S: Shape> DcfAir<S> {
         let node = queue.node as usize;
         self.turn_to(c, now, Doing::Sending);
         self.settle_internal_ties(now, node, c, out);
+        self.note_none_runs(node);
         if self.queues[c as usize].modes.is_some() {
             self.choose_mode(now, c);
         }

@@ -516,6 +516,7 @@ impl<S: Shape> DcfAir<S> {
             }
             return self.resume_hearers(now, to, out);
         }
+        self.note_none_runs(node);
         for c in self.contenders(node) {
             self.interrupt(node, c, now, by);
         }

@@ -13,7 +13,7 @@ use super::reception::{Locked, Newcomer, Overlap, Powers, Reception};
 use super::shape::{PLACES, Set, Shape, Table};
 use super::{Capture, DcfAir, Ear, Reply, Sending};
 use crate::air::{BROADCAST, Effects, Up};
-use evenair_units::Instant;
+use evenair_units::{Duration, Instant};
 
 /// The nodes of a small network by their state; empty of any other.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub(super) struct Sets<S: Shape> {
     /// Those with back-offs that may run, and with some that may stand still.
     running: Set,
     pub(super) standing: Set,
+    /// Those with a last back-off of no slots: where nothing is to be sent it ends as soon as it runs and is interrupted.
+    empty: Set,
     /// Those that may have a reservation by an RTS that can be dropped.
     pub(super) requested: Set,
     /// By node.
@@ -78,6 +80,7 @@ impl<S: Shape> Sets<S> {
             engaged: Set::NONE,
             running: Set::NONE,
             standing: Set::NONE,
+            empty: Set::NONE,
             requested: Set::NONE,
             of: Table::new(if S::SMALL { vec![none; nodes] } else { Vec::new() }),
         }
@@ -298,7 +301,10 @@ impl<S: Shape> DcfAir<S> {
         }
         let goes_on = goes_on_after(answered, sent);
         let mut next = Instant::NEVER;
-        for there in self.idle_standing(self.sets.of[node].hearers) {
+        let hearers = self.sets.of[node].hearers;
+        // Before an answer none but these can show that it ran.
+        let among = if goes_on { hearers & self.sets.empty } else { hearers };
+        for there in self.idle_standing(among) {
             if !goes_on || self.is_watched(there) {
                 let ended = self.sets.of[node].ear(there).after(now);
                 next = next.min(self.resume_idle(there, ended));
@@ -403,6 +409,14 @@ impl<S: Shape> DcfAir<S> {
     #[inline]
     pub(super) fn note_standing(&mut self, node: usize) {
         if S::SMALL { self.sets.standing.insert(node) } else { self.nodes[node].back_offs.add_standing() }
+    }
+
+    /// A back-off of a node is this long.
+    #[inline]
+    pub(super) fn note_length(&mut self, node: usize, length: Duration) {
+        if S::SMALL {
+            self.sets.empty.put(node, length.is_zero());
+        }
     }
 
     /// No back-off of a node runs.
