@@ -84,7 +84,7 @@ const HEAP_MAX: usize = 256;
 ///
 /// The nearest events stand in a sorted line, the last of which is next; nothing in the heap comes before anything in the
 /// line, which is empty only where all is. A short shift in one piece of memory costs less than the heap's walk. Where
-/// thousands of events wait, as in large networks, those beyond the heap are in a [`Calendar`].
+/// thousands of events wait, as in large networks, those beyond the heap are in a calendar.
 #[derive(Clone, Debug)]
 pub struct Queue<E> {
     line: Vec<Entry<E>>,
