@@ -168,7 +168,7 @@ impl<E: Copy> Queue<E> {
         }
     }
 
-    /// What is due after the line moves from the heap into a calendar.
+    /// Events of later slices than the line's last move from the heap into a calendar.
     #[cold]
     fn begin_calendar(&mut self) {
         let last = self.line.first().map_or(Instant::ZERO, |entry| entry.place.at());

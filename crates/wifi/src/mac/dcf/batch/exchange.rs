@@ -155,8 +155,10 @@ impl<S: Shape> DcfAir<S> {
         }
         let around = self.takes(&whole) - whole.data;
         let mut fitting = self.plan_parts(c, packets, left.saturating_sub(around));
-        if self.takes(&fitting) > left {
-            return fitting;
+        let takes = self.takes(&fitting);
+        let is_span = matches!(self.queues[c as usize].access.holding, Holding::Span(_));
+        if takes > left || !is_span && takes - fitting.data == around {
+            return fitting; // announced and answered as the whole frame is, no longer one fits
         }
         // A shorter frame may need no RTS, and has room for more packets then. The whole frame, which does not fit, ends the search.
         let longer = loop {
@@ -166,12 +168,12 @@ impl<S: Shape> DcfAir<S> {
             }
             fitting = longer;
         };
+        if !is_span {
+            return fitting;
+        }
         let takes = self.takes(&fitting);
         let more = self.takes(&longer) - takes;
         let queue = &mut self.queues[c as usize];
-        if !matches!(queue.access.holding, Holding::Span(_)) {
-            return fitting;
-        }
         queue.txop_until = now;
         if draw::goes_on(left - takes, more, &mut queue.stream) { longer } else { fitting }
     }
