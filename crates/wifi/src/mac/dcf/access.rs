@@ -133,30 +133,26 @@ impl<S: Shape> DcfAir<S> {
             return; // an earlier wake took its place
         }
         self.next_access[node] = Instant::NEVER;
+        // At nearly every other wake none is due: the contenders that it was asked for have been stopped since.
+        if S::SMALL {
+            let (next, first) = self.first_around(node);
+            return if next > now {
+                self.schedule_access(node, next, out);
+            } else {
+                self.let_these_win(now, node, first, out);
+            };
+        }
         let next = self.least_deadline(node);
         if next > now {
-            // So it is at nearly every other wake: the contenders that it was asked for have been stopped since.
-            return self.schedule_access(node, next, out);
+            self.schedule_access(node, next, out);
+        } else {
+            self.let_win(now, node, out);
         }
-        self.let_win(now, node, out);
     }
 
     /// The contenders of a neighbourhood with countdowns that end now transmit.
     #[inline(never)]
     fn let_win(&mut self, now: Instant, node: usize, out: &mut Effects) {
-        if S::SMALL {
-            // Its own first, then in the order of numbers.
-            let is_due = |air: &Self, there| air.deadlines[air.nodes[there].first as usize] == now;
-            let mut due = self.running_around(node);
-            due.into_iter().filter(|&there| !is_due(self, there)).for_each(|there| due.remove(there));
-            let own: Set = [node].into_iter().collect();
-            for there in (due & own).into_iter().chain(due - own) {
-                if is_due(self, there) {
-                    self.win(now, self.nodes[there].first, out);
-                }
-            }
-            return self.schedule_least(node, out);
-        }
         let (start, end) = self.around_range[node];
         for i in start..end {
             let c = self.around[i as usize];
@@ -165,6 +161,37 @@ impl<S: Shape> DcfAir<S> {
             }
         }
         self.schedule_least(node, out);
+    }
+
+    /// The same of a small network, of these nodes: the neighbourhood's own first, then in the order of numbers.
+    #[inline(never)]
+    fn let_these_win(&mut self, now: Instant, node: usize, mut due: Set, out: &mut Effects) {
+        let mut next = if due.has(node) { Some(node) } else { due.first() };
+        while let Some(there) = next {
+            due.remove(there);
+            let c = self.nodes[there].first;
+            if self.deadlines[c as usize] == now {
+                self.win(now, c, out); // which may stop others
+            }
+            next = due.first();
+        }
+        self.schedule_least(node, out);
+    }
+
+    /// The least deadline of a neighbourhood in a small network, and the nodes with it.
+    #[inline]
+    fn first_around(&self, node: usize) -> (Instant, Set) {
+        let (mut least, mut first) = (Instant::NEVER, Set::NONE);
+        for there in self.running_around(node) {
+            let deadline = self.deadlines[self.nodes[there].first as usize];
+            if deadline < least {
+                (least, first) = (deadline, Set::NONE);
+            }
+            if deadline == least {
+                first.insert(there);
+            }
+        }
+        (least, first)
     }
 
     /// A contender's countdown has ended: its exchange begins.
@@ -383,7 +410,13 @@ impl<S: Shape> DcfAir<S> {
 
     /// The same of a node with countdowns that run.
     #[inline(never)]
-    pub(super) fn stop_running(&mut self, node: usize, arrival: Instant, by: Contender) {
+    fn stop_running(&mut self, node: usize, arrival: Instant, by: Contender) {
+        self.stop_each(node, arrival, by);
+    }
+
+    #[allow(clippy::inline_always, reason = "a twentieth of a run: part of a frame's start")]
+    #[inline(always)]
+    pub(super) fn stop_each(&mut self, node: usize, arrival: Instant, by: Contender) {
         let stop = arrival + self.timing.sensing_delay;
         self.note_none_runs(node);
         for c in self.backing_off(node) {

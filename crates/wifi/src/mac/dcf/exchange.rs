@@ -15,6 +15,21 @@ use smallvec::SmallVec;
 /// From so many nodes on their state and countdowns fill most of a usual second-level cache of half a megabyte.
 const FETCHED_FROM: usize = 4096;
 
+/// The kinds of frames that have a path of their own in a small network, along which the compiler knows the kind; and any.
+const DATA: u8 = 0;
+const ACK: u8 = 1;
+const ANY: u8 = 2;
+
+/// A frame's kind, which is known on a path of its own.
+#[inline]
+const fn kind_of<const KIND: u8>(kind: FrameKind) -> FrameKind {
+    match KIND {
+        DATA => FrameKind::Data,
+        ACK => FrameKind::Ack,
+        _ => kind,
+    }
+}
+
 /// The end of a frame at its near hearers.
 pub(super) struct End {
     /// Its addressee has decoded it, or some hearer of a broadcast has.
@@ -44,7 +59,11 @@ impl<S: Shape> DcfAir<S> {
         let to = if kind == FrameKind::CtsToSelf { queue.node } else { head.to };
         let (node, mode) = (queue.node as usize, queue.plan.mode);
         let (airtime, reserves) = self.extent(kind, c);
-        self.start_frame(now, node, Reply { kind, to, by: c, airtime, reserves, mode }, out);
+        let frame = Reply { kind, to, by: c, airtime, reserves, mode };
+        match kind {
+            FrameKind::Data if S::SMALL => self.start::<DATA>(now, node, frame, out),
+            _ => self.start_frame(now, node, frame, out),
+        }
     }
 
     /// Airtime of a frame that the exchange's first side sends, and how long it reserves the medium beyond its end (IEEE
@@ -68,7 +87,8 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// The frame on the air that a node sends from now on.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "part of `start`")]
+    #[inline(always)]
     fn sending(&self, now: Instant, node: usize, frame: &Reply) -> Sending {
         let &Reply { kind, to, by, reserves, mode, .. } = frame;
         let queue = &self.queues[by as usize];
@@ -96,8 +116,16 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
+    #[inline(never)]
     fn start_frame(&mut self, now: Instant, node: usize, frame: Reply, out: &mut Effects) {
+        self.start::<ANY>(now, node, frame, out);
+    }
+
+    #[allow(clippy::inline_always, reason = "the kind of the frame is known where it is called")]
+    #[inline(always)]
+    fn start<const KIND: u8>(&mut self, now: Instant, node: usize, frame: Reply, out: &mut Effects) {
         let Reply { by, airtime, .. } = frame;
+        let frame = Reply { kind: kind_of::<KIND>(frame.kind), ..frame };
         let sending = self.sending(now, node, &frame);
         let class = sending.class;
         self.queues[by as usize].sent |= sending.kind == FrameKind::Data;
@@ -211,23 +239,41 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
+    /// A frame ends. DATA frames and their acknowledgements are most: in a small network each kind has a path of its own, along which
+    /// the compiler knows it.
     #[inline(never)]
     pub(super) fn on_frame_end(&mut self, now: Instant, node: usize, out: &mut Effects) {
         let sent = self.stations[node].sending.take().expect("a frame ends that nobody sent");
+        match sent.kind {
+            FrameKind::Data if S::SMALL => self.end_frame::<DATA>(now, node, sent, out),
+            FrameKind::Ack if S::SMALL => self.end_frame::<ACK>(now, node, sent, out),
+            _ => self.end_any_frame(now, node, sent, out),
+        }
+    }
+
+    #[inline(never)]
+    fn end_any_frame(&mut self, now: Instant, node: usize, sent: Sending, out: &mut Effects) {
+        self.end_frame::<ANY>(now, node, sent, out);
+    }
+
+    #[allow(clippy::inline_always, reason = "the kind of the frame is known where it is called")]
+    #[inline(always)]
+    fn end_frame<const KIND: u8>(&mut self, now: Instant, node: usize, sent: Sending, out: &mut Effects) {
+        let sent = &Sending { kind: kind_of::<KIND>(sent.kind), ..sent };
         self.nodes[node].idle_since = self.nodes[node].idle_since.max(now);
-        self.expect_answer(now, node, &sent, out);
+        self.expect_answer(now, node, sent, out);
         let End { decoded, answered, goes_on, mut next } = if self.in_sets() {
-            self.end_for_all(now, node, &sent, out)
+            self.end_for_all(now, node, sent, out)
         } else {
-            self.end_for_each(now, node, &sent, out)
+            self.end_for_each(now, node, sent, out)
         };
         if sent.to == BROADCAST {
-            self.end_broadcast(now, node, &sent, decoded, out);
+            self.end_broadcast(now, node, sent, decoded, out);
         } else if !sent.far {
             // A CTS to its own sender has no other addressee.
-            self.record(now, node, &sent, decoded || sent.kind == FrameKind::CtsToSelf);
+            self.record(now, node, sent, decoded || sent.kind == FrameKind::CtsToSelf);
             if !answered && sent.kind != FrameKind::CtsToSelf {
-                self.unanswered(now, node, &sent, decoded, out);
+                self.unanswered(now, node, sent, decoded, out);
             }
         }
         if sent.to == BROADCAST || matches!(sent.kind, FrameKind::Ack | FrameKind::Cts | FrameKind::BlockAck)
@@ -240,6 +286,7 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// A frame's last energy has reached each of its near hearers, one by one.
+    #[inline(never)]
     fn end_for_each(&mut self, now: Instant, node: usize, sent: &Sending, out: &mut Effects) -> End {
         let ears = std::mem::take(&mut self.ears);
         let hearers = &ears[self.ears_of(node, sent.class)];
@@ -348,6 +395,8 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// The sender of an RTS or a DATA frame waits for its answer.
+    #[allow(clippy::inline_always, reason = "part of `end_frame`")]
+    #[inline(always)]
     fn expect_answer(&mut self, now: Instant, node: usize, sent: &Sending, out: &mut Effects) {
         let void_at = self.void_at(now, sent);
         let this = &mut self.stations[node];
@@ -398,7 +447,8 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// The addressee has decoded a frame. Tells whether the exchange goes on, or is complete.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "part of `end_frame`")]
+    #[inline(always)]
     pub(super) fn accept(
         &mut self,
         there: usize,
@@ -525,7 +575,10 @@ impl<S: Shape> DcfAir<S> {
             queue.announced = true;
             queue.note_attempt();
         }
-        self.start_frame(now, node, reply, out);
+        match reply.kind {
+            FrameKind::Ack if S::SMALL => self.start::<ACK>(now, node, reply, out),
+            _ => self.start_frame(now, node, reply, out),
+        }
         // Hearers of the frame before that do not hear this one count down beside it.
         self.resume_beside(now, to, node, out);
     }

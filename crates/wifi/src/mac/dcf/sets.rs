@@ -56,6 +56,8 @@ pub(super) struct Surroundings {
     intact: Set,
     /// Itself and those that sense it, as far as they contend: the node's neighbourhood.
     neighbours: Set,
+    /// How long its frames travel to each of them \[ns\].
+    delays_ns: [u32; PLACES],
     ears: Box<[Ear; PLACES]>,
 }
 
@@ -72,6 +74,7 @@ impl<S: Shape> Sets<S> {
             locked: Set::NONE,
             intact: Set::NONE,
             neighbours: Set::NONE,
+            delays_ns: [0; PLACES],
             ears: Box::new([Ear::NONE; PLACES]),
         };
         Self {
@@ -100,7 +103,14 @@ impl Surroundings {
         (self.heard, self.sensed) = (Set::NONE, Set::NONE);
         for ear in ears {
             self.ears[ear.node as usize % PLACES] = *ear;
+            self.delays_ns[ear.node as usize % PLACES] = ear.delay_ns;
         }
+    }
+
+    /// When energy that leaves the node at an instant gets to one of its hearers.
+    #[inline]
+    const fn after(&self, at: Instant, hearer: usize) -> Instant {
+        Instant::from_nanos(at.as_nanos() + self.delays_ns[hearer % PLACES] as u64)
     }
 
     #[inline]
@@ -172,6 +182,8 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// A frame's first energy reaches all hearers of its sender; tells whether the addressee is itself transmitting then.
+    #[allow(clippy::inline_always, reason = "part of `start`")]
+    #[inline(always)]
     pub(super) fn reach_all(&mut self, now: Instant, node: usize, frame: &Reply) -> bool {
         let (others, first_wins) = (self.sets.active, self.rules.capture == Capture::First);
         let Surroundings { hearers, sensing, noticing, clear, heard, .. } = self.sets.of[node];
@@ -183,13 +195,13 @@ impl<S: Shape> DcfAir<S> {
             reached = reached | self.sets.of[other].hearers;
         }
         for other in others & hearers {
-            if self.nodes[other].sending_until > self.sets.of[node].ear(other).after(now) {
+            if self.nodes[other].sending_until > self.sets.of[node].after(now, other) {
                 deaf.insert(other);
             }
         }
         for there in sensing & self.sets.running {
-            let arrival = self.sets.of[node].ear(there).after(now);
-            self.stop_running(there, arrival, frame.by);
+            let arrival = self.sets.of[node].after(now, there);
+            self.stop_each(there, arrival, frame.by);
         }
         for there in sensing & self.sets.requested {
             self.nodes[there].keep_reservation();
@@ -275,6 +287,8 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// A frame's last energy has reached all hearers of its sender.
+    #[allow(clippy::inline_always, reason = "part of `end_frame`")]
+    #[inline(always)]
     pub(super) fn end_for_all(
         &mut self,
         now: Instant,
@@ -291,7 +305,7 @@ impl<S: Shape> DcfAir<S> {
             all.for_each(|there| self.overhear(there, node, Reception::Decoded, sent));
         }
         let mut decoded = sent.to != BROADCAST && received.has(to);
-        let ended = if decoded { self.sets.of[node].ear(to).after(now) } else { now };
+        let ended = if decoded { self.sets.of[node].after(now, to) } else { now };
         let answered = decoded && self.accept(to, node, sent, ended, out);
         if sent.to == BROADCAST {
             let packet = self.queues[sent.by as usize].packet;
@@ -306,7 +320,7 @@ impl<S: Shape> DcfAir<S> {
         let among = if goes_on { hearers & self.sets.empty } else { hearers };
         for there in self.idle_standing(among) {
             if !goes_on || self.is_watched(there) {
-                let ended = self.sets.of[node].ear(there).after(now);
+                let ended = self.sets.of[node].after(now, there);
                 next = next.min(self.resume_idle(there, ended));
             }
         }
@@ -314,6 +328,8 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// Applies the effects of a frame's end to its hearers; returns those that have decoded it.
+    #[allow(clippy::inline_always, reason = "part of `end_frame`")]
+    #[inline(always)]
     fn leave_all(&mut self, now: Instant, node: usize, sent: &Sending) -> Set {
         self.sets.active.remove(node);
         let around = &mut self.sets.of[node];
@@ -321,7 +337,7 @@ impl<S: Shape> DcfAir<S> {
         (around.locked, around.intact) = (Set::NONE, Set::NONE);
         let mut received = locked;
         for other in locked & self.sets.active {
-            if self.nodes[other].sending_until > self.sets.of[node].ear(other).after(now) {
+            if self.nodes[other].sending_until > self.sets.of[node].after(now, other) {
                 received.remove(other);
             }
         }
@@ -333,7 +349,7 @@ impl<S: Shape> DcfAir<S> {
             }
         }
         for there in sensing {
-            let ended = self.sets.of[node].ear(there).after(now);
+            let ended = self.sets.of[node].after(now, there);
             let this = &mut self.nodes[there];
             this.idle_since = this.idle_since.max(ended);
             if received.has(there) {

@@ -59,7 +59,7 @@ impl<T: Clone + Debug> Table<T> for Vec<T> {
 #[allow(unnameable_types, reason = "a matter of the air's own")]
 #[derive(Clone, Debug)]
 pub struct Places<T> {
-    places: Box<[T; PLACES]>,
+    places: [T; PLACES], // in place: found without another pointer
     taken: usize,
 }
 
@@ -115,6 +115,12 @@ impl Set {
     #[inline]
     pub(super) const fn has(self, node: usize) -> bool {
         self.0 & Self::bit(node) != 0
+    }
+
+    /// Its least node.
+    #[inline]
+    pub(super) const fn first(self) -> Option<usize> {
+        if self.is_empty() { None } else { Some(self.0.trailing_zeros() as usize) }
     }
 
     /// Whether the sets have a node in common.
@@ -192,10 +198,7 @@ impl Iterator for Nodes {
 
     #[inline]
     fn next(&mut self) -> Option<usize> {
-        if self.0 == 0 {
-            return None;
-        }
-        let node = self.0.trailing_zeros() as usize;
+        let node = Set(self.0).first()?;
         self.0 &= self.0 - 1;
         Some(node)
     }
