@@ -92,6 +92,8 @@ pub struct Queue<E> {
     calendar: Option<Box<Calendar<E>>>,
     /// No event before it is beyond the line, and none after it in the line: the heap's first place, or the calendar's.
     bound: Place,
+    /// Something is beyond the line.
+    is_more: bool,
     inserted: u64,
 }
 
@@ -102,6 +104,7 @@ impl<E> Default for Queue<E> {
             heap: BinaryHeap::new(),
             calendar: None,
             bound: Place::LAST,
+            is_more: false,
             inserted: 0,
         }
     }
@@ -192,6 +195,7 @@ impl<E: Copy> Queue<E> {
         let calendar =
             self.calendar.as_ref().map_or(Place::LAST, |calendar| Place::first_at(calendar.begins()));
         self.bound = self.heap.peek().map_or(calendar, |first| first.place.min(calendar));
+        self.is_more = self.bound != Place::LAST;
     }
 
     fn is_in_order(&self) -> bool {
@@ -215,18 +219,22 @@ impl<E: Copy> Queue<E> {
     /// Takes the earliest event, if it is due at `until` or before.
     #[inline]
     pub fn pop_until(&mut self, until: Instant) -> Option<(Instant, E)> {
-        self.line.last().filter(|next| next.place.at() <= until)?;
-        self.pop()
+        let &Entry { place, event } = self.line.last()?;
+        let at = place.at();
+        if at > until {
+            return None;
+        }
+        self.line.truncate(self.line.len() - 1);
+        if self.line.is_empty() && self.is_more {
+            self.refill();
+        }
+        Some((at, event))
     }
 
     /// Takes the earliest event.
     #[inline]
     pub fn pop(&mut self) -> Option<(Instant, E)> {
-        let next = self.line.pop()?;
-        if self.line.is_empty() && self.bound != Place::LAST {
-            self.refill();
-        }
-        Some((next.place.at(), next.event))
+        self.pop_until(Instant::NEVER)
     }
 
     /// The next events come into an empty line.

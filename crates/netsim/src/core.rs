@@ -184,20 +184,19 @@ impl<T: Copy> Core<T> {
                 self.handled = 0;
             }
             let beside = self.next_beside_the_air();
-            let on_air = self.step_on_air(beside.min(until));
-            if !on_air && (beside > until || !self.step_beside_the_air()) {
+            let before = beside.min(until);
+            if self.effects.wakes.next_at().is_some_and(|wake| wake <= before) {
+                self.step_on_air(before);
+            } else if beside > until || !self.step_beside_the_air() {
                 return None;
             }
         }
     }
 
-    /// Goes on with the air through all that is due there at `until` and before, but only to its next news; tells whether anything
-    /// was.
-    #[inline]
-    fn step_on_air(&mut self, until: Instant) -> bool {
-        let mut any = false;
+    /// Goes on with the air through all that is due there at `until` and before, but only to its next news.
+    #[inline(never)]
+    fn step_on_air(&mut self, until: Instant) {
         while let Some((now, wake)) = self.effects.wakes.pop_until(until) {
-            any = true;
             self.turn_to(now);
             self.air.wake(now, wake, &mut self.effects);
             if self.trace.is_some() {
@@ -208,7 +207,6 @@ impl<T: Copy> Core<T> {
                 break;
             }
         }
-        any
     }
 
     /// Handles the next event that is not the air's.

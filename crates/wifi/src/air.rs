@@ -338,7 +338,8 @@ impl Air {
     }
 
     /// Something that the air asked for is due.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "the event loop of a run: one call for each event")]
+    #[inline(always)]
     pub fn wake(&mut self, now: Instant, wake: Wake, out: &mut Effects) {
         match self {
             Self::Dcf(air) => air.wake(now, wake, out),

@@ -745,6 +745,7 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// See [`Air::wake`](crate::Air::wake).
+    #[inline]
     pub fn wake(&mut self, now: Instant, wake: Wake, out: &mut Effects) {
         match wake {
             Wake::Access(node) => self.on_access(now, node as usize, out),

@@ -484,7 +484,8 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// A node answers, a SIFS after a frame that it has decoded.
-    #[inline]
+    #[allow(clippy::inline_always, reason = "part of `end_frame`")]
+    #[inline(always)]
     fn reply_to(&mut self, there: usize, from: usize, sent: &Sending, at: Instant) -> Option<Reply> {
         let too_late = self.is_too_late(there, at);
         let this = &mut self.stations[there];
@@ -664,6 +665,8 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// An acknowledgement of a frame of `by` was decoded: the exchange that the node awaits one for is complete.
+    #[allow(clippy::inline_always, reason = "part of `end_frame`")]
+    #[inline(always)]
     fn acknowledged(&mut self, node: usize, by: Contender, at: Instant, out: &mut Effects) -> bool {
         // An acknowledgement names no sender: after its frame was given up it means nothing, unless the next frame waits.
         let Some(c) = self.stations[node].awaited_answer() else {

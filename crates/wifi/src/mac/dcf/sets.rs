@@ -193,9 +193,7 @@ impl<S: Shape> DcfAir<S> {
         let (mut reached, mut deaf) = (Set::NONE, Set::NONE);
         for other in others {
             reached = reached | self.sets.of[other].hearers;
-        }
-        for other in others & hearers {
-            if self.nodes[other].sending_until > self.sets.of[node].after(now, other) {
+            if hearers.has(other) && self.nodes[other].sending_until > self.sets.of[node].after(now, other) {
                 deaf.insert(other);
             }
         }
@@ -212,11 +210,9 @@ impl<S: Shape> DcfAir<S> {
         let locked = if first_wins { alone & sensing } else { (alone & noticing) - deaf };
         let around = &mut self.sets.of[node];
         (around.locked, around.intact) = (locked, (locked & clear) - deaf);
-        if hearers.meets(reached) {
-            let until = now + frame.airtime;
-            (hearers & reached)
-                .into_iter()
-                .for_each(|there| self.overlap_at(there, node, until, deaf.has(there)));
+        let overlapped = hearers & reached;
+        if !overlapped.is_empty() {
+            self.overlap_all(node, overlapped, deaf, now + frame.airtime);
         }
         self.sets.active.insert(node);
         frame.to != BROADCAST && deaf.has(frame.to as usize)
@@ -238,34 +234,55 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// A frame's first energy reaches a node that other signals reach.
+    /// A frame's first energy reaches nodes that other signals reach, of which some transmit themselves.
     #[inline(never)]
-    fn overlap_at(&mut self, node: usize, from: usize, until: Instant, transmitting: bool) {
-        let ear = *self.sets.of[from].ear(node);
+    fn overlap_all(&mut self, from: usize, overlapped: Set, transmitting: Set, until: Instant) {
+        if self.rules.capture == Capture::First {
+            // ns-2 drops a signal that is not sensed before its MAC.
+            let sensed = overlapped & self.sets.of[from].sensing;
+            for there in sensed {
+                self.overlap_at::<true>(there, from, until, transmitting.has(there));
+            }
+        } else {
+            for there in overlapped - transmitting {
+                self.overlap_at::<false>(there, from, until, false);
+            }
+        }
+    }
+
+    /// The same of one node, under [`Capture::First`] or not.
+    #[allow(clippy::inline_always, reason = "a sixteenth of a run where frames overlap: the body of a loop")]
+    #[inline(always)]
+    fn overlap_at<const FIRST: bool>(
+        &mut self,
+        node: usize,
+        from: usize,
+        until: Instant,
+        transmitting: bool,
+    ) {
+        let ear = self.sets.of[from].ear(node);
         let (mut locked, mut rival_mw) = (None, 0.0f32);
         for other in self.sets.active & self.sets.of[node].heard {
             let around = &self.sets.of[other];
-            let signal = around.ear(node);
-            rival_mw = rival_mw.max(signal.power_mw);
+            let power_mw = around.ear(node).power_mw;
+            rival_mw = rival_mw.max(power_mw);
             if around.locked.has(node) {
-                let (power_mw, until) = (signal.power_mw, signal.after(self.nodes[other].sending_until));
+                let until = around.after(self.nodes[other].sending_until, node);
                 locked = Some((other, Locked { power_mw, until, intact: around.intact.has(node) }));
+                if FIRST {
+                    break; // it is compared with that alone
+                }
             }
         }
-        let newcomer = Newcomer { ear: &ear, until: ear.after(until), transmitting };
+        let newcomer = Newcomer { ear, until: ear.after(until), transmitting };
         let (ratio, first) = (self.capture_ratio, locked.map(|(_, locked)| locked));
-        let overlap = if self.rules.capture == Capture::First {
+        let overlap = if FIRST {
             Overlap::of_first(first, &newcomer, ratio)
-        } else if transmitting {
-            return;
         } else {
-            Overlap::of_strongest(
-                first,
-                &newcomer,
-                &Powers { rival_mw, others_mw: 0.0, ratio, detection: 0.0 },
-                false,
-            )
+            let powers = Powers { rival_mw, others_mw: 0.0, ratio, detection: 0.0 };
+            Overlap::of_strongest(first, &newcomer, &powers, false)
         };
+        let reserved_until = newcomer.until + self.timing.eifs;
         if let Some((other, _)) = locked.filter(|_| overlap.spoils || overlap.locks.is_some()) {
             let around = &mut self.sets.of[other];
             around.intact.remove(node);
@@ -282,7 +299,7 @@ impl<S: Shape> DcfAir<S> {
         }
         if overlap.reserves {
             let this = &mut self.nodes[node];
-            this.reserved_until = this.reserved_until.max(newcomer.until + self.timing.eifs);
+            this.reserved_until = this.reserved_until.max(reserved_until);
         }
     }
 
