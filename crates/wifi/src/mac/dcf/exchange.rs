@@ -123,9 +123,9 @@ impl<S: Shape> DcfAir<S> {
 
     #[allow(clippy::inline_always, reason = "the kind of the frame is known where it is called")]
     #[inline(always)]
-    fn start<const KIND: u8>(&mut self, now: Instant, node: usize, frame: Reply, out: &mut Effects) {
+    fn start<const KIND: u8>(&mut self, now: Instant, node: usize, mut frame: Reply, out: &mut Effects) {
+        frame.kind = kind_of::<KIND>(frame.kind);
         let Reply { by, airtime, .. } = frame;
-        let frame = Reply { kind: kind_of::<KIND>(frame.kind), ..frame };
         let sending = self.sending(now, node, &frame);
         let class = sending.class;
         self.queues[by as usize].sent |= sending.kind == FrameKind::Data;
@@ -243,23 +243,24 @@ impl<S: Shape> DcfAir<S> {
     /// the compiler knows it.
     #[inline(never)]
     pub(super) fn on_frame_end(&mut self, now: Instant, node: usize, out: &mut Effects) {
-        let sent = self.stations[node].sending.take().expect("a frame ends that nobody sent");
-        match sent.kind {
-            FrameKind::Data if S::SMALL => self.end_frame::<DATA>(now, node, sent, out),
-            FrameKind::Ack if S::SMALL => self.end_frame::<ACK>(now, node, sent, out),
-            _ => self.end_any_frame(now, node, sent, out),
+        match self.stations[node].sending.as_ref().map(|sent| sent.kind) {
+            Some(FrameKind::Data) if S::SMALL => self.end_frame::<DATA>(now, node, out),
+            Some(FrameKind::Ack) if S::SMALL => self.end_frame::<ACK>(now, node, out),
+            _ => self.end_any_frame(now, node, out),
         }
     }
 
     #[inline(never)]
-    fn end_any_frame(&mut self, now: Instant, node: usize, sent: Sending, out: &mut Effects) {
-        self.end_frame::<ANY>(now, node, sent, out);
+    fn end_any_frame(&mut self, now: Instant, node: usize, out: &mut Effects) {
+        self.end_frame::<ANY>(now, node, out);
     }
 
     #[allow(clippy::inline_always, reason = "the kind of the frame is known where it is called")]
     #[inline(always)]
-    fn end_frame<const KIND: u8>(&mut self, now: Instant, node: usize, sent: Sending, out: &mut Effects) {
-        let sent = &Sending { kind: kind_of::<KIND>(sent.kind), ..sent };
+    fn end_frame<const KIND: u8>(&mut self, now: Instant, node: usize, out: &mut Effects) {
+        let mut sent = self.stations[node].sending.take().expect("a frame ends that nobody sent");
+        sent.kind = kind_of::<KIND>(sent.kind);
+        let sent = &sent;
         self.nodes[node].idle_since = self.nodes[node].idle_since.max(now);
         self.expect_answer(now, node, sent, out);
         let End { decoded, answered, goes_on, mut next } = if self.in_sets() {
