@@ -36,7 +36,7 @@ impl<S: Shape> DcfAir<S> {
             let next = self.resume_idle(node, now);
             self.schedule_access(node, next, out);
         }
-        let ready = self.ready(node, &self.countdowns[by as usize]);
+        let ready = if busy { Instant::NEVER } else { self.ready(node, &self.countdowns[by as usize]) };
         let (queue, countdown) = (&mut self.queues[by as usize], &mut self.countdowns[by as usize]);
         if countdown.left().is_some_and(|left| !busy && countdown.from + left < now) {
             countdown.end(); // a back-off after the last transmission that ended with nothing to send
