@@ -35,6 +35,7 @@ use evenair_units::{Duration, Instant, Probability, Volume};
 use evenair_wifi::{Air, Effects, PacketId};
 use motion::Moving;
 use pool::Pool;
+use room::is_full;
 use shaping::ShaperHost;
 use staging::Staged;
 use std::collections::VecDeque;
@@ -64,6 +65,23 @@ enum Event<T> {
     Detour(u32),
     /// A call that an attachment asked for.
     Attached(T),
+}
+
+/// What is due next beside the air, and when.
+#[derive(Clone, Copy, Debug)]
+enum Beside {
+    /// A packet between layers.
+    Layers(Instant),
+    /// An event.
+    Event(Instant),
+}
+
+impl Beside {
+    #[inline]
+    const fn at(self) -> Instant {
+        let (Self::Layers(at) | Self::Event(at)) = self;
+        at
+    }
 }
 
 /// Which way a packet goes between the network layer and a transmit queue.
@@ -158,14 +176,18 @@ impl<T: Copy> Core<T> {
         if !self.news.is_empty() || self.handled < self.effects.up.len() {
             return self.now;
         }
-        self.effects.wakes.next_at().into_iter().fold(self.next_beside_the_air(), Instant::min)
+        let beside = self.next_beside_the_air().map_or(Instant::NEVER, Beside::at);
+        self.effects.wakes.next_at().map_or(beside, |wake| wake.min(beside))
     }
 
-    /// When an event is due that is not the air's.
+    /// What is due next beside the air.
     #[inline]
-    fn next_beside_the_air(&self) -> Instant {
-        let between = self.between_layers.front().map_or(Instant::NEVER, |(place, ..)| place.at());
-        between.min(self.events.next_at().unwrap_or(Instant::NEVER))
+    fn next_beside_the_air(&self) -> Option<Beside> {
+        let event = self.events.next_place();
+        match self.between_layers.front() {
+            Some(&(place, ..)) if event.is_none_or(|event| place < event) => Some(Beside::Layers(place.at())),
+            _ => event.map(|event| Beside::Event(event.at())),
+        }
     }
 
     /// Goes on to the next piece of news, through all that happens at `until` and before; none, if there is none by then.
@@ -183,48 +205,55 @@ impl<T: Copy> Core<T> {
                 self.effects.up.clear();
                 self.handled = 0;
             }
-            let beside = self.next_beside_the_air();
-            let before = beside.min(until);
-            if self.effects.wakes.next_at().is_some_and(|wake| wake <= before) {
-                self.step_on_air(before);
-            } else if beside > until || !self.step_beside_the_air() {
-                return None;
+            let beside = self.next_beside_the_air().filter(|beside| beside.at() <= until);
+            if self.step_on_air(beside.map_or(until, Beside::at)) {
+                continue;
+            }
+            match beside? {
+                Beside::Layers(now) => {
+                    self.turn_to(now);
+                    if let Some(news) = self.step_between_layers() {
+                        return Some(news);
+                    }
+                }
+                Beside::Event(_) => self.step_event(),
             }
         }
     }
 
-    /// Goes on with the air through all that is due there at `until` and before, but only to its next news.
-    #[inline(never)]
-    fn step_on_air(&mut self, until: Instant) {
+    /// Goes on with the air through all that is due there at `until` and before, but only to its next news; tells whether there
+    /// is some.
+    #[inline]
+    fn step_on_air(&mut self, until: Instant) -> bool {
         while let Some((now, wake)) = self.effects.wakes.pop_until(until) {
             self.turn_to(now);
             self.air.wake(now, wake, &mut self.effects);
             if self.trace.is_some() {
                 self.trace();
-                break;
+                return true;
             }
             if !self.effects.up.is_empty() {
-                break;
+                return true;
             }
         }
+        false
     }
 
-    /// Handles the next event that is not the air's.
+    /// The next packet between layers comes to the layer that it goes to, or out of the network.
     #[inline]
-    fn step_beside_the_air(&mut self) -> bool {
-        let queued = self.events.next_place();
-        if let Some(&(place, direction, id)) = self.between_layers.front()
-            && queued.is_none_or(|queued| place < queued)
-        {
-            self.between_layers.pop_front();
-            self.turn_to(place.at());
-            match direction {
-                Direction::Down => self.enqueue(id),
-                Direction::Up => self.arrive(id),
-            }
-            return true;
+    fn step_between_layers(&mut self) -> Option<News<T>> {
+        let (_, direction, id) = self.between_layers.pop_front()?;
+        match direction {
+            Direction::Down => self.enqueue(id),
+            Direction::Up => return self.arrive(id),
         }
-        let Some((now, event)) = self.events.pop() else { return false };
+        None
+    }
+
+    /// Handles the next event.
+    #[inline]
+    fn step_event(&mut self) {
+        let Some((now, event)) = self.events.pop() else { return };
         self.turn_to(now);
         match event {
             Event::WireSent(by) => self.on_wire_sent(by),
@@ -237,7 +266,6 @@ impl<T: Copy> Core<T> {
             Event::Detour(change) => self.take_detour(change),
             Event::Attached(due) => self.news.push_back(News::Due(due)),
         }
-        true
     }
 
     #[inline]
@@ -266,6 +294,7 @@ impl<T: Copy> Core<T> {
     }
 
     /// A new packet enters the network at the queue of this hop.
+    #[inline]
     pub(crate) fn inject(&mut self, way: Way, hop: u32, size: u32, body: Body) {
         debug_assert!(hop != END, "a packet goes nowhere");
         // A flow's packet that comes in again is not one more of the flow's.
@@ -337,38 +366,50 @@ impl<T: Copy> Core<T> {
     /// A packet reaches a transmit queue, which may refuse it.
     fn enqueue(&mut self, id: PacketId) {
         let packet = self.pool.get(id);
-        let by = self.hops.get(packet.hop).queue;
-        if let Outlet::Within { answers } = self.queues[by as usize].outlet
+        let &Hop { queue: by, to: next_hop, watched, .. } = self.hops.get(packet.hop);
+        let queue = &mut self.queues[by as usize];
+        if let Outlet::Within { answers } = queue.outlet
             && !packet.body.waits_for_tokens(answers)
         {
             return self.pass_by(id);
         }
-        let &Hop { to: next_hop, watched, .. } = self.hops.get(packet.hop);
         let (flow, size) = (packet.way.0, packet.size);
         let mark = if packet.body.may_be_marked() { Mark::Possible } else { Mark::Impossible };
         let mut arrival = Queued { packet: id, flow, size, next_hop, enqueued: self.now, mark };
+        if queue.may_refuse() {
+            let Some(marked) = self.pass_laws(by, arrival) else { return };
+            arrival = marked;
+        }
+        let queue = &mut self.queues[by as usize];
+        if is_full(queue, &self.buffers, &arrival) {
+            return self.overflow(by, arrival);
+        }
+        queue.accept(self.now, arrival);
+        self.buffers[queue.buffer as usize].waiting += 1;
+        match queue.service {
+            Service::Nothing => self.serve_next(by),
+            Service::Staged { .. } => self.refill(by, next_hop),
+            Service::Packet(..) | Service::Dummy => (),
+        }
+        if watched {
+            self.came_in(by);
+        }
+    }
+
+    /// Gives back an arrival, perhaps marked, that the laws of its queue let pass; the others are dropped.
+    #[inline(never)]
+    fn pass_laws(&mut self, by: u32, mut arrival: Queued) -> Option<Queued> {
         let queue = &mut self.queues[by as usize];
         let refusal = queue.refusal(self.now, &arrival);
         if refusal.value() > 0.0 && queue.stream.chance(refusal) {
             // RFC 3168 section 7: a packet refused without exception is dropped, markable or not.
             if refusal == Probability::ONE || self.is_full(by, &arrival) || !arrival.mark() {
-                return self.refuse(by, arrival);
+                self.refuse(by, arrival);
+                return None;
             }
             self.queues[by as usize].note_mark(self.now, &arrival);
         }
-        if self.is_full(by, &arrival) {
-            return self.overflow(by, arrival);
-        }
-        let queue = &mut self.queues[by as usize];
-        queue.accept(self.now, arrival);
-        self.buffers[queue.buffer as usize].waiting += 1;
-        match queue.service {
-            Service::Staged { .. } => self.refill(by, next_hop),
-            _ => self.serve(by),
-        }
-        if watched {
-            self.came_in(by);
-        }
+        Some(arrival)
     }
 
     /// A packet finds no room: it, or another in its place, is dropped.
@@ -408,18 +449,23 @@ impl<T: Copy> Core<T> {
             && self.queues[self.hops.get(packet.hop).queue as usize].node == entered.ends().1
     }
 
-    /// A packet reaches the network layer of a node: forward it, or hand it up.
+    /// A packet reaches the network layer of a node: forward it, or hand it up, which is news.
     #[inline]
-    fn arrive(&mut self, id: PacketId) {
+    fn arrive(&mut self, id: PacketId) -> Option<News<T>> {
         self.watch_arriving(id);
         let packet = self.pool.get(id);
-        let leaves_early = packet.hop != END && self.leaves_early(packet);
-        if packet.hop != END && !leaves_early {
-            return self.send_down(id);
+        if packet.hop == END || self.leaves_early(packet) {
+            return Some(self.leave(id));
         }
+        self.send_down(id);
+        None
+    }
+
+    /// A packet leaves the network at the end of its way, or early.
+    fn leave(&mut self, id: PacketId) -> News<T> {
         let packet = self.pool.take(id);
-        let way = if leaves_early { Way::OUTSIDE } else { packet.way };
+        let way = if packet.hop == END { packet.way } else { Way::OUTSIDE };
         self.passage(way).delivered.add(packet.size.into());
-        self.news.push_back(News::Arrived(packet));
+        News::Arrived(packet)
     }
 }

@@ -258,12 +258,18 @@ impl Network {
     }
 
     /// One piece of news is answered; something has become of a packet from outside.
+    #[inline]
     fn answer(&mut self, news: &News<Due>, watchers: &mut Watchers<'_>) -> Option<Emerged> {
+        let News::Arrived(packet) = news else { return self.answer_others(news, watchers) };
+        self.attached.deliver(&mut self.core, packet);
+        self.emerged(packet, Fate::Arrived)
+    }
+
+    /// The same of all news but arrivals, which are most.
+    #[inline(never)]
+    fn answer_others(&mut self, news: &News<Due>, watchers: &mut Watchers<'_>) -> Option<Emerged> {
         match news {
-            News::Arrived(packet) => {
-                self.attached.deliver(&mut self.core, packet);
-                return self.emerged(packet, Fate::Arrived);
-            }
+            News::Arrived(_) => unreachable!("answered before"),
             News::Heard { at, packet } => {
                 self.attached.deliver(&mut self.core, packet);
                 return self.emerged(packet, Fate::Heard { node: *at });

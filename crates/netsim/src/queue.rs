@@ -162,9 +162,14 @@ impl TransmitQueue {
         Volume { packets: self.discipline.packets().into(), bytes: self.discipline.bytes() }
     }
 
+    /// Whether something may refuse an arrival or mark it: its back-off law, the marking, or the discipline.
+    #[inline]
+    pub(crate) const fn may_refuse(&self) -> bool {
+        self.law_drops.is_some() || self.marking.is_some() || !self.discipline.is_plain()
+    }
+
     /// Returns the probability with which an arrival is refused, from the back-off law, or from the marking and the
     /// discipline.
-    #[inline]
     pub(crate) fn refusal(&mut self, now: Instant, arrival: &Queued) -> Probability {
         if let Some(probability) = self.law_drops {
             return probability;

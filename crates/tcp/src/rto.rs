@@ -43,13 +43,16 @@ pub struct RtoEstimator {
     params: RtoParams,
     /// SRTT and RTTVAR \[s\]; none before the first sample.
     smoothed: Option<(f64, f64)>,
+    /// SRTT, and the time-out without back-off, by the last sample: they are asked for at each acknowledgement.
+    srtt: Option<Duration>,
+    base: Duration,
     doublings: u32,
 }
 
 impl RtoEstimator {
     /// No sample yet.
     pub const fn new(params: RtoParams) -> Self {
-        Self { params, smoothed: None, doublings: 0 }
+        Self { params, smoothed: None, srtt: None, base: params.initial, doublings: 0 }
     }
 
     /// Takes a sample of a segment that was sent once only (Karn's rule), where a round trip is expected to
@@ -64,7 +67,7 @@ impl RtoEstimator {
             tick * ((round_trip + tick / 2).whole(tick)).max(1)
         };
         let r = measured.as_secs_f64();
-        self.smoothed = Some(match self.smoothed {
+        let (srtt, rttvar) = match self.smoothed {
             None => (r, r / 2.0), // RFC 6298 section 2.2
             Some((srtt, rttvar)) => {
                 // Section 2.3, α = 1/8, β = 1/4, the variation first.
@@ -72,7 +75,12 @@ impl RtoEstimator {
                 let (alpha, beta) = (0.125 / of, 0.25 / of);
                 ((1.0 - alpha) * srtt + alpha * r, (1.0 - beta) * rttvar + beta * (srtt - r).abs())
             }
-        });
+        };
+        self.smoothed = Some((srtt, rttvar));
+        self.srtt = Some(Duration::from_secs_f64(srtt));
+        // Section 2.2 and 2.3: RTO = SRTT + max(G, 4 RTTVAR).
+        let spread = (4.0 * rttvar).max(self.params.granularity.as_secs_f64());
+        self.base = Duration::from_secs_f64(srtt + spread);
         self.doublings = 0;
     }
 
@@ -84,26 +92,21 @@ impl RtoEstimator {
     /// The handshake needed the timer: without a sample it starts again from three seconds (section 5.7).
     pub const fn fall_back(&mut self) {
         if self.smoothed.is_none() {
-            self.params.initial = Duration::from_secs(3);
+            self.base = Duration::from_secs(3);
         }
         self.doublings = 0;
     }
 
     /// The time-out in force.
+    #[inline]
     pub fn timeout(&self) -> Duration {
-        let base = match self.smoothed {
-            None => self.params.initial,
-            Some((srtt, rttvar)) => {
-                let spread = (4.0 * rttvar).max(self.params.granularity.as_secs_f64());
-                Duration::from_secs_f64(srtt + spread)
-            }
-        };
-        (base.max(self.params.min) * (1 << self.doublings)).min(self.params.max)
+        (self.base.max(self.params.min) * (1 << self.doublings)).min(self.params.max)
     }
 
     /// The smoothed round-trip time, once there is one.
-    pub fn smoothed(&self) -> Option<Duration> {
-        self.smoothed.map(|(srtt, _)| Duration::from_secs_f64(srtt))
+    #[inline]
+    pub const fn smoothed(&self) -> Option<Duration> {
+        self.srtt
     }
 }
 

@@ -18,6 +18,9 @@ impl SackBlocks {
     /// The report of a receiver that expects `expected` and has marked in `ahead` the segments after it that are here, the
     /// block with `latest` first.
     pub(crate) fn of(expected: u32, ahead: &VecDeque<bool>, latest: u32) -> Self {
+        if ahead.is_empty() {
+            return Self::NONE;
+        }
         let mut blocks = Self::NONE;
         // Segment `expected + 1 + index` is at `index`.
         let latest = latest.checked_sub(expected + 1).map(|index| index as usize);

@@ -259,6 +259,7 @@ impl Sender {
         }
     }
 
+    #[inline(never)] // once or twice a connection
     fn control(&mut self, now: Instant, kind: SegmentKind) -> Option<Segment> {
         if !std::mem::take(&mut self.control_due) {
             return None;

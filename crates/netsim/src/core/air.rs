@@ -1,6 +1,6 @@
 //! Between queues and the air: frames to the air, and its effects.
 
-use super::{Core, Direction, Event, News};
+use super::{Core, Direction, Event, Hop, News};
 use crate::packet::{Body, LossCause};
 use crate::queue::{Discipline, Mark, Outlet, Queued, Service};
 use evenair_units::{Bytes, Duration};
@@ -49,7 +49,8 @@ impl<T: Copy> Core<T> {
         }
         packet.hop = hop.next();
         if self.layer_delay.is_zero() {
-            self.arrive(id);
+            let news = self.arrive(id);
+            self.news.extend(news);
         } else {
             self.delay(id, Direction::Up);
         }
@@ -61,35 +62,53 @@ impl<T: Copy> Core<T> {
             Service::Staged { .. } => Some(self.end_staged(by, id)),
             _ => self.end_service(by),
         };
-        let Some((served, hop)) = ended else {
-            debug_assert_eq!(id, PacketId::NONE, "a packet is done that was not in service");
-            if outcome != Outcome::Dropped {
-                self.queues[by as usize].note_dummy();
-            }
-            self.serve(by);
-            return self.make_room(by, None);
-        };
+        let Some((served, hop)) = ended else { return self.on_dummy_done(by, id, outcome) };
         debug_assert_eq!(served.packet, id, "another packet is done than was in service");
         if let Some(trace) = &mut self.trace {
             trace.heads[by as usize] = None;
         }
-        let &super::Hop { to, watched, .. } = self.hops.get(hop);
-        let queue = &mut self.queues[by as usize];
-        queue.dropped.retries += u64::from(outcome != Outcome::Delivered);
-        queue.dropped.received += u64::from(outcome == Outcome::Unacknowledged);
-        if outcome == Outcome::Dropped {
-            queue.given_up.add(served.size.into());
-            self.lose(id, by, LossCause::Retries);
+        let &Hop { to, watched, .. } = self.hops.get(hop);
+        if outcome != Outcome::Delivered {
+            self.note_failure(by, &served, outcome);
         } else if to == BROADCAST {
-            // A broadcast is at the end of its way, with or without receivers.
-            let packet = self.pool.take(id);
-            self.passage(packet.way).delivered.add(packet.size.into());
-            if matches!(packet.body, Body::Foreign(_)) {
-                self.news.push_back(News::Over(packet));
-            }
+            self.end_broadcast(id);
         }
         self.serve(by);
         self.make_room(by, watched.then_some(served));
+    }
+
+    /// The MAC is done with a dummy packet.
+    #[inline(never)]
+    fn on_dummy_done(&mut self, by: u32, id: PacketId, outcome: Outcome) {
+        debug_assert_eq!(id, PacketId::NONE, "a packet is done that was not in service");
+        if outcome != Outcome::Dropped {
+            self.queues[by as usize].note_dummy();
+        }
+        self.serve(by);
+        self.make_room(by, None);
+    }
+
+    /// The last retry of a packet has failed, as far as the sender can see.
+    #[inline(never)]
+    fn note_failure(&mut self, by: u32, served: &Queued, outcome: Outcome) {
+        let queue = &mut self.queues[by as usize];
+        queue.dropped.retries += 1;
+        if outcome == Outcome::Dropped {
+            queue.given_up.add(served.size.into());
+            self.lose(served.packet, by, LossCause::Retries);
+        } else {
+            queue.dropped.received += 1;
+        }
+    }
+
+    /// A broadcast is at the end of its way, with or without receivers.
+    #[inline(never)]
+    fn end_broadcast(&mut self, id: PacketId) {
+        let packet = self.pool.take(id);
+        self.passage(packet.way).delivered.add(packet.size.into());
+        if matches!(packet.body, Body::Foreign(_)) {
+            self.news.push_back(News::Over(packet));
+        }
     }
 
     /// The packet in service has left; gives it and the hop that it made, if it was no dummy.
@@ -109,16 +128,17 @@ impl<T: Copy> Core<T> {
     /// Gives a queue's outlet its next packet, if it is free and there is one.
     #[inline]
     pub(super) fn serve(&mut self, by: u32) {
-        match self.queues[by as usize].service {
-            Service::Nothing => self.serve_next(by),
-            Service::Staged { .. } => self.fill(by),
-            Service::Packet(..) | Service::Dummy => (),
+        let service = &self.queues[by as usize].service;
+        if matches!(service, Service::Nothing) {
+            self.serve_next(by);
+        } else if matches!(service, Service::Staged { .. }) {
+            self.fill(by);
         }
     }
 
     /// Gives a queue's outlet, which is free, its next packet, if there is one.
     #[inline(never)]
-    fn serve_next(&mut self, by: u32) {
+    pub(super) fn serve_next(&mut self, by: u32) {
         if matches!(self.queues[by as usize].outlet, Outlet::Within { .. }) {
             return self.let_through(by);
         }
@@ -131,7 +151,7 @@ impl<T: Copy> Core<T> {
     #[inline(always)]
     pub(super) fn give(&mut self, by: u32, next: Queued) {
         let place = self.leave_queue(by, &next);
-        let &super::Hop { to, mode, .. } = self.hops.get(place);
+        let &Hop { to, mode, .. } = self.hops.get(place);
         let size = Bytes::new(next.size);
         let queue = &mut self.queues[by as usize];
         queue.service = Service::Packet(next, place);
@@ -147,10 +167,20 @@ impl<T: Copy> Core<T> {
             trace.heads[by as usize] = Some((*self.pool.get(next.packet), mode));
         }
         let head = Head { to, size, mode, packet: next.packet };
-        if self.stages(to, mode) {
-            return self.stage_first(by, next, place, head);
+        if self.staging.is_some() {
+            return self.offer_or_stage(by, next, place, head);
         }
         self.air.offer(self.now, by, head, &mut self.effects);
+    }
+
+    /// Gives the air a packet where there are aggregates.
+    #[inline(never)] // out of the way of networks without
+    fn offer_or_stage(&mut self, by: u32, next: Queued, place: u32, head: Head) {
+        if self.stages(head.to, head.mode) {
+            self.stage_first(by, next, place, head);
+        } else {
+            self.air.offer(self.now, by, head, &mut self.effects);
+        }
     }
 
     /// The next packet to be sent, to a next hop if one is given; those given up on the way to it are counted.
@@ -159,9 +189,8 @@ impl<T: Copy> Core<T> {
     pub(super) fn dequeue(&mut self, by: u32, next_hop: Option<u32>) -> Option<Queued> {
         let queue = &mut self.queues[by as usize];
         let next = queue.next(self.now, next_hop, &mut self.culled);
-        let buffer = &mut self.buffers[queue.buffer as usize];
         if let Some(next) = &next {
-            buffer.waiting -= 1;
+            self.buffers[queue.buffer as usize].waiting -= 1;
             if next.mark == Mark::Made {
                 queue.marked += 1;
                 self.pool.get_mut(next.packet).body.mark();

@@ -9,7 +9,7 @@
 
 use super::{Core, END, Event, News};
 use crate::packet::{LossCause, Way};
-use crate::queue::{Discipline, Outlet, Queued, Service, TransmitQueue};
+use crate::queue::{Buffer, Discipline, Outlet, Queued, Service, TransmitQueue};
 use evenair_units::{Bytes, Duration};
 
 impl<T: Copy> Core<T> {
@@ -45,19 +45,8 @@ impl<T: Copy> Core<T> {
     }
 
     /// Whether a queue has no room for a packet.
-    #[expect(clippy::inline_always, reason = "asked for every packet: a call costs more than the answer")]
-    #[inline(always)]
     pub(super) fn is_full(&self, by: u32, arrival: &Queued) -> bool {
-        let queue = &self.queues[by as usize];
-        match queue.outlet {
-            Outlet::Within { .. } => queue.discipline.is_full(arrival),
-            // A packet that goes into service at once takes no place: nothing is there, a dummy neither, and nothing
-            // waits.
-            Outlet::Air | Outlet::Wire(_) => {
-                let buffer = &self.buffers[queue.buffer as usize];
-                buffer.waiting >= buffer.limit && !is_idle(queue)
-            }
-        }
+        is_full(&self.queues[by as usize], &self.buffers, arrival)
     }
 
     /// Whether the buffer of a queue to the air or to a wire has room.
@@ -139,6 +128,20 @@ impl<T: Copy> Core<T> {
             self.call(at, Event::Ready(by));
         }
         debug_assert!(!self.queues[by as usize].ready_at.is_never(), "a source waits for ever");
+    }
+}
+
+/// Whether a queue has no room for a packet.
+#[inline]
+pub(super) fn is_full(queue: &TransmitQueue, buffers: &[Buffer], arrival: &Queued) -> bool {
+    match queue.outlet {
+        Outlet::Within { .. } => queue.discipline.is_full(arrival),
+        // A packet that goes into service at once takes no place: nothing is there, a dummy neither, and nothing
+        // waits.
+        Outlet::Air | Outlet::Wire(_) => {
+            let buffer = &buffers[queue.buffer as usize];
+            buffer.waiting >= buffer.limit && !is_idle(queue)
+        }
     }
 }
 

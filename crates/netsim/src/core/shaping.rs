@@ -284,7 +284,8 @@ impl<T: Copy> Core<T> {
             let packet = *packet;
             self.watch_passing(by, &packet);
             self.queues[by as usize].waits.iter_mut().for_each(|waits| waits.add(waited));
-            self.arrive(next.packet);
+            let news = self.arrive(next.packet);
+            self.news.extend(news);
         }
         self.serve_nothing(by);
         if any {
@@ -306,6 +307,14 @@ impl<T: Copy> Core<T> {
     /// The gateway sees arrivals at its node: acknowledgements of packets that it has let through.
     #[inline]
     pub(super) fn watch_arriving(&mut self, id: PacketId) {
+        if !self.shapers.is_empty() {
+            self.watch_answer(id);
+        }
+    }
+
+    /// The same, where there are shapers.
+    #[inline(never)]
+    fn watch_answer(&mut self, id: PacketId) {
         let Some(watch) = self.shapers.first_mut().and_then(|host| host.watch.as_mut()) else { return };
         let packet = self.pool.get(id);
         // An acknowledgement that is at the end of its way has passed the gateway, or is there.
@@ -320,7 +329,8 @@ impl<T: Copy> Core<T> {
     pub(super) fn pass_by(&mut self, id: PacketId) {
         let packet = self.pool.get_mut(id);
         packet.hop = self.hops.get(packet.hop).next();
-        self.arrive(id);
+        let news = self.arrive(id);
+        self.news.extend(news);
     }
 
     /// The notes on the gateway, and its shaper's counts, if there is one.

@@ -218,14 +218,13 @@ impl<T: Copy> Core<T> {
         if let Some(waits) = &mut self.queues[by as usize].waits {
             waits.add(waited);
         }
-        if self.trace.is_some() && self.staging.is_some() {
+        if self.staging.is_some() {
             self.trace_staged(by, next.packet);
         }
         place
     }
 
-    /// A packet is staged, for the trace.
-    #[cold]
+    /// A packet is staged, for the trace if there is one.
     #[inline(never)]
     fn trace_staged(&mut self, by: u32, id: PacketId) {
         let Some(trace) = &mut self.trace else { return };

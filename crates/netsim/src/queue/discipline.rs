@@ -169,107 +169,59 @@ impl AnyDiscipline {
     }
 }
 
-/// A match, not a call through a table, for those that we know: they are asked twice or more per packet.
+/// Plain queues by a comparison and without a call: each packet asks three times or more. The others behind their boxes.
 impl Discipline for AnyDiscipline {
     #[inline]
     fn refusal(&mut self, now: Instant, arrival: &Queued) -> Probability {
-        match self {
-            Self::Fifo(_) => Probability::ZERO,
-            Self::Fair(fair) => fair.refusal(now, arrival),
-            Self::Weighted(weighted) => weighted.refusal(now, arrival),
-            Self::Airtime(airtime) => airtime.refusal(now, arrival),
-            Self::Shaper(shaper) => shaper.refusal(now, arrival),
-            Self::Own(own) => own.0.refusal(now, arrival),
-        }
+        if self.is_plain() { Probability::ZERO } else { self.by_table_mut().refusal(now, arrival) }
     }
 
+    #[inline]
     fn is_full(&self, arrival: &Queued) -> bool {
-        match self {
-            Self::Fifo(_) | Self::Fair(_) | Self::Weighted(_) | Self::Airtime(_) => false,
-            Self::Shaper(shaper) => shaper.is_full(arrival),
-            Self::Own(own) => own.0.is_full(arrival),
-        }
+        !self.is_plain() && self.by_table().is_full(arrival)
     }
 
+    #[inline]
     fn refused(&mut self, arrival: &Queued) {
-        match self {
-            Self::Fifo(_) => (),
-            Self::Fair(fair) => fair.refused(arrival),
-            Self::Weighted(weighted) => weighted.refused(arrival),
-            Self::Airtime(airtime) => airtime.refused(arrival),
-            Self::Shaper(shaper) => shaper.refused(arrival),
-            Self::Own(own) => own.0.refused(arrival),
-        }
+        self.by_table_mut().refused(arrival);
     }
 
-    #[expect(clippy::inline_always, reason = "each packet passes here: six calls cost as much as their work")]
-    #[inline(always)]
+    #[inline]
     fn enqueue(&mut self, now: Instant, arrival: Queued) {
         match self {
             Self::Fifo(fifo) => fifo.enqueue(now, arrival),
-            Self::Fair(fair) => fair.enqueue(now, arrival),
-            Self::Weighted(weighted) => weighted.enqueue(now, arrival),
-            Self::Airtime(airtime) => airtime.enqueue(now, arrival),
-            Self::Shaper(shaper) => shaper.enqueue(now, arrival),
-            Self::Own(own) => own.0.enqueue(now, arrival),
+            _ => self.by_table_mut().enqueue(now, arrival),
         }
     }
 
-    #[expect(clippy::inline_always, reason = "each packet passes here: six calls cost as much as their work")]
-    #[inline(always)]
+    #[inline]
     fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Queued>) -> Option<Queued> {
         match self {
             Self::Fifo(fifo) => fifo.dequeue(now, dropped),
-            Self::Fair(fair) => fair.dequeue(now, dropped),
-            Self::Weighted(weighted) => weighted.dequeue(now, dropped),
-            Self::Airtime(airtime) => airtime.dequeue(now, dropped),
-            Self::Shaper(shaper) => shaper.dequeue(now, dropped),
-            Self::Own(own) => own.0.dequeue(now, dropped),
+            _ => self.by_table_mut().dequeue(now, dropped),
         }
     }
 
     fn dequeue_for(&mut self, now: Instant, next_hop: u32, dropped: &mut Vec<Queued>) -> Option<Queued> {
         match self {
             Self::Fifo(fifo) => fifo.dequeue_for(now, next_hop, dropped),
-            Self::Fair(fair) => fair.dequeue_for(now, next_hop, dropped),
-            Self::Weighted(weighted) => weighted.dequeue_for(now, next_hop, dropped),
-            Self::Airtime(airtime) => airtime.dequeue_for(now, next_hop, dropped),
-            Self::Shaper(shaper) => shaper.dequeue_for(now, next_hop, dropped),
-            Self::Own(own) => own.0.dequeue_for(now, next_hop, dropped),
+            _ => self.by_table_mut().dequeue_for(now, next_hop, dropped),
         }
     }
 
     fn next_ready(&self, now: Instant) -> Instant {
-        match self {
-            Self::Fifo(fifo) => fifo.next_ready(now),
-            Self::Fair(fair) => fair.next_ready(now),
-            Self::Weighted(weighted) => weighted.next_ready(now),
-            Self::Airtime(airtime) => airtime.next_ready(now),
-            Self::Shaper(shaper) => shaper.next_ready(now),
-            Self::Own(own) => own.0.next_ready(now),
-        }
+        self.by_table().next_ready(now)
     }
 
     fn evict(&mut self, arrival: &Queued) -> Option<Queued> {
-        match self {
-            Self::Fifo(fifo) => fifo.evict(arrival),
-            Self::Fair(fair) => fair.evict(arrival),
-            Self::Weighted(weighted) => weighted.evict(arrival),
-            Self::Airtime(airtime) => airtime.evict(arrival),
-            Self::Shaper(shaper) => shaper.evict(arrival),
-            Self::Own(own) => own.0.evict(arrival),
-        }
+        self.by_table_mut().evict(arrival)
     }
 
     #[inline]
     fn packets(&self) -> u32 {
         match self {
             Self::Fifo(fifo) => fifo.packets(),
-            Self::Fair(fair) => fair.packets(),
-            Self::Weighted(weighted) => weighted.packets(),
-            Self::Airtime(airtime) => airtime.packets(),
-            Self::Shaper(shaper) => shaper.packets(),
-            Self::Own(own) => own.0.packets(),
+            _ => self.by_table().packets(),
         }
     }
 
@@ -277,11 +229,41 @@ impl Discipline for AnyDiscipline {
     fn bytes(&self) -> u64 {
         match self {
             Self::Fifo(fifo) => fifo.bytes(),
-            Self::Fair(fair) => fair.bytes(),
-            Self::Weighted(weighted) => weighted.bytes(),
-            Self::Airtime(airtime) => airtime.bytes(),
-            Self::Shaper(shaper) => shaper.bytes(),
-            Self::Own(own) => own.0.bytes(),
+            _ => self.by_table().bytes(),
+        }
+    }
+}
+
+impl AnyDiscipline {
+    /// Whether it is first in, first out.
+    #[inline]
+    pub(crate) const fn is_plain(&self) -> bool {
+        matches!(self, Self::Fifo(_))
+    }
+
+    /// The discipline behind a table of its methods.
+    #[inline(never)]
+    fn by_table(&self) -> &dyn Discipline {
+        match self {
+            Self::Fifo(fifo) => fifo,
+            Self::Fair(fair) => &**fair,
+            Self::Weighted(weighted) => &**weighted,
+            Self::Airtime(airtime) => &**airtime,
+            Self::Shaper(shaper) => &**shaper,
+            Self::Own(own) => &*own.0,
+        }
+    }
+
+    /// The same, to be changed.
+    #[inline(never)]
+    fn by_table_mut(&mut self) -> &mut dyn Discipline {
+        match self {
+            Self::Fifo(fifo) => fifo,
+            Self::Fair(fair) => &mut **fair,
+            Self::Weighted(weighted) => &mut **weighted,
+            Self::Airtime(airtime) => &mut **airtime,
+            Self::Shaper(shaper) => &mut **shaper,
+            Self::Own(own) => &mut *own.0,
         }
     }
 }

@@ -23,6 +23,7 @@ struct News {
 
 impl Sender {
     /// An acknowledgement of everything before `expected`.
+    #[inline(never)] // out of the way of senders without
     pub(super) fn handle_selective(&mut self, now: Instant, ack: &Segment) {
         let expected = ack.number;
         let advances = expected > self.oldest;
@@ -123,6 +124,7 @@ impl Sender {
     }
 
     /// The next segment, if fewer are in the network than may be.
+    #[inline(never)] // out of the way of senders without
     pub(super) fn next_selected(&mut self, now: Instant) -> Option<u32> {
         if std::mem::take(&mut self.retransmit) {
             return Some(self.send_again(now, 0));
@@ -196,6 +198,7 @@ impl Sender {
     }
 
     /// The probe (section 7.3): a new segment at any window, or the last one again.
+    #[inline(never)] // out of the way of senders without
     pub(super) fn next_probe(&mut self, now: Instant) -> Option<u32> {
         let is_new = self.highest < self.end_of_data();
         let number = if is_new {
