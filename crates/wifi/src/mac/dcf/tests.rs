@@ -6,8 +6,10 @@
 mod categories;
 mod causes;
 mod distance;
+mod energy;
 mod fuzz;
 mod mixed;
+mod modes;
 mod overlap;
 mod protection;
 mod shape;

@@ -496,3 +496,29 @@ fn weaker_signal_does_not_restart_an_answer() {
     assert_eq!((bench.air.counters(0).attempts, bench.air.counters(0).ack_lost), (1, 0));
     assert!(bench.done().iter().any(|done| done.1 == 0 && done.2 == Outcome::Delivered));
 }
+
+/// A frame from afar that arrives at the very instant at which its receiver's own frame ends meets an idle receiver.
+#[test]
+fn far_frame_meets_receiver_whose_own_has_ended() {
+    for is_lost in [false, true] {
+        let flight = flight_ns(10_000.0);
+        let timing = a().with_round_trip(Duration::from_nanos(2 * flight));
+        let mut bench = bench(&[0.0, 10_000.0], timing, Rules::standard());
+        bench.deafen(Some(1), 0);
+        if is_lost {
+            let always = vec![(Instant::ZERO, LossModel::Frames(Probability::ONE))];
+            bench.air.set_loss(0, 1, &LossProcess::new(always, Stream::named(1, "0>1", "loss")));
+        }
+        let own_end = DIFS + data_a_ns();
+        bench.offer_at(1, BROADCAST, 54);
+        bench.run_to(Instant::from_nanos(own_end - flight));
+        bench.offer_at(0, 1, 54);
+        bench.run_to(Instant::from_nanos(own_end + data_a_ns() + 5_000));
+        assert_eq!(bench.has_received(0, 1), !is_lost);
+        let counters = bench.air.counters(0);
+        assert_eq!(
+            (counters.attempts, counters.collided, counters.receiver_busy),
+            (1, u64::from(is_lost), 0)
+        );
+    }
+}
