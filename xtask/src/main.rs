@@ -46,7 +46,7 @@ mod words;
 
 use anyhow::{Context as _, Result, bail};
 use evenair_needs::{NEEDS, Remedy, find};
-use parts::{PARTS, Part, When};
+use parts::{PARTS, Part, When, groups};
 use passed::Passed;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -64,10 +64,6 @@ enum Extent {
     All,
     Everything,
 }
-
-/// The part with tests that wait for the kernel's clock, and the parts that compile beside it.
-const LIVE: &str = "live";
-const BESIDE_LIVE: [&str; 2] = ["lints", "docs"];
 
 const HELP: &str = "\
 cargo xtask test               theory and packets: the parts below that are marked *
@@ -239,37 +235,43 @@ impl End {
                 wanted.push(part);
             }
         }
-        let (before, from_live) =
-            wanted.split_at(wanted.iter().position(|part| part.name == LIVE).unwrap_or(wanted.len()));
-        let beside = from_live.iter().skip(1).take_while(|part| BESIDE_LIVE.contains(&part.name)).count();
-        let (together, after) = from_live.split_at(if from_live.is_empty() { 0 } else { 1 + beside });
-        before.iter().try_for_each(|part| self.run(part, &mut passed))?;
-        self.run_together(together, &mut passed)?;
-        after.iter().try_for_each(|part| self.run(part, &mut passed))
+        let names: Vec<&str> = wanted.iter().map(|part| part.name).collect();
+        for group in groups(&names) {
+            let group: Vec<&'static Part> = group.iter().map(|&at| wanted[at]).collect();
+            self.run_together(&group, &mut passed)?;
+        }
+        Ok(())
     }
 
-    /// Runs the live part and those that compile beside it: its tests wait for the kernel's clock more than they compute.
+    /// Runs a part, and beside it the others, one after the other.
     #[allow(clippy::disallowed_methods, reason = "a task runner may wait")]
     fn run_together(&mut self, parts: &[&'static Part], passed: &mut Passed) -> Result<()> {
-        let Some((live, others)) = parts.split_first() else { return Ok(()) };
+        let Some((first, others)) = parts.split_first() else { return Ok(()) };
+        if others.is_empty() {
+            return self.run(first, passed);
+        }
         let done = std::thread::scope(|scope| {
-            let live = scope.spawn(|| done(live));
-            // The live part's build takes cargo's lock first.
+            let first = scope.spawn(|| done(first));
+            // The first part's build takes cargo's lock first.
             std::thread::sleep(Duration::from_secs(2));
             let mut all: Vec<(Tally, Duration)> = others.iter().map(|part| done(part)).collect();
-            all.insert(0, live.join().expect("a part does not panic"));
+            all.insert(0, first.join().expect("a part does not panic"));
             all
         });
         parts.iter().zip(done).try_for_each(|(part, done)| self.conclude(part, done, passed))
     }
 
     fn changed(&mut self, since: &str) -> Result<()> {
-        for name in ["tidy", "formatting"] {
-            let part = PARTS.iter().find(|part| part.name == name).expect("it is a part");
-            self.run(part, &mut Passed::read()?)?;
-        }
-        let tally = changed::run(since)?;
-        self.tally.add(tally);
+        let parts = PARTS.iter().filter(|part| ["tidy", "formatting"].contains(&part.name));
+        // Beside the build, which has a processor idle while the first crates are compiled.
+        let (checks, tally) = std::thread::scope(|scope| {
+            let checks = scope.spawn(|| parts.map(|part| (part, done(part))).collect::<Vec<_>>());
+            let tally = changed::run(since);
+            (checks.join().expect("a part does not panic"), tally)
+        });
+        let mut passed = Passed::read()?;
+        checks.into_iter().try_for_each(|(part, done)| self.conclude(part, done, &mut passed))?;
+        self.tally.add(tally?);
         Ok(())
     }
 

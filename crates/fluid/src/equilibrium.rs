@@ -19,11 +19,11 @@ pub struct Equilibrium {
 impl Equilibrium {
     /// Finds one from a state close by: Newton's method on the drift of the free components, with a line search. None if it
     /// does not converge, as where there is no equilibrium.
-    pub fn near<S: System + ?Sized>(system: &S, start: &[f64]) -> Option<Self> {
+    pub fn near(system: &dyn System, start: &[f64]) -> Option<Self> {
         let mut state = start.to_vec();
         let mut piece = Piece::new(system, &mut state);
         let size = |i: usize, x: f64| x.abs().max(system.scale(i));
-        let off = |piece: &Piece<'_, S>, state: &[f64]| {
+        let off = |piece: &Piece<'_, dyn System + '_>, state: &[f64]| {
             let drift = piece.drift(state);
             drift.iter().enumerate().map(|(i, d)| d.abs() / size(i, state[i])).fold(0.0, f64::max)
         };
@@ -90,7 +90,7 @@ fn fastest<S: System + ?Sized>(piece: &Piece<'_, S>, state: &[f64]) -> f64 {
 }
 
 /// The matrix of derivatives of a system's drift, held components at rest, by central differences.
-pub fn jacobian<S: System + ?Sized>(system: &S, state: &[f64]) -> DMatrix<f64> {
+pub fn jacobian(system: &dyn System, state: &[f64]) -> DMatrix<f64> {
     let mut state = state.to_vec();
     let piece = Piece::new(system, &mut state);
     jacobian_of(&piece, &state)

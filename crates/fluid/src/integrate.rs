@@ -144,10 +144,12 @@ struct Attempt {
 
 /// Follows a system from a state at time 0 until `until` \[s\].
 ///
+/// It is compiled once, with this crate's optimisation, for all systems.
+///
 /// # Errors
 /// If steps become too short, or corners too many.
-pub fn integrate<S: System + ?Sized>(
-    system: &S,
+pub fn integrate(
+    system: &dyn System,
     start: &[f64],
     until: f64,
     options: Options,
@@ -159,8 +161,8 @@ pub fn integrate<S: System + ?Sized>(
 ///
 /// # Errors
 /// As [`integrate()`], and [`Stuck::Stopped`].
-pub fn integrate_unless<S: System + ?Sized>(
-    system: &S,
+pub fn integrate_unless(
+    system: &dyn System,
     start: &[f64],
     until: f64,
     options: Options,

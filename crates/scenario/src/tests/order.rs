@@ -159,8 +159,8 @@ fn wired(flows: &[&str], fluid: &str) -> Vec<f64> {
 #[test]
 fn wires_carry_bytes_in_every_fluid_model() {
     for fluid in [
-        "{ model = \"e-multcp\", smoothing = 50.0 }",
-        "{ model = \"e-multcp-reduced\", smoothing = 50.0 }",
+        "{ model = \"e-multcp\", smoothing = 50.0, implicit = true }",
+        "{ model = \"e-multcp-reduced\", smoothing = 50.0, implicit = true }",
         "{ model = \"quic-tcp\" }",
         "{ model = \"dual-descent\", implicit = true }",
     ] {

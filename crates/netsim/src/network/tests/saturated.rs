@@ -41,7 +41,7 @@ fn sources_go_on_in_any_queue() {
                 } else {
                     spec.wires[0].queue = queue;
                 }
-                let result = Network::run(&spec, seconds(1, 2, 12));
+                let result = Network::run(&spec, seconds(1, 2, 6));
                 assert_conserved(&result);
                 let about = format!("{:?} {marking} {limit}", every_discipline()[discipline]);
                 let served: f64 = result.flows.iter().map(|flow| flow.goodput_pps).sum();
