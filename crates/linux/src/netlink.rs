@@ -409,6 +409,35 @@ mod tests {
         (0..count).map(|_| Message::new(0x0a0c, 0, &[0; 4])).collect()
     }
 
+    /// Groups are listed as bits, the first one lowest (`NETLINK_LIST_MEMBERSHIPS`, netlink(7)): 1 is `RTNLGRP_LINK`.
+    #[test]
+    fn joined_group_is_listed_by_the_kernel() {
+        let socket = Socket::new(None).expect("a socket");
+        let groups = || {
+            let list = libc::NETLINK_LIST_MEMBERSHIPS;
+            socket_option::value::<1>(&socket.descriptor, libc::SOL_NETLINK, list).expect("groups")
+        };
+        assert_eq!(groups(), [0]);
+        for (group, expected) in [(1, 0b01), (3, 0b101)] {
+            socket.join(group).expect("a group that exists");
+            assert_eq!(groups(), [expected]);
+        }
+    }
+
+    /// The kernel doubles the size (`SO_RCVBUF`, socket(7)).
+    #[test]
+    fn buffer_has_twice_the_given_size() {
+        let socket = Socket::new(None).expect("a socket");
+        let before = sockopt::socket_recv_buffer_size(&socket.descriptor).expect("a size");
+        match socket.buffer(before) {
+            Ok(()) => {
+                let after = sockopt::socket_recv_buffer_size(&socket.descriptor).expect("a size");
+                assert_eq!(after, 2 * before);
+            }
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}"),
+        }
+    }
+
     /// Makes three requests, 2 to 4, between a begin, 1, and an end, 5 (`NFNL_MSG_BATCH_BEGIN` and `…_END`).
     fn transact(answers: &[&[Vec<u8>]]) -> (io::Result<()>, Vec<u8>) {
         let (mut socket, kernel) = answered(answers);

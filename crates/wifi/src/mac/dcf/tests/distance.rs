@@ -522,3 +522,47 @@ fn far_frame_meets_receiver_whose_own_has_ended() {
         );
     }
 }
+
+/// An answer is in time if its preamble is over at the time-out ([`MacTiming::round_trip_max`]); receptions come before time-outs
+/// of the same instant.
+#[test]
+fn preamble_that_ends_at_the_time_out_is_in_time() {
+    let flight = flight_ns(10_000.0);
+    let slot = a().slot.as_nanos();
+    for (short_ns, attempts) in [(0, 1), (1, 7)] {
+        let timing = a().with_round_trip(Duration::from_nanos(2 * flight - slot - short_ns));
+        assert_eq!(timing.round_trip_max().as_nanos(), 2 * flight - short_ns);
+        let mut bench = bench(&[0.0, 10_000.0], timing, Rules::standard());
+        bench.offer_at(0, 1, 54);
+        bench.run_to(us(100_000));
+        let counters = bench.air.counters(0);
+        assert_eq!(
+            (counters.attempts, counters.ack_late),
+            (attempts, if attempts > 1 { attempts } else { 0 })
+        );
+    }
+}
+
+/// RTS and CTS at 1 Mb/s have DSSS's preamble of 192 us, and last 160 and 112 us more; the OFDM acknowledgement's has 20 us.
+/// Each time-out is for its own answer (clause 10.3.2.9).
+#[test]
+fn far_answers_have_preambles_of_their_own() {
+    let (flight, rate) = (flight_ns(10_000.0), Rate::from_kbps(54_000));
+    let timing = MacTiming::mixed(crate::Preamble::Long, Rate::from_kbps(1_000), true);
+    let timing = timing.with_round_trip(Duration::from_nanos(2 * flight));
+    let rules = Rules { rts_threshold: Some(Bytes::new(500)), ..Rules::standard() };
+    let mut bench = bench(&[0.0, 10_000.0], timing, rules);
+    bench.offer_at(0, 1, 54);
+    bench.run_to(us(50_000));
+    let cts = 50_000 + 352_000 + flight + 10_000;
+    let data = cts + 304_000 + flight + 10_000;
+    let ack = data + timing.data(Bytes::new(DATA_BYTES), rate).as_nanos() + flight + 10_000;
+    let expected = [
+        (50_000, 0, FrameKind::Rts),
+        (cts, 1, FrameKind::Cts),
+        (data, 0, FrameKind::Data),
+        (ack, 1, FrameKind::Ack),
+    ];
+    assert_eq!(bench.frames(), expected);
+    assert_eq!(bench.done()[0].2, Outcome::Delivered);
+}

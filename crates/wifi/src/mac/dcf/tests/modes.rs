@@ -300,6 +300,13 @@ fn best_mode_is_the_fastest_received() {
         assert_eq!(script.best()[0], Some(best), "{to}");
         bench.run_to(bench.now + Duration::from_micros(50_000));
     }
+    // Where modes are not told apart all are received.
+    let mut bench = Bench::standard(&[0.0, 100.0], |_| exactly(0));
+    let script = Script::asking();
+    bench.control(0, 1, &[1_000, 11_000, 2_000], &script);
+    bench.offer(0, 1);
+    bench.run_to(us(20_000));
+    assert_eq!(script.best(), [Some(1)]);
 }
 
 /// With an error model it is the best at the link's power, also after the receiver has moved.
