@@ -5,6 +5,7 @@
 //! `passed.rs` remembers. The rest is for releases.
 #![allow(clippy::print_stdout, reason = "a task runner prints its progress")]
 
+mod beside;
 mod bundle;
 mod changed;
 mod citations;
@@ -45,8 +46,9 @@ mod wheel;
 mod words;
 
 use anyhow::{Context as _, Result, bail};
+use beside::groups;
 use evenair_needs::{NEEDS, Remedy, find};
-use parts::{PARTS, Part, When, groups};
+use parts::{PARTS, Part, When};
 use passed::Passed;
 use std::collections::BTreeSet;
 use std::process::ExitCode;

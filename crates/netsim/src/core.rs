@@ -67,7 +67,7 @@ enum Event<T> {
     Attached(T),
 }
 
-/// What is due next beside the air, and when.
+/// The next of the two kinds of events beside the air, and its instant.
 #[derive(Clone, Copy, Debug)]
 enum Beside {
     /// A packet between layers.
@@ -180,7 +180,7 @@ impl<T: Copy> Core<T> {
         self.effects.wakes.next_at().map_or(beside, |wake| wake.min(beside))
     }
 
-    /// What is due next beside the air.
+    /// The next event or packet between layers beside the air.
     #[inline]
     fn next_beside_the_air(&self) -> Option<Beside> {
         let event = self.events.next_place();

@@ -6,17 +6,6 @@ use evenair_needs::{Missing, find};
 use std::path::Path;
 use std::process::Command;
 
-/// The length of a run \[s\].
-const SECONDS: u32 = 500;
-
-/// As many runs, up to four, as 2000 losses by lottery take: goodput goes with the root of the mean distance of two losses, so that its
-/// standard error is near 0.5/√2000, a hundredth. Without a lottery all runs are the same.
-fn seeds(recorded: &kernel::Recorded) -> u64 {
-    let segments = recorded.outcome.goodput_kbps * 1e3 / (8.0 * 1460.0) * f64::from(SECONDS);
-    let losses = segments * recorded.lottery;
-    if losses > 0.0 { ((2000.0 / losses).ceil() as u64).clamp(1, 4) } else { 1 }
-}
-
 /// Goodput at equal loss within 10 %, within 20 % where 8 % are lost; the round trip, which the sender's own
 /// queue determines where the link is the limit, as near. BBR's goodput within 10 % everywhere, its round
 /// trip within 25 %. It paces at 99 % of the greatest rate of ten round trips, and that maximum contains the
@@ -28,7 +17,7 @@ fn senders_over_lossy_paths_agree_with_linux() {
     for recorded in kernel::recorded() {
         let bbr = recorded.case.law == "bbr";
         let limit = if bbr || recorded.case.lottery_percent < 8.0 { 0.1 } else { 0.2 };
-        let (theirs, ours) = (recorded.outcome, kernel::simulated(&recorded, SECONDS, seeds(&recorded)));
+        let (theirs, ours) = (recorded.outcome, kernel::simulated(&recorded, 500, 4));
         let off = |ours: f64, theirs: f64| ours / theirs - 1.0;
         let goodput = off(ours.goodput_kbps, theirs.goodput_kbps);
         let round_trip = off(ours.round_trip_ms, theirs.round_trip_ms);
