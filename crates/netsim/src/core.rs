@@ -67,7 +67,7 @@ enum Event<T> {
     Attached(T),
 }
 
-/// What is due next beside the air, and when.
+/// The next due thing beside the air, and when.
 #[derive(Clone, Copy, Debug)]
 enum Beside {
     /// A packet between layers.
@@ -180,7 +180,7 @@ impl<T: Copy> Core<T> {
         self.effects.wakes.next_at().map_or(beside, |wake| wake.min(beside))
     }
 
-    /// What is due next beside the air.
+    /// Returns the next due thing beside the air.
     #[inline]
     fn next_beside_the_air(&self) -> Option<Beside> {
         let event = self.events.next_place();
