@@ -195,6 +195,13 @@ fn modulations_that_the_standard_lacks_are_named() {
     );
     assert_eq!(refused(Format::Ht, 0, 1, Width::Mhz80), "HT has no channels of 80 MHz: use 20 MHz or 40 MHz");
     assert_eq!(refused(Format::He, 0, 5, Width::Mhz80), "there are no 5 streams: use 1 to 4");
+    let long =
+        Modulation { guard_interval: GuardInterval::Ns1600, ..modulation(Format::Ht, 0, 1, Width::Mhz40) };
+    assert_eq!(
+        Mode::of(long).unwrap_err().to_string(),
+        "HT has no guard interval of 1600 ns: use 400 ns or 800 ns",
+        "40 MHz is a channel of 802.11n (clause 19.3.2)"
+    );
     let short =
         Modulation { guard_interval: GuardInterval::Ns400, ..modulation(Format::He, 0, 1, Width::Mhz20) };
     assert_eq!(

@@ -7,10 +7,11 @@ use crate::queue::{
 use crate::spec::{FlowSpec, LinkRate, MacSpec, NetworkSpec, Pattern, Per, Traffic};
 use evenair_laws::Parameters;
 use evenair_laws::backoff::{
-    Access, BackoffLaw, BackoffParams, Category, Dcf, LinkRole, LinkView, OwnBackoff, Scope, Surroundings,
+    Access, BackoffLaw, BackoffParams, Category, Dcf, DcfParams, EdcaParams, LinkRole, LinkView, OwnBackoff,
+    Scope, Surroundings,
 };
 use evenair_laws::marking::{AnyMarking, CodelParams, MarkingLaw, OwnMarking, QueueView, Verdict};
-use evenair_topology::Medium;
+use evenair_topology::{Medium, Signal};
 use evenair_units::{Dbm, Probability, Volume};
 use evenair_wifi::{BROADCAST, MacTiming, Preamble, Rules};
 use std::sync::{Arc, Mutex};
@@ -243,6 +244,23 @@ fn attempts_are_charged_to_their_station() {
     assert!(!airtime(false).wants_attempts() && !DisciplineParams::Fifo.begin(&ROLE).wants_attempts());
 }
 
+/// Two packets of a station leave together. Where the air tells of no attempts, each costs its station 1310 µs, so that it waits for
+/// more than one packet of the other.
+#[test]
+fn packets_that_leave_together_are_paid_for() {
+    for (per_attempt, order) in [(false, [2, 3]), (true, [4, 2])] {
+        let mut queue = airtime(per_attempt);
+        (0..4).for_each(|id| queue.enqueue(ms(0), packet(id, id / 2 * 2, 1000, ms(0))));
+        queue.enqueue(ms(0), packet(4, 0, 1000, ms(0)));
+        let mut dropped = Vec::new();
+        let first = queue.dequeue(ms(1), &mut dropped).map(|next| (next.packet.0, next.next_hop));
+        let second = queue.dequeue_for(ms(1), 0, &mut dropped).map(|next| next.packet.0);
+        assert_eq!((first, second), (Some((0, 0)), Some(1)));
+        let others = order.map(|_| queue.dequeue(ms(1), &mut dropped).map(|next| next.packet.0));
+        assert_eq!(others, order.map(Some), "per attempt: {per_attempt}");
+    }
+}
+
 /// A station that used eight turns' time for one packet pays for it when it comes back, even if others had something to send.
 #[test]
 fn station_that_comes_back_has_its_debt() {
@@ -413,6 +431,24 @@ fn airtime_is_of_the_link_from_this_node() {
     let airtimes = Airtimes::of_node(&of(MacSpec::Ideal), 1);
     assert_eq!(us(&airtimes), [1454, 8000, 727]);
     assert!(!airtimes.per_attempt);
+}
+
+/// Frames between nodes with EDCA have a header of 26 bytes, others one of 24: 8,304 and 8,288 bits at 11 Mb/s. A broadcast has
+/// the longer one where all nodes know it.
+#[test]
+fn airtime_has_the_header_that_both_ends_know() {
+    let timing = MacTiming::b(Preamble::Long, Rate::from_kbps(1_000));
+    let mac = MacSpec::Dcf { timing, rules: Rules::standard() };
+    let signals = [2, 3].map(|to| Signal { from: 1, to, power: Dbm::new(-60.0) });
+    let medium = Medium::from_signals(4, &signals, Dbm::new(-82.0), Dbm::new(-92.0));
+    let spec = NetworkSpec {
+        backoff: EdcaParams::default().into(),
+        node_backoffs: vec![(3, DcfParams::default().into())],
+        ..NetworkSpec::new(Vec::new(), medium, mac, Rate::from_kbps(11_000))
+    };
+    let airtimes = Airtimes::of_node(&spec, 1);
+    let us = [2, 3].map(|hop| airtimes.of(hop, 1000).as_nanos() / 1000);
+    assert_eq!(us, [755, 754].map(|payload| 50 + 192 + payload + 10 + 304));
 }
 
 /// Weighted fair queueing gives up the last packet of the line that is longest for its weight: 1000 bytes at one against 2000 at

@@ -539,6 +539,41 @@ fn a_dead_link_gives_packets_up() {
     }
 }
 
+/// The third of four packets is lost and given up, so that the fourth waits behind a gap. A block ack request moves the receiver's window
+/// past it (clause 10.24.7.6), before the fifth packet is sent.
+#[test]
+fn request_moves_the_window_past_a_gap() {
+    let limits = Aggregation { tries: Some(1), packets: 4, ..Aggregation::standard() };
+    let mut host = pair(limits, Holding::Packet, &[((0, 1), every(3))]);
+    (0..5).for_each(|_| host.bring(0, 1, 1_000));
+    host.run_to(us(10_000));
+    let frames: Vec<_> = host.frames().into_iter().filter(|f| f.1 == 0).collect();
+    let kinds: Vec<FrameKind> = frames.iter().map(|f| f.2).collect();
+    assert_eq!(kinds, [FrameKind::Data, FrameKind::BlockAckRequest, FrameKind::Data]);
+    assert_eq!(host.received(0), [0, 1, 3]);
+    let is_last = |up: &Up| matches!(*up, Up::Received { packet: PacketId(3), .. });
+    let at = host.ups.iter().find(|(_, up)| is_last(up)).unwrap().0;
+    assert!(us(frames[1].0) < at && at < us(frames[2].0), "{at:?} {frames:?}");
+}
+
+/// On a dead link a packet is repeated for its lifetime, and no longer.
+#[test]
+fn lifetime_bounds_repetitions() {
+    let lifetime = Some(Duration::from_millis(10));
+    let limits = Aggregation { tries: None, lifetime, ..Aggregation::standard() };
+    let mut host = pair(limits, Holding::Packet, &[((0, 1), every(1))]);
+    host.bring(0, 1, 1_000);
+    host.run_to(us(100_000));
+    assert_eq!(host.done(0), [(0, Outcome::Dropped)]);
+    let starts: Vec<u64> = host.frames().iter().map(|f| f.0).collect();
+    let (before, last) = (starts[starts.len() - 2], starts[starts.len() - 1]);
+    let end = host.ups[0].0;
+    // A frame of 1038 bytes at 54 Mb/s takes 176 µs, and its time-out 45 µs more.
+    let missed = |start: u64| us(start + 176 + 45);
+    assert!(missed(before) <= us(10_000) && us(10_000) < end, "{starts:?} {end:?}");
+    assert!(end <= missed(last + 1), "at the first time-out after it");
+}
+
 /// 1504 µs: at 4 µs a symbol of 216 bits, 20 µs of preamble, 16 and 32 µs for the block acknowledgement, 359 symbols of DATA remain:
 /// 9690 bytes, nine packets of 1044 bytes; ten are 10 434.
 #[test]

@@ -549,7 +549,8 @@ fn preamble_that_ends_at_the_time_out_is_in_time() {
 fn far_answers_have_preambles_of_their_own() {
     let (flight, rate) = (flight_ns(10_000.0), Rate::from_kbps(54_000));
     let timing = MacTiming::mixed(crate::Preamble::Long, Rate::from_kbps(1_000), true);
-    let timing = timing.with_round_trip(Duration::from_nanos(2 * flight));
+    // A slot of 20 us and this are 5 us more than there and back: the acknowledgement's time-out comes within it.
+    let timing = timing.with_round_trip(Duration::from_nanos(2 * flight - 15_000));
     let rules = Rules { rts_threshold: Some(Bytes::new(500)), ..Rules::standard() };
     let mut bench = bench(&[0.0, 10_000.0], timing, rules);
     bench.offer_at(0, 1, 54);

@@ -228,6 +228,18 @@ fn probe_sends_one_packet_in_its_first_step() {
     assert_eq!(bench.air.usual_mode(0, 1), Some(Mode::at(Rate::from_kbps(54_000))));
 }
 
+/// The block acknowledgement of two packets is lost. A probe repeats the first one; its ACK is of that alone.
+#[test]
+fn normal_ack_is_of_its_packet_alone() {
+    let mut bench = pair(MissedBlockAck::Data);
+    bench.control(0, 1, &OFDM, &Script::new(&[Chain::of(2, 1), Chain::of(1, 1).probing(1)]));
+    bench.lose_until(1, 0, us(500));
+    bench.stage(0, 1, 2);
+    bench.run_to(us(50_000));
+    assert_eq!(bench.sizes(0), [(FrameKind::Data, 2), (FrameKind::Data, 1), (FrameKind::Data, 1)]);
+    assert_eq!(bench.done().len(), 2);
+}
+
 /// Every second packet is lost. Of 1 2 3 4 the receiver gets 1 and 3; of 2 4 then 2; of 4 nothing is lost. Packet 3 has
 /// arrived before and waits for 2: it is not in the second frame.
 #[test]

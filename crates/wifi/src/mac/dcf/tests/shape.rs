@@ -77,6 +77,29 @@ fn small_is_what_fits() {
     assert!(is_small(&line[1..], &[0]) && !is_small(&line, &[0]));
 }
 
+/// Node 0's frame is decoded up to 250 m: at node 2, and not at its addressee 400 m away.
+#[test]
+fn small_timeline_lists_receivers_in_range() {
+    let at = [0.0, 400.0, 100.0].map(|x| Position::new(x, 0.0));
+    let medium = Medium::from_positions(&at, &radio());
+    let contenders: Vec<Contention> = (0..3).map(contention).collect();
+    let receivers = Receivers::default();
+    let mut air =
+        DcfAir::<Small>::with_receivers(&medium, contenders, timing(), Rules::standard(), &receivers);
+    air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
+    let mut out = Effects::default();
+    let mode = Mode::at(Rate::from_kbps(11_000));
+    let head = Head { to: 1, size: Bytes::new(DATA_BYTES), mode, packet: PacketId(0) };
+    air.offer(Instant::ZERO, 0, head, &mut out);
+    while let Some((now, wake)) = out.wakes.pop_until(us(1_100)) {
+        air.wake(now, wake, &mut out);
+    }
+    assert_eq!(air.counters(0).attempts, 1);
+    let timeline = air.timeline.as_mut().unwrap();
+    let heard: Vec<(u32, u32)> = timeline.take_overheard().map(|heard| (heard.from, heard.at)).collect();
+    assert_eq!(heard, [(0, 2)]);
+}
+
 proptest! {
     /// Frame by frame, under any rules.
     #[test]
