@@ -23,6 +23,9 @@ struct Script {
     told: Arc<Mutex<Vec<FrameStatus>>>,
 }
 
+/// Of a report: modes and tries, packets of the last frame, and those acknowledged.
+type Told = (Vec<(u16, u8)>, u16, u16);
+
 impl OwnLaw for Script {
     fn identity(&self) -> String {
         "script".into()
@@ -65,8 +68,7 @@ impl Script {
         self.views.lock().unwrap().iter().map(|view| view.best).collect()
     }
 
-    /// Of each report: modes and tries, packets of the last frame, and those acknowledged.
-    fn told(&self) -> Vec<(Vec<(u16, u8)>, u16, u16)> {
+    fn told(&self) -> Vec<Told> {
         let tries = |status: &FrameStatus| status.tried().map(|tried| (tried.mode, tried.tries)).collect();
         let told = self.told.lock().unwrap();
         told.iter().map(|status| (tries(status), status.packets, status.acknowledged)).collect()
