@@ -92,8 +92,6 @@ pub struct Queue<E> {
     calendar: Option<Box<Calendar<E>>>,
     /// No event before it is beyond the line, and none after it in the line: the heap's first place, or the calendar's.
     bound: Place,
-    /// Something is beyond the line.
-    is_more: bool,
     inserted: u64,
 }
 
@@ -104,7 +102,6 @@ impl<E> Default for Queue<E> {
             heap: BinaryHeap::new(),
             calendar: None,
             bound: Place::LAST,
-            is_more: false,
             inserted: 0,
         }
     }
@@ -195,7 +192,6 @@ impl<E: Copy> Queue<E> {
         let calendar =
             self.calendar.as_ref().map_or(Place::LAST, |calendar| Place::first_at(calendar.begins()));
         self.bound = self.heap.peek().map_or(calendar, |first| first.place.min(calendar));
-        self.is_more = self.bound != Place::LAST;
     }
 
     fn is_in_order(&self) -> bool {
@@ -225,7 +221,7 @@ impl<E: Copy> Queue<E> {
             return None;
         }
         self.line.truncate(self.line.len() - 1);
-        if self.line.is_empty() && self.is_more {
+        if self.line.is_empty() && !self.bound.at().is_never() {
             self.refill();
         }
         Some((at, event))

@@ -245,7 +245,7 @@ impl<T: Copy> Core<T> {
         let (_, direction, id) = self.between_layers.pop_front()?;
         match direction {
             Direction::Down => self.enqueue(id),
-            Direction::Up => return self.arrive(id),
+            Direction::Up => return self.arrival(id),
         }
         None
     }
@@ -387,9 +387,8 @@ impl<T: Copy> Core<T> {
         queue.accept(self.now, arrival);
         self.buffers[queue.buffer as usize].waiting += 1;
         match queue.service {
-            Service::Nothing => self.serve_next(by),
             Service::Staged { .. } => self.refill(by, next_hop),
-            Service::Packet(..) | Service::Dummy => (),
+            _ => self.serve(by),
         }
         if watched {
             self.came_in(by);
@@ -449,9 +448,16 @@ impl<T: Copy> Core<T> {
             && self.queues[self.hops.get(packet.hop).queue as usize].node == entered.ends().1
     }
 
-    /// A packet reaches the network layer of a node: forward it, or hand it up, which is news.
+    /// A packet reaches the network layer of a node. Where it is handed up, the news come later.
     #[inline]
-    fn arrive(&mut self, id: PacketId) -> Option<News<T>> {
+    fn arrive(&mut self, id: PacketId) {
+        let news = self.arrival(id);
+        self.news.extend(news);
+    }
+
+    /// A packet reaches the network layer of a node: forward it, or hand it up, which is news.
+    #[inline(never)]
+    fn arrival(&mut self, id: PacketId) -> Option<News<T>> {
         self.watch_arriving(id);
         let packet = self.pool.get(id);
         if packet.hop == END || self.leaves_early(packet) {

@@ -49,8 +49,7 @@ impl<T: Copy> Core<T> {
         }
         packet.hop = hop.next();
         if self.layer_delay.is_zero() {
-            let news = self.arrive(id);
-            self.news.extend(news);
+            self.arrive(id);
         } else {
             self.delay(id, Direction::Up);
         }
@@ -138,7 +137,7 @@ impl<T: Copy> Core<T> {
 
     /// Gives a queue's outlet, which is free, its next packet, if there is one.
     #[inline(never)]
-    pub(super) fn serve_next(&mut self, by: u32) {
+    fn serve_next(&mut self, by: u32) {
         if matches!(self.queues[by as usize].outlet, Outlet::Within { .. }) {
             return self.let_through(by);
         }

@@ -284,8 +284,7 @@ impl<T: Copy> Core<T> {
             let packet = *packet;
             self.watch_passing(by, &packet);
             self.queues[by as usize].waits.iter_mut().for_each(|waits| waits.add(waited));
-            let news = self.arrive(next.packet);
-            self.news.extend(news);
+            self.arrive(next.packet);
         }
         self.serve_nothing(by);
         if any {
@@ -329,8 +328,7 @@ impl<T: Copy> Core<T> {
     pub(super) fn pass_by(&mut self, id: PacketId) {
         let packet = self.pool.get_mut(id);
         packet.hop = self.hops.get(packet.hop).next();
-        let news = self.arrive(id);
-        self.news.extend(news);
+        self.arrive(id);
     }
 
     /// The notes on the gateway, and its shaper's counts, if there is one.

@@ -40,7 +40,6 @@ impl<T: Copy> Core<T> {
         let packet = self.pool.get_mut(id);
         debug_assert_eq!(self.hops.get(packet.hop).queue, by, "a packet was on the wrong wire");
         packet.hop = self.hops.get(packet.hop).next();
-        let news = self.arrive(id);
-        self.news.extend(news);
+        self.arrive(id);
     }
 }

@@ -414,6 +414,7 @@ impl<S: Shape> DcfAir<S> {
         self.stop_each(node, arrival, by);
     }
 
+    /// The same, in place.
     #[allow(clippy::inline_always, reason = "a twentieth of a run: part of a frame's start")]
     #[inline(always)]
     pub(super) fn stop_each(&mut self, node: usize, arrival: Instant, by: Contender) {
@@ -459,8 +460,7 @@ impl<S: Shape> DcfAir<S> {
     #[inline]
     fn least_deadline(&self, node: usize) -> Instant {
         if S::SMALL {
-            let deadline = |there: usize| self.deadlines[self.nodes[there].first as usize];
-            return self.running_around(node).into_iter().map(deadline).fold(Instant::NEVER, Instant::min);
+            return self.first_around(node).0;
         }
         let around = self.around(node).iter().map(|&c| self.deadlines[c as usize]);
         around.fold(Instant::NEVER, Instant::min)
