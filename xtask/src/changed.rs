@@ -1,14 +1,13 @@
 //! The tests of changed code: for work on one crate.
 
 use crate::metadata::{Metadata, Program};
-use crate::run::root;
+use crate::run::{git, root};
 use crate::suite::{PACKETS, Suite};
 use crate::tally::Tally;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 const LAWS: &str = "evenair-laws";
 const COMMAND: &str = "evenair-cli";
@@ -30,8 +29,9 @@ left to cargo xtask live: gateway, transport, laws in the kernel, emulator";
 
 /// Tests the crates of theory and packets in which something has changed since a commit, committed or not, and all above them.
 pub(crate) fn run(since: &str) -> Result<Tally> {
-    let mut files = git(&["diff", "--name-only", since])?;
-    files.extend(git(&["ls-files", "--others", "--exclude-standard"])?);
+    let changed = git(&["diff", "--name-only", since])?;
+    let new = git(&["ls-files", "--others", "--exclude-standard"])?;
+    let files: Vec<String> = changed.lines().chain(new.lines()).map(String::from).collect();
     let metadata = Metadata::of_workspace()?;
     let everything = metadata.packages.iter().map(|package| package.name.clone()).collect();
     let folders = metadata.closure(&everything, true)?;
@@ -119,12 +119,6 @@ fn is_wanted(program: &Program, name: &str, changed: &BTreeSet<String>, families
         "gateway" => changed.contains(LAWS) && families.contains("gateway"),
         _ => name.contains("fingerprint"),
     }
-}
-
-fn git(words: &[&str]) -> Result<Vec<String>> {
-    let output = Command::new("git").args(words).current_dir(root()).output().context("git")?;
-    ensure!(output.status.success(), "git {}: {}", words.join(" "), String::from_utf8_lossy(&output.stderr));
-    Ok(String::from_utf8(output.stdout)?.lines().map(String::from).collect())
 }
 
 #[cfg(test)]

@@ -5,14 +5,13 @@
 //!
 //! Faults are put into a copy of the tree below `target`, which the runs keep: cargo builds again only the changed crates.
 
-use crate::run::{cargo_command, root, succeeds, target};
+use crate::run::{cargo_command, git, root, succeeds, target};
 use crate::tally::Tally;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Of so many shares one is tried: some 25 faults of 9 800.
@@ -126,7 +125,9 @@ fn try_faults(
 
 /// Brings the copy of the tree up to date. Files that are the same keep their times, by which cargo tells what to build.
 fn copy_tree(tree: &Path) -> Result<()> {
-    let listed = git_files(&root())?;
+    // Those that git has, or would add.
+    let listed = git(&["ls-files", "--cached", "--others", "--exclude-standard"])?;
+    let listed: BTreeSet<PathBuf> = listed.lines().map(PathBuf::from).collect();
     for file in &listed {
         let (from, to) = (root().join(file), tree.join(file));
         let Ok(text) = fs::read(&from) else { continue }; // a link, or deleted
@@ -149,18 +150,6 @@ fn copy_tree(tree: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The files of a tree that git has, or would add.
-fn git_files(of: &Path) -> Result<BTreeSet<PathBuf>> {
-    let listed = Command::new("git")
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        .current_dir(of)
-        .output()
-        .context("git ls-files")?;
-    ensure!(listed.status.success(), "git ls-files fails");
-    let names = String::from_utf8(listed.stdout).context("names of files")?;
-    Ok(names.split_terminator('\0').map(PathBuf::from).collect())
 }
 
 /// Listed faults that do not exist: their code has moved, so that the reason may not hold.

@@ -4,7 +4,7 @@
 
 use crate::bundle::{bring_what_goes_beside, compress, elf, pack};
 use crate::metadata::Metadata;
-use crate::run::{cargo_command, root, succeed, target};
+use crate::run::{cargo_command, git, root, succeed, target};
 use crate::steps::{Steps, files};
 use crate::tally::Tally;
 use crate::{deb, docs, play, sbom, trial, wheel};
@@ -250,11 +250,4 @@ impl Release {
 fn write_program(file: &Path, script: &str) -> Result<()> {
     fs::write(file, script)?;
     succeed(Command::new("chmod").arg("+x").arg(file))
-}
-
-/// Git's answer.
-fn git(arguments: &[&str]) -> Result<String> {
-    let output = Command::new("git").current_dir(root()).args(arguments).output().context("git")?;
-    ensure!(output.status.success(), "git {} failed", arguments.join(" "));
-    Ok(String::from_utf8(output.stdout)?.trim().to_string())
 }

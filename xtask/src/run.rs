@@ -1,7 +1,7 @@
 //! Other programs, and where the repository lies.
 
 use crate::tally::Tally;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -52,6 +52,14 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<Tally> {
 pub(crate) fn succeed(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("{}", command.get_program().display()))?;
     if status.success() { Ok(()) } else { bail!("{} failed", line(command)) }
+}
+
+/// Git's answer about this repository.
+pub(crate) fn git(arguments: &[&str]) -> Result<String> {
+    let output = Command::new("git").args(arguments).current_dir(root()).output().context("git")?;
+    let words = arguments.join(" ");
+    ensure!(output.status.success(), "git {words}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?.trim().to_string())
 }
 
 /// Whether a command succeeds; its output is not shown.
