@@ -13,6 +13,7 @@ use evenair_linux::signals::{Asked, Signals};
 use evenair_linux::{bpf, confinement};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::statfs;
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount};
 use rustix::process::geteuid;
 use std::fs::{self, DirBuilder};
@@ -98,7 +99,7 @@ pub fn hold(link: OwnedFd) -> io::Result<()> {
     while signals.take() != Some(Asked::End) {
         let mut waits = [PollFd::new(&signals, PollFlags::IN)];
         match poll(&mut waits, None) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => (),
+            Ok(_) | Err(Errno::INTR) => (),
             Err(error) => return Err(error.into()),
         }
     }
@@ -228,6 +229,13 @@ impl Pinned {
             remove(&folder.join(name)).map_err(at("a pin"))?;
         }
         clear(&folder);
+        // Another process may have the link open, to read the law. New sockets could use the law until then.
+        match bpf::detach(&self.link) {
+            Err(error) if error.kind() != ErrorKind::Unsupported => {
+                Err(at("taking the law out of force")(error))
+            }
+            _ => Ok(()),
+        }?;
         drop(self.link);
         Ok(Leaving { functions: self.functions })
     }

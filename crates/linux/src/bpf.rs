@@ -424,6 +424,15 @@ pub fn replace_struct_ops(link: impl AsFd, map: impl AsFd) -> io::Result<()> {
     unsafe { call(Command::LinkUpdate, &mut update) }.map(|_| ())
 }
 
+/// Takes a link's structure of functions out of force at once, while the link is still held or pinned.
+///
+/// # Errors
+/// `EOPNOTSUPP` before Linux 6.11.
+pub fn detach(link: impl AsFd) -> io::Result<()> {
+    // SAFETY: the attributes contain no address.
+    unsafe { call(Command::LinkDetach, &mut [raw(link)]) }.map(|_| ())
+}
+
 /// Begins a pass over all objects of an iterator; the program's output is read from the descriptor.
 ///
 /// # Errors

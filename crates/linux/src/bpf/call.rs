@@ -20,6 +20,7 @@ pub(super) enum Command {
     LinkUpdate = 29,
     NextLink = 31,
     IteratorCreate = 33,
+    LinkDetach = 34,
 }
 
 /// A name of at most fifteen bytes, and zeros.
