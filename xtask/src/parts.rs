@@ -94,7 +94,7 @@ pub(crate) const PARTS: [Part; 24] = [
         "live",
         "everything that wants this machine's kernel: gateway, transport, congestion control, emulator",
         tests::live,
-        &["Cargo.lock", "Cargo.toml", "docs", "lab", "packaging", "scenarios"],
+        &["Cargo.lock", "Cargo.toml", "docs", "lab", "packaging", "scenarios", "validation/linux"],
         &LIVE_AND_ABOVE,
     ),
     due(

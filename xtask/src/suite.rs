@@ -58,7 +58,7 @@ pub(crate) const PACKETS: [&str; 17] = [
 
 /// Everything that wants the kernel of this machine, then crates of theory and packets that have tests of their own in a build with
 /// all features.
-pub(crate) const LIVE_AND_ABOVE: [&str; 11] = [
+pub(crate) const LIVE_AND_ABOVE: [&str; 10] = [
     "evenair-access",
     "evenair-gateway",
     "evenair-linux",
@@ -68,7 +68,6 @@ pub(crate) const LIVE_AND_ABOVE: [&str; 11] = [
     "evenair-operator",
     "evenair-needs",
     "evenair-cli",
-    "evenair-agreement",
     "evenair-results",
 ];
 /// End-to-end tests of the command that a build with all features need not run again. All others run there: what is compiled with
@@ -97,7 +96,6 @@ const RUN_AGAIN: [&str; 3] = [
 /// Tests that nothing may run beside. Laws that come and go in the kernel wait for all its processors, and
 /// hold up the namespaces of others in that time.
 const ALONE: [&str; 1] = ["laws_that_come_and_go_leave_nothing"];
-const OF_AGREEMENT: &str = "kernel::the_path_program_runs_where_it_may";
 
 pub(crate) fn packages(names: &[impl AsRef<str>]) -> Vec<String> {
     names.iter().map(|name| format!("--package={}", name.as_ref())).collect()
@@ -116,21 +114,15 @@ fn processors() -> usize {
 
 impl Suite {
     pub(crate) fn packets() -> Self {
-        let wanted = |_: &Program, name: &str| name != OF_AGREEMENT;
-        let wanted = Box::new(wanted);
-        Self { options: packages(&PACKETS), wanted, at_once: processors(), documentation: true }
+        let options = packages(&PACKETS);
+        Self { options, wanted: Box::new(|_, _| true), at_once: processors(), documentation: true }
     }
 
     pub(crate) fn live() -> Self {
         let wanted = |program: &Program, name: &str| {
             let begins = |list: &[&str]| list.iter().any(|begin| name.starts_with(begin));
-            match (program.folder.ends_with("agreement"), program.kind.as_str()) {
-                (true, _) => name == OF_AGREEMENT,
-                (false, "test") if program.folder.ends_with("cli") => {
-                    !begins(&RAN_BEFORE) || begins(&RUN_AGAIN)
-                }
-                _ => true,
-            }
+            let is_of_the_command = program.kind == "test" && program.folder.ends_with("cli");
+            !is_of_the_command || !begins(&RAN_BEFORE) || begins(&RUN_AGAIN)
         };
         // They wait for the kernel's clock more than they compute.
         let wanted = Box::new(wanted);
