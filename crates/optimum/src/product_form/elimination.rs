@@ -84,6 +84,11 @@ impl Elimination {
         let links = graph.links();
         let too_large = TooLarge { links, limit: size_max };
         let (order, separators) = greedy(graph, cost, stop).ok_or(too_large)?;
+        // Counted before the bags are made, whose places take far longer to find.
+        separators
+            .iter()
+            .try_fold(0, |sum, s| Some(sum + count(graph, s, size_max - sum)?))
+            .ok_or(too_large)?;
         let mut rank = vec![0; links];
         for (i, &l) in order.iter().enumerate() {
             rank[l] = i;
@@ -201,6 +206,34 @@ impl Configurations {
     }
 }
 
+/// The number of independent sets among some links; none if it is above a limit.
+fn count(graph: &ConflictGraph, among: &FixedBitSet, limit: usize) -> Option<usize> {
+    let mut free: Vec<usize> = Vec::new();
+    for l in among.ones() {
+        if free.iter().all(|&m| !graph.conflict(l, m)) {
+            free.push(l);
+        }
+    }
+    // All subsets of one set are independent.
+    if free.len() >= usize::BITS as usize - 1 || 1 << free.len() > limit {
+        return None;
+    }
+    let links: Vec<usize> = among.ones().collect();
+    let mut counted = 0;
+    count_from(graph, &links, limit, &mut counted).then_some(counted)
+}
+
+/// Counts the independent sets among some links; tells whether they are at most `limit`.
+fn count_from(graph: &ConflictGraph, among: &[usize], limit: usize, counted: &mut usize) -> bool {
+    *counted += 1; // the empty one
+    *counted <= limit
+        && among.iter().enumerate().all(|(i, &l)| {
+            let beside: Vec<usize> =
+                among[i + 1..].iter().copied().filter(|&m| !graph.conflict(l, m)).collect();
+            count_from(graph, &beside, limit, counted)
+        })
+}
+
 /// The order in which the link of least cost goes next, and the later links that each meets; none if the
 /// caller stops it.
 fn greedy(
@@ -266,4 +299,23 @@ fn log_configurations(conflicts: &[FixedBitSet], among: &FixedBitSet) -> f64 {
         log += libm::log1p(size);
     }
     log
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A cycle of n links has Lucas' L(n) independent sets, a path Fibonacci's F(n + 2).
+    #[test]
+    fn independent_sets_are_counted() {
+        let mut all = FixedBitSet::with_capacity(12);
+        all.insert_range(..);
+        let path: Vec<(usize, usize)> = (1..12).map(|l| (l - 1, l)).collect();
+        let cycle = [&path[..], &[(11, 0)]].concat();
+        for (edges, sets) in [(path, 377), (cycle, 322), (Vec::new(), 1 << 12)] {
+            let graph = ConflictGraph::from_edges(12, &edges);
+            assert_eq!(count(&graph, &all, sets), Some(sets));
+            assert_eq!(count(&graph, &all, sets - 1), None);
+        }
+    }
 }
