@@ -86,7 +86,7 @@ impl Resolved {
     /// # Errors
     /// None that is known: every scenario can be written.
     pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
-        toml::to_string(self)
+        toml::to_string(&toml::Table::try_from(self)?)
     }
 
     /// The scenario as if every default had been written: to be changed and resolved again.

@@ -85,10 +85,7 @@ pub fn parse_with<T: DeserializeOwned>(
     text: &str,
     explained: impl Fn(Option<&KeyPath>, String) -> String,
 ) -> Result<T, Mistake> {
-    let table = table(file, text)?;
-    let deserializer = toml::Deserializer::parse(text).map_err(|error| broken(file, text, &error))?;
-    serde_path_to_error::deserialize(deserializer)
-        .map_err(|error| fault::<T>(&table, &error).in_text(file, text, explained))
+    of_table(&table(file, text)?).map_err(|fault| fault.in_text(file, text, explained))
 }
 
 /// Parses a document as a table of values.
@@ -104,7 +101,12 @@ pub fn table(file: &str, text: &str) -> Result<Table, Mistake> {
 /// # Errors
 /// Names the key of the first mistake.
 pub fn of_table<T: DeserializeOwned>(table: &Table) -> Result<T, Fault> {
-    serde_path_to_error::deserialize(Value::Table(table.clone())).map_err(|error| fault::<T>(table, &error))
+    read(table.clone()).map_err(|error| fault::<T>(table, &error))
+}
+
+/// Reads a value from a table, which is the only source of it: each further one would compile the types once more.
+fn read<T: DeserializeOwned>(table: Table) -> Result<T, serde_path_to_error::Error<Error>> {
+    serde_path_to_error::deserialize(Value::Table(table))
 }
 
 /// Returns the mistake of a text that is not TOML.
@@ -166,9 +168,8 @@ fn chooser(table: &Table, at: &KeyPath, word: &str) -> Option<String> {
 
 /// Returns the only key of a table without which a document has another mistake, or none.
 fn blamed<T: DeserializeOwned>(document: &Table, at: &KeyPath) -> Option<String> {
-    let message = |document: Table| {
-        T::deserialize(Value::Table(document)).err().map(|error| plain_message(error.message()))
-    };
+    let message =
+        |document: Table| read::<T>(document).err().map(|error| plain_message(error.inner().message()));
     let whole = message(document.clone())?;
     let keys = value_at(document, at)?.as_table()?.keys().map(String::as_str);
     let without = |key: &str| {

@@ -20,7 +20,8 @@ use alloc::string::{String, ToString};
 pub fn plain_message(message: &str) -> String {
     let message = message.trim().replace('\n', "; ");
     // The TOML parser reports a missing enum word in these forms.
-    if message == "wanted string or table" || message.starts_with("wanted exactly 1 element, ") {
+    let is_no_word = message == "invalid type: unit variant, expected string only";
+    if is_no_word || message.starts_with("wanted exactly 1 element, ") {
         return "expected a word".into();
     }
     // The last one, because quoted values come before it.
@@ -152,7 +153,7 @@ mod tests {
             assert_eq!(said, plain);
         }
         assert!(matches!(serde_json::from_str("\"Here\"").unwrap(), Word::Here));
-        assert_eq!(plain_message("wanted string or table"), "expected a word");
+        assert_eq!(plain_message("invalid type: unit variant, expected string only"), "expected a word");
         assert_eq!(plain_message("wanted exactly 1 element, found 0 elements"), "expected a word");
         let placed = serde_json::from_str::<f64>("true").unwrap_err().to_string();
         let plain = "invalid type: boolean `true`, expected a number at line 1 column 4";

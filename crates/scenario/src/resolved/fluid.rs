@@ -43,7 +43,9 @@ fn read(keys: &toml::Table) -> Result<FluidModel, Mistake> {
             model(keys).err()
         };
         let names = || keys.keys().map(String::as_str);
-        let named = names().find(|name| message.contains(&format!("`{name}`")));
+        // The first word of a message is the refused one; the allowed ones follow.
+        let named = names().filter_map(|name| Some((message.find(&format!("`{name}`"))?, name))).min();
+        let named = named.map(|(_, name)| name);
         let key = named.or_else(|| to_blame(names(), &message, without));
         Mistake::at(&key.map_or("fluid".into(), |key| format!("fluid.{key}")), message)
     })?;

@@ -57,7 +57,21 @@ fn without_prose(study: &Study, id: &str) -> toml::Table {
     let text = study.scenario_text(id).unwrap_or_default();
     let mut table: toml::Table = text.parse().unwrap_or_default();
     PROSE.iter().for_each(|key| drop(table.remove(*key)));
-    table
+    sorted(table)
+}
+
+/// The same with all keys in order: their order in the text makes no difference.
+fn sorted(table: toml::Table) -> toml::Table {
+    let in_order: BTreeMap<String, toml::Value> = table.into_iter().collect();
+    in_order.into_iter().map(|(key, value)| (key, sorted_value(value))).collect()
+}
+
+fn sorted_value(value: toml::Value) -> toml::Value {
+    match value {
+        toml::Value::Table(table) => toml::Value::Table(sorted(table)),
+        toml::Value::Array(values) => toml::Value::Array(values.into_iter().map(sorted_value).collect()),
+        plain => plain,
+    }
 }
 
 fn beginning(scenario: &Resolved) -> String {
