@@ -528,7 +528,7 @@ fn tcp_over_lossy_wire_follows_square_root_law() {
             );
         }
         for loss in [1e-3, 3e-3, 1e-2, 3e-2] {
-            let flow = tcp::over_a_lossy_wire(&format!("loss={loss}"), sack, 1500, 1);
+            let flow = tcp::over_a_lossy_wire(&format!("loss={loss}"), sack, 500, 1);
             // The time-out is the least one, 0.2 s.
             let model = tcp::pftk_pps(flow.round_trip_s.unwrap(), 0.2, loss, 1.0);
             assert!(
