@@ -84,7 +84,7 @@ impl Elimination {
         let links = graph.links();
         let too_large = TooLarge { links, limit: size_max };
         let (order, separators) = greedy(graph, cost, stop).ok_or(too_large)?;
-        // Counted before the bags are made, whose places take far longer to find.
+        // Counted before the bags are made: to find the places in these takes far longer.
         separators
             .iter()
             .try_fold(0, |sum, s| Some(sum + count(graph, s, size_max - sum)?))
@@ -206,7 +206,7 @@ impl Configurations {
     }
 }
 
-/// The number of independent sets among some links; none if it is above a limit.
+/// The number of independent sets among some links, or `None` above a limit.
 fn count(graph: &ConflictGraph, among: &FixedBitSet, limit: usize) -> Option<usize> {
     let mut free: Vec<usize> = Vec::new();
     for l in among.ones() {
@@ -223,7 +223,7 @@ fn count(graph: &ConflictGraph, among: &FixedBitSet, limit: usize) -> Option<usi
     count_from(graph, &links, limit, &mut counted).then_some(counted)
 }
 
-/// Counts the independent sets among some links; tells whether they are at most `limit`.
+/// Counts the independent sets among some links, and returns whether they are at most `limit`.
 fn count_from(graph: &ConflictGraph, among: &[usize], limit: usize, counted: &mut usize) -> bool {
     *counted += 1; // the empty one
     *counted <= limit
