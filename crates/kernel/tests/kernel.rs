@@ -101,6 +101,21 @@ fn each_law_carries_ten_megabytes_and_is_seen() {
     }
 }
 
+/// Another process may hold the link of a law that is unloaded.
+#[test]
+fn a_detached_law_is_out_of_force_at_once() {
+    let Some((loaded, link)) = in_force(Law::Vegas, "_y", &[]) else { return };
+    let (sender, _receiver) = connection("evenair_vegas_y").unwrap();
+    if let Err(error) = bpf::detach(&link) {
+        return evenair_needs::skip("eBPF congestion control", format!("no detaching: {error}"));
+    }
+    assert_eq!(pins::users(&loaded.functions).unwrap(), 1, "the socket alone");
+    assert_eq!(connection("evenair_vegas_y").unwrap_err().kind(), ErrorKind::NotFound);
+    drop(sender);
+    wait(|| pins::users(&loaded.functions).unwrap() == 0);
+    drop(link);
+}
+
 /// Waits, for at most a minute, for a delayed action of the kernel, which itself waits for all processors.
 fn wait(holds: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_secs(60);

@@ -38,6 +38,13 @@ struct Fixed {
     start: f64,
 }
 
+#[test]
+fn first_mistake_of_a_text_is_named() {
+    let first = |text: &str| parse::<File>("f", text).unwrap_err().to_string();
+    assert!(first("name = 'a'\nz = 1\nb = 2\n").starts_with("f:2:1: unknown field `z`"));
+    assert!(first("name = 5\nb = 2\n").starts_with("f:1:8: name: invalid type"));
+}
+
 const TEXT: &str = "name = 'a'\n[[item]]\nid = 'x'\n[[item]]\nid = 'y'\n";
 
 /// Lines, columns and keys are counted by hand in the texts.

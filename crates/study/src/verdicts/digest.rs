@@ -91,6 +91,17 @@ mod tests {
     }
 
     #[test]
+    fn order_of_keys_changes_no_digest() {
+        let texts = [
+            "b = 1\nc = [{ e = 1, d = 2 }]\n[a]\ng = 1\nf = 2",
+            "c = [{ d = 2, e = 1 }]\nb = 1\n[a]\nf = 2\ng = 1",
+        ];
+        let [one, other] = texts.map(|text| serde_json::to_string(&sorted(text.parse().unwrap())).unwrap());
+        assert_eq!(one, other);
+        assert_eq!(one, r#"{"a":{"f":2,"g":1},"b":1,"c":[{"d":2,"e":1}]}"#);
+    }
+
+    #[test]
     fn digest_differs_by_scenario_and_trajectory() {
         let plain = digest("", "chen10/a");
         assert_eq!(plain, digest("", "chen10/a"));
