@@ -5,6 +5,7 @@
 
 mod cause;
 mod evidence;
+mod records;
 mod remedy;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use crate::record::RunRecord;
 use evenair_netsim::{FlowSpec, Pattern, Source, Traffic};
 use evenair_scenario::{Objective, Resolved};
 use evenair_units::{Duration, Instant};
+use records::Records;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -182,7 +184,8 @@ impl Verdict {
         let rates: Vec<Rate> =
             specs.iter().enumerate().map(|(f, spec)| Rate::of(scenario, spec, f, runs)).collect();
         let best = rates.iter().map(|rate| rate.pps).fold(0.0, f64::max);
-        let of_flow = |(f, rate): (usize, &Rate)| flow_verdict(scenario, runs, f, rate, fair.rate(f), best);
+        let records = Records::of(scenario, runs);
+        let of_flow = |(f, rate): (usize, &Rate)| flow_verdict(&records, f, rate, fair.rate(f), best);
         let flows: Vec<FlowVerdict> = rates.iter().enumerate().map(of_flow).collect();
         let starving = flows.iter().filter(|flow| flow.standing == Standing::Starves).count();
         let without_fair = fair.0.as_ref().err().filter(|_| !flows.is_empty()).cloned();
@@ -273,14 +276,13 @@ fn active_s(scenario: &Resolved, spec: &FlowSpec, record: &RunRecord) -> f64 {
 }
 
 fn flow_verdict(
-    scenario: &Resolved,
-    runs: &[RunRecord],
+    records: &Records<'_>,
     index: usize,
     rate: &Rate,
     fair_pps: Option<f64>,
     best_pps: f64,
 ) -> FlowVerdict {
-    let name = runs[0].flows[index].flow.clone();
+    let name = records.runs[0].flows[index].flow.clone();
     let share = fair_pps.filter(|fair| *fair > 0.0).map(|fair| rate.pps / fair);
     // A flow that gets half of its fair optimum does not starve, however much another gets.
     let is_short = share.is_some_and(|share| share < SHORT_BELOW);
@@ -309,9 +311,9 @@ fn flow_verdict(
         Standing::Idle => {
             verdict.sentence = Some(format!("Flow {} is not active in the measured time.", verdict.flow));
         }
-        Standing::Finished => verdict.sentence = Some(finished(scenario, index, rate, &verdict)),
+        Standing::Finished => verdict.sentence = Some(finished(records.scenario, index, rate, &verdict)),
         Standing::Starves | Standing::Short => {
-            let evidence = Evidence::of(scenario, runs, index);
+            let evidence = Evidence::of(records, index);
             let (cause, because) = cause::judge(&evidence);
             verdict.sentence = Some(format!("{}: {because}.", lead(&verdict, best_pps)));
             (verdict.cause, verdict.evidence) = (Some(cause), Some(evidence));

@@ -1,10 +1,7 @@
 //! The records of a flow's way: the hops of its data, each with its queue's time, frames and drops.
 
-use crate::record::RunRecord;
-use evenair_netsim::{LinkResult, MacSpec};
-use evenair_scenario::Resolved;
-use evenair_topology::Hearing;
-use evenair_wifi::BROADCAST;
+use super::records::Records;
+use evenair_netsim::LinkResult;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,11 +58,11 @@ pub struct Hop {
 
 impl Evidence {
     /// The records of the flow with this number.
-    pub(super) fn of(scenario: &Resolved, runs: &[RunRecord], index: usize) -> Self {
-        let spec = &scenario.network().flows[index];
+    pub(super) fn of(records: &Records<'_>, index: usize) -> Self {
+        let runs = records.runs;
+        let spec = &records.scenario.network().flows[index];
         let path = spec.data_path();
-        let hops =
-            path.windows(2).map(|hop| Hop::of(scenario, runs, index, hop[0], hop[1], hop[0] == path[0]));
+        let hops = path.windows(2).map(|hop| Hop::of(records, index, hop[0], hop[1], hop[0] == path[0]));
         let seconds: f64 = runs.iter().map(|run| run.measured_s).sum();
         let flows = || runs.iter().map(|run| &run.flows[index]);
         let trips: Vec<f64> = flows().filter_map(|flow| flow.round_trip_s).collect();
@@ -83,12 +80,11 @@ fn mean(values: &[f64]) -> Option<f64> {
 }
 
 impl Hop {
-    fn of(scenario: &Resolved, runs: &[RunRecord], index: usize, from: u32, to: u32, is_first: bool) -> Self {
-        let network = scenario.network();
+    fn of(records: &Records<'_>, index: usize, from: u32, to: u32, is_first: bool) -> Self {
+        let network = records.scenario.network();
         let (from_name, to_name) = (network.name(from), network.name(to));
-        let own = is_first.then(|| runs[0].flows[index].queue.as_str());
-        let links: Vec<&LinkResult> =
-            runs.iter().filter_map(|run| queue_of(&run.links, own, from_name, to_name)).collect();
+        let own = is_first.then(|| records.runs[0].flows[index].queue.as_str());
+        let links = records.queues_of(own, from_name, to_name);
         let sum = |of: &dyn Fn(&LinkResult) -> u64| links.iter().map(|link| of(link)).sum::<u64>() as f64;
         let (frames, requests) = (sum(&|l| l.attempts), sum(&|l| l.requests));
         let lost = sum(&|l| l.collided + l.receiver_busy + l.ack_lost) / frames;
@@ -110,7 +106,7 @@ impl Hop {
             frames_lost: [lost, unanswered].into_iter().filter(|x| x.is_finite()).reduce(f64::max),
             lost_are_requests: unanswered > lost || lost.is_nan() && unanswered.is_finite(),
             acks_late: sum(&|l| l.ack_late) / frames.max(1.0),
-            hidden: hidden(scenario, runs, from, to),
+            hidden: records.hidden(from, to, NAMED),
             link_loss: loss
                 .map_or(0.0, |loss| loss.schedule.iter().map(|(_, m)| m.mean_loss(size)).fold(0.0, f64::max)),
             lost_on_wire: sum(&|l| l.lost_on_wire) / packets,
@@ -125,16 +121,6 @@ impl Hop {
     pub(super) fn dropped(&self) -> f64 {
         self.dropped_full + self.dropped_by_law + self.dropped_retries
     }
-}
-
-/// The queue that serves a hop: the flow's own at its source; else the node's, or that of the next hop, on the air or on a wire.
-fn queue_of<'a>(links: &'a [LinkResult], own: Option<&str>, from: &str, to: &str) -> Option<&'a LinkResult> {
-    let named = |name: &str| links.iter().find(|link| link.queue == name);
-    own.and_then(named)
-        .or_else(|| named(&format!("{from}>{to}")))
-        .or_else(|| named(&format!("{from}-{to}")))
-        .or_else(|| named(from))
-        .or_else(|| links.iter().find(|link| link.queue.starts_with(&format!("{from}/"))))
 }
 
 /// The queues that block a sender longest, the mean over runs.
@@ -152,28 +138,4 @@ fn blockers(links: &[&LinkResult]) -> Vec<(String, f64)> {
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     all.truncate(NAMED);
     all
-}
-
-/// Nodes that transmit, reach the receiver of a hop and are not sensed by its sender; those first that send most frames.
-fn hidden(scenario: &Resolved, runs: &[RunRecord], from: u32, to: u32) -> Vec<String> {
-    let network = scenario.network();
-    if network.mac == MacSpec::Ideal || to == BROADCAST {
-        return Vec::new();
-    }
-    let medium = &network.medium;
-    let is_hidden = |node: u32| {
-        let reaches = medium.hearing(node as usize, to as usize).is_some();
-        let is_sensed = medium.hearing(node as usize, from as usize).is_some_and(Hearing::is_sensed);
-        node != from && node != to && reaches && !is_sensed
-    };
-    let frames = |node: u32| {
-        let name = network.name(node);
-        let of_node = |queue: &str| queue.split(['>', '/']).next() == Some(name);
-        let links = runs.iter().flat_map(|run| &run.links).filter(|link| of_node(&link.queue));
-        links.map(|link| link.attempts + link.requests).sum::<u64>()
-    };
-    let nodes = (0..network.nodes.len() as u32).filter(|&node| is_hidden(node));
-    let mut found: Vec<(u64, u32)> = nodes.map(|node| (frames(node), node)).filter(|(n, _)| *n > 0).collect();
-    found.sort_by_key(|&(frames, node)| (std::cmp::Reverse(frames), node));
-    found.into_iter().take(NAMED).map(|(_, node)| network.name(node).into()).collect()
 }
