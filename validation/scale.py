@@ -58,8 +58,8 @@ def main() -> None:
             took = statistics.median(whole for (whole, _), _ in pairs) - statistics.median(fifth for _, (fifth, _) in pairs)
             (_, whole), (_, fifth) = pairs[0]
             frames = whole - fifth
-            rate = f"{round(frames / took, -3):,.0f}".replace(",", " ")
-            print(f"| {side**2} | {side**2 // 2} | {frames} | {took:.2f} | {rate} |", flush=True)
+            rate = round(frames / took, -3)
+            print(f"| {side**2:,} | {side**2 // 2:,} | {frames:,} | {took:.2f} | {rate:,.0f} |".replace(",", " "), flush=True)
 
 
 if __name__ == "__main__":
