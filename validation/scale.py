@@ -4,8 +4,8 @@
     python3 validation/scale.py
 
 Needs evenair built by `cargo build --release`, and an otherwise idle machine. Nodes stand 200 m apart and hear up to
-20 others; every second one is saturated towards its neighbour. Time and frames of a run of a fifth are taken off those of the
-whole one, and with them reading, routing, the verdict and output; of three runs each the median.
+20 others; every second one is saturated towards its neighbour. Time and frames of a run of a fifth are taken off those
+of the whole one, and with them reading, routing, the verdict and output; of three runs each the median.
 """
 
 from __future__ import annotations
@@ -55,11 +55,13 @@ def main() -> None:
             scenario = Path(folder) / "grid.toml"
             scenario.write_text(grid(side))
             pairs = [(run(scenario, seconds), run(scenario, seconds / 5)) for _ in range(3)]
-            took = statistics.median(whole for (whole, _), _ in pairs) - statistics.median(fifth for _, (fifth, _) in pairs)
+            took = statistics.median(whole for (whole, _), _ in pairs)
+            took -= statistics.median(fifth for _, (fifth, _) in pairs)
             (_, whole), (_, fifth) = pairs[0]
             frames = whole - fifth
             rate = round(frames / took, -3)
-            print(f"| {side**2:,} | {side**2 // 2:,} | {frames:,} | {took:.2f} | {rate:,.0f} |".replace(",", " "), flush=True)
+            line = f"| {side**2:,} | {side**2 // 2:,} | {frames:,} | {took:.2f} | {rate:,.0f} |"
+            print(line.replace(",", " "), flush=True)
 
 
 if __name__ == "__main__":
