@@ -231,7 +231,7 @@ impl Pinned {
         clear(&folder);
         // Another process may have the link open, to read the law. New sockets could use the law until then.
         match bpf::detach(&self.link) {
-            Err(error) if error.kind() != ErrorKind::Unsupported => {
+            Err(error) if Errno::from_io_error(&error) != Some(Errno::OPNOTSUPP) => {
                 Err(at("taking the law out of force")(error))
             }
             _ => Ok(()),

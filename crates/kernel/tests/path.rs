@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use evenair_needs::{Missing, find};
+use rustix::process::geteuid;
 use std::path::Path;
 use std::process::Command;
 
@@ -29,12 +30,9 @@ fn the_path_program_runs_where_it_may() {
 
 /// The requirements of the path program that are missing here.
 fn missing() -> Option<Missing> {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let root =
-        status.lines().any(|line| line.starts_with("Uid:") && line.split_whitespace().nth(2) == Some("0"));
     let lacks = |need: &'static str| Missing::new(need, "validation/linux/lossy.py cannot run");
     let tun = Path::new("/dev/net/tun").exists();
-    let needs = [(root, "root"), (tun, "TUN devices"), (find("python3").is_some(), "python3")];
+    let needs = [(geteuid().is_root(), "root"), (tun, "TUN devices"), (find("python3").is_some(), "python3")];
     needs.iter().find(|(here, _)| !here).map(|(_, need)| lacks(need))
 }
 
