@@ -103,7 +103,7 @@ impl Elimination {
             }
             let mut separator: Vec<u32> = separator.ones().map(|l| l as u32).collect();
             separator.sort_unstable_by_key(|&l| rank[l as usize]);
-            let own = Configurations::new(graph, &separator, size_max - size).ok_or(too_large)?;
+            let own = Configurations::new(graph, &separator);
             let mut bag = Bag {
                 link,
                 first: size,
@@ -146,8 +146,8 @@ struct Configurations {
 }
 
 impl Configurations {
-    /// Lists them; none if there are more than `limit`.
-    fn new(graph: &ConflictGraph, separator: &[u32], limit: usize) -> Option<Self> {
+    /// Lists them.
+    fn new(graph: &ConflictGraph, separator: &[u32]) -> Self {
         let mut inside = FixedBitSet::with_capacity(graph.links());
         inside.extend(separator.iter().map(|&l| l as usize));
         let mut rank = vec![0; graph.links()];
@@ -155,26 +155,20 @@ impl Configurations {
             rank[l as usize] = i as u32;
         }
         let mut all = Self { inside, members: Vec::new(), starts: vec![0], rank };
-        all.list(graph, separator, &mut Vec::new(), limit).then_some(all)
+        all.list(graph, separator, &mut Vec::new());
+        all
     }
 
-    fn list(&mut self, graph: &ConflictGraph, rest: &[u32], chosen: &mut Vec<u32>, limit: usize) -> bool {
-        if self.len() >= limit {
-            return false;
-        }
+    fn list(&mut self, graph: &ConflictGraph, rest: &[u32], chosen: &mut Vec<u32>) {
         self.members.extend_from_slice(chosen);
         self.starts.push(self.members.len());
         for (i, &l) in rest.iter().enumerate() {
             if chosen.iter().all(|&m| !graph.conflict(l as usize, m as usize)) {
                 chosen.push(l);
-                let complete = self.list(graph, &rest[i + 1..], chosen, limit);
+                self.list(graph, &rest[i + 1..], chosen);
                 chosen.pop();
-                if !complete {
-                    return false;
-                }
             }
         }
-        true
     }
 
     fn len(&self) -> usize {
