@@ -35,7 +35,7 @@ impl<'a> Records<'a> {
         for (number, run) in runs.iter().enumerate() {
             for (place, link) in run.links.iter().enumerate() {
                 all.queues[number].entry(&link.queue).or_insert(place);
-                if let Some((node, _)) = link.queue.split_once('/') {
+                if let Some((node, _)) = link.queue.rsplit_once('/') {
                     all.first_of_several[number].entry(node).or_insert(place);
                 }
                 let sender = link.queue.split(['>', '/']).next().unwrap_or_default();
