@@ -5,7 +5,7 @@ use evenair_laws::backoff::{Access, Draw, Holding, OnFailure, Space, When};
 use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::{
-    Aggregation, Air, Arbitration, Contention, ControlRate, Effects, Head, MacTiming, MissedBlockAck, Mode,
+    Aggregation, Air, Arbitration, Contention, ControlRate, Head, MacTiming, MissedBlockAck, Mode,
     PacketId, Phy, Receivers, Rules, Up,
 };
 
@@ -47,7 +47,7 @@ impl Cell {
     /// Its sums over so many seconds after one second of warm-up.
     pub fn run(&self, seconds: u64, seed: u64) -> Sums {
         let mut air = self.air(seed);
-        let mut out = Effects::default();
+        let mut out = Vec::new();
         let (warm, end) =
             (Instant::ZERO + Duration::from_secs(1), Instant::ZERO + Duration::from_secs(1 + seconds));
         let head = Head { to: self.stations, size: PACKET, mode: self.mode, packet: PacketId(0) };
@@ -57,22 +57,21 @@ impl Cell {
             Head { packet: PacketId(next), ..head }
         };
         for by in 0..self.stations {
-            air.offer(Instant::ZERO, by, packet(), &mut out);
+            air.offer(Instant::ZERO, by, packet());
             while air.room(by) > 0 {
-                air.stage(Instant::ZERO, by, packet(), &mut out);
+                air.stage(Instant::ZERO, by, packet());
             }
         }
         let (mut received, mut ups) = (0u64, Vec::new());
-        while let Some((now, wake)) = out.wakes.pop_until(end) {
-            air.wake(now, wake, &mut out);
-            std::mem::swap(&mut ups, &mut out.up);
+        while let Some(now) = air.step(end, &mut out) {
+            std::mem::swap(&mut ups, &mut out);
             for up in ups.drain(..) {
                 match up {
                     Up::Received { .. } => received += u64::from(now >= warm),
                     Up::Done { by, .. } if self.aggregation.is_some() => {
-                        air.stage(now, by, packet(), &mut out);
+                        air.stage(now, by, packet());
                     }
-                    Up::Done { by, .. } => air.offer(now, by, packet(), &mut out),
+                    Up::Done { by, .. } => air.offer(now, by, packet()),
                     Up::Attempt { .. } => (),
                 }
             }

@@ -1,10 +1,10 @@
 //! Ideal CSMA driven to saturation, for comparison with the product form.
 
-use evenair_des::{Queue, Stream};
+use evenair_des::Stream;
 use evenair_laws::backoff::{Access, Draw, Holding, OnFailure, When};
 use evenair_topology::ConflictGraph;
 use evenair_units::{Bytes, Duration, Instant, Rate};
-use evenair_wifi::{Effects, Head, IdealAir, Mode, PacketId, Up, Wake};
+use evenair_wifi::{Air, Head, IdealAir, Mode, PacketId, Timeline, Up};
 
 /// A distribution by its name; its mean is given separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,38 +53,28 @@ pub fn shares(
         let access = Access { draw, on_failure: OnFailure::Redraw, when: When::BeforeFrame, holding };
         (l as u32, access, Stream::named(seed, &format!("link {l}"), "backoff"))
     });
-    let mut air = IdealAir::new(graph.clone(), links.collect());
-    let (mut queue, mut out) = (Queue::<Wake>::new(), Effects::default());
+    let mut air = Air::Ideal(Box::new(IdealAir::new(graph.clone(), links.collect())));
+    air.record(Timeline::new(Instant::ZERO, Instant::NEVER));
+    let mut out = Vec::new();
     let mode = Mode::at(Rate::from_kbps(8_000));
     let size = Bytes::new((PACKET.as_nanos() / 1000) as u32); // a byte a microsecond
     let head = Head { to: 0, size, mode, packet: PacketId::NONE };
     for l in 0..exponents.len() as u32 {
-        air.offer(Instant::ZERO, l, head, &mut out);
+        air.offer(Instant::ZERO, l, head);
     }
     // Time on the air, booked to the batch in which a transmission ends.
-    let mut since = vec![Instant::ZERO; exponents.len()];
     let mut time = vec![vec![0.0; exponents.len()]; batches + 1];
     let end = Instant::ZERO + batch * (batches as u64 + 1);
-    let mut begun = Instant::ZERO;
-    loop {
-        while let Some((at, wake)) = out.wakes.pop() {
-            if let Wake::IdealEnd(l) = wake {
-                since[l as usize] = begun; // it began to transmit at this call
-            }
-            queue.push(at, wake.phase(), wake);
+    while let Some(now) = air.step(end, &mut out).filter(|now| *now < end) {
+        for frame in air.take_frames().expect("they are recorded") {
+            let index = (frame.end.since(Instant::ZERO).as_nanos() / batch.as_nanos()) as usize;
+            time[index][frame.by as usize] += frame.end.since(frame.start).as_secs_f64();
         }
-        let Some((now, wake)) = queue.pop().filter(|(now, _)| *now < end) else { break };
-        if let Wake::IdealEnd(l) = wake {
-            let index = (now.since(Instant::ZERO).as_nanos() / batch.as_nanos()) as usize;
-            time[index][l as usize] += now.since(since[l as usize]).as_secs_f64();
-        }
-        air.wake(now, wake, &mut out);
-        for up in std::mem::take(&mut out.up) {
+        for up in std::mem::take(&mut out) {
             if let Up::Done { by, .. } = up {
-                air.offer(now, by, head, &mut out);
+                air.offer(now, by, head);
             }
         }
-        begun = now;
     }
     let share = |row: &Vec<f64>| row.iter().map(|t| t / batch.as_secs_f64()).collect();
     time.iter().skip(1).map(share).collect()

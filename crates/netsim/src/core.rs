@@ -32,7 +32,7 @@ use crate::spec::Staging;
 use backoff::Round;
 use evenair_des::{Phase, Place, Queue};
 use evenair_units::{Duration, Instant, Probability, Volume};
-use evenair_wifi::{Air, Effects, PacketId};
+use evenair_wifi::{Air, PacketId, Up};
 use motion::Moving;
 use pool::Pool;
 use room::is_full;
@@ -137,10 +137,10 @@ impl Passage {
 pub(crate) struct Core<T> {
     now: Instant,
     events: Queue<Event<T>>,
+    /// Of one instant what is due on the air comes before all else.
     pub(crate) air: Air,
-    /// The air's events are those that it asks for; of one instant they come before all others, by their phases.
-    effects: Effects,
-    /// How much of the air's news has been handled.
+    /// The air's news, and how much of it has been handled.
+    heard: Vec<Up>,
     handled: usize,
     news: VecDeque<News<T>>,
     pub(crate) queues: Vec<TransmitQueue>,
@@ -173,11 +173,11 @@ impl<T: Copy> Core<T> {
 
     /// When something happens next, if nothing is injected before; never, if nothing will.
     pub(crate) fn next_at(&self) -> Instant {
-        if !self.news.is_empty() || self.handled < self.effects.up.len() {
+        if !self.news.is_empty() || self.handled < self.heard.len() {
             return self.now;
         }
         let beside = self.next_beside_the_air().map_or(Instant::NEVER, Beside::at);
-        self.effects.wakes.next_at().map_or(beside, |wake| wake.min(beside))
+        self.air.next_at().min(beside)
     }
 
     /// The next event or packet between layers beside the air.
@@ -196,13 +196,13 @@ impl<T: Copy> Core<T> {
             if !self.news.is_empty() {
                 return self.news.pop_front();
             }
-            if let Some(&up) = self.effects.up.get(self.handled) {
+            if let Some(&up) = self.heard.get(self.handled) {
                 self.handled += 1;
                 self.on_up(up);
                 continue;
             }
             if self.handled > 0 {
-                self.effects.up.clear();
+                self.heard.clear();
                 self.handled = 0;
             }
             let beside = self.next_beside_the_air().filter(|beside| beside.at() <= until);
@@ -225,14 +225,13 @@ impl<T: Copy> Core<T> {
     /// is some.
     #[inline]
     fn step_on_air(&mut self, until: Instant) -> bool {
-        while let Some((now, wake)) = self.effects.wakes.pop_until(until) {
+        while let Some(now) = self.air.step(until, &mut self.heard) {
             self.turn_to(now);
-            self.air.wake(now, wake, &mut self.effects);
             if self.trace.is_some() {
                 self.trace();
                 return true;
             }
-            if !self.effects.up.is_empty() {
+            if !self.heard.is_empty() {
                 return true;
             }
         }
@@ -311,8 +310,7 @@ impl<T: Copy> Core<T> {
 
     /// Events handled.
     pub(crate) fn handled(&self) -> u64 {
-        let (events, wakes) = (&self.events, &self.effects.wakes);
-        events.inserted() + wakes.inserted() - events.len() as u64 - wakes.len() as u64
+        self.events.inserted() - self.events.len() as u64 + self.air.steps()
     }
 
     /// By way; the last is that of all packets from outside.

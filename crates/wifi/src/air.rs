@@ -4,7 +4,7 @@ use crate::{
     AggregateCounters, Aggregation, Contention, ControlledLink, Counters, DcfAir, IdealAir, Ledger,
     LossProcess, MacTiming, Mode, ModeCounters, Receivers, Rules, Small, Timeline,
 };
-use evenair_des::{Fingerprint, Phase, Queue};
+use evenair_des::Fingerprint;
 use evenair_laws::backoff::Access;
 use evenair_topology::{FadedLink, Fading, Medium};
 use evenair_units::{Bytes, Duration, Instant};
@@ -35,46 +35,6 @@ pub struct Head {
     pub mode: Mode,
     /// Which packet it is.
     pub packet: PacketId,
-}
-
-/// Something that is due at an instant; the host gives it back then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wake {
-    /// A countdown in the neighbourhood of this node may have reached zero.
-    Access(u32),
-    /// This node's frame ends.
-    FrameEnd(u32),
-    /// This node answers the frame it received a SIFS ago.
-    Respond(u32),
-    /// This node's acknowledgement is overdue.
-    Timeout(u32),
-    /// Reservations for this node's RTS, which nothing followed, are void, and its own for another's.
-    Unreserve(u32),
-    /// A frame reaches one of its far hearers.
-    Arrival(u32),
-    /// A frame has passed one of its far hearers.
-    Landing(u32),
-    /// A countdown of ideal CSMA reached zero, unless it was frozen since.
-    IdealAccess(Contender, u32),
-    /// A link of ideal CSMA ends its transmission.
-    IdealEnd(Contender),
-    /// A link of ideal CSMA that could have gone on with its holding ends it, unless another packet has followed.
-    IdealPause(Contender),
-}
-
-impl Wake {
-    /// The phase of an instant that this belongs to.
-    #[inline]
-    pub const fn phase(self) -> Phase {
-        match self {
-            Self::FrameEnd(_) | Self::Landing(_) | Self::IdealEnd(_) | Self::IdealPause(_) => {
-                Phase::Reception
-            }
-            // After frames that end at this instant: a frame that begins where another ends does not overlap it.
-            Self::Respond(_) | Self::Timeout(_) | Self::Unreserve(_) | Self::Arrival(_) => Phase::Timeout,
-            Self::Access(_) | Self::IdealAccess(..) => Phase::Access,
-        }
-    }
 }
 
 /// How a packet left its contender.
@@ -128,22 +88,6 @@ pub enum Up {
     },
 }
 
-/// The effects of calls to the air.
-#[derive(Clone, Debug, Default)]
-pub struct Effects {
-    /// Wakes that the host must give back at their instants, in order.
-    pub wakes: Queue<Wake>,
-    /// News for the layers above, in order.
-    pub up: Vec<Up>,
-}
-
-impl Effects {
-    #[inline]
-    pub(crate) fn wake_at(&mut self, at: Instant, wake: Wake) {
-        self.wakes.push(at, wake.phase(), wake);
-    }
-}
-
 /// All the air of a network.
 #[derive(Clone, Debug)]
 pub enum Air {
@@ -193,11 +137,10 @@ impl Air {
         medium: &Medium,
         receivers: &Receivers,
         stale: &mut Vec<u32>,
-        out: &mut Effects,
     ) -> Instant {
         match self {
-            Self::Dcf(air) => air.set_medium(now, medium, receivers, stale, out),
-            Self::Small(air) => air.set_medium(now, medium, receivers, stale, out),
+            Self::Dcf(air) => air.set_medium(now, medium, receivers, stale),
+            Self::Small(air) => air.set_medium(now, medium, receivers, stale),
             Self::Ideal(_) => panic!("nodes do not move under ideal CSMA"),
         }
     }
@@ -244,11 +187,11 @@ impl Air {
 
     /// A contender that had no head gets one.
     #[inline]
-    pub fn offer(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
+    pub fn offer(&mut self, now: Instant, by: Contender, head: Head) {
         match self {
-            Self::Dcf(air) => air.offer(now, by, head, out),
-            Self::Small(air) => air.offer(now, by, head, out),
-            Self::Ideal(air) => air.offer(now, by, head, out),
+            Self::Dcf(air) => air.offer(now, by, head),
+            Self::Small(air) => air.offer(now, by, head),
+            Self::Ideal(air) => air.offer(now, by, head),
         }
     }
 
@@ -280,10 +223,10 @@ impl Air {
     /// # Panics
     /// If the contender does not aggregate.
     #[inline]
-    pub fn stage(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
+    pub fn stage(&mut self, now: Instant, by: Contender, head: Head) {
         match self {
-            Self::Dcf(air) => air.stage(now, by, head, out),
-            Self::Small(air) => air.stage(now, by, head, out),
+            Self::Dcf(air) => air.stage(now, by, head),
+            Self::Small(air) => air.stage(now, by, head),
             Self::Ideal(_) => panic!("ideal CSMA has no aggregates"),
         }
     }
@@ -337,14 +280,33 @@ impl Air {
         }
     }
 
-    /// Something that the air asked for is due.
+    /// When the air does something next, unless the host calls it before; never, if nothing is due.
+    #[inline]
+    pub fn next_at(&self) -> Instant {
+        match self {
+            Self::Dcf(air) => air.next_at(),
+            Self::Small(air) => air.next_at(),
+            Self::Ideal(air) => air.next_at(),
+        }
+    }
+
+    /// Does what is due next, if that is at `until` or before, and gives its instant. Adds the news of it to `out`, in order.
     #[allow(clippy::inline_always, reason = "the event loop of a run: one call for each event")]
     #[inline(always)]
-    pub fn wake(&mut self, now: Instant, wake: Wake, out: &mut Effects) {
+    pub fn step(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
         match self {
-            Self::Dcf(air) => air.wake(now, wake, out),
-            Self::Small(air) => air.wake(now, wake, out),
-            Self::Ideal(air) => air.wake(now, wake, out),
+            Self::Dcf(air) => air.step(until, out),
+            Self::Small(air) => air.step(until, out),
+            Self::Ideal(air) => air.step(until, out),
+        }
+    }
+
+    /// How many things that were due it has done.
+    pub fn steps(&self) -> u64 {
+        match self {
+            Self::Dcf(air) => air.steps(),
+            Self::Small(air) => air.steps(),
+            Self::Ideal(air) => air.steps(),
         }
     }
 

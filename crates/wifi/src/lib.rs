@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 //!
 //! # How to read it
-//! A host owns time. It hands heads of queues to the air ([`Air::offer`]), wakes it when a wake that it asked for is
-//! due ([`Air::wake`]), and finds in [`Effects`] the next wakes and the packets that were received or finished. Back-off laws
+//! A host owns time. It hands heads of queues to the air ([`Air::offer`]), lets it do what is due ([`Air::next_at`],
+//! [`Air::step`]), and is told of packets that were received or finished ([`Up`]). Back-off laws
 //! are data here ([`Access`](evenair_laws::backoff::Access)); the air draws the samples from one stream per contender.
 //!
 //! Read [`mac::dcf`] for channel access, its submodule `reception` for decoding, and [`mac::edca`] for the access
@@ -22,7 +22,7 @@ pub mod timing;
 
 mod air;
 
-pub use air::{Air, BROADCAST, Contender, Effects, Head, Outcome, PacketId, Up, Wake};
+pub use air::{Air, BROADCAST, Contender, Head, Outcome, PacketId, Up};
 pub use error::{Coding, ErrorModel};
 pub use ledger::{Airtime, Ledger};
 pub use loss::{LossModel, LossProcess};

@@ -13,7 +13,7 @@ use evenair_topology::{Medium, Signal};
 use evenair_units::{Bytes, Dbm, Duration, Instant, Rate};
 use evenair_wifi::mac::edca::Arbitration;
 use evenair_wifi::{
-    Air, BROADCAST, Contention, ControlRate, Effects, Head, MacTiming, Mode, Outcome, PacketId, Receivers,
+    Air, BROADCAST, Contention, ControlRate, Head, MacTiming, Mode, Outcome, PacketId, Receivers,
     Rules, Up,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -41,7 +41,7 @@ pub(crate) struct Row {
     registers: Vec<Registers>,
     queues: Vec<VecDeque<Frame>>,
     air: Air,
-    effects: Effects,
+    news: Vec<Up>,
     now: Instant,
 }
 
@@ -59,7 +59,7 @@ impl Row {
             reach,
             registers,
             queues: vec![VecDeque::new(); contenders],
-            effects: Effects::default(),
+            news: Vec::new(),
             now: Instant::ZERO,
         })
     }
@@ -100,13 +100,12 @@ impl Row {
         let to = receiver(&frame.bytes);
         let size = Bytes::new(frame.bytes.len().saturating_sub(OVERHEAD).max(1) as u32);
         let head = Head { to, size, mode: Mode::at(RATE), packet: PacketId(by as u32) };
-        self.air.offer(now, by as u32, head, &mut self.effects);
+        self.air.offer(now, by as u32, head, &mut self.news);
     }
 
     fn advance(&mut self, until: Instant) -> io::Result<()> {
-        while let Some((at, wake)) = self.effects.wakes.pop_until(until) {
-            self.air.wake(at, wake, &mut self.effects);
-            for up in std::mem::take(&mut self.effects.up) {
+        while let Some(at) = self.air.step(until, &mut self.news) {
+            for up in std::mem::take(&mut self.news) {
                 self.on_up(at, up)?;
             }
         }
@@ -143,7 +142,7 @@ impl Row {
                 self.air.set_access(by as u32, edca(registers).access());
                 continue;
             }
-            (self.air, self.effects) = (air(&self.reach, &self.registers), Effects::default());
+            (self.air, self.news) = (air(&self.reach, &self.registers), Vec::new());
             (0..self.queues.len()).for_each(|by| self.offer(self.now, by));
         }
     }

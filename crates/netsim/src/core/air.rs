@@ -169,7 +169,7 @@ impl<T: Copy> Core<T> {
         if self.staging.is_some() {
             return self.offer_or_stage(by, next, place, head);
         }
-        self.air.offer(self.now, by, head, &mut self.effects);
+        self.air.offer(self.now, by, head);
     }
 
     /// Gives the air a packet where there are aggregates.
@@ -178,7 +178,7 @@ impl<T: Copy> Core<T> {
         if self.stages(head.to, head.mode) {
             self.stage_first(by, next, place, head);
         } else {
-            self.air.offer(self.now, by, head, &mut self.effects);
+            self.air.offer(self.now, by, head);
         }
     }
 
@@ -221,7 +221,7 @@ impl<T: Copy> Core<T> {
         if let Some(size) = queue.dummy {
             queue.service = Service::Dummy;
             let head = Head { to: queue.next_hop, size, mode: queue.mode, packet: PacketId::NONE };
-            self.air.offer(self.now, by, head, &mut self.effects);
+            self.air.offer(self.now, by, head);
         } else if queue.discipline.packets() > 0 {
             let ready = queue.discipline.next_ready(self.now);
             debug_assert!(ready > self.now, "{} gives no packet though one is ready", queue.name);

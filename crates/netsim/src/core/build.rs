@@ -15,7 +15,7 @@ use evenair_laws::marking::QueueRole;
 use evenair_topology::{ConflictGraph, FadedLink, Fading, Link};
 use evenair_units::{Bytes, Instant, Volume};
 use evenair_wifi::{
-    Air, Arbitration, BROADCAST, Capture, Contention, ControlledLink, Effects, IdealAir, LossProcess, Mode,
+    Air, Arbitration, BROADCAST, Capture, Contention, ControlledLink, IdealAir, LossProcess, Mode,
     Receivers,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -150,7 +150,7 @@ impl<T: Copy> Core<T> {
             now: Instant::ZERO,
             events: Queue::new(),
             air,
-            effects: Effects::default(),
+            heard: Vec::new(),
             handled: 0,
             news: VecDeque::new(),
             queues,

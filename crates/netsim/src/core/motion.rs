@@ -129,8 +129,7 @@ impl<T: Copy> Core<T> {
     /// The air takes the scene, all but senders, and those when their frames have ended.
     pub(super) fn settle(&mut self) {
         let Moving { scene, receivers, stale, .. } = &mut **self.moving.as_mut().expect("nodes move");
-        let (now, out) = (self.now, &mut self.effects);
-        let again = self.air.set_medium(now, &scene.medium, receivers, stale, out);
+        let again = self.air.set_medium(self.now, &scene.medium, receivers, stale);
         if !again.is_never() {
             self.call(again, Event::Settle);
         }

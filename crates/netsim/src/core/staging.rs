@@ -100,7 +100,7 @@ impl<T: Copy> Core<T> {
         staged.is_controlled = usual.is_some();
         staged.bytes_max = staging.bytes_at(usual.unwrap_or(head.mode).rate(), staged.is_shared);
         self.add_staged(by, first, hop);
-        self.air.stage(self.now, by, head, &mut self.effects);
+        self.air.stage(self.now, by, head);
         self.fill(by);
     }
 
@@ -179,7 +179,7 @@ impl<T: Copy> Core<T> {
             let hop = self.leave_queue(by, &next);
             self.add_staged(by, next, hop);
             let head = Head { to, size: Bytes::new(next.size), mode, packet: next.packet };
-            self.air.stage(self.now, by, head, &mut self.effects);
+            self.air.stage(self.now, by, head);
         }
     }
 

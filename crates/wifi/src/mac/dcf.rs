@@ -20,6 +20,7 @@
 //! otherwise both transmit.
 
 mod access;
+mod agenda;
 mod batch;
 mod books;
 mod energy;
@@ -38,7 +39,7 @@ mod tests;
 
 use super::draw;
 use super::edca::Arbitration;
-use crate::air::{Contender, Effects, Head, Outcome, PacketId, Up, Wake};
+use crate::air::{Contender, Head, Outcome, PacketId, Up};
 use crate::error::ErrorModel;
 use crate::ledger::Ledger;
 use crate::loss::LossProcess;
@@ -46,6 +47,7 @@ use crate::phy::Mode;
 use crate::receivers::{Decoding, Receivers};
 use crate::timeline::{FrameKind, Timeline};
 use crate::timing::MacTiming;
+use agenda::{Agenda, Due};
 use batch::Batch;
 pub use batch::{AggregateCounters, Aggregation, FullAggregate, MissedBlockAck};
 use evenair_des::{Fingerprint, Stream};
@@ -432,6 +434,8 @@ const IDLE_COUNTDOWN: Instant = Instant::from_nanos(u64::MAX - 1);
 /// 802.11 for all nodes of a network.
 #[derive(Clone, Debug)]
 pub struct DcfAir<S: Shape = General> {
+    /// What is due next.
+    agenda: S::Agenda,
     timing: MacTiming,
     rules: Rules,
     capture_ratio: f32,
@@ -622,6 +626,7 @@ impl<S: Shape> DcfAir<S> {
         let timing = timing.with_qos(is_qos && !is_part_qos);
         let queues: Vec<Queue> = contenders.into_iter().map(Queue::empty).collect();
         let mut air = Self {
+            agenda: S::Agenda::default(),
             sets: Sets::none(nodes.len()),
             timing,
             rules,
@@ -721,7 +726,7 @@ impl<S: Shape> DcfAir<S> {
 
     /// Tells the host and rate control of an attempt, if they asked.
     #[inline]
-    fn report(&mut self, now: Instant, by: Contender, acknowledged: bool, out: &mut Effects) {
+    fn report(&mut self, now: Instant, by: Contender, acknowledged: bool, out: &mut Vec<Up>) {
         let queue = &self.queues[by as usize];
         if queue.reports || queue.modes.is_some() {
             self.report_attempt(now, by, acknowledged, out);
@@ -729,7 +734,7 @@ impl<S: Shape> DcfAir<S> {
     }
 
     #[inline(never)]
-    fn report_attempt(&mut self, now: Instant, by: Contender, acknowledged: bool, out: &mut Effects) {
+    fn report_attempt(&mut self, now: Instant, by: Contender, acknowledged: bool, out: &mut Vec<Up>) {
         if self.queues[by as usize].modes.is_some() {
             self.note_exchange(now, by, acknowledged);
         }
@@ -740,25 +745,35 @@ impl<S: Shape> DcfAir<S> {
             let (airtime, reserves) = self.extent_by(&queue.plan, queue.plan.first());
             let (packet, parts) = (queue.packet, queue.plan.parts);
             let airtime = airtime + reserves;
-            out.up.push(Up::Attempt { by, packet, parts, airtime, acknowledged, data });
+            out.push(Up::Attempt { by, packet, parts, airtime, acknowledged, data });
         }
     }
 
-    /// See [`Air::wake`](crate::Air::wake).
+    /// See [`Air::next_at`](crate::Air::next_at).
     #[inline]
-    pub fn wake(&mut self, now: Instant, wake: Wake, out: &mut Effects) {
-        match wake {
-            Wake::Access(node) => self.on_access(now, node as usize, out),
-            Wake::FrameEnd(node) => self.on_frame_end(now, node as usize, out),
-            Wake::Respond(node) => self.on_respond(now, node as usize, out),
-            Wake::Timeout(node) => self.on_timeout(now, node as usize, out),
-            Wake::Unreserve(node) => self.on_unreserve(now, node as usize, out),
-            Wake::Arrival(flight) => self.on_arrival(now, flight, out),
-            Wake::Landing(flight) => self.on_landing(now, flight, out),
-            Wake::IdealAccess(..) | Wake::IdealEnd(_) | Wake::IdealPause(_) => {
-                unreachable!("a wake of the other MAC")
-            }
+    pub fn next_at(&self) -> Instant {
+        self.agenda.next_at()
+    }
+
+    /// See [`Air::step`](crate::Air::step).
+    #[inline]
+    pub fn step(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
+        let (now, due) = self.agenda.take_until(until)?;
+        match due {
+            Due::Access(node) => self.on_access(now, node as usize, out),
+            Due::FrameEnd(node) => self.on_frame_end(now, node as usize, out),
+            Due::Respond(node) => self.on_respond(now, node as usize),
+            Due::Timeout(node) => self.on_timeout(now, node as usize, out),
+            Due::Unreserve(node) => self.on_unreserve(now, node as usize),
+            Due::Arrival(flight) => self.on_arrival(now, flight),
+            Due::Landing(flight) => self.on_landing(now, flight, out),
         }
+        Some(now)
+    }
+
+    /// See [`Air::steps`](crate::Air::steps).
+    pub fn steps(&self) -> u64 {
+        self.agenda.taken()
     }
 
     /// Whether a node sends or awaits something has changed.

@@ -11,10 +11,10 @@
 //! is over, or the host offers nothing more, the medium is free and the next back-off is drawn.
 
 use super::draw;
-use crate::air::{Contender, Effects, Head, Outcome, PacketId, Up, Wake};
+use crate::air::{Contender, Head, Outcome, PacketId, Up};
 use crate::ledger::{Doing, Ledger};
 use crate::timeline::{FrameKind, FrameRecord, Timeline, Window};
-use evenair_des::Stream;
+use evenair_des::{Phase, Queue, Stream};
 use evenair_laws::backoff::{Access, Holding};
 use evenair_topology::ConflictGraph;
 use evenair_units::{Duration, Instant};
@@ -47,11 +47,23 @@ impl Link {
     }
 }
 
+/// Something that is due.
+#[derive(Clone, Copy, Debug)]
+enum Due {
+    /// A countdown reaches zero, unless it was frozen since.
+    Access(Contender, u32),
+    /// A link ends its transmission.
+    End(Contender),
+    /// A link that could have gone on with its holding ends it, unless another packet has followed.
+    Pause(Contender),
+}
+
 /// Ideal CSMA for all links of a network: each contender is a link of the conflict graph.
 #[derive(Clone, Debug)]
 pub struct IdealAir {
     conflicts: ConflictGraph,
     links: Vec<Link>,
+    agenda: Queue<Due>,
     /// Sender of each link, for the timeline.
     senders: Vec<u32>,
     pub(crate) ledger: Option<Box<Ledger>>,
@@ -76,7 +88,7 @@ impl IdealAir {
             pausing: false,
             stream,
         });
-        Self { conflicts, links: links.collect(), senders, ledger: None, timeline: None }
+        Self { conflicts, links: links.collect(), agenda: Queue::new(), senders, ledger: None, timeline: None }
     }
 
     /// See [`Air::set_access`](crate::Air::set_access).
@@ -92,7 +104,7 @@ impl IdealAir {
     }
 
     /// See [`Air::offer`](crate::Air::offer).
-    pub fn offer(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
+    pub fn offer(&mut self, now: Instant, by: Contender, head: Head) {
         let link = &mut self.links[by as usize];
         assert!(link.head.is_none(), "link {by} is offered a head while it has one");
         link.head = Some(head);
@@ -100,7 +112,7 @@ impl IdealAir {
         if link.pausing && link.goes_on(now) {
             link.pausing = false;
             link.transmitting_since = Some(now);
-            out.wake_at(now + link.airtime, Wake::IdealEnd(by));
+            self.agenda.push(now + link.airtime, Phase::Reception, Due::End(by));
             return self.book(by, now);
         }
         let link = &mut self.links[by as usize];
@@ -109,26 +121,37 @@ impl IdealAir {
         let slot = Duration::from_micros(20);
         let airtimes = draw::Airtimes { frame: link.airtime, packet: link.airtime };
         link.left = Some(draw::backoff(link.access.draw, window, slot, airtimes, &mut link.stream));
-        self.resume(by, now, out);
+        self.resume(by, now);
         self.book(by, now);
     }
 
-    /// See [`Air::wake`](crate::Air::wake).
-    pub fn wake(&mut self, now: Instant, wake: Wake, out: &mut Effects) {
-        match wake {
-            Wake::IdealAccess(l, generation) if self.links[l as usize].generation == generation => {
+    /// See [`Air::next_at`](crate::Air::next_at).
+    pub fn next_at(&self) -> Instant {
+        self.agenda.next_at().unwrap_or(Instant::NEVER)
+    }
+
+    /// See [`Air::step`](crate::Air::step).
+    pub fn step(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
+        let (now, due) = self.agenda.pop_until(until)?;
+        match due {
+            Due::Access(l, generation) if self.links[l as usize].generation == generation => {
                 let winner = self.draw_lots(l, now);
-                self.start(winner, now, out);
+                self.start(winner, now);
             }
-            Wake::IdealEnd(l) => self.end(l, now, out),
-            Wake::IdealPause(l) if self.links[l as usize].pausing => {
+            Due::End(l) => self.end(l, now, out),
+            Due::Pause(l) if self.links[l as usize].pausing => {
                 self.links[l as usize].pausing = false;
-                self.release(l, now, out);
+                self.release(l, now);
             }
             // Frozen since; or another packet has followed.
-            Wake::IdealAccess(..) | Wake::IdealPause(_) => (),
-            _ => unreachable!("a wake of the other MAC"),
+            Due::Access(..) | Due::Pause(_) => (),
         }
+        Some(now)
+    }
+
+    /// See [`Air::steps`](crate::Air::steps).
+    pub fn steps(&self) -> u64 {
+        self.agenda.inserted() - self.agenda.len() as u64
     }
 
     /// Draws the winner among `l` and the conflicting links with countdowns that end at this instant too.
@@ -146,7 +169,7 @@ impl IdealAir {
         rivals.get(lot as usize).copied().unwrap_or(l)
     }
 
-    fn start(&mut self, l: Contender, now: Instant, out: &mut Effects) {
+    fn start(&mut self, l: Contender, now: Instant) {
         let link = &mut self.links[l as usize];
         debug_assert_eq!(link.blockers, 0, "link {l} transmits beside a conflicting one");
         link.left = None;
@@ -163,7 +186,7 @@ impl IdealAir {
             Holding::Uniform(mean) => link.stream.uniform(mean),
             Holding::Fixed(mean) => mean,
         };
-        out.wake_at(now + held, Wake::IdealEnd(l));
+        self.agenda.push(now + held, Phase::Reception, Due::End(l));
         self.book(l, now);
         for i in 0..self.conflicts.neighbours(l as usize).len() {
             let m = self.conflicts.neighbours(l as usize)[i];
@@ -182,7 +205,7 @@ impl IdealAir {
         }
     }
 
-    fn end(&mut self, l: Contender, now: Instant, out: &mut Effects) {
+    fn end(&mut self, l: Contender, now: Instant, out: &mut Vec<Up>) {
         let link = &mut self.links[l as usize];
         let since = link.transmitting_since.take().expect("a link ends that was not transmitting");
         let head = link.head.take().expect("a transmission without a head");
@@ -211,32 +234,32 @@ impl IdealAir {
         let link = &mut self.links[l as usize];
         link.pausing = now < link.held_until;
         if link.pausing {
-            out.wake_at(now, Wake::IdealPause(l));
+            self.agenda.push(now, Phase::Reception, Due::Pause(l));
         } else {
-            self.release(l, now, out);
+            self.release(l, now);
         }
-        out.up.push(Up::Received { from: l, at: head.to, packet: head.packet });
-        out.up.push(Up::Done { by: l, packet: head.packet, outcome: Outcome::Delivered });
+        out.push(Up::Received { from: l, at: head.to, packet: head.packet });
+        out.push(Up::Done { by: l, packet: head.packet, outcome: Outcome::Delivered });
     }
 
     /// The holding is over: conflicting links count down again.
-    fn release(&mut self, l: Contender, now: Instant, out: &mut Effects) {
+    fn release(&mut self, l: Contender, now: Instant) {
         debug_assert!(self.links[l as usize].transmitting_since.is_none(), "link {l} still transmits");
         for i in 0..self.conflicts.neighbours(l as usize).len() {
             let m = self.conflicts.neighbours(l as usize)[i];
             debug_assert!(self.links[m as usize].blockers > 0, "link {m} was not blocked");
             self.links[m as usize].blockers -= 1;
-            self.resume(m, now, out);
+            self.resume(m, now);
             self.book(m, now);
         }
     }
 
-    fn resume(&mut self, l: Contender, now: Instant, out: &mut Effects) {
+    fn resume(&mut self, l: Contender, now: Instant) {
         let link = &mut self.links[l as usize];
         if let (0, Some(left), None) = (link.blockers, link.left, link.transmitting_since) {
             link.from = now;
             link.generation = link.generation.wrapping_add(1);
-            out.wake_at(now + left, Wake::IdealAccess(l, link.generation));
+            self.agenda.push(now + left, Phase::Access, Due::Access(l, link.generation));
         }
     }
 
@@ -267,7 +290,6 @@ impl IdealAir {
 mod tests {
     use super::*;
     use crate::{Mode, PacketId};
-    use evenair_des::Queue;
     use evenair_laws::backoff::{Draw, OnFailure, When};
     use evenair_units::{Bytes, Rate};
 
@@ -299,41 +321,25 @@ mod tests {
         Head { to: 9, size: Bytes::new(100), mode, packet: PacketId(1) }
     }
 
-    /// Handles the next event before a time, and returns its time.
-    fn step(
-        air: &mut IdealAir,
-        queue: &mut Queue<Wake>,
-        out: &mut Effects,
-        until: Instant,
-    ) -> Option<Instant> {
-        while let Some((at, wake)) = out.wakes.pop() {
-            queue.push(at, wake.phase(), wake);
-        }
-        let (now, wake) = queue.pop().filter(|&(at, _)| at < until)?;
-        air.wake(now, wake, out);
-        Some(now)
-    }
-
     /// Sends one packet of each link.
     fn send_one_each(air: &mut IdealAir, links: u32) {
-        let (mut queue, mut out) = (Queue::new(), Effects::default());
-        (0..links).for_each(|l| air.offer(Instant::ZERO, l, head(), &mut out));
-        while step(air, &mut queue, &mut out, Instant::NEVER).is_some() {}
+        (0..links).for_each(|l| air.offer(Instant::ZERO, l, head()));
+        while air.step(Instant::NEVER, &mut Vec::new()).is_some() {}
     }
 
     /// Two conflicting links with countdowns that always end together share the medium by lot.
     #[test]
     fn ties_are_settled_by_lot() {
         let mut air = air(&[(0, 1)], &[fixed(10); 2]);
-        let (mut queue, mut out, mut wins) = (Queue::new(), Effects::default(), [0u32; 2]);
+        let (mut out, mut wins) = (Vec::new(), [0u32; 2]);
         for round in 0..400u64 {
             let start = Instant::from_nanos(round * 10_000_000);
             for l in 0..2 {
-                air.offer(start, l, head(), &mut out);
+                air.offer(start, l, head());
             }
             let mut first = None;
-            while step(&mut air, &mut queue, &mut out, Instant::NEVER).is_some() {
-                for up in out.up.drain(..) {
+            while air.step(Instant::NEVER, &mut out).is_some() {
+                for up in out.drain(..) {
                     if let Up::Done { by, .. } = up {
                         first.get_or_insert(by);
                     }
@@ -348,21 +354,20 @@ mod tests {
     #[test]
     fn new_law_holds_from_the_next_draw_on() {
         let mut air = crate::Air::Ideal(Box::new(air(&[], &[fixed(10)])));
-        let mut out = Effects::default();
         air.set_access(0, fixed(50));
-        air.offer(Instant::ZERO, 0, head(), &mut out);
-        assert_eq!(out.wakes.next_at(), Some(Instant::ZERO + Duration::from_micros(50)));
+        air.offer(Instant::ZERO, 0, head());
+        assert_eq!(air.next_at(), Instant::ZERO + Duration::from_micros(50));
     }
 
     /// Links that always have a packet of 100 µs to send, over so long.
     fn saturated(graph: &[(usize, usize)], access: &[Access], until: Instant) -> Vec<FrameRecord> {
         let mut air = air(graph, access);
-        let (mut queue, mut out) = (Queue::new(), Effects::default());
-        (0..access.len() as u32).for_each(|l| air.offer(Instant::ZERO, l, head(), &mut out));
-        while let Some(now) = step(&mut air, &mut queue, &mut out, until) {
-            for up in std::mem::take(&mut out.up) {
+        let mut out = Vec::new();
+        (0..access.len() as u32).for_each(|l| air.offer(Instant::ZERO, l, head()));
+        while let Some(now) = air.step(until, &mut out) {
+            for up in std::mem::take(&mut out) {
                 if let Up::Done { by, .. } = up {
-                    air.offer(now, by, head(), &mut out);
+                    air.offer(now, by, head());
                 }
             }
         }

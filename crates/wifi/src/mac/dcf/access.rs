@@ -1,15 +1,16 @@
 //! Countdowns: when they start, freeze, run on and end.
 
+use super::agenda::{Agenda as _, Due};
 use super::shape::{Set, Shape};
 use super::{Countdown, DcfAir, Expecting, IDLE_COUNTDOWN, Plan, Queue};
-use crate::air::{BROADCAST, Contender, Effects, Head, Wake};
+use crate::air::{BROADCAST, Contender, Head, Up};
 use crate::ledger::Doing;
 use evenair_laws::backoff::When;
 use evenair_units::{Duration, Instant};
 
 impl<S: Shape> DcfAir<S> {
     /// See [`Air::offer`](crate::Air::offer).
-    pub fn offer(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
+    pub fn offer(&mut self, now: Instant, by: Contender, head: Head) {
         let head = self.queues[by as usize].in_usual_mode(head);
         if !self.is_planned(by, &head) {
             self.queues[by as usize].plan = self.plan(by, &head);
@@ -34,7 +35,7 @@ impl<S: Shape> DcfAir<S> {
         if self.may_resume(node) {
             // Between a frame and its answer countdowns may stand still.
             let next = self.resume_idle(node, now);
-            self.schedule_access(node, next, out);
+            self.schedule_access(node, next);
         }
         let ready = if busy { Instant::NEVER } else { self.ready(node, &self.countdowns[by as usize]) };
         let (queue, countdown) = (&mut self.queues[by as usize], &mut self.countdowns[by as usize]);
@@ -61,7 +62,7 @@ impl<S: Shape> DcfAir<S> {
             let deadline = countdown.from + countdown.left().expect("just drawn");
             self.deadlines[by as usize] = deadline;
             self.note_running(node);
-            self.schedule_access(node, deadline, out);
+            self.schedule_access(node, deadline);
         }
         self.book(by, now);
     }
@@ -128,7 +129,7 @@ impl<S: Shape> DcfAir<S> {
 
     /// Every contender in the neighbourhood with an ended countdown transmits.
     #[inline]
-    pub(super) fn on_access(&mut self, now: Instant, node: usize, out: &mut Effects) {
+    pub(super) fn on_access(&mut self, now: Instant, node: usize, out: &mut Vec<Up>) {
         if self.next_access[node] != now {
             return; // an earlier wake took its place
         }
@@ -137,14 +138,14 @@ impl<S: Shape> DcfAir<S> {
         if S::SMALL {
             let (next, first) = self.first_around(node);
             return if next > now {
-                self.schedule_access(node, next, out);
+                self.schedule_access(node, next);
             } else {
                 self.let_these_win(now, node, first, out);
             };
         }
         let next = self.least_deadline(node);
         if next > now {
-            self.schedule_access(node, next, out);
+            self.schedule_access(node, next);
         } else {
             self.let_win(now, node, out);
         }
@@ -152,7 +153,7 @@ impl<S: Shape> DcfAir<S> {
 
     /// The contenders of a neighbourhood with countdowns that end now transmit.
     #[inline(never)]
-    fn let_win(&mut self, now: Instant, node: usize, out: &mut Effects) {
+    fn let_win(&mut self, now: Instant, node: usize, out: &mut Vec<Up>) {
         let (start, end) = self.around_range[node];
         for i in start..end {
             let c = self.around[i as usize];
@@ -160,12 +161,12 @@ impl<S: Shape> DcfAir<S> {
                 self.win(now, c, out);
             }
         }
-        self.schedule_least(node, out);
+        self.schedule_least(node);
     }
 
     /// The same of a small network, of these nodes: the neighbourhood's own first, then in the order of numbers.
     #[inline(never)]
-    fn let_these_win(&mut self, now: Instant, node: usize, mut due: Set, out: &mut Effects) {
+    fn let_these_win(&mut self, now: Instant, node: usize, mut due: Set, out: &mut Vec<Up>) {
         let mut next = if due.has(node) { Some(node) } else { due.first() };
         while let Some(there) = next {
             due.remove(there);
@@ -175,7 +176,7 @@ impl<S: Shape> DcfAir<S> {
             }
             next = due.first();
         }
-        self.schedule_least(node, out);
+        self.schedule_least(node);
     }
 
     /// The least deadline of a neighbourhood in a small network, and the nodes with it.
@@ -196,7 +197,7 @@ impl<S: Shape> DcfAir<S> {
 
     /// A contender's countdown has ended: its exchange begins.
     #[inline]
-    fn win(&mut self, now: Instant, c: Contender, out: &mut Effects) {
+    fn win(&mut self, now: Instant, c: Contender, out: &mut Vec<Up>) {
         let queue = &mut self.queues[c as usize];
         let countdown = &mut self.countdowns[c as usize];
         countdown.end();
@@ -214,12 +215,12 @@ impl<S: Shape> DcfAir<S> {
         if self.queues[c as usize].batch.is_some() {
             self.compose(now, c);
         }
-        self.begin_exchange(now, c, out);
+        self.begin_exchange(now, c);
     }
 
     /// Other contenders of the node with a countdown that ends at this very instant lose as if they had collided (IEEE
     /// 802.11-2016 clause 10.22.2.4).
-    fn settle_internal_ties(&mut self, now: Instant, node: usize, winner: Contender, out: &mut Effects) {
+    fn settle_internal_ties(&mut self, now: Instant, node: usize, winner: Contender, out: &mut Vec<Up>) {
         for c in self.rivals(node, winner) {
             if self.deadlines[c as usize] == now {
                 self.queues[c as usize].counters.internal += 1;
@@ -366,7 +367,7 @@ impl<S: Shape> DcfAir<S> {
 
     /// A SIFS and a CTS after an RTS without a further exchange: hearers that reserved the medium for it and have heard
     /// nothing since may use it (IEEE 802.11-2016 clause 10.3.2.4).
-    pub(super) fn on_unreserve(&mut self, now: Instant, node: usize, out: &mut Effects) {
+    pub(super) fn on_unreserve(&mut self, now: Instant, node: usize) {
         let mut next = Instant::NEVER;
         for i in self.ears_of(node, 0) {
             // Another RTS may be void at this instant too: its hearers that do not sense this one are left to its own wake,
@@ -378,7 +379,7 @@ impl<S: Shape> DcfAir<S> {
         if self.is_wide() {
             next = next.min(self.unreserve(node, now)); // it has heard an RTS from afar
         }
-        self.schedule_access(node, next, out);
+        self.schedule_access(node, next);
     }
 
     /// Drops a node's reservation if this is the instant for it; gives the least of its deadlines.
@@ -453,8 +454,8 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// Asks for a wake at the least deadline of a neighbourhood.
-    pub(super) fn schedule_least(&mut self, node: usize, out: &mut Effects) {
-        self.schedule_access(node, self.least_deadline(node), out);
+    pub(super) fn schedule_least(&mut self, node: usize) {
+        self.schedule_access(node, self.least_deadline(node));
     }
 
     #[inline]
@@ -467,10 +468,10 @@ impl<S: Shape> DcfAir<S> {
     }
 
     #[inline]
-    pub(super) fn schedule_access(&mut self, node: usize, at: Instant, out: &mut Effects) {
+    pub(super) fn schedule_access(&mut self, node: usize, at: Instant) {
         if at < self.next_access[node] && at < IDLE_COUNTDOWN {
             self.next_access[node] = at;
-            out.wake_at(at, Wake::Access(node as u32));
+            self.agenda.add(at, Due::Access(node as u32));
         }
     }
 

@@ -1,10 +1,11 @@
 //! The frames of an exchange: (RTS, CTS,) DATA, ACK; its end, and the effects of a failure.
 
+use super::agenda::{Agenda as _, Due};
 use super::node::Heard;
 use super::reception::{FIRST, OTHER, Reception, STRONGEST};
 use super::shape::{Shape, Table};
 use super::{Capture, DcfAir, Ear, Expecting, Plan, Reply, Sending, draw};
-use crate::air::{BROADCAST, Contender, Effects, Outcome, Up, Wake};
+use crate::air::{BROADCAST, Contender, Outcome, Up};
 use crate::ledger::Doing;
 use crate::timeline::FrameKind;
 use crate::timing::{ACK_BYTES, RTS_BYTES};
@@ -44,7 +45,7 @@ pub(super) struct End {
 
 impl<S: Shape> DcfAir<S> {
     /// Sends the first frame of the exchange for a contender's head.
-    pub(super) fn begin_exchange(&mut self, now: Instant, c: Contender, out: &mut Effects) {
+    pub(super) fn begin_exchange(&mut self, now: Instant, c: Contender) {
         let queue = &mut self.queues[c as usize];
         let kind = queue.plan.first();
         match kind {
@@ -61,8 +62,8 @@ impl<S: Shape> DcfAir<S> {
         let (airtime, reserves) = self.extent(kind, c);
         let frame = Reply { kind, to, by: c, airtime, reserves, mode };
         match kind {
-            FrameKind::Data if S::SMALL => self.start::<DATA>(now, node, frame, out),
-            _ => self.start_frame(now, node, frame, out),
+            FrameKind::Data if S::SMALL => self.start::<DATA>(now, node, frame),
+            _ => self.start_frame(now, node, frame),
         }
     }
 
@@ -117,13 +118,13 @@ impl<S: Shape> DcfAir<S> {
     }
 
     #[inline(never)]
-    fn start_frame(&mut self, now: Instant, node: usize, frame: Reply, out: &mut Effects) {
-        self.start::<ANY>(now, node, frame, out);
+    fn start_frame(&mut self, now: Instant, node: usize, frame: Reply) {
+        self.start::<ANY>(now, node, frame);
     }
 
     #[allow(clippy::inline_always, reason = "the kind of the frame is known where it is called")]
     #[inline(always)]
-    fn start<const KIND: u8>(&mut self, now: Instant, node: usize, mut frame: Reply, out: &mut Effects) {
+    fn start<const KIND: u8>(&mut self, now: Instant, node: usize, mut frame: Reply) {
         frame.kind = kind_of::<KIND>(frame.kind);
         let Reply { by, airtime, .. } = frame;
         let sending = self.sending(now, node, &frame);
@@ -144,9 +145,9 @@ impl<S: Shape> DcfAir<S> {
         if receiver_busy {
             self.stations[node].sending.as_mut().expect("just set").receiver_busy = true;
         }
-        out.wake_at(until, Wake::FrameEnd(node as u32));
+        self.agenda.add(until, Due::FrameEnd(node as u32));
         if self.is_wide() {
-            self.launch(now, node, airtime, out);
+            self.launch(now, node, airtime);
         }
     }
 
@@ -242,7 +243,7 @@ impl<S: Shape> DcfAir<S> {
     /// A frame ends. DATA frames and their acknowledgements are most: in a small network each kind has a path of its own, along which
     /// the compiler knows it.
     #[inline(never)]
-    pub(super) fn on_frame_end(&mut self, now: Instant, node: usize, out: &mut Effects) {
+    pub(super) fn on_frame_end(&mut self, now: Instant, node: usize, out: &mut Vec<Up>) {
         match self.stations[node].sending.as_ref().map(|sent| sent.kind) {
             Some(FrameKind::Data) if S::SMALL => self.end_frame::<DATA>(now, node, out),
             Some(FrameKind::Ack) if S::SMALL => self.end_frame::<ACK>(now, node, out),
@@ -251,18 +252,18 @@ impl<S: Shape> DcfAir<S> {
     }
 
     #[inline(never)]
-    fn end_any_frame(&mut self, now: Instant, node: usize, out: &mut Effects) {
+    fn end_any_frame(&mut self, now: Instant, node: usize, out: &mut Vec<Up>) {
         self.end_frame::<ANY>(now, node, out);
     }
 
     #[allow(clippy::inline_always, reason = "the kind of the frame is known where it is called")]
     #[inline(always)]
-    fn end_frame<const KIND: u8>(&mut self, now: Instant, node: usize, out: &mut Effects) {
+    fn end_frame<const KIND: u8>(&mut self, now: Instant, node: usize, out: &mut Vec<Up>) {
         let mut sent = self.stations[node].sending.take().expect("a frame ends that nobody sent");
         sent.kind = kind_of::<KIND>(sent.kind);
         let sent = &sent;
         self.nodes[node].idle_since = self.nodes[node].idle_since.max(now);
-        self.expect_answer(now, node, sent, out);
+        self.expect_answer(now, node, sent);
         let End { decoded, answered, goes_on, mut next } = if self.in_sets() {
             self.end_for_all(now, node, sent, out)
         } else {
@@ -274,7 +275,7 @@ impl<S: Shape> DcfAir<S> {
             // A CTS to its own sender has no other addressee.
             self.record(now, node, sent, decoded || sent.kind == FrameKind::CtsToSelf);
             if !answered && sent.kind != FrameKind::CtsToSelf {
-                self.unanswered(now, node, sent, decoded, out);
+                self.unanswered(now, node, sent, decoded);
             }
         }
         if sent.to == BROADCAST || matches!(sent.kind, FrameKind::Ack | FrameKind::Cts | FrameKind::BlockAck)
@@ -282,13 +283,13 @@ impl<S: Shape> DcfAir<S> {
             next = next.min(self.resume(node, now));
         }
         if !goes_on {
-            self.schedule_access(node, next, out);
+            self.schedule_access(node, next);
         }
     }
 
     /// A frame's last energy has reached each of its near hearers, one by one.
     #[inline(never)]
-    fn end_for_each(&mut self, now: Instant, node: usize, sent: &Sending, out: &mut Effects) -> End {
+    fn end_for_each(&mut self, now: Instant, node: usize, sent: &Sending, out: &mut Vec<Up>) -> End {
         let ears = std::mem::take(&mut self.ears);
         let hearers = &ears[self.ears_of(node, sent.class)];
         self.fetch(hearers);
@@ -303,7 +304,7 @@ impl<S: Shape> DcfAir<S> {
             decoded = reception == Reception::Decoded;
             answered = decoded && self.accept(there, node, sent, ended, out);
             if self.is_wide() {
-                self.end_far_wait(there, reception, ended, out);
+                self.end_far_wait(there, reception, ended);
             }
         }
         let goes_on = goes_on_after(answered, sent);
@@ -329,7 +330,7 @@ impl<S: Shape> DcfAir<S> {
         sent: &Sending,
         hearers: &[Ear],
         goes_on: bool,
-        out: &mut Effects,
+        out: &mut Vec<Up>,
     ) -> (Instant, bool) {
         let (mut next, mut heard) = (Instant::NEVER, false);
         for ear in hearers {
@@ -350,17 +351,17 @@ impl<S: Shape> DcfAir<S> {
 
     /// A frame's last energy has reached one of its near hearers, which is not its addressee; tells whether that has heard a
     /// broadcast.
-    fn end_at(&mut self, ended: Instant, node: usize, ear: &Ear, sent: &Sending, out: &mut Effects) -> bool {
+    fn end_at(&mut self, ended: Instant, node: usize, ear: &Ear, sent: &Sending, out: &mut Vec<Up>) -> bool {
         let there = ear.node as usize;
         let reception = self.depart(there, node, ear, ended, sent);
         self.overhear(there, node, reception, sent);
         if self.is_wide() {
-            self.end_far_wait(there, reception, ended, out);
+            self.end_far_wait(there, reception, ended);
         }
         let heard = reception == Reception::Decoded && sent.to == BROADCAST;
         if heard {
             let packet = self.queues[sent.by as usize].packet;
-            out.up.push(Up::Received { from: sent.by, at: ear.node, packet });
+            out.push(Up::Received { from: sent.by, at: ear.node, packet });
         }
         heard
     }
@@ -377,28 +378,28 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// The hearers of a frame that a node ended a SIFS ago go on, but for those that hear the answer, if there is one.
-    fn resume_hearers(&mut self, now: Instant, node: usize, out: &mut Effects) {
+    fn resume_hearers(&mut self, now: Instant, node: usize) {
         for i in self.ears_of(node, 0) {
             self.resume(self.ears[i].node as usize, now);
         }
-        self.schedule_least(node, out);
+        self.schedule_least(node);
     }
 
     /// The same while the answer is on the air, which makes the medium of most of them busy.
-    fn resume_beside(&mut self, now: Instant, node: usize, answerer: usize, out: &mut Effects) {
+    fn resume_beside(&mut self, now: Instant, node: usize, answerer: usize) {
         if !S::SMALL {
-            return self.resume_hearers(now, node, out);
+            return self.resume_hearers(now, node);
         }
         for there in self.sets.standing & (self.sets.of[node].hearers - self.sets.of[answerer].sensing) {
             self.resume(there, now);
         }
-        self.schedule_least(node, out);
+        self.schedule_least(node);
     }
 
     /// The sender of an RTS or a DATA frame waits for its answer.
     #[allow(clippy::inline_always, reason = "part of `end_frame`")]
     #[inline(always)]
-    fn expect_answer(&mut self, now: Instant, node: usize, sent: &Sending, out: &mut Effects) {
+    fn expect_answer(&mut self, now: Instant, node: usize, sent: &Sending) {
         let void_at = self.void_at(now, sent);
         let this = &mut self.stations[node];
         match sent.kind {
@@ -408,11 +409,11 @@ impl<S: Shape> DcfAir<S> {
                 let data = sent.reserves - self.timing.sifs - answer;
                 this.awaiting = Some((sent.by, Expecting::Data));
                 this.overdue = now + data + Duration::from_micros(4);
-                out.wake_at(this.overdue, Wake::Timeout(node as u32));
+                self.agenda.add(this.overdue, Due::Timeout(node as u32));
             }
             FrameKind::CtsToSelf => {
                 this.awaiting = Some((sent.by, Expecting::Protected));
-                out.wake_at(now + self.timing.sifs, Wake::Respond(node as u32));
+                self.agenda.add(now + self.timing.sifs, Due::Respond(node as u32));
             }
             FrameKind::Rts | FrameKind::Data | FrameKind::BlockAckRequest if sent.to != BROADCAST => {
                 this.overdue = now + self.timing.answer_timeout_to(sent.kind, sent.mode);
@@ -421,8 +422,8 @@ impl<S: Shape> DcfAir<S> {
                     Some((sent.by, if sent.far { Expecting::FarAnswer } else { Expecting::Answer }));
                 if sent.far {
                     // Before then it is unknown whether the answer comes.
-                    out.wake_at(this.overdue, Wake::Timeout(node as u32));
-                    out.wake_at(this.request_void_at, Wake::Unreserve(node as u32));
+                    self.agenda.add(this.overdue, Due::Timeout(node as u32));
+                    self.agenda.add(this.request_void_at, Due::Unreserve(node as u32));
                 }
             }
             _ => (),
@@ -456,7 +457,7 @@ impl<S: Shape> DcfAir<S> {
         from: usize,
         sent: &Sending,
         at: Instant,
-        out: &mut Effects,
+        out: &mut Vec<Up>,
     ) -> bool {
         if sent.kind.is_acknowledgement() {
             return self.acknowledged(there, sent.by, at, out);
@@ -466,7 +467,7 @@ impl<S: Shape> DcfAir<S> {
         }
         let Some(reply) = self.reply_to(there, from, sent, at) else { return false };
         self.stations[there].reply = Some(reply);
-        out.wake_at(at + self.timing.sifs, Wake::Respond(there as u32));
+        self.agenda.add(at + self.timing.sifs, Due::Respond(there as u32));
         let queue = &mut self.queues[sent.by as usize];
         if let Some(batch) = &mut queue.batch {
             match sent.kind {
@@ -479,7 +480,7 @@ impl<S: Shape> DcfAir<S> {
             }
         } else if sent.kind == FrameKind::Data && !queue.received {
             queue.received = true;
-            out.up.push(Up::Received { from: sent.by, at: there as u32, packet: queue.packet });
+            out.push(Up::Received { from: sent.by, at: there as u32, packet: queue.packet });
         }
         true
     }
@@ -546,10 +547,10 @@ impl<S: Shape> DcfAir<S> {
 
     /// A SIFS has passed: the node answers, sends the DATA that its RTS announced, or goes on with its TXOP.
     #[inline(never)]
-    pub(super) fn on_respond(&mut self, now: Instant, node: usize, out: &mut Effects) {
+    pub(super) fn on_respond(&mut self, now: Instant, node: usize) {
         match self.stations[node].awaiting {
-            Some((c, Expecting::Burst)) => return self.continue_burst(now, node, c, out),
-            Some((c, Expecting::Protected)) => return self.send_protected(now, node, c, out),
+            Some((c, Expecting::Burst)) => return self.continue_burst(now, node, c),
+            Some((c, Expecting::Protected)) => return self.send_protected(now, node, c),
             _ => (),
         }
         let reply = self.stations[node].reply.take().expect("a response without a reason");
@@ -557,16 +558,16 @@ impl<S: Shape> DcfAir<S> {
         let depends = self.rules.idle_handshake && matches!(reply.kind, FrameKind::Data | FrameKind::Cts);
         let is_refused = depends && !self.is_idle(node, now);
         if is_refused && reply.kind == FrameKind::Data {
-            return self.announce_anew(now, node, by, to, out);
+            return self.announce_anew(now, node, by, to);
         }
         // It may have begun to transmit in between.
         if self.stations[node].sending.is_some() || is_refused {
             // No answer; the other side runs into its time-out.
             self.queues[by as usize].note_lost_answer(reply.kind);
             if !self.is_far(node, reply.to) {
-                self.expect_no_answer(now, to, out);
+                self.expect_no_answer(now, to);
             }
-            return self.resume_hearers(now, to, out);
+            return self.resume_hearers(now, to);
         }
         self.note_none_runs(node);
         for c in self.contenders(node) {
@@ -578,11 +579,11 @@ impl<S: Shape> DcfAir<S> {
             queue.note_attempt();
         }
         match reply.kind {
-            FrameKind::Ack if S::SMALL => self.start::<ACK>(now, node, reply, out),
-            _ => self.start_frame(now, node, reply, out),
+            FrameKind::Ack if S::SMALL => self.start::<ACK>(now, node, reply),
+            _ => self.start_frame(now, node, reply),
         }
         // Hearers of the frame before that do not hear this one count down beside it.
-        self.resume_beside(now, to, node, out);
+        self.resume_beside(now, to, node);
     }
 
     /// Whether a node's medium is neither reserved nor sensed busy.
@@ -594,7 +595,7 @@ impl<S: Shape> DcfAir<S> {
     /// The DATA frame follows the CTS that its sender sent to itself, in any state of the medium (clause 10.3.2, NAV
     /// distribution).
     #[inline(never)]
-    fn send_protected(&mut self, now: Instant, node: usize, c: Contender, out: &mut Effects) {
+    fn send_protected(&mut self, now: Instant, node: usize, c: Contender) {
         self.stations[node].awaiting = None;
         for other in self.rivals(node, c) {
             self.interrupt(node, other, now, c);
@@ -603,12 +604,12 @@ impl<S: Shape> DcfAir<S> {
         queue.note_attempt();
         let (to, mode) = (queue.head.expect("an exchange without a head").to, queue.plan.mode);
         let (airtime, reserves) = self.extent(FrameKind::Data, c);
-        self.start_frame(now, node, Reply { kind: FrameKind::Data, to, by: c, airtime, reserves, mode }, out);
+        self.start_frame(now, node, Reply { kind: FrameKind::Data, to, by: c, airtime, reserves, mode });
     }
 
     /// ns-2's DATA frame finds the medium busy after its CTS: another RTS, after a longer back-off.
     #[inline(never)]
-    fn announce_anew(&mut self, now: Instant, node: usize, c: Contender, to: usize, out: &mut Effects) {
+    fn announce_anew(&mut self, now: Instant, node: usize, c: Contender, to: usize) {
         self.stations[node].awaiting = None;
         self.note_engagement(node);
         let queue = &mut self.queues[c as usize];
@@ -622,14 +623,14 @@ impl<S: Shape> DcfAir<S> {
             ledger.failed(c, now, Doing::Nothing);
         }
         let next = self.resume(node, now);
-        self.schedule_access(node, next, out);
-        self.resume_hearers(now, to, out);
+        self.schedule_access(node, next);
+        self.resume_hearers(now, to);
         self.book(c, now);
     }
 
     /// No answer to a frame will come, or it was lost.
     #[inline(never)]
-    fn unanswered(&mut self, now: Instant, node: usize, sent: &Sending, decoded: bool, out: &mut Effects) {
+    fn unanswered(&mut self, now: Instant, node: usize, sent: &Sending, decoded: bool) {
         let queue = &mut self.queues[sent.by as usize];
         let counters = &mut queue.counters;
         match sent.kind {
@@ -640,27 +641,27 @@ impl<S: Shape> DcfAir<S> {
                 if let Some(batch) = queue.batch.as_mut().filter(|_| !decoded) {
                     batch.lose_frame(sent.parts);
                 }
-                self.expect_no_answer(now, node, out);
+                self.expect_no_answer(now, node);
             }
-            FrameKind::Rts | FrameKind::BlockAckRequest => self.expect_no_answer(now, node, out),
+            FrameKind::Rts | FrameKind::BlockAckRequest => self.expect_no_answer(now, node),
             FrameKind::CtsToSelf => (),
             FrameKind::Ack | FrameKind::Cts | FrameKind::BlockAck => {
                 if !decoded {
                     queue.note_lost_answer(sent.kind);
                 }
                 // The other side noticed the answer begin; it concludes when that is over (clause 10.3.2.9).
-                self.expect_no_answer(now, sent.to as usize, out);
+                self.expect_no_answer(now, sent.to as usize);
             }
         }
     }
 
     /// No answer will reach this node: it notices when that is overdue, and not before now.
-    fn expect_no_answer(&mut self, now: Instant, node: usize, out: &mut Effects) {
+    fn expect_no_answer(&mut self, now: Instant, node: usize) {
         let this = &mut self.stations[node];
         this.overdue = this.overdue.max(now);
-        out.wake_at(this.overdue, Wake::Timeout(node as u32));
+        self.agenda.add(this.overdue, Due::Timeout(node as u32));
         if !this.request_void_at.is_never() {
-            out.wake_at(this.request_void_at, Wake::Unreserve(node as u32));
+            self.agenda.add(this.request_void_at, Due::Unreserve(node as u32));
             this.request_void_at = Instant::NEVER;
         }
     }
@@ -668,7 +669,7 @@ impl<S: Shape> DcfAir<S> {
     /// An acknowledgement of a frame of `by` was decoded: the exchange that the node awaits one for is complete.
     #[allow(clippy::inline_always, reason = "part of `end_frame`")]
     #[inline(always)]
-    fn acknowledged(&mut self, node: usize, by: Contender, at: Instant, out: &mut Effects) -> bool {
+    fn acknowledged(&mut self, node: usize, by: Contender, at: Instant, out: &mut Vec<Up>) -> bool {
         // An acknowledgement names no sender: after its frame was given up it means nothing, unless the next frame waits.
         let Some(c) = self.stations[node].awaited_answer() else {
             self.queues[by as usize].counters.ack_late += 1;
@@ -687,7 +688,7 @@ impl<S: Shape> DcfAir<S> {
         self.stations[node].awaiting = None;
         if at + self.timing.sifs < self.queues[c as usize].txop_until {
             self.stations[node].awaiting = Some((c, Expecting::Burst));
-            out.wake_at(at + self.timing.sifs, Wake::Respond(node as u32));
+            self.agenda.add(at + self.timing.sifs, Due::Respond(node as u32));
         }
         self.note_engagement(node);
         if self.queues[c as usize].batch.is_some() {
@@ -705,7 +706,7 @@ impl<S: Shape> DcfAir<S> {
 
     /// The holder of a TXOP sends its next packet, if there is one and its exchange fits; else the TXOP is over.
     #[inline(never)]
-    fn continue_burst(&mut self, now: Instant, node: usize, c: Contender, out: &mut Effects) {
+    fn continue_burst(&mut self, now: Instant, node: usize, c: Contender) {
         self.stations[node].awaiting = None;
         self.note_engagement(node);
         if self.queues[c as usize].head.is_some() && self.goes_on(now, c) {
@@ -714,7 +715,7 @@ impl<S: Shape> DcfAir<S> {
             }
             self.countdowns[c as usize].end();
             self.turn_to(c, now, Doing::Sending);
-            return self.begin_exchange(now, c, out);
+            return self.begin_exchange(now, c);
         }
         let (queue, countdown) = (&mut self.queues[c as usize], &self.countdowns[c as usize]);
         if countdown.has_head && !countdown.is_under_way {
@@ -722,7 +723,7 @@ impl<S: Shape> DcfAir<S> {
             self.back_off(c, left);
         }
         let next = self.resume(node, now);
-        self.schedule_access(node, next, out);
+        self.schedule_access(node, next);
         self.book(c, now);
     }
 
@@ -742,7 +743,7 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// The contender is done with its head.
-    pub(super) fn finish(&mut self, c: Contender, at: Instant, outcome: Outcome, out: &mut Effects) {
+    pub(super) fn finish(&mut self, c: Contender, at: Instant, outcome: Outcome, out: &mut Vec<Up>) {
         self.release_head(c);
         self.turn_to(c, at, Doing::Nothing);
         self.conclude(c, outcome, out);
@@ -765,13 +766,13 @@ impl<S: Shape> DcfAir<S> {
     }
 
     #[inline(never)]
-    pub(super) fn on_timeout(&mut self, now: Instant, node: usize, out: &mut Effects) {
+    pub(super) fn on_timeout(&mut self, now: Instant, node: usize, out: &mut Vec<Up>) {
         if self.stations[node].overdue != now {
             return;
         }
         let Some((c, expecting)) = self.stations[node].awaiting else { return };
         if matches!(expecting, Expecting::Burst | Expecting::Protected)
-            || (expecting == Expecting::FarAnswer && self.hears_out(now, node, out))
+            || (expecting == Expecting::FarAnswer && self.hears_out(now, node))
         {
             return;
         }
@@ -782,7 +783,7 @@ impl<S: Shape> DcfAir<S> {
         }
         if expecting == Expecting::Data {
             let next = self.resume(node, now);
-            return self.schedule_access(node, next, out);
+            return self.schedule_access(node, next);
         }
         if let Some(ledger) = &mut self.ledger {
             ledger.failed(c, now, Doing::Nothing);
@@ -801,26 +802,26 @@ impl<S: Shape> DcfAir<S> {
             self.fail_short(now, c, out);
         }
         let next = self.resume(node, now);
-        self.schedule_access(node, next, out);
+        self.schedule_access(node, next);
         self.book(c, now);
     }
 
     /// One more failure of an RTS, or of a DATA frame without one.
-    pub(super) fn fail_short(&mut self, now: Instant, c: Contender, out: &mut Effects) {
+    pub(super) fn fail_short(&mut self, now: Instant, c: Contender, out: &mut Vec<Up>) {
         self.queues[c as usize].short_failures += 1;
         let last = self.queues[c as usize].short_failures >= self.rules.short_retry_limit;
         self.fail(now, c, last, out);
     }
 
     /// One more failure of a DATA frame that an RTS announced.
-    fn fail_long(&mut self, now: Instant, c: Contender, out: &mut Effects) {
+    fn fail_long(&mut self, now: Instant, c: Contender, out: &mut Vec<Up>) {
         self.queues[c as usize].long_failures += 1;
         let last = self.queues[c as usize].long_failures >= self.rules.long_retry_limit;
         self.fail(now, c, last, out);
     }
 
     /// A longer back-off, or the end of the packet.
-    fn fail(&mut self, now: Instant, c: Contender, last: bool, out: &mut Effects) {
+    fn fail(&mut self, now: Instant, c: Contender, last: bool, out: &mut Vec<Up>) {
         let queue = &mut self.queues[c as usize];
         self.countdowns[c as usize].from = Instant::NEVER;
         self.deadlines[c as usize] = Instant::NEVER;

@@ -9,12 +9,13 @@
 //! received packet is still there to be handed up: a broadcast's `Done`, and that of a packet given up while it travels,
 //! come up to one flight late. Back-offs run in that time.
 
+use super::agenda::{Agenda as _, Due};
 use super::shape::Shape;
 use super::{
     DcfAir, Ear, Expecting, Sending,
     reception::{OTHER, Reception},
 };
-use crate::air::{BROADCAST, Contender, Effects, Outcome, Up, Wake};
+use crate::air::{BROADCAST, Contender, Outcome, Up};
 use crate::timeline::FrameKind;
 use evenair_units::{Duration, Instant};
 
@@ -31,7 +32,7 @@ pub(super) struct Flight {
 
 impl<S: Shape> DcfAir<S> {
     /// The frame that a node has begun to send sets out for its far hearers.
-    pub(super) fn launch(&mut self, now: Instant, node: usize, airtime: Duration, out: &mut Effects) {
+    pub(super) fn launch(&mut self, now: Instant, node: usize, airtime: Duration) {
         let sent = self.stations[node].sending.expect("it has just begun");
         for i in self.far_ears_of(node, sent.class) {
             let ear = self.ears[i];
@@ -44,7 +45,7 @@ impl<S: Shape> DcfAir<S> {
                 self.flights.len() as u32 - 1
             };
             self.queues[sent.by as usize].copies += u32::from(flight.carries_a_packet());
-            out.wake_at(now + ear.delay(), Wake::Arrival(place));
+            self.agenda.add(now + ear.delay(), Due::Arrival(place));
         }
     }
 
@@ -56,7 +57,7 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// A frame's first energy reaches a far hearer.
-    pub(super) fn on_arrival(&mut self, now: Instant, place: u32, out: &mut Effects) {
+    pub(super) fn on_arrival(&mut self, now: Instant, place: u32) {
         let Flight { from, ear, sent, airtime, .. } = self.flights[place as usize];
         let there = ear.node as usize;
         if ear.sensed {
@@ -68,11 +69,11 @@ impl<S: Shape> DcfAir<S> {
         let until = now + airtime;
         let ear = self.faded(from as usize, &ear, sent.since);
         self.arrive::<OTHER>(there, from as usize, &ear, now, until);
-        out.wake_at(until, Wake::Landing(place));
+        self.agenda.add(until, Due::Landing(place));
     }
 
     /// A frame's last energy has reached a far hearer.
-    pub(super) fn on_landing(&mut self, now: Instant, place: u32, out: &mut Effects) {
+    pub(super) fn on_landing(&mut self, now: Instant, place: u32, out: &mut Vec<Up>) {
         let flight = self.flights[place as usize];
         self.flights[place as usize].present = false;
         self.free_flights.push(place);
@@ -85,26 +86,26 @@ impl<S: Shape> DcfAir<S> {
             let this = &mut self.nodes[there];
             let at = if this.reserved_until == now + sent.reserves { void_at } else { Instant::NEVER };
             this.unreserve_at(at, &mut self.stations[there]);
-            out.wake_at(at, Wake::Unreserve(ear.node));
+            self.agenda.add(at, Due::Unreserve(ear.node));
         }
         if sent.to == ear.node {
             self.reach(now, &flight, reception, out);
         } else if sent.to == BROADCAST && reception == Reception::Decoded {
             let queue = &mut self.queues[sent.by as usize];
             queue.received = true;
-            out.up.push(Up::Received { from: sent.by, at: ear.node, packet: queue.packet });
+            out.push(Up::Received { from: sent.by, at: ear.node, packet: queue.packet });
         }
         if flight.carries_a_packet() {
             let end = sent.since + airtime;
             self.land(sent.by, (sent.to == BROADCAST).then_some((end, from as usize, &sent)), out);
         }
-        self.end_far_wait(there, reception, now, out);
+        self.end_far_wait(there, reception, now);
         let next = self.resume(there, now);
-        self.schedule_access(there, next, out);
+        self.schedule_access(there, next);
     }
 
     /// A frame has reached the node that it was sent to, decoded or not.
-    fn reach(&mut self, now: Instant, flight: &Flight, reception: Reception, out: &mut Effects) {
+    fn reach(&mut self, now: Instant, flight: &Flight, reception: Reception, out: &mut Vec<Up>) {
         let Flight { from, ear, sent, airtime, .. } = *flight;
         let decoded = reception == Reception::Decoded;
         self.record(sent.since + airtime, from as usize, &sent, decoded);
@@ -129,7 +130,7 @@ impl<S: Shape> DcfAir<S> {
         node: usize,
         sent: &Sending,
         decoded: bool,
-        out: &mut Effects,
+        out: &mut Vec<Up>,
     ) {
         let queue = &mut self.queues[sent.by as usize];
         queue.received = decoded;
@@ -140,17 +141,17 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// A contender is done with its head; the host learns of it when no frame of it is under way any more.
-    pub(super) fn conclude(&mut self, c: Contender, outcome: Outcome, out: &mut Effects) {
+    pub(super) fn conclude(&mut self, c: Contender, outcome: Outcome, out: &mut Vec<Up>) {
         let queue = &mut self.queues[c as usize];
         if queue.copies == 0 {
-            out.up.push(Up::Done { by: c, packet: queue.packet, outcome });
+            out.push(Up::Done { by: c, packet: queue.packet, outcome });
         } else {
             queue.held = Some(outcome);
         }
     }
 
     /// One frame of a head has landed. `broadcast` is the frame to record when the last copy of a broadcast lands.
-    fn land(&mut self, c: Contender, broadcast: Option<(Instant, usize, &Sending)>, out: &mut Effects) {
+    fn land(&mut self, c: Contender, broadcast: Option<(Instant, usize, &Sending)>, out: &mut Vec<Up>) {
         let queue = &mut self.queues[c as usize];
         queue.copies -= 1;
         if queue.copies > 0 {
@@ -164,7 +165,7 @@ impl<S: Shape> DcfAir<S> {
                 Outcome::Dropped => Outcome::Delivered,
                 held => held,
             };
-            out.up.push(Up::Done { by: c, packet: queue.packet, outcome });
+            out.push(Up::Done { by: c, packet: queue.packet, outcome });
         }
         if let Some((end, from, sent)) = broadcast {
             self.record(end, from, sent, received);
@@ -172,7 +173,7 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// At the time-out for an answer from afar: whether a frame is being received that may be the answer; then its end decides.
-    pub(super) fn hears_out(&mut self, now: Instant, node: usize, out: &mut Effects) -> bool {
+    pub(super) fn hears_out(&mut self, now: Instant, node: usize) -> bool {
         let start_delay = self.answer_start_delay(node);
         let (this, station) = (&self.nodes[node], &mut self.stations[node]);
         let has_begun = this.locked().is_some()
@@ -180,7 +181,7 @@ impl<S: Shape> DcfAir<S> {
             && self.rules.hears_out_answers;
         if has_begun {
             station.overdue = this.locked_until;
-            out.wake_at(station.overdue, Wake::Timeout(node as u32));
+            self.agenda.add(station.overdue, Due::Timeout(node as u32));
         }
         has_begun
     }
@@ -196,7 +197,7 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// A node that awaits an answer from afar and receives another frame takes the answer for missing (clause 10.3.2.9).
-    pub(super) fn end_far_wait(&mut self, node: usize, reception: Reception, at: Instant, out: &mut Effects) {
+    pub(super) fn end_far_wait(&mut self, node: usize, reception: Reception, at: Instant) {
         if reception == Reception::Unnoticed || !self.rules.hears_out_answers {
             return;
         }
@@ -204,7 +205,7 @@ impl<S: Shape> DcfAir<S> {
         // An answer that was accepted has ended the wait, or made it endless until the DATA frame.
         if matches!(this.awaiting, Some((_, Expecting::FarAnswer))) && !this.overdue.is_never() {
             this.overdue = at;
-            out.wake_at(at, Wake::Timeout(node as u32));
+            self.agenda.add(at, Due::Timeout(node as u32));
         }
     }
 }

@@ -5,7 +5,6 @@
 
 use super::shape::{Shape, Table};
 use super::{DcfAir, Hearers, neighbourhoods};
-use crate::air::Effects;
 use crate::receivers::Receivers;
 use evenair_topology::Medium;
 use evenair_units::Instant;
@@ -18,7 +17,6 @@ impl<S: Shape> DcfAir<S> {
         medium: &Medium,
         receivers: &Receivers,
         stale: &mut Vec<u32>,
-        out: &mut Effects,
     ) -> Instant {
         assert!(!self.is_wide, "nodes move where no hearer is further than half a slot");
         let (_, modes) = receivers.classes(self.timing.phy);
@@ -41,7 +39,7 @@ impl<S: Shape> DcfAir<S> {
         let (around, around_range) = neighbourhoods(medium, self.nodes.all(), self.adds_up());
         (self.around, self.around_range) = (around, Table::new(around_range));
         self.draw_sets();
-        self.start_anew(now, out);
+        self.start_anew(now);
         let ends = stale.iter().map(|&node| self.nodes[node as usize].sending_until);
         ends.fold(Instant::NEVER, Instant::min)
     }
@@ -60,12 +58,12 @@ impl<S: Shape> DcfAir<S> {
 
     /// Lets all countdowns at idle media run, and asks for the wakes of all that run: the frame that should have done so may
     /// have other hearers.
-    fn start_anew(&mut self, now: Instant, out: &mut Effects) {
+    fn start_anew(&mut self, now: Instant) {
         for node in 0..self.nodes.all().len() {
             self.resume(node, now);
         }
         for node in 0..self.nodes.all().len() {
-            self.schedule_least(node, out);
+            self.schedule_least(node);
         }
     }
 }

@@ -12,7 +12,7 @@ use super::node::Heard;
 use super::reception::{Locked, Newcomer, Overlap, Powers, Reception};
 use super::shape::{PLACES, Set, Shape, Table};
 use super::{Capture, DcfAir, Ear, Reply, Sending};
-use crate::air::{BROADCAST, Effects, Up};
+use crate::air::{BROADCAST, Up};
 use evenair_units::{Duration, Instant};
 
 /// The nodes of a small network by their state; empty of any other.
@@ -311,7 +311,7 @@ impl<S: Shape> DcfAir<S> {
         now: Instant,
         node: usize,
         sent: &Sending,
-        out: &mut Effects,
+        out: &mut Vec<Up>,
     ) -> End {
         let received = self.leave_all(now, node, sent);
         let to = sent.to as usize;
@@ -327,7 +327,7 @@ impl<S: Shape> DcfAir<S> {
         if sent.to == BROADCAST {
             let packet = self.queues[sent.by as usize].packet;
             let heard = |there| Up::Received { from: sent.by, at: there as u32, packet };
-            out.up.extend(received.into_iter().map(heard));
+            out.extend(received.into_iter().map(heard));
             decoded = !received.is_empty();
         }
         let goes_on = goes_on_after(answered, sent);

@@ -3,6 +3,8 @@
 //! The rules of the air stand in the source once, for all shapes. For a [`Small`] network the compiler knows most answers that
 //! the code needs at every hearer of every frame: that a place exists, that no hearer is far, that a node has one contender.
 
+use super::agenda::{Agenda, Due, Lists};
+use evenair_des::Queue;
 use std::fmt::Debug;
 use std::ops::{BitAnd, BitOr, Index, IndexMut, Sub};
 
@@ -12,6 +14,8 @@ pub trait Shape: Clone + Debug {
     const SMALL: bool;
     /// Values by node, or by contender.
     type Table<T: Clone + Debug>: Table<T>;
+    /// What is due next.
+    type Agenda: Agenda;
 }
 
 /// Values by node, or by contender.
@@ -38,11 +42,13 @@ pub(super) const PLACES: usize = 64;
 impl Shape for General {
     const SMALL: bool = false;
     type Table<T: Clone + Debug> = Vec<T>;
+    type Agenda = Queue<Due>;
 }
 
 impl Shape for Small {
     const SMALL: bool = true;
     type Table<T: Clone + Debug> = Places<T>;
+    type Agenda = Lists;
 }
 
 impl<T: Clone + Debug> Table<T> for Vec<T> {

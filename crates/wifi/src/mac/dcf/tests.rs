@@ -1,6 +1,6 @@
 //! Scripted timelines of each channel-access rule; `fuzz` has event sequences by chance and their invariants.
 //!
-//! The air is driven by hand: a small host keeps its wakes in order and writes down every frame. Draws are fixed by
+//! The air is driven by hand: a small host lets it do what is due and writes down every frame. Draws are fixed by
 //! windows of zero where a script needs exact times.
 
 mod categories;
@@ -19,7 +19,7 @@ use crate::air::{BROADCAST, Outcome, PacketId, Up};
 use crate::loss::LossModel;
 use crate::mac::edca::Arbitration;
 use crate::phy::Mode;
-use evenair_des::{Queue as EventQueue, Stream};
+use evenair_des::Stream;
 use evenair_laws::backoff::{BackoffLaw, Category, Dcf, Draw, Edca, Holding, OnFailure, PhysicalLayer, When};
 use evenair_topology::{Link, Position, Propagation, ThresholdRadio};
 use evenair_units::Probability;
@@ -30,8 +30,7 @@ const DATA_BYTES: u32 = 1000;
 #[derive(Clone)]
 struct Bench {
     air: DcfAir,
-    queue: EventQueue<Wake>,
-    out: Effects,
+    out: Vec<Up>,
     now: Instant,
     up: Vec<(Instant, Up)>,
 }
@@ -87,7 +86,7 @@ impl Bench {
         let contenders = (0..medium.nodes()).map(contention).collect();
         let mut air = DcfAir::new(medium, contenders, timing, rules);
         air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
-        Self { air, queue: EventQueue::new(), out: Effects::default(), now: Instant::ZERO, up: Vec::new() }
+        Self { air, out: Vec::new(), now: Instant::ZERO, up: Vec::new() }
     }
 
     fn standard(at_m: &[f64], access: impl Fn(usize) -> Access) -> Self {
@@ -95,12 +94,10 @@ impl Bench {
     }
 
     fn collect(&mut self) {
-        while let Some((at, wake)) = self.out.wakes.pop() {
-            assert!(at >= self.now, "a wake in the past");
-            assert!(at < IDLE_COUNTDOWN || at.is_never(), "a wake for nothing to send: {wake:?}");
-            self.queue.push(at, wake.phase(), wake);
-        }
-        self.up.extend(self.out.up.drain(..).map(|up| (self.now, up)));
+        let next = self.air.next_at();
+        assert!(next >= self.now, "something was due in the past");
+        assert!(next < IDLE_COUNTDOWN || next.is_never(), "an access with nothing to send");
+        self.up.extend(self.out.drain(..).map(|up| (self.now, up)));
     }
 
     fn offer(&mut self, by: u32, to: u32) {
@@ -110,7 +107,7 @@ impl Bench {
     fn offer_bytes(&mut self, by: u32, to: u32, bytes: u32) {
         let mode = Mode::at(Rate::from_kbps(11_000));
         let head = Head { to, size: Bytes::new(bytes), mode, packet: PacketId(by) };
-        self.air.offer(self.now, by, head, &mut self.out);
+        self.air.offer(self.now, by, head);
         self.collect();
     }
 
@@ -141,10 +138,8 @@ impl Bench {
 
     /// Runs until this instant.
     fn run_to(&mut self, end: Instant) {
-        while self.queue.next_at().is_some_and(|at| at <= end) {
-            let (at, wake) = self.queue.pop().unwrap();
-            self.now = at;
-            self.air.wake(at, wake, &mut self.out);
+        while let Some(now) = self.air.step(end, &mut self.out) {
+            self.now = now;
             self.collect();
         }
         self.now = self.now.max(end);
@@ -704,7 +699,7 @@ fn two_queues() -> Bench {
         stream: Stream::named(1, name, "backoff"),
     };
     let air = DcfAir::new(&medium, vec![contender("0>1"), contender("0>2")], timing(), Rules::standard());
-    Bench { air, queue: EventQueue::new(), out: Effects::default(), now: Instant::ZERO, up: Vec::new() }
+    Bench { air, out: Vec::new(), now: Instant::ZERO, up: Vec::new() }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::super::shape::Shape;
 use super::super::{DcfAir, Expecting, Plan, Sending, draw};
 use super::{BLOCK_ACK_REQUEST_BYTES, Batch, Fit, State, with_part};
-use crate::air::{Contender, Effects, Head};
+use crate::air::{Contender, Head, Up};
 use crate::ledger::Doing;
 use crate::phy::Mode;
 use evenair_laws::backoff::{Draw, Holding};
@@ -71,10 +71,10 @@ impl Batch {
 
 impl<S: Shape> DcfAir<S> {
     /// See [`Air::stage`](crate::Air::stage).
-    pub fn stage(&mut self, now: Instant, by: Contender, head: Head, out: &mut Effects) {
+    pub fn stage(&mut self, now: Instant, by: Contender, head: Head) {
         let queue = &self.queues[by as usize];
         if queue.head.is_none() {
-            return self.offer(now, by, head, out);
+            return self.offer(now, by, head);
         }
         let size = head.size + self.timing.header(self.is_qos(queue.node as usize, head.to));
         let batch = self.queues[by as usize].batch.as_mut().expect("a contender that aggregates");
@@ -231,7 +231,7 @@ impl<S: Shape> DcfAir<S> {
     /// An acknowledgement of the exchange under way was decoded: packets that were received are done; the window is reset, and a
     /// back-off follows.
     #[inline(never)] // out of the way of contenders without aggregates
-    pub(in crate::mac::dcf) fn settle(&mut self, c: Contender, at: Instant, out: &mut Effects) {
+    pub(in crate::mac::dcf) fn settle(&mut self, c: Contender, at: Instant, out: &mut Vec<Up>) {
         let queue = &mut self.queues[c as usize];
         let head = queue.head;
         let batch = queue.batch.as_mut().expect("a contender that aggregates");
@@ -256,7 +256,7 @@ impl<S: Shape> DcfAir<S> {
         now: Instant,
         c: Contender,
         last: bool,
-        out: &mut Effects,
+        out: &mut Vec<Up>,
     ) {
         let queue = &mut self.queues[c as usize];
         let head = queue.head;

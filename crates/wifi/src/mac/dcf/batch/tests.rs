@@ -3,7 +3,7 @@
 use super::super::shape::{General, Shape, Small};
 use super::super::{Arbitration, Capture, Contention, Counters, DcfAir, Rules};
 use super::*;
-use crate::air::{Effects, Outcome, Up};
+use crate::air::{Outcome, Up};
 use crate::error::ErrorModel;
 use crate::loss::{LossModel, LossProcess};
 use crate::phy::{Format, GuardInterval, Mode, Modulation, Phy, Width};
@@ -48,7 +48,7 @@ type Losses<'a> = &'a [((u32, u32), LossModel)];
 #[derive(Clone)]
 struct Host<S: Shape> {
     air: DcfAir<S>,
-    out: Effects,
+    out: Vec<Up>,
     now: Instant,
     /// Of each contender: the packets that it has not been given, how many were brought, and those that it has.
     queues: Vec<VecDeque<Head>>,
@@ -85,7 +85,7 @@ impl<S: Shape> Host<S> {
         let nodes = at.len();
         Self {
             air,
-            out: Effects::default(),
+            out: Vec::new(),
             now: Instant::ZERO,
             queues: vec![VecDeque::new(); nodes],
             brought: vec![0; nodes],
@@ -117,9 +117,9 @@ impl<S: Shape> Host<S> {
             let Some(head) = self.queues[by as usize].pop_front() else { return };
             given.push(head.packet);
             if is_first {
-                self.air.offer(self.now, by, head, &mut self.out);
+                self.air.offer(self.now, by, head);
             } else {
-                self.air.stage(self.now, by, head, &mut self.out);
+                self.air.stage(self.now, by, head);
             }
         }
     }
@@ -127,7 +127,7 @@ impl<S: Shape> Host<S> {
     fn run_to(&mut self, end: Instant) {
         (0..self.queues.len() as u32).for_each(|by| self.serve(by));
         loop {
-            let ups = std::mem::take(&mut self.out.up);
+            let ups = std::mem::take(&mut self.out);
             for up in ups {
                 self.ups.push((self.now, up));
                 if let Up::Done { by, packet, .. } = up {
@@ -137,10 +137,9 @@ impl<S: Shape> Host<S> {
                     self.serve(by);
                 }
             }
-            let Some((at, wake)) = self.out.wakes.pop_until(end) else { break };
-            assert!(at >= self.now, "a wake in the past");
-            self.now = at;
-            self.air.wake(at, wake, &mut self.out);
+            let Some(now) = self.air.step(end, &mut self.out) else { break };
+            assert!(now >= self.now, "something was due in the past");
+            self.now = now;
             (0..self.queues.len()).for_each(|c| self.is_under_way(c));
         }
         self.now = end;

@@ -4,7 +4,7 @@
 //! until it is received, or until a block ack request moves the window past those that the sender has given up.
 
 use super::{Batch, MissedBlockAck, Mpdu, State};
-use crate::air::{Effects, Outcome, Up};
+use crate::air::{Outcome, Up};
 use evenair_units::Instant;
 
 impl Batch {
@@ -27,7 +27,7 @@ impl Batch {
 
     /// The receiver has decoded the frame under way, but for the packets in it that the error model spoils.
     #[inline(never)] // out of the way of contenders without aggregates
-    pub(in crate::mac::dcf) fn receive(&mut self, at: u32, out: &mut Effects) {
+    pub(in crate::mac::dcf) fn receive(&mut self, at: u32, out: &mut Vec<Up>) {
         let mut lost = 0;
         for mpdu in self.in_frame() {
             if mpdu.state.is(State::SPOILT) {
@@ -42,20 +42,20 @@ impl Batch {
 
     /// The receiver has decoded a block ack request, which moves its window past the packets that were given up.
     #[inline(never)] // out of the way of contenders without aggregates
-    pub(in crate::mac::dcf) fn receive_request(&mut self, at: u32, out: &mut Effects) {
+    pub(in crate::mac::dcf) fn receive_request(&mut self, at: u32, out: &mut Vec<Up>) {
         self.release(at, true, out);
     }
 
     /// The receiver hands up its packets, up to the first missing one; `passes` tells whether it still waits for given-up
     /// ones.
-    fn release(&mut self, at: u32, passes: bool, out: &mut Effects) {
+    fn release(&mut self, at: u32, passes: bool, out: &mut Vec<Up>) {
         let from = self.by;
         for mpdu in &mut self.mpdus {
             if mpdu.state.is(State::RELEASED) {
                 continue;
             }
             if mpdu.state.is(State::RECEIVED) {
-                out.up.push(Up::Received { from, at, packet: mpdu.packet });
+                out.push(Up::Received { from, at, packet: mpdu.packet });
             } else if !(passes && mpdu.state.is(State::DONE)) {
                 return;
             }
@@ -65,7 +65,7 @@ impl Batch {
 
     /// The sender has decoded an acknowledgement: of the one packet in the frame under way, or of all that the receiver has. In answer to
     /// a block ack request it says nothing new of the packets that it does not name. Returns how many are given up.
-    pub(super) fn acknowledge(&mut self, now: Instant, parts: u16, out: &mut Effects) -> u64 {
+    pub(super) fn acknowledge(&mut self, now: Instant, parts: u16, out: &mut Vec<Up>) -> u64 {
         let (by, is_request) = (self.by, parts == 0);
         let mut done = 0;
         for mpdu in &mut self.mpdus {
@@ -77,7 +77,7 @@ impl Batch {
             if mpdu.state.is(State::RECEIVED) && (in_frame || parts != 1) {
                 mpdu.state.set(State::DONE);
                 done += 1;
-                out.up.push(Up::Done { by, packet: mpdu.packet, outcome: Outcome::Delivered });
+                out.push(Up::Done { by, packet: mpdu.packet, outcome: Outcome::Delivered });
             } else if in_frame && !is_request {
                 mpdu.tries = mpdu.tries.saturating_add(1);
             }
@@ -91,7 +91,7 @@ impl Batch {
 
     /// An exchange for packets of the batch was in vain: those that were in it, or the first, have one try less. Returns how many
     /// are given up.
-    pub(super) fn fail(&mut self, now: Instant, out: &mut Effects) -> u64 {
+    pub(super) fn fail(&mut self, now: Instant, out: &mut Vec<Up>) -> u64 {
         let mut any = false;
         for mpdu in self.mpdus.iter_mut().filter(|mpdu| mpdu.state.is(State::IN_FRAME)) {
             mpdu.tries = mpdu.tries.saturating_add(1);
@@ -113,7 +113,7 @@ impl Batch {
     }
 
     /// Gives up packets that have failed and have no tries left, or have outlived their lifetime.
-    fn give_up(&mut self, now: Instant, out: &mut Effects) -> u64 {
+    fn give_up(&mut self, now: Instant, out: &mut Vec<Up>) -> u64 {
         let (tries, lifetime) = (self.limits.tries.unwrap_or(u8::MAX), self.limits.lifetime);
         let is_endless = self.limits.tries.is_none();
         let mut given_up = 0;
@@ -130,7 +130,7 @@ impl Batch {
             given_up += 1;
             let is_received = mpdu.state.is(State::RECEIVED);
             let outcome = if is_received { Outcome::Unacknowledged } else { Outcome::Dropped };
-            out.up.push(Up::Done { by: self.by, packet: mpdu.packet, outcome });
+            out.push(Up::Done { by: self.by, packet: mpdu.packet, outcome });
         }
         self.waiting -= given_up;
         self.counters.given_up += u64::from(given_up);

@@ -30,7 +30,7 @@ fn rivals(first: Category, second: Category) -> Bench {
 fn host(medium: &Medium, contenders: Vec<Contention>, timing: MacTiming) -> Bench {
     let mut air = DcfAir::new(medium, contenders, timing, Rules::standard());
     air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
-    Bench { air, queue: EventQueue::new(), out: Effects::default(), now: Instant::ZERO, up: Vec::new() }
+    Bench { air, out: Vec::new(), now: Instant::ZERO, up: Vec::new() }
 }
 
 /// A slotted law that draws no slots; tests set the rest of its back-off by hand.
@@ -50,7 +50,7 @@ fn head(to: u32) -> Head {
 
 impl Bench {
     fn offer_ofdm(&mut self, by: u32, to: u32) {
-        self.air.offer(self.now, by, head(to), &mut self.out);
+        self.air.offer(self.now, by, head(to));
         self.collect();
     }
 
@@ -124,7 +124,7 @@ fn saturated(mut bench: Bench, until: Instant) -> (Vec<u64>, u64) {
     bench.offer_with(0, 2, 0);
     let mut done = 0;
     while bench.now < until {
-        let at = bench.queue.next_at().unwrap_or(until).min(until);
+        let at = bench.air.next_at().min(until);
         bench.run_to(at);
         if bench.done().iter().filter(|d| d.1 == 0).count() > done {
             done += 1;

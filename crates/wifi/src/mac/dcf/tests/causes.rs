@@ -251,16 +251,9 @@ fn air_hands_calls_on_to_its_mac() {
     air.set_access(0, exactly(2));
     let mode = Mode::at(Rate::from_kbps(11_000));
     let head = Head { to: 1, size: Bytes::new(DATA_BYTES), mode, packet: PacketId(0) };
-    air.offer(Instant::ZERO, 0, head, &mut bench.out);
-    let mut up = Vec::new();
-    loop {
-        while let Some((at, wake)) = bench.out.wakes.pop() {
-            bench.queue.push(at, wake.phase(), wake);
-        }
-        up.append(&mut bench.out.up);
-        let Some((now, wake)) = bench.queue.pop() else { break };
-        air.wake(now, wake, &mut bench.out);
-    }
+    air.offer(Instant::ZERO, 0, head);
+    while air.step(Instant::NEVER, &mut bench.out).is_some() {}
+    let up = bench.out;
     assert!(up.iter().any(|up| matches!(up, Up::Attempt { acknowledged: true, .. })));
     let frames = air.timeline().unwrap().frames();
     assert_eq!(frames[0].start, us(50 + 40));

@@ -28,7 +28,7 @@ impl Bench {
     fn offer_at(&mut self, by: u32, to: u32, mbps: u64) {
         let mode = Mode::at(Rate::from_kbps(mbps * 1000));
         let head = Head { to, size: Bytes::new(DATA_BYTES), mode, packet: PacketId(7) };
-        self.air.offer(self.now, by, head, &mut self.out);
+        self.air.offer(self.now, by, head);
         self.collect();
     }
 }
@@ -405,7 +405,7 @@ fn ledger_blames_frame_that_arrives_from_afar() {
     bench.offer_at(0, BROADCAST, 54);
     bench.run_to(us(100));
     let head = Head { to: BROADCAST, size, mode: Mode::at(rate), packet: PacketId(8) };
-    bench.air.offer(bench.now, 1, head, &mut bench.out);
+    bench.air.offer(bench.now, 1, head);
     bench.collect();
     let second = DIFS + data_a_ns() + DIFS;
     let landing = second + a().data(size, rate).as_nanos() + flight_ns(20_000.0);

@@ -169,7 +169,7 @@ impl Case {
             let packet = PacketId(offered[from] as u32);
             let head = Head { to, size: Bytes::new(bytes), mode, packet };
             bench.air.report_attempts(from as u32, true);
-            bench.air.offer(bench.now, from as u32, head, &mut bench.out);
+            bench.air.offer(bench.now, from as u32, head);
             bench.collect();
             offered[from] += 1;
             broadcasts[from] += usize::from(to == BROADCAST);

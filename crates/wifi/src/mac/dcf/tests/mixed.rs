@@ -44,13 +44,13 @@ fn over(
     let contenders = arbitrations.iter().enumerate().map(contention).collect();
     let mut air = DcfAir::with_receivers(medium, contenders, timing, Rules::standard(), receivers);
     air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
-    Bench { air, queue: EventQueue::new(), out: Effects::default(), now: Instant::ZERO, up: Vec::new() }
+    Bench { air, out: Vec::new(), now: Instant::ZERO, up: Vec::new() }
 }
 
 impl Bench {
     fn offer_long(&mut self, by: u32, to: u32, rate: Rate) {
         let head = Head { to, size: Bytes::new(1500), mode: Mode::at(rate), packet: PacketId(by) };
-        self.air.offer(self.now, by, head, &mut self.out);
+        self.air.offer(self.now, by, head);
         self.collect();
     }
 }
@@ -189,7 +189,7 @@ fn ac(protects: bool) -> MacTiming {
 impl Bench {
     fn offer_vht(&mut self, by: u32, to: u32) {
         let head = Head { to, size: Bytes::new(1500), mode: vht(), packet: PacketId(by) };
-        self.air.offer(self.now, by, head, &mut self.out);
+        self.air.offer(self.now, by, head);
         self.collect();
     }
 }

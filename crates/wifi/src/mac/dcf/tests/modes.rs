@@ -102,7 +102,7 @@ impl Bench {
         let mode = Mode::at(Rate::from_kbps(54_000));
         for number in 0..count {
             let head = Head { to, size: Bytes::new(DATA_BYTES), mode, packet: PacketId(number) };
-            self.air.stage(self.now, by, head, &mut self.out);
+            self.air.stage(self.now, by, head);
         }
         self.collect();
     }
@@ -304,8 +304,7 @@ fn best_mode_is_the_fastest_received() {
     };
     let contenders = (0..5).map(contention).collect();
     let air = DcfAir::with_receivers(&medium, contenders, timing, Rules::standard(), &receivers);
-    let (queue, out) = (EventQueue::new(), Effects::default());
-    let mut bench = Bench { air, queue, out, now: Instant::ZERO, up: Vec::new() };
+    let mut bench = Bench { air, out: Vec::new(), now: Instant::ZERO, up: Vec::new() };
     for (to, best) in [(1, 1), (2, 2), (3, 2), (4, 0)] {
         let script = Script::asking();
         bench.control(0, to, &[24_000, 54_000, 6_000], &script);

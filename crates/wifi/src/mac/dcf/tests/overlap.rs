@@ -28,7 +28,7 @@ fn ns2_discards_what_ends_while_it_transmits() {
     bench.offer(1, BROADCAST); // both from 50 µs on
     let mode = Mode::at(Rate::from_kbps(11_000));
     let short = Head { to: BROADCAST, size: Bytes::new(100), mode, packet: PacketId(0) };
-    bench.air.offer(bench.now, 0, short, &mut bench.out);
+    bench.air.offer(bench.now, 0, short);
     bench.collect();
     bench.run_to(us(500));
     assert!(bench.air.stations[1].sending.is_some() && bench.air.stations[0].sending.is_none());

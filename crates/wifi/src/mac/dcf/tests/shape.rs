@@ -7,18 +7,17 @@ use proptest::prelude::*;
 
 /// Returns the path of a network in which each node has packets for the next one, for this time.
 fn path<S: Shape>(mut air: DcfAir<S>, nodes: u32, end: Instant) -> (u64, Vec<Counters>) {
-    let mut out = Effects::default();
+    let mut out = Vec::new();
     let mode = Mode::at(Rate::from_kbps(11_000));
     let head = |by: u32| {
         let to = if by + 1 == nodes { BROADCAST } else { by + 1 };
         Head { to, size: Bytes::new(DATA_BYTES + by), mode, packet: PacketId(by) }
     };
-    (0..nodes).for_each(|by| air.offer(Instant::ZERO, by, head(by), &mut out));
-    while let Some((now, wake)) = out.wakes.pop_until(end) {
-        air.wake(now, wake, &mut out);
-        for up in std::mem::take(&mut out.up) {
+    (0..nodes).for_each(|by| air.offer(Instant::ZERO, by, head(by)));
+    while let Some(now) = air.step(end, &mut out) {
+        for up in std::mem::take(&mut out) {
             if let Up::Done { by, .. } = up {
-                air.offer(now, by, head(by), &mut out);
+                air.offer(now, by, head(by));
             }
         }
     }
@@ -87,13 +86,11 @@ fn small_timeline_lists_receivers_in_range() {
     let mut air =
         DcfAir::<Small>::with_receivers(&medium, contenders, timing(), Rules::standard(), &receivers);
     air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
-    let mut out = Effects::default();
+    let mut out = Vec::new();
     let mode = Mode::at(Rate::from_kbps(11_000));
     let head = Head { to: 1, size: Bytes::new(DATA_BYTES), mode, packet: PacketId(0) };
-    air.offer(Instant::ZERO, 0, head, &mut out);
-    while let Some((now, wake)) = out.wakes.pop_until(us(1_100)) {
-        air.wake(now, wake, &mut out);
-    }
+    air.offer(Instant::ZERO, 0, head);
+    while air.step(us(1_100), &mut out).is_some() {}
     assert_eq!(air.counters(0).attempts, 1);
     let timeline = air.timeline.as_mut().unwrap();
     let heard: Vec<(u32, u32)> = timeline.take_overheard().map(|heard| (heard.from, heard.at)).collect();

@@ -1,0 +1,222 @@
+//! What is due next, and when.
+//!
+//! Of one instant frames end first, then come answers and time-outs, then accesses; within these phases what was asked for first.
+
+use super::shape::{PLACES, Set};
+use evenair_des::{Phase, Queue};
+use evenair_units::Instant;
+use std::fmt::Debug;
+
+/// Something that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(unnameable_types, reason = "a matter of the air's own")]
+pub enum Due {
+    /// A countdown in the neighbourhood of this node may have reached zero.
+    Access(u32),
+    /// This node's frame ends.
+    FrameEnd(u32),
+    /// This node answers the frame it received a SIFS ago.
+    Respond(u32),
+    /// This node's acknowledgement is overdue.
+    Timeout(u32),
+    /// Reservations for this node's RTS, which nothing followed, are void, and its own for another's.
+    Unreserve(u32),
+    /// A frame reaches one of its far hearers.
+    Arrival(u32),
+    /// A frame has passed one of its far hearers.
+    Landing(u32),
+}
+
+impl Due {
+    /// The phase of an instant that this belongs to.
+    #[inline]
+    const fn phase(self) -> Phase {
+        match self {
+            Self::FrameEnd(_) | Self::Landing(_) => Phase::Reception,
+            // After frames that end at this instant: a frame that begins where another ends does not overlap it.
+            Self::Respond(_) | Self::Timeout(_) | Self::Unreserve(_) | Self::Arrival(_) => Phase::Timeout,
+            Self::Access(_) => Phase::Access,
+        }
+    }
+}
+
+/// All that is due.
+#[allow(unnameable_types, reason = "a matter of the air's own")]
+pub trait Agenda: Clone + Debug + Default {
+    /// Adds something; nothing, if it is never due. Of one kind a node has one entry that counts, the last.
+    fn add(&mut self, at: Instant, due: Due);
+
+    /// When the next is due; never, if nothing is.
+    fn next_at(&self) -> Instant;
+
+    /// Takes the next, if it is due at `until` or before.
+    fn take_until(&mut self, until: Instant) -> Option<(Instant, Due)>;
+
+    /// How many were taken.
+    fn taken(&self) -> u64;
+}
+
+impl Agenda for Queue<Due> {
+    #[inline]
+    fn add(&mut self, at: Instant, due: Due) {
+        self.push(at, due.phase(), due);
+    }
+
+    #[inline]
+    fn next_at(&self) -> Instant {
+        Self::next_at(self).unwrap_or(Instant::NEVER)
+    }
+
+    #[inline]
+    fn take_until(&mut self, until: Instant) -> Option<(Instant, Due)> {
+        self.pop_until(until)
+    }
+
+    fn taken(&self) -> u64 {
+        self.inserted() - self.len() as u64
+    }
+}
+
+/// The agenda of a small network: of each kind the nodes with an entry.
+#[derive(Clone, Debug, Default)]
+#[allow(unnameable_types, reason = "a matter of the air's own")]
+pub struct Lists {
+    ends: List,
+    answers: List,
+    timeouts: List,
+    voids: List,
+    accesses: List,
+    /// How many entries there ever were: the number of the last.
+    added: u64,
+    taken: u64,
+}
+
+/// The entries of a kind, one a node.
+#[derive(Clone, Debug)]
+struct List {
+    /// The nodes with an entry.
+    nodes: Set,
+    /// The instant of the first entry, and its node.
+    least: Instant,
+    first: usize,
+    /// When each entry is due, and its number.
+    at: [Instant; PLACES],
+    number: [u64; PLACES],
+}
+
+impl Default for List {
+    fn default() -> Self {
+        let at = [Instant::NEVER; PLACES];
+        Self { nodes: Set::NONE, least: Instant::NEVER, first: 0, at, number: [0; PLACES] }
+    }
+}
+
+impl List {
+    /// Adds an entry, in the place of the node's last.
+    #[inline]
+    fn add(&mut self, at: Instant, node: usize, number: u64) {
+        let is_first = self.first == node && self.nodes.has(node);
+        self.nodes.insert(node);
+        (self.at[node % PLACES], self.number[node % PLACES]) = (at, number);
+        if at < self.least {
+            (self.least, self.first) = (at, node);
+        } else if is_first {
+            self.find_first();
+        }
+    }
+
+    /// Takes the first entry; gives its node.
+    #[inline]
+    fn take(&mut self) -> u32 {
+        let node = self.first;
+        self.nodes.remove(node);
+        if self.nodes.is_empty() {
+            self.least = Instant::NEVER;
+        } else {
+            self.find_first();
+        }
+        node as u32
+    }
+
+    #[inline]
+    fn find_first(&mut self) {
+        self.least = Instant::NEVER;
+        for node in self.nodes {
+            let at = self.at[node % PLACES];
+            if at < self.least || (at == self.least && self.number(node) < self.number(self.first)) {
+                (self.least, self.first) = (at, node);
+            }
+        }
+    }
+
+    #[inline]
+    const fn number(&self, node: usize) -> u64 {
+        self.number[node % PLACES]
+    }
+
+    /// The number of the first entry, if that is due at this instant.
+    #[inline]
+    fn first_at(&self, at: Instant) -> Option<u64> {
+        (self.least == at).then(|| self.number(self.first))
+    }
+}
+
+impl Lists {
+    /// Takes the first of the answers, time-outs and voids of this instant, if there is one.
+    #[inline]
+    fn take_between(&mut self, at: Instant) -> Option<Due> {
+        let (answer, timeout, void) =
+            (self.answers.first_at(at), self.timeouts.first_at(at), self.voids.first_at(at));
+        let first = [answer, timeout, void].into_iter().flatten().min()?;
+        Some(if answer == Some(first) {
+            Due::Respond(self.answers.take())
+        } else if timeout == Some(first) {
+            Due::Timeout(self.timeouts.take())
+        } else {
+            Due::Unreserve(self.voids.take())
+        })
+    }
+}
+
+impl Agenda for Lists {
+    #[inline]
+    fn add(&mut self, at: Instant, due: Due) {
+        if at.is_never() {
+            return;
+        }
+        self.added += 1;
+        let (list, node) = match due {
+            Due::Access(node) => (&mut self.accesses, node),
+            Due::FrameEnd(node) => (&mut self.ends, node),
+            Due::Respond(node) => (&mut self.answers, node),
+            Due::Timeout(node) => (&mut self.timeouts, node),
+            Due::Unreserve(node) => (&mut self.voids, node),
+            Due::Arrival(_) | Due::Landing(_) => unreachable!("a small network has no far hearer"),
+        };
+        list.add(at, node as usize, self.added);
+    }
+
+    #[inline]
+    fn next_at(&self) -> Instant {
+        let between = self.answers.least.min(self.timeouts.least).min(self.voids.least);
+        self.ends.least.min(between).min(self.accesses.least)
+    }
+
+    #[inline]
+    fn take_until(&mut self, until: Instant) -> Option<(Instant, Due)> {
+        let at = self.next_at();
+        if at > until || at.is_never() {
+            return None;
+        }
+        self.taken += 1;
+        if self.ends.least == at {
+            return Some((at, Due::FrameEnd(self.ends.take())));
+        }
+        let due = self.take_between(at).unwrap_or_else(|| Due::Access(self.accesses.take()));
+        Some((at, due))
+    }
+
+    fn taken(&self) -> u64 {
+        self.taken
+    }
+}
