@@ -256,6 +256,12 @@ impl<E: Copy> Queue<E> {
         self.next_place().map(Place::at)
     }
 
+    /// The earliest event, and when it is due.
+    #[inline]
+    pub fn peek(&self) -> Option<(Instant, &E)> {
+        self.line.last().map(|next| (next.place.at(), &next.event))
+    }
+
     /// Where the earliest event stands.
     #[inline]
     pub fn next_place(&self) -> Option<Place> {

@@ -7,6 +7,7 @@ use crate::air::{BROADCAST, Contender, Head, Up};
 use crate::ledger::Doing;
 use evenair_laws::backoff::When;
 use evenair_units::{Duration, Instant};
+use smallvec::{SmallVec, smallvec};
 
 impl<S: Shape> DcfAir<S> {
     /// See [`Air::offer`](crate::Air::offer).
@@ -127,22 +128,17 @@ impl<S: Shape> DcfAir<S> {
         self.contenders(node).all(|c| self.countdowns[c as usize].at_boundary)
     }
 
-    /// Every contender in the neighbourhood with an ended countdown transmits.
+    /// Every contender in the neighbourhood with an ended countdown transmits; in a small network, every one.
     #[inline]
     pub(super) fn on_access(&mut self, now: Instant, node: usize, out: &mut Vec<Up>) {
+        if S::SMALL {
+            return self.let_first_win(now, out);
+        }
         if self.next_access[node] != now {
             return; // an earlier wake took its place
         }
         self.next_access[node] = Instant::NEVER;
         // At nearly every other wake none is due: the contenders that it was asked for have been stopped since.
-        if S::SMALL {
-            let (next, first) = self.first_around(node);
-            return if next > now {
-                self.schedule_access(node, next);
-            } else {
-                self.let_these_win(now, node, first, out);
-            };
-        }
         let next = self.least_deadline(node);
         if next > now {
             self.schedule_access(node, next);
@@ -151,48 +147,50 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// The contenders of a neighbourhood with countdowns that end now transmit.
+    /// The contenders of a neighbourhood with countdowns that end now transmit. If those of others end now, too, all do in the order of
+    /// numbers.
     #[inline(never)]
     fn let_win(&mut self, now: Instant, node: usize, out: &mut Vec<Up>) {
-        let (start, end) = self.around_range[node];
-        for i in start..end {
-            let c = self.around[i as usize];
-            if self.deadlines[c as usize] == now {
-                self.win(now, c, out);
+        let mut nodes: SmallVec<[usize; 4]> = smallvec![node];
+        while let Some(other) = self.agenda.take_access_at(now) {
+            if self.next_access[other as usize] == now {
+                self.next_access[other as usize] = Instant::NEVER;
+                nodes.push(other as usize);
             }
         }
-        self.schedule_least(node);
-    }
-
-    /// The same of a small network, of these nodes: the neighbourhood's own first, then in the order of numbers.
-    #[inline(never)]
-    fn let_these_win(&mut self, now: Instant, node: usize, mut due: Set, out: &mut Vec<Up>) {
-        let mut next = if due.has(node) { Some(node) } else { due.first() };
-        while let Some(there) = next {
-            due.remove(there);
-            let c = self.nodes[there].first;
+        let around = nodes.iter().flat_map(|&node| self.around(node));
+        let mut due: SmallVec<[Contender; 8]> =
+            around.copied().filter(|&c| self.deadlines[c as usize] == now).collect();
+        due.sort_unstable();
+        for c in due {
             if self.deadlines[c as usize] == now {
                 self.win(now, c, out); // which may stop others
             }
-            next = due.first();
         }
-        self.schedule_least(node);
+        nodes.iter().for_each(|&node| self.schedule_least(node));
     }
 
-    /// The least deadline of a neighbourhood in a small network, and the nodes with it.
-    #[inline]
-    fn first_around(&self, node: usize) -> (Instant, Set) {
-        let (mut least, mut first) = (Instant::NEVER, Set::NONE);
-        for there in self.running_around(node) {
-            let deadline = self.deadlines[self.nodes[there].first as usize];
-            if deadline < least {
-                (least, first) = (deadline, Set::NONE);
-            }
-            if deadline == least {
-                first.insert(there);
+    /// The contenders of a small network with countdowns that end now transmit, in the order of numbers.
+    #[inline(never)]
+    fn let_first_win(&mut self, now: Instant, out: &mut Vec<Up>) {
+        let mut due = Set::NONE;
+        for there in self.sets.running {
+            due.put(there, self.deadline_of(there) == now);
+        }
+        for there in due {
+            if self.deadline_of(there) == now {
+                self.win(now, self.nodes[there].first, out); // which may stop others
             }
         }
-        (least, first)
+        let running = self.sets.running.into_iter();
+        let next = running.fold(Instant::NEVER, |next, there| next.min(self.deadline_of(there)));
+        self.schedule_access(0, next);
+    }
+
+    /// The deadline of a node's contender in a small network.
+    #[inline]
+    fn deadline_of(&self, node: usize) -> Instant {
+        self.deadlines[self.nodes[node].first as usize]
     }
 
     /// A contender's countdown has ended: its exchange begins.
@@ -461,7 +459,8 @@ impl<S: Shape> DcfAir<S> {
     #[inline]
     fn least_deadline(&self, node: usize) -> Instant {
         if S::SMALL {
-            return self.first_around(node).0;
+            let running = self.running_around(node).into_iter();
+            return running.fold(Instant::NEVER, |next, there| next.min(self.deadline_of(there)));
         }
         let around = self.around(node).iter().map(|&c| self.deadlines[c as usize]);
         around.fold(Instant::NEVER, Instant::min)
@@ -469,7 +468,12 @@ impl<S: Shape> DcfAir<S> {
 
     #[inline]
     pub(super) fn schedule_access(&mut self, node: usize, at: Instant) {
-        if at < self.next_access[node] && at < IDLE_COUNTDOWN {
+        if at >= IDLE_COUNTDOWN {
+            return;
+        }
+        if S::SMALL {
+            self.agenda.add(at, Due::Access(0));
+        } else if at < self.next_access[node] {
             self.next_access[node] = at;
             self.agenda.add(at, Due::Access(node as u32));
         }

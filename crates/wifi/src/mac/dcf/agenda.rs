@@ -52,6 +52,9 @@ pub trait Agenda: Clone + Debug + Default {
     /// Takes the next, if it is due at `until` or before.
     fn take_until(&mut self, until: Instant) -> Option<(Instant, Due)>;
 
+    /// Takes one more access of this instant, at which one was taken last; gives its node.
+    fn take_access_at(&mut self, now: Instant) -> Option<u32>;
+
     /// How many were taken.
     fn taken(&self) -> u64;
 }
@@ -72,20 +75,32 @@ impl Agenda for Queue<Due> {
         self.pop_until(until)
     }
 
+    #[inline]
+    fn take_access_at(&mut self, now: Instant) -> Option<u32> {
+        match self.peek() {
+            Some((at, &Due::Access(node))) if at == now => {
+                self.pop();
+                Some(node)
+            }
+            _ => None,
+        }
+    }
+
     fn taken(&self) -> u64 {
         self.inserted() - self.len() as u64
     }
 }
 
 /// The agenda of a small network: of each kind the nodes with an entry.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[allow(unnameable_types, reason = "a matter of the air's own")]
 pub struct Lists {
     ends: List,
     answers: List,
     timeouts: List,
     voids: List,
-    accesses: List,
+    /// No countdown ends before.
+    access: Instant,
     /// How many entries there ever were: the number of the last.
     added: u64,
     taken: u64,
@@ -154,66 +169,94 @@ impl List {
         self.number[node % PLACES]
     }
 
-    /// The number of the first entry, if that is due at this instant.
-    #[inline]
-    fn first_at(&self, at: Instant) -> Option<u64> {
-        (self.least == at).then(|| self.number(self.first))
+}
+
+impl Default for Lists {
+    fn default() -> Self {
+        let none = List::default;
+        let (ends, answers, timeouts, voids) = (none(), none(), none(), none());
+        Self { ends, answers, timeouts, voids, access: Instant::NEVER, added: 0, taken: 0 }
     }
 }
 
 impl Lists {
-    /// Takes the first of the answers, time-outs and voids of this instant, if there is one.
+    /// When the first of answers, time-outs and voids is due.
     #[inline]
-    fn take_between(&mut self, at: Instant) -> Option<Due> {
-        let (answer, timeout, void) =
-            (self.answers.first_at(at), self.timeouts.first_at(at), self.voids.first_at(at));
-        let first = [answer, timeout, void].into_iter().flatten().min()?;
-        Some(if answer == Some(first) {
+    fn between(&self) -> Instant {
+        self.answers.least.min(self.timeouts.least).min(self.voids.least)
+    }
+
+    /// Takes the first of the answers, time-outs and voids, which is due at this instant.
+    #[inline]
+    fn take_between(&mut self, at: Instant) -> Due {
+        let is_due = [&self.answers, &self.timeouts, &self.voids].map(|list| list.least == at);
+        match is_due {
+            [true, false, false] => Due::Respond(self.answers.take()),
+            [false, true, false] => Due::Timeout(self.timeouts.take()),
+            _ => self.take_earliest(is_due),
+        }
+    }
+
+    /// The same where several are due: that which was added first.
+    #[inline(never)]
+    fn take_earliest(&mut self, is_due: [bool; 3]) -> Due {
+        let number = |list: &List, is_due: bool| if is_due { list.number(list.first) } else { u64::MAX };
+        let answer = number(&self.answers, is_due[0]);
+        let timeout = number(&self.timeouts, is_due[1]);
+        let void = number(&self.voids, is_due[2]);
+        if answer < timeout.min(void) {
             Due::Respond(self.answers.take())
-        } else if timeout == Some(first) {
+        } else if timeout < void {
             Due::Timeout(self.timeouts.take())
         } else {
             Due::Unreserve(self.voids.take())
-        })
+        }
     }
 }
 
 impl Agenda for Lists {
     #[inline]
     fn add(&mut self, at: Instant, due: Due) {
-        if at.is_never() {
-            return;
-        }
-        self.added += 1;
         let (list, node) = match due {
-            Due::Access(node) => (&mut self.accesses, node),
+            Due::Access(_) => return self.access = self.access.min(at),
             Due::FrameEnd(node) => (&mut self.ends, node),
             Due::Respond(node) => (&mut self.answers, node),
             Due::Timeout(node) => (&mut self.timeouts, node),
             Due::Unreserve(node) => (&mut self.voids, node),
             Due::Arrival(_) | Due::Landing(_) => unreachable!("a small network has no far hearer"),
         };
-        list.add(at, node as usize, self.added);
+        if !at.is_never() {
+            self.added += 1;
+            list.add(at, node as usize, self.added);
+        }
     }
 
     #[inline]
     fn next_at(&self) -> Instant {
-        let between = self.answers.least.min(self.timeouts.least).min(self.voids.least);
-        self.ends.least.min(between).min(self.accesses.least)
+        self.ends.least.min(self.between()).min(self.access)
     }
 
     #[inline]
     fn take_until(&mut self, until: Instant) -> Option<(Instant, Due)> {
-        let at = self.next_at();
+        let between = self.between();
+        let at = self.ends.least.min(between).min(self.access);
         if at > until || at.is_never() {
             return None;
         }
         self.taken += 1;
-        if self.ends.least == at {
-            return Some((at, Due::FrameEnd(self.ends.take())));
-        }
-        let due = self.take_between(at).unwrap_or_else(|| Due::Access(self.accesses.take()));
+        let due = if self.ends.least == at {
+            Due::FrameEnd(self.ends.take())
+        } else if between == at {
+            self.take_between(at)
+        } else {
+            self.access = Instant::NEVER;
+            Due::Access(0)
+        };
         Some((at, due))
+    }
+
+    fn take_access_at(&mut self, _now: Instant) -> Option<u32> {
+        None // there is one for all
     }
 
     fn taken(&self) -> u64 {

@@ -282,7 +282,7 @@ impl<S: Shape> DcfAir<S> {
         {
             next = next.min(self.resume(node, now));
         }
-        if !goes_on {
+        if S::SMALL || !goes_on {
             self.schedule_access(node, next);
         }
     }
@@ -343,10 +343,22 @@ impl<S: Shape> DcfAir<S> {
                 }
             }
             if self.may_resume(there) && (!goes_on || self.is_watched(there)) {
-                next = next.min(self.resume_idle(there, ended));
+                next = next.min(self.resume_hearer(ear, ended));
             }
         }
         (next, heard)
+    }
+
+    /// Lets the countdowns of a frame's hearer, which has an idle medium, run again; gives the least of their deadlines if the hearer is
+    /// of the sender's neighbourhood, and asks for an access if not.
+    #[inline]
+    fn resume_hearer(&mut self, ear: &Ear, now: Instant) -> Instant {
+        let next = self.resume_idle(ear.node as usize, now);
+        if ear.sensed {
+            return next;
+        }
+        self.schedule_access(ear.node as usize, next);
+        Instant::NEVER
     }
 
     /// A frame's last energy has reached one of its near hearers, which is not its addressee; tells whether that has heard a
@@ -379,9 +391,13 @@ impl<S: Shape> DcfAir<S> {
 
     /// The hearers of a frame that a node ended a SIFS ago go on, but for those that hear the answer, if there is one.
     fn resume_hearers(&mut self, now: Instant, node: usize) {
-        for i in self.ears_of(node, 0) {
-            self.resume(self.ears[i].node as usize, now);
+        let ears = std::mem::take(&mut self.ears);
+        for ear in &ears[self.ears_of(node, 0)] {
+            if self.may_resume(ear.node as usize) {
+                self.resume_hearer(ear, now);
+            }
         }
+        self.ears = ears;
         self.schedule_least(node);
     }
 
@@ -391,9 +407,9 @@ impl<S: Shape> DcfAir<S> {
             return self.resume_hearers(now, node);
         }
         for there in self.sets.standing & (self.sets.of[node].hearers - self.sets.of[answerer].sensing) {
-            self.resume(there, now);
+            let next = self.resume(there, now);
+            self.schedule_access(there, next);
         }
-        self.schedule_least(node);
     }
 
     /// The sender of an RTS or a DATA frame waits for its answer.

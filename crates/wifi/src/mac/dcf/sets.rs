@@ -25,7 +25,7 @@ pub(super) struct Sets<S: Shape> {
     /// Those that send, or are in the middle of an exchange of their own.
     engaged: Set,
     /// Those with back-offs that may run, and with some that may stand still.
-    running: Set,
+    pub(super) running: Set,
     pub(super) standing: Set,
     /// Those with a last back-off of no slots: where nothing is to be sent it ends as soon as it runs and is interrupted.
     empty: Set,

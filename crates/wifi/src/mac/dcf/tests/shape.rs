@@ -15,6 +15,7 @@ fn path<S: Shape>(mut air: DcfAir<S>, nodes: u32, end: Instant) -> (u64, Vec<Cou
     };
     (0..nodes).for_each(|by| air.offer(Instant::ZERO, by, head(by)));
     while let Some(now) = air.step(end, &mut out) {
+        assert!(air.deadlines.all().iter().all(|&deadline| deadline >= now), "a countdown has ended unseen");
         for up in std::mem::take(&mut out) {
             if let Up::Done { by, .. } = up {
                 air.offer(now, by, head(by));
