@@ -67,20 +67,24 @@ enum Event<T> {
     Attached(T),
 }
 
-/// The next of the two kinds of events beside the air, and its instant.
+/// What is due next beside the air.
 #[derive(Clone, Copy, Debug)]
-enum Beside {
-    /// A packet between layers.
-    Layers(Instant),
-    /// An event.
-    Event(Instant),
+struct Beside {
+    /// When; never, if nothing is.
+    at: Instant,
+    /// It is a packet between layers, and no event.
+    is_between_layers: bool,
 }
 
 impl Beside {
+    const NOTHING: Self = Self { at: Instant::NEVER, is_between_layers: false };
+
+    /// Something new is due, after all else of its instant.
     #[inline]
-    const fn at(self) -> Instant {
-        let (Self::Layers(at) | Self::Event(at)) = self;
-        at
+    fn add(&mut self, at: Instant, is_between_layers: bool) {
+        if at < self.at {
+            *self = Self { at, is_between_layers };
+        }
     }
 }
 
@@ -155,6 +159,7 @@ pub(crate) struct Core<T> {
     /// Packets between layers. The delay is one for all, so they stay in order and need no place in the event queue.
     between_layers: VecDeque<(Place, Direction, PacketId)>,
     layer_delay: Duration,
+    beside: Beside,
     rounds: Vec<Round>,
     shapers: Vec<ShaperHost>,
     /// Packets that a discipline has just given up.
@@ -176,18 +181,19 @@ impl<T: Copy> Core<T> {
         if !self.news.is_empty() || self.handled < self.heard.len() {
             return self.now;
         }
-        let beside = self.next_beside_the_air().map_or(Instant::NEVER, Beside::at);
-        self.air.next_at().min(beside)
+        self.air.next_at().min(self.beside.at)
     }
 
-    /// The next event or packet between layers beside the air.
+    /// Finds what is due next beside the air, when something is no longer.
     #[inline]
-    fn next_beside_the_air(&self) -> Option<Beside> {
+    fn find_beside(&mut self) {
         let event = self.events.next_place();
-        match self.between_layers.front() {
-            Some(&(place, ..)) if event.is_none_or(|event| place < event) => Some(Beside::Layers(place.at())),
-            _ => event.map(|event| Beside::Event(event.at())),
-        }
+        self.beside = match self.between_layers.front() {
+            Some(&(place, ..)) if event.is_none_or(|event| place < event) => {
+                Beside { at: place.at(), is_between_layers: true }
+            }
+            _ => event.map_or(Beside::NOTHING, |event| Beside { at: event.at(), is_between_layers: false }),
+        };
     }
 
     /// Goes on to the next piece of news, through all that happens at `until` and before; none, if there is none by then.
@@ -205,18 +211,18 @@ impl<T: Copy> Core<T> {
                 self.heard.clear();
                 self.handled = 0;
             }
-            let beside = self.next_beside_the_air().filter(|beside| beside.at() <= until);
-            if self.step_on_air(beside.map_or(until, Beside::at)) {
+            if self.step_on_air(until.min(self.beside.at)) {
                 continue;
             }
-            match beside? {
-                Beside::Layers(now) => {
-                    self.turn_to(now);
-                    if let Some(news) = self.step_between_layers() {
-                        return Some(news);
-                    }
-                }
-                Beside::Event(_) => self.step_event(),
+            let Beside { at, is_between_layers } = self.beside;
+            if at > until || at.is_never() {
+                return None;
+            }
+            self.turn_to(at);
+            if !is_between_layers {
+                self.step_event();
+            } else if let Some(news) = self.step_between_layers() {
+                return Some(news);
             }
         }
     }
@@ -242,6 +248,7 @@ impl<T: Copy> Core<T> {
     #[inline]
     fn step_between_layers(&mut self) -> Option<News<T>> {
         let (_, direction, id) = self.between_layers.pop_front()?;
+        self.find_beside();
         match direction {
             Direction::Down => self.enqueue(id),
             Direction::Up => return self.arrival(id),
@@ -252,8 +259,8 @@ impl<T: Copy> Core<T> {
     /// Handles the next event.
     #[inline]
     fn step_event(&mut self) {
-        let Some((now, event)) = self.events.pop() else { return };
-        self.turn_to(now);
+        let Some((_, event)) = self.events.pop() else { return };
+        self.find_beside();
         match event {
             Event::WireSent(by) => self.on_wire_sent(by),
             Event::WireArrival(by) => self.on_wire_arrival(by),
@@ -290,6 +297,7 @@ impl<T: Copy> Core<T> {
     fn call(&mut self, at: Instant, event: Event<T>) {
         debug_assert!(at >= self.now, "an event in the past");
         self.events.push(at, Phase::Host, event);
+        self.beside.add(at, false);
     }
 
     /// A new packet enters the network at the queue of this hop.
@@ -357,8 +365,9 @@ impl<T: Copy> Core<T> {
     }
 
     fn delay(&mut self, id: PacketId, direction: Direction) {
-        let place = self.events.place(self.now + self.layer_delay, Phase::Host);
-        self.between_layers.push_back((place, direction, id));
+        let at = self.now + self.layer_delay;
+        self.between_layers.push_back((self.events.place(at, Phase::Host), direction, id));
+        self.beside.add(at, true);
     }
 
     /// A packet reaches a transmit queue, which may refuse it.

@@ -3,7 +3,7 @@
 use super::motion::Moving;
 use super::shaping::Within;
 use super::staging::Staged;
-use super::{Core, Forwarding, Passage};
+use super::{Beside, Core, Forwarding, Passage};
 use crate::queue::{
     Airtimes, BackoffHost, Buffer, DisciplineRole, Dropped, Flows, Outlet, Service, TransmitQueue, WireEnd,
 };
@@ -160,6 +160,7 @@ impl<T: Copy> Core<T> {
             passages: vec![Passage::default(); 2 * spec.flows.len() + 1],
             between_layers: VecDeque::new(),
             layer_delay: spec.link_layer_delay,
+            beside: Beside::NOTHING,
             rounds: Vec::new(),
             shapers: within.hosts,
             culled: Vec::new(),
