@@ -63,7 +63,7 @@ impl Cell {
             }
         }
         let (mut received, mut ups) = (0u64, Vec::new());
-        while let Some(now) = air.step(end, &mut out) {
+        while let Some(now) = air.advance(end, &mut out) {
             std::mem::swap(&mut ups, &mut out);
             for up in ups.drain(..) {
                 match up {

@@ -65,7 +65,7 @@ pub fn shares(
     // Time on the air, booked to the batch in which a transmission ends.
     let mut time = vec![vec![0.0; exponents.len()]; batches + 1];
     let end = Instant::ZERO + batch * (batches as u64 + 1);
-    while let Some(now) = air.step(end, &mut out).filter(|now| *now < end) {
+    while let Some(now) = air.advance(end, &mut out).filter(|now| *now < end) {
         for frame in air.take_frames().expect("they are recorded") {
             let index = (frame.end.since(Instant::ZERO).as_nanos() / batch.as_nanos()) as usize;
             time[index][frame.by as usize] += frame.end.since(frame.start).as_secs_f64();

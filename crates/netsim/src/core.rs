@@ -231,17 +231,12 @@ impl<T: Copy> Core<T> {
     /// is some.
     #[inline]
     fn step_on_air(&mut self, until: Instant) -> bool {
-        while let Some(now) = self.air.step(until, &mut self.heard) {
-            self.turn_to(now);
-            if self.trace.is_some() {
-                self.trace();
-                return true;
-            }
-            if !self.heard.is_empty() {
-                return true;
-            }
+        let Some(now) = self.air.advance(until, &mut self.heard) else { return false };
+        self.turn_to(now);
+        if self.trace.is_some() {
+            self.trace();
         }
-        false
+        true
     }
 
     /// The next packet between layers comes to the layer that it goes to, or out of the network.

@@ -290,14 +290,14 @@ impl Air {
         }
     }
 
-    /// Does what is due next, if that is at `until` or before, and gives its instant. Adds the news of it to `out`, in order.
-    #[allow(clippy::inline_always, reason = "the event loop of a run: one call for each event")]
-    #[inline(always)]
-    pub fn step(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
+    /// Does what is due at `until` and before, in order, to the first that is news for the host; gives its instant. The news are added
+    /// to `out`, in order. While frames are recorded, all that is done is news.
+    #[inline]
+    pub fn advance(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
         match self {
-            Self::Dcf(air) => air.step(until, out),
-            Self::Small(air) => air.step(until, out),
-            Self::Ideal(air) => air.step(until, out),
+            Self::Dcf(air) => air.advance(until, out),
+            Self::Small(air) => air.advance(until, out),
+            Self::Ideal(air) => air.advance(until, out),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! # How to read it
 //! A host owns time. It hands heads of queues to the air ([`Air::offer`]), lets it do what is due ([`Air::next_at`],
-//! [`Air::step`]), and is told of packets that were received or finished ([`Up`]). Back-off laws
+//! [`Air::advance`]), and is told of packets that were received or finished ([`Up`]). Back-off laws
 //! are data here ([`Access`](evenair_laws::backoff::Access)); the air draws the samples from one stream per contender.
 //!
 //! Read [`mac::dcf`] for channel access, its submodule `reception` for decoding, and [`mac::edca`] for the access

@@ -104,7 +104,7 @@ impl Row {
     }
 
     fn advance(&mut self, until: Instant) -> io::Result<()> {
-        while let Some(at) = self.air.step(until, &mut self.news) {
+        while let Some(at) = self.air.advance(until, &mut self.news) {
             for up in std::mem::take(&mut self.news) {
                 self.on_up(at, up)?;
             }

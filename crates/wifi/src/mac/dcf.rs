@@ -755,20 +755,24 @@ impl<S: Shape> DcfAir<S> {
         self.agenda.next_at()
     }
 
-    /// See [`Air::step`](crate::Air::step).
+    /// See [`Air::advance`](crate::Air::advance).
     #[inline]
-    pub fn step(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
-        let (now, due) = self.agenda.take_until(until)?;
-        match due {
-            Due::Access(node) => self.on_access(now, node as usize, out),
-            Due::FrameEnd(node) => self.on_frame_end(now, node as usize, out),
-            Due::Respond(node) => self.on_respond(now, node as usize),
-            Due::Timeout(node) => self.on_timeout(now, node as usize, out),
-            Due::Unreserve(node) => self.on_unreserve(now, node as usize),
-            Due::Arrival(flight) => self.on_arrival(now, flight),
-            Due::Landing(flight) => self.on_landing(now, flight, out),
+    pub fn advance(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
+        while let Some((now, due)) = self.agenda.take_until(until) {
+            match due {
+                Due::Access(node) => self.on_access(now, node as usize, out),
+                Due::FrameEnd(node) => self.on_frame_end(now, node as usize, out),
+                Due::Respond(node) => self.on_respond(now, node as usize),
+                Due::Timeout(node) => self.on_timeout(now, node as usize, out),
+                Due::Unreserve(node) => self.on_unreserve(now, node as usize),
+                Due::Arrival(flight) => self.on_arrival(now, flight),
+                Due::Landing(flight) => self.on_landing(now, flight, out),
+            }
+            if !out.is_empty() || self.timeline.is_some() {
+                return Some(now);
+            }
         }
-        Some(now)
+        None
     }
 
     /// See [`Air::steps`](crate::Air::steps).

@@ -130,23 +130,27 @@ impl IdealAir {
         self.agenda.next_at().unwrap_or(Instant::NEVER)
     }
 
-    /// See [`Air::step`](crate::Air::step).
-    pub fn step(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
-        let (now, due) = self.agenda.pop_until(until)?;
-        match due {
-            Due::Access(l, generation) if self.links[l as usize].generation == generation => {
-                let winner = self.draw_lots(l, now);
-                self.start(winner, now);
+    /// See [`Air::advance`](crate::Air::advance).
+    pub fn advance(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
+        while let Some((now, due)) = self.agenda.pop_until(until) {
+            match due {
+                Due::Access(l, generation) if self.links[l as usize].generation == generation => {
+                    let winner = self.draw_lots(l, now);
+                    self.start(winner, now);
+                }
+                Due::End(l) => self.end(l, now, out),
+                Due::Pause(l) if self.links[l as usize].pausing => {
+                    self.links[l as usize].pausing = false;
+                    self.release(l, now);
+                }
+                // Frozen since; or another packet has followed.
+                Due::Access(..) | Due::Pause(_) => (),
             }
-            Due::End(l) => self.end(l, now, out),
-            Due::Pause(l) if self.links[l as usize].pausing => {
-                self.links[l as usize].pausing = false;
-                self.release(l, now);
+            if !out.is_empty() || self.timeline.is_some() {
+                return Some(now);
             }
-            // Frozen since; or another packet has followed.
-            Due::Access(..) | Due::Pause(_) => (),
         }
-        Some(now)
+        None
     }
 
     /// See [`Air::steps`](crate::Air::steps).
@@ -324,7 +328,7 @@ mod tests {
     /// Sends one packet of each link.
     fn send_one_each(air: &mut IdealAir, links: u32) {
         (0..links).for_each(|l| air.offer(Instant::ZERO, l, head()));
-        while air.step(Instant::NEVER, &mut Vec::new()).is_some() {}
+        while air.advance(Instant::NEVER, &mut Vec::new()).is_some() {}
     }
 
     /// Two conflicting links with countdowns that always end together share the medium by lot.
@@ -338,7 +342,7 @@ mod tests {
                 air.offer(start, l, head());
             }
             let mut first = None;
-            while air.step(Instant::NEVER, &mut out).is_some() {
+            while air.advance(Instant::NEVER, &mut out).is_some() {
                 for up in out.drain(..) {
                     if let Up::Done { by, .. } = up {
                         first.get_or_insert(by);
@@ -364,7 +368,7 @@ mod tests {
         let mut air = air(graph, access);
         let mut out = Vec::new();
         (0..access.len() as u32).for_each(|l| air.offer(Instant::ZERO, l, head()));
-        while let Some(now) = air.step(until, &mut out) {
+        while let Some(now) = air.advance(until, &mut out) {
             for up in std::mem::take(&mut out) {
                 if let Up::Done { by, .. } = up {
                     air.offer(now, by, head());

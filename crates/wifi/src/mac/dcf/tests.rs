@@ -138,7 +138,7 @@ impl Bench {
 
     /// Runs until this instant.
     fn run_to(&mut self, end: Instant) {
-        while let Some(now) = self.air.step(end, &mut self.out) {
+        while let Some(now) = self.air.advance(end, &mut self.out) {
             self.now = now;
             self.collect();
         }

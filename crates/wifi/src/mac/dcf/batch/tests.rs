@@ -137,7 +137,7 @@ impl<S: Shape> Host<S> {
                     self.serve(by);
                 }
             }
-            let Some(now) = self.air.step(end, &mut self.out) else { break };
+            let Some(now) = self.air.advance(end, &mut self.out) else { break };
             assert!(now >= self.now, "something was due in the past");
             self.now = now;
             (0..self.queues.len()).for_each(|c| self.is_under_way(c));

@@ -252,7 +252,7 @@ fn air_hands_calls_on_to_its_mac() {
     let mode = Mode::at(Rate::from_kbps(11_000));
     let head = Head { to: 1, size: Bytes::new(DATA_BYTES), mode, packet: PacketId(0) };
     air.offer(Instant::ZERO, 0, head);
-    while air.step(Instant::NEVER, &mut bench.out).is_some() {}
+    while air.advance(Instant::NEVER, &mut bench.out).is_some() {}
     let up = bench.out;
     assert!(up.iter().any(|up| matches!(up, Up::Attempt { acknowledged: true, .. })));
     let frames = air.timeline().unwrap().frames();

@@ -14,7 +14,7 @@ fn path<S: Shape>(mut air: DcfAir<S>, nodes: u32, end: Instant) -> (u64, Vec<Cou
         Head { to, size: Bytes::new(DATA_BYTES + by), mode, packet: PacketId(by) }
     };
     (0..nodes).for_each(|by| air.offer(Instant::ZERO, by, head(by)));
-    while let Some(now) = air.step(end, &mut out) {
+    while let Some(now) = air.advance(end, &mut out) {
         assert!(air.deadlines.all().iter().all(|&deadline| deadline >= now), "a countdown has ended unseen");
         for up in std::mem::take(&mut out) {
             if let Up::Done { by, .. } = up {
@@ -91,7 +91,7 @@ fn small_timeline_lists_receivers_in_range() {
     let mode = Mode::at(Rate::from_kbps(11_000));
     let head = Head { to: 1, size: Bytes::new(DATA_BYTES), mode, packet: PacketId(0) };
     air.offer(Instant::ZERO, 0, head);
-    while air.step(us(1_100), &mut out).is_some() {}
+    while air.advance(us(1_100), &mut out).is_some() {}
     assert_eq!(air.counters(0).attempts, 1);
     let timeline = air.timeline.as_mut().unwrap();
     let heard: Vec<(u32, u32)> = timeline.take_overheard().map(|heard| (heard.from, heard.at)).collect();
