@@ -175,7 +175,9 @@ impl<S: Shape> DcfAir<S> {
     fn let_first_win(&mut self, now: Instant, out: &mut Vec<Up>) {
         let mut due = Set::NONE;
         for there in self.sets.running {
-            due.put(there, self.deadline_of(there) == now);
+            if self.deadline_of(there) == now {
+                due.insert(there);
+            }
         }
         for there in due {
             if self.deadline_of(there) == now {
