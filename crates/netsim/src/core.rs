@@ -377,20 +377,35 @@ impl<T: Copy> Core<T> {
         }
         let (flow, size) = (packet.way.0, packet.size);
         let mark = if packet.body.may_be_marked() { Mark::Possible } else { Mark::Impossible };
-        let mut arrival = Queued { packet: id, flow, size, next_hop, enqueued: self.now, mark };
+        let arrival = Queued { packet: id, flow, size, next_hop, enqueued: self.now, mark };
         if queue.may_refuse() {
-            let Some(marked) = self.pass_laws(by, arrival) else { return };
-            arrival = marked;
+            return self.enqueue_by_laws(by, arrival, watched);
         }
+        self.accept(by, arrival, watched);
+    }
+
+    /// A packet reaches a transmit queue with laws that may refuse it.
+    #[inline(never)]
+    fn enqueue_by_laws(&mut self, by: u32, arrival: Queued, watched: bool) {
+        if let Some(arrival) = self.pass_laws(by, arrival) {
+            self.accept(by, arrival, watched);
+        }
+    }
+
+    /// A transmit queue takes a packet, if it has room.
+    #[expect(clippy::inline_always, reason = "each packet passes here: six calls cost as much as their work")]
+    #[inline(always)]
+    fn accept(&mut self, by: u32, arrival: Queued, watched: bool) {
         let queue = &mut self.queues[by as usize];
         if is_full(queue, &self.buffers, &arrival) {
             return self.overflow(by, arrival);
         }
-        queue.accept(self.now, arrival);
         self.buffers[queue.buffer as usize].waiting += 1;
+        queue.accept(self.now, arrival);
         match queue.service {
-            Service::Staged { .. } => self.refill(by, next_hop),
-            _ => self.serve(by),
+            Service::Nothing => self.serve_next(by),
+            Service::Staged { .. } => self.refill(by, arrival.next_hop),
+            Service::Packet(..) | Service::Dummy => (),
         }
         if watched {
             self.came_in(by);

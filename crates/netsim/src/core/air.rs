@@ -137,7 +137,7 @@ impl<T: Copy> Core<T> {
 
     /// Gives a queue's outlet, which is free, its next packet, if there is one.
     #[inline(never)]
-    fn serve_next(&mut self, by: u32) {
+    pub(super) fn serve_next(&mut self, by: u32) {
         if matches!(self.queues[by as usize].outlet, Outlet::Within { .. }) {
             return self.let_through(by);
         }
