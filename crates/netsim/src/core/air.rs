@@ -149,8 +149,7 @@ impl<T: Copy> Core<T> {
     #[expect(clippy::inline_always, reason = "each packet passes here: six calls cost as much as their work")]
     #[inline(always)]
     pub(super) fn give(&mut self, by: u32, next: Queued) {
-        let place = self.leave_queue(by, &next);
-        let &Hop { to, mode, .. } = self.hops.get(place);
+        let (place, to, mode) = self.leave_queue(by, &next);
         let size = Bytes::new(next.size);
         let queue = &mut self.queues[by as usize];
         queue.service = Service::Packet(next, place);

@@ -8,7 +8,6 @@
 //! packet. If it is of the same next hop, the turn goes on; if not, the other hop has its turn when nothing of this one is left.
 
 use super::Core;
-use crate::packet::Packet;
 use crate::queue::{Discipline, Queued, Service};
 use crate::spec::Staging;
 use evenair_units::{Bytes, Duration, Rate};
@@ -176,7 +175,7 @@ impl<T: Copy> Core<T> {
                 staged.next = Some(next);
                 return self.note_staged(by);
             }
-            let hop = self.leave_queue(by, &next);
+            let (hop, ..) = self.leave_queue(by, &next);
             self.add_staged(by, next, hop);
             let head = Head { to, size: Bytes::new(next.size), mode, packet: next.packet };
             self.air.stage(self.now, by, head);
@@ -205,23 +204,24 @@ impl<T: Copy> Core<T> {
         (served, hop)
     }
 
-    /// A packet leaves the discipline for the air: the time that it waited is counted. Gives its hop.
+    /// A packet leaves the discipline for its outlet: the time that it waited is counted. Gives its hop, that hop's next node, and the
+    /// mode of the frame.
     #[expect(clippy::inline_always, reason = "each packet passes here: six calls cost as much as their work")]
     #[inline(always)]
-    pub(super) fn leave_queue(&mut self, by: u32, next: &Queued) -> u32 {
-        let packet: &Packet = self.pool.get(next.packet);
-        let place = packet.hop;
+    pub(super) fn leave_queue(&mut self, by: u32, next: &Queued) -> (u32, u32, Mode) {
+        let place = self.pool.get(next.packet).hop;
         let hop = self.hops.get_mut(place);
         debug_assert_eq!(hop.queue, by, "a packet waited in the wrong queue");
         let waited = self.now - next.enqueued;
         hop.passed.waiting.add(waited);
+        let (to, mode) = (hop.to, hop.mode);
         if let Some(waits) = &mut self.queues[by as usize].waits {
             waits.add(waited);
         }
         if self.staging.is_some() {
             self.trace_staged(by, next.packet);
         }
-        place
+        (place, to, mode)
     }
 
     /// A packet is staged, for the trace if there is one.
