@@ -235,8 +235,9 @@ impl<T: Copy> Core<T> {
         self.turn_to(now);
         if self.trace.is_some() {
             self.trace();
+            return true;
         }
-        true
+        !self.heard.is_empty()
     }
 
     /// The next packet between layers comes to the layer that it goes to, or out of the network.
@@ -360,7 +361,7 @@ impl<T: Copy> Core<T> {
     }
 
     fn delay(&mut self, id: PacketId, direction: Direction) {
-        let at = self.now + self.layer_delay;
+        let at = self.now.later(self.layer_delay);
         self.between_layers.push_back((self.events.place(at, Phase::Host), direction, id));
         self.beside.add(at, true);
     }

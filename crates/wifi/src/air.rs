@@ -290,8 +290,8 @@ impl Air {
         }
     }
 
-    /// Does what is due at `until` and before, in order, to the first that is news for the host; gives its instant. The news are added
-    /// to `out`, in order. While frames are recorded, all that is done is news.
+    /// Does what is due at `until` and before, in order, up to the first that is news for the host. Gives the instant of the last that was
+    /// done, if anything was. The news are added to `out`, in order; while frames are recorded, all that is done is news.
     #[inline]
     pub fn advance(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
         match self {

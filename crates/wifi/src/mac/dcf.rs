@@ -758,7 +758,9 @@ impl<S: Shape> DcfAir<S> {
     /// See [`Air::advance`](crate::Air::advance).
     #[inline]
     pub fn advance(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
+        let mut last = None;
         while let Some((now, due)) = self.agenda.take_until(until) {
+            last = Some(now);
             match due {
                 Due::Access(node) => self.on_access(now, node as usize, out),
                 Due::FrameEnd(node) => self.on_frame_end(now, node as usize, out),
@@ -769,10 +771,10 @@ impl<S: Shape> DcfAir<S> {
                 Due::Landing(flight) => self.on_landing(now, flight, out),
             }
             if !out.is_empty() || self.timeline.is_some() {
-                return Some(now);
+                break;
             }
         }
-        None
+        last
     }
 
     /// See [`Air::steps`](crate::Air::steps).

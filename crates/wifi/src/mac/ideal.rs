@@ -132,7 +132,9 @@ impl IdealAir {
 
     /// See [`Air::advance`](crate::Air::advance).
     pub fn advance(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
+        let mut last = None;
         while let Some((now, due)) = self.agenda.pop_until(until) {
+            last = Some(now);
             match due {
                 Due::Access(l, generation) if self.links[l as usize].generation == generation => {
                     let winner = self.draw_lots(l, now);
@@ -147,10 +149,10 @@ impl IdealAir {
                 Due::Access(..) | Due::Pause(_) => (),
             }
             if !out.is_empty() || self.timeline.is_some() {
-                return Some(now);
+                break;
             }
         }
-        None
+        last
     }
 
     /// See [`Air::steps`](crate::Air::steps).

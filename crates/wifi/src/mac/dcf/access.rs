@@ -52,7 +52,7 @@ impl<S: Shape> DcfAir<S> {
             countdown.undrawn = at_once && !self.rules.idle_once_is_enough;
             countdown.from = match (busy, self.rules.own_difs && idle) {
                 (true, _) => Instant::NEVER,
-                (false, true) => now + countdown.space,
+                (false, true) => now.later(countdown.space),
                 (false, false) => ready.max(now),
             };
             countdown.begin(left);
@@ -274,7 +274,7 @@ impl<S: Shape> DcfAir<S> {
         let countdown = &mut self.countdowns[c as usize];
         let Some(left) = countdown.left() else { return false };
         let counted = if countdown.slotted {
-            let noticed = at + self.timing.sensing_delay;
+            let noticed = at.later(self.timing.sensing_delay);
             if noticed < countdown.from {
                 Duration::ZERO // no slot has begun
             } else {
@@ -362,7 +362,7 @@ impl<S: Shape> DcfAir<S> {
         let node = &self.nodes[node];
         // Clause 10.22.2.4: EIFS − DIFS + AIFS, which is EIFS for DCF.
         let longer = if node.extended { self.timing.eifs - self.timing.difs } else { Duration::ZERO };
-        (node.idle_since + longer).max(node.reserved_until) + countdown.space
+        node.idle_since.later(longer).max(node.reserved_until).later(countdown.space)
     }
 
     /// A SIFS and a CTS after an RTS without a further exchange: hearers that reserved the medium for it and have heard
@@ -419,7 +419,7 @@ impl<S: Shape> DcfAir<S> {
     #[allow(clippy::inline_always, reason = "a twentieth of a run: part of a frame's start")]
     #[inline(always)]
     pub(super) fn stop_each(&mut self, node: usize, arrival: Instant, by: Contender) {
-        let stop = arrival + self.timing.sensing_delay;
+        let stop = arrival.later(self.timing.sensing_delay);
         self.note_none_runs(node);
         for c in self.backing_off(node) {
             let deadline = self.deadlines[c as usize];

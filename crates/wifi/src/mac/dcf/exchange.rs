@@ -130,7 +130,7 @@ impl<S: Shape> DcfAir<S> {
         let sending = self.sending(now, node, &frame);
         let class = sending.class;
         self.queues[by as usize].sent |= sending.kind == FrameKind::Data;
-        let until = now + airtime;
+        let until = now.later(airtime);
         debug_assert!(self.stations[node].sending.is_none(), "node {node} starts a frame during another");
         self.stations[node].sending = Some(sending);
         self.engage(node, true);
@@ -432,7 +432,7 @@ impl<S: Shape> DcfAir<S> {
                 self.agenda.add(now + self.timing.sifs, Due::Respond(node as u32));
             }
             FrameKind::Rts | FrameKind::Data | FrameKind::BlockAckRequest if sent.to != BROADCAST => {
-                this.overdue = now + self.timing.answer_timeout_to(sent.kind, sent.mode);
+                this.overdue = now.later(self.timing.answer_timeout_to(sent.kind, sent.mode));
                 this.request_void_at = void_at;
                 this.awaiting =
                     Some((sent.by, if sent.far { Expecting::FarAnswer } else { Expecting::Answer }));
@@ -483,7 +483,7 @@ impl<S: Shape> DcfAir<S> {
         }
         let Some(reply) = self.reply_to(there, from, sent, at) else { return false };
         self.stations[there].reply = Some(reply);
-        self.agenda.add(at + self.timing.sifs, Due::Respond(there as u32));
+        self.agenda.add(at.later(self.timing.sifs), Due::Respond(there as u32));
         let queue = &mut self.queues[sent.by as usize];
         if let Some(batch) = &mut queue.batch {
             match sent.kind {
@@ -702,7 +702,7 @@ impl<S: Shape> DcfAir<S> {
         }
         self.report(at, c, true, out);
         self.stations[node].awaiting = None;
-        if at + self.timing.sifs < self.queues[c as usize].txop_until {
+        if at.later(self.timing.sifs) < self.queues[c as usize].txop_until {
             self.stations[node].awaiting = Some((c, Expecting::Burst));
             self.agenda.add(at + self.timing.sifs, Due::Respond(node as u32));
         }

@@ -353,14 +353,14 @@ impl<S: Shape> DcfAir<S> {
         match reception {
             Reception::Unnoticed => (),
             Reception::Error if self.rules.eifs_reserves => {
-                this.reserved_until = this.reserved_until.max(at + self.timing.eifs);
+                this.reserved_until = this.reserved_until.max(at.later(self.timing.eifs));
             }
             Reception::Error => this.extended = true,
             Reception::Decoded => {
                 // IEEE 802.11-2016 clause 10.3.2.3.7: a frame received correctly ends the EIFS.
                 this.extended = false;
                 // Clause 10.3.2.4: others reserve the medium for the rest of the exchange.
-                let until = at + sent.reserves;
+                let until = at.later(sent.reserves);
                 if sent.to as usize != node && until > this.reserved_until {
                     this.reserved_until = until;
                     if sent.kind == FrameKind::Rts {
