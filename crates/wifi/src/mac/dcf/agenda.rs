@@ -189,21 +189,18 @@ impl Lists {
     /// Takes the first of the answers, time-outs and voids, which is due at this instant.
     #[inline]
     fn take_between(&mut self, at: Instant) -> Due {
-        let is_due = [&self.answers, &self.timeouts, &self.voids].map(|list| list.least == at);
-        match is_due {
-            [true, false, false] => Due::Respond(self.answers.take()),
-            [false, true, false] => Due::Timeout(self.timeouts.take()),
-            _ => self.take_earliest(is_due),
+        if self.timeouts.least.min(self.voids.least) > at {
+            return Due::Respond(self.answers.take());
         }
+        self.take_earliest(at)
     }
 
-    /// The same where several are due: that which was added first.
+    /// The same where several may be due: that which was added first.
     #[inline(never)]
-    fn take_earliest(&mut self, is_due: [bool; 3]) -> Due {
-        let number = |list: &List, is_due: bool| if is_due { list.number(list.first) } else { u64::MAX };
-        let answer = number(&self.answers, is_due[0]);
-        let timeout = number(&self.timeouts, is_due[1]);
-        let void = number(&self.voids, is_due[2]);
+    fn take_earliest(&mut self, at: Instant) -> Due {
+        let number = |list: &List| if list.least == at { list.number(list.first) } else { u64::MAX };
+        let (answer, timeout, void) =
+            (number(&self.answers), number(&self.timeouts), number(&self.voids));
         if answer < timeout.min(void) {
             Due::Respond(self.answers.take())
         } else if timeout < void {
