@@ -156,7 +156,8 @@ pub(crate) struct Core<T> {
     pool: Pool,
     /// By way; the last is that of all packets from outside.
     passages: Vec<Passage>,
-    /// Packets between layers. The delay is one for all, so they stay in order and need no place in the event queue.
+    /// Packets between layers, by place. The delay is one for all, or twice that, so they are nearly in order and need no place in the event
+    /// queue.
     between_layers: VecDeque<(Place, Direction, PacketId)>,
     layer_delay: Duration,
     beside: Beside,
@@ -360,9 +361,32 @@ impl<T: Copy> Core<T> {
         matches!(queue.outlet, Outlet::Air)
     }
 
+    #[inline]
     fn delay(&mut self, id: PacketId, direction: Direction) {
         let at = self.now.later(self.layer_delay);
-        self.between_layers.push_back((self.events.place(at, Phase::Host), direction, id));
+        let place = self.events.place(at, Phase::Host);
+        if self.between_layers.back().is_none_or(|last| last.0 < place) {
+            self.between_layers.push_back((place, direction, id));
+        } else {
+            self.delay_before_others(place, direction, id);
+        }
+        self.beside.add(at, true);
+    }
+
+    /// A packet goes on between layers while others have twice the delay before them.
+    #[cold]
+    #[inline(never)]
+    fn delay_before_others(&mut self, place: Place, direction: Direction, id: PacketId) {
+        let index = self.between_layers.partition_point(|other| other.0 < place);
+        self.between_layers.insert(index, (place, direction, id));
+    }
+
+    /// A packet that is forwarded comes to its network layer and to the next queue: one delay after the other, where nothing watches the
+    /// network layer.
+    #[inline]
+    fn delay_twice(&mut self, id: PacketId) {
+        let at = self.now.later(self.layer_delay).later(self.layer_delay);
+        self.between_layers.push_back((self.events.place(at, Phase::Host), Direction::Down, id));
         self.beside.add(at, true);
     }
 

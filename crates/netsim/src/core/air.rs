@@ -1,6 +1,6 @@
 //! Between queues and the air: frames to the air, and its effects.
 
-use super::{Core, Direction, Event, Hop, News};
+use super::{Core, Direction, END, Event, Hop, News};
 use crate::packet::{Body, LossCause};
 use crate::queue::{Discipline, Mark, Outlet, Queued, Service};
 use evenair_units::{Bytes, Duration};
@@ -48,8 +48,12 @@ impl<T: Copy> Core<T> {
             return;
         }
         packet.hop = hop.next();
+        let is_foreign = matches!(packet.body, Body::Foreign(_));
+        let goes_on = packet.hop != END && !is_foreign && self.shapers.is_empty();
         if self.layer_delay.is_zero() {
             self.arrive(id);
+        } else if goes_on && self.is_on_air(self.pool.get(id).hop) {
+            self.delay_twice(id);
         } else {
             self.delay(id, Direction::Up);
         }
