@@ -442,9 +442,9 @@ impl<S: Shape> DcfAir<S> {
                     self.agenda.add(this.request_void_at, Due::Unreserve(node as u32));
                 }
             }
-            _ => (),
+            _ => return self.note_engagement(node), // the others go on being engaged
         }
-        self.note_engagement(node);
+        debug_assert!(self.is_engaged(node), "a node sends and is not engaged");
     }
 
     /// When a reservation by a frame that ends at `at` may be dropped if nothing follows it (clause 10.3.2.4): of an RTS,
