@@ -95,34 +95,34 @@ def main() -> None:
         # Each is measured for so long [s] that evenair takes a fifth of a second, which is many ticks of the clock that
         # counts user time; before that comes the warm-up [s].
         cases = [
-            Case("four links, topology a, TCP", 200, 20, "a", [HERE / "four_link.tcl", "a", 1, 200], ["chen10/a"]),
-            Case("one cell, 20 saturated stations", 200, 5, "20", [HERE / "cell.tcl", 20, 1, 200], [cell(folder, 20)]),
+            Case("four links, topology a, TCP", 500, 20, "a", [HERE / "four_link.tcl", "a", 1, 500], ["chen10/a"]),
+            Case("one cell, 20 saturated stations", 700, 5, "20", [HERE / "cell.tcl", 20, 1, 700], [cell(folder, 20)]),
             Case(
                 "three-hop chain, three TCP flows",
-                2000,
+                7000,
                 20,
                 "1",
-                [*mesh, 2000, chain, "tcp:1:0 tcp:2:0 tcp:3:0"],
+                [*mesh, 7000, chain, "tcp:1:0 tcp:2:0 tcp:3:0"],
                 ["jam10/chain", *routed],
             ),
             Case(
-                "grid of 36 nodes, 18 TCP flows", 1000, 20, "1", [*mesh, 1000, grid, upstream], ["jam10/grid", *routed]
+                "grid of 36 nodes, 18 TCP flows", 2000, 20, "1", [*mesh, 2000, grid, upstream], ["jam10/grid", *routed]
             ),
             Case(
                 "ten hops, one TCP flow",
-                1000,
+                2500,
                 20,
                 "1",
-                [*mesh, 1000, long_chain, "tcp:10:0"],
+                [*mesh, 2500, long_chain, "tcp:10:0"],
                 ["jam10/chain", *routed, *ten_hops],
             ),
             # An IP header of DSDV's more, as above.
             Case(
                 "three hops, UDP at 1 Mb/s",
-                4000,
+                12000,
                 20,
                 "1",
-                [*mesh, 4000, chain, "udp:3:0:1000:1500"],
+                [*mesh, 12000, chain, "udp:3:0:1000:1500"],
                 ["jam10/chain", *udp],
             ),
         ]
