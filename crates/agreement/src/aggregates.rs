@@ -5,8 +5,8 @@ use evenair_laws::backoff::{Access, Draw, Holding, OnFailure, Space, When};
 use evenair_topology::{Medium, Position, Propagation, ThresholdRadio};
 use evenair_units::{Bytes, Duration, Instant};
 use evenair_wifi::{
-    Aggregation, Air, Arbitration, Contention, ControlRate, Head, MacTiming, MissedBlockAck, Mode,
-    PacketId, Phy, Receivers, Rules, Up,
+    Aggregation, Air, Arbitration, Contention, ControlRate, Head, MacTiming, MissedBlockAck, Mode, PacketId,
+    Phy, Receivers, Rules, Up,
 };
 
 /// Network-layer size of each packet; 28 bytes of it are headers of IP and UDP.

@@ -4,11 +4,14 @@ mod flows;
 mod gateway;
 mod mac;
 mod motion;
+mod names;
 mod rates;
 
 pub(crate) use mac::airtime;
+pub(crate) use names::node_number;
 
 use self::flows::Ground;
+use self::names::Names;
 use crate::error::Mistake;
 use crate::language::{
     ConflictRule, LinkTable, LossTable, PerRate, QueueTable, RadioTable, Scenario, Threshold, WallTable,
@@ -17,7 +20,6 @@ use crate::language::{
 use crate::resolved::{Mac, Parts, Radio, Resolved, position};
 use evenair_des::Stream;
 use evenair_netsim::{FlowSpec, LinkLoss, MacSpec, NetworkSpec, QueueSpec, Scene, Wire};
-use evenair_service::meant::did_you_mean;
 use evenair_topology::{ConflictGraph, Hearing, Link, Medium, Obstacles, Position, Router, Shadowing, Wall};
 use evenair_units::{Dbm, Instant, Probability};
 use evenair_wifi::{BROADCAST, LossModel, Sensitivity};
@@ -65,7 +67,7 @@ impl Scenario {
     /// Builds all that the scenario describes.
     pub(crate) fn build(mut self, parts: Parts) -> Result<Resolved, Mistake> {
         let Parts { radio, mac, aggregation, queue, tcp } = parts;
-        let nodes = self.node_names();
+        let nodes = Names::of(self.node_names());
         let receivers = self.receivers(radio.as_ref());
         self.separate_older_stations();
         let Scene { medium, rates } = self.scene(&nodes, radio.as_ref(), &mac, &receivers)?;
@@ -140,7 +142,7 @@ impl Scenario {
             rate_control,
             losses: self.link_losses(&nodes, is_ideal)?,
             wires,
-            nodes,
+            nodes: nodes.into_vec(),
             medium,
             mac: spec,
             aggregation,
@@ -199,11 +201,11 @@ impl Scenario {
     }
 
     /// The ways between nodes that are attached to the outside.
-    fn routes(&self, nodes: &[String], router: &Router<'_>) -> Result<Vec<Vec<u32>>, Mistake> {
+    fn routes(&self, nodes: &Names, router: &Router<'_>) -> Result<Vec<Vec<u32>>, Mistake> {
         let wrong = |why: String| Mistake::at("outside", why);
         let mut attached = Vec::new();
         for id in &self.outside {
-            let node = node_number(id, nodes).map_err(wrong)?;
+            let node = nodes.number(id).map_err(wrong)?;
             if attached.contains(&node) {
                 return Err(wrong(format!("\"{id}\" is there already")));
             }
@@ -264,7 +266,7 @@ impl Scenario {
         }
     }
 
-    fn medium(&self, names: &[String], radio: Option<&Radio>) -> Result<Medium, Mistake> {
+    fn medium(&self, names: &Names, radio: Option<&Radio>) -> Result<Medium, Mistake> {
         if !self.links.is_empty() {
             return Ok(self.medium_of_links(names));
         }
@@ -332,12 +334,7 @@ impl Scenario {
         Medium::from_conflicts(names.len(), &links, &ConflictGraph::from_edges(links.len(), &edges))
     }
 
-    fn medium_of_signals(
-        &self,
-        names: &[String],
-        table: &RadioTable,
-        radio: &Radio,
-    ) -> Result<Medium, Mistake> {
+    fn medium_of_signals(&self, names: &Names, table: &RadioTable, radio: &Radio) -> Result<Medium, Mistake> {
         let receive = match &table.receive_threshold {
             Some(PerRate::All(Threshold::Power(power))) => Some(power.0),
             Some(_) => radio.sensitivity.as_ref().and_then(Sensitivity::least),
@@ -362,7 +359,7 @@ impl Scenario {
         Ok(Medium::from_signals(names.len(), &signals, receive, sense))
     }
 
-    fn wire_specs(&mut self, names: &[String]) -> Result<Vec<Wire>, Mistake> {
+    fn wire_specs(&mut self, names: &Names) -> Result<Vec<Wire>, Mistake> {
         let mut wires = Vec::new();
         for (index, wire) in self.wires.iter_mut().enumerate() {
             let (a, b) = ends("wires", index, &wire.from, &wire.to, names)?;
@@ -384,7 +381,7 @@ impl Scenario {
         Ok(wires)
     }
 
-    fn node_queues(&mut self, names: &[String]) -> Result<Vec<(u32, QueueSpec)>, Mistake> {
+    fn node_queues(&mut self, names: &Names) -> Result<Vec<(u32, QueueSpec)>, Mistake> {
         let of_all = QueueTable { limit: self.mac.queue, ..self.queue.unwrap_or_default() };
         let mut queues: Vec<(u32, QueueSpec)> = Vec::new();
         for (index, table) in self.queues.iter_mut().enumerate() {
@@ -394,7 +391,7 @@ impl Scenario {
             let queue = queue.map_err(|mistake| mistake.within("queues", index))?;
             table.queue = table.queue.map(|_| own);
             for id in &table.nodes {
-                let node = node_number(id, names).map_err(wrong)?;
+                let node = names.number(id).map_err(wrong)?;
                 if queues.iter().any(|&(other, _)| other == node) {
                     return Err(wrong(format!("node \"{id}\" has its queues from another entry")));
                 }
@@ -404,7 +401,7 @@ impl Scenario {
         Ok(queues)
     }
 
-    fn link_losses(&self, names: &[String], is_ideal: bool) -> Result<Vec<LinkLoss>, Mistake> {
+    fn link_losses(&self, names: &Names, is_ideal: bool) -> Result<Vec<LinkLoss>, Mistake> {
         let mut losses: BTreeMap<(u32, u32), LinkLoss> = BTreeMap::new();
         for (index, entry) in self.losses.iter().enumerate() {
             let (a, b) = ends("losses", index, &entry.from, &entry.to, names)?;
@@ -428,15 +425,9 @@ impl Scenario {
 }
 
 /// The numbers of two nodes that an entry of a table names.
-fn ends(
-    table: &str,
-    index: usize,
-    from: &String,
-    to: &String,
-    names: &[String],
-) -> Result<(u32, u32), Mistake> {
+fn ends(table: &str, index: usize, from: &String, to: &String, names: &Names) -> Result<(u32, u32), Mistake> {
     let node =
-        |key: &str, id: &String| node_number(id, names).map_err(|why| Mistake::entry(table, index, key, why));
+        |key: &str, id: &String| names.number(id).map_err(|why| Mistake::entry(table, index, key, why));
     let (from, to) = (node("from", from)?, node("to", to)?);
     if from == to {
         let what = if table == "flows" {
@@ -447,21 +438,6 @@ fn ends(
         return Err(Mistake::entry(table, index, "to", what));
     }
     Ok((from, to))
-}
-
-/// A node's number.
-pub(crate) fn node_number(id: &str, names: &[String]) -> Result<u32, String> {
-    if let Some(place) = names.iter().position(|name| name == id) {
-        return Ok(place as u32);
-    }
-    if let Some(meant) = did_you_mean(id, names) {
-        return Err(format!("there is no node \"{id}\"; {meant}"));
-    }
-    let known = match names.len() {
-        0..=40 => names.join(", "),
-        n => format!("{}, … {} ({n} of them)", names[..5].join(", "), names[n - 1]),
-    };
-    Err(format!("there is no node \"{id}\"; nodes are {known}"))
 }
 
 /// The links of the air that flows take, in the order in which they take them, and their names.

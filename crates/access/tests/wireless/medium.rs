@@ -13,8 +13,7 @@ use evenair_topology::{Medium, Signal};
 use evenair_units::{Bytes, Dbm, Duration, Instant, Rate};
 use evenair_wifi::mac::edca::Arbitration;
 use evenair_wifi::{
-    Air, BROADCAST, Contention, ControlRate, Head, MacTiming, Mode, Outcome, PacketId, Receivers,
-    Rules, Up,
+    Air, BROADCAST, Contention, ControlRate, Head, MacTiming, Mode, Outcome, PacketId, Receivers, Rules, Up,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;

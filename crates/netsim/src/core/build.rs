@@ -15,8 +15,7 @@ use evenair_laws::marking::QueueRole;
 use evenair_topology::{ConflictGraph, FadedLink, Fading, Link};
 use evenair_units::{Bytes, Instant, Volume};
 use evenair_wifi::{
-    Air, Arbitration, BROADCAST, Capture, Contention, ControlledLink, IdealAir, LossProcess, Mode,
-    Receivers,
+    Air, Arbitration, BROADCAST, Capture, Contention, ControlledLink, IdealAir, LossProcess, Mode, Receivers,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -1,6 +1,7 @@
 //! From the scenario's flows to those of the packet world.
 
-use super::{ends, node_number};
+use super::ends;
+use super::names::Names;
 use crate::error::Mistake;
 use crate::language::{FlowTable, Preset, Scenario, TrafficKind};
 use crate::law;
@@ -22,7 +23,7 @@ const TFRC_REPORT: Bytes = Bytes::new(28 + 16);
 
 /// The ground that flows go over, and the settings that they have where they say nothing of their own.
 pub(super) struct Ground<'a> {
-    pub(super) nodes: &'a [String],
+    pub(super) nodes: &'a Names,
     pub(super) router: &'a Router<'a>,
     pub(super) wires: &'a [Wire],
     pub(super) rates: &'a [LinkRate],
@@ -141,7 +142,7 @@ impl Ground<'_> {
     fn path(&self, index: usize, flow: &FlowTable) -> Result<Vec<u32>, Mistake> {
         let Self { nodes, router, .. } = *self;
         let wrong = |key: &str, why: String| Mistake::entry("flows", index, key, why);
-        let number = |key: &str, id: &String| node_number(id, nodes).map_err(|why| wrong(key, why));
+        let number = |key: &str, id: &String| nodes.number(id).map_err(|why| wrong(key, why));
         if flow.to == "*" {
             return Ok(vec![number("from", &flow.from)?, BROADCAST]);
         }

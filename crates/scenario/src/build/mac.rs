@@ -1,5 +1,6 @@
 //! From the scenario's MAC and back-off law to those of the packet world.
 
+use super::names::Names;
 use crate::error::Mistake;
 use crate::language::{ClockKind, HoldingLaw, MacKind, NodeQueuesTable, Preset, Scenario};
 use crate::law;
@@ -81,10 +82,10 @@ impl Scenario {
     }
 
     /// The nodes that back off by another law than all; names have been checked.
-    pub(super) fn node_backoffs(&self, names: &[String]) -> Vec<(u32, BackoffParams)> {
+    pub(super) fn node_backoffs(&self, names: &Names) -> Vec<(u32, BackoffParams)> {
         let own = self.queues.iter().filter_map(|table| Some((table, table.backoff.as_ref()?)));
         let nodes = own.flat_map(|(table, law)| table.nodes.iter().map(move |id| (id, law)));
-        let number = |id: &String| names.iter().position(|name| name == id).map_or(0, |i| i as u32);
+        let number = |id: &String| names.number(id).unwrap_or(0);
         nodes.map(|(id, law)| (number(id), law.clone())).collect()
     }
 

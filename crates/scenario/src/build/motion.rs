@@ -1,5 +1,6 @@
 //! Scenes and routes of nodes that move.
 
+use super::names::Names;
 use super::rates;
 use crate::error::Mistake;
 use crate::language::{At, FlowTable, NodeTable, RouteMetric, Scenario};
@@ -19,7 +20,7 @@ const FULL_PACKET: Bytes = Bytes::new(1500);
 #[derive(Clone)]
 pub(super) struct Stage {
     pub(super) scenario: Scenario,
-    pub(super) names: Vec<String>,
+    pub(super) names: Names,
     pub(super) radio: Option<Radio>,
     pub(super) mac: Mac,
     pub(super) receivers: Receivers,
@@ -30,7 +31,7 @@ impl Scenario {
     /// The nodes' hearing of each other, and the links' rates, where the nodes stand.
     pub(super) fn scene(
         &self,
-        names: &[String],
+        names: &Names,
         radio: Option<&Radio>,
         mac: &Mac,
         receivers: &Receivers,
@@ -45,7 +46,7 @@ impl Scenario {
     /// The parts that scenes depend on, if nodes move. Hearers further than half a slot are refused, wherever a node stands.
     pub(super) fn stage(
         &self,
-        names: &[String],
+        names: &Names,
         radio: Option<&Radio>,
         mac: &Mac,
         receivers: &Receivers,
@@ -55,7 +56,7 @@ impl Scenario {
         }
         let stage = Stage {
             scenario: self.clone(),
-            names: names.to_vec(),
+            names: names.clone(),
             radio: radio.cloned(),
             mac: *mac,
             receivers: receivers.clone(),
@@ -138,7 +139,7 @@ impl Stage {
         rates: &[LinkRate],
         wires: &[Wire],
     ) -> Option<Vec<u32>> {
-        let number = |id: &str| self.names.iter().position(|name| name == id).map(|place| place as u32);
+        let number = |id: &str| self.names.number(id).ok();
         let (from, to) = (number(&flow.from)?, number(&flow.to)?);
         if self.scenario.mobility.is_some_and(|table| table.metric == RouteMetric::Hops) {
             return router.route(from, to).ok();

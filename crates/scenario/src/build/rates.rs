@@ -1,6 +1,7 @@
 //! Rates of links, and the modes that each station decodes.
 
 use super::ends;
+use super::names::Names;
 use crate::error::Mistake;
 use crate::language::{BandName, MacKind, NodeMac, Preset, RateTable, Scenario};
 use crate::law;
@@ -17,7 +18,7 @@ impl Scenario {
     ///
     /// # Errors
     /// A parameter is outside its range, or the MAC is ideal.
-    pub(super) fn rate_control(&mut self, names: &[String], mac: &Mac) -> Result<RateControlSpec, Mistake> {
+    pub(super) fn rate_control(&mut self, names: &Names, mac: &Mac) -> Result<RateControlSpec, Mistake> {
         const WHY: &str = "has no meaning for the ideal MAC, which decodes all rates alike";
         let preset = self.preset;
         follow_ns3(preset, &mut self.mac.rate_control);
@@ -95,7 +96,7 @@ impl Scenario {
     /// The links with a mode of their own: those of `rates`, all with an older station at one end, and all, if each has the fastest rate that it can carry.
     pub(super) fn link_rates(
         &self,
-        names: &[String],
+        names: &Names,
         mac: &Mac,
         medium: &Medium,
         receivers: &Receivers,

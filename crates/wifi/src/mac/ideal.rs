@@ -88,7 +88,14 @@ impl IdealAir {
             pausing: false,
             stream,
         });
-        Self { conflicts, links: links.collect(), agenda: Queue::new(), senders, ledger: None, timeline: None }
+        Self {
+            conflicts,
+            links: links.collect(),
+            agenda: Queue::new(),
+            senders,
+            ledger: None,
+            timeline: None,
+        }
     }
 
     /// See [`Air::set_access`](crate::Air::set_access).

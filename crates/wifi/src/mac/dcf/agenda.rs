@@ -168,7 +168,6 @@ impl List {
     const fn number(&self, node: usize) -> u64 {
         self.number[node % PLACES]
     }
-
 }
 
 impl Default for Lists {
@@ -199,8 +198,7 @@ impl Lists {
     #[inline(never)]
     fn take_earliest(&mut self, at: Instant) -> Due {
         let number = |list: &List| if list.least == at { list.number(list.first) } else { u64::MAX };
-        let (answer, timeout, void) =
-            (number(&self.answers), number(&self.timeouts), number(&self.voids));
+        let (answer, timeout, void) = (number(&self.answers), number(&self.timeouts), number(&self.voids));
         if answer < timeout.min(void) {
             Due::Respond(self.answers.take())
         } else if timeout < void {
