@@ -264,17 +264,21 @@ impl<S: Shape> DcfAir<S> {
         let (mut locked, mut rival_mw) = (None, 0.0f32);
         for other in self.sets.active & self.sets.of[node].heard {
             let around = &self.sets.of[other];
+            if FIRST && !around.locked.has(node) {
+                continue; // it is compared with that alone to which the receiver is locked
+            }
             let power_mw = around.ear(node).power_mw;
             rival_mw = rival_mw.max(power_mw);
             if around.locked.has(node) {
                 let until = around.after(self.nodes[other].sending_until, node);
                 locked = Some((other, Locked { power_mw, until, intact: around.intact.has(node) }));
                 if FIRST {
-                    break; // it is compared with that alone
+                    break;
                 }
             }
         }
-        let newcomer = Newcomer { ear, until: ear.after(until), transmitting };
+        let ended = ear.after(until);
+        let newcomer = Newcomer { ear, until: ended, transmitting };
         let (ratio, first) = (self.capture_ratio, locked.map(|(_, locked)| locked));
         let overlap = if FIRST {
             Overlap::of_first(first, &newcomer, ratio)
@@ -282,7 +286,6 @@ impl<S: Shape> DcfAir<S> {
             let powers = Powers { rival_mw, others_mw: 0.0, ratio, detection: 0.0 };
             Overlap::of_strongest(first, &newcomer, &powers, false)
         };
-        let reserved_until = newcomer.until + self.timing.eifs;
         if let Some((other, _)) = locked.filter(|_| overlap.spoils || overlap.locks.is_some()) {
             let around = &mut self.sets.of[other];
             around.intact.remove(node);
@@ -298,6 +301,7 @@ impl<S: Shape> DcfAir<S> {
             }
         }
         if overlap.reserves {
+            let reserved_until = ended.later(self.timing.eifs);
             let this = &mut self.nodes[node];
             this.reserved_until = this.reserved_until.max(reserved_until);
         }
