@@ -191,9 +191,7 @@ impl TransmitQueue {
     #[inline(always)]
     pub(crate) fn accept(&mut self, now: Instant, arrival: Queued) {
         self.arrived.add(arrival.size.into());
-        if self.marking.is_some() {
-            self.tell(now, &arrival, true);
-        }
+        self.tell(now, &arrival, true);
         self.discipline.enqueue(now, arrival);
     }
 
@@ -208,11 +206,17 @@ impl TransmitQueue {
         self.tell(now, arrival, false);
     }
 
+    #[inline]
     fn tell(&mut self, now: Instant, arrival: &Queued, accepted: bool) {
-        let view = self.view(arrival);
-        if let Some(marking) = &mut self.marking {
-            marking.after_arrival(now, &view, accepted);
+        if self.marking.is_some() {
+            self.tell_marking(now, arrival, accepted);
         }
+    }
+
+    #[inline(never)]
+    fn tell_marking(&mut self, now: Instant, arrival: &Queued, accepted: bool) {
+        let view = self.view(arrival);
+        self.marking.as_mut().expect("just seen").after_arrival(now, &view, accepted);
     }
 
     /// Gives up a packet for the sake of one that finds the buffer full.

@@ -183,7 +183,9 @@ impl Discipline for AnyDiscipline {
 
     #[inline]
     fn refused(&mut self, arrival: &Queued) {
-        self.by_table_mut().refused(arrival);
+        if !self.is_plain() {
+            self.by_table_mut().refused(arrival);
+        }
     }
 
     #[inline]
@@ -214,7 +216,7 @@ impl Discipline for AnyDiscipline {
     }
 
     fn evict(&mut self, arrival: &Queued) -> Option<Queued> {
-        self.by_table_mut().evict(arrival)
+        if self.is_plain() { None } else { self.by_table_mut().evict(arrival) }
     }
 
     #[inline]
