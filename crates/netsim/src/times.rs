@@ -3,13 +3,16 @@
 //! The histogram's bins are as wide as a 128th of the power of two below them. A bin keeps the count and the sum of its times,
 //! and a percentile is the mean of its bin. So it is never outside the counted times, exact where the bin holds one, and else off
 //! by less than 1 % (by 16 ns at most below 1 µs). Counts and sums are whole numbers: equal runs have equal ones on every
-//! machine, and those of several flows, queues or seeds add up. Bins are kept from the first time that falls among their neighbours
-//! on, 16 together in 256 bytes: times within a factor of two take 2 KiB at most.
+//! machine, and those of several flows, queues or seeds add up.
+//!
+//! Large networks have thousands of histograms with few times each: the first 256 are kept one by one. After them bins are kept from
+//! the first time that falls among their neighbours on, 16 together in 256 bytes; times within a factor of two take 2 KiB at most.
 
 use crate::queue::Delays;
 use evenair_units::Duration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 
 /// The least that is told apart: 2⁴ ns.
@@ -20,19 +23,29 @@ const BIN_BITS: u32 = 7;
 /// Bins that are kept together: 2⁴.
 const CHUNK_BITS: u32 = 4;
 const CHUNK: usize = 1 << CHUNK_BITS;
+/// How many times are kept one by one.
+const EARLY: usize = 256;
 
 /// How often something took how long.
 #[derive(Clone, Default)]
 pub struct Histogram {
+    /// The first times, while there are no more.
+    early: Vec<Duration>,
+    /// All of them, if there are more.
+    bins: Bins,
+}
+
+/// Counts of times by their bins.
+#[derive(Clone, Default)]
+struct Bins {
     /// Of each chunk of bins its place among those that are kept, from one on; zero, if its bins are empty.
     places: Vec<u16>,
     kept: Vec<[Delays; CHUNK]>,
 }
 
-impl Histogram {
-    /// One more.
+impl Bins {
     #[inline]
-    pub fn add(&mut self, time: Duration) {
+    fn add(&mut self, time: Duration) {
         let mut one = Delays::default();
         one.add(time);
         self.add_many(bin(time.as_nanos()), one);
@@ -63,39 +76,75 @@ impl Histogram {
         self.places[chunk] = self.kept.len() as u16; // of the 54 powers of two that there are
     }
 
-    /// All bins that are kept, in order, each with its number.
-    fn numbered(&self) -> impl Iterator<Item = (usize, Delays)> {
+    /// The bins that hold any, in order, each with its number.
+    fn held(&self) -> impl Iterator<Item = (usize, Delays)> {
         let chunks = self.places.iter().enumerate().filter(|(_, place)| **place > 0);
-        chunks.flat_map(|(chunk, &place)| {
+        let all = chunks.flat_map(|(chunk, &place)| {
             let first = chunk << CHUNK_BITS;
             (first..).zip(self.kept[usize::from(place) - 1])
-        })
+        });
+        all.filter(|(_, counts)| counts.count > 0)
+    }
+}
+
+impl Histogram {
+    /// One more.
+    #[inline]
+    pub fn add(&mut self, time: Duration) {
+        if self.bins.kept.is_empty() {
+            self.add_early(time);
+        } else {
+            self.bins.add(time);
+        }
     }
 
-    /// Those that hold any.
-    fn held(&self) -> impl Iterator<Item = (usize, Delays)> {
-        self.numbered().filter(|(_, counts)| counts.count > 0)
+    #[inline(never)]
+    fn add_early(&mut self, time: Duration) {
+        if self.early.len() < EARLY {
+            self.early.push(time);
+        } else {
+            self.to_bins().add(time);
+        }
+    }
+
+    /// From now on all are in bins.
+    fn to_bins(&mut self) -> &mut Bins {
+        std::mem::take(&mut self.early).into_iter().for_each(|time| self.bins.add(time));
+        &mut self.bins
+    }
+
+    /// The bins of all.
+    fn binned(&self) -> Cow<'_, Bins> {
+        if self.early.is_empty() {
+            return Cow::Borrowed(&self.bins);
+        }
+        let mut bins = Bins::default();
+        self.early.iter().for_each(|&time| bins.add(time));
+        Cow::Owned(bins)
     }
 
     /// Forgets all of them.
     pub(crate) fn clear(&mut self) {
-        self.places.clear();
-        self.kept.clear();
+        *self = Self::default();
     }
 
     /// Adds the counts of another one.
     pub fn merge(&mut self, other: &Self) {
-        other.held().for_each(|(bin, more)| self.add_many(bin, more));
+        other.early.iter().for_each(|&time| self.add(time));
+        if other.early.is_empty() && !other.is_empty() {
+            let bins = self.to_bins();
+            other.bins.held().for_each(|(bin, more)| bins.add_many(bin, more));
+        }
     }
 
     /// How many there are.
     pub fn count(&self) -> u64 {
-        self.kept.iter().flatten().map(|counts| counts.count).sum()
+        self.early.len() as u64 + self.bins.kept.iter().flatten().map(|counts| counts.count).sum::<u64>()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.kept.is_empty()
+        self.early.is_empty() && self.bins.kept.is_empty()
     }
 
     /// The least time that this share of them does not exceed (the nearest rank) \[s\], within 1 %; none without any.
@@ -105,8 +154,8 @@ impl Histogram {
 
     /// The same of several shares, the least first.
     fn quantiles_s<const N: usize>(&self, shares: [f64; N]) -> [Option<f64>; N] {
-        let count = self.count() as f64;
-        let mut bins = self.held().map(|(_, counts)| counts);
+        let (count, binned) = (self.count() as f64, self.binned());
+        let mut bins = binned.held().map(|(_, counts)| counts);
         let (mut last, mut below) = (None, 0);
         shares.map(|share| {
             let rank = ((share * count).ceil() as u64).max(1);
@@ -119,10 +168,19 @@ impl Histogram {
     }
 
     /// The bins that are not empty: the mean of each \[s\], and how many it holds.
-    pub fn bins(&self) -> impl Iterator<Item = (f64, u64)> {
-        self.held().filter_map(|(_, counts)| Some((counts.mean_s()?, counts.count)))
+    pub fn bins(&self) -> Vec<(f64, u64)> {
+        self.binned().held().filter_map(|(_, counts)| Some((counts.mean_s()?, counts.count))).collect()
     }
 }
+
+/// Whichever times came first.
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        self.binned().held().eq(other.binned().held())
+    }
+}
+
+impl Eq for Histogram {}
 
 /// The bin of a time.
 #[inline]
@@ -132,15 +190,6 @@ const fn bin(nanos: u64) -> usize {
     let shift = (grains | 1 << BIN_BITS).ilog2() - BIN_BITS;
     ((shift as usize) << BIN_BITS) + (grains >> shift) as usize
 }
-
-/// Whichever times came first.
-impl PartialEq for Histogram {
-    fn eq(&self, other: &Self) -> bool {
-        self.held().eq(other.held())
-    }
-}
-
-impl Eq for Histogram {}
 
 /// The bins that are not empty.
 impl fmt::Debug for Histogram {
@@ -164,7 +213,7 @@ impl<'de> Deserialize<'de> for Histogram {
                 return Err(D::Error::custom(format!("{mean_s} s is no time of a histogram")));
             }
             let sum_ns = (mean_s * 1e9 * count as f64).round() as u64;
-            histogram.add_many(bin((mean_s * 1e9).round() as u64), Delays { count, sum_ns });
+            histogram.bins.add_many(bin((mean_s * 1e9).round() as u64), Delays { count, sum_ns });
         }
         Ok(histogram)
     }
