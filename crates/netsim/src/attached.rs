@@ -150,7 +150,9 @@ impl Attached {
             state.traffic,
             Traffic::Datagrams { pattern: Pattern::Saturated, .. } | Traffic::Outside(_)
         ));
-        state.departed += u64::from(state.traffic.is_outside());
+        if state.traffic.is_outside() {
+            state.departed += 1;
+        }
         if state.is_active {
             self.send_datagram(core, flow); // a saturated source's queue is never empty
         }

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// One hop: the queue that a packet waits in, the node that it goes to, and the passed packets: one line of the cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct Hop {
     pub(crate) queue: u32,
     pub(crate) to: u32,

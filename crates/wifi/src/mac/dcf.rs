@@ -393,6 +393,7 @@ impl Countdown {
 const _: () = assert!(size_of::<Countdown>() == 32);
 
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Queue {
     node: u32,
     access: Access,
