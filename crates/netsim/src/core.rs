@@ -220,10 +220,9 @@ impl<T: Copy> Core<T> {
                 return None;
             }
             self.turn_to(at);
-            if !is_between_layers {
-                self.step_event();
-            } else if let Some(news) = self.step_between_layers() {
-                return Some(news);
+            let news = if is_between_layers { self.step_between_layers() } else { self.step_event() };
+            if news.is_some() {
+                return news;
             }
         }
     }
@@ -253,12 +252,13 @@ impl<T: Copy> Core<T> {
         None
     }
 
-    /// Handles the next event.
+    /// Handles the next event; gives news that it is.
     #[inline]
-    fn step_event(&mut self) {
-        let Some((_, event)) = self.events.pop() else { return };
+    fn step_event(&mut self) -> Option<News<T>> {
+        let (_, event) = self.events.pop()?;
         self.find_beside();
         match event {
+            Event::Attached(due) => return Some(News::Due(due)),
             Event::WireSent(by) => self.on_wire_sent(by),
             Event::WireArrival(by) => self.on_wire_arrival(by),
             Event::Ready(by) => self.on_ready(by),
@@ -267,8 +267,8 @@ impl<T: Copy> Core<T> {
             Event::Move => self.on_move(),
             Event::Settle => self.settle(),
             Event::Detour(change) => self.take_detour(change),
-            Event::Attached(due) => self.news.push_back(News::Due(due)),
         }
+        None
     }
 
     #[inline]
