@@ -103,12 +103,12 @@ impl Histogram {
         if self.early.len() < EARLY {
             self.early.push(time);
         } else {
-            self.to_bins().add(time);
+            self.sort_into_bins().add(time);
         }
     }
 
     /// From now on all are in bins.
-    fn to_bins(&mut self) -> &mut Bins {
+    fn sort_into_bins(&mut self) -> &mut Bins {
         std::mem::take(&mut self.early).into_iter().for_each(|time| self.bins.add(time));
         &mut self.bins
     }
@@ -132,7 +132,7 @@ impl Histogram {
     pub fn merge(&mut self, other: &Self) {
         other.early.iter().for_each(|&time| self.add(time));
         if other.early.is_empty() && !other.is_empty() {
-            let bins = self.to_bins();
+            let bins = self.sort_into_bins();
             other.bins.held().for_each(|(bin, more)| bins.add_many(bin, more));
         }
     }
@@ -163,7 +163,7 @@ impl Histogram {
                 let bin = bins.next()?;
                 (last, below) = (Some(bin), below + bin.count);
             }
-            last.and_then(|bin| bin.mean_s())
+            last.and_then(Delays::mean_s)
         })
     }
 
