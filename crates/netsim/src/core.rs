@@ -67,7 +67,7 @@ enum Event<T> {
     Attached(T),
 }
 
-/// What is due next beside the air.
+/// The next event, or packet between layers, beside the air.
 #[derive(Clone, Copy, Debug)]
 struct Beside {
     /// When; never, if nothing is.
@@ -141,7 +141,7 @@ impl Passage {
 pub(crate) struct Core<T> {
     now: Instant,
     events: Queue<Event<T>>,
-    /// Of one instant what is due on the air comes before all else.
+    /// Of one instant its events come before all others.
     pub(crate) air: Air,
     /// The air's news, and how much of it has been handled.
     heard: Vec<Up>,
@@ -185,7 +185,7 @@ impl<T: Copy> Core<T> {
         self.air.next_at().min(self.beside.at)
     }
 
-    /// Finds what is due next beside the air, when something is no longer.
+    /// Finds the next of the two, when one was taken.
     #[inline]
     fn find_beside(&mut self) {
         let event = self.events.next_place();

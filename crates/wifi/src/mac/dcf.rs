@@ -7,10 +7,10 @@
 //!
 //! Each contender (a queue) has at most one head and at most one back-off. While its node senses an idle medium the
 //! back-off has a deadline; when a frame reaches the node the slots that passed are taken off and the deadline goes.
-//! Deadlines are not queued one by one: per neighbourhood one [`Wake::Access`] waits at the least of them, and when it
-//! is due every contender at its deadline transmits. Propagation to hearers near by is an offset that is added
-//! where a frame's start and end are spread to them, never an event: a frame costs its neighbourhood, an exchange four
-//! wakes. `flight` has the hearers further off, to which a frame travels longer than any of their intervals.
+//! The `agenda` has no deadline of its own for each: one access waits at the least of a neighbourhood's, or of a small network's. When it
+//! is due every contender at its deadline transmits, in the order of numbers. Propagation to hearers near by is an offset that is
+//! added where a frame's start and end are spread to them, never an event: a frame costs its neighbourhood, an exchange four
+//! events. `flight` has the hearers further off, to which a frame travels longer than any of their intervals.
 //!
 //! Of each node its back-offs that run, and those that stand still, are known to be there or not: a frame's start looks at
 //! the first and its end at the second. All of it is compiled for small networks once more ([`Small`]), where `sets` has the
@@ -473,8 +473,8 @@ pub struct DcfAir<S: Shape = General> {
     /// When each contender's countdown ends with a frame; [`IDLE_COUNTDOWN`] where it runs with nothing to send, never
     /// while it does not run. Apart from the queues because every wake reads a neighbourhood of them.
     deadlines: S::Table<Instant>,
-    /// The wake at the least deadline of each node's neighbourhood. Apart from the stations because most wakes are stale, and read
-    /// nothing else.
+    /// The access at the least deadline of each node's neighbourhood, but in a small network. Apart from the stations because most of them
+    /// are stale, and read nothing else.
     next_access: S::Table<Instant>,
     /// A number for each node, from which draws of the error model by the signal-to-noise ratio come.
     draw_keys: Vec<u64>,

@@ -1,6 +1,6 @@
-//! What is due next, and when.
+//! The events that are due, and their order.
 //!
-//! Of one instant frames end first, then come answers and time-outs, then accesses; within these phases what was asked for first.
+//! Of one instant frames end first, then come answers and time-outs, then accesses; within these phases the order is that of asking.
 
 use super::shape::{PLACES, Set};
 use evenair_des::{Phase, Queue};

@@ -56,7 +56,7 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// Lets all countdowns at idle media run, and asks for the wakes of all that run: the frame that should have done so may
+    /// Lets all countdowns at idle media run, and asks for the accesses of all that run: the frame that should have done so may
     /// have other hearers.
     fn start_anew(&mut self, now: Instant) {
         for node in 0..self.nodes.all().len() {

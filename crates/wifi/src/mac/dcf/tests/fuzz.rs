@@ -150,7 +150,7 @@ impl Case {
         bench
     }
 
-    /// Every offer ends in one outcome, nothing is received twice, all wakes lie ahead (the bench asserts it), and at the end
+    /// Every offer ends in one outcome, nothing is received twice, all that is due lies ahead (the bench asserts it), and at the end
     /// the air is idle and every nanosecond booked.
     fn holds(&self) -> Result<(), TestCaseError> {
         let mut bench = self.bench();
