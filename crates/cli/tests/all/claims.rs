@@ -160,7 +160,7 @@ fn every_record_matches_the_present_program() {
         .map(|study| study["study"].as_str().unwrap())
         .filter(|study| !LEFT_STALE.contains(study))
         .collect();
-    assert!(stale.is_empty(), "run anew by `evenair study --due --record validation/verdicts`: {stale:?}");
+    assert!(stale.is_empty(), "run anew by `evenair study --all --due --record validation/verdicts`: {stale:?}");
 }
 
 #[test]
