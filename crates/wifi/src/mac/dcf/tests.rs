@@ -97,6 +97,8 @@ impl Bench {
         let next = self.air.next_at();
         assert!(next >= self.now, "something was due in the past");
         assert!(next < IDLE_COUNTDOWN || next.is_never(), "an access with nothing to send");
+        let deadlines = &self.air.deadlines;
+        assert!(deadlines.iter().all(|&deadline| deadline >= self.now), "a countdown has ended unseen");
         self.up.extend(self.out.drain(..).map(|up| (self.now, up)));
     }
 
