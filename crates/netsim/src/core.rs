@@ -252,7 +252,7 @@ impl<T: Copy> Core<T> {
         None
     }
 
-    /// Handles the next event; gives news that it is.
+    /// Handles the next event, or hands up a call that an attachment asked for.
     #[inline]
     fn step_event(&mut self) -> Option<News<T>> {
         let (_, event) = self.events.pop()?;

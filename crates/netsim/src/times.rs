@@ -29,10 +29,22 @@ const EARLY: usize = 256;
 /// How often something took how long.
 #[derive(Clone, Default)]
 pub struct Histogram {
-    /// The first times, while there are no more.
-    early: Vec<Duration>,
-    /// All of them, if there are more.
-    bins: Bins,
+    kept: Kept,
+}
+
+/// The form in which times are kept: as large as a vector, since queues and flows touch it with each packet.
+#[derive(Clone)]
+enum Kept {
+    /// Each, while they are few.
+    Each(Vec<Duration>),
+    /// Their counts.
+    Counts(Box<Bins>),
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self::Each(Vec::new())
+    }
 }
 
 /// Counts of times by their bins.
@@ -44,6 +56,12 @@ struct Bins {
 }
 
 impl Bins {
+    fn of(times: &[Duration]) -> Self {
+        let mut bins = Self::default();
+        times.iter().for_each(|&time| bins.add(time));
+        bins
+    }
+
     #[inline]
     fn add(&mut self, time: Duration) {
         let mut one = Delays::default();
@@ -91,36 +109,35 @@ impl Histogram {
     /// One more.
     #[inline]
     pub fn add(&mut self, time: Duration) {
-        if self.bins.kept.is_empty() {
-            self.add_early(time);
-        } else {
-            self.bins.add(time);
+        match &mut self.kept {
+            Kept::Counts(bins) => bins.add(time),
+            Kept::Each(_) => self.add_early(time),
         }
     }
 
     #[inline(never)]
     fn add_early(&mut self, time: Duration) {
-        if self.early.len() < EARLY {
-            self.early.push(time);
-        } else {
-            self.sort_into_bins().add(time);
+        match &mut self.kept {
+            Kept::Each(times) if times.len() < EARLY => times.push(time),
+            _ => self.sort_into_bins().add(time),
         }
     }
 
     /// From now on all are in bins.
     fn sort_into_bins(&mut self) -> &mut Bins {
-        std::mem::take(&mut self.early).into_iter().for_each(|time| self.bins.add(time));
-        &mut self.bins
+        if let Kept::Each(times) = &self.kept {
+            self.kept = Kept::Counts(Box::new(Bins::of(times)));
+        }
+        let Kept::Counts(bins) = &mut self.kept else { unreachable!("just sorted") };
+        bins
     }
 
     /// The bins of all.
     fn binned(&self) -> Cow<'_, Bins> {
-        if self.early.is_empty() {
-            return Cow::Borrowed(&self.bins);
+        match &self.kept {
+            Kept::Each(times) => Cow::Owned(Bins::of(times)),
+            Kept::Counts(bins) => Cow::Borrowed(bins),
         }
-        let mut bins = Bins::default();
-        self.early.iter().for_each(|&time| bins.add(time));
-        Cow::Owned(bins)
     }
 
     /// Forgets all of them.
@@ -130,21 +147,26 @@ impl Histogram {
 
     /// Adds the counts of another one.
     pub fn merge(&mut self, other: &Self) {
-        other.early.iter().for_each(|&time| self.add(time));
-        if other.early.is_empty() && !other.is_empty() {
-            let bins = self.sort_into_bins();
-            other.bins.held().for_each(|(bin, more)| bins.add_many(bin, more));
+        match &other.kept {
+            Kept::Each(times) => times.iter().for_each(|&time| self.add(time)),
+            Kept::Counts(others) => {
+                let bins = self.sort_into_bins();
+                others.held().for_each(|(bin, more)| bins.add_many(bin, more));
+            }
         }
     }
 
     /// How many there are.
     pub fn count(&self) -> u64 {
-        self.early.len() as u64 + self.bins.kept.iter().flatten().map(|counts| counts.count).sum::<u64>()
+        match &self.kept {
+            Kept::Each(times) => times.len() as u64,
+            Kept::Counts(bins) => bins.kept.iter().flatten().map(|counts| counts.count).sum(),
+        }
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.early.is_empty() && self.bins.kept.is_empty()
+        matches!(&self.kept, Kept::Each(times) if times.is_empty())
     }
 
     /// The least time that this share of them does not exceed (the nearest rank) \[s\], within 1 %; none without any.
@@ -212,8 +234,11 @@ impl<'de> Deserialize<'de> for Histogram {
             if !(0.0..1e10).contains(&mean_s) {
                 return Err(D::Error::custom(format!("{mean_s} s is no time of a histogram")));
             }
+            if count == 0 {
+                continue;
+            }
             let sum_ns = (mean_s * 1e9 * count as f64).round() as u64;
-            histogram.bins.add_many(bin((mean_s * 1e9).round() as u64), Delays { count, sum_ns });
+            histogram.sort_into_bins().add_many(bin((mean_s * 1e9).round() as u64), Delays { count, sum_ns });
         }
         Ok(histogram)
     }

@@ -220,6 +220,8 @@ impl Agenda for Lists {
             Due::Unreserve(node) => (&mut self.voids, node),
             Due::Arrival(_) | Due::Landing(_) => unreachable!("a small network has no far hearer"),
         };
+        let is_answer = matches!(due, Due::Respond(_));
+        debug_assert!(!is_answer || !list.nodes.has(node as usize), "a node owes two answers at once");
         if !at.is_never() {
             self.added += 1;
             list.add(at, node as usize, self.added);
