@@ -99,7 +99,7 @@ impl Row {
         let to = receiver(&frame.bytes);
         let size = Bytes::new(frame.bytes.len().saturating_sub(OVERHEAD).max(1) as u32);
         let head = Head { to, size, mode: Mode::at(RATE), packet: PacketId(by as u32) };
-        self.air.offer(now, by as u32, head, &mut self.news);
+        self.air.offer(now, by as u32, head);
     }
 
     fn advance(&mut self, until: Instant) -> io::Result<()> {
