@@ -435,7 +435,7 @@ const IDLE_COUNTDOWN: Instant = Instant::from_nanos(u64::MAX - 1);
 /// 802.11 for all nodes of a network.
 #[derive(Clone, Debug)]
 pub struct DcfAir<S: Shape = General> {
-    /// What is due next.
+    /// The events that are due.
     agenda: S::Agenda,
     timing: MacTiming,
     rules: Rules,

@@ -14,7 +14,7 @@ pub trait Shape: Clone + Debug {
     const SMALL: bool;
     /// Values by node, or by contender.
     type Table<T: Clone + Debug>: Table<T>;
-    /// What is due next.
+    /// The events that are due.
     type Agenda: Agenda;
 }
 
