@@ -5,6 +5,7 @@
 //! scenario changes no other node's draws.
 #![forbid(unsafe_code)]
 
+pub mod ahead;
 mod calendar;
 pub mod fingerprint;
 pub mod queue;

@@ -72,7 +72,7 @@ impl<E> Ord for Entry<E> {
 /// How many events stand in line before the heap. Events due soon are inserted and taken there; distant ones (timers,
 /// most of which are moved before they are due) wait in the heap.
 const LINE_MAX: usize = 32;
-/// How many move from the heap into an empty line.
+/// How many move from the heap into the line at once.
 const REFILL: usize = 8;
 /// So many events in the heap go into a calendar, and later ones after them: a walk through a larger heap costs more.
 const HEAP_MAX: usize = 256;
@@ -93,6 +93,10 @@ pub struct Queue<E> {
     /// No event before it is beyond the line, and none after it in the line: the heap's first place, or the calendar's.
     bound: Place,
     inserted: u64,
+    /// More events come into the line when so few stand in it.
+    low: usize,
+    /// The line, while they come; empty at any other time.
+    standing: Vec<Entry<E>>,
 }
 
 impl<E> Default for Queue<E> {
@@ -103,6 +107,8 @@ impl<E> Default for Queue<E> {
             calendar: None,
             bound: Place::LAST,
             inserted: 0,
+            low: 0,
+            standing: Vec::new(),
         }
     }
 }
@@ -221,7 +227,7 @@ impl<E: Copy> Queue<E> {
             return None;
         }
         self.line.truncate(self.line.len() - 1);
-        if self.line.is_empty() && !self.bound.at().is_never() {
+        if self.line.len() <= self.low && !self.bound.at().is_never() {
             self.refill();
         }
         Some((at, event))
@@ -233,19 +239,21 @@ impl<E: Copy> Queue<E> {
         self.pop_until(Instant::NEVER)
     }
 
-    /// The next events come into an empty line.
+    /// The next events come into the line, behind those that stand there.
     #[cold]
     fn refill(&mut self) {
+        std::mem::swap(&mut self.line, &mut self.standing);
         if let Some(calendar) = self.calendar.as_mut().filter(|_| self.heap.is_empty()) {
             calendar.take_next(&mut self.line);
             self.line.sort_unstable(); // the earliest last, by `Entry`'s order
-            if self.line.len() > LINE_MAX {
-                return self.shorten_the_line();
-            }
         } else {
             let next = std::iter::from_fn(|| self.heap.pop());
             self.line.extend(next.take(REFILL));
             self.line.reverse();
+        }
+        self.line.append(&mut self.standing);
+        if self.line.len() > LINE_MAX {
+            return self.shorten_the_line();
         }
         self.note_bound();
     }
@@ -260,6 +268,17 @@ impl<E: Copy> Queue<E> {
     #[inline]
     pub fn peek(&self) -> Option<(Instant, &E)> {
         self.line.last().map(|next| (next.place.at(), &next.event))
+    }
+
+    /// Keeps so many events in line where there are as many, half a line at most, so that [`soon`](Self::soon) knows them.
+    pub fn keep_in_line(&mut self, events: usize) {
+        self.low = events.min(LINE_MAX / 2);
+    }
+
+    /// The event so many places behind the earliest, and when it is due, if it stands in line.
+    #[inline]
+    pub fn soon(&self, places: usize) -> Option<(Instant, E)> {
+        self.line.iter().nth_back(places).map(|entry| (entry.place.at(), entry.event))
     }
 
     /// Where the earliest event stands.
@@ -310,8 +329,12 @@ mod tests {
     }
 
     /// The queue and a sorted set give the same events, through these pushes and, where there is none, pops.
-    fn agrees_with_a_set(steps: impl IntoIterator<Item = Option<u64>>) -> Result<(), TestCaseError> {
+    fn agrees_with_a_set(
+        in_line: usize,
+        steps: impl IntoIterator<Item = Option<u64>>,
+    ) -> Result<(), TestCaseError> {
         let mut queue = Queue::new();
+        queue.keep_in_line(in_line);
         let mut model = std::collections::BTreeSet::new();
         for (i, step) in steps.into_iter().enumerate() {
             if let Some(t) = step {
@@ -319,7 +342,11 @@ mod tests {
                 model.insert((Instant::from_nanos(t), i));
             } else {
                 prop_assert_eq!(queue.next_at(), model.first().map(|&(at, _)| at));
+                let soon: Vec<_> = (0..).map_while(|places| queue.soon(places)).collect();
+                prop_assert!(soon.iter().eq(model.iter().take(soon.len())), "others come soon");
                 prop_assert_eq!(queue.pop(), model.pop_first());
+                let known = (0..).map_while(|places| queue.soon(places)).count();
+                prop_assert!(known >= in_line.min(model.len()), "{} of {} stand in line", known, model.len());
             }
             prop_assert_eq!((queue.len(), queue.is_empty()), (model.len(), model.is_empty()));
         }
@@ -331,13 +358,17 @@ mod tests {
     proptest! {
         /// Each pop gives the earliest event, for any pushes and pops in between.
         #[test]
-        fn pops_in_order(steps in prop::collection::vec(prop::option::weighted(0.7, 0u64..5000), 1..600)) {
-            agrees_with_a_set(steps)?;
+        fn pops_in_order(
+            in_line in 0usize..14,
+            steps in prop::collection::vec(prop::option::weighted(0.7, 0u64..5000), 1..600),
+        ) {
+            agrees_with_a_set(in_line, steps)?;
         }
 
         /// The same where thousands wait, near and far, at many instants or at few, until none is left.
         #[test]
         fn pops_a_calendar_in_order(
+            in_line in 0usize..14,
             pushes in prop::collection::vec((0u32..36, any::<u64>()), 600..3000),
             pops in 0usize..4,
         ) {
@@ -347,7 +378,7 @@ mod tests {
                 std::iter::once(Some(at(push))).chain(std::iter::repeat_n(None, pops))
             });
             let drained = std::iter::repeat_n(None, 2 * pushes.len());
-            agrees_with_a_set(before.chain(later).chain(drained).chain(pushes.iter().map(|&push| Some(at(push)))))?;
+            agrees_with_a_set(in_line, before.chain(later).chain(drained).chain(pushes.iter().map(|&push| Some(at(push)))))?;
         }
     }
 }

@@ -18,7 +18,7 @@ pub use probes::Prober;
 pub(crate) use tfrc::TfrcConnection;
 
 use crate::core::{Core, FlowHops};
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Packet, Way};
 use crate::spec::{NetworkSpec, Pattern, RunSpec, Traffic};
 use crate::times::Histogram;
 use evenair_units::Instant;
@@ -141,6 +141,14 @@ impl Attached {
             Body::Probe { sent } => self.deliver_probe(core, packet.way, *sent),
             Body::Foreign(entered) => self.outside.arrive(&mut self.flows, core.now(), packet.size, entered),
         }
+    }
+
+    /// Fetches the state of flows that datagrams on these ways will touch into the cache.
+    #[inline(never)]
+    pub(crate) fn fetch(&self, ways: &[Way]) {
+        let flows = || ways.iter().filter_map(|way| self.flows.get(way.flow() as usize));
+        flows().for_each(Flow::fetch);
+        flows().for_each(|flow| flow.delay.fetch());
     }
 
     /// A packet of a flow that is watched has left its node, or was dropped there, and there is room for the next.

@@ -9,6 +9,7 @@
 //! Wake instants are exact. Before [`Core::next_at`] nothing happens of itself, at it something may. A packet may be injected at any instant
 //! between the last event and that one ([`Core::move_to`] asserts it); nothing is handled late.
 
+mod ahead;
 mod air;
 mod backoff;
 mod build;
@@ -147,6 +148,10 @@ pub(crate) struct Core<T> {
     heard: Vec<Up>,
     handled: usize,
     news: VecDeque<News<T>>,
+    /// The last two queues that the air has told of, the newer one first.
+    upcoming: [u32; 2],
+    /// The ways of packets that they have in service: the attachments may fetch state of their own.
+    pub(crate) soon: Vec<Way>,
     pub(crate) queues: Vec<TransmitQueue>,
     /// How packets are staged for aggregates, if they are; and those that are, by queue.
     staging: Option<Staging>,
@@ -228,7 +233,7 @@ impl<T: Copy> Core<T> {
     }
 
     /// Goes on with the air through all that is due there at `until` and before, but only to its next news; tells whether there
-    /// is some.
+    /// is some, or it may go on.
     #[inline]
     fn step_on_air(&mut self, until: Instant) -> bool {
         let Some(now) = self.air.advance(until, &mut self.heard) else { return false };
@@ -237,7 +242,7 @@ impl<T: Copy> Core<T> {
             self.trace();
             return true;
         }
-        !self.heard.is_empty()
+        !self.heard.is_empty() || self.fetch_ahead()
     }
 
     /// The next packet between layers comes to the layer that it goes to, or out of the network.

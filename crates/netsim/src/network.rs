@@ -260,6 +260,10 @@ impl Network {
     /// One piece of news is answered; something has become of a packet from outside.
     #[inline]
     fn answer(&mut self, news: &News<Due>, watchers: &mut Watchers<'_>) -> Option<Emerged> {
+        if !self.core.soon.is_empty() {
+            self.attached.fetch(&self.core.soon);
+            self.core.soon.clear();
+        }
         let News::Arrived(packet) = news else { return self.answer_others(news, watchers) };
         self.attached.deliver(&mut self.core, packet);
         self.emerged(packet, Fate::Arrived)

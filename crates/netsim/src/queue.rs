@@ -27,6 +27,7 @@ pub use weighted::{Weighted, WeightedParams};
 use crate::spec::Pacer;
 use crate::times::Histogram;
 use evenair_des::Stream;
+use evenair_des::ahead::fetch;
 use evenair_laws::backoff::{Access, AnyBackoff, BackoffLaw, LinkView};
 use evenair_laws::marking::{AnyMarking, MarkingLaw, QueueView, Verdict};
 use evenair_units::{Bytes, Duration, Instant, Probability, Volume};
@@ -156,6 +157,20 @@ impl TransmitQueue {
             Service::Nothing | Service::Dummy => (),
         }
         backlog
+    }
+
+    /// The first packet that waits, where packets wait in one line.
+    pub(crate) fn first_waiting(&self) -> Option<&Queued> {
+        if let AnyDiscipline::Fifo(fifo) = &self.discipline { fifo.first() } else { None }
+    }
+
+    /// Fetches what each packet touches into the cache.
+    #[inline]
+    pub(crate) fn fetch(&self) {
+        fetch(&self.service);
+        fetch(&self.discipline);
+        fetch(&self.waits);
+        fetch(&self.without_room);
     }
 
     fn waiting(&self) -> Volume {

@@ -9,6 +9,7 @@
 //! the first time that falls among their neighbours on, 16 together in 256 bytes; times within a factor of two take 2 KiB at most.
 
 use crate::queue::Delays;
+use evenair_des::ahead::fetch;
 use evenair_units::Duration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -106,6 +107,13 @@ impl Bins {
 }
 
 impl Histogram {
+    /// Fetches the place of the next time into the cache, while they are few.
+    pub(crate) fn fetch(&self) {
+        if let Kept::Each(times) = &self.kept {
+            times.last().into_iter().for_each(fetch);
+        }
+    }
+
     /// One more.
     #[inline]
     pub fn add(&mut self, time: Duration) {

@@ -301,6 +301,26 @@ impl Air {
         }
     }
 
+    /// Has the state that events touch fetched into the cache before they come, or no longer. Networks of some thousand nodes begin with
+    /// it, since they wait for memory most of the time; others go faster without. Results are the same. Ideal CSMA does not do it.
+    pub fn look_ahead(&mut self, wanted: bool) {
+        match self {
+            Self::Dcf(air) => air.look_ahead(wanted),
+            Self::Small(air) => air.look_ahead(wanted),
+            Self::Ideal(_) => (),
+        }
+    }
+
+    /// Takes the contender of a frame that ends next but a few, so that the host can fetch its state too. Only with
+    /// [`look_ahead`](Self::look_ahead) there is one, and [`advance`](Self::advance) then returns early, perhaps without news.
+    #[inline]
+    pub fn take_upcoming(&mut self) -> Option<Contender> {
+        match self {
+            Self::Dcf(air) => air.take_upcoming(),
+            Self::Small(_) | Self::Ideal(_) => None,
+        }
+    }
+
     /// How many things that were due it has done.
     pub fn steps(&self) -> u64 {
         match self {

@@ -48,6 +48,11 @@ impl OneWay {
         }
     }
 
+    /// Fetches the place of the next delay into the cache.
+    pub(crate) fn fetch(&self) {
+        self.each.iter().for_each(Histogram::fetch);
+    }
+
     /// Everything before counts for nothing.
     pub(crate) fn start_measuring(&mut self) {
         self.at_warmup = self.all;

@@ -13,6 +13,7 @@ use crate::queue::Delays;
 use crate::spec::{FlowSpec, Source, TcpSpec, TfrcSpec, Traffic};
 use crate::times::Histogram;
 use evenair_des::Stream;
+use evenair_des::ahead::fetch;
 use evenair_laws::Parameters;
 use evenair_laws::backoff::Category;
 use evenair_laws::connections::{AnyConnections, ConnectionLaw};
@@ -225,6 +226,16 @@ impl Flow {
             finished_events: 0,
             ends: OutsideEnds::default(),
         }
+    }
+
+    /// Fetches what a datagram touches into the cache.
+    pub(crate) fn fetch(&self) {
+        fetch(&self.delay);
+        fetch(&self.delay.each);
+        fetch(&self.delivered);
+        fetch(&self.next_datagram);
+        fetch(&self.traffic);
+        fetch(&self.stream);
     }
 
     pub(crate) const fn tcp(&self) -> Option<&TcpSpec> {

@@ -153,6 +153,8 @@ impl<T: Copy> Core<T> {
             handled: 0,
             news: VecDeque::new(),
             queues,
+            upcoming: [0; 2],
+            soon: Vec::new(),
             buffers,
             hops,
             pool: super::Pool::default(),

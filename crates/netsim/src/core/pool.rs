@@ -2,6 +2,7 @@
 
 use super::END;
 use crate::packet::Packet;
+use evenair_des::ahead::fetch;
 use evenair_wifi::PacketId;
 
 /// Marks a place that is free, where assertions are on.
@@ -35,6 +36,12 @@ impl Pool {
         let packet = &self.places[id.0 as usize];
         debug_assert_ne!(packet.hop, VACANT, "packet {} has left the network", id.0);
         packet
+    }
+
+    /// Fetches a packet into the cache, if it is still under way.
+    #[inline]
+    pub(crate) fn fetch(&self, id: PacketId) {
+        self.places.get(id.0 as usize).into_iter().for_each(fetch);
     }
 
     /// The same, to be changed.

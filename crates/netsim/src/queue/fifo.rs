@@ -11,6 +11,13 @@ pub struct Fifo {
     bytes: u64,
 }
 
+impl Fifo {
+    /// The first packet.
+    pub(crate) fn first(&self) -> Option<&Queued> {
+        self.line.front()
+    }
+}
+
 impl Discipline for Fifo {
     #[inline]
     fn enqueue(&mut self, _: Instant, arrival: Queued) {

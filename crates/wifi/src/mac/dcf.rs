@@ -21,6 +21,7 @@
 
 mod access;
 mod agenda;
+mod ahead;
 mod batch;
 mod books;
 mod energy;
@@ -476,6 +477,9 @@ pub struct DcfAir<S: Shape = General> {
     /// The access at the least deadline of each node's neighbourhood, but in a small network. Apart from the stations because most of them
     /// are stale, and read nothing else.
     next_access: S::Table<Instant>,
+    /// State is fetched into the cache before it is needed; and the contender of the frame that ends next but a few, where it is.
+    looks_ahead: bool,
+    upcoming: Option<Contender>,
     /// A number for each node, from which draws of the error model by the signal-to-noise ratio come.
     draw_keys: Vec<u64>,
     /// How links fade, if they do.
@@ -652,6 +656,8 @@ impl<S: Shape> DcfAir<S> {
             deadlines: Table::new(vec![Instant::NEVER; queues.len()]),
             queues: Table::new(queues),
             countdowns: Table::new(countdowns),
+            looks_ahead: false,
+            upcoming: None,
             draw_keys: Vec::new(),
             fades: None,
             losses: BTreeMap::new(),
@@ -660,6 +666,7 @@ impl<S: Shape> DcfAir<S> {
             timeline: None,
         };
         air.draw_sets();
+        air.look_ahead_if_large();
         air
     }
 
@@ -762,6 +769,9 @@ impl<S: Shape> DcfAir<S> {
         let mut last = None;
         while let Some((now, due)) = self.agenda.take_until(until) {
             last = Some(now);
+            if !S::SMALL && self.looks_ahead {
+                self.fetch_ahead();
+            }
             match due {
                 Due::Access(node) => self.on_access(now, node as usize, out),
                 Due::FrameEnd(node) => self.on_frame_end(now, node as usize, out),
@@ -771,11 +781,17 @@ impl<S: Shape> DcfAir<S> {
                 Due::Arrival(flight) => self.on_arrival(now, flight),
                 Due::Landing(flight) => self.on_landing(now, flight, out),
             }
-            if !out.is_empty() || self.timeline.is_some() {
+            if !out.is_empty() || self.timeline.is_some() || self.upcoming.is_some() {
                 break;
             }
         }
         last
+    }
+
+    /// See [`Air::take_upcoming`](crate::Air::take_upcoming).
+    #[inline]
+    pub fn take_upcoming(&mut self) -> Option<Contender> {
+        self.upcoming.take()
     }
 
     /// See [`Air::steps`](crate::Air::steps).

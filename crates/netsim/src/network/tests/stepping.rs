@@ -54,6 +54,34 @@ fn steps_from_outside_make_the_same_run() {
 }
 
 #[test]
+fn state_fetched_ahead_makes_the_same_run() {
+    let radio = ThresholdRadio {
+        transmission_range_m: 250.0,
+        carrier_sense_range_m: 550.0,
+        interference_range_m: 550.0,
+        propagation: Propagation::default(),
+    };
+    let nodes: Vec<u32> = (0..80).collect();
+    let at: Vec<Position> = nodes.iter().map(|&n| Position::new(f64::from(n) * 200.0, 0.0)).collect();
+    let mut spec = chain(datagrams(Pattern::Saturated));
+    spec.medium = Medium::from_positions(&at, &radio);
+    spec.nodes = nodes.iter().map(|n| format!("n{n}")).collect();
+    let hop = |&from: &u32| FlowSpec {
+        name: format!("f{from}"),
+        path: vec![from, from + 1],
+        ..spec.flows[0].clone()
+    };
+    spec.flows = nodes[..79].iter().step_by(2).map(hop).collect();
+    spec.flows[0] =
+        FlowSpec { traffic: Traffic::Tcp(tcp(None)), path: vec![3, 2, 1, 0], ..spec.flows[0].clone() };
+    let run = RunSpec { timeline: None, ..seconds(1, 0, 1) };
+    let mut ahead = Network::new(&spec, run);
+    ahead.core.air.look_ahead(true);
+    assert_eq!(ahead.advance(ahead.end()), None);
+    assert_eq!(ahead.finish(), Network::run(&spec, run));
+}
+
+#[test]
 #[should_panic(expected = "what was due before has not been handled")]
 fn injection_past_due_event_panics() {
     let mut network = Network::new(&four_links(false), seconds(1, 0, 5));

@@ -55,6 +55,12 @@ pub trait Agenda: Clone + Debug + Default {
     /// Takes one more access of this instant, at which one was taken last; gives its node.
     fn take_access_at(&mut self, now: Instant) -> Option<u32>;
 
+    /// Keeps so many of the next in order, where it keeps none else: [`soon`](Self::soon) knows them.
+    fn keep_in_order(&mut self, places: usize);
+
+    /// That which is due so many places behind the next, and when, if it is known.
+    fn soon(&self, places: usize) -> Option<(Instant, Due)>;
+
     /// How many were taken.
     fn taken(&self) -> u64;
 }
@@ -84,6 +90,15 @@ impl Agenda for Queue<Due> {
             }
             _ => None,
         }
+    }
+
+    fn keep_in_order(&mut self, places: usize) {
+        self.keep_in_line(places);
+    }
+
+    #[inline]
+    fn soon(&self, places: usize) -> Option<(Instant, Due)> {
+        Self::soon(self, places)
     }
 
     fn taken(&self) -> u64 {
@@ -254,6 +269,12 @@ impl Agenda for Lists {
 
     fn take_access_at(&mut self, _now: Instant) -> Option<u32> {
         None // there is one for all
+    }
+
+    fn keep_in_order(&mut self, _places: usize) {}
+
+    fn soon(&self, _places: usize) -> Option<(Instant, Due)> {
+        None
     }
 
     fn taken(&self) -> u64 {

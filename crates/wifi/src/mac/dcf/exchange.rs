@@ -3,7 +3,7 @@
 use super::agenda::{Agenda as _, Due};
 use super::node::Heard;
 use super::reception::{FIRST, OTHER, Reception, STRONGEST};
-use super::shape::{Shape, Table};
+use super::shape::Shape;
 use super::{Capture, DcfAir, Ear, Expecting, Plan, Reply, Sending, draw};
 use crate::air::{BROADCAST, Contender, Outcome, Up};
 use crate::ledger::Doing;
@@ -12,9 +12,6 @@ use crate::timing::{ACK_BYTES, RTS_BYTES};
 use evenair_laws::backoff::{Holding, OnFailure, When, dcf::doubled};
 use evenair_units::{Duration, Instant};
 use smallvec::SmallVec;
-
-/// From so many nodes on their state and countdowns fill most of a usual second-level cache of half a megabyte.
-const FETCHED_FROM: usize = 4096;
 
 /// The kinds of frames that have a path of their own in a small network, along which the compiler knows the kind; and any.
 const DATA: u8 = 0;
@@ -188,7 +185,9 @@ impl<S: Shape> DcfAir<S> {
         hearers: &[Ear],
     ) -> bool {
         let (until, mut receiver_busy) = (now + frame.airtime, false);
-        self.fetch(hearers);
+        if frame.kind == FrameKind::Data {
+            self.read_hearers(hearers); // who wins an access is known too late to fetch them
+        }
         for ear in hearers {
             let (there, arrival) = (ear.node as usize, ear.after(now));
             if ear.sensed {
@@ -199,24 +198,6 @@ impl<S: Shape> DcfAir<S> {
             }
         }
         receiver_busy
-    }
-
-    /// Reads the state of all hearers ahead of the loop over them, in a large network. Their lines of the cache then come at the
-    /// same time. The loop branches by this state, and would wait for one after another.
-    #[inline]
-    fn fetch(&self, hearers: &[Ear]) {
-        if S::SMALL || self.nodes.all().len() < FETCHED_FROM {
-            return;
-        }
-        let (mut contenders, mut times) = (0, 0);
-        for ear in hearers {
-            let this = &self.nodes[ear.node as usize];
-            // Of a node without a back-off, the same one each time.
-            let c = if this.back_offs.any() { this.first } else { 0 };
-            contenders |= c;
-            times |= self.countdowns.all().get(c as usize).map_or(0, |countdown| countdown.from.as_nanos());
-        }
-        std::hint::black_box((contenders, times));
     }
 
     /// A node begins to transmit while signals reach it: it misses them.
@@ -292,7 +273,6 @@ impl<S: Shape> DcfAir<S> {
     fn end_for_each(&mut self, now: Instant, node: usize, sent: &Sending, out: &mut Vec<Up>) -> End {
         let ears = std::mem::take(&mut self.ears);
         let hearers = &ears[self.ears_of(node, sent.class)];
-        self.fetch(hearers);
         let (mut decoded, mut answered) = (false, false);
         // The addressee first, because the others depend on whether it will answer.
         if let Some(ear) = hearers.iter().find(|ear| ear.node == sent.to) {

@@ -69,7 +69,7 @@ pub(super) struct Station {
     /// From when on the reservation may be dropped, if an RTS made it and nothing has followed yet.
     unreserve_at: Instant,
     /// Signals beside the first two; the first two of these are in place.
-    more: SmallVec<[Heard; 2]>,
+    pub(super) more: SmallVec<[Heard; 2]>,
     /// Under an error model the power of all signals but that of the frame to which the receiver is locked, from each instant on
     /// \[mW\]; zero before the first.
     pub(super) interference: Vec<(Instant, f32)>,
@@ -313,6 +313,12 @@ impl Node {
     #[inline]
     pub(super) const fn hears_one(&self) -> bool {
         self.few[1].source.is_nobody()
+    }
+
+    /// Whether some signal is kept by its [`Station`], if one of them ends; or would be, if one more began.
+    #[inline]
+    pub(super) const fn may_keep_more(&self, ends: bool) -> bool {
+        if ends { self.crowded } else { !self.hears_one() }
     }
 
     /// One of several signals ends: the last one takes its place.

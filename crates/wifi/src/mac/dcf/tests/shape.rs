@@ -6,7 +6,19 @@ use crate::receivers::Receivers;
 use proptest::prelude::*;
 
 /// Returns the path of a network in which each node has packets for the next one, for this time.
-fn path<S: Shape>(mut air: DcfAir<S>, nodes: u32, end: Instant) -> (u64, Vec<Counters>) {
+fn path<S: Shape>(air: DcfAir<S>, nodes: u32, end: Instant) -> (u64, Vec<Counters>) {
+    let (path, upcoming) = path_and_upcoming(air, nodes, end);
+    assert_eq!(upcoming, [], "it looks ahead");
+    path
+}
+
+/// The same with the contenders that the air tells of ahead.
+fn path_and_upcoming<S: Shape>(
+    mut air: DcfAir<S>,
+    nodes: u32,
+    end: Instant,
+) -> ((u64, Vec<Counters>), Vec<Contender>) {
+    let mut upcoming = Vec::new();
     let mut out = Vec::new();
     let mode = Mode::at(Rate::from_kbps(11_000));
     let head = |by: u32| {
@@ -16,6 +28,7 @@ fn path<S: Shape>(mut air: DcfAir<S>, nodes: u32, end: Instant) -> (u64, Vec<Cou
     (0..nodes).for_each(|by| air.offer(Instant::ZERO, by, head(by)));
     while let Some(now) = air.advance(end, &mut out) {
         assert!(air.deadlines.all().iter().all(|&deadline| deadline >= now), "a countdown has ended unseen");
+        upcoming.extend(air.take_upcoming());
         for up in std::mem::take(&mut out) {
             if let Up::Done { by, .. } = up {
                 air.offer(now, by, head(by));
@@ -23,7 +36,7 @@ fn path<S: Shape>(mut air: DcfAir<S>, nodes: u32, end: Instant) -> (u64, Vec<Cou
         }
     }
     let counters = (0..nodes).map(|c| *air.counters(c)).collect();
-    (air.fingerprint().value(), counters)
+    ((air.fingerprint().value(), counters), upcoming)
 }
 
 /// Whether a line of nodes with these queues is small.
@@ -96,6 +109,20 @@ fn small_timeline_lists_receivers_in_range() {
     let timeline = air.timeline.as_mut().unwrap();
     let heard: Vec<(u32, u32)> = timeline.take_overheard().map(|heard| (heard.from, heard.at)).collect();
     assert_eq!(heard, [(0, 2)]);
+}
+
+/// State that is fetched into the cache ahead of time changes no frame.
+#[test]
+fn looking_ahead_takes_the_same_path() {
+    let at: Vec<Position> = (0..60).map(|n| Position::new(f64::from(n) * 200.0, 0.0)).collect();
+    let medium = Medium::from_positions(&at, &radio());
+    let contenders: Vec<Contention> = (0..60).map(contention).collect();
+    let air = DcfAir::new(&medium, contenders, timing(), Rules::standard());
+    let mut ahead = air.clone();
+    ahead.look_ahead(true);
+    let (path_ahead, upcoming) = path_and_upcoming(ahead, 60, us(100_000));
+    assert_eq!(path_ahead, path(air, 60, us(100_000)));
+    assert!(upcoming.len() > 100, "{} frames were told of ahead", upcoming.len());
 }
 
 proptest! {
