@@ -1,7 +1,7 @@
 //! State fetched into the cache before it is needed.
 //!
-//! Where a simulation is far larger than the caches, an event waits for one piece of its state after another. Whoever knows what is due
-//! soon can ask for that state early, of several events at once. Nothing but time depends on it.
+//! Where a simulation is far larger than the caches, an event waits for one piece of its state after another. The state of several events
+//! that are due soon can be asked for at once. Nothing but time depends on it.
 
 /// Asks for the line of the cache in which a value begins, and goes on. Without effect on machines other than x86-64.
 #[inline]

@@ -6,7 +6,7 @@ use crate::queue::Service;
 use evenair_des::ahead::fetch;
 
 impl<T: Copy> Core<T> {
-    /// Fetches what the end of a frame will touch, if the air tells of one; tells whether it does.
+    /// Fetches the state for the end of a frame, if the air tells of one; tells whether it does.
     #[inline]
     pub(super) fn fetch_ahead(&mut self) -> bool {
         let Some(by) = self.air.take_upcoming() else { return false };
@@ -14,7 +14,7 @@ impl<T: Copy> Core<T> {
         true
     }
 
-    /// The queue of one frame; of the frame before what its queue names; of the one before that what that names in turn.
+    /// The queue of this frame; hop, packets and flow of the frame before; the next packet of the one before that.
     #[inline(never)]
     fn fetch_in_stages(&mut self, by: u32) {
         let [last, first] = self.upcoming;

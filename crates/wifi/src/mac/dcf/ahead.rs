@@ -12,8 +12,7 @@ use crate::air::Contender;
 use evenair_des::ahead::{fetch, fetch_all};
 use evenair_units::Instant;
 
-/// From so many nodes on most of what an event touches is in memory alone: their state and countdowns fill most of a usual second-level
-/// cache of half a megabyte.
+/// From so many nodes on their state and countdowns fill most of a usual second-level cache of half a megabyte.
 const LARGE: usize = 4096;
 
 /// The stages in which state is fetched, and how many events apart they are; the last is that of the next event.
@@ -45,7 +44,7 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// What the end of a node's frame will touch, or the beginning of its answer.
+    /// The state for the end of a node's frame, or for the beginning of its answer.
     fn fetch_for_frame(&mut self, stage: usize, node: usize, ends: bool) {
         match stage {
             0 => self.fetch_own(node),
@@ -71,7 +70,7 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// What an access will touch: the deadlines of a neighbourhood, and the contenders that are due.
+    /// The state for an access: the deadlines of a neighbourhood, and the contenders that are due.
     fn fetch_for_access(&self, stage: usize, at: Instant, node: usize) {
         match stage {
             0 => fetch(&self.around_range[node]),
