@@ -5,6 +5,9 @@ use crate::packet::Way;
 use crate::queue::Service;
 use evenair_des::ahead::fetch;
 
+/// Ways that the attachments are told of at most: where no news comes, since all frames fail, they are not taken.
+const SOON_MAX: usize = 64;
+
 impl<T: Copy> Core<T> {
     /// Fetches the state for the end of a frame, if the air tells of one; tells whether it does.
     #[inline]
@@ -25,7 +28,9 @@ impl<T: Copy> Core<T> {
             self.pool.fetch(served.packet);
             fetch(self.hops.get(hop));
             fetch(self.passage(Way(served.flow)));
-            self.soon.push(Way(served.flow));
+            if self.soon.len() < SOON_MAX {
+                self.soon.push(Way(served.flow));
+            }
         }
         let queue = &self.queues[last as usize];
         queue.first_waiting().into_iter().for_each(fetch);
