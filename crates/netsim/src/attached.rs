@@ -108,6 +108,7 @@ impl Attached {
     }
 
     /// Something that was asked for is due.
+    #[inline(never)]
     pub(crate) fn on_due(&mut self, core: &mut Core<Due>, due: Due) {
         match due {
             Due::Retransmission(connection) => self.on_retransmission(core, connection),

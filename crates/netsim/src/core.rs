@@ -209,13 +209,13 @@ impl<T: Copy> Core<T> {
                 return self.news.pop_front();
             }
             if let Some(&up) = self.heard.get(self.handled) {
-                self.handled += 1;
                 self.on_up(up);
+                self.handled += 1;
+                if self.handled == self.heard.len() {
+                    self.heard.clear();
+                    self.handled = 0;
+                }
                 continue;
-            }
-            if self.handled > 0 {
-                self.heard.clear();
-                self.handled = 0;
             }
             if self.step_on_air(until.min(self.beside.at)) {
                 continue;
@@ -234,7 +234,8 @@ impl<T: Copy> Core<T> {
 
     /// Goes on with the air through all that is due there at `until` and before, but only to its next news; tells whether there
     /// is some, or it may go on.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a step of the loop")]
+    #[inline(always)]
     fn step_on_air(&mut self, until: Instant) -> bool {
         let Some(now) = self.air.advance(until, &mut self.heard) else { return false };
         self.turn_to(now);
@@ -262,8 +263,18 @@ impl<T: Copy> Core<T> {
     fn step_event(&mut self) -> Option<News<T>> {
         let (_, event) = self.events.pop()?;
         self.find_beside();
+        if let Event::Attached(due) = event {
+            return Some(News::Due(due));
+        }
+        self.handle(event);
+        None
+    }
+
+    /// Handles an event of the network's own.
+    #[inline(never)]
+    fn handle(&mut self, event: Event<T>) {
         match event {
-            Event::Attached(due) => return Some(News::Due(due)),
+            Event::Attached(_) => unreachable!("an attachment's"),
             Event::WireSent(by) => self.on_wire_sent(by),
             Event::WireArrival(by) => self.on_wire_arrival(by),
             Event::Ready(by) => self.on_ready(by),
@@ -273,7 +284,6 @@ impl<T: Copy> Core<T> {
             Event::Settle => self.settle(),
             Event::Detour(change) => self.take_detour(change),
         }
-        None
     }
 
     #[inline]
@@ -471,21 +481,30 @@ impl<T: Copy> Core<T> {
         self.give_up(by, evicted, LossCause::Overflow);
     }
 
-    /// A packet is dropped on its way, at this queue, which has counted it.
-    fn lose(&mut self, id: PacketId, by: u32, cause: LossCause) -> Packet {
-        let packet = self.pool.take(id);
-        let passage = self.passage(packet.way);
-        passage.dropped.add(packet.size.into());
-        match packet.body {
-            Body::Probe { .. } => passage.probes_dropped += 1,
-            Body::Foreign(entered) => {
-                passage.probes_dropped += u64::from(matches!(entered.whose(), Whose::Probe { .. }));
-                let at = self.queues[by as usize].node;
-                self.news.push_back(News::Lost { packet, at, cause });
-            }
-            _ => (),
+    /// A packet is dropped on its way, at this queue, which has counted it; gives the hop that it was to make.
+    #[inline]
+    fn lose(&mut self, id: PacketId, by: u32, cause: LossCause) -> u32 {
+        let &Packet { way, hop, size, ref body } = self.pool.get(id);
+        if matches!(body, Body::Probe { .. } | Body::Foreign(_)) {
+            self.note_lost(id, by, cause);
         }
-        packet
+        self.pool.remove(id);
+        self.passage(way).dropped.add(size.into());
+        hop
+    }
+
+    /// A packet is lost that is no flow's own, or comes from outside.
+    #[cold]
+    #[inline(never)]
+    fn note_lost(&mut self, id: PacketId, by: u32, cause: LossCause) {
+        let packet = *self.pool.get(id);
+        let mut is_probe = matches!(packet.body, Body::Probe { .. });
+        if let Body::Foreign(entered) = packet.body {
+            is_probe = matches!(entered.whose(), Whose::Probe { .. });
+            let at = self.queues[by as usize].node;
+            self.news.push_back(News::Lost { packet, at, cause });
+        }
+        self.passage(packet.way).probes_dropped += u64::from(is_probe);
     }
 
     /// Whether a packet from outside leaves at the node that it has come to, though its flow's way goes on.

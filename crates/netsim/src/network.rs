@@ -258,22 +258,55 @@ impl Network {
     }
 
     /// One piece of news is answered; something has become of a packet from outside.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a run drops what has become of the packet, for each piece of news"
+    )]
+    #[inline(always)]
     fn answer(&mut self, news: &News<Due>, watchers: &mut Watchers<'_>) -> Option<Emerged> {
         if !self.core.soon.is_empty() {
             self.attached.fetch(&self.core.soon);
             self.core.soon.clear();
         }
-        let News::Arrived(packet) = news else { return self.answer_others(news, watchers) };
-        self.attached.deliver(&mut self.core, packet);
-        self.emerged(packet, Fate::Arrived)
+        match news {
+            News::Arrived(packet) => {
+                self.attached.deliver(&mut self.core, packet);
+                self.emerged(packet, Fate::Arrived)
+            }
+            &News::Due(due) => {
+                self.on_due(due, watchers);
+                None
+            }
+            News::Heard { .. } | News::Over(_) | News::Lost { .. } | News::Room(_) | News::Frames => {
+                self.answer_others(news, watchers)
+            }
+        }
     }
 
-    /// The same of all news but arrivals, which are most.
+    /// Something that was asked for is due.
+    #[inline]
+    fn on_due(&mut self, due: Due, watchers: &mut Watchers<'_>) {
+        match due {
+            Due::Warm | Due::Sample => self.measure(due, watchers),
+            due => self.attached.on_due(&mut self.core, due),
+        }
+    }
+
+    /// The measurement begins, or a point of the time series is due.
+    #[inline(never)]
+    fn measure(&mut self, due: Due, watchers: &mut Watchers<'_>) {
+        if due == Due::Warm {
+            return self.on_warm();
+        }
+        self.on_sample();
+        self.tell_series(watchers, PORTION);
+    }
+
+    /// The rarer news.
     #[inline(never)]
     fn answer_others(&mut self, news: &News<Due>, watchers: &mut Watchers<'_>) -> Option<Emerged> {
         match news {
-            News::Arrived(_) => unreachable!("answered before"),
+            News::Arrived(_) | News::Due(_) => unreachable!("answered before"),
             News::Heard { at, packet } => {
                 self.attached.deliver(&mut self.core, packet);
                 return self.emerged(packet, Fate::Heard { node: *at });
@@ -286,12 +319,6 @@ impl Network {
                 return self.emerged(packet, Fate::Lost { node: *at, cause: *cause });
             }
             News::Room(way) => self.attached.on_room(&mut self.core, way.flow()),
-            News::Due(Due::Warm) => self.on_warm(),
-            News::Due(Due::Sample) => {
-                self.on_sample();
-                self.tell_series(watchers, PORTION);
-            }
-            &News::Due(due) => self.attached.on_due(&mut self.core, due),
             News::Frames => self.see_frames(watchers.frames.as_deref_mut()),
         }
         None

@@ -295,9 +295,18 @@ impl Air {
     #[inline]
     pub fn advance(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
         match self {
-            Self::Dcf(air) => air.advance(until, out),
             Self::Small(air) => air.advance(until, out),
+            Self::Dcf(_) | Self::Ideal(_) => self.advance_others(until, out),
+        }
+    }
+
+    /// The same of networks that are not small.
+    #[inline(never)]
+    fn advance_others(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
+        match self {
+            Self::Dcf(air) => air.advance(until, out),
             Self::Ideal(air) => air.advance(until, out),
+            Self::Small(_) => unreachable!("a small network"),
         }
     }
 

@@ -72,6 +72,7 @@ impl Attached {
     }
 
     /// The next datagram is due.
+    #[inline(never)]
     pub(super) fn on_datagram(&mut self, core: &mut Core<Due>, flow: u32) {
         if self.flows[flow as usize].datagram_due == core.now() {
             self.send_datagram(core, flow);
@@ -79,6 +80,8 @@ impl Attached {
         }
     }
 
+    #[expect(clippy::inline_always, reason = "each datagram passes here")]
+    #[inline(always)]
     fn schedule_datagram(&mut self, core: &mut Core<Due>, flow: u32) {
         let state = &mut self.flows[flow as usize];
         let gap = match &state.traffic {
@@ -147,6 +150,8 @@ impl Attached {
     }
 
     /// A source hands a datagram down.
+    #[expect(clippy::inline_always, reason = "each datagram passes here")]
+    #[inline(always)]
     pub(super) fn send_datagram(&mut self, core: &mut Core<Due>, flow: u32) {
         let state = &mut self.flows[flow as usize];
         if !matches!(state.traffic, Traffic::Datagrams { .. } | Traffic::Rated(_)) {

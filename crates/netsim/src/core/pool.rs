@@ -56,11 +56,18 @@ impl Pool {
     #[inline]
     pub(crate) fn take(&mut self, id: PacketId) -> Packet {
         let packet = *self.get(id);
+        self.remove(id);
+        packet
+    }
+
+    /// The same where nobody needs it any more.
+    #[inline]
+    pub(crate) fn remove(&mut self, id: PacketId) {
         if cfg!(debug_assertions) {
+            debug_assert_ne!(self.places[id.0 as usize].hop, VACANT, "packet {} has left the network", id.0);
             self.places[id.0 as usize].hop = VACANT;
         }
         self.free.push(id.0);
-        packet
     }
 
     /// How many packets are under way.

@@ -59,8 +59,8 @@ impl<T: Copy> Core<T> {
     #[inline]
     pub(super) fn turn_away(&mut self, by: u32, arrival: Queued, cause: LossCause) {
         self.queues[by as usize].refuse(self.now, &arrival);
-        let packet = self.lose(arrival.packet, by, cause);
-        if self.hops.get(packet.hop).watched {
+        let hop = self.lose(arrival.packet, by, cause);
+        if self.hops.get(hop).watched {
             // It has had its turn, and keeps it until it comes in.
             self.queues[by as usize].without_room.push_front(arrival);
             self.ask_later(by);
@@ -70,8 +70,8 @@ impl<T: Copy> Core<T> {
     /// A packet that had been accepted is dropped.
     pub(super) fn give_up(&mut self, by: u32, gone: Queued, cause: LossCause) {
         self.queues[by as usize].given_up.add(gone.size.into());
-        let packet = self.lose(gone.packet, by, cause);
-        if self.hops.get(packet.hop).watched {
+        let hop = self.lose(gone.packet, by, cause);
+        if self.hops.get(hop).watched {
             self.queues[by as usize].without_room.push_back(gone);
         }
     }

@@ -781,7 +781,8 @@ impl<S: Shape> DcfAir<S> {
                 Due::Arrival(flight) => self.on_arrival(now, flight),
                 Due::Landing(flight) => self.on_landing(now, flight, out),
             }
-            if !out.is_empty() || self.timeline.is_some() || self.upcoming.is_some() {
+            let is_upcoming = !S::SMALL && self.upcoming.is_some();
+            if !out.is_empty() || self.timeline.is_some() || is_upcoming {
                 break;
             }
         }

@@ -173,19 +173,21 @@ impl<S: Shape> DcfAir<S> {
     /// The contenders of a small network with countdowns that end now transmit, in the order of numbers.
     #[inline(never)]
     fn let_first_win(&mut self, now: Instant, out: &mut Vec<Up>) {
-        let mut due = Set::NONE;
+        let (mut due, mut next) = (Set::NONE, Instant::NEVER);
         for there in self.sets.running {
-            if self.deadline_of(there) == now {
-                due.insert(there);
-            }
+            let deadline = self.deadline_of(there);
+            due.insert_if(deadline == now, there);
+            next = next.min(deadline);
         }
-        for there in due {
-            if self.deadline_of(there) == now {
-                self.win(now, self.nodes[there].first, out); // which may stop others
+        if !due.is_empty() {
+            for there in due {
+                if self.deadline_of(there) == now {
+                    self.win(now, self.nodes[there].first, out); // which may stop others
+                }
             }
+            let running = self.sets.running.into_iter();
+            next = running.fold(Instant::NEVER, |next, there| next.min(self.deadline_of(there)));
         }
-        let running = self.sets.running.into_iter();
-        let next = running.fold(Instant::NEVER, |next, there| next.min(self.deadline_of(there)));
         self.schedule_access(0, next);
     }
 
@@ -344,16 +346,13 @@ impl<S: Shape> DcfAir<S> {
         self.note_running(node);
         let countdown = &mut self.countdowns[c as usize];
         countdown.from = from;
-        if !countdown.has_head {
-            self.deadlines[c as usize] = IDLE_COUNTDOWN;
-            return Instant::NEVER;
-        }
-        self.deadlines[c as usize] = from + left;
-        if self.ledger.is_some() {
+        let (deadline, has_head) = (from.later(left), countdown.has_head);
+        self.deadlines[c as usize] = if has_head { deadline } else { IDLE_COUNTDOWN };
+        if has_head && self.ledger.is_some() {
             let since = self.nodes[node].idle_since;
             self.turn_to(c, since, Doing::Waiting { countdown_from: from });
         }
-        from + left
+        if has_head { deadline } else { Instant::NEVER }
     }
 
     /// When a countdown may run: the medium has been idle for an inter-frame space and no reservation holds.

@@ -75,6 +75,12 @@ pub(super) struct Overlap {
     pub(super) reserves: bool,
 }
 
+/// Whether a receiver that is locked to a signal is not disturbed by a later one, under [`Capture::First`].
+#[inline]
+pub(super) fn prevails(first_mw: f32, later_mw: f32, ratio: f32) -> bool {
+    first_mw >= ratio * later_mw
+}
+
 impl Overlap {
     /// Under [`Capture::First`].
     #[inline]
@@ -84,7 +90,7 @@ impl Overlap {
             _ if !ear.sensed => Self::default(), // ns-2 drops it before its MAC
             None => Self { locks: Some(ear.decodable && !transmitting), ..Self::default() },
             // ns-2 ignores the weaker frame but reserves the medium until its end and an EIFS more.
-            Some(locked) if locked.power_mw >= ratio * ear.power_mw => {
+            Some(locked) if prevails(locked.power_mw, ear.power_mw, ratio) => {
                 Self { reserves: true, ..Self::default() }
             }
             Some(locked) => {
@@ -413,7 +419,7 @@ impl<S: Shape> DcfAir<S> {
     /// The medium is reserved for an RTS of `by`, which may be void.
     #[cold]
     #[inline(never)]
-    fn reserve_for_request(&mut self, node: usize, by: Contender) {
+    pub(super) fn reserve_for_request(&mut self, node: usize, by: Contender) {
         let sender = self.queues[by as usize].node as usize;
         let void_at = self.stations[sender].request_void_at;
         self.nodes[node].unreserve_at(void_at, &mut self.stations[node]);

@@ -9,10 +9,11 @@
 
 use super::exchange::{End, goes_on_after};
 use super::node::Heard;
-use super::reception::{Locked, Newcomer, Overlap, Powers, Reception};
+use super::reception::{Locked, Newcomer, Overlap, Powers, Reception, prevails};
 use super::shape::{PLACES, Set, Shape, Table};
 use super::{Capture, DcfAir, Ear, Reply, Sending};
 use crate::air::{BROADCAST, Up};
+use crate::timeline::FrameKind;
 use evenair_units::{Duration, Instant};
 
 /// The nodes of a small network by their state; empty of any other.
@@ -44,7 +45,8 @@ pub(super) struct Surroundings {
     pub(super) sensing: Set,
     /// Those that lock to them.
     noticing: Set,
-    /// Those that decode them where nothing overlaps.
+    /// Those that could decode them, and that do where nothing overlaps.
+    decodable: Set,
     clear: Set,
     /// Those that an error model keeps from decoding some.
     lossy: Set,
@@ -67,6 +69,7 @@ impl<S: Shape> Sets<S> {
             hearers: Set::NONE,
             sensing: Set::NONE,
             noticing: Set::NONE,
+            decodable: Set::NONE,
             clear: Set::NONE,
             lossy: Set::NONE,
             heard: Set::NONE,
@@ -98,6 +101,7 @@ impl Surroundings {
         self.hearers = those(|_| true);
         self.sensing = those(|ear| ear.sensed);
         self.noticing = those(|ear| ear.noticed);
+        self.decodable = those(|ear| ear.decodable);
         self.clear = those(|ear| ear.clear_alone);
         self.lossy = those(|ear| ear.lossy);
         (self.heard, self.sensed) = (Set::NONE, Set::NONE);
@@ -239,53 +243,58 @@ impl<S: Shape> DcfAir<S> {
     fn overlap_all(&mut self, from: usize, overlapped: Set, transmitting: Set, until: Instant) {
         if self.rules.capture == Capture::First {
             // ns-2 drops a signal that is not sensed before its MAC.
-            let sensed = overlapped & self.sets.of[from].sensing;
-            for there in sensed {
-                self.overlap_at::<true>(there, from, until, transmitting.has(there));
-            }
-        } else {
-            for there in overlapped - transmitting {
-                self.overlap_at::<false>(there, from, until, false);
-            }
+            return self.overlap_first(from, overlapped & self.sets.of[from].sensing, transmitting, until);
+        }
+        for there in overlapped - transmitting {
+            self.overlap_strongest(there, from, until);
         }
     }
 
-    /// The same of one node, under [`Capture::First`] or not.
-    #[allow(clippy::inline_always, reason = "a sixteenth of a run where frames overlap: the body of a loop")]
-    #[inline(always)]
-    fn overlap_at<const FIRST: bool>(
-        &mut self,
-        node: usize,
-        from: usize,
-        until: Instant,
-        transmitting: bool,
-    ) {
+    /// The same of those that sense it, under [`Capture::First`]: see [`Overlap::of_first`].
+    fn overlap_first(&mut self, from: usize, overlapped: Set, transmitting: Set, until: Instant) {
+        let mut free = overlapped; // and not locked to any signal
+        for other in self.sets.active {
+            let locked = overlapped & self.sets.of[other].locked;
+            free = free - locked;
+            let other_until = self.nodes[other].sending_until;
+            let (mut spoilt, mut longer) = (Set::NONE, Set::NONE);
+            for there in locked {
+                let (first, new) = (self.sets.of[other].ear(there), self.sets.of[from].ear(there));
+                let (first_ends, ends) = (first.after(other_until), new.after(until));
+                let prevails = prevails(first.power_mw, new.power_mw, self.capture_ratio);
+                let reserved_until = if prevails { ends.later(self.timing.eifs) } else { Instant::ZERO };
+                let this = &mut self.nodes[there];
+                this.reserved_until = this.reserved_until.max(reserved_until);
+                spoilt.insert_if(!prevails, there);
+                longer.insert_if(ends > first_ends, there);
+            }
+            let left = spoilt & longer;
+            let around = &mut self.sets.of[other];
+            around.intact = around.intact - spoilt;
+            around.locked = around.locked - left;
+            self.sets.of[from].locked = self.sets.of[from].locked | left;
+        }
+        let around = &mut self.sets.of[from];
+        around.locked = around.locked | free;
+        around.intact = around.intact | ((free & around.decodable) - transmitting);
+    }
+
+    /// The same of one node that does not transmit, under all other rules.
+    fn overlap_strongest(&mut self, node: usize, from: usize, until: Instant) {
         let ear = self.sets.of[from].ear(node);
         let (mut locked, mut rival_mw) = (None, 0.0f32);
         for other in self.sets.active & self.sets.of[node].heard {
             let around = &self.sets.of[other];
-            if FIRST && !around.locked.has(node) {
-                continue; // it is compared with that alone to which the receiver is locked
-            }
             let power_mw = around.ear(node).power_mw;
             rival_mw = rival_mw.max(power_mw);
             if around.locked.has(node) {
                 let until = around.after(self.nodes[other].sending_until, node);
                 locked = Some((other, Locked { power_mw, until, intact: around.intact.has(node) }));
-                if FIRST {
-                    break;
-                }
             }
         }
-        let ended = ear.after(until);
-        let newcomer = Newcomer { ear, until: ended, transmitting };
-        let (ratio, first) = (self.capture_ratio, locked.map(|(_, locked)| locked));
-        let overlap = if FIRST {
-            Overlap::of_first(first, &newcomer, ratio)
-        } else {
-            let powers = Powers { rival_mw, others_mw: 0.0, ratio, detection: 0.0 };
-            Overlap::of_strongest(first, &newcomer, &powers, false)
-        };
+        let newcomer = Newcomer { ear, until: ear.after(until), transmitting: false };
+        let powers = Powers { rival_mw, others_mw: 0.0, ratio: self.capture_ratio, detection: 0.0 };
+        let overlap = Overlap::of_strongest(locked.map(|(_, locked)| locked), &newcomer, &powers, false);
         if let Some((other, _)) = locked.filter(|_| overlap.spoils || overlap.locks.is_some()) {
             let around = &mut self.sets.of[other];
             around.intact.remove(node);
@@ -299,11 +308,6 @@ impl<S: Shape> DcfAir<S> {
             if intact {
                 around.intact.insert(node);
             }
-        }
-        if overlap.reserves {
-            let reserved_until = ended.later(self.timing.eifs);
-            let this = &mut self.nodes[node];
-            this.reserved_until = this.reserved_until.max(reserved_until);
         }
     }
 
@@ -369,16 +373,62 @@ impl<S: Shape> DcfAir<S> {
                 decoded.remove(there);
             }
         }
-        for there in sensing {
-            let ended = self.sets.of[node].after(now, there);
+        if sent.kind == FrameKind::Rts {
+            self.reserve_for_requests(now, node, decoded, sent);
+        }
+        self.leave_behind_all(now, node, (sensing, decoded, received - decoded), sent);
+        decoded
+    }
+
+    /// The inter-frame spaces and reservations that a frame leaves behind at those that sense it, of which some have decoded it and
+    /// some have not, though their receivers were locked to it. See [`leave_behind`](Self::leave_behind). No processor could foretell
+    /// the kind of each, so that each kind has a loop of its own.
+    #[allow(clippy::inline_always, reason = "part of `end_frame`")]
+    #[inline(always)]
+    fn leave_behind_all(
+        &mut self,
+        now: Instant,
+        node: usize,
+        (sensing, decoded, missed): (Set, Set, Set),
+        sent: &Sending,
+    ) {
+        let reserved = decoded - Set::of(sent.to);
+        let around = &self.sets.of[node];
+        for there in sensing - reserved - missed {
             let this = &mut self.nodes[there];
+            this.idle_since = this.idle_since.max(around.after(now, there));
+        }
+        for there in reserved {
+            let (this, ended) = (&mut self.nodes[there], around.after(now, there));
             this.idle_since = this.idle_since.max(ended);
-            if received.has(there) {
-                let reception = if decoded.has(there) { Reception::Decoded } else { Reception::Error };
-                self.leave_behind(there, reception, ended, sent);
+            this.reserved_until = this.reserved_until.max(ended.later(sent.reserves));
+        }
+        if self.rules.eifs_reserves {
+            for there in missed {
+                let (this, ended) = (&mut self.nodes[there], around.after(now, there));
+                this.idle_since = this.idle_since.max(ended);
+                this.reserved_until = this.reserved_until.max(ended.later(self.timing.eifs));
+            }
+            return;
+        }
+        for there in missed {
+            let (this, ended) = (&mut self.nodes[there], around.after(now, there));
+            this.idle_since = this.idle_since.max(ended);
+            this.extended = true;
+        }
+        decoded.into_iter().for_each(|there| self.nodes[there].extended = false);
+    }
+
+    /// Those that decode an RTS, and had no longer reservation, have one that may be void.
+    #[cold]
+    #[inline(never)]
+    fn reserve_for_requests(&mut self, now: Instant, node: usize, decoded: Set, sent: &Sending) {
+        for there in decoded - Set::of(sent.to) {
+            let until = self.sets.of[node].after(now, there).later(sent.reserves);
+            if until > self.nodes[there].reserved_until {
+                self.reserve_for_request(there, sent.by);
             }
         }
-        decoded
     }
 
     /// The nodes of a neighbourhood with countdowns that may run.

@@ -108,6 +108,12 @@ pub(super) struct Set(u64);
 impl Set {
     pub(super) const NONE: Self = Self(0);
 
+    /// A node alone, or none if there is no such node.
+    #[inline]
+    pub(super) const fn of(node: u32) -> Self {
+        if (node as usize) < PLACES { Self(Self::bit(node as usize)) } else { Self::NONE }
+    }
+
     #[inline]
     const fn bit(node: usize) -> u64 {
         1 << (node % PLACES)
@@ -146,9 +152,14 @@ impl Set {
     }
 
     #[inline]
+    pub(super) const fn insert_if(&mut self, is_in: bool, node: usize) {
+        self.0 |= (is_in as u64) << (node % PLACES);
+    }
+
+    #[inline]
     pub(super) const fn put(&mut self, node: usize, is_in: bool) {
         self.remove(node);
-        self.0 |= (is_in as u64) << (node % PLACES);
+        self.insert_if(is_in, node);
     }
 }
 
