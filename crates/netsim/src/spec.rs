@@ -440,7 +440,6 @@ pub enum Traffic {
 
 impl Traffic {
     /// A packet with a full load of data, network-layer size; the mean, where sizes are drawn.
-    #[inline]
     pub fn size(&self) -> Bytes {
         match self {
             Self::Tcp(tcp) | Self::Web(WebSpec { tcp, .. }) => tcp.payload + tcp.plain_headers(),
@@ -452,7 +451,6 @@ impl Traffic {
     }
 
     /// The sizes of its packets with data, where they are drawn; each is as likely as any other.
-    #[inline]
     pub fn mix(&self) -> Option<Mix> {
         match self {
             Self::Datagrams { pattern: Pattern::Poisson { sizes, .. }, .. } => *sizes,
@@ -467,7 +465,6 @@ impl Traffic {
     }
 
     /// The size of the next datagram, network-layer size.
-    #[inline]
     pub fn next_size(&self, stream: &mut Stream) -> Bytes {
         self.mix().map_or_else(|| self.size(), |mix| mix.draw(stream))
     }
@@ -615,7 +612,6 @@ pub enum Pattern {
 impl Pattern {
     /// The time after a datagram until the next one is due, while the source is on; none for a source that asks the
     /// queue.
-    #[inline]
     pub fn next_in(&self, stream: &mut Stream) -> Option<Duration> {
         match *self {
             Self::Saturated => None,

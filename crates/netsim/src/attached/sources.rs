@@ -3,7 +3,7 @@
 use super::{Attached, Due};
 use crate::core::Core;
 use crate::packet::{Body, Way};
-use crate::spec::{Pattern, Source, Traffic};
+use crate::spec::{Pattern, RatedSpec, Source, Traffic};
 use evenair_units::{Duration, Instant};
 
 impl Attached {
@@ -154,10 +154,13 @@ impl Attached {
     #[inline(always)]
     pub(super) fn send_datagram(&mut self, core: &mut Core<Due>, flow: u32) {
         let state = &mut self.flows[flow as usize];
-        if !matches!(state.traffic, Traffic::Datagrams { .. } | Traffic::Rated(_)) {
-            return;
-        }
-        let size = state.traffic.next_size(&mut state.stream);
+        let size = match &state.traffic {
+            Traffic::Datagrams { pattern: Pattern::Poisson { .. }, .. } => {
+                state.traffic.next_size(&mut state.stream)
+            }
+            Traffic::Datagrams { size, .. } | Traffic::Rated(RatedSpec { size, .. }) => *size,
+            _ => return,
+        };
         if let Some(paced) = &mut state.paced {
             paced.spend(core.now());
         }

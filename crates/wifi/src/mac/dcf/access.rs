@@ -327,7 +327,7 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// Lets a countdown run again, if it stands still; gives its deadline, if something is to be sent then.
-    #[inline(never)]
+    #[inline]
     fn go_on(&mut self, node: usize, c: Contender, now: Instant) -> Instant {
         let countdown = &self.countdowns[c as usize];
         let Some(left) = countdown.left().filter(|_| countdown.from.is_never()) else {
