@@ -22,7 +22,6 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 EVENAIR = ROOT / "target/release/evenair"
 UPSTREAM = [2, 4, 5, 7, 9, 10, 12, 14, 15, 20, 21, 23, 24, 25, 28, 30, 31, 35]
-PAIRS = int(sys.argv[1]) if len(sys.argv) > 1 else 7
 
 
 class Case(NamedTuple):
@@ -82,56 +81,62 @@ def alone(hops: int, traffic: str) -> list[str]:
     return ["--set", f"generate.nodes={hops + 1}", "--set", flow]
 
 
+def cases(folder: str) -> list[Case]:
+    """The six scenarios; that of the cell is written into the folder."""
+    mesh = [HERE / "mesh.tcl", 1]
+    chain, long_chain = (" ".join(f"{200 * i},0" for i in range(nodes)) for nodes in (4, 11))
+    grid = " ".join(f"{200 * (i % 6)},{200 * (i // 6)}" for i in range(36))
+    upstream = " ".join(f"tcp:{node}:0" for node in UPSTREAM)
+    # DSDV adds an IP header of 20 bytes to each packet. Its 60 s of routing before the flows cost next to nothing.
+    routed = ["--set", "tcp.headers=60 bytes"]
+    ten_hops = alone(10, "traffic = 'tcp'")
+    udp = alone(3, "traffic = 'cbr', rate = '1 Mbps', size = '1520 bytes'")
+    # Each is measured for so long [s] that evenair takes a fifth of a second, which is many ticks of the clock that
+    # counts user time; before that comes the warm-up [s].
+    return [
+        Case("four links, topology a, TCP", 500, 20, "a", [HERE / "four_link.tcl", "a", 1, 500], ["chen10/a"]),
+        Case("one cell, 20 saturated stations", 700, 5, "20", [HERE / "cell.tcl", 20, 1, 700], [cell(folder, 20)]),
+        Case(
+            "three-hop chain, three TCP flows",
+            7000,
+            20,
+            "1",
+            [*mesh, 7000, chain, "tcp:1:0 tcp:2:0 tcp:3:0"],
+            ["jam10/chain", *routed],
+        ),
+        Case(
+            "grid of 36 nodes, 18 TCP flows", 2000, 20, "1", [*mesh, 2000, grid, upstream], ["jam10/grid", *routed]
+        ),
+        Case(
+            "ten hops, one TCP flow",
+            2500,
+            20,
+            "1",
+            [*mesh, 2500, long_chain, "tcp:10:0"],
+            ["jam10/chain", *routed, *ten_hops],
+        ),
+        # An IP header of DSDV's more, as above.
+        Case(
+            "three hops, UDP at 1 Mb/s",
+            12000,
+            20,
+            "1",
+            [*mesh, 12000, chain, "udp:3:0:1000:1500"],
+            ["jam10/chain", *udp],
+        ),
+    ]
+
+
 def main() -> None:
+    """Prints the table."""
+    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 7
     with tempfile.TemporaryDirectory() as folder:
-        mesh = [HERE / "mesh.tcl", 1]
-        chain, long_chain = (" ".join(f"{200 * i},0" for i in range(nodes)) for nodes in (4, 11))
-        grid = " ".join(f"{200 * (i % 6)},{200 * (i // 6)}" for i in range(36))
-        upstream = " ".join(f"tcp:{node}:0" for node in UPSTREAM)
-        # DSDV adds an IP header of 20 bytes to each packet. Its 60 s of routing before the flows cost next to nothing.
-        routed = ["--set", "tcp.headers=60 bytes"]
-        ten_hops = alone(10, "traffic = 'tcp'")
-        udp = alone(3, "traffic = 'cbr', rate = '1 Mbps', size = '1520 bytes'")
-        # Each is measured for so long [s] that evenair takes a fifth of a second, which is many ticks of the clock that
-        # counts user time; before that comes the warm-up [s].
-        cases = [
-            Case("four links, topology a, TCP", 500, 20, "a", [HERE / "four_link.tcl", "a", 1, 500], ["chen10/a"]),
-            Case("one cell, 20 saturated stations", 700, 5, "20", [HERE / "cell.tcl", 20, 1, 700], [cell(folder, 20)]),
-            Case(
-                "three-hop chain, three TCP flows",
-                7000,
-                20,
-                "1",
-                [*mesh, 7000, chain, "tcp:1:0 tcp:2:0 tcp:3:0"],
-                ["jam10/chain", *routed],
-            ),
-            Case(
-                "grid of 36 nodes, 18 TCP flows", 2000, 20, "1", [*mesh, 2000, grid, upstream], ["jam10/grid", *routed]
-            ),
-            Case(
-                "ten hops, one TCP flow",
-                2500,
-                20,
-                "1",
-                [*mesh, 2500, long_chain, "tcp:10:0"],
-                ["jam10/chain", *routed, *ten_hops],
-            ),
-            # An IP header of DSDV's more, as above.
-            Case(
-                "three hops, UDP at 1 Mb/s",
-                12000,
-                20,
-                "1",
-                [*mesh, 12000, chain, "udp:3:0:1000:1500"],
-                ["jam10/chain", *udp],
-            ),
-        ]
         print("| scenario | measured [s] | ns-2 [ms/s] | evenair [ms/s] | ratio ", end="")
         print("| ns-2 [packets/s] | evenair [packets/s] |")
         print("|---|---|---|---|---|---|---|")
-        for case in cases:
+        for case in cases(folder):
             ours, theirs = [], []
-            for _ in range(PAIRS):
+            for _ in range(pairs):
                 theirs.append(ns2(list(map(str, case.ns2)), case.line))
                 ours.append(evenair([*case.evenair, *case.times()]))
             simulated = case.duration + case.warmup

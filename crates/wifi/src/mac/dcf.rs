@@ -428,6 +428,8 @@ struct Queue {
     txop_until: Instant,
     stream: Stream,
     counters: Counters,
+    /// The plan before the last.
+    former: Plan,
 }
 
 /// The deadline of a countdown that runs with nothing to send: it must be stopped like any other, and ends in nothing.
@@ -504,6 +506,7 @@ impl Queue {
             head: None,
             packet: PacketId::NONE,
             plan: Plan::default(),
+            former: Plan::default(),
             batch: None,
             modes: None,
             received: false,

@@ -14,7 +14,7 @@ impl<S: Shape> DcfAir<S> {
     pub fn offer(&mut self, now: Instant, by: Contender, head: Head) {
         let head = self.queues[by as usize].in_usual_mode(head);
         if !self.is_planned(by, &head) {
-            self.queues[by as usize].plan = self.plan(by, &head);
+            self.plan_anew(by, &head);
         }
         let queue = &mut self.queues[by as usize];
         assert!(queue.head.is_none(), "contender {by} is offered a head while it has one");
@@ -76,6 +76,17 @@ impl<S: Shape> DcfAir<S> {
         let size = head.size + self.timing.header(qos);
         let is_alike = (last.size, last.parts, last.qos, last.mode) == (size, 1, qos, head.mode);
         is_alike && head.to != BROADCAST && !last.answer.is_zero()
+    }
+
+    /// Plans frames that take longer or shorter than the last. Where data and acknowledgements take turns, those before the last
+    /// were as long.
+    #[inline(never)]
+    fn plan_anew(&mut self, by: Contender, head: &Head) {
+        let queue = &mut self.queues[by as usize];
+        std::mem::swap(&mut queue.plan, &mut queue.former);
+        if queue.modes.is_some() || !self.is_planned(by, head) {
+            self.queues[by as usize].plan = self.plan(by, head);
+        }
     }
 
     /// How long the head's frames take.
