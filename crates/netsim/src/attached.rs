@@ -116,7 +116,6 @@ impl Attached {
             Due::Start(flow) => self.start(core, flow),
             Due::Stop(flow) => self.stop(core, flow),
             Due::Request(flow, run) => self.on_request(core, flow, run),
-            Due::Datagram(flow) => self.on_datagram(core, flow),
             Due::Toggle(flow, run) => self.on_toggle(core, flow, run),
             Due::Produce(flow, run) => self.on_produce(core, flow, run),
             Due::Connections(flow, run) => self.update_connections(core, flow, run),
@@ -124,6 +123,7 @@ impl Attached {
             Due::Tfrc(connection) => self.on_tfrc(core, connection),
             Due::TfrcReport(connection) => self.on_tfrc_report(core, connection),
             Due::Rate(flow, run) => self.update_rate(core, flow, run),
+            Due::Datagram(_) => unreachable!("most frequent, and handled before"),
             Due::Warm | Due::Sample => unreachable!("the measurement's own"),
         }
     }

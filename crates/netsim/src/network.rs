@@ -287,6 +287,7 @@ impl Network {
     #[inline]
     fn on_due(&mut self, due: Due, watchers: &mut Watchers<'_>) {
         match due {
+            Due::Datagram(flow) => self.attached.on_datagram(&mut self.core, flow),
             Due::Warm | Due::Sample => self.measure(due, watchers),
             due => self.attached.on_due(&mut self.core, due),
         }

@@ -612,6 +612,7 @@ pub enum Pattern {
 impl Pattern {
     /// The time after a datagram until the next one is due, while the source is on; none for a source that asks the
     /// queue.
+    #[inline]
     pub fn next_in(&self, stream: &mut Stream) -> Option<Duration> {
         match *self {
             Self::Saturated => None,

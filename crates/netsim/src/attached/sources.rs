@@ -73,7 +73,7 @@ impl Attached {
 
     /// The next datagram is due.
     #[inline(never)]
-    pub(super) fn on_datagram(&mut self, core: &mut Core<Due>, flow: u32) {
+    pub(crate) fn on_datagram(&mut self, core: &mut Core<Due>, flow: u32) {
         if self.flows[flow as usize].datagram_due == core.now() {
             self.send_datagram(core, flow);
             self.schedule_datagram(core, flow);

@@ -56,7 +56,8 @@ impl<T: Copy> Core<T> {
     }
 
     /// An arrival was refused.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "each refused packet passes here")]
+    #[inline(always)]
     pub(super) fn turn_away(&mut self, by: u32, arrival: Queued, cause: LossCause) {
         self.queues[by as usize].refuse(self.now, &arrival);
         let hop = self.lose(arrival.packet, by, cause);
