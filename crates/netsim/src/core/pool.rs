@@ -60,7 +60,7 @@ impl Pool {
         packet
     }
 
-    /// The same where nobody needs it any more.
+    /// The same where its content is no longer needed.
     #[inline]
     pub(crate) fn remove(&mut self, id: PacketId) {
         if cfg!(debug_assertions) {
