@@ -3,8 +3,8 @@
 
     validation/ns2/instructions.py [DIST]
 
-Needs valgrind, and evenair built by `cargo build --release`; DIST is the program of `cargo xtask dist`. Each runs twice,
-the second time for twice as long: the difference is without start-up. Prints a table in Markdown.
+Needs valgrind, and evenair built by `cargo build --release`; DIST is the program of `cargo xtask dist`. Each runs
+twice, the second time for twice as long: the difference is without start-up. Prints a table in Markdown.
 """
 
 import re

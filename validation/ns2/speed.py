@@ -3,9 +3,9 @@
 
     validation/ns2/speed.py [PAIRS]
 
-Needs Debian's ns2, and evenair built by `cargo build --release`. Prints a table in Markdown: the least time of the pairs
-[ms per simulated second], since both do the same work each time and other load only adds to it; their ratio, and that of
-medians; and what both gave in the same runs.
+Needs Debian's ns2, and evenair built by `cargo build --release`. Prints a table in Markdown: the least time of the
+pairs [ms per simulated second], since both do the same work each time and other load only adds to it; their ratio, and
+that of medians; and what both gave in the same runs.
 """
 
 import json
@@ -105,9 +105,7 @@ def cases(folder: str) -> list[Case]:
             [*mesh, 7000, chain, "tcp:1:0 tcp:2:0 tcp:3:0"],
             ["jam10/chain", *routed],
         ),
-        Case(
-            "grid of 36 nodes, 18 TCP flows", 2000, 20, "1", [*mesh, 2000, grid, upstream], ["jam10/grid", *routed]
-        ),
+        Case("grid of 36 nodes, 18 TCP flows", 2000, 20, "1", [*mesh, 2000, grid, upstream], ["jam10/grid", *routed]),
         Case(
             "ten hops, one TCP flow",
             2500,
