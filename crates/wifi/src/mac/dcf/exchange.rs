@@ -242,7 +242,7 @@ impl<S: Shape> DcfAir<S> {
     fn end_frame<const KIND: u8>(&mut self, now: Instant, node: usize, out: &mut Vec<Up>) {
         let mut sent = self.stations[node].sending.take().expect("a frame ends that nobody sent");
         sent.kind = kind_of::<KIND>(sent.kind);
-        sent.far = !S::SMALL && sent.far;
+        sent.far = !S::SMALL && sent.far; // no change, but the compiler knows it
         let sent = &sent;
         self.nodes[node].idle_since = self.nodes[node].idle_since.max(now);
         self.expect_answer(now, node, sent);

@@ -151,6 +151,7 @@ impl Set {
         self.0 &= !Self::bit(node);
     }
 
+    /// Inserts a node or lets it be, without a branch.
     #[inline]
     pub(super) const fn insert_if(&mut self, is_in: bool, node: usize) {
         self.0 |= (is_in as u64) << (node % PLACES);
