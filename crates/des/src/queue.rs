@@ -22,8 +22,10 @@ pub enum Phase {
 /// Bits of the insertion number below the phase: enough for 10^16 events a run.
 const SEQUENCE_BITS: u32 = 56;
 
-/// Where an event stands among all others: its instant, then its phase, then its insertion number, in one integer.
+/// Where an event stands among all others: its instant, then its phase, then its insertion number, in one integer. Packed, so that it
+/// and a small event take 24 bytes, not 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(packed(8))]
 pub struct Place(u128);
 
 impl Place {

@@ -482,6 +482,7 @@ pub struct DcfAir<S: Shape = General> {
     /// State is fetched into the cache before it is needed; and the contender of the frame that ends next but a few, where it is.
     looks_ahead: bool,
     upcoming: Option<Contender>,
+    line: ahead::Line,
     /// A number for each node, from which draws of the error model by the signal-to-noise ratio come.
     draw_keys: Vec<u64>,
     /// How links fade, if they do.
@@ -661,6 +662,7 @@ impl<S: Shape> DcfAir<S> {
             countdowns: Table::new(countdowns),
             looks_ahead: false,
             upcoming: None,
+            line: ahead::Line::new(),
             draw_keys: Vec::new(),
             fades: None,
             losses: BTreeMap::new(),

@@ -19,6 +19,50 @@ const LARGE: usize = 4096;
 const STAGES: usize = 4;
 const APART: usize = 3;
 
+/// An event in the stages.
+#[derive(Clone, Copy, Debug)]
+enum Upcoming {
+    /// None that needs much.
+    None,
+    /// A countdown in a node's neighbourhood may end at an instant.
+    Access(Instant, u32),
+    /// That of this contender ends.
+    Win(Contender),
+    /// So this node's frame begins.
+    Start(u32),
+    /// A node's frame ends.
+    End(u32),
+    /// A node's answer begins.
+    Answer(u32),
+}
+
+/// The events in the stages, and the place of the one that was added last.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    events: [Upcoming; Self::PLACES],
+    last: usize,
+}
+
+impl Line {
+    const PLACES: usize = (APART * (STAGES - 1) + 1).next_power_of_two();
+
+    pub(super) const fn new() -> Self {
+        Self { events: [Upcoming::None; Self::PLACES], last: 0 }
+    }
+
+    #[inline]
+    const fn add(&mut self, event: Upcoming) {
+        self.last = (self.last + 1) % Self::PLACES;
+        self.events[self.last] = event;
+    }
+
+    /// The event that is in a stage.
+    #[inline]
+    const fn at(&mut self, stage: usize) -> &mut Upcoming {
+        &mut self.events[(self.last + Self::PLACES - APART * stage) % Self::PLACES]
+    }
+}
+
 impl<S: Shape> DcfAir<S> {
     /// See [`Air::look_ahead`](crate::Air::look_ahead).
     pub fn look_ahead(&mut self, wanted: bool) {
@@ -31,29 +75,73 @@ impl<S: Shape> DcfAir<S> {
         self.look_ahead(self.nodes.all().len() >= LARGE);
     }
 
-    /// Fetches the state that the next events will touch, one stage of each.
+    /// Fetches the state that the next events will touch, one stage of each. Called once an event.
     #[inline(never)]
     pub(super) fn fetch_ahead(&mut self) {
-        for stage in 0..STAGES {
-            match self.agenda.soon(APART * (STAGES - 1 - stage)) {
-                Some((at, Due::Access(node))) => self.fetch_for_access(stage, at, node as usize),
-                Some((_, Due::FrameEnd(node))) => self.fetch_for_frame(stage, node as usize, true),
-                Some((_, Due::Respond(node))) => self.fetch_for_frame(stage, node as usize, false),
-                _ => (),
+        self.fetch_first();
+        self.fetch_second();
+        self.fetch_third();
+        self.fetch_last();
+    }
+
+    /// An event comes in: the state of its node, or the contenders around it.
+    /// (Eight bytes a node tell who these are: they stay in the cache.)
+    #[inline]
+    fn fetch_first(&mut self) {
+        let next = match self.agenda.soon(APART * (STAGES - 1)) {
+            Some((at, Due::Access(node))) => {
+                fetch_all(self.around(node as usize));
+                Upcoming::Access(at, node)
             }
+            Some((_, Due::FrameEnd(node))) => {
+                self.fetch_own(node as usize);
+                Upcoming::End(node)
+            }
+            Some((_, Due::Respond(node))) => {
+                self.fetch_own(node as usize);
+                Upcoming::Answer(node)
+            }
+            _ => Upcoming::None,
+        };
+        self.line.add(next);
+    }
+
+    /// The places of a frame's hearers, its contender and its other side; the contender that wins an access.
+    #[inline]
+    fn fetch_second(&mut self) {
+        match *self.line.at(1) {
+            Upcoming::End(node) | Upcoming::Answer(node) => {
+                fetch_all(self.hearers(node as usize));
+                self.fetch_sides(node as usize);
+            }
+            Upcoming::Access(at, node) => *self.line.at(1) = self.fetch_winner(at, node as usize),
+            _ => (),
         }
     }
 
-    /// The state for the end of a node's frame, or for the beginning of its answer.
-    fn fetch_for_frame(&mut self, stage: usize, node: usize, ends: bool) {
-        match stage {
-            0 => self.fetch_own(node),
-            1 => {
-                fetch_all(self.hearers(node));
-                self.fetch_sides(node);
+    /// The hearers of a frame that is on the air or planned; the places of those of a frame that begins.
+    #[inline]
+    fn fetch_third(&mut self) {
+        match *self.line.at(2) {
+            Upcoming::End(node) | Upcoming::Answer(node) => self.fetch_nodes(node as usize),
+            Upcoming::Win(c) => {
+                let node = self.queues[c as usize].node;
+                self.fetch_own(node as usize);
+                fetch_all(self.hearers(node as usize));
+                *self.line.at(2) = Upcoming::Start(node);
             }
-            2 => self.fetch_nodes(node),
-            _ => self.fetch_back_offs(node, ends),
+            _ => (),
+        }
+    }
+
+    /// What the next event finds at the hearers; the hearers of a frame that begins, whose back-offs are fetched when it does.
+    #[inline]
+    fn fetch_last(&mut self) {
+        match *self.line.at(3) {
+            Upcoming::End(node) => self.fetch_back_offs(self.hearers(node as usize), true),
+            Upcoming::Answer(node) => self.fetch_back_offs(self.hearers(node as usize), false),
+            Upcoming::Start(node) => self.fetch_nodes(node as usize),
+            _ => (),
         }
     }
 
@@ -70,37 +158,16 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// The state for an access: the deadlines of a neighbourhood, and the contenders that are due.
-    fn fetch_for_access(&self, stage: usize, at: Instant, node: usize) {
-        match stage {
-            0 => fetch(&self.around_range[node]),
-            1 => fetch_all(self.around(node)),
-            2 => {
-                for &c in self.around(node) {
-                    if self.deadlines[c as usize] == at {
-                        self.fetch_contender(c);
-                    }
-                }
-            }
-            _ => (),
-        }
-    }
-
-    /// Reads the state of all hearers ahead of the loop over them, which branches by it and would wait for one after another.
+    /// The contender of a neighbourhood with a countdown that ends at an instant, if there is one.
     #[inline]
-    pub(super) fn read_hearers(&self, hearers: &[Ear]) {
-        if S::SMALL || !self.looks_ahead {
-            return;
+    fn fetch_winner(&self, at: Instant, node: usize) -> Upcoming {
+        match self.around(node).iter().find(|&&c| self.deadlines[c as usize] == at) {
+            Some(&c) => {
+                self.fetch_contender(c);
+                Upcoming::Win(c)
+            }
+            None => Upcoming::None,
         }
-        let (mut contenders, mut times) = (0, 0);
-        for ear in hearers {
-            let this = &self.nodes[ear.node as usize];
-            // Of a node without a back-off, the same one each time.
-            let c = if this.back_offs.any() { this.first } else { 0 };
-            contenders |= c;
-            times |= self.countdowns.all().get(c as usize).map_or(0, |countdown| countdown.from.as_nanos());
-        }
-        std::hint::black_box((contenders, times));
     }
 
     /// A node's own state, and the places of its hearers.
@@ -123,17 +190,20 @@ impl<S: Shape> DcfAir<S> {
         self.hearers(node).iter().for_each(|ear| fetch(&self.nodes[ear.node as usize]));
     }
 
-    /// The back-offs of a node's hearers, and the signals that overlap there.
+    /// The back-offs of a node's hearers, and the signals that overlap there. Of a hearer without them those of the first place, which
+    /// are in the cache: no branch depends on the hearer.
     #[inline]
-    fn fetch_back_offs(&self, node: usize, ends: bool) {
-        for ear in self.hearers(node) {
+    pub(super) fn fetch_back_offs(&self, hearers: &[Ear], ends: bool) {
+        if S::SMALL || !self.looks_ahead {
+            return;
+        }
+        let (countdowns, stations) = (self.countdowns.all(), self.stations.all());
+        for ear in hearers {
             let there = &self.nodes[ear.node as usize];
-            if there.back_offs.any() {
-                fetch(&self.countdowns[there.first as usize]);
-            }
-            if there.may_keep_more(ends) {
-                fetch(&self.stations[ear.node as usize].more);
-            }
+            let c = there.first as usize * usize::from(there.back_offs.any());
+            let crowded = ear.node as usize * usize::from(there.may_keep_more(ends));
+            fetch(&countdowns[c]);
+            fetch(&stations[crowded].more);
         }
     }
 

@@ -186,7 +186,7 @@ impl<S: Shape> DcfAir<S> {
     ) -> bool {
         let (until, mut receiver_busy) = (now + frame.airtime, false);
         if frame.kind == FrameKind::Data {
-            self.read_hearers(hearers); // who wins an access is known too late to fetch them
+            self.fetch_back_offs(hearers, false);
         }
         for ear in hearers {
             let (there, arrival) = (ear.node as usize, ear.after(now));
