@@ -25,7 +25,7 @@ const SEQUENCE_BITS: u32 = 56;
 /// Where an event stands among all others: its instant, then its phase, then its insertion number, in one integer. Packed, so that it
 /// and a small event take 24 bytes, not 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(packed(8))]
+#[repr(Rust, packed(8))]
 pub struct Place(u128);
 
 impl Place {

@@ -85,7 +85,7 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// An event comes in: the state of its node, or the contenders around it.
-    /// (Eight bytes a node tell who these are: they stay in the cache.)
+    /// The table of places has eight bytes a node and stays in the cache.
     #[inline]
     fn fetch_first(&mut self) {
         let next = match self.agenda.soon(APART * (STAGES - 1)) {
@@ -134,7 +134,7 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
-    /// What the next event finds at the hearers; the hearers of a frame that begins, whose back-offs are fetched when it does.
+    /// The state that the next event needs of the hearers; the hearers of a frame that begins; their back-offs follow when it does.
     #[inline]
     fn fetch_last(&mut self) {
         match *self.line.at(3) {
