@@ -479,7 +479,8 @@ pub struct DcfAir<S: Shape = General> {
     /// The access at the least deadline of each node's neighbourhood, but in a small network. Apart from the stations because most of them
     /// are stale, and read nothing else.
     next_access: S::Table<Instant>,
-    /// State is fetched into the cache before it is needed; and the contender of the frame that ends next but a few, where it is.
+    /// State is fetched into the cache before it is needed; then the contender of the frame that ends next but a few, and the events in
+    /// the stages of fetching.
     looks_ahead: bool,
     upcoming: Option<Contender>,
     line: ahead::Line,
