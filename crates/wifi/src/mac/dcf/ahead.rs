@@ -84,8 +84,8 @@ impl<S: Shape> DcfAir<S> {
         self.fetch_last();
     }
 
-    /// An event comes in: the state of its node, or the contenders around it.
-    /// The table of places has eight bytes a node and stays in the cache.
+    /// An event comes in: the state of its node, or the contenders around it, found by a table of eight bytes a node that stays in the
+    /// cache.
     #[inline]
     fn fetch_first(&mut self) {
         let next = match self.agenda.soon(APART * (STAGES - 1)) {
@@ -194,9 +194,6 @@ impl<S: Shape> DcfAir<S> {
     /// are in the cache: no branch depends on the hearer.
     #[inline]
     pub(super) fn fetch_back_offs(&self, hearers: &[Ear], ends: bool) {
-        if S::SMALL || !self.looks_ahead {
-            return;
-        }
         let (countdowns, stations) = (self.countdowns.all(), self.stations.all());
         for ear in hearers {
             let there = &self.nodes[ear.node as usize];

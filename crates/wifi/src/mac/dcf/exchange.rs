@@ -185,8 +185,8 @@ impl<S: Shape> DcfAir<S> {
         hearers: &[Ear],
     ) -> bool {
         let (until, mut receiver_busy) = (now + frame.airtime, false);
-        if frame.kind == FrameKind::Data {
-            self.fetch_back_offs(hearers, false);
+        if !S::SMALL && self.looks_ahead && frame.kind == FrameKind::Data {
+            self.fetch_back_offs(hearers, false); // the hearers were fetched while the access was ahead
         }
         for ear in hearers {
             let (there, arrival) = (ear.node as usize, ear.after(now));
