@@ -2,7 +2,7 @@
 
 use crate::{
     AggregateCounters, Aggregation, Contention, ControlledLink, Counters, DcfAir, IdealAir, Ledger,
-    LossProcess, MacTiming, Mode, ModeCounters, Receivers, Rules, Small, Timeline,
+    LossProcess, MacTiming, Middle, Mode, ModeCounters, Receivers, Rules, Small, Timeline,
 };
 use evenair_des::Fingerprint;
 use evenair_laws::backoff::Access;
@@ -95,8 +95,22 @@ pub enum Air {
     Dcf(Box<DcfAir>),
     /// The same of a small network.
     Small(Box<DcfAir<Small>>),
+    /// The same of a network of middle size.
+    Middle(Box<DcfAir<Middle>>),
     /// Ideal CSMA: continuous time, zero sensing time, no collisions.
     Ideal(Box<IdealAir>),
+}
+
+/// Something of 802.11's air, whatever the shape of the network, and of that of ideal CSMA.
+macro_rules! each_shape {
+    ($air:expr, $dcf:ident => $of_dcf:expr, $ideal:pat => $of_ideal:expr) => {
+        match $air {
+            Air::Dcf($dcf) => $of_dcf,
+            Air::Small($dcf) => $of_dcf,
+            Air::Middle($dcf) => $of_dcf,
+            Air::Ideal($ideal) => $of_ideal,
+        }
+    };
 }
 
 impl Air {
@@ -111,6 +125,8 @@ impl Air {
     ) -> Self {
         if DcfAir::<Small>::fits(medium, &contenders, &timing, &rules, receivers) {
             Self::Small(Box::new(DcfAir::with_receivers(medium, contenders, timing, rules, receivers)))
+        } else if DcfAir::<Middle>::fits(medium, &contenders, &timing, &rules, receivers) {
+            Self::Middle(Box::new(DcfAir::with_receivers(medium, contenders, timing, rules, receivers)))
         } else {
             Self::Dcf(Box::new(DcfAir::with_receivers(medium, contenders, timing, rules, receivers)))
         }
@@ -118,11 +134,7 @@ impl Air {
 
     /// Gives the link from one node to another an error model; without effect if they do not hear each other, or the medium is ideal.
     pub fn set_loss(&mut self, from: u32, to: u32, process: &LossProcess) {
-        match self {
-            Self::Dcf(air) => air.set_loss(from, to, process),
-            Self::Small(air) => air.set_loss(from, to, process),
-            Self::Ideal(_) => (),
-        }
+        each_shape!(self, air => air.set_loss(from, to, process), _ => ())
     }
 
     /// Nodes that move: from now on they hear each other by another medium of the same nodes. The nodes in `stale` that are sending keep
@@ -138,20 +150,12 @@ impl Air {
         receivers: &Receivers,
         stale: &mut Vec<u32>,
     ) -> Instant {
-        match self {
-            Self::Dcf(air) => air.set_medium(now, medium, receivers, stale),
-            Self::Small(air) => air.set_medium(now, medium, receivers, stale),
-            Self::Ideal(_) => panic!("nodes do not move under ideal CSMA"),
-        }
+        each_shape!(self, air => air.set_medium(now, medium, receivers, stale), _ => panic!("nodes do not move under ideal CSMA"))
     }
 
     /// Gives each node a number from which the draws of its receptions come, under [`Capture::Errors`](crate::Capture::Errors) alone.
     pub fn set_draw_keys(&mut self, keys: Vec<u64>) {
-        match self {
-            Self::Dcf(air) => air.set_draw_keys(keys),
-            Self::Small(air) => air.set_draw_keys(keys),
-            Self::Ideal(_) => (),
-        }
+        each_shape!(self, air => air.set_draw_keys(keys), _ => ())
     }
 
     /// Makes links fade, each by the waves of its two nodes, the one with the lower number first, under
@@ -160,39 +164,23 @@ impl Air {
     /// # Panics
     /// Under another rule of 802.11.
     pub fn set_fading(&mut self, fading: Fading, links: impl IntoIterator<Item = ((u32, u32), FadedLink)>) {
-        match self {
-            Self::Dcf(air) => air.set_fading(fading, links),
-            Self::Small(air) => air.set_fading(fading, links),
-            Self::Ideal(_) => (),
-        }
+        each_shape!(self, air => air.set_fading(fading, links), _ => ())
     }
 
     /// Counts of this contender's frames so far, by their fate; ideal CSMA keeps none.
     pub fn counters(&self, of: Contender) -> Option<&Counters> {
-        match self {
-            Self::Dcf(air) => Some(air.counters(of)),
-            Self::Small(air) => Some(air.counters(of)),
-            Self::Ideal(_) => None,
-        }
+        each_shape!(self, air => Some(air.counters(of)), _ => None)
     }
 
     /// A hash of all frames so far; ideal CSMA keeps none.
     pub fn fingerprint(&self) -> Fingerprint {
-        match self {
-            Self::Dcf(air) => air.fingerprint(),
-            Self::Small(air) => air.fingerprint(),
-            Self::Ideal(_) => Fingerprint::default(),
-        }
+        each_shape!(self, air => air.fingerprint(), _ => Fingerprint::default())
     }
 
     /// A contender that had no head gets one.
     #[inline]
     pub fn offer(&mut self, now: Instant, by: Contender, head: Head) {
-        match self {
-            Self::Dcf(air) => air.offer(now, by, head),
-            Self::Small(air) => air.offer(now, by, head),
-            Self::Ideal(air) => air.offer(now, by, head),
-        }
+        each_shape!(self, air => air.offer(now, by, head), air => air.offer(now, by, head))
     }
 
     /// Lets a contender put several packets into a frame, before it has its first.
@@ -200,21 +188,13 @@ impl Air {
     /// # Panics
     /// In ideal CSMA, which has none, and where hearers are further than half a slot.
     pub fn aggregate(&mut self, by: Contender, limits: Aggregation) {
-        match self {
-            Self::Dcf(air) => air.aggregate(by, limits),
-            Self::Small(air) => air.aggregate(by, limits),
-            Self::Ideal(_) => panic!("ideal CSMA has no aggregates"),
-        }
+        each_shape!(self, air => air.aggregate(by, limits), _ => panic!("ideal CSMA has no aggregates"))
     }
 
     /// How many more packets a contender takes, for the receiver of those that it has.
     #[inline]
     pub fn room(&self, by: Contender) -> u16 {
-        match self {
-            Self::Dcf(air) => air.room(by),
-            Self::Small(air) => air.room(by),
-            Self::Ideal(_) => 0,
-        }
+        each_shape!(self, air => air.room(by), _ => 0)
     }
 
     /// A contender that has packets gets one more, for the same receiver. If the host has still to hear that it has none any
@@ -224,20 +204,12 @@ impl Air {
     /// If the contender does not aggregate.
     #[inline]
     pub fn stage(&mut self, now: Instant, by: Contender, head: Head) {
-        match self {
-            Self::Dcf(air) => air.stage(now, by, head),
-            Self::Small(air) => air.stage(now, by, head),
-            Self::Ideal(_) => panic!("ideal CSMA has no aggregates"),
-        }
+        each_shape!(self, air => air.stage(now, by, head), _ => panic!("ideal CSMA has no aggregates"))
     }
 
     /// Counts of a contender's aggregates so far, if it sends any.
     pub fn aggregate_counters(&self, of: Contender) -> Option<&AggregateCounters> {
-        match self {
-            Self::Dcf(air) => air.aggregate_counters(of),
-            Self::Small(air) => air.aggregate_counters(of),
-            Self::Ideal(_) => None,
-        }
+        each_shape!(self, air => air.aggregate_counters(of), _ => None)
     }
 
     /// Puts a contender's frames to a next hop under rate control, before it has its first packet. Until the law has named a mode, back-offs
@@ -246,48 +218,28 @@ impl Air {
     /// # Panics
     /// In ideal CSMA, which has no modes.
     pub fn control_modes(&mut self, by: Contender, link: ControlledLink, own: Mode) {
-        match self {
-            Self::Dcf(air) => air.control_modes(by, link, own),
-            Self::Small(air) => air.control_modes(by, link, own),
-            Self::Ideal(_) => panic!("ideal CSMA has no modes"),
-        }
+        each_shape!(self, air => air.control_modes(by, link, own), _ => panic!("ideal CSMA has no modes"))
     }
 
     /// The mode that rate control names for frames to a next hop, probes left out; none, without rate control.
     pub fn usual_mode(&self, by: Contender, to: u32) -> Option<Mode> {
-        match self {
-            Self::Dcf(air) => air.usual_mode(by, to),
-            Self::Small(air) => air.usual_mode(by, to),
-            Self::Ideal(_) => None,
-        }
+        each_shape!(self, air => air.usual_mode(by, to), _ => None)
     }
 
     /// Counts of a contender's frames under rate control: each next hop, each of its modes.
     pub fn mode_counters(&self, of: Contender) -> Vec<(u32, Mode, ModeCounters)> {
-        match self {
-            Self::Dcf(air) => air.mode_counters(of).collect(),
-            Self::Small(air) => air.mode_counters(of).collect(),
-            Self::Ideal(_) => Vec::new(),
-        }
+        each_shape!(self, air => air.mode_counters(of).collect(), _ => Vec::new())
     }
 
     /// Counts frames under rate control from zero again.
     pub fn clear_mode_counters(&mut self) {
-        match self {
-            Self::Dcf(air) => air.clear_mode_counters(),
-            Self::Small(air) => air.clear_mode_counters(),
-            Self::Ideal(_) => (),
-        }
+        each_shape!(self, air => air.clear_mode_counters(), _ => ())
     }
 
     /// When the air does something next, unless the host calls it before; never, if nothing is due.
     #[inline]
     pub fn next_at(&self) -> Instant {
-        match self {
-            Self::Dcf(air) => air.next_at(),
-            Self::Small(air) => air.next_at(),
-            Self::Ideal(air) => air.next_at(),
-        }
+        each_shape!(self, air => air.next_at(), air => air.next_at())
     }
 
     /// Does what is due at `until` and before, in order, up to the first that is news for the host. Gives the instant of the last that was
@@ -296,7 +248,7 @@ impl Air {
     pub fn advance(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
         match self {
             Self::Small(air) => air.advance(until, out),
-            Self::Dcf(_) | Self::Ideal(_) => self.advance_others(until, out),
+            _ => self.advance_others(until, out),
         }
     }
 
@@ -305,6 +257,7 @@ impl Air {
     fn advance_others(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
         match self {
             Self::Dcf(air) => air.advance(until, out),
+            Self::Middle(air) => air.advance(until, out),
             Self::Ideal(air) => air.advance(until, out),
             Self::Small(_) => unreachable!("a small network"),
         }
@@ -313,11 +266,7 @@ impl Air {
     /// Has the state that events touch fetched into the cache before they come, or no longer. Networks of some thousand nodes begin with
     /// it, since they wait for memory most of the time; others go faster without. Results are the same. Ideal CSMA does not do it.
     pub fn look_ahead(&mut self, wanted: bool) {
-        match self {
-            Self::Dcf(air) => air.look_ahead(wanted),
-            Self::Small(air) => air.look_ahead(wanted),
-            Self::Ideal(_) => (),
-        }
+        each_shape!(self, air => air.look_ahead(wanted), _ => ())
     }
 
     /// Takes the contender of a frame that ends next but a few, so that the host can fetch its state too. Only with
@@ -326,92 +275,56 @@ impl Air {
     pub fn take_upcoming(&mut self) -> Option<Contender> {
         match self {
             Self::Dcf(air) => air.take_upcoming(),
-            Self::Small(_) | Self::Ideal(_) => None,
+            Self::Small(_) | Self::Middle(_) | Self::Ideal(_) => None,
         }
     }
 
     /// How many things that were due it has done.
     pub fn steps(&self) -> u64 {
-        match self {
-            Self::Dcf(air) => air.steps(),
-            Self::Small(air) => air.steps(),
-            Self::Ideal(air) => air.steps(),
-        }
+        each_shape!(self, air => air.steps(), air => air.steps())
     }
 
     /// A back-off law changed its answer; it holds from the next draw on.
     pub fn set_access(&mut self, by: Contender, access: Access) {
-        match self {
-            Self::Dcf(air) => air.set_access(by, access),
-            Self::Small(air) => air.set_access(by, access),
-            Self::Ideal(air) => air.set_access(by, access),
-        }
+        each_shape!(self, air => air.set_access(by, access), air => air.set_access(by, access))
     }
 
     /// Has the outcome of each attempt of a contender reported, or no longer, as rate adaptation needs it. No attempt fails in
     /// ideal CSMA, which reports nothing.
     pub fn report_attempts(&mut self, by: Contender, wanted: bool) {
-        match self {
-            Self::Dcf(air) => air.report_attempts(by, wanted),
-            Self::Small(air) => air.report_attempts(by, wanted),
-            Self::Ideal(_) => (),
-        }
+        each_shape!(self, air => air.report_attempts(by, wanted), _ => ())
     }
 
     /// Where each contender's time went, if the ledger was switched on; closed at `now`.
     pub fn ledger(&mut self, now: Instant) -> Option<&Ledger> {
-        let ledger = match self {
-            Self::Dcf(air) => air.ledger.as_deref_mut(),
-            Self::Small(air) => air.ledger.as_deref_mut(),
-            Self::Ideal(air) => air.ledger.as_deref_mut(),
-        }?;
+        let ledger = each_shape!(self, air => air.ledger.as_deref_mut(), air => air.ledger.as_deref_mut())?;
         ledger.close(now);
         Some(ledger)
     }
 
     /// Takes out the frames recorded since it was last asked.
     pub fn take_frames(&mut self) -> Option<std::vec::Drain<'_, crate::FrameRecord>> {
-        match self {
-            Self::Dcf(air) => air.timeline.as_deref_mut().map(Timeline::take),
-            Self::Small(air) => air.timeline.as_deref_mut().map(Timeline::take),
-            Self::Ideal(air) => air.timeline.as_deref_mut().map(Timeline::take),
-        }
+        each_shape!(self, air => air.timeline.as_deref_mut().map(Timeline::take), air => air.timeline.as_deref_mut().map(Timeline::take))
     }
 
     /// Takes out the records of all stations that decoded frames since it was last asked; ideal CSMA knows of none but the
     /// addressees.
     pub fn take_overheard(&mut self) -> Option<std::vec::Drain<'_, crate::Overheard>> {
-        match self {
-            Self::Dcf(air) => air.timeline.as_deref_mut().map(Timeline::take_overheard),
-            Self::Small(air) => air.timeline.as_deref_mut().map(Timeline::take_overheard),
-            Self::Ideal(_) => None,
-        }
+        each_shape!(self, air => air.timeline.as_deref_mut().map(Timeline::take_overheard), _ => None)
     }
 
     /// Starts the ledger, empty, at `now`.
     pub fn start_ledger(&mut self, now: Instant) {
-        match self {
-            Self::Dcf(air) => air.start_ledger(now),
-            Self::Small(air) => air.start_ledger(now),
-            Self::Ideal(air) => air.start_ledger(now),
-        }
+        each_shape!(self, air => air.start_ledger(now), air => air.start_ledger(now))
     }
 
     /// Records the frames of a window of time.
     pub fn record(&mut self, timeline: Timeline) {
-        match self {
-            Self::Dcf(air) => air.timeline = Some(Box::new(timeline)),
-            Self::Small(air) => air.timeline = Some(Box::new(timeline)),
-            Self::Ideal(air) => air.timeline = Some(Box::new(timeline)),
-        }
+        each_shape!(self, air => air.timeline = Some(Box::new(timeline)), air => air.timeline = Some(Box::new(timeline)))
     }
 
     /// The frames recorded, if any were asked for.
     pub fn timeline(&self) -> Option<&Timeline> {
-        match self {
-            Self::Dcf(air) => air.timeline.as_deref(),
-            Self::Small(air) => air.timeline.as_deref(),
-            Self::Ideal(air) => air.timeline.as_deref(),
-        }
+        each_shape!(self, air => air.timeline.as_deref(), air => air.timeline.as_deref())
     }
 }

@@ -28,7 +28,7 @@ pub use ledger::{Airtime, Ledger};
 pub use loss::{LossModel, LossProcess};
 pub use mac::dcf::{
     AggregateCounters, Aggregation, Capture, Contention, ControlledLink, Counters, DcfAir, FULL_PACKET,
-    FullAggregate, General, MissedBlockAck, ModeCounters, Rules, Shape, Small,
+    FullAggregate, General, Middle, MissedBlockAck, ModeCounters, Rules, Shape, Small,
 };
 pub use mac::edca::Arbitration;
 pub use mac::ideal::IdealAir;

@@ -61,8 +61,8 @@ use modes::Modes;
 pub use modes::{ControlledLink, FULL_PACKET, ModeCounters};
 use node::{Node, Station};
 use sets::Sets;
-pub use shape::{General, Shape, Small};
-use shape::{PLACES, Table};
+use shape::Table;
+pub use shape::{General, Middle, Shape, Small};
 use std::collections::BTreeMap;
 
 /// Which of overlapping frames survives at a receiver.
@@ -555,25 +555,6 @@ impl DcfAir<General> {
     }
 }
 
-impl DcfAir<Small> {
-    /// Whether a network is small, by [`Shape::SMALL`].
-    pub fn fits(
-        medium: &Medium,
-        contenders: &[Contention],
-        timing: &MacTiming,
-        rules: &Rules,
-        receivers: &Receivers,
-    ) -> bool {
-        let is_near = |node| medium.hearers(node).iter().all(|ear| ear.delay <= timing.near());
-        rules.energy.is_none()
-            && (1..=PLACES).contains(&medium.nodes())
-            && !contenders.is_empty()
-            && contenders.windows(2).all(|pair| pair[0].node != pair[1].node)
-            && receivers.classes(timing.phy).1.len() == 1
-            && (0..medium.nodes()).all(is_near)
-    }
-}
-
 /// The hearers of all nodes: those of each class of rates, and of a class those of each node.
 struct Hearers {
     ears: Vec<Ear>,
@@ -610,6 +591,23 @@ impl Hearers {
 }
 
 impl<S: Shape> DcfAir<S> {
+    /// Whether a network has this shape, if that is a [small](Shape::SMALL) one.
+    pub fn fits(
+        medium: &Medium,
+        contenders: &[Contention],
+        timing: &MacTiming,
+        rules: &Rules,
+        receivers: &Receivers,
+    ) -> bool {
+        let is_near = |node| medium.hearers(node).iter().all(|ear| ear.delay <= timing.near());
+        rules.energy.is_none()
+            && (1..=S::PLACES).contains(&medium.nodes())
+            && !contenders.is_empty()
+            && contenders.windows(2).all(|pair| pair[0].node != pair[1].node)
+            && receivers.classes(timing.phy).1.len() == 1
+            && (0..medium.nodes()).all(is_near)
+    }
+
     /// The same with stations that decode some rates and not others.
     pub fn with_receivers(
         medium: &Medium,
@@ -636,7 +634,7 @@ impl<S: Shape> DcfAir<S> {
         let timing = timing.with_qos(is_qos && !is_part_qos);
         let queues: Vec<Queue> = contenders.into_iter().map(Queue::empty).collect();
         let mut air = Self {
-            agenda: S::Agenda::default(),
+            agenda: S::Agenda::of(nodes.len()),
             sets: Sets::none(nodes.len()),
             timing,
             rules,
@@ -679,7 +677,10 @@ impl<S: Shape> DcfAir<S> {
     /// Gives the link from one node to another an error model; without effect while they do not hear each other.
     pub fn set_loss(&mut self, from: u32, to: u32, process: &LossProcess) {
         self.mark_lossy(from, to);
-        self.draw_sets();
+        if S::SMALL {
+            let hearers = self.ears_of(from as usize, 0);
+            self.sets.of[from as usize].take_hearers(&self.ears[hearers]);
+        }
         self.losses.insert((from, to), process.clone());
     }
 

@@ -1,7 +1,7 @@
 //! Countdowns: when they start, freeze, run on and end.
 
 use super::agenda::{Agenda as _, Due};
-use super::shape::{Set, Shape};
+use super::shape::{NodeSet as _, Shape};
 use super::{Countdown, DcfAir, Expecting, IDLE_COUNTDOWN, Plan, Queue};
 use crate::air::{BROADCAST, Contender, Head, Up};
 use crate::ledger::Doing;
@@ -184,7 +184,7 @@ impl<S: Shape> DcfAir<S> {
     /// The contenders of a small network with countdowns that end now transmit, in the order of numbers.
     #[inline(never)]
     fn let_first_win(&mut self, now: Instant, out: &mut Vec<Up>) {
-        let (mut due, mut next) = (Set::NONE, Instant::NEVER);
+        let (mut due, mut next) = (S::Set::NONE, Instant::NEVER);
         for there in self.sets.running {
             let deadline = self.deadline_of(there);
             due.insert_if(deadline == now, there);

@@ -2,7 +2,7 @@
 //!
 //! Of one instant frames end first, then come answers and time-outs, then accesses; within these phases the order is that of asking.
 
-use super::shape::{PLACES, Set};
+use super::shape::{NodeSet as _, Shape, Table};
 use evenair_des::{Phase, Queue};
 use evenair_units::Instant;
 use std::fmt::Debug;
@@ -42,7 +42,10 @@ impl Due {
 
 /// All that is due.
 #[allow(unnameable_types, reason = "a matter of the air's own")]
-pub trait Agenda: Clone + Debug + Default {
+pub trait Agenda: Clone + Debug {
+    /// That of so many nodes, empty.
+    fn of(nodes: usize) -> Self;
+
     /// Adds something; nothing, if it is never due. Of one kind a node has one entry that counts, the last.
     fn add(&mut self, at: Instant, due: Due);
 
@@ -66,6 +69,10 @@ pub trait Agenda: Clone + Debug + Default {
 }
 
 impl Agenda for Queue<Due> {
+    fn of(_nodes: usize) -> Self {
+        Self::new()
+    }
+
     #[inline]
     fn add(&mut self, at: Instant, due: Due) {
         self.push(at, due.phase(), due);
@@ -109,11 +116,11 @@ impl Agenda for Queue<Due> {
 /// The agenda of a small network: of each kind the nodes with an entry.
 #[derive(Clone, Debug)]
 #[allow(unnameable_types, reason = "a matter of the air's own")]
-pub struct Lists {
-    ends: List,
-    answers: List,
-    timeouts: List,
-    voids: List,
+pub struct Lists<S: Shape> {
+    ends: List<S>,
+    answers: List<S>,
+    timeouts: List<S>,
+    voids: List<S>,
     /// No countdown ends before.
     access: Instant,
     /// How many entries there ever were: the number of the last.
@@ -123,31 +130,29 @@ pub struct Lists {
 
 /// The entries of a kind, one a node.
 #[derive(Clone, Debug)]
-struct List {
+struct List<S: Shape> {
     /// The nodes with an entry.
-    nodes: Set,
+    nodes: S::Set,
     /// The instant of the first entry, and its node.
     least: Instant,
     first: usize,
     /// When each entry is due, and its number.
-    at: [Instant; PLACES],
-    number: [u64; PLACES],
+    at: S::Table<Instant>,
+    number: S::Table<u64>,
 }
 
-impl Default for List {
-    fn default() -> Self {
-        let at = [Instant::NEVER; PLACES];
-        Self { nodes: Set::NONE, least: Instant::NEVER, first: 0, at, number: [0; PLACES] }
+impl<S: Shape> List<S> {
+    fn of(nodes: usize) -> Self {
+        let (at, number) = (Table::new(vec![Instant::NEVER; nodes]), Table::new(vec![0; nodes]));
+        Self { nodes: S::Set::NONE, least: Instant::NEVER, first: 0, at, number }
     }
-}
 
-impl List {
     /// Adds an entry, in the place of the node's last.
     #[inline]
     fn add(&mut self, at: Instant, node: usize, number: u64) {
         let is_first = self.first == node && self.nodes.has(node);
         self.nodes.insert(node);
-        (self.at[node % PLACES], self.number[node % PLACES]) = (at, number);
+        (self.at[node], self.number[node]) = (at, number);
         if at < self.least {
             (self.least, self.first) = (at, node);
         } else if is_first {
@@ -172,7 +177,7 @@ impl List {
     fn find_first(&mut self) {
         self.least = Instant::NEVER;
         for node in self.nodes {
-            let at = self.at[node % PLACES];
+            let at = self.at[node];
             if at < self.least || (at == self.least && self.number(node) < self.number(self.first)) {
                 (self.least, self.first) = (at, node);
             }
@@ -180,20 +185,12 @@ impl List {
     }
 
     #[inline]
-    const fn number(&self, node: usize) -> u64 {
-        self.number[node % PLACES]
+    fn number(&self, node: usize) -> u64 {
+        self.number[node]
     }
 }
 
-impl Default for Lists {
-    fn default() -> Self {
-        let none = List::default;
-        let (ends, answers, timeouts, voids) = (none(), none(), none(), none());
-        Self { ends, answers, timeouts, voids, access: Instant::NEVER, added: 0, taken: 0 }
-    }
-}
-
-impl Lists {
+impl<S: Shape> Lists<S> {
     /// When the first of answers, time-outs and voids is due.
     #[inline]
     fn between(&self) -> Instant {
@@ -212,7 +209,7 @@ impl Lists {
     /// The same where several may be due: that which was added first.
     #[inline(never)]
     fn take_earliest(&mut self, at: Instant) -> Due {
-        let number = |list: &List| if list.least == at { list.number(list.first) } else { u64::MAX };
+        let number = |list: &List<S>| if list.least == at { list.number(list.first) } else { u64::MAX };
         let (answer, timeout, void) = (number(&self.answers), number(&self.timeouts), number(&self.voids));
         if answer < timeout.min(void) {
             Due::Respond(self.answers.take())
@@ -224,7 +221,13 @@ impl Lists {
     }
 }
 
-impl Agenda for Lists {
+impl<S: Shape> Agenda for Lists<S> {
+    fn of(nodes: usize) -> Self {
+        let none = || List::of(nodes);
+        let (ends, answers, timeouts, voids) = (none(), none(), none(), none());
+        Self { ends, answers, timeouts, voids, access: Instant::NEVER, added: 0, taken: 0 }
+    }
+
     #[inline]
     fn add(&mut self, at: Instant, due: Due) {
         let (list, node) = match due {

@@ -5,7 +5,7 @@
 
 use super::flight::Flight;
 use super::node::Heard;
-use super::shape::Shape;
+use super::shape::{NodeSet as _, Shape};
 use super::{Capture, DcfAir, Ear, Sending};
 use crate::air::Contender;
 use crate::ledger::Doing;

@@ -9,8 +9,8 @@
 
 use super::exchange::{End, goes_on_after};
 use super::node::Heard;
-use super::reception::{Locked, Newcomer, Overlap, Powers, Reception, prevails};
-use super::shape::{PLACES, Set, Shape, Table};
+use super::reception::{Reception, prevails};
+use super::shape::{NodeSet as _, Shape, Table};
 use super::{Capture, DcfAir, Ear, Reply, Sending};
 use crate::air::{BROADCAST, Up};
 use crate::timeline::FrameKind;
@@ -22,80 +22,86 @@ pub(super) struct Sets<S: Shape> {
     /// Receptions are kept here.
     in_use: bool,
     /// Those that send.
-    active: Set,
+    active: S::Set,
     /// Those that send, or are in the middle of an exchange of their own.
-    engaged: Set,
+    engaged: S::Set,
     /// Those with back-offs that may run, and with some that may stand still.
-    pub(super) running: Set,
-    pub(super) standing: Set,
+    pub(super) running: S::Set,
+    pub(super) standing: S::Set,
     /// Those with a last back-off of no slots: where nothing is to be sent it ends as soon as it runs and is interrupted.
-    empty: Set,
+    empty: S::Set,
     /// Those that may have a reservation by an RTS that can be dropped.
-    pub(super) requested: Set,
+    pub(super) requested: S::Set,
     /// By node.
-    pub(super) of: S::Table<Surroundings>,
+    pub(super) of: S::Table<Surroundings<S>>,
 }
 
 /// The surroundings of a node, and the receptions of its frame.
 #[derive(Clone, Debug)]
-pub(super) struct Surroundings {
+pub(super) struct Surroundings<S: Shape> {
     /// All that its frames reach.
-    pub(super) hearers: Set,
+    pub(super) hearers: S::Set,
     /// Those with a medium that they make busy.
-    pub(super) sensing: Set,
+    pub(super) sensing: S::Set,
     /// Those that lock to them.
-    noticing: Set,
+    noticing: S::Set,
     /// Those that could decode them, and that do where nothing overlaps.
-    decodable: Set,
-    clear: Set,
+    decodable: S::Set,
+    clear: S::Set,
     /// Those that an error model keeps from decoding some.
-    lossy: Set,
+    lossy: S::Set,
     /// The nodes with frames that reach it, and that make its medium busy.
-    heard: Set,
-    sensed: Set,
+    heard: S::Set,
+    sensed: S::Set,
     /// The receivers that are locked to its frame, and those of them that will decode it, as far as is known.
-    locked: Set,
-    intact: Set,
+    locked: S::Set,
+    intact: S::Set,
     /// Itself and those that sense it, as far as they contend: the node's neighbourhood.
-    neighbours: Set,
+    neighbours: S::Set,
+    /// Those with frames that can overlap its own somewhere: that hear it, that it hears, and that share a hearer with it.
+    near: S::Set,
+    /// Of each other sender the hearers that receive its own frames so much stronger that they survive.
+    prevails: S::Table<S::Set>,
     /// How long its frames travel to each of them \[ns\].
-    delays_ns: [u32; PLACES],
-    ears: Box<[Ear; PLACES]>,
+    delays_ns: S::Table<u32>,
+    ears: Box<S::Table<Ear>>,
 }
 
 impl<S: Shape> Sets<S> {
     pub(super) fn none(nodes: usize) -> Self {
         let none = Surroundings {
-            hearers: Set::NONE,
-            sensing: Set::NONE,
-            noticing: Set::NONE,
-            decodable: Set::NONE,
-            clear: Set::NONE,
-            lossy: Set::NONE,
-            heard: Set::NONE,
-            sensed: Set::NONE,
-            locked: Set::NONE,
-            intact: Set::NONE,
-            neighbours: Set::NONE,
-            delays_ns: [0; PLACES],
-            ears: Box::new([Ear::NONE; PLACES]),
+            hearers: S::Set::NONE,
+            sensing: S::Set::NONE,
+            noticing: S::Set::NONE,
+            decodable: S::Set::NONE,
+            clear: S::Set::NONE,
+            lossy: S::Set::NONE,
+            heard: S::Set::NONE,
+            sensed: S::Set::NONE,
+            locked: S::Set::NONE,
+            intact: S::Set::NONE,
+            neighbours: S::Set::NONE,
+            near: S::Set::NONE,
+            prevails: Table::new(vec![S::Set::NONE; nodes]),
+            delays_ns: Table::new(vec![0; nodes]),
+            ears: Box::new(Table::new(vec![Ear::NONE; nodes])),
         };
         Self {
             in_use: false,
-            active: Set::NONE,
-            engaged: Set::NONE,
-            running: Set::NONE,
-            standing: Set::NONE,
-            empty: Set::NONE,
-            requested: Set::NONE,
+            active: S::Set::NONE,
+            engaged: S::Set::NONE,
+            running: S::Set::NONE,
+            standing: S::Set::NONE,
+            empty: S::Set::NONE,
+            requested: S::Set::NONE,
             of: Table::new(if S::SMALL { vec![none; nodes] } else { Vec::new() }),
         }
     }
 }
 
-impl Surroundings {
+impl<S: Shape> Surroundings<S> {
     /// These hearers, of a node with a frame on the air or without.
-    fn take_hearers(&mut self, ears: &[Ear]) {
+    pub(super) fn take_hearers(&mut self, ears: &[Ear]) {
         let those =
             |is: fn(&Ear) -> bool| ears.iter().filter(|ear| is(ear)).map(|ear| ear.node as usize).collect();
         self.hearers = those(|_| true);
@@ -104,22 +110,21 @@ impl Surroundings {
         self.decodable = those(|ear| ear.decodable);
         self.clear = those(|ear| ear.clear_alone);
         self.lossy = those(|ear| ear.lossy);
-        (self.heard, self.sensed) = (Set::NONE, Set::NONE);
         for ear in ears {
-            self.ears[ear.node as usize % PLACES] = *ear;
-            self.delays_ns[ear.node as usize % PLACES] = ear.delay_ns;
+            self.ears[ear.node as usize] = *ear;
+            self.delays_ns[ear.node as usize] = ear.delay_ns;
         }
     }
 
     /// When energy that leaves the node at an instant gets to one of its hearers.
     #[inline]
-    const fn after(&self, at: Instant, hearer: usize) -> Instant {
-        Instant::from_nanos(at.as_nanos() + self.delays_ns[hearer % PLACES] as u64)
+    fn after(&self, at: Instant, hearer: usize) -> Instant {
+        Instant::from_nanos(at.as_nanos() + u64::from(self.delays_ns[hearer]))
     }
 
     #[inline]
     fn ear(&self, node: usize) -> &Ear {
-        &self.ears[node % PLACES]
+        &self.ears[node]
     }
 }
 
@@ -138,7 +143,9 @@ impl<S: Shape> DcfAir<S> {
         let nodes = self.nodes.all().len();
         for node in 0..nodes {
             let hearers = self.ears_of(node, 0);
-            self.sets.of[node].take_hearers(&self.ears[hearers]);
+            let around = &mut self.sets.of[node];
+            around.take_hearers(&self.ears[hearers]);
+            (around.heard, around.sensed) = (S::Set::NONE, S::Set::NONE);
         }
         let mut is_usual = true;
         for node in 0..nodes {
@@ -149,6 +156,7 @@ impl<S: Shape> DcfAir<S> {
             let contenders = self.around(node).iter().map(|&c| self.queues[c as usize].node as usize);
             self.sets.of[node].neighbours = contenders.collect();
         }
+        self.compare_powers();
         let pairwise = matches!(self.rules.capture, Capture::First | Capture::Strongest);
         // Before the first frame both forms say the same.
         let may_begin = pairwise && self.detection_ratio == 0.0 && self.sets.active.is_empty();
@@ -156,6 +164,30 @@ impl<S: Shape> DcfAir<S> {
             self.list_signals();
         }
         self.sets.in_use |= may_begin && is_usual && self.ledger.is_none() && self.fades.is_none();
+    }
+
+    /// Compares any two senders at each node that hears both.
+    fn compare_powers(&mut self) {
+        let nodes = self.nodes.all().len();
+        for node in 0..nodes {
+            let around = &mut self.sets.of[node];
+            around.near = around.hearers | around.heard;
+            (0..nodes).for_each(|other| around.prevails[other] = S::Set::NONE);
+        }
+        let mut signals: Vec<(usize, f32)> = Vec::new();
+        for there in 0..nodes {
+            signals.clear();
+            let heard = self.sets.of[there].heard.into_iter();
+            signals.extend(heard.map(|from| (from, self.sets.of[from].ear(there).power_mw)));
+            for &(from, power_mw) in &signals {
+                let around = &mut self.sets.of[from];
+                for &(other, other_mw) in signals.iter().filter(|&&(other, _)| other != from) {
+                    around.near.insert(other);
+                    let prevails = prevails(power_mw, other_mw, self.capture_ratio);
+                    around.prevails[other].insert_if(prevails, there);
+                }
+            }
+        }
     }
 
     /// From now on the signals of each node are kept in the order in which they came.
@@ -189,12 +221,12 @@ impl<S: Shape> DcfAir<S> {
     #[allow(clippy::inline_always, reason = "part of `start`")]
     #[inline(always)]
     pub(super) fn reach_all(&mut self, now: Instant, node: usize, frame: &Reply) -> bool {
-        let (others, first_wins) = (self.sets.active, self.rules.capture == Capture::First);
-        let Surroundings { hearers, sensing, noticing, clear, heard, .. } = self.sets.of[node];
+        let Surroundings { hearers, sensing, noticing, clear, heard, near, .. } = self.sets.of[node];
+        let (others, first_wins) = (self.sets.active & near, self.rules.capture == Capture::First);
         if others.meets(heard) {
             self.talk_over_all(node, others & heard);
         }
-        let (mut reached, mut deaf) = (Set::NONE, Set::NONE);
+        let (mut reached, mut deaf) = (S::Set::NONE, S::Set::NONE);
         for other in others {
             reached = reached | self.sets.of[other].hearers;
             if hearers.has(other) && self.nodes[other].sending_until > self.sets.of[node].after(now, other) {
@@ -224,7 +256,7 @@ impl<S: Shape> DcfAir<S> {
 
     /// A node begins to transmit while frames of `others` reach it: it misses them.
     #[inline(never)]
-    fn talk_over_all(&mut self, node: usize, others: Set) {
+    fn talk_over_all(&mut self, node: usize, others: S::Set) {
         for other in others {
             let around = &mut self.sets.of[other];
             around.intact.remove(node);
@@ -240,35 +272,37 @@ impl<S: Shape> DcfAir<S> {
 
     /// A frame's first energy reaches nodes that other signals reach, of which some transmit themselves.
     #[inline(never)]
-    fn overlap_all(&mut self, from: usize, overlapped: Set, transmitting: Set, until: Instant) {
+    fn overlap_all(&mut self, from: usize, overlapped: S::Set, transmitting: S::Set, until: Instant) {
+        let others = self.sets.active & self.sets.of[from].near;
         if self.rules.capture == Capture::First {
             // ns-2 drops a signal that is not sensed before its MAC.
-            return self.overlap_first(from, overlapped & self.sets.of[from].sensing, transmitting, until);
-        }
-        for there in overlapped - transmitting {
-            self.overlap_strongest(there, from, until);
+            let overlapped = overlapped & self.sets.of[from].sensing;
+            self.overlap_first(from, others, overlapped, transmitting, until);
+        } else {
+            self.overlap_strongest(from, others, overlapped - transmitting, until);
         }
     }
 
-    /// The same of those that sense it, under [`Capture::First`]: see [`Overlap::of_first`].
-    fn overlap_first(&mut self, from: usize, overlapped: Set, transmitting: Set, until: Instant) {
+    /// The same of those that sense it, under [`Capture::First`]: see [`Overlap::of_first`](super::reception::Overlap::of_first).
+    fn overlap_first(
+        &mut self,
+        from: usize,
+        others: S::Set,
+        overlapped: S::Set,
+        transmitting: S::Set,
+        until: Instant,
+    ) {
         let mut free = overlapped; // and not locked to any signal
-        for other in self.sets.active {
+        for other in others {
             let locked = overlapped & self.sets.of[other].locked;
             free = free - locked;
-            let other_until = self.nodes[other].sending_until;
-            let (mut spoilt, mut longer) = (Set::NONE, Set::NONE);
-            for there in locked {
-                let (first, new) = (self.sets.of[other].ear(there), self.sets.of[from].ear(there));
-                let (first_ends, ends) = (first.after(other_until), new.after(until));
-                let prevails = prevails(first.power_mw, new.power_mw, self.capture_ratio);
-                let reserved_until = if prevails { ends.later(self.timing.eifs) } else { Instant::ZERO };
+            let spoilt = locked - self.sets.of[other].prevails[from];
+            for there in locked - spoilt {
+                let reserved_until = self.sets.of[from].after(until, there).later(self.timing.eifs);
                 let this = &mut self.nodes[there];
                 this.reserved_until = this.reserved_until.max(reserved_until);
-                spoilt.insert_if(!prevails, there);
-                longer.insert_if(ends > first_ends, there);
             }
-            let left = spoilt & longer;
+            let left = self.end_later(from, until, other, spoilt);
             let around = &mut self.sets.of[other];
             around.intact = around.intact - spoilt;
             around.locked = around.locked - left;
@@ -279,36 +313,50 @@ impl<S: Shape> DcfAir<S> {
         around.intact = around.intact | ((free & around.decodable) - transmitting);
     }
 
-    /// The same of one node that does not transmit, under all other rules.
-    fn overlap_strongest(&mut self, node: usize, from: usize, until: Instant) {
-        let ear = self.sets.of[from].ear(node);
-        let (mut locked, mut rival_mw) = (None, 0.0f32);
-        for other in self.sets.active & self.sets.of[node].heard {
+    /// The same of those that do not transmit, under all other rules: see
+    /// [`Overlap::of_strongest`](super::reception::Overlap::of_strongest).
+    fn overlap_strongest(&mut self, from: usize, others: S::Set, overlapped: S::Set, until: Instant) {
+        let around = &self.sets.of[from];
+        let (noticed, mut clear) = (overlapped & around.noticing, overlapped & around.decodable);
+        for other in others {
+            clear = clear - (self.sets.of[other].hearers - around.prevails[other]);
+        }
+        let mut free = overlapped; // and not locked to any signal
+        let mut locked = S::Set::NONE; // to this one, from now on
+        for other in others {
             let around = &self.sets.of[other];
-            let power_mw = around.ear(node).power_mw;
-            rival_mw = rival_mw.max(power_mw);
-            if around.locked.has(node) {
-                let until = around.after(self.nodes[other].sending_until, node);
-                locked = Some((other, Locked { power_mw, until, intact: around.intact.has(node) }));
-            }
-        }
-        let newcomer = Newcomer { ear, until: ear.after(until), transmitting: false };
-        let powers = Powers { rival_mw, others_mw: 0.0, ratio: self.capture_ratio, detection: 0.0 };
-        let overlap = Overlap::of_strongest(locked.map(|(_, locked)| locked), &newcomer, &powers, false);
-        if let Some((other, _)) = locked.filter(|_| overlap.spoils || overlap.locks.is_some()) {
+            let rivals = overlapped & around.locked;
+            free = free - rivals;
+            let spoilt = rivals - around.prevails[from];
+            // Below 0 dB both could be decoded; the receiver stays with the first.
+            let lost = spoilt | (rivals - around.intact);
+            let left = (lost & clear) | self.end_later(from, until, other, lost & noticed);
             let around = &mut self.sets.of[other];
-            around.intact.remove(node);
-            if overlap.locks.is_some() {
-                around.locked.remove(node);
-            }
+            around.intact = around.intact - (spoilt | left);
+            around.locked = around.locked - left;
+            locked = locked | left;
         }
-        if let Some(intact) = overlap.locks {
-            let around = &mut self.sets.of[from];
-            around.locked.insert(node);
-            if intact {
-                around.intact.insert(node);
-            }
+        locked = locked | (free & noticed);
+        let around = &mut self.sets.of[from];
+        around.locked = around.locked | locked;
+        around.intact = around.intact | (locked & clear);
+    }
+
+    /// Of these hearers of two frames those at which the one, which ends at `until`, ends later than the other.
+    #[inline]
+    fn end_later(&self, from: usize, until: Instant, other: usize, among: S::Set) -> S::Set {
+        let other_until = self.nodes[other].sending_until;
+        let farthest = self.timing.near();
+        if until > other_until.later(farthest) {
+            return among;
         }
+        if until.later(farthest) <= other_until {
+            return S::Set::NONE;
+        }
+        let ends_later = |there: &usize| {
+            self.sets.of[from].after(until, *there) > self.sets.of[other].after(other_until, *there)
+        };
+        among.into_iter().filter(ends_later).collect()
     }
 
     /// A frame's last energy has reached all hearers of its sender.
@@ -343,7 +391,7 @@ impl<S: Shape> DcfAir<S> {
         let hearers = self.sets.of[node].hearers;
         // Before an answer none but these can show that it ran.
         let among = if goes_on { hearers & self.sets.empty } else { hearers };
-        for there in self.idle_standing(among) {
+        for there in self.idle_standing(node, among) {
             if !goes_on || self.is_watched(there) {
                 let ended = self.sets.of[node].after(now, there);
                 next = next.min(self.resume_idle(there, ended));
@@ -355,11 +403,11 @@ impl<S: Shape> DcfAir<S> {
     /// Applies the effects of a frame's end to its hearers; returns those that have decoded it.
     #[allow(clippy::inline_always, reason = "part of `end_frame`")]
     #[inline(always)]
-    fn leave_all(&mut self, now: Instant, node: usize, sent: &Sending) -> Set {
+    fn leave_all(&mut self, now: Instant, node: usize, sent: &Sending) -> S::Set {
         self.sets.active.remove(node);
         let around = &mut self.sets.of[node];
         let Surroundings { sensing, lossy, locked, intact, .. } = *around;
-        (around.locked, around.intact) = (Set::NONE, Set::NONE);
+        (around.locked, around.intact) = (S::Set::NONE, S::Set::NONE);
         let mut received = locked;
         for other in locked & self.sets.active {
             if self.nodes[other].sending_until > self.sets.of[node].after(now, other) {
@@ -389,10 +437,10 @@ impl<S: Shape> DcfAir<S> {
         &mut self,
         now: Instant,
         node: usize,
-        (sensing, decoded, missed): (Set, Set, Set),
+        (sensing, decoded, missed): (S::Set, S::Set, S::Set),
         sent: &Sending,
     ) {
-        let reserved = decoded - Set::of(sent.to);
+        let reserved = decoded - S::Set::of(sent.to);
         let around = &self.sets.of[node];
         for there in sensing - reserved - missed {
             let this = &mut self.nodes[there];
@@ -422,8 +470,8 @@ impl<S: Shape> DcfAir<S> {
     /// Those that decode an RTS, and had no longer reservation, have one that may be void.
     #[cold]
     #[inline(never)]
-    fn reserve_for_requests(&mut self, now: Instant, node: usize, decoded: Set, sent: &Sending) {
-        for there in decoded - Set::of(sent.to) {
+    fn reserve_for_requests(&mut self, now: Instant, node: usize, decoded: S::Set, sent: &Sending) {
+        for there in decoded - S::Set::of(sent.to) {
             let until = self.sets.of[node].after(now, there).later(sent.reserves);
             if until > self.nodes[there].reserved_until {
                 self.reserve_for_request(there, sent.by);
@@ -433,17 +481,18 @@ impl<S: Shape> DcfAir<S> {
 
     /// The nodes of a neighbourhood with countdowns that may run.
     #[inline]
-    pub(super) fn running_around(&self, node: usize) -> Set {
+    pub(super) fn running_around(&self, node: usize) -> S::Set {
         self.sets.of[node].neighbours & self.sets.running
     }
 
-    /// Of these nodes those with an idle medium while countdowns of them may stand still.
-    fn idle_standing(&self, among: Set) -> Set {
+    /// Of these hearers of a node those with an idle medium while countdowns of them may stand still.
+    fn idle_standing(&self, node: usize, among: S::Set) -> S::Set {
         let standing = (among & self.sets.standing) - self.sets.engaged;
         if standing.is_empty() {
             return standing;
         }
-        self.sets.active.into_iter().fold(standing, |idle, other| idle - self.sets.of[other].sensing)
+        let others = (self.sets.active & self.sets.of[node].near).into_iter();
+        others.fold(standing, |idle, other| idle - self.sets.of[other].sensing)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The shapes of networks that the air is compiled for.
 //!
-//! The rules of the air stand in the source once, for all shapes. For a [`Small`] network the compiler knows most answers that
-//! the code needs at every hearer of every frame: that a place exists, that no hearer is far, that a node has one contender.
+//! The rules of the air stand in the source once, for all shapes. For a [`Small`] network, and for a [`Middle`] one, the compiler knows
+//! most answers that the code needs at every hearer of every frame: that a place exists, that no hearer is far, that a node has one
+//! contender. Its sets of nodes are a word or a few.
 
 use super::agenda::{Agenda, Due, Lists};
 use evenair_des::Queue;
@@ -9,11 +10,15 @@ use std::fmt::Debug;
 use std::ops::{BitAnd, BitOr, Index, IndexMut, Sub};
 
 /// A shape of networks.
-pub trait Shape: Clone + Debug {
-    /// At most 64 nodes, no far hearer, all rates of one and the same hearers, no node with two contenders, no sum of signals.
+pub trait Shape: Clone + Debug + 'static {
+    /// A limited number of nodes, no far hearer, all rates of one and the same hearers, no node with two contenders, no sum of signals.
     const SMALL: bool;
+    /// How many nodes it has at most.
+    const PLACES: usize;
     /// Values by node, or by contender.
     type Table<T: Clone + Debug>: Table<T>;
+    /// A set of its nodes.
+    type Set: NodeSet;
     /// The events that are due.
     type Agenda: Agenda;
 }
@@ -28,27 +33,79 @@ pub trait Table<T>: Clone + Debug + IndexMut<usize, Output = T> {
     fn all(&self) -> &[T];
 }
 
+/// A set of nodes.
+#[allow(unnameable_types, reason = "a matter of the air's own")]
+pub trait NodeSet:
+    Copy
+    + Debug
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + Sub<Output = Self>
+    + FromIterator<usize>
+    + IntoIterator<Item = usize>
+{
+    /// The empty one.
+    const NONE: Self;
+
+    /// A node alone, or none if there is no such node.
+    fn of(node: u32) -> Self;
+
+    /// Whether no node is in it.
+    fn is_empty(self) -> bool;
+
+    /// Whether a node is in it.
+    fn has(self, node: usize) -> bool;
+
+    /// Whether it has a node in common with another.
+    fn meets(self, other: Self) -> bool;
+
+    /// A node comes in.
+    fn insert(&mut self, node: usize);
+
+    /// A node leaves.
+    fn remove(&mut self, node: usize);
+
+    /// Inserts a node or lets it be, without a branch.
+    fn insert_if(&mut self, is_in: bool, node: usize);
+
+    /// Inserts a node or removes it, without a branch.
+    fn put(&mut self, node: usize, is_in: bool);
+}
+
 /// Any network.
 #[derive(Clone, Debug)]
 pub struct General;
 
-/// A network as most are; see [`Shape::SMALL`].
+/// A network as most are, of at most 64 nodes; see [`Shape::SMALL`].
 #[derive(Clone, Debug)]
 pub struct Small;
 
-/// How many nodes a small network has at most.
-pub(super) const PLACES: usize = 64;
+/// The same of at most 128 nodes.
+#[derive(Clone, Debug)]
+pub struct Middle;
 
 impl Shape for General {
     const SMALL: bool = false;
+    const PLACES: usize = usize::MAX;
     type Table<T: Clone + Debug> = Vec<T>;
+    type Set = Set<1>;
     type Agenda = Queue<Due>;
 }
 
 impl Shape for Small {
     const SMALL: bool = true;
-    type Table<T: Clone + Debug> = Places<T>;
-    type Agenda = Lists;
+    const PLACES: usize = WORD;
+    type Table<T: Clone + Debug> = Places<T, { Self::PLACES }>;
+    type Set = Set<1>;
+    type Agenda = Lists<Self>;
+}
+
+impl Shape for Middle {
+    const SMALL: bool = true;
+    const PLACES: usize = 2 * WORD;
+    type Table<T: Clone + Debug> = Boxed<T, { Self::PLACES }>;
+    type Set = Set<2>;
+    type Agenda = Lists<Self>;
 }
 
 impl<T: Clone + Debug> Table<T> for Vec<T> {
@@ -61,20 +118,25 @@ impl<T: Clone + Debug> Table<T> for Vec<T> {
     }
 }
 
-/// A table with a place for each number below [`PLACES`], so that none need be checked.
+/// Exactly so many values: those that are there, and the last of them again.
+fn filled<T: Clone>(mut all: Vec<T>, places: usize) -> Vec<T> {
+    let last = all.last().expect("a network has nodes and contenders").clone();
+    all.resize(places, last);
+    all
+}
+
+/// A table with a place for each number below `N`, so that none need be checked.
 #[allow(unnameable_types, reason = "a matter of the air's own")]
 #[derive(Clone, Debug)]
-pub struct Places<T> {
-    places: [T; PLACES], // in place: found without another pointer
+pub struct Places<T, const N: usize> {
+    places: [T; N], // in place: found without another pointer
     taken: usize,
 }
 
-impl<T: Clone + Debug> Table<T> for Places<T> {
-    fn new(mut all: Vec<T>) -> Self {
+impl<T: Clone + Debug, const N: usize> Table<T> for Places<T, N> {
+    fn new(all: Vec<T>) -> Self {
         let taken = all.len();
-        let last = all.last().expect("a network has nodes and contenders").clone();
-        all.resize(PLACES, last);
-        let Ok(places) = all.try_into() else { unreachable!("resized") };
+        let Ok(places) = filled(all, N).try_into() else { unreachable!("just filled") };
         Self { places, taken }
     }
 
@@ -83,141 +145,204 @@ impl<T: Clone + Debug> Table<T> for Places<T> {
     }
 }
 
-impl<T> Index<usize> for Places<T> {
+impl<T, const N: usize> Index<usize> for Places<T, N> {
     type Output = T;
 
     #[inline]
     fn index(&self, place: usize) -> &T {
         debug_assert!(place < self.taken, "no such place");
-        &self.places[place % PLACES]
+        &self.places[place % N]
     }
 }
 
-impl<T> IndexMut<usize> for Places<T> {
+impl<T, const N: usize> IndexMut<usize> for Places<T, N> {
     #[inline]
     fn index_mut(&mut self, place: usize) -> &mut T {
         debug_assert!(place < self.taken, "no such place");
-        &mut self.places[place % PLACES]
+        &mut self.places[place % N]
     }
 }
 
-/// A set of nodes of a small network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Set(u64);
+/// The same of larger tables, which no stack has room for.
+#[allow(unnameable_types, reason = "a matter of the air's own")]
+#[derive(Clone, Debug)]
+pub struct Boxed<T, const N: usize> {
+    places: Box<[T; N]>,
+    taken: usize,
+}
 
-impl Set {
-    pub(super) const NONE: Self = Self(0);
-
-    /// A node alone, or none if there is no such node.
-    #[inline]
-    pub(super) const fn of(node: u32) -> Self {
-        if (node as usize) < PLACES { Self(Self::bit(node as usize)) } else { Self::NONE }
+impl<T: Clone + Debug, const N: usize> Table<T> for Boxed<T, N> {
+    fn new(all: Vec<T>) -> Self {
+        let taken = all.len();
+        let Ok(places) = filled(all, N).try_into() else { unreachable!("just filled") };
+        Self { places, taken }
     }
 
+    fn all(&self) -> &[T] {
+        &self.places[..self.taken]
+    }
+}
+
+impl<T, const N: usize> Index<usize> for Boxed<T, N> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, place: usize) -> &T {
+        debug_assert!(place < self.taken, "no such place");
+        &self.places[place % N]
+    }
+}
+
+impl<T, const N: usize> IndexMut<usize> for Boxed<T, N> {
+    #[inline]
+    fn index_mut(&mut self, place: usize) -> &mut T {
+        debug_assert!(place < self.taken, "no such place");
+        &mut self.places[place % N]
+    }
+}
+
+/// Bits of a word.
+const WORD: usize = u64::BITS as usize;
+
+/// A set of nodes in so many words.
+#[allow(unnameable_types, reason = "a matter of the air's own")]
+#[derive(Clone, Copy, Debug)]
+pub struct Set<const WORDS: usize>([u64; WORDS]);
+
+impl<const WORDS: usize> Set<WORDS> {
     #[inline]
     const fn bit(node: usize) -> u64 {
-        1 << (node % PLACES)
+        1 << (node % WORD)
+    }
+
+    /// The word that a node has its bit in.
+    #[inline]
+    const fn word(&mut self, node: usize) -> &mut u64 {
+        &mut self.0[node / WORD % WORDS]
+    }
+
+    /// The words of two, each pair made one.
+    #[inline]
+    fn with(self, other: Self, op: impl Fn(u64, u64) -> u64) -> Self {
+        Self(std::array::from_fn(|i| op(self.0[i], other.0[i])))
+    }
+}
+
+impl<const WORDS: usize> NodeSet for Set<WORDS> {
+    const NONE: Self = Self([0; WORDS]);
+
+    #[inline]
+    fn of(node: u32) -> Self {
+        let mut set = Self::NONE;
+        set.insert_if((node as usize) < WORDS * WORD, node as usize);
+        set
     }
 
     #[inline]
-    pub(super) const fn is_empty(self) -> bool {
-        self.0 == 0
+    fn is_empty(self) -> bool {
+        self.0.into_iter().fold(0, BitOr::bitor) == 0
     }
 
     #[inline]
-    pub(super) const fn has(self, node: usize) -> bool {
-        self.0 & Self::bit(node) != 0
-    }
-
-    /// Its least node.
-    #[inline]
-    pub(super) const fn first(self) -> Option<usize> {
-        if self.is_empty() { None } else { Some(self.0.trailing_zeros() as usize) }
-    }
-
-    /// Whether the sets have a node in common.
-    #[inline]
-    pub(super) const fn meets(self, other: Self) -> bool {
-        self.0 & other.0 != 0
+    fn has(self, node: usize) -> bool {
+        self.0[node / WORD % WORDS] & Self::bit(node) != 0
     }
 
     #[inline]
-    pub(super) const fn insert(&mut self, node: usize) {
-        self.0 |= Self::bit(node);
+    fn meets(self, other: Self) -> bool {
+        !(self & other).is_empty()
     }
 
     #[inline]
-    pub(super) const fn remove(&mut self, node: usize) {
-        self.0 &= !Self::bit(node);
-    }
-
-    /// Inserts a node or lets it be, without a branch.
-    #[inline]
-    pub(super) const fn insert_if(&mut self, is_in: bool, node: usize) {
-        self.0 |= (is_in as u64) << (node % PLACES);
+    fn insert(&mut self, node: usize) {
+        *self.word(node) |= Self::bit(node);
     }
 
     #[inline]
-    pub(super) const fn put(&mut self, node: usize, is_in: bool) {
+    fn remove(&mut self, node: usize) {
+        *self.word(node) &= !Self::bit(node);
+    }
+
+    #[inline]
+    fn insert_if(&mut self, is_in: bool, node: usize) {
+        *self.word(node) |= u64::from(is_in) << (node % WORD);
+    }
+
+    #[inline]
+    fn put(&mut self, node: usize, is_in: bool) {
         self.remove(node);
         self.insert_if(is_in, node);
     }
 }
 
-impl BitAnd for Set {
+impl<const WORDS: usize> BitAnd for Set<WORDS> {
     type Output = Self;
 
     #[inline]
     fn bitand(self, other: Self) -> Self {
-        Self(self.0 & other.0)
+        self.with(other, |this, other| this & other)
     }
 }
 
-impl BitOr for Set {
+impl<const WORDS: usize> BitOr for Set<WORDS> {
     type Output = Self;
 
     #[inline]
     fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        self.with(other, |this, other| this | other)
     }
 }
 
-impl Sub for Set {
+impl<const WORDS: usize> Sub for Set<WORDS> {
     type Output = Self;
 
     /// Those of the one that are not in the other.
     #[inline]
     fn sub(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
+        self.with(other, |this, other| this & !other)
     }
 }
 
-impl FromIterator<usize> for Set {
+impl<const WORDS: usize> FromIterator<usize> for Set<WORDS> {
     fn from_iter<I: IntoIterator<Item = usize>>(nodes: I) -> Self {
-        nodes.into_iter().fold(Self::NONE, |set, node| Self(set.0 | Self::bit(node)))
+        let mut set = Self::NONE;
+        nodes.into_iter().for_each(|node| set.insert(node));
+        set
     }
 }
 
-impl IntoIterator for Set {
+impl<const WORDS: usize> IntoIterator for Set<WORDS> {
     type Item = usize;
-    type IntoIter = Nodes;
+    type IntoIter = Nodes<WORDS>;
 
     #[inline]
-    fn into_iter(self) -> Nodes {
-        Nodes(self.0)
+    fn into_iter(self) -> Nodes<WORDS> {
+        Nodes { left: self.0 }
     }
 }
 
 /// The nodes of a set, in ascending order.
-pub(super) struct Nodes(u64);
+#[allow(unnameable_types, reason = "a matter of the air's own")]
+pub struct Nodes<const WORDS: usize> {
+    left: [u64; WORDS],
+}
 
-impl Iterator for Nodes {
+impl<const WORDS: usize> Iterator for Nodes<WORDS> {
     type Item = usize;
 
     #[inline]
     fn next(&mut self) -> Option<usize> {
-        let node = Set(self.0).first()?;
-        self.0 &= self.0 - 1;
-        Some(node)
+        // The first word with one, found without a branch.
+        let (mut first, mut place) = (0, 0);
+        for (i, &word) in self.left.iter().enumerate().rev() {
+            (first, place) = if word == 0 { (first, place) } else { (word, i) };
+        }
+        if first == 0 {
+            return None;
+        }
+        for (i, word) in self.left.iter_mut().enumerate() {
+            *word = if i == place { first & (first - 1) } else { *word };
+        }
+        Some(place * WORD + first.trailing_zeros() as usize)
     }
 }

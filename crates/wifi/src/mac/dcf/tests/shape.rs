@@ -1,7 +1,7 @@
 //! A small network is the same network.
 
 use super::*;
-use crate::mac::dcf::shape::{PLACES, Shape, Small};
+use crate::mac::dcf::shape::{Middle, Shape, Small};
 use crate::receivers::Receivers;
 use proptest::prelude::*;
 
@@ -86,8 +86,8 @@ fn small_is_what_fits() {
     assert!(!is_small(&[0.0, 100.0], &[]), "no queue");
     let adds_up = Rules { energy: Some(Dbm::new(-62.0)), ..Rules::standard() };
     assert!(!is_small_by(adds_up, &[0.0, 100.0], &[0, 1]), "signals are added up");
-    let line: Vec<f64> = (0..=PLACES).map(|n| n as f64).collect();
-    assert!(is_small(&line[1..], &[0]) && !is_small(&line, &[0]));
+    let line = |nodes: usize| -> Vec<f64> { (0..nodes).map(|n| n as f64).collect() };
+    assert!(is_small(&line(Small::PLACES), &[0]) && !is_small(&line(Small::PLACES + 1), &[0]));
 }
 
 /// Node 0's frame is decoded up to 250 m: at node 2, and not at its addressee 400 m away.
@@ -125,34 +125,57 @@ fn looking_ahead_takes_the_same_path() {
     assert!(upcoming.len() > 100, "{} frames were told of ahead", upcoming.len());
 }
 
+/// Rules of either kind.
+fn any_rules() -> impl Strategy<Value = Rules> {
+    let captures = prop_oneof![
+        Just(Capture::First),
+        Just(Capture::Strongest),
+        Just(Capture::Sinr { noise: Dbm::new(-96.0) }),
+    ];
+    let thresholds_db = prop_oneof![Just(10.0), Just(0.0), Just(-6.0)];
+    (captures, thresholds_db, any::<bool>(), any::<bool>()).prop_map(
+        |(capture, capture_db, of_ns2, requests)| Rules {
+            capture,
+            capture_db,
+            rts_threshold: requests.then(|| Bytes::new(100)),
+            ..if of_ns2 { Rules::ns2() } else { Rules::standard() }
+        },
+    )
+}
+
+/// A network of this shape takes the path of any.
+fn takes_the_path_of_any<S: Shape>(at_m: &[f64], rules: Rules, end: Instant) -> Result<(), TestCaseError> {
+    let at: Vec<Position> = at_m.iter().map(|&x| Position::new(x, 0.0)).collect();
+    let (medium, nodes) = (Medium::from_positions(&at, &radio()), at.len() as u32);
+    let contenders: Vec<Contention> = (0..nodes).map(contention).collect();
+    let receivers = Receivers::default();
+    prop_assert!(DcfAir::<S>::fits(&medium, &contenders, &timing(), &rules, &receivers));
+    let any = DcfAir::new(&medium, contenders.clone(), timing(), rules);
+    let shaped = DcfAir::<S>::with_receivers(&medium, contenders, timing(), rules, &receivers);
+    let path_of_any = path(any, nodes, end);
+    prop_assert!(path_of_any.1.iter().any(|counters| counters.attempts > 0));
+    prop_assert_eq!(path(shaped, nodes, end), path_of_any);
+    Ok(())
+}
+
 proptest! {
     /// Frame by frame, under any rules.
     #[test]
     fn a_small_network_takes_the_path_of_any(
         at_m in prop::collection::vec(0.0..900.0f64, 2..8),
-        of_ns2: bool,
-        capture in prop_oneof![
-            Just(Capture::First),
-            Just(Capture::Strongest),
-            Just(Capture::Sinr { noise: Dbm::new(-96.0) }),
-        ],
-        requests: bool,
+        rules in any_rules(),
     ) {
-        let at: Vec<Position> = at_m.iter().map(|&x| Position::new(x, 0.0)).collect();
-        let medium = Medium::from_positions(&at, &radio());
-        let nodes = at.len() as u32;
-        let rules = Rules {
-            capture,
-            rts_threshold: requests.then(|| Bytes::new(100)),
-            ..if of_ns2 { Rules::ns2() } else { Rules::standard() }
-        };
-        let contenders: Vec<Contention> = (0..nodes).map(contention).collect();
-        let (receivers, end) = (Receivers::default(), us(300_000));
-        prop_assert!(DcfAir::<Small>::fits(&medium, &contenders, &timing(), &rules, &receivers));
-        let any = DcfAir::new(&medium, contenders.clone(), timing(), rules);
-        let small = DcfAir::<Small>::with_receivers(&medium, contenders, timing(), rules, &receivers);
-        let path_of_any = path(any, nodes, end);
-        prop_assert!(path_of_any.1.iter().any(|counters| counters.attempts > 0));
-        prop_assert_eq!(path(small, nodes, end), path_of_any);
+        takes_the_path_of_any::<Small>(&at_m, rules, us(300_000))?;
+        takes_the_path_of_any::<Middle>(&at_m, rules, us(300_000))?;
+    }
+
+    /// The same of a line of as many nodes as there may be.
+    #[test]
+    fn a_middle_network_takes_the_path_of_any(
+        mut at_m in prop::collection::vec(0.0..5_000.0f64, 65..=Middle::PLACES),
+        rules in any_rules(),
+    ) {
+        at_m.sort_by(f64::total_cmp);
+        takes_the_path_of_any::<Middle>(&at_m, rules, us(20_000))?;
     }
 }
