@@ -16,7 +16,6 @@ impl<S: Shape> DcfAir<S> {
         for node in 0..self.nodes.all().len() {
             self.resume(node, now); // between a frame and its answer countdowns may stand still
         }
-        self.list_signals(); // the first that is sensed has the blame
         let mut ledger = Ledger::new(self.queues.all().len(), now);
         for c in 0..self.queues.all().len() as u32 {
             let doing = self.doing(c);

@@ -25,7 +25,7 @@ impl<S: Shape> DcfAir<S> {
         }
         station.energetic = true;
         this.add_energy();
-        let by = self.signal_of(node, from as u32).expect("a signal that has just begun");
+        let by = self.frame_at(node, from as u32).expect("a signal that has just begun").by;
         self.stop_countdowns(node, at, by);
     }
 

@@ -305,8 +305,8 @@ impl<S: Shape> DcfAir<S> {
         if self.adds_up() {
             self.release_energy(node, at);
         }
-        if self.ledger.is_some() {
-            self.pass_blame(node, ear, sent.by, at);
+        if self.ledger.is_some() && ear.sensed {
+            self.pass_blame(node, sent.by, at);
         }
         if self.errs_by_noise() && !self.stations[node].interference.is_empty() {
             self.note_interference(node, at);
@@ -380,28 +380,38 @@ impl<S: Shape> DcfAir<S> {
     /// An exchange of `gone` is sensed no more: a sender that is still sensed takes over the blame.
     #[cold]
     #[inline(never)]
-    fn pass_blame(&mut self, node: usize, ear: &Ear, gone: Contender, at: Instant) {
-        let Some(by) = self.sensed(node).filter(|_| ear.sensed) else { return };
+    pub(super) fn pass_blame(&mut self, node: usize, gone: Contender, at: Instant) {
         for c in self.contenders(node) {
-            if self.ledger.as_ref().is_some_and(|l| l.doing(c) == Doing::Blocked { by: gone }) {
+            if self.ledger.as_ref().is_some_and(|l| l.doing(c) == Doing::Blocked { by: gone })
+                && let Some(by) = self.sensed(node)
+            {
                 self.turn_to(c, at, Doing::Blocked { by });
             }
         }
     }
 
-    /// The contender with the exchange of the first signal that a node senses; of any that it senses together, if it senses none alone.
+    /// The contender with the exchange of the first frame that a node senses, by its beginning and its sender's number; of any that it
+    /// senses together, if it senses none alone.
     pub(super) fn sensed(&self, node: usize) -> Option<Contender> {
+        if self.in_sets() {
+            return self.first_of(node, self.senders_sensed(node).into_iter().map(|from| from as u32));
+        }
         let (this, station) = (&self.nodes[node], &self.stations[node]);
-        let alone = this.signals(station).find(|heard| heard.is_sensed());
-        let together = || this.signals(station).next().filter(|_| station.energetic);
-        self.signal_of(node, alone.or_else(together)?.from())
+        let alone = this.signals(station).filter(|heard| heard.is_sensed()).map(Heard::from);
+        let together = || this.signals(station).filter(|_| station.energetic).map(Heard::from);
+        self.first_of(node, alone).or_else(|| self.first_of(node, together()))
     }
 
-    /// The contender with the exchange of the signal of `from` that reaches a node.
-    pub(super) fn signal_of(&self, node: usize, from: u32) -> Option<Contender> {
+    /// The contender with the exchange of the first of these senders' frames, all of which reach a node.
+    fn first_of(&self, node: usize, senders: impl Iterator<Item = u32>) -> Option<Contender> {
+        let frames = senders.filter_map(|from| Some((from, self.frame_at(node, from)?)));
+        frames.min_by_key(|&(from, sent)| (sent.since, from)).map(|(_, sent)| sent.by)
+    }
+
+    /// The frame of `from` that reaches a node.
+    pub(super) fn frame_at(&self, node: usize, from: u32) -> Option<&Sending> {
         let flight = self.flights.iter().find(|flight| flight.reaches(node, from));
-        let sent = flight.map(Flight::sent).or(self.stations[from as usize].sending.as_ref());
-        sent.map(|sent| sent.by)
+        flight.map(Flight::sent).or(self.stations[from as usize].sending.as_ref())
     }
 
     /// Whether the link's error model spoils a frame.

@@ -4,15 +4,14 @@
 //! a few operations on sets: of its hearers, those that no other frame reaches, that transmit themselves, that have a countdown to stop.
 //! One by one come the hearers at which frames overlap, and those with a countdown. The rules are those of `reception`.
 //!
-//! Sums of powers, and the ledger, depend on the order in which signals came to a node. Networks that need it keep the signals of each
-//! node in a list ([`Node`](super::node::Node)), and use of the sets only those of countdowns and engagements.
+//! Sums of powers depend on the order in which signals came to a node. Networks that need it keep the signals of each node in a list ([`Node`](super::node::Node)), and use of the sets only those of countdowns and engagements.
 
 use super::exchange::{End, goes_on_after};
 use super::node::Heard;
 use super::reception::{Reception, prevails};
 use super::shape::{NodeSet as _, Shape, Table};
 use super::{Capture, DcfAir, Ear, Reply, Sending};
-use crate::air::{BROADCAST, Up};
+use crate::air::{BROADCAST, Contender, Up};
 use crate::timeline::FrameKind;
 use evenair_units::{Duration, Instant};
 
@@ -163,7 +162,7 @@ impl<S: Shape> DcfAir<S> {
         if self.sets.in_use && !is_usual {
             self.list_signals();
         }
-        self.sets.in_use |= may_begin && is_usual && self.ledger.is_none() && self.fades.is_none();
+        self.sets.in_use |= may_begin && is_usual && self.fades.is_none();
     }
 
     /// Compares any two senders at each node that hears both.
@@ -390,7 +389,7 @@ impl<S: Shape> DcfAir<S> {
         let mut next = Instant::NEVER;
         let hearers = self.sets.of[node].hearers;
         // Before an answer none but these can show that it ran.
-        let among = if goes_on { hearers & self.sets.empty } else { hearers };
+        let among = if goes_on && self.ledger.is_none() { hearers & self.sets.empty } else { hearers };
         for there in self.idle_standing(node, among) {
             if !goes_on || self.is_watched(there) {
                 let ended = self.sets.of[node].after(now, there);
@@ -425,7 +424,21 @@ impl<S: Shape> DcfAir<S> {
             self.reserve_for_requests(now, node, decoded, sent);
         }
         self.leave_behind_all(now, node, (sensing, decoded, received - decoded), sent);
+        if self.ledger.is_some() {
+            self.pass_blame_by_all(now, node, sent.by);
+        }
         decoded
+    }
+
+    /// An exchange of `gone` is sensed no more: see [`pass_blame`](Self::pass_blame).
+    #[inline(never)]
+    fn pass_blame_by_all(&mut self, now: Instant, node: usize, gone: Contender) {
+        let Surroundings { sensing, neighbours, near, .. } = self.sets.of[node];
+        let others = (self.sets.active & near).into_iter();
+        let still = others.fold(S::Set::NONE, |still, other| still | self.sets.of[other].sensing);
+        for there in sensing & neighbours & still {
+            self.pass_blame(there, gone, self.sets.of[node].after(now, there));
+        }
     }
 
     /// The inter-frame spaces and reservations that a frame leaves behind at those that sense it, of which some have decoded it and
@@ -498,14 +511,16 @@ impl<S: Shape> DcfAir<S> {
 
 /// The states of single nodes.
 impl<S: Shape> DcfAir<S> {
+    /// The senders that a node senses.
+    #[inline]
+    pub(super) fn senders_sensed(&self, node: usize) -> S::Set {
+        self.sets.active & self.sets.of[node].sensed
+    }
+
     /// Whether a node senses a carrier.
     #[inline]
     pub(super) fn senses_carrier(&self, node: usize) -> bool {
-        if self.in_sets() {
-            self.sets.active.meets(self.sets.of[node].sensed)
-        } else {
-            self.nodes[node].carriers() > 0
-        }
+        if self.in_sets() { !self.senders_sensed(node).is_empty() } else { self.nodes[node].carriers() > 0 }
     }
 
     /// Whether a node sends, or is in the middle of an exchange of its own.

@@ -1,23 +1,23 @@
 //! A small network is the same network.
 
 use super::*;
+use crate::ledger::Airtime;
 use crate::mac::dcf::shape::{Middle, Shape, Small};
 use crate::receivers::Receivers;
 use proptest::prelude::*;
 
+/// The path of a network: a hash of its frames, the counts of each contender, and where its time went.
+type Path = (u64, Vec<Counters>, Vec<Airtime>);
+
 /// Returns the path of a network in which each node has packets for the next one, for this time.
-fn path<S: Shape>(air: DcfAir<S>, nodes: u32, end: Instant) -> (u64, Vec<Counters>) {
+fn path<S: Shape>(air: DcfAir<S>, nodes: u32, end: Instant) -> Path {
     let (path, upcoming) = path_and_upcoming(air, nodes, end);
     assert!(upcoming.is_empty(), "it looks ahead");
     path
 }
 
 /// The same with the contenders that the air tells of ahead.
-fn path_and_upcoming<S: Shape>(
-    mut air: DcfAir<S>,
-    nodes: u32,
-    end: Instant,
-) -> ((u64, Vec<Counters>), Vec<Contender>) {
+fn path_and_upcoming<S: Shape>(mut air: DcfAir<S>, nodes: u32, end: Instant) -> (Path, Vec<Contender>) {
     let mut upcoming = Vec::new();
     let mut out = Vec::new();
     let mode = Mode::at(Rate::from_kbps(11_000));
@@ -36,7 +36,11 @@ fn path_and_upcoming<S: Shape>(
         }
     }
     let counters = (0..nodes).map(|c| *air.counters(c)).collect();
-    ((air.fingerprint().value(), counters), upcoming)
+    let ledger = air.ledger.as_mut().map(|ledger| {
+        ledger.close(end);
+        (0..nodes).map(|c| ledger.airtime(c).clone()).collect()
+    });
+    ((air.fingerprint().value(), counters, ledger.unwrap_or_default()), upcoming)
 }
 
 /// Whether a line of nodes with these queues is small.
@@ -150,10 +154,14 @@ fn takes_the_path_of_any<S: Shape>(at_m: &[f64], rules: Rules, end: Instant) -> 
     let contenders: Vec<Contention> = (0..nodes).map(contention).collect();
     let receivers = Receivers::default();
     prop_assert!(DcfAir::<S>::fits(&medium, &contenders, &timing(), &rules, &receivers));
-    let any = DcfAir::new(&medium, contenders.clone(), timing(), rules);
-    let shaped = DcfAir::<S>::with_receivers(&medium, contenders, timing(), rules, &receivers);
+    let mut any = DcfAir::new(&medium, contenders.clone(), timing(), rules);
+    let mut shaped = DcfAir::<S>::with_receivers(&medium, contenders, timing(), rules, &receivers);
+    let frames = path(shaped.clone(), nodes, end);
+    any.start_ledger(Instant::ZERO);
+    shaped.start_ledger(Instant::ZERO);
     let path_of_any = path(any, nodes, end);
     prop_assert!(path_of_any.1.iter().any(|counters| counters.attempts > 0));
+    prop_assert_eq!((frames.0, &frames.1), (path_of_any.0, &path_of_any.1), "the ledger changes frames");
     prop_assert_eq!(path(shaped, nodes, end), path_of_any);
     Ok(())
 }
