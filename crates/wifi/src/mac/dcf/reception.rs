@@ -378,15 +378,19 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// An exchange of `gone` is sensed no more: a sender that is still sensed takes over the blame.
-    #[cold]
-    #[inline(never)]
+    #[inline]
     pub(super) fn pass_blame(&mut self, node: usize, gone: Contender, at: Instant) {
         for c in self.contenders(node) {
-            if self.ledger.as_ref().is_some_and(|l| l.doing(c) == Doing::Blocked { by: gone })
-                && let Some(by) = self.sensed(node)
-            {
-                self.turn_to(c, at, Doing::Blocked { by });
+            if self.ledger.as_ref().is_some_and(|ledger| ledger.doing(c) == Doing::Blocked { by: gone }) {
+                self.blame_next(c, node, at);
             }
+        }
+    }
+
+    #[inline(never)]
+    fn blame_next(&mut self, c: Contender, node: usize, at: Instant) {
+        if let Some(by) = self.sensed(node) {
+            self.turn_to(c, at, Doing::Blocked { by });
         }
     }
 

@@ -433,10 +433,10 @@ impl<S: Shape> DcfAir<S> {
     /// An exchange of `gone` is sensed no more: see [`pass_blame`](Self::pass_blame).
     #[inline(never)]
     fn pass_blame_by_all(&mut self, now: Instant, node: usize, gone: Contender) {
-        let Surroundings { sensing, neighbours, near, .. } = self.sets.of[node];
+        let Surroundings { sensing, near, .. } = self.sets.of[node];
         let others = (self.sets.active & near).into_iter();
         let still = others.fold(S::Set::NONE, |still, other| still | self.sets.of[other].sensing);
-        for there in sensing & neighbours & still {
+        for there in sensing & self.sets.standing & still {
             self.pass_blame(there, gone, self.sets.of[node].after(now, there));
         }
     }
