@@ -2,7 +2,7 @@
 
 use crate::{
     AggregateCounters, Aggregation, Contention, ControlledLink, Counters, DcfAir, IdealAir, Ledger,
-    LossProcess, MacTiming, Middle, Mode, ModeCounters, Receivers, Rules, Small, Timeline,
+    LossProcess, MacTiming, Mode, ModeCounters, Receivers, Rules, Timeline, UpTo64, UpTo128,
 };
 use evenair_des::Fingerprint;
 use evenair_laws::backoff::Access;
@@ -94,9 +94,9 @@ pub enum Air {
     /// 802.11: real timing, collisions, hidden terminals, capture.
     Dcf(Box<DcfAir>),
     /// The same of a small network.
-    Small(Box<DcfAir<Small>>),
+    UpTo64(Box<DcfAir<UpTo64>>),
     /// The same of a network of middle size.
-    Middle(Box<DcfAir<Middle>>),
+    UpTo128(Box<DcfAir<UpTo128>>),
     /// Ideal CSMA: continuous time, zero sensing time, no collisions.
     Ideal(Box<IdealAir>),
 }
@@ -106,8 +106,8 @@ macro_rules! each_shape {
     ($air:expr, $dcf:ident => $of_dcf:expr, $ideal:pat => $of_ideal:expr) => {
         match $air {
             Air::Dcf($dcf) => $of_dcf,
-            Air::Small($dcf) => $of_dcf,
-            Air::Middle($dcf) => $of_dcf,
+            Air::UpTo64($dcf) => $of_dcf,
+            Air::UpTo128($dcf) => $of_dcf,
             Air::Ideal($ideal) => $of_ideal,
         }
     };
@@ -123,10 +123,10 @@ impl Air {
         rules: Rules,
         receivers: &Receivers,
     ) -> Self {
-        if DcfAir::<Small>::fits(medium, &contenders, &timing, &rules, receivers) {
-            Self::Small(Box::new(DcfAir::with_receivers(medium, contenders, timing, rules, receivers)))
-        } else if DcfAir::<Middle>::fits(medium, &contenders, &timing, &rules, receivers) {
-            Self::Middle(Box::new(DcfAir::with_receivers(medium, contenders, timing, rules, receivers)))
+        if DcfAir::<UpTo64>::fits(medium, &contenders, &timing, &rules, receivers) {
+            Self::UpTo64(Box::new(DcfAir::with_receivers(medium, contenders, timing, rules, receivers)))
+        } else if DcfAir::<UpTo128>::fits(medium, &contenders, &timing, &rules, receivers) {
+            Self::UpTo128(Box::new(DcfAir::with_receivers(medium, contenders, timing, rules, receivers)))
         } else {
             Self::Dcf(Box::new(DcfAir::with_receivers(medium, contenders, timing, rules, receivers)))
         }
@@ -247,7 +247,7 @@ impl Air {
     #[inline]
     pub fn advance(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
         match self {
-            Self::Small(air) => air.advance(until, out),
+            Self::UpTo64(air) => air.advance(until, out),
             _ => self.advance_others(until, out),
         }
     }
@@ -257,9 +257,9 @@ impl Air {
     fn advance_others(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
         match self {
             Self::Dcf(air) => air.advance(until, out),
-            Self::Middle(air) => air.advance(until, out),
+            Self::UpTo128(air) => air.advance(until, out),
             Self::Ideal(air) => air.advance(until, out),
-            Self::Small(_) => unreachable!("a small network"),
+            Self::UpTo64(_) => unreachable!("a small network"),
         }
     }
 
@@ -275,7 +275,7 @@ impl Air {
     pub fn take_upcoming(&mut self) -> Option<Contender> {
         match self {
             Self::Dcf(air) => air.take_upcoming(),
-            Self::Small(_) | Self::Middle(_) | Self::Ideal(_) => None,
+            Self::UpTo64(_) | Self::UpTo128(_) | Self::Ideal(_) => None,
         }
     }
 

@@ -13,7 +13,7 @@
 //! events. `flight` has the hearers further off, to which a frame travels longer than any of their intervals.
 //!
 //! Of each node its back-offs that run, and those that stand still, are known to be there or not: a frame's start looks at
-//! the first and its end at the second. All of it is compiled for small networks once more ([`Small`]), where `sets` has the
+//! the first and its end at the second. All of it is compiled for small networks once more ([`UpTo64`]), where `sets` has the
 //! nodes in each state, and receptions by all hearers at once.
 //!
 //! A frame starting at `t` stops a hearer's countdown only if that expires after `t + propagation + sensing delay`;
@@ -62,7 +62,7 @@ pub use modes::{ControlledLink, FULL_PACKET, ModeCounters};
 use node::{Node, Station};
 use sets::Sets;
 use shape::Table;
-pub use shape::{General, Middle, Shape, Small};
+pub use shape::{General, Shape, UpTo64, UpTo128};
 use std::collections::BTreeMap;
 
 /// Which of overlapping frames survives at a receiver.

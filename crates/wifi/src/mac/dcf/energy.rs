@@ -44,5 +44,5 @@ impl<S: Shape> DcfAir<S> {
 
 /// The power of all signals at a node.
 fn sum_mw(node: &Node, station: &Station) -> f32 {
-    node.signals(station).map(|heard| heard.power_mw).sum()
+    node.powers_mw(station).sum()
 }

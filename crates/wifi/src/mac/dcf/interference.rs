@@ -65,7 +65,7 @@ impl<S: Shape> DcfAir<S> {
         let (noise_mw, detection, capture) = (self.noise_mw, self.detection_ratio, self.capture_ratio);
         let (is_wide, this) = (self.is_wide(), &mut self.nodes[node]);
         let station = &mut self.stations[node];
-        let others_mw = noise_mw + this.signals(station).map(|h| h.power_mw).sum::<f32>();
+        let others_mw = noise_mw + this.powers_mw(station).sum::<f32>();
         let locked = this.locked().map(|from| this.signal(from, station));
         this.hear_more(heard, station);
         if this.sending_until > at {

@@ -357,6 +357,13 @@ impl Node {
         self.few.into_iter().chain(more.iter().copied()).filter(|heard| !heard.source.is_nobody())
     }
 
+    /// Their powers \[mW\]; zero, where there is none: asked for at nearly every arrival, without a branch.
+    #[inline]
+    pub(super) fn powers_mw<'a>(&self, station: &'a Station) -> impl Iterator<Item = f32> + use<'a> {
+        let more: &[Heard] = if self.crowded { &station.more } else { &[] };
+        self.few.into_iter().chain(more.iter().copied()).map(|heard| heard.power_mw)
+    }
+
     /// From this instant on its reservation may be dropped; never, if that comes never.
     #[inline]
     pub(super) const fn unreserve_at(&mut self, at: Instant, station: &mut Station) {

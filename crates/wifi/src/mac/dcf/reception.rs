@@ -207,7 +207,7 @@ impl<S: Shape> DcfAir<S> {
         let (this, station) = (&mut self.nodes[node], &mut self.stations[node]);
         let transmitting = this.sending_until > at;
         // The power that the new frame must stand out from.
-        let others = || this.signals(station).map(|h| h.power_mw);
+        let others = || this.powers_mw(station);
         let rival_mw = match rule {
             Capture::Sinr { .. } => noise_mw + others().sum::<f32>(),
             Capture::Strongest => others().fold(0.0, f32::max),

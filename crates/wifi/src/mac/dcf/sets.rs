@@ -60,7 +60,7 @@ pub(super) struct Surroundings<S: Shape> {
     /// Those with frames that can overlap its own somewhere: that hear it, that it hears, and that share a hearer with it.
     near: S::Set,
     /// Of each other sender the hearers that receive its own frames so much stronger that they survive.
-    prevails: S::Table<S::Set>,
+    prevails: Box<S::Table<S::Set>>,
     /// How long its frames travel to each of them \[ns\].
     delays_ns: S::Table<u32>,
     ears: Box<S::Table<Ear>>,
@@ -81,7 +81,7 @@ impl<S: Shape> Sets<S> {
             intact: S::Set::NONE,
             neighbours: S::Set::NONE,
             near: S::Set::NONE,
-            prevails: Table::new(vec![S::Set::NONE; nodes]),
+            prevails: Box::new(Table::new(vec![S::Set::NONE; nodes])),
             delays_ns: Table::new(vec![0; nodes]),
             ears: Box::new(Table::new(vec![Ear::NONE; nodes])),
         };

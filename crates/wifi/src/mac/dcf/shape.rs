@@ -1,6 +1,6 @@
 //! The shapes of networks that the air is compiled for.
 //!
-//! The rules of the air stand in the source once, for all shapes. For a [`Small`] network, and for a [`Middle`] one, the compiler knows
+//! The rules of the air stand in the source once, for all shapes. For a [`UpTo64`] network, and for a [`UpTo128`] one, the compiler knows
 //! most answers that the code needs at every hearer of every frame: that a place exists, that no hearer is far, that a node has one
 //! contender. Its sets of nodes are a word or a few.
 
@@ -78,11 +78,11 @@ pub struct General;
 
 /// A network as most are, of at most 64 nodes; see [`Shape::SMALL`].
 #[derive(Clone, Debug)]
-pub struct Small;
+pub struct UpTo64;
 
 /// The same of at most 128 nodes.
 #[derive(Clone, Debug)]
-pub struct Middle;
+pub struct UpTo128;
 
 impl Shape for General {
     const SMALL: bool = false;
@@ -92,7 +92,7 @@ impl Shape for General {
     type Agenda = Queue<Due>;
 }
 
-impl Shape for Small {
+impl Shape for UpTo64 {
     const SMALL: bool = true;
     const PLACES: usize = WORD;
     type Table<T: Clone + Debug> = Places<T, { Self::PLACES }>;
@@ -100,10 +100,10 @@ impl Shape for Small {
     type Agenda = Lists<Self>;
 }
 
-impl Shape for Middle {
+impl Shape for UpTo128 {
     const SMALL: bool = true;
     const PLACES: usize = 2 * WORD;
-    type Table<T: Clone + Debug> = Boxed<T, { Self::PLACES }>;
+    type Table<T: Clone + Debug> = Places<T, { Self::PLACES }>;
     type Set = Set<2>;
     type Agenda = Lists<Self>;
 }
@@ -118,13 +118,6 @@ impl<T: Clone + Debug> Table<T> for Vec<T> {
     }
 }
 
-/// Exactly so many values: those that are there, and the last of them again.
-fn filled<T: Clone>(mut all: Vec<T>, places: usize) -> Vec<T> {
-    let last = all.last().expect("a network has nodes and contenders").clone();
-    all.resize(places, last);
-    all
-}
-
 /// A table with a place for each number below `N`, so that none need be checked.
 #[allow(unnameable_types, reason = "a matter of the air's own")]
 #[derive(Clone, Debug)]
@@ -134,9 +127,11 @@ pub struct Places<T, const N: usize> {
 }
 
 impl<T: Clone + Debug, const N: usize> Table<T> for Places<T, N> {
-    fn new(all: Vec<T>) -> Self {
+    fn new(mut all: Vec<T>) -> Self {
         let taken = all.len();
-        let Ok(places) = filled(all, N).try_into() else { unreachable!("just filled") };
+        let last = all.last().expect("a network has nodes and contenders").clone();
+        all.resize(N, last);
+        let Ok(places) = all.try_into() else { unreachable!("resized") };
         Self { places, taken }
     }
 
@@ -156,44 +151,6 @@ impl<T, const N: usize> Index<usize> for Places<T, N> {
 }
 
 impl<T, const N: usize> IndexMut<usize> for Places<T, N> {
-    #[inline]
-    fn index_mut(&mut self, place: usize) -> &mut T {
-        debug_assert!(place < self.taken, "no such place");
-        &mut self.places[place % N]
-    }
-}
-
-/// The same of larger tables, which no stack has room for.
-#[allow(unnameable_types, reason = "a matter of the air's own")]
-#[derive(Clone, Debug)]
-pub struct Boxed<T, const N: usize> {
-    places: Box<[T; N]>,
-    taken: usize,
-}
-
-impl<T: Clone + Debug, const N: usize> Table<T> for Boxed<T, N> {
-    fn new(all: Vec<T>) -> Self {
-        let taken = all.len();
-        let Ok(places) = filled(all, N).try_into() else { unreachable!("just filled") };
-        Self { places, taken }
-    }
-
-    fn all(&self) -> &[T] {
-        &self.places[..self.taken]
-    }
-}
-
-impl<T, const N: usize> Index<usize> for Boxed<T, N> {
-    type Output = T;
-
-    #[inline]
-    fn index(&self, place: usize) -> &T {
-        debug_assert!(place < self.taken, "no such place");
-        &self.places[place % N]
-    }
-}
-
-impl<T, const N: usize> IndexMut<usize> for Boxed<T, N> {
     #[inline]
     fn index_mut(&mut self, place: usize) -> &mut T {
         debug_assert!(place < self.taken, "no such place");

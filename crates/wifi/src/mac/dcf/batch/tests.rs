@@ -1,6 +1,6 @@
 //! Properties of batches: one packet in a frame is the old trajectory; every packet ends once; receivers get them in order.
 
-use super::super::shape::{General, Shape, Small};
+use super::super::shape::{General, Shape, UpTo64};
 use super::super::{Arbitration, Capture, Contention, Counters, DcfAir, Rules};
 use super::*;
 use crate::air::{Outcome, Up};
@@ -333,7 +333,7 @@ proptest! {
         for window in [1, 64] {
             let limits = Aggregation { packets: 1, window, ..case.limits() };
             same(&run::<General>(&case, Some(limits)), &old)?;
-            same(&run::<Small>(&case, Some(limits)), &old)?;
+            same(&run::<UpTo64>(&case, Some(limits)), &old)?;
         }
     }
 }
@@ -402,7 +402,7 @@ proptest! {
         let end = host.now + Duration::from_secs(if limits.tries.is_some() { 20 } else { 1 });
         host.run_to(end);
         packets_end_once(&mut host, end, limits)?;
-        let mut small = case.host::<Small>().aggregate(limits);
+        let mut small = case.host::<UpTo64>().aggregate(limits);
         case.play(&mut small);
         small.run_to(end);
         prop_assert_eq!(host.air.fingerprint(), small.air.fingerprint());

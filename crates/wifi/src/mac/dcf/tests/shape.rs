@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ledger::Airtime;
-use crate::mac::dcf::shape::{Middle, Shape, Small};
+use crate::mac::dcf::shape::{Shape, UpTo64, UpTo128};
 use crate::receivers::Receivers;
 use proptest::prelude::*;
 
@@ -51,7 +51,7 @@ fn is_small(at_m: &[f64], nodes_of_queues: &[u32]) -> bool {
 fn is_small_by(rules: Rules, at_m: &[f64], nodes_of_queues: &[u32]) -> bool {
     let at: Vec<Position> = at_m.iter().map(|&x| Position::new(x, 0.0)).collect();
     let contenders: Vec<Contention> = nodes_of_queues.iter().map(|&node| contention(node)).collect();
-    DcfAir::<Small>::fits(
+    DcfAir::<UpTo64>::fits(
         &Medium::from_positions(&at, &radio()),
         &contenders,
         &timing(),
@@ -91,7 +91,7 @@ fn small_is_what_fits() {
     let adds_up = Rules { energy: Some(Dbm::new(-62.0)), ..Rules::standard() };
     assert!(!is_small_by(adds_up, &[0.0, 100.0], &[0, 1]), "signals are added up");
     let line = |nodes: usize| -> Vec<f64> { (0..nodes).map(|n| n as f64).collect() };
-    assert!(is_small(&line(Small::PLACES), &[0]) && !is_small(&line(Small::PLACES + 1), &[0]));
+    assert!(is_small(&line(UpTo64::PLACES), &[0]) && !is_small(&line(UpTo64::PLACES + 1), &[0]));
 }
 
 /// Node 0's frame is decoded up to 250 m: at node 2, and not at its addressee 400 m away.
@@ -102,7 +102,7 @@ fn small_timeline_lists_receivers_in_range() {
     let contenders: Vec<Contention> = (0..3).map(contention).collect();
     let receivers = Receivers::default();
     let mut air =
-        DcfAir::<Small>::with_receivers(&medium, contenders, timing(), Rules::standard(), &receivers);
+        DcfAir::<UpTo64>::with_receivers(&medium, contenders, timing(), Rules::standard(), &receivers);
     air.timeline = Some(Box::new(Timeline::new(Instant::ZERO, Instant::NEVER)));
     let mut out = Vec::new();
     let mode = Mode::at(Rate::from_kbps(11_000));
@@ -173,17 +173,17 @@ proptest! {
         at_m in prop::collection::vec(0.0..900.0f64, 2..8),
         rules in any_rules(),
     ) {
-        takes_the_path_of_any::<Small>(&at_m, rules, us(300_000))?;
-        takes_the_path_of_any::<Middle>(&at_m, rules, us(300_000))?;
+        takes_the_path_of_any::<UpTo64>(&at_m, rules, us(300_000))?;
+        takes_the_path_of_any::<UpTo128>(&at_m, rules, us(300_000))?;
     }
 
     /// The same of a line of as many nodes as there may be.
     #[test]
     fn a_middle_network_takes_the_path_of_any(
-        mut at_m in prop::collection::vec(0.0..5_000.0f64, 65..=Middle::PLACES),
+        mut at_m in prop::collection::vec(0.0..5_000.0f64, 65..=UpTo128::PLACES),
         rules in any_rules(),
     ) {
         at_m.sort_by(f64::total_cmp);
-        takes_the_path_of_any::<Middle>(&at_m, rules, us(20_000))?;
+        takes_the_path_of_any::<UpTo128>(&at_m, rules, us(20_000))?;
     }
 }
