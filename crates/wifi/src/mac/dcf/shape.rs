@@ -1,8 +1,8 @@
 //! The shapes of networks that the air is compiled for.
 //!
-//! The rules of the air stand in the source once, for all shapes. For a [`UpTo64`] network, and for a [`UpTo128`] one, the compiler knows
-//! most answers that the code needs at every hearer of every frame: that a place exists, that no hearer is far, that a node has one
-//! contender. Its sets of nodes are a word or a few.
+//! The rules of the air stand in the source once, for all shapes. For a small network, of at most 64 or at most 128 nodes, the compiler
+//! knows most answers that the code needs at every hearer of every frame: that a place exists, that no hearer is far, that a node has
+//! one contender. Its sets of nodes are one word or two.
 
 use super::agenda::{Agenda, Due, Lists};
 use evenair_des::Queue;
@@ -11,9 +11,10 @@ use std::ops::{BitAnd, BitOr, Index, IndexMut, Sub};
 
 /// A shape of networks.
 pub trait Shape: Clone + Debug + 'static {
-    /// A limited number of nodes, no far hearer, all rates of one and the same hearers, no node with two contenders, no sum of signals.
+    /// A small network: at most [`PLACES`](Self::PLACES) nodes, no far hearer, all rates of one and the same hearers, no node with two
+    /// contenders, no sum of signals.
     const SMALL: bool;
-    /// How many nodes it has at most.
+    /// How many nodes and contenders it has at most.
     const PLACES: usize;
     /// Values by node, or by contender.
     type Table<T: Clone + Debug>: Table<T>;
@@ -76,11 +77,11 @@ pub trait NodeSet:
 #[derive(Clone, Debug)]
 pub struct General;
 
-/// A network as most are, of at most 64 nodes; see [`Shape::SMALL`].
+/// A [small](Shape::SMALL) network of at most 64 nodes, as most are.
 #[derive(Clone, Debug)]
 pub struct UpTo64;
 
-/// The same of at most 128 nodes.
+/// One of at most 128 nodes. Sets of four words, which 256 nodes need, save nothing at 256 nodes, or with a ledger.
 #[derive(Clone, Debug)]
 pub struct UpTo128;
 
