@@ -101,7 +101,7 @@ pub enum Air {
     Ideal(Box<IdealAir>),
 }
 
-/// Something of 802.11's air, whatever the shape of the network, and of that of ideal CSMA.
+/// An expression of 802.11's air, of any shape, or of ideal CSMA's.
 macro_rules! each_shape {
     ($air:expr, $dcf:ident => $of_dcf:expr, $ideal:pat => $of_ideal:expr) => {
         match $air {

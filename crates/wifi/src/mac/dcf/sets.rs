@@ -1,8 +1,8 @@
 //! The nodes of a small network by the state that they are in, and the receptions of a frame at all of its hearers at once.
 //!
-//! Where overlapping frames are compared pair by pair ([`Capture::First`], [`Capture::Strongest`]), a frame's beginning and end are
-//! a few operations on sets: of its hearers, those that no other frame reaches, that transmit themselves, that receive it so much
-//! stronger than another frame that it survives. One by one come the hearers with a countdown, and the inter-frame spaces that a
+//! Overlapping frames are compared pair by pair ([`Capture::First`], [`Capture::Strongest`]). A frame's beginning and end are then a few
+//! operations on sets of its hearers: those that no other frame reaches, those that transmit themselves, those that receive it so much
+//! stronger than another that it survives. One by one come the hearers with a countdown, and the inter-frame spaces that a
 //! frame leaves behind. The rules are those of `reception`.
 //!
 //! Sums of powers depend on the order in which signals came to a node. Networks that need it keep the signals of each node in a list

@@ -1,8 +1,8 @@
 //! The shapes of networks that the air is compiled for.
 //!
-//! The rules of the air stand in the source once, for all shapes. For a small network, of at most 64 or at most 128 nodes, the compiler
-//! knows most answers that the code needs at every hearer of every frame: that a place exists, that no hearer is far, that a node has
-//! one contender. Its sets of nodes are one word or two.
+//! The rules of the air stand in the source once, for all shapes. A small network has at most 64 or at most 128 nodes. There the
+//! compiler knows most answers that the code needs at every hearer of every frame: that a place exists, that no hearer is far, that a
+//! node has one contender. Sets of nodes are one word or two.
 
 use super::agenda::{Agenda, Due, Lists};
 use evenair_des::Queue;
