@@ -93,9 +93,9 @@ pub enum Up {
 pub enum Air {
     /// 802.11: real timing, collisions, hidden terminals, capture.
     Dcf(Box<DcfAir>),
-    /// The same of a small network.
+    /// The same of a [small](crate::Shape::SMALL) network of at most 64 nodes.
     UpTo64(Box<DcfAir<UpTo64>>),
-    /// The same of a network of middle size.
+    /// The same of at most 128.
     UpTo128(Box<DcfAir<UpTo128>>),
     /// Ideal CSMA: continuous time, zero sensing time, no collisions.
     Ideal(Box<IdealAir>),
@@ -134,7 +134,7 @@ impl Air {
 
     /// Gives the link from one node to another an error model; without effect if they do not hear each other, or the medium is ideal.
     pub fn set_loss(&mut self, from: u32, to: u32, process: &LossProcess) {
-        each_shape!(self, air => air.set_loss(from, to, process), _ => ())
+        each_shape!(self, air => air.set_loss(from, to, process), _ => ());
     }
 
     /// Nodes that move: from now on they hear each other by another medium of the same nodes. The nodes in `stale` that are sending keep
@@ -155,7 +155,7 @@ impl Air {
 
     /// Gives each node a number from which the draws of its receptions come, under [`Capture::Errors`](crate::Capture::Errors) alone.
     pub fn set_draw_keys(&mut self, keys: Vec<u64>) {
-        each_shape!(self, air => air.set_draw_keys(keys), _ => ())
+        each_shape!(self, air => air.set_draw_keys(keys), _ => ());
     }
 
     /// Makes links fade, each by the waves of its two nodes, the one with the lower number first, under
@@ -164,7 +164,7 @@ impl Air {
     /// # Panics
     /// Under another rule of 802.11.
     pub fn set_fading(&mut self, fading: Fading, links: impl IntoIterator<Item = ((u32, u32), FadedLink)>) {
-        each_shape!(self, air => air.set_fading(fading, links), _ => ())
+        each_shape!(self, air => air.set_fading(fading, links), _ => ());
     }
 
     /// Counts of this contender's frames so far, by their fate; ideal CSMA keeps none.
@@ -180,7 +180,7 @@ impl Air {
     /// A contender that had no head gets one.
     #[inline]
     pub fn offer(&mut self, now: Instant, by: Contender, head: Head) {
-        each_shape!(self, air => air.offer(now, by, head), air => air.offer(now, by, head))
+        each_shape!(self, air => air.offer(now, by, head), air => air.offer(now, by, head));
     }
 
     /// Lets a contender put several packets into a frame, before it has its first.
@@ -188,7 +188,7 @@ impl Air {
     /// # Panics
     /// In ideal CSMA, which has none, and where hearers are further than half a slot.
     pub fn aggregate(&mut self, by: Contender, limits: Aggregation) {
-        each_shape!(self, air => air.aggregate(by, limits), _ => panic!("ideal CSMA has no aggregates"))
+        each_shape!(self, air => air.aggregate(by, limits), _ => panic!("ideal CSMA has no aggregates"));
     }
 
     /// How many more packets a contender takes, for the receiver of those that it has.
@@ -204,7 +204,7 @@ impl Air {
     /// If the contender does not aggregate.
     #[inline]
     pub fn stage(&mut self, now: Instant, by: Contender, head: Head) {
-        each_shape!(self, air => air.stage(now, by, head), _ => panic!("ideal CSMA has no aggregates"))
+        each_shape!(self, air => air.stage(now, by, head), _ => panic!("ideal CSMA has no aggregates"));
     }
 
     /// Counts of a contender's aggregates so far, if it sends any.
@@ -218,7 +218,7 @@ impl Air {
     /// # Panics
     /// In ideal CSMA, which has no modes.
     pub fn control_modes(&mut self, by: Contender, link: ControlledLink, own: Mode) {
-        each_shape!(self, air => air.control_modes(by, link, own), _ => panic!("ideal CSMA has no modes"))
+        each_shape!(self, air => air.control_modes(by, link, own), _ => panic!("ideal CSMA has no modes"));
     }
 
     /// The mode that rate control names for frames to a next hop, probes left out; none, without rate control.
@@ -233,7 +233,7 @@ impl Air {
 
     /// Counts frames under rate control from zero again.
     pub fn clear_mode_counters(&mut self) {
-        each_shape!(self, air => air.clear_mode_counters(), _ => ())
+        each_shape!(self, air => air.clear_mode_counters(), _ => ());
     }
 
     /// When the air does something next, unless the host calls it before; never, if nothing is due.
@@ -252,21 +252,21 @@ impl Air {
         }
     }
 
-    /// The same of networks that are not small.
+    /// The same of all networks but those of at most 64 nodes.
     #[inline(never)]
     fn advance_others(&mut self, until: Instant, out: &mut Vec<Up>) -> Option<Instant> {
         match self {
             Self::Dcf(air) => air.advance(until, out),
             Self::UpTo128(air) => air.advance(until, out),
             Self::Ideal(air) => air.advance(until, out),
-            Self::UpTo64(_) => unreachable!("a small network"),
+            Self::UpTo64(_) => unreachable!("handled before"),
         }
     }
 
     /// Has the state that events touch fetched into the cache before they come, or no longer. Networks of some thousand nodes begin with
     /// it, since they wait for memory most of the time; others go faster without. Results are the same. Ideal CSMA does not do it.
     pub fn look_ahead(&mut self, wanted: bool) {
-        each_shape!(self, air => air.look_ahead(wanted), _ => ())
+        each_shape!(self, air => air.look_ahead(wanted), _ => ());
     }
 
     /// Takes the contender of a frame that ends next but a few, so that the host can fetch its state too. Only with
@@ -286,13 +286,13 @@ impl Air {
 
     /// A back-off law changed its answer; it holds from the next draw on.
     pub fn set_access(&mut self, by: Contender, access: Access) {
-        each_shape!(self, air => air.set_access(by, access), air => air.set_access(by, access))
+        each_shape!(self, air => air.set_access(by, access), air => air.set_access(by, access));
     }
 
     /// Has the outcome of each attempt of a contender reported, or no longer, as rate adaptation needs it. No attempt fails in
     /// ideal CSMA, which reports nothing.
     pub fn report_attempts(&mut self, by: Contender, wanted: bool) {
-        each_shape!(self, air => air.report_attempts(by, wanted), _ => ())
+        each_shape!(self, air => air.report_attempts(by, wanted), _ => ());
     }
 
     /// Where each contender's time went, if the ledger was switched on; closed at `now`.
@@ -315,12 +315,12 @@ impl Air {
 
     /// Starts the ledger, empty, at `now`.
     pub fn start_ledger(&mut self, now: Instant) {
-        each_shape!(self, air => air.start_ledger(now), air => air.start_ledger(now))
+        each_shape!(self, air => air.start_ledger(now), air => air.start_ledger(now));
     }
 
     /// Records the frames of a window of time.
     pub fn record(&mut self, timeline: Timeline) {
-        each_shape!(self, air => air.timeline = Some(Box::new(timeline)), air => air.timeline = Some(Box::new(timeline)))
+        each_shape!(self, air => air.timeline = Some(Box::new(timeline)), air => air.timeline = Some(Box::new(timeline)));
     }
 
     /// The frames recorded, if any were asked for.
