@@ -157,8 +157,10 @@ impl<S: Shape> DcfAir<S> {
             let contenders = self.around(node).iter().map(|&c| self.queues[c as usize].node as usize);
             self.sets.of[node].neighbours = contenders.collect();
         }
-        self.compare_powers();
         let pairwise = matches!(self.rules.capture, Capture::First | Capture::Strongest);
+        if pairwise {
+            self.compare_powers();
+        }
         // Before the first frame both forms say the same.
         let may_begin = pairwise && self.detection_ratio == 0.0 && self.sets.active.is_empty();
         if self.sets.in_use && !is_usual {
@@ -172,23 +174,25 @@ impl<S: Shape> DcfAir<S> {
         let nodes = self.nodes.all().len();
         for node in 0..nodes {
             let around = &mut self.sets.of[node];
+            around.near.into_iter().for_each(|other| around.prevails[other] = S::Set::NONE);
             around.near = around.hearers | around.heard;
-            (0..nodes).for_each(|other| around.prevails[other] = S::Set::NONE);
         }
         let mut signals: Vec<(usize, f32)> = Vec::new();
         for there in 0..nodes {
+            let heard = self.sets.of[there].heard;
             signals.clear();
-            let heard = self.sets.of[there].heard.into_iter();
-            signals.extend(heard.map(|from| (from, self.sets.of[from].ear(there).power_mw)));
+            signals.extend(heard.into_iter().map(|from| (from, self.sets.of[from].ear(there).power_mw)));
             for &(from, power_mw) in &signals {
                 let around = &mut self.sets.of[from];
-                for &(other, other_mw) in signals.iter().filter(|&&(other, _)| other != from) {
-                    around.near.insert(other);
-                    let prevails = prevails(power_mw, other_mw, self.capture_ratio);
-                    around.prevails[other].insert_if(prevails, there);
+                around.near = around.near | heard;
+                for &(other, other_mw) in &signals {
+                    if prevails(power_mw, other_mw, self.capture_ratio) {
+                        around.prevails[other].insert(there);
+                    }
                 }
             }
         }
+        (0..nodes).for_each(|node| self.sets.of[node].near.remove(node));
     }
 
     /// From now on the signals of each node are kept in the order in which they came.
@@ -249,7 +253,7 @@ impl<S: Shape> DcfAir<S> {
         (around.locked, around.intact) = (locked, (locked & clear) - deaf);
         let overlapped = hearers & reached;
         if !overlapped.is_empty() {
-            self.overlap_all(node, overlapped, deaf, now + frame.airtime);
+            self.overlap_all(node, others, (overlapped, deaf), now + frame.airtime);
         }
         self.sets.active.insert(node);
         frame.to != BROADCAST && deaf.has(frame.to as usize)
@@ -273,12 +277,17 @@ impl<S: Shape> DcfAir<S> {
 
     /// A frame's first energy reaches nodes that other signals reach, of which some transmit themselves.
     #[inline(never)]
-    fn overlap_all(&mut self, from: usize, overlapped: S::Set, transmitting: S::Set, until: Instant) {
-        let others = self.sets.active & self.sets.of[from].near;
+    fn overlap_all(
+        &mut self,
+        from: usize,
+        others: S::Set,
+        (overlapped, transmitting): (S::Set, S::Set),
+        until: Instant,
+    ) {
         if self.rules.capture == Capture::First {
             // ns-2 drops a signal that is not sensed before its MAC.
             let overlapped = overlapped & self.sets.of[from].sensing;
-            self.overlap_first(from, others, overlapped, transmitting, until);
+            self.overlap_first(from, others, (overlapped, transmitting), until);
         } else {
             self.overlap_strongest(from, others, overlapped - transmitting, until);
         }
@@ -289,8 +298,7 @@ impl<S: Shape> DcfAir<S> {
         &mut self,
         from: usize,
         others: S::Set,
-        overlapped: S::Set,
-        transmitting: S::Set,
+        (overlapped, transmitting): (S::Set, S::Set),
         until: Instant,
     ) {
         let mut free = overlapped; // and not locked to any signal
