@@ -341,7 +341,7 @@ impl<S: Shape> DcfAir<S> {
             let lost = spoilt | (rivals - around.intact);
             let left = (lost & clear) | self.end_later(from, until, other, lost & noticed);
             let around = &mut self.sets.of[other];
-            around.intact = around.intact - (spoilt | left);
+            around.intact = around.intact - spoilt;
             around.locked = around.locked - left;
             locked = locked | left;
         }

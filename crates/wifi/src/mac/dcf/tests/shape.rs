@@ -1,7 +1,7 @@
 //! A small network is the same network.
 
 use super::*;
-use crate::ledger::Airtime;
+use crate::ledger::{Airtime, Doing};
 use crate::mac::dcf::shape::{Shape, UpTo64, UpTo128};
 use crate::receivers::Receivers;
 use proptest::prelude::*;
@@ -9,38 +9,60 @@ use proptest::prelude::*;
 /// The path of a network: a hash of its frames, the counts of each contender, and where its time went.
 type Path = (u64, Vec<Counters>, Vec<Airtime>);
 
-/// Returns the path of a network in which each node has packets for the next one, for this time.
-fn path<S: Shape>(air: DcfAir<S>, nodes: u32, end: Instant) -> Path {
-    let (path, upcoming) = path_and_upcoming(air, nodes, end);
-    assert!(upcoming.is_empty(), "it looks ahead");
-    path
+/// A network in which each node has packets for the next one.
+struct Host<S: Shape> {
+    air: DcfAir<S>,
+    nodes: u32,
+    /// The contenders that the air tells of ahead.
+    upcoming: Vec<Contender>,
 }
 
-/// The same with the contenders that the air tells of ahead.
-fn path_and_upcoming<S: Shape>(mut air: DcfAir<S>, nodes: u32, end: Instant) -> (Path, Vec<Contender>) {
-    let mut upcoming = Vec::new();
-    let mut out = Vec::new();
-    let mode = Mode::at(Rate::from_kbps(11_000));
-    let head = |by: u32| {
-        let to = if by + 1 == nodes { BROADCAST } else { by + 1 };
-        Head { to, size: Bytes::new(DATA_BYTES + by), mode, packet: PacketId(by) }
-    };
-    (0..nodes).for_each(|by| air.offer(Instant::ZERO, by, head(by)));
-    while let Some(now) = air.advance(end, &mut out) {
-        assert!(air.deadlines.all().iter().all(|&deadline| deadline >= now), "a countdown has ended unseen");
-        upcoming.extend(air.take_upcoming());
-        for up in std::mem::take(&mut out) {
-            if let Up::Done { by, .. } = up {
-                air.offer(now, by, head(by));
+impl<S: Shape> Host<S> {
+    fn begin(air: DcfAir<S>, nodes: u32) -> Self {
+        let mut host = Self { air, nodes, upcoming: Vec::new() };
+        (0..nodes).for_each(|by| host.offer(Instant::ZERO, by));
+        host
+    }
+
+    fn offer(&mut self, now: Instant, by: u32) {
+        let to = if by + 1 == self.nodes { BROADCAST } else { by + 1 };
+        let mode = Mode::at(Rate::from_kbps(11_000));
+        self.air.offer(now, by, Head { to, size: Bytes::new(DATA_BYTES + by), mode, packet: PacketId(by) });
+    }
+
+    fn run_to(&mut self, end: Instant) {
+        let mut out = Vec::new();
+        while let Some(now) = self.air.advance(end, &mut out) {
+            let mut deadlines = self.air.deadlines.all().iter();
+            assert!(deadlines.all(|&deadline| deadline >= now), "a countdown has ended unseen");
+            self.upcoming.extend(self.air.take_upcoming());
+            for up in std::mem::take(&mut out) {
+                if let Up::Done { by, .. } = up {
+                    self.offer(now, by);
+                }
             }
         }
     }
-    let counters = (0..nodes).map(|c| *air.counters(c)).collect();
-    let ledger = air.ledger.as_mut().map(|ledger| {
-        ledger.close(end);
-        (0..nodes).map(|c| ledger.airtime(c).clone()).collect()
-    });
-    ((air.fingerprint().value(), counters, ledger.unwrap_or_default()), upcoming)
+
+    /// Its nodes move now, those that send when their frames have ended.
+    fn move_at(&mut self, now: Instant, medium: &Medium) {
+        let (receivers, mut stale) = (Receivers::default(), (0..self.nodes).collect());
+        let mut ends = self.air.set_medium(now, medium, &receivers, &mut stale);
+        while !ends.is_never() {
+            self.run_to(ends);
+            ends = self.air.set_medium(ends, medium, &receivers, &mut stale);
+        }
+    }
+
+    fn path(mut self, end: Instant) -> Path {
+        self.run_to(end);
+        let counters = (0..self.nodes).map(|c| *self.air.counters(c)).collect();
+        let ledger = self.air.ledger.as_mut().map(|ledger| {
+            ledger.close(end);
+            (0..self.nodes).map(|c| ledger.airtime(c).clone()).collect()
+        });
+        (self.air.fingerprint().value(), counters, ledger.unwrap_or_default())
+    }
 }
 
 /// Whether a line of nodes with these queues is small.
@@ -122,11 +144,47 @@ fn looking_ahead_takes_the_same_path() {
     let medium = Medium::from_positions(&at, &radio());
     let contenders: Vec<Contention> = (0..60).map(contention).collect();
     let air = DcfAir::new(&medium, contenders, timing(), Rules::standard());
-    let mut ahead = air.clone();
-    ahead.look_ahead(true);
-    let (path_ahead, upcoming) = path_and_upcoming(ahead, 60, us(100_000));
-    assert_eq!(path_ahead, path(air, 60, us(100_000)));
-    assert!(upcoming.len() > 100, "{} frames were told of ahead", upcoming.len());
+    let (mut plain, mut ahead) = (Host::begin(air.clone(), 60), Host::begin(air, 60));
+    ahead.air.look_ahead(true);
+    [&mut plain, &mut ahead].into_iter().for_each(|host| host.run_to(us(100_000)));
+    assert!(plain.upcoming.is_empty(), "it looks ahead by itself");
+    assert!(ahead.upcoming.len() > 100, "{} frames were told of ahead", ahead.upcoming.len());
+    assert_eq!(ahead.path(us(100_000)), plain.path(us(100_000)));
+}
+
+/// A contender is blocked by the frame that began first, of those that it still senses: not by that of the lower number, nor by
+/// the last that began.
+#[test]
+fn the_first_frame_still_sensed_has_the_blame() {
+    let at = [(-500.0, 0.0), (0.0, 500.0), (500.0, 0.0), (0.0, 0.0)].map(|(x, y)| Position::new(x, y));
+    let medium = Medium::from_positions(&at, &radio());
+    let contenders: Vec<Contention> = (0..4).map(contention).collect();
+    let air = DcfAir::new(&medium, contenders.clone(), timing(), Rules::standard());
+    let receivers = Receivers::default();
+    let small =
+        DcfAir::<UpTo64>::with_receivers(&medium, contenders, timing(), Rules::standard(), &receivers);
+    assert_eq!((blamed(air), blamed(small)), (vec![0, 2, 1], vec![0, 2, 1]));
+}
+
+/// The contenders that block the last node's, one after another, when the frames of 0, 2 and 1 begin in this order.
+fn blamed<S: Shape>(mut air: DcfAir<S>) -> Vec<Contender> {
+    air.start_ledger(Instant::ZERO);
+    let (mut out, mut blamed) = (Vec::new(), Vec::new());
+    let mode = Mode::at(Rate::from_kbps(11_000));
+    for (begins, by) in [(0, 0), (100, 3), (200, 2), (400, 1), (5_000, 0)] {
+        while air.advance(us(begins), &mut out).is_some() {
+            if let Doing::Blocked { by } = air.ledger.as_ref().unwrap().doing(3) {
+                blamed.push(by);
+            }
+        }
+        air.offer(
+            us(begins),
+            by,
+            Head { to: BROADCAST, size: Bytes::new(DATA_BYTES), mode, packet: PacketId(by) },
+        );
+    }
+    blamed.dedup();
+    blamed
 }
 
 /// Rules of either kind.
@@ -147,23 +205,37 @@ fn any_rules() -> impl Strategy<Value = Rules> {
     )
 }
 
-/// A network of this shape takes the path of any.
+/// A network of this shape takes the path of any, with the ledger and without, when its nodes have changed places too.
 fn takes_the_path_of_any<S: Shape>(at_m: &[f64], rules: Rules, end: Instant) -> Result<(), TestCaseError> {
-    let at: Vec<Position> = at_m.iter().map(|&x| Position::new(x, 0.0)).collect();
+    let mut at: Vec<Position> = at_m.iter().map(|&x| Position::new(x, 0.0)).collect();
     let (medium, nodes) = (Medium::from_positions(&at, &radio()), at.len() as u32);
+    at.rotate_left(1);
+    let moved = Medium::from_positions(&at, &radio());
     let contenders: Vec<Contention> = (0..nodes).map(contention).collect();
     let receivers = Receivers::default();
     prop_assert!(DcfAir::<S>::fits(&medium, &contenders, &timing(), &rules, &receivers));
-    let mut any = DcfAir::new(&medium, contenders.clone(), timing(), rules);
-    let mut shaped = DcfAir::<S>::with_receivers(&medium, contenders, timing(), rules, &receivers);
-    let frames = path(shaped.clone(), nodes, end);
-    any.start_ledger(Instant::ZERO);
-    shaped.start_ledger(Instant::ZERO);
-    let path_of_any = path(any, nodes, end);
-    prop_assert!(path_of_any.1.iter().any(|counters| counters.attempts > 0));
-    prop_assert_eq!((frames.0, &frames.1), (path_of_any.0, &path_of_any.1), "the ledger changes frames");
-    prop_assert_eq!(path(shaped, nodes, end), path_of_any);
+    let any = DcfAir::new(&medium, contenders.clone(), timing(), rules);
+    let shaped = DcfAir::<S>::with_receivers(&medium, contenders, timing(), rules, &receivers);
+    let plain = path(shaped.clone(), nodes, &moved, end);
+    let of_any = path(with_ledger(any), nodes, &moved, end);
+    prop_assert!(of_any.1.iter().any(|counters| counters.attempts > 0));
+    prop_assert_eq!((plain.0, &plain.1), (of_any.0, &of_any.1), "the ledger changes frames");
+    prop_assert_eq!(path(with_ledger(shaped), nodes, &moved, end), of_any);
     Ok(())
+}
+
+fn with_ledger<S: Shape>(mut air: DcfAir<S>) -> DcfAir<S> {
+    air.start_ledger(Instant::ZERO);
+    air
+}
+
+/// The path of a network whose nodes move after half of the time.
+fn path<S: Shape>(air: DcfAir<S>, nodes: u32, moved: &Medium, end: Instant) -> Path {
+    let half = Instant::from_nanos(end.as_nanos() / 2);
+    let mut host = Host::begin(air, nodes);
+    host.run_to(half);
+    host.move_at(half, moved);
+    host.path(end)
 }
 
 proptest! {
