@@ -229,7 +229,7 @@ fn with_ledger<S: Shape>(mut air: DcfAir<S>) -> DcfAir<S> {
     air
 }
 
-/// The path of a network whose nodes move after half of the time.
+/// The path of a network with nodes that move after half of the time.
 fn path<S: Shape>(air: DcfAir<S>, nodes: u32, moved: &Medium, end: Instant) -> Path {
     let half = Instant::from_nanos(end.as_nanos() / 2);
     let mut host = Host::begin(air, nodes);
