@@ -677,10 +677,7 @@ impl<S: Shape> DcfAir<S> {
     /// Gives the link from one node to another an error model; without effect while they do not hear each other.
     pub fn set_loss(&mut self, from: u32, to: u32, process: &LossProcess) {
         self.mark_lossy(from, to);
-        if S::SMALL {
-            let hearers = self.ears_of(from as usize, 0);
-            self.sets.of[from as usize].take_hearers(&self.ears[hearers]);
-        }
+        self.draw_hearers(from as usize);
         self.losses.insert((from, to), process.clone());
     }
 

@@ -178,15 +178,10 @@ impl<S: Shape> List<S> {
         self.least = Instant::NEVER;
         for node in self.nodes {
             let at = self.at[node];
-            if at < self.least || (at == self.least && self.number(node) < self.number(self.first)) {
+            if at < self.least || (at == self.least && self.number[node] < self.number[self.first]) {
                 (self.least, self.first) = (at, node);
             }
         }
-    }
-
-    #[inline]
-    fn number(&self, node: usize) -> u64 {
-        self.number[node]
     }
 }
 
@@ -209,7 +204,7 @@ impl<S: Shape> Lists<S> {
     /// The same where several may be due: that which was added first.
     #[inline(never)]
     fn take_earliest(&mut self, at: Instant) -> Due {
-        let number = |list: &List<S>| if list.least == at { list.number(list.first) } else { u64::MAX };
+        let number = |list: &List<S>| if list.least == at { list.number[list.first] } else { u64::MAX };
         let (answer, timeout, void) = (number(&self.answers), number(&self.timeouts), number(&self.voids));
         if answer < timeout.min(void) {
             Due::Respond(self.answers.take())

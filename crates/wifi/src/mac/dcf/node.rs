@@ -353,15 +353,20 @@ impl Node {
 
     /// All signals that reach it.
     pub(super) fn signals<'a>(&self, station: &'a Station) -> impl Iterator<Item = Heard> + use<'a> {
-        let more: &[Heard] = if self.crowded { &station.more } else { &[] };
-        self.few.into_iter().chain(more.iter().copied()).filter(|heard| !heard.source.is_nobody())
+        self.places(station).filter(|heard| !heard.source.is_nobody())
     }
 
     /// Their powers \[mW\]; zero, where there is none: asked for at nearly every arrival, without a branch.
     #[inline]
     pub(super) fn powers_mw<'a>(&self, station: &'a Station) -> impl Iterator<Item = f32> + use<'a> {
+        self.places(station).map(|heard| heard.power_mw)
+    }
+
+    /// The places for signals, of which the first two may be empty.
+    #[inline]
+    fn places<'a>(&self, station: &'a Station) -> impl Iterator<Item = Heard> + use<'a> {
         let more: &[Heard] = if self.crowded { &station.more } else { &[] };
-        self.few.into_iter().chain(more.iter().copied()).map(|heard| heard.power_mw)
+        self.few.into_iter().chain(more.iter().copied())
     }
 
     /// From this instant on its reservation may be dropped; never, if that comes never.

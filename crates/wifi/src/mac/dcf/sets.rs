@@ -102,7 +102,7 @@ impl<S: Shape> Sets<S> {
 
 impl<S: Shape> Surroundings<S> {
     /// These hearers, of a node with a frame on the air or without.
-    pub(super) fn take_hearers(&mut self, ears: &[Ear]) {
+    fn take_hearers(&mut self, ears: &[Ear]) {
         let those =
             |is: fn(&Ear) -> bool| ears.iter().filter(|ear| is(ear)).map(|ear| ear.node as usize).collect();
         self.hearers = those(|_| true);
@@ -143,9 +143,8 @@ impl<S: Shape> DcfAir<S> {
         }
         let nodes = self.nodes.all().len();
         for node in 0..nodes {
-            let hearers = self.ears_of(node, 0);
+            self.draw_hearers(node);
             let around = &mut self.sets.of[node];
-            around.take_hearers(&self.ears[hearers]);
             (around.heard, around.sensed) = (S::Set::NONE, S::Set::NONE);
         }
         let mut is_usual = true;
@@ -167,6 +166,14 @@ impl<S: Shape> DcfAir<S> {
             self.list_signals();
         }
         self.sets.in_use |= may_begin && is_usual && self.fades.is_none();
+    }
+
+    /// Draws up the sets of a node's hearers, if the network is small.
+    pub(super) fn draw_hearers(&mut self, node: usize) {
+        if S::SMALL {
+            let hearers = self.ears_of(node, 0);
+            self.sets.of[node].take_hearers(&self.ears[hearers]);
+        }
     }
 
     /// Compares any two senders at each node that hears both.
@@ -443,10 +450,7 @@ impl<S: Shape> DcfAir<S> {
     /// An exchange of `gone` is sensed no more: see [`pass_blame`](Self::pass_blame).
     #[inline(never)]
     fn pass_blame_by_all(&mut self, now: Instant, node: usize, gone: Contender) {
-        let Surroundings { sensing, near, .. } = self.sets.of[node];
-        let others = (self.sets.active & near).into_iter();
-        let still = others.fold(S::Set::NONE, |still, other| still | self.sets.of[other].sensing);
-        for there in sensing & self.sets.standing & still {
+        for there in self.sets.of[node].sensing & self.sets.standing & self.sensing_near(node) {
             self.pass_blame(there, gone, self.sets.of[node].after(now, there));
         }
     }
@@ -514,8 +518,14 @@ impl<S: Shape> DcfAir<S> {
         if standing.is_empty() {
             return standing;
         }
-        let others = (self.sets.active & self.sets.of[node].near).into_iter();
-        others.fold(standing, |idle, other| idle - self.sets.of[other].sensing)
+        standing - self.sensing_near(node)
+    }
+
+    /// Those that sense a frame of a sender near a node.
+    #[inline]
+    fn sensing_near(&self, node: usize) -> S::Set {
+        let senders = (self.sets.active & self.sets.of[node].near).into_iter();
+        senders.fold(S::Set::NONE, |all, sender| all | self.sets.of[sender].sensing)
     }
 }
 

@@ -81,7 +81,7 @@ pub struct General;
 #[derive(Clone, Debug)]
 pub struct UpTo64;
 
-/// One of at most 128 nodes. Sets of four words, which 256 nodes need, save nothing at 256 nodes, or with a ledger.
+/// One of at most 128 nodes. Sets of four words, for 256 nodes, save little, and with a ledger nothing.
 #[derive(Clone, Debug)]
 pub struct UpTo128;
 
