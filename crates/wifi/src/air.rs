@@ -2,7 +2,7 @@
 
 use crate::{
     AggregateCounters, Aggregation, Contention, ControlledLink, Counters, DcfAir, IdealAir, Ledger,
-    LossProcess, MacTiming, Mode, ModeCounters, Receivers, Rules, Timeline, UpTo64, UpTo128,
+    LossProcess, MacTiming, Many, Mode, ModeCounters, Receivers, Rules, Timeline, UpTo64, UpTo128,
 };
 use evenair_des::Fingerprint;
 use evenair_laws::backoff::Access;
@@ -97,6 +97,8 @@ pub enum Air {
     UpTo64(Box<DcfAir<UpTo64>>),
     /// The same of at most 128.
     UpTo128(Box<DcfAir<UpTo128>>),
+    /// The same of any number, if it is [plain](crate::Shape::PLAIN).
+    Many(Box<DcfAir<Many>>),
     /// Ideal CSMA: continuous time, zero sensing time, no collisions.
     Ideal(Box<IdealAir>),
 }
@@ -108,6 +110,7 @@ macro_rules! each_shape {
             Air::Dcf($dcf) => $of_dcf,
             Air::UpTo64($dcf) => $of_dcf,
             Air::UpTo128($dcf) => $of_dcf,
+            Air::Many($dcf) => $of_dcf,
             Air::Ideal($ideal) => $of_ideal,
         }
     };
@@ -127,6 +130,8 @@ impl Air {
             Self::UpTo64(Box::new(DcfAir::with_receivers(medium, contenders, timing, rules, receivers)))
         } else if DcfAir::<UpTo128>::fits(medium, &contenders, &timing, &rules, receivers) {
             Self::UpTo128(Box::new(DcfAir::with_receivers(medium, contenders, timing, rules, receivers)))
+        } else if let Some(air) = DcfAir::of_many(medium, &contenders, timing, rules, receivers) {
+            Self::Many(Box::new(air))
         } else {
             Self::Dcf(Box::new(DcfAir::with_receivers(medium, contenders, timing, rules, receivers)))
         }
@@ -258,6 +263,7 @@ impl Air {
         match self {
             Self::Dcf(air) => air.advance(until, out),
             Self::UpTo128(air) => air.advance(until, out),
+            Self::Many(air) => air.advance(until, out),
             Self::Ideal(air) => air.advance(until, out),
             Self::UpTo64(_) => unreachable!("handled before"),
         }
@@ -275,6 +281,7 @@ impl Air {
     pub fn take_upcoming(&mut self) -> Option<Contender> {
         match self {
             Self::Dcf(air) => air.take_upcoming(),
+            Self::Many(air) => air.take_upcoming(),
             Self::UpTo64(_) | Self::UpTo128(_) | Self::Ideal(_) => None,
         }
     }

@@ -28,7 +28,7 @@ pub use ledger::{Airtime, Ledger};
 pub use loss::{LossModel, LossProcess};
 pub use mac::dcf::{
     AggregateCounters, Aggregation, Capture, Contention, ControlledLink, Counters, DcfAir, FULL_PACKET,
-    FullAggregate, General, MissedBlockAck, ModeCounters, Rules, Shape, UpTo64, UpTo128,
+    FullAggregate, General, Many, MissedBlockAck, ModeCounters, Rules, Shape, UpTo64, UpTo128,
 };
 pub use mac::edca::Arbitration;
 pub use mac::ideal::IdealAir;

@@ -33,8 +33,10 @@ mod modes;
 mod motion;
 mod node;
 mod reception;
+mod relations;
 mod sets;
 mod shape;
+mod signals;
 #[cfg(test)]
 mod tests;
 
@@ -62,7 +64,8 @@ pub use modes::{ControlledLink, FULL_PACKET, ModeCounters};
 use node::{Node, Station};
 use sets::Sets;
 use shape::Table;
-pub use shape::{General, Shape, UpTo64, UpTo128};
+pub use shape::{General, Many, Shape, UpTo64, UpTo128};
+use signals::Signals;
 use std::collections::BTreeMap;
 
 /// Which of overlapping frames survives at a receiver.
@@ -227,7 +230,8 @@ pub struct Contention {
 
 /// One hearer of a node.
 #[derive(Clone, Copy, Debug)]
-struct Ear {
+#[allow(unnameable_types, reason = "a matter of the air's own")]
+pub struct Ear {
     node: u32,
     delay_ns: u32,
     power_mw: f32,
@@ -470,6 +474,8 @@ pub struct DcfAir<S: Shape = General> {
     around: Vec<Contender>,
     around_range: S::Table<(u32, u32)>,
     nodes: S::Table<Node>,
+    /// Where receptions are not kept in sets: the signals that reach each node.
+    signals: S::Table<Signals>,
     stations: S::Table<Station>,
     queues: S::Table<Queue>,
     countdowns: S::Table<Countdown>,
@@ -555,6 +561,21 @@ impl DcfAir<General> {
     }
 }
 
+impl DcfAir<Many> {
+    /// The same in sets, if the network is [plain](Shape::PLAIN), and sets can have its receptions.
+    pub fn of_many(
+        medium: &Medium,
+        contenders: &[Contention],
+        timing: MacTiming,
+        rules: Rules,
+        receivers: &Receivers,
+    ) -> Option<Self> {
+        let is_plain = Self::fits(medium, contenders, &timing, &rules, receivers);
+        let air = || Self::with_receivers(medium, contenders.to_vec(), timing, rules, receivers);
+        is_plain.then(air).filter(Self::in_sets)
+    }
+}
+
 /// The hearers of all nodes: those of each class of rates, and of a class those of each node.
 struct Hearers {
     ears: Vec<Ear>,
@@ -591,7 +612,7 @@ impl Hearers {
 }
 
 impl<S: Shape> DcfAir<S> {
-    /// Whether a network has this shape, if that is a [small](Shape::SMALL) one.
+    /// Whether a network has this shape, if that is a [plain](Shape::PLAIN) one.
     pub fn fits(
         medium: &Medium,
         contenders: &[Contention],
@@ -654,6 +675,7 @@ impl<S: Shape> DcfAir<S> {
             around,
             around_range: Table::new(around_range),
             stations: Table::new(vec![Station::idle(); nodes.len()]),
+            signals: Table::new(vec![Signals::NONE; nodes.len()]),
             next_access: Table::new(vec![Instant::NEVER; nodes.len()]),
             nodes: Table::new(nodes),
             deadlines: Table::new(vec![Instant::NEVER; queues.len()]),
@@ -813,7 +835,7 @@ impl<S: Shape> DcfAir<S> {
     fn contenders(&self, node: usize) -> std::ops::Range<Contender> {
         let this = &self.nodes[node];
         // The compiler knows the loops over them to be none, where they are one at most.
-        if S::SMALL { this.first..this.first + u32::from(this.count > 0) } else { this.contenders() }
+        if S::PLAIN { this.first..this.first + u32::from(this.count > 0) } else { this.contenders() }
     }
 
     /// The contenders of a node with a back-off.
@@ -821,14 +843,14 @@ impl<S: Shape> DcfAir<S> {
     fn backing_off(&self, node: usize) -> impl Iterator<Item = Contender> + use<S> {
         let &Node { first, count, .. } = &self.nodes[node];
         debug_assert!(count > 0, "a back-off of no contender");
-        let count = if S::SMALL { 1 } else { u32::from(count) };
+        let count = if S::PLAIN { 1 } else { u32::from(count) };
         (0..count).map(move |i| first + i)
     }
 
     /// The other contenders of a contender's node.
     #[inline]
     fn rivals(&self, node: usize, c: Contender) -> impl Iterator<Item = Contender> + use<S> {
-        let all = if S::SMALL { 0..0 } else { self.contenders(node) };
+        let all = if S::PLAIN { 0..0 } else { self.contenders(node) };
         all.filter(move |&other| other != c)
     }
 
@@ -844,7 +866,7 @@ impl<S: Shape> DcfAir<S> {
     /// The class of a frame's mode.
     #[inline]
     fn class_of(&self, kind: FrameKind, data: Mode) -> u8 {
-        if S::SMALL || self.classes.is_empty() {
+        if S::PLAIN || self.classes.is_empty() {
             0
         } else {
             self.class_among(self.timing.mode_of(kind, data))
@@ -866,7 +888,7 @@ impl<S: Shape> DcfAir<S> {
     /// The near hearers of a node's frames of some class.
     #[inline]
     fn ears_of(&self, node: usize, class: u8) -> std::ops::Range<usize> {
-        let row = if S::SMALL { 0 } else { usize::from(class) * self.nodes.all().len() };
+        let row = if S::PLAIN { 0 } else { usize::from(class) * self.nodes.all().len() };
         let (start, end) = self.ear_range[row + node];
         start as usize..end as usize
     }
@@ -880,7 +902,7 @@ impl<S: Shape> DcfAir<S> {
     /// Whether there are far hearers at all.
     #[inline]
     const fn is_wide(&self) -> bool {
-        !S::SMALL && self.is_wide
+        !S::PLAIN && self.is_wide
     }
 
     /// Whether a node is near or far, to another that hears it.
@@ -910,18 +932,6 @@ fn contenders_of(node: usize, all: &[Contention]) -> Node {
 }
 
 impl Ear {
-    /// Of no node.
-    const NONE: Self = Self {
-        node: u32::MAX,
-        delay_ns: 0,
-        power_mw: 0.0,
-        decodable: false,
-        sensed: false,
-        lossy: false,
-        noticed: false,
-        clear_alone: false,
-    };
-
     /// How long a signal takes to get there.
     #[inline]
     const fn delay(&self) -> Duration {

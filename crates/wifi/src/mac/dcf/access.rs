@@ -1,7 +1,7 @@
 //! Countdowns: when they start, freeze, run on and end.
 
 use super::agenda::{Agenda as _, Due};
-use super::shape::{NodeSet as _, Shape};
+use super::shape::{ColourSet as _, Shape};
 use super::{Countdown, DcfAir, Expecting, IDLE_COUNTDOWN, Plan, Queue};
 use crate::air::{BROADCAST, Contender, Head, Up};
 use crate::ledger::Doing;
@@ -169,9 +169,8 @@ impl<S: Shape> DcfAir<S> {
                 nodes.push(other as usize);
             }
         }
-        let around = nodes.iter().flat_map(|&node| self.around(node));
-        let mut due: SmallVec<[Contender; 8]> =
-            around.copied().filter(|&c| self.deadlines[c as usize] == now).collect();
+        let mut due: SmallVec<[Contender; 8]> = SmallVec::new();
+        nodes.iter().for_each(|&node| self.add_due(now, node, &mut due));
         due.sort_unstable();
         for c in due {
             if self.deadlines[c as usize] == now {
@@ -181,11 +180,21 @@ impl<S: Shape> DcfAir<S> {
         nodes.iter().for_each(|&node| self.schedule_least(node));
     }
 
+    /// Adds the contenders of a neighbourhood with countdowns that end now.
+    fn add_due(&self, now: Instant, node: usize, due: &mut SmallVec<[Contender; 8]>) {
+        let is_due = |c: &Contender| self.deadlines[*c as usize] == now;
+        if self.in_sets() {
+            due.extend(self.running_around(node).map(|there| self.nodes[there].first).filter(is_due));
+        } else {
+            due.extend(self.around(node).iter().copied().filter(is_due));
+        }
+    }
+
     /// The contenders of a small network with countdowns that end now transmit, in the order of numbers.
     #[inline(never)]
     fn let_first_win(&mut self, now: Instant, out: &mut Vec<Up>) {
         let (mut due, mut next) = (S::Set::NONE, Instant::NEVER);
-        for there in self.sets.running {
+        for there in self.sets.all(&self.sets.running) {
             let deadline = self.deadline_of(there);
             due.insert_if(deadline == now, there);
             next = next.min(deadline);
@@ -196,7 +205,7 @@ impl<S: Shape> DcfAir<S> {
                     self.win(now, self.nodes[there].first, out); // which may stop others
                 }
             }
-            let running = self.sets.running.into_iter();
+            let running = self.sets.all(&self.sets.running);
             next = running.fold(Instant::NEVER, |next, there| next.min(self.deadline_of(there)));
         }
         self.schedule_access(0, next);
@@ -259,7 +268,7 @@ impl<S: Shape> DcfAir<S> {
     #[cold]
     #[inline(never)]
     fn book_interruption(&mut self, c: Contender, at: Instant, by: Contender) {
-        if matches!(self.doing(c), Doing::Waiting { .. }) {
+        if self.is_waiting(c) {
             self.turn_to(c, at, Doing::Blocked { by });
         }
     }
@@ -460,7 +469,11 @@ impl<S: Shape> DcfAir<S> {
     #[inline]
     pub(super) fn busy(&self, node: usize) -> bool {
         debug_assert_eq!(self.is_engaged(node), self.stations[node].is_engaged());
-        if S::SMALL { self.is_engaged(node) || self.senses_carrier(node) } else { self.nodes[node].is_busy() }
+        if S::PLAIN {
+            self.is_engaged(node) || self.senses_carrier(node)
+        } else {
+            self.signals[node].is_busy()
+        }
     }
 
     /// Asks for a wake at the least deadline of a neighbourhood.
@@ -470,8 +483,8 @@ impl<S: Shape> DcfAir<S> {
 
     #[inline]
     fn least_deadline(&self, node: usize) -> Instant {
-        if S::SMALL {
-            let running = self.running_around(node).into_iter();
+        if S::SMALL || self.in_sets() {
+            let running = self.running_around(node);
             return running.fold(Instant::NEVER, |next, there| next.min(self.deadline_of(there)));
         }
         let around = self.around(node).iter().map(|&c| self.deadlines[c as usize]);

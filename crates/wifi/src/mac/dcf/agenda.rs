@@ -2,7 +2,7 @@
 //!
 //! Of one instant frames end first, then come answers and time-outs, then accesses; within these phases the order is that of asking.
 
-use super::shape::{NodeSet as _, Shape, Table};
+use super::shape::{ColourSet as _, Shape, Table};
 use evenair_des::{Phase, Queue};
 use evenair_units::Instant;
 use std::fmt::Debug;

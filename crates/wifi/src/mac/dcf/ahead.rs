@@ -90,7 +90,7 @@ impl<S: Shape> DcfAir<S> {
     fn fetch_first(&mut self) {
         let next = match self.agenda.soon(APART * (STAGES - 1)) {
             Some((at, Due::Access(node))) => {
-                fetch_all(self.around(node as usize));
+                self.fetch_neighbourhood(node as usize);
                 Upcoming::Access(at, node)
             }
             Some((_, Due::FrameEnd(node))) => {
@@ -111,7 +111,9 @@ impl<S: Shape> DcfAir<S> {
     fn fetch_second(&mut self) {
         match *self.line.at(1) {
             Upcoming::End(node) | Upcoming::Answer(node) => {
-                fetch_all(self.hearers(node as usize));
+                if !self.in_sets() {
+                    fetch_all(self.hearers(node as usize));
+                }
                 self.fetch_sides(node as usize);
             }
             Upcoming::Access(at, node) => *self.line.at(1) = self.fetch_winner(at, node as usize),
@@ -122,12 +124,22 @@ impl<S: Shape> DcfAir<S> {
     /// The hearers of a frame that is on the air or planned; the places of those of a frame that begins.
     #[inline]
     fn fetch_third(&mut self) {
-        match *self.line.at(2) {
+        let (next, in_sets) = (*self.line.at(2), self.in_sets());
+        match next {
+            // In sets, the hearers of a frame that its answer follows.
+            Upcoming::Answer(node) if in_sets => {
+                if let Some(reply) = &self.stations[node as usize].reply {
+                    self.sets.fetch_node(reply.to as usize);
+                }
+            }
+            Upcoming::End(_) if in_sets => (),
             Upcoming::End(node) | Upcoming::Answer(node) => self.fetch_nodes(node as usize),
             Upcoming::Win(c) => {
                 let node = self.queues[c as usize].node;
                 self.fetch_own(node as usize);
-                fetch_all(self.hearers(node as usize));
+                if !self.in_sets() {
+                    fetch_all(self.hearers(node as usize));
+                }
                 *self.line.at(2) = Upcoming::Start(node);
             }
             _ => (),
@@ -137,7 +149,10 @@ impl<S: Shape> DcfAir<S> {
     /// The state that the next event needs of the hearers; the hearers of a frame that begins; their back-offs follow when it does.
     #[inline]
     fn fetch_last(&mut self) {
-        match *self.line.at(3) {
+        let (next, in_sets) = (*self.line.at(3), self.in_sets());
+        match next {
+            Upcoming::Answer(node) | Upcoming::Start(node) if in_sets => self.sets.fetch_pairs(node as usize),
+            Upcoming::End(_) if in_sets => (),
             Upcoming::End(node) => self.fetch_back_offs(self.hearers(node as usize), true),
             Upcoming::Answer(node) => self.fetch_back_offs(self.hearers(node as usize), false),
             Upcoming::Start(node) => self.fetch_nodes(node as usize),
@@ -161,8 +176,14 @@ impl<S: Shape> DcfAir<S> {
     /// The contender of a neighbourhood with a countdown that ends at an instant, if there is one.
     #[inline]
     fn fetch_winner(&self, at: Instant, node: usize) -> Upcoming {
-        match self.around(node).iter().find(|&&c| self.deadlines[c as usize] == at) {
-            Some(&c) => {
+        let is_due = |c: &Contender| self.deadlines[*c as usize] == at;
+        let winner = if self.in_sets() {
+            self.running_around(node).map(|there| self.nodes[there].first).find(is_due)
+        } else {
+            self.around(node).iter().copied().find(is_due)
+        };
+        match winner {
+            Some(c) => {
                 self.fetch_contender(c);
                 Upcoming::Win(c)
             }
@@ -173,9 +194,13 @@ impl<S: Shape> DcfAir<S> {
     /// A node's own state, and the places of its hearers.
     #[inline]
     fn fetch_own(&self, node: usize) {
-        fetch(&self.nodes[node]);
-        fetch(&self.ear_range[node]);
         fetch_station(&self.stations[node]);
+        if self.in_sets() {
+            return self.sets.fetch_node(node);
+        }
+        fetch(&self.nodes[node]);
+        fetch(&self.signals[node]);
+        fetch(&self.ear_range[node]);
     }
 
     #[inline]
@@ -187,7 +212,10 @@ impl<S: Shape> DcfAir<S> {
     /// The states of a node's hearers.
     #[inline]
     fn fetch_nodes(&self, node: usize) {
-        self.hearers(node).iter().for_each(|ear| fetch(&self.nodes[ear.node as usize]));
+        for ear in self.hearers(node) {
+            fetch(&self.nodes[ear.node as usize]);
+            fetch(&self.signals[ear.node as usize]);
+        }
     }
 
     /// The back-offs of a node's hearers, and the signals that overlap there. Of a hearer without them those of the first place, which
@@ -196,11 +224,21 @@ impl<S: Shape> DcfAir<S> {
     pub(super) fn fetch_back_offs(&self, hearers: &[Ear], ends: bool) {
         let (countdowns, stations) = (self.countdowns.all(), self.stations.all());
         for ear in hearers {
-            let there = &self.nodes[ear.node as usize];
-            let c = there.first as usize * usize::from(there.back_offs.any());
+            let there = &self.signals[ear.node as usize];
+            let c = self.nodes[ear.node as usize].first as usize * usize::from(there.back_offs.any());
             let crowded = ear.node as usize * usize::from(there.may_keep_more(ends));
             fetch(&countdowns[c]);
             fetch(&stations[crowded].more);
+        }
+    }
+
+    /// That which tells the contenders of a neighbourhood.
+    #[inline]
+    fn fetch_neighbourhood(&self, node: usize) {
+        if self.in_sets() {
+            self.sets.fetch_neighbourhood(node);
+        } else {
+            fetch_all(self.around(node));
         }
     }
 

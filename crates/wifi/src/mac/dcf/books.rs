@@ -101,6 +101,14 @@ impl<S: Shape> DcfAir<S> {
         }
     }
 
+    /// Whether a contender's present activity is to wait: it has a head, is in no exchange, and is not blocked.
+    pub(super) fn is_waiting(&self, c: Contender) -> bool {
+        let queue = &self.queues[c as usize];
+        let node = queue.node as usize;
+        let runs = !self.countdowns[c as usize].from.is_never();
+        queue.head.is_some() && !self.is_engaged(node) && (runs || !self.senses_carrier(node))
+    }
+
     /// Books a contender's present activity from `now` on.
     pub(super) fn book(&mut self, c: Contender, now: Instant) {
         if self.ledger.is_some() {

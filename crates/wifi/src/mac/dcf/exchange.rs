@@ -1,9 +1,9 @@
 //! The frames of an exchange: (RTS, CTS,) DATA, ACK; its end, and the effects of a failure.
 
 use super::agenda::{Agenda as _, Due};
-use super::node::Heard;
 use super::reception::{FIRST, OTHER, Reception, STRONGEST};
 use super::shape::Shape;
+use super::signals::Heard;
 use super::{Capture, DcfAir, Ear, Expecting, Plan, Reply, Sending, draw};
 use crate::air::{BROADCAST, Contender, Outcome, Up};
 use crate::ledger::Doing;
@@ -59,7 +59,7 @@ impl<S: Shape> DcfAir<S> {
         let (airtime, reserves) = self.extent(kind, c);
         let frame = Reply { kind, to, by: c, airtime, reserves, mode };
         match kind {
-            FrameKind::Data if S::SMALL => self.start::<DATA>(now, node, frame),
+            FrameKind::Data if S::PLAIN => self.start::<DATA>(now, node, frame),
             _ => self.start_frame(now, node, frame),
         }
     }
@@ -151,7 +151,7 @@ impl<S: Shape> DcfAir<S> {
     /// A frame's first energy reaches the near hearers of its sender, one by one; tells whether the addressee is itself transmitting
     /// then.
     fn reach_each(&mut self, now: Instant, node: usize, class: u8, frame: &Reply) -> bool {
-        if !self.nodes[node].is_silent() {
+        if !self.signals[node].is_silent() {
             self.talk_over(node);
         }
         if self.is_wide() {
@@ -203,7 +203,7 @@ impl<S: Shape> DcfAir<S> {
     /// A node begins to transmit while signals reach it: it misses them.
     #[inline(never)]
     fn talk_over(&mut self, node: usize) {
-        let this = &mut self.nodes[node];
+        let this = &mut self.signals[node];
         if self.rules.capture == Capture::First {
             // ns-2 marks the frame under reception as an error, and counts it as such if it ends after the transmission.
             this.spoil();
@@ -212,7 +212,7 @@ impl<S: Shape> DcfAir<S> {
             this.unlock();
         }
         let heard: SmallVec<[u32; 8]> =
-            self.nodes[node].signals(&self.stations[node]).map(Heard::from).collect();
+            self.signals[node].all(&self.stations[node]).map(Heard::from).collect();
         for from in heard {
             let frame = &mut self.stations[from as usize].sending;
             if let Some(frame) = frame.as_mut().filter(|f| f.to as usize == node) {
@@ -226,8 +226,8 @@ impl<S: Shape> DcfAir<S> {
     #[inline(never)]
     pub(super) fn on_frame_end(&mut self, now: Instant, node: usize, out: &mut Vec<Up>) {
         match self.stations[node].sending.as_ref().map(|sent| sent.kind) {
-            Some(FrameKind::Data) if S::SMALL => self.end_frame::<DATA>(now, node, out),
-            Some(FrameKind::Ack) if S::SMALL => self.end_frame::<ACK>(now, node, out),
+            Some(FrameKind::Data) if S::PLAIN => self.end_frame::<DATA>(now, node, out),
+            Some(FrameKind::Ack) if S::PLAIN => self.end_frame::<ACK>(now, node, out),
             _ => self.end_any_frame(now, node, out),
         }
     }
@@ -242,7 +242,7 @@ impl<S: Shape> DcfAir<S> {
     fn end_frame<const KIND: u8>(&mut self, now: Instant, node: usize, out: &mut Vec<Up>) {
         let mut sent = self.stations[node].sending.take().expect("a frame ends that nobody sent");
         sent.kind = kind_of::<KIND>(sent.kind);
-        sent.far = !S::SMALL && sent.far; // no change, but the compiler knows it
+        sent.far = !S::PLAIN && sent.far; // no change, but the compiler knows it
         let sent = &sent;
         self.nodes[node].idle_since = self.nodes[node].idle_since.max(now);
         self.expect_answer(now, node, sent);
@@ -383,13 +383,11 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// The same while the answer is on the air, which makes the medium of most of them busy.
-    fn resume_beside(&mut self, now: Instant, node: usize, answerer: usize) {
-        if !S::SMALL {
-            return self.resume_hearers(now, node);
-        }
-        for there in self.sets.standing & (self.sets.of[node].hearers - self.sets.of[answerer].sensing) {
-            let next = self.resume(there, now);
-            self.schedule_access(there, next);
+    fn resume_beside(&mut self, now: Instant, node: usize) {
+        if self.in_sets() {
+            self.resume_others(now, node);
+        } else {
+            self.resume_hearers(now, node);
         }
     }
 
@@ -576,11 +574,11 @@ impl<S: Shape> DcfAir<S> {
             queue.note_attempt();
         }
         match reply.kind {
-            FrameKind::Ack if S::SMALL => self.start::<ACK>(now, node, reply),
+            FrameKind::Ack if S::PLAIN => self.start::<ACK>(now, node, reply),
             _ => self.start_frame(now, node, reply),
         }
         // Hearers of the frame before that do not hear this one count down beside it.
-        self.resume_beside(now, to, node);
+        self.resume_beside(now, to);
     }
 
     /// Whether a node's medium is neither reserved nor sensed busy.

@@ -175,7 +175,7 @@ impl<S: Shape> DcfAir<S> {
     /// At the time-out for an answer from afar: whether a frame is being received that may be the answer; then its end decides.
     pub(super) fn hears_out(&mut self, now: Instant, node: usize) -> bool {
         let start_delay = self.answer_start_delay(node);
-        let (this, station) = (&self.nodes[node], &mut self.stations[node]);
+        let (this, station) = (&self.signals[node], &mut self.stations[node]);
         let has_begun = this.locked().is_some()
             && station.locked_since + start_delay <= now
             && self.rules.hears_out_answers;

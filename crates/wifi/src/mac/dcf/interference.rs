@@ -4,9 +4,9 @@
 //! A station keeps the power of all other signals while it receives a frame, from instant to instant. Nothing of this is kept
 //! under other rules.
 
-use super::node::Heard;
 use super::reception::DETECTION_TIME;
 use super::shape::Shape;
+use super::signals::Heard;
 use super::{DcfAir, Ear, Sending};
 use crate::error::{Curve, ErrorModel, Header};
 use evenair_des::unit_of;
@@ -63,12 +63,12 @@ impl<S: Shape> DcfAir<S> {
     ) {
         let age = self.age_of_locked(node, at);
         let (noise_mw, detection, capture) = (self.noise_mw, self.detection_ratio, self.capture_ratio);
-        let (is_wide, this) = (self.is_wide(), &mut self.nodes[node]);
+        let (is_wide, this) = (self.is_wide(), &mut self.signals[node]);
         let station = &mut self.stations[node];
         let others_mw = noise_mw + this.powers_mw(station).sum::<f32>();
         let locked = this.locked().map(|from| this.signal(from, station));
         this.hear_more(heard, station);
-        if this.sending_until > at {
+        if self.nodes[node].sending_until > at {
             return; // it is locked to nothing
         }
         let is_detected = ear.noticed && ear.power_mw >= detection * others_mw;
@@ -99,9 +99,9 @@ impl<S: Shape> DcfAir<S> {
     #[cold]
     #[inline(never)] // as above
     pub(super) fn note_interference(&mut self, node: usize, at: Instant) {
-        let (this, station) = (&self.nodes[node], &mut self.stations[node]);
+        let (this, station) = (&self.signals[node], &mut self.stations[node]);
         let Some(locked) = this.locked() else { return station.interference.clear() };
-        let others = this.signals(station).filter(|heard| heard.from() != locked);
+        let others = this.all(station).filter(|heard| heard.from() != locked);
         let level_mw = others.map(|heard| heard.power_mw).sum();
         // Signals that travel differently far may be told of in another order.
         let at = station.interference.last().map_or(at, |&(last, _)| at.max(last));

@@ -226,7 +226,7 @@ impl<S: Shape> DcfAir<S> {
 
     fn fastest_mode(&self, node: usize, link: &Link) -> u16 {
         let is_received = |mode: Mode| {
-            let class = if S::SMALL || self.classes.is_empty() { 0 } else { self.class_among(mode) };
+            let class = if S::PLAIN || self.classes.is_empty() { 0 } else { self.class_among(mode) };
             let near = self.ears_of(node, class);
             let all = near.chain(if self.is_wide() { self.far_ears_of(node, class) } else { 0..0 });
             all.map(|i| &self.ears[i]).any(|ear| ear.node == link.to && ear.decodable)

@@ -4,8 +4,8 @@
 //! decoded (too weak, or overlapped) is carrier and, at its end, an error.
 
 use super::flight::Flight;
-use super::node::Heard;
-use super::shape::{NodeSet as _, Shape};
+use super::shape::Shape;
+use super::signals::Heard;
 use super::{Capture, DcfAir, Ear, Sending};
 use crate::air::Contender;
 use crate::ledger::Doing;
@@ -161,19 +161,20 @@ impl<S: Shape> DcfAir<S> {
         if ear.sensed {
             this.keep_reservation();
         }
-        if !this.is_silent() {
+        let signals = &mut self.signals[node];
+        if !signals.is_silent() {
             self.arrive_among_others::<RULES>(node, heard, ear, at, until);
             if RULES == OTHER && self.adds_up() {
                 self.note_energy(node, from, at);
             }
             return transmitting;
         }
-        this.hear_first(heard);
+        signals.hear_first(heard);
         match capture {
             Capture::First if !ear.sensed => (), // ns-2 drops it before its MAC
-            Capture::First => this.lock(heard.from(), until, ear.clear_alone && !transmitting),
+            Capture::First => signals.lock(heard.from(), until, ear.clear_alone && !transmitting),
             _ if transmitting || !ear.noticed => (),
-            _ => this.lock(heard.from(), until, ear.clear_alone),
+            _ => signals.lock(heard.from(), until, ear.clear_alone),
         }
         if RULES == OTHER && self.is_wide() {
             self.stations[node].locked_since = at;
@@ -204,8 +205,8 @@ impl<S: Shape> DcfAir<S> {
         let (ratio, noise_mw, is_wide) = (self.capture_ratio, self.noise_mw, self.is_wide());
         let detection = if RULES == OTHER { self.detection_ratio } else { 0.0 };
         let has_just_begun = detection > 0.0 && self.has_just_begun(node, at);
-        let (this, station) = (&mut self.nodes[node], &mut self.stations[node]);
-        let transmitting = this.sending_until > at;
+        let (this, station) = (&mut self.signals[node], &mut self.stations[node]);
+        let transmitting = self.nodes[node].sending_until > at;
         // The power that the new frame must stand out from.
         let others = || this.powers_mw(station);
         let rival_mw = match rule {
@@ -244,9 +245,10 @@ impl<S: Shape> DcfAir<S> {
             this.lock(heard.from(), until, intact);
         }
         if overlap.reserves {
+            let this = &mut self.nodes[node];
             this.reserved_until = this.reserved_until.max(until + self.timing.eifs);
         }
-        if RULES == OTHER && is_wide && this.locked() != was_locked {
+        if RULES == OTHER && is_wide && self.signals[node].locked() != was_locked {
             station.locked_since = at;
         }
     }
@@ -265,7 +267,7 @@ impl<S: Shape> DcfAir<S> {
 
     /// For how long a receiver has been locked to a frame, by the sender's clock.
     pub(super) fn age_of_locked(&self, node: usize, at: Instant) -> Option<Duration> {
-        let sent = self.nodes[node].locked().and_then(|from| self.stations[from as usize].sending)?;
+        let sent = self.signals[node].locked().and_then(|from| self.stations[from as usize].sending)?;
         Some(at.since(sent.since))
     }
 
@@ -283,11 +285,11 @@ impl<S: Shape> DcfAir<S> {
         at: Instant,
         sent: &Sending,
     ) -> Reception {
-        let this = &mut self.nodes[node];
-        if !this.hears_one() {
+        let signals = &mut self.signals[node];
+        if !signals.hears_one() {
             return self.depart_from_others(node, from, ear, at, sent);
         }
-        this.hear_none(from as u32);
+        signals.hear_none(from as u32);
         self.end_reception(node, from, ear, at, sent)
     }
 
@@ -301,7 +303,7 @@ impl<S: Shape> DcfAir<S> {
         at: Instant,
         sent: &Sending,
     ) -> Reception {
-        self.nodes[node].hear_less(from as u32, &mut self.stations[node]);
+        self.signals[node].hear_less(from as u32, &mut self.stations[node]);
         if self.adds_up() {
             self.release_energy(node, at);
         }
@@ -330,7 +332,7 @@ impl<S: Shape> DcfAir<S> {
         }
         let this = &mut self.nodes[node];
         this.idle_since = this.idle_since.max(at);
-        let reception = match this.part_from(from as u32) {
+        let reception = match self.signals[node].part_from(from as u32) {
             Some(_) if this.sending_until > at => Reception::Unnoticed,
             Some(true) if ear.lossy => return self.end_lossy(node, from, ear, at, sent),
             Some(true) => Reception::Decoded,
@@ -398,11 +400,11 @@ impl<S: Shape> DcfAir<S> {
     /// senses together, if it senses none alone.
     pub(super) fn sensed(&self, node: usize) -> Option<Contender> {
         if self.in_sets() {
-            return self.first_of(node, self.senders_sensed(node).into_iter().map(|from| from as u32));
+            return self.first_of(node, self.senders_sensed(node).map(|from| from as u32));
         }
-        let (this, station) = (&self.nodes[node], &self.stations[node]);
-        let alone = this.signals(station).filter(|heard| heard.is_sensed()).map(Heard::from);
-        let together = || this.signals(station).filter(|_| station.energetic).map(Heard::from);
+        let (this, station) = (&self.signals[node], &self.stations[node]);
+        let alone = this.all(station).filter(|heard| heard.is_sensed()).map(Heard::from);
+        let together = || this.all(station).filter(|_| station.energetic).map(Heard::from);
         self.first_of(node, alone).or_else(|| self.first_of(node, together()))
     }
 
@@ -437,8 +439,6 @@ impl<S: Shape> DcfAir<S> {
         let sender = self.queues[by as usize].node as usize;
         let void_at = self.stations[sender].request_void_at;
         self.nodes[node].unreserve_at(void_at, &mut self.stations[node]);
-        if S::SMALL {
-            self.sets.requested.insert(node);
-        }
+        self.note_request(node);
     }
 }

@@ -1,47 +1,57 @@
-//! The nodes of a small network by the state that they are in, and the receptions of a frame at all of its hearers at once.
+//! The nodes of a plain network by the state that they are in, and the receptions of a frame at all of its hearers at once.
 //!
 //! Overlapping frames are compared pair by pair ([`Capture::First`], [`Capture::Strongest`]). A frame's beginning and end are then a few
 //! operations on sets of its hearers: those that no other frame reaches, those that transmit themselves, those that receive it so much
 //! stronger than another that it survives. One by one come the hearers with a countdown, and the inter-frame spaces that a
-//! frame leaves behind. The rules are those of `reception`.
+//! frame leaves behind. The rules are those of `reception`; `relations` tells which nodes hear which.
 //!
 //! Sums of powers depend on the order in which signals came to a node. Networks that need it keep the signals of each node in a list
 //! ([`Node`](super::node::Node)), and use of the sets only those of countdowns and engagements.
 
 use super::exchange::{End, goes_on_after};
-use super::node::Heard;
-use super::reception::{Reception, prevails};
-use super::shape::{NodeSet as _, Shape, Table};
+use super::reception::Reception;
+use super::relations::{Network, Other, Others as _, Relations};
+use super::shape::{ColourSet, NodeSet as _, Shape, Table};
+use super::signals::Heard;
 use super::{Capture, DcfAir, Ear, Reply, Sending};
 use crate::air::{BROADCAST, Contender, Up};
 use crate::timeline::FrameKind;
+use evenair_des::ahead::fetch;
 use evenair_units::{Duration, Instant};
+use smallvec::SmallVec;
 
-/// The nodes of a small network by their state; empty of any other.
+type OthersOf<S> = <<S as Shape>::Relations as Relations<S>>::Others;
+
+/// The nodes of a plain network by their state; empty of any other.
 #[derive(Clone, Debug)]
 pub(super) struct Sets<S: Shape> {
+    /// They are drawn up, if the network is not small; there nodes move without them.
+    are_drawn: bool,
     /// Receptions are kept here.
     in_use: bool,
     /// Those that send.
-    active: S::Set,
+    active: S::Nodes,
     /// Those that send, or are in the middle of an exchange of their own.
-    engaged: S::Set,
+    engaged: S::Nodes,
     /// Those with back-offs that may run, and with some that may stand still.
-    pub(super) running: S::Set,
-    pub(super) standing: S::Set,
+    pub(super) running: S::Nodes,
+    standing: S::Nodes,
     /// Those with a last back-off of no slots: where nothing is to be sent it ends as soon as it runs and is interrupted.
-    empty: S::Set,
-    /// Those that may have a reservation by an RTS that can be dropped.
-    pub(super) requested: S::Set,
+    empty: S::Nodes,
+    /// Those that may have a reservation by an RTS that can be dropped, and whether there ever was one.
+    pub(super) requested: S::Nodes,
+    requests: bool,
     /// By node.
-    pub(super) of: S::Table<Surroundings<S>>,
+    pub(super) of: S::Table<Reach<S>>,
+    relations: S::Relations,
 }
 
-/// The surroundings of a node, and the receptions of its frame.
-#[derive(Clone, Debug)]
-pub(super) struct Surroundings<S: Shape> {
+/// The hearers of a node, and the receptions of its frame.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Reach<S: Shape> {
     /// All that its frames reach.
-    pub(super) hearers: S::Set,
+    hearers: S::Set,
     /// Those with a medium that they make busy.
     pub(super) sensing: S::Set,
     /// Those that lock to them.
@@ -51,81 +61,81 @@ pub(super) struct Surroundings<S: Shape> {
     clear: S::Set,
     /// Those that an error model keeps from decoding some.
     lossy: S::Set,
-    /// The nodes with frames that reach it, and that make its medium busy.
-    heard: S::Set,
-    sensed: S::Set,
     /// The receivers that are locked to its frame, and those of them that will decode it, as far as is known.
     locked: S::Set,
     intact: S::Set,
-    /// Itself and those that sense it, as far as they contend: the node's neighbourhood.
-    neighbours: S::Set,
-    /// Those with frames that can overlap its own somewhere: that hear it, that it hears, and that share a hearer with it.
-    near: S::Set,
-    /// Of each other sender the hearers that receive its own frames so much stronger that they survive.
-    prevails: Box<S::Table<S::Set>>,
-    /// How long its frames travel to each of them \[ns\].
-    delays_ns: S::Table<u32>,
-    ears: Box<S::Table<Ear>>,
 }
 
 impl<S: Shape> Sets<S> {
     pub(super) fn none(nodes: usize) -> Self {
-        let none = Surroundings {
-            hearers: S::Set::NONE,
-            sensing: S::Set::NONE,
-            noticing: S::Set::NONE,
-            decodable: S::Set::NONE,
-            clear: S::Set::NONE,
-            lossy: S::Set::NONE,
-            heard: S::Set::NONE,
-            sensed: S::Set::NONE,
-            locked: S::Set::NONE,
-            intact: S::Set::NONE,
-            neighbours: S::Set::NONE,
-            near: S::Set::NONE,
-            prevails: Box::new(Table::new(vec![S::Set::NONE; nodes])),
-            delays_ns: Table::new(vec![0; nodes]),
-            ears: Box::new(Table::new(vec![Ear::NONE; nodes])),
-        };
+        let nodes = if S::PLAIN { nodes } else { 0 };
+        let none = || S::Nodes::of_none(nodes);
         Self {
+            are_drawn: false,
             in_use: false,
-            active: S::Set::NONE,
-            engaged: S::Set::NONE,
-            running: S::Set::NONE,
-            standing: S::Set::NONE,
-            empty: S::Set::NONE,
-            requested: S::Set::NONE,
-            of: Table::new(if S::SMALL { vec![none; nodes] } else { Vec::new() }),
+            active: none(),
+            engaged: none(),
+            running: none(),
+            standing: none(),
+            empty: none(),
+            requested: none(),
+            requests: false,
+            of: Table::new(vec![Reach::NONE; nodes]),
+            relations: S::Relations::none(nodes),
         }
     }
 }
 
-impl<S: Shape> Surroundings<S> {
+impl<S: Shape> Sets<S> {
+    /// The nodes of a set.
+    #[inline]
+    pub(super) fn all(&self, those: &S::Nodes) -> impl Iterator<Item = usize> {
+        self.relations.nodes(those)
+    }
+}
+
+/// State fetched into the cache: see `ahead`.
+impl<S: Shape> Sets<S> {
+    #[inline]
+    pub(super) fn fetch_neighbourhood(&self, node: usize) {
+        self.relations.fetch_neighbourhood(node);
+    }
+
+    #[inline]
+    pub(super) fn fetch_node(&self, node: usize) {
+        fetch(&self.of[node]);
+        self.relations.fetch_node(node);
+    }
+
+    #[inline]
+    pub(super) fn fetch_pairs(&self, node: usize) {
+        self.relations.fetch_pairs(&self.relations.others(node, &self.active));
+    }
+}
+
+impl<S: Shape> Reach<S> {
+    const NONE: Self = Self {
+        hearers: S::Set::NONE,
+        sensing: S::Set::NONE,
+        noticing: S::Set::NONE,
+        decodable: S::Set::NONE,
+        clear: S::Set::NONE,
+        lossy: S::Set::NONE,
+        locked: S::Set::NONE,
+        intact: S::Set::NONE,
+    };
+
     /// These hearers, of a node with a frame on the air or without.
-    fn take_hearers(&mut self, ears: &[Ear]) {
-        let those =
-            |is: fn(&Ear) -> bool| ears.iter().filter(|ear| is(ear)).map(|ear| ear.node as usize).collect();
+    fn take_hearers(&mut self, ears: &[Ear], relations: &S::Relations) {
+        let those = |is: fn(&Ear) -> bool| {
+            ears.iter().filter(|ear| is(ear)).map(|ear| relations.colour(ear.node as usize)).collect()
+        };
         self.hearers = those(|_| true);
         self.sensing = those(|ear| ear.sensed);
         self.noticing = those(|ear| ear.noticed);
         self.decodable = those(|ear| ear.decodable);
         self.clear = those(|ear| ear.clear_alone);
         self.lossy = those(|ear| ear.lossy);
-        for ear in ears {
-            self.ears[ear.node as usize] = *ear;
-            self.delays_ns[ear.node as usize] = ear.delay_ns;
-        }
-    }
-
-    /// When energy that leaves the node at an instant gets to one of its hearers.
-    #[inline]
-    fn after(&self, at: Instant, hearer: usize) -> Instant {
-        Instant::from_nanos(at.as_nanos() + u64::from(self.delays_ns[hearer]))
-    }
-
-    #[inline]
-    fn ear(&self, node: usize) -> &Ear {
-        &self.ears[node]
     }
 }
 
@@ -133,73 +143,53 @@ impl<S: Shape> DcfAir<S> {
     /// Whether receptions are kept in sets.
     #[inline]
     pub(super) const fn in_sets(&self) -> bool {
-        S::SMALL && self.sets.in_use
+        S::PLAIN && self.sets.in_use
     }
 
     /// Draws up the sets of all nodes from their hearers, before the first frame or after a move.
     pub(super) fn draw_sets(&mut self) {
-        if !S::SMALL {
+        if !S::PLAIN {
             return;
         }
+        if !S::SMALL && std::mem::replace(&mut self.sets.are_drawn, true) {
+            return self.list_signals(); // to draw them up at each move would take longer than they save
+        }
         let nodes = self.nodes.all().len();
-        for node in 0..nodes {
-            self.draw_hearers(node);
-            let around = &mut self.sets.of[node];
-            (around.heard, around.sensed) = (S::Set::NONE, S::Set::NONE);
-        }
-        let mut is_usual = true;
-        for node in 0..nodes {
-            let Surroundings { hearers, sensing, noticing, .. } = self.sets.of[node];
-            hearers.into_iter().for_each(|there| self.sets.of[there].heard.insert(node));
-            sensing.into_iter().for_each(|there| self.sets.of[there].sensed.insert(node));
-            is_usual &= (noticing - sensing).is_empty();
-            let contenders = self.around(node).iter().map(|&c| self.queues[c as usize].node as usize);
-            self.sets.of[node].neighbours = contenders.collect();
-        }
-        let pairwise = matches!(self.rules.capture, Capture::First | Capture::Strongest);
-        if pairwise {
-            self.compare_powers();
-        }
+        let capture_ratio = match self.rules.capture {
+            Capture::First | Capture::Strongest => Some(self.capture_ratio),
+            _ => None,
+        };
         // Before the first frame both forms say the same.
-        let may_begin = pairwise && self.detection_ratio == 0.0 && self.sets.active.is_empty();
+        let may_begin = capture_ratio.is_some()
+            && self.detection_ratio == 0.0
+            && self.sets.all(&self.sets.active).next().is_none();
+        let rows = self.ear_range.all()[..nodes].iter();
+        let network = Network {
+            hearers: rows.map(|&(start, end)| &self.ears[start as usize..end as usize]).collect(),
+            contends: self.nodes.all().iter().map(|node| node.count > 0).collect(),
+            capture_ratio,
+        };
+        if !self.sets.relations.draw(&network) {
+            return; // there are too few colours
+        }
+        (0..nodes).for_each(|node| self.take_hearers(node));
+        let is_usual = self.sets.of.all().iter().all(|reach| (reach.noticing - reach.sensing).is_empty());
         if self.sets.in_use && !is_usual {
             self.list_signals();
         }
         self.sets.in_use |= may_begin && is_usual && self.fades.is_none();
     }
 
-    /// Draws up the sets of a node's hearers, if the network is small.
+    /// Draws up the sets of a node's hearers, where there are any.
     pub(super) fn draw_hearers(&mut self, node: usize) {
-        if S::SMALL {
-            let hearers = self.ears_of(node, 0);
-            self.sets.of[node].take_hearers(&self.ears[hearers]);
+        if S::SMALL || self.in_sets() {
+            self.take_hearers(node);
         }
     }
 
-    /// Compares any two senders at each node that hears both.
-    fn compare_powers(&mut self) {
-        let nodes = self.nodes.all().len();
-        for node in 0..nodes {
-            let around = &mut self.sets.of[node];
-            around.near.into_iter().for_each(|other| around.prevails[other] = S::Set::NONE);
-            around.near = around.hearers | around.heard;
-        }
-        let mut signals: Vec<(usize, f32)> = Vec::new();
-        for there in 0..nodes {
-            let heard = self.sets.of[there].heard;
-            signals.clear();
-            signals.extend(heard.into_iter().map(|from| (from, self.sets.of[from].ear(there).power_mw)));
-            for &(from, power_mw) in &signals {
-                let around = &mut self.sets.of[from];
-                around.near = around.near | heard;
-                for &(other, other_mw) in &signals {
-                    if prevails(power_mw, other_mw, self.capture_ratio) {
-                        around.prevails[other].insert(there);
-                    }
-                }
-            }
-        }
-        (0..nodes).for_each(|node| self.sets.of[node].near.remove(node));
+    fn take_hearers(&mut self, node: usize) {
+        let ears = &self.ears[self.ears_of(node, 0)];
+        self.sets.of[node].take_hearers(ears, &self.sets.relations);
     }
 
     /// From now on the signals of each node are kept in the order in which they came.
@@ -209,73 +199,113 @@ impl<S: Shape> DcfAir<S> {
             return;
         }
         self.sets.in_use = false;
-        let mut senders: Vec<usize> = self.sets.active.into_iter().collect();
+        let mut senders: Vec<usize> = self.sets.all(&self.sets.active).collect();
         senders.sort_by_key(|&from| self.stations[from].sending.map(|sent| sent.since));
         for from in senders {
-            let around = &self.sets.of[from];
-            for there in around.hearers {
-                let (ear, node) = (around.ear(there), &mut self.nodes[there]);
+            let Reach { locked, intact, .. } = self.sets.of[from];
+            for ear in &self.ears[self.ears_of(from, 0)] {
+                let (there, colour) = (ear.node as usize, self.sets.relations.colour(ear.node as usize));
+                let signals = &mut self.signals[there];
                 let heard = Heard::new(from as u32, ear.power_mw, ear.sensed);
-                if node.is_silent() {
-                    node.hear_first(heard);
+                if signals.is_silent() {
+                    signals.hear_first(heard);
                 } else {
-                    node.hear_more(heard, &mut self.stations[there]);
+                    signals.hear_more(heard, &mut self.stations[there]);
                 }
-                if around.locked.has(there) {
+                if locked.has(colour) {
                     let until = ear.after(self.nodes[from].sending_until);
-                    self.nodes[there].lock(from as u32, until, around.intact.has(there));
+                    self.signals[there].lock(from as u32, until, intact.has(colour));
                 }
             }
         }
+    }
+
+    /// The hearer of a node that has this colour.
+    #[inline]
+    fn hearer(&self, node: usize, colour: usize) -> usize {
+        self.sets.relations.hearer(node, colour)
+    }
+
+    /// When energy that leaves a node at an instant gets to its hearer of this colour.
+    #[inline]
+    fn after(&self, node: usize, at: Instant, colour: usize) -> Instant {
+        Instant::from_nanos(at.as_nanos() + u64::from(self.sets.relations.delay_ns(node, colour)))
+    }
+
+    /// Hearers of a node in ascending order.
+    fn in_order(&self, node: usize, hearers: S::Set) -> SmallVec<[usize; 16]> {
+        let mut all: SmallVec<_> = hearers.into_iter().map(|colour| self.hearer(node, colour)).collect();
+        all.sort_unstable();
+        all
     }
 
     /// A frame's first energy reaches all hearers of its sender; tells whether the addressee is itself transmitting then.
     #[allow(clippy::inline_always, reason = "part of `start`")]
     #[inline(always)]
     pub(super) fn reach_all(&mut self, now: Instant, node: usize, frame: &Reply) -> bool {
-        let Surroundings { hearers, sensing, noticing, clear, heard, near, .. } = self.sets.of[node];
-        let (others, first_wins) = (self.sets.active & near, self.rules.capture == Capture::First);
-        if others.meets(heard) {
-            self.talk_over_all(node, others & heard);
-        }
-        let (mut reached, mut deaf) = (S::Set::NONE, S::Set::NONE);
-        for other in others {
-            reached = reached | self.sets.of[other].hearers;
-            if hearers.has(other) && self.nodes[other].sending_until > self.sets.of[node].after(now, other) {
-                deaf.insert(other);
+        let Reach { hearers, sensing, noticing, clear, .. } = self.sets.of[node];
+        let relations = &self.sets.relations;
+        let others = relations.others(node, &self.sets.active);
+        let (mut reached, mut deaf, mut hears) = (S::Set::NONE, S::Set::NONE, false);
+        for other in others.each() {
+            hears |= relations.is_heard(node, other);
+            reached = reached | relations.shared(node, other);
+            let colour = relations.colour(other.node());
+            if relations.hears(node, other)
+                && self.nodes[other.node()].sending_until > self.after(node, now, colour)
+            {
+                deaf.insert(colour);
             }
         }
-        for there in sensing & self.sets.running {
-            let arrival = self.sets.of[node].after(now, there);
-            self.stop_each(there, arrival, frame.by);
+        if hears {
+            self.talk_over_all(node, &others);
         }
-        for there in sensing & self.sets.requested {
-            self.nodes[there].keep_reservation();
-            self.sets.requested.remove(there);
+        for colour in sensing & self.sets.relations.among(node, &self.sets.running) {
+            self.stop_each(self.hearer(node, colour), self.after(node, now, colour), frame.by);
         }
+        if S::SMALL || self.sets.requests {
+            self.keep_reservations(node, sensing);
+        }
+        self.sets.relations.begin(node, sensing);
         let alone = hearers - reached;
+        let first_wins = self.rules.capture == Capture::First;
         // ns-2 drops a signal that is not sensed before its MAC.
         let locked = if first_wins { alone & sensing } else { (alone & noticing) - deaf };
-        let around = &mut self.sets.of[node];
-        (around.locked, around.intact) = (locked, (locked & clear) - deaf);
+        let reach = &mut self.sets.of[node];
+        (reach.locked, reach.intact) = (locked, (locked & clear) - deaf);
         let overlapped = hearers & reached;
         if !overlapped.is_empty() {
-            self.overlap_all(node, others, (overlapped, deaf), now + frame.airtime);
+            self.overlap_all(node, &others, (overlapped, deaf), now + frame.airtime);
         }
-        self.sets.active.insert(node);
-        frame.to != BROADCAST && deaf.has(frame.to as usize)
+        self.sets.active.insert(self.sets.relations.place(node));
+        frame.to != BROADCAST && deaf.meets(self.sets.relations.alone(node, frame.to))
     }
 
-    /// A node begins to transmit while frames of `others` reach it: it misses them.
+    /// Of these hearers of a node those with a reservation by an RTS that could be dropped keep it.
+    #[allow(clippy::inline_always, reason = "part of `start`")]
+    #[inline(always)]
+    fn keep_reservations(&mut self, node: usize, sensing: S::Set) {
+        for colour in sensing & self.sets.relations.among(node, &self.sets.requested) {
+            let there = self.hearer(node, colour);
+            self.nodes[there].keep_reservation();
+            self.sets.requested.remove(self.sets.relations.place(there));
+        }
+    }
+
+    /// A node begins to transmit while frames of some of `others` reach it: it misses them.
     #[inline(never)]
-    fn talk_over_all(&mut self, node: usize, others: S::Set) {
-        for other in others {
-            let around = &mut self.sets.of[other];
-            around.intact.remove(node);
-            if self.rules.capture != Capture::First {
-                around.locked.remove(node); // see `talk_over`
+    fn talk_over_all(&mut self, node: usize, others: &OthersOf<S>) {
+        let colour = self.sets.relations.colour(node);
+        for other in others.each() {
+            if !self.sets.relations.is_heard(node, other) {
+                continue;
             }
-            let frame = &mut self.stations[other].sending;
+            let reach = &mut self.sets.of[other.node()];
+            reach.intact.remove(colour);
+            if self.rules.capture != Capture::First {
+                reach.locked.remove(colour); // see `talk_over`
+            }
+            let frame = &mut self.stations[other.node()].sending;
             if let Some(frame) = frame.as_mut().filter(|f| f.to as usize == node) {
                 frame.receiver_busy = true;
             }
@@ -287,7 +317,7 @@ impl<S: Shape> DcfAir<S> {
     fn overlap_all(
         &mut self,
         from: usize,
-        others: S::Set,
+        others: &OthersOf<S>,
         (overlapped, transmitting): (S::Set, S::Set),
         until: Instant,
     ) {
@@ -304,58 +334,59 @@ impl<S: Shape> DcfAir<S> {
     fn overlap_first(
         &mut self,
         from: usize,
-        others: S::Set,
+        others: &OthersOf<S>,
         (overlapped, transmitting): (S::Set, S::Set),
         until: Instant,
     ) {
         let mut free = overlapped; // and not locked to any signal
-        for other in others {
-            let locked = overlapped & self.sets.of[other].locked;
+        for other in others.each() {
+            let relations = &self.sets.relations;
+            let locked = overlapped & self.sets.of[other.node()].locked & relations.shared(from, other);
             free = free - locked;
-            let spoilt = locked - self.sets.of[other].prevails[from];
-            for there in locked - spoilt {
-                let reserved_until = self.sets.of[from].after(until, there).later(self.timing.eifs);
-                let this = &mut self.nodes[there];
+            let spoilt = locked - relations.yields(from, other);
+            for colour in locked - spoilt {
+                let reserved_until = self.after(from, until, colour).later(self.timing.eifs);
+                let this = &mut self.nodes[self.sets.relations.hearer(from, colour)];
                 this.reserved_until = this.reserved_until.max(reserved_until);
             }
-            let left = self.end_later(from, until, other, spoilt);
-            let around = &mut self.sets.of[other];
-            around.intact = around.intact - spoilt;
-            around.locked = around.locked - left;
+            let left = self.end_later(from, until, other.node(), spoilt);
+            let reach = &mut self.sets.of[other.node()];
+            reach.intact = reach.intact - spoilt;
+            reach.locked = reach.locked - left;
             self.sets.of[from].locked = self.sets.of[from].locked | left;
         }
-        let around = &mut self.sets.of[from];
-        around.locked = around.locked | free;
-        around.intact = around.intact | ((free & around.decodable) - transmitting);
+        let reach = &mut self.sets.of[from];
+        reach.locked = reach.locked | free;
+        reach.intact = reach.intact | ((free & reach.decodable) - transmitting);
     }
 
     /// The same of those that do not transmit, under all other rules: see
     /// [`Overlap::of_strongest`](super::reception::Overlap::of_strongest).
-    fn overlap_strongest(&mut self, from: usize, others: S::Set, overlapped: S::Set, until: Instant) {
-        let around = &self.sets.of[from];
-        let (noticed, mut clear) = (overlapped & around.noticing, overlapped & around.decodable);
-        for other in others {
-            clear = clear - (self.sets.of[other].hearers - around.prevails[other]);
+    fn overlap_strongest(&mut self, from: usize, others: &OthersOf<S>, overlapped: S::Set, until: Instant) {
+        let (reach, relations) = (&self.sets.of[from], &self.sets.relations);
+        let (noticed, mut clear) = (overlapped & reach.noticing, overlapped & reach.decodable);
+        for other in others.each() {
+            clear = clear - (relations.shared(from, other) - relations.prevails(from, other));
         }
         let mut free = overlapped; // and not locked to any signal
         let mut locked = S::Set::NONE; // to this one, from now on
-        for other in others {
-            let around = &self.sets.of[other];
-            let rivals = overlapped & around.locked;
+        for other in others.each() {
+            let (reach, relations) = (&self.sets.of[other.node()], &self.sets.relations);
+            let rivals = overlapped & reach.locked & relations.shared(from, other);
             free = free - rivals;
-            let spoilt = rivals - around.prevails[from];
+            let spoilt = rivals - relations.yields(from, other);
             // Below 0 dB both could be decoded; the receiver stays with the first.
-            let lost = spoilt | (rivals - around.intact);
-            let left = (lost & clear) | self.end_later(from, until, other, lost & noticed);
-            let around = &mut self.sets.of[other];
-            around.intact = around.intact - spoilt;
-            around.locked = around.locked - left;
+            let lost = spoilt | (rivals - reach.intact);
+            let left = (lost & clear) | self.end_later(from, until, other.node(), lost & noticed);
+            let reach = &mut self.sets.of[other.node()];
+            reach.intact = reach.intact - spoilt;
+            reach.locked = reach.locked - left;
             locked = locked | left;
         }
         locked = locked | (free & noticed);
-        let around = &mut self.sets.of[from];
-        around.locked = around.locked | locked;
-        around.intact = around.intact | (locked & clear);
+        let reach = &mut self.sets.of[from];
+        reach.locked = reach.locked | locked;
+        reach.intact = reach.intact | (locked & clear);
     }
 
     /// Of these hearers of two frames those at which the one, which ends at `until`, ends later than the other.
@@ -369,9 +400,8 @@ impl<S: Shape> DcfAir<S> {
         if until.later(farthest) <= other_until {
             return S::Set::NONE;
         }
-        let ends_later = |there: &usize| {
-            self.sets.of[from].after(until, *there) > self.sets.of[other].after(other_until, *there)
-        };
+        let ends_later =
+            |&colour: &usize| self.after(from, until, colour) > self.after(other, other_until, colour);
         among.into_iter().filter(ends_later).collect()
     }
 
@@ -385,73 +415,111 @@ impl<S: Shape> DcfAir<S> {
         sent: &Sending,
         out: &mut Vec<Up>,
     ) -> End {
-        let received = self.leave_all(now, node, sent);
+        let addressee =
+            if sent.to == BROADCAST { S::Set::NONE } else { self.sets.relations.alone(node, sent.to) };
+        let received = self.leave_all(now, node, sent, addressee);
         let to = sent.to as usize;
+        let mut decoded = received.meets(addressee);
         if self.timeline.is_some() {
-            let addressee = (sent.to != BROADCAST && received.has(to)).then_some(to);
-            let others = received.into_iter().filter(|&there| there != to);
-            let all = addressee.into_iter().chain(others);
+            let others = self.in_order(node, received - addressee);
+            let all = decoded.then_some(to).into_iter().chain(others);
             all.for_each(|there| self.overhear(there, node, Reception::Decoded, sent));
         }
-        let mut decoded = sent.to != BROADCAST && received.has(to);
-        let ended = if decoded { self.sets.of[node].after(now, to) } else { now };
+        let colour = if decoded { self.sets.relations.colour(to) } else { 0 };
+        let ended = if decoded { self.after(node, now, colour) } else { now };
         let answered = decoded && self.accept(to, node, sent, ended, out);
         if sent.to == BROADCAST {
             let packet = self.queues[sent.by as usize].packet;
             let heard = |there| Up::Received { from: sent.by, at: there as u32, packet };
-            out.extend(received.into_iter().map(heard));
+            out.extend(self.in_order(node, received).into_iter().map(heard));
             decoded = !received.is_empty();
         }
         let goes_on = goes_on_after(answered, sent);
-        let mut next = Instant::NEVER;
-        let hearers = self.sets.of[node].hearers;
         // Before an answer none but these can show that it ran.
-        let among = if goes_on && self.ledger.is_none() { hearers & self.sets.empty } else { hearers };
-        for there in self.idle_standing(node, among) {
-            if !goes_on || self.is_watched(there) {
-                let ended = self.sets.of[node].after(now, there);
-                next = next.min(self.resume_idle(there, ended));
+        let (hearers, relations) = (self.sets.of[node].hearers, &self.sets.relations);
+        let is_brief = goes_on && self.ledger.is_none();
+        let among = if is_brief { hearers & relations.among(node, &self.sets.empty) } else { hearers };
+        let mut next = Instant::NEVER;
+        for colour in self.idle_standing(node, among) {
+            if !goes_on || self.is_watched(self.hearer(node, colour)) {
+                next = next.min(self.resume_of(node, colour, self.after(node, now, colour)));
             }
         }
         End { decoded, answered, goes_on, next }
     }
 
+    /// Lets the countdowns of a node's hearer, which has an idle medium, run again; see [`resume_hearer`](Self::resume_hearer).
+    #[inline]
+    fn resume_of(&mut self, node: usize, colour: usize, now: Instant) -> Instant {
+        let there = self.hearer(node, colour);
+        let next = self.resume_idle(there, now);
+        if S::SMALL || self.sets.of[node].sensing.has(colour) {
+            return next;
+        }
+        self.schedule_access(there, next);
+        Instant::NEVER
+    }
+
+    /// The hearers of a frame that a node ended a SIFS ago go on, but for those that hear the answer, which is on the air.
+    #[inline]
+    pub(super) fn resume_others(&mut self, now: Instant, node: usize) {
+        let mut next = Instant::NEVER;
+        for colour in self.idle_standing(node, self.sets.of[node].hearers) {
+            next = next.min(self.resume_of(node, colour, now));
+        }
+        if !S::SMALL && self.ledger.is_some() {
+            self.schedule_least(node); // some have run since the frame's end
+        } else {
+            self.schedule_access(node, next);
+        }
+    }
+
     /// Applies the effects of a frame's end to its hearers; returns those that have decoded it.
     #[allow(clippy::inline_always, reason = "part of `end_frame`")]
     #[inline(always)]
-    fn leave_all(&mut self, now: Instant, node: usize, sent: &Sending) -> S::Set {
-        self.sets.active.remove(node);
-        let around = &mut self.sets.of[node];
-        let Surroundings { sensing, lossy, locked, intact, .. } = *around;
-        (around.locked, around.intact) = (S::Set::NONE, S::Set::NONE);
+    fn leave_all(&mut self, now: Instant, node: usize, sent: &Sending, addressee: S::Set) -> S::Set {
+        self.sets.active.remove(self.sets.relations.place(node));
+        let reach = &mut self.sets.of[node];
+        let Reach { sensing, lossy, locked, intact, .. } = *reach;
+        (reach.locked, reach.intact) = (S::Set::NONE, S::Set::NONE);
+        self.sets.relations.end(node, sensing);
         let mut received = locked;
-        for other in locked & self.sets.active {
-            if self.nodes[other].sending_until > self.sets.of[node].after(now, other) {
-                received.remove(other);
+        for colour in locked & self.sets.relations.among(node, &self.sets.active) {
+            if self.nodes[self.hearer(node, colour)].sending_until > self.after(node, now, colour) {
+                received.remove(colour);
             }
         }
         let mut decoded = received & intact;
-        for there in decoded & lossy {
-            let ear = *self.sets.of[node].ear(there);
-            if self.spoils(node, there, &ear, sent, ear.after(now)) {
-                decoded.remove(there);
+        for colour in decoded & lossy {
+            if self.spoils_at(now, node, self.hearer(node, colour), sent) {
+                decoded.remove(colour);
             }
         }
         if sent.kind == FrameKind::Rts {
-            self.reserve_for_requests(now, node, decoded, sent);
+            self.reserve_for_requests(now, node, decoded - addressee, sent);
         }
-        self.leave_behind_all(now, node, (sensing, decoded, received - decoded), sent);
+        self.leave_behind_all(now, node, (sensing, decoded, received - decoded), (sent, addressee));
         if self.ledger.is_some() {
             self.pass_blame_by_all(now, node, sent.by);
         }
         decoded
     }
 
+    /// Whether the link's error model spoils a frame that has ended.
+    #[inline(never)]
+    fn spoils_at(&mut self, now: Instant, node: usize, there: usize, sent: &Sending) -> bool {
+        let ears = &self.ears[self.ears_of(node, 0)];
+        let place = ears.binary_search_by_key(&(there as u32), |ear| ear.node).expect("it hears the sender");
+        let ear = ears[place];
+        self.spoils(node, there, &ear, sent, ear.after(now))
+    }
+
     /// An exchange of `gone` is sensed no more: see [`pass_blame`](Self::pass_blame).
     #[inline(never)]
     fn pass_blame_by_all(&mut self, now: Instant, node: usize, gone: Contender) {
-        for there in self.sets.of[node].sensing & self.sets.standing & self.sensing_near(node) {
-            self.pass_blame(there, gone, self.sets.of[node].after(now, there));
+        let standing = self.sets.relations.among(node, &self.sets.standing);
+        for colour in self.busy_among(node, self.sets.of[node].sensing & standing) {
+            self.pass_blame(self.hearer(node, colour), gone, self.after(node, now, colour));
         }
     }
 
@@ -465,41 +533,47 @@ impl<S: Shape> DcfAir<S> {
         now: Instant,
         node: usize,
         (sensing, decoded, missed): (S::Set, S::Set, S::Set),
-        sent: &Sending,
+        (sent, addressee): (&Sending, S::Set),
     ) {
-        let reserved = decoded - S::Set::of(sent.to);
-        let around = &self.sets.of[node];
-        for there in sensing - reserved - missed {
-            let this = &mut self.nodes[there];
-            this.idle_since = this.idle_since.max(around.after(now, there));
+        let reserved = decoded - addressee;
+        for colour in sensing - reserved - missed {
+            let ended = self.after(node, now, colour);
+            let this = &mut self.nodes[self.sets.relations.hearer(node, colour)];
+            this.idle_since = this.idle_since.max(ended);
         }
-        for there in reserved {
-            let (this, ended) = (&mut self.nodes[there], around.after(now, there));
+        for colour in reserved {
+            let ended = self.after(node, now, colour);
+            let this = &mut self.nodes[self.sets.relations.hearer(node, colour)];
             this.idle_since = this.idle_since.max(ended);
             this.reserved_until = this.reserved_until.max(ended.later(sent.reserves));
         }
         if self.rules.eifs_reserves {
-            for there in missed {
-                let (this, ended) = (&mut self.nodes[there], around.after(now, there));
+            for colour in missed {
+                let ended = self.after(node, now, colour);
+                let this = &mut self.nodes[self.sets.relations.hearer(node, colour)];
                 this.idle_since = this.idle_since.max(ended);
                 this.reserved_until = this.reserved_until.max(ended.later(self.timing.eifs));
             }
             return;
         }
-        for there in missed {
-            let (this, ended) = (&mut self.nodes[there], around.after(now, there));
+        for colour in missed {
+            let ended = self.after(node, now, colour);
+            let this = &mut self.nodes[self.sets.relations.hearer(node, colour)];
             this.idle_since = this.idle_since.max(ended);
             this.extended = true;
         }
-        decoded.into_iter().for_each(|there| self.nodes[there].extended = false);
+        for colour in decoded {
+            self.nodes[self.sets.relations.hearer(node, colour)].extended = false;
+        }
     }
 
     /// Those that decode an RTS, and had no longer reservation, have one that may be void.
     #[cold]
     #[inline(never)]
     fn reserve_for_requests(&mut self, now: Instant, node: usize, decoded: S::Set, sent: &Sending) {
-        for there in decoded - S::Set::of(sent.to) {
-            let until = self.sets.of[node].after(now, there).later(sent.reserves);
+        for colour in decoded {
+            let (there, until) =
+                (self.hearer(node, colour), self.after(node, now, colour).later(sent.reserves));
             if until > self.nodes[there].reserved_until {
                 self.reserve_for_request(there, sent.by);
             }
@@ -508,24 +582,30 @@ impl<S: Shape> DcfAir<S> {
 
     /// The nodes of a neighbourhood with countdowns that may run.
     #[inline]
-    pub(super) fn running_around(&self, node: usize) -> S::Set {
-        self.sets.of[node].neighbours & self.sets.running
+    pub(super) fn running_around(&self, node: usize) -> impl Iterator<Item = usize> {
+        self.sets.relations.neighbours_among(node, &self.sets.running)
     }
 
     /// Of these hearers of a node those with an idle medium while countdowns of them may stand still.
     fn idle_standing(&self, node: usize, among: S::Set) -> S::Set {
-        let standing = (among & self.sets.standing) - self.sets.engaged;
+        let standing = among & self.sets.relations.among_but(node, &self.sets.standing, &self.sets.engaged);
         if standing.is_empty() {
             return standing;
         }
-        standing - self.sensing_near(node)
+        standing - self.busy_among(node, standing)
     }
 
-    /// Those that sense a frame of a sender near a node.
+    /// Of these hearers of a node those that sense a frame.
     #[inline]
-    fn sensing_near(&self, node: usize) -> S::Set {
-        let senders = (self.sets.active & self.sets.of[node].near).into_iter();
-        senders.fold(S::Set::NONE, |all, sender| all | self.sets.of[sender].sensing)
+    fn busy_among(&self, node: usize, among: S::Set) -> S::Set {
+        let Sets { relations, active, .. } = &self.sets;
+        if !S::SMALL {
+            let senses_any = |colour: &usize| relations.senses_any(self.hearer(node, *colour), active);
+            return among.into_iter().filter(senses_any).collect();
+        }
+        let others = relations.others(node, active);
+        let sensing = |other: Other| self.sets.of[other.node()].sensing;
+        among & others.each().fold(S::Set::NONE, |all, other| all | sensing(other))
     }
 }
 
@@ -533,72 +613,113 @@ impl<S: Shape> DcfAir<S> {
 impl<S: Shape> DcfAir<S> {
     /// The senders that a node senses.
     #[inline]
-    pub(super) fn senders_sensed(&self, node: usize) -> S::Set {
-        self.sets.active & self.sets.of[node].sensed
+    pub(super) fn senders_sensed(&self, node: usize) -> impl Iterator<Item = usize> {
+        self.sets.relations.sensed_among(node, &self.sets.active)
     }
 
     /// Whether a node senses a carrier.
     #[inline]
     pub(super) fn senses_carrier(&self, node: usize) -> bool {
-        if self.in_sets() { !self.senders_sensed(node).is_empty() } else { self.nodes[node].carriers() > 0 }
+        if self.in_sets() {
+            self.sets.relations.senses_any(node, &self.sets.active)
+        } else {
+            self.signals[node].carriers() > 0
+        }
     }
 
     /// Whether a node sends, or is in the middle of an exchange of its own.
     #[inline]
     pub(super) fn is_engaged(&self, node: usize) -> bool {
-        if S::SMALL { self.sets.engaged.has(node) } else { self.nodes[node].is_engaged() }
+        if S::PLAIN {
+            self.sets.engaged.has(self.sets.relations.place(node))
+        } else {
+            self.signals[node].is_engaged()
+        }
     }
 
     #[inline]
     pub(super) fn engage(&mut self, node: usize, engaged: bool) {
-        if S::SMALL {
-            self.sets.engaged.put(node, engaged);
+        if S::PLAIN {
+            self.sets.engaged.put(self.sets.relations.place(node), engaged);
         } else {
-            self.nodes[node].engage(engaged);
+            self.signals[node].engage(engaged);
         }
     }
 
     /// Whether back-offs of a node may run.
     #[inline]
     pub(super) fn runs(&self, node: usize) -> bool {
-        if S::SMALL { self.sets.running.has(node) } else { self.nodes[node].back_offs.run() }
+        if S::PLAIN {
+            self.sets.running.has(self.sets.relations.place(node))
+        } else {
+            self.signals[node].back_offs.run()
+        }
     }
 
     /// Whether back-offs of a node may stand still.
     #[inline]
     pub(super) fn stands(&self, node: usize) -> bool {
-        if S::SMALL { self.sets.standing.has(node) } else { self.nodes[node].back_offs.stand() }
+        if S::PLAIN {
+            self.sets.standing.has(self.sets.relations.place(node))
+        } else {
+            self.signals[node].back_offs.stand()
+        }
     }
 
     /// A back-off of a node runs.
     #[inline]
     pub(super) fn note_running(&mut self, node: usize) {
-        if S::SMALL { self.sets.running.insert(node) } else { self.nodes[node].back_offs.add_running() }
+        if S::PLAIN {
+            self.sets.running.insert(self.sets.relations.place(node))
+        } else {
+            self.signals[node].back_offs.add_running()
+        }
     }
 
     /// A back-off of a node stands still.
     #[inline]
     pub(super) fn note_standing(&mut self, node: usize) {
-        if S::SMALL { self.sets.standing.insert(node) } else { self.nodes[node].back_offs.add_standing() }
+        if S::PLAIN {
+            self.sets.standing.insert(self.sets.relations.place(node))
+        } else {
+            self.signals[node].back_offs.add_standing()
+        }
     }
 
     /// A back-off of a node is this long.
     #[inline]
     pub(super) fn note_length(&mut self, node: usize, length: Duration) {
-        if S::SMALL {
-            self.sets.empty.put(node, length.is_zero());
+        if S::PLAIN {
+            self.sets.empty.put(self.sets.relations.place(node), length.is_zero());
+        }
+    }
+
+    /// A node may have a reservation by an RTS that can be dropped.
+    #[inline]
+    pub(super) fn note_request(&mut self, node: usize) {
+        if S::PLAIN {
+            self.sets.requested.insert(self.sets.relations.place(node));
+            self.sets.requests = true;
         }
     }
 
     /// No back-off of a node runs.
     #[inline]
     pub(super) fn note_none_runs(&mut self, node: usize) {
-        if S::SMALL { self.sets.running.remove(node) } else { self.nodes[node].back_offs.stop() }
+        if S::PLAIN {
+            self.sets.running.remove(self.sets.relations.place(node))
+        } else {
+            self.signals[node].back_offs.stop()
+        }
     }
 
     /// No back-off of a node stands still.
     #[inline]
     pub(super) fn note_none_stands(&mut self, node: usize) {
-        if S::SMALL { self.sets.standing.remove(node) } else { self.nodes[node].back_offs.go_on() }
+        if S::PLAIN {
+            self.sets.standing.remove(self.sets.relations.place(node))
+        } else {
+            self.signals[node].back_offs.go_on()
+        }
     }
 }

@@ -1,25 +1,32 @@
 //! The shapes of networks that the air is compiled for.
 //!
-//! The rules of the air stand in the source once, for all shapes. A small network has at most 64 or at most 128 nodes. There the
-//! compiler knows most answers that the code needs at every hearer of every frame: that a place exists, that no hearer is far, that a
-//! node has one contender. Sets of nodes are one word or two.
+//! The rules of the air stand in the source once, for all shapes. In a plain network the compiler knows most answers that the code needs
+//! at every hearer of every frame: that no hearer is far, that a node has one contender. A set of a node's hearers is one word or two,
+//! with a bit for each *colour*: hearers of one sender have different colours. A small network has at most 64 or at most 128 nodes. There
+//! each node has a colour of its own, its number.
 
 use super::agenda::{Agenda, Due, Lists};
+use super::relations::{Coloured, Few, Relations};
 use evenair_des::Queue;
 use std::fmt::Debug;
 use std::ops::{BitAnd, BitOr, Index, IndexMut, Sub};
 
 /// A shape of networks.
-pub trait Shape: Clone + Debug + 'static {
-    /// A small network: at most [`PLACES`](Self::PLACES) nodes, no far hearer, all rates of one and the same hearers, no node with two
-    /// contenders, no sum of signals.
+pub trait Shape: Clone + Debug + Sized + 'static {
+    /// A plain network: no far hearer, all rates of one and the same hearers, no node with two contenders, no sum of signals.
+    const PLAIN: bool;
+    /// A small one: plain, of at most [`PLACES`](Self::PLACES) nodes.
     const SMALL: bool;
     /// How many nodes and contenders it has at most.
     const PLACES: usize;
     /// Values by node, or by contender.
     type Table<T: Clone + Debug>: Table<T>;
-    /// A set of its nodes.
-    type Set: NodeSet;
+    /// A set of a node's hearers, by their colours.
+    type Set: ColourSet;
+    /// A set of any of its nodes.
+    type Nodes: NodeSet;
+    /// Which nodes hear which.
+    type Relations: Relations<Self>;
     /// The events that are due.
     type Agenda: Agenda;
 }
@@ -36,7 +43,26 @@ pub trait Table<T>: Clone + Debug + IndexMut<usize, Output = T> {
 
 /// A set of nodes.
 #[allow(unnameable_types, reason = "a matter of the air's own")]
-pub trait NodeSet:
+pub trait NodeSet: Clone + Debug {
+    /// The empty one of so many nodes.
+    fn of_none(nodes: usize) -> Self;
+
+    /// Whether a node is in it.
+    fn has(&self, node: usize) -> bool;
+
+    /// A node comes in.
+    fn insert(&mut self, node: usize);
+
+    /// A node leaves.
+    fn remove(&mut self, node: usize);
+
+    /// Inserts a node or removes it, without a branch.
+    fn put(&mut self, node: usize, is_in: bool);
+}
+
+/// A set of a sender's hearers, by their colours.
+#[allow(unnameable_types, reason = "a matter of the air's own")]
+pub trait ColourSet:
     Copy
     + Debug
     + BitAnd<Output = Self>
@@ -48,34 +74,38 @@ pub trait NodeSet:
     /// The empty one.
     const NONE: Self;
 
-    /// A node alone, or none if there is no such node.
-    fn of(node: u32) -> Self;
+    /// How many colours there are.
+    const COLOURS: usize;
 
-    /// Whether no node is in it.
+    /// A colour alone, or none if there is no such colour.
+    fn of(colour: u32) -> Self;
+
+    /// Whether it is empty.
     fn is_empty(self) -> bool;
 
-    /// Whether a node is in it.
-    fn has(self, node: usize) -> bool;
+    /// Whether a colour is in it.
+    fn has(self, colour: usize) -> bool;
 
-    /// Whether it has a node in common with another.
+    /// Whether it has a colour in common with another.
     fn meets(self, other: Self) -> bool;
 
-    /// A node comes in.
-    fn insert(&mut self, node: usize);
+    /// A colour comes in.
+    fn insert(&mut self, colour: usize);
 
-    /// A node leaves.
-    fn remove(&mut self, node: usize);
+    /// A colour leaves.
+    fn remove(&mut self, colour: usize);
 
-    /// Inserts a node or lets it be, without a branch.
-    fn insert_if(&mut self, is_in: bool, node: usize);
-
-    /// Inserts a node or removes it, without a branch.
-    fn put(&mut self, node: usize, is_in: bool);
+    /// Inserts a colour or lets it be, without a branch.
+    fn insert_if(&mut self, is_in: bool, colour: usize);
 }
 
 /// Any network.
 #[derive(Clone, Debug)]
 pub struct General;
+
+/// A [plain](Shape::PLAIN) network of any number of nodes, with hearers that 64 colours tell apart.
+#[derive(Clone, Debug)]
+pub struct Many;
 
 /// A [small](Shape::SMALL) network of at most 64 nodes, as most are.
 #[derive(Clone, Debug)]
@@ -86,26 +116,46 @@ pub struct UpTo64;
 pub struct UpTo128;
 
 impl Shape for General {
+    const PLAIN: bool = false;
     const SMALL: bool = false;
     const PLACES: usize = usize::MAX;
     type Table<T: Clone + Debug> = Vec<T>;
     type Set = Set<1>;
+    type Nodes = Dense;
+    type Relations = Coloured<Self>;
+    type Agenda = Queue<Due>;
+}
+
+impl Shape for Many {
+    const PLAIN: bool = true;
+    const SMALL: bool = false;
+    const PLACES: usize = usize::MAX;
+    type Table<T: Clone + Debug> = Vec<T>;
+    type Set = Set<1>;
+    type Nodes = Dense;
+    type Relations = Coloured<Self>;
     type Agenda = Queue<Due>;
 }
 
 impl Shape for UpTo64 {
+    const PLAIN: bool = true;
     const SMALL: bool = true;
     const PLACES: usize = WORD;
     type Table<T: Clone + Debug> = Places<T, { Self::PLACES }>;
     type Set = Set<1>;
+    type Nodes = Set<1>;
+    type Relations = Few<Self, 1>;
     type Agenda = Lists<Self>;
 }
 
 impl Shape for UpTo128 {
+    const PLAIN: bool = true;
     const SMALL: bool = true;
     const PLACES: usize = 2 * WORD;
     type Table<T: Clone + Debug> = Places<T, { Self::PLACES }>;
     type Set = Set<2>;
+    type Nodes = Set<2>;
+    type Relations = Few<Self, 2>;
     type Agenda = Lists<Self>;
 }
 
@@ -160,23 +210,23 @@ impl<T, const N: usize> IndexMut<usize> for Places<T, N> {
 }
 
 /// Bits of a word.
-const WORD: usize = u64::BITS as usize;
+pub(super) const WORD: usize = u64::BITS as usize;
 
-/// A set of nodes in so many words.
+/// A set in so many words.
 #[allow(unnameable_types, reason = "a matter of the air's own")]
 #[derive(Clone, Copy, Debug)]
 pub struct Set<const WORDS: usize>([u64; WORDS]);
 
 impl<const WORDS: usize> Set<WORDS> {
     #[inline]
-    const fn bit(node: usize) -> u64 {
-        1 << (node % WORD)
+    const fn bit(place: usize) -> u64 {
+        1 << (place % WORD)
     }
 
-    /// The word that a node has its bit in.
+    /// The word that a place has its bit in.
     #[inline]
-    const fn word(&mut self, node: usize) -> &mut u64 {
-        &mut self.0[node / WORD % WORDS]
+    const fn word(&mut self, place: usize) -> &mut u64 {
+        &mut self.0[place / WORD % WORDS]
     }
 
     /// The words of two, each pair made one.
@@ -186,13 +236,14 @@ impl<const WORDS: usize> Set<WORDS> {
     }
 }
 
-impl<const WORDS: usize> NodeSet for Set<WORDS> {
+impl<const WORDS: usize> ColourSet for Set<WORDS> {
     const NONE: Self = Self([0; WORDS]);
+    const COLOURS: usize = WORDS * WORD;
 
     #[inline]
-    fn of(node: u32) -> Self {
+    fn of(colour: u32) -> Self {
         let mut set = Self::NONE;
-        set.insert_if((node as usize) < WORDS * WORD, node as usize);
+        set.insert_if((colour as usize) < Self::COLOURS, colour as usize);
         set
     }
 
@@ -202,8 +253,8 @@ impl<const WORDS: usize> NodeSet for Set<WORDS> {
     }
 
     #[inline]
-    fn has(self, node: usize) -> bool {
-        self.0[node / WORD % WORDS] & Self::bit(node) != 0
+    fn has(self, colour: usize) -> bool {
+        self.0[colour / WORD % WORDS] & Self::bit(colour) != 0
     }
 
     #[inline]
@@ -212,24 +263,91 @@ impl<const WORDS: usize> NodeSet for Set<WORDS> {
     }
 
     #[inline]
+    fn insert(&mut self, colour: usize) {
+        *self.word(colour) |= Self::bit(colour);
+    }
+
+    #[inline]
+    fn remove(&mut self, colour: usize) {
+        *self.word(colour) &= !Self::bit(colour);
+    }
+
+    #[inline]
+    fn insert_if(&mut self, is_in: bool, colour: usize) {
+        *self.word(colour) |= u64::from(is_in) << (colour % WORD);
+    }
+}
+
+impl<const WORDS: usize> NodeSet for Set<WORDS> {
+    fn of_none(_nodes: usize) -> Self {
+        Self::NONE
+    }
+
+    #[inline]
+    fn has(&self, node: usize) -> bool {
+        ColourSet::has(*self, node)
+    }
+
+    #[inline]
     fn insert(&mut self, node: usize) {
-        *self.word(node) |= Self::bit(node);
+        ColourSet::insert(self, node);
     }
 
     #[inline]
     fn remove(&mut self, node: usize) {
-        *self.word(node) &= !Self::bit(node);
-    }
-
-    #[inline]
-    fn insert_if(&mut self, is_in: bool, node: usize) {
-        *self.word(node) |= u64::from(is_in) << (node % WORD);
+        ColourSet::remove(self, node);
     }
 
     #[inline]
     fn put(&mut self, node: usize, is_in: bool) {
-        self.remove(node);
+        ColourSet::remove(self, node);
         self.insert_if(is_in, node);
+    }
+}
+
+impl<const WORDS: usize> From<[u64; WORDS]> for Set<WORDS> {
+    fn from(words: [u64; WORDS]) -> Self {
+        Self(words)
+    }
+}
+
+/// A set of nodes, with a bit for each node of the network.
+#[allow(unnameable_types, reason = "a matter of the air's own")]
+#[derive(Clone, Debug)]
+pub struct Dense(Vec<u64>);
+
+impl Dense {
+    /// One of its words.
+    #[inline]
+    pub(super) fn word(&self, lot: u32) -> u64 {
+        self.0[lot as usize]
+    }
+}
+
+impl NodeSet for Dense {
+    fn of_none(nodes: usize) -> Self {
+        Self(vec![0; nodes.div_ceil(WORD)])
+    }
+
+    #[inline]
+    fn has(&self, node: usize) -> bool {
+        self.0[node / WORD] >> (node % WORD) & 1 == 1
+    }
+
+    #[inline]
+    fn insert(&mut self, node: usize) {
+        self.0[node / WORD] |= 1 << (node % WORD);
+    }
+
+    #[inline]
+    fn remove(&mut self, node: usize) {
+        self.0[node / WORD] &= !(1 << (node % WORD));
+    }
+
+    #[inline]
+    fn put(&mut self, node: usize, is_in: bool) {
+        let word = &mut self.0[node / WORD];
+        *word = *word & !(1 << (node % WORD)) | u64::from(is_in) << (node % WORD);
     }
 }
 
@@ -264,7 +382,7 @@ impl<const WORDS: usize> Sub for Set<WORDS> {
 impl<const WORDS: usize> FromIterator<usize> for Set<WORDS> {
     fn from_iter<I: IntoIterator<Item = usize>>(nodes: I) -> Self {
         let mut set = Self::NONE;
-        nodes.into_iter().for_each(|node| set.insert(node));
+        nodes.into_iter().for_each(|colour| ColourSet::insert(&mut set, colour));
         set
     }
 }

@@ -608,8 +608,8 @@ fn repetition_is_acked_but_not_delivered_again() {
     assert_eq!(bench.up.len(), 1, "received, the acknowledgement is under way");
     assert!(bench.air.head_received(0));
     // The sender misses the acknowledgement.
-    assert!(bench.air.nodes[0].locked().is_some());
-    bench.air.nodes[0].spoil();
+    assert!(bench.air.signals[0].locked().is_some());
+    bench.air.signals[0].spoil();
     bench.run_to(us(5_000));
     assert_eq!(bench.air.counters(0).attempts, 2);
     let counters = bench.air.counters(0);

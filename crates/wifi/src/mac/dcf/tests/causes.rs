@@ -32,7 +32,7 @@ fn retry_bit_counts_no_rts() {
         bench.run_to(bench.now + Duration::from_micros(10));
         let sending = bench.air.stations[1].sending;
         if sending.is_some_and(|f| f.kind == FrameKind::Ack) && spoilt < 20 {
-            bench.air.nodes[0].spoil(); // the first acknowledgement is lost
+            bench.air.signals[0].spoil(); // the first acknowledgement is lost
             spoilt += 1;
         }
     }

@@ -194,7 +194,7 @@ fn frame_without_whole_preamble_extends_no_wait() {
         bench.run_to(Instant::from_nanos(overdue - 10_000));
         bench.offer_at(2, BROADCAST, 54);
         bench.run_to(Instant::from_nanos(overdue));
-        assert!(bench.air.nodes[0].locked().is_some());
+        assert!(bench.air.signals[0].locked().is_some());
         assert_eq!(bench.air.stations[0].awaiting, None, "{capture:?}");
     }
 }

@@ -202,8 +202,8 @@ impl Case {
             let acknowledged = bench.up.iter().filter(acknowledged).count();
             let failed = counters.collided + counters.receiver_busy + counters.ack_lost + counters.ack_late;
             prop_assert_eq!(counters.attempts, (broadcasts[c] + acknowledged) as u64 + failed);
-            let (node, station) = (&bench.air.nodes[c], &bench.air.stations[c]);
-            prop_assert!(node.is_silent() && node.carriers() == 0 && node.locked().is_none());
+            let (signals, station) = (&bench.air.signals[c], &bench.air.stations[c]);
+            prop_assert!(signals.is_silent() && signals.carriers() == 0 && signals.locked().is_none());
             prop_assert!(station.sending.is_none() && station.awaiting.is_none() && station.reply.is_none());
             bench.air.ledger.as_mut().unwrap().close(end);
             let booked = bench.air.ledger.as_ref().unwrap().airtime(c as u32).total();

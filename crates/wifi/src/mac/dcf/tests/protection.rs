@@ -152,8 +152,8 @@ fn ns2_waits_for_the_data_its_cts_allowed() {
     bench.offer(0, 1);
     bench.run_to(us(50 + 352 + 10 + 100)); // the CTS is on the air
     let cts_end = 50_000 + RTS + flight_ns(200.0) + SIFS + CTS;
-    assert!(bench.air.nodes[0].locked().is_some());
-    bench.air.nodes[0].spoil(); // and will not be decoded
+    assert!(bench.air.signals[0].locked().is_some());
+    bench.air.signals[0].spoil(); // and will not be decoded
     bench.air.set_access(0, exactly(1000));
     bench.offer(1, 0);
     bench.run_to(us(10_000));
@@ -304,7 +304,7 @@ fn long_retry_limit_counts_data_frames() {
     while bench.done().is_empty() && bench.now < us(100_000) {
         bench.run_to(bench.now + Duration::from_micros(10));
         if bench.air.stations[0].sending.is_some_and(|frame| frame.kind == FrameKind::Data) {
-            bench.air.nodes[1].spoil();
+            bench.air.signals[1].spoil();
         }
     }
     let counters = bench.air.counters(0);

@@ -1,8 +1,8 @@
-//! A small network is the same network.
+//! A network of any shape is the same network.
 
 use super::*;
 use crate::ledger::{Airtime, Doing};
-use crate::mac::dcf::shape::{Shape, UpTo64, UpTo128};
+use crate::mac::dcf::shape::{Many, Shape, UpTo64, UpTo128};
 use crate::receivers::Receivers;
 use proptest::prelude::*;
 
@@ -140,16 +140,25 @@ fn small_timeline_lists_receivers_in_range() {
 /// State that is fetched into the cache ahead of time changes no frame.
 #[test]
 fn looking_ahead_takes_the_same_path() {
-    let at: Vec<Position> = (0..60).map(|n| Position::new(f64::from(n) * 200.0, 0.0)).collect();
+    let at = on_a_line(&(0..60).map(|n| f64::from(n) * 200.0).collect::<Vec<_>>());
     let medium = Medium::from_positions(&at, &radio());
     let contenders: Vec<Contention> = (0..60).map(contention).collect();
-    let air = DcfAir::new(&medium, contenders, timing(), Rules::standard());
+    let sets =
+        DcfAir::of_many(&medium, &contenders, timing(), Rules::standard(), &Receivers::default()).unwrap();
+    let lists = DcfAir::new(&medium, contenders, timing(), Rules::standard());
+    assert_eq!(path_ahead(sets), path_ahead(lists));
+}
+
+/// The path of a network with state that is fetched ahead of time, which is that without.
+fn path_ahead<S: Shape>(air: DcfAir<S>) -> Path {
     let (mut plain, mut ahead) = (Host::begin(air.clone(), 60), Host::begin(air, 60));
     ahead.air.look_ahead(true);
     [&mut plain, &mut ahead].into_iter().for_each(|host| host.run_to(us(100_000)));
     assert!(plain.upcoming.is_empty(), "it looks ahead by itself");
     assert!(ahead.upcoming.len() > 100, "{} frames were told of ahead", ahead.upcoming.len());
-    assert_eq!(ahead.path(us(100_000)), plain.path(us(100_000)));
+    let path = ahead.path(us(100_000));
+    assert_eq!(path, plain.path(us(100_000)));
+    path
 }
 
 /// A contender is blocked by the frame that began first, of those that it still senses: not by that of the lower number, nor by
@@ -206,8 +215,8 @@ fn any_rules() -> impl Strategy<Value = Rules> {
 }
 
 /// A network of this shape takes the path of any, with the ledger and without, when its nodes have changed places too.
-fn takes_the_path_of_any<S: Shape>(at_m: &[f64], rules: Rules, end: Instant) -> Result<(), TestCaseError> {
-    let mut at: Vec<Position> = at_m.iter().map(|&x| Position::new(x, 0.0)).collect();
+fn takes_the_path_of_any<S: Shape>(at: &[Position], rules: Rules, end: Instant) -> Result<(), TestCaseError> {
+    let mut at = at.to_vec();
     let (medium, nodes) = (Medium::from_positions(&at, &radio()), at.len() as u32);
     at.rotate_left(1);
     let moved = Medium::from_positions(&at, &radio());
@@ -238,6 +247,10 @@ fn path<S: Shape>(air: DcfAir<S>, nodes: u32, moved: &Medium, end: Instant) -> P
     host.path(end)
 }
 
+fn on_a_line(at_m: &[f64]) -> Vec<Position> {
+    at_m.iter().map(|&x| Position::new(x, 0.0)).collect()
+}
+
 proptest! {
     /// Frame by frame, under any rules.
     #[test]
@@ -245,8 +258,10 @@ proptest! {
         at_m in prop::collection::vec(0.0..900.0f64, 2..8),
         rules in any_rules(),
     ) {
-        takes_the_path_of_any::<UpTo64>(&at_m, rules, us(300_000))?;
-        takes_the_path_of_any::<UpTo128>(&at_m, rules, us(300_000))?;
+        let at = on_a_line(&at_m);
+        takes_the_path_of_any::<UpTo64>(&at, rules, us(300_000))?;
+        takes_the_path_of_any::<UpTo128>(&at, rules, us(300_000))?;
+        takes_the_path_of_any::<Many>(&at, rules, us(300_000))?;
     }
 
     /// The same of a line of as many nodes as there may be.
@@ -256,6 +271,36 @@ proptest! {
         rules in any_rules(),
     ) {
         at_m.sort_by(f64::total_cmp);
-        takes_the_path_of_any::<UpTo128>(&at_m, rules, us(20_000))?;
+        let at = on_a_line(&at_m);
+        takes_the_path_of_any::<UpTo128>(&at, rules, us(20_000))?;
+        takes_the_path_of_any::<Many>(&at, rules, us(20_000))?;
     }
+
+    /// The same of more nodes, over a plane and in no order.
+    #[test]
+    fn a_large_network_takes_the_path_of_any(
+        at_m in prop::collection::vec((0.0..5_000.0f64, 0.0..5_000.0f64), 129..300),
+        rules in any_rules(),
+    ) {
+        let at: Vec<Position> = at_m.into_iter().map(|(x, y)| Position::new(x, y)).collect();
+        takes_the_path_of_any::<Many>(&at, rules, us(10_000))?;
+    }
+}
+
+/// Sets hold the receptions of a large network, but for those of a crowd, of rules that add powers up, and of nodes that have moved.
+#[test]
+fn large_networks_have_sets() {
+    let of_many = |apart_m: f64, rules: Rules| {
+        let at = on_a_line(&(0..150).map(|n| f64::from(n) * apart_m).collect::<Vec<_>>());
+        let contenders: Vec<Contention> = (0..150).map(contention).collect();
+        let medium = Medium::from_positions(&at, &radio());
+        (DcfAir::of_many(&medium, &contenders, timing(), rules, &Receivers::default()), medium)
+    };
+    let (sets, medium) = of_many(200.0, Rules::standard());
+    let mut moved = sets.expect("a plain network");
+    moved.set_medium(Instant::ZERO, &medium, &Receivers::default(), &mut Vec::new());
+    assert!(!moved.in_sets());
+    assert!(of_many(5.0, Rules::standard()).0.is_none(), "more hearers than colours");
+    let adds_up = Rules { capture: Capture::Sinr { noise: Dbm::new(-96.0) }, ..Rules::standard() };
+    assert!(of_many(200.0, adds_up).0.is_none(), "powers are added up");
 }
