@@ -4,17 +4,25 @@ use crate::queue::Entry;
 use evenair_units::Instant;
 use std::collections::BinaryHeap;
 
-/// A slice takes 2^12 ns: in a network of ten thousand busy stations it has about ten events.
-const SLICE_BITS: u32 = 12;
-/// Slices of a turn, 4.2 ms: time-outs and most back-offs of 802.11 end in it.
+/// A slice takes 2^15 ns at first, in which a network of a thousand busy stations has about ten events.
+const SLICE_BITS: u32 = 15;
+/// It takes half as much, or twice, when so many slices with events had more, or less, than so many events in all: of the order of ten
+/// thousand stations have slices of 2^12 ns.
+const LOOK: u32 = 64;
+const MOST: usize = 16 * LOOK as usize;
+const LEAST: usize = 4 * LOOK as usize;
+const WIDEST: u32 = 30;
+/// Slices of a turn, 34 ms at first: time-outs and most back-offs of 802.11 end in it.
 const SLICES: usize = 1024;
 
 /// Events of later slices than those of the queue before it. Within a slice they have no order.
 ///
-/// An event comes in and goes out by a few steps, however many wait: R. Brown, Calendar queues, CACM 31 (1988), here with one width of
-/// slices, and a heap for events after the present turn.
+/// An event comes in and goes out by a few steps, however many wait: R. Brown, Calendar queues, CACM 31 (1988), here with a heap for
+/// events after the present turn.
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar<E> {
+    /// A slice takes two to the power of this \[ns\].
+    slice_bits: u32,
     /// The number of its first slice since the beginning of time.
     first: u64,
     /// By the number of the slice in its turn.
@@ -24,23 +32,33 @@ pub(crate) struct Calendar<E> {
     /// Events that were due after the present turn when they came.
     later: BinaryHeap<Entry<E>>,
     len: usize,
+    /// Slices and events taken out since the width was last looked at.
+    slices_taken: u32,
+    events_taken: usize,
 }
 
 impl<E: Copy> Calendar<E> {
     /// An empty calendar that begins with the slice after this instant's.
     pub(crate) fn after(at: Instant) -> Self {
         Self {
-            first: slice_of(at) + 1,
+            slice_bits: SLICE_BITS,
+            first: (at.as_nanos() >> SLICE_BITS) + 1,
             slices: vec![Vec::new(); SLICES].into(),
             taken: [0; SLICES / 64],
             later: BinaryHeap::new(),
             len: 0,
+            slices_taken: 0,
+            events_taken: 0,
         }
     }
 
     /// From when on it takes events.
     pub(crate) const fn begins(&self) -> Instant {
-        Instant::from_nanos(self.first.saturating_mul(1 << SLICE_BITS))
+        Instant::from_nanos(self.first.saturating_mul(1 << self.slice_bits))
+    }
+
+    const fn slice_of(&self, at: Instant) -> u64 {
+        at.as_nanos() >> self.slice_bits
     }
 
     /// How many events it has.
@@ -50,7 +68,7 @@ impl<E: Copy> Calendar<E> {
 
     /// Adds an event that is due when it begins, or later.
     pub(crate) fn add(&mut self, entry: Entry<E>) {
-        let slice = slice_of(entry.place.at());
+        let slice = self.slice_of(entry.place.at());
         debug_assert!(slice >= self.first, "an event before the calendar");
         self.len += 1;
         if slice - self.first < SLICES as u64 {
@@ -65,7 +83,7 @@ impl<E: Copy> Calendar<E> {
     /// Takes out the events of the first slice that has some, in no order; the calendar then begins after it.
     pub(crate) fn take_next(&mut self, into: &mut Vec<Entry<E>>) {
         let of_turn = self.next_taken();
-        let of_later = self.later.peek().map(|entry| slice_of(entry.place.at()));
+        let of_later = self.later.peek().map(|entry| self.slice_of(entry.place.at()));
         let Some(slice) = of_turn.into_iter().chain(of_later).min() else { return };
         let before = into.len();
         if of_turn == Some(slice) {
@@ -73,12 +91,40 @@ impl<E: Copy> Calendar<E> {
             into.append(&mut self.slices[index]);
             self.taken[index / 64] &= !(1 << (index % 64));
         }
-        while let Some(entry) = self.later.peek().filter(|entry| slice_of(entry.place.at()) == slice) {
+        let of_slice = |entry: &&Entry<E>| entry.place.at().as_nanos() >> self.slice_bits == slice;
+        while let Some(entry) = self.later.peek().filter(of_slice) {
             into.push(*entry);
             self.later.pop();
         }
-        self.len -= into.len() - before;
+        let taken = into.len() - before;
+        self.len -= taken;
         self.first = slice + 1;
+        self.slices_taken += 1;
+        self.events_taken += taken;
+        if self.slices_taken == LOOK {
+            self.look_at_width();
+        }
+    }
+
+    /// Makes slices narrower if they have many events, and wider if few.
+    #[cold]
+    fn look_at_width(&mut self) {
+        let bits = match self.events_taken {
+            ..LEAST if self.slice_bits < WIDEST => self.slice_bits + 1,
+            MOST.. if self.slice_bits > 0 => self.slice_bits - 1,
+            _ => self.slice_bits,
+        };
+        (self.slices_taken, self.events_taken) = (0, 0);
+        // A wider slice may have begun already.
+        let begins = self.begins();
+        if bits == self.slice_bits || begins.as_nanos() % (1 << bits) != 0 {
+            return;
+        }
+        let all: Vec<Entry<E>> = self.slices.iter_mut().flat_map(|slice| slice.drain(..)).collect();
+        let later = std::mem::take(&mut self.later);
+        (self.slice_bits, self.first) = (bits, begins.as_nanos() >> bits);
+        (self.taken, self.len) = ([0; SLICES / 64], 0);
+        all.into_iter().chain(later).for_each(|entry| self.add(entry));
     }
 
     /// The first slice of the turn that has events.
@@ -99,8 +145,4 @@ impl<E: Copy> Calendar<E> {
             (taken != 0).then(|| self.first + ((index + SLICES - start) % SLICES) as u64)
         })
     }
-}
-
-const fn slice_of(at: Instant) -> u64 {
-    at.as_nanos() >> SLICE_BITS
 }

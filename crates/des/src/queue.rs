@@ -77,7 +77,7 @@ const LINE_MAX: usize = 32;
 /// How many move from the heap into the line at once.
 const REFILL: usize = 8;
 /// So many events in the heap go into a calendar, and later ones after them: a walk through a larger heap costs more.
-const HEAP_MAX: usize = 256;
+const HEAP_MAX: usize = 64;
 
 /// Events ordered by time, then phase, then insertion.
 ///
