@@ -5,8 +5,9 @@
 //! by less than 1 % (by 16 ns at most below 1 µs). Counts and sums are whole numbers: equal runs have equal ones on every
 //! machine, and those of several flows, queues or seeds add up.
 //!
-//! Large networks have thousands of histograms with few times each: the first 256 are kept one by one. After them bins are kept from
-//! the first time that falls among their neighbours on, 16 together in 256 bytes; times within a factor of two take 2 KiB at most.
+//! Times wait one by one until there are 256, and then go into their bins together: bins of many histograms are in memory alone, and
+//! each time on its own would wait for one. Large networks have thousands of histograms with few times each, and no bins. Bins are kept
+//! from the first time that falls among their neighbours on, 16 together in 256 bytes; times within a factor of two take 2 KiB at most.
 
 use crate::queue::Delays;
 use evenair_des::ahead::fetch;
@@ -24,28 +25,16 @@ const BIN_BITS: u32 = 7;
 /// Bins that are kept together: 2⁴.
 const CHUNK_BITS: u32 = 4;
 const CHUNK: usize = 1 << CHUNK_BITS;
-/// How many times are kept one by one.
-const EARLY: usize = 256;
+/// How many times wait for their bins.
+const WAITING: usize = 256;
 
 /// How often something took how long.
 #[derive(Clone, Default)]
 pub struct Histogram {
-    kept: Kept,
-}
-
-/// The form in which times are kept: as large as a vector, since queues and flows touch it with each packet.
-#[derive(Clone)]
-enum Kept {
-    /// Each, while they are few.
-    Each(Vec<Duration>),
-    /// Their counts.
-    Counts(Box<Bins>),
-}
-
-impl Default for Kept {
-    fn default() -> Self {
-        Self::Each(Vec::new())
-    }
+    /// Those that are in no bin yet.
+    waiting: Vec<Duration>,
+    /// All others, if there are any.
+    bins: Option<Box<Bins>>,
 }
 
 /// Counts of times by their bins.
@@ -57,12 +46,6 @@ struct Bins {
 }
 
 impl Bins {
-    fn of(times: &[Duration]) -> Self {
-        let mut bins = Self::default();
-        times.iter().for_each(|&time| bins.add(time));
-        bins
-    }
-
     #[inline]
     fn add(&mut self, time: Duration) {
         let mut one = Delays::default();
@@ -107,44 +90,36 @@ impl Bins {
 }
 
 impl Histogram {
-    /// Fetches the place of the next time into the cache, while they are few.
+    /// Fetches the place of the next time into the cache.
     pub(crate) fn fetch(&self) {
-        if let Kept::Each(times) = &self.kept {
-            times.last().into_iter().for_each(fetch);
-        }
+        self.waiting.last().into_iter().for_each(fetch);
     }
 
     /// One more.
     #[inline]
     pub fn add(&mut self, time: Duration) {
-        match &mut self.kept {
-            Kept::Counts(bins) => bins.add(time),
-            Kept::Each(_) => self.add_early(time),
+        if self.waiting.len() == WAITING {
+            self.sort_into_bins();
         }
+        self.waiting.push(time);
     }
 
+    /// None waits any more.
     #[inline(never)]
-    fn add_early(&mut self, time: Duration) {
-        match &mut self.kept {
-            Kept::Each(times) if times.len() < EARLY => times.push(time),
-            _ => self.sort_into_bins().add(time),
-        }
-    }
-
-    /// From now on all are in bins.
-    fn sort_into_bins(&mut self) -> &mut Bins {
-        if let Kept::Each(times) = &self.kept {
-            self.kept = Kept::Counts(Box::new(Bins::of(times)));
-        }
-        let Kept::Counts(bins) = &mut self.kept else { unreachable!("just sorted") };
-        bins
+    fn sort_into_bins(&mut self) {
+        let bins = self.bins.get_or_insert_default();
+        self.waiting.drain(..).for_each(|time| bins.add(time));
     }
 
     /// The bins of all.
     fn binned(&self) -> Cow<'_, Bins> {
-        match &self.kept {
-            Kept::Each(times) => Cow::Owned(Bins::of(times)),
-            Kept::Counts(bins) => Cow::Borrowed(bins),
+        match &self.bins {
+            Some(bins) if self.waiting.is_empty() => Cow::Borrowed(bins),
+            bins => {
+                let mut bins = bins.as_deref().cloned().unwrap_or_default();
+                self.waiting.iter().for_each(|&time| bins.add(time));
+                Cow::Owned(bins)
+            }
         }
     }
 
@@ -155,26 +130,22 @@ impl Histogram {
 
     /// Adds the counts of another one.
     pub fn merge(&mut self, other: &Self) {
-        match &other.kept {
-            Kept::Each(times) => times.iter().for_each(|&time| self.add(time)),
-            Kept::Counts(others) => {
-                let bins = self.sort_into_bins();
-                others.held().for_each(|(bin, more)| bins.add_many(bin, more));
-            }
+        other.waiting.iter().for_each(|&time| self.add(time));
+        if let Some(others) = &other.bins {
+            let bins = self.bins.get_or_insert_default();
+            others.held().for_each(|(bin, more)| bins.add_many(bin, more));
         }
     }
 
     /// How many there are.
     pub fn count(&self) -> u64 {
-        match &self.kept {
-            Kept::Each(times) => times.len() as u64,
-            Kept::Counts(bins) => bins.kept.iter().flatten().map(|counts| counts.count).sum(),
-        }
+        let in_bins = self.bins.iter().flat_map(|bins| bins.kept.iter().flatten()).map(|counts| counts.count);
+        self.waiting.len() as u64 + in_bins.sum::<u64>()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        matches!(&self.kept, Kept::Each(times) if times.is_empty())
+        self.waiting.is_empty() && self.bins.is_none()
     }
 
     /// The least time that this share of them does not exceed (the nearest rank) \[s\], within 1 %; none without any.
@@ -246,7 +217,8 @@ impl<'de> Deserialize<'de> for Histogram {
                 continue;
             }
             let sum_ns = (mean_s * 1e9 * count as f64).round() as u64;
-            histogram.sort_into_bins().add_many(bin((mean_s * 1e9).round() as u64), Delays { count, sum_ns });
+            let bins = histogram.bins.get_or_insert_default();
+            bins.add_many(bin((mean_s * 1e9).round() as u64), Delays { count, sum_ns });
         }
         Ok(histogram)
     }
