@@ -6,12 +6,13 @@ use std::collections::BinaryHeap;
 
 /// A slice takes 2^15 ns at first, in which a network of a thousand busy stations has about ten events.
 const SLICE_BITS: u32 = 15;
-/// It takes half as much, or twice, when so many slices with events had more, or less, than so many events in all: of the order of ten
-/// thousand stations have slices of 2^12 ns.
-const LOOK: u32 = 64;
-const MOST: usize = 16 * LOOK as usize;
-const LEAST: usize = 4 * LOOK as usize;
+/// It takes 2^30 ns, a second, at most.
 const WIDEST: u32 = 30;
+/// After so many slices with events their width is looked at.
+const LOOK: u32 = 64;
+/// It is halved if they had so many events, and doubled if they had fewer than so many: ten thousand stations come to 2^12 ns.
+const MANY: usize = 16 * LOOK as usize;
+const FEW: usize = 4 * LOOK as usize;
 /// Slices of a turn, 34 ms at first: time-outs and most back-offs of 802.11 end in it.
 const SLICES: usize = 1024;
 
@@ -101,7 +102,7 @@ impl<E: Copy> Calendar<E> {
         self.first = slice + 1;
         self.slices_taken += 1;
         self.events_taken += taken;
-        if self.slices_taken == LOOK {
+        if self.slices_taken >= LOOK {
             self.look_at_width();
         }
     }
@@ -110,14 +111,16 @@ impl<E: Copy> Calendar<E> {
     #[cold]
     fn look_at_width(&mut self) {
         let bits = match self.events_taken {
-            ..LEAST if self.slice_bits < WIDEST => self.slice_bits + 1,
-            MOST.. if self.slice_bits > 0 => self.slice_bits - 1,
+            ..FEW if self.slice_bits < WIDEST => self.slice_bits + 1,
+            MANY.. if self.slice_bits > 0 => self.slice_bits - 1,
             _ => self.slice_bits,
         };
-        (self.slices_taken, self.events_taken) = (0, 0);
-        // A wider slice may have begun already.
         let begins = self.begins();
-        if bits == self.slice_bits || begins.as_nanos() % (1 << bits) != 0 {
+        if !begins.as_nanos().is_multiple_of(1 << bits) {
+            return; // a wider slice has begun already; the next one has not
+        }
+        (self.slices_taken, self.events_taken) = (0, 0);
+        if bits == self.slice_bits {
             return;
         }
         let all: Vec<Entry<E>> = self.slices.iter_mut().flat_map(|slice| slice.drain(..)).collect();
@@ -144,5 +147,31 @@ impl<E: Copy> Calendar<E> {
             let index = here * 64 + taken.trailing_zeros() as usize;
             (taken != 0).then(|| self.first + ((index + SLICES - start) % SLICES) as u64)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Phase, Queue};
+
+    /// The width of slices after many events that are so far apart, of which some are always waiting.
+    fn bits_of_slices(apart_ns: u64) -> u32 {
+        let mut queue = Queue::new();
+        let at = |number: u64| Instant::from_nanos(number * apart_ns);
+        (0..1_000).for_each(|number| queue.push(at(number), Phase::Host, number));
+        for number in 0..100_000 {
+            assert_eq!(queue.pop(), Some((at(number), number)));
+            queue.push(at(number + 1_000), Phase::Host, number + 1_000);
+        }
+        queue.calendar.expect("a thousand wait").slice_bits
+    }
+
+    #[test]
+    fn slices_have_some_events() {
+        let events = |apart_ns: u64| (1 << bits_of_slices(apart_ns)) / apart_ns;
+        for apart_ns in [100, 400, 3_000, 50_000, 1_000_000] {
+            assert!((4..=16).contains(&events(apart_ns)), "{} events {apart_ns} ns apart", events(apart_ns));
+        }
     }
 }

@@ -91,7 +91,7 @@ const HEAP_MAX: usize = 64;
 pub struct Queue<E> {
     line: Vec<Entry<E>>,
     heap: BinaryHeap<Entry<E>>,
-    calendar: Option<Box<Calendar<E>>>,
+    pub(crate) calendar: Option<Box<Calendar<E>>>,
     /// No event before it is beyond the line, and none after it in the line: the heap's first place, or the calendar's.
     bound: Place,
     inserted: u64,

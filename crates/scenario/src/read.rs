@@ -86,7 +86,21 @@ impl Resolved {
     /// # Errors
     /// None that is known: every scenario can be written.
     pub fn to_toml(&self) -> Result<String, toml::ser::Error> {
-        toml::to_string(&toml::Table::try_from(self)?)
+        written(&self.settings)
+    }
+
+    /// The same scenario with `changes` of the form `key=value`, of other settings than nodes and flows.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn with(&self, changes: &[String]) -> Result<Self, ScenarioError> {
+        let mut settings = self.written_out();
+        // Of a large network they are nearly all of its text, which is written and read for the changes alone.
+        let (nodes, flows) = (std::mem::take(&mut settings.nodes), std::mem::take(&mut settings.flows));
+        let name = &self.settings.name;
+        let text = written(&settings).map_err(|fault| error(name, fault.to_string()))?;
+        let scenario: Scenario = parse_with(name, &Self::changed(name, &text, changes)?, explained)?;
+        Scenario { nodes, flows, ..scenario }.resolve()
     }
 
     /// The scenario as if every default had been written: to be changed and resolved again.
@@ -150,6 +164,11 @@ impl Scenario {
     pub fn resolve(self) -> Result<Resolved, ScenarioError> {
         resolved(self, Needs::Traffic)
     }
+}
+
+/// A scenario as TOML.
+fn written(scenario: &Scenario) -> Result<String, toml::ser::Error> {
+    toml::to_string(&toml::Table::try_from(scenario)?)
 }
 
 /// A scenario with nothing left open.
@@ -226,11 +245,13 @@ fn read(reading: &Reading<'_>, text: &str) -> Result<Resolved, ScenarioError> {
             "the file is empty; evenair new FILE writes a scenario to begin with".into(),
         ));
     }
-    if let Some(key) = study_key(text) {
-        let why = format!("this is a study, with {key}: evenair study {file} runs it");
-        return Err(ScenarioError { at: place_of(text, &KeyPath::key(key)), ..error(file, why) });
-    }
-    let scenario: Scenario = parse_with(file, text, explained)?;
+    let scenario: Scenario = parse_with(file, text, explained).map_err(|mistake| match study_key(text) {
+        Some(key) => {
+            let why = format!("this is a study, with {key}: evenair study {file} runs it");
+            ScenarioError { at: place_of(text, &KeyPath::key(key)), ..error(file, why) }
+        }
+        None => mistake.into(),
+    })?;
     scenario.complete(folder, needs).map_err(|mistake| locate(file, text, mistake))
 }
 

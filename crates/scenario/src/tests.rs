@@ -1,6 +1,7 @@
 //! The language: accepted input, its answers to bad input, and its results.
 
 mod aggregates;
+mod changes;
 mod errors;
 mod gateway;
 mod laws;

@@ -8,7 +8,6 @@ use evenair_scenario::Resolved;
 use evenair_topology::Hearing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 /// The advised connections of a flow for a second of its round trip \[1/s\], as the settings below have it.
@@ -56,19 +55,18 @@ pub(super) fn remedies(scenario: &Resolved, flows: &[FlowVerdict]) -> Vec<Remedy
         (with(&[Cause::LinkErrors]), connections(scenario)),
         (unmeasured(scenario, flows), Some(whole_transfers())),
     ];
-    let text = LazyCell::new(|| scenario.to_toml().unwrap_or_default());
     let mut found: Vec<(usize, Remedy)> = candidates
         .into_iter()
         .filter_map(|(concerned, remedy)| Some((concerned.len(), remedy?)).filter(|(count, _)| *count > 0))
-        .filter(|(_, remedy)| is_possible(scenario, &text, remedy))
+        .filter(|(_, remedy)| is_possible(scenario, remedy))
         .collect();
     found.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     found.into_iter().map(|(_, remedy)| remedy).collect()
 }
 
-/// Whether the scenario, which is this text, can have these settings.
-fn is_possible(scenario: &Resolved, text: &str, remedy: &Remedy) -> bool {
-    Resolved::parse("scenario", text, &remedy.set).is_ok_and(|changed| changed != *scenario)
+/// Whether the scenario can have these settings.
+fn is_possible(scenario: &Resolved, remedy: &Remedy) -> bool {
+    scenario.with(&remedy.set).is_ok_and(|changed| changed != *scenario)
 }
 
 fn remedy(set: &[&str], why: &str) -> Remedy {
