@@ -383,9 +383,9 @@ impl<S: Shape> DcfAir<S> {
     }
 
     /// The same while the answer is on the air, which makes the medium of most of them busy.
-    fn resume_beside(&mut self, now: Instant, node: usize) {
+    fn resume_beside(&mut self, now: Instant, node: usize, answerer: usize) {
         if self.in_sets() {
-            self.resume_others(now, node);
+            self.resume_others(now, node, answerer);
         } else {
             self.resume_hearers(now, node);
         }
@@ -578,7 +578,7 @@ impl<S: Shape> DcfAir<S> {
             _ => self.start_frame(now, node, reply),
         }
         // Hearers of the frame before that do not hear this one count down beside it.
-        self.resume_beside(now, to);
+        self.resume_beside(now, to, node);
     }
 
     /// Whether a node's medium is neither reserved nor sensed busy.

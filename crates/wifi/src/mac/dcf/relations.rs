@@ -14,6 +14,7 @@ mod tests;
 use super::Ear;
 use super::shape::Shape;
 pub(super) use coloured::Coloured;
+use evenair_units::Instant;
 pub(super) use few::Few;
 use std::fmt::Debug;
 
@@ -22,6 +23,8 @@ use std::fmt::Debug;
 pub trait Relations<S: Shape>: Clone + Debug {
     /// The other senders near a node that send.
     type Others: Others;
+    /// The hearers of a node, by their colours.
+    type Row: Row;
 
     /// Of so many nodes that do not hear each other.
     fn none(nodes: usize) -> Self;
@@ -38,11 +41,8 @@ pub trait Relations<S: Shape>: Clone + Debug {
     /// The colour of a node.
     fn colour(&self, node: usize) -> usize;
 
-    /// The hearer of a node that has this colour.
-    fn hearer(&self, node: usize, colour: usize) -> usize;
-
-    /// How long its frames travel to that \[ns\].
-    fn delay_ns(&self, node: usize, colour: usize) -> u32;
+    /// The hearers of a node.
+    fn row(&self, node: usize) -> &Self::Row;
 
     /// This hearer of a node alone; none, if it is not one.
     fn alone(&self, node: usize, hearer: u32) -> S::Set;
@@ -80,6 +80,9 @@ pub trait Relations<S: Shape>: Clone + Debug {
     /// The hearers of the node that hear this one, too. In a small network there may be others of its hearers.
     fn shared(&self, node: usize, other: Other) -> S::Set;
 
+    /// Of these hearers of the other those that are hearers of the node. In a small network they are all given back.
+    fn shared_of(&self, node: usize, other: Other, hearers: S::Set) -> S::Set;
+
     /// Those of them that receive the node's frames so much stronger that they survive.
     fn prevails(&self, node: usize, other: Other) -> S::Set;
 
@@ -96,6 +99,22 @@ pub trait Relations<S: Shape>: Clone + Debug {
     fn fetch_pairs(&self, _others: &Self::Others) {}
 }
 
+/// The hearers of a node, by their colours.
+#[allow(unnameable_types, reason = "a matter of the air's own")]
+pub trait Row {
+    /// The hearer of this colour.
+    fn hearer(&self, colour: usize) -> usize;
+
+    /// How long the node's frames travel to that \[ns\].
+    fn delay_ns(&self, colour: usize) -> u32;
+
+    /// When energy that leaves the node at an instant gets there.
+    #[inline]
+    fn after(&self, at: Instant, colour: usize) -> Instant {
+        Instant::from_nanos(at.as_nanos() + u64::from(self.delay_ns(colour)))
+    }
+}
+
 /// Senders near a node.
 #[allow(unnameable_types, reason = "a matter of the air's own")]
 pub trait Others: Clone {
@@ -107,7 +126,7 @@ pub trait Others: Clone {
 #[allow(unnameable_types, reason = "a matter of the air's own")]
 #[derive(Clone, Copy, Debug)]
 pub struct Other {
-    node: u32,
+    node: usize,
     /// The place of the record of both.
     pair: u32,
 }
@@ -115,7 +134,7 @@ pub struct Other {
 impl Other {
     #[inline]
     pub(super) const fn node(self) -> usize {
-        self.node as usize
+        self.node
     }
 }
 

@@ -10,7 +10,7 @@
 
 use super::exchange::{End, goes_on_after};
 use super::reception::Reception;
-use super::relations::{Network, Other, Others as _, Relations};
+use super::relations::{Network, Other, Others as _, Relations, Row as _};
 use super::shape::{ColourSet, NodeSet as _, Shape, Table};
 use super::signals::Heard;
 use super::{Capture, DcfAir, Ear, Reply, Sending};
@@ -223,13 +223,32 @@ impl<S: Shape> DcfAir<S> {
     /// The hearer of a node that has this colour.
     #[inline]
     fn hearer(&self, node: usize, colour: usize) -> usize {
-        self.sets.relations.hearer(node, colour)
+        self.sets.relations.row(node).hearer(colour)
     }
 
     /// When energy that leaves a node at an instant gets to its hearer of this colour.
     #[inline]
     fn after(&self, node: usize, at: Instant, colour: usize) -> Instant {
-        Instant::from_nanos(at.as_nanos() + u64::from(self.sets.relations.delay_ns(node, colour)))
+        self.sets.relations.row(node).after(at, colour)
+    }
+
+    /// Records the receivers of a frame, its addressee first.
+    #[cold]
+    #[inline(never)]
+    fn overhear_all(&mut self, node: usize, (received, addressee): (S::Set, S::Set), sent: Sending) {
+        for some in [received & addressee, received - addressee] {
+            for there in self.in_order(node, some) {
+                self.overhear(there, node, Reception::Decoded, &sent);
+            }
+        }
+    }
+
+    /// A contender's broadcast was decoded by these hearers of its node.
+    #[inline(never)]
+    fn hear_broadcast(&self, node: usize, received: S::Set, from: Contender, out: &mut Vec<Up>) {
+        let packet = self.queues[from as usize].packet;
+        let heard = |there| Up::Received { from, at: there as u32, packet };
+        out.extend(self.in_order(node, received).into_iter().map(heard));
     }
 
     /// Hearers of a node in ascending order.
@@ -277,7 +296,8 @@ impl<S: Shape> DcfAir<S> {
         if !overlapped.is_empty() {
             self.overlap_all(node, &others, (overlapped, deaf), now + frame.airtime);
         }
-        self.sets.active.insert(self.sets.relations.place(node));
+        let place = self.place(node);
+        self.sets.active.insert(place);
         frame.to != BROADCAST && deaf.meets(self.sets.relations.alone(node, frame.to))
     }
 
@@ -288,7 +308,8 @@ impl<S: Shape> DcfAir<S> {
         for colour in sensing & self.sets.relations.among(node, &self.sets.requested) {
             let there = self.hearer(node, colour);
             self.nodes[there].keep_reservation();
-            self.sets.requested.remove(self.sets.relations.place(there));
+            let place = self.place(there);
+            self.sets.requested.remove(place);
         }
     }
 
@@ -341,12 +362,12 @@ impl<S: Shape> DcfAir<S> {
         let mut free = overlapped; // and not locked to any signal
         for other in others.each() {
             let relations = &self.sets.relations;
-            let locked = overlapped & self.sets.of[other.node()].locked & relations.shared(from, other);
+            let locked = overlapped & relations.shared_of(from, other, self.sets.of[other.node()].locked);
             free = free - locked;
             let spoilt = locked - relations.yields(from, other);
             for colour in locked - spoilt {
                 let reserved_until = self.after(from, until, colour).later(self.timing.eifs);
-                let this = &mut self.nodes[self.sets.relations.hearer(from, colour)];
+                let this = &mut self.nodes[self.sets.relations.row(from).hearer(colour)];
                 this.reserved_until = this.reserved_until.max(reserved_until);
             }
             let left = self.end_later(from, until, other.node(), spoilt);
@@ -372,7 +393,7 @@ impl<S: Shape> DcfAir<S> {
         let mut locked = S::Set::NONE; // to this one, from now on
         for other in others.each() {
             let (reach, relations) = (&self.sets.of[other.node()], &self.sets.relations);
-            let rivals = overlapped & reach.locked & relations.shared(from, other);
+            let rivals = overlapped & relations.shared_of(from, other, reach.locked);
             free = free - rivals;
             let spoilt = rivals - relations.yields(from, other);
             // Below 0 dB both could be decoded; the receiver stays with the first.
@@ -415,23 +436,18 @@ impl<S: Shape> DcfAir<S> {
         sent: &Sending,
         out: &mut Vec<Up>,
     ) -> End {
-        let addressee =
-            if sent.to == BROADCAST { S::Set::NONE } else { self.sets.relations.alone(node, sent.to) };
+        let addressee = self.sets.relations.alone(node, sent.to); // none of a broadcast
         let received = self.leave_all(now, node, sent, addressee);
         let to = sent.to as usize;
         let mut decoded = received.meets(addressee);
         if self.timeline.is_some() {
-            let others = self.in_order(node, received - addressee);
-            let all = decoded.then_some(to).into_iter().chain(others);
-            all.for_each(|there| self.overhear(there, node, Reception::Decoded, sent));
+            self.overhear_all(node, (received, addressee), *sent);
         }
         let colour = if decoded { self.sets.relations.colour(to) } else { 0 };
         let ended = if decoded { self.after(node, now, colour) } else { now };
         let answered = decoded && self.accept(to, node, sent, ended, out);
         if sent.to == BROADCAST {
-            let packet = self.queues[sent.by as usize].packet;
-            let heard = |there| Up::Received { from: sent.by, at: there as u32, packet };
-            out.extend(self.in_order(node, received).into_iter().map(heard));
+            self.hear_broadcast(node, received, sent.by, out);
             decoded = !received.is_empty();
         }
         let goes_on = goes_on_after(answered, sent);
@@ -462,9 +478,11 @@ impl<S: Shape> DcfAir<S> {
 
     /// The hearers of a frame that a node ended a SIFS ago go on, but for those that hear the answer, which is on the air.
     #[inline]
-    pub(super) fn resume_others(&mut self, now: Instant, node: usize) {
+    pub(super) fn resume_others(&mut self, now: Instant, node: usize, answerer: usize) {
+        // In a small network they are told by the numbers of nodes; in others each is asked.
+        let busy = if S::SMALL { self.sets.of[answerer].sensing } else { S::Set::NONE };
         let mut next = Instant::NEVER;
-        for colour in self.idle_standing(node, self.sets.of[node].hearers) {
+        for colour in self.idle_standing(node, self.sets.of[node].hearers - busy) {
             next = next.min(self.resume_of(node, colour, now));
         }
         if !S::SMALL && self.ledger.is_some() {
@@ -478,7 +496,8 @@ impl<S: Shape> DcfAir<S> {
     #[allow(clippy::inline_always, reason = "part of `end_frame`")]
     #[inline(always)]
     fn leave_all(&mut self, now: Instant, node: usize, sent: &Sending, addressee: S::Set) -> S::Set {
-        self.sets.active.remove(self.sets.relations.place(node));
+        let place = self.place(node);
+        self.sets.active.remove(place);
         let reach = &mut self.sets.of[node];
         let Reach { sensing, lossy, locked, intact, .. } = *reach;
         (reach.locked, reach.intact) = (S::Set::NONE, S::Set::NONE);
@@ -491,12 +510,12 @@ impl<S: Shape> DcfAir<S> {
         }
         let mut decoded = received & intact;
         for colour in decoded & lossy {
-            if self.spoils_at(now, node, self.hearer(node, colour), sent) {
+            if self.spoils_at(now, node, self.hearer(node, colour), *sent) {
                 decoded.remove(colour);
             }
         }
         if sent.kind == FrameKind::Rts {
-            self.reserve_for_requests(now, node, decoded - addressee, sent);
+            self.reserve_for_requests(now, node, decoded - addressee, *sent);
         }
         self.leave_behind_all(now, node, (sensing, decoded, received - decoded), (sent, addressee));
         if self.ledger.is_some() {
@@ -507,11 +526,11 @@ impl<S: Shape> DcfAir<S> {
 
     /// Whether the link's error model spoils a frame that has ended.
     #[inline(never)]
-    fn spoils_at(&mut self, now: Instant, node: usize, there: usize, sent: &Sending) -> bool {
+    fn spoils_at(&mut self, now: Instant, node: usize, there: usize, sent: Sending) -> bool {
         let ears = &self.ears[self.ears_of(node, 0)];
         let place = ears.binary_search_by_key(&(there as u32), |ear| ear.node).expect("it hears the sender");
         let ear = ears[place];
-        self.spoils(node, there, &ear, sent, ear.after(now))
+        self.spoils(node, there, &ear, &sent, ear.after(now))
     }
 
     /// An exchange of `gone` is sensed no more: see [`pass_blame`](Self::pass_blame).
@@ -535,42 +554,42 @@ impl<S: Shape> DcfAir<S> {
         (sensing, decoded, missed): (S::Set, S::Set, S::Set),
         (sent, addressee): (&Sending, S::Set),
     ) {
-        let reserved = decoded - addressee;
+        let (reserved, row) = (decoded - addressee, self.sets.relations.row(node));
         for colour in sensing - reserved - missed {
-            let ended = self.after(node, now, colour);
-            let this = &mut self.nodes[self.sets.relations.hearer(node, colour)];
+            let ended = row.after(now, colour);
+            let this = &mut self.nodes[row.hearer(colour)];
             this.idle_since = this.idle_since.max(ended);
         }
         for colour in reserved {
-            let ended = self.after(node, now, colour);
-            let this = &mut self.nodes[self.sets.relations.hearer(node, colour)];
+            let ended = row.after(now, colour);
+            let this = &mut self.nodes[row.hearer(colour)];
             this.idle_since = this.idle_since.max(ended);
             this.reserved_until = this.reserved_until.max(ended.later(sent.reserves));
         }
         if self.rules.eifs_reserves {
             for colour in missed {
-                let ended = self.after(node, now, colour);
-                let this = &mut self.nodes[self.sets.relations.hearer(node, colour)];
+                let ended = row.after(now, colour);
+                let this = &mut self.nodes[row.hearer(colour)];
                 this.idle_since = this.idle_since.max(ended);
                 this.reserved_until = this.reserved_until.max(ended.later(self.timing.eifs));
             }
             return;
         }
         for colour in missed {
-            let ended = self.after(node, now, colour);
-            let this = &mut self.nodes[self.sets.relations.hearer(node, colour)];
+            let ended = row.after(now, colour);
+            let this = &mut self.nodes[row.hearer(colour)];
             this.idle_since = this.idle_since.max(ended);
             this.extended = true;
         }
         for colour in decoded {
-            self.nodes[self.sets.relations.hearer(node, colour)].extended = false;
+            self.nodes[row.hearer(colour)].extended = false;
         }
     }
 
     /// Those that decode an RTS, and had no longer reservation, have one that may be void.
     #[cold]
     #[inline(never)]
-    fn reserve_for_requests(&mut self, now: Instant, node: usize, decoded: S::Set, sent: &Sending) {
+    fn reserve_for_requests(&mut self, now: Instant, node: usize, decoded: S::Set, sent: Sending) {
         for colour in decoded {
             let (there, until) =
                 (self.hearer(node, colour), self.after(node, now, colour).later(sent.reserves));
@@ -611,6 +630,12 @@ impl<S: Shape> DcfAir<S> {
 
 /// The states of single nodes.
 impl<S: Shape> DcfAir<S> {
+    /// The place of a node in sets of all nodes.
+    #[inline]
+    fn place(&self, node: usize) -> usize {
+        self.sets.relations.place(node)
+    }
+
     /// The senders that a node senses.
     #[inline]
     pub(super) fn senders_sensed(&self, node: usize) -> impl Iterator<Item = usize> {
@@ -630,17 +655,14 @@ impl<S: Shape> DcfAir<S> {
     /// Whether a node sends, or is in the middle of an exchange of its own.
     #[inline]
     pub(super) fn is_engaged(&self, node: usize) -> bool {
-        if S::PLAIN {
-            self.sets.engaged.has(self.sets.relations.place(node))
-        } else {
-            self.signals[node].is_engaged()
-        }
+        if S::PLAIN { self.sets.engaged.has(self.place(node)) } else { self.signals[node].is_engaged() }
     }
 
     #[inline]
     pub(super) fn engage(&mut self, node: usize, engaged: bool) {
         if S::PLAIN {
-            self.sets.engaged.put(self.sets.relations.place(node), engaged);
+            let place = self.place(node);
+            self.sets.engaged.put(place, engaged);
         } else {
             self.signals[node].engage(engaged);
         }
@@ -649,30 +671,23 @@ impl<S: Shape> DcfAir<S> {
     /// Whether back-offs of a node may run.
     #[inline]
     pub(super) fn runs(&self, node: usize) -> bool {
-        if S::PLAIN {
-            self.sets.running.has(self.sets.relations.place(node))
-        } else {
-            self.signals[node].back_offs.run()
-        }
+        if S::PLAIN { self.sets.running.has(self.place(node)) } else { self.signals[node].back_offs.run() }
     }
 
     /// Whether back-offs of a node may stand still.
     #[inline]
     pub(super) fn stands(&self, node: usize) -> bool {
-        if S::PLAIN {
-            self.sets.standing.has(self.sets.relations.place(node))
-        } else {
-            self.signals[node].back_offs.stand()
-        }
+        if S::PLAIN { self.sets.standing.has(self.place(node)) } else { self.signals[node].back_offs.stand() }
     }
 
     /// A back-off of a node runs.
     #[inline]
     pub(super) fn note_running(&mut self, node: usize) {
         if S::PLAIN {
-            self.sets.running.insert(self.sets.relations.place(node))
+            let place = self.place(node);
+            self.sets.running.insert(place);
         } else {
-            self.signals[node].back_offs.add_running()
+            self.signals[node].back_offs.add_running();
         }
     }
 
@@ -680,9 +695,10 @@ impl<S: Shape> DcfAir<S> {
     #[inline]
     pub(super) fn note_standing(&mut self, node: usize) {
         if S::PLAIN {
-            self.sets.standing.insert(self.sets.relations.place(node))
+            let place = self.place(node);
+            self.sets.standing.insert(place);
         } else {
-            self.signals[node].back_offs.add_standing()
+            self.signals[node].back_offs.add_standing();
         }
     }
 
@@ -690,7 +706,8 @@ impl<S: Shape> DcfAir<S> {
     #[inline]
     pub(super) fn note_length(&mut self, node: usize, length: Duration) {
         if S::PLAIN {
-            self.sets.empty.put(self.sets.relations.place(node), length.is_zero());
+            let place = self.place(node);
+            self.sets.empty.put(place, length.is_zero());
         }
     }
 
@@ -698,7 +715,8 @@ impl<S: Shape> DcfAir<S> {
     #[inline]
     pub(super) fn note_request(&mut self, node: usize) {
         if S::PLAIN {
-            self.sets.requested.insert(self.sets.relations.place(node));
+            let place = self.place(node);
+            self.sets.requested.insert(place);
             self.sets.requests = true;
         }
     }
@@ -707,9 +725,10 @@ impl<S: Shape> DcfAir<S> {
     #[inline]
     pub(super) fn note_none_runs(&mut self, node: usize) {
         if S::PLAIN {
-            self.sets.running.remove(self.sets.relations.place(node))
+            let place = self.place(node);
+            self.sets.running.remove(place);
         } else {
-            self.signals[node].back_offs.stop()
+            self.signals[node].back_offs.stop();
         }
     }
 
@@ -717,9 +736,10 @@ impl<S: Shape> DcfAir<S> {
     #[inline]
     pub(super) fn note_none_stands(&mut self, node: usize) {
         if S::PLAIN {
-            self.sets.standing.remove(self.sets.relations.place(node))
+            let place = self.place(node);
+            self.sets.standing.remove(place);
         } else {
-            self.signals[node].back_offs.go_on()
+            self.signals[node].back_offs.go_on();
         }
     }
 }

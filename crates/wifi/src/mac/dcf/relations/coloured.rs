@@ -5,7 +5,7 @@
 
 mod places;
 
-use super::{Network, Other, Others, Relations};
+use super::{Network, Other, Others, Relations, Row};
 use crate::mac::dcf::Ear;
 use crate::mac::dcf::reception::prevails;
 use crate::mac::dcf::shape::{ColourSet, Dense, Set, Shape, WORD};
@@ -25,7 +25,7 @@ pub struct Coloured<S: Shape> {
     colours_by_place: Vec<u8>,
     used: usize,
     /// By node, and of each node by the hearer's colour.
-    hearers: Vec<[Hearer; COLOURS]>,
+    hearers: Vec<Hearers>,
     regions: Rows<Region>,
     /// Words of the sets of the nodes that a node senses.
     sensed: Rows<(u32, u64)>,
@@ -40,7 +40,8 @@ const COLOURS: usize = WORD;
 
 /// A hearer of a node, and how long frames travel to it \[ns\], in four bytes.
 #[derive(Clone, Copy, Debug)]
-struct Hearer(u32);
+#[allow(unnameable_types, reason = "a matter of the air's own")]
+pub struct Hearer(u32);
 
 impl Hearer {
     const DELAY_BITS: u32 = 14; // for a half slot of any standard
@@ -60,6 +61,21 @@ impl Hearer {
     #[inline]
     const fn delay_ns(self) -> u32 {
         self.0 & ((1 << Self::DELAY_BITS) - 1)
+    }
+}
+
+/// The hearers of a node, by their colours.
+type Hearers = [Hearer; COLOURS];
+
+impl Row for Hearers {
+    #[inline]
+    fn hearer(&self, colour: usize) -> usize {
+        self[colour % COLOURS].node()
+    }
+
+    #[inline]
+    fn delay_ns(&self, colour: usize) -> u32 {
+        self[colour % COLOURS].delay_ns()
     }
 }
 
@@ -168,7 +184,7 @@ fn colour(hearers: &[&[Ear]], heard: &[Vec<(u32, Ear)>], most: usize) -> Option<
 
 impl<S: Shape> Coloured<S> {
     /// These hearers by their colours.
-    fn hearers_of(&self, ears: &[Ear]) -> [Hearer; COLOURS] {
+    fn hearers_of(&self, ears: &[Ear]) -> Hearers {
         let mut hearers = [Hearer::NOBODY; COLOURS];
         for ear in ears {
             let hearer = Hearer::new(ear.node, ear.delay_ns).expect("all were tried");
@@ -266,6 +282,7 @@ impl<S: Shape> Coloured<S> {
 
 impl<S: Shape<Nodes = Dense>> Relations<S> for Coloured<S> {
     type Others = SmallVec<[Other; 8]>;
+    type Row = Hearers;
 
     fn none(_nodes: usize) -> Self {
         Self {
@@ -325,19 +342,14 @@ impl<S: Shape<Nodes = Dense>> Relations<S> for Coloured<S> {
     }
 
     #[inline]
-    fn hearer(&self, node: usize, colour: usize) -> usize {
-        self.hearers[node][colour % COLOURS].node()
-    }
-
-    #[inline]
-    fn delay_ns(&self, node: usize, colour: usize) -> u32 {
-        self.hearers[node][colour % COLOURS].delay_ns()
+    fn row(&self, node: usize) -> &Hearers {
+        &self.hearers[node]
     }
 
     #[inline]
     fn alone(&self, node: usize, hearer: u32) -> S::Set {
         match self.colours.get(hearer as usize).map(|&colour| usize::from(colour)) {
-            Some(colour) if self.hearer(node, colour) == hearer as usize => S::Set::of(colour as u32),
+            Some(colour) if self.row(node).hearer(colour) == hearer as usize => S::Set::of(colour as u32),
             _ => S::Set::NONE,
         }
     }
@@ -361,13 +373,13 @@ impl<S: Shape<Nodes = Dense>> Relations<S> for Coloured<S> {
     #[inline]
     fn begin(&mut self, node: usize, sensing: S::Set) {
         let hearers = &self.hearers[node];
-        sensing.into_iter().for_each(|colour| self.carriers[hearers[colour % COLOURS].node()] += 1);
+        sensing.into_iter().for_each(|colour| self.carriers[hearers.hearer(colour)] += 1);
     }
 
     #[inline]
     fn end(&mut self, node: usize, sensing: S::Set) {
         let hearers = &self.hearers[node];
-        sensing.into_iter().for_each(|colour| self.carriers[hearers[colour % COLOURS].node()] -= 1);
+        sensing.into_iter().for_each(|colour| self.carriers[hearers.hearer(colour)] -= 1);
     }
 
     #[inline]
@@ -390,7 +402,8 @@ impl<S: Shape<Nodes = Dense>> Relations<S> for Coloured<S> {
                 let bit = word.trailing_zeros();
                 let before = near.senders & ((1 << bit) - 1);
                 let place = near.lot as usize * WORD + bit as usize;
-                others.push(Other { node: self.nodes[place], pair: near.first + before.count_ones() });
+                others
+                    .push(Other { node: self.nodes[place] as usize, pair: near.first + before.count_ones() });
                 word &= word - 1;
             }
         }
@@ -410,6 +423,11 @@ impl<S: Shape<Nodes = Dense>> Relations<S> for Coloured<S> {
     #[inline]
     fn shared(&self, _node: usize, other: Other) -> S::Set {
         self.pairs[other.pair as usize].shared
+    }
+
+    #[inline]
+    fn shared_of(&self, node: usize, other: Other, hearers: S::Set) -> S::Set {
+        hearers & self.shared(node, other)
     }
 
     #[inline]

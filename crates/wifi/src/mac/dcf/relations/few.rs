@@ -1,6 +1,6 @@
 //! A small network: sets of its nodes by their numbers.
 
-use super::{Network, Other, Others, Relations};
+use super::{Network, Other, Others, Relations, Row};
 use crate::mac::dcf::Ear;
 use crate::mac::dcf::reception::prevails;
 use crate::mac::dcf::shape::{ColourSet as _, Set, Shape, Table};
@@ -25,8 +25,24 @@ struct Surroundings<S: Shape, const WORDS: usize> {
     near: Set<WORDS>,
     /// Of each other sender the hearers that receive its own frames so much stronger that they survive.
     prevails: Box<S::Table<Set<WORDS>>>,
-    /// How long its frames travel to each of them \[ns\].
-    delays_ns: S::Table<u32>,
+    delays: Delays<S>,
+}
+
+/// How long the frames of a node travel to each of its hearers \[ns\].
+#[allow(unnameable_types, reason = "a matter of the air's own")]
+#[derive(Clone, Debug)]
+pub struct Delays<S: Shape>(S::Table<u32>);
+
+impl<S: Shape> Row for Delays<S> {
+    #[inline]
+    fn hearer(&self, colour: usize) -> usize {
+        colour
+    }
+
+    #[inline]
+    fn delay_ns(&self, colour: usize) -> u32 {
+        self.0[colour]
+    }
 }
 
 impl<S: Shape, const WORDS: usize> Few<S, WORDS> {
@@ -67,6 +83,7 @@ where
     S: Shape<Set = Set<WORDS>, Nodes = Set<WORDS>>,
 {
     type Others = Set<WORDS>;
+    type Row = Delays<S>;
 
     fn none(nodes: usize) -> Self {
         let none = Surroundings {
@@ -76,7 +93,7 @@ where
             neighbours: Set::NONE,
             near: Set::NONE,
             prevails: Box::new(Table::new(vec![Set::NONE; nodes])),
-            delays_ns: Table::new(vec![0; nodes]),
+            delays: Delays(Table::new(vec![0; nodes])),
         };
         Self { of: Table::new(vec![none; nodes]) }
     }
@@ -87,7 +104,7 @@ where
             (around.heard, around.sensed, around.neighbours) = (Set::NONE, Set::NONE, Set::NONE);
             around.neighbours.insert_if(network.contends[node], node);
             around.hearers = ears.iter().map(|ear| ear.node as usize).collect();
-            ears.iter().for_each(|ear| around.delays_ns[ear.node as usize] = ear.delay_ns);
+            ears.iter().for_each(|ear| around.delays.0[ear.node as usize] = ear.delay_ns);
         }
         for (node, ears) in network.hearers.iter().enumerate() {
             for ear in *ears {
@@ -119,13 +136,8 @@ where
     }
 
     #[inline]
-    fn hearer(&self, _node: usize, colour: usize) -> usize {
-        colour
-    }
-
-    #[inline]
-    fn delay_ns(&self, node: usize, colour: usize) -> u32 {
-        self.of[node].delays_ns[colour]
+    fn row(&self, node: usize) -> &Delays<S> {
+        &self.of[node].delays
     }
 
     #[inline]
@@ -185,6 +197,11 @@ where
     }
 
     #[inline]
+    fn shared_of(&self, _node: usize, _other: Other, hearers: Set<WORDS>) -> Set<WORDS> {
+        hearers
+    }
+
+    #[inline]
     fn prevails(&self, node: usize, other: Other) -> Set<WORDS> {
         self.of[node].prevails[other.node()]
     }
@@ -198,6 +215,6 @@ where
 impl<const WORDS: usize> Others for Set<WORDS> {
     #[inline]
     fn each(&self) -> impl Iterator<Item = Other> {
-        self.into_iter().map(|node| Other { node: node as u32, pair: 0 })
+        self.into_iter().map(|node| Other { node, pair: 0 })
     }
 }

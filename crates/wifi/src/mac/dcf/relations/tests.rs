@@ -1,6 +1,6 @@
 //! Colours tell the nodes of a small network as their numbers do.
 
-use super::{Coloured, Few, Network, Others as _, Relations};
+use super::{Coloured, Few, Network, Others as _, Relations, Row as _};
 use crate::mac::dcf::Ear;
 use crate::mac::dcf::shape::{Dense, Many, NodeSet, Set, UpTo128, WORD};
 use proptest::prelude::*;
@@ -58,14 +58,14 @@ proptest! {
         let numbers: [Set<2>; 2] = [&some, &others].map(|set| set.iter().copied().collect());
         let places = [&some, &others].map(|set| placed(&many, set, at.len()));
         prop_assert_eq!(many.nodes(&places[0]).collect::<BTreeSet<_>>(), some.clone());
-        for node in 0..at.len() {
-            let is_hearer = |n: &usize| ears[node].iter().any(|ear| ear.node as usize == *n);
-            let of_many = |set| named(set, |colour| many.hearer(node, colour));
+        for (node, hearers) in ears.iter().enumerate() {
+            let is_hearer = |n: &usize| hearers.iter().any(|ear| ear.node as usize == *n);
+            let of_many = |set| named(set, |colour| many.row(node).hearer(colour));
             let of_few = |set| named(set, |n| n).into_iter().filter(is_hearer).collect::<BTreeSet<_>>();
-            for ear in &ears[node] {
+            for ear in hearers {
                 let colour = many.colour(ear.node as usize);
-                prop_assert_eq!(many.hearer(node, colour), ear.node as usize, "two hearers of one colour");
-                prop_assert_eq!(many.delay_ns(node, colour), ear.delay_ns);
+                prop_assert_eq!(many.row(node).hearer(colour), ear.node as usize, "two hearers of one colour");
+                prop_assert_eq!(many.row(node).delay_ns(colour), ear.delay_ns);
                 prop_assert_eq!(of_many(many.alone(node, ear.node)), BTreeSet::from([ear.node as usize]));
             }
             prop_assert_eq!(of_many(many.among(node, &places[0])), of_few(few.among(node, &numbers[0])));
