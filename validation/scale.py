@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Frames a second of whole processes on grids of 64, 100, 900 and 10 000 nodes.
+"""Frames a second of whole processes on grids of 64, 100, 256, 900 and 10 000 nodes.
 
     python3 validation/scale.py
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 EVENAIR = Path(__file__).parent.parent / "target/release/evenair"
 # Nodes a side, and how long is simulated, so that each has as many frames.
-SIDES = [(8, 120.0), (10, 90.0), (30, 10.0), (100, 0.9)]
+SIDES = [(8, 120.0), (10, 90.0), (16, 35.0), (30, 10.0), (100, 0.9)]
 ROUNDS = 5
 # Nodes up to which the command keeps the ledger by itself.
 LEDGER_MAX = 500
