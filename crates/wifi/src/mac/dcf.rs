@@ -13,8 +13,9 @@
 //! events. `flight` has the hearers further off, to which a frame travels longer than any of their intervals.
 //!
 //! Of each node its back-offs that run, and those that stand still, are known to be there or not: a frame's start looks at
-//! the first and its end at the second. All of it is compiled for small networks twice more ([`UpTo64`], [`UpTo128`]), where `sets`
-//! has the nodes in each state, and receptions by all hearers at once.
+//! the first and its end at the second. All of it is compiled three times more, for plain networks ([`Many`]) and among them for small ones
+//! ([`UpTo64`], [`UpTo128`]). There `sets` has the nodes in each state, and receptions by all hearers at once; `relations` tells which
+//! nodes hear which. Elsewhere `signals` has those that reach each node.
 //!
 //! A frame starting at `t` stops a hearer's countdown only if that expires after `t + propagation + sensing delay`;
 //! otherwise both transmit.

@@ -103,7 +103,7 @@ pub trait ColourSet:
 #[derive(Clone, Debug)]
 pub struct General;
 
-/// A [plain](Shape::PLAIN) network of any number of nodes, with hearers that 64 colours tell apart.
+/// A [plain](Shape::PLAIN) network of any number of nodes, of which 64 colours tell any sender's hearers apart.
 #[derive(Clone, Debug)]
 pub struct Many;
 
@@ -111,7 +111,7 @@ pub struct Many;
 #[derive(Clone, Debug)]
 pub struct UpTo64;
 
-/// One of at most 128 nodes. Sets of four words, for 256 nodes, save little, and with a ledger nothing.
+/// One of at most 128 nodes. Sets of four words, for 256 nodes, would save no more than colours do.
 #[derive(Clone, Debug)]
 pub struct UpTo128;
 
