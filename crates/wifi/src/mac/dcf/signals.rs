@@ -129,7 +129,7 @@ impl Heard {
         self.source.yes()
     }
 
-    /// Its addition to [`Node::busy`].
+    /// Its addition to [`Signals::busy`].
     #[inline]
     const fn carries(self) -> u16 {
         (self.source.yes() as u16) << 1
