@@ -6,7 +6,7 @@
 //! frame leaves behind. The rules are those of `reception`; `relations` tells which nodes hear which.
 //!
 //! Sums of powers depend on the order in which signals came to a node. Networks that need it keep the signals of each node in a list
-//! ([`Node`](super::node::Node)), and use of the sets only those of countdowns and engagements.
+//! ([`Signals`](super::signals::Signals)), and use of the sets only those of countdowns and engagements.
 
 use super::exchange::{End, goes_on_after};
 use super::reception::Reception;
