@@ -172,6 +172,11 @@ impl Rules {
         }
     }
 
+    /// Whether overlapping frames are compared pair by pair, which sets can tell.
+    const fn compares_pairs(&self) -> bool {
+        matches!(self.capture, Capture::First | Capture::Strongest) && self.detection_db.is_none()
+    }
+
     /// The least ratio of a preamble to all else with which it is detected; 0, where every preamble is.
     fn detection_ratio(&self) -> f32 {
         self.detection_db.map_or(0.0, |db| libm::pow(10.0, db / 10.0) as f32)
@@ -571,7 +576,8 @@ impl DcfAir<Many> {
         rules: Rules,
         receivers: &Receivers,
     ) -> Option<Self> {
-        let is_plain = Self::fits(medium, contenders, &timing, &rules, receivers);
+        // Where sets can never have them, none are drawn up.
+        let is_plain = rules.compares_pairs() && Self::fits(medium, contenders, &timing, &rules, receivers);
         let air = || Self::with_receivers(medium, contenders.to_vec(), timing, rules, receivers);
         is_plain.then(air).filter(Self::in_sets)
     }

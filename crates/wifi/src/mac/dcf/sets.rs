@@ -160,9 +160,7 @@ impl<S: Shape> DcfAir<S> {
             _ => None,
         };
         // Before the first frame both forms say the same.
-        let may_begin = capture_ratio.is_some()
-            && self.detection_ratio == 0.0
-            && self.sets.all(&self.sets.active).next().is_none();
+        let may_begin = self.rules.compares_pairs() && self.sets.all(&self.sets.active).next().is_none();
         let rows = self.ear_range.all()[..nodes].iter();
         let network = Network {
             hearers: rows.map(|&(start, end)| &self.ears[start as usize..end as usize]).collect(),
